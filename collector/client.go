@@ -1,0 +1,139 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedstorage "k8s.io/client-go/kubernetes/typed/storage/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// ClientOptions say which API server to watch, and as whom.
+type ClientOptions struct {
+	// Kubeconfig is a file; if empty, $KUBECONFIG or ~/.kube/config, or within a
+	// cluster the pod's service account.
+	Kubeconfig string
+	// Context is a context of that file; if empty, its current one.
+	Context   string
+	UserAgent string
+}
+
+// Client talks to the API server.
+type Client struct {
+	core    *typedcore.CoreV1Client
+	storage *typedstorage.StorageV1Client
+	host    string
+}
+
+// NewClient reads the configuration; it does not connect. The error says in one
+// line what is wrong with it.
+func NewClient(o ClientOptions) (*Client, error) {
+	config, err := restConfig(o)
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent = o.UserAgent
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	config.QPS = -1 // four watches: the API server's own fairness is limit enough
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	core, err := typedcore.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	storage, err := typedstorage.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return &Client{core: core, storage: storage, host: config.Host}, nil
+}
+
+func restConfig(o ClientOptions) (*rest.Config, error) {
+	if o.Kubeconfig == "" && o.Context == "" {
+		if config, err := rest.InClusterConfig(); err == nil {
+			return config, nil
+		} else if !errors.Is(err, rest.ErrNotInCluster) {
+			return nil, fmt.Errorf("service account: %w", err)
+		}
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.Kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: o.Context}).ClientConfig()
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		return nil, errors.New("no cluster is configured: name a kubeconfig file by --kube.kubeconfig or $KUBECONFIG")
+	case err != nil:
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return config, nil
+}
+
+// Host is the API server's address.
+func (c *Client) Host() string { return c.host }
+
+// connectTimeout is how long Connect waits for an answer.
+const connectTimeout = 10 * time.Second
+
+// Connect asks the API server for the namespace kube-system, and returns its
+// UID: it is the same for the life of a cluster, and so is taken for the name of
+// a cluster that was given none. The error says in one line why the server
+// cannot be had, and the cure where one is known.
+func (c *Client) Connect(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	ns, err := c.core.Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	var netErr *net.OpError
+	var urlErr *url.Error
+	switch {
+	case err == nil:
+		return string(ns.UID), nil
+	case apierrors.IsUnauthorized(err):
+		return "", fmt.Errorf("the API server %s does not accept the credentials of the kubeconfig (401 Unauthorized)", c.host)
+	case apierrors.IsForbidden(err):
+		return "", fmt.Errorf("the API server %s forbids reading the namespace kube-system: grant deploy/rbac.yaml, or give the cluster a name by --cluster.name: %w", c.host, err)
+	case errors.As(err, &netErr):
+		return "", fmt.Errorf("no API server answers at %s: %w", c.host, netErr)
+	case errors.As(err, &urlErr):
+		return "", fmt.Errorf("no API server answers at %s: %w", c.host, urlErr.Err)
+	default:
+		return "", fmt.Errorf("the API server %s: %w", c.host, err)
+	}
+}
+
+// resource is a kind to be watched.
+type resource struct {
+	kind      inventory.Kind
+	example   runtime.Object
+	listWatch *cache.ListWatch
+}
+
+func (c *Client) resources() []resource {
+	from := func(kind inventory.Kind, example runtime.Object, client cache.Getter, plural string) resource {
+		return resource{kind, example, cache.NewListWatchFromClient(client, plural, metav1.NamespaceAll, fields.Everything())}
+	}
+	return []resource{
+		from(inventory.StorageClasses, &storagev1.StorageClass{}, c.storage.RESTClient(), "storageclasses"),
+		from(inventory.Volumes, &corev1.PersistentVolume{}, c.core.RESTClient(), "persistentvolumes"),
+		from(inventory.Claims, &corev1.PersistentVolumeClaim{}, c.core.RESTClient(), "persistentvolumeclaims"),
+		from(inventory.Pods, &corev1.Pod{}, c.core.RESTClient(), "pods"),
+	}
+}

@@ -1,0 +1,76 @@
+package inventory
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+)
+
+type class struct{ row StorageClass }
+
+func classRow(o *storagev1.StorageClass) StorageClass {
+	row := StorageClass{
+		UID:           string(o.UID),
+		Name:          o.Name,
+		Provisioner:   o.Provisioner,
+		ReclaimPolicy: string(corev1.PersistentVolumeReclaimDelete), // the API's default
+		BindingMode:   string(storagev1.VolumeBindingImmediate),
+		Expansion:     o.AllowVolumeExpansion != nil && *o.AllowVolumeExpansion,
+		Parameters:    o.Parameters,
+		CreatedAt:     apiTime(o.CreationTimestamp),
+	}
+	if o.ReclaimPolicy != nil {
+		row.ReclaimPolicy = string(*o.ReclaimPolicy)
+	}
+	if o.VolumeBindingMode != nil {
+		row.BindingMode = string(*o.VolumeBindingMode)
+	}
+	return row
+}
+
+func (a *StorageClass) same(b *StorageClass) bool {
+	return a.UID == b.UID && a.Name == b.Name && a.Provisioner == b.Provisioner &&
+		a.ReclaimPolicy == b.ReclaimPolicy && a.BindingMode == b.BindingMode && a.Expansion == b.Expansion &&
+		maps.Equal(a.Parameters, b.Parameters) && a.CreatedAt == b.CreatedAt && a.DeletedAt == b.DeletedAt
+}
+
+func (inv *Inventory) noteClass(o *storagev1.StorageClass, seen Seen) {
+	row := classRow(o)
+	c := inv.classes[row.UID]
+	if c != nil && c.row.same(&row) {
+		return
+	}
+	if c == nil {
+		// An update can hide a deletion and a creation under the same name.
+		for uid, other := range inv.classes {
+			if other.row.Name == row.Name {
+				inv.dropClass(uid, seen)
+			}
+		}
+		c = &class{}
+		inv.classes[row.UID] = c
+		inv.change(Change{
+			At: row.CreatedAt, Kind: string(StorageClasses), UID: row.UID, Name: row.Name, Action: Created,
+			Details: row.Provisioner, Actor: lastActor(o), Found: seen.Found,
+		})
+	}
+	c.row = row
+	inv.emitClass(c, seen)
+}
+
+func (inv *Inventory) dropClass(uid string, seen Seen) {
+	c := inv.classes[uid]
+	if c == nil {
+		return
+	}
+	c.row.DeletedAt = seen.At
+	inv.emitClass(c, seen)
+	inv.change(Change{At: seen.At, Kind: string(StorageClasses), UID: uid, Name: c.row.Name, Action: Deleted})
+	delete(inv.classes, uid)
+}
+
+func (inv *Inventory) emitClass(c *class, seen Seen) {
+	c.row.Version = inv.nextVersion(seen.At)
+	inv.update.Facts.StorageClasses = append(inv.update.Facts.StorageClasses, c.row)
+}

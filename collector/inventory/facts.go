@@ -1,0 +1,245 @@
+package inventory
+
+import "time"
+
+// Labels are the labels or annotations of an object, as the API has them. They
+// are shared, never written to.
+type Labels = map[string]string
+
+// Facts are rows for the catalog, by table, in the order in which they came to
+// be. Each row is whole: a later row of the same key replaces the earlier one,
+// by its Version.
+type Facts struct {
+	StorageClasses []StorageClass
+	VolumeSources  []VolumeSource
+	Volumes        []Volume
+	Claims         []Claim
+	Pods           []Pod
+	Containers     []Container
+	Mounts         []Mount
+	Bindings       []Binding
+	Changes        []Change
+}
+
+// Len is the number of rows.
+func (f *Facts) Len() int {
+	return len(f.StorageClasses) + len(f.VolumeSources) + len(f.Volumes) + len(f.Claims) + len(f.Pods) +
+		len(f.Containers) + len(f.Mounts) + len(f.Bindings) + len(f.Changes)
+}
+
+// Append adds the rows of g behind those of f.
+func (f *Facts) Append(g *Facts) {
+	f.StorageClasses = append(f.StorageClasses, g.StorageClasses...)
+	f.VolumeSources = append(f.VolumeSources, g.VolumeSources...)
+	f.Volumes = append(f.Volumes, g.Volumes...)
+	f.Claims = append(f.Claims, g.Claims...)
+	f.Pods = append(f.Pods, g.Pods...)
+	f.Containers = append(f.Containers, g.Containers...)
+	f.Mounts = append(f.Mounts, g.Mounts...)
+	f.Bindings = append(f.Bindings, g.Bindings...)
+	f.Changes = append(f.Changes, g.Changes...)
+}
+
+// StorageClass is a row of storage_classes; its key is UID.
+type StorageClass struct {
+	Version       uint64
+	UID           string
+	Name          string
+	Provisioner   string
+	ReclaimPolicy string // Delete, Retain
+	BindingMode   string // Immediate, WaitForFirstConsumer
+	Expansion     bool   // allowVolumeExpansion
+	Parameters    Labels
+	CreatedAt     Time
+	DeletedAt     Time
+}
+
+// VolumeSource is a row of volume_sources: a backing store, as a volume names
+// it. Its key is ID, a hash of Kind and Attributes, so that two volumes on the
+// same backing store share the row.
+type VolumeSource struct {
+	Version    uint64
+	ID         string
+	Kind       string            // the API's field name: nfs, iscsi, csi, emptyDir, ...
+	Driver     string            // of csi and flexVolume
+	Server     string            // host, portal, monitors: where the store is, if it says
+	Path       string            // export, LUN, handle, directory: what of it, if it says
+	Attributes map[string]string // every field, flattened with dots; no secret references
+}
+
+// Volume is a row of volumes: a PersistentVolume. Its key is UID.
+type Volume struct {
+	Version          uint64
+	UID              string
+	Name             string
+	StorageClass     string
+	SourceKind       string
+	SourceID         string
+	Driver           string
+	VolumeHandle     string
+	CapacityBytes    int64
+	AccessModes      []string // ReadWriteOnce, ...
+	VolumeMode       string   // Filesystem, Block
+	ReclaimPolicy    string   // Delete, Retain, Recycle
+	Phase            string   // Pending, Available, Bound, Released, Failed
+	PhaseChangedAt   Time
+	ClaimUID         string // of spec.claimRef; empty while merely reserved
+	Labels           Labels
+	Annotations      Labels
+	CreatedAt        Time
+	DeletedAt        Time
+	DeletedNotBefore Time // equal to DeletedAt when that is exact
+}
+
+// Claim is a row of claims: a PersistentVolumeClaim. Its key is UID.
+type Claim struct {
+	Version          uint64
+	UID              string
+	Namespace        string
+	Name             string
+	StorageClass     string
+	VolumeUID        string // of the volume it is bound to, once that is known
+	VolumeName       string
+	RequestedBytes   int64
+	CapacityBytes    int64 // 0 until bound
+	AccessModes      []string
+	VolumeMode       string
+	Phase            string // Pending, Bound, Lost
+	Owner            string // see owner.go
+	Groups           []string
+	Ephemeral        bool   // made for a pod's generic ephemeral volume
+	PodUID           string // of that pod
+	WorkloadKind     string
+	WorkloadName     string
+	DataSourceKind   string // VolumeSnapshot, PersistentVolumeClaim, ...
+	DataSourceName   string
+	UnusedSince      Time // KEP-5541's condition Unused, while it is True
+	Labels           Labels
+	Annotations      Labels
+	CreatedAt        Time
+	BoundAt          Time
+	DeletedAt        Time
+	DeletedNotBefore Time
+}
+
+// Pod is a row of pods: a pod that mounts storage. Its key is UID.
+type Pod struct {
+	Version          uint64
+	UID              string
+	Namespace        string
+	Name             string
+	Node             string
+	ServiceAccount   string
+	Owner            string
+	Groups           []string
+	WorkloadKind     string
+	WorkloadName     string
+	WorkloadUID      string
+	Phase            string
+	Reason           string // of the pod's status: Evicted, NodeLost, ...
+	Labels           Labels
+	CreatedAt        Time
+	StartedAt        Time // first start of any of its containers
+	FinishedAt       Time // last end of its containers, once all have ended
+	DeletedAt        Time
+	DeletedNotBefore Time
+}
+
+// ContainerKind tells apart the four roles a container has in a pod.
+type ContainerKind string
+
+// The container kinds. A sidecar is an init container that is always restarted
+// (KEP-753).
+const (
+	InitContainer      ContainerKind = "init"
+	SidecarContainer   ContainerKind = "sidecar"
+	MainContainer      ContainerKind = "main"
+	EphemeralContainer ContainerKind = "ephemeral"
+)
+
+// Container is a row of containers. Its key is PodUID and Name.
+type Container struct {
+	Version    uint64
+	PodUID     string
+	Name       string
+	Kind       ContainerKind
+	Image      string
+	Command    string // the command's first word, never its arguments: they may hold secrets
+	StartedAt  Time   // first start
+	FinishedAt Time   // last end; absent while it runs or will be restarted
+	Restarts   int32
+}
+
+// Mount is a row of mounts: one container's use of one volume of its pod, from
+// the container's first start to its last end. Its key is PodUID, Container,
+// Volume and MountPath.
+type Mount struct {
+	Version        uint64
+	Namespace      string
+	PodUID         string
+	Container      string
+	Volume         string // the volume's name in the pod
+	MountPath      string // of a block device, its device path
+	SubPath        string
+	ReadOnly       bool
+	BlockDevice    bool
+	SourceKind     string // of the backing store, once it is known
+	SourceID       string
+	ClaimUID       string // empty where the pod names a backing store itself
+	ClaimName      string
+	VolumeUID      string
+	StartedAt      Time
+	EndedAt        Time   // absent while in use; else the latest it can have ended
+	EndedNotBefore Time   // the earliest; equal to EndedAt when that is exact
+	EndReason      string // Completed, Error, OOMKilled, Evicted, Deleted, ...
+}
+
+// Binding is a row of bindings: a claim had a volume. Its key is ClaimUID and
+// VolumeUID.
+type Binding struct {
+	Version           uint64
+	ClaimUID          string
+	VolumeUID         string
+	BoundAt           Time
+	ReleasedAt        Time
+	ReleasedNotBefore Time
+}
+
+// Action is what happened to an object.
+type Action string
+
+// The actions.
+const (
+	Created   Action = "created"
+	Bound     Action = "bound"
+	Resized   Action = "resized"
+	Phase     Action = "phase"
+	Started   Action = "started" // a pod's first container
+	Mounted   Action = "mounted"
+	Unmounted Action = "unmounted"
+	Released  Action = "released"
+	Deleted   Action = "deleted"
+)
+
+// Change is a row of changes: what happened to an object, for a person to read.
+// Writing the same change again changes nothing: its key is everything but the
+// fields behind Actor, which go to the metrics and not to the catalog.
+type Change struct {
+	At        Time
+	Kind      string // PersistentVolume, PersistentVolumeClaim, Pod, StorageClass
+	UID       string
+	Namespace string
+	Name      string
+	Action    Action
+	Details   string // "10Gi → 20Gi"
+	Actor     string // the field manager that did it, where the object tells
+
+	// Found is true for what had happened before the first list showed it: it is
+	// history, and counters do not count it.
+	Found        bool
+	StorageClass string
+	SourceKind   string
+	// Took is how long it took: from a claim's creation until it was Bound, from
+	// a pod's scheduling until its first container Started. Zero where unknown.
+	Took time.Duration
+}

@@ -1,0 +1,361 @@
+// Package inventory infers who uses which storage, and since when, from the
+// objects of the Kubernetes API.
+//
+// It owns the state machine of the project and nothing else: no I/O, no clock,
+// no goroutine, no lock. Objects flow in by Set, Delete and Replace, each with
+// the moment at which it was seen; what changed flows out by Take: rows for the
+// catalog, and the present state of volumes and claims for the exporter.
+//
+// # How it works
+//
+// The API links its storage objects only in part: a pod names its claim, a
+// claim names its volume, and only the volume's claimRef holds a UID. Watches
+// of different kinds are not ordered between each other. So each event is taken
+// in two steps:
+//
+//  1. Note what the object itself says, under its UID, and mark it dirty.
+//  2. Settle what is dirty, from the backing store up: a volume tells its claim
+//     what it is, a claim its pods, and a pod counts its mounts back into its
+//     claims. Everything inferred is a function of what has been noted, and is
+//     computed anew; a row goes out only if it differs from the last one of its
+//     key. Thus the order of arrival leaves no trace in the end.
+//
+// A claim or volume that is gone is remembered for a while (see retention):
+// its pods may still be on their way.
+package inventory
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+)
+
+// How long what is gone is remembered, so that an event that was overtaken by
+// those of other kinds still finds it. Watches lag behind each other by seconds,
+// or by as long as one of them takes to be set up again.
+const (
+	// retention is that of a claim (after its last pod), a volume, and a pod
+	// whose claim or volume is not known yet.
+	retention = Time(5 * time.Minute / time.Microsecond)
+	// podRetention is that of a pod all of whose volumes are known; it is short,
+	// as pods that come and go are most of what happens in a cluster.
+	podRetention = Time(30 * time.Second / time.Microsecond)
+)
+
+// Kind is a kind of object that the inventory takes.
+type Kind string
+
+// The kinds, by their names in the API.
+const (
+	Pods           Kind = "Pod"
+	Claims         Kind = "PersistentVolumeClaim"
+	Volumes        Kind = "PersistentVolume"
+	StorageClasses Kind = "StorageClass"
+)
+
+// Kinds lists the kinds in the order in which what refers comes after what it
+// refers to.
+func Kinds() []Kind { return []Kind{StorageClasses, Volumes, Claims, Pods} }
+
+// Seen is when an object was seen to be as it is.
+type Seen struct {
+	// At is the moment of the observation.
+	At Time
+	// NotBefore is the last moment at which it was known to be as before: At
+	// itself on a live watch, the last moment watched when it was caught up with
+	// after a gap. Zero where nothing is known of before.
+	NotBefore Time
+	// Found is true for the first list: what it shows did not happen now.
+	Found bool
+}
+
+// Live is what a watch that is up sees at the given moment.
+func Live(at Time) Seen { return Seen{At: at, NotBefore: at} }
+
+// name is a namespace and a name in it.
+type name struct{ namespace, name string }
+
+// claimName is what is known under a name that a claim can have: the claims
+// that had it, at most one of them living, and the pods that refer to it.
+type claimName struct {
+	claims []*claim
+	pods   []*pod
+}
+
+// Inventory is the state of storage usage. Use New. It has one owner: its
+// methods must not be called at the same time.
+type Inventory struct {
+	classes  map[string]*class // these four by UID
+	volumes  map[string]*volume
+	claims   map[string]*claim
+	pods     map[string]*pod
+	podNames map[name]*pod
+
+	volumeNames map[string]*volume
+	volumeOf    map[string]*volume // by the claim's UID: the volume that says it is its claim's
+	claimNames  map[name]*claimName
+	sources     map[string]*source // by id: how many hold it
+
+	dirtyVolumes []*volume
+	dirtyClaims  []*claim
+	dirtyPods    []*pod
+	staleVolumes []*volume // whose VolumeState may differ from the last one given out
+	staleClaims  []*claim
+
+	graves    []grave // in the order of their times
+	podGraves []grave // likewise
+	version   uint64
+	update    Update
+}
+
+// grave remembers what is to be forgotten, and when.
+type grave struct {
+	at     Time
+	claim  *claim
+	volume *volume
+	pod    *pod
+}
+
+// New returns an empty inventory.
+func New() *Inventory {
+	return &Inventory{
+		classes:     map[string]*class{},
+		volumes:     map[string]*volume{},
+		claims:      map[string]*claim{},
+		pods:        map[string]*pod{},
+		podNames:    map[name]*pod{},
+		volumeNames: map[string]*volume{},
+		volumeOf:    map[string]*volume{},
+		claimNames:  map[name]*claimName{},
+		sources:     map[string]*source{},
+	}
+}
+
+// Set takes an object that was added or changed. An object of a kind that the
+// inventory does not take is an error, and changes nothing.
+func (inv *Inventory) Set(object any, seen Seen) error {
+	if err := inv.note(object, seen); err != nil {
+		return err
+	}
+	inv.settle(seen)
+	return nil
+}
+
+// Delete takes an object that is gone, in its last known state.
+func (inv *Inventory) Delete(object any, seen Seen) error {
+	switch o := object.(type) {
+	case *storagev1.StorageClass:
+		inv.noteClass(o, seen)
+		inv.dropClass(string(o.UID), seen)
+	case *corev1.PersistentVolume:
+		inv.noteVolume(o, seen)
+		inv.dropVolume(inv.volumes[string(o.UID)], seen)
+	case *corev1.PersistentVolumeClaim:
+		inv.noteClaim(o, seen)
+		inv.dropClaim(inv.claims[string(o.UID)], seen)
+	case *corev1.Pod:
+		inv.notePod(o, seen)
+		inv.dropPod(inv.pods[string(o.UID)], seen)
+	default:
+		return fmt.Errorf("the inventory takes no %T", object)
+	}
+	inv.settle(seen)
+	return nil
+}
+
+// Replace takes a whole list of one kind: its objects are, and those it lacks
+// are gone. It is one event: Take shows all of it or nothing.
+func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
+	present := make(map[string]struct{}, len(objects))
+	for _, object := range objects {
+		uid, ok := uidOf(object)
+		if !ok {
+			return fmt.Errorf("the inventory takes no %T", object)
+		}
+		present[uid] = struct{}{}
+	}
+	gone := seen
+	gone.Found = false
+	switch kind {
+	case StorageClasses:
+		for uid := range inv.classes {
+			if _, ok := present[uid]; !ok {
+				inv.dropClass(uid, gone)
+			}
+		}
+	case Volumes:
+		for uid, v := range inv.volumes {
+			if _, ok := present[uid]; !ok {
+				inv.dropVolume(v, gone)
+			}
+		}
+	case Claims:
+		for uid, c := range inv.claims {
+			if _, ok := present[uid]; !ok {
+				inv.dropClaim(c, gone)
+			}
+		}
+	case Pods:
+		for uid, p := range inv.pods {
+			if _, ok := present[uid]; !ok {
+				inv.dropPod(p, gone)
+			}
+		}
+	default:
+		return fmt.Errorf("the inventory takes no kind %q", kind)
+	}
+	for _, object := range objects {
+		if err := inv.note(object, seen); err != nil {
+			return err
+		}
+	}
+	inv.settle(seen)
+	return nil
+}
+
+func uidOf(object any) (string, bool) {
+	switch o := object.(type) {
+	case *storagev1.StorageClass:
+		return string(o.UID), true
+	case *corev1.PersistentVolume:
+		return string(o.UID), true
+	case *corev1.PersistentVolumeClaim:
+		return string(o.UID), true
+	case *corev1.Pod:
+		return string(o.UID), true
+	}
+	return "", false
+}
+
+func (inv *Inventory) note(object any, seen Seen) error {
+	switch o := object.(type) {
+	case *storagev1.StorageClass:
+		inv.noteClass(o, seen)
+	case *corev1.PersistentVolume:
+		inv.noteVolume(o, seen)
+	case *corev1.PersistentVolumeClaim:
+		inv.noteClaim(o, seen)
+	case *corev1.Pod:
+		inv.notePod(o, seen)
+	default:
+		return fmt.Errorf("the inventory takes no %T", object)
+	}
+	return nil
+}
+
+// settle computes anew what depends on what was noted, from the backing store
+// up.
+func (inv *Inventory) settle(seen Seen) {
+	for len(inv.dirtyVolumes) > 0 || len(inv.dirtyClaims) > 0 || len(inv.dirtyPods) > 0 {
+		for i := 0; i < len(inv.dirtyVolumes); i++ {
+			inv.settleVolume(inv.dirtyVolumes[i], seen)
+		}
+		inv.dirtyVolumes = inv.dirtyVolumes[:0]
+		for i := 0; i < len(inv.dirtyClaims); i++ {
+			inv.settleClaim(inv.dirtyClaims[i], seen)
+		}
+		inv.dirtyClaims = inv.dirtyClaims[:0]
+		for i := 0; i < len(inv.dirtyPods); i++ {
+			inv.settlePod(inv.dirtyPods[i], seen)
+		}
+		inv.dirtyPods = inv.dirtyPods[:0]
+	}
+	inv.forget(seen.At)
+}
+
+// Take moves all that changed since the last Take into u, whose memory is
+// reused.
+func (inv *Inventory) Take(u *Update) {
+	u.Volumes, u.Claims = u.Volumes[:0], u.Claims[:0]
+	for _, v := range inv.staleVolumes {
+		v.stale = false
+		if state := inv.volumeState(v); !v.shown || state != v.state {
+			v.state, v.shown = state, true
+			u.Volumes = append(u.Volumes, state)
+		}
+	}
+	for _, c := range inv.staleClaims {
+		c.stale = false
+		if state := c.claimState(); !c.shown || state != c.state {
+			c.state, c.shown = state, true
+			u.Claims = append(u.Claims, state)
+		}
+	}
+	inv.staleVolumes, inv.staleClaims = inv.staleVolumes[:0], inv.staleClaims[:0]
+	u.Facts, inv.update.Facts = inv.update.Facts, u.Facts
+	inv.update.Facts.reset()
+}
+
+// Count returns how many living objects of a kind are held. Pods that mount no
+// storage are not.
+func (inv *Inventory) Count(kind Kind) int {
+	switch kind {
+	case StorageClasses:
+		return len(inv.classes)
+	case Volumes:
+		return len(inv.volumes)
+	case Claims:
+		return len(inv.claims)
+	case Pods:
+		return len(inv.pods)
+	}
+	return 0
+}
+
+// nextVersion returns a row version: the moment of observation in microseconds,
+// and always more than the one before, so that a clock set back keeps order.
+func (inv *Inventory) nextVersion(at Time) uint64 {
+	inv.version = max(inv.version+1, uint64(at))
+	return inv.version
+}
+
+func (inv *Inventory) change(c Change) {
+	inv.update.Facts.Changes = append(inv.update.Facts.Changes, c)
+}
+
+// forget drops what has been gone for long enough and has no pod left.
+func (inv *Inventory) forget(now Time) {
+	inv.podGraves = inv.empty(inv.podGraves, now, podRetention)
+	inv.graves = inv.empty(inv.graves, now, retention)
+}
+
+func (inv *Inventory) empty(graves []grave, now, retention Time) []grave {
+	n := 0
+	for ; n < len(graves) && now-graves[n].at > retention; n++ {
+		switch g := graves[n]; {
+		case g.volume != nil:
+			inv.forgetVolume(g.volume)
+		case g.pod != nil:
+			inv.forgetPod(g.pod)
+		case len(inv.claimNames[g.claim.key()].pods) > 0:
+			graves = append(graves, grave{at: now, claim: g.claim})
+		default:
+			inv.forgetClaim(g.claim)
+		}
+	}
+	if n > 0 {
+		graves = append(graves[:0], graves[n:]...)
+	}
+	return graves
+}
+
+// reset empties the rows and keeps their memory, except after a list: what a
+// hundred thousand objects took is not held on to for one event at a time.
+func (f *Facts) reset() {
+	const keep = 1024
+	if f.Len() > keep {
+		*f = Facts{}
+		return
+	}
+	f.StorageClasses = f.StorageClasses[:0]
+	f.VolumeSources = f.VolumeSources[:0]
+	f.Volumes = f.Volumes[:0]
+	f.Claims = f.Claims[:0]
+	f.Pods = f.Pods[:0]
+	f.Containers = f.Containers[:0]
+	f.Mounts = f.Mounts[:0]
+	f.Bindings = f.Bindings[:0]
+	f.Changes = f.Changes[:0]
+}

@@ -1,0 +1,214 @@
+package inventory
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The tests' clock counts seconds from here.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func second(n int) metav1.Time { return metav1.NewTime(epoch.Add(time.Duration(n) * time.Second)) }
+func at(n int) Time            { return apiTime(second(n)) }
+
+func objectMeta(namespace, name, uid string, created int) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid), CreationTimestamp: second(created)}
+}
+
+// pvc makes a claim; volume is the name of its volume, empty while it is Pending.
+func pvc(name, uid string, created int, volume string) *corev1.PersistentVolumeClaim {
+	o := &corev1.PersistentVolumeClaim{
+		ObjectMeta: objectMeta("shop", name, uid, created),
+		Spec: corev1.PersistentVolumeClaimSpec{
+			StorageClassName: new("fast"),
+			VolumeName:       volume,
+			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")},
+			},
+		},
+		Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending},
+	}
+	if volume != "" {
+		o.Status.Phase = corev1.ClaimBound
+		o.Status.Capacity = o.Spec.Resources.Requests
+	}
+	return o
+}
+
+// pv makes a volume on NFS; phases change at the given second.
+func pv(name, uid string, created int, claim *corev1.PersistentVolumeClaim, phase corev1.PersistentVolumePhase, changed int) *corev1.PersistentVolume {
+	changedAt := second(changed)
+	o := &corev1.PersistentVolume{
+		ObjectMeta: objectMeta("", name, uid, created),
+		Spec: corev1.PersistentVolumeSpec{
+			StorageClassName:              "fast",
+			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")},
+			AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
+			PersistentVolumeSource: corev1.PersistentVolumeSource{
+				NFS: &corev1.NFSVolumeSource{Server: "filer.example", Path: "/exports/" + name},
+			},
+		},
+		Status: corev1.PersistentVolumeStatus{Phase: phase, LastPhaseTransitionTime: &changedAt},
+	}
+	if claim != nil {
+		o.Spec.ClaimRef = &corev1.ObjectReference{Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}
+	}
+	return o
+}
+
+// pod makes a pod whose containers each mount all the claims at /NAME.
+func podOf(name, uid string, created int, containers []string, claims ...string) *corev1.Pod {
+	o := &corev1.Pod{
+		ObjectMeta: objectMeta("shop", name, uid, created),
+		Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyAlways, NodeName: "node-1"},
+		Status:     corev1.PodStatus{Phase: corev1.PodPending},
+	}
+	var mounts []corev1.VolumeMount
+	for i, claim := range claims {
+		volume := fmt.Sprintf("vol-%d", i)
+		o.Spec.Volumes = append(o.Spec.Volumes, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
+		}})
+		mounts = append(mounts, corev1.VolumeMount{Name: volume, MountPath: "/" + claim})
+	}
+	for _, c := range containers {
+		o.Spec.Containers = append(o.Spec.Containers, corev1.Container{Name: c, Image: "img:1", VolumeMounts: mounts})
+	}
+	return o
+}
+
+// running returns a copy of a pod whose containers all run since the given
+// second.
+func running(o *corev1.Pod, since int) *corev1.Pod {
+	o = o.DeepCopy()
+	o.Status.Phase = corev1.PodRunning
+	o.Status.ContainerStatuses = nil
+	for _, c := range o.Spec.Containers {
+		o.Status.ContainerStatuses = append(o.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: c.Name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: second(since)}},
+		})
+	}
+	return o
+}
+
+// ended returns a copy of a pod whose containers all ended at the given second.
+func ended(o *corev1.Pod, phase corev1.PodPhase, since, until int, exitCode int32, reason string) *corev1.Pod {
+	o = running(o, since)
+	o.Status.Phase = phase
+	for i := range o.Status.ContainerStatuses {
+		o.Status.ContainerStatuses[i].State = terminated(since, until, exitCode, reason)
+	}
+	return o
+}
+
+func terminated(since, until int, exitCode int32, reason string) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		StartedAt: second(since), FinishedAt: second(until), ExitCode: exitCode, Reason: reason,
+	}}
+}
+
+func storageClass(name, uid string) *storagev1.StorageClass {
+	return &storagev1.StorageClass{ObjectMeta: objectMeta("", name, uid, 0), Provisioner: "nfs.example"}
+}
+
+// history is what the catalog would hold: the last row of each key.
+type history struct {
+	classes    map[string]StorageClass
+	sources    map[string]VolumeSource
+	volumes    map[string]Volume
+	claims     map[string]Claim
+	pods       map[string]Pod
+	containers map[[2]string]Container
+	mounts     map[[4]string]Mount
+	bindings   map[[2]string]Binding
+	changes    map[string]Change
+	states     map[string]VolumeState
+	claimState map[string]ClaimState
+	rows       int
+}
+
+func newHistory() *history {
+	return &history{
+		map[string]StorageClass{}, map[string]VolumeSource{}, map[string]Volume{}, map[string]Claim{}, map[string]Pod{},
+		map[[2]string]Container{}, map[[4]string]Mount{}, map[[2]string]Binding{}, map[string]Change{},
+		map[string]VolumeState{}, map[string]ClaimState{}, 0,
+	}
+}
+
+// take adds what an inventory has to tell, without the versions: they differ
+// with the order of events.
+func (h *history) take(inv *Inventory) {
+	var u Update
+	inv.Take(&u)
+	f := &u.Facts
+	h.rows += f.Len()
+	for _, r := range f.StorageClasses {
+		r.Version = 0
+		h.classes[r.UID] = r
+	}
+	for _, r := range f.VolumeSources {
+		r.Version = 0
+		h.sources[r.ID] = r
+	}
+	for _, r := range f.Volumes {
+		r.Version = 0
+		h.volumes[r.UID] = r
+	}
+	for _, r := range f.Claims {
+		r.Version = 0
+		h.claims[r.UID] = r
+	}
+	for _, r := range f.Pods {
+		r.Version = 0
+		h.pods[r.UID] = r
+	}
+	for _, r := range f.Containers {
+		r.Version = 0
+		h.containers[[2]string{r.PodUID, r.Name}] = r
+	}
+	for _, r := range f.Mounts {
+		r.Version = 0
+		h.mounts[[4]string{r.PodUID, r.Container, r.Volume, r.MountPath}] = r
+	}
+	for _, r := range f.Bindings {
+		r.Version = 0
+		h.bindings[[2]string{r.ClaimUID, r.VolumeUID}] = r
+	}
+	for _, r := range f.Changes {
+		h.changes[fmt.Sprint(r.Kind, r.UID, r.At, r.Action, r.Details)] = r
+	}
+	for _, s := range u.Volumes {
+		h.states[s.UID] = s
+	}
+	for _, s := range u.Claims {
+		h.claimState[s.UID] = s
+	}
+}
+
+// mountsOf lists a pod's mounts as text, for tables: claim@volume start-end
+// reason, in seconds.
+func (h *history) mount(pod, container, path string) string {
+	for key, m := range h.mounts {
+		if key[0] != pod || key[1] != container || m.MountPath != path {
+			continue
+		}
+		s := fmt.Sprintf("%s@%s %d-", m.ClaimUID, m.VolumeUID, int(m.StartedAt-at(0))/1e6)
+		if m.EndedAt != 0 {
+			s += fmt.Sprint(int(m.EndedAt-at(0)) / 1e6)
+			if m.EndedNotBefore != m.EndedAt {
+				s += fmt.Sprintf("(from %d)", int(m.EndedNotBefore-at(0))/1e6)
+			}
+			s += " " + m.EndReason
+		}
+		return s
+	}
+	return ""
+}

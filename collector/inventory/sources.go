@@ -1,0 +1,212 @@
+package inventory
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// source is a backing store that something held names.
+type source struct {
+	row  VolumeSource
+	held int
+}
+
+// sourceRef is what a volume or a pod's volume keeps of its backing store.
+type sourceRef struct{ kind, id string }
+
+// holdSource counts one more holder of a backing store; the first one makes its
+// row go out.
+func (inv *Inventory) holdSource(row VolumeSource, seen Seen) sourceRef {
+	s := inv.sources[row.ID]
+	if s == nil {
+		row.Version = inv.nextVersion(seen.At)
+		s = &source{row: row}
+		inv.sources[row.ID] = s
+		inv.update.Facts.VolumeSources = append(inv.update.Facts.VolumeSources, row)
+	}
+	s.held++
+	return sourceRef{kind: row.Kind, id: s.row.ID}
+}
+
+func (inv *Inventory) releaseSource(id string) {
+	if s := inv.sources[id]; s != nil {
+		if s.held--; s.held == 0 {
+			delete(inv.sources, id)
+		}
+	}
+}
+
+// volumeSource reads the backing store out of a union of the API: a
+// PersistentVolumeSource or a pod's VolumeSource. It goes by the union's own
+// fields and not by a list of kinds, so a kind that the API adds later is found
+// as well. It returns false if no member is set, as when a server newer than our
+// API types sends a member they lack.
+func volumeSource(union any) (VolumeSource, bool) {
+	kind, member := unionMember(reflect.ValueOf(union).Elem())
+	if kind == "" {
+		return VolumeSource{}, false
+	}
+	attributes := map[string]string{}
+	flatten(attributes, "", member)
+	s := VolumeSource{
+		ID:         sourceID(kind, attributes),
+		Kind:       kind,
+		Driver:     attributes["driver"],
+		Attributes: attributes,
+	}
+	s.Server, s.Path = serverAndPath(kind, attributes)
+	return s, true
+}
+
+// unionMember returns the API's name of the one member of a union that is set,
+// and what it points to.
+func unionMember(union reflect.Value) (string, reflect.Value) {
+	for i := range union.NumField() {
+		if f := union.Field(i); f.Kind() == reflect.Pointer && !f.IsNil() {
+			return jsonName(union.Type().Field(i)), f.Elem()
+		}
+	}
+	return "", reflect.Value{}
+}
+
+func jsonName(f reflect.StructField) string {
+	tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return tag
+}
+
+// flatten writes every field that is set into attributes, under its name in the
+// API, the fields of inner structs and maps behind a dot. What refers to a
+// secret is left out: it tells who may use the store, not what it is.
+func flatten(attributes map[string]string, prefix string, v reflect.Value) {
+	switch v.Type() {
+	case reflect.TypeFor[corev1.SecretReference](), reflect.TypeFor[corev1.LocalObjectReference]():
+		return
+	case reflect.TypeFor[resource.Quantity]():
+		q := v.Interface().(resource.Quantity)
+		attributes[prefix] = q.String()
+		return
+	}
+	under := func(key string) string {
+		if prefix == "" {
+			return key
+		}
+		return prefix + "." + key
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			flatten(attributes, prefix, v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if key := jsonName(v.Type().Field(i)); key != "" && !strings.Contains(strings.ToLower(key), "secret") {
+				flatten(attributes, under(key), v.Field(i))
+			}
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			flatten(attributes, under(key.String()), v.MapIndex(key))
+		}
+	case reflect.Slice:
+		if v.Len() > 0 {
+			parts := make([]string, v.Len())
+			for i := range parts {
+				parts[i] = fmt.Sprint(v.Index(i).Interface())
+			}
+			attributes[prefix] = strings.Join(parts, ",")
+		}
+	default:
+		if !v.IsZero() {
+			attributes[prefix] = fmt.Sprint(v.Interface())
+		}
+	}
+}
+
+// sourceID hashes a kind and its attributes: the same backing store has the same
+// id in every cluster and at any time.
+func sourceID(kind string, attributes map[string]string) string {
+	h := sha256.New()
+	h.Write([]byte(kind))
+	for _, key := range slices.Sorted(maps.Keys(attributes)) {
+		for _, part := range []string{key, attributes[key]} {
+			h.Write([]byte{0})
+			h.Write([]byte(part))
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// serverKeys and pathKeys say where a kind names its server and what of it. A
+// kind that is not here is looked up under "": the names that drivers commonly
+// use. Keys joined by + are put together with a slash.
+var (
+	serverKeys = map[string][]string{
+		"iscsi":     {"targetPortal"},
+		"rbd":       {"monitors"},
+		"cephfs":    {"monitors"},
+		"glusterfs": {"endpoints"},
+		"fc":        {"targetWWNs", "wwids"},
+		"quobyte":   {"registry"},
+		"scaleIO":   {"gateway"},
+		"csi":       {"volumeAttributes.server", "volumeAttributes.monitors", "volumeAttributes.targetPortal", "volumeAttributes.source"},
+		"":          {"server"},
+	}
+	pathKeys = map[string][]string{
+		"iscsi":                {"iqn+lun"},
+		"rbd":                  {"pool+image"},
+		"fc":                   {"lun"},
+		"csi":                  {"volumeHandle", "volumeAttributes.share", "volumeAttributes.path"},
+		"awsElasticBlockStore": {"volumeID"},
+		"gcePersistentDisk":    {"pdName"},
+		"azureDisk":            {"diskURI", "diskName"},
+		"azureFile":            {"shareName"},
+		"cinder":               {"volumeID"},
+		"portworxVolume":       {"volumeID"},
+		"photonPersistentDisk": {"pdID"},
+		"vsphereVolume":        {"volumePath"},
+		"scaleIO":              {"volumeName"},
+		"storageos":            {"volumeName"},
+		"quobyte":              {"volume"},
+		"flocker":              {"datasetUUID", "datasetName"},
+		"gitRepo":              {"repository"},
+		"image":                {"reference"},
+		"":                     {"path"},
+	}
+)
+
+func serverAndPath(kind string, attributes map[string]string) (server, path string) {
+	pick := func(table map[string][]string) string {
+		keys, ok := table[kind]
+		if !ok {
+			keys = table[""]
+		}
+		for _, key := range keys {
+			if first, second, joined := strings.Cut(key, "+"); joined && attributes[first] != "" {
+				// A LUN or image that is absent is number 0, which flatten leaves out.
+				if rest := attributes[second]; rest != "" {
+					return attributes[first] + "/" + rest
+				}
+				return attributes[first] + "/0"
+			}
+			if v := attributes[key]; v != "" {
+				return v
+			}
+		}
+		return ""
+	}
+	return pick(serverKeys), pick(pathKeys)
+}
+
+// storageVolume reports whether a pod's volume is storage: everything but what
+// carries configuration into the pod.
+func storageVolume(v *corev1.Volume) bool {
+	return v.Secret == nil && v.ConfigMap == nil && v.Projected == nil && v.DownwardAPI == nil
+}

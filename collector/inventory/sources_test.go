@@ -1,0 +1,48 @@
+package inventory
+
+import (
+	"maps"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+func TestVolumeSources(t *testing.T) {
+	secret := &corev1.SecretReference{Name: "password"}
+	for name, test := range map[string]struct {
+		union                      any
+		kind, driver, server, path string
+		attributes                 map[string]string
+	}{
+		"nfs": {&corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{Server: "filer", Path: "/a", ReadOnly: true}},
+			"nfs", "", "filer", "/a", map[string]string{"server": "filer", "path": "/a", "readOnly": "true"}},
+		"iscsi": {&corev1.PersistentVolumeSource{ISCSI: &corev1.ISCSIPersistentVolumeSource{
+			TargetPortal: "10.0.0.1:3260", IQN: "iqn.2026-01.example:disk", Portals: []string{"10.0.0.2", "10.0.0.3"}, SecretRef: secret,
+		}}, "iscsi", "", "10.0.0.1:3260", "iqn.2026-01.example:disk/0",
+			map[string]string{"targetPortal": "10.0.0.1:3260", "iqn": "iqn.2026-01.example:disk", "portals": "10.0.0.2,10.0.0.3"}},
+		"csi": {&corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{
+			Driver: "csi.example", VolumeHandle: "vol-7", VolumeAttributes: map[string]string{"server": "store"}, NodeStageSecretRef: secret,
+		}}, "csi", "csi.example", "store", "vol-7",
+			map[string]string{"driver": "csi.example", "volumeHandle": "vol-7", "volumeAttributes.server": "store"}},
+		"azureFile": {&corev1.VolumeSource{AzureFile: &corev1.AzureFileVolumeSource{SecretName: "s", ShareName: "share"}},
+			"azureFile", "", "", "share", map[string]string{"shareName": "share"}},
+		"emptyDir": {&corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("1Gi"))}},
+			"emptyDir", "", "", "", map[string]string{"sizeLimit": "1Gi"}},
+		"hostPath": {&corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/log"}},
+			"hostPath", "", "", "/var/log", map[string]string{"path": "/var/log"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, ok := volumeSource(test.union)
+			if !ok || s.Kind != test.kind || s.Driver != test.driver || s.Server != test.server || s.Path != test.path ||
+				!maps.Equal(s.Attributes, test.attributes) {
+				t.Errorf("got %+v", s)
+			}
+			again, _ := volumeSource(test.union)
+			expect(t, "id", again.ID, s.ID)
+		})
+	}
+	if s, ok := volumeSource(&corev1.PersistentVolumeSource{}); ok {
+		t.Errorf("an empty union gave %+v", s)
+	}
+}

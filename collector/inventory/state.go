@@ -1,0 +1,66 @@
+package inventory
+
+// VolumeStatus is what a PersistentVolume is doing at present: the words of the
+// metric volume_state.
+type VolumeStatus string
+
+// The volume states. A bound volume is mounted, pending, idle or never_mounted;
+// one that is not bound is available, released or failed, unless a container
+// still uses it.
+const (
+	VolumeMounted      VolumeStatus = "mounted"       // a container uses it
+	VolumePending      VolumeStatus = "pending"       // a pod that has not started awaits it
+	VolumeIdle         VolumeStatus = "idle"          // used before, not now
+	VolumeNeverMounted VolumeStatus = "never_mounted" // bound, and no use is known
+	VolumeAvailable    VolumeStatus = "available"     // waits for a claim (the API's phases Pending and Available)
+	VolumeReleased     VolumeStatus = "released"      // its claim is gone
+	VolumeFailed       VolumeStatus = "failed"        // its reclamation failed
+)
+
+// VolumeState is a PersistentVolume as it stands now, with what is inferred
+// about its use.
+type VolumeState struct {
+	UID           string
+	Name          string
+	StorageClass  string
+	SourceKind    string
+	Driver        string
+	ReclaimPolicy string
+	CapacityBytes int64
+	Namespace     string // of its claim, also of the one it was released from
+	Claim         string
+	Owner         string // of its claim
+	Status        VolumeStatus
+	ChangedAt     Time // when it came into this status
+	Mounts        int  // containers × paths that use it now
+	LastUsed      Time // end of its last use; absent while in use or where none is known
+	IdleSince     Time // since when nobody uses or awaits it; absent while someone does
+	Gone          bool // it was deleted; the other fields are its last
+}
+
+// ClaimState is a PersistentVolumeClaim as it stands now.
+type ClaimState struct {
+	UID            string
+	Namespace      string
+	Name           string
+	StorageClass   string
+	Phase          string
+	VolumeUID      string
+	RequestedBytes int64
+	CapacityBytes  int64
+	Gone           bool
+}
+
+// Update is what one or several events changed: rows for the catalog, and the
+// present state of each volume and claim that is now different, for the
+// exporter. A volume or claim is in it once at most.
+type Update struct {
+	Facts   Facts
+	Volumes []VolumeState
+	Claims  []ClaimState
+}
+
+// Empty reports whether nothing changed.
+func (u *Update) Empty() bool {
+	return u.Facts.Len() == 0 && len(u.Volumes) == 0 && len(u.Claims) == 0
+}

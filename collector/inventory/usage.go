@@ -1,0 +1,116 @@
+package inventory
+
+import corev1 "k8s.io/api/core/v1"
+
+// touchVolume and touchClaim mark what the exporter may have to be told.
+func (inv *Inventory) touchVolume(v *volume) {
+	if !v.stale {
+		v.stale = true
+		inv.staleVolumes = append(inv.staleVolumes, v)
+	}
+}
+
+func (inv *Inventory) touchClaim(c *claim) {
+	if !c.stale {
+		c.stale = true
+		inv.staleClaims = append(inv.staleClaims, c)
+	}
+	if c.volume != nil {
+		inv.touchVolume(c.volume)
+	}
+}
+
+func (c *claim) claimState() ClaimState {
+	return ClaimState{
+		UID: c.row.UID, Namespace: c.row.Namespace, Name: c.row.Name, StorageClass: c.row.StorageClass,
+		Phase: c.row.Phase, VolumeUID: c.row.VolumeUID, RequestedBytes: c.row.RequestedBytes,
+		CapacityBytes: c.row.CapacityBytes, Gone: c.row.DeletedAt != 0,
+	}
+}
+
+// unusedSlack is how much later than the binding the API must have called a
+// claim unused before we take it that somebody used it meanwhile. The two
+// controllers that write the times work within seconds.
+const unusedSlack = Time(10_000_000)
+
+// volumeState infers what a volume is doing from its phase and its claim's pods.
+func (inv *Inventory) volumeState(v *volume) VolumeState {
+	s := VolumeState{
+		UID: v.row.UID, Name: v.row.Name, StorageClass: v.row.StorageClass, SourceKind: v.row.SourceKind,
+		Driver: v.row.Driver, ReclaimPolicy: v.row.ReclaimPolicy, CapacityBytes: v.row.CapacityBytes,
+		Namespace: v.claim.namespace, Claim: v.claim.name, LastUsed: v.lastUsed, Gone: v.row.DeletedAt != 0,
+	}
+	var unusedSince Time
+	if c := v.user; c != nil {
+		s.Owner, s.Mounts = c.row.Owner, c.active
+		s.LastUsed = latest(s.LastUsed, c.lastUsed)
+		unusedSince = c.row.UnusedSince
+	}
+	s.IdleSince = latest(s.LastUsed, latest(v.row.CreatedAt, v.binding.BoundAt))
+	if s.LastUsed != 0 {
+		s.IdleSince = s.LastUsed
+	} else if unusedSince > s.IdleSince {
+		s.IdleSince = unusedSince
+	}
+	switch {
+	case s.Mounts > 0:
+		s.Status, s.LastUsed, s.IdleSince = VolumeMounted, 0, 0
+	case v.user != nil && v.user.pending > 0:
+		s.Status, s.IdleSince = VolumePending, 0
+	case v.row.Phase == string(corev1.VolumeReleased):
+		s.Status = VolumeReleased
+	case v.row.Phase == string(corev1.VolumeFailed):
+		s.Status = VolumeFailed
+	case v.row.Phase != string(corev1.VolumeBound):
+		s.Status = VolumeAvailable
+	case s.LastUsed != 0 || unusedSince > latest(v.row.CreatedAt, v.binding.BoundAt)+unusedSlack:
+		s.Status = VolumeIdle
+	default:
+		s.Status = VolumeNeverMounted
+	}
+	s.ChangedAt = inv.statusSince(v, &s)
+	return s
+}
+
+// statusSince is when a volume came into its status. While it is mounted or
+// awaited that is kept: a second pod that comes or goes is no change.
+func (inv *Inventory) statusSince(v *volume, s *VolumeState) Time {
+	switch s.Status {
+	case VolumeMounted, VolumePending:
+		if v.shown && v.state.Status == s.Status {
+			return v.state.ChangedAt
+		}
+		if s.Status == VolumeMounted {
+			return inv.firstStart(v.user)
+		}
+		return inv.firstWait(v.user)
+	case VolumeIdle, VolumeNeverMounted:
+		return s.IdleSince
+	default:
+		return latest(v.row.CreatedAt, v.row.PhaseChangedAt)
+	}
+}
+
+// firstStart is when the longest of a claim's present mounts began.
+func (inv *Inventory) firstStart(c *claim) (at Time) {
+	for _, p := range inv.slot(c.key()).pods {
+		for i := range p.mounts {
+			if m := &p.mounts[i]; m.told.started != 0 && m.told.ended == 0 && p.volumes[m.volume].claim == c {
+				at = earliest(at, m.told.started)
+			}
+		}
+	}
+	return at
+}
+
+// firstWait is since when the longest waiting of a claim's pods has been there.
+func (inv *Inventory) firstWait(c *claim) (at Time) {
+	for _, p := range inv.slot(c.key()).pods {
+		for i := range p.volumes {
+			if u := &p.volumes[i]; u.claim == c && u.pending {
+				at = earliest(at, p.row.CreatedAt)
+			}
+		}
+	}
+	return at
+}

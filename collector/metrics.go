@@ -1,0 +1,40 @@
+package collector
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+type metrics struct {
+	events, lists, failures map[inventory.Kind]prometheus.Counter
+	lastEvent, objects      map[inventory.Kind]prometheus.Gauge
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	counter := func(name, help string) map[inventory.Kind]prometheus.Counter {
+		vec := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"kind"})
+		return perKind(reg, vec, vec.WithLabelValues)
+	}
+	gauge := func(name, help string) map[inventory.Kind]prometheus.Gauge {
+		vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"kind"})
+		return perKind(reg, vec, vec.WithLabelValues)
+	}
+	return &metrics{
+		events:    counter("kubevoltracker_watch_events_total", "Events received from the watches of the API server."),
+		lists:     counter("kubevoltracker_watch_lists_total", "Lists received from the API server; more than one means that a watch could not be resumed."),
+		failures:  counter("kubevoltracker_watch_failures_total", "Lists and watches that failed; each is tried again."),
+		lastEvent: gauge("kubevoltracker_watch_last_event_timestamp_seconds", "When the last event or list of this kind was taken in, in seconds since the Unix epoch."),
+		objects:   gauge("kubevoltracker_inventory_objects", "Objects held in memory; pods that mount no storage are not."),
+	}
+}
+
+// perKind registers vec, with every kind's series there from the start.
+func perKind[M any](reg prometheus.Registerer, vec prometheus.Collector, with func(...string) M) map[inventory.Kind]M {
+	reg.MustRegister(vec)
+	series := map[inventory.Kind]M{}
+	for _, kind := range inventory.Kinds() {
+		series[kind] = with(string(kind))
+	}
+	return series
+}

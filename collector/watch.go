@@ -1,0 +1,151 @@
+package collector
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// quietFor is how often at most a watch that keeps failing says so.
+const quietFor = time.Minute
+
+// watch lists and watches one kind until the context ends.
+func (c *Collector) watch(ctx context.Context, r resource) {
+	s := &store{collector: c, kind: r.kind, ctx: ctx, logger: log.With(c.logger, "kind", r.kind)}
+	cache.NewReflectorWithOptions(listWatch{r.listWatch, s}, r.example, s, cache.ReflectorOptions{
+		Name:            "kubevoltracker",
+		TypeDescription: string(r.kind),
+	}).RunWithContext(ctx)
+}
+
+// listWatch tells the store how the requests fare, and trims each page of a list
+// as it arrives: an API server that cannot stream a list sends pages, which are
+// gathered before the store is given them.
+type listWatch struct {
+	*cache.ListWatch
+	store *store
+}
+
+func (l listWatch) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	list, err := l.ListWatch.ListWithContext(ctx, options)
+	if err != nil {
+		l.store.failed(err)
+		return nil, err
+	}
+	return list, meta.EachListItem(list, func(obj runtime.Object) error {
+		trim(obj)
+		return nil
+	})
+}
+
+func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	w, err := l.ListWatch.WatchWithContext(ctx, options)
+	if err != nil {
+		l.store.failed(err)
+	}
+	return w, err
+}
+
+// store is a reflector's store that keeps nothing: it hands on. The reflector
+// calls it, and its listWatch, one call at a time.
+type store struct {
+	collector *Collector
+	kind      inventory.Kind
+	ctx       context.Context // of the reflector, whose interface has none
+	logger    log.Logger
+
+	lastSeen    time.Time // when the watch was last known to be up
+	failedSince time.Time // zero while it is up
+	failedTold  time.Time
+}
+
+var (
+	_ cache.ReflectorStore         = (*store)(nil)
+	_ cache.ReflectorBookmarkStore = (*store)(nil)
+	_ cache.TransformingStore      = (*store)(nil)
+)
+
+func (s *store) Add(obj any) error    { return s.set(obj) }
+func (s *store) Update(obj any) error { return s.set(obj) }
+
+func (s *store) set(obj any) error {
+	s.up()
+	s.collector.metrics.events[s.kind].Inc()
+	return s.collector.observe(s.kind, func(inv *inventory.Inventory, now inventory.Time) error {
+		return inv.Set(trim(obj), inventory.Live(now))
+	})
+}
+
+func (s *store) Delete(obj any) error {
+	s.up()
+	s.collector.metrics.events[s.kind].Inc()
+	return s.collector.observe(s.kind, func(inv *inventory.Inventory, now inventory.Time) error {
+		return inv.Delete(trim(obj), inventory.Live(now))
+	})
+}
+
+func (s *store) Replace(objects []any, _ string) error {
+	for _, obj := range objects {
+		trim(obj)
+	}
+	before := s.lastSeen
+	s.up()
+	return s.collector.replace(s.ctx, s.kind, objects, before)
+}
+
+func (s *store) Bookmark(string) error {
+	s.up()
+	return nil
+}
+
+func (s *store) Resync() error { return nil }
+
+// Transformer trims the objects of a first list as they stream in, so that they
+// are never all held in full.
+func (s *store) Transformer() cache.TransformFunc {
+	return func(obj any) (any, error) { return trim(obj), nil }
+}
+
+// up notes that the watch works.
+func (s *store) up() {
+	now := s.collector.now()
+	if !s.failedSince.IsZero() {
+		level.Info(s.logger).Log("msg", "the API server answers again", "away", now.Sub(s.failedSince).Round(time.Millisecond))
+		s.failedSince, s.failedTold = time.Time{}, time.Time{}
+	}
+	s.lastSeen = now
+}
+
+// failed is told of a list or watch that failed and will be tried again.
+func (s *store) failed(err error) {
+	if s.ctx.Err() != nil {
+		return // we are stopping
+	}
+	s.collector.metrics.failures[s.kind].Inc()
+	now := s.collector.now()
+	if s.failedSince.IsZero() {
+		s.failedSince = now
+	}
+	if now.Sub(s.failedTold) < quietFor {
+		return
+	}
+	s.failedTold = now
+	hint := "waiting for the API server"
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		hint = "the service account or user needs list and watch on this kind: see deploy/rbac.yaml"
+	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+		hint = "too far behind to resume, listing again"
+	}
+	level.Warn(s.logger).Log("msg", "watch failed", "hint", hint, "err", err)
+}
