@@ -1,0 +1,46 @@
+package exporter
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Check is one fact about the tracker that its health rests on.
+type Check struct {
+	Name string // one word, as the answer shows it: "lists", "catalog"
+	// Check returns nil while all is well, else what is wrong. It is called by
+	// each probe, from several goroutines, and must answer at once.
+	Check func() error
+}
+
+// healthHandler answers 200 if all checks pass, else 503, in the words that the
+// Kubernetes API server uses: "ok", or with ?verbose and on failure a line for
+// each check.
+func healthHandler(path string, checks []Check) http.Handler {
+	name := strings.TrimPrefix(path, "/")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var lines strings.Builder
+		failed := false
+		for _, c := range checks {
+			if err := c.Check(); err != nil {
+				failed = true
+				fmt.Fprintf(&lines, "[-]%s failed: %v\n", c.Name, err)
+			} else {
+				fmt.Fprintf(&lines, "[+]%s ok\n", c.Name)
+			}
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		switch {
+		case failed:
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = fmt.Fprintf(w, "%s%s check failed\n", lines.String(), name)
+		case r.URL.Query().Has("verbose"):
+			_, _ = fmt.Fprintf(w, "%s%s check passed\n", lines.String(), name)
+		default:
+			_, _ = fmt.Fprint(w, "ok")
+		}
+	})
+}

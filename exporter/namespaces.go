@@ -1,0 +1,198 @@
+package exporter
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// The phases of a claim, as places in group.phases. A claim that has no phase
+// yet is pending.
+const (
+	phasePending = iota
+	phaseBound
+	phaseLost
+	phaseCount
+)
+
+func phaseOf(s string) uint8 {
+	switch s {
+	case "Bound":
+		return phaseBound
+	case "Lost":
+		return phaseLost
+	default:
+		return phasePending
+	}
+}
+
+// groupKey names what the aggregates are by.
+type groupKey struct{ namespace, storageClass string }
+
+// group sums the claims and volumes of one namespace and storage class. It is a
+// plain value, so that a scrape can copy it under the lock and render the copy.
+type group struct {
+	groupKey
+	phases         [phaseCount]int32 // claims
+	requestedBytes int64
+	capacityBytes  int64
+	volumes        int32 // that name the namespace, whatever their state
+	idleVolumes    int32
+	idleBytes      int64
+}
+
+func (g *group) claims() int32 {
+	return g.phases[phasePending] + g.phases[phaseBound] + g.phases[phaseLost]
+}
+
+// claim is what one claim adds to its group.
+type claim struct {
+	group          *group
+	requestedBytes int64
+	capacityBytes  int64
+	phase          uint8
+}
+
+// share is what one volume adds to its group; group is nil for a volume that no
+// claim has had.
+type share struct {
+	group     *group
+	idleBytes int64
+	idle      bool
+}
+
+// namespaces keeps the sums per namespace and storage class, changing them by
+// what an object added before and adds now. Under the Exporter's lock.
+type namespaces struct {
+	groups map[groupKey]*group
+	claims map[string]claim // by UID
+}
+
+func newNamespaces() namespaces {
+	return namespaces{groups: map[groupKey]*group{}, claims: map[string]claim{}}
+}
+
+// applyClaim takes in a claim's present state. It reports whether the claim is
+// the first of its namespace and class.
+func (n *namespaces) applyClaim(c *inventory.ClaimState) (first bool) {
+	old, known := n.claims[c.UID]
+	if known {
+		old.group.phases[old.phase]--
+		old.group.requestedBytes -= old.requestedBytes
+		old.group.capacityBytes -= old.capacityBytes
+	}
+	if c.Gone {
+		delete(n.claims, c.UID)
+	} else {
+		g := n.group(c.Namespace, c.StorageClass)
+		first = g.claims() == 0 && !(known && old.group == g)
+		now := claim{group: g, requestedBytes: c.RequestedBytes, phase: phaseOf(c.Phase)}
+		if now.phase == phaseBound {
+			now.capacityBytes = c.CapacityBytes
+		}
+		g.phases[now.phase]++
+		g.requestedBytes += now.requestedBytes
+		g.capacityBytes += now.capacityBytes
+		n.claims[c.UID] = now
+	}
+	if known {
+		n.drop(old.group)
+	}
+	return first
+}
+
+// addVolume counts a volume for the namespace of its claim. Volumes are found by
+// their own storage class: binding wants it equal to the claim's.
+func (n *namespaces) addVolume(v *inventory.VolumeState) share {
+	if v.Namespace == "" {
+		return share{}
+	}
+	s := share{group: n.group(v.Namespace, v.StorageClass)}
+	s.group.volumes++
+	// Both states say "bound, and neither used nor awaited".
+	if v.Status == inventory.VolumeIdle || v.Status == inventory.VolumeNeverMounted {
+		s.idle, s.idleBytes = true, v.CapacityBytes
+		s.group.idleVolumes++
+		s.group.idleBytes += s.idleBytes
+	}
+	return s
+}
+
+// removeVolume takes back what addVolume counted.
+func (n *namespaces) removeVolume(s share) {
+	if s.group == nil {
+		return
+	}
+	s.group.volumes--
+	if s.idle {
+		s.group.idleVolumes--
+		s.group.idleBytes -= s.idleBytes
+	}
+	n.drop(s.group)
+}
+
+func (n *namespaces) group(namespace, storageClass string) *group {
+	k := groupKey{namespace, storageClass}
+	g := n.groups[k]
+	if g == nil {
+		g = &group{groupKey: k}
+		n.groups[k] = g
+	}
+	return g
+}
+
+// drop forgets a group that nothing counts for any more.
+func (n *namespaces) drop(g *group) {
+	if g.claims() == 0 && g.volumes == 0 {
+		delete(n.groups, g.groupKey)
+	}
+}
+
+// present copies the groups to show: those with a claim. What a released volume
+// once belonged to is history.
+func (n *namespaces) present() []group {
+	out := make([]group, 0, len(n.groups))
+	for _, g := range n.groups {
+		if g.claims() > 0 {
+			out = append(out, *g)
+		}
+	}
+	return out
+}
+
+// namespaceSeries turns copied groups into families.
+func namespaceSeries(groups []group) []family {
+	slices.SortFunc(groups, func(a, b group) int {
+		if c := strings.Compare(a.namespace, b.namespace); c != 0 {
+			return c
+		}
+		return strings.Compare(a.storageClass, b.storageClass)
+	})
+	out := make([]family, len(namespaceFamilies))
+	for i, f := range namespaceFamilies {
+		out[i] = family{name: f.name, help: f.help, lines: namespaceLines(groups, f.samples)}
+	}
+	return out
+}
+
+func namespaceLines(groups []group, samples []namespaceSample) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var b []byte
+		for i := range groups {
+			g := &groups[i]
+			for _, s := range samples {
+				b = appendLabel(append(b[:0], '{'), "namespace", g.namespace)
+				b = appendLabel(append(b, ','), "storageclass", g.storageClass)
+				if s.phase != "" {
+					b = appendLabel(append(b, ','), "phase", s.phase)
+				}
+				b = appendValue(b, s.value(g))
+				if !yield(b) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package exporter
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+func TestNamespaceExposition(t *testing.T) {
+	e := newTestExporter()
+	idle := testVolume()
+	idle.UID, idle.Name, idle.Status, idle.CapacityBytes = "u2", "pv-2", inventory.VolumeIdle, 3
+	never := testVolume()
+	never.UID, never.Name, never.Status, never.CapacityBytes = "u3", "pv-3", inventory.VolumeNeverMounted, 4
+	released := testVolume()
+	released.UID, released.Name, released.Status = "u4", "pv-4", inventory.VolumeReleased
+	claim := func(uid, namespace, class, phase string, requested, capacity int64) inventory.ClaimState {
+		return inventory.ClaimState{UID: uid, Namespace: namespace, Name: uid, StorageClass: class, Phase: phase,
+			RequestedBytes: requested, CapacityBytes: capacity}
+	}
+	e.Apply(&inventory.Update{
+		Volumes: []inventory.VolumeState{testVolume(), idle, never, released},
+		Claims: []inventory.ClaimState{
+			claim("c1", "shop", "fast", "Bound", 1, 10),
+			claim("c2", "shop", "fast", "Bound", 2, 20),
+			claim("c3", "shop", "fast", "Bound", 4, 40),
+			claim("c4", "shop", "fast", "", 8, 0),
+			claim("c5", "lab", "", "Lost", 16, 0),
+		},
+	})
+	wantText(t, samples(t, e, "kubevoltracker_namespace_"), `
+kubevoltracker_namespace_bound_volumes{namespace="lab",storageclass=""} 0
+kubevoltracker_namespace_bound_volumes{namespace="shop",storageclass="fast"} 3
+kubevoltracker_namespace_capacity_bytes{namespace="lab",storageclass=""} 0
+kubevoltracker_namespace_capacity_bytes{namespace="shop",storageclass="fast"} 70
+kubevoltracker_namespace_claims{namespace="lab",storageclass="",phase="Pending"} 0
+kubevoltracker_namespace_claims{namespace="lab",storageclass="",phase="Bound"} 0
+kubevoltracker_namespace_claims{namespace="lab",storageclass="",phase="Lost"} 1
+kubevoltracker_namespace_claims{namespace="shop",storageclass="fast",phase="Pending"} 1
+kubevoltracker_namespace_claims{namespace="shop",storageclass="fast",phase="Bound"} 3
+kubevoltracker_namespace_claims{namespace="shop",storageclass="fast",phase="Lost"} 0
+kubevoltracker_namespace_idle_bytes{namespace="lab",storageclass=""} 0
+kubevoltracker_namespace_idle_bytes{namespace="shop",storageclass="fast"} 7
+kubevoltracker_namespace_idle_volumes{namespace="lab",storageclass=""} 0
+kubevoltracker_namespace_idle_volumes{namespace="shop",storageclass="fast"} 2
+kubevoltracker_namespace_requested_bytes{namespace="lab",storageclass=""} 16
+kubevoltracker_namespace_requested_bytes{namespace="shop",storageclass="fast"} 15
+`)
+}
+
+func TestNamespaceEndsWithItsLastClaim(t *testing.T) {
+	e := newTestExporter()
+	e.Apply(&inventory.Update{
+		Volumes: []inventory.VolumeState{testVolume()},
+		Claims:  []inventory.ClaimState{testClaim()},
+	})
+	gone := testClaim()
+	gone.Gone = true
+	e.Apply(claimsUpdate(gone))
+	if got := samples(t, e, "kubevoltracker_namespace_"); got != "" {
+		t.Errorf("series are left, although only a released volume is:\n%s", got)
+	}
+	if len(e.namespaces.groups) != 1 {
+		t.Errorf("%d groups are kept for the volume, want 1", len(e.namespaces.groups))
+	}
+	e.Apply(volumesUpdate(inventory.VolumeState{UID: "u1", Gone: true}))
+	if len(e.namespaces.groups) != 0 {
+		t.Errorf("%d groups are kept for nothing", len(e.namespaces.groups))
+	}
+}
+
+// The sums are kept by differences; after any history they must be what a fresh
+// exporter sums up from the last states.
+func TestNamespaceSumsDoNotDrift(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	pick := func(ss ...string) string { return ss[rnd.IntN(len(ss))] }
+	e := newTestExporter()
+	volumes := map[string]inventory.VolumeState{}
+	claims := map[string]inventory.ClaimState{}
+	for range 5000 {
+		v := testVolume()
+		v.UID = pick("1", "2", "3", "4", "5")
+		v.Namespace, v.StorageClass = pick("", "a", "b"), pick("x", "y")
+		v.Status = inventory.VolumeStatus(pick("idle", "mounted", "never_mounted", "released"))
+		v.CapacityBytes, v.Gone = rnd.Int64N(100), rnd.IntN(3) == 0
+		c := testClaim()
+		c.UID = pick("1", "2", "3", "4", "5")
+		c.Namespace, c.StorageClass = pick("a", "b"), pick("x", "y")
+		c.Phase = pick("", "Pending", "Bound", "Lost")
+		c.RequestedBytes, c.CapacityBytes, c.Gone = rnd.Int64N(100), rnd.Int64N(100), rnd.IntN(3) == 0
+		e.Apply(&inventory.Update{Volumes: []inventory.VolumeState{v}, Claims: []inventory.ClaimState{c}})
+		volumes[v.UID], claims[c.UID] = v, c
+	}
+	var last inventory.Update
+	for _, v := range volumes {
+		last.Volumes = append(last.Volumes, v)
+	}
+	for _, c := range claims {
+		last.Claims = append(last.Claims, c)
+	}
+	fresh := newTestExporter()
+	fresh.Apply(&last)
+	wantText(t, samples(t, e, "kubevoltracker_namespace_"), samples(t, fresh, "kubevoltracker_namespace_"))
+	if got, want := len(e.namespaces.groups), len(fresh.namespaces.groups); got != want {
+		t.Errorf("%d groups are kept, want %d", got, want)
+	}
+}

@@ -1,0 +1,191 @@
+package exporter
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/go-kit/log/level"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// Handler returns the handler of the telemetry path. It counts its requests on
+// the Registry of the Options.
+func (e *Exporter) Handler() http.Handler {
+	return promhttp.InstrumentMetricHandler(e.health, http.HandlerFunc(e.scrape))
+}
+
+func (e *Exporter) scrape(w http.ResponseWriter, r *http.Request) {
+	format := negotiate(r.Header)
+	w.Header().Set("Content-Type", string(format))
+	if r.Method == http.MethodHead {
+		return
+	}
+	select {
+	case e.scrapes <- struct{}{}:
+		defer func() { <-e.scrapes }()
+	default:
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, fmt.Sprintf("%d scrapes are running already, try again later", cap(e.scrapes)), http.StatusServiceUnavailable)
+		return
+	}
+
+	parts, err := e.parts()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	out := compress(w, r)
+	// What goes wrong from here on is the reader's leaving: the status is sent,
+	// and there is nobody to tell.
+	if err := e.write(out, format, parts); err == nil {
+		_ = out.Close()
+	}
+}
+
+// negotiate picks the format. Protobuf is the only one that carries native
+// histograms, and Prometheus asks for it first where it is to store them, so it
+// holds all the families too; its two text forms, for people, are not served.
+func negotiate(h http.Header) expfmt.Format {
+	f := expfmt.NegotiateIncludingOpenMetrics(h)
+	switch f.FormatType() {
+	case expfmt.TypeTextPlain, expfmt.TypeOpenMetrics, expfmt.TypeProtoDelim:
+		return f
+	default:
+		return expfmt.NewFormat(expfmt.TypeTextPlain)
+	}
+}
+
+// part is one family of a response, from a registry or rendered here.
+type part struct {
+	name     string
+	gathered *dto.MetricFamily // nil for one of ours
+	rendered family
+}
+
+// parts collects the families of one moment, by name.
+func (e *Exporter) parts() ([]part, error) {
+	m, err := e.moment()
+	if err != nil {
+		return nil, fmt.Errorf("gathering usage metrics: %w", err)
+	}
+	// Other packages' collectors may take locks of their own, hence outside ours.
+	// One that fails costs its own metrics, not the scrape.
+	health, err := e.health.Gather()
+	if err != nil {
+		_ = level.Error(e.logger).Log("msg", "some of the tracker's own metrics are left out of a scrape", "err", err)
+	}
+
+	var parts []part
+	for _, mf := range slices.Concat(m.gathered, health) {
+		// In OpenMetrics this would be one family with the counter
+		// go_memstats_alloc_bytes_total, which is the one worth having: the gauge
+		// equals go_memstats_heap_alloc_bytes.
+		if mf.GetName() == "go_memstats_alloc_bytes" {
+			continue
+		}
+		parts = append(parts, part{name: mf.GetName(), gathered: mf})
+	}
+	rendered := namespaceSeries(m.groups)
+	if e.perVolume {
+		rendered = append(rendered, volumeSeries(m.rows, m.now)...)
+	}
+	for _, f := range rendered {
+		parts = append(parts, part{name: f.name, rendered: f})
+	}
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.name, b.name) })
+	for i := 1; i < len(parts); i++ {
+		if parts[i].name == parts[i-1].name {
+			return nil, fmt.Errorf("the metric %s is registered by another package too", parts[i].name)
+		}
+	}
+	return parts, nil
+}
+
+// moment is a copy of all that comes from the inventory, as of one point between
+// two updates.
+type moment struct {
+	now      inventory.Time
+	rows     []*row
+	groups   []group
+	gathered []*dto.MetricFamily
+}
+
+// moment holds the lock for 8 bytes a volume, 100 a group, and the counters.
+func (e *Exporter) moment() (moment, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	gathered, err := e.usage.Gather()
+	if err != nil {
+		return moment{}, err
+	}
+	m := moment{now: inventory.At(e.now()), groups: e.namespaces.present(), gathered: gathered}
+	if e.perVolume {
+		m.rows = slices.Clone(e.volumes.rows)
+	}
+	return m, nil
+}
+
+// write sends the parts. It streams: memory does not grow with the number of
+// volumes, but for protobuf, whose families begin with their length.
+func (e *Exporter) write(out io.Writer, format expfmt.Format, parts []part) error {
+	w := bufio.NewWriterSize(out, 64<<10)
+	var opts []expfmt.EncoderOption
+	if e.created {
+		opts = append(opts, expfmt.WithCreatedLines())
+	}
+	enc := expfmt.NewEncoder(w, format, opts...)
+	writeFamily := func(f family) error { return writeText(w, f) }
+	if format.FormatType() == expfmt.TypeProtoDelim {
+		writeFamily = (&protoWriter{w: w}).write
+	}
+	for _, p := range parts {
+		var err error
+		if p.gathered != nil {
+			err = enc.Encode(p.gathered)
+		} else {
+			err = writeFamily(p.rendered)
+		}
+		if err != nil {
+			return fmt.Errorf("writing %s: %w", p.name, err)
+		}
+	}
+	if c, ok := enc.(expfmt.Closer); ok { // OpenMetrics' last line, # EOF
+		if err := c.Close(); err != nil {
+			return fmt.Errorf("ending the response: %w", err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("flushing the response: %w", err)
+	}
+	return nil
+}
+
+// writeText writes a family in the text format, which for a gauge is the same as
+// OpenMetrics. A family without samples is left out, as registries do.
+func writeText(w *bufio.Writer, f family) error {
+	var err error
+	begun := false
+	for line := range f.lines {
+		if !begun {
+			begun = true
+			// Help texts are constants of this package without anything to escape.
+			_, err = fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s gauge\n", f.name, f.help, f.name)
+			if err != nil {
+				return err
+			}
+		}
+		_, _ = w.WriteString(f.name) // bufio keeps the first error
+		if _, err = w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,317 @@
+package exporter
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"google.golang.org/protobuf/encoding/protodelim"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// fullExporter has a series in each family, and labels that need escaping.
+func fullExporter() *Exporter {
+	e := newTestExporter()
+	idle := testVolume()
+	idle.UID, idle.Name, idle.Status = "u2", "pv-2", inventory.VolumeIdle
+	idle.LastUsed, idle.IdleSince = ago(time.Hour)+1, ago(time.Hour)
+	idle.Owner = "a\\b\"c\nd} é,x=\""
+	bound := claimChange(inventory.Bound)
+	bound.Took = 3 * time.Second
+	e.Apply(&inventory.Update{
+		Volumes: []inventory.VolumeState{testVolume(), idle},
+		Claims:  []inventory.ClaimState{testClaim()},
+		Facts: inventory.Facts{Changes: []inventory.Change{
+			volumeChange(inventory.Created), claimChange(inventory.Created), bound,
+			{Kind: "Pod", Namespace: "shop", Action: inventory.Mounted},
+			{Kind: "Pod", Namespace: "shop", Action: inventory.Started, Took: time.Second},
+		}},
+	})
+	return e
+}
+
+func TestExpositionIsFreeOfLint(t *testing.T) {
+	body := get(fullExporter().Handler(), acceptText).Body
+	problems, err := promlint.New(bytes.NewReader(body.Bytes())).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	// promtool reads more strictly; it is not there on every machine.
+	if promtool := os.Getenv("PROMTOOL"); promtool != "" {
+		cmd := exec.Command(promtool, "check", "metrics")
+		cmd.Stdin = body
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("promtool check metrics: %v\n%s", err, out)
+		}
+	}
+}
+
+func TestFamiliesAreSortedAndHaveOneHeader(t *testing.T) {
+	for _, accept := range []string{acceptText, acceptOpenMetrics} {
+		var names []string
+		for line := range strings.Lines(get(fullExporter().Handler(), accept).Body.String()) {
+			if rest, ok := strings.CutPrefix(line, "# TYPE "); ok {
+				names = append(names, strings.Fields(rest)[0])
+			}
+		}
+		// OpenMetrics takes _total off a counter's name, behind which the order of
+		// the text format need not be one.
+		sorted := slices.Sorted(slices.Values(names))
+		if accept == acceptText && !slices.Equal(names, sorted) {
+			t.Errorf("%s: families are not in order: %v", accept, names)
+		}
+		if len(slices.Compact(sorted)) != len(names) {
+			t.Errorf("%s: a family comes twice: %v", accept, names)
+		}
+		if len(names) < 60 || !slices.Contains(names, "kubevoltracker_build_info") {
+			t.Errorf("%s: only %d families: %v", accept, len(names), names)
+		}
+	}
+}
+
+// Of OpenMetrics' rules those that the text format does not have.
+func TestOpenMetrics(t *testing.T) {
+	w := get(fullExporter().Handler(), acceptOpenMetrics)
+	if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, "application/openmetrics-text; version=1.0.0; charset=utf-8") {
+		t.Errorf("Content-Type is %q", got)
+	}
+	body, ended := strings.CutSuffix(w.Body.String(), "# EOF\n")
+	if !ended || strings.Contains(body, "# EOF") {
+		t.Error("does not end with its only # EOF")
+	}
+	sample := regexp.MustCompile(`^([a-z_]+)(\{([a-z_]+="([^"\\\n]|\\["\\n])*"(,|\}))+)? [-+0-9.e]+(Inf)?$`)
+	suffixes := map[string][]string{
+		"gauge": {""}, "counter": {"_total", "_created"}, "unknown": {""},
+		"histogram": {"_bucket", "_count", "_sum", "_created"}, "summary": {"", "_count", "_sum", "_created"},
+	}
+	var name, kind string
+	for line := range strings.Lines(body) {
+		line = strings.TrimSuffix(line, "\n")
+		if rest, ok := strings.CutPrefix(line, "# TYPE "); ok {
+			name, kind, _ = strings.Cut(rest, " ")
+			continue
+		}
+		if strings.HasPrefix(line, "# HELP ") || strings.HasPrefix(line, "# UNIT "+name+" ") {
+			continue
+		}
+		m := sample.FindStringSubmatch(line)
+		if m == nil {
+			t.Errorf("not a sample: %s", line)
+			continue
+		}
+		if suffix, ok := strings.CutPrefix(m[1], name); !ok || !slices.Contains(suffixes[kind], suffix) {
+			t.Errorf("in %s %s: %s", kind, name, line)
+		}
+	}
+	for _, want := range []string{"kubevoltracker_volumes_created_total{", "kubevoltracker_volumes_created_created{"} {
+		if !strings.Contains(body, "\n"+want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+func TestProtobufHasWhatTheTextHas(t *testing.T) {
+	e := fullExporter()
+	h := http.HandlerFunc(e.scrape) // without the instrumentation, which counts
+	ours := func(name string) bool { return strings.HasPrefix(name, "kubevoltracker_") }
+
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	text, err := parser.TextToMetricFamilies(get(h, acceptText).Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for name, mf := range text {
+		if ours(name) {
+			want[name] = familyText(t, mf)
+		}
+	}
+
+	w := get(h, acceptProto)
+	if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, "application/vnd.google.protobuf") {
+		t.Errorf("Content-Type is %q", got)
+	}
+	native := 0
+	r := bufio.NewReader(w.Body)
+	for {
+		mf := &dto.MetricFamily{}
+		if err := protodelim.UnmarshalFrom(r, mf); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if !ours(mf.GetName()) {
+			continue
+		}
+		if got := familyText(t, mf); got != want[mf.GetName()] {
+			t.Errorf("as protobuf:\n%s\nas text:\n%s", got, want[mf.GetName()])
+		}
+		delete(want, mf.GetName())
+		for _, m := range mf.GetMetric() {
+			if m.GetHistogram().GetSchema() != 0 && len(m.GetHistogram().GetPositiveSpan()) > 0 {
+				native++
+			}
+		}
+	}
+	for name := range want {
+		t.Errorf("%s is missing", name)
+	}
+	if native != 2 {
+		t.Errorf("%d native histograms, want 2", native)
+	}
+}
+
+func familyText(t *testing.T, mf *dto.MetricFamily) string {
+	t.Helper()
+	var b strings.Builder
+	if _, err := expfmt.MetricFamilyToText(&b, mf); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestFormatIsNegotiated(t *testing.T) {
+	const text = "text/plain; version=0.0.4; charset=utf-8"
+	for accept, want := range map[string]string{
+		"":                                text,
+		"text/html,*/*;q=0.8":             text,
+		acceptText:                        text,
+		"application/openmetrics-text":    "application/openmetrics-text; version=0.0.1; charset=utf-8",
+		acceptProto + ";q=0.6,text/plain": text,
+		"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=compact-text": text,
+	} {
+		if got := get(fullExporter().Handler(), accept).Header().Get("Content-Type"); !strings.HasPrefix(got, want) {
+			t.Errorf("%q: Content-Type is %q, want %q", accept, got, want)
+		}
+	}
+}
+
+func TestCompression(t *testing.T) {
+	e := fullExporter()
+	h := http.HandlerFunc(e.scrape)
+	for _, tc := range []struct{ accept, want string }{
+		{"", ""}, {"gzip", "gzip"}, {"deflate, GZIP;q=0.5", "gzip"}, {"gzip;q=0", ""}, {"zstd,gzip", "zstd"}, {"br", ""},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+		r.Header.Set("Accept-Encoding", tc.accept)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if got := w.Header().Get("Content-Encoding"); got != tc.want {
+			t.Errorf("%q: Content-Encoding is %q, want %q", tc.accept, got, tc.want)
+			continue
+		}
+		var body io.Reader = w.Body
+		var err error
+		switch tc.want {
+		case "gzip":
+			body, err = gzip.NewReader(w.Body)
+		case "zstd":
+			body, err = zstd.NewReader(w.Body)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(body)
+		if err != nil || !bytes.Contains(text, []byte("\nkubevoltracker_volume_state{")) {
+			t.Errorf("%q: err %v, %d bytes without the volumes' state", tc.accept, err, len(text))
+		}
+	}
+}
+
+func TestFailingCollectorCostsOnlyItsOwnMetrics(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	e := New(Options{Registry: reg, PerVolume: true})
+	reg.MustRegister(failing{prometheus.NewDesc("kubevoltracker_broken", "Broken.", nil, nil)})
+	e.Apply(volumesUpdate(testVolume()))
+	if got := samples(t, e, "kubevoltracker_volume_mounts"); got == "" {
+		t.Error("the volumes are missing")
+	}
+}
+
+type failing struct{ desc *prometheus.Desc }
+
+func (f failing) Describe(ch chan<- *prometheus.Desc) { ch <- f.desc }
+func (f failing) Collect(ch chan<- prometheus.Metric) {
+	ch <- prometheus.NewInvalidMetric(f.desc, errors.New("broken"))
+}
+
+func TestNameRegisteredTwiceIsAnError(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	e := New(Options{Registry: reg, PerVolume: true})
+	reg.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "kubevoltracker_volume_info", Help: "Taken."}))
+	if w := get(e.Handler(), acceptText); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "kubevoltracker_volume_info") {
+		t.Errorf("answered %d: %s", w.Code, w.Body)
+	}
+}
+
+func TestTooManyScrapesAreTurnedAway(t *testing.T) {
+	e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true, MaxScrapes: 2})
+	e.Apply(volumesUpdate(testVolume()))
+	slow := &stuckWriter{release: make(chan struct{}), stuck: make(chan struct{}, 2)}
+	done := make(chan struct{})
+	for range 2 {
+		go func() {
+			e.scrape(slow, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+			done <- struct{}{}
+		}()
+	}
+	<-slow.stuck
+	<-slow.stuck
+
+	if w := get(e.Handler(), acceptText); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("a third scrape answered %d, want 503 with Retry-After", w.Code)
+	}
+	// Nor is the collector held up: this would not return.
+	e.Apply(volumesUpdate(inventory.VolumeState{UID: "u1", Gone: true}))
+
+	close(slow.release)
+	<-done
+	<-done
+	if w := get(e.Handler(), acceptText); w.Code != http.StatusOK {
+		t.Errorf("with all slots free again a scrape answered %d", w.Code)
+	}
+}
+
+// stuckWriter is a reader that does not read until it is released.
+type stuckWriter struct{ release, stuck chan struct{} }
+
+func (*stuckWriter) Header() http.Header { return http.Header{} }
+func (*stuckWriter) WriteHeader(int)     {}
+func (w *stuckWriter) Write(p []byte) (int, error) {
+	select {
+	case w.stuck <- struct{}{}:
+	default:
+	}
+	<-w.release
+	return len(p), nil
+}
+
+func TestHeadSendsNoBody(t *testing.T) {
+	w := httptest.NewRecorder()
+	fullExporter().Handler().ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/metrics", nil))
+	if got := fmt.Sprint(w.Code, " ", w.Body.Len(), " ", w.Header().Get("Content-Type") != ""); got != "200 0 true" {
+		t.Errorf("code, length, has type: %s", got)
+	}
+}

@@ -1,0 +1,188 @@
+package exporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/prometheus/exporter-toolkit/web"
+)
+
+// The server's limits. A scrape has two minutes to be read, which is a slow link
+// for a big cluster; Prometheus itself gives up after ten seconds.
+const (
+	readHeaderTimeout = 10 * time.Second
+	readTimeout       = 30 * time.Second
+	writeTimeout      = 2 * time.Minute
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+	shutdownTimeout   = 5 * time.Second
+)
+
+// The paths that are not configurable.
+const (
+	healthPath = "/healthz"
+	livePath   = "/livez"
+	readyPath  = "/readyz"
+)
+
+// ServerOptions say what to serve, and where.
+type ServerOptions struct {
+	ListenAddresses []string     // --web.listen-address, each host:port; port 0 picks one
+	WebConfigFile   string       // --web.config.file: TLS and users, exporter-toolkit's format; may be empty
+	TelemetryPath   string       // --web.telemetry-path; empty means /metrics
+	Metrics         http.Handler // what to serve there, see Exporter.Handler
+
+	// Live is what /livez and /healthz ask: does the tracker still move? A failure
+	// that a restart would not mend has no place in it.
+	Live []Check
+	// Ready is what /readyz asks: can what the tracker says be relied on?
+	Ready []Check
+
+	Logger log.Logger
+}
+
+// Server is the tracker's HTTP server: metrics, health and a landing page. With
+// users in the web config file every path wants a login, the probes' too.
+type Server struct {
+	addresses []string
+	webConfig string
+	handler   http.Handler
+	slog      *slog.Logger
+}
+
+// NewServer checks the options and the web config file, so that a mistake in
+// either shows before anything is listened on. Its errors name the flag.
+func NewServer(o ServerOptions) (*Server, error) {
+	if o.Logger == nil {
+		o.Logger = log.NewNopLogger()
+	}
+	if o.TelemetryPath == "" {
+		o.TelemetryPath = "/metrics"
+	}
+	if err := checkTelemetryPath(o.TelemetryPath); err != nil {
+		return nil, fmt.Errorf("--web.telemetry-path: %w", err)
+	}
+	if len(o.ListenAddresses) == 0 {
+		return nil, errors.New("--web.listen-address: no address to listen on")
+	}
+	if err := web.Validate(o.WebConfigFile); err != nil {
+		// YAML's errors come as a headline and a line for each mistake.
+		return nil, fmt.Errorf("--web.config.file %s: %s", o.WebConfigFile, strings.Join(strings.Fields(err.Error()), " "))
+	}
+	landing, err := landingPage(o.TelemetryPath)
+	if err != nil {
+		return nil, fmt.Errorf("making the landing page: %w", err)
+	}
+
+	// A GET pattern takes HEAD too; other methods get 405 from the mux.
+	mux := http.NewServeMux()
+	mux.Handle("GET "+o.TelemetryPath, o.Metrics)
+	mux.Handle("GET "+healthPath, healthHandler(healthPath, o.Live))
+	mux.Handle("GET "+livePath, healthHandler(livePath, o.Live))
+	mux.Handle("GET "+readyPath, healthHandler(readyPath, o.Ready))
+	mux.Handle("GET /{$}", landing)
+	return &Server{
+		addresses: o.ListenAddresses,
+		webConfig: o.WebConfigFile,
+		handler:   mux,
+		slog:      slog.New(slogHandler{logger: o.Logger}),
+	}, nil
+}
+
+func checkTelemetryPath(p string) error {
+	switch {
+	case !strings.HasPrefix(p, "/"), p != path.Clean(p), strings.ContainsAny(p, "{}?# "):
+		return fmt.Errorf("%q is not a plain path such as /metrics", p)
+	case p == "/", p == healthPath, p == livePath, p == readyPath:
+		return fmt.Errorf("%s is taken by another page", p)
+	}
+	return nil
+}
+
+// Listen opens all addresses, or none: a port that is taken is known before the
+// tracker starts its work. The bound addresses are the listeners' Addr; Serve
+// closes them.
+func (s *Server) Listen(ctx context.Context) ([]net.Listener, error) {
+	var listeners []net.Listener
+	for _, address := range s.addresses {
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+		if err != nil {
+			for _, l := range listeners {
+				_ = l.Close() // nothing has been served on it
+			}
+			return nil, fmt.Errorf("--web.listen-address %s: %w", address, err)
+		}
+		listeners = append(listeners, l)
+	}
+	return listeners, nil
+}
+
+// Serve serves on the listeners until ctx ends, then lets running requests
+// finish for a few seconds. It returns nil after such an end, else why it ended.
+func (s *Server) Serve(ctx context.Context, listeners []net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	// A server for each listener: exporter-toolkit wraps the server's handler and
+	// sets its TLS config when it begins to serve, so that two listeners on one
+	// server would wrap it twice, and race.
+	servers := make([]*http.Server, len(listeners))
+	ended := make(chan error, len(listeners))
+	for i, l := range listeners {
+		servers[i] = s.httpServer()
+		go func() {
+			err := web.Serve(l, servers[i], &web.FlagConfig{WebConfigFile: &s.webConfig}, s.slog)
+			_ = l.Close() // where Serve failed before it took the listener over
+			if !errors.Is(err, http.ErrServerClosed) {
+				err = fmt.Errorf("serving on %s: %w", l.Addr(), err)
+				cancel() // one that fails ends all
+			} else {
+				err = nil
+			}
+			ended <- err
+		}()
+	}
+
+	<-ctx.Done()
+	errs := s.stop(servers)
+	for range servers {
+		errs = append(errs, <-ended)
+	}
+	return errors.Join(errs...)
+}
+
+// stop ends all servers at once within one timeout.
+func (s *Server) stop(servers []*http.Server) []error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	var errs []error
+	for _, srv := range servers {
+		if err := srv.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
+			// A reader that slow is cut off; that is no failure of ours.
+			_ = srv.Close()
+		} else if err != nil {
+			errs = append(errs, fmt.Errorf("stopping the HTTP server: %w", err))
+		}
+	}
+	return errs
+}
+
+func (s *Server) httpServer() *http.Server {
+	return &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.slog.Handler(), slog.LevelWarn),
+	}
+}

@@ -1,0 +1,211 @@
+package exporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+	"golang.org/x/crypto/bcrypt"
+)
+
+// serve starts a server on two free ports and returns their addresses, and a
+// function that stops it and returns what Serve did.
+func serve(t *testing.T, o ServerOptions) (addresses []string, stop func() error) {
+	t.Helper()
+	o.ListenAddresses = []string{"127.0.0.1:0", "127.0.0.1:0"}
+	if o.Metrics == nil {
+		o.Metrics = fullExporter().Handler()
+	}
+	s, err := NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	listeners, err := s.Listen(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range listeners {
+		addresses = append(addresses, l.Addr().String())
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, listeners) }()
+	var result error
+	stopped := false
+	stop = func() error {
+		if !stopped {
+			stopped = true
+			cancel()
+			result = <-ended
+		}
+		return result
+	}
+	t.Cleanup(func() { _ = stop() })
+	return addresses, stop
+}
+
+func do(t *testing.T, method, url string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+func TestServer(t *testing.T) {
+	addresses, stop := serve(t, ServerOptions{TelemetryPath: "/m"})
+	for _, address := range addresses {
+		for _, tc := range []struct {
+			method, path string
+			code         int
+			contains     string
+		}{
+			{"GET", "/m", 200, "\nkubevoltracker_volume_state{"},
+			{"HEAD", "/m", 200, ""},
+			{"POST", "/m", 405, ""},
+			{"GET", "/", 200, `href="/m"`},
+			{"GET", "/healthz", 200, "ok"},
+			{"GET", "/metrics", 404, ""},
+			{"GET", "/debug/pprof/", 404, ""},
+		} {
+			code, body := do(t, tc.method, "http://"+address+tc.path)
+			if code != tc.code || !strings.Contains(body, tc.contains) {
+				t.Errorf("%s %s answered %d, want %d with %q in:\n%.2000s", tc.method, tc.path, code, tc.code, tc.contains, body)
+			}
+		}
+	}
+	if err := stop(); err != nil {
+		t.Errorf("stopped by its context, Serve returned %v", err)
+	}
+	if _, err := net.DialTimeout("tcp", addresses[0], time.Second); err == nil {
+		t.Error("still listening after Serve has returned")
+	}
+}
+
+func TestHealth(t *testing.T) {
+	var catalog error
+	addresses, _ := serve(t, ServerOptions{
+		Live: []Check{{"loop", func() error { return nil }}},
+		Ready: []Check{
+			{"lists", func() error { return nil }},
+			{"catalog", func() error { return catalog }},
+		},
+	})
+	want := func(path string, code int, body string) {
+		t.Helper()
+		if gotCode, got := do(t, "GET", "http://"+addresses[0]+path); gotCode != code || got != body {
+			t.Errorf("%s answered %d:\n%s\nwant %d:\n%s", path, gotCode, got, code, body)
+		}
+	}
+	want("/readyz", 200, "ok")
+	want("/readyz?verbose", 200, "[+]lists ok\n[+]catalog ok\nreadyz check passed\n")
+	catalog = errors.New("schema is not migrated yet")
+	want("/readyz", 503, "[+]lists ok\n[-]catalog failed: schema is not migrated yet\nreadyz check failed\n")
+	want("/livez", 200, "ok")
+	want("/healthz?verbose", 200, "[+]loop ok\nhealthz check passed\n")
+}
+
+func TestBusyPortIsOneErrorThatNamesTheFlag(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = busy.Close() }()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = free.Close()
+
+	s, err := NewServer(ServerOptions{
+		ListenAddresses: []string{free.Addr().String(), busy.Addr().String()},
+		Metrics:         http.NotFoundHandler(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Listen(t.Context())
+	want := fmt.Sprintf("--web.listen-address %[1]s: listen tcp %[1]s: bind: address already in use", busy.Addr())
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	// The first address was let go of again.
+	again, err := net.Listen("tcp", free.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = again.Close()
+}
+
+func TestBadOptionsNameTheFlag(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "web.yml")
+	if err := os.WriteFile(bad, []byte("tls_server_confg: {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := []string{"127.0.0.1:0"}
+	for _, tc := range []struct {
+		options ServerOptions
+		want    string
+	}{
+		{ServerOptions{ListenAddresses: address, WebConfigFile: bad}, "--web.config.file " + bad + ": "},
+		{ServerOptions{ListenAddresses: address, WebConfigFile: "/no/such"}, "--web.config.file /no/such: "},
+		{ServerOptions{ListenAddresses: address, TelemetryPath: "metrics"}, `--web.telemetry-path: "metrics" is not a plain path`},
+		{ServerOptions{ListenAddresses: address, TelemetryPath: "/{x}"}, `--web.telemetry-path: "/{x}" is not a plain path`},
+		{ServerOptions{ListenAddresses: address, TelemetryPath: "/readyz"}, "--web.telemetry-path: /readyz is taken"},
+		{ServerOptions{}, "--web.listen-address: no address"},
+	} {
+		_, err := NewServer(tc.options)
+		if err == nil || !strings.HasPrefix(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %q, want one line that begins with %q", err, tc.want)
+		}
+	}
+}
+
+func TestBasicAuth(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "web.yml")
+	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := fmt.Sprintf("basic_auth_users:\n  bob: %s\n", hash)
+	if err := os.WriteFile(config, []byte(users), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var logged strings.Builder
+	addresses, stop := serve(t, ServerOptions{WebConfigFile: config, Logger: log.NewLogfmtLogger(log.NewSyncWriter(&logged))})
+	for _, address := range addresses {
+		for _, tc := range []struct {
+			login string
+			code  int
+		}{{"", 401}, {"bob:wrong@", 401}, {"bob:secret@", 200}} {
+			if code, _ := do(t, "GET", "http://"+tc.login+address+"/metrics"); code != tc.code {
+				t.Errorf("as %q: answered %d, want %d", tc.login, code, tc.code)
+			}
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if want := `msg="TLS is disabled." http2=false address=` + addresses[0]; !strings.Contains(logged.String(), want) {
+		t.Errorf("no %s in the log:\n%s", want, logged.String())
+	}
+}

@@ -1,0 +1,174 @@
+package exporter
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+func TestVolumeExposition(t *testing.T) {
+	e := newTestExporter()
+	e.Apply(volumesUpdate(testVolume()))
+	wantText(t, scrapeText(t, e, "kubevoltracker_volume_"), `
+# HELP kubevoltracker_volume_capacity_bytes Size of the volume, as its PersistentVolume says.
+# TYPE kubevoltracker_volume_capacity_bytes gauge
+kubevoltracker_volume_capacity_bytes{persistentvolume="pv-1"} 10737418240
+# HELP kubevoltracker_volume_idle_seconds For how long nobody has used the volume: since its last use, or if none is known since it was bound or created. 0 while a container uses it or a pod that has not started awaits it.
+# TYPE kubevoltracker_volume_idle_seconds gauge
+kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 0
+# HELP kubevoltracker_volume_info What the volume is and whose: its claim (of a released volume, the last one), storage class, kind of backing store, CSI or flexVolume driver, reclaim policy and the claim's owner. Always 1; join with it on persistentvolume.
+# TYPE kubevoltracker_volume_info gauge
+kubevoltracker_volume_info{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",source="nfs",driver="",reclaim_policy="Retain",owner="anna"} 1
+# HELP kubevoltracker_volume_mounts How many mounts of the volume containers hold now; a container counts once for each path it is mounted at.
+# TYPE kubevoltracker_volume_mounts gauge
+kubevoltracker_volume_mounts{persistentvolume="pv-1"} 2
+# HELP kubevoltracker_volume_state What the volume is doing: mounted, pending (a pod that has not started awaits it), idle (used before, not now), never_mounted, available (no claim yet), released (its claim is gone) or failed. Only the present state has a series, with the value 1.
+# TYPE kubevoltracker_volume_state gauge
+kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",state="mounted"} 1
+# HELP kubevoltracker_volume_state_changed_timestamp_seconds When the volume came into its present state.
+# TYPE kubevoltracker_volume_state_changed_timestamp_seconds gauge
+kubevoltracker_volume_state_changed_timestamp_seconds{persistentvolume="pv-1"} 1767319445
+`)
+}
+
+func TestVolumeInEachState(t *testing.T) {
+	const day = 24 * time.Hour
+	families := []string{
+		"kubevoltracker_volume_idle", "kubevoltracker_volume_last", "kubevoltracker_volume_mounts", "kubevoltracker_volume_state{",
+	}
+	for _, tc := range []struct {
+		status inventory.VolumeStatus
+		change func(v *inventory.VolumeState)
+		want   string
+	}{
+		{inventory.VolumeMounted, func(v *inventory.VolumeState) {}, `
+kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 0
+kubevoltracker_volume_mounts{persistentvolume="pv-1"} 2
+kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",state="mounted"} 1
+`},
+		{inventory.VolumePending, func(v *inventory.VolumeState) {
+			v.Mounts, v.LastUsed = 0, ago(2*day)
+		}, `
+kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 0
+kubevoltracker_volume_last_used_timestamp_seconds{persistentvolume="pv-1"} 1767150245
+kubevoltracker_volume_mounts{persistentvolume="pv-1"} 0
+kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",state="pending"} 1
+`},
+		{inventory.VolumeIdle, func(v *inventory.VolumeState) {
+			v.Mounts, v.LastUsed, v.IdleSince = 0, ago(41*day)+250000, ago(41*day)+250000
+		}, `
+kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 3542399
+kubevoltracker_volume_last_used_timestamp_seconds{persistentvolume="pv-1"} 1763780645.25
+kubevoltracker_volume_mounts{persistentvolume="pv-1"} 0
+kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",state="idle"} 1
+`},
+		{inventory.VolumeNeverMounted, func(v *inventory.VolumeState) {
+			v.Mounts, v.IdleSince = 0, ago(day)
+		}, `
+kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 86400
+kubevoltracker_volume_mounts{persistentvolume="pv-1"} 0
+kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",state="never_mounted"} 1
+`},
+		{inventory.VolumeAvailable, func(v *inventory.VolumeState) {
+			v.Namespace, v.Claim, v.Owner, v.Mounts, v.IdleSince = "", "", "", 0, ago(time.Minute)
+		}, `
+kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="",persistentvolumeclaim="",storageclass="fast"} 60
+kubevoltracker_volume_mounts{persistentvolume="pv-1"} 0
+kubevoltracker_volume_state{persistentvolume="pv-1",namespace="",persistentvolumeclaim="",storageclass="fast",state="available"} 1
+`},
+		{inventory.VolumeReleased, func(v *inventory.VolumeState) {
+			v.Mounts, v.LastUsed, v.IdleSince = 0, ago(day), ago(day)
+		}, `
+kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 86400
+kubevoltracker_volume_last_used_timestamp_seconds{persistentvolume="pv-1"} 1767236645
+kubevoltracker_volume_mounts{persistentvolume="pv-1"} 0
+kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",state="released"} 1
+`},
+		{inventory.VolumeFailed, func(v *inventory.VolumeState) {
+			v.Mounts, v.IdleSince = 0, testNow+5e6 // the API server's clock is ahead
+		}, `
+kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 0
+kubevoltracker_volume_mounts{persistentvolume="pv-1"} 0
+kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",state="failed"} 1
+`},
+	} {
+		t.Run(string(tc.status), func(t *testing.T) {
+			e := newTestExporter()
+			v := testVolume()
+			v.Status = tc.status
+			tc.change(&v)
+			e.Apply(volumesUpdate(v))
+			wantText(t, samples(t, e, families...), tc.want)
+		})
+	}
+}
+
+func TestDeletedVolumeIsGoneFromTheNextScrape(t *testing.T) {
+	e := newTestExporter()
+	var vs []inventory.VolumeState
+	for _, name := range []string{"a", "b", "c", "d"} {
+		v := testVolume()
+		v.UID, v.Name = name, name
+		vs = append(vs, v)
+	}
+	e.Apply(volumesUpdate(vs...))
+	left := func() string {
+		var names []string
+		for line := range strings.Lines(samples(t, e, "kubevoltracker_volume_mounts")) {
+			_, name, _ := strings.Cut(line, `"`)
+			names = append(names, name[:1])
+		}
+		return strings.Join(names, "")
+	}
+	for _, step := range []struct{ gone, want string }{{"b", "adc"}, {"c", "ad"}, {"a", "d"}, {"b", "d"}, {"d", ""}} {
+		e.Apply(volumesUpdate(inventory.VolumeState{UID: step.gone, Name: step.gone, Gone: true}))
+		if got := left(); got != step.want {
+			t.Errorf("after %s went: volumes %q are left, want %q", step.gone, got, step.want)
+		}
+	}
+	if got := scrapeText(t, e, "kubevoltracker_volume_"); got != "" {
+		t.Errorf("families without a volume are still there:\n%s", got)
+	}
+}
+
+func TestApplyKeepsNothingOfTheUpdatesMemory(t *testing.T) {
+	e := newTestExporter()
+	u := &inventory.Update{
+		Volumes: []inventory.VolumeState{testVolume()},
+		Claims:  []inventory.ClaimState{testClaim()},
+	}
+	e.Apply(u)
+	before := samples(t, e, "kubevoltracker_volume_", "kubevoltracker_namespace_")
+	u.Volumes[0] = inventory.VolumeState{Name: "other", Namespace: "other"}
+	u.Claims[0] = inventory.ClaimState{Namespace: "other"}
+	wantText(t, samples(t, e, "kubevoltracker_volume_", "kubevoltracker_namespace_"), before)
+}
+
+func TestPerVolumeFamiliesCanBeOff(t *testing.T) {
+	e := New(Options{Registry: prometheus.NewRegistry(), Now: testNow.Time})
+	e.Apply(&inventory.Update{
+		Volumes: []inventory.VolumeState{testVolume()},
+		Claims:  []inventory.ClaimState{testClaim()},
+	})
+	if got := samples(t, e, "kubevoltracker_volume_"); got != "" {
+		t.Errorf("series per volume:\n%s", got)
+	}
+	wantText(t, samples(t, e, "kubevoltracker_namespace_bound"),
+		`kubevoltracker_namespace_bound_volumes{namespace="shop",storageclass="fast"} 1`+"\n")
+	e.Apply(volumesUpdate(inventory.VolumeState{UID: "u1", Gone: true}))
+}
+
+func TestLabelValuesAreEscapedAndBounded(t *testing.T) {
+	e := newTestExporter()
+	v := testVolume()
+	v.Owner = "a\\b\"c\nd}é\xff" + strings.Repeat("ü", 1000)
+	e.Apply(volumesUpdate(v))
+	// 1,024 bytes are kept, less half a character.
+	owner := `a\\b\"c\nd}é?` + strings.Repeat("ü", 506)
+	wantText(t, samples(t, e, "kubevoltracker_volume_info"),
+		`kubevoltracker_volume_info{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",source="nfs",driver="",reclaim_policy="Retain",owner="`+owner+`"} 1`+"\n")
+}
