@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+)
+
+func addReport(app *kingpin.Application, commands map[string]command, stdout io.Writer) {
+	report := app.Command("report", "Answer a question from the catalog.")
+	for _, r := range catalog.Reports() {
+		cmd := report.Command(r.Name, r.Help)
+		values := map[string]*string{}
+		switches := map[string]*bool{}
+		for _, f := range r.Flags {
+			flag := cmd.Flag(f.Name, f.Help)
+			if f.Default != "" {
+				flag = flag.Default(f.Default)
+			}
+			switch f.Kind {
+			case catalog.Switch:
+				switches[f.Name] = flag.Bool()
+			case catalog.Choice:
+				values[f.Name] = flag.Enum(f.Choices...)
+			default:
+				values[f.Name] = flag.String()
+			}
+		}
+		output := addOutputFlag(cmd)
+		where := addCatalogFlags(cmd, defaultCatalogURL, "")
+		commands[cmd.FullCommand()] = func() error {
+			parameters := map[string]string{}
+			for name, v := range values {
+				parameters[name] = *v
+			}
+			for name, v := range switches {
+				parameters[name] = fmt.Sprint(*v)
+			}
+			return where.ask(func(ctx context.Context, c *catalog.Catalog) error {
+				table, err := c.RunReport(ctx, r.Name, parameters)
+				if err != nil {
+					return err
+				}
+				return table.Write(stdout, catalog.Format(*output))
+			})
+		}
+	}
+}
+
+func addSQL(app *kingpin.Application, commands map[string]command, stdout io.Writer) {
+	cmd := app.Command("sql", "Ask the catalog in SQL. Rows that were replaced since do not show: every table is read as with FINAL.")
+	query := cmd.Arg("query", "A statement of ClickHouse's SQL.").Required().String()
+	params := cmd.Flag("param", "Value for {NAME:Type} in the query; repeatable.").PlaceHolder("NAME=VALUE").StringMap()
+	output := addOutputFlag(cmd)
+	where := addCatalogFlags(cmd, defaultCatalogURL, "")
+	commands[cmd.FullCommand()] = func() error {
+		if strings.TrimSpace(*query) == "" {
+			return usageError{fmt.Errorf("sql: the query is empty")}
+		}
+		return where.ask(func(ctx context.Context, c *catalog.Catalog) error {
+			table, err := c.Query(ctx, *query, *params)
+			if err != nil {
+				return err
+			}
+			return table.Write(stdout, catalog.Format(*output))
+		})
+	}
+}
+
+func addSchema(app *kingpin.Application, commands map[string]command, stdout io.Writer) {
+	schema := app.Command("schema", "The catalog's tables.")
+	print := schema.Command("print", "Print the SQL that makes the tables.").Default()
+	commands[print.FullCommand()] = func() error {
+		text, err := catalog.Schema()
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(stdout, text)
+		return err
+	}
+
+	migrate := schema.Command("migrate", "Bring the tables to the version that this program knows; run does so by itself.")
+	where := addCatalogFlags(migrate, defaultCatalogURL, "")
+	commands[migrate.FullCommand()] = func() error {
+		return where.ask(func(ctx context.Context, c *catalog.Catalog) error {
+			before, err := c.SchemaVersions(ctx)
+			if err != nil {
+				return err
+			}
+			if err := c.Migrate(ctx); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(stdout, "%s at %s: schema version %d, %d migrations applied\n", c.Database(), c.Address(), before.Latest, before.Pending())
+			return err
+		})
+	}
+}

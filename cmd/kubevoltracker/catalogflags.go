@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/go-kit/log"
+	"github.com/prometheus/common/version"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+)
+
+// defaultCatalogURL is where the embedded engine of a tracker on this machine
+// is.
+const defaultCatalogURL = "http://127.0.0.1:8123/kubevoltracker"
+
+// passwordVariable holds ClickHouse's password; there is no flag for it, as
+// flags show in the list of processes.
+const passwordVariable = "KUBEVOLTRACKER_CATALOG_PASSWORD"
+
+// catalogFlags say which ClickHouse holds the catalog.
+type catalogFlags struct{ url, username, passwordFile string }
+
+func addCatalogFlags(cmd *kingpin.CmdClause, url, help string) *catalogFlags {
+	f := &catalogFlags{}
+	cmd.Flag("catalog.url", "ClickHouse that holds the catalog: clickhouse://user@host:9000/database?secure=true or http://host:8123/database"+help+".").
+		Default(url).StringVar(&f.url)
+	cmd.Flag("catalog.username", "User of ClickHouse, if the URL names none.").StringVar(&f.username)
+	cmd.Flag("catalog.password-file", "File with the password of ClickHouse's user; or set "+passwordVariable+".").StringVar(&f.passwordFile)
+	return f
+}
+
+// open prepares the connection. It does not connect.
+func (f *catalogFlags) open(logger log.Logger) (*catalog.Catalog, error) {
+	password := os.Getenv(passwordVariable)
+	if f.passwordFile != "" {
+		text, err := os.ReadFile(f.passwordFile)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--catalog.password-file: %w", err)}
+		}
+		password = strings.TrimRight(string(text), "\r\n")
+	}
+	c, err := catalog.Open(catalog.Options{
+		URL: f.url, Username: f.username, Password: password, Version: version.Version, Logger: logger,
+	})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return c, nil
+}
+
+// ask runs a question against the catalog; Ctrl-C cancels it.
+func (f *catalogFlags) ask(question func(context.Context, *catalog.Catalog) error) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	c, err := f.open(log.NewNopLogger())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	return question(ctx, c)
+}
+
+// addOutputFlag is -o.
+func addOutputFlag(cmd *kingpin.CmdClause) *string {
+	return cmd.Flag("output", "Format: "+strings.Join(catalog.Formats(), ", ")+".").Short('o').
+		Default(string(catalog.TableFormat)).Enum(catalog.Formats()...)
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/klog/v2"
+)
+
+// logFlags are --log.level and --log.format.
+type logFlags struct{ level, format string }
+
+func addLogFlags(cmd *kingpin.CmdClause) *logFlags {
+	f := &logFlags{}
+	cmd.Flag("log.level", "Least severe messages to log: debug, info, warn or error.").Default("info").
+		EnumVar(&f.level, "debug", "info", "warn", "error")
+	cmd.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt").EnumVar(&f.format, "logfmt", "json")
+	return f
+}
+
+func (f *logFlags) logger(w io.Writer) log.Logger {
+	w = log.NewSyncWriter(w)
+	logger := log.NewLogfmtLogger(w)
+	if f.format == "json" {
+		logger = log.NewJSONLogger(w)
+	}
+	logger = level.NewFilter(logger, level.Allow(level.ParseDefault(f.level, level.InfoValue())))
+	return log.With(logger, "ts", log.DefaultTimestampUTC, "caller", log.DefaultCaller)
+}
+
+// takeOverKlog sends what client-go logs to our logger, as debug messages: what
+// matters of it, the collector says itself.
+func takeOverKlog(logger log.Logger) {
+	logger = level.Debug(log.With(logger, "component", "client-go"))
+	klog.SetLogger(funcr.New(func(prefix, args string) {
+		_ = logger.Log("msg", strings.TrimSpace(fmt.Sprint(prefix, " ", args)))
+	}, funcr.Options{}))
+}
