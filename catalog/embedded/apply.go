@@ -1,0 +1,125 @@
+package embedded
+
+import (
+	"encoding/base64"
+	"net/http"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// Settings that have their effect here rather than in the engine, which knows them too
+// and checks their values.
+const (
+	settingHTTPCompression  = "enable_http_compression"
+	settingBlockCompression = "network_compression_method"
+	settingZSTDLevel        = "network_zstd_compression_level"
+)
+
+// answerOptions takes from settings and headers how the answer is compressed.
+func (q *request) answerOptions(resp *response, r *http.Request, httpCompression string) {
+	for _, s := range q.settings {
+		switch s.name {
+		case settingHTTPCompression:
+			httpCompression = s.value
+		case settingBlockCompression:
+			resp.blockMethod = s.value
+		case settingZSTDLevel:
+			resp.blockLevel, _ = strconv.Atoi(s.value) // the engine says what is wrong with it
+		}
+	}
+	if isTrue(httpCompression) {
+		resp.accept = r.Header.Get("Accept-Encoding")
+	}
+}
+
+// apply sets up a session for the request: database, role and settings, read-only last.
+// The returned function undoes it in sessions that others will use.
+func (q *request) apply(conn *connection, id string) (restore func(), err error) {
+	restore = func() {}
+	if q.sessionID != "" {
+		if restore, err = q.remember(conn); err != nil {
+			return func() {}, err
+		}
+	}
+	if q.database != "" {
+		if err := conn.exec("USE " + quoteName(q.database)); err != nil {
+			return restore, err
+		}
+	}
+	if q.role != "" {
+		if err := conn.exec("SET ROLE " + quoteName(q.role)); err != nil {
+			return restore, err
+		}
+	}
+	readOnly := ""
+	if q.readOnly && q.sessionID == "" {
+		readOnly = "2" // as a server for GET: reading only, settings may still be given
+	}
+	sort.Slice(q.settings, func(i, j int) bool { return q.settings[i].name < q.settings[j].name })
+	for _, s := range q.settings {
+		switch s.name {
+		case "readonly":
+			if readOnly == "" || s.value == "1" {
+				readOnly = s.value
+			}
+			continue
+		case "log_comment":
+			s.value += " " + id // by which the statement is found when its client goes
+		}
+		if err := conn.exec("SET " + quoteSetting(s.name) + " = " + quote(s.value)); err != nil {
+			return restore, err
+		}
+	}
+	if readOnly != "" {
+		if err := conn.exec("SET readonly = " + quote(readOnly)); err != nil {
+			return restore, err
+		}
+	}
+	return restore, nil
+}
+
+// remember notes what a request's settings and database are in a named session before
+// they are set, and returns what puts them back.
+func (q *request) remember(conn *connection) (restore func(), err error) {
+	names := []string{quote("readonly")}
+	for _, s := range q.settings {
+		names = append(names, quote(s.name))
+	}
+	out, _, err := conn.query([]byte("SELECT name, changed, base64Encode(value), base64Encode(currentDatabase()) FROM system.settings WHERE name IN ("+strings.Join(names, ", ")+")"), "TabSeparated", nil)
+	if err != nil {
+		return nil, err
+	}
+	var undo []string
+	for line := range strings.Lines(string(out)) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if f[1] == "1" {
+			undo = append(undo, "SET "+quoteSetting(f[0])+" = "+quote(decode(f[2])))
+		} else {
+			undo = append(undo, "SET "+quoteSetting(f[0])+" = DEFAULT")
+		}
+		if q.database != "" && f[0] == "readonly" {
+			undo = append(undo, "USE "+quoteName(decode(f[3])))
+		}
+	}
+	return func() {
+		for _, u := range undo {
+			_ = conn.exec(u) // what cannot be undone was not done
+		}
+	}, nil
+}
+
+// quoteSetting writes a setting's name, quoting what is no plain word: it comes from a URL.
+func quoteSetting(name string) string {
+	for i := range len(name) {
+		if !isWordStart(name[i]) && !isDigit(name[i]) {
+			return quoteName(name)
+		}
+	}
+	return name
+}
+
+func decode(b string) string {
+	raw, _ := base64.StdEncoding.DecodeString(b) // written by base64Encode
+	return string(raw)
+}

@@ -1,0 +1,176 @@
+package embedded
+
+import (
+	"errors"
+	"runtime"
+	"unsafe"
+)
+
+// connection is one session of the engine: settings, current database and
+// temporary tables live and die with it. Opening one takes about 0.2 ms, so each
+// request has its own. It runs one statement at a time, for one goroutine at a time.
+type connection struct {
+	lib    *Library
+	double handle // chdb_connection *, what chdb_close_conn wants
+	conn   handle // chdb_connection, what everything else wants
+	argv   []*byte
+}
+
+// parameter is a value of a {name:Type} placeholder, in ClickHouse's escaped text.
+type parameter struct{ name, value string }
+
+// usage is what a statement cost, for X-ClickHouse-Summary.
+type usage struct {
+	readRows, readBytes, writtenRows, writtenBytes, resultRows, resultBytes uint64
+}
+
+// openConnection opens a session. The first one of a process boots the engine with the
+// server-level arguments among args; each may name query settings (--max_threads=4).
+func (l *Library) openConnection(args []string) (*connection, error) {
+	c := &connection{lib: l}
+	for _, a := range append([]string{"clickhouse"}, args...) {
+		b := append([]byte(a), 0)
+		c.argv = append(c.argv, &b[0])
+	}
+	argv := append(c.argv, nil)
+	c.double = l.connect(int32(len(c.argv)), unsafe.Pointer(&argv[0]))
+	runtime.KeepAlive(argv)
+	if c.double == 0 {
+		return nil, errors.New("libchdb refused to open a connection")
+	}
+	// The handle is a pointer to C's own pointer; read it without letting Go take it
+	// for one of its own.
+	c.conn = *(*handle)(*(*unsafe.Pointer)(unsafe.Pointer(&c.double)))
+	return c, nil
+}
+
+func (c *connection) close() {
+	if c.double != 0 {
+		c.lib.closeConn(c.double)
+		c.double, c.conn = 0, 0
+	}
+}
+
+// query runs a statement to its end and returns its whole result.
+func (c *connection) query(text []byte, format string, params []parameter) ([]byte, usage, error) {
+	r := newArguments(text, format, params).call(c.lib.query, c.conn)
+	return c.take(r)
+}
+
+// exec runs a statement whose result nobody reads.
+func (c *connection) exec(text string) error {
+	_, _, err := c.query([]byte(text), "Null", nil)
+	return err
+}
+
+// stream runs a SELECT and hands out its result in pieces of whole blocks. Each piece
+// is formatted on its own, so the format must be one that may be concatenated.
+func (c *connection) stream(text []byte, format string, params []parameter, sink func([]byte, usage) error) error {
+	s := newArguments(text, format, params).call(c.lib.streamQuery, c.conn)
+	if s == 0 {
+		return newException(codeUnknownException, "libchdb returned no result")
+	}
+	defer c.lib.resultDestroy(s)
+	if text := c.lib.resultError(s); text != "" {
+		return parseException(text)
+	}
+	for {
+		piece, used, err := c.take(c.lib.fetch(c.conn, s))
+		if err != nil {
+			return err
+		}
+		if len(piece) == 0 && used.resultRows == 0 {
+			return nil
+		}
+		if err := sink(piece, used); err != nil {
+			c.lib.cancelQuery(c.conn, s)
+			return err
+		}
+	}
+}
+
+// insert feeds an INSERT with what next returns until that is nil.
+func (c *connection) insert(text []byte, format string, params []parameter, next func() ([]byte, error)) (usage, error) {
+	s := newArguments(text, format, params).call(c.lib.insert, c.conn)
+	if s == 0 {
+		return usage{}, newException(codeUnknownException, "libchdb returned no insert stream")
+	}
+	defer c.lib.insertDestroy(s)
+	if text := c.lib.insertError(s); text != "" {
+		return usage{}, parseException(text)
+	}
+	for {
+		data, err := next()
+		if err != nil {
+			c.lib.insertCancel(s)
+			return usage{}, err
+		}
+		if data == nil {
+			break
+		}
+		if len(data) == 0 {
+			continue
+		}
+		failed := c.lib.insertAppend(s, unsafe.Pointer(&data[0]), uintptr(len(data)))
+		runtime.KeepAlive(data)
+		if failed != 0 {
+			break // chdb_stream_done tells why
+		}
+	}
+	if text := c.lib.insertError(s); text != "" {
+		return usage{}, parseException(text)
+	}
+	_, used, err := c.take(c.lib.insertDone(s))
+	return used, err
+}
+
+// take copies what Go needs out of a result and destroys it.
+func (c *connection) take(r handle) ([]byte, usage, error) {
+	if r == 0 {
+		return nil, usage{}, newException(codeUnknownException, "libchdb returned no result")
+	}
+	defer c.lib.resultDestroy(r)
+	if text := c.lib.resultError(r); text != "" {
+		return nil, usage{}, parseException(text)
+	}
+	used := usage{
+		readRows: c.lib.resultStorageRows(r), readBytes: c.lib.resultStorageBytes(r),
+		writtenRows: c.lib.resultRowsWritten(r), writtenBytes: c.lib.resultBytesWritten(r),
+		resultRows: c.lib.resultRows(r), resultBytes: c.lib.resultBytes(r),
+	}
+	var data []byte
+	if n := c.lib.resultLength(r); n > 0 {
+		data = append(data, unsafe.Slice((*byte)(c.lib.resultBuffer(r)), n)...)
+	}
+	return data, used, nil
+}
+
+// arguments keeps what a call hands to C alive and in place until it returns; C copies
+// all of it. Each string ends with a NUL beyond its length, for C's comfort.
+type arguments struct {
+	query, format       []byte
+	names, values       []*byte
+	nameLens, valueLens []uintptr
+}
+
+func newArguments(query []byte, format string, params []parameter) *arguments {
+	a := &arguments{query: append(query[:len(query):len(query)], 0), format: append([]byte(format), 0)}
+	for _, p := range params {
+		name, value := append([]byte(p.name), 0), append([]byte(p.value), 0)
+		a.names, a.nameLens = append(a.names, &name[0]), append(a.nameLens, uintptr(len(p.name)))
+		a.values, a.valueLens = append(a.values, &value[0]), append(a.valueLens, uintptr(len(p.value)))
+	}
+	return a
+}
+
+func (a *arguments) call(f statementFunc, conn handle) handle {
+	var names, nameLens, values, valueLens unsafe.Pointer
+	if len(a.names) > 0 {
+		names, nameLens = unsafe.Pointer(&a.names[0]), unsafe.Pointer(&a.nameLens[0])
+		values, valueLens = unsafe.Pointer(&a.values[0]), unsafe.Pointer(&a.valueLens[0])
+	}
+	r := f(conn, unsafe.Pointer(&a.query[0]), uintptr(len(a.query)-1), unsafe.Pointer(&a.format[0]), uintptr(len(a.format)-1),
+		names, nameLens, values, valueLens, uintptr(len(a.names)))
+	runtime.KeepAlive(a)
+	return r
+}

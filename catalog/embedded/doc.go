@@ -1,0 +1,18 @@
+// Package embedded runs ClickHouse inside this process and serves it on ClickHouse's
+// HTTP interface, so that clickhouse-go, curl and Grafana reach it as they reach a server.
+//
+// It owns libchdb.so (found, checked, loaded only when asked for), the data directory
+// (locked against a second process), the sessions of the engine and the HTTP interface.
+// Requests come in; each gets a session of its own, with its own settings, current
+// database and temporary tables, so that nothing of one request can reach another.
+//
+// It promises that results are streamed and inserts are passed on in chunks, so memory
+// does not grow with either; that a statement stops when its client goes; that an error
+// carries ClickHouse's code, name, header and status; and that Close leaves the data
+// directory flushed. Statements run with the rights of a user who can do anything to the
+// catalog and nothing to the machine: no files, no URLs, no other servers.
+//
+// The package loads the library through purego, which makes a program that imports it
+// link the C library dynamically. The tracker therefore never imports it: it keeps
+// kubevoltracker-clickhouse as a child process (package catalog/engine).
+package embedded

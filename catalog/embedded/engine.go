@@ -1,0 +1,173 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// killInterval is how often a statement whose client has gone is told to stop, until it
+// has: the first order may come before the engine knows the statement.
+const killInterval = 100 * time.Millisecond
+
+// engine is the booted ClickHouse of this process. Its sessions are independent.
+type engine struct {
+	lib  *Library
+	dir  string
+	args []string
+	lock *os.File
+
+	control      *connection // keeps the engine alive, and kills
+	controlMutex sync.Mutex
+	lastID       atomic.Uint64
+
+	version, timezone, displayName string
+	httpCompression                string
+}
+
+// bootEngine locks dir, writes the configuration and boots ClickHouse.
+func bootEngine(libraryPath, dir string, maxMemory int64) (*engine, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("the data directory: %w", err)
+	}
+	lock, err := lockDirectory(dir)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{dir: dir, lock: lock}
+	if err := e.boot(libraryPath, maxMemory); err != nil {
+		e.close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *engine) boot(libraryPath string, maxMemory int64) (err error) {
+	if e.lib, err = LoadLibrary(libraryPath); err != nil {
+		return err
+	}
+	server, err := writeConfig(e.dir, maxMemory)
+	if err != nil {
+		return err
+	}
+	leftovers, _ := filepath.Glob(filepath.Join(e.dir, "result-*"))
+	for _, f := range leftovers {
+		os.Remove(f)
+	}
+	// What clickhouse-local allows and a server does not, off again.
+	e.args = append(server, "--implicit_select=0", "--allow_introspection_functions=0")
+	if e.control, err = e.lib.openConnection(e.args); err != nil {
+		return fmt.Errorf("ClickHouse does not start on the data directory %s: %w", e.dir, err)
+	}
+	out, _, err := e.control.query([]byte("SELECT version(), timezone(), displayName(), toString(getSetting('enable_http_compression'))"), "TabSeparated", nil)
+	if err != nil {
+		return fmt.Errorf("ClickHouse does not start on the data directory %s: %w", e.dir, err)
+	}
+	fields := strings.Split(strings.TrimSpace(string(out)), "\t")
+	if len(fields) != 4 {
+		return fmt.Errorf("ClickHouse does not tell its version: %q", out)
+	}
+	e.version, e.timezone, e.displayName, e.httpCompression = fields[0], fields[1], fields[2], fields[3]
+	return nil
+}
+
+// close ends the last session, which flushes and stops the engine, and gives the
+// directory free. No other session may be open.
+func (e *engine) close() {
+	if e.control != nil {
+		e.control.close()
+		e.lib.shutdown()
+	}
+	e.lock.Close()
+}
+
+// newID names a statement within this process.
+func (e *engine) newID() string {
+	return fmt.Sprintf("kubevoltracker:%d:%d", os.Getpid(), e.lastID.Add(1))
+}
+
+// open starts a session in which kill finds statements by id. It is carried in
+// log_comment, the one setting that a session can have without meaning anything.
+func (e *engine) open(id string) (*connection, error) {
+	c, err := e.lib.openConnection(append(e.args[:len(e.args):len(e.args)], "--log_comment="+id))
+	if err != nil {
+		return nil, newException(codeUnknownException, "%v", err)
+	}
+	return c, nil
+}
+
+// whenGone stops the statements of the session id once ctx is done. The returned
+// function ends the watch; it must be called when the statement has returned.
+func (e *engine) whenGone(ctx context.Context, id string) (done func()) {
+	finished := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-finished:
+			return
+		case <-ctx.Done():
+		}
+		for tick := time.NewTicker(killInterval); ; {
+			e.kill(id)
+			select {
+			case <-finished:
+				tick.Stop()
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	return func() { close(finished); watching.Wait() }
+}
+
+func (e *engine) kill(id string) {
+	e.controlMutex.Lock()
+	defer e.controlMutex.Unlock()
+	// A statement that has ended meanwhile is no error, and there is nobody to tell of another.
+	_ = e.control.exec("KILL QUERY WHERE endsWith(Settings['log_comment'], " + quote(id) + ") ASYNC")
+}
+
+// quote writes s as a string literal.
+func quote(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}
+
+// quoteName writes s as an identifier.
+func quoteName(s string) string {
+	return "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`").Replace(s) + "`"
+}
+
+// summary renders X-ClickHouse-Summary.
+func (u usage) summary(elapsed time.Duration) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for _, f := range []struct {
+		name  string
+		value uint64
+	}{
+		{"read_rows", u.readRows}, {"read_bytes", u.readBytes}, {"written_rows", u.writtenRows}, {"written_bytes", u.writtenBytes},
+		{"total_rows_to_read", 0}, {"result_rows", u.resultRows}, {"result_bytes", u.resultBytes}, {"elapsed_ns", uint64(elapsed)},
+	} {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + f.name + `":"` + strconv.FormatUint(f.value, 10) + `"`)
+	}
+	return b.String() + "}"
+}
+
+func (u *usage) add(o usage) {
+	u.readRows += o.readRows
+	u.readBytes += o.readBytes
+	u.writtenRows += o.writtenRows
+	u.writtenBytes += o.writtenBytes
+	u.resultRows += o.resultRows
+	u.resultBytes += o.resultBytes
+}

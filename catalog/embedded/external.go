@@ -1,0 +1,86 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// externalTable is a table that a request brings along (multipart/form-data): its rows
+// in a part of the body, its format and columns in the URL (name_format, name_structure
+// or name_types).
+type externalTable struct{ format, structure string }
+
+// external takes a URL parameter that describes such a table, and tells whether it did.
+func (q *request) external(name, value string) bool {
+	for _, kind := range []string{"_format", "_structure", "_types"} {
+		table, ok := strings.CutSuffix(name, kind)
+		if !ok || table == "" {
+			continue
+		}
+		if q.externalFormats == nil {
+			q.externalFormats = map[string]externalTable{}
+		}
+		t := q.externalFormats[table]
+		switch kind {
+		case "_format":
+			t.format = value
+		case "_structure":
+			t.structure = value
+		default:
+			var columns []string
+			for i, typ := range strings.Split(value, ",") {
+				columns = append(columns, fmt.Sprintf("_%d %s", i+1, typ))
+			}
+			t.structure = strings.Join(columns, ", ")
+		}
+		q.externalFormats[table] = t
+		return true
+	}
+	return false
+}
+
+// loadExternal reads the parts of the body: the query among them joins the one from the
+// URL, each other part becomes a temporary table of this request's session.
+func (q *request) loadExternal(conn *connection) error {
+	for {
+		part, err := q.parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return bodyError(err)
+		}
+		name := part.FormName()
+		if name == "query" {
+			text, err := io.ReadAll(io.LimitReader(part, maxQuerySize+1))
+			if err != nil {
+				return bodyError(err)
+			}
+			q.query = append(q.query, text...)
+			continue
+		}
+		table := q.externalFormats[name]
+		if table.structure == "" {
+			return newException(codeBadArguments, "Neither structure nor types have not been provided for external table %s. Use fields %s_structure or %s_types to do so.", name, name, name)
+		}
+		if err := conn.exec("CREATE TEMPORARY TABLE " + quoteName(name) + " (" + table.structure + ") ENGINE = Memory"); err != nil {
+			return err
+		}
+		buf := make([]byte, pieceSize)
+		_, err = conn.insert([]byte("INSERT INTO "+quoteName(name)), first(table.format, "TabSeparated"), nil, func() ([]byte, error) {
+			n, err := fill(part, buf)
+			if err != nil {
+				return nil, bodyError(err)
+			}
+			if n == 0 {
+				return nil, nil
+			}
+			return buf[:n], nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/column"
+	"github.com/go-kit/log/level"
+)
+
+const (
+	// maxQuerySize bounds a statement's text; rows of an INSERT do not count.
+	maxQuerySize = 1 << 20
+	// slotWait is how long a request waits for a free place among the concurrent ones.
+	slotWait = 10 * time.Second
+)
+
+const notFound = `There is no handle %s
+
+Use / or /ping for health checks.
+Or /replicas_status for more sophisticated health checks.
+
+Send queries from your program with POST method or GET /?query=...
+
+Use clickhouse-client:
+
+For interactive data analysis:
+    clickhouse-client
+
+For batch query processing:
+    clickhouse-client --query='SELECT 1' > result
+    clickhouse-client < query > result
+`
+
+// ServeHTTP answers as a ClickHouse server's HTTP port does.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-ClickHouse-Server-Display-Name", s.engine.displayName)
+	switch r.URL.Path {
+	case "/ping", "/replicas_status":
+		w.Header().Set("Content-Type", "text/html; charset=UTF-8")
+		io.WriteString(w, "Ok.\n")
+	case "/", "/query":
+		if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.URL.RawQuery == "" {
+			w.Header().Set("Content-Type", "text/html; charset=UTF-8")
+			io.WriteString(w, "Ok.\n")
+			return
+		}
+		s.serveQuery(w, r)
+	default:
+		w.Header().Set("Content-Type", "text/plain; charset=UTF-8")
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, strings.Replace(notFound, "%s", r.URL.Path, 1))
+	}
+}
+
+func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request) {
+	resp := &response{w: w, dir: s.engine.dir, limit: defaultBufferSize, started: time.Now(), tag: newTag()}
+	defer resp.close()
+	header := w.Header()
+	header.Set("X-ClickHouse-Timezone", s.engine.timezone)
+	header.Set("X-ClickHouse-Exception-Tag", resp.tag)
+	err := s.answer(resp, r)
+	if err == nil {
+		return
+	}
+	e := (*Exception)(nil)
+	if !errors.As(err, &e) {
+		if errors.Is(err, context.Canceled) && r.Context().Err() != nil && context.Cause(s.running) == nil {
+			level.Debug(s.logger).Log("msg", "client went away", "query_id", header.Get("X-ClickHouse-Query-Id"))
+			panic(http.ErrAbortHandler)
+		}
+		e = newException(codeUnknownException, "%v", err)
+		if errors.Is(err, context.Canceled) {
+			e = newException(codeCancelled, "Query was cancelled: the server is stopping")
+		}
+	}
+	level.Debug(s.logger).Log("msg", "query failed", "query_id", header.Get("X-ClickHouse-Query-Id"), "code", e.Code, "err", e.Text)
+	resp.fail(e, s.engine.version)
+}
+
+// answer runs the request's statement and sends its result.
+func (s *Server) answer(resp *response, r *http.Request) error {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
+		return newException(codeNotImplemented, "Method %s is not supported", r.Method)
+	}
+	if err := s.admit(r); err != nil {
+		return err
+	}
+	q, err := parseRequest(r)
+	if err != nil {
+		return err
+	}
+	resp.limit, resp.waitEnd, resp.blocks = q.bufferSize, q.waitEndOfQuery, q.compress
+	q.answerOptions(resp, r, s.engine.httpCompression)
+	if q.queryID == "" {
+		q.queryID = newUUID()
+	}
+	resp.w.Header().Set("X-ClickHouse-Query-Id", q.queryID)
+
+	release, err := s.slot(r.Context())
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, stop := s.context(r.Context())
+	defer stop()
+	conn, id, leave, err := s.enter(q)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if q.parts != nil {
+		if err := q.loadExternal(conn); err != nil {
+			return err
+		}
+	}
+	statement, err := q.statement()
+	if err != nil {
+		return err
+	}
+	restore, err := q.apply(conn, id)
+	defer restore()
+	if err != nil {
+		return err
+	}
+	return s.send(ctx, resp, q, &work{
+		conn: conn, engine: s.engine, id: id, statement: statement, params: q.params, body: q.body,
+		format: first(statement.outputFormat(), q.defaultFormat, "TabSeparated"),
+	})
+}
+
+// send runs the work and writes its result as it comes.
+func (s *Server) send(ctx context.Context, resp *response, q *request, w *work) error {
+	resp.w.Header().Set("X-ClickHouse-Format", w.format)
+	resp.w.Header().Set("Content-Type", contentType(w.format))
+	var native *nativeRevision
+	if strings.EqualFold(w.format, "Native") && q.clientRevision > 0 {
+		native = &nativeRevision{revision: q.clientRevision, context: &column.ServerContext{Timezone: time.UTC}}
+	}
+	err := w.run(ctx, func(piece []byte, used usage) error {
+		resp.used.add(used)
+		if len(piece) == 0 {
+			return nil
+		}
+		if native != nil {
+			var err error
+			if piece, err = native.translate(piece); err != nil {
+				return err
+			}
+		}
+		_, err := resp.Write(piece)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return resp.finish()
+}
+
+// statement puts the query together from URL and body, leaving rows in the body.
+func (q *request) statement() (*statement, error) {
+	if len(q.query) > 0 {
+		st, err := parseStatement(q.query)
+		if err != nil {
+			return nil, err
+		}
+		if st.kind == "INSERT" && (st.insertsData || st.format != "") {
+			return st, nil
+		}
+		q.query = append(q.query, '\n')
+	}
+	more, err := io.ReadAll(io.LimitReader(q.body, maxQuerySize))
+	if err != nil {
+		return nil, bodyError(err)
+	}
+	text := append(q.query, more...)
+	if len(strings.TrimSpace(string(text))) == 0 {
+		return nil, newException(codeSyntaxError, "Syntax error: failed at position 1 (end of query): . Empty query")
+	}
+	st, err := parseStatement(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(more) == maxQuerySize && (st.kind != "INSERT" || !(st.insertsData || st.format != "")) {
+		return nil, newException(codeSyntaxError, "Max query size exceeded (can be increased with the `max_query_size` setting): %d bytes", maxQuerySize)
+	}
+	return st, nil
+}
+
+// outputFormat is the format of a result that the statement itself names.
+func (s *statement) outputFormat() string {
+	if s.kind == "INSERT" {
+		return ""
+	}
+	return s.format
+}

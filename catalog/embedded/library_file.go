@@ -1,0 +1,49 @@
+package embedded
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+)
+
+// checkLibraryFile tells a wrong file from a right one before the dynamic linker
+// sees it, whose own messages name neither the platform nor the cure.
+func checkLibraryFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return rootCause(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return rootCause(err)
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a regular file")
+	}
+	if runtime.GOOS != "linux" {
+		return nil // the dynamic linker is the judge of Mach-O
+	}
+	head := make([]byte, len(elf.ELFMAG))
+	if _, err := io.ReadFull(f, head); err != nil || !bytes.Equal(head, []byte(elf.ELFMAG)) {
+		return errors.New("it is not an ELF shared library")
+	}
+	file, err := elf.NewFile(f)
+	if err != nil {
+		return fmt.Errorf("it is damaged: %w", err)
+	}
+	want := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+	if file.Machine != want {
+		return fmt.Errorf("it is built for %s, this machine needs %s", file.Machine, want)
+	}
+	for _, p := range file.Progs {
+		if p.Type == elf.PT_LOAD && int64(p.Off+p.Filesz) > info.Size() {
+			return fmt.Errorf("it is cut short (%d bytes)", info.Size())
+		}
+	}
+	return nil
+}

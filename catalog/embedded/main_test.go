@@ -1,0 +1,86 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/go-kit/log"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/embedded"
+)
+
+// address is where the one server of these tests answers. A second process on the same
+// library cannot share this process, so everything runs against this one; tests that
+// need to kill a server run one of their own as a child (see crash_test.go).
+var address string
+
+func library() string {
+	if path := os.Getenv(embedded.LibraryEnv); path != "" {
+		return path
+	}
+	return "../../.cache/lib/libchdb.so"
+}
+
+func TestMain(m *testing.M) {
+	if os.Getenv("KUBEVOLTRACKER_TEST_SERVE") != "" {
+		os.Exit(serveAsChild())
+	}
+	code, err := runTests(m)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "catalog/embedded: %v\n", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runTests(m *testing.M) (int, error) {
+	if _, err := os.Stat(library()); err != nil {
+		return 1, fmt.Errorf("these tests need the real library: run `make libchdb` (%w)", err)
+	}
+	dir, err := os.MkdirTemp("", "embedded-test-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	server, err := embedded.Start(embedded.Options{
+		DataDir: dir, ListenAddress: "127.0.0.1:0", Library: library(), MaxConcurrentQueries: 8,
+		MaxMemory: 2 << 30, Grace: 2 * time.Second, Logger: log.NewNopLogger(),
+	})
+	if err != nil {
+		return 1, err
+	}
+	address = server.URL()[len("http://"):]
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx) }()
+	code := m.Run()
+	stop()
+	return code, errors.Join(<-ended)
+}
+
+// open connects as the tracker does; change adapts the options.
+func open(t *testing.T, change ...func(*clickhouse.Options)) clickhouse.Conn {
+	t.Helper()
+	o := &clickhouse.Options{Addr: []string{address}, Protocol: clickhouse.HTTP, DialTimeout: 5 * time.Second, MaxOpenConns: 8}
+	for _, c := range change {
+		c(o)
+	}
+	conn, err := clickhouse.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func exec(t *testing.T, conn clickhouse.Conn, query string, args ...any) {
+	t.Helper()
+	if err := conn.Exec(t.Context(), query, args...); err != nil {
+		t.Fatalf("%.100s: %v", query, err)
+	}
+}

@@ -1,0 +1,130 @@
+package embedded
+
+import (
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// request is what a client asks for, read from URL, headers and body.
+type request struct {
+	queryID         string
+	database        string
+	defaultFormat   string
+	role            string
+	clientRevision  uint64 // of Native blocks in the answer
+	compress        bool   // the answer in ClickHouse's own compressed blocks
+	waitEndOfQuery  bool
+	bufferSize      int
+	readOnly        bool
+	sessionID       string
+	sessionTimeout  time.Duration
+	sessionCheck    bool
+	closeSession    bool
+	params          []parameter
+	settings        []setting
+	externalFormats map[string]externalTable
+	query           []byte    // the text that was given beside the body
+	body            io.Reader // decoded
+	parts           *multipart.Reader
+}
+
+type setting struct{ name, value string }
+
+// defaultBufferSize is how much of an answer is held back before its status is sent, so
+// that an error among the first rows still becomes a proper status.
+const defaultBufferSize = 64 << 10
+
+// reserved are the URL parameters that are not settings.
+var reserved = map[string]bool{
+	"query": true, "query_id": true, "database": true, "default_format": true, "compress": true, "decompress": true,
+	"user": true, "password": true, "quota_key": true, "stacktrace": true, "session_id": true, "session_timeout": true,
+	"session_check": true, "close_session": true, "role": true, "client_protocol_version": true, "wait_end_of_query": true,
+	"buffer_size": true, "http_response_buffer_size": true,
+}
+
+// parseRequest reads everything but the body's content.
+func parseRequest(r *http.Request) (*request, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, newException(codeBadArguments, "the URL's parameters cannot be parsed: %v", err)
+	}
+	q := &request{
+		queryID:        values.Get("query_id"),
+		database:       first(values.Get("database"), r.Header.Get("X-ClickHouse-Database")),
+		defaultFormat:  first(values.Get("default_format"), r.Header.Get("X-ClickHouse-Format")),
+		role:           values.Get("role"),
+		compress:       isTrue(values.Get("compress")),
+		waitEndOfQuery: isTrue(values.Get("wait_end_of_query")),
+		bufferSize:     defaultBufferSize,
+		readOnly:       r.Method == http.MethodGet || r.Method == http.MethodHead,
+		sessionID:      values.Get("session_id"),
+		sessionCheck:   isTrue(values.Get("session_check")),
+		closeSession:   isTrue(values.Get("close_session")),
+		query:          []byte(values.Get("query")),
+	}
+	if v := values.Get("client_protocol_version"); v != "" {
+		if q.clientRevision, err = strconv.ParseUint(v, 10, 32); err != nil {
+			return nil, newException(codeBadArguments, "client_protocol_version is not a number: %q", v)
+		}
+	}
+	if v := first(values.Get("buffer_size"), values.Get("http_response_buffer_size")); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 0 {
+			return nil, newException(codeBadArguments, "buffer_size is not a number: %q", v)
+		}
+		q.bufferSize = min(n, 16<<20)
+	}
+	if q.sessionTimeout, err = sessionTimeout(values.Get("session_timeout")); err != nil {
+		return nil, err
+	}
+	if err := q.readBody(r, isTrue(values.Get("decompress"))); err != nil {
+		return nil, err
+	}
+	for name := range values {
+		value := values[name][len(values[name])-1]
+		switch {
+		case reserved[name]:
+		case strings.HasPrefix(name, "param_"):
+			q.params = append(q.params, parameter{strings.TrimPrefix(name, "param_"), value})
+		case q.parts != nil && q.external(name, value):
+		default:
+			q.settings = append(q.settings, setting{name, value})
+		}
+	}
+	return q, nil
+}
+
+// readBody undoes the body's encodings: the HTTP one, then ClickHouse's own blocks.
+func (q *request) readBody(r *http.Request, decompress bool) error {
+	body, err := decodeContent(r.Header.Get("Content-Encoding"), r.Body)
+	if err != nil {
+		return err
+	}
+	if kind, options, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+		q.parts = multipart.NewReader(body, options["boundary"])
+		q.body = strings.NewReader("")
+		return nil
+	}
+	if decompress {
+		body = newBlockReader(body)
+	}
+	q.body = body
+	return nil
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+func isTrue(v string) bool { return v == "1" || strings.EqualFold(v, "true") }

@@ -1,0 +1,176 @@
+package embedded
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+)
+
+// response holds an answer back until its status is certain enough (see
+// defaultBufferSize), then streams it.
+type response struct {
+	w       http.ResponseWriter
+	dir     string // for what does not fit in memory while the query's end is waited for
+	limit   int
+	waitEnd bool
+	accept  string // Accept-Encoding, or "" for no HTTP compression
+
+	blocks      bool // compress=1
+	blockMethod string
+	blockLevel  int
+	started     time.Time
+	tag         string
+	out         io.Writer
+	encoder     flusher
+	held        []byte
+	spill       *os.File
+	committed   bool
+	used        usage
+}
+
+// Write takes a piece of the result.
+func (r *response) Write(p []byte) (int, error) {
+	if r.committed {
+		return len(p), r.send(p)
+	}
+	if r.waitEnd && len(r.held)+len(p) > maxHeld {
+		return len(p), r.spillOver(p)
+	}
+	r.held = append(r.held, p...)
+	if !r.waitEnd && len(r.held) > r.limit {
+		return len(p), r.commit()
+	}
+	return len(p), nil
+}
+
+// maxHeld is how much of an answer with wait_end_of_query is kept in memory; the rest goes to a file.
+const maxHeld = 8 << 20
+
+func (r *response) spillOver(p []byte) error {
+	if r.spill == nil {
+		f, err := os.CreateTemp(r.dir, "result-*")
+		if err != nil {
+			return fmt.Errorf("hold the result back: %w", err)
+		}
+		os.Remove(f.Name()) // the open file remains until it is closed
+		r.spill = f
+	}
+	for _, b := range [][]byte{r.held, p} {
+		if _, err := r.spill.Write(b); err != nil {
+			return fmt.Errorf("hold the result back: %w", err)
+		}
+	}
+	r.held = r.held[:0]
+	return nil
+}
+
+// commit sends status and headers, then what was held back.
+func (r *response) commit() error {
+	r.committed = true
+	header := r.w.Header()
+	header.Set("X-ClickHouse-Summary", r.used.summary(time.Since(r.started)))
+	r.out = r.w
+	if r.accept != "" {
+		if name, e := encoder(r.accept, r.w); e != nil {
+			header.Set("Content-Encoding", name)
+			r.encoder, r.out = e, e
+		}
+	}
+	if r.blocks {
+		r.out = newBlockWriter(r.out, r.blockMethod, r.blockLevel)
+	}
+	held := r.held
+	r.held = nil
+	if r.spill != nil {
+		if _, err := r.spill.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		if _, err := io.Copy(r.out, r.spill); err != nil {
+			return err
+		}
+	}
+	return r.send(held)
+}
+
+func (r *response) send(p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	_, err := r.out.Write(p)
+	return err
+}
+
+// finish ends a good answer. Nothing at all is sent as an empty body with a length, which
+// is how clickhouse-go knows that there is no result.
+func (r *response) finish() error {
+	if !r.committed {
+		if len(r.held) == 0 && r.spill == nil {
+			r.w.Header().Set("X-ClickHouse-Summary", r.used.summary(time.Since(r.started)))
+			r.w.Header().Set("Content-Length", "0")
+			r.w.WriteHeader(http.StatusOK)
+			return nil
+		}
+		if err := r.commit(); err != nil {
+			return err
+		}
+	}
+	if r.encoder != nil {
+		return r.encoder.Close()
+	}
+	return nil
+}
+
+// fail reports an exception: as the answer, while nothing has been sent; otherwise as the
+// framed block that ends a torn stream, after which the connection is cut so that no
+// client takes the part for the whole.
+func (r *response) fail(e *Exception, version string) {
+	text := fmt.Sprintf("%s (version %s (official build))\n", e.Error(), version)
+	header := r.w.Header()
+	if !r.committed {
+		for _, h := range []string{"X-ClickHouse-Format", "Content-Encoding"} {
+			header.Del(h)
+		}
+		header.Set("X-ClickHouse-Exception-Code", fmt.Sprint(e.Code))
+		header.Set("Content-Type", "text/plain; charset=UTF-8")
+		header.Set("X-ClickHouse-Summary", r.used.summary(time.Since(r.started)))
+		if e.Code == codeAuthenticationFailed || e.Code == 194 {
+			header.Set("WWW-Authenticate", `Basic realm="ClickHouse server HTTP API"`)
+		}
+		r.w.WriteHeader(e.status())
+		if r.blocks {
+			_, _ = newBlockWriter(r.w, r.blockMethod, r.blockLevel).Write([]byte(text)) // the client is gone if it fails
+			return
+		}
+		io.WriteString(r.w, text)
+		return
+	}
+	const most = 16 << 10 // of the message, as clients expect
+	text = text[:min(len(text), most-200)]
+	// Best effort: the client may be the reason for the failure.
+	fmt.Fprintf(r.out, "\r\n__exception__\r\n%s\r\n%s%d %s\r\n__exception__\r\n", r.tag, text, len(text), r.tag)
+	if r.encoder != nil {
+		r.encoder.Flush()
+	}
+	http.NewResponseController(r.w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+func (r *response) close() {
+	if r.spill != nil {
+		r.spill.Close()
+	}
+}
+
+// newTag names the frame of a late exception: unguessable, so that data cannot forge it.
+func newTag() string {
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	raw := make([]byte, 16)
+	rand.Read(raw)
+	for i := range raw {
+		raw[i] = letters[int(raw[i])%len(letters)]
+	}
+	return string(raw)
+}

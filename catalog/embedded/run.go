@@ -1,0 +1,190 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// pieceSize is how much of an insert's body is handed to the engine at a time.
+const pieceSize = 1 << 20
+
+// concatenable are the formats whose pieces, each formatted on its own, make up the
+// whole: no header, no footer, no separators, no numbering. The others go through a pipe.
+var concatenable = map[string]bool{
+	"native": true, "tabseparated": true, "tsv": true, "tabseparatedraw": true, "tsvraw": true, "csv": true, "tskv": true,
+	"jsoneachrow": true, "jsonlines": true, "ndjson": true, "jsonstringseachrow": true, "jsoncompacteachrow": true,
+	"jsoncompactstringseachrow": true, "rowbinary": true, "lineasstring": true, "rawblob": true, "null": true,
+}
+
+// work is one statement with all that it needs to run.
+type work struct {
+	conn      *connection
+	engine    *engine
+	id        string
+	statement *statement
+	format    string // of the result
+	params    []parameter
+	body      io.Reader // the rest of an insert's rows
+}
+
+// run executes the statement and gives its result to sink. When ctx ends, the statement
+// is stopped and ctx's error returned.
+func (w *work) run(ctx context.Context, sink func([]byte, usage) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	defer w.engine.whenGone(ctx, w.id)()
+	err := w.execute(ctx, sink)
+	if ctx.Err() != nil && err != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func (w *work) execute(ctx context.Context, sink func([]byte, usage) error) error {
+	s := w.statement
+	switch {
+	case s.kind == "INSERT" && s.insertsData && s.format != "":
+		used, err := w.conn.insert(s.text, s.format, w.params, w.pieces(ctx))
+		if err != nil {
+			return err
+		}
+		return sink(nil, used)
+	case s.kind == "INSERT":
+		if s.format != "" {
+			// libchdb would run it and drop the rows without a word.
+			return newException(codeNotImplemented, "INSERT … SELECT … FROM input() is not supported by the embedded engine; insert into a temporary table of a session first")
+		}
+		_, used, err := w.conn.query(s.text, w.format, w.params)
+		if err != nil {
+			return err
+		}
+		return sink(nil, used)
+	case s.kind == "SELECT" || s.kind == "WITH" || s.kind == "FROM":
+		if !concatenable[strings.ToLower(w.format)] {
+			return w.pipe(sink)
+		}
+		err := w.conn.stream(join(s.text, s.suffix), w.format, w.params, sink)
+		if e := (*Exception)(nil); !errors.As(err, &e) || !strings.HasPrefix(e.Text, "Streaming query is not supported") {
+			return err
+		}
+	}
+	data, used, err := w.conn.query(join(s.text, s.suffix), w.format, w.params)
+	if err != nil {
+		return err
+	}
+	return sink(data, used)
+}
+
+// join puts the settings that followed a FORMAT clause behind the statement, on a line
+// of their own: the statement may end with a comment.
+func join(text, suffix []byte) []byte {
+	if len(suffix) == 0 {
+		return text
+	}
+	return bytes.Join([][]byte{text, suffix}, []byte("\n"))
+}
+
+// pieces hands out the rows that stood in the text, then the body.
+func (w *work) pieces(ctx context.Context) func() ([]byte, error) {
+	rows := io.MultiReader(bytes.NewReader(w.statement.data), w.body)
+	buf := make([]byte, pieceSize)
+	return func() ([]byte, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n, err := fill(rows, buf)
+		if err != nil {
+			return nil, bodyError(err)
+		}
+		if n == 0 {
+			return nil, nil
+		}
+		return buf[:n], nil
+	}
+}
+
+// fill reads until buf is full or the rows end, which is no error. Unlike io.ReadFull
+// it tells that end from a body that was cut off, whose rows must not be committed.
+func fill(r io.Reader, buf []byte) (int, error) {
+	n := 0
+	for n < len(buf) {
+		m, err := r.Read(buf[n:])
+		n += m
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func bodyError(err error) error {
+	if e := (*Exception)(nil); errors.As(err, &e) {
+		return e
+	}
+	return newException(codeIncorrectData, "cannot read the request's body: %v", err)
+}
+
+// pipe streams a result in a format that is more than the sum of its pieces (JSON with its
+// totals, Parquet, tables with borders): the engine writes it, as into a file, to a named
+// pipe that is read here.
+func (w *work) pipe(sink func([]byte, usage) error) error {
+	path := filepath.Join(w.engine.dir, "result-"+strings.ReplaceAll(w.id, ":", "-"))
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		return fmt.Errorf("create a pipe for the result: %w", err)
+	}
+	defer os.Remove(path)
+	// Non-blocking, so that opening does not wait for the engine; then our own writing end,
+	// so that there is no end of file before the engine has come and gone.
+	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return fmt.Errorf("open the result's pipe: %w", err)
+	}
+	defer r.Close()
+	own, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("open the result's pipe: %w", err)
+	}
+	type end struct {
+		used usage
+		err  error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		text := fmt.Appendf(nil, "%s\nINTO OUTFILE %s APPEND FORMAT %s %s", w.statement.text, quote(path), w.format, w.statement.suffix)
+		_, used, err := w.conn.query(text, w.format, w.params)
+		own.Close()
+		ended <- end{used, err}
+	}()
+	var sinkErr error
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(buf)
+		if n > 0 && sinkErr == nil {
+			if sinkErr = sink(buf[:n], usage{}); sinkErr != nil {
+				w.engine.kill(w.id) // and read on, so that the engine is not stuck in writing
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	e := <-ended
+	switch {
+	case sinkErr != nil:
+		return sinkErr
+	case e.err != nil:
+		return e.err
+	}
+	return sink(nil, e.used)
+}

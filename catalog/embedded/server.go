@@ -1,0 +1,169 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+)
+
+// Options say how to serve the engine.
+type Options struct {
+	// DataDir holds everything; it is created where it is missing.
+	DataDir string
+	// ListenAddress is host:port. Without a password the host must be a loopback address.
+	ListenAddress string
+	// Library is the path of libchdb.so; empty looks where FindLibrary says.
+	Library string
+	// Password of the user default; empty for none.
+	Password string
+	// MaxConcurrentQueries bounds how many statements run at once; others wait.
+	MaxConcurrentQueries int
+	// MaxMemory, in bytes, bounds the engine and each of its queries.
+	MaxMemory int64
+	// Grace is how long a stop waits for running statements before it cancels them.
+	Grace time.Duration
+	// Logger takes what an administrator should know.
+	Logger log.Logger
+}
+
+// Server is a running engine with its HTTP interface.
+type Server struct {
+	options  Options
+	logger   log.Logger
+	engine   *engine
+	listener net.Listener
+	http     *http.Server
+	slots    chan struct{}
+	sessions sessions
+	running  context.Context // ends when statements must
+	stop     context.CancelFunc
+}
+
+// Start boots the engine on the data directory and listens. Errors are one line that
+// names what is wrong.
+func Start(o Options) (*Server, error) {
+	if err := checkAddress(o.ListenAddress, o.Password != ""); err != nil {
+		return nil, err
+	}
+	library, err := FindLibrary(o.Library)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", o.ListenAddress)
+	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("the address %s is in use by another process; choose another with --listen-address", o.ListenAddress)
+		}
+		return nil, fmt.Errorf("cannot listen on %s: %w", o.ListenAddress, err)
+	}
+	e, err := bootEngine(library, o.DataDir, o.MaxMemory)
+	if err != nil {
+		listener.Close()
+		return nil, err
+	}
+	s := &Server{options: o, logger: o.Logger, engine: e, listener: listener, slots: make(chan struct{}, max(1, o.MaxConcurrentQueries))}
+	s.running, s.stop = context.WithCancel(context.Background())
+	s.http = &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: 30 * time.Second,
+		IdleTimeout:       5 * time.Minute,
+		MaxHeaderBytes:    maxQuerySize + 64<<10, // a GET carries its query in the URL
+	}
+	return s, nil
+}
+
+// URL is where the server answers.
+func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
+
+// Version is ClickHouse's own.
+func (s *Server) Version() string { return s.engine.version }
+
+// Run serves until ctx ends, then stops: no new requests, running ones get the grace
+// period and are cancelled after it, and the engine flushes its data.
+func (s *Server) Run(ctx context.Context) error {
+	failed := make(chan error, 1)
+	go func() { failed <- s.http.Serve(s.listener) }()
+	var err error
+	select {
+	case err = <-failed:
+		err = fmt.Errorf("serve on %s: %w", s.listener.Addr(), err)
+	case <-ctx.Done():
+	}
+	level.Info(s.logger).Log("msg", "stopping", "grace", s.options.Grace)
+	grace, cancel := context.WithTimeout(context.Background(), s.options.Grace)
+	defer cancel()
+	if s.http.Shutdown(grace) != nil {
+		s.stop()
+		last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if s.http.Shutdown(last) != nil {
+			// A statement that cannot be stopped: its session must not be closed under
+			// it. The process ends, which the engine survives as it survives a crash.
+			s.http.Close()
+			return errors.Join(err, errors.New("a statement could not be stopped in time"))
+		}
+	}
+	s.stop()
+	s.sessions.close()
+	s.engine.close()
+	return err
+}
+
+// checkAddress refuses to open a database without a password to other machines.
+func checkAddress(address string, password bool) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("--listen-address %q is not host:port", address)
+	}
+	if password || host == "localhost" {
+		return nil
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return fmt.Errorf("--listen-address %s is reachable from other machines, which needs a password (--password-file); use 127.0.0.1 for this machine alone", address)
+	}
+	return nil
+}
+
+// slot waits for a place among the concurrent statements.
+func (s *Server) slot(ctx context.Context) (release func(), err error) {
+	wait := time.NewTimer(slotWait)
+	defer wait.Stop()
+	select {
+	case s.slots <- struct{}{}:
+		return func() { <-s.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-wait.C:
+		return nil, newException(codeTooManyQueries, "Too many simultaneous queries. Maximum: %d", cap(s.slots))
+	}
+}
+
+// context ends when the client goes or the server must stop.
+func (s *Server) context(request context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(request)
+	unhook := context.AfterFunc(s.running, cancel)
+	return ctx, func() { unhook(); cancel() }
+}
+
+// enter gives the request a session of its own, or the one that it names.
+func (s *Server) enter(q *request) (conn *connection, id string, leave func(), err error) {
+	if q.sessionID == "" {
+		id = s.engine.newID()
+		if conn, err = s.engine.open(id); err != nil {
+			return nil, "", nil, err
+		}
+		return conn, id, conn.close, nil
+	}
+	named, err := s.sessions.take(s.engine, q.sessionID, q.sessionCheck)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	return named.conn, named.id, func() { s.sessions.give(q.sessionID, named, q.sessionTimeout, q.closeSession) }, nil
+}

@@ -1,0 +1,109 @@
+package embedded
+
+import (
+	"strconv"
+	"sync"
+	"time"
+)
+
+// session is a connection that outlives its request because the client named it with
+// session_id: temporary tables, SET and USE last until its timeout.
+type session struct {
+	conn   *connection
+	id     string // in log_comment
+	busy   bool
+	expiry *time.Timer
+}
+
+// sessions are the named ones, by name.
+type sessions struct {
+	mutex sync.Mutex
+	named map[string]*session
+}
+
+const (
+	defaultSessionTimeout = time.Minute
+	maxSessionTimeout     = time.Hour
+	maxSessions           = 100
+)
+
+func sessionTimeout(v string) (time.Duration, error) {
+	if v == "" {
+		return defaultSessionTimeout, nil
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 {
+		return 0, newException(codeInvalidTimeout, "Invalid session timeout: '%s'", v)
+	}
+	d := time.Duration(n) * time.Second
+	if d > maxSessionTimeout {
+		return 0, newException(codeInvalidTimeout, "Session timeout '%s' is larger than max_session_timeout: %d. Maximum session timeout could be modified in configuration file.", v, int(maxSessionTimeout/time.Second))
+	}
+	return d, nil
+}
+
+// take gives the named session to one request, opening it where it does not exist.
+func (s *sessions) take(e *engine, name string, mustExist bool) (*session, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if found := s.named[name]; found != nil {
+		if found.busy {
+			return nil, newException(codeSessionIsLocked, "Session %s is locked by a concurrent client", name)
+		}
+		found.busy = true
+		found.expiry.Stop()
+		return found, nil
+	}
+	if mustExist {
+		return nil, newException(codeSessionNotFound, "Session %s not found", name)
+	}
+	if len(s.named) >= maxSessions {
+		return nil, newException(codeTooManyQueries, "Too many sessions. Maximum: %d", maxSessions)
+	}
+	id := e.newID()
+	conn, err := e.open(id)
+	if err != nil {
+		return nil, err
+	}
+	opened := &session{conn: conn, id: id, busy: true}
+	if s.named == nil {
+		s.named = map[string]*session{}
+	}
+	s.named[name] = opened
+	return opened, nil
+}
+
+// give returns a session after a request; it ends when unused for as long as timeout.
+func (s *sessions) give(name string, used *session, timeout time.Duration, end bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	used.busy = false
+	if end {
+		s.drop(name, used)
+		return
+	}
+	used.expiry = time.AfterFunc(timeout, func() {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		if !used.busy && s.named[name] == used {
+			s.drop(name, used)
+		}
+	})
+}
+
+func (s *sessions) drop(name string, used *session) {
+	delete(s.named, name)
+	used.conn.close()
+}
+
+// close ends all of them. No request may be running.
+func (s *sessions) close() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for name, used := range s.named {
+		if used.expiry != nil {
+			used.expiry.Stop()
+		}
+		s.drop(name, used)
+	}
+}

@@ -1,0 +1,70 @@
+package embedded
+
+import (
+	"bytes"
+	"testing"
+)
+
+func TestStatementsAreSplit(t *testing.T) {
+	for _, c := range []struct{ in, kind, text, format, suffix, data string }{
+		{in: "SELECT 1", kind: "SELECT", text: "SELECT 1"},
+		{in: "SELECT 1 FORMAT JSON;", kind: "SELECT", text: "SELECT 1", format: "JSON"},
+		{in: "select 'FORMAT CSV' -- FORMAT XML\n format Native /* x */ ; ", kind: "SELECT", text: "select 'FORMAT CSV' -- FORMAT XML", format: "Native"},
+		{in: "SELECT 1 FORMAT CSV SETTINGS max_threads=1", kind: "SELECT", text: "SELECT 1", format: "CSV", suffix: "SETTINGS max_threads=1"},
+		{in: "SELECT format FROM t", kind: "SELECT", text: "SELECT format FROM t"},
+		{in: "SELECT format('{}', 1) AS format", kind: "SELECT", text: "SELECT format('{}', 1) AS format"},
+		{in: "SELECT * FROM format(CSV, '1')", kind: "SELECT", text: "SELECT * FROM format(CSV, '1')"},
+		{in: "SELECT `FORMAT` FROM (SELECT 1 AS `FORMAT`)", kind: "SELECT", text: "SELECT `FORMAT` FROM (SELECT 1 AS `FORMAT`)"},
+		{in: "(SELECT 1) UNION ALL (SELECT 2) FORMAT TSV", kind: "SELECT", text: "(SELECT 1) UNION ALL (SELECT 2)", format: "TSV"},
+		{in: "SELECT $a$; FORMAT x$a$, ';'';' FORMAT TSV", kind: "SELECT", text: "SELECT $a$; FORMAT x$a$, ';'';'", format: "TSV"},
+		{in: "SHOW CREATE TABLE format", kind: "SHOW", text: "SHOW CREATE TABLE format"},
+		{in: "INSERT INTO t FORMAT CSV\n1,2;\n", kind: "INSERT", text: "INSERT INTO t", format: "CSV", data: "1,2;\n"},
+		{in: "INSERT INTO t (a, format) SETTINGS async_insert=0 FORMAT Native", kind: "INSERT", text: "INSERT INTO t (a, format) SETTINGS async_insert=0", format: "Native"},
+		{in: "INSERT INTO t FORMAT JSONEachRow {\"a\":1}", kind: "INSERT", text: "INSERT INTO t", format: "JSONEachRow", data: "{\"a\":1}"},
+		{in: "INSERT INTO t VALUES (1),(2);", kind: "INSERT", text: "INSERT INTO t", format: "Values", data: " (1),(2)"},
+		{in: "INSERT INTO t (a)", kind: "INSERT", text: "INSERT INTO t (a)", format: "Values"},
+		{in: "INSERT INTO t SELECT 1", kind: "INSERT", text: "INSERT INTO t SELECT 1"},
+		{in: "INSERT INTO values VALUES (1)", kind: "INSERT", text: "INSERT INTO values", format: "Values", data: " (1)"},
+	} {
+		s, err := parseStatement([]byte(c.in))
+		if err != nil {
+			t.Errorf("%s: %v", c.in, err)
+			continue
+		}
+		if s.kind != c.kind || string(s.text) != c.text || s.format != c.format || string(s.suffix) != c.suffix || string(s.data) != c.data {
+			t.Errorf("%s:\n kind %q text %q format %q suffix %q data %q", c.in, s.kind, s.text, s.format, s.suffix, s.data)
+		}
+	}
+	for _, in := range []string{"SELECT 1; SELECT 2", "SELECT 1;;", "INSERT INTO t VALUES (1); DROP TABLE t", "SELECT 1 INTO OUTFILE 'x'", "INSERT INTO t FROM INFILE 'x' FORMAT CSV"} {
+		if _, err := parseStatement([]byte(in)); err == nil {
+			t.Errorf("%s: accepted", in)
+		}
+	}
+}
+
+func FuzzStatement(f *testing.F) {
+	for _, seed := range []string{"SELECT 1 FORMAT CSV", "INSERT INTO t FORMAT CSV\n1", "SELECT 'a\\'' /* x */ FORMAT -- y\nJSON SETTINGS a = 1;", "$a$", "INSERT INTO t VALUES", "\u00a0#!x\n("} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		before := bytes.Clone(in)
+		s, err := parseStatement(in)
+		if !bytes.Equal(before, in) {
+			t.Fatal("the text was changed")
+		}
+		if err != nil {
+			return
+		}
+		if !bytes.HasPrefix(in, s.text) && len(s.text) > 0 {
+			t.Fatalf("text %q is not the beginning of %q", s.text, in)
+		}
+		if len(s.data) > 0 && !bytes.Contains(in, s.data) {
+			t.Fatalf("data %q is not of %q", s.data, in)
+		}
+		// What was found once is found again behind a comment.
+		again, err := parseStatement(append([]byte("/* c */ "), in...))
+		if err != nil || again.format != s.format || again.kind != s.kind || !bytes.Equal(again.data, s.data) {
+			t.Fatalf("behind a comment: %+v, %v", again, err)
+		}
+	})
+}

@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+	"github.com/go-logfmt/logfmt"
+)
+
+// child is one run of the program.
+type child struct {
+	cmd     *exec.Cmd
+	stdin   io.Closer // its end is the child's sign that its parent has gone
+	logger  log.Logger
+	began   time.Time
+	exited  chan struct{} // closed when the process is gone and its log is read
+	serving chan string   // gets the URL once
+
+	mutex    sync.Mutex
+	lastLine string // what it said last outside its log: its reason to end
+	err      error
+}
+
+// ExitError is a child that ended by itself.
+type ExitError struct {
+	// Line is the child's own reason, or how it ended where it gave none.
+	Line string
+}
+
+func (e *ExitError) Error() string { return e.Line }
+
+// patience is for how long after the first attempt another one makes sense.
+func (e *ExitError) patience() time.Duration {
+	switch {
+	case !strings.Contains(e.Line, "in use by another process"):
+		return 0
+	case strings.HasPrefix(e.Line, "the data directory"):
+		return directoryPatience
+	}
+	return addressPatience
+}
+
+// launch starts the program in a process group of its own, so that a Ctrl-C at the
+// terminal reaches the tracker alone, which still has things to write.
+func launch(binary string, args []string, logger log.Logger) (*child, error) {
+	c := &child{cmd: exec.Command(binary, args...), logger: logger, began: time.Now(), exited: make(chan struct{}), serving: make(chan string, 1)}
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdin, err := c.cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", binary, err)
+	}
+	c.stdin = stdin
+	stderr, err := c.cmd.StderrPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", binary, err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", binary, err)
+	}
+	go func() {
+		c.readLog(stderr)
+		err := c.cmd.Wait()
+		c.mutex.Lock()
+		c.err = err
+		c.mutex.Unlock()
+		close(c.exited)
+	}()
+	return c, nil
+}
+
+func (c *child) pid() int           { return c.cmd.Process.Pid }
+func (c *child) age() time.Duration { return time.Since(c.began) }
+
+// readLog passes the child's log on, at its own level, until the child is gone.
+func (c *child) readLog(r io.Reader) {
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := lines.ReadString('\n')
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			c.pass(line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *child) pass(line string) {
+	fields := map[string]string{}
+	keyvals := []any{"component", "clickhouse"}
+	decoder := logfmt.NewDecoder(strings.NewReader(line))
+	for decoder.ScanRecord() {
+		for decoder.ScanKeyval() {
+			key, value := string(decoder.Key()), string(decoder.Value())
+			fields[key] = value
+			if key != "level" && key != "ts" {
+				keyvals = append(keyvals, key, value)
+			}
+		}
+	}
+	if decoder.Err() != nil || fields["msg"] == "" {
+		c.mutex.Lock()
+		c.lastLine = strings.TrimPrefix(line, BinaryName+": ")
+		c.mutex.Unlock()
+		level.Debug(c.logger).Log("component", "clickhouse", "msg", line)
+		return
+	}
+	at := level.Info
+	switch fields["level"] {
+	case "debug":
+		at = level.Debug
+	case "warn":
+		at = level.Warn
+	case "error":
+		at = level.Error
+	}
+	at(c.logger).Log(keyvals...)
+	if url := fields["url"]; url != "" {
+		select {
+		case c.serving <- url:
+		default:
+		}
+	}
+}
+
+// ready waits until the child serves and answers, and returns its URL. The child says
+// itself that it serves: an answer alone could be another program's.
+func (c *child) ready(ctx context.Context) (string, error) {
+	var url string
+	select {
+	case <-ctx.Done():
+		return "", fmt.Errorf("the embedded ClickHouse does not get ready: %w", ctx.Err())
+	case <-c.exited:
+		return "", c.exitError()
+	case url = <-c.serving:
+	}
+	for {
+		if ping(ctx, url) {
+			return url, nil
+		}
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("the embedded ClickHouse does not answer on %s: %w", url, ctx.Err())
+		case <-c.exited:
+			return "", c.exitError()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func ping(ctx context.Context, url string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/ping", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 16))
+	return err == nil && resp.StatusCode == http.StatusOK && string(body) == "Ok.\n"
+}
+
+// exitError says why the child is gone, in its own words if it had any.
+func (c *child) exitError() error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.lastLine != "" && (c.cmd.ProcessState == nil || c.cmd.ProcessState.Exited()) {
+		return &ExitError{Line: c.lastLine}
+	}
+	how := "exit status 0"
+	if c.err != nil {
+		how = c.err.Error()
+	}
+	return &ExitError{Line: fmt.Sprintf("%s ended: %s", BinaryName, how)}
+}
+
+// end stops the child: SIGTERM and the end of its stdin, then SIGKILL after grace.
+func (c *child) end(grace time.Duration) {
+	_ = c.cmd.Process.Signal(syscall.SIGTERM) // a process that is gone already is as good
+	_ = c.stdin.Close()
+	select {
+	case <-c.exited:
+		return
+	case <-time.After(grace):
+		level.Warn(c.logger).Log("msg", "the embedded ClickHouse does not stop, killing it", "after", grace)
+	}
+	_ = c.cmd.Process.Kill()
+	<-c.exited
+}

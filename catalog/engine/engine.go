@@ -1,0 +1,275 @@
+// Package engine keeps the embedded ClickHouse as a child process of the tracker.
+//
+// It owns the process kubevoltracker-clickhouse: it finds the binary, starts it, waits
+// until it answers, starts it again (with growing pauses, for ever) when it dies, and
+// stops it at the end. What goes in is where the data lies and where to listen; what
+// comes out is a URL that a ClickHouse client can use, and the child's log.
+//
+// It promises that a failure to start is one line in the child's own words; that the
+// child's crash or memory is never the tracker's; and that the child never outlives the
+// tracker, not even one that was killed: the child holds the reading end of a pipe that
+// ends with its parent. It imports nothing of the engine itself, so the tracker stays static.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+)
+
+// BinaryName is the program that serves the engine.
+const BinaryName = "kubevoltracker-clickhouse"
+
+const (
+	minBackoff = 500 * time.Millisecond
+	maxBackoff = 30 * time.Second
+	// steadyAfter is how long a child must have lived for the pauses to begin anew.
+	steadyAfter = time.Minute
+	// How long Start waits for what is in use: the child of a tracker that was killed a
+	// moment ago gives its address free at once, its directory after some seconds.
+	addressPatience   = 3 * time.Second
+	directoryPatience = 20 * time.Second
+)
+
+// Options say what to run and how.
+type Options struct {
+	// Binary is the path of kubevoltracker-clickhouse; empty looks beside the running
+	// program, then on PATH.
+	Binary string
+	// DataDir holds the engine's data.
+	DataDir string
+	// ListenAddress is the loopback host:port to serve on (default 127.0.0.1:8123).
+	ListenAddress string
+	// Library is the path of libchdb.so; empty lets the child look for it.
+	Library string
+	// PasswordFile holds the password of the user default; empty for none.
+	PasswordFile string
+	// MemoryLimit, in bytes, bounds the engine (0: the child's default).
+	MemoryLimit int64
+	// MaxConcurrentQueries bounds statements that run at once (0: the child's default).
+	MaxConcurrentQueries int
+	// LogLevel is the child's (empty: its default, info).
+	LogLevel string
+	// StartTimeout is how long the first start may take (default 2 minutes: a large
+	// catalog loads its parts first).
+	StartTimeout time.Duration
+	// StopGrace is how long a stop waits between SIGTERM and SIGKILL (default 20 s, more
+	// than the child's own patience with running statements).
+	StopGrace time.Duration
+	// Logger takes the supervisor's messages and the child's log lines.
+	Logger log.Logger
+}
+
+// Engine is a supervised child.
+type Engine struct {
+	options Options
+	logger  log.Logger
+	stop    context.CancelFunc
+	done    chan struct{} // closed when the supervisor has ended
+
+	mutex    sync.Mutex
+	child    *child
+	url      string
+	restarts int
+}
+
+// Start runs the engine and returns once it answers. It keeps running until Stop, or
+// until ctx ends.
+func Start(ctx context.Context, o Options) (*Engine, error) {
+	o.setDefaults()
+	binary, err := findBinary(o.Binary)
+	if err != nil {
+		return nil, err
+	}
+	o.Binary = binary
+	e := &Engine{options: o, logger: o.Logger, done: make(chan struct{})}
+	first, err := e.firstChild(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Port 0 was chosen by the kernel: the next child has to be where the first one was.
+	e.options.ListenAddress = strings.TrimPrefix(e.url, "http://")
+	ctx, e.stop = context.WithCancel(ctx)
+	go e.supervise(ctx, first)
+	return e, nil
+}
+
+func (o *Options) setDefaults() {
+	if o.ListenAddress == "" {
+		o.ListenAddress = "127.0.0.1:8123"
+	}
+	if o.StartTimeout <= 0 {
+		o.StartTimeout = 2 * time.Minute
+	}
+	if o.StopGrace <= 0 {
+		o.StopGrace = 20 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = log.NewNopLogger()
+	}
+}
+
+// URL is where the engine answers: http://host:port.
+func (e *Engine) URL() string {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	return e.url
+}
+
+// Pid is the process id of the present child, or 0 between two.
+func (e *Engine) Pid() int {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if e.child == nil {
+		return 0
+	}
+	return e.child.pid()
+}
+
+// Restarts counts the children that died unasked.
+func (e *Engine) Restarts() int {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	return e.restarts
+}
+
+// Stop ends the child, gracefully if it can, and returns when it is gone.
+func (e *Engine) Stop() {
+	e.stop()
+	<-e.done
+}
+
+// firstChild starts the first child, with patience for a predecessor that is stopping.
+func (e *Engine) firstChild(ctx context.Context) (*child, error) {
+	began := time.Now()
+	for {
+		c, err := e.startChild(ctx)
+		if err == nil {
+			return c, nil
+		}
+		inUse := (*ExitError)(nil)
+		if !errors.As(err, &inUse) || time.Since(began) > inUse.patience() {
+			return nil, err
+		}
+		level.Debug(e.logger).Log("msg", "waiting for the previous engine to stop", "reason", inUse.Line)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (e *Engine) startChild(ctx context.Context) (*child, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.options.StartTimeout)
+	defer cancel()
+	c, err := launch(e.options.Binary, e.options.arguments(), e.logger)
+	if err != nil {
+		return nil, err
+	}
+	url, err := c.ready(ctx)
+	if err != nil {
+		c.end(time.Second)
+		return nil, err
+	}
+	e.mutex.Lock()
+	e.child, e.url = c, url
+	e.mutex.Unlock()
+	return c, nil
+}
+
+// supervise waits for the child's end and starts the next, until ctx ends.
+func (e *Engine) supervise(ctx context.Context, c *child) {
+	defer close(e.done)
+	pause := minBackoff
+	for {
+		if c != nil {
+			select {
+			case <-ctx.Done():
+				c.end(e.options.StopGrace)
+				e.gone(0)
+				return
+			case <-c.exited:
+			}
+			e.gone(1)
+			if c.age() > steadyAfter {
+				pause = minBackoff
+			}
+			level.Warn(e.logger).Log("msg", "the embedded ClickHouse died, starting it again", "err", c.exitError(), "pause", pause)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, maxBackoff)
+		var err error
+		if c, err = e.startChild(ctx); err != nil {
+			c = nil
+			if ctx.Err() == nil {
+				level.Error(e.logger).Log("msg", "the embedded ClickHouse does not start, trying again", "err", err, "pause", pause)
+			}
+		}
+	}
+}
+
+// gone notes that there is no child now, and how many died unasked.
+func (e *Engine) gone(died int) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	e.child = nil
+	e.restarts += died
+}
+
+func (o *Options) arguments() []string {
+	args := []string{"--exit-on-stdin-close", "--data-dir=" + o.DataDir, "--listen-address=" + o.ListenAddress}
+	for _, a := range []struct{ flag, value string }{
+		{"library", o.Library}, {"password-file", o.PasswordFile}, {"log.level", o.LogLevel},
+	} {
+		if a.value != "" {
+			args = append(args, "--"+a.flag+"="+a.value)
+		}
+	}
+	if o.MemoryLimit > 0 {
+		args = append(args, "--max-memory="+strconv.FormatInt(o.MemoryLimit, 10)+"B")
+	}
+	if o.MaxConcurrentQueries > 0 {
+		args = append(args, "--max-concurrent-queries="+strconv.Itoa(o.MaxConcurrentQueries))
+	}
+	return args
+}
+
+// findBinary returns the given path, or looks beside the running program, then on PATH.
+func findBinary(given string) (string, error) {
+	if given != "" {
+		if _, err := exec.LookPath(given); err != nil {
+			return "", fmt.Errorf("the embedded ClickHouse's program %s cannot be run: %w", given, err)
+		}
+		return given, nil
+	}
+	beside := ""
+	if exe, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(exe); err == nil {
+			exe = real
+		}
+		beside = filepath.Join(filepath.Dir(exe), BinaryName)
+		if _, err := exec.LookPath(beside); err == nil {
+			return beside, nil
+		}
+	}
+	if path, err := exec.LookPath(BinaryName); err == nil {
+		return path, nil
+	}
+	return "", fmt.Errorf("the program %s was not found (looked for %s and on PATH); build it with `make build`, or name another catalog with --catalog.url",
+		BinaryName, strings.TrimSpace(beside))
+}

@@ -1,0 +1,210 @@
+package engine_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/engine"
+)
+
+var binary string
+
+// TestMain builds the real program once; as a child it plays a tracker that is killed.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("KUBEVOLTRACKER_TEST_TRACKER"); dir != "" {
+		os.Exit(tracker(dir))
+	}
+	code, err := runTests(m)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "catalog/engine: %v\n", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runTests(m *testing.M) (int, error) {
+	lib, _ := filepath.Abs("../../.cache/lib/libchdb.so")
+	if env := os.Getenv("KUBEVOLTRACKER_CHDB_LIBRARY"); env != "" {
+		lib = env
+	}
+	if _, err := os.Stat(lib); err != nil {
+		return 1, fmt.Errorf("these tests need the real library: run `make libchdb` (%w)", err)
+	}
+	os.Setenv("KUBEVOLTRACKER_CHDB_LIBRARY", lib)
+	if binary = os.Getenv("KUBEVOLTRACKER_TEST_BINARY"); binary == "" {
+		dir, err := os.MkdirTemp("", "engine-test-")
+		if err != nil {
+			return 1, err
+		}
+		defer os.RemoveAll(dir)
+		binary = filepath.Join(dir, engine.BinaryName)
+		build := exec.Command("go", "build", "-o", binary, "../../cmd/"+engine.BinaryName)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			return 1, fmt.Errorf("build: %w\n%s", err, out)
+		}
+		os.Setenv("KUBEVOLTRACKER_TEST_BINARY", binary)
+	}
+	return m.Run(), nil
+}
+
+// tracker starts the engine, says its child's pid and URL, and waits to be killed.
+func tracker(dir string) int {
+	e, err := engine.Start(context.Background(), engine.Options{Binary: binary0(), DataDir: dir, ListenAddress: "127.0.0.1:0"})
+	if err != nil {
+		fmt.Println("error", err)
+		return 1
+	}
+	fmt.Println(e.Pid(), e.URL())
+	select {}
+}
+
+func binary0() string { return os.Getenv("KUBEVOLTRACKER_TEST_BINARY") }
+
+type logBuffer struct {
+	mutex sync.Mutex
+	bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.Buffer.Write(p)
+}
+
+func (l *logBuffer) text() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.String()
+}
+
+func ask(url, query string) (string, error) {
+	resp, err := http.Post(url, "", strings.NewReader(query))
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	out, err := io.ReadAll(resp.Body)
+	return strings.TrimSpace(string(out)), err
+}
+
+func gone(pid int) bool { return syscall.Kill(pid, 0) != nil }
+
+func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("not within %v: %s", within, what)
+}
+
+func TestStartsRestartsAndStops(t *testing.T) {
+	logs := &logBuffer{}
+	e, err := engine.Start(t.Context(), engine.Options{Binary: binary, DataDir: t.TempDir(), ListenAddress: "127.0.0.1:0", MemoryLimit: 1 << 30, MaxConcurrentQueries: 4, Logger: log.NewLogfmtLogger(logs)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ask(e.URL(), "SELECT 1"); got != "1" {
+		t.Fatal(got, err)
+	}
+	if !strings.Contains(logs.text(), `msg="serving ClickHouse"`) || !strings.Contains(logs.text(), "component=clickhouse") {
+		t.Errorf("the child's log is not passed on: %s", logs.text())
+	}
+	if got, err := ask(e.URL(), "SELECT value FROM system.server_settings WHERE name = 'max_server_memory_usage'"); got != strconv.Itoa(1<<30) {
+		t.Error(got, err)
+	}
+	ask(e.URL(), "CREATE TABLE kept (a Int8) ENGINE = MergeTree ORDER BY a")
+	ask(e.URL(), "INSERT INTO kept VALUES (7)")
+	before := e.Pid()
+	syscall.Kill(before, syscall.SIGKILL)
+	eventually(t, 10*time.Second, "another child answers", func() bool {
+		got, _ := ask(e.URL(), "SELECT a FROM kept")
+		return got == "7" && e.Pid() != before
+	})
+	if e.Restarts() != 1 {
+		t.Error(e.Restarts())
+	}
+	pid := e.Pid()
+	e.Stop()
+	if !gone(pid) {
+		t.Error("the child outlives Stop")
+	}
+}
+
+func TestTheChildNeverOutlivesAKilledTracker(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "KUBEVOLTRACKER_TEST_TRACKER="+dir)
+	stdout, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(stdout).ReadString('\n')
+	pid, err := strconv.Atoi(strings.Fields(line + " x")[0])
+	if err != nil {
+		t.Fatalf("%q", line)
+	}
+	url := strings.Fields(line)[1]
+	go ask(url, "SELECT count() FROM numbers(1e15) WHERE sipHash64(number) = 1") // keeps it busy
+	time.Sleep(200 * time.Millisecond)
+	cmd.Process.Kill()
+	cmd.Wait()
+	// A new tracker at once: it waits until the orphan has given the directory free.
+	e, err := engine.Start(t.Context(), engine.Options{Binary: binary, DataDir: dir, ListenAddress: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Stop()
+	eventually(t, 5*time.Second, "the orphan is gone", func() bool { return gone(pid) })
+}
+
+func TestAFailedStartIsTheChildsOwnLine(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	for name, c := range map[string]struct {
+		change func(*engine.Options)
+		want   string
+	}{
+		"no binary":  {func(o *engine.Options) { o.Binary = "/nosuch/program" }, "/nosuch/program"},
+		"no library": {func(o *engine.Options) { o.Library = "/nosuch/lib.so" }, "/nosuch/lib.so cannot be used: no such file or directory; get it with `make libchdb`"},
+		"unwritable": {func(o *engine.Options) { o.DataDir = "/proc/nosuch" }, "/proc/nosuch cannot be created"},
+		"open":       {func(o *engine.Options) { o.ListenAddress = "0.0.0.0:8123" }, "needs a password"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := engine.Options{Binary: binary, DataDir: t.TempDir(), ListenAddress: "127.0.0.1:0"}
+			c.change(&o)
+			e, err := engine.Start(t.Context(), o)
+			if err == nil {
+				e.Stop()
+				t.Fatal("started")
+			}
+			if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q, want %q", err, c.want)
+			}
+		})
+	}
+	if _, err := engine.Start(t.Context(), engine.Options{Binary: binary, DataDir: t.TempDir(), ListenAddress: busy.Addr().String()}); err == nil || !strings.Contains(err.Error(), busy.Addr().String()+" is in use") {
+		t.Errorf("a busy port: %v", err)
+	}
+}

@@ -1,0 +1,124 @@
+// Command kubevoltracker-clickhouse serves the embedded ClickHouse engine on ClickHouse's
+// HTTP interface. The tracker keeps it as a child process; it also serves a catalog alone.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/alecthomas/units"
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/embedded"
+)
+
+const name = "kubevoltracker-clickhouse"
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+type flags struct {
+	embedded.Options
+	maxMemory        units.Base2Bytes
+	passwordFile     string
+	logLevel         string
+	logFormat        string
+	exitOnStdinClose bool
+}
+
+// run returns the exit code: 1 when it cannot serve, 2 for usage.
+func run(args []string) int {
+	f, err := parse(args)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v; see --help\n", name, err)
+		return 2
+	}
+	if err := serve(f); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		return 1
+	}
+	return 0
+}
+
+func parse(args []string) (*flags, error) {
+	f := &flags{}
+	app := kingpin.New(name, "Serves the embedded ClickHouse engine on ClickHouse's HTTP interface.")
+	app.Version(version()).DefaultEnvars()
+	app.HelpFlag.Short('h')
+	app.Flag("data-dir", "Directory of the engine's data; created where it is missing.").Default("./clickhouse-data").StringVar(&f.DataDir)
+	app.Flag("listen-address", "host:port to serve on; other than loopback only with a password.").Default("127.0.0.1:8123").StringVar(&f.ListenAddress)
+	app.Flag("library", "Path of libchdb.so; default: "+embedded.LibraryEnv+", beside this program, in lib/ there or one up, or in .cache/lib.").StringVar(&f.Library)
+	app.Flag("password-file", "File that holds the password of the user default.").StringVar(&f.passwordFile)
+	app.Flag("max-concurrent-queries", "Statements that run at once; others wait, and are refused after a while.").Default("16").IntVar(&f.MaxConcurrentQueries)
+	app.Flag("max-memory", "Memory that the engine, and each query, may take.").Default("2GiB").BytesVar(&f.maxMemory)
+	app.Flag("stop-grace", "How long a stop waits for running statements before it cancels them.").Default("10s").DurationVar(&f.Grace)
+	app.Flag("exit-on-stdin-close", "Stop when standard input ends: how a parent process makes sure that this one never outlives it.").BoolVar(&f.exitOnStdinClose)
+	app.Flag("log.level", "Least severe messages to log.").Default("info").EnumVar(&f.logLevel, "debug", "info", "warn", "error")
+	app.Flag("log.format", "How to log.").Default("logfmt").EnumVar(&f.logFormat, "logfmt", "json")
+	if _, err := app.Parse(args); err != nil {
+		return nil, err
+	}
+	f.MaxMemory = int64(f.maxMemory)
+	f.Logger = newLogger(f.logLevel, f.logFormat)
+	return f, nil
+}
+
+func serve(f *flags) error {
+	if f.passwordFile != "" {
+		raw, err := os.ReadFile(f.passwordFile)
+		if err != nil {
+			return fmt.Errorf("--password-file: %w", err)
+		}
+		if f.Password = strings.TrimRight(string(raw), "\r\n"); f.Password == "" {
+			return fmt.Errorf("--password-file: %s is empty", f.passwordFile)
+		}
+	}
+	// A result's reader that has gone must be an error of the write, not our end.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	if f.exitOnStdinClose {
+		var orphaned context.CancelFunc
+		ctx, orphaned = context.WithCancel(ctx)
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			orphaned()
+		}()
+	}
+	began := time.Now()
+	server, err := embedded.Start(f.Options)
+	if err != nil {
+		return err
+	}
+	level.Info(f.Logger).Log("msg", "serving ClickHouse", "url", server.URL(), "version", server.Version(),
+		"data_dir", f.DataDir, "start", time.Since(began).Round(time.Millisecond))
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
+	return server.Run(ctx)
+}
+
+func newLogger(least, format string) log.Logger {
+	w := log.NewSyncWriter(os.Stderr)
+	logger := log.NewLogfmtLogger(w)
+	if format == "json" {
+		logger = log.NewJSONLogger(w)
+	}
+	return log.With(level.NewFilter(logger, level.Allow(level.ParseDefault(least, level.InfoValue()))), "ts", log.DefaultTimestampUTC)
+}
+
+func version() string {
+	v := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v = info.Main.Version
+	}
+	return fmt.Sprintf("%s %s (libchdb %s, %s/%s, %s)", name, v, embedded.LibraryVersion, runtime.GOOS, runtime.GOARCH, runtime.Version())
+}
