@@ -1,0 +1,78 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/go-kit/log"
+)
+
+// Options say which ClickHouse holds the catalog.
+type Options struct {
+	// URL as ParseURL has it.
+	URL string
+	// Username overrides that of the URL, if set. Password comes from a file or
+	// the environment, never from the URL.
+	Username, Password string
+	// Version of this program, which ClickHouse's query log shows.
+	Version string
+	// Now is the clock that reports measure idle times by; time.Now if nil.
+	Now    func() time.Time
+	Logger log.Logger
+}
+
+// Catalog is a connection to the database that holds the history. It is safe
+// for use by several goroutines.
+type Catalog struct {
+	options clickhouse.Options
+	conn    driver.Conn
+	now     func() time.Time
+	logger  log.Logger
+}
+
+// Open checks the options and prepares the connection. It does not connect:
+// that happens with the first use, so an error is always a user's mistake in the
+// options, in one line.
+func Open(o Options) (*Catalog, error) {
+	parsed, err := ParseURL(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	if o.Username != "" {
+		parsed.Auth.Username = o.Username
+	}
+	parsed.Auth.Password = o.Password
+	parsed.MaxOpenConns = 8
+	parsed.ClientInfo.Products = append(parsed.ClientInfo.Products,
+		struct{ Name, Version string }{"kubevoltracker", o.Version})
+	conn, err := clickhouse.Open(parsed)
+	if err != nil {
+		return nil, fmt.Errorf("--catalog.url: %w", err)
+	}
+	c := &Catalog{options: *parsed, conn: conn, now: o.Now, logger: o.Logger}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	if c.logger == nil {
+		c.logger = log.NewNopLogger()
+	}
+	return c, nil
+}
+
+// Close ends the connections.
+func (c *Catalog) Close() error { return c.conn.Close() }
+
+// Address is where the catalog is: host:port.
+func (c *Catalog) Address() string { return c.options.Addr[0] }
+
+// Database is the name of the database that holds the tables.
+func (c *Catalog) Database() string { return c.options.Auth.Database }
+
+// Ping asks ClickHouse for a sign of life. Errors are *Error; a database that
+// does not exist yet is one of them.
+func (c *Catalog) Ping(ctx context.Context) error {
+	return c.explain("ping", c.conn.Ping(ctx))
+}

@@ -1,0 +1,81 @@
+package catalog
+
+import (
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// column is a column of a table whose rows are T: its name, and how its values
+// of a whole block are handed to clickhouse-go at once.
+type column[T any] struct {
+	name string
+	add  func(to driver.BatchColumn, rows []T) error
+}
+
+// plain is a column whose Go values clickhouse-go takes as they are: strings,
+// numbers, booleans, lists and maps.
+func plain[T, V any](name string, value func(*T) V) column[T] {
+	return column[T]{name, func(to driver.BatchColumn, rows []T) error {
+		values := make([]V, len(rows))
+		for i := range rows {
+			values[i] = value(&rows[i])
+		}
+		return to.Append(values)
+	}}
+}
+
+// moment is a time that is always there.
+func moment[T any](name string, value func(*T) inventory.Time) column[T] {
+	return plain(name, func(row *T) time.Time { return time.UnixMicro(int64(value(row))).UTC() })
+}
+
+// nullable is a time that may be absent, which is NULL.
+func nullable[T any](name string, value func(*T) inventory.Time) column[T] {
+	return plain(name, func(row *T) *time.Time {
+		at := value(row)
+		if at.IsZero() {
+			return nil
+		}
+		t := at.Time()
+		return &t
+	})
+}
+
+// table is a table of the catalog and where its rows are in the facts.
+type table struct {
+	name    string
+	columns []string
+	count   func(*inventory.Facts) int
+	fill    func(batch driver.Batch, cluster string, facts *inventory.Facts) error
+	clear   func(*inventory.Facts)
+}
+
+// declare makes a table. Its first column is always the cluster.
+func declare[T any](name string, rows func(*inventory.Facts) *[]T, columns ...column[T]) table {
+	names := make([]string, 0, len(columns)+1)
+	names = append(names, "cluster")
+	for _, c := range columns {
+		names = append(names, c.name)
+	}
+	return table{
+		name:    name,
+		columns: names,
+		count:   func(f *inventory.Facts) int { return len(*rows(f)) },
+		clear:   func(f *inventory.Facts) { *rows(f) = nil },
+		fill: func(batch driver.Batch, cluster string, f *inventory.Facts) error {
+			in := plain("cluster", func(*T) string { return cluster })
+			if err := in.add(batch.Column(0), *rows(f)); err != nil {
+				return err
+			}
+			for i, c := range columns {
+				if err := c.add(batch.Column(i+1), *rows(f)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}

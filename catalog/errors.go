@@ -1,0 +1,178 @@
+package catalog
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// Reason is what kind of trouble there is with ClickHouse: what a caller
+// decides by.
+type Reason int
+
+// The reasons.
+const (
+	// Refused: ClickHouse answered that it will not do this, for a cause that does
+	// not pass by waiting: an unknown column, a wrong type, bad SQL.
+	Refused Reason = iota
+	// Overloaded: it answered that it cannot do this at present: memory, too many
+	// queries, read-only, a full disk.
+	Overloaded
+	// Unreachable: there was no answer, or a proxy's.
+	Unreachable
+	// RefusedLogin: it does not know the user, the password or the right.
+	RefusedLogin
+	// Untrusted: its certificate is not one we trust.
+	Untrusted
+	// NewerSchema: the tables were made by a later kubevoltracker.
+	NewerSchema
+)
+
+// Error is any failure of the catalog. Its text is one line that says what was
+// being done, where, and what to do about it.
+type Error struct {
+	Reason  Reason
+	Op      string // what was being done
+	Address string // host:port
+	Hint    string // cause and cure, in one line
+	Err     error  // what clickhouse-go returned; nil for NewerSchema
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("catalog: %s: ClickHouse at %s %s", e.Op, e.Address, e.Hint)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// IsReason reports whether err is an *Error of one of these reasons.
+func IsReason(err error, reasons ...Reason) bool {
+	var e *Error
+	return errors.As(err, &e) && slices.Contains(reasons, e.Reason)
+}
+
+// IsFatal reports whether a tracker that starts should give up because of err:
+// a refused login, an untrusted certificate, a newer schema. Everything else may
+// pass and is waited for.
+func IsFatal(err error) bool { return IsReason(err, RefusedLogin, Untrusted, NewerSchema) }
+
+// Codes of ClickHouse's exceptions, from src/Common/ErrorCodes.cpp.
+const (
+	codeUnknownTable    = 60
+	codeUnknownDatabase = 81
+)
+
+var (
+	loginCodes = []int32{
+		192, // UNKNOWN_USER
+		193, // WRONG_PASSWORD
+		194, // REQUIRED_PASSWORD
+		195, // IP_ADDRESS_NOT_ALLOWED
+		497, // ACCESS_DENIED
+		516, // AUTHENTICATION_FAILED
+	}
+	passingCodes = []int32{
+		159, // TIMEOUT_EXCEEDED
+		164, // READONLY
+		173, // CANNOT_ALLOCATE_MEMORY
+		202, // TOO_MANY_SIMULTANEOUS_QUERIES
+		203, // NO_FREE_CONNECTION
+		209, // SOCKET_TIMEOUT
+		210, // NETWORK_ERROR
+		236, // ABORTED, also at shutdown
+		241, // MEMORY_LIMIT_EXCEEDED
+		242, // TABLE_IS_READ_ONLY
+		243, // NOT_ENOUGH_SPACE
+		252, // TOO_MANY_PARTS
+		319, // UNKNOWN_STATUS_OF_INSERT
+		394, // QUERY_WAS_CANCELLED
+		425, // SYSTEM_ERROR
+		439, // CANNOT_SCHEDULE_TASK
+		999, // KEEPER_EXCEPTION
+	}
+)
+
+// explain turns an error of clickhouse-go into an *Error; nil stays nil, and
+// what was cancelled by us stays context.Canceled.
+func (c *Catalog) explain(op string, err error) error {
+	var known *Error
+	if err == nil || errors.Is(err, context.Canceled) || errors.As(err, &known) {
+		return err
+	}
+	e := &Error{Op: op, Address: c.Address(), Err: err}
+	var certificate *tls.CertificateVerificationError
+	var exception *clickhouse.Exception
+	switch {
+	case errors.As(err, &certificate):
+		e.Reason = Untrusted
+		e.Hint = fmt.Sprintf("has a certificate that is not trusted (%v); name its authority with ca_file in --catalog.url", certificate.Err)
+	case errors.As(err, &exception):
+		e.Reason, e.Hint = c.explainException(exception)
+	case unreachable(err):
+		e.Reason, e.Hint = Unreachable, "cannot be reached: "+oneLine(rootCause(err).Error())
+	default:
+		e.Reason, e.Hint = Refused, "failed: "+oneLine(err.Error())
+	}
+	return e
+}
+
+func (c *Catalog) explainException(x *clickhouse.Exception) (Reason, string) {
+	said := fmt.Sprintf("(code %d: %s)", x.Code, oneLine(x.Message))
+	switch {
+	case x.Code == 497:
+		return RefusedLogin, fmt.Sprintf("does not give user %q the rights it needs %s", c.user(), said)
+	case slices.Contains(loginCodes, x.Code):
+		// The server's own text runs over several lines about ClickHouse Cloud.
+		return RefusedLogin, fmt.Sprintf("refuses the login of user %q (code %d); check the user in --catalog.url and the password in --catalog.password-file or KUBEVOLTRACKER_CATALOG_PASSWORD",
+			c.user(), x.Code)
+	case x.Code == codeUnknownDatabase:
+		return Refused, fmt.Sprintf("has no database %q; create it with `kubevoltracker schema migrate`", c.Database())
+	case slices.Contains(passingCodes, x.Code):
+		return Overloaded, "cannot do this at present " + said
+	default:
+		return Refused, "refuses " + said
+	}
+}
+
+func (c *Catalog) user() string {
+	if c.options.Auth.Username == "" {
+		return "default"
+	}
+	return c.options.Auth.Username
+}
+
+// hasCode reports whether ClickHouse answered with one of these codes.
+func hasCode(err error, codes ...int32) bool {
+	var x *clickhouse.Exception
+	return errors.As(err, &x) && slices.Contains(codes, x.Code)
+}
+
+func unreachable(err error) bool {
+	var network net.Error
+	var status *clickhouse.HTTPError
+	return errors.As(err, &network) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.Is(err, clickhouse.ErrAcquireConnTimeout) ||
+		(errors.As(err, &status) && status.StatusCode >= http.StatusInternalServerError)
+}
+
+// rootCause drops the layers that clickhouse-go and net/http put around what the
+// network said, and with them the URL and its query.
+func rootCause(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op
+	}
+	return err
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

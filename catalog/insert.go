@@ -1,0 +1,33 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// insert writes the rows that facts hold for t as one block. The token makes
+// ClickHouse drop the block if it has it already, so an insert whose answer was
+// lost may simply be sent again. Errors are *Error.
+func (c *Catalog) insert(ctx context.Context, t table, cluster, token string, facts *inventory.Facts) error {
+	op := fmt.Sprintf("write %d rows to %s", t.count(facts), t.name)
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
+		// An acknowledged row must be on disk, not in a buffer of the server's.
+		"async_insert":               0,
+		"insert_deduplicate":         1,
+		"insert_deduplication_token": token,
+	}))
+	rows, err := c.conn.PrepareBatch(ctx, "INSERT INTO "+t.name+" ("+strings.Join(t.columns, ", ")+")")
+	if err != nil {
+		return c.explain(op, err)
+	}
+	defer rows.Close()
+	if err := t.fill(rows, cluster, facts); err != nil {
+		return c.explain(op, err)
+	}
+	return c.explain(op, rows.Send())
+}

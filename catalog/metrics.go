@@ -1,0 +1,72 @@
+package catalog
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// metrics are what the writer tells about itself.
+type metrics struct {
+	rows           *prometheus.CounterVec
+	batches        prometheus.Counter
+	failures       prometheus.Counter
+	insertDuration prometheus.Histogram
+}
+
+func newMetrics(reg prometheus.Registerer, w *Writer) *metrics {
+	with := promauto.With(reg)
+	m := &metrics{
+		rows: with.NewCounterVec(prometheus.CounterOpts{
+			Name: "kubevoltracker_catalog_rows_written_total",
+			Help: "Rows that ClickHouse has acknowledged, by table.",
+		}, []string{"table"}),
+		batches: with.NewCounter(prometheus.CounterOpts{
+			Name: "kubevoltracker_catalog_batches_total",
+			Help: "Batches of rows that were written to ClickHouse completely.",
+		}),
+		failures: with.NewCounter(prometheus.CounterOpts{
+			Name: "kubevoltracker_catalog_failures_total",
+			Help: "Attempts to migrate, write or ping that ClickHouse refused or did not answer.",
+		}),
+		insertDuration: with.NewHistogram(prometheus.HistogramOpts{
+			Name:                            "kubevoltracker_catalog_insert_duration_seconds",
+			Help:                            "How long an attempt to insert one block took, failed ones included.",
+			Buckets:                         []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+			NativeHistogramBucketFactor:     1.1,
+			NativeHistogramMaxBucketNumber:  100,
+			NativeHistogramMinResetDuration: time.Hour,
+		}),
+	}
+	for _, t := range w.tables {
+		m.rows.WithLabelValues(t.name)
+	}
+	with.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "kubevoltracker_catalog_up",
+		Help: "1 if ClickHouse did what it was asked last, else 0.",
+	}, func() float64 {
+		if w.Up() {
+			return 1
+		}
+		return 0
+	})
+	with.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "kubevoltracker_journal_facts",
+		Help: "Rows that wait for ClickHouse to acknowledge them.",
+	}, func() float64 {
+		rows, _ := w.queue.rows()
+		return float64(rows)
+	})
+	with.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "kubevoltracker_journal_oldest_fact_seconds",
+		Help: "How long the oldest row has waited for ClickHouse; 0 if none waits.",
+	}, func() float64 {
+		_, since := w.queue.rows()
+		if since.IsZero() {
+			return 0
+		}
+		return max(0, time.Since(since).Seconds())
+	})
+	return m
+}

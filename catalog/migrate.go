@@ -1,0 +1,137 @@
+package catalog
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// versionTable is where goose notes which migrations were applied.
+const versionTable = "schema_migrations"
+
+// Versions are where a schema stands: the one the database has (0: none yet)
+// and the newest that this program knows.
+type Versions struct {
+	Current, Latest int64
+}
+
+// Pending is the number of migrations that Migrate would apply.
+func (v Versions) Pending() int64 { return max(0, v.Latest-v.Current) }
+
+// Schema returns the SQL that makes the catalog's tables, as Migrate applies it
+// to an empty database.
+func Schema() (string, error) {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return "", fmt.Errorf("list migrations: %w", err)
+	}
+	var out strings.Builder
+	for i, name := range names {
+		text, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return "", fmt.Errorf("read migration: %w", err)
+		}
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		for line := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(line, "-- +goose") {
+				out.WriteString(line)
+			}
+		}
+	}
+	return out.String(), nil
+}
+
+// SchemaVersions returns where the schema stands, and changes nothing: a
+// database that is missing, or has no tables yet, is at version 0.
+func (c *Catalog) SchemaVersions(ctx context.Context) (Versions, error) {
+	provider, err := c.provider()
+	if err != nil {
+		return Versions{}, err
+	}
+	defer provider.Close()
+	return c.schemaVersions(ctx, provider)
+}
+
+func (c *Catalog) schemaVersions(ctx context.Context, provider *goose.Provider) (Versions, error) {
+	sources := provider.ListSources()
+	v := Versions{Latest: sources[len(sources)-1].Version}
+	err := c.conn.QueryRow(ctx, "SELECT max(version_id) FROM "+versionTable).Scan(&v.Current)
+	if err != nil && !hasCode(err, codeUnknownTable, codeUnknownDatabase) {
+		return v, c.explain("read the schema's version", err)
+	}
+	return v, nil
+}
+
+// Migrate brings the schema to the version this program knows, and creates the
+// database if it is missing. It may run again at any time, and in two trackers at
+// once: each statement is one that changes nothing the second time. Errors are
+// *Error; a schema from a later version is left alone, with NewerSchema.
+func (c *Catalog) Migrate(ctx context.Context) error {
+	if err := c.ensureDatabase(ctx); err != nil {
+		return err
+	}
+	provider, err := c.provider()
+	if err != nil {
+		return err
+	}
+	defer provider.Close()
+	v, err := c.schemaVersions(ctx, provider)
+	if err != nil {
+		return err
+	}
+	if v.Current > v.Latest {
+		return &Error{Reason: NewerSchema, Op: "migrate", Address: c.Address(), Hint: fmt.Sprintf(
+			"holds schema version %d in database %q, and this kubevoltracker knows up to version %d; use the newer kubevoltracker, or another database",
+			v.Current, c.Database(), v.Latest)}
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return c.explain("migrate", err)
+	}
+	return nil
+}
+
+// ensureDatabase creates the database only where it is missing, so that a user
+// without the right to create one can use one that was made for it.
+func (c *Catalog) ensureDatabase(ctx context.Context) error {
+	err := c.conn.Ping(ctx)
+	if !hasCode(err, codeUnknownDatabase) {
+		return c.explain("connect", err)
+	}
+	o := c.options
+	o.Auth.Database = ""
+	conn, err := clickhouse.Open(&o)
+	if err != nil {
+		return c.explain("connect", err)
+	}
+	defer conn.Close()
+	err = conn.Exec(ctx, "CREATE DATABASE IF NOT EXISTS `"+c.Database()+"`")
+	return c.explain("create the database", err)
+}
+
+// provider is goose over database/sql, which is the only way it speaks. The
+// caller closes it.
+func (c *Catalog) provider() (*goose.Provider, error) {
+	files, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("open migrations: %w", err)
+	}
+	o := c.options
+	db := clickhouse.OpenDB(&o)
+	provider, err := goose.NewProvider(goose.DialectClickHouse, db, files,
+		goose.WithTableName(versionTable), goose.WithLogger(goose.NopLogger()), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		db.Close()
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	return provider, nil
+}

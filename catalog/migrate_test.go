@@ -1,0 +1,99 @@
+package catalog
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+func TestMigrateCreatesTheDatabaseAndMayRunAgain(t *testing.T) {
+	c := openCatalog(t)
+	before, err := c.SchemaVersions(t.Context())
+	if err != nil || before.Current != 0 || before.Pending() != before.Latest {
+		t.Fatalf("before: %+v, %v", before, err)
+	}
+	for range 2 {
+		if err := c.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		v, err := c.SchemaVersions(t.Context())
+		if err != nil || v.Current != v.Latest || v.Pending() != 0 {
+			t.Fatalf("after: %+v, %v", v, err)
+		}
+	}
+}
+
+func TestMigrateByManyTrackersAtOnce(t *testing.T) {
+	var wait sync.WaitGroup
+	errs := make([]error, 4)
+	for i := range errs {
+		c := openCatalog(t)
+		wait.Go(func() { errs[i] = c.Migrate(t.Context()) })
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	if got := rows(t, openCatalog(t), "SELECT count() FROM mounts"); got[0][0] != uint64(0) {
+		t.Fatal(got)
+	}
+}
+
+func TestMigrateRefusesANewerSchema(t *testing.T) {
+	c := migrated(t)
+	rows(t, c, "INSERT INTO schema_migrations (version_id, is_applied) VALUES (999, 1)")
+	err := c.Migrate(t.Context())
+	if !IsReason(err, NewerSchema) || !IsFatal(err) {
+		t.Fatalf("got %v", err)
+	}
+	for _, part := range []string{"999", "knows up to version 9", "use the newer kubevoltracker"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q does not say %q", err, part)
+		}
+	}
+}
+
+func TestMigrateKeepsRowsWhenItsOwnTableIsLost(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", &inventory.Facts{Volumes: []inventory.Volume{{UID: "v1", Version: 1}}})
+	rows(t, c, "DROP TABLE schema_migrations SYNC")
+	if err := c.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := rows(t, c, "SELECT uid FROM volumes"); !reflect.DeepEqual(got, [][]any{{"v1"}}) {
+		t.Fatal(got)
+	}
+}
+
+func TestDeclaredColumnsEqualTheSchema(t *testing.T) {
+	c := migrated(t)
+	for _, table := range tables() {
+		var have []string
+		for _, row := range rows(t, c, "SELECT name, comment FROM system.columns WHERE database = currentDatabase() AND table = '"+table.name+"' ORDER BY position") {
+			have = append(have, row[0].(string))
+			if row[1] == "" {
+				t.Errorf("%s.%s has no comment", table.name, row[0])
+			}
+		}
+		if !reflect.DeepEqual(have, table.columns) {
+			t.Errorf("%s: the schema has\n%v, declared are\n%v", table.name, have, table.columns)
+		}
+	}
+}
+
+func TestSchemaIsPlainSQL(t *testing.T) {
+	text, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text, "CREATE TABLE IF NOT EXISTS"); n != len(tables()) {
+		t.Errorf("%d tables", n)
+	}
+	if strings.Contains(text, "goose") || strings.Contains(text, DefaultDatabase+".") {
+		t.Errorf("it names the tool or the database:\n%s", text)
+	}
+}

@@ -1,0 +1,104 @@
+package catalog
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Every kind of value that the catalog's columns, and the usual expressions on
+// them, come as.
+const values = `SELECT
+	toInt64(10737418240) AS capacity_bytes, toUInt64(0) AS used_bytes, toNullable(toInt64(3542400)) AS idle_seconds,
+	CAST(NULL, 'Nullable(Int64)') AS nothing_bytes, 'tab\there' AS text, '' AS empty,
+	toDateTime64('2026-03-01 12:00:00', 6, 'UTC') AS whole, toDateTime64('2026-03-01 12:00:00.25', 6, 'UTC') AS part,
+	CAST(NULL, 'Nullable(DateTime64(6, \'UTC\'))') AS never, toDate('2026-03-01') AS day, true AS yes,
+	1.5 AS float, ['a', 'b'] AS list, map('k', 'v"') AS labels, toLowCardinality('low') AS low, toInt64(-1536) AS less_bytes`
+
+func rendered(t *testing.T, c *Catalog, sql string, format Format) string {
+	t.Helper()
+	table, err := c.Query(t.Context(), sql, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := table.Write(&out, format); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestEveryFormatOfEveryKindOfValue(t *testing.T) {
+	c := migrated(t)
+	golden(t, "values.txt", rendered(t, c, values, TableFormat))
+	golden(t, "values.json", rendered(t, c, values, JSONFormat))
+	golden(t, "values.csv", rendered(t, c, values, CSVFormat))
+}
+
+func TestStatementsWithoutResult(t *testing.T) {
+	c := migrated(t)
+	for format, want := range map[Format]string{TableFormat: "", JSONFormat: "[]\n", CSVFormat: ""} {
+		if got := rendered(t, c, "CREATE TABLE IF NOT EXISTS extra (x Int8) ENGINE = Memory", format); got != want {
+			t.Errorf("%s: %q", format, got)
+		}
+	}
+}
+
+func TestLargeResultsStream(t *testing.T) {
+	got := rendered(t, migrated(t), "SELECT number FROM numbers(300000)", CSVFormat)
+	if strings.Count(got, "\n") != 300001 || !strings.HasSuffix(got, "\n299999\n") {
+		t.Errorf("%d lines", strings.Count(got, "\n"))
+	}
+}
+
+func TestAnAnswerThatIsNotReadToItsEndIsCancelled(t *testing.T) {
+	start := time.Now()
+	table, err := migrated(t).Query(t.Context(), "SELECT repeat('x', 1000) FROM numbers(50000000)", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !table.Next() {
+		t.Error(table.Err())
+	}
+	table.Close()
+	if took := time.Since(start); took > 30*time.Second { // to read it all takes minutes
+		t.Errorf("took %s", took)
+	}
+}
+
+func TestAnErrorAmidAnAnswerIsReported(t *testing.T) {
+	table, err := migrated(t).Query(t.Context(), "SELECT number, throwIf(number = 500000) FROM numbers(1000000) SETTINGS max_block_size = 1000, max_threads = 1", nil)
+	if err == nil {
+		err = table.Write(io.Discard, JSONFormat)
+	}
+	if !IsReason(err, Refused) || !strings.Contains(err.Error(), "code 395") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestParametersOfAQuery(t *testing.T) {
+	table, err := migrated(t).Query(t.Context(), "SELECT {a:String} AS a, {n:UInt8} + 1 AS n", map[string]string{"a": `it's \ "x"`, "n": "41"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.Close()
+	if !table.Next() || table.Row()[0] != `it's \ "x"` || table.Row()[1] != uint16(42) {
+		t.Errorf("got %v, %v", table.Row(), table.Err())
+	}
+}
+
+func TestNoControlCharacterReachesATerminal(t *testing.T) {
+	evil := "a\x1b[31mb\r\n\tc\u0085d\u202ee\x7f"
+	for _, got := range []string{printable(evil), humanText(evil, NoUnit), jsonText(evil)} {
+		if strings.ContainsAny(got, "\x1b\r\n\t\u0085\x7f") {
+			t.Errorf("%q", got)
+		}
+	}
+	if got := printable(evil); got != `a\x1b[31mb\r\n\tc\u0085d\u202ee\x7f` {
+		t.Errorf("%s", got)
+	}
+	if got := printable("ordinary ÄÖ 日本"); got != "ordinary ÄÖ 日本" {
+		t.Errorf("%s", got)
+	}
+}

@@ -1,0 +1,216 @@
+package catalog
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/prometheus/common/model"
+)
+
+// The files are SQL with server-side parameters. What two reports share is a file
+// that both include with {{template "…"}}; values never get in that way.
+//
+//go:embed reports/*.sql
+var reportFiles embed.FS
+
+// FlagKind is what a flag of a report takes.
+type FlagKind int
+
+// The kinds.
+const (
+	Text     FlagKind = iota // any string; empty means "any"
+	Switch                   // true or false
+	Count                    // a number; 0 means "no limit"
+	Duration                 // as Prometheus has them: 30d, 12h
+	Choice                   // one of Choices
+)
+
+// Flag is a flag of a report: --Name on the command line, and the parameter of
+// that name, with underscores, in its SQL.
+type Flag struct {
+	Name, Help string
+	Kind       FlagKind
+	Default    string
+	Choices    []string
+}
+
+// Report is a question that the catalog knows how to answer.
+type Report struct {
+	Name  string
+	Help  string // one line
+	Flags []Flag
+
+	exclusive []string // flags of which one may be on
+	sums      []string // columns with a total
+	// adjust changes what depends on the parameters in how a column shows.
+	adjust func(column *Column, parameters map[string]string)
+}
+
+// RunReport answers a report; parameters are flags by name, as text, and those
+// left out have their default. The caller closes the Table. Errors are a user's
+// mistake in one line, or *Error.
+func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[string]string) (*Table, error) {
+	r, err := findReport(name)
+	if err != nil {
+		return nil, err
+	}
+	values, err := r.values(parameters)
+	if err != nil {
+		return nil, fmt.Errorf("report %s: %w", name, err)
+	}
+	values["now_micros"] = strconv.FormatInt(c.now().UnixMicro(), 10)
+	sql, err := r.sql()
+	if err != nil {
+		return nil, err
+	}
+	several, err := c.severalClusters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, err := c.runReport(ctx, name, sql, values)
+	if err != nil {
+		return nil, err
+	}
+	for i := range t.Columns {
+		column := &t.Columns[i]
+		column.Sum = slices.Contains(r.sums, column.Name)
+		column.Hidden = column.Name == "cluster" && (!several || values["cluster"] != "")
+		title := strings.TrimSuffix(strings.TrimSuffix(column.Name, "_bytes"), "_seconds")
+		column.Title = strings.ToUpper(strings.ReplaceAll(title, "_", " "))
+		if r.adjust != nil {
+			r.adjust(column, values)
+		}
+	}
+	return t, nil
+}
+
+func (c *Catalog) runReport(ctx context.Context, name, sql string, values map[string]string) (*Table, error) {
+	settings := func() clickhouse.Settings {
+		// What a LEFT JOIN does not find is empty, and NULL only where the column can be.
+		return clickhouse.Settings{"final": 1, "join_use_nulls": 0}
+	}
+	t, err := c.query(ctx, "report "+name, sql, values, settings())
+	if err != nil || len(t.Columns) > 0 {
+		return t, err
+	}
+	// Over HTTP, a result without rows comes without columns too.
+	defer t.Close()
+	if t.Next(); t.Err() != nil {
+		return nil, t.Err()
+	}
+	described, err := c.query(ctx, "report "+name, "DESCRIBE (\n"+sql+"\n)", values, settings())
+	if err != nil {
+		return nil, err
+	}
+	defer described.Close()
+	empty := newTable(nil, nil, t.explain)
+	for described.Next() {
+		row := described.Row()
+		empty.Columns = append(empty.Columns, newColumn(fmt.Sprint(row[0]), fmt.Sprint(row[1])))
+	}
+	return empty, described.Err()
+}
+
+// severalClusters reports whether rows need to say which cluster they are of.
+func (c *Catalog) severalClusters(ctx context.Context) (bool, error) {
+	const sql = `SELECT uniqExact(cluster) FROM (
+		SELECT DISTINCT cluster FROM volumes
+		UNION ALL SELECT DISTINCT cluster FROM claims
+		UNION ALL SELECT DISTINCT cluster FROM mounts)`
+	var n uint64
+	if err := c.conn.QueryRow(ctx, sql).Scan(&n); err != nil {
+		return false, c.explain("count clusters", err)
+	}
+	return n > 1, nil
+}
+
+func findReport(name string) (Report, error) {
+	names := []string{}
+	for _, r := range Reports() {
+		if r.Name == name {
+			return r, nil
+		}
+		names = append(names, r.Name)
+	}
+	return Report{}, fmt.Errorf("unknown report %q; there are %s", name, strings.Join(names, ", "))
+}
+
+func (r Report) sql() (string, error) {
+	files, err := template.ParseFS(reportFiles, "reports/*.sql")
+	if err != nil {
+		return "", fmt.Errorf("read reports: %w", err)
+	}
+	var out strings.Builder
+	if err := files.ExecuteTemplate(&out, r.Name+".sql", nil); err != nil {
+		return "", fmt.Errorf("read report %s: %w", r.Name, err)
+	}
+	return out.String(), nil
+}
+
+// values turns flags into parameters of the SQL.
+func (r Report) values(given map[string]string) (map[string]string, error) {
+	values := make(map[string]string, len(r.Flags))
+	on := []string{}
+	for _, f := range r.Flags {
+		text, ok := given[f.Name]
+		if !ok {
+			text = f.Default
+		}
+		value, err := f.value(text)
+		if err != nil {
+			return nil, err
+		}
+		values[strings.ReplaceAll(f.Name, "-", "_")] = value
+		if slices.Contains(r.exclusive, f.Name) && value == "true" {
+			on = append(on, "--"+f.Name)
+		}
+	}
+	for name := range given {
+		if !slices.ContainsFunc(r.Flags, func(f Flag) bool { return f.Name == name }) {
+			return nil, fmt.Errorf("unknown flag --%s", name)
+		}
+	}
+	if len(on) > 1 {
+		return nil, fmt.Errorf("%s exclude each other; give one, or none for all", strings.Join(on, " and "))
+	}
+	return values, nil
+}
+
+// value is text as the SQL parameter takes it: durations in seconds.
+func (f Flag) value(text string) (string, error) {
+	switch f.Kind {
+	case Switch:
+		b, err := strconv.ParseBool(text)
+		if err != nil && text != "" {
+			return "", fmt.Errorf("--%s: %q is neither true nor false", f.Name, text)
+		}
+		return strconv.FormatBool(b), nil
+	case Count:
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return "", fmt.Errorf("--%s: %q is not a number", f.Name, text)
+		}
+		if n == 0 {
+			n = 1 << 62
+		}
+		return strconv.FormatUint(n, 10), nil
+	case Duration:
+		d, err := model.ParseDuration(text)
+		if err != nil {
+			return "", fmt.Errorf("--%s: %q is not a duration; write 30d or 12h", f.Name, text)
+		}
+		return strconv.FormatInt(int64(time.Duration(d)/time.Second), 10), nil
+	case Choice:
+		if !slices.Contains(f.Choices, text) {
+			return "", fmt.Errorf("--%s: %q is not one of %s", f.Name, text, strings.Join(f.Choices, ", "))
+		}
+	}
+	return text, nil
+}

@@ -1,0 +1,220 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+const gib = 1 << 30
+
+func day(month time.Month, day int) inventory.Time {
+	return inventory.At(time.Date(2026, month, day, 12, 0, 0, 0, time.UTC))
+}
+
+// company is a small cluster with one of each case that a report has to get right.
+func company() *inventory.Facts {
+	volume := func(uid, class, source, claim, phase string, size int64) inventory.Volume {
+		return inventory.Volume{Version: 1, UID: uid, Name: "pv-" + uid, StorageClass: class, SourceID: source, SourceKind: strings.Split(source, ":")[0],
+			CapacityBytes: size * gib, ReclaimPolicy: "Delete", Phase: phase, ClaimUID: claim, CreatedAt: day(1, 1)}
+	}
+	claim := func(name, class, volume string, size int64) inventory.Claim {
+		return inventory.Claim{Version: 1, UID: "claim-" + name, Namespace: "shop", Name: name, StorageClass: class, VolumeUID: volume, VolumeName: "pv-" + volume,
+			RequestedBytes: size * gib, CapacityBytes: size * gib, Phase: "Bound", CreatedAt: day(1, 1), BoundAt: day(1, 2)}
+	}
+	pod := func(namespace, name, kind, workload string) inventory.Pod {
+		return inventory.Pod{Version: 1, UID: "pod-" + name, Namespace: namespace, Name: name, WorkloadKind: kind, WorkloadName: workload, Phase: "Running", StartedAt: day(1, 3)}
+	}
+	mount := func(pod, volume, claim, source, pv string, start inventory.Time) inventory.Mount {
+		m := inventory.Mount{Version: 1, Namespace: "shop", PodUID: "pod-" + pod, Container: "main", Volume: volume, MountPath: "/" + volume,
+			SourceID: source, SourceKind: strings.Split(source, ":")[0], VolumeUID: pv, StartedAt: start}
+		if claim != "" {
+			m.ClaimUID, m.ClaimName = "claim-"+claim, claim
+		}
+		return m
+	}
+	ended := func(m inventory.Mount, notBefore, at inventory.Time, reason string) inventory.Mount {
+		m.EndedNotBefore, m.EndedAt, m.EndReason = notBefore, at, reason
+		return m
+	}
+
+	f := &inventory.Facts{
+		VolumeSources: []inventory.VolumeSource{
+			{ID: "nfs:1", Kind: "nfs", Server: "nfs.example.com", Path: "/export/shared"},
+			{ID: "csi:1", Kind: "csi", Driver: "ebs.csi.aws.com", Path: "vol-1"},
+			{ID: "hostPath:1", Kind: "hostPath", Path: "/var/log"},
+			{ID: "emptyDir:1", Kind: "emptyDir"},
+		},
+		Volumes: []inventory.Volume{
+			volume("data", "fast", "csi:1", "claim-data-mysql-0", "Bound", 10),
+			volume("shared", "", "nfs:1", "claim-shared", "Bound", 100),
+			volume("never", "fast", "csi:1", "claim-never", "Bound", 5),
+			volume("old", "fast", "csi:1", "claim-old", "Bound", 20),
+			volume("told", "slow", "csi:1", "claim-told", "Bound", 7),
+			volume("late", "slow", "csi:1", "claim-late", "Bound", 3),
+			volume("released", "slow", "csi:1", "claim-released", "Released", 50),
+			volume("free", "", "nfs:1", "", "Available", 1000),
+			volume("gone", "slow", "csi:1", "claim-gone", "Released", 1000),
+		},
+		Claims: []inventory.Claim{
+			claim("data-mysql-0", "fast", "data", 10),
+			claim("shared", "", "shared", 100),
+			claim("never", "fast", "never", 5),
+			claim("old", "fast", "old", 20),
+			claim("told", "slow", "told", 7),
+			claim("late", "slow", "late", 3),
+			claim("released", "slow", "released", 40),
+			{Version: 1, UID: "claim-pending", Namespace: "lab", Name: "pending", StorageClass: "slow", RequestedBytes: 2 * gib, Phase: "Pending", CreatedAt: day(2, 1)},
+		},
+		Bindings: []inventory.Binding{{Version: 1, ClaimUID: "claim-never", VolumeUID: "never", BoundAt: day(2, 1)}},
+		Pods: []inventory.Pod{
+			pod("shop", "mysql-0", "StatefulSet", "mysql"),
+			pod("shop", "web-1", "Deployment", "web"),
+			pod("shop", "web-2", "Deployment", "web"),
+			pod("shop", "report-1", "CronJob", "report"),
+			pod("shop", "by-hand", "", ""),
+		},
+		Containers: []inventory.Container{
+			{Version: 1, PodUID: "pod-mysql-0", Name: "main", Kind: inventory.MainContainer},
+			{Version: 1, PodUID: "pod-web-1", Name: "main", Kind: inventory.MainContainer},
+		},
+		Mounts: []inventory.Mount{
+			mount("mysql-0", "data", "data-mysql-0", "csi:1", "data", day(1, 3)),
+			mount("mysql-0", "logs", "", "hostPath:1", "", day(1, 3)),
+			mount("web-1", "shared", "shared", "nfs:1", "shared", day(2, 20)),
+			ended(mount("web-2", "shared", "shared", "nfs:1", "shared", day(1, 20)), day(2, 20), day(2, 20), "Completed"),
+			ended(mount("web-2", "cache", "", "emptyDir:1", "", day(1, 20)), day(2, 20), day(2, 20), "Completed"),
+			ended(mount("report-1", "old", "old", "csi:1", "old", day(1, 3)), day(1, 5), day(1, 6), "Completed"),
+			ended(mount("by-hand", "old", "old", "csi:1", "old", day(1, 4)), day(1, 18), day(1, 19), "Deleted"),
+			ended(mount("by-hand", "released", "released", "csi:1", "released", day(1, 4)), day(2, 1), day(2, 1), "Deleted"),
+			mount("web-1", "late", "late", "", "", day(2, 20)), // written before its volume was known
+		},
+	}
+	f.Mounts[2].ReadOnly = true
+	f.Claims[4].UnusedSince = day(2, 15)
+	f.Claims[6].DeletedAt, f.Claims[6].DeletedNotBefore = day(2, 2), day(2, 2)
+	f.Volumes[8].DeletedAt, f.Volumes[8].DeletedNotBefore = day(2, 2), day(2, 2)
+	for i := range f.VolumeSources {
+		f.VolumeSources[i].Version = 1
+	}
+	return f
+}
+
+// branch is another cluster, with objects of the same names and UIDs: static
+// volumes restored from a backup look like that.
+func branch() *inventory.Facts {
+	f := company()
+	f.Volumes, f.Claims, f.Pods = f.Volumes[:1], f.Claims[:1], f.Pods[:1]
+	f.Bindings, f.Containers = nil, nil
+	f.Mounts = f.Mounts[:1]
+	f.Mounts[0].EndedAt, f.Mounts[0].EndedNotBefore = day(2, 28), day(2, 28)
+	f.Pods[0].Name = "mysql-restored"
+	return f
+}
+
+func report(t *testing.T, c *Catalog, name string, format Format, flags ...string) string {
+	t.Helper()
+	parameters := map[string]string{}
+	for _, f := range flags {
+		key, value, _ := strings.Cut(f, "=")
+		parameters[key] = value
+	}
+	table, err := c.RunReport(t.Context(), name, parameters)
+	if err != nil {
+		t.Fatalf("%s %v: %v", name, flags, err)
+	}
+	var out strings.Builder
+	if err := table.Write(&out, format); err != nil {
+		t.Fatalf("%s %v: %v", name, flags, err)
+	}
+	return out.String()
+}
+
+func TestReports(t *testing.T) {
+	c := migrated(t)
+	older := company() // what was known before must not show
+	for i := range older.Mounts {
+		older.Mounts[i].Version, older.Mounts[i].EndedAt = 0, 0
+	}
+	write(t, c, "east", older)
+	write(t, c, "east", company())
+
+	golden(t, "mounts.txt", report(t, c, "mounts", TableFormat))
+	golden(t, "mounts.csv", report(t, c, "mounts", CSVFormat))
+	golden(t, "mounts_running.json", report(t, c, "mounts", JSONFormat, "running=true", "namespace=shop"))
+	golden(t, "mounts_running.txt", report(t, c, "mounts", TableFormat, "running=true"))
+	golden(t, "mounts_volume.txt", report(t, c, "mounts", TableFormat, "volume=pv-old"))
+	golden(t, "idle.txt", report(t, c, "idle", TableFormat))
+	golden(t, "idle.csv", report(t, c, "idle", CSVFormat))
+	golden(t, "idle.json", report(t, c, "idle", JSONFormat, "limit=2"))
+	golden(t, "idle_filtered.txt", report(t, c, "idle", TableFormat, "min-idle=27d", "storageclass=fast", "namespace=shop"))
+	golden(t, "space.txt", report(t, c, "space", TableFormat))
+	golden(t, "space_by_storageclass.txt", report(t, c, "space", TableFormat, "by=storageclass"))
+	golden(t, "space_by_storageclass.json", report(t, c, "space", JSONFormat, "by=storageclass"))
+
+	byName := report(t, c, "mounts", JSONFormat, "volume=pv-old")
+	if byUID := report(t, c, "mounts", JSONFormat, "volume=old"); byUID != byName {
+		t.Errorf("by UID:\n%s", byUID)
+	}
+	if ended := report(t, c, "mounts", CSVFormat, "ended=true"); strings.Count(ended, "\n") != 6 {
+		t.Errorf("ended:\n%s", ended)
+	}
+}
+
+func TestReportsTellClustersApart(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", company())
+	write(t, c, "west", branch())
+
+	golden(t, "two_clusters_mounts.txt", report(t, c, "mounts", TableFormat, "volume=pv-data"))
+	golden(t, "two_clusters_idle.txt", report(t, c, "idle", TableFormat, "min-idle=0s", "storageclass=fast"))
+	golden(t, "two_clusters_space.txt", report(t, c, "space", TableFormat))
+	golden(t, "one_of_two_clusters.txt", report(t, c, "idle", TableFormat, "cluster=west"))
+}
+
+func TestReportsWithoutRowsStillHaveTheirColumns(t *testing.T) {
+	c := migrated(t)
+	var out strings.Builder
+	for _, r := range Reports() {
+		for _, format := range []Format{TableFormat, JSONFormat, CSVFormat} {
+			out.WriteString(r.Name + " " + string(format) + "\n" + report(t, c, r.Name, format))
+		}
+	}
+	golden(t, "empty.txt", out.String())
+}
+
+func TestMistakesInReportsGetOneLine(t *testing.T) {
+	c := migrated(t)
+	for _, test := range []struct{ name, flag, value, want string }{
+		{"nonsense", "", "", `unknown report "nonsense"; there are mounts, idle, space`},
+		{"idle", "min-idle", "soon", `report idle: --min-idle: "soon" is not a duration; write 30d or 12h`},
+		{"idle", "limit", "-1", `report idle: --limit: "-1" is not a number`},
+		{"idle", "volume", "x", `report idle: unknown flag --volume`},
+		{"space", "by", "owner", `report space: --by: "owner" is not one of namespace, storageclass`},
+		{"mounts", "running", "yes!", `report mounts: --running: "yes!" is neither true nor false`},
+	} {
+		parameters := map[string]string{}
+		if test.flag != "" {
+			parameters[test.flag] = test.value
+		}
+		if _, err := c.RunReport(t.Context(), test.name, parameters); err == nil || err.Error() != test.want {
+			t.Errorf("got %v, want %s", err, test.want)
+		}
+	}
+	_, err := c.RunReport(t.Context(), "mounts", map[string]string{"running": "true", "ended": "true"})
+	if err == nil || !strings.Contains(err.Error(), "--running and --ended exclude each other") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFlagsOfReportsAreValuesNeverSQL(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", company())
+	for _, value := range []string{"' OR 1=1 --", `\' OR '1'='1`, "a\tb\nc", `{volume:String}`} {
+		if got := report(t, c, "mounts", JSONFormat, "volume="+value, "namespace="+value); got != "[]\n" {
+			t.Errorf("%q: %s", value, got)
+		}
+	}
+}

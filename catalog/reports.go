@@ -1,0 +1,54 @@
+package catalog
+
+import "strings"
+
+// Reports are the questions that RunReport answers. One more is a file
+// reports/NAME.sql and an entry here; its first column is the cluster.
+func Reports() []Report {
+	cluster := Flag{Name: "cluster", Help: "Only this cluster."}
+	limit := Flag{Name: "limit", Help: "At most so many rows; 0 for all.", Kind: Count, Default: "0"}
+	namespace := Flag{Name: "namespace", Help: "Only this namespace."}
+	return []Report{
+		{
+			Name: "mounts",
+			Help: "Who mounts what: containers, their volumes and the backing stores, latest first.",
+			Flags: []Flag{
+				{Name: "running", Help: "Only mounts in use now.", Kind: Switch, Default: "false"},
+				{Name: "ended", Help: "Only mounts that have ended.", Kind: Switch, Default: "false"},
+				namespace,
+				{Name: "volume", Help: "Only mounts of this PersistentVolume, by name or UID."},
+				cluster, limit,
+			},
+			exclusive: []string{"running", "ended"},
+			adjust: func(column *Column, parameters map[string]string) {
+				if parameters["running"] == "true" && strings.HasPrefix(column.Name, "end") {
+					column.Hidden = true // nothing has ended
+				}
+			},
+		},
+		{
+			Name: "idle",
+			Help: "Bound or released volumes that nobody uses: since when, and who did last; longest first.",
+			Flags: []Flag{
+				{Name: "namespace", Help: "Only volumes of claims in this namespace."},
+				{Name: "storageclass", Help: "Only volumes of this storage class."},
+				{Name: "min-idle", Help: "Only volumes idle for at least this long, such as 30d or 12h.", Kind: Duration, Default: "0s"},
+				cluster, limit,
+			},
+		},
+		{
+			Name: "space",
+			Help: "How much space claims and volumes take, and how much of it nobody uses.",
+			Flags: []Flag{
+				{Name: "by", Help: "What to group by.", Kind: Choice, Default: "namespace", Choices: []string{"namespace", "storageclass"}},
+				cluster, limit,
+			},
+			sums: []string{"claims", "bound_volumes", "released_volumes", "requested_bytes", "capacity_bytes", "idle_bytes"},
+			adjust: func(column *Column, parameters map[string]string) {
+				if column.Name == "group" {
+					column.Name, column.Title = parameters["by"], strings.ToUpper(parameters["by"])
+				}
+			},
+		},
+	}
+}

@@ -1,0 +1,67 @@
+-- Volumes that nobody uses. Idle since the latest moment at which the last use
+-- can have ended, so that no volume is called idle for longer than is known; if
+-- no use is known, since no pod refers to its claim, or since it was bound or made.
+WITH idle AS
+(
+    SELECT
+        v.cluster AS cluster,
+        v.name AS volume,
+        multiIf(v.phase = 'Released', 'released', u.last_ended_at IS NULL, 'never_mounted', 'idle') AS state,
+        coalesce(u.last_ended_at, c.unused_since, b.bound_at, c.bound_at, v.created_at) AS idle_since,
+        u.last_ended_at AS last_used_at,
+        u.last_namespace AS last_namespace,
+        u.last_pod_uid AS last_pod_uid,
+        c.namespace AS namespace,
+        c.name AS claim,
+        v.storage_class AS storage_class,
+        v.capacity_bytes AS capacity_bytes,
+        v.reclaim_policy AS reclaim_policy
+    FROM
+    (
+        SELECT cluster, uid, name, phase, claim_uid, created_at, storage_class, capacity_bytes, reclaim_policy
+        FROM volumes
+        WHERE deleted_at IS NULL
+          AND phase IN ('Bound', 'Released')
+          AND ({cluster:String} = '' OR cluster = {cluster:String})
+          AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    ) AS v
+    LEFT JOIN
+    (
+        SELECT cluster, uid, namespace, name, unused_since, bound_at FROM claims
+    ) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
+    LEFT JOIN
+    (
+        SELECT cluster, claim_uid, volume_uid, bound_at FROM bindings
+    ) AS b ON b.cluster = v.cluster AND b.claim_uid = v.claim_uid AND b.volume_uid = v.uid
+    LEFT JOIN
+    (
+{{template "volume_use.sql"}}
+    ) AS u ON u.cluster = v.cluster AND u.used_uid = v.uid
+    WHERE u.running = 0
+      AND ({namespace:String} = '' OR c.namespace = {namespace:String})
+)
+SELECT
+    i.cluster AS cluster,
+    i.volume AS volume,
+    i.state AS state,
+    i.idle_since AS idle_since,
+    ifNull(greatest(0, intDiv({now_micros:Int64} - toUnixTimestamp64Micro(i.idle_since), 1000000)), 0) AS idle_seconds,
+    i.namespace AS namespace,
+    i.claim AS claim,
+    i.storage_class AS storage_class,
+    i.capacity_bytes AS capacity_bytes,
+    i.reclaim_policy AS reclaim_policy,
+    i.last_used_at AS last_used_at,
+    i.last_namespace AS last_namespace,
+    p.name AS last_pod,
+    trim(BOTH '/' FROM concat(p.workload_kind, '/', p.workload_name)) AS last_workload
+FROM idle AS i
+LEFT JOIN
+(
+    SELECT cluster, uid, name, workload_kind, workload_name
+    FROM pods
+    WHERE (cluster, namespace, uid) IN (SELECT cluster, last_namespace, last_pod_uid FROM idle)
+) AS p ON p.cluster = i.cluster AND p.uid = i.last_pod_uid
+WHERE idle_seconds >= {min_idle:Int64}
+ORDER BY idle_seconds DESC, cluster, volume
+LIMIT {limit:UInt64}

@@ -1,0 +1,50 @@
+-- Who mounts what. The mounts are chosen first, so that only their pods and
+-- containers are read, by their keys, and not the whole history.
+WITH chosen AS
+(
+    SELECT *
+    FROM mounts
+    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+      AND ({namespace:String} = '' OR namespace = {namespace:String})
+      AND (NOT {running:Bool} OR ended_at IS NULL)
+      AND (NOT {ended:Bool} OR ended_at IS NOT NULL)
+      AND ({volume:String} = '' OR (cluster, volume_uid) IN
+          (SELECT cluster, uid FROM volumes WHERE name = {volume:String} OR uid = {volume:String}))
+    ORDER BY started_at DESC, namespace, pod_uid, container, volume, mount_path
+    LIMIT {limit:UInt64}
+)
+SELECT
+    m.cluster AS cluster,
+    m.namespace AS namespace,
+    p.name AS pod,
+    m.container AS container,
+    c.kind AS kind,
+    trim(BOTH '/' FROM concat(p.workload_kind, '/', p.workload_name)) AS workload,
+    m.volume AS volume,
+    m.mount_path AS mount_path,
+    m.read_only AS read_only,
+    m.claim_name AS claim,
+    v.name AS persistentvolume,
+    m.source_kind AS source,
+    trim(concat(s.driver, ' ', trim(BOTH ':' FROM concat(s.server, ':', s.path)))) AS backend,
+    m.started_at AS started_at,
+    m.ended_at AS ended_at,
+    -- only where the end is not known exactly
+    if(m.ended_not_before = m.ended_at, NULL, m.ended_not_before) AS ended_not_before,
+    m.end_reason AS end_reason
+FROM chosen AS m
+LEFT JOIN
+(
+    SELECT cluster, uid, name, workload_kind, workload_name
+    FROM pods
+    WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, pod_uid FROM chosen)
+) AS p ON p.cluster = m.cluster AND p.uid = m.pod_uid
+LEFT JOIN
+(
+    SELECT cluster, pod_uid, name, kind
+    FROM containers
+    WHERE (cluster, pod_uid) IN (SELECT cluster, pod_uid FROM chosen)
+) AS c ON c.cluster = m.cluster AND c.pod_uid = m.pod_uid AND c.name = m.container
+LEFT JOIN (SELECT cluster, uid, name FROM volumes) AS v ON v.cluster = m.cluster AND v.uid = m.volume_uid
+LEFT JOIN (SELECT cluster, id, driver, server, path FROM volume_sources) AS s ON s.cluster = m.cluster AND s.id = m.source_id
+ORDER BY started_at DESC, namespace, pod, container, volume, mount_path

@@ -1,0 +1,53 @@
+-- Space by namespace or storage class. Claims count by what they ask for; volumes,
+-- bound or released, by what they take, in the namespace of their claim. The idle
+-- part of the capacity is that of volumes that nobody uses, as in the report idle.
+SELECT
+    cluster,
+    "group",
+    sum(claim) AS claims,
+    sum(bound) AS bound_volumes,
+    sum(released) AS released_volumes,
+    sum(requested) AS requested_bytes,
+    sum(capacity) AS capacity_bytes,
+    sum(idle) AS idle_bytes
+FROM
+(
+    SELECT
+        cluster,
+        toString(if({by:String} = 'namespace', namespace, storage_class)) AS "group",
+        toInt64(1) AS claim,
+        toInt64(0) AS bound,
+        toInt64(0) AS released,
+        requested_bytes AS requested,
+        toInt64(0) AS capacity,
+        toInt64(0) AS idle
+    FROM claims
+    WHERE deleted_at IS NULL
+      AND ({cluster:String} = '' OR cluster = {cluster:String})
+    UNION ALL
+    SELECT
+        v.cluster,
+        toString(if({by:String} = 'namespace', c.namespace, v.storage_class)),
+        toInt64(0),
+        toInt64(v.phase = 'Bound'),
+        toInt64(v.phase = 'Released'),
+        toInt64(0),
+        v.capacity_bytes,
+        toInt64(if(u.running = 0, v.capacity_bytes, 0))
+    FROM
+    (
+        SELECT cluster, uid, phase, claim_uid, storage_class, capacity_bytes
+        FROM volumes
+        WHERE deleted_at IS NULL
+          AND phase IN ('Bound', 'Released')
+          AND ({cluster:String} = '' OR cluster = {cluster:String})
+    ) AS v
+    LEFT JOIN (SELECT cluster, uid, namespace FROM claims) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
+    LEFT JOIN
+    (
+{{template "volume_use.sql"}}
+    ) AS u ON u.cluster = v.cluster AND u.used_uid = v.uid
+)
+GROUP BY cluster, "group"
+ORDER BY capacity_bytes DESC, requested_bytes DESC, cluster, "group"
+LIMIT {limit:UInt64}

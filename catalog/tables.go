@@ -1,0 +1,188 @@
+package catalog
+
+import "github.com/kubevoltracker/kubevoltracker/collector/inventory"
+
+// tables are the tables that facts go to, in the order in which they are
+// written: what a row refers to comes before the row, so that a reader who joins
+// mounts with their claims does not find the one without the other.
+func tables() []table {
+	return []table{storageClasses(), volumeSources(), volumes(), claims(), pods(), containers(), bindings(), mounts(), changes()}
+}
+
+func storageClasses() table {
+	type row = inventory.StorageClass
+	return declare("storage_classes", func(f *inventory.Facts) *[]row { return &f.StorageClasses },
+		plain("uid", func(r *row) string { return r.UID }),
+		plain("name", func(r *row) string { return r.Name }),
+		plain("provisioner", func(r *row) string { return r.Provisioner }),
+		plain("reclaim_policy", func(r *row) string { return r.ReclaimPolicy }),
+		plain("binding_mode", func(r *row) string { return r.BindingMode }),
+		plain("expansion", func(r *row) bool { return r.Expansion }),
+		plain("parameters", func(r *row) map[string]string { return r.Parameters }),
+		nullable("created_at", func(r *row) inventory.Time { return r.CreatedAt }),
+		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
+		plain("version", func(r *row) uint64 { return r.Version }),
+	)
+}
+
+func volumeSources() table {
+	type row = inventory.VolumeSource
+	return declare("volume_sources", func(f *inventory.Facts) *[]row { return &f.VolumeSources },
+		plain("id", func(r *row) string { return r.ID }),
+		plain("kind", func(r *row) string { return r.Kind }),
+		plain("driver", func(r *row) string { return r.Driver }),
+		plain("server", func(r *row) string { return r.Server }),
+		plain("path", func(r *row) string { return r.Path }),
+		plain("attributes", func(r *row) map[string]string { return r.Attributes }),
+		plain("version", func(r *row) uint64 { return r.Version }),
+	)
+}
+
+func volumes() table {
+	type row = inventory.Volume
+	return declare("volumes", func(f *inventory.Facts) *[]row { return &f.Volumes },
+		plain("uid", func(r *row) string { return r.UID }),
+		plain("name", func(r *row) string { return r.Name }),
+		plain("storage_class", func(r *row) string { return r.StorageClass }),
+		plain("source_kind", func(r *row) string { return r.SourceKind }),
+		plain("source_id", func(r *row) string { return r.SourceID }),
+		plain("driver", func(r *row) string { return r.Driver }),
+		plain("volume_handle", func(r *row) string { return r.VolumeHandle }),
+		plain("capacity_bytes", func(r *row) int64 { return r.CapacityBytes }),
+		plain("access_modes", func(r *row) []string { return r.AccessModes }),
+		plain("volume_mode", func(r *row) string { return r.VolumeMode }),
+		plain("reclaim_policy", func(r *row) string { return r.ReclaimPolicy }),
+		plain("phase", func(r *row) string { return r.Phase }),
+		nullable("phase_changed_at", func(r *row) inventory.Time { return r.PhaseChangedAt }),
+		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
+		plain("labels", func(r *row) map[string]string { return r.Labels }),
+		plain("annotations", func(r *row) map[string]string { return r.Annotations }),
+		nullable("created_at", func(r *row) inventory.Time { return r.CreatedAt }),
+		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
+		nullable("deleted_not_before", func(r *row) inventory.Time { return r.DeletedNotBefore }),
+		plain("version", func(r *row) uint64 { return r.Version }),
+	)
+}
+
+func claims() table {
+	type row = inventory.Claim
+	return declare("claims", func(f *inventory.Facts) *[]row { return &f.Claims },
+		plain("uid", func(r *row) string { return r.UID }),
+		plain("namespace", func(r *row) string { return r.Namespace }),
+		plain("name", func(r *row) string { return r.Name }),
+		plain("storage_class", func(r *row) string { return r.StorageClass }),
+		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
+		plain("volume_name", func(r *row) string { return r.VolumeName }),
+		plain("requested_bytes", func(r *row) int64 { return r.RequestedBytes }),
+		plain("capacity_bytes", func(r *row) int64 { return r.CapacityBytes }),
+		plain("access_modes", func(r *row) []string { return r.AccessModes }),
+		plain("volume_mode", func(r *row) string { return r.VolumeMode }),
+		plain("phase", func(r *row) string { return r.Phase }),
+		plain("owner", func(r *row) string { return r.Owner }),
+		plain("groups", func(r *row) []string { return r.Groups }),
+		plain("ephemeral", func(r *row) bool { return r.Ephemeral }),
+		plain("pod_uid", func(r *row) string { return r.PodUID }),
+		plain("workload_kind", func(r *row) string { return r.WorkloadKind }),
+		plain("workload_name", func(r *row) string { return r.WorkloadName }),
+		plain("data_source_kind", func(r *row) string { return r.DataSourceKind }),
+		plain("data_source_name", func(r *row) string { return r.DataSourceName }),
+		nullable("unused_since", func(r *row) inventory.Time { return r.UnusedSince }),
+		plain("labels", func(r *row) map[string]string { return r.Labels }),
+		plain("annotations", func(r *row) map[string]string { return r.Annotations }),
+		nullable("created_at", func(r *row) inventory.Time { return r.CreatedAt }),
+		nullable("bound_at", func(r *row) inventory.Time { return r.BoundAt }),
+		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
+		nullable("deleted_not_before", func(r *row) inventory.Time { return r.DeletedNotBefore }),
+		plain("version", func(r *row) uint64 { return r.Version }),
+	)
+}
+
+func pods() table {
+	type row = inventory.Pod
+	return declare("pods", func(f *inventory.Facts) *[]row { return &f.Pods },
+		plain("uid", func(r *row) string { return r.UID }),
+		plain("namespace", func(r *row) string { return r.Namespace }),
+		plain("name", func(r *row) string { return r.Name }),
+		plain("node", func(r *row) string { return r.Node }),
+		plain("service_account", func(r *row) string { return r.ServiceAccount }),
+		plain("owner", func(r *row) string { return r.Owner }),
+		plain("groups", func(r *row) []string { return r.Groups }),
+		plain("workload_kind", func(r *row) string { return r.WorkloadKind }),
+		plain("workload_name", func(r *row) string { return r.WorkloadName }),
+		plain("workload_uid", func(r *row) string { return r.WorkloadUID }),
+		plain("phase", func(r *row) string { return r.Phase }),
+		plain("reason", func(r *row) string { return r.Reason }),
+		plain("labels", func(r *row) map[string]string { return r.Labels }),
+		nullable("created_at", func(r *row) inventory.Time { return r.CreatedAt }),
+		nullable("started_at", func(r *row) inventory.Time { return r.StartedAt }),
+		nullable("finished_at", func(r *row) inventory.Time { return r.FinishedAt }),
+		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
+		nullable("deleted_not_before", func(r *row) inventory.Time { return r.DeletedNotBefore }),
+		plain("version", func(r *row) uint64 { return r.Version }),
+	)
+}
+
+func containers() table {
+	type row = inventory.Container
+	return declare("containers", func(f *inventory.Facts) *[]row { return &f.Containers },
+		plain("pod_uid", func(r *row) string { return r.PodUID }),
+		plain("name", func(r *row) string { return r.Name }),
+		plain("kind", func(r *row) string { return string(r.Kind) }),
+		plain("image", func(r *row) string { return r.Image }),
+		plain("command", func(r *row) string { return r.Command }),
+		nullable("started_at", func(r *row) inventory.Time { return r.StartedAt }),
+		nullable("finished_at", func(r *row) inventory.Time { return r.FinishedAt }),
+		plain("restarts", func(r *row) int32 { return r.Restarts }),
+		plain("version", func(r *row) uint64 { return r.Version }),
+	)
+}
+
+func bindings() table {
+	type row = inventory.Binding
+	return declare("bindings", func(f *inventory.Facts) *[]row { return &f.Bindings },
+		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
+		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
+		nullable("bound_at", func(r *row) inventory.Time { return r.BoundAt }),
+		nullable("released_at", func(r *row) inventory.Time { return r.ReleasedAt }),
+		nullable("released_not_before", func(r *row) inventory.Time { return r.ReleasedNotBefore }),
+		plain("version", func(r *row) uint64 { return r.Version }),
+	)
+}
+
+func mounts() table {
+	type row = inventory.Mount
+	return declare("mounts", func(f *inventory.Facts) *[]row { return &f.Mounts },
+		plain("namespace", func(r *row) string { return r.Namespace }),
+		plain("pod_uid", func(r *row) string { return r.PodUID }),
+		plain("container", func(r *row) string { return r.Container }),
+		plain("volume", func(r *row) string { return r.Volume }),
+		plain("mount_path", func(r *row) string { return r.MountPath }),
+		plain("sub_path", func(r *row) string { return r.SubPath }),
+		plain("read_only", func(r *row) bool { return r.ReadOnly }),
+		plain("block_device", func(r *row) bool { return r.BlockDevice }),
+		plain("source_kind", func(r *row) string { return r.SourceKind }),
+		plain("source_id", func(r *row) string { return r.SourceID }),
+		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
+		plain("claim_name", func(r *row) string { return r.ClaimName }),
+		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
+		moment("started_at", func(r *row) inventory.Time { return r.StartedAt }),
+		nullable("ended_at", func(r *row) inventory.Time { return r.EndedAt }),
+		nullable("ended_not_before", func(r *row) inventory.Time { return r.EndedNotBefore }),
+		plain("end_reason", func(r *row) string { return r.EndReason }),
+		plain("version", func(r *row) uint64 { return r.Version }),
+	)
+}
+
+func changes() table {
+	type row = inventory.Change
+	return declare("changes", func(f *inventory.Facts) *[]row { return &f.Changes },
+		moment("at", func(r *row) inventory.Time { return r.At }),
+		plain("kind", func(r *row) string { return r.Kind }),
+		plain("uid", func(r *row) string { return r.UID }),
+		plain("namespace", func(r *row) string { return r.Namespace }),
+		plain("name", func(r *row) string { return r.Name }),
+		plain("action", func(r *row) string { return string(r.Action) }),
+		plain("details", func(r *row) string { return r.Details }),
+		plain("actor", func(r *row) string { return r.Actor }),
+	)
+}

@@ -1,0 +1,108 @@
+package catalog
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/dustin/go-humanize"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// RFC 3339, with microseconds only where there are any.
+const timeLayout = "2006-01-02T15:04:05.999999Z07:00"
+
+// humanText is a value for people, on one line, safe for a terminal.
+func humanText(v any, unit Unit) string {
+	n, isNumber := number(v)
+	switch {
+	case v == nil:
+		return "-"
+	case isNumber && unit == Bytes && n >= 0:
+		return humanize.IBytes(uint64(n))
+	case isNumber && unit == Bytes:
+		return "-" + humanize.IBytes(uint64(-n))
+	case isNumber && unit == Seconds && n < math.MaxInt64/1e9:
+		return duration.HumanDuration(time.Duration(n * float64(time.Second)))
+	}
+	text := printable(plainText(v))
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// plainText is a value for programs: raw numbers, RFC 3339 times, JSON for lists
+// and maps, nothing for NULL.
+func plainText(v any) string {
+	switch x := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return x
+	case time.Time:
+		return x.Format(timeLayout)
+	case float64:
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	case float32:
+		return strconv.FormatFloat(float64(x), 'f', -1, 32)
+	case fmt.Stringer:
+		return x.String()
+	}
+	switch reflect.ValueOf(v).Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct:
+		return jsonText(v)
+	}
+	return fmt.Sprint(v)
+}
+
+// timesIn replaces a time by its text, so that JSON has the same as CSV.
+func timesIn(v any) any {
+	if t, ok := v.(time.Time); ok {
+		return t.Format(timeLayout)
+	}
+	return v
+}
+
+// printable escapes what would move a terminal's cursor, break the line, or turn
+// the text around: names and paths come from whoever may create a pod.
+func printable(s string) string {
+	if !strings.ContainsFunc(s, dangerous) {
+		return s
+	}
+	var out strings.Builder
+	for _, r := range s {
+		if dangerous(r) {
+			quoted := strconv.QuoteRuneToASCII(r)
+			out.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+func dangerous(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
+}
+
+// escapeC1 escapes the control characters that encoding/json leaves as they are:
+// DEL and U+0080 to U+009F, which some terminals obey.
+func escapeC1(s string) string {
+	if !strings.ContainsFunc(s, unicode.IsControl) {
+		return s
+	}
+	var out strings.Builder
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}

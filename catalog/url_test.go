@@ -1,0 +1,130 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+func TestURLsAreUnderstood(t *testing.T) {
+	for _, test := range []struct {
+		url, address, database, user string
+		protocol                     clickhouse.Protocol
+		tls                          bool
+	}{
+		{url: "http://127.0.0.1:8123/kubevoltracker", address: "127.0.0.1:8123", database: "kubevoltracker", protocol: clickhouse.HTTP},
+		{url: "http://ch", address: "ch:8123", database: "kubevoltracker", protocol: clickhouse.HTTP},
+		{url: "https://me@ch/history", address: "ch:8443", database: "history", user: "me", protocol: clickhouse.HTTP, tls: true},
+		{url: "clickhouse://me@ch/x/", address: "ch:9000", database: "x", user: "me"},
+		{url: "clickhouse://ch?secure=true&skip_verify=1", address: "ch:9440", database: "kubevoltracker", tls: true},
+		{url: "clickhouse://[::1]:9001", address: "[::1]:9001", database: "kubevoltracker"},
+	} {
+		o, err := ParseURL(test.url)
+		if err != nil {
+			t.Errorf("%s: %v", test.url, err)
+			continue
+		}
+		if o.Addr[0] != test.address || o.Auth.Database != test.database || o.Auth.Username != test.user ||
+			o.Protocol != test.protocol || (o.TLS != nil) != test.tls {
+			t.Errorf("%s: got %+v", test.url, o)
+		}
+	}
+}
+
+func TestMistakesInURLsGetOneLineThatNamesTheCure(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://me:hunter2@ch":             "--catalog.password-file",
+		"clickhouse://ch?password=hunter2": "KUBEVOLTRACKER_CATALOG_PASSWORD",
+		"http://me:hunter2@ch:port":        "not a URL",
+		"mysql://ch":                       `unknown scheme "mysql"; use clickhouse://`,
+		"ch:8123":                          "unknown scheme",
+		"http:///db":                       "no host",
+		"http://ch?secure=true":            "write https://",
+		"http://ch?timeout=5":              `unknown parameter "timeout"; known are secure`,
+		"clickhouse://ch?secure=maybe":     "neither true nor false",
+		"clickhouse://ch?skip_verify=true": "need TLS",
+		"https://ch?ca_file=/nonexistent":  "ca_file: open /nonexistent",
+		"http://ch/a-b":                    `"a-b" is no database name`,
+		"http://ch/a/b":                    "is no database name",
+	} {
+		_, err := Open(Options{URL: url})
+		if err == nil {
+			t.Errorf("%s was taken", url)
+			continue
+		}
+		said := err.Error()
+		if !strings.HasPrefix(said, "--catalog.url: ") || !strings.Contains(said, want) ||
+			strings.Contains(said, "hunter2") || strings.Contains(said, "\n") {
+			t.Errorf("%s: %q, want %q", url, said, want)
+		}
+	}
+}
+
+func TestARefusedLoginIsFatalAndSaysWhatToCheck(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "password")
+	if err := os.WriteFile(file, []byte("right"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := &engine{dir: filepath.Join(dir, "data"), flags: []string{"--password-file", file}}
+	if err := e.start(); err != nil {
+		t.Fatal(err)
+	}
+	defer e.kill()
+	for user, password := range map[string]string{"": "wrong", "nobody": "right", "default": "", "me": ""} {
+		c, err := Open(Options{URL: "http://" + e.address, Username: user, Password: password})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		err = c.Migrate(t.Context())
+		if !IsReason(err, RefusedLogin) || !IsFatal(err) {
+			t.Errorf("%q: %v", user, err)
+			continue
+		}
+		want := fmt.Sprintf("catalog: connect: ClickHouse at %s refuses the login of user %q (code 516); check the user in --catalog.url and the password in --catalog.password-file or KUBEVOLTRACKER_CATALOG_PASSWORD",
+			e.address, cmp.Or(user, "default"))
+		if err.Error() != want {
+			t.Errorf("got\n%s\nwant\n%s", err, want)
+		}
+	}
+	c, err := Open(Options{URL: "http://" + e.address, Password: "right"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Migrate(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnAbsentServerIsNotFatal(t *testing.T) {
+	for _, scheme := range []string{"http", "clickhouse"} {
+		c, err := Open(Options{URL: scheme + "://127.0.0.1:1/x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		start := time.Now()
+		err = c.Migrate(t.Context())
+		if !IsReason(err, Unreachable) || IsFatal(err) || !strings.HasSuffix(err.Error(), "cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused") {
+			t.Errorf("%s: %v", scheme, err)
+		}
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("%s: took %s", scheme, took)
+		}
+	}
+}
+
+func TestBadSQLIsRefusedInOneLine(t *testing.T) {
+	_, err := migrated(t).Query(t.Context(), "SELECT nonsense FROM mounts", nil)
+	if !IsReason(err, Refused) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "nonsense") {
+		t.Fatalf("got %v", err)
+	}
+}
