@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -26,7 +27,8 @@ func addReport(app *kingpin.Application, commands map[string]command, stdout io.
 			case catalog.Switch:
 				switches[f.Name] = flag.Bool()
 			case catalog.Choice:
-				values[f.Name] = flag.Enum(f.Choices...)
+				values[f.Name] = new(string)
+				addChoice(flag, f.Name, f.Choices, values[f.Name])
 			default:
 				values[f.Name] = flag.String()
 			}
@@ -43,6 +45,9 @@ func addReport(app *kingpin.Application, commands map[string]command, stdout io.
 			}
 			return where.ask(func(ctx context.Context, c *catalog.Catalog) error {
 				table, err := c.RunReport(ctx, r.Name, parameters)
+				if err != nil && !errors.As(err, new(*catalog.Error)) {
+					return usageError{err}
+				}
 				if err != nil {
 					return err
 				}

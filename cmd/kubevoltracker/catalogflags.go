@@ -69,6 +69,8 @@ func (f *catalogFlags) ask(question func(context.Context, *catalog.Catalog) erro
 
 // addOutputFlag is -o.
 func addOutputFlag(cmd *kingpin.CmdClause) *string {
-	return cmd.Flag("output", "Format: "+strings.Join(catalog.Formats(), ", ")+".").Short('o').
-		Default(string(catalog.TableFormat)).Enum(catalog.Formats()...)
+	output := new(string)
+	addChoice(cmd.Flag("output", "Format: "+strings.Join(catalog.Formats(), ", ")+".").Short('o').Default(string(catalog.TableFormat)),
+		"output", catalog.Formats(), output)
+	return output
 }

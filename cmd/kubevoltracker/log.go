@@ -17,9 +17,10 @@ type logFlags struct{ level, format string }
 
 func addLogFlags(cmd *kingpin.CmdClause) *logFlags {
 	f := &logFlags{}
-	cmd.Flag("log.level", "Least severe messages to log: debug, info, warn or error.").Default("info").
-		EnumVar(&f.level, "debug", "info", "warn", "error")
-	cmd.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt").EnumVar(&f.format, "logfmt", "json")
+	addChoice(cmd.Flag("log.level", "Least severe messages to log: debug, info, warn or error.").Default("info"),
+		"log.level", []string{"debug", "info", "warn", "error"}, &f.level)
+	addChoice(cmd.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt"),
+		"log.format", []string{"logfmt", "json"}, &f.format)
 	return f
 }
 

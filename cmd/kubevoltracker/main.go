@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -60,6 +61,28 @@ func run(args []string, stdout, stderr io.Writer) int {
 // oneLine keeps an error in one line, whatever a server put into it.
 func oneLine(err error) string {
 	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}
+
+// choice is the value of a flag that takes one of some words. Unlike kingpin's
+// own, its error names the flag.
+type choice struct {
+	flag    string
+	options []string
+	value   *string
+}
+
+func addChoice(clause *kingpin.FlagClause, flag string, options []string, value *string) {
+	clause.SetValue(&choice{flag, options, value})
+}
+
+func (c *choice) String() string { return *c.value }
+
+func (c *choice) Set(text string) error {
+	if !slices.Contains(c.options, text) {
+		return fmt.Errorf("--%s: %q is not one of %s", c.flag, text, strings.Join(c.options, ", "))
+	}
+	*c.value = text
+	return nil
 }
 
 func addVersion(app *kingpin.Application, commands map[string]command, stdout io.Writer) {

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -71,10 +73,10 @@ func track(f *runFlags, stderr io.Writer) error {
 
 	logger := f.log.logger(stderr)
 	takeOverKlog(logger)
-	level.Info(logger).Log("msg", "starting", "version", version.Info())
 	registry := prometheus.NewRegistry()
 
-	// The API server comes first: without it there is nothing to do.
+	// First all that can be refused, so that a mistake is one line and nothing is
+	// left half started: the API server, the ports, the catalog.
 	client, err := collector.NewClient(collector.ClientOptions{
 		Kubeconfig: f.kubeconfig, Context: f.context, UserAgent: "kubevoltracker/" + version.Version,
 	})
@@ -85,30 +87,14 @@ func track(f *runFlags, stderr io.Writer) error {
 	if err != nil && (f.cluster == "" || !apierrors.IsForbidden(err)) {
 		return err
 	}
-	cluster := f.cluster
-	if cluster == "" {
-		cluster = uid
-	}
-	level.Info(logger).Log("msg", "connected", "server", client.Host(), "cluster", cluster)
-
-	// Then all that can be refused: ports, directories, logins.
+	cluster := cmp.Or(f.cluster, uid)
 	metrics := exporter.New(exporter.Options{Registry: registry, PerVolume: f.perVolume, Logger: logger})
-	sinks := []collector.Sink{metrics}
-	history, err := openHistory(ctx, f, cluster, logger, registry)
-	if err != nil {
-		return err
-	}
-	defer history.close()
-	if history.writer != nil {
-		sinks = append(sinks, history)
-	}
-	tracker := collector.New(collector.Options{
-		Client: client, Sinks: sinks, Logger: log.With(logger, "component", "collector"), Registerer: registry,
-	})
+	history := &history{}
+	var tracker *collector.Collector
 	f.web.Metrics = metrics.Handler()
 	f.web.Logger = log.With(logger, "component", "web")
-	f.web.Live = []exporter.Check{{Name: "collector", Check: tracker.Alive}}
-	f.web.Ready = []exporter.Check{{Name: "lists", Check: tracker.Synced}, {Name: "catalog", Check: history.settled}}
+	f.web.Live = []exporter.Check{{Name: "collector", Check: func() error { return tracker.Alive() }}}
+	f.web.Ready = []exporter.Check{{Name: "lists", Check: func() error { return tracker.Synced() }}, {Name: "catalog", Check: history.settled}}
 	server, err := exporter.NewServer(f.web)
 	if err != nil {
 		return usageError{err}
@@ -117,6 +103,18 @@ func track(f *runFlags, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	defer history.close()
+	if err := history.open(ctx, f, cluster, logger, registry); err != nil {
+		return err
+	}
+	sinks := []collector.Sink{metrics}
+	if history.writer != nil {
+		sinks = append(sinks, history)
+	}
+	tracker = collector.New(collector.Options{
+		Client: client, Sinks: sinks, Logger: log.With(logger, "component", "collector"), Registerer: registry,
+	})
+	level.Info(logger).Log("msg", "tracking", "version", version.Info(), "server", client.Host(), "cluster", cluster)
 	for _, l := range listeners {
 		level.Info(logger).Log("msg", "serving", "address", l.Addr())
 	}
@@ -145,41 +143,35 @@ type history struct {
 	engine  *engine.Engine
 }
 
-// openHistory makes the catalog ready as far as it can be. A ClickHouse that is
-// away is no error: it is waited for. One that refuses us is.
-func openHistory(ctx context.Context, f *runFlags, cluster string, logger log.Logger, registry *prometheus.Registry) (_ *history, err error) {
-	h := &history{}
-	defer func() {
-		if err != nil {
-			h.close()
-		}
-	}()
+// open makes the catalog ready as far as it can be. A ClickHouse that is away is
+// no error: it is waited for. One that refuses us is.
+func (h *history) open(ctx context.Context, f *runFlags, cluster string, logger log.Logger, registry *prometheus.Registry) (err error) {
 	switch f.catalog.url {
 	case noCatalog:
-		return h, nil
+		return nil
 	case embeddedCatalog:
 		f.engine.DataDir = filepath.Join(f.dataDir, "clickhouse")
 		f.engine.Logger = log.With(logger, "component", "clickhouse")
 		if h.engine, err = startEngine(ctx, f.engine); err != nil {
-			return nil, err
+			return err
 		}
 		f.catalog.url = h.engine.URL() + "/" + catalog.DefaultDatabase
 	}
 	if h.catalog, err = f.catalog.open(logger); err != nil {
-		return nil, err
+		return err
 	}
 	migrateCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	switch err := h.catalog.Migrate(migrateCtx); {
 	case catalog.IsFatal(err):
-		return nil, err
+		return err
 	case err != nil:
 		level.Warn(logger).Log("msg", "the catalog is not there yet, going on without it until it is", "err", err)
 	}
 	h.writer = catalog.NewWriter(h.catalog, catalog.WriterOptions{
 		Cluster: func() string { return cluster }, Registerer: registry, Logger: log.With(logger, "component", "catalog"),
 	})
-	return h, nil
+	return nil
 }
 
 // startEngine starts the embedded ClickHouse. The context ends the start, but
@@ -187,7 +179,13 @@ func openHistory(ctx context.Context, f *runFlags, cluster string, logger log.Lo
 func startEngine(ctx context.Context, o engine.Options) (*engine.Engine, error) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, cancel)()
-	return engine.Start(running, o)
+	e, err := engine.Start(running, o)
+	if exit := (*engine.ExitError)(nil); errors.As(err, &exit) {
+		// The engine speaks of its own flags; the user has ours.
+		ours := strings.NewReplacer("--listen-address", "--catalog.embedded-listen-address", "--library", "--catalog.embedded-library")
+		return nil, errors.New(ours.Replace(exit.Line))
+	}
+	return e, err
 }
 
 // Apply hands the rows of an update to the writer.
@@ -217,4 +215,3 @@ func (h *history) close() {
 		h.engine.Stop()
 	}
 }
-

@@ -1,0 +1,112 @@
+# Everything a newcomer can do: `make help`. What is downloaded or built goes to .cache.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+CACHE  := $(CURDIR)/.cache
+BIN    := $(CACHE)/bin
+LIB    := $(CACHE)/lib/libchdb.so
+GO     ?= go
+ARGS   ?=
+
+# Nested modules: what only the demo and the tests need is not what a user downloads.
+LOCALCLUSTER := deploy/localcluster
+PROMETHEUS   := deploy/prometheus
+# Newest release that builds with this Go.
+GOLANGCI_LINT_VERSION := v2.12.2
+
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+REVISION ?= $(shell git rev-parse HEAD 2>/dev/null)
+BRANCH   ?= $(shell git rev-parse --abbrev-ref HEAD 2>/dev/null)
+VERSION_PKG := github.com/prometheus/common/version
+LDFLAGS  := -s -w -X $(VERSION_PKG).Version=$(VERSION) -X $(VERSION_PKG).Revision=$(REVISION) -X $(VERSION_PKG).Branch=$(BRANCH)
+
+# The race detector needs a C compiler; without one the tests run without it.
+RACE := $(if $(shell command -v $${CC:-gcc} 2>/dev/null),-race)
+
+sources = $(shell find $(1) -name '*.go' -o -name go.mod -o -name '*.sql' -o -name '*.yaml' | grep -v _test.go)
+
+.PHONY: help
+help: ## Tell what can be done here
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 16
+
+.PHONY: demo
+demo: build localcluster libchdb ## Show all of it on a local cluster; until Ctrl-C, or for DEMO_SECONDS
+	@deploy/demo/demo.sh $(BIN) $(CACHE)/demo
+
+.PHONY: run
+run: build libchdb ## Run the tracker on the cluster of your kubeconfig; ARGS="--flag …"
+	$(BIN)/kubevoltracker run --data-dir=$(CACHE)/data $(ARGS)
+
+.PHONY: test
+test: vet build localcluster libchdb promtool ## Pass all tests, on a real control plane and a real ClickHouse
+	$(GO) test $(RACE) -timeout 10m $(ARGS) ./...
+	cd $(LOCALCLUSTER) && LOCALCLUSTER_BIN=$(BIN)/localcluster $(GO) test -timeout 5m $(ARGS) ./...
+
+.PHONY: vet
+vet:
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) ## Check the code's style
+	$< run ./...
+	cd $(LOCALCLUSTER) && $< run --config $(CURDIR)/.golangci.yml ./...
+
+.PHONY: bench
+bench: libchdb ## Measure
+	$(GO) test -run '^$$' -bench . -benchmem $(ARGS) ./...
+
+.PHONY: fuzz
+fuzz: ## Fuzz each target for a while; FUZZTIME=30s
+	@for package in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+	    $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(or $(FUZZTIME),30s) $$package || exit 1; \
+	  done; \
+	done
+
+.PHONY: build
+build: $(BIN)/kubevoltracker $(BIN)/kubevoltracker-clickhouse ## Build the two programs into .cache/bin
+
+# Static: no libc is needed where the tracker runs.
+$(BIN)/kubevoltracker: $(call sources,cmd/kubevoltracker collector exporter catalog go.mod)
+	@echo "building kubevoltracker (about a minute the first time)"
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/kubevoltracker
+
+$(BIN)/kubevoltracker-clickhouse: $(call sources,cmd/kubevoltracker-clickhouse catalog/embedded go.mod)
+	@echo "building kubevoltracker-clickhouse"
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/kubevoltracker-clickhouse
+
+.PHONY: localcluster
+localcluster: $(BIN)/localcluster ## Build the local cluster: all of Kubernetes in one program
+
+$(BIN)/localcluster: $(call sources,$(LOCALCLUSTER))
+	@echo "building the local cluster: Kubernetes from its Go modules (4 to 6 minutes the first time)"
+	@cd $(LOCALCLUSTER) && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ .
+
+.PHONY: libchdb
+libchdb: $(LIB) ## Fetch the embedded ClickHouse engine by npm (180 MB)
+
+$(LIB): deploy/fetch-libchdb.sh
+	@deploy/fetch-libchdb.sh
+
+.PHONY: promtool
+promtool: $(BIN)/promtool ## Build Prometheus' promtool
+
+# Without service discovery, which is most of what Prometheus links.
+$(BIN)/promtool: $(PROMETHEUS)/go.mod
+	@echo "building promtool from Prometheus' module (2 minutes the first time)"
+	@cd $(PROMETHEUS) && CGO_ENABLED=0 $(GO) build -trimpath -tags remove_all_sd -ldflags '-s -w' -o $@ github.com/prometheus/prometheus/cmd/promtool
+
+$(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION):
+	@echo "building golangci-lint from its module (3 minutes the first time)"
+	@mkdir -p $(BIN)
+	@GOBIN=$(BIN) CGO_ENABLED=0 $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	@mv $(BIN)/golangci-lint $@
+
+.PHONY: fmt
+fmt: ## Format the code
+	gofmt -w cmd collector exporter catalog $(LOCALCLUSTER)
+
+.PHONY: clean
+clean: ## Remove what was built and downloaded
+	rm -rf $(CACHE)

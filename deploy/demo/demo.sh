@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Shows the whole idea on real parts: a local Kubernetes control plane with a small company's
+# storage in it, the tracker, the embedded ClickHouse, and the first reports. `make demo` builds
+# what it needs first. It stays until Ctrl-C, or for DEMO_SECONDS seconds if that is set.
+#
+#   demo.sh BIN_DIR STATE_DIR
+set -euo pipefail
+
+bin=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$2"
+state=$(cd "$2" && pwd)
+web=${DEMO_WEB:-127.0.0.1:9790}
+clickhouse=${DEMO_CLICKHOUSE:-127.0.0.1:8123}
+catalog=http://$clickhouse/kubevoltracker
+export KUBECONFIG=$state/cluster/kubeconfig
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+fail() {
+  printf 'demo: %s\n' "$1" >&2
+  [ -z "${2:-}" ] || { tail -n 20 "$2" >&2; }
+  exit 1
+}
+
+pids=()
+stop() {
+  trap - EXIT INT TERM
+  # The last one started stops first; each is waited for, so that nothing is left behind.
+  for ((i = ${#pids[@]} - 1; i >= 0; i--)); do
+    kill "${pids[i]}" 2>/dev/null || true
+    wait "${pids[i]}" 2>/dev/null || true
+  done
+}
+trap stop EXIT
+trap 'echo; exit 0' INT TERM
+
+# alive PID NAME LOG: a part of the demo that has ended is an error, with its last words.
+alive() { kill -0 "$1" 2>/dev/null || fail "$2 has ended:" "$3"; }
+
+say "Starting Kubernetes (etcd, API server, controllers, scheduler, simulated nodes)"
+rm -rf "$state/cluster" "$state/data"
+"$bin/localcluster" up --dir "$state/cluster" --exit-with-parent >"$state/cluster.out" 2>"$state/cluster.log" &
+cluster=$!
+pids+=("$cluster")
+until grep -q '^ready' "$state/cluster.out"; do
+  alive "$cluster" "the cluster" "$state/cluster.log"
+  sleep 0.2
+done
+cat "$state/cluster.out"
+
+say "Starting kubevoltracker"
+"$bin/kubevoltracker" run --cluster.name=demo --data-dir="$state/data" --web.listen-address="$web" \
+  --catalog.embedded-listen-address="$clickhouse" 2>"$state/tracker.log" &
+tracker=$!
+pids+=("$tracker")
+until curl -fs -o /dev/null "http://$web/readyz"; do
+  alive "$tracker" "the tracker" "$state/tracker.log"
+  sleep 0.2
+done
+echo "ready; its log is $state/tracker.log"
+
+say "Creating a small company's storage"
+kubectl() { "$bin/localcluster" kubectl "$@"; }
+kubectl apply -f "$here/company.yaml" >"$state/workload.log"
+kubectl -n legacy wait --for=condition=complete job/migration --timeout=60s >>"$state/workload.log"
+kubectl -n legacy delete job/migration pvc/migration-dump >>"$state/workload.log"
+for rollout in shop/statefulset/mysql shop/deployment/web analytics/statefulset/kafka legacy/statefulset/erp; do
+  kubectl -n "${rollout%%/*}" rollout status "${rollout#*/}" --timeout=60s >>"$state/workload.log"
+done
+"$here/churn.sh" "$bin/localcluster" >"$state/churn.log" 2>&1 &
+pids+=($!)
+sleep 8 # a few rounds of it
+kubectl get pvc -A
+
+say "What the tracker knows"
+cat <<TEXT
+metrics     http://$web/metrics          (and http://$web/ for the rest)
+ClickHouse  curl 'http://$clickhouse/?database=kubevoltracker&final=1' --data 'SELECT …'
+kubectl     KUBECONFIG=$KUBECONFIG $bin/localcluster kubectl …
+TEXT
+report() { "$bin/kubevoltracker" report "$@" --catalog.url="$catalog"; }
+say "kubevoltracker report space"
+report space
+say "kubevoltracker report idle"
+report idle
+say "kubevoltracker report mounts"
+report mounts --limit=25
+
+if [ -n "${DEMO_SECONDS:-}" ]; then
+  say "Going on for $DEMO_SECONDS seconds"
+  for ((s = 0; s < DEMO_SECONDS; s++)); do
+    alive "$tracker" "the tracker" "$state/tracker.log"
+    alive "$cluster" "the cluster" "$state/cluster.log"
+    sleep 1
+  done
+  say "kubevoltracker report mounts --running, after all that"
+  report mounts --running
+else
+  say "Going on until Ctrl-C"
+  wait "$tracker" || fail "the tracker has ended:" "$state/tracker.log"
+fi
