@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,10 +53,12 @@ type Collector struct {
 	metrics *metrics
 	now     func() time.Time
 
-	mu     sync.Mutex // guards all below
+	mu     sync.Mutex // guards inv and update
 	inv    *inventory.Inventory
-	first  map[inventory.Kind][]any // the first lists, until all are there
 	update inventory.Update
+
+	firstMu sync.Mutex
+	first   map[inventory.Kind][]any // the first lists, until all are there
 
 	synced    chan struct{} // closed when the first lists have been taken
 	busySince atomic.Int64  // when the event in work began, in Unix nanoseconds; 0 between events
@@ -95,8 +98,8 @@ func (c *Collector) Synced() error {
 		return nil
 	default:
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.firstMu.Lock()
+	defer c.firstMu.Unlock()
 	var missing []string
 	for _, kind := range inventory.Kinds() {
 		if _, ok := c.first[kind]; !ok {
@@ -167,13 +170,13 @@ func (c *Collector) replace(ctx context.Context, kind inventory.Kind, objects []
 		})
 	default:
 	}
-	c.mu.Lock()
+	c.firstMu.Lock()
 	c.first[kind] = objects
-	complete := len(c.first) == len(inventory.Kinds())
-	c.mu.Unlock()
+	lists := maps.Clone(c.first)
+	c.firstMu.Unlock()
 	level.Info(c.logger).Log("msg", "listed", "kind", kind, "objects", len(objects))
-	if complete {
-		return c.takeFirst()
+	if len(lists) == len(inventory.Kinds()) {
+		return c.takeFirst(lists)
 	}
 	select {
 	case <-c.synced:
@@ -182,7 +185,7 @@ func (c *Collector) replace(ctx context.Context, kind inventory.Kind, objects []
 	return nil
 }
 
-func (c *Collector) takeFirst() error {
+func (c *Collector) takeFirst(lists map[inventory.Kind][]any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
@@ -190,13 +193,15 @@ func (c *Collector) takeFirst() error {
 	defer c.busySince.Store(0)
 	seen := inventory.Seen{At: inventory.At(now), Found: true}
 	for _, kind := range inventory.Kinds() {
-		if err := c.inv.Replace(kind, c.first[kind], seen); err != nil {
+		if err := c.inv.Replace(kind, lists[kind], seen); err != nil {
 			return err
 		}
 		c.metrics.lastEvent[kind].Set(float64(now.UnixMilli()) / 1e3)
 	}
-	c.first = nil
 	c.deliver()
 	close(c.synced)
+	c.firstMu.Lock()
+	defer c.firstMu.Unlock()
+	c.first = nil
 	return nil
 }

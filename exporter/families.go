@@ -75,7 +75,7 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 	},
 	{
 		name: prefix + "_volume_mounts",
-		help: "How many mounts of the volume containers hold now; a container counts once for each path it is mounted at.",
+		help: "How many containers use the volume now.",
 		rest: func(b []byte, v *inventory.VolumeState) []byte { return appendValue(b, int64(v.Mounts)) },
 	},
 	{

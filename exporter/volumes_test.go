@@ -23,7 +23,7 @@ kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",pers
 # HELP kubevoltracker_volume_info What the volume is and whose: its claim (of a released volume, the last one), storage class, kind of backing store, CSI or flexVolume driver, reclaim policy and the claim's owner. Always 1; join with it on persistentvolume.
 # TYPE kubevoltracker_volume_info gauge
 kubevoltracker_volume_info{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",source="nfs",driver="",reclaim_policy="Retain",owner="anna"} 1
-# HELP kubevoltracker_volume_mounts How many mounts of the volume containers hold now; a container counts once for each path it is mounted at.
+# HELP kubevoltracker_volume_mounts How many containers use the volume now.
 # TYPE kubevoltracker_volume_mounts gauge
 kubevoltracker_volume_mounts{persistentvolume="pv-1"} 2
 # HELP kubevoltracker_volume_state What the volume is doing: mounted, pending (a pod that has not started awaits it), idle (used before, not now), never_mounted, available (no claim yet), released (its claim is gone) or failed. Only the present state has a series, with the value 1.

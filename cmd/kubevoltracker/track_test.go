@@ -303,6 +303,43 @@ func TestTracksStorage(t *testing.T) {
 		}
 	})
 
+	t.Run("the questions in the docs can be asked", func(t *testing.T) {
+		for _, file := range []string{"../../README.md", "../../docs/catalog.md"} {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			questions := strings.Split(string(text), "```sql\n")[1:]
+			for _, question := range questions {
+				question, _, _ = strings.Cut(question, "```")
+				if _, err := p.query(question); err != nil {
+					t.Errorf("%s: %v in\n%s", file, err, question)
+				}
+			}
+			if len(questions) == 0 {
+				t.Errorf("%s asks nothing", file)
+			}
+		}
+	})
+
+	t.Run("every metric is in the docs", func(t *testing.T) {
+		docs, err := os.ReadFile("../../docs/metrics.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, body, err := p.get("/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(body) {
+			if name, ok := strings.CutPrefix(line, "# TYPE kubevoltracker_"); ok {
+				if name = strings.Fields(name)[0]; !bytes.Contains(docs, []byte("`"+name+"`")) {
+					t.Errorf("docs/metrics.md lacks %s", name)
+				}
+			}
+		}
+	})
+
 	t.Run("the sql command reads what was replaced only once", func(t *testing.T) {
 		out, err := exec.Command(program(t, "kubevoltracker"), "sql", "--catalog.url="+p.catalog, "-o", "csv", "--param=ns="+ns,
 			"SELECT name, count() AS n FROM claims WHERE namespace = {ns:String} GROUP BY name ORDER BY name").CombinedOutput()

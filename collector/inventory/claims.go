@@ -17,7 +17,7 @@ type claim struct {
 	source sourceRef // of the volume, likewise
 
 	// What its pods make of it, counted in and out by settlePod.
-	active   int  // mounts in use
+	active   int  // containers that use it
 	pending  int  // pods that have not started yet
 	lastUsed Time // end of the last mount
 

@@ -27,19 +27,6 @@ func (f *Facts) Len() int {
 		len(f.Containers) + len(f.Mounts) + len(f.Bindings) + len(f.Changes)
 }
 
-// Append adds the rows of g behind those of f.
-func (f *Facts) Append(g *Facts) {
-	f.StorageClasses = append(f.StorageClasses, g.StorageClasses...)
-	f.VolumeSources = append(f.VolumeSources, g.VolumeSources...)
-	f.Volumes = append(f.Volumes, g.Volumes...)
-	f.Claims = append(f.Claims, g.Claims...)
-	f.Pods = append(f.Pods, g.Pods...)
-	f.Containers = append(f.Containers, g.Containers...)
-	f.Mounts = append(f.Mounts, g.Mounts...)
-	f.Bindings = append(f.Bindings, g.Bindings...)
-	f.Changes = append(f.Changes, g.Changes...)
-}
-
 // StorageClass is a row of storage_classes; its key is UID.
 type StorageClass struct {
 	Version       uint64

@@ -177,24 +177,30 @@ func (inv *Inventory) mountChanges(p *pod, row *Mount, before told, seen Seen) {
 	}
 }
 
-// countUse counts a pod's volumes into their claims: mounts in use, whether the
-// pod awaits them, and when it last used them.
+// countUse counts a pod's volumes into their claims: containers that use them,
+// whether the pod awaits them, and when it last used them.
 func (inv *Inventory) countUse(p *pod) {
 	for i := range p.volumes {
 		u := &p.volumes[i]
 		if u.claim == nil {
 			continue
 		}
-		active, lastUsed := 0, Time(0)
+		active, lastUsed, waits := 0, Time(0), p.row.StartedAt == 0
+		counted := -1 // the last container counted: one that mounts a volume twice uses it once
 		for j := range p.mounts {
-			if m := &p.mounts[j]; m.volume == i && m.told.started != 0 {
-				if m.told.ended == 0 {
-					active++
+			switch m := &p.mounts[j]; {
+			case m.volume != i:
+			case p.containers[m.container].row.StartedAt == 0:
+				waits = true
+			case m.told.ended == 0:
+				if m.container != counted {
+					active, counted = active+1, m.container
 				}
+			default:
 				lastUsed = latest(lastUsed, m.told.ended)
 			}
 		}
-		pending := !p.over() && p.row.StartedAt == 0
+		pending := waits && active == 0 && !p.over()
 		if active == u.active && pending == u.pending && lastUsed <= u.claim.lastUsed {
 			continue
 		}

@@ -32,7 +32,7 @@ type VolumeState struct {
 	Owner         string // of its claim
 	Status        VolumeStatus
 	ChangedAt     Time // when it came into this status
-	Mounts        int  // containers × paths that use it now
+	Mounts        int  // containers that use it now
 	LastUsed      Time // end of its last use; absent while in use or where none is known
 	IdleSince     Time // since when nobody uses or awaits it; absent while someone does
 	Gone          bool // it was deleted; the other fields are its last

@@ -1,0 +1,177 @@
+package inventory
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func controller(kind, name string) []metav1.OwnerReference {
+	return []metav1.OwnerReference{{Kind: kind, Name: name, UID: "owner", Controller: new(true)}}
+}
+
+func TestWorkloadOfAPod(t *testing.T) {
+	for name, test := range map[string]struct {
+		owners []metav1.OwnerReference
+		labels Labels
+		want   workload
+	}{
+		"nobody":                       {nil, nil, workload{}},
+		"StatefulSet":                  {controller("StatefulSet", "db"), nil, workload{"StatefulSet", "db", "owner"}},
+		"Deployment's ReplicaSet":      {controller("ReplicaSet", "web-7d4b9"), Labels{"pod-template-hash": "7d4b9"}, workload{"Deployment", "web", ""}},
+		"ReplicaSet of its own":        {controller("ReplicaSet", "web"), nil, workload{"ReplicaSet", "web", "owner"}},
+		"ReplicaSet of its own, label": {controller("ReplicaSet", "web"), Labels{"pod-template-hash": "7d4b9"}, workload{"ReplicaSet", "web", "owner"}},
+		"CronJob's Job":                {controller("Job", "report-29384712"), nil, workload{"CronJob", "report", ""}},
+		"Job of its own":               {controller("Job", "report-2938471x"), nil, workload{"Job", "report-2938471x", "owner"}},
+		"Job with a short number":      {controller("Job", "report-1"), nil, workload{"Job", "report-1", "owner"}},
+		"unknown kind":                 {controller("Rollout", "canary"), nil, workload{"Rollout", "canary", "owner"}},
+	} {
+		o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: test.owners, Labels: test.labels}}
+		expect(t, name, podWorkload(o), test.want)
+	}
+}
+
+func TestOwnerAndGroups(t *testing.T) {
+	expect(t, "label", ownerOf(Labels{"owner": "dana"}, Labels{"owner": "kim"}), "dana")
+	expect(t, "annotation", ownerOf(nil, Labels{"owner": "kim"}), "kim")
+	expect(t, "own key first", ownerOf(Labels{"owner": "dana"}, Labels{"kubevoltracker.io/owner": "otto"}), "otto")
+	if got := groupsOf(Labels{"team": "web"}, nil); !slices.Equal(got, []string{"web"}) {
+		t.Errorf("team: %q", got)
+	}
+	if got := groupsOf(nil, Labels{"groups": "web, data,ops"}); !slices.Equal(got, []string{"web", "data", "ops"}) {
+		t.Errorf("groups: %q", got)
+	}
+	if got := groupsOf(nil, nil); got != nil {
+		t.Errorf("none: %q", got)
+	}
+}
+
+func TestClassColumns(t *testing.T) {
+	_, h := play(t, set(1, storageClass("fast", "s1")))
+	row := h.classes["s1"]
+	expect(t, "defaults", row.ReclaimPolicy+" "+row.BindingMode, "Delete Immediate")
+
+	o := storageClass("fast", "s1")
+	o.ReclaimPolicy, o.VolumeBindingMode = new(corev1.PersistentVolumeReclaimRetain), new(storagev1.VolumeBindingWaitForFirstConsumer)
+	o.AllowVolumeExpansion, o.Parameters = new(true), map[string]string{"pool": "ssd"}
+	_, h = play(t, set(1, o), gone(5, o))
+	row = h.classes["s1"]
+	expect(t, "columns", row.ReclaimPolicy+" "+row.BindingMode+" "+row.Parameters["pool"], "Retain WaitForFirstConsumer ssd")
+	expect(t, "expansion", row.Expansion, true)
+	expect(t, "deleted", row.DeletedAt, at(5))
+}
+
+func TestClaimColumns(t *testing.T) {
+	o := pvc("data", "c1", 1, "")
+	o.Spec.StorageClassName = nil
+	o.Spec.DataSource = &corev1.TypedLocalObjectReference{Kind: "VolumeSnapshot", Name: "nightly"}
+	o.Spec.VolumeMode = new(corev1.PersistentVolumeBlock)
+	o.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "db", UID: "s"}}
+	o.ManagedFields = []metav1.ManagedFieldsEntry{
+		{Manager: "kubectl", Time: new(second(1))}, {Manager: "kube-controller-manager", Time: new(second(2))},
+	}
+	_, h := play(t, set(2, o))
+	row := h.claims["c1"]
+	expect(t, "no class", row.StorageClass, "")
+	expect(t, "data source", row.DataSourceKind+"/"+row.DataSourceName, "VolumeSnapshot/nightly")
+	expect(t, "mode", row.VolumeMode, "Block")
+	expect(t, "workload", row.WorkloadKind+"/"+row.WorkloadName, "StatefulSet/db")
+	for _, c := range h.changes {
+		expect(t, "actor", c.Actor, "kube-controller-manager")
+	}
+
+	o = pvc("data", "c1", 1, "")
+	o.Annotations = map[string]string{"volume.beta.kubernetes.io/storage-class": "old"}
+	o.Spec.DataSourceRef = &corev1.TypedObjectReference{Kind: "PersistentVolumeClaim", Name: "template"}
+	o.Status.Phase = corev1.ClaimLost
+	_, h = play(t, set(1, pvc("data", "c1", 1, "")), set(2, o))
+	expect(t, "class by annotation", h.claims["c1"].StorageClass, "old")
+	expect(t, "data source", h.claims["c1"].DataSourceKind, "PersistentVolumeClaim")
+	if !slices.ContainsFunc(changesOf(h), func(c Change) bool { return c.Action == Phase && c.Details == "Pending → Lost" }) {
+		t.Errorf("changes: %v", changesOf(h))
+	}
+}
+
+func changesOf(h *history) (list []Change) {
+	for _, c := range h.changes {
+		list = append(list, c)
+	}
+	return list
+}
+
+func TestVolumeColumns(t *testing.T) {
+	o := pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)
+	o.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example", VolumeHandle: "h-1"}}
+	grown := o.DeepCopy()
+	grown.Spec.Capacity[corev1.ResourceStorage] = *grown.Spec.Capacity.Storage()
+	grown.Status.Phase, grown.Status.LastPhaseTransitionTime = corev1.VolumeFailed, nil
+	_, h := play(t, set(1, o), set(9, grown), set(12, grown))
+	row := h.volumes["v1"]
+	expect(t, "driver", row.Driver+" "+row.VolumeHandle+" "+row.SourceKind, "csi.example h-1 csi")
+	expect(t, "without a time from the API, that of the observation", row.PhaseChangedAt, at(9))
+	expect(t, "status", h.states["v1"].Status, VolumeFailed)
+	expect(t, "since", h.states["v1"].ChangedAt, at(9))
+}
+
+func TestMountColumns(t *testing.T) {
+	o := podOf("db-0", "p1", 1, []string{"db"}, "data", "raw")
+	o.Spec.Volumes[1].PersistentVolumeClaim.ReadOnly = true
+	o.Spec.Volumes = append(o.Spec.Volumes,
+		corev1.Volume{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		corev1.Volume{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}})
+	c := &o.Spec.Containers[0]
+	c.VolumeMounts = []corev1.VolumeMount{
+		{Name: "vol-0", MountPath: "/data", SubPath: "a", ReadOnly: true},
+		{Name: "vol-0", MountPath: "/logs", SubPathExpr: "$(POD)"},
+		{Name: "tmp", MountPath: "/tmp"},
+		{Name: "config", MountPath: "/etc/app"},
+	}
+	c.VolumeDevices = []corev1.VolumeDevice{{Name: "vol-1", DevicePath: "/dev/raw"}}
+	claim := pvc("data", "c1", 0, "vol")
+	_, h := play(t, set(0, claim), set(1, pv("vol", "v1", 0, claim, corev1.VolumeBound, 1)), set(3, running(o, 2)))
+	expect(t, "containers that use it, however often they mount it", h.states["v1"].Mounts, 1)
+	got := map[string]Mount{}
+	for _, m := range h.mounts {
+		got[m.MountPath] = m
+	}
+	expect(t, "mounts; configuration is none", len(got), 4)
+	expect(t, "sub path", got["/data"].SubPath, "a")
+	expect(t, "read-only", got["/data"].ReadOnly, true)
+	expect(t, "sub path's expression", got["/logs"].SubPath, "$(POD)")
+	expect(t, "read-write", got["/logs"].ReadOnly, false)
+	expect(t, "device", got["/dev/raw"].BlockDevice, true)
+	expect(t, "device of a read-only claim", got["/dev/raw"].ReadOnly, true)
+	expect(t, "source", got["/tmp"].SourceKind, "emptyDir")
+	expect(t, "row of it", h.sources[got["/tmp"].SourceID].Kind, "emptyDir")
+}
+
+func TestPodThatMountsNoStorageIsNotHeld(t *testing.T) {
+	inv, h := play(t, set(1, podOf("web", "p1", 1, []string{"web"})))
+	expect(t, "pods", inv.Count(Pods), 0)
+	expect(t, "rows", h.rows, 0)
+}
+
+func TestVolumeIsAwaitedUntilItsOwnContainerStarts(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	o := podOf("db-0", "p1", 4, []string{"db"}, "data")
+	o.Spec.InitContainers = []corev1.Container{{Name: "init"}} // does not mount it
+	o.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", State: terminated(5, 6, 0, "Completed")}}
+	_, h := play(t, set(1, claim), set(3, pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)), set(6, o))
+	expect(t, "status", h.states["v1"].Status, VolumePending)
+}
+
+func TestPodTimesForStorageWait(t *testing.T) {
+	o := podOf("db-0", "p1", 4, []string{"db"}, "data")
+	o.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: second(5)}}
+	_, h := play(t, set(5, o), set(9, running(o, 8)))
+	for _, c := range changesOf(h) {
+		if c.Action == Started {
+			expect(t, "scheduled to started", c.Took.Seconds(), 3)
+			return
+		}
+	}
+	t.Error("no change tells the start")
+}
