@@ -1,9 +1,9 @@
 package inventory
 
 import (
-	"maps"
 	"slices"
 	"time"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,65 +12,95 @@ import (
 // claim is a PersistentVolumeClaim. It is found by its pods under its name, and
 // finds its volume under its UID, in the volume's claimRef.
 type claim struct {
-	row    Claim
-	volume *volume   // sticky: once known it is kept, also when the volume is gone
-	source sourceRef // of the volume, likewise
+	uid  string
+	name name
+	claimSpec
+	labels                     packed
+	volume                     *volume // sticky: once known it is kept, also when the volume is gone
+	boundAt, deleted, noBefore Time
 
-	// What its pods make of it, counted in and out by settlePod.
-	active   int  // containers that use it
-	pending  int  // pods that have not started yet
-	lastUsed Time // end of the last mount
+	// What its pods make of it, counted in and out by countUse.
+	active, pending int32 // containers that use it; pods that have not started yet
+	lastUsed        Time  // end of the last mount
 
-	bound bool // the change "bound" has gone out
-	fresh bool
-	dirty bool
-	stale bool
-	shown bool
-	state ClaimState
+	told                uint64 // hash of the ClaimState that went out last; 0 for none
+	announced           bool   // the change "bound" has gone out
+	fresh, dirty, stale bool
+}
+
+// claimSpec is what the API says of a claim and can change.
+type claimSpec struct {
+	traits              unique.Handle[claimTraits]
+	annotations         unique.Handle[packed]
+	phase               word
+	volumeName, podUID  string
+	requested, capacity int64
+	unusedSince         Time
+	created             Time
+}
+
+// claimTraits is what many claims have in common.
+type claimTraits struct {
+	class, accessModes, mode, owner, groups, workloadKind, workloadName, dataSourceKind, dataSourceName string
 }
 
 // unusedCondition is the claim's condition of KEP-5541: True while no pod, not
 // even a pending one, refers to the claim.
 const unusedCondition corev1.PersistentVolumeClaimConditionType = "Unused"
 
-func (c *claim) key() name { return name{c.row.Namespace, c.row.Name} }
+func (c *claim) volumeUID() string {
+	if c.volume == nil {
+		return ""
+	}
+	return c.volume.uid
+}
 
-func claimRow(o *corev1.PersistentVolumeClaim) Claim {
-	row := Claim{
-		UID:            string(o.UID),
-		Namespace:      o.Namespace,
-		Name:           o.Name,
-		StorageClass:   claimClass(o),
-		VolumeName:     o.Spec.VolumeName,
-		RequestedBytes: o.Spec.Resources.Requests.Storage().Value(),
-		CapacityBytes:  o.Status.Capacity.Storage().Value(),
-		AccessModes:    accessModes(o.Spec.AccessModes),
-		VolumeMode:     volumeMode(o.Spec.VolumeMode),
-		Phase:          string(o.Status.Phase),
-		Owner:          ownerOf(o.Labels, o.Annotations),
-		Groups:         groupsOf(o.Labels, o.Annotations),
-		Labels:         o.Labels,
-		Annotations:    o.Annotations,
-		CreatedAt:      apiTime(o.CreationTimestamp),
+func (c *claim) row(version uint64) Claim {
+	traits := c.traits.Value()
+	return Claim{
+		Version: version, UID: c.uid, Namespace: c.name.namespace, Name: c.name.name, StorageClass: traits.class,
+		VolumeUID: c.volumeUID(), VolumeName: c.volumeName, RequestedBytes: c.requested, CapacityBytes: c.capacity,
+		AccessModes: split(traits.accessModes), VolumeMode: traits.mode, Phase: c.phase.Value(), Owner: traits.owner,
+		Groups: split(traits.groups), Ephemeral: c.podUID != "", PodUID: c.podUID, WorkloadKind: traits.workloadKind,
+		WorkloadName: traits.workloadName, DataSourceKind: traits.dataSourceKind, DataSourceName: traits.dataSourceName,
+		UnusedSince: c.unusedSince, Labels: c.labels.unpack(), Annotations: c.annotations.Value().unpack(),
+		CreatedAt: c.created, BoundAt: c.boundAt, DeletedAt: c.deleted, DeletedNotBefore: c.noBefore,
+	}
+}
+
+// read returns what the API says now.
+func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
+	traits := claimTraits{
+		class: claimClass(o), accessModes: joined(o.Spec.AccessModes), mode: volumeMode(o.Spec.VolumeMode),
+		owner: ownerOf(o.Labels, o.Annotations), groups: joined(groupsOf(o.Labels, o.Annotations)),
+	}
+	spec := claimSpec{
+		annotations: repackShared(c.annotations, o.Annotations),
+		phase:       unique.Make(string(o.Status.Phase)),
+		volumeName:  o.Spec.VolumeName,
+		requested:   o.Spec.Resources.Requests.Storage().Value(),
+		capacity:    o.Status.Capacity.Storage().Value(),
+		created:     apiTime(o.CreationTimestamp),
 	}
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil && ref.Kind == string(Pods) {
-		row.Ephemeral, row.PodUID = true, string(ref.UID)
+		spec.podUID = string(ref.UID)
 	} else {
 		w := claimWorkload(o)
-		row.WorkloadKind, row.WorkloadName = w.kind, w.name
+		traits.workloadKind, traits.workloadName = w.kind, w.name
 	}
 	switch {
 	case o.Spec.DataSourceRef != nil:
-		row.DataSourceKind, row.DataSourceName = o.Spec.DataSourceRef.Kind, o.Spec.DataSourceRef.Name
+		traits.dataSourceKind, traits.dataSourceName = o.Spec.DataSourceRef.Kind, o.Spec.DataSourceRef.Name
 	case o.Spec.DataSource != nil:
-		row.DataSourceKind, row.DataSourceName = o.Spec.DataSource.Kind, o.Spec.DataSource.Name
+		traits.dataSourceKind, traits.dataSourceName = o.Spec.DataSource.Kind, o.Spec.DataSource.Name
 	}
 	for i := range o.Status.Conditions {
-		if c := &o.Status.Conditions[i]; c.Type == unusedCondition && c.Status == corev1.ConditionTrue {
-			row.UnusedSince = apiTime(c.LastTransitionTime)
+		if condition := &o.Status.Conditions[i]; condition.Type == unusedCondition && condition.Status == corev1.ConditionTrue {
+			spec.unusedSince = apiTime(condition.LastTransitionTime)
 		}
 	}
-	return row
+	spec.traits = unique.Make(traits)
+	return spec
 }
 
 // claimClass returns the claim's storage class; the annotation is how claims
@@ -85,68 +115,60 @@ func claimClass(o *corev1.PersistentVolumeClaim) string {
 	return ""
 }
 
-// same compares what the API says; what was inferred is not its matter.
-func (a *Claim) same(b *Claim) bool {
-	return a.UID == b.UID && a.Namespace == b.Namespace && a.Name == b.Name && a.StorageClass == b.StorageClass &&
-		a.VolumeName == b.VolumeName && a.RequestedBytes == b.RequestedBytes && a.CapacityBytes == b.CapacityBytes &&
-		slices.Equal(a.AccessModes, b.AccessModes) && a.VolumeMode == b.VolumeMode && a.Phase == b.Phase &&
-		a.Owner == b.Owner && slices.Equal(a.Groups, b.Groups) && a.Ephemeral == b.Ephemeral && a.PodUID == b.PodUID &&
-		a.WorkloadKind == b.WorkloadKind && a.WorkloadName == b.WorkloadName &&
-		a.DataSourceKind == b.DataSourceKind && a.DataSourceName == b.DataSourceName &&
-		a.UnusedSince == b.UnusedSince && maps.Equal(a.Labels, b.Labels) &&
-		maps.Equal(a.Annotations, b.Annotations) && a.CreatedAt == b.CreatedAt
-}
-
 func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, seen Seen) {
-	row := claimRow(o)
-	c := inv.claims[row.UID]
+	c := inv.claims[string(o.UID)]
 	if c == nil {
-		slot := inv.slot(name{row.Namespace, row.Name})
-		// An update can hide a deletion and a creation under the same name.
-		for _, other := range slot.claims {
-			if other.row.DeletedAt == 0 {
-				inv.dropClaim(other, seen)
-			}
-		}
-		c = &claim{}
-		slot.claims = append(slot.claims, c)
-		inv.claims[row.UID] = c
-		inv.change(inv.claimChange(&row, Change{
-			At: row.CreatedAt, Action: Created, Details: bytesText(row.RequestedBytes) + " requested of " + orNone(row.StorageClass),
-			Actor: lastActor(o), Found: seen.Found,
-		}))
-		inv.soilPods(slot)
+		c = inv.addClaim(o, seen)
+	} else if spec := c.read(o); spec == c.claimSpec && c.labels.equal(o.Labels) {
+		return
 	} else {
-		old := &c.row
-		row.VolumeUID, row.BoundAt = old.VolumeUID, old.BoundAt
-		if old.same(&row) {
-			return
-		}
-		inv.claimChanges(old, &row, lastActor(o), seen)
+		inv.claimChanges(c, &spec, lastActor(o), seen)
+		c.claimSpec = spec
 	}
-	if row.Phase == string(corev1.ClaimBound) && row.BoundAt == 0 && !seen.Found {
-		row.BoundAt = seen.At // until the volume tells it exactly
+	if c.phase.Value() == string(corev1.ClaimBound) && c.boundAt == 0 && !seen.Found {
+		c.boundAt = seen.At // until the volume tells it exactly
 	}
-	c.row = row
+	c.labels = repack(c.labels, o.Labels)
 	c.fresh = true
 	inv.soilClaim(c)
 }
 
-func (inv *Inventory) claimChange(row *Claim, c Change) Change {
-	c.Kind, c.UID, c.Namespace, c.Name, c.StorageClass = string(Claims), row.UID, row.Namespace, row.Name, row.StorageClass
+func (inv *Inventory) addClaim(o *corev1.PersistentVolumeClaim, seen Seen) *claim {
+	key := name{o.Namespace, o.Name}
+	slot := inv.slot(key)
+	// An update can hide a deletion and a creation under the same name.
+	for _, other := range slot.claims {
+		if other.deleted == 0 {
+			inv.dropClaim(other, seen)
+		}
+	}
+	c := &claim{uid: string(o.UID), name: key}
+	c.claimSpec = c.read(o)
+	slot.claims = append(slot.claims, c)
+	inv.claims[c.uid] = c
+	inv.change(c.change(Change{
+		At: c.created, Action: Created, Details: bytesText(c.requested) + " requested of " + orNone(c.traits.Value().class),
+		Actor: lastActor(o), Found: seen.Found,
+	}))
+	inv.soilPods(slot)
 	return c
 }
 
-func (inv *Inventory) claimChanges(old, row *Claim, actor string, seen Seen) {
-	if old.Phase != row.Phase && row.Phase != string(corev1.ClaimBound) { // Bound is told when its volume is known
-		inv.change(inv.claimChange(row, Change{
-			At: seen.At, Action: Phase, Actor: actor, Details: orNone(old.Phase) + " → " + orNone(row.Phase),
+func (c *claim) change(change Change) Change {
+	change.Kind, change.UID, change.Namespace, change.Name = string(Claims), c.uid, c.name.namespace, c.name.name
+	change.StorageClass = c.traits.Value().class
+	return change
+}
+
+func (inv *Inventory) claimChanges(c *claim, now *claimSpec, actor string, seen Seen) {
+	if c.phase != now.phase && now.phase.Value() != string(corev1.ClaimBound) { // Bound is told when its volume is known
+		inv.change(c.change(Change{
+			At: seen.At, Action: Phase, Actor: actor, Details: orNone(c.phase.Value()) + " → " + orNone(now.phase.Value()),
 		}))
 	}
-	if old.CapacityBytes != row.CapacityBytes && old.CapacityBytes != 0 {
-		inv.change(inv.claimChange(row, Change{
-			At: seen.At, Action: Resized, Actor: actor,
-			Details: bytesText(old.CapacityBytes) + " → " + bytesText(row.CapacityBytes),
+	if c.capacity != now.capacity && c.capacity != 0 {
+		inv.change(c.change(Change{
+			At: seen.At, Action: Resized, Actor: actor, Details: bytesText(c.capacity) + " → " + bytesText(now.capacity),
 		}))
 	}
 }
@@ -157,11 +179,11 @@ func (inv *Inventory) dropClaim(c *claim, seen Seen) {
 	if c == nil {
 		return
 	}
-	c.row.DeletedAt, c.row.DeletedNotBefore = seen.At, seen.NotBefore
+	c.deleted, c.noBefore = seen.At, seen.NotBefore
 	c.fresh = true
-	inv.change(inv.claimChange(&c.row, Change{At: seen.At, Action: Deleted}))
-	delete(inv.claims, c.row.UID)
-	inv.soilPods(inv.slot(c.key()))
+	inv.change(c.change(Change{At: seen.At, Action: Deleted}))
+	delete(inv.claims, c.uid)
+	inv.soilPods(inv.slot(c.name))
 	inv.soilClaim(c)
 	inv.graves = append(inv.graves, grave{at: seen.At, claim: c})
 }
@@ -170,9 +192,9 @@ func (inv *Inventory) forgetClaim(c *claim) {
 	if c.volume != nil && c.volume.user == c {
 		c.volume.forgetUser()
 	}
-	slot := inv.slot(c.key())
+	slot := inv.slot(c.name)
 	slot.claims = slices.DeleteFunc(slot.claims, func(other *claim) bool { return other == c })
-	inv.tidy(c.key())
+	inv.tidy(c.name, slot)
 }
 
 // slot returns what is known under a claim's name; tidy drops it once it is
@@ -186,8 +208,8 @@ func (inv *Inventory) slot(key name) *claimName {
 	return s
 }
 
-func (inv *Inventory) tidy(key name) {
-	if s := inv.claimNames[key]; s != nil && len(s.claims) == 0 && len(s.pods) == 0 {
+func (inv *Inventory) tidy(key name, s *claimName) {
+	if len(s.claims) == 0 && len(s.pods) == 0 {
 		delete(inv.claimNames, key)
 	}
 }
@@ -207,33 +229,31 @@ func (inv *Inventory) soilPods(slot *claimName) {
 
 func (inv *Inventory) settleClaim(c *claim, seen Seen) {
 	c.dirty = false
-	row := &c.row
-	if v := inv.volumeOf[row.UID]; v != nil && (v.row.Name == row.VolumeName || v.row.Phase == string(corev1.VolumeBound)) {
-		if c.volume != v || c.source != v.source() {
-			c.volume, c.source = v, v.source()
-			v.user = c
-			inv.soilPods(inv.slot(c.key()))
+	if v := inv.volumeOf[c.uid]; v != nil && (v.name == c.volumeName || v.phase.Value() == string(corev1.VolumeBound)) {
+		delete(inv.volumeOf, c.uid)
+		c.volume, c.fresh = v, true
+		v.user = c
+		v.shareNames(c)
+		inv.soilPods(inv.slot(c.name))
+	}
+	if v := c.volume; v != nil {
+		if c.volumeName == v.name {
+			c.volumeName = v.name // likewise
 		}
-		if row.VolumeUID != v.row.UID {
-			row.VolumeUID, c.fresh = v.row.UID, true
-		}
-		if at := v.binding.BoundAt; v.binding.ClaimUID == row.UID && at != 0 && at != row.BoundAt {
-			row.BoundAt, c.fresh = at, true
+		if at := v.binding.bound; v.binding.claimUID == c.uid && at != 0 && at != c.boundAt {
+			c.boundAt, c.fresh = at, true
 		}
 	}
-	if !c.bound && row.Phase == string(corev1.ClaimBound) && row.VolumeUID != "" && row.BoundAt != 0 {
-		c.bound = true
-		inv.change(inv.claimChange(row, Change{
-			At: row.BoundAt, Action: Bound, Details: "to volume " + row.VolumeName, Found: seen.Found,
-			Took: time.Duration(max(row.BoundAt-row.CreatedAt, 0)) * time.Microsecond, SourceKind: c.source.kind,
+	if !c.announced && c.phase.Value() == string(corev1.ClaimBound) && c.volume != nil && c.boundAt != 0 {
+		c.announced = true
+		inv.change(c.change(Change{
+			At: c.boundAt, Action: Bound, Details: "to volume " + c.volumeName, Found: seen.Found,
+			Took: time.Duration(max(c.boundAt-c.created, 0)) * time.Microsecond, SourceKind: c.volume.source.kindOr(""),
 		}))
 	}
 	if c.fresh {
 		c.fresh = false
-		row.Version = inv.nextVersion(seen.At)
-		inv.update.Facts.Claims = append(inv.update.Facts.Claims, *row)
+		inv.update.Facts.Claims = append(inv.update.Facts.Claims, c.row(inv.nextVersion(seen.At)))
 	}
 	inv.touchClaim(c)
 }
-
-func (v *volume) source() sourceRef { return sourceRef{v.row.SourceKind, v.row.SourceID} }

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"slices"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -13,31 +14,47 @@ import (
 // container's own, says so) is between two runs of one use; one that will not be
 // is at its end. What ends a pod ends its containers, too.
 type container struct {
-	row       Container
-	notBefore Time // the earliest that FinishedAt can have been
-	reason    string
-	policy    restartPolicy
-	run       run
+	traits unique.Handle[containerTraits]
+	rules  *[]corev1.ContainerRestartRule // of the restart policy; nearly always nil
+	containerUse
+	run   run
+	fresh bool // row has not gone out
+}
+
+// containerTraits is what the containers of a template have in common.
+type containerTraits struct {
+	name, image, command string
+	kind                 ContainerKind
+	always, onFailure    bool // what is restarted
+}
+
+// containerUse is what is inferred of a container.
+type containerUse struct {
+	started, finished, notBefore Time
+	reason                       word // zero while it is in use
+	restarts                     int32
 }
 
 // run is how the last run of a container ended, as far as it has and that is
 // told.
 type run struct {
-	over     bool
 	at       Time
+	reason   word
 	exitCode int32
-	reason   string
+	over     bool
 }
 
-// restartPolicy is what decides whether a terminated container runs again.
-type restartPolicy struct {
-	always, onFailure bool
-	rules             []corev1.ContainerRestartRule
+func (c *container) row(pod *pod, version uint64) Container {
+	traits := c.traits.Value()
+	return Container{
+		Version: version, PodUID: pod.uid, Name: traits.name, Kind: traits.kind, Image: traits.image, Command: traits.command,
+		StartedAt: c.started, FinishedAt: c.finished, Restarts: c.restarts,
+	}
 }
 
-func (r *restartPolicy) restarts(exitCode int32) bool {
-	for i := range r.rules {
-		rule := &r.rules[i]
+// willRestart reports whether the container runs again after it has exited so.
+func (c *container) willRestart(exitCode int32) bool {
+	for _, rule := range c.restartRules() {
 		if rule.ExitCodes == nil {
 			continue
 		}
@@ -46,7 +63,15 @@ func (r *restartPolicy) restarts(exitCode int32) bool {
 			return true // every action there is restarts
 		}
 	}
-	return r.always || (r.onFailure && exitCode != 0)
+	traits := c.traits.Value()
+	return traits.always || (traits.onFailure && exitCode != 0)
+}
+
+func (c *container) restartRules() []corev1.ContainerRestartRule {
+	if c.rules == nil {
+		return nil
+	}
+	return *c.rules
 }
 
 // containerSpecs reads the containers out of a pod's spec, in the order of
@@ -58,18 +83,19 @@ func containerSpecs(o *corev1.Pod) []container {
 		if c.RestartPolicy != nil {
 			policy = corev1.RestartPolicy(*c.RestartPolicy)
 		}
-		r := restartPolicy{rules: c.RestartPolicyRules}
-		switch {
-		case kind == EphemeralContainer:
-			r = restartPolicy{}
-		case kind == InitContainer: // one that succeeded is done, whatever the pod's policy
-			r.onFailure = policy != corev1.RestartPolicyNever
+		traits := containerTraits{name: c.Name, image: c.Image, command: firstWord(c.Command), kind: kind}
+		switch kind {
+		case EphemeralContainer: // never restarted
+		case InitContainer: // one that succeeded is done, whatever the pod's policy
+			traits.onFailure = policy != corev1.RestartPolicyNever
 		default:
-			r.always, r.onFailure = policy == corev1.RestartPolicyAlways, policy == corev1.RestartPolicyOnFailure
+			traits.always, traits.onFailure = policy == corev1.RestartPolicyAlways, policy == corev1.RestartPolicyOnFailure
 		}
-		list = append(list, container{policy: r, row: Container{
-			PodUID: string(o.UID), Name: c.Name, Kind: kind, Image: c.Image, Command: firstWord(c.Command),
-		}})
+		held := container{traits: unique.Make(traits), fresh: true}
+		if len(c.RestartPolicyRules) > 0 {
+			held.rules = &c.RestartPolicyRules
+		}
+		list = append(list, held)
 	}
 	for i := range o.Spec.InitContainers {
 		c := &o.Spec.InitContainers[i]
@@ -106,61 +132,53 @@ type podEnd struct {
 
 // note takes a container's status.
 func (c *container) note(s *corev1.ContainerStatus) {
-	c.row.Restarts = s.RestartCount
+	c.restarts = s.RestartCount
 	if t := s.LastTerminationState.Terminated; t != nil {
-		c.row.StartedAt = earliest(c.row.StartedAt, apiTime(t.StartedAt))
+		c.started = earliest(c.started, apiTime(t.StartedAt))
 	}
 	last := s.State.Terminated
 	switch {
 	case s.State.Running != nil:
-		c.row.StartedAt = earliest(c.row.StartedAt, apiTime(s.State.Running.StartedAt))
+		c.started = earliest(c.started, apiTime(s.State.Running.StartedAt))
 	case last != nil:
-		c.row.StartedAt = earliest(c.row.StartedAt, apiTime(last.StartedAt))
+		c.started = earliest(c.started, apiTime(last.StartedAt))
 	default: // waiting: to be restarted, if it has run
 		last = s.LastTerminationState.Terminated
 	}
 	c.run = run{}
 	if last != nil {
-		c.run = run{over: true, at: apiTime(last.FinishedAt), exitCode: last.ExitCode, reason: last.Reason}
+		c.run = run{over: true, at: apiTime(last.FinishedAt), exitCode: last.ExitCode, reason: unique.Make(last.Reason)}
 	}
 }
 
 // settle infers whether the container's use has ended, and when.
 func (c *container) settle(end podEnd, seen Seen) {
-	switch done := c.run.over && (end.going || !c.policy.restarts(c.run.exitCode)); {
-	case c.row.StartedAt == 0 || !(done || end.over):
-		c.row.FinishedAt, c.notBefore, c.reason = 0, 0, ""
+	done := c.run.over && (end.going || !c.willRestart(c.run.exitCode))
+	switch {
+	case c.started == 0 || (!done && !end.over):
+		c.finished, c.notBefore, c.reason = 0, 0, word{}
 	case c.run.at != 0:
-		c.row.FinishedAt = latest(c.run.at, c.row.StartedAt)
-		c.notBefore = c.row.FinishedAt
+		c.finished = latest(c.run.at, c.started)
+		c.notBefore = c.finished
 		c.reason = endReason(c.run.reason, end)
-	case c.row.FinishedAt == 0: // it ended, and nothing tells when: it was seen to have
-		c.row.FinishedAt = latest(seen.At, c.row.StartedAt)
-		c.notBefore = latest(seen.NotBefore, c.row.StartedAt)
-		c.reason = endReason("", end)
+	case c.finished == 0: // it ended, and nothing tells when: it was seen to have
+		c.finished = latest(seen.At, c.started)
+		c.notBefore = latest(seen.NotBefore, c.started)
+		c.reason = endReason(word{}, end)
 	}
-}
-
-// changed marks the container's row as one to be told if it is not what it was.
-func (c *container) changed(old *container) bool {
-	if c.row == old.row && c.notBefore == old.notBefore && c.reason == old.reason {
-		return false
-	}
-	c.row.Version = 0
-	return true
 }
 
 // endReason is the pod's reason, if it has one (Evicted, NodeLost), else the
 // container's own (Completed, Error, OOMKilled).
-func endReason(own string, end podEnd) string {
+func endReason(own word, end podEnd) word {
 	switch {
 	case end.reason != "":
-		return end.reason
-	case own != "":
+		return unique.Make(end.reason)
+	case own != word{} && own.Value() != "":
 		return own
 	case end.going:
-		return "Deleted"
+		return unique.Make("Deleted")
 	default:
-		return "Unknown"
+		return unique.Make("Unknown")
 	}
 }

@@ -1,25 +1,26 @@
 package inventory
 
 import (
+	"cmp"
+	"slices"
+	"unique"
+
 	corev1 "k8s.io/api/core/v1"
 )
 
 // mount is a line of a container's volumeMounts or volumeDevices that is
 // storage.
 type mount struct {
-	container, volume int // indices into the pod's
-	path, subPath     string
-	readOnly, block   bool
-	told              told
+	traits            unique.Handle[mountTraits]
+	told              uint64 // hash of the row that went out last; 0 for none
+	started, ended    Time   // as they have been told
+	container, volume uint16 // indices into the pod's
 }
 
-// told is what has gone out of a mount and can change; all zero before it
-// started.
-type told struct {
-	claimUID, volumeUID       string
-	source                    sourceRef
-	started, ended, notBefore Time
-	reason                    string
+// mountTraits is what the mounts of a template have in common.
+type mountTraits struct {
+	path, subPath   string
+	readOnly, block bool
 }
 
 // podMounts reads the mounts of a pod's spec; containers count in the order of
@@ -27,7 +28,7 @@ type told struct {
 func podMounts(o *corev1.Pod, volumes []podVolume) []mount {
 	index := func(name string) int {
 		for i := range volumes {
-			if volumes[i].name == name {
+			if volumes[i].name.Value() == name {
 				return i
 			}
 		}
@@ -35,21 +36,19 @@ func podMounts(o *corev1.Pod, volumes []podVolume) []mount {
 	}
 	var list []mount
 	n := 0
+	put := func(volume string, traits mountTraits) {
+		if v := index(volume); v >= 0 {
+			traits.readOnly = traits.readOnly || readOnlyVolume(o, volume)
+			list = append(list, mount{container: uint16(n), volume: uint16(v), traits: unique.Make(traits)})
+		}
+	}
 	add := func(mounts []corev1.VolumeMount, devices []corev1.VolumeDevice) {
 		for i := range mounts {
 			m := &mounts[i]
-			if v := index(m.Name); v >= 0 {
-				sub := m.SubPath
-				if sub == "" {
-					sub = m.SubPathExpr
-				}
-				list = append(list, mount{container: n, volume: v, path: m.MountPath, subPath: sub, readOnly: m.ReadOnly || readOnlyVolume(o, m.Name)})
-			}
+			put(m.Name, mountTraits{path: m.MountPath, subPath: cmp.Or(m.SubPath, m.SubPathExpr), readOnly: m.ReadOnly})
 		}
 		for i := range devices {
-			if v := index(devices[i].Name); v >= 0 {
-				list = append(list, mount{container: n, volume: v, path: devices[i].DevicePath, block: true, readOnly: readOnlyVolume(o, devices[i].Name)})
-			}
+			put(devices[i].Name, mountTraits{path: devices[i].DevicePath, block: true})
 		}
 		n++
 	}
@@ -62,7 +61,7 @@ func podMounts(o *corev1.Pod, volumes []podVolume) []mount {
 	for i := range o.Spec.EphemeralContainers {
 		add(o.Spec.EphemeralContainers[i].VolumeMounts, o.Spec.EphemeralContainers[i].VolumeDevices)
 	}
-	return list
+	return slices.Clip(list)
 }
 
 // readOnlyVolume reports whether a pod takes a claim read-only as a whole.
@@ -87,18 +86,17 @@ func readOnlyVolume(o *corev1.Pod, volume string) bool {
 // not start (seeds/generic-ephemeral-volumes.md).
 func (inv *Inventory) resolve(p *pod, i int) {
 	u := &p.volumes[i]
-	slot := inv.slot(name{p.row.Namespace, u.claimName})
+	slot := inv.slot(name{p.namespace, u.claimName})
 	var found, living *claim
 	for _, c := range slot.claims {
-		row := &c.row
-		if u.ephemeral && row.PodUID != p.row.UID {
+		if u.ephemeral && c.podUID != p.uid {
 			continue
 		}
-		if row.DeletedAt == 0 {
+		if c.deleted == 0 {
 			living = c
 		}
-		existed := row.CreatedAt <= p.row.StartedAt && (row.DeletedAt == 0 || row.DeletedAt >= p.row.StartedAt)
-		if existed && (found == nil || row.CreatedAt >= found.row.CreatedAt) {
+		existed := c.created <= p.started && (c.deleted == 0 || c.deleted >= p.started)
+		if existed && (found == nil || c.created >= found.created) {
 			found = c
 		}
 	}
@@ -111,6 +109,9 @@ func (inv *Inventory) resolve(p *pod, i int) {
 	former := u.claim
 	u.uncount(inv)
 	u.claim = found
+	if found != nil { // one copy of the strings is enough
+		p.namespace, u.claimName = found.name.namespace, found.name.name
+	}
 	if former != nil {
 		former.lastUsed = inv.lastUseOf(former)
 		inv.touchClaim(former)
@@ -120,10 +121,10 @@ func (inv *Inventory) resolve(p *pod, i int) {
 // lastUseOf computes a claim's last use anew, after a pod turned out to be
 // another claim's.
 func (inv *Inventory) lastUseOf(c *claim) (at Time) {
-	for _, p := range inv.slot(c.key()).pods {
+	for _, p := range inv.slot(c.name).pods {
 		for i := range p.mounts {
 			if m := &p.mounts[i]; p.volumes[m.volume].claim == c {
-				at = latest(at, m.told.ended)
+				at = latest(at, m.ended)
 			}
 		}
 	}
@@ -136,45 +137,50 @@ func (inv *Inventory) tellMounts(p *pod, seen Seen) {
 	for i := range p.mounts {
 		m := &p.mounts[i]
 		c, u := &p.containers[m.container], &p.volumes[m.volume]
-		if c.row.StartedAt == 0 {
+		if c.started == 0 || (u.ephemeral && u.claim == nil) { // a conflict of names, or its claim is still on its way
 			continue
 		}
-		now := told{source: u.source, started: c.row.StartedAt, ended: c.row.FinishedAt, notBefore: c.notBefore, reason: c.reason}
-		if u.claim != nil {
-			now.claimUID, now.volumeUID, now.source = u.claim.row.UID, u.claim.row.VolumeUID, u.claim.source
-		} else if u.ephemeral {
-			continue // a conflict of names, or its claim is still on its way
-		}
-		if now == m.told {
+		row := p.mountRow(m)
+		hash := inv.hash(row)
+		if hash == m.told {
 			continue
 		}
-		before := m.told
-		m.told = now
-		row := Mount{
-			Version: inv.nextVersion(seen.At), Namespace: p.row.Namespace, PodUID: p.row.UID, Container: c.row.Name,
-			Volume: u.name, MountPath: m.path, SubPath: m.subPath, ReadOnly: m.readOnly, BlockDevice: m.block,
-			SourceKind: now.source.kind, SourceID: now.source.id, ClaimUID: now.claimUID, ClaimName: u.claimName,
-			VolumeUID: now.volumeUID, StartedAt: now.started, EndedAt: now.ended, EndedNotBefore: now.notBefore,
-			EndReason: now.reason,
-		}
+		started, ended := m.started, m.ended
+		m.told, m.started, m.ended = hash, row.StartedAt, row.EndedAt
+		row.Version = inv.nextVersion(seen.At)
 		inv.update.Facts.Mounts = append(inv.update.Facts.Mounts, row)
-		inv.mountChanges(p, &row, before, seen)
+		change := p.change(Change{
+			Details:    row.Volume + " in container " + row.Container + " at " + row.MountPath,
+			SourceKind: row.SourceKind, Found: seen.Found && p.found,
+		})
+		if started == 0 {
+			change.Action, change.At = Mounted, row.StartedAt
+			inv.change(change)
+		}
+		if ended == 0 && row.EndedAt != 0 {
+			change.Action, change.At, change.Details = Unmounted, row.EndedAt, change.Details+": "+row.EndReason
+			inv.change(change)
+		}
 	}
 }
 
-func (inv *Inventory) mountChanges(p *pod, row *Mount, before told, seen Seen) {
-	c := Change{
-		Kind: string(Pods), UID: row.PodUID, Namespace: row.Namespace, Name: p.row.Name, SourceKind: row.SourceKind,
-		Details: row.Volume + " in container " + row.Container + " at " + row.MountPath, Found: seen.Found && p.found,
+func (p *pod) mountRow(m *mount) Mount {
+	c, u, traits := &p.containers[m.container], &p.volumes[m.volume], m.traits.Value()
+	row := Mount{
+		Namespace: p.namespace, PodUID: p.uid, Container: c.traits.Value().name, Volume: u.name.Value(), MountPath: traits.path,
+		SubPath: traits.subPath, ReadOnly: traits.readOnly, BlockDevice: traits.block, SourceKind: u.source.kindOr(""),
+		SourceID: u.source.idText(), ClaimName: u.claimName, StartedAt: c.started, EndedAt: c.finished, EndedNotBefore: c.notBefore,
 	}
-	if before.started == 0 {
-		c.Action, c.At = Mounted, row.StartedAt
-		inv.change(c)
+	if c.finished != 0 {
+		row.EndReason = c.reason.Value()
 	}
-	if before.ended == 0 && row.EndedAt != 0 {
-		c.Action, c.At, c.Details = Unmounted, row.EndedAt, c.Details+": "+row.EndReason
-		inv.change(c)
+	if u.claim != nil {
+		row.ClaimUID, row.VolumeUID = u.claim.uid, u.claim.volumeUID()
+		if v := u.claim.volume; v != nil {
+			row.SourceKind, row.SourceID = v.source.kindOr(""), v.source.idText()
+		}
 	}
+	return row
 }
 
 // countUse counts a pod's volumes into their claims: containers that use them,
@@ -185,19 +191,19 @@ func (inv *Inventory) countUse(p *pod) {
 		if u.claim == nil {
 			continue
 		}
-		active, lastUsed, waits := 0, Time(0), p.row.StartedAt == 0
+		active, lastUsed, waits := int32(0), Time(0), p.started == 0
 		counted := -1 // the last container counted: one that mounts a volume twice uses it once
 		for j := range p.mounts {
 			switch m := &p.mounts[j]; {
-			case m.volume != i:
-			case p.containers[m.container].row.StartedAt == 0:
+			case int(m.volume) != i:
+			case p.containers[m.container].started == 0:
 				waits = true
-			case m.told.ended == 0:
-				if m.container != counted {
-					active, counted = active+1, m.container
+			case m.ended == 0:
+				if int(m.container) != counted {
+					active, counted = active+1, int(m.container)
 				}
 			default:
-				lastUsed = latest(lastUsed, m.told.ended)
+				lastUsed = latest(lastUsed, m.ended)
 			}
 		}
 		pending := waits && active == 0 && !p.over()

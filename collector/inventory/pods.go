@@ -1,48 +1,82 @@
 package inventory
 
 import (
-	"maps"
 	"slices"
 	"time"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
 // pod is a pod that mounts storage; others are not held.
 type pod struct {
-	row        Pod
-	scheduled  Time
-	containers []container
-	volumes    []podVolume
-	mounts     []mount
+	uid string
+	name
+	podSpec
+	labels             packed
+	deleted, notBefore Time
+	scheduled          Time
+	containers         []container
+	volumes            []podVolume
+	mounts             []mount
 
-	started bool // the change "started" has gone out
-	found   bool // was there when we came
-	fresh   bool // row has not gone out
-	dirty   bool
-	gone    bool
-	buried  bool // is to be forgotten
+	announced bool // the change "started" has gone out
+	found     bool // was there when we came
+	fresh     bool // row has not gone out
+	dirty     bool
+	gone      bool
+	buried    bool // is to be forgotten
+}
+
+// podSpec is what the API says of a pod and can change, and what follows from
+// its containers.
+type podSpec struct {
+	traits                     unique.Handle[podTraits]
+	phase, reason              word
+	created, started, finished Time
+}
+
+// podTraits is what the pods of a workload have in common.
+type podTraits struct {
+	node, serviceAccount, owner, groups string
+	workload                            workload
 }
 
 // podVolume is a volume in a pod's spec: a claim's, or a backing store that the
 // pod names itself.
 type podVolume struct {
-	name      string
+	name      word
 	claimName string
-	ephemeral bool      // the claim is the pod's own
-	source    sourceRef // without a claim
-
-	claim   *claim // as far as it is known
-	active  int    // what is counted in claim
-	pending bool
+	source    *source // without a claim
+	claim     *claim  // as far as it is known
+	active    int32   // what is counted in claim
+	pending   bool
+	ephemeral bool // the claim is the pod's own
 }
 
 func (p *pod) over() bool {
-	return p.gone || p.row.Phase == string(corev1.PodSucceeded) || p.row.Phase == string(corev1.PodFailed)
+	phase := p.phase.Value()
+	return p.gone || phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed)
+}
+
+func (p *pod) row(version uint64) Pod {
+	traits := p.traits.Value()
+	return Pod{
+		Version: version, UID: p.uid, Namespace: p.namespace, Name: p.name.name, Node: traits.node,
+		ServiceAccount: traits.serviceAccount, Owner: traits.owner, Groups: split(traits.groups),
+		WorkloadKind: traits.workload.kind, WorkloadName: traits.workload.name, WorkloadUID: traits.workload.uid,
+		Phase: p.phase.Value(), Reason: p.reason.Value(), Labels: p.labels.unpack(), CreatedAt: p.created,
+		StartedAt: p.started, FinishedAt: p.finished, DeletedAt: p.deleted, DeletedNotBefore: p.notBefore,
+	}
 }
 
 func mountsStorage(o *corev1.Pod) bool {
-	return slices.ContainsFunc(o.Spec.Volumes, func(v corev1.Volume) bool { return storageVolume(&v) })
+	for i := range o.Spec.Volumes {
+		if storageVolume(&o.Spec.Volumes[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 func (inv *Inventory) notePod(o *corev1.Pod, seen Seen) {
@@ -58,39 +92,27 @@ func (inv *Inventory) notePod(o *corev1.Pod, seen Seen) {
 	if at := scheduledAt(o); at != 0 {
 		p.scheduled = at
 	}
-	row := podRow(o)
+	spec := podSpec{
+		traits: unique.Make(podTraits{
+			node: o.Spec.NodeName, serviceAccount: o.Spec.ServiceAccountName, owner: ownerOf(o.Labels, o.Annotations),
+			groups: joined(groupsOf(o.Labels, o.Annotations)), workload: podWorkload(o),
+		}),
+		phase: unique.Make(string(o.Status.Phase)), reason: unique.Make(o.Status.Reason), created: apiTime(o.CreationTimestamp),
+	}
 	end := podEnd{
 		over:   o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed,
 		going:  o.DeletionTimestamp != nil,
 		reason: o.Status.Reason,
 	}
 	changed := p.noteContainers(o, end, seen)
-	row.StartedAt, row.FinishedAt = p.times()
-	if !changed && p.row.same(&row) {
+	spec.started, spec.finished = p.times(end.over)
+	if !changed && spec == p.podSpec && p.labels.equal(o.Labels) {
 		return
 	}
-	p.row = row
+	p.podSpec = spec
+	p.labels = repack(p.labels, o.Labels)
 	p.fresh = true
 	inv.soilPod(p)
-}
-
-func podRow(o *corev1.Pod) Pod {
-	w := podWorkload(o)
-	return Pod{
-		UID: string(o.UID), Namespace: o.Namespace, Name: o.Name, Node: o.Spec.NodeName,
-		ServiceAccount: o.Spec.ServiceAccountName, Owner: ownerOf(o.Labels, o.Annotations),
-		Groups: groupsOf(o.Labels, o.Annotations), WorkloadKind: w.kind, WorkloadName: w.name, WorkloadUID: w.uid,
-		Phase: string(o.Status.Phase), Reason: o.Status.Reason, Labels: o.Labels,
-		CreatedAt: apiTime(o.CreationTimestamp),
-	}
-}
-
-func (a *Pod) same(b *Pod) bool {
-	return a.UID == b.UID && a.Namespace == b.Namespace && a.Name == b.Name && a.Node == b.Node &&
-		a.ServiceAccount == b.ServiceAccount && a.Owner == b.Owner && slices.Equal(a.Groups, b.Groups) &&
-		a.WorkloadKind == b.WorkloadKind && a.WorkloadName == b.WorkloadName && a.WorkloadUID == b.WorkloadUID &&
-		a.Phase == b.Phase && a.Reason == b.Reason && maps.Equal(a.Labels, b.Labels) && a.CreatedAt == b.CreatedAt &&
-		a.StartedAt == b.StartedAt && a.FinishedAt == b.FinishedAt
 }
 
 func scheduledAt(o *corev1.Pod) Time {
@@ -106,32 +128,17 @@ func (inv *Inventory) addPod(o *corev1.Pod, seen Seen) *pod {
 	key := name{o.Namespace, o.Name}
 	// An update can hide a deletion and a creation under the same name.
 	inv.dropPod(inv.podNames[key], seen)
-	p := &pod{found: seen.Found}
-	inv.pods[string(o.UID)] = p
+	p := &pod{uid: string(o.UID), name: key, found: seen.Found}
+	inv.pods[p.uid] = p
 	inv.podNames[key] = p
 	inv.addContainers(p, o)
-	inv.change(Change{
-		At: apiTime(o.CreationTimestamp), Kind: string(Pods), UID: string(o.UID), Namespace: o.Namespace, Name: o.Name,
-		Action: Created, Actor: lastActor(o), Found: seen.Found,
-	})
+	inv.change(p.change(Change{At: apiTime(o.CreationTimestamp), Action: Created, Actor: lastActor(o), Found: seen.Found}))
 	for i := range o.Spec.Volumes {
-		v := &o.Spec.Volumes[i]
-		if !storageVolume(v) {
-			continue
+		if v := &o.Spec.Volumes[i]; storageVolume(v) {
+			p.volumes = append(p.volumes, inv.podVolume(o, v, seen))
 		}
-		u := podVolume{name: v.Name}
-		switch {
-		case v.PersistentVolumeClaim != nil:
-			u.claimName = v.PersistentVolumeClaim.ClaimName
-		case v.Ephemeral != nil:
-			u.claimName, u.ephemeral = o.Name+"-"+v.Name, true
-		default:
-			if src, ok := volumeSource(&v.VolumeSource); ok {
-				u.source = inv.holdSource(src, seen)
-			}
-		}
-		p.volumes = append(p.volumes, u)
 	}
+	p.volumes = slices.Clip(p.volumes)
 	for i := range p.volumes {
 		if u := &p.volumes[i]; u.claimName != "" {
 			slot := inv.slot(name{o.Namespace, u.claimName})
@@ -142,6 +149,26 @@ func (inv *Inventory) addPod(o *corev1.Pod, seen Seen) *pod {
 	}
 	p.mounts = podMounts(o, p.volumes)
 	return p
+}
+
+func (inv *Inventory) podVolume(o *corev1.Pod, v *corev1.Volume, seen Seen) podVolume {
+	u := podVolume{name: unique.Make(v.Name)}
+	switch {
+	case v.PersistentVolumeClaim != nil:
+		u.claimName = v.PersistentVolumeClaim.ClaimName
+	case v.Ephemeral != nil:
+		u.claimName, u.ephemeral = o.Name+"-"+v.Name, true
+	default:
+		if src, ok := volumeSource(&v.VolumeSource); ok {
+			u.source = inv.holdSource(src, seen)
+		}
+	}
+	return u
+}
+
+func (p *pod) change(c Change) Change {
+	c.Kind, c.UID, c.Namespace, c.Name = string(Pods), p.uid, p.namespace, p.name.name
+	return c
 }
 
 // addContainers takes over the containers of a spec that are not known yet: all
@@ -165,39 +192,40 @@ func (p *pod) noteContainers(o *corev1.Pod, end podEnd, seen Seen) bool {
 	changed := false
 	for i := range p.containers {
 		c := &p.containers[i]
-		old := *c
+		before := c.containerUse
+		traits := c.traits.Value()
 		list := o.Status.ContainerStatuses
-		switch c.row.Kind {
+		switch traits.kind {
 		case InitContainer, SidecarContainer:
 			list = o.Status.InitContainerStatuses
 		case EphemeralContainer:
 			list = o.Status.EphemeralContainerStatuses
 		}
 		for j := range list {
-			if list[j].Name == c.row.Name {
+			if list[j].Name == traits.name {
 				c.note(&list[j])
 			}
 		}
 		c.settle(end, seen)
-		changed = c.changed(&old) || changed
+		c.fresh = c.fresh || c.containerUse != before
+		changed = changed || c.fresh
 	}
 	return changed
 }
 
 // times returns the first start of a pod's containers, and their last end if all
 // that started have ended and the pod has.
-func (p *pod) times() (started, finished Time) {
+func (p *pod) times(over bool) (started, finished Time) {
 	running := false
 	for i := range p.containers {
-		row := &p.containers[i].row
-		started = earliest(started, row.StartedAt)
-		finished = latest(finished, row.FinishedAt)
-		if row.StartedAt != 0 && row.FinishedAt == 0 {
-			running = true
-		}
-		// A main container that is yet to start follows an init container that has ended.
-		if row.Kind == MainContainer && row.StartedAt == 0 && !p.over() {
-			running = true
+		c := &p.containers[i]
+		started = earliest(started, c.started)
+		finished = latest(finished, c.finished)
+		switch {
+		case c.started != 0:
+			running = running || c.finished == 0
+		case !over && c.traits.Value().kind == MainContainer:
+			running = true // it is yet to start, after the init containers
 		}
 	}
 	if running {
@@ -212,22 +240,20 @@ func (inv *Inventory) dropPod(p *pod, seen Seen) {
 		return
 	}
 	p.gone = true
-	delete(inv.pods, p.row.UID)
-	if key := (name{p.row.Namespace, p.row.Name}); inv.podNames[key] == p {
-		delete(inv.podNames, key)
+	delete(inv.pods, p.uid)
+	if inv.podNames[p.name] == p {
+		delete(inv.podNames, p.name)
 	}
 	for i := range p.containers {
 		c := &p.containers[i]
-		old := *c
-		c.settle(podEnd{over: true, going: true, reason: p.row.Reason}, seen)
-		c.changed(&old)
+		before := c.containerUse
+		c.settle(podEnd{over: true, going: true, reason: p.reason.Value()}, seen)
+		c.fresh = c.fresh || c.containerUse != before
 	}
-	p.row.StartedAt, p.row.FinishedAt = p.times()
-	p.row.DeletedAt, p.row.DeletedNotBefore = seen.At, seen.NotBefore
+	p.started, p.finished = p.times(true)
+	p.deleted, p.notBefore = seen.At, seen.NotBefore
 	p.fresh = true
-	inv.change(Change{
-		At: seen.At, Kind: string(Pods), UID: p.row.UID, Namespace: p.row.Namespace, Name: p.row.Name, Action: Deleted,
-	})
+	inv.change(p.change(Change{At: seen.At, Action: Deleted}))
 	inv.soilPod(p)
 }
 
@@ -249,8 +275,7 @@ func (inv *Inventory) settlePod(p *pod, seen Seen) {
 	}
 	if p.fresh {
 		p.fresh = false
-		p.row.Version = inv.nextVersion(seen.At)
-		inv.update.Facts.Pods = append(inv.update.Facts.Pods, p.row)
+		inv.update.Facts.Pods = append(inv.update.Facts.Pods, p.row(inv.nextVersion(seen.At)))
 		inv.tellContainers(p, seen)
 	}
 	inv.tellMounts(p, seen)
@@ -268,7 +293,7 @@ func (inv *Inventory) buryPod(p *pod, seen Seen) {
 	for i := range p.volumes {
 		if u := &p.volumes[i]; u.claimName != "" {
 			claims = true
-			known = known && u.claim != nil && u.claim.row.VolumeUID != ""
+			known = known && u.claim != nil && u.claim.volume != nil
 		}
 	}
 	switch g := (grave{at: seen.At, pod: p}); {
@@ -283,19 +308,16 @@ func (inv *Inventory) buryPod(p *pod, seen Seen) {
 
 func (inv *Inventory) tellContainers(p *pod, seen Seen) {
 	for i := range p.containers {
-		if c := &p.containers[i]; c.row.Version == 0 {
-			c.row.Version = inv.nextVersion(seen.At)
-			inv.update.Facts.Containers = append(inv.update.Facts.Containers, c.row)
+		if c := &p.containers[i]; c.fresh {
+			c.fresh = false
+			inv.update.Facts.Containers = append(inv.update.Facts.Containers, c.row(p, inv.nextVersion(seen.At)))
 		}
 	}
-	if !p.started && p.row.StartedAt != 0 {
-		p.started = true
-		c := Change{
-			At: p.row.StartedAt, Kind: string(Pods), UID: p.row.UID, Namespace: p.row.Namespace, Name: p.row.Name,
-			Action: Started, Details: "on node " + p.row.Node, Found: p.found && seen.Found,
-		}
-		if p.scheduled != 0 && p.row.StartedAt >= p.scheduled {
-			c.Took = time.Duration(p.row.StartedAt-p.scheduled) * time.Microsecond
+	if !p.announced && p.started != 0 {
+		p.announced = true
+		c := p.change(Change{At: p.started, Action: Started, Details: "on node " + p.traits.Value().node, Found: p.found && seen.Found})
+		if p.scheduled != 0 && p.started >= p.scheduled {
+			c.Took = time.Duration(p.started-p.scheduled) * time.Microsecond
 		}
 		inv.change(c)
 	}
@@ -306,13 +328,13 @@ func (inv *Inventory) forgetPod(p *pod) {
 	for i := range p.volumes {
 		u := &p.volumes[i]
 		if u.claimName == "" {
-			inv.releaseSource(u.source.id)
+			inv.releaseSource(u.source)
 			continue
 		}
-		key := name{p.row.Namespace, u.claimName}
+		key := name{p.namespace, u.claimName}
 		if slot := inv.claimNames[key]; slot != nil {
 			slot.pods = slices.DeleteFunc(slot.pods, func(other *pod) bool { return other == p })
-			inv.tidy(key)
+			inv.tidy(key, slot)
 		}
 	}
 }

@@ -8,39 +8,56 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// source is a backing store that something held names.
+// source is a backing store that something held names: what it is has gone out as
+// a row and is not kept.
 type source struct {
-	row  VolumeSource
+	id   [16]byte
+	kind word
 	held int
 }
 
-// sourceRef is what a volume or a pod's volume keeps of its backing store.
-type sourceRef struct{ kind, id string }
+func (s *source) kindOr(none string) string {
+	if s == nil {
+		return none
+	}
+	return s.kind.Value()
+}
+
+func (s *source) idText() string {
+	if s == nil {
+		return ""
+	}
+	return hex.EncodeToString(s.id[:])
+}
 
 // holdSource counts one more holder of a backing store; the first one makes its
 // row go out.
-func (inv *Inventory) holdSource(row VolumeSource, seen Seen) sourceRef {
-	s := inv.sources[row.ID]
+func (inv *Inventory) holdSource(row VolumeSource, seen Seen) *source {
+	id := sourceID(row.Kind, row.Attributes)
+	s := inv.sources[id]
 	if s == nil {
+		s = &source{kind: unique.Make(row.Kind), id: id}
+		inv.sources[id] = s
+		row.ID = s.idText()
 		row.Version = inv.nextVersion(seen.At)
-		s = &source{row: row}
-		inv.sources[row.ID] = s
 		inv.update.Facts.VolumeSources = append(inv.update.Facts.VolumeSources, row)
 	}
 	s.held++
-	return sourceRef{kind: row.Kind, id: s.row.ID}
+	return s
 }
 
-func (inv *Inventory) releaseSource(id string) {
-	if s := inv.sources[id]; s != nil {
-		if s.held--; s.held == 0 {
-			delete(inv.sources, id)
-		}
+func (inv *Inventory) releaseSource(s *source) {
+	if s == nil {
+		return
+	}
+	if s.held--; s.held == 0 {
+		delete(inv.sources, s.id)
 	}
 }
 
@@ -48,7 +65,7 @@ func (inv *Inventory) releaseSource(id string) {
 // PersistentVolumeSource or a pod's VolumeSource. It goes by the union's own
 // fields and not by a list of kinds, so a kind that the API adds later is found
 // as well. It returns false if no member is set, as when a server newer than our
-// API types sends a member they lack.
+// API types sends a member they lack. ID and Version are left open.
 func volumeSource(union any) (VolumeSource, bool) {
 	kind, member := unionMember(reflect.ValueOf(union).Elem())
 	if kind == "" {
@@ -57,7 +74,6 @@ func volumeSource(union any) (VolumeSource, bool) {
 	attributes := map[string]string{}
 	flatten(attributes, "", member)
 	s := VolumeSource{
-		ID:         sourceID(kind, attributes),
 		Kind:       kind,
 		Driver:     attributes["driver"],
 		Attributes: attributes,
@@ -132,7 +148,7 @@ func flatten(attributes map[string]string, prefix string, v reflect.Value) {
 
 // sourceID hashes a kind and its attributes: the same backing store has the same
 // id in every cluster and at any time.
-func sourceID(kind string, attributes map[string]string) string {
+func sourceID(kind string, attributes map[string]string) [16]byte {
 	h := sha256.New()
 	h.Write([]byte(kind))
 	for _, key := range slices.Sorted(maps.Keys(attributes)) {
@@ -141,7 +157,7 @@ func sourceID(kind string, attributes map[string]string) string {
 			h.Write([]byte(part))
 		}
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	return [16]byte(h.Sum(nil))
 }
 
 // serverKeys and pathKeys say where a kind names its server and what of it. A

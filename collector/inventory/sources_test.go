@@ -39,7 +39,7 @@ func TestVolumeSources(t *testing.T) {
 				t.Errorf("got %+v", s)
 			}
 			again, _ := volumeSource(test.union)
-			expect(t, "id", again.ID, s.ID)
+			expect(t, "id", sourceID(again.Kind, again.Attributes), sourceID(s.Kind, s.Attributes))
 		})
 	}
 	if s, ok := volumeSource(&corev1.PersistentVolumeSource{}); ok {

@@ -22,9 +22,9 @@ func (inv *Inventory) touchClaim(c *claim) {
 
 func (c *claim) claimState() ClaimState {
 	return ClaimState{
-		UID: c.row.UID, Namespace: c.row.Namespace, Name: c.row.Name, StorageClass: c.row.StorageClass,
-		Phase: c.row.Phase, VolumeUID: c.row.VolumeUID, RequestedBytes: c.row.RequestedBytes,
-		CapacityBytes: c.row.CapacityBytes, Gone: c.row.DeletedAt != 0,
+		UID: c.uid, Namespace: c.name.namespace, Name: c.name.name, StorageClass: c.traits.Value().class,
+		Phase: c.phase.Value(), VolumeUID: c.volumeUID(), RequestedBytes: c.requested, CapacityBytes: c.capacity,
+		Gone: c.deleted != 0,
 	}
 }
 
@@ -35,18 +35,20 @@ const unusedSlack = Time(10_000_000)
 
 // volumeState infers what a volume is doing from its phase and its claim's pods.
 func (inv *Inventory) volumeState(v *volume) VolumeState {
+	traits, phase := v.traits.Value(), v.phase.Value()
 	s := VolumeState{
-		UID: v.row.UID, Name: v.row.Name, StorageClass: v.row.StorageClass, SourceKind: v.row.SourceKind,
-		Driver: v.row.Driver, ReclaimPolicy: v.row.ReclaimPolicy, CapacityBytes: v.row.CapacityBytes,
-		Namespace: v.claim.namespace, Claim: v.claim.name, LastUsed: v.lastUsed, Gone: v.row.DeletedAt != 0,
+		UID: v.uid, Name: v.name, StorageClass: traits.class, SourceKind: v.source.kindOr(""), Driver: traits.driver,
+		ReclaimPolicy: traits.reclaimPolicy, CapacityBytes: v.capacity, Namespace: v.claim.namespace, Claim: v.claim.name,
+		LastUsed: v.lastUsed, Gone: v.deleted != 0,
 	}
 	var unusedSince Time
 	if c := v.user; c != nil {
-		s.Owner, s.Mounts = c.row.Owner, c.active
+		s.Owner, s.Mounts = c.traits.Value().owner, int(c.active)
 		s.LastUsed = latest(s.LastUsed, c.lastUsed)
-		unusedSince = c.row.UnusedSince
+		unusedSince = c.unusedSince
 	}
-	s.IdleSince = latest(s.LastUsed, latest(v.row.CreatedAt, v.binding.BoundAt))
+	boundOrCreated := latest(v.created, v.binding.bound)
+	s.IdleSince = boundOrCreated
 	if s.LastUsed != 0 {
 		s.IdleSince = s.LastUsed
 	} else if unusedSince > s.IdleSince {
@@ -57,13 +59,13 @@ func (inv *Inventory) volumeState(v *volume) VolumeState {
 		s.Status, s.LastUsed, s.IdleSince = VolumeMounted, 0, 0
 	case v.user != nil && v.user.pending > 0:
 		s.Status, s.IdleSince = VolumePending, 0
-	case v.row.Phase == string(corev1.VolumeReleased):
+	case phase == string(corev1.VolumeReleased):
 		s.Status = VolumeReleased
-	case v.row.Phase == string(corev1.VolumeFailed):
+	case phase == string(corev1.VolumeFailed):
 		s.Status = VolumeFailed
-	case v.row.Phase != string(corev1.VolumeBound):
+	case phase != string(corev1.VolumeBound):
 		s.Status = VolumeAvailable
-	case s.LastUsed != 0 || unusedSince > latest(v.row.CreatedAt, v.binding.BoundAt)+unusedSlack:
+	case s.LastUsed != 0 || unusedSince > boundOrCreated+unusedSlack:
 		s.Status = VolumeIdle
 	default:
 		s.Status = VolumeNeverMounted
@@ -77,8 +79,8 @@ func (inv *Inventory) volumeState(v *volume) VolumeState {
 func (inv *Inventory) statusSince(v *volume, s *VolumeState) Time {
 	switch s.Status {
 	case VolumeMounted, VolumePending:
-		if v.shown && v.state.Status == s.Status {
-			return v.state.ChangedAt
+		if v.status == s.Status {
+			return v.statusSince
 		}
 		if s.Status == VolumeMounted {
 			return inv.firstStart(v.user)
@@ -87,16 +89,16 @@ func (inv *Inventory) statusSince(v *volume, s *VolumeState) Time {
 	case VolumeIdle, VolumeNeverMounted:
 		return s.IdleSince
 	default:
-		return latest(v.row.CreatedAt, v.row.PhaseChangedAt)
+		return latest(v.created, v.phaseChanged)
 	}
 }
 
 // firstStart is when the longest of a claim's present mounts began.
 func (inv *Inventory) firstStart(c *claim) (at Time) {
-	for _, p := range inv.slot(c.key()).pods {
+	for _, p := range inv.slot(c.name).pods {
 		for i := range p.mounts {
-			if m := &p.mounts[i]; m.told.started != 0 && m.told.ended == 0 && p.volumes[m.volume].claim == c {
-				at = earliest(at, m.told.started)
+			if m := &p.mounts[i]; m.started != 0 && m.ended == 0 && p.volumes[m.volume].claim == c {
+				at = earliest(at, m.started)
 			}
 		}
 	}
@@ -105,10 +107,10 @@ func (inv *Inventory) firstStart(c *claim) (at Time) {
 
 // firstWait is since when the longest waiting of a claim's pods has been there.
 func (inv *Inventory) firstWait(c *claim) (at Time) {
-	for _, p := range inv.slot(c.key()).pods {
+	for _, p := range inv.slot(c.name).pods {
 		for i := range p.volumes {
 			if u := &p.volumes[i]; u.claim == c && u.pending {
-				at = earliest(at, p.row.CreatedAt)
+				at = earliest(at, p.created)
 			}
 		}
 	}

@@ -2,8 +2,7 @@ package inventory
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -12,56 +11,91 @@ import (
 // claim, Released from it, and bound again if an administrator clears its
 // claimRef; each stretch with one claim is a Binding.
 type volume struct {
-	row     Volume
-	claim   name // of its claimRef: kept by the API when the claim is gone
-	binding Binding
-	user    *claim // the claim that has it, or that it was released from; nil until that is known
-	// lastUsed is the end of the last use by claims that have been forgotten, or
-	// that it was bound to before.
-	lastUsed Time
-
-	fresh bool // row has not gone out
-	dirty bool
-	stale bool
-	shown bool // state has gone out
-	state VolumeState
+	uid, name string
+	volumeSpec
+	labels              packed
+	source              *source // nil where the union is empty
+	deleted, notBefore  Time
+	binding             binding
+	user                *claim // the claim that has it, or that it was released from; nil until that is known
+	lastUsed            Time   // end of the last use by claims that it was bound to before
+	status              VolumeStatus
+	statusSince         Time
+	told                uint64 // hash of the VolumeState that went out last; 0 for none
+	fresh, dirty, stale bool   // row has not gone out; is to be settled; state may not have gone out
 }
 
-func volumeRow(o *corev1.PersistentVolume) (row Volume, src VolumeSource) {
-	row = Volume{
-		UID:           string(o.UID),
-		Name:          o.Name,
-		StorageClass:  o.Spec.StorageClassName,
-		CapacityBytes: o.Spec.Capacity.Storage().Value(),
-		AccessModes:   accessModes(o.Spec.AccessModes),
-		VolumeMode:    volumeMode(o.Spec.VolumeMode),
-		ReclaimPolicy: string(o.Spec.PersistentVolumeReclaimPolicy),
-		Phase:         string(o.Status.Phase),
-		Labels:        o.Labels,
-		Annotations:   o.Annotations,
-		CreatedAt:     apiTime(o.CreationTimestamp),
+// binding is the last Binding of a volume.
+type binding struct {
+	claimUID                   string
+	bound, released, notBefore Time
+}
+
+// volumeSpec is what the API says of a volume and can change.
+type volumeSpec struct {
+	traits       unique.Handle[volumeTraits]
+	annotations  unique.Handle[packed]
+	phase        word
+	handle       string
+	capacity     int64
+	claimUID     string
+	claim        name // of its claimRef: kept by the API when the claim is gone
+	created      Time
+	phaseChanged Time
+}
+
+// volumeTraits is what many volumes have in common.
+type volumeTraits struct{ class, driver, mode, reclaimPolicy, accessModes string }
+
+func (v *volume) row(version uint64) Volume {
+	traits := v.traits.Value()
+	return Volume{
+		Version: version, UID: v.uid, Name: v.name, StorageClass: traits.class, SourceKind: v.source.kindOr(""),
+		SourceID: v.source.idText(), Driver: traits.driver, VolumeHandle: v.handle, CapacityBytes: v.capacity,
+		AccessModes: split(traits.accessModes), VolumeMode: traits.mode, ReclaimPolicy: traits.reclaimPolicy,
+		Phase: v.phase.Value(), PhaseChangedAt: v.phaseChanged, ClaimUID: v.claimUID, Labels: v.labels.unpack(),
+		Annotations: v.annotations.Value().unpack(), CreatedAt: v.created, DeletedAt: v.deleted, DeletedNotBefore: v.notBefore,
 	}
-	if o.Spec.ClaimRef != nil {
-		row.ClaimUID = string(o.Spec.ClaimRef.UID)
+}
+
+// read returns what the API says now.
+func (v *volume) read(o *corev1.PersistentVolume, seen Seen) volumeSpec {
+	spec := volumeSpec{
+		traits: unique.Make(volumeTraits{
+			class: o.Spec.StorageClassName, driver: driverOf(&o.Spec.PersistentVolumeSource), mode: volumeMode(o.Spec.VolumeMode),
+			reclaimPolicy: string(o.Spec.PersistentVolumeReclaimPolicy), accessModes: joined(o.Spec.AccessModes),
+		}),
+		annotations:  repackShared(v.annotations, o.Annotations),
+		phase:        unique.Make(string(o.Status.Phase)),
+		capacity:     o.Spec.Capacity.Storage().Value(),
+		created:      apiTime(o.CreationTimestamp),
+		phaseChanged: apiTimePtr(o.Status.LastPhaseTransitionTime),
 	}
 	if o.Spec.CSI != nil {
-		row.VolumeHandle = o.Spec.CSI.VolumeHandle
+		spec.handle = o.Spec.CSI.VolumeHandle
 	}
-	row.PhaseChangedAt = apiTimePtr(o.Status.LastPhaseTransitionTime)
-	src, _ = volumeSource(&o.Spec.PersistentVolumeSource)
-	row.SourceKind, row.SourceID, row.Driver = src.Kind, src.ID, src.Driver
-	return row, src
+	if ref := o.Spec.ClaimRef; ref != nil {
+		spec.claimUID, spec.claim = string(ref.UID), name{ref.Namespace, ref.Name}
+	}
+	if spec.phaseChanged == 0 { // an API server before 1.28
+		switch {
+		case v.phase == spec.phase:
+			spec.phaseChanged = v.phaseChanged
+		case !seen.Found:
+			spec.phaseChanged = seen.At
+		}
+	}
+	return spec
 }
 
-func accessModes(modes []corev1.PersistentVolumeAccessMode) []string {
-	if len(modes) == 0 {
-		return nil
+func driverOf(s *corev1.PersistentVolumeSource) string {
+	switch {
+	case s.CSI != nil:
+		return s.CSI.Driver
+	case s.FlexVolume != nil:
+		return s.FlexVolume.Driver
 	}
-	s := make([]string, len(modes))
-	for i, m := range modes {
-		s[i] = string(m)
-	}
-	return s
+	return ""
 }
 
 func volumeMode(mode *corev1.PersistentVolumeMode) string {
@@ -71,77 +105,52 @@ func volumeMode(mode *corev1.PersistentVolumeMode) string {
 	return string(*mode)
 }
 
-func (a *Volume) same(b *Volume) bool {
-	return a.UID == b.UID && a.Name == b.Name && a.StorageClass == b.StorageClass && a.SourceKind == b.SourceKind &&
-		a.SourceID == b.SourceID && a.Driver == b.Driver && a.VolumeHandle == b.VolumeHandle &&
-		a.CapacityBytes == b.CapacityBytes && slices.Equal(a.AccessModes, b.AccessModes) &&
-		a.VolumeMode == b.VolumeMode && a.ReclaimPolicy == b.ReclaimPolicy && a.Phase == b.Phase &&
-		a.PhaseChangedAt == b.PhaseChangedAt && a.ClaimUID == b.ClaimUID && maps.Equal(a.Labels, b.Labels) &&
-		maps.Equal(a.Annotations, b.Annotations) && a.CreatedAt == b.CreatedAt
-}
-
 func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, seen Seen) {
-	row, src := volumeRow(o)
-	v := inv.volumes[row.UID]
-	isNew := v == nil
-	if isNew {
-		// An update can hide a deletion and a creation under the same name.
-		if other := inv.volumeNames[row.Name]; other != nil && other.row.DeletedAt == 0 {
-			inv.dropVolume(other, seen)
-		}
-		v = &volume{}
-		inv.volumes[row.UID] = v
-		inv.volumeNames[row.Name] = v
-		inv.change(Change{
-			At: row.CreatedAt, Kind: string(Volumes), UID: row.UID, Name: row.Name, Action: Created,
-			Details: bytesText(row.CapacityBytes) + " on " + orNone(row.SourceKind), Actor: lastActor(o),
-			Found: seen.Found, StorageClass: row.StorageClass, SourceKind: row.SourceKind,
-		})
-	}
-	old := v.row
-	if row.PhaseChangedAt == 0 {
-		switch {
-		case !isNew && old.Phase == row.Phase:
-			row.PhaseChangedAt = old.PhaseChangedAt
-		case !seen.Found:
-			row.PhaseChangedAt = seen.At
-		}
-	}
-	if o.Spec.ClaimRef != nil {
-		v.claim = name{o.Spec.ClaimRef.Namespace, o.Spec.ClaimRef.Name}
-	} else {
-		v.claim = name{}
-	}
-	if !isNew && old.same(&row) {
+	v := inv.volumes[string(o.UID)]
+	if v == nil {
+		v = inv.addVolume(o, seen)
+	} else if spec := v.read(o, seen); spec == v.volumeSpec && v.labels.equal(o.Labels) {
 		return
-	}
-	if isNew || old.SourceID != row.SourceID {
-		inv.releaseSource(old.SourceID)
-		if row.SourceID != "" {
-			inv.holdSource(src, seen)
+	} else {
+		inv.volumeChanges(v, &spec, lastActor(o), seen)
+		former := v.claimUID
+		v.volumeSpec = spec
+		if former != v.claimUID {
+			v.forgetUser()
+			if inv.volumeOf[former] == v {
+				delete(inv.volumeOf, former)
+			}
 		}
 	}
-	if !isNew {
-		inv.volumeChanges(&old, &row, lastActor(o), seen)
-	}
-	v.row = row
+	v.labels = repack(v.labels, o.Labels)
 	v.fresh = true
-	if old.ClaimUID != row.ClaimUID {
-		inv.claimedBy(v, old.ClaimUID)
-	}
 	inv.soilVolume(v)
 }
 
-// claimedBy files a volume under its claim's UID. A volume that was its former
-// claim's keeps that claim's last use.
-func (inv *Inventory) claimedBy(v *volume, former string) {
-	v.forgetUser()
-	if former != "" && inv.volumeOf[former] == v {
-		delete(inv.volumeOf, former)
+func (inv *Inventory) addVolume(o *corev1.PersistentVolume, seen Seen) *volume {
+	// An update can hide a deletion and a creation under the same name.
+	if other := inv.volumeNames[o.Name]; other != nil && other.deleted == 0 {
+		inv.dropVolume(other, seen)
 	}
-	if v.row.ClaimUID != "" {
-		inv.volumeOf[v.row.ClaimUID] = v
+	v := &volume{uid: string(o.UID), name: o.Name}
+	v.volumeSpec = v.read(o, seen)
+	// The API lets nobody change a volume's source, so once is enough.
+	if src, ok := volumeSource(&o.Spec.PersistentVolumeSource); ok {
+		v.source = inv.holdSource(src, seen)
 	}
+	inv.volumes[v.uid] = v
+	inv.volumeNames[v.name] = v
+	inv.change(v.change(Change{
+		At: v.created, Action: Created, Details: bytesText(v.capacity) + " on " + v.source.kindOr("none"),
+		Actor: lastActor(o), Found: seen.Found,
+	}))
+	return v
+}
+
+func (v *volume) change(c Change) Change {
+	c.Kind, c.UID, c.Name = string(Volumes), v.uid, v.name
+	c.StorageClass, c.SourceKind = v.traits.Value().class, v.source.kindOr("")
+	return c
 }
 
 // forgetUser keeps of a volume's claim when it was last used.
@@ -152,22 +161,20 @@ func (v *volume) forgetUser() {
 	}
 }
 
-func (inv *Inventory) volumeChanges(old, row *Volume, actor string, seen Seen) {
-	c := Change{
-		At: row.PhaseChangedAt, Kind: string(Volumes), UID: row.UID, Name: row.Name, Actor: actor,
-		StorageClass: row.StorageClass, SourceKind: row.SourceKind,
-	}
-	if old.Phase != row.Phase {
-		c.Action, c.Details = Phase, orNone(old.Phase)+" → "+orNone(row.Phase)
-		if row.Phase == string(corev1.VolumeReleased) {
-			c.Action = Released
+func (inv *Inventory) volumeChanges(v *volume, now *volumeSpec, actor string, seen Seen) {
+	if v.phase != now.phase {
+		action := Phase
+		if now.phase.Value() == string(corev1.VolumeReleased) {
+			action = Released
 		}
-		inv.change(c)
+		inv.change(v.change(Change{
+			At: now.phaseChanged, Action: action, Actor: actor, Details: orNone(v.phase.Value()) + " → " + orNone(now.phase.Value()),
+		}))
 	}
-	if old.CapacityBytes != row.CapacityBytes {
-		c.At, c.Action = seen.At, Resized
-		c.Details = bytesText(old.CapacityBytes) + " → " + bytesText(row.CapacityBytes)
-		inv.change(c)
+	if v.capacity != now.capacity {
+		inv.change(v.change(Change{
+			At: seen.At, Action: Resized, Actor: actor, Details: bytesText(v.capacity) + " → " + bytesText(now.capacity),
+		}))
 	}
 }
 
@@ -176,25 +183,22 @@ func (inv *Inventory) dropVolume(v *volume, seen Seen) {
 	if v == nil {
 		return
 	}
-	v.row.DeletedAt, v.row.DeletedNotBefore = seen.At, seen.NotBefore
+	v.deleted, v.notBefore = seen.At, seen.NotBefore
 	v.fresh = true
-	inv.change(Change{
-		At: seen.At, Kind: string(Volumes), UID: v.row.UID, Name: v.row.Name, Action: Deleted,
-		StorageClass: v.row.StorageClass, SourceKind: v.row.SourceKind,
-	})
-	delete(inv.volumes, v.row.UID)
-	inv.releaseSource(v.row.SourceID)
+	inv.change(v.change(Change{At: seen.At, Action: Deleted}))
+	delete(inv.volumes, v.uid)
 	inv.soilVolume(v)
 	inv.graves = append(inv.graves, grave{at: seen.At, volume: v})
 }
 
 func (inv *Inventory) forgetVolume(v *volume) {
-	if inv.volumeNames[v.row.Name] == v {
-		delete(inv.volumeNames, v.row.Name)
+	if inv.volumeNames[v.name] == v {
+		delete(inv.volumeNames, v.name)
 	}
-	if inv.volumeOf[v.row.ClaimUID] == v {
-		delete(inv.volumeOf, v.row.ClaimUID)
+	if inv.volumeOf[v.claimUID] == v {
+		delete(inv.volumeOf, v.claimUID)
 	}
+	inv.releaseSource(v.source)
 }
 
 func (inv *Inventory) soilVolume(v *volume) {
@@ -209,41 +213,65 @@ func (inv *Inventory) settleVolume(v *volume, seen Seen) {
 	inv.settleBinding(v, seen)
 	if v.fresh {
 		v.fresh = false
-		v.row.Version = inv.nextVersion(seen.At)
-		inv.update.Facts.Volumes = append(inv.update.Facts.Volumes, v.row)
+		inv.update.Facts.Volumes = append(inv.update.Facts.Volumes, v.row(inv.nextVersion(seen.At)))
 	}
+	if v.claimUID != "" {
+		inv.introduce(v)
+	}
+	inv.touchVolume(v)
+}
+
+// introduce makes a volume known to its claim, or leaves word for it.
+func (inv *Inventory) introduce(v *volume) {
 	if slot := inv.claimNames[v.claim]; slot != nil {
 		for _, c := range slot.claims { // also one that is gone already
-			if c.row.UID == v.row.ClaimUID {
+			if c.uid == v.claimUID {
+				v.shareNames(c)
+				if c.volume == v {
+					v.user = c
+				} else {
+					inv.volumeOf[v.claimUID] = v
+				}
 				inv.soilClaim(c)
+				return
 			}
 		}
 	}
-	inv.touchVolume(v)
+	inv.volumeOf[v.claimUID] = v
+}
+
+// shareNames makes the volume hold its claim's strings: one copy is enough.
+func (v *volume) shareNames(c *claim) {
+	v.claimUID, v.claim = c.uid, c.name
+	if v.binding.claimUID == c.uid {
+		v.binding.claimUID = c.uid
+	}
 }
 
 // settleBinding opens and closes the interval in which a volume is its claim's.
 // The volume's side tells it: the binder writes the claim's UID into claimRef
 // first, and the phase says whether the binding holds.
 func (inv *Inventory) settleBinding(v *volume, seen Seen) {
-	b, row := &v.binding, &v.row
-	bound := row.ClaimUID != "" && row.DeletedAt == 0 && row.Phase == string(corev1.VolumeBound)
-	if b.ClaimUID != "" && b.ReleasedAt == 0 && (!bound || b.ClaimUID != row.ClaimUID) {
-		b.ReleasedAt, b.ReleasedNotBefore = seen.At, seen.NotBefore
-		if row.Phase == string(corev1.VolumeReleased) && row.PhaseChangedAt >= b.BoundAt && row.PhaseChangedAt != 0 {
-			b.ReleasedAt, b.ReleasedNotBefore = row.PhaseChangedAt, row.PhaseChangedAt
+	b, phase := &v.binding, v.phase.Value()
+	bound := v.claimUID != "" && v.deleted == 0 && phase == string(corev1.VolumeBound)
+	if b.claimUID != "" && b.released == 0 && (!bound || b.claimUID != v.claimUID) {
+		b.released, b.notBefore = seen.At, seen.NotBefore
+		if phase == string(corev1.VolumeReleased) && v.phaseChanged >= b.bound && v.phaseChanged != 0 {
+			b.released, b.notBefore = v.phaseChanged, v.phaseChanged
 		}
-		inv.emitBinding(b, seen)
+		inv.tellBinding(v, seen)
 	}
-	if bound && (b.ClaimUID != row.ClaimUID || b.ReleasedAt != 0) {
-		*b = Binding{ClaimUID: row.ClaimUID, VolumeUID: row.UID, BoundAt: row.PhaseChangedAt}
-		inv.emitBinding(b, seen)
+	if bound && (b.claimUID != v.claimUID || b.released != 0) {
+		*b = binding{claimUID: v.claimUID, bound: v.phaseChanged}
+		inv.tellBinding(v, seen)
 	}
 }
 
-func (inv *Inventory) emitBinding(b *Binding, seen Seen) {
-	b.Version = inv.nextVersion(seen.At)
-	inv.update.Facts.Bindings = append(inv.update.Facts.Bindings, *b)
+func (inv *Inventory) tellBinding(v *volume, seen Seen) {
+	inv.update.Facts.Bindings = append(inv.update.Facts.Bindings, Binding{
+		Version: inv.nextVersion(seen.At), ClaimUID: v.binding.claimUID, VolumeUID: v.uid, BoundAt: v.binding.bound,
+		ReleasedAt: v.binding.released, ReleasedNotBefore: v.binding.notBefore,
+	})
 }
 
 func orNone(s string) string {
