@@ -60,7 +60,7 @@ bench: libchdb ## Measure
 fuzz: ## Fuzz each target for a while; FUZZTIME=30s
 	@for package in $$($(GO) list ./...); do \
 	  for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
-	    $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(or $(FUZZTIME),30s) $$package || exit 1; \
+	    $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(or $(FUZZTIME),30s) -fuzzminimizetime 10x $$package || exit 1; \
 	  done; \
 	done
 
