@@ -66,6 +66,7 @@ func IsFatal(err error) bool { return IsReason(err, RefusedLogin, Untrusted, New
 
 // Codes of ClickHouse's exceptions, from src/Common/ErrorCodes.cpp.
 const (
+	codeUnknownColumn   = 47
 	codeUnknownTable    = 60
 	codeUnknownDatabase = 81
 )
@@ -80,22 +81,30 @@ var (
 		516, // AUTHENTICATION_FAILED
 	}
 	passingCodes = []int32{
+		75,  // CANNOT_WRITE_TO_FILE_DESCRIPTOR, as of a full disk
+		76,  // CANNOT_OPEN_FILE, as of too many of them
 		159, // TIMEOUT_EXCEEDED
 		164, // READONLY
 		173, // CANNOT_ALLOCATE_MEMORY
+		201, // QUOTA_EXCEEDED
 		202, // TOO_MANY_SIMULTANEOUS_QUERIES
 		203, // NO_FREE_CONNECTION
 		209, // SOCKET_TIMEOUT
 		210, // NETWORK_ERROR
+		225, // NO_ZOOKEEPER
 		236, // ABORTED, also at shutdown
 		241, // MEMORY_LIMIT_EXCEEDED
 		242, // TABLE_IS_READ_ONLY
 		243, // NOT_ENOUGH_SPACE
 		252, // TOO_MANY_PARTS
+		285, // TOO_FEW_LIVE_REPLICAS
+		286, // UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE
 		319, // UNKNOWN_STATUS_OF_INSERT
 		394, // QUERY_WAS_CANCELLED
 		425, // SYSTEM_ERROR
 		439, // CANNOT_SCHEDULE_TASK
+		473, // DEADLOCK_AVOIDED
+		499, // S3_ERROR
 		999, // KEEPER_EXCEPTION
 	}
 )

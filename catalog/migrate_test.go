@@ -85,6 +85,26 @@ func TestDeclaredColumnsEqualTheSchema(t *testing.T) {
 	}
 }
 
+func TestAnObjectsRowsAreFoundByItsUIDAlone(t *testing.T) {
+	c := migrated(t)
+	keys := map[string]bool{}
+	for _, row := range rows(t, c, "SELECT concat(table, '.', expr) FROM system.data_skipping_indices WHERE database = currentDatabase() AND type = 'bloom_filter'") {
+		keys[row[0].(string)] = true
+	}
+	for _, row := range rows(t, c, "SELECT concat(name, '.', splitByString(', ', sorting_key)[2]) FROM system.tables WHERE database = currentDatabase()") {
+		keys[row[0].(string)] = true
+	}
+	for _, column := range []string{
+		"volumes.uid", "volumes.claim_uid", "claims.uid", "claims.volume_uid", "pods.uid", "containers.pod_uid",
+		"mounts.pod_uid", "mounts.claim_uid", "mounts.volume_uid", "mounts.source_id",
+		"bindings.claim_uid", "bindings.volume_uid", "volume_sources.id", "storage_classes.uid", "changes.uid",
+	} {
+		if !keys[column] {
+			t.Errorf("%s has neither an index nor a place in the key", column)
+		}
+	}
+}
+
 func TestSchemaIsPlainSQL(t *testing.T) {
 	text, err := Schema()
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 // show, as if every table were read with FINAL. The caller closes the Table. Errors
 // are *Error.
 func (c *Catalog) Query(ctx context.Context, sql string, parameters map[string]string) (*Table, error) {
-	return c.query(ctx, "query", sql, parameters, clickhouse.Settings{"final": 1})
+	explain := func(err error) error { return c.explain("query", err) }
+	return c.query(ctx, explain, sql, parameters, clickhouse.Settings{"final": 1})
 }
 
-func (c *Catalog) query(ctx context.Context, op, sql string, parameters map[string]string, settings clickhouse.Settings) (*Table, error) {
-	explain := func(err error) error { return c.explain(op, err) }
+func (c *Catalog) query(ctx context.Context, explain func(error) error, sql string, parameters map[string]string, settings clickhouse.Settings) (*Table, error) {
 	args := make([]any, 0, len(parameters))
 	for name, value := range parameters {
 		args = append(args, clickhouse.Named(name, value))

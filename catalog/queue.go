@@ -29,9 +29,9 @@ type queue struct {
 	waiting []*batch
 	writing *batch // the one that take returned last
 	held    int    // rows of waiting and of what is left of writing
+	outside int    // rows that add waits to take in
 	numbers uint64
 	closed  bool
-	lost    int // rows that came after close, or were held then
 
 	arrived chan struct{} // a first row or a full batch is waiting; holds 1
 }
@@ -48,18 +48,19 @@ func (q *queue) add(cluster string, facts *inventory.Facts) {
 	rest := *facts
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.outside += rest.Len()
 	for left := rest.Len(); left > 0; {
 		for q.held >= q.maxRows && !q.closed {
 			q.room.Wait()
 		}
 		if q.closed {
-			q.lost += left
 			return
 		}
 		b := q.last(cluster)
 		n := moveRows(&b.facts, &rest, min(q.batchRows-b.rows, q.maxRows-q.held))
 		b.rows += n
 		q.held += n
+		q.outside -= n
 		left -= n
 		if len(q.waiting) > 1 || b.rows == n || b.rows >= q.batchRows {
 			q.signal()
@@ -126,10 +127,10 @@ func (q *queue) close() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	q.lost += q.held
+	lost := q.held + q.outside
 	q.held, q.waiting, q.writing = 0, nil, nil
 	q.room.Broadcast()
-	return q.lost
+	return lost
 }
 
 // rows is how many rows are held, and since when the oldest of them.

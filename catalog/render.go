@@ -3,15 +3,15 @@ package catalog
 import (
 	"bufio"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 )
 
 // Format is a way to write a Table.
@@ -48,66 +48,79 @@ func (t *Table) Write(w io.Writer, format Format) error {
 	return errors.Join(err, buffered.Flush())
 }
 
+// columnGap is how many blanks part the columns of a table.
+const columnGap = 3
+
 func (t *Table) writeText(w io.Writer) error {
 	if len(t.Columns) == 0 {
 		return t.drain()
 	}
-	out := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	line := make([]string, 0, len(t.Columns))
-	put := func(text func(int) string) error {
-		line = line[:0]
-		for i, c := range t.Columns {
-			if !c.Hidden {
-				line = append(line, text(i))
+	lines, shown, err := t.lines()
+	if err != nil {
+		return err
+	}
+	widths := make([]int, len(t.Columns))
+	for _, line := range lines {
+		for i, cell := range line {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, line := range lines {
+		var out strings.Builder
+		for i, cell := range line {
+			if shown[i] {
+				fmt.Fprintf(&out, "%-*s", widths[i]+columnGap, cell)
 			}
 		}
-		_, err := io.WriteString(out, strings.Join(line, "\t")+"\n")
-		return err
+		if _, err := io.WriteString(w, strings.TrimRight(out.String(), " ")+"\n"); err != nil {
+			return err
+		}
 	}
-	if err := put(func(i int) string { return printable(t.Columns[i].Title) }); err != nil {
-		return err
+	return nil
+}
+
+// lines are the titles, the rows and the total as text, and which of their
+// columns are to be shown.
+func (t *Table) lines() (lines [][]string, shown []bool, err error) {
+	titles := make([]string, len(t.Columns))
+	shown = make([]bool, len(t.Columns))
+	for i, c := range t.Columns {
+		titles[i], shown[i] = printable(c.Title), !c.Hidden && !c.optional
 	}
+	lines = append(lines, titles)
 	sums := make([]float64, len(t.Columns))
-	rows := 0
 	for t.Next() {
-		rows++
+		line := make([]string, len(t.Columns))
 		for i, c := range t.Columns {
+			line[i] = humanText(t.row[i], c.Unit)
+			if text := plainText(t.row[i]); c.optional && text != "" && text != c.usual {
+				shown[i] = !c.Hidden
+			}
 			if n, ok := number(t.row[i]); ok && c.Sum {
 				sums[i] += n
 			}
 		}
-		if err := put(func(i int) string { return humanText(t.row[i], t.Columns[i].Unit) }); err != nil {
-			return err
-		}
+		lines = append(lines, line)
 	}
-	if err := t.writeTotal(put, sums, rows); err != nil {
-		return err
+	if total := t.total(sums, shown); total != nil && len(lines) > 2 {
+		lines = append(lines, total)
 	}
-	return errors.Join(t.Err(), out.Flush())
+	return lines, shown, t.Err()
 }
 
-// writeTotal adds the last line, if any column is to be summed up and there is
-// more than one row to sum.
-func (t *Table) writeTotal(put func(func(int) string) error, sums []float64, rows int) error {
-	summed, first := false, -1
-	for i, c := range t.Columns {
-		summed = summed || c.Sum
-		if first < 0 && !c.Hidden {
-			first = i
-		}
-	}
-	if !summed || rows < 2 {
+// total is the last line, if any column is to be summed up.
+func (t *Table) total(sums []float64, shown []bool) []string {
+	if !slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Sum }) {
 		return nil
 	}
-	return put(func(i int) string {
-		switch {
-		case t.Columns[i].Sum:
-			return humanText(int64(math.Round(sums[i])), t.Columns[i].Unit)
-		case i == first:
-			return "total"
+	line := make([]string, len(t.Columns))
+	line[max(0, slices.Index(shown, true))] = "total"
+	for i, c := range t.Columns {
+		if c.Sum {
+			line[i] = humanText(int64(math.Round(sums[i])), c.Unit)
 		}
-		return ""
-	})
+	}
+	return line
 }
 
 func (t *Table) writeJSON(w io.Writer) error {
@@ -200,18 +213,4 @@ func number(v any) (float64, bool) {
 		return r.Float(), true
 	}
 	return 0, false
-}
-
-// jsonText is v in JSON; a number that JSON cannot write (NaN, Inf) is null.
-func jsonText(v any) string {
-	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
-		return "null"
-	}
-	var out strings.Builder
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(timesIn(v)); err != nil {
-		return jsonText(fmt.Sprint(v))
-	}
-	return escapeC1(strings.TrimSuffix(out.String(), "\n"))
 }

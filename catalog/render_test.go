@@ -14,7 +14,12 @@ const values = `SELECT
 	CAST(NULL, 'Nullable(Int64)') AS nothing_bytes, 'tab\there' AS text, '' AS empty,
 	toDateTime64('2026-03-01 12:00:00', 6, 'UTC') AS whole, toDateTime64('2026-03-01 12:00:00.25', 6, 'UTC') AS part,
 	CAST(NULL, 'Nullable(DateTime64(6, \'UTC\'))') AS never, toDate('2026-03-01') AS day, true AS yes,
-	1.5 AS float, ['a', 'b'] AS list, map('k', 'v"') AS labels, toLowCardinality('low') AS low, toInt64(-1536) AS less_bytes`
+	1.5 AS float, nan AS no_number, toFloat32('inf') AS endless, [1, nan] AS floats, CAST(NULL, 'Nullable(Nothing)') AS nothing,
+	nan AS average_bytes, -5 AS negative_seconds, -inf AS endless_seconds, 1e30 AS huge_bytes,
+	18446744073709551615 AS big, toUInt256('115792089237316195423570985008687907853269984665640564039457584007913129639935') AS bigger,
+	toDecimal64(12.5, 2) AS decimal, toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0') AS uuid, toIPv4('10.0.0.1') AS address,
+	[1, 2] AS small, map('k', [1, 2]) AS lists, ('a', 1) AS pair, [toDate('2026-03-01')] AS days, '{\"a\": {\"b\": [1]}}'::JSON AS json,
+	['a', 'b'] AS list, map('k', 'v"') AS labels, toLowCardinality('low') AS low, toInt64(-1536) AS less_bytes`
 
 func rendered(t *testing.T, c *Catalog, sql string, format Format) string {
 	t.Helper()

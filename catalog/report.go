@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,6 +33,9 @@ const (
 	Choice                   // one of Choices
 )
 
+// noLimit is a Count of 0 as the SQL takes it.
+const noLimit = "4611686018427387904"
+
 // Flag is a flag of a report: --Name on the command line, and the parameter of
 // that name, with underscores, in its SQL.
 type Flag struct {
@@ -49,8 +53,10 @@ type Report struct {
 
 	exclusive []string // flags of which one may be on
 	sums      []string // columns with a total
-	// adjust changes what depends on the parameters in how a column shows.
-	adjust func(column *Column, parameters map[string]string)
+	hidden    []string // columns that tables for people never have
+	// usual names the columns that tables for people have only where a row has
+	// something else in it than this, or nothing.
+	usual map[string]string
 }
 
 // RunReport answers a report; parameters are flags by name, as text, and those
@@ -70,33 +76,46 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 	if err != nil {
 		return nil, err
 	}
+	explain := func(err error) error { return c.explainReport("report "+name, err) }
 	several, err := c.severalClusters(ctx)
 	if err != nil {
-		return nil, err
+		return nil, explain(err)
 	}
-	t, err := c.runReport(ctx, name, sql, values)
+	t, err := c.runReport(ctx, explain, sql, values)
 	if err != nil {
 		return nil, err
 	}
 	for i := range t.Columns {
 		column := &t.Columns[i]
-		column.Sum = slices.Contains(r.sums, column.Name)
-		column.Hidden = column.Name == "cluster" && (!several || values["cluster"] != "")
+		if column.Name == "group" {
+			column.Name = values["by"]
+		}
 		title := strings.TrimSuffix(strings.TrimSuffix(column.Name, "_bytes"), "_seconds")
 		column.Title = strings.ToUpper(strings.ReplaceAll(title, "_", " "))
-		if r.adjust != nil {
-			r.adjust(column, values)
-		}
+		column.Hidden = slices.Contains(r.hidden, column.Name) || column.Name == "cluster" && (!several || values["cluster"] != "")
+		column.usual, column.optional = r.usual[column.Name]
+		column.Sum = slices.Contains(r.sums, column.Name) && values["limit"] == noLimit // of a part it would mislead
 	}
 	return t, nil
 }
 
-func (c *Catalog) runReport(ctx context.Context, name, sql string, values map[string]string) (*Table, error) {
+// explainReport is explain for questions of our own: where these lack a table or
+// a column, the database lacks a migration.
+func (c *Catalog) explainReport(op string, err error) error {
+	err = c.explain(op, err)
+	var e *Error
+	if errors.As(err, &e) && hasCode(err, codeUnknownTable, codeUnknownColumn) {
+		e.Hint = fmt.Sprintf("has no tables of this kubevoltracker in database %q; make them with `kubevoltracker schema migrate`, or name another database in --catalog.url", c.Database())
+	}
+	return err
+}
+
+func (c *Catalog) runReport(ctx context.Context, explain func(error) error, sql string, values map[string]string) (*Table, error) {
 	settings := func() clickhouse.Settings {
 		// What a LEFT JOIN does not find is empty, and NULL only where the column can be.
 		return clickhouse.Settings{"final": 1, "join_use_nulls": 0}
 	}
-	t, err := c.query(ctx, "report "+name, sql, values, settings())
+	t, err := c.query(ctx, explain, sql, values, settings())
 	if err != nil || len(t.Columns) > 0 {
 		return t, err
 	}
@@ -105,12 +124,12 @@ func (c *Catalog) runReport(ctx context.Context, name, sql string, values map[st
 	if t.Next(); t.Err() != nil {
 		return nil, t.Err()
 	}
-	described, err := c.query(ctx, "report "+name, "DESCRIBE (\n"+sql+"\n)", values, settings())
+	described, err := c.query(ctx, explain, "DESCRIBE (\n"+sql+"\n)", values, settings())
 	if err != nil {
 		return nil, err
 	}
 	defer described.Close()
-	empty := newTable(nil, nil, t.explain)
+	empty := newTable(nil, nil, explain)
 	for described.Next() {
 		row := described.Row()
 		empty.Columns = append(empty.Columns, newColumn(fmt.Sprint(row[0]), fmt.Sprint(row[1])))
@@ -125,10 +144,8 @@ func (c *Catalog) severalClusters(ctx context.Context) (bool, error) {
 		UNION ALL SELECT DISTINCT cluster FROM claims
 		UNION ALL SELECT DISTINCT cluster FROM mounts)`
 	var n uint64
-	if err := c.conn.QueryRow(ctx, sql).Scan(&n); err != nil {
-		return false, c.explain("count clusters", err)
-	}
-	return n > 1, nil
+	err := c.conn.QueryRow(ctx, sql).Scan(&n)
+	return n > 1, err
 }
 
 func findReport(name string) (Report, error) {
@@ -198,7 +215,7 @@ func (f Flag) value(text string) (string, error) {
 			return "", fmt.Errorf("--%s: %q is not a number", f.Name, text)
 		}
 		if n == 0 {
-			n = 1 << 62
+			return noLimit, nil
 		}
 		return strconv.FormatUint(n, 10), nil
 	case Duration:

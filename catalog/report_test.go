@@ -93,6 +93,7 @@ func company() *inventory.Facts {
 		},
 	}
 	f.Mounts[2].ReadOnly = true
+	f.Claims[2].UnusedSince = day(1, 15) // before it had the volume
 	f.Claims[4].UnusedSince = day(2, 15)
 	f.Claims[6].DeletedAt, f.Claims[6].DeletedNotBefore = day(2, 2), day(2, 2)
 	f.Volumes[8].DeletedAt, f.Volumes[8].DeletedNotBefore = day(2, 2), day(2, 2)
@@ -172,6 +173,44 @@ func TestReportsTellClustersApart(t *testing.T) {
 	golden(t, "two_clusters_idle.txt", report(t, c, "idle", TableFormat, "min-idle=0s", "storageclass=fast"))
 	golden(t, "two_clusters_space.txt", report(t, c, "space", TableFormat))
 	golden(t, "one_of_two_clusters.txt", report(t, c, "idle", TableFormat, "cluster=west"))
+}
+
+// A volume of two claims: released from one, kept, and bound to another one in
+// another namespace, which does not use it.
+func TestAVolumeThatIsBoundAnewCountsOnce(t *testing.T) {
+	c := migrated(t)
+	volume := inventory.Volume{Version: 2, UID: "v", Name: "pv", Phase: "Bound", ClaimUID: "new", SourceID: "nfs:1", CapacityBytes: 3 * gib, CreatedAt: day(1, 1)}
+	former := inventory.Claim{Version: 1, UID: "old", Namespace: "before", Name: "data", VolumeUID: "v", BoundAt: day(1, 2), DeletedAt: day(1, 20)}
+	present := inventory.Claim{Version: 1, UID: "new", Namespace: "after", Name: "data", VolumeUID: "v", RequestedBytes: gib, BoundAt: day(2, 1)}
+	mount := inventory.Mount{Version: 1, Namespace: "before", PodUID: "p", Container: "main", Volume: "data", MountPath: "/data",
+		SourceID: "nfs:1", SourceKind: "nfs", ClaimUID: "old", ClaimName: "data", VolumeUID: "v", StartedAt: day(1, 3), EndedAt: day(1, 10), EndedNotBefore: day(1, 10)}
+	write(t, c, "east", &inventory.Facts{
+		VolumeSources: []inventory.VolumeSource{{Version: 1, ID: "nfs:1", Kind: "nfs", Server: "::1", Path: "/export"}},
+		Volumes:       []inventory.Volume{volume},
+		Claims:        []inventory.Claim{former, present},
+		Bindings:      []inventory.Binding{{Version: 1, ClaimUID: "old", VolumeUID: "v", BoundAt: day(1, 2), ReleasedAt: day(1, 20)}, {Version: 1, ClaimUID: "new", VolumeUID: "v", BoundAt: day(2, 1)}},
+		Pods:          []inventory.Pod{{Version: 1, UID: "p", Namespace: "before", Name: "user"}},
+		Mounts:        []inventory.Mount{mount},
+	})
+	golden(t, "bound_anew.txt", report(t, c, "idle", CSVFormat)+report(t, c, "mounts", CSVFormat)+report(t, c, "space", TableFormat))
+}
+
+func TestAPartHasNoTotal(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", company())
+	if got := report(t, c, "space", TableFormat, "by=storageclass", "limit=2"); strings.Contains(got, "total") {
+		t.Errorf("the total of two of three classes:\n%s", got)
+	}
+}
+
+func TestReportsWithoutTablesNameTheCure(t *testing.T) {
+	c := openAt(t, sharedAddress, "default")
+	for _, r := range Reports() {
+		_, err := c.RunReport(t.Context(), r.Name, nil)
+		if err == nil || !strings.Contains(err.Error(), "catalog: report "+r.Name) || !strings.Contains(err.Error(), "`kubevoltracker schema migrate`") {
+			t.Errorf("%s: got %v", r.Name, err)
+		}
+	}
 }
 
 func TestReportsWithoutRowsStillHaveTheirColumns(t *testing.T) {

@@ -1,7 +1,5 @@
 package catalog
 
-import "strings"
-
 // Reports are the questions that RunReport answers. One more is a file
 // reports/NAME.sql and an entry here; its first column is the cluster.
 func Reports() []Report {
@@ -20,11 +18,8 @@ func Reports() []Report {
 				cluster, limit,
 			},
 			exclusive: []string{"running", "ended"},
-			adjust: func(column *Column, parameters map[string]string) {
-				if parameters["running"] == "true" && strings.HasPrefix(column.Name, "end") {
-					column.Hidden = true // nothing has ended
-				}
-			},
+			hidden:    []string{"volume"}, // the pod's name for what the mount path, the claim and the backend say
+			usual:     map[string]string{"kind": "main", "read_only": "false", "ended_at": "", "ended_not_before": "", "end_reason": ""},
 		},
 		{
 			Name: "idle",
@@ -35,6 +30,7 @@ func Reports() []Report {
 				{Name: "min-idle", Help: "Only volumes idle for at least this long, such as 30d or 12h.", Kind: Duration, Default: "0s"},
 				cluster, limit,
 			},
+			hidden: []string{"last_used_at"}, // where it is known, the volume is idle since then
 		},
 		{
 			Name: "space",
@@ -44,11 +40,6 @@ func Reports() []Report {
 				cluster, limit,
 			},
 			sums: []string{"claims", "bound_volumes", "released_volumes", "requested_bytes", "capacity_bytes", "idle_bytes"},
-			adjust: func(column *Column, parameters map[string]string) {
-				if column.Name == "group" {
-					column.Name, column.Title = parameters["by"], strings.ToUpper(parameters["by"])
-				}
-			},
 		},
 	}
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -33,7 +34,12 @@ type Column struct {
 	// Sum adds the column up in a last line of tables for people.
 	Sum bool
 
-	date bool // a day without time
+	// A table for people leaves an optional column out where every row has the
+	// usual text, or none.
+	optional bool
+	usual    string
+	date     bool // a day without time
+	decimal  bool
 }
 
 // Table is the result of a question. Its rows stream from ClickHouse: ask Next
@@ -71,6 +77,7 @@ func newColumn(name, databaseType string) Column {
 		c.Unit = Seconds
 	}
 	databaseType = strings.TrimPrefix(strings.TrimPrefix(databaseType, "LowCardinality("), "Nullable(")
+	c.decimal = strings.HasPrefix(databaseType, "Decimal")
 	c.date = strings.HasPrefix(databaseType, "Date") && !strings.HasPrefix(databaseType, "DateTime")
 	return c
 }
@@ -120,13 +127,19 @@ func (t *Table) plain(i int, v reflect.Value) any {
 		}
 		v = v.Elem()
 	}
-	at, isTime := v.Interface().(time.Time)
-	switch {
-	case !isTime:
-		return v.Interface()
-	case t.Columns[i].date:
-		return at.Format(time.DateOnly)
-	default:
-		return at.UTC()
+	switch x := v.Interface().(type) {
+	case time.Time:
+		if t.Columns[i].date {
+			return x.Format(time.DateOnly)
+		}
+		return x.UTC()
+	case fmt.Stringer:
+		if t.Columns[i].decimal {
+			return json.Number(x.String())
+		}
 	}
+	if _, ok := v.Addr().Interface().(json.Marshaler); ok && !v.Type().Implements(reflect.TypeFor[json.Marshaler]()) {
+		return v.Addr().Interface() // JSON and the integers of more than 64 bits
+	}
+	return v.Interface()
 }

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"encoding"
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -22,11 +24,12 @@ func humanText(v any, unit Unit) string {
 	switch {
 	case v == nil:
 		return "-"
-	case isNumber && unit == Bytes && n >= 0:
+	case !isNumber:
+	case unit == Bytes && n >= 0 && n < math.MaxInt64: // and so not NaN
 		return humanize.IBytes(uint64(n))
-	case isNumber && unit == Bytes:
+	case unit == Bytes && n < 0 && n > math.MinInt64:
 		return "-" + humanize.IBytes(uint64(-n))
-	case isNumber && unit == Seconds && n < math.MaxInt64/1e9:
+	case unit == Seconds && n >= 0 && n < math.MaxInt64/1e9:
 		return duration.HumanDuration(time.Duration(n * float64(time.Second)))
 	}
 	text := printable(plainText(v))
@@ -54,16 +57,58 @@ func plainText(v any) string {
 		return x.String()
 	}
 	switch reflect.ValueOf(v).Kind() {
-	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct:
+	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct, reflect.Pointer:
 		return jsonText(v)
 	}
 	return fmt.Sprint(v)
 }
 
-// timesIn replaces a time by its text, so that JSON has the same as CSV.
-func timesIn(v any) any {
-	if t, ok := v.(time.Time); ok {
-		return t.Format(timeLayout)
+// jsonText is v in JSON, with times as CSV has them.
+func jsonText(v any) string {
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(encodable(v)); err != nil {
+		return jsonText(fmt.Sprint(v))
+	}
+	return escapeC1(strings.TrimSuffix(out.String(), "\n"))
+}
+
+// encodable replaces in v what encoding/json refuses, or takes for something
+// else: NaN and Inf are null, and a list of UInt8 is one of numbers, not base64.
+func encodable(v any) any {
+	switch x := v.(type) {
+	case time.Time:
+		return x.Format(timeLayout)
+	case json.Marshaler, encoding.TextMarshaler:
+		return v
+	}
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Float32, reflect.Float64:
+		if math.IsNaN(r.Float()) || math.IsInf(r.Float(), 0) {
+			return nil
+		}
+	case reflect.Pointer:
+		if r.IsNil() {
+			return nil
+		}
+		return encodable(r.Elem().Interface())
+	case reflect.Slice, reflect.Array:
+		list := make([]any, r.Len())
+		for i := range list {
+			list[i] = encodable(r.Index(i).Interface())
+		}
+		return list
+	case reflect.Map:
+		values := reflect.MakeMapWithSize(reflect.MapOf(r.Type().Key(), reflect.TypeFor[any]()), r.Len())
+		for key, value := range r.Seq2() {
+			element := reflect.New(reflect.TypeFor[any]()).Elem()
+			if e := encodable(value.Interface()); e != nil {
+				element.Set(reflect.ValueOf(e))
+			}
+			values.SetMapIndex(key, element)
+		}
+		return values.Interface()
 	}
 	return v
 }

@@ -48,7 +48,7 @@ func ParseURL(raw string) (*clickhouse.Options, error) {
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, fmt.Errorf("--catalog.url: bad parameters in %q: %w", raw, err)
+		return nil, fmt.Errorf("--catalog.url: bad parameters: %w", err)
 	}
 	if err := knownParameters(query); err != nil {
 		return nil, err
@@ -73,6 +73,8 @@ func ParseURL(raw string) (*clickhouse.Options, error) {
 		}
 	case "https":
 		o.Protocol, port, secure = clickhouse.HTTP, "8443", true
+	case "embedded": // which run knows, and starts
+		return nil, errors.New("--catalog.url: the embedded ClickHouse of a tracker is at http://127.0.0.1:8123/kubevoltracker, or where --catalog.embedded-listen-address puts it")
 	default:
 		return nil, fmt.Errorf("--catalog.url: unknown scheme %q; use clickhouse://, http:// or https://", u.Scheme)
 	}

@@ -32,8 +32,8 @@ CREATE TABLE IF NOT EXISTS claims
     deleted_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest it can have been deleted; NULL while it exists' CODEC(Delta, ZSTD(1)),
     deleted_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest it can have been deleted; equal to deleted_at when that is exact' CODEC(Delta, ZSTD(1)),
     version            UInt64 COMMENT 'the row with the highest version is the present one: read with FINAL',
-    INDEX by_uid       uid        TYPE bloom_filter GRANULARITY 4,
-    INDEX by_volume    volume_uid TYPE bloom_filter GRANULARITY 4
+    INDEX by_uid       uid        TYPE bloom_filter GRANULARITY 1,
+    INDEX by_volume    volume_uid TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, namespace, uid)

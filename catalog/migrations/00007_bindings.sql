@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS bindings
     released_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest the claim can have lost it; NULL while it has it' CODEC(Delta, ZSTD(1)),
     released_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest; equal to released_at when that is exact' CODEC(Delta, ZSTD(1)),
     version             UInt64 COMMENT 'the row with the highest version is the present one: read with FINAL',
-    INDEX by_volume     volume_uid TYPE bloom_filter GRANULARITY 4
+    INDEX by_volume     volume_uid TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, claim_uid, volume_uid)

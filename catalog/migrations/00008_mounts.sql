@@ -2,7 +2,7 @@
 -- +goose Up
 -- One container's use of one volume of its pod, over an interval: the heart of
 -- the catalog. The namespace never changes for a pod, so it may lead the key;
--- "who used this claim or volume" goes by the indexes.
+-- "who used this claim or volume", or a pod alone, goes by the indexes.
 CREATE TABLE IF NOT EXISTS mounts
 (
     cluster          LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
@@ -24,9 +24,10 @@ CREATE TABLE IF NOT EXISTS mounts
     ended_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest it can have ended; equal to ended_at when that is exact' CODEC(Delta, ZSTD(1)),
     end_reason       LowCardinality(String) COMMENT 'Completed, Error, OOMKilled, Evicted, Deleted, ...; empty while it goes on',
     version          UInt64 COMMENT 'the row with the highest version is the present one: read with FINAL',
-    INDEX by_claim   claim_uid  TYPE bloom_filter GRANULARITY 4,
-    INDEX by_volume  volume_uid TYPE bloom_filter GRANULARITY 4,
-    INDEX by_source  source_id  TYPE bloom_filter GRANULARITY 4,
+    INDEX by_pod     pod_uid    TYPE bloom_filter GRANULARITY 1,
+    INDEX by_claim   claim_uid  TYPE bloom_filter GRANULARITY 1,
+    INDEX by_volume  volume_uid TYPE bloom_filter GRANULARITY 1,
+    INDEX by_source  source_id  TYPE bloom_filter GRANULARITY 1,
     INDEX by_start   started_at TYPE minmax GRANULARITY 4
 )
 ENGINE = ReplacingMergeTree(version)

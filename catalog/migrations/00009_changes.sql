@@ -15,7 +15,7 @@ CREATE TABLE IF NOT EXISTS changes
     action    LowCardinality(String) COMMENT 'created, bound, resized, phase, started, mounted, unmounted, released or deleted',
     details   String COMMENT 'what exactly, such as 10Gi → 20Gi' CODEC(ZSTD(1)),
     actor     LowCardinality(String) COMMENT 'the field manager that did it, where the object tells',
-    INDEX by_uid uid TYPE bloom_filter GRANULARITY 4
+    INDEX by_uid uid TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (cluster, at, kind, uid, action, details, namespace, name, actor)

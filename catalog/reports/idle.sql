@@ -1,13 +1,19 @@
 -- Volumes that nobody uses. Idle since the latest moment at which the last use
 -- can have ended, so that no volume is called idle for longer than is known; if
--- no use is known, since no pod refers to its claim, or since it was bound or made.
+-- no use is known, since no pod refers to its claim, or since it was bound or
+-- made, whichever is later. A claim that the API calls unused only since well
+-- after it was bound has been used, unseen (as in the metric volume_state).
 WITH idle AS
 (
     SELECT
         v.cluster AS cluster,
         v.name AS volume,
-        multiIf(v.phase = 'Released', 'released', u.last_ended_at IS NULL, 'never_mounted', 'idle') AS state,
-        coalesce(u.last_ended_at, c.unused_since, b.bound_at, c.bound_at, v.created_at) AS idle_since,
+        coalesce(b.bound_at, c.bound_at, v.created_at) AS had_since,
+        multiIf(
+            v.phase = 'Released', 'released',
+            u.last_ended_at IS NOT NULL OR c.unused_since > had_since + INTERVAL 10 SECOND, 'idle',
+            'never_mounted') AS state,
+        coalesce(u.last_ended_at, if(c.unused_since < had_since, NULL, c.unused_since), had_since) AS idle_since,
         u.last_ended_at AS last_used_at,
         u.last_namespace AS last_namespace,
         u.last_pod_uid AS last_pod_uid,
@@ -55,13 +61,9 @@ SELECT
     i.last_namespace AS last_namespace,
     p.name AS last_pod,
     trim(BOTH '/' FROM concat(p.workload_kind, '/', p.workload_name)) AS last_workload
-FROM idle AS i
-LEFT JOIN
-(
-    SELECT cluster, uid, name, workload_kind, workload_name
-    FROM pods
-    WHERE (cluster, namespace, uid) IN (SELECT cluster, last_namespace, last_pod_uid FROM idle)
-) AS p ON p.cluster = i.cluster AND p.uid = i.last_pod_uid
+-- The pods are many more than the idle volumes, so they pass by and are not kept.
+FROM (SELECT cluster, uid, name, workload_kind, workload_name FROM pods) AS p
+RIGHT JOIN idle AS i ON i.cluster = p.cluster AND i.last_pod_uid = p.uid
 WHERE idle_seconds >= {min_idle:Int64}
 ORDER BY idle_seconds DESC, cluster, volume
 LIMIT {limit:UInt64}

@@ -10,7 +10,7 @@ WITH chosen AS
       AND (NOT {ended:Bool} OR ended_at IS NOT NULL)
       AND ({volume:String} = '' OR (cluster, volume_uid) IN
           (SELECT cluster, uid FROM volumes WHERE name = {volume:String} OR uid = {volume:String}))
-    ORDER BY started_at DESC, namespace, pod_uid, container, volume, mount_path
+    ORDER BY started_at DESC, cluster, namespace, pod_uid, container, volume, mount_path
     LIMIT {limit:UInt64}
 )
 SELECT
@@ -26,7 +26,7 @@ SELECT
     m.claim_name AS claim,
     v.name AS persistentvolume,
     m.source_kind AS source,
-    trim(concat(s.driver, ' ', trim(BOTH ':' FROM concat(s.server, ':', s.path)))) AS backend,
+    trim(concat(s.driver, ' ', s.server, if(s.server = '' OR s.path = '', '', ':'), s.path)) AS backend,
     m.started_at AS started_at,
     m.ended_at AS ended_at,
     -- only where the end is not known exactly
@@ -47,4 +47,4 @@ LEFT JOIN
 ) AS c ON c.cluster = m.cluster AND c.pod_uid = m.pod_uid AND c.name = m.container
 LEFT JOIN (SELECT cluster, uid, name FROM volumes) AS v ON v.cluster = m.cluster AND v.uid = m.volume_uid
 LEFT JOIN (SELECT cluster, id, driver, server, path FROM volume_sources) AS s ON s.cluster = m.cluster AND s.id = m.source_id
-ORDER BY started_at DESC, namespace, pod, container, volume, mount_path
+ORDER BY started_at DESC, cluster, namespace, pod, container, volume, mount_path

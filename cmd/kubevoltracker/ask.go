@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -57,6 +58,10 @@ func addReport(app *kingpin.Application, commands map[string]command, stdout io.
 	}
 }
 
+// formatClause is the end of a statement that says how to write its result. Over
+// HTTP ClickHouse obeys, and answers with what its client cannot read.
+var formatClause = regexp.MustCompile(`(?is)\sFORMAT\s+(\w+)(\s+SETTINGS\s[^']*)?[\s;]*$`)
+
 func addSQL(app *kingpin.Application, commands map[string]command, stdout io.Writer) {
 	cmd := app.Command("sql", "Ask the catalog in SQL. Rows that were replaced since do not show: every table is read as with FINAL.")
 	query := cmd.Arg("query", "A statement of ClickHouse's SQL.").Required().String()
@@ -66,6 +71,9 @@ func addSQL(app *kingpin.Application, commands map[string]command, stdout io.Wri
 	commands[cmd.FullCommand()] = func() error {
 		if strings.TrimSpace(*query) == "" {
 			return usageError{fmt.Errorf("sql: the query is empty")}
+		}
+		if m := formatClause.FindStringSubmatch(*query); m != nil && !strings.EqualFold(m[1], "Null") {
+			return usageError{fmt.Errorf("sql: leave out FORMAT %s; -o says how to print: %s", m[1], strings.Join(catalog.Formats(), ", "))}
 		}
 		return where.ask(func(ctx context.Context, c *catalog.Catalog) error {
 			table, err := c.Query(ctx, *query, *params)

@@ -31,7 +31,7 @@ func addCatalogFlags(cmd *kingpin.CmdClause, url, help string) *catalogFlags {
 	f := &catalogFlags{}
 	cmd.Flag("catalog.url", "ClickHouse that holds the catalog: clickhouse://user@host:9000/database?secure=true or http://host:8123/database"+help+".").
 		Default(url).StringVar(&f.url)
-	cmd.Flag("catalog.username", "User of ClickHouse, if the URL names none.").StringVar(&f.username)
+	cmd.Flag("catalog.username", "User of ClickHouse; goes before that of the URL.").StringVar(&f.username)
 	cmd.Flag("catalog.password-file", "File with the password of ClickHouse's user; or set "+passwordVariable+".").StringVar(&f.passwordFile)
 	return f
 }
@@ -64,7 +64,10 @@ func (f *catalogFlags) ask(question func(context.Context, *catalog.Catalog) erro
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	return question(ctx, c)
+	if err := question(ctx, c); err == nil || ctx.Err() == nil {
+		return err
+	}
+	return errors.New("interrupted")
 }
 
 // addOutputFlag is -o.

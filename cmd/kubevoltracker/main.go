@@ -34,6 +34,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	app.UsageWriter(stdout)
 	app.Version(version.Print("kubevoltracker"))
 	app.DefaultEnvars()
+	app.HelpFlag.NoEnvar()
+	app.VersionFlag.NoEnvar() // an image may well set KUBEVOLTRACKER_VERSION
 
 	commands := map[string]command{}
 	addRun(app, commands, stderr)

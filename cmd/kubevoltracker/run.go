@@ -33,6 +33,10 @@ const (
 	noCatalog       = "none"
 )
 
+// stopGrace is how long the collector may take to end, once told to; with the
+// writer's own grace period that is well within the 30 s that a pod has.
+const stopGrace = 5 * time.Second
+
 type runFlags struct {
 	kubeconfig, context string
 	cluster             string
@@ -129,6 +133,9 @@ func track(f *runFlags, stderr io.Writer) error {
 		tracker.Run(groupCtx)
 		return nil
 	})
+	// In a long outage the collector waits for room in the writer and does not see
+	// the end: then the writer's end lets go of it.
+	defer context.AfterFunc(groupCtx, func() { time.AfterFunc(stopGrace, stopWriter) })()
 	group.Go(func() error { return history.run(writerCtx) })
 	err = group.Wait()
 	level.Info(logger).Log("msg", "stopped")
