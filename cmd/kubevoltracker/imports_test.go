@@ -1,7 +1,10 @@
 package main
 
 import (
+	"debug/elf"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -52,11 +55,32 @@ func TestDirectionOfImports(t *testing.T) {
 	}
 }
 
+// TestTrackerIsStatic holds that the tracker needs no loader and no libc where it
+// runs: that is why the engine is a program of its own.
+func TestTrackerIsStatic(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "kubevoltracker")
+	build := exec.Command("go", "build", "-o", path, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, segment := range f.Progs {
+		if segment.Type == elf.PT_INTERP || segment.Type == elf.PT_DYNAMIC {
+			t.Errorf("it has a segment %s", segment.Type)
+		}
+	}
+}
+
 // pure reports whether the inventory may import a package: the API's types, and
 // of the standard library what only computes.
 func pure(path string) bool {
 	switch path {
-	case "crypto/sha256", "encoding/hex", "errors", "fmt", "maps", "reflect", "slices", "strings", "strconv", "time", "cmp", "math":
+	case "crypto/sha256", "encoding/hex", "hash/maphash", "unique", "errors", "fmt", "maps", "reflect", "slices", "strings", "strconv", "time", "cmp", "math":
 		return true
 	}
 	return strings.HasPrefix(path, "k8s.io/api/") || strings.HasPrefix(path, "k8s.io/apimachinery/")

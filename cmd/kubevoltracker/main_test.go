@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -204,7 +205,7 @@ func (p *tracker) stop(t testing.TB) {
 	select {
 	case err := <-p.exited:
 		p.exited <- err
-		if err != nil {
+		if err != nil && !errors.Is(err, errKilled) {
 			t.Errorf("the tracker ended with %v", err)
 		}
 	case <-time.After(30 * time.Second):

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -13,6 +14,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 )
+
+// errKilled is how a tracker ends that a test has killed.
+var errKilled = errors.New("killed by the test")
 
 // TestWaitsForClickHouse starts a tracker whose ClickHouse is not there yet: it
 // serves, and writes all it has seen once ClickHouse comes.
@@ -137,9 +141,34 @@ func TestStopsInOrder(t *testing.T) {
 	})
 	engine := engineOf(t, p.process.Process.Pid)
 	p.stop(t)
-	if err := syscall.Kill(engine, 0); err == nil {
+	if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", engine)); err == nil && !strings.Contains(string(state), ") Z ") {
 		t.Error("the engine is left behind")
 	}
 	again := startTracker(t, c.kubeconfig, "--data-dir="+dir, "--kube.context=")
 	again.expectRows(t, "SELECT count() FROM claims WHERE namespace = 'stops'", "1")
+}
+
+// TestKilledTrackerLeavesNothingBehind holds that the engine ends with its tracker,
+// whatever ends that, and that the next tracker gets at the data.
+func TestKilledTrackerLeavesNothingBehind(t *testing.T) {
+	c := cluster(t)
+	ns := c.namespace(t, "killed")
+	c.claim(t, ns, "data", "standard")
+	c.awaitBound(t, ns, "data")
+	dir := t.TempDir()
+	p := startTracker(t, c.kubeconfig, "--data-dir="+dir)
+	p.expectRows(t, "SELECT phase FROM claims WHERE namespace = 'killed'", "Bound")
+	engine := engineOf(t, p.process.Process.Pid)
+	if err := p.process.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.exited <- errors.Join(<-p.exited, errKilled)
+	eventually(t, "the engine ends", func() error {
+		if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", engine)); err == nil && !strings.Contains(string(state), ") Z ") {
+			return fmt.Errorf("process %d is left behind", engine)
+		}
+		return nil
+	})
+	again := startTracker(t, c.kubeconfig, "--data-dir="+dir)
+	again.expectRows(t, "SELECT phase FROM claims WHERE namespace = 'killed'", "Bound")
 }
