@@ -35,7 +35,7 @@ func (q *request) answerOptions(resp *response, r *http.Request, httpCompression
 
 // apply sets up a session for the request: database, role and settings, read-only last.
 // The returned function undoes it in sessions that others will use.
-func (q *request) apply(conn *connection, id string) (restore func(), err error) {
+func (q *request) apply(conn *connection) (restore func(), err error) {
 	restore = func() {}
 	if q.sessionID != "" {
 		if restore, err = q.remember(conn); err != nil {
@@ -58,14 +58,11 @@ func (q *request) apply(conn *connection, id string) (restore func(), err error)
 	}
 	sort.Slice(q.settings, func(i, j int) bool { return q.settings[i].name < q.settings[j].name })
 	for _, s := range q.settings {
-		switch s.name {
-		case "readonly":
+		if s.name == "readonly" {
 			if readOnly == "" || s.value == "1" {
 				readOnly = s.value
 			}
 			continue
-		case "log_comment":
-			s.value += " " + id // by which the statement is found when its client goes
 		}
 		if err := conn.exec("SET " + quoteSetting(s.name) + " = " + quote(s.value)); err != nil {
 			return restore, err

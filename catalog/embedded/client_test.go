@@ -197,6 +197,24 @@ func TestModernTypesReadAsFromAServer(t *testing.T) {
 	}
 }
 
+func TestAnEmptyResultHasItsColumns(t *testing.T) {
+	conn := open(t)
+	for _, query := range []string{"SELECT 1::UInt8 AS a, [@p] AS `b c` WHERE 0", "WITH 1 AS a SELECT a, 2 AS `b c` FROM numbers(10) LIMIT 0 SETTINGS max_threads = 1 -- end"} {
+		r, err := conn.Query(t.Context(), query, clickhouse.Named("p", "x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Next() || r.Err() != nil || !reflect.DeepEqual(r.Columns(), []string{"a", "b c"}) {
+			t.Errorf("%s: %v, %v", query, r.Columns(), r.Err())
+		}
+		r.Close()
+	}
+	var n uint8
+	if err := conn.QueryRow(t.Context(), "SELECT 1::UInt8 WHERE 0").Scan(&n); !errors.Is(err, sql.ErrNoRows) {
+		t.Error(err)
+	}
+}
+
 func TestParameters(t *testing.T) {
 	conn := open(t)
 	nasty := "it's a \\ \"quoted\"\tline\nnext; DROP TABLE x --"
@@ -235,7 +253,7 @@ func TestErrorsAreExceptions(t *testing.T) {
 		{"CREATE DICTIONARY d (a UInt64) PRIMARY KEY a SOURCE(EXECUTABLE(command 'id' format 'CSV')) LAYOUT(FLAT()) LIFETIME(0)", 497},
 		{"SELECT * FROM remote('127.0.0.1', system.one)", 497}, {"SELECT * FROM sqlite('/tmp/x', 't')", 497},
 		{"CREATE DATABASE f ENGINE = SQLite('/tmp/x')", 497},
-		{"BACKUP DATABASE default TO File('/tmp/f')", 318}, {"SELECT * FROM `/etc/passwd`", 497},
+		{"BACKUP DATABASE default TO File('/tmp/f')", 497}, {"SELECT * FROM `/etc/passwd`", 497},
 		{"SELECT 1; SELECT 2", 62},
 	} {
 		err := conn.Exec(t.Context(), c.query)
@@ -267,6 +285,9 @@ func TestSettingsHoldForOneQueryOnly(t *testing.T) {
 	if err := conn.QueryRow(ctx, "SELECT toString(getSetting('max_block_size'))").Scan(&n); err != nil || n != "777" {
 		t.Fatal(n, err)
 	}
+	if err := conn.QueryRow(ctx, "SELECT getSetting('log_comment')").Scan(&n); err != nil || n != "mine" {
+		t.Fatal(n, err)
+	}
 	if err := conn.QueryRow(t.Context(), "SELECT toString(getSetting('max_block_size'))").Scan(&n); err != nil || n == "777" {
 		t.Fatal(n, err)
 	}
@@ -278,6 +299,7 @@ func TestCancelledAndLateQueriesStop(t *testing.T) {
 		"aggregation": "SELECT count() FROM numbers(1e15) WHERE sipHash64(number) = 1",
 		"stream":      "SELECT number FROM numbers(1e15) WHERE number % 1000000 = 0",
 		"json":        "SELECT sum(sipHash64(number)) FROM numbers(1e15) FORMAT JSON",
+		"commented":   "SELECT count() FROM numbers(1e15) WHERE sipHash64(number) = 1 SETTINGS log_comment = 'mine'",
 		"insert":      "INSERT INTO FUNCTION null('n UInt64') SELECT sipHash64(number) FROM numbers(1e15)",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -99,7 +99,8 @@ func (c *connection) insert(text []byte, format string, params []parameter, next
 	if text := c.lib.insertError(s); text != "" {
 		return usage{}, parseException(text)
 	}
-	for {
+	refused := false
+	for !refused {
 		data, err := next()
 		if err != nil {
 			c.lib.insertCancel(s)
@@ -111,16 +112,16 @@ func (c *connection) insert(text []byte, format string, params []parameter, next
 		if len(data) == 0 {
 			continue
 		}
-		failed := c.lib.insertAppend(s, unsafe.Pointer(&data[0]), uintptr(len(data)))
+		refused = c.lib.insertAppend(s, unsafe.Pointer(&data[0]), uintptr(len(data))) != 0
 		runtime.KeepAlive(data)
-		if failed != 0 {
-			break // chdb_stream_done tells why
-		}
 	}
 	if text := c.lib.insertError(s); text != "" {
 		return usage{}, parseException(text)
 	}
-	_, used, err := c.take(c.lib.insertDone(s))
+	_, used, err := c.take(c.lib.insertDone(s)) // tells why rows were refused
+	if err == nil && refused {
+		err = newException(codeUnknownException, "libchdb took only a part of the rows")
+	}
 	return used, err
 }
 

@@ -13,6 +13,7 @@ import (
 	osexec "os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,8 +25,10 @@ import (
 
 // serveAsChild is this test binary as a server of its own, to be killed.
 func serveAsChild() int {
+	patience, _ := time.ParseDuration(os.Getenv("KUBEVOLTRACKER_TEST_PATIENCE"))
 	server, err := embedded.Start(embedded.Options{
-		DataDir: os.Getenv("KUBEVOLTRACKER_TEST_SERVE"), ListenAddress: first(os.Getenv("KUBEVOLTRACKER_TEST_LISTEN"), "127.0.0.1:0"), Library: library(),
+		Patience: patience,
+		DataDir:  os.Getenv("KUBEVOLTRACKER_TEST_SERVE"), ListenAddress: first(os.Getenv("KUBEVOLTRACKER_TEST_LISTEN"), "127.0.0.1:0"), Library: library(),
 		MaxConcurrentQueries: 4, MaxMemory: 1 << 30, Grace: time.Second, Logger: log.NewNopLogger(),
 	})
 	if err != nil {
@@ -134,6 +137,8 @@ func TestStartRefusesWithOneClearLine(t *testing.T) {
 	binary.LittleEndian.PutUint16(wrongArch[52:], 64)
 	arch := filepath.Join(t.TempDir(), "mips.so")
 	os.WriteFile(arch, wrongArch, 0o600)
+	pipe := filepath.Join(t.TempDir(), "pipe.so")
+	syscall.Mkfifo(pipe, 0o600)
 	good := embedded.Options{DataDir: t.TempDir(), ListenAddress: "127.0.0.1:0", Library: library(), Logger: log.NewNopLogger()}
 	for name, c := range map[string]struct {
 		change func(*embedded.Options)
@@ -141,6 +146,7 @@ func TestStartRefusesWithOneClearLine(t *testing.T) {
 	}{
 		"missing library": {func(o *embedded.Options) { o.Library = "/nosuch/libchdb.so" }, []string{"/nosuch/libchdb.so", "no such file", "make libchdb"}},
 		"not a library":   {func(o *embedded.Options) { o.Library = file }, []string{file, "not an ELF", "make libchdb"}},
+		"a pipe":          {func(o *embedded.Options) { o.Library = pipe }, []string{pipe, "not a regular file"}},
 		"other machine's": {func(o *embedded.Options) { o.Library = arch }, []string{arch, "EM_MIPS", "make libchdb"}},
 		"other library":   {func(o *embedded.Options) { o.Library = "/proc/self/exe" }, []string{"/proc/self/exe", "make libchdb"}},
 		"open to others":  {func(o *embedded.Options) { o.ListenAddress = "0.0.0.0:0" }, []string{"0.0.0.0:0", "--password-file"}},

@@ -10,7 +10,9 @@
 // does not grow with either; that a statement stops when its client goes; that an error
 // carries ClickHouse's code, name, header and status; and that Close leaves the data
 // directory flushed. Statements run with the rights of a user who can do anything to the
-// catalog and nothing to the machine: no files, no URLs, no other servers.
+// catalog and nothing to the machine: no files, no URLs, no other servers. One hole is
+// known: the function file stands under no grant, and where an SQL text is itself a
+// string (a column's default in a structure, additional_result_filter) it is not seen.
 //
 // The package loads the library through purego, which makes a program that imports it
 // link the C library dynamically. The tracker therefore never imports it: it keeps

@@ -93,10 +93,14 @@ func (e *engine) newID() string {
 	return fmt.Sprintf("kubevoltracker:%d:%d", os.Getpid(), e.lastID.Add(1))
 }
 
-// open starts a session in which kill finds statements by id. It is carried in
-// log_comment, the one setting that a session can have without meaning anything.
+// statementSetting carries the id by which kill finds a session's statements. It is a
+// setting that means nothing where its table engine is not allowed, and that a client
+// cannot set (see outsideSettings), so that no statement can hide from its end.
+const statementSetting = "s3queue_default_zookeeper_path"
+
+// open starts a session in which kill finds statements by id.
 func (e *engine) open(id string) (*connection, error) {
-	c, err := e.lib.openConnection(append(e.args[:len(e.args):len(e.args)], "--log_comment="+id))
+	c, err := e.lib.openConnection(append(e.args[:len(e.args):len(e.args)], "--"+statementSetting+"="+id))
 	if err != nil {
 		return nil, newException(codeUnknownException, "%v", err)
 	}
@@ -131,7 +135,7 @@ func (e *engine) kill(id string) {
 	e.controlMutex.Lock()
 	defer e.controlMutex.Unlock()
 	// A statement that has ended meanwhile is no error, and there is nobody to tell of another.
-	_ = e.control.exec("KILL QUERY WHERE endsWith(Settings['log_comment'], " + quote(id) + ") ASYNC")
+	_ = e.control.exec("KILL QUERY WHERE Settings['" + statementSetting + "'] = " + quote(id) + " ASYNC")
 }
 
 // quote writes s as a string literal.

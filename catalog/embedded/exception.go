@@ -26,7 +26,9 @@ const (
 	codeBadArguments         = 36
 	codeNotImplemented       = 48
 	codeSyntaxError          = 62
+	codeReadOnly             = 164
 	codeTooManyQueries       = 202
+	codeSocketTimeout        = 209
 	codeIntoOutfile          = 358
 	codeSessionNotFound      = 372
 	codeSessionIsLocked      = 373
@@ -39,7 +41,7 @@ const (
 
 var codeNames = map[int]string{
 	codeIncorrectData: "INCORRECT_DATA", codeBadArguments: "BAD_ARGUMENTS", codeNotImplemented: "NOT_IMPLEMENTED",
-	codeSyntaxError: "SYNTAX_ERROR", codeTooManyQueries: "TOO_MANY_SIMULTANEOUS_QUERIES",
+	codeSyntaxError: "SYNTAX_ERROR", codeReadOnly: "READONLY", codeSocketTimeout: "SOCKET_TIMEOUT", codeTooManyQueries: "TOO_MANY_SIMULTANEOUS_QUERIES",
 	codeIntoOutfile: "INTO_OUTFILE_NOT_ALLOWED", codeSessionNotFound: "SESSION_NOT_FOUND",
 	codeSessionIsLocked: "SESSION_IS_LOCKED", codeInvalidTimeout: "INVALID_SESSION_TIMEOUT", codeCancelled: "QUERY_WAS_CANCELLED",
 	codeAccessDenied: "ACCESS_DENIED", codeAuthenticationFailed: "AUTHENTICATION_FAILED",
@@ -62,7 +64,7 @@ func parseException(text string) *Exception {
 		return &Exception{Code: codeUnknownException, Name: codeNames[codeUnknownException], Text: strings.TrimSpace(text)}
 	}
 	code, _ := strconv.Atoi(head[1])
-	e := &Exception{Code: code, Name: "UNKNOWN_EXCEPTION", Text: head[2]}
+	e := &Exception{Code: code, Name: first(codeNames[code], codeNames[codeUnknownException]), Text: head[2]}
 	if tail := exceptionTail.FindStringSubmatch(head[2]); tail != nil {
 		e.Text, e.Name = tail[1], tail[2]
 	}
@@ -85,7 +87,7 @@ func (e *Exception) status() int {
 		return http.StatusRequestEntityTooLarge
 	case codeNotImplemented:
 		return http.StatusNotImplemented
-	case 209, 76, 439, codeTooManyQueries: // SOCKET_TIMEOUT, CANNOT_OPEN_FILE, CANNOT_SCHEDULE_TASK
+	case codeSocketTimeout, 76, 439, codeTooManyQueries: // SOCKET_TIMEOUT, CANNOT_OPEN_FILE, CANNOT_SCHEDULE_TASK
 		return http.StatusServiceUnavailable
 	case 779: // UNSUPPORTED_MEDIA_TYPE
 		return http.StatusUnsupportedMediaType

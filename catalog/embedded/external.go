@@ -58,6 +58,9 @@ func (q *request) loadExternal(conn *connection) error {
 			if err != nil {
 				return bodyError(err)
 			}
+			if len(text) > maxQuerySize {
+				return queryTooLarge()
+			}
 			q.query = append(q.query, text...)
 			continue
 		}

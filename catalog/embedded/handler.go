@@ -38,6 +38,9 @@ For batch query processing:
 
 // ServeHTTP answers as a ClickHouse server's HTTP port does.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l, disconnect := s.connect(w, r)
+	defer disconnect()
+	w, r.Body = l, l
 	w.Header().Set("X-ClickHouse-Server-Display-Name", s.engine.displayName)
 	switch r.URL.Path {
 	case "/ping", "/replicas_status":
@@ -122,7 +125,11 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	restore, err := q.apply(conn, id)
+	if q.readOnly && q.sessionID != "" && !statement.reads() {
+		// A session cannot be made read-only for a while: the engine lets none out of it.
+		return newException(codeReadOnly, "default: Cannot execute query in readonly mode. For queries over HTTP, method GET implies readonly. You should use method POST for modifying queries.")
+	}
+	restore, err := q.apply(conn)
 	defer restore()
 	if err != nil {
 		return err
@@ -178,17 +185,18 @@ func (q *request) statement() (*statement, error) {
 		return nil, bodyError(err)
 	}
 	text := append(q.query, more...)
-	if len(strings.TrimSpace(string(text))) == 0 {
-		return nil, newException(codeSyntaxError, "Syntax error: failed at position 1 (end of query): . Empty query")
-	}
 	st, err := parseStatement(text)
 	if err != nil {
 		return nil, err
 	}
 	if len(more) == maxQuerySize && (st.kind != "INSERT" || !(st.insertsData || st.format != "")) {
-		return nil, newException(codeSyntaxError, "Max query size exceeded (can be increased with the `max_query_size` setting): %d bytes", maxQuerySize)
+		return nil, queryTooLarge()
 	}
 	return st, nil
+}
+
+func queryTooLarge() *Exception {
+	return newException(codeSyntaxError, "Max query size exceeded: %d bytes", maxQuerySize)
 }
 
 // outputFormat is the format of a result that the statement itself names.

@@ -13,18 +13,18 @@ import (
 // checkLibraryFile tells a wrong file from a right one before the dynamic linker
 // sees it, whose own messages name neither the platform nor the cure.
 func checkLibraryFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return rootCause(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := os.Stat(path) // before opening it, which waits where it is a pipe
 	if err != nil {
 		return rootCause(err)
 	}
 	if !info.Mode().IsRegular() {
 		return errors.New("it is not a regular file")
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		return rootCause(err)
+	}
+	defer f.Close()
 	if runtime.GOOS != "linux" {
 		return nil // the dynamic linker is the judge of Mach-O
 	}

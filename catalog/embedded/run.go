@@ -3,6 +3,7 @@ package embedded
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -67,11 +68,18 @@ func (w *work) execute(ctx context.Context, sink func([]byte, usage) error) erro
 			return err
 		}
 		return sink(nil, used)
-	case s.kind == "SELECT" || s.kind == "WITH" || s.kind == "FROM":
+	case s.kind == "SELECT" || s.kind == "FROM":
 		if !concatenable[strings.ToLower(w.format)] {
 			return w.pipe(sink)
 		}
-		err := w.conn.stream(join(s.text, s.suffix), w.format, w.params, sink)
+		empty := true
+		err := w.conn.stream(join(s.text, s.suffix), w.format, w.params, func(piece []byte, used usage) error {
+			empty = empty && len(piece) == 0
+			return sink(piece, used)
+		})
+		if err == nil && empty && strings.EqualFold(w.format, "Native") {
+			return sink(w.columns(), usage{})
+		}
 		if e := (*Exception)(nil); !errors.As(err, &e) || !strings.HasPrefix(e.Text, "Streaming query is not supported") {
 			return err
 		}
@@ -81,6 +89,19 @@ func (w *work) execute(ctx context.Context, sink func([]byte, usage) error) erro
 		return err
 	}
 	return sink(data, used)
+}
+
+// columns is the block without rows by which a server tells the columns of an empty
+// result, and which libchdb leaves out. Where they cannot be told there is none.
+func (w *work) columns() []byte {
+	text := fmt.Appendf(nil, "DESCRIBE (%s\n) SETTINGS describe_compact_output = 1", w.statement.text)
+	names, used, err := w.conn.query(text, "RowBinary", w.params)
+	if err != nil || used.resultRows == 0 {
+		return nil
+	}
+	// A Native block begins with the numbers of columns and rows, then each name and type,
+	// written as in RowBinary.
+	return append(append(binary.AppendUvarint(nil, used.resultRows), 0), names...)
 }
 
 // join puts the settings that followed a FORMAT clause behind the statement, on a line
@@ -131,6 +152,9 @@ func fill(r io.Reader, buf []byte) (int, error) {
 func bodyError(err error) error {
 	if e := (*Exception)(nil); errors.As(err, &e) {
 		return e
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return newException(codeSocketTimeout, "Timeout exceeded while reading the request's body from the client")
 	}
 	return newException(codeIncorrectData, "cannot read the request's body: %v", err)
 }

@@ -29,6 +29,9 @@ type Options struct {
 	MaxMemory int64
 	// Grace is how long a stop waits for running statements before it cancels them.
 	Grace time.Duration
+	// Patience is how long a client may neither send its rows nor take its result before
+	// its statement is cancelled (0: 5 minutes, enough to read a page of a pager).
+	Patience time.Duration
 	// Logger takes what an administrator should know.
 	Logger log.Logger
 }
@@ -67,6 +70,9 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		listener.Close()
 		return nil, err
+	}
+	if o.Patience <= 0 {
+		o.Patience = 5 * time.Minute
 	}
 	s := &Server{options: o, logger: o.Logger, engine: e, listener: listener, slots: make(chan struct{}, max(1, o.MaxConcurrentQueries))}
 	s.running, s.stop = context.WithCancel(context.Background())

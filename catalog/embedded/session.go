@@ -10,7 +10,7 @@ import (
 // session_id: temporary tables, SET and USE last until its timeout.
 type session struct {
 	conn   *connection
-	id     string // in log_comment
+	id     string // of its statements, for kill
 	busy   bool
 	expiry *time.Timer
 }

@@ -10,7 +10,7 @@ import (
 // server would refuse. Everything else is left to the engine's own parser.
 type statement struct {
 	text   []byte // the statement without its FORMAT clause, inserted data and final semicolon
-	kind   string // its first keyword in capitals: SELECT, INSERT, CREATE, …
+	kind   string // its first keyword in capitals: SELECT, INSERT, CREATE, …; behind WITH, the one that follows
 	format string // named by its FORMAT clause, or ""
 	suffix []byte // what followed the FORMAT clause of a query (SETTINGS …)
 
@@ -23,7 +23,7 @@ type statement struct {
 func parseStatement(text []byte) (*statement, error) {
 	s := &statement{}
 	lex := lexer{src: text}
-	var prev token
+	var prev, before token
 	depth, n := 0, 0
 	first := true
 	formatStart, settingsStart := -1, -1
@@ -39,6 +39,16 @@ func parseStatement(text []byte) (*statement, error) {
 				"Syntax error (Multi-statements are not allowed): failed at position %d (end of query): ; %.100s. ", semicolon+1, bytes.TrimSpace(text[semicolon+1:]))
 		}
 		n++
+		if first && t.kind != tokenWord && !t.is("(") && !t.is(";") {
+			// libchdb would skip it to the end, as a client skips what it does not understand.
+			return nil, newException(codeSyntaxError, "Syntax error: failed at position %d: %.100s. ", t.start+1, bytes.ToValidUTF8(text[t.start:], []byte("?")))
+		}
+		if (t.word("OUTFILE") && prev.word("INTO")) || (t.word("INFILE") && prev.word("FROM")) {
+			return nil, newException(codeIntoOutfile, "INTO OUTFILE and FROM INFILE are not allowed")
+		}
+		if t.is("(") && reachesOut(text, prev, before) {
+			return nil, newException(codeAccessDenied, "default: Not enough privileges. %s is not allowed", text[prev.start:prev.end])
+		}
 		switch {
 		case t.is("("), t.is("["), t.is("{"):
 			depth++
@@ -52,8 +62,10 @@ func parseStatement(text []byte) (*statement, error) {
 		}
 		if depth == 0 && t.kind == tokenWord && !prev.is(".") && !prev.word("AS") {
 			switch {
-			case t.word("OUTFILE") && prev.word("INTO"), t.word("INFILE") && prev.word("FROM"):
-				return nil, newException(codeIntoOutfile, "INTO OUTFILE and FROM INFILE are not allowed")
+			case s.kind == "WITH" && t.word("SELECT"):
+				s.kind = "SELECT"
+			case s.kind == "WITH" && t.word("INSERT"):
+				s.kind, isSelectInsert = "INSERT", true
 			case s.kind == "INSERT" && n > 2 && !isSelectInsert && (t.word("SELECT") || t.word("WITH")):
 				isSelectInsert = true
 			case s.kind == "INSERT" && n > 3 && !isSelectInsert && !isValues && t.word("VALUES") && !prev.word("TABLE") && !prev.word("INTO"):
@@ -91,7 +103,10 @@ func parseStatement(text []byte) (*statement, error) {
 		if s.kind == "INSERT" && n > 2 && !isSelectInsert && !isValues && t.word("SELECT") && depth == 1 && prev.is("(") {
 			isSelectInsert = true
 		}
-		prev = t
+		before, prev = prev, t
+	}
+	if first {
+		return nil, newException(codeSyntaxError, "Syntax error: failed at position 1 (end of query): . Empty query")
 	}
 	end := len(text)
 	if semicolon >= 0 {
@@ -132,6 +147,15 @@ func dataStart(text []byte, at int) int {
 		at++
 	}
 	return at
+}
+
+// reads tells that the statement changes nothing but its session.
+func (s *statement) reads() bool {
+	switch s.kind {
+	case "SELECT", "FROM", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "EXISTS", "USE", "SET":
+		return true
+	}
+	return false
 }
 
 func trimEnd(b []byte) []byte { return bytes.TrimRight(b, " \t\r\n\f\v") }

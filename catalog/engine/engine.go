@@ -58,7 +58,7 @@ type Options struct {
 	MemoryLimit int64
 	// MaxConcurrentQueries bounds statements that run at once (0: the child's default).
 	MaxConcurrentQueries int
-	// LogLevel is the child's (empty: its default, info).
+	// LogLevel is the child's: debug, or else info, of which Logger takes what it wants.
 	LogLevel string
 	// StartTimeout is how long the first start may take (default 2 minutes: a large
 	// catalog loads its parts first).
@@ -232,9 +232,15 @@ func (e *Engine) gone(died int) {
 }
 
 func (o *Options) arguments() []string {
-	args := []string{"--exit-on-stdin-close", "--data-dir=" + o.DataDir, "--listen-address=" + o.ListenAddress}
+	// ready reads the child's log, so the environment must not change its format, nor a
+	// level leave out that it serves. What is below our own level our logger leaves out.
+	least := "info"
+	if o.LogLevel == "debug" {
+		least = o.LogLevel
+	}
+	args := []string{"--exit-on-stdin-close", "--log.format=logfmt", "--log.level=" + least, "--data-dir=" + o.DataDir, "--listen-address=" + o.ListenAddress}
 	for _, a := range []struct{ flag, value string }{
-		{"library", o.Library}, {"password-file", o.PasswordFile}, {"log.level", o.LogLevel},
+		{"library", o.Library}, {"password-file", o.PasswordFile},
 	} {
 		if a.value != "" {
 			args = append(args, "--"+a.flag+"="+a.value)

@@ -22,6 +22,10 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/catalog/embedded"
 )
 
+// orphanPatience is how long, beyond the grace for statements, a process without its
+// parent may take to stop.
+const orphanPatience = 30 * time.Second
+
 const name = "kubevoltracker-clickhouse"
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -92,6 +96,8 @@ func serve(f *flags) error {
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			orphaned()
+			// Nobody is left to kill a stop that hangs. The data survives it as a crash.
+			time.AfterFunc(f.Grace+orphanPatience, func() { os.Exit(1) })
 		}()
 	}
 	began := time.Now()
