@@ -150,13 +150,16 @@ func (q *queue) rows() (int, time.Time) {
 // table in the order in which they are written, and takes them off src without
 // touching its memory.
 func moveRows(dst, src *inventory.Facts, n int) (moved int) {
-	moved += move(&dst.StorageClasses, &src.StorageClasses, n)
+	moved += move(&dst.Namespaces, &src.Namespaces, n)
+	moved += move(&dst.StorageClasses, &src.StorageClasses, n-moved)
+	moved += move(&dst.StorageCapacity, &src.StorageCapacity, n-moved)
 	moved += move(&dst.VolumeSources, &src.VolumeSources, n-moved)
 	moved += move(&dst.Volumes, &src.Volumes, n-moved)
 	moved += move(&dst.Claims, &src.Claims, n-moved)
 	moved += move(&dst.Pods, &src.Pods, n-moved)
 	moved += move(&dst.Containers, &src.Containers, n-moved)
 	moved += move(&dst.Bindings, &src.Bindings, n-moved)
+	moved += move(&dst.Attachments, &src.Attachments, n-moved)
 	moved += move(&dst.Mounts, &src.Mounts, n-moved)
 	moved += move(&dst.Changes, &src.Changes, n-moved)
 	return moved

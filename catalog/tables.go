@@ -6,7 +6,51 @@ import "github.com/kubevoltracker/kubevoltracker/collector/inventory"
 // written: what a row refers to comes before the row, so that a reader who joins
 // mounts with their claims does not find the one without the other.
 func tables() []table {
-	return []table{storageClasses(), volumeSources(), volumes(), claims(), pods(), containers(), bindings(), mounts(), changes()}
+	return []table{
+		namespaces(), storageClasses(), storageCapacity(), volumeSources(), volumes(), claims(), pods(), containers(), bindings(),
+		attachments(), mounts(), changes(),
+	}
+}
+
+func namespaces() table {
+	type row = inventory.Namespace
+	return declare("namespaces", func(f *inventory.Facts) *[]row { return &f.Namespaces },
+		plain("uid", func(r *row) string { return r.UID }),
+		plain("name", func(r *row) string { return r.Name }),
+		plain("labels", func(r *row) map[string]string { return r.Labels }),
+		plain("owner", func(r *row) string { return r.Owner }),
+		plain("groups", func(r *row) []string { return r.Groups }),
+		nullable("created_at", func(r *row) inventory.Time { return r.CreatedAt }),
+		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
+		plain("version", func(r *row) uint64 { return r.Version }),
+	)
+}
+
+func storageCapacity() table {
+	type row = inventory.StorageCapacity
+	return declare("storage_capacity", func(f *inventory.Facts) *[]row { return &f.StorageCapacity },
+		moment("at", func(r *row) inventory.Time { return r.At }),
+		plain("uid", func(r *row) string { return r.UID }),
+		plain("storage_class", func(r *row) string { return r.StorageClass }),
+		plain("driver", func(r *row) string { return r.Driver }),
+		plain("topology", func(r *row) string { return r.Topology }),
+		plain("capacity_bytes", func(r *row) int64 { return r.CapacityBytes }),
+		plain("maximum_volume_bytes", func(r *row) int64 { return r.MaximumVolumeBytes }),
+	)
+}
+
+func attachments() table {
+	type row = inventory.Attachment
+	return declare("attachments", func(f *inventory.Facts) *[]row { return &f.Attachments },
+		plain("uid", func(r *row) string { return r.UID }),
+		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
+		plain("node", func(r *row) string { return r.Node }),
+		plain("attacher", func(r *row) string { return r.Attacher }),
+		nullable("attached_at", func(r *row) inventory.Time { return r.AttachedAt }),
+		nullable("detached_at", func(r *row) inventory.Time { return r.DetachedAt }),
+		plain("error", func(r *row) string { return r.Error }),
+		plain("version", func(r *row) uint64 { return r.Version }),
+	)
 }
 
 func storageClasses() table {

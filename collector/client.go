@@ -8,19 +8,15 @@ import (
 	"net/url"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	typedapps "k8s.io/client-go/kubernetes/typed/apps/v1"
 	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
 	typedstorage "k8s.io/client-go/kubernetes/typed/storage/v1"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
-
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
 // ClientOptions say which API server to watch, and as whom.
@@ -35,9 +31,11 @@ type ClientOptions struct {
 
 // Client talks to the API server.
 type Client struct {
-	core    *typedcore.CoreV1Client
-	storage *typedstorage.StorageV1Client
-	host    string
+	core     *typedcore.CoreV1Client
+	storage  *typedstorage.StorageV1Client
+	apps     *typedapps.AppsV1Client
+	metadata metadata.Interface
+	host     string
 }
 
 // NewClient reads the configuration; it does not connect. The error says in one
@@ -50,7 +48,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	config.UserAgent = o.UserAgent
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	config.QPS = -1 // four watches: the API server's own fairness is limit enough
+	config.QPS = -1 // a watch a kind: the API server's own fairness is limit enough
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
@@ -63,7 +61,15 @@ func NewClient(o ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	return &Client{core: core, storage: storage, host: config.Host}, nil
+	apps, err := typedapps.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	metadataClient, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return &Client{core: core, storage: storage, apps: apps, metadata: metadataClient, host: config.Host}, nil
 }
 
 func restConfig(o ClientOptions) (*rest.Config, error) {
@@ -116,24 +122,5 @@ func (c *Client) Connect(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("no API server answers at %s: %w", c.host, urlErr.Err)
 	default:
 		return "", fmt.Errorf("the API server %s: %w", c.host, err)
-	}
-}
-
-// resource is a kind to be watched.
-type resource struct {
-	kind      inventory.Kind
-	example   runtime.Object
-	listWatch *cache.ListWatch
-}
-
-func (c *Client) resources() []resource {
-	from := func(kind inventory.Kind, example runtime.Object, client cache.Getter, plural string) resource {
-		return resource{kind, example, cache.NewListWatchFromClient(client, plural, metav1.NamespaceAll, fields.Everything())}
-	}
-	return []resource{
-		from(inventory.StorageClasses, &storagev1.StorageClass{}, c.storage.RESTClient(), "storageclasses"),
-		from(inventory.Volumes, &corev1.PersistentVolume{}, c.core.RESTClient(), "persistentvolumes"),
-		from(inventory.Claims, &corev1.PersistentVolumeClaim{}, c.core.RESTClient(), "persistentvolumeclaims"),
-		from(inventory.Pods, &corev1.Pod{}, c.core.RESTClient(), "pods"),
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -98,16 +97,15 @@ func (c *Collector) Synced() error {
 		return nil
 	default:
 	}
-	c.firstMu.Lock()
+	if !c.firstMu.TryLock() {
+		return errors.New("the first lists are being taken in")
+	}
 	defer c.firstMu.Unlock()
 	var missing []string
 	for _, kind := range inventory.Kinds() {
 		if _, ok := c.first[kind]; !ok {
 			missing = append(missing, string(kind))
 		}
-	}
-	if len(missing) == 0 {
-		return errors.New("the first lists are being taken in")
 	}
 	return fmt.Errorf("not listed yet: %s", strings.Join(missing, ", "))
 }
@@ -166,23 +164,37 @@ func (c *Collector) replace(ctx context.Context, kind inventory.Kind, objects []
 	case <-c.synced:
 		level.Info(c.logger).Log("msg", "listed again", "kind", kind, "objects", len(objects))
 		return c.observe(kind, func(inv *inventory.Inventory, now inventory.Time) error {
-			return inv.Replace(kind, objects, inventory.Seen{At: now, NotBefore: inventory.At(lastSeen)})
+			// A kind that is shown only now is found, as all was in the beginning.
+			seen := inventory.Seen{At: now, NotBefore: inventory.At(lastSeen), Found: lastSeen.IsZero()}
+			return inv.Replace(kind, objects, seen)
 		})
 	default:
 	}
-	c.firstMu.Lock()
-	c.first[kind] = objects
-	lists := maps.Clone(c.first)
-	c.firstMu.Unlock()
 	level.Info(c.logger).Log("msg", "listed", "kind", kind, "objects", len(objects))
-	if len(lists) == len(inventory.Kinds()) {
-		return c.takeFirst(lists)
+	if err := c.listed(kind, objects); err != nil {
+		return err
 	}
 	select {
 	case <-c.synced:
 	case <-ctx.Done():
 	}
 	return nil
+}
+
+// listed notes a kind's first list; the last one makes all be taken.
+func (c *Collector) listed(kind inventory.Kind, objects []any) error {
+	c.firstMu.Lock()
+	defer c.firstMu.Unlock()
+	if c.first == nil {
+		return nil // taken meanwhile
+	}
+	c.first[kind] = objects
+	if len(c.first) < len(inventory.Kinds()) {
+		return nil
+	}
+	lists := c.first
+	c.first = nil
+	return c.takeFirst(lists)
 }
 
 func (c *Collector) takeFirst(lists map[inventory.Kind][]any) error {
@@ -200,8 +212,5 @@ func (c *Collector) takeFirst(lists map[inventory.Kind][]any) error {
 	}
 	c.deliver()
 	close(c.synced)
-	c.firstMu.Lock()
-	defer c.firstMu.Unlock()
-	c.first = nil
 	return nil
 }

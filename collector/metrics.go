@@ -7,8 +7,8 @@ import (
 )
 
 type metrics struct {
-	events, lists, failures map[inventory.Kind]prometheus.Counter
-	lastEvent, objects      map[inventory.Kind]prometheus.Gauge
+	events, lists, failures       map[inventory.Kind]prometheus.Counter
+	lastEvent, objects, available map[inventory.Kind]prometheus.Gauge
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -20,13 +20,18 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"kind"})
 		return perKind(reg, vec, vec.WithLabelValues)
 	}
-	return &metrics{
+	m := &metrics{
 		events:    counter("kubevoltracker_watch_events_total", "Events received from the watches of the API server."),
 		lists:     counter("kubevoltracker_watch_lists_total", "Lists received from the API server; more than one means that a watch could not be resumed."),
 		failures:  counter("kubevoltracker_watch_failures_total", "Lists and watches that failed; each is tried again."),
 		lastEvent: gauge("kubevoltracker_watch_last_event_timestamp_seconds", "When the last event or list of this kind was taken in, in seconds since the Unix epoch."),
 		objects:   gauge("kubevoltracker_inventory_objects", "Objects held in memory; pods that mount no storage are not."),
+		available: gauge("kubevoltracker_watch_available", "1 if the API server shows this kind, 0 if it does not serve it or does not allow us to see it."),
 	}
+	for _, kind := range inventory.Kinds() {
+		m.available[kind].Set(1)
+	}
+	return m
 }
 
 // perKind registers vec, with every kind's series there from the start.

@@ -1,16 +1,22 @@
 package collector
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
 // trim strips an object, in place, of what no storage question needs: above all
 // the environment and arguments of containers, which may hold secrets, and the
 // field sets of managedFields, which are often the larger part of an object. Who
 // manages is kept: it tells who did a thing.
-func trim(obj any) any {
+//
+// An object of which only the metadata was asked for says that it is that; it is
+// given its kind.
+func trim(kind inventory.Kind, obj any) any {
 	if o, ok := obj.(metav1.Object); ok {
 		fields := o.GetManagedFields()
 		for i := range fields {
@@ -23,6 +29,16 @@ func trim(obj any) any {
 	switch o := obj.(type) {
 	case *corev1.Pod:
 		trimPod(o)
+	case *metav1.PartialObjectMetadata:
+		o.Kind = string(kind)
+		o.Labels, o.Annotations, o.ManagedFields = nil, nil, nil
+	case *appsv1.StatefulSet:
+		templates := make([]corev1.PersistentVolumeClaim, len(o.Spec.VolumeClaimTemplates))
+		for i := range templates {
+			templates[i].Name = o.Spec.VolumeClaimTemplates[i].Name
+		}
+		o.Spec = appsv1.StatefulSetSpec{VolumeClaimTemplates: templates}
+		o.Status = appsv1.StatefulSetStatus{}
 	case *corev1.PersistentVolume:
 		o.Spec.NodeAffinity = nil
 	case *corev1.PersistentVolumeClaim:

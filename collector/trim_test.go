@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
 func TestTrimDropsWhatMayHoldSecrets(t *testing.T) {
@@ -28,7 +30,7 @@ func TestTrimDropsWhatMayHoldSecrets(t *testing.T) {
 			NodeName:            "node-1",
 		},
 	}
-	if trim(o); strings.Contains(o.String(), "secret") {
+	if trim(inventory.Pods, o); strings.Contains(o.String(), "secret") {
 		t.Errorf("a secret is left: %s", o)
 	}
 	if o.Annotations["kept"] != "yes" || o.ManagedFields[0].Manager != "kubectl" || o.Spec.NodeName != "node-1" ||

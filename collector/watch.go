@@ -43,7 +43,7 @@ func (l listWatch) ListWithContext(ctx context.Context, options metav1.ListOptio
 		return nil, err
 	}
 	return list, meta.EachListItem(list, func(obj runtime.Object) error {
-		trim(obj)
+		trim(l.store.kind, obj)
 		return nil
 	})
 }
@@ -64,6 +64,7 @@ type store struct {
 	ctx       context.Context // of the reflector, whose interface has none
 	logger    log.Logger
 
+	refused     bool      // the API server does not show this kind
 	lastSeen    time.Time // when the watch was last known to be up
 	failedSince time.Time // zero while it is up
 	failedTold  time.Time
@@ -82,7 +83,7 @@ func (s *store) set(obj any) error {
 	s.up()
 	s.collector.metrics.events[s.kind].Inc()
 	return s.collector.observe(s.kind, func(inv *inventory.Inventory, now inventory.Time) error {
-		return inv.Set(trim(obj), inventory.Live(now))
+		return inv.Set(trim(s.kind, obj), inventory.Live(now))
 	})
 }
 
@@ -90,13 +91,13 @@ func (s *store) Delete(obj any) error {
 	s.up()
 	s.collector.metrics.events[s.kind].Inc()
 	return s.collector.observe(s.kind, func(inv *inventory.Inventory, now inventory.Time) error {
-		return inv.Delete(trim(obj), inventory.Live(now))
+		return inv.Delete(trim(s.kind, obj), inventory.Live(now))
 	})
 }
 
 func (s *store) Replace(objects []any, _ string) error {
 	for _, obj := range objects {
-		trim(obj)
+		trim(s.kind, obj)
 	}
 	before := s.lastSeen
 	s.up()
@@ -113,11 +114,39 @@ func (s *store) Resync() error { return nil }
 // Transformer trims the objects of a first list as they stream in, so that they
 // are never all held in full.
 func (s *store) Transformer() cache.TransformFunc {
-	return func(obj any) (any, error) { return trim(obj), nil }
+	return func(obj any) (any, error) { return trim(s.kind, obj), nil }
+}
+
+// refused reports whether the API server will not show a kind: it does not serve
+// it, or does not allow us to see it.
+func refused(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
+}
+
+// without goes on without a kind, and says so once: its first list is taken to be
+// empty. It is asked for again and again, in case that changes.
+func (c *Collector) without(s *store, err error) {
+	if !s.refused {
+		s.refused = true
+		c.metrics.available[s.kind].Set(0)
+		level.Warn(s.logger).Log("msg", "going on without this kind", "hint", "grant what deploy/rbac.yaml does, if it is not allowed", "err", err)
+	}
+	select {
+	case <-c.synced:
+	default:
+		if err := c.listed(s.kind, nil); err != nil {
+			level.Error(s.logger).Log("msg", "the first lists could not be taken in", "err", err)
+		}
+	}
 }
 
 // up notes that the watch works.
 func (s *store) up() {
+	if s.refused {
+		s.refused = false
+		s.collector.metrics.available[s.kind].Set(1)
+		level.Info(s.logger).Log("msg", "this kind is shown now")
+	}
 	now := s.collector.now()
 	if !s.failedSince.IsZero() {
 		level.Info(s.logger).Log("msg", "the API server answers again", "away", now.Sub(s.failedSince).Round(time.Millisecond))
@@ -131,6 +160,10 @@ func (s *store) failed(err error) {
 	if s.ctx.Err() != nil {
 		return // we are stopping
 	}
+	if refused(err) {
+		s.collector.without(s, err)
+		return
+	}
 	s.collector.metrics.failures[s.kind].Inc()
 	now := s.collector.now()
 	if s.failedSince.IsZero() {
@@ -141,10 +174,7 @@ func (s *store) failed(err error) {
 	}
 	s.failedTold = now
 	hint := "waiting for the API server"
-	switch {
-	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		hint = "the service account or user needs list and watch on this kind: see deploy/rbac.yaml"
-	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		hint = "too far behind to resume, listing again"
 	}
 	level.Warn(s.logger).Log("msg", "watch failed", "hint", hint, "err", err)

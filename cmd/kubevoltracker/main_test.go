@@ -297,7 +297,7 @@ func (p *tracker) report(t testing.TB, args ...string) []map[string]any {
 func eventually(t testing.TB, what string, try func() error) {
 	t.Helper()
 	var err error
-	for start := time.Now(); time.Since(start) < 20*time.Second; time.Sleep(100 * time.Millisecond) {
+	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(100 * time.Millisecond) {
 		if err = try(); err == nil {
 			return
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -287,6 +288,26 @@ func TestTracksStorage(t *testing.T) {
 		}
 	})
 
+	t.Run("an attachment is the API's", func(t *testing.T) {
+		_, volume := c.awaitBound(t, ns, "before")
+		list, err := c.client.StorageV1().VolumeAttachments().List(background, metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range list.Items {
+			if name := a.Spec.Source.PersistentVolumeName; name != nil && *name == volume.Name && a.Status.Attached {
+				p.expectRows(t, fmt.Sprintf(`SELECT volume_uid, node, attacher, attached_at >= toDateTime64('%s', 6, 'UTC'), detached_at IS NULL FROM attachments WHERE uid = '%s'`,
+					seconds(a.CreationTimestamp), a.UID), fmt.Sprintf("%s\t%s\t%s\t1\t1", volume.UID, a.Spec.NodeName, a.Spec.Attacher))
+				return
+			}
+		}
+		t.Errorf("volume %s is not attached", volume.Name)
+	})
+
+	t.Run("the namespace is there", func(t *testing.T) {
+		p.expectRows(t, `SELECT name, deleted_at IS NULL FROM namespaces WHERE name = 'tracks'`, "tracks\t1")
+	})
+
 	t.Run("no secret gets into the catalog", func(t *testing.T) {
 		p.expectRows(t, fmt.Sprintf(`SELECT command FROM containers WHERE pod_uid = '%s'`, early.UID), "app")
 	})
@@ -405,6 +426,65 @@ func TestDemoWorkloadIsTracked(t *testing.T) {
 	)
 	p.expectRows(t, `SELECT server, path FROM volume_sources WHERE kind = 'iscsi'`, "san.example:3260\tiqn.2016-06.example:erp/7")
 	p.expectRows(t, `SELECT ephemeral, p.name FROM claims c JOIN pods p ON p.uid = c.pod_uid WHERE c.name = 'runner-scratch'`, "true\trunner")
+}
+
+// TestWorkloadIsFollowedToTheTop runs a CronJob's Job under a name of its own:
+// only the chain of owners tells whose it is.
+func TestWorkloadIsFollowedToTheTop(t *testing.T) {
+	c := cluster(t)
+	ns := c.namespace(t, "chain")
+	p := startTracker(t, c.serviceAccount(t))
+	c.claim(t, ns, "data", "standard")
+	cronJob := &batchv1.CronJob{
+		ObjectMeta: metav1.ObjectMeta{Name: "report"},
+		Spec: batchv1.CronJobSpec{Schedule: "0 0 1 1 *", JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{
+			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyNever,
+				Containers:    []corev1.Container{{Name: "main", Image: "app:1", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}}},
+				Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+					PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}},
+			}}}}},
+	}
+	if _, err := c.client.BatchV1().CronJobs(ns).Create(background, cronJob, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.kubectl(t, "-n", ns, "create", "job", "--from=cronjob/report", "adhoc")
+	p.expectRows(t, `SELECT p.workload_kind, p.workload_name, m.claim_name FROM mounts m JOIN pods p ON p.uid = m.pod_uid WHERE m.namespace = 'chain'`,
+		"CronJob\treport\tdata")
+}
+
+// TestGoesWithoutWhatItMayNotSee takes some of the rights of deploy/rbac.yaml away.
+func TestGoesWithoutWhatItMayNotSee(t *testing.T) {
+	c := cluster(t)
+	ns := c.namespace(t, "without")
+	kubeconfig := c.serviceAccount(t)
+	role, err := c.client.RbacV1().ClusterRoles().Get(background, "kubevoltracker", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range role.Rules {
+		role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return r == "volumeattachments" || r == "replicasets" })
+	}
+	if _, err := c.client.RbacV1().ClusterRoles().Update(background, role, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p := startTracker(t, kubeconfig)
+	c.claim(t, ns, "data", "standard")
+	c.awaitBound(t, ns, "data")
+	p.expectRows(t, "SELECT phase FROM claims WHERE namespace = 'without'", "Bound")
+	m := p.metrics(t)
+	for kind, want := range map[string]string{"VolumeAttachment": "0", "ReplicaSet": "0", "Pod": "1", "PersistentVolumeClaim": "1"} {
+		if got := m[`kubevoltracker_watch_available{kind="`+kind+`"}`]; got != want {
+			t.Errorf("%s is available: %s, want %s", kind, got, want)
+		}
+	}
+	c.kubectl(t, "apply", "-f", "../../deploy/rbac.yaml")
+	eventually(t, "it is shown again", func() error {
+		if got := p.metrics(t)[`kubevoltracker_watch_available{kind="VolumeAttachment"}`]; got != "1" {
+			return fmt.Errorf("available: %s", got)
+		}
+		return nil
+	})
 }
 
 // TestDemoScriptsParse is what can be had of the demo in a test: the rest takes

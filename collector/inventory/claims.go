@@ -119,7 +119,7 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, seen Seen) {
 	c := inv.claims[string(o.UID)]
 	if c == nil {
 		c = inv.addClaim(o, seen)
-	} else if spec := c.read(o); spec == c.claimSpec && c.labels.equal(o.Labels) {
+	} else if spec := c.read(o); c.unchanged(&spec) && c.labels.equal(o.Labels) {
 		return
 	} else {
 		inv.claimChanges(c, &spec, lastActor(o), seen)
@@ -130,7 +130,19 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, seen Seen) {
 	}
 	c.labels = repack(c.labels, o.Labels)
 	c.fresh = true
+	inv.adopt(c)
 	inv.soilClaim(c)
+}
+
+// unchanged compares with what the API says now. A workload that was found by
+// the claim's name is not in that, and is kept.
+func (c *claim) unchanged(now *claimSpec) bool {
+	had, has := c.traits.Value(), now.traits.Value()
+	if has.workloadKind == "" && had.workloadKind != "" {
+		has.workloadKind, has.workloadName = had.workloadKind, had.workloadName
+		now.traits = unique.Make(has)
+	}
+	return *now == c.claimSpec
 }
 
 func (inv *Inventory) addClaim(o *corev1.PersistentVolumeClaim, seen Seen) *claim {

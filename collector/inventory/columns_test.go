@@ -9,28 +9,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func controller(kind, name string) []metav1.OwnerReference {
+func controlledBy(kind, name string) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{Kind: kind, Name: name, UID: "owner", Controller: new(true)}}
 }
 
-func TestWorkloadOfAPod(t *testing.T) {
+func TestWorkloadIsGuessedFromThePod(t *testing.T) {
 	for name, test := range map[string]struct {
 		owners []metav1.OwnerReference
 		labels Labels
 		want   workload
 	}{
 		"nobody":                       {nil, nil, workload{}},
-		"StatefulSet":                  {controller("StatefulSet", "db"), nil, workload{"StatefulSet", "db", "owner"}},
-		"Deployment's ReplicaSet":      {controller("ReplicaSet", "web-7d4b9"), Labels{"pod-template-hash": "7d4b9"}, workload{"Deployment", "web", ""}},
-		"ReplicaSet of its own":        {controller("ReplicaSet", "web"), nil, workload{"ReplicaSet", "web", "owner"}},
-		"ReplicaSet of its own, label": {controller("ReplicaSet", "web"), Labels{"pod-template-hash": "7d4b9"}, workload{"ReplicaSet", "web", "owner"}},
-		"CronJob's Job":                {controller("Job", "report-29384712"), nil, workload{"CronJob", "report", ""}},
-		"Job of its own":               {controller("Job", "report-2938471x"), nil, workload{"Job", "report-2938471x", "owner"}},
-		"Job with a short number":      {controller("Job", "report-1"), nil, workload{"Job", "report-1", "owner"}},
-		"unknown kind":                 {controller("Rollout", "canary"), nil, workload{"Rollout", "canary", "owner"}},
+		"StatefulSet":                  {controlledBy("StatefulSet", "db"), nil, workload{"StatefulSet", "db", "owner"}},
+		"Deployment's ReplicaSet":      {controlledBy("ReplicaSet", "web-7d4b9"), Labels{"pod-template-hash": "7d4b9"}, workload{"Deployment", "web", ""}},
+		"ReplicaSet of its own":        {controlledBy("ReplicaSet", "web"), nil, workload{"ReplicaSet", "web", "owner"}},
+		"ReplicaSet of its own, label": {controlledBy("ReplicaSet", "web"), Labels{"pod-template-hash": "7d4b9"}, workload{"ReplicaSet", "web", "owner"}},
+		"CronJob's Job":                {controlledBy("Job", "report-29384712"), nil, workload{"CronJob", "report", ""}},
+		"Job of its own":               {controlledBy("Job", "report-2938471x"), nil, workload{"Job", "report-2938471x", "owner"}},
+		"Job with a short number":      {controlledBy("Job", "report-1"), nil, workload{"Job", "report-1", "owner"}},
+		"unknown kind":                 {controlledBy("Rollout", "canary"), nil, workload{"Rollout", "canary", "owner"}},
 	} {
 		o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: test.owners, Labels: test.labels}}
-		expect(t, name, podWorkload(o), test.want)
+		expect(t, name, guessWorkload(o, controllerOf(o)), test.want)
 	}
 }
 

@@ -10,21 +10,36 @@ type Labels = map[string]string
 // be. Each row is whole: a later row of the same key replaces the earlier one,
 // by its Version.
 type Facts struct {
-	StorageClasses []StorageClass
-	VolumeSources  []VolumeSource
-	Volumes        []Volume
-	Claims         []Claim
-	Pods           []Pod
-	Containers     []Container
-	Mounts         []Mount
-	Bindings       []Binding
-	Changes        []Change
+	Namespaces      []Namespace
+	StorageClasses  []StorageClass
+	VolumeSources   []VolumeSource
+	Volumes         []Volume
+	Claims          []Claim
+	Pods            []Pod
+	Containers      []Container
+	Mounts          []Mount
+	Bindings        []Binding
+	Attachments     []Attachment
+	StorageCapacity []StorageCapacity
+	Changes         []Change
 }
 
 // Len is the number of rows.
 func (f *Facts) Len() int {
-	return len(f.StorageClasses) + len(f.VolumeSources) + len(f.Volumes) + len(f.Claims) + len(f.Pods) +
-		len(f.Containers) + len(f.Mounts) + len(f.Bindings) + len(f.Changes)
+	return len(f.Namespaces) + len(f.StorageClasses) + len(f.VolumeSources) + len(f.Volumes) + len(f.Claims) + len(f.Pods) +
+		len(f.Containers) + len(f.Mounts) + len(f.Bindings) + len(f.Attachments) + len(f.StorageCapacity) + len(f.Changes)
+}
+
+// Namespace is a row of namespaces; its key is UID.
+type Namespace struct {
+	Version   uint64
+	UID       string
+	Name      string
+	Labels    Labels
+	Owner     string // see owner.go
+	Groups    []string
+	CreatedAt Time
+	DeletedAt Time
 }
 
 // StorageClass is a row of storage_classes; its key is UID.
@@ -192,6 +207,31 @@ type Binding struct {
 	ReleasedNotBefore Time
 }
 
+// Attachment is a row of attachments: a VolumeAttachment, which makes a volume
+// reachable from a node. Its key is UID.
+type Attachment struct {
+	Version    uint64
+	UID        string
+	VolumeUID  string // empty for a volume in line in a pod, and until the volume is known
+	Node       string
+	Attacher   string // the CSI driver
+	AttachedAt Time   // absent until the attacher has said so
+	DetachedAt Time   // when the VolumeAttachment was gone
+	Error      string // the last error of attaching or detaching, while there is one
+}
+
+// StorageCapacity is a row of storage_capacity: how much a storage class could
+// still provision for a part of the cluster, as its CSI driver said at a moment.
+type StorageCapacity struct {
+	At                 Time
+	UID                string // of the CSIStorageCapacity
+	StorageClass       string
+	Driver             string // the class's provisioner
+	Topology           string // selector of the nodes that can reach it
+	CapacityBytes      int64
+	MaximumVolumeBytes int64 // 0 where the driver does not say
+}
+
 // Action is what happened to an object.
 type Action string
 
@@ -206,6 +246,8 @@ const (
 	Unmounted Action = "unmounted"
 	Released  Action = "released"
 	Deleted   Action = "deleted"
+	Attached  Action = "attached"
+	Detached  Action = "detached"
 )
 
 // Change is a row of changes: what happened to an object, for a person to read.

@@ -27,10 +27,14 @@ package inventory
 import (
 	"fmt"
 	"hash/maphash"
+	"maps"
+	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // How long what is gone is remembered, so that an event that was overtaken by
@@ -50,15 +54,29 @@ type Kind string
 
 // The kinds, by their names in the API.
 const (
-	Pods           Kind = "Pod"
-	Claims         Kind = "PersistentVolumeClaim"
-	Volumes        Kind = "PersistentVolume"
-	StorageClasses Kind = "StorageClass"
+	Namespaces        Kind = "Namespace"
+	StorageClasses    Kind = "StorageClass"
+	StorageCapacities Kind = "CSIStorageCapacity"
+	Volumes           Kind = "PersistentVolume"
+	StatefulSets      Kind = "StatefulSet"
+	DaemonSets        Kind = "DaemonSet"
+	Deployments       Kind = "Deployment"
+	ReplicaSets       Kind = "ReplicaSet"
+	CronJobs          Kind = "CronJob"
+	Jobs              Kind = "Job"
+	Claims            Kind = "PersistentVolumeClaim"
+	VolumeAttachments Kind = "VolumeAttachment"
+	Pods              Kind = "Pod"
 )
 
 // Kinds lists the kinds in the order in which what refers comes after what it
 // refers to.
-func Kinds() []Kind { return []Kind{StorageClasses, Volumes, Claims, Pods} }
+func Kinds() []Kind {
+	return []Kind{
+		Namespaces, StorageClasses, StorageCapacities, Volumes, StatefulSets, DaemonSets, Deployments, ReplicaSets, CronJobs, Jobs,
+		Claims, VolumeAttachments, Pods,
+	}
+}
 
 // Seen is when an object was seen to be as it is.
 type Seen struct {
@@ -88,11 +106,22 @@ type claimName struct {
 // Inventory is the state of storage usage. Use New. It has one owner: its
 // methods must not be called at the same time.
 type Inventory struct {
-	classes  map[string]*class // these four by UID
-	volumes  map[string]*volume
-	claims   map[string]*claim
-	pods     map[string]*pod
-	podNames map[name]*pod
+	// These are by UID.
+	namespaces  map[string]*namespace
+	classes     map[string]*class
+	capacities  map[string]*StorageCapacity
+	volumes     map[string]*volume
+	controllers map[string]*controller
+	claims      map[string]*claim
+	attachments map[string]*attachment
+	pods        map[string]*pod
+
+	podNames  map[name]*pod
+	templates map[name]*controller // StatefulSets, by what their claims are called but for the ordinal
+	orphans   map[string][]*pod    // by the UID of a controller that is not known yet
+	orphanOf  map[*pod]workload    // that controller
+
+	unattached map[string][]*attachment // by the name of a volume that is not known yet
 
 	volumeNames map[string]*volume
 	volumeOf    map[string]*volume // by the claim's UID: the volume that says it is its claim's
@@ -118,16 +147,26 @@ type grave struct {
 	claim  *claim
 	volume *volume
 	pod    *pod
+
+	controller string // its UID
 }
 
 // New returns an empty inventory.
 func New() *Inventory {
 	return &Inventory{
+		namespaces:  map[string]*namespace{},
 		classes:     map[string]*class{},
+		capacities:  map[string]*StorageCapacity{},
 		volumes:     map[string]*volume{},
+		controllers: map[string]*controller{},
 		claims:      map[string]*claim{},
+		attachments: map[string]*attachment{},
 		pods:        map[string]*pod{},
 		podNames:    map[name]*pod{},
+		templates:   map[name]*controller{},
+		orphans:     map[string][]*pod{},
+		orphanOf:    map[*pod]workload{},
+		unattached:  map[string][]*attachment{},
 		volumeNames: map[string]*volume{},
 		volumeOf:    map[string]*volume{},
 		claimNames:  map[name]*claimName{},
@@ -153,22 +192,11 @@ func (inv *Inventory) Set(object any, seen Seen) error {
 
 // Delete takes an object that is gone, in its last known state.
 func (inv *Inventory) Delete(object any, seen Seen) error {
-	switch o := object.(type) {
-	case *storagev1.StorageClass:
-		inv.noteClass(o, seen)
-		inv.dropClass(string(o.UID), seen)
-	case *corev1.PersistentVolume:
-		inv.noteVolume(o, seen)
-		inv.dropVolume(inv.volumes[string(o.UID)], seen)
-	case *corev1.PersistentVolumeClaim:
-		inv.noteClaim(o, seen)
-		inv.dropClaim(inv.claims[string(o.UID)], seen)
-	case *corev1.Pod:
-		inv.notePod(o, seen)
-		inv.dropPod(inv.pods[string(o.UID)], seen)
-	default:
-		return fmt.Errorf("the inventory takes no %T", object)
+	if err := inv.note(object, seen); err != nil {
+		return err
 	}
+	kind, uid, _ := identify(object)
+	inv.drop(kind, uid, seen)
 	inv.settle(seen)
 	return nil
 }
@@ -176,43 +204,23 @@ func (inv *Inventory) Delete(object any, seen Seen) error {
 // Replace takes a whole list of one kind: its objects are, and those it lacks
 // are gone. It is one event: Take shows all of it or nothing.
 func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
+	if !slices.Contains(Kinds(), kind) {
+		return fmt.Errorf("the inventory takes no kind %q", kind)
+	}
 	present := make(map[string]struct{}, len(objects))
 	for _, object := range objects {
-		uid, ok := uidOf(object)
-		if !ok {
-			return fmt.Errorf("the inventory takes no %T", object)
+		of, uid, ok := identify(object)
+		if !ok || of != kind {
+			return fmt.Errorf("the inventory takes no %T as a %s", object, kind)
 		}
 		present[uid] = struct{}{}
 	}
 	gone := seen
 	gone.Found = false
-	switch kind {
-	case StorageClasses:
-		for uid := range inv.classes {
-			if _, ok := present[uid]; !ok {
-				inv.dropClass(uid, gone)
-			}
+	for _, uid := range inv.uids(kind) {
+		if _, ok := present[uid]; !ok {
+			inv.drop(kind, uid, gone)
 		}
-	case Volumes:
-		for uid, v := range inv.volumes {
-			if _, ok := present[uid]; !ok {
-				inv.dropVolume(v, gone)
-			}
-		}
-	case Claims:
-		for uid, c := range inv.claims {
-			if _, ok := present[uid]; !ok {
-				inv.dropClaim(c, gone)
-			}
-		}
-	case Pods:
-		for uid, p := range inv.pods {
-			if _, ok := present[uid]; !ok {
-				inv.dropPod(p, gone)
-			}
-		}
-	default:
-		return fmt.Errorf("the inventory takes no kind %q", kind)
 	}
 	for _, object := range objects {
 		if err := inv.note(object, seen); err != nil {
@@ -223,28 +231,52 @@ func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
 	return nil
 }
 
-func uidOf(object any) (string, bool) {
+// identify returns an object's kind and UID.
+func identify(object any) (Kind, string, bool) {
 	switch o := object.(type) {
+	case *corev1.Namespace:
+		return Namespaces, string(o.UID), true
 	case *storagev1.StorageClass:
-		return string(o.UID), true
+		return StorageClasses, string(o.UID), true
+	case *storagev1.CSIStorageCapacity:
+		return StorageCapacities, string(o.UID), true
 	case *corev1.PersistentVolume:
-		return string(o.UID), true
+		return Volumes, string(o.UID), true
+	case *appsv1.StatefulSet:
+		return StatefulSets, string(o.UID), true
+	case *metav1.PartialObjectMetadata:
+		return Kind(o.Kind), string(o.UID), controllerKind(Kind(o.Kind))
 	case *corev1.PersistentVolumeClaim:
-		return string(o.UID), true
+		return Claims, string(o.UID), true
+	case *storagev1.VolumeAttachment:
+		return VolumeAttachments, string(o.UID), true
 	case *corev1.Pod:
-		return string(o.UID), true
+		return Pods, string(o.UID), true
 	}
-	return "", false
+	return "", "", false
 }
 
 func (inv *Inventory) note(object any, seen Seen) error {
 	switch o := object.(type) {
+	case *corev1.Namespace:
+		inv.noteNamespace(o, seen)
 	case *storagev1.StorageClass:
 		inv.noteClass(o, seen)
+	case *storagev1.CSIStorageCapacity:
+		inv.noteCapacity(o, seen)
 	case *corev1.PersistentVolume:
 		inv.noteVolume(o, seen)
+	case *appsv1.StatefulSet:
+		inv.noteStatefulSet(o)
+	case *metav1.PartialObjectMetadata:
+		if !controllerKind(Kind(o.Kind)) {
+			return fmt.Errorf("the inventory takes no metadata of a %q", o.Kind)
+		}
+		inv.noteController(Kind(o.Kind), o)
 	case *corev1.PersistentVolumeClaim:
 		inv.noteClaim(o, seen)
+	case *storagev1.VolumeAttachment:
+		inv.noteAttachment(o, seen)
 	case *corev1.Pod:
 		inv.notePod(o, seen)
 	default:
@@ -252,6 +284,57 @@ func (inv *Inventory) note(object any, seen Seen) error {
 	}
 	return nil
 }
+
+// drop notes that an object is gone.
+func (inv *Inventory) drop(kind Kind, uid string, seen Seen) {
+	switch kind {
+	case Namespaces:
+		inv.dropNamespace(uid, seen)
+	case StorageClasses:
+		inv.dropClass(uid, seen)
+	case StorageCapacities:
+		delete(inv.capacities, uid)
+	case Volumes:
+		inv.dropVolume(inv.volumes[uid], seen)
+	case Claims:
+		inv.dropClaim(inv.claims[uid], seen)
+	case VolumeAttachments:
+		inv.dropAttachment(uid, seen)
+	case Pods:
+		inv.dropPod(inv.pods[uid], seen)
+	default:
+		inv.dropController(uid, seen)
+	}
+}
+
+// uids lists the living objects of a kind.
+func (inv *Inventory) uids(kind Kind) []string {
+	switch kind {
+	case Namespaces:
+		return keys(inv.namespaces)
+	case StorageClasses:
+		return keys(inv.classes)
+	case StorageCapacities:
+		return keys(inv.capacities)
+	case Volumes:
+		return keys(inv.volumes)
+	case Claims:
+		return keys(inv.claims)
+	case VolumeAttachments:
+		return keys(inv.attachments)
+	case Pods:
+		return keys(inv.pods)
+	}
+	var list []string
+	for uid, c := range inv.controllers {
+		if c.kind == kind && !c.gone {
+			list = append(list, uid)
+		}
+	}
+	return list
+}
+
+func keys[V any](m map[string]V) []string { return slices.Collect(maps.Keys(m)) }
 
 // settle computes anew what depends on what was noted, from the backing store
 // up.
@@ -303,8 +386,6 @@ func (inv *Inventory) Take(u *Update) {
 // storage are not.
 func (inv *Inventory) Count(kind Kind) int {
 	switch kind {
-	case StorageClasses:
-		return len(inv.classes)
 	case Volumes:
 		return len(inv.volumes)
 	case Claims:
@@ -312,7 +393,7 @@ func (inv *Inventory) Count(kind Kind) int {
 	case Pods:
 		return len(inv.pods)
 	}
-	return 0
+	return len(inv.uids(kind))
 }
 
 // nextVersion returns a row version: the moment of observation in microseconds,
@@ -340,6 +421,8 @@ func (inv *Inventory) empty(graves []grave, now, retention Time) []grave {
 			inv.forgetVolume(g.volume)
 		case g.pod != nil:
 			inv.forgetPod(g.pod)
+		case g.claim == nil:
+			inv.forgetController(g.controller)
 		case len(inv.claimNames[g.claim.name].pods) > 0:
 			graves = append(graves, grave{at: now, claim: g.claim})
 		default:
@@ -360,6 +443,7 @@ func (f *Facts) reset() {
 		*f = Facts{}
 		return
 	}
+	f.Namespaces = f.Namespaces[:0]
 	f.StorageClasses = f.StorageClasses[:0]
 	f.VolumeSources = f.VolumeSources[:0]
 	f.Volumes = f.Volumes[:0]
@@ -368,5 +452,7 @@ func (f *Facts) reset() {
 	f.Containers = f.Containers[:0]
 	f.Mounts = f.Mounts[:0]
 	f.Bindings = f.Bindings[:0]
+	f.Attachments = f.Attachments[:0]
+	f.StorageCapacity = f.StorageCapacity[:0]
 	f.Changes = f.Changes[:0]
 }

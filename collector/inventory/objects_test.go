@@ -132,14 +132,19 @@ type history struct {
 	changes    map[string]Change
 	states     map[string]VolumeState
 	claimState map[string]ClaimState
-	rows       int
+
+	namespaces  map[string]Namespace
+	attachments map[string]Attachment
+	capacities  []StorageCapacity
+	rows        int
 }
 
 func newHistory() *history {
 	return &history{
-		map[string]StorageClass{}, map[string]VolumeSource{}, map[string]Volume{}, map[string]Claim{}, map[string]Pod{},
-		map[[2]string]Container{}, map[[4]string]Mount{}, map[[2]string]Binding{}, map[string]Change{},
-		map[string]VolumeState{}, map[string]ClaimState{}, 0,
+		classes: map[string]StorageClass{}, sources: map[string]VolumeSource{}, volumes: map[string]Volume{},
+		claims: map[string]Claim{}, pods: map[string]Pod{}, containers: map[[2]string]Container{}, mounts: map[[4]string]Mount{},
+		bindings: map[[2]string]Binding{}, changes: map[string]Change{}, states: map[string]VolumeState{},
+		claimState: map[string]ClaimState{}, namespaces: map[string]Namespace{}, attachments: map[string]Attachment{},
 	}
 }
 
@@ -150,6 +155,15 @@ func (h *history) take(inv *Inventory) {
 	inv.Take(&u)
 	f := &u.Facts
 	h.rows += f.Len()
+	for _, r := range f.Namespaces {
+		r.Version = 0
+		h.namespaces[r.UID] = r
+	}
+	for _, r := range f.Attachments {
+		r.Version = 0
+		h.attachments[r.UID] = r
+	}
+	h.capacities = append(h.capacities, f.StorageCapacity...)
 	for _, r := range f.StorageClasses {
 		r.Version = 0
 		h.classes[r.UID] = r

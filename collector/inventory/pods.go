@@ -95,7 +95,7 @@ func (inv *Inventory) notePod(o *corev1.Pod, seen Seen) {
 	spec := podSpec{
 		traits: unique.Make(podTraits{
 			node: o.Spec.NodeName, serviceAccount: o.Spec.ServiceAccountName, owner: ownerOf(o.Labels, o.Annotations),
-			groups: joined(groupsOf(o.Labels, o.Annotations)), workload: podWorkload(o),
+			groups: joined(groupsOf(o.Labels, o.Annotations)), workload: inv.podWorkload(p, o),
 		}),
 		phase: unique.Make(string(o.Status.Phase)), reason: unique.Make(o.Status.Reason), created: apiTime(o.CreationTimestamp),
 	}
@@ -325,6 +325,7 @@ func (inv *Inventory) tellContainers(p *pod, seen Seen) {
 
 // forgetPod takes a pod that is gone out of all that is held.
 func (inv *Inventory) forgetPod(p *pod) {
+	inv.awaitNoMore(p)
 	for i := range p.volumes {
 		u := &p.volumes[i]
 		if u.claimName == "" {

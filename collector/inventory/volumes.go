@@ -140,6 +140,7 @@ func (inv *Inventory) addVolume(o *corev1.PersistentVolume, seen Seen) *volume {
 	}
 	inv.volumes[v.uid] = v
 	inv.volumeNames[v.name] = v
+	inv.attachmentsOf(v, seen)
 	inv.change(v.change(Change{
 		At: v.created, Action: Created, Details: bytesText(v.capacity) + " on " + v.source.kindOr("none"),
 		Actor: lastActor(o), Found: seen.Found,

@@ -1,8 +1,11 @@
 package inventory
 
 import (
+	"slices"
 	"strings"
+	"unique"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -10,31 +13,197 @@ import (
 // workload is what runs a pod or made a claim.
 type workload struct{ kind, name, uid string }
 
-// podWorkload infers a pod's workload from the pod alone: its controller, and
-// where that is itself made by another one under a name with a generated
-// suffix, the other: a ReplicaSet's pods carry the suffix as a label
-// (pod-template-hash), a CronJob's Jobs end in the minute they were due.
-func podWorkload(o *corev1.Pod) workload {
-	ref := metav1.GetControllerOfNoCopy(o)
-	if ref == nil {
+// controller is an object that makes pods, or what makes them: a Deployment its
+// ReplicaSets, a CronJob its Jobs.
+type controller struct {
+	kind      Kind
+	namespace string
+	name      string
+	parent    workload // its own controller; zero if it is the topmost
+	templates []string // of a StatefulSet: the names of its claim templates
+	gone      bool
+}
+
+// controllerKind reports whether a kind is one of those whose owner chain is
+// followed.
+func controllerKind(kind Kind) bool {
+	switch kind {
+	case StatefulSets, DaemonSets, Deployments, ReplicaSets, CronJobs, Jobs:
+		return true
+	}
+	return false
+}
+
+func controllerOf(o metav1.Object) workload {
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		return workload{kind: ref.Kind, name: ref.Name, uid: string(ref.UID)}
+	}
+	return workload{}
+}
+
+func (inv *Inventory) noteController(kind Kind, o metav1.Object) *controller {
+	uid := string(o.GetUID())
+	c := inv.controllers[uid]
+	if c != nil {
+		return c // its name and its owner do not change
+	}
+	c = &controller{kind: kind, namespace: o.GetNamespace(), name: o.GetName(), parent: controllerOf(o)}
+	inv.controllers[uid] = c
+	waiting := inv.orphans[uid]
+	delete(inv.orphans, uid)
+	for _, p := range waiting {
+		ref := inv.orphanOf[p]
+		delete(inv.orphanOf, p)
+		traits := p.traits.Value()
+		traits.workload = inv.topmost(p, ref, traits.workload)
+		if h := unique.Make(traits); h != p.traits {
+			p.traits, p.fresh = h, true
+			inv.soilPod(p)
+		}
+	}
+	return c
+}
+
+func (inv *Inventory) noteStatefulSet(o *appsv1.StatefulSet) {
+	known := inv.controllers[string(o.UID)] != nil
+	c := inv.noteController(StatefulSets, o)
+	if known {
+		return // claim templates cannot be changed
+	}
+	for i := range o.Spec.VolumeClaimTemplates {
+		template := o.Spec.VolumeClaimTemplates[i].Name
+		c.templates = append(c.templates, template)
+		inv.templates[name{o.Namespace, template + "-" + o.Name}] = c
+	}
+	if len(c.templates) == 0 {
+		return
+	}
+	for _, claim := range inv.claims {
+		if claim.name.namespace == o.Namespace {
+			inv.adopt(claim)
+		}
+	}
+}
+
+// adopt makes a StatefulSet the workload of a claim that is called as one of its
+// templates makes them: TEMPLATE-NAME-ORDINAL. It is so also while there is no
+// pod. What a claim was made by stays so when that is gone.
+func (inv *Inventory) adopt(c *claim) {
+	stem, ordinal, ok := cutLast(c.name.name, '-')
+	if !ok || ordinal == "" || !digits(ordinal) {
+		return
+	}
+	set := inv.templates[name{c.name.namespace, stem}]
+	traits := c.traits.Value()
+	if set == nil || traits.workloadKind != "" {
+		return
+	}
+	traits.workloadKind, traits.workloadName = string(StatefulSets), set.name
+	c.traits, c.fresh = unique.Make(traits), true
+	inv.soilClaim(c)
+}
+
+func cutLast(s string, sep byte) (before, after string, found bool) {
+	if i := strings.LastIndexByte(s, sep); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return s, "", false
+}
+
+// dropController notes that a controller is gone. Its pods may still go through
+// their ends, so it is remembered for a while.
+func (inv *Inventory) dropController(uid string, seen Seen) {
+	if c := inv.controllers[uid]; c != nil && !c.gone {
+		c.gone = true
+		inv.graves = append(inv.graves, grave{at: seen.At, controller: uid})
+	}
+}
+
+func (inv *Inventory) forgetController(uid string) {
+	c := inv.controllers[uid]
+	delete(inv.controllers, uid)
+	for _, template := range c.templates {
+		if key := (name{c.namespace, template + "-" + c.name}); inv.templates[key] == c {
+			delete(inv.templates, key)
+		}
+	}
+}
+
+// podWorkload returns a pod's workload: its topmost controller that is known; of
+// a kind that is not followed, the last owner reference.
+func (inv *Inventory) podWorkload(p *pod, o *corev1.Pod) workload {
+	ref := controllerOf(o)
+	if ref == (workload{}) {
 		return workload{}
 	}
-	w := workload{kind: ref.Kind, name: ref.Name, uid: string(ref.UID)}
-	switch ref.Kind {
-	case "ReplicaSet":
-		if hash := o.Labels["pod-template-hash"]; hash != "" {
-			if deployment, ok := strings.CutSuffix(ref.Name, "-"+hash); ok {
-				return workload{kind: "Deployment", name: deployment}
-			}
-		}
-	case "Job":
-		// The controller's name is the CronJob's and the scheduled time in minutes
-		// since the epoch: eight digits from 1989 to 2160.
-		if i := strings.LastIndexByte(ref.Name, '-'); i > 0 && len(ref.Name)-i-1 == 8 && digits(ref.Name[i+1:]) {
-			return workload{kind: "CronJob", name: ref.Name[:i]}
+	if had := p.traits; had != (unique.Handle[podTraits]{}) {
+		if _, waits := inv.orphanOf[p]; !waits && had.Value().workload != (workload{}) {
+			return had.Value().workload // an owner does not change, and may be gone by now
 		}
 	}
-	return w
+	return inv.topmost(p, ref, guessWorkload(o, ref))
+}
+
+// topmost follows the owner chain up from ref. Where a link is not known yet the
+// pod waits for it, and guess serves meanwhile.
+func (inv *Inventory) topmost(p *pod, ref, guess workload) workload {
+	top := ref
+	for range 8 { // deeper than any chain, in case one is a circle
+		c := inv.controllers[top.uid]
+		if c == nil && controllerKind(Kind(top.kind)) {
+			inv.await(p, top)
+			return guess
+		}
+		if c == nil || c.parent == (workload{}) {
+			break
+		}
+		top = c.parent
+	}
+	inv.awaitNoMore(p)
+	return top
+}
+
+func (inv *Inventory) await(p *pod, ref workload) {
+	if inv.orphanOf[p] == ref {
+		return
+	}
+	inv.awaitNoMore(p)
+	inv.orphanOf[p] = ref
+	inv.orphans[ref.uid] = append(inv.orphans[ref.uid], p)
+}
+
+// awaitNoMore takes a pod off the list of those that wait for a controller.
+func (inv *Inventory) awaitNoMore(p *pod) {
+	ref, waits := inv.orphanOf[p]
+	if !waits {
+		return
+	}
+	delete(inv.orphanOf, p)
+	left := slices.DeleteFunc(inv.orphans[ref.uid], func(other *pod) bool { return other == p })
+	if inv.orphans[ref.uid] = left; len(left) == 0 {
+		delete(inv.orphans, ref.uid)
+	}
+}
+
+// guessWorkload infers a pod's workload from the pod alone, for as long as its
+// controllers are not known, or where we may not see them: a ReplicaSet's name is
+// its Deployment's with a suffix that its pods carry as a label, a Job's is its
+// CronJob's with the minute that it was due.
+func guessWorkload(o *corev1.Pod, ref workload) workload {
+	switch Kind(ref.kind) {
+	case ReplicaSets:
+		if hash := o.Labels["pod-template-hash"]; hash != "" {
+			if deployment, ok := strings.CutSuffix(ref.name, "-"+hash); ok {
+				return workload{kind: string(Deployments), name: deployment}
+			}
+		}
+	case Jobs:
+		// The scheduled time is in minutes since the epoch: eight digits from 1989 to 2160.
+		if cronJob, minute, ok := cutLast(ref.name, '-'); ok && len(minute) == 8 && digits(minute) {
+			return workload{kind: string(CronJobs), name: cronJob}
+		}
+	}
+	return ref
 }
 
 func digits(s string) bool {
@@ -45,12 +214,9 @@ func digits(s string) bool {
 // StatefulSet owns its claims if its retention policy says so, without being
 // their controller.
 func claimWorkload(o *corev1.PersistentVolumeClaim) workload {
-	ref := metav1.GetControllerOfNoCopy(o)
-	if ref == nil && len(o.OwnerReferences) == 1 {
-		ref = &o.OwnerReferences[0]
+	if ref := controllerOf(o); ref != (workload{}) || len(o.OwnerReferences) != 1 {
+		return ref
 	}
-	if ref == nil {
-		return workload{}
-	}
+	ref := &o.OwnerReferences[0]
 	return workload{kind: ref.Kind, name: ref.Name, uid: string(ref.UID)}
 }

@@ -1,0 +1,103 @@
+package inventory
+
+import (
+	"slices"
+
+	storagev1 "k8s.io/api/storage/v1"
+)
+
+// attachment is a VolumeAttachment. The API dates neither attaching nor
+// detaching; the time at which its status was last written is the closest there
+// is to the first, the moment it was seen to be gone is the second.
+type attachment struct {
+	row    Attachment
+	volume string // the volume's name
+}
+
+func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, seen Seen) {
+	a := inv.attachments[string(o.UID)]
+	if a == nil {
+		a = &attachment{row: Attachment{UID: string(o.UID), Node: o.Spec.NodeName, Attacher: o.Spec.Attacher}}
+		inv.attachments[a.row.UID] = a
+		if o.Spec.Source.PersistentVolumeName != nil {
+			a.volume = *o.Spec.Source.PersistentVolumeName
+		}
+	}
+	old := a.row
+	a.row.Error = ""
+	for _, e := range []*storagev1.VolumeError{o.Status.AttachError, o.Status.DetachError} {
+		if e != nil {
+			a.row.Error = e.Message
+		}
+	}
+	if o.Status.Attached && a.row.AttachedAt == 0 {
+		a.row.AttachedAt = statusWritten(o)
+		if a.row.AttachedAt == 0 && !seen.Found {
+			a.row.AttachedAt = seen.At
+		}
+	}
+	inv.resolveAttachment(a)
+	if a.row == old {
+		return
+	}
+	inv.tellAttachment(a, seen)
+	if old.AttachedAt == 0 && a.row.AttachedAt != 0 {
+		inv.change(a.change(Change{At: a.row.AttachedAt, Action: Attached, Details: "to node " + a.row.Node, Found: seen.Found}))
+	}
+}
+
+// statusWritten is when the status was last written, as far as managedFields
+// tell: only the attacher does so, when it has attached or failed to.
+func statusWritten(o *storagev1.VolumeAttachment) (at Time) {
+	for i := range o.ManagedFields {
+		if entry := &o.ManagedFields[i]; entry.Subresource == "status" {
+			at = latest(at, apiTimePtr(entry.Time))
+		}
+	}
+	return at
+}
+
+// resolveAttachment finds the attachment's volume, or leaves word for it.
+func (inv *Inventory) resolveAttachment(a *attachment) {
+	switch v := inv.volumeNames[a.volume]; {
+	case a.row.VolumeUID != "" || a.volume == "":
+	case v != nil:
+		a.row.VolumeUID = v.uid
+	case !slices.Contains(inv.unattached[a.volume], a):
+		inv.unattached[a.volume] = append(inv.unattached[a.volume], a)
+	}
+}
+
+// attachmentsOf completes the attachments of a volume that came after them.
+func (inv *Inventory) attachmentsOf(v *volume, seen Seen) {
+	waiting := inv.unattached[v.name]
+	delete(inv.unattached, v.name)
+	for _, a := range waiting {
+		inv.resolveAttachment(a)
+		inv.tellAttachment(a, seen)
+	}
+}
+
+func (inv *Inventory) dropAttachment(uid string, seen Seen) {
+	a := inv.attachments[uid]
+	if a == nil {
+		return
+	}
+	delete(inv.attachments, uid)
+	if left := slices.DeleteFunc(inv.unattached[a.volume], func(other *attachment) bool { return other == a }); len(left) == 0 {
+		delete(inv.unattached, a.volume)
+	}
+	a.row.DetachedAt = seen.At
+	inv.tellAttachment(a, seen)
+	inv.change(a.change(Change{At: seen.At, Action: Detached, Details: "from node " + a.row.Node}))
+}
+
+func (a *attachment) change(c Change) Change {
+	c.Kind, c.UID, c.Name = string(Volumes), a.row.VolumeUID, a.volume
+	return c
+}
+
+func (inv *Inventory) tellAttachment(a *attachment, seen Seen) {
+	a.row.Version = inv.nextVersion(seen.At)
+	inv.update.Facts.Attachments = append(inv.update.Facts.Attachments, a.row)
+}

@@ -1,0 +1,91 @@
+package inventory
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestNamespaceColumns(t *testing.T) {
+	o := &corev1.Namespace{ObjectMeta: objectMeta("", "shop", "n1", 1)}
+	o.Labels = map[string]string{"owner": "dana", "team": "web"}
+	inv, h := play(t, set(1, o), set(2, o))
+	expect(t, "rows", h.rows, 1)
+	expect(t, "owner", h.namespaces["n1"].Owner, "dana")
+	expect(t, "created", h.namespaces["n1"].CreatedAt, at(1))
+	if err := inv.Replace(Namespaces, nil, Live(at(9))); err != nil {
+		t.Fatal(err)
+	}
+	h.take(inv)
+	expect(t, "deleted", h.namespaces["n1"].DeletedAt, at(9))
+}
+
+func volumeAttachment(uid, volume string, attached int) *storagev1.VolumeAttachment {
+	o := &storagev1.VolumeAttachment{
+		ObjectMeta: objectMeta("", "csi-"+uid, uid, 4),
+		Spec:       storagev1.VolumeAttachmentSpec{Attacher: "csi.example", NodeName: "node-1", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &volume}},
+	}
+	if attached > 0 {
+		o.Status.Attached = true
+		o.ManagedFields = []metav1.ManagedFieldsEntry{
+			{Manager: "kube-controller-manager", Time: new(second(4))},
+			{Manager: "attacher", Subresource: "status", Time: new(second(attached))},
+		}
+	}
+	return o
+}
+
+func TestAttachmentLastsFromAttachedToGone(t *testing.T) {
+	volume := pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)
+	failing := volumeAttachment("a1", "vol", 0)
+	failing.Status.AttachError = &storagev1.VolumeError{Message: "no such disk"}
+	attached := volumeAttachment("a1", "vol", 7)
+
+	_, h := play(t, set(1, volume), set(5, failing))
+	expect(t, "error", h.attachments["a1"].Error, "no such disk")
+	expect(t, "not attached", h.attachments["a1"].AttachedAt, 0)
+
+	for name, events := range map[string][]event{
+		"volume first": {set(1, volume), set(5, failing), set(8, attached), set(9, attached), gone(20, attached)},
+		"volume last":  {set(5, failing), set(8, attached), set(9, volume), gone(20, attached)},
+	} {
+		inv, h := play(t, events...)
+		expect(t, name, h.attachments["a1"], Attachment{
+			UID: "a1", VolumeUID: "v1", Node: "node-1", Attacher: "csi.example", AttachedAt: at(7), DetachedAt: at(20),
+		})
+		expect(t, name+", left", len(inv.attachments)+len(inv.unattached), 0)
+	}
+
+	silent := volumeAttachment("a1", "vol", 7)
+	silent.ManagedFields = nil
+	_, h = play(t, set(8, silent))
+	expect(t, "without a time from the API, that of the observation", h.attachments["a1"].AttachedAt, at(8))
+
+	inv, _ := play(t, set(8, silent), gone(9, silent))
+	expect(t, "its volume never came", len(inv.unattached), 0)
+}
+
+func TestStorageCapacityIsSampledWhenItChanges(t *testing.T) {
+	o := &storagev1.CSIStorageCapacity{
+		ObjectMeta: objectMeta("kube-system", "cap", "k1", 1), StorageClassName: "fast", Capacity: new(resource.MustParse("5Ti")),
+		MaximumVolumeSize: new(resource.MustParse("1Ti")), NodeTopology: &metav1.LabelSelector{MatchLabels: map[string]string{"zone": "a"}},
+	}
+	less := o.DeepCopy()
+	less.Capacity = new(resource.MustParse("4Ti"))
+	inv, h := play(t, set(0, storageClass("fast", "s1")), set(2, o), set(3, o), set(4, less))
+	if len(h.capacities) != 2 {
+		t.Fatalf("got %+v", h.capacities)
+	}
+	expect(t, "first", h.capacities[0], StorageCapacity{
+		At: at(2), UID: "k1", StorageClass: "fast", Driver: "nfs.example", Topology: "zone=a", CapacityBytes: 5 << 40, MaximumVolumeBytes: 1 << 40,
+	})
+	expect(t, "second", h.capacities[1].At, at(4))
+	expect(t, "held", inv.Count(StorageCapacities), 1)
+	if err := inv.Delete(less, Live(at(9))); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "gone", inv.Count(StorageCapacities), 0)
+}

@@ -1,0 +1,162 @@
+package inventory
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestTimes(t *testing.T) {
+	if !At(time.Time{}).IsZero() || !Time(0).Time().IsZero() {
+		t.Error("an absent time is not absent")
+	}
+	moment := epoch.Add(1500 * time.Millisecond)
+	if got := At(moment); !got.Time().Equal(moment) || got.Seconds() != float64(moment.UnixMilli())/1e3 {
+		t.Errorf("%s is %s, %f", moment, got.Time(), got.Seconds())
+	}
+}
+
+func TestPackedLabels(t *testing.T) {
+	for _, m := range []Labels{nil, {"a": ""}, {"a": "1", "b": "2"}, {strings.Repeat("k", 63): strings.Repeat("v", 40_000)}} {
+		p := pack(m)
+		if got := p.unpack(); len(got) != len(m) || !p.equal(m) {
+			t.Errorf("%d labels became %d", len(m), len(got))
+		}
+		if p.equal(Labels{"a": "other"}) || p.equal(Labels{"x": "1", "y": "2"}) {
+			t.Errorf("%v equals what it is not", m)
+		}
+	}
+	expect(t, "list", joined([]corev1.PersistentVolumeAccessMode{"ReadWriteOnce", "ReadOnlyMany"}), "ReadWriteOnce,ReadOnlyMany")
+	expect(t, "its parts", len(split("ReadWriteOnce,ReadOnlyMany")), 2)
+}
+
+func TestDeletingWhatWasNeverSeen(t *testing.T) {
+	// The object comes with its deletion, so that its life is told at once.
+	user := ended(podOf("db-0", "p1", 4, []string{"db"}, "data"), corev1.PodRunning, 5, 8, 0, "Completed")
+	_, h := play(t, gone(9, pvc("data", "c1", 1, "vol")), gone(9, user), gone(9, podOf("web", "p2", 1, []string{"web"})),
+		gone(9, storageClass("fast", "s1")), gone(9, &corev1.Namespace{ObjectMeta: objectMeta("", "shop", "n1", 1)}),
+		gone(9, volumeAttachment("a1", "vol", 7)), gone(9, statefulSet("db", "s2", "data")))
+	expect(t, "mount", h.mount("p1", "db", "/data"), "c1@ 5-8 Completed")
+
+	inv := New()
+	for _, kind := range Kinds() {
+		inv.drop(kind, "unknown", Live(at(1)))
+	}
+	var u Update
+	if inv.Take(&u); !u.Empty() {
+		t.Errorf("got %+v", u)
+	}
+}
+
+func TestListsOfEachKind(t *testing.T) {
+	lists := map[Kind]any{
+		Namespaces: &corev1.Namespace{ObjectMeta: objectMeta("", "shop", "1", 1)}, StorageClasses: storageClass("fast", "1"),
+		StorageCapacities: &storagev1.CSIStorageCapacity{ObjectMeta: objectMeta("", "cap", "1", 1)},
+		Volumes:           pv("vol", "1", 1, nil, corev1.VolumeAvailable, 1), StatefulSets: statefulSet("db", "sts"),
+		DaemonSets: metadataOf(DaemonSets, "a", "ds", "", "", ""), Deployments: metadataOf(Deployments, "a", "d", "", "", ""),
+		ReplicaSets: metadataOf(ReplicaSets, "a", "rs", "", "", ""), CronJobs: metadataOf(CronJobs, "a", "cj", "", "", ""),
+		Jobs: metadataOf(Jobs, "a", "j", "", "", ""), Claims: pvc("data", "1", 1, ""), VolumeAttachments: volumeAttachment("1", "vol", 2),
+		Pods: podOf("db-0", "1", 1, []string{"db"}, "data"),
+	}
+	inv := New()
+	for _, kind := range Kinds() {
+		for _, list := range [][]any{{lists[kind]}, {lists[kind]}, nil, nil} {
+			if err := inv.Replace(kind, list, Live(at(1))); err != nil {
+				t.Fatal(err)
+			}
+			expect(t, string(kind), inv.Count(kind), len(list))
+		}
+	}
+	for _, err := range []error{
+		inv.Replace(Pods, []any{lists[Claims]}, Live(1)), inv.Set(metadataOf("Rollout", "a", "x", "", "", ""), Live(1)),
+		inv.Delete(&metav1.PartialObjectMetadata{}, Live(1)),
+	} {
+		if err == nil {
+			t.Error("no error")
+		}
+	}
+	expect(t, "a kind it does not take", inv.Count("Node"), 0)
+}
+
+func TestMemoryOfAListIsLetGo(t *testing.T) {
+	inv := New()
+	var u Update
+	for i := range 2000 {
+		if err := inv.Set(storageClass("class", string(rune('a'+i))), Live(at(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inv.Take(&u)
+	inv.Take(&u)
+	inv.Take(&u)
+	if n := cap(u.Facts.StorageClasses) + cap(inv.update.Facts.StorageClasses); n != 0 {
+		t.Errorf("room for %d rows is held", n)
+	}
+}
+
+func TestVolumeGrows(t *testing.T) {
+	small := pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)
+	small.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{FlexVolume: &corev1.FlexPersistentVolumeSource{Driver: "flex.example"}}
+	large := small.DeepCopy()
+	large.Spec.Capacity[corev1.ResourceStorage] = resource.MustParse("15Gi")
+	_, h := play(t, set(1, small), set(5, large), set(6, large))
+	expect(t, "driver", h.volumes["v1"].Driver, "flex.example")
+	for _, c := range changesOf(h) {
+		if c.Action == Resized {
+			expect(t, "resized", c.Details, "10Gi → 15Gi")
+			return
+		}
+	}
+	t.Error("no change tells it")
+}
+
+func TestVolumeIsTakenFromItsClaimAndGivenBack(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	bound := pv("vol", "v1", 1, claim, corev1.VolumeBound, 2)
+	_, h := play(t, set(1, claim), set(2, bound), set(5, pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 5)), set(9, pv("vol", "v1", 1, claim, corev1.VolumeBound, 9)),
+		set(10, running(podOf("db-0", "p1", 9, []string{"db"}, "data"), 10)))
+	expect(t, "mounts", h.states["v1"].Mounts, 1)
+	expect(t, "bound", h.bindings[[2]string{"c1", "v1"}].BoundAt, at(9))
+
+	// The claim comes to know the volume by name while it is not yet bound on the other side.
+	early := pv("vol", "v1", 1, claim, corev1.VolumeAvailable, 1)
+	_, h = play(t, set(1, pvc("data", "c1", 1, "")), set(2, early), set(3, bound), set(4, claim))
+	expect(t, "volume", h.claims["c1"].VolumeUID, "v1")
+}
+
+func TestEndsThatNobodyExplains(t *testing.T) {
+	o := podOf("job", "p1", 1, []string{"main"}, "data")
+	done := running(o, 5)
+	done.Status.Phase = corev1.PodSucceeded
+	_, h := play(t, set(1, pvc("data", "c1", 0, "")), set(9, done))
+	expect(t, "mount", h.mount("p1", "main", "/data"), "c1@ 5-9 Unknown")
+
+	rules := podOf("job", "p1", 1, []string{"main"}, "data")
+	rules.Spec.RestartPolicy = corev1.RestartPolicyNever
+	rules.Spec.Containers[0].RestartPolicyRules = []corev1.ContainerRestartRule{{Action: "Unheard"}}
+	_, h = play(t, set(1, pvc("data", "c1", 0, "")), set(9, ended(rules, corev1.PodRunning, 5, 8, 1, "Error")))
+	expect(t, "a rule without exit codes is none", h.mount("p1", "main", "/data"), "c1@ 5-8 Error")
+}
+
+func TestSecondEphemeralContainer(t *testing.T) {
+	o := running(podOf("web", "p1", 1, []string{"main"}, "data"), 2)
+	debug := func(n int) *corev1.Pod {
+		next := o.DeepCopy()
+		for i := range n {
+			name := string('a' + rune(i))
+			next.Spec.EphemeralContainers = append(next.Spec.EphemeralContainers, corev1.EphemeralContainer{
+				EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: name, VolumeMounts: o.Spec.Containers[0].VolumeMounts}})
+			next.Status.EphemeralContainerStatuses = append(next.Status.EphemeralContainerStatuses, corev1.ContainerStatus{
+				Name: name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: second(10 + i)}}})
+		}
+		return next
+	}
+	_, h := play(t, set(1, pvc("data", "c1", 0, "")), set(2, o), set(10, debug(1)), set(11, debug(2)), set(12, debug(2)))
+	expect(t, "first", h.mount("p1", "a", "/data"), "c1@ 10-")
+	expect(t, "second", h.mount("p1", "b", "/data"), "c1@ 11-")
+}

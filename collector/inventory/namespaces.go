@@ -1,0 +1,45 @@
+package inventory
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+type namespace struct {
+	name    string
+	labels  packed
+	owner   string
+	groups  string
+	created Time
+}
+
+func (n *namespace) row(uid string, deleted Time, version uint64) Namespace {
+	return Namespace{
+		Version: version, UID: uid, Name: n.name, Labels: n.labels.unpack(), Owner: n.owner, Groups: split(n.groups),
+		CreatedAt: n.created, DeletedAt: deleted,
+	}
+}
+
+func (inv *Inventory) noteNamespace(o *corev1.Namespace, seen Seen) {
+	uid := string(o.UID)
+	old := inv.namespaces[uid]
+	n := &namespace{
+		name: o.Name, owner: ownerOf(o.Labels, o.Annotations), groups: joined(groupsOf(o.Labels, o.Annotations)),
+		created: apiTime(o.CreationTimestamp),
+	}
+	if old != nil {
+		n.labels = old.labels
+	}
+	n.labels = repack(n.labels, o.Labels)
+	if old != nil && *old == *n {
+		return
+	}
+	inv.namespaces[uid] = n
+	inv.update.Facts.Namespaces = append(inv.update.Facts.Namespaces, n.row(uid, 0, inv.nextVersion(seen.At)))
+}
+
+func (inv *Inventory) dropNamespace(uid string, seen Seen) {
+	if n := inv.namespaces[uid]; n != nil {
+		delete(inv.namespaces, uid)
+		inv.update.Facts.Namespaces = append(inv.update.Facts.Namespaces, n.row(uid, seen.At, inv.nextVersion(seen.At)))
+	}
+}

@@ -1,0 +1,62 @@
+package collector
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// resource is a kind to be watched.
+type resource struct {
+	kind      inventory.Kind
+	example   runtime.Object
+	listWatch *cache.ListWatch
+}
+
+// resources are all that is watched. Of what only makes pods, the metadata is
+// enough: the chain of owners.
+func (c *Client) resources() []resource {
+	core, storage, apps := c.core.RESTClient(), c.storage.RESTClient(), c.apps.RESTClient()
+	return []resource{
+		whole(inventory.Namespaces, &corev1.Namespace{}, core, "namespaces"),
+		whole(inventory.StorageClasses, &storagev1.StorageClass{}, storage, "storageclasses"),
+		whole(inventory.StorageCapacities, &storagev1.CSIStorageCapacity{}, storage, "csistoragecapacities"),
+		whole(inventory.Volumes, &corev1.PersistentVolume{}, core, "persistentvolumes"),
+		whole(inventory.StatefulSets, &appsv1.StatefulSet{}, apps, "statefulsets"),
+		c.metadataOf(inventory.DaemonSets, appsv1.SchemeGroupVersion.WithResource("daemonsets")),
+		c.metadataOf(inventory.Deployments, appsv1.SchemeGroupVersion.WithResource("deployments")),
+		c.metadataOf(inventory.ReplicaSets, appsv1.SchemeGroupVersion.WithResource("replicasets")),
+		c.metadataOf(inventory.CronJobs, batchv1.SchemeGroupVersion.WithResource("cronjobs")),
+		c.metadataOf(inventory.Jobs, batchv1.SchemeGroupVersion.WithResource("jobs")),
+		whole(inventory.Claims, &corev1.PersistentVolumeClaim{}, core, "persistentvolumeclaims"),
+		whole(inventory.VolumeAttachments, &storagev1.VolumeAttachment{}, storage, "volumeattachments"),
+		whole(inventory.Pods, &corev1.Pod{}, core, "pods"),
+	}
+}
+
+func whole(kind inventory.Kind, example runtime.Object, client cache.Getter, plural string) resource {
+	return resource{kind, example, cache.NewListWatchFromClient(client, plural, metav1.NamespaceAll, fields.Everything())}
+}
+
+func (c *Client) metadataOf(kind inventory.Kind, gvr schema.GroupVersionResource) resource {
+	client := c.metadata.Resource(gvr)
+	return resource{kind, &metav1.PartialObjectMetadata{}, &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return client.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return client.Watch(ctx, options)
+		},
+	}}
+}
