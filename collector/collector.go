@@ -138,15 +138,13 @@ func (c *Collector) observe(kind inventory.Kind, take func(*inventory.Inventory,
 		return err
 	}
 	c.metrics.lastEvent[kind].Set(float64(now.UnixMilli()) / 1e3)
+	c.metrics.objects[kind].Set(float64(c.inv.Count(kind)))
 	c.deliver()
 	return nil
 }
 
 func (c *Collector) deliver() {
 	c.inv.Take(&c.update)
-	for _, kind := range inventory.Kinds() {
-		c.metrics.objects[kind].Set(float64(c.inv.Count(kind)))
-	}
 	if c.update.Empty() {
 		return
 	}
@@ -209,6 +207,7 @@ func (c *Collector) takeFirst(lists map[inventory.Kind][]any) error {
 			return err
 		}
 		c.metrics.lastEvent[kind].Set(float64(now.UnixMilli()) / 1e3)
+		c.metrics.objects[kind].Set(float64(c.inv.Count(kind)))
 	}
 	c.deliver()
 	close(c.synced)

@@ -116,6 +116,7 @@ type Inventory struct {
 	attachments map[string]*attachment
 	pods        map[string]*pod
 
+	living    map[Kind]int // of the controllers, those that are not gone
 	podNames  map[name]*pod
 	templates map[name]*controller // StatefulSets, by what their claims are called but for the ordinal
 	orphans   map[string][]*pod    // by the UID of a controller that is not known yet
@@ -162,6 +163,7 @@ func New() *Inventory {
 		claims:      map[string]*claim{},
 		attachments: map[string]*attachment{},
 		pods:        map[string]*pod{},
+		living:      map[Kind]int{},
 		podNames:    map[name]*pod{},
 		templates:   map[name]*controller{},
 		orphans:     map[string][]*pod{},
@@ -386,14 +388,22 @@ func (inv *Inventory) Take(u *Update) {
 // storage are not.
 func (inv *Inventory) Count(kind Kind) int {
 	switch kind {
+	case Namespaces:
+		return len(inv.namespaces)
+	case StorageClasses:
+		return len(inv.classes)
+	case StorageCapacities:
+		return len(inv.capacities)
 	case Volumes:
 		return len(inv.volumes)
 	case Claims:
 		return len(inv.claims)
+	case VolumeAttachments:
+		return len(inv.attachments)
 	case Pods:
 		return len(inv.pods)
 	}
-	return len(inv.uids(kind))
+	return inv.living[kind]
 }
 
 // nextVersion returns a row version: the moment of observation in microseconds,

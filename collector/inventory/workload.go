@@ -49,6 +49,7 @@ func (inv *Inventory) noteController(kind Kind, o metav1.Object) *controller {
 	}
 	c = &controller{kind: kind, namespace: o.GetNamespace(), name: o.GetName(), parent: controllerOf(o)}
 	inv.controllers[uid] = c
+	inv.living[kind]++
 	waiting := inv.orphans[uid]
 	delete(inv.orphans, uid)
 	for _, p := range waiting {
@@ -115,6 +116,7 @@ func cutLast(s string, sep byte) (before, after string, found bool) {
 func (inv *Inventory) dropController(uid string, seen Seen) {
 	if c := inv.controllers[uid]; c != nil && !c.gone {
 		c.gone = true
+		inv.living[c.kind]--
 		inv.graves = append(inv.graves, grave{at: seen.At, controller: uid})
 	}
 }

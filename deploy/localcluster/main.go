@@ -1,4 +1,4 @@
-// Localcluster is a whole Kubernetes control plane in one binary, for demos and tests
+// Command localcluster is a whole Kubernetes control plane in one binary, for demos and tests
 // on a machine that has neither a container runtime nor a network.
 //
 // `localcluster up --dir D` starts etcd, kube-apiserver, kube-controller-manager,
