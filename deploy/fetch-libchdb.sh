@@ -55,7 +55,11 @@ else
 fi
 
 if [ -n "$integrity" ]; then
-	got=sha512-$(openssl dgst -sha512 -binary "$tarball" | openssl base64 -A)
+	# By node, which npm brings along.
+	got=sha512-$(node -e '
+		const hash = require("crypto").createHash("sha512").setEncoding("base64");
+		require("fs").createReadStream(process.argv[1]).pipe(hash).on("finish", () => process.stdout.write(hash.read()));
+	' "$tarball")
 	if [ "$got" != "$integrity" ]; then
 		echo "fetch-libchdb: $package is not what it should be: integrity $got, want $integrity" >&2
 		exit 1

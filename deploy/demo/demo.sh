@@ -53,7 +53,11 @@ say "Starting kubevoltracker"
   --catalog.embedded-listen-address="$clickhouse" 2>"$state/tracker.log" &
 tracker=$!
 pids+=("$tracker")
-until curl -fs -o /dev/null "http://$web/readyz"; do
+# ready asks /readyz, by bash alone.
+ready() (
+  exec 3<>"/dev/tcp/${web%:*}/${web##*:}" && printf 'GET /readyz HTTP/1.0\r\n\r\n' >&3 && head -n 1 <&3 | grep -q ' 200 '
+) 2>/dev/null
+until ready; do
   alive "$tracker" "the tracker" "$state/tracker.log"
   sleep 0.2
 done
