@@ -2,6 +2,8 @@ package inventory
 
 import (
 	"maps"
+	"reflect"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,5 +46,33 @@ func TestVolumeSources(t *testing.T) {
 	}
 	if s, ok := volumeSource(&corev1.PersistentVolumeSource{}); ok {
 		t.Errorf("an empty union gave %+v", s)
+	}
+}
+
+// TestEveryMemberOfTheUnionsIsASource goes over the API's own fields, so that one
+// that a later version of the API adds is covered, too.
+func TestEveryMemberOfTheUnionsIsASource(t *testing.T) {
+	for _, union := range []reflect.Type{reflect.TypeFor[corev1.PersistentVolumeSource](), reflect.TypeFor[corev1.VolumeSource]()} {
+		for i := range union.NumField() {
+			value := reflect.New(union)
+			member := reflect.New(union.Field(i).Type.Elem())
+			// Each text field of it is set to its own name.
+			for j := range member.Elem().NumField() {
+				if f := member.Elem().Field(j); f.Kind() == reflect.String {
+					f.SetString(jsonName(member.Elem().Type().Field(j)))
+				}
+			}
+			value.Elem().Field(i).Set(member)
+			want := jsonName(union.Field(i))
+			s, ok := volumeSource(value.Interface())
+			if !ok || s.Kind != want {
+				t.Errorf("%s.%s is taken for %q", union.Name(), want, s.Kind)
+			}
+			for key := range s.Attributes {
+				if strings.Contains(strings.ToLower(key), "secret") {
+					t.Errorf("%s.%s tells %s", union.Name(), want, key)
+				}
+			}
+		}
 	}
 }
