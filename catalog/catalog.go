@@ -7,7 +7,6 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"github.com/go-kit/log"
 )
 
 // Options say which ClickHouse holds the catalog.
@@ -20,8 +19,7 @@ type Options struct {
 	// Version of this program, which ClickHouse's query log shows.
 	Version string
 	// Now is the clock that reports measure idle times by; time.Now if nil.
-	Now    func() time.Time
-	Logger log.Logger
+	Now func() time.Time
 }
 
 // Catalog is a connection to the database that holds the history. It is safe
@@ -30,7 +28,6 @@ type Catalog struct {
 	options clickhouse.Options
 	conn    driver.Conn
 	now     func() time.Time
-	logger  log.Logger
 }
 
 // Open checks the options and prepares the connection. It does not connect:
@@ -52,12 +49,9 @@ func Open(o Options) (*Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--catalog.url: %w", err)
 	}
-	c := &Catalog{options: *parsed, conn: conn, now: o.Now, logger: o.Logger}
+	c := &Catalog{options: *parsed, conn: conn, now: o.Now}
 	if c.now == nil {
 		c.now = time.Now
-	}
-	if c.logger == nil {
-		c.logger = log.NewNopLogger()
 	}
 	return c, nil
 }

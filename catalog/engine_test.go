@@ -134,7 +134,7 @@ func migrated(t *testing.T) *Catalog {
 // write has a Writer write the facts and end.
 func write(t *testing.T, c *Catalog, cluster string, facts *inventory.Facts) {
 	t.Helper()
-	w := NewWriter(c, WriterOptions{Cluster: func() string { return cluster }, Grace: 10 * time.Second, Logger: log.NewLogfmtLogger(t.Output())})
+	w := NewWriter(c, WriterOptions{Cluster: cluster, Grace: 10 * time.Second, Logger: log.NewLogfmtLogger(t.Output())})
 	w.Record(facts)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -17,9 +17,8 @@ import (
 
 // WriterOptions bound what a Writer holds and how long it waits.
 type WriterOptions struct {
-	// Cluster names the cluster that the rows are of. It is asked at each Record,
-	// as the name may be that of an API server that is not reached yet.
-	Cluster func() string
+	// Cluster names the cluster that the rows are of.
+	Cluster string
 	// MaxRows is how many rows may wait in memory before Record blocks; 500,000 if
 	// zero. A row takes 100 to 500 bytes, besides the strings that it shares with
 	// the inventory, so that caps memory at about 250 MB, and outlasts an outage of
@@ -96,7 +95,7 @@ func orDefault[T int | time.Duration](value, standard T) T {
 // may use the memory again; maps and lists in the rows are shared and must not be
 // written to. It never fails, and blocks only while MaxRows rows wait. After Run
 // has returned, rows are dropped.
-func (w *Writer) Record(facts *inventory.Facts) { w.queue.add(w.options.Cluster(), facts) }
+func (w *Writer) Record(facts *inventory.Facts) { w.queue.add(w.options.Cluster, facts) }
 
 // Migrated reports whether the schema is in place.
 func (w *Writer) Migrated() bool { return w.migrated.Load() }

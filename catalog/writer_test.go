@@ -193,7 +193,7 @@ func TestAnOutageCostsNoRow(t *testing.T) {
 	c := openAt(t, e.address, "kubevoltracker")
 	reg := prometheus.NewRegistry()
 	w := NewWriter(c, WriterOptions{
-		Cluster: func() string { return "east" }, BatchRows: 100, BatchAge: 20 * time.Millisecond,
+		Cluster: "east", BatchRows: 100, BatchAge: 20 * time.Millisecond,
 		MaxBackoff: 300 * time.Millisecond, Grace: 20 * time.Second, Registerer: reg, Logger: log.NewLogfmtLogger(t.Output()),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -248,7 +248,7 @@ func until(t *testing.T, what string, holds func() bool) {
 
 func TestADroppedDatabaseIsMadeAgain(t *testing.T) {
 	c := openCatalog(t)
-	w := NewWriter(c, WriterOptions{Cluster: func() string { return "east" }, BatchAge: time.Millisecond, Logger: log.NewLogfmtLogger(t.Output())})
+	w := NewWriter(c, WriterOptions{Cluster: "east", BatchAge: time.Millisecond, Logger: log.NewLogfmtLogger(t.Output())})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()
@@ -264,7 +264,7 @@ func TestADroppedDatabaseIsMadeAgain(t *testing.T) {
 
 func TestRunSaysHowManyRowsAreLost(t *testing.T) {
 	c := openAt(t, "127.0.0.1:1", "x")
-	w := NewWriter(c, WriterOptions{Cluster: func() string { return "east" }, Grace: 50 * time.Millisecond})
+	w := NewWriter(c, WriterOptions{Cluster: "east", Grace: 50 * time.Millisecond})
 	w.Record(numbered(0, 3))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -289,7 +289,7 @@ func BenchmarkWriter(b *testing.B) {
 			Volume: "data", MountPath: "/data", ClaimUID: fmt.Sprintf("00000000-0000-0000-0001-%012d", i), StartedAt: inventory.Time(i + 1),
 		})
 	}
-	w := NewWriter(c, WriterOptions{Cluster: func() string { return "east" }, Grace: time.Hour, Logger: log.NewLogfmtLogger(b.Output())})
+	w := NewWriter(c, WriterOptions{Cluster: "east", Grace: time.Hour, Logger: log.NewLogfmtLogger(b.Output())})
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()

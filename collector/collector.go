@@ -127,8 +127,9 @@ func (c *Collector) Alive() error {
 	return nil
 }
 
-// observe takes one event into the inventory and gives out what changed.
-func (c *Collector) observe(kind inventory.Kind, take func(*inventory.Inventory, inventory.Time) error) error {
+// observe takes one event of some kinds into the inventory and gives out what
+// changed.
+func (c *Collector) observe(take func(*inventory.Inventory, inventory.Time) error, kinds ...inventory.Kind) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
@@ -137,8 +138,10 @@ func (c *Collector) observe(kind inventory.Kind, take func(*inventory.Inventory,
 	if err := take(c.inv, inventory.At(now)); err != nil {
 		return err
 	}
-	c.metrics.lastEvent[kind].Set(float64(now.UnixMilli()) / 1e3)
-	c.metrics.objects[kind].Set(float64(c.inv.Count(kind)))
+	for _, kind := range kinds {
+		c.metrics.lastEvent[kind].Set(float64(now.UnixMilli()) / 1e3)
+		c.metrics.objects[kind].Set(float64(c.inv.Count(kind)))
+	}
 	c.deliver()
 	return nil
 }
@@ -161,11 +164,11 @@ func (c *Collector) replace(ctx context.Context, kind inventory.Kind, objects []
 	select {
 	case <-c.synced:
 		level.Info(c.logger).Log("msg", "listed again", "kind", kind, "objects", len(objects))
-		return c.observe(kind, func(inv *inventory.Inventory, now inventory.Time) error {
+		return c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
 			// A kind that is shown only now is found, as all was in the beginning.
 			seen := inventory.Seen{At: now, NotBefore: inventory.At(lastSeen), Found: lastSeen.IsZero()}
 			return inv.Replace(kind, objects, seen)
-		})
+		}, kind)
 	default:
 	}
 	level.Info(c.logger).Log("msg", "listed", "kind", kind, "objects", len(objects))
@@ -195,21 +198,18 @@ func (c *Collector) listed(kind inventory.Kind, objects []any) error {
 	return c.takeFirst(lists)
 }
 
+// takeFirst takes the first lists of all kinds as one event.
 func (c *Collector) takeFirst(lists map[inventory.Kind][]any) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.now()
-	c.busySince.Store(now.UnixNano())
-	defer c.busySince.Store(0)
-	seen := inventory.Seen{At: inventory.At(now), Found: true}
-	for _, kind := range inventory.Kinds() {
-		if err := c.inv.Replace(kind, lists[kind], seen); err != nil {
-			return err
+	err := c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
+		for _, kind := range inventory.Kinds() {
+			if err := inv.Replace(kind, lists[kind], inventory.Seen{At: now, Found: true}); err != nil {
+				return err
+			}
 		}
-		c.metrics.lastEvent[kind].Set(float64(now.UnixMilli()) / 1e3)
-		c.metrics.objects[kind].Set(float64(c.inv.Count(kind)))
+		return nil
+	}, inventory.Kinds()...)
+	if err == nil {
+		close(c.synced)
 	}
-	c.deliver()
-	close(c.synced)
-	return nil
+	return err
 }

@@ -82,23 +82,22 @@ func (s *store) Update(obj any) error { return s.set(obj) }
 func (s *store) set(obj any) error {
 	s.up()
 	s.collector.metrics.events[s.kind].Inc()
-	return s.collector.observe(s.kind, func(inv *inventory.Inventory, now inventory.Time) error {
+	return s.collector.observe(func(inv *inventory.Inventory, now inventory.Time) error {
 		return inv.Set(trim(s.kind, obj), inventory.Live(now))
-	})
+	}, s.kind)
 }
 
 func (s *store) Delete(obj any) error {
 	s.up()
 	s.collector.metrics.events[s.kind].Inc()
-	return s.collector.observe(s.kind, func(inv *inventory.Inventory, now inventory.Time) error {
+	return s.collector.observe(func(inv *inventory.Inventory, now inventory.Time) error {
 		return inv.Delete(trim(s.kind, obj), inventory.Live(now))
-	})
+	}, s.kind)
 }
 
+// Replace is given objects that have been trimmed as they arrived, streamed (by
+// Transformer) or in pages (by listWatch).
 func (s *store) Replace(objects []any, _ string) error {
-	for _, obj := range objects {
-		trim(s.kind, obj)
-	}
 	before := s.lastSeen
 	s.up()
 	return s.collector.replace(s.ctx, s.kind, objects, before)

@@ -97,7 +97,7 @@ func (c *child) readLog(r io.Reader) {
 
 func (c *child) pass(line string) {
 	fields := map[string]string{}
-	keyvals := []any{"component", "clickhouse"}
+	var keyvals []any
 	decoder := logfmt.NewDecoder(strings.NewReader(line))
 	for decoder.ScanRecord() {
 		for decoder.ScanKeyval() {
@@ -112,7 +112,7 @@ func (c *child) pass(line string) {
 		c.mutex.Lock()
 		c.lastLine = strings.TrimPrefix(line, BinaryName+": ")
 		c.mutex.Unlock()
-		level.Debug(c.logger).Log("component", "clickhouse", "msg", line)
+		level.Debug(c.logger).Log("msg", line)
 		return
 	}
 	at := level.Info

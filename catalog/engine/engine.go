@@ -52,8 +52,6 @@ type Options struct {
 	ListenAddress string
 	// Library is the path of libchdb.so; empty lets the child look for it.
 	Library string
-	// PasswordFile holds the password of the user default; empty for none.
-	PasswordFile string
 	// MemoryLimit, in bytes, bounds the engine (0: the child's default).
 	MemoryLimit int64
 	// MaxConcurrentQueries bounds statements that run at once (0: the child's default).
@@ -117,6 +115,7 @@ func (o *Options) setDefaults() {
 	if o.Logger == nil {
 		o.Logger = log.NewNopLogger()
 	}
+	o.Logger = log.With(o.Logger, "component", "clickhouse")
 }
 
 // URL is where the engine answers: http://host:port.
@@ -239,12 +238,8 @@ func (o *Options) arguments() []string {
 		least = o.LogLevel
 	}
 	args := []string{"--exit-on-stdin-close", "--log.format=logfmt", "--log.level=" + least, "--data-dir=" + o.DataDir, "--listen-address=" + o.ListenAddress}
-	for _, a := range []struct{ flag, value string }{
-		{"library", o.Library}, {"password-file", o.PasswordFile},
-	} {
-		if a.value != "" {
-			args = append(args, "--"+a.flag+"="+a.value)
-		}
+	if o.Library != "" {
+		args = append(args, "--library="+o.Library)
 	}
 	if o.MemoryLimit > 0 {
 		args = append(args, "--max-memory="+strconv.FormatInt(o.MemoryLimit, 10)+"B")

@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kingpin/v2"
-	"github.com/go-kit/log"
 	"github.com/prometheus/common/version"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
@@ -37,7 +36,7 @@ func addCatalogFlags(cmd *kingpin.CmdClause, url, help string) *catalogFlags {
 }
 
 // open prepares the connection. It does not connect.
-func (f *catalogFlags) open(logger log.Logger) (*catalog.Catalog, error) {
+func (f *catalogFlags) open() (*catalog.Catalog, error) {
 	password := os.Getenv(passwordVariable)
 	if f.passwordFile != "" {
 		text, err := os.ReadFile(f.passwordFile)
@@ -47,7 +46,7 @@ func (f *catalogFlags) open(logger log.Logger) (*catalog.Catalog, error) {
 		password = strings.TrimRight(string(text), "\r\n")
 	}
 	c, err := catalog.Open(catalog.Options{
-		URL: f.url, Username: f.username, Password: password, Version: version.Version, Logger: logger,
+		URL: f.url, Username: f.username, Password: password, Version: version.Version,
 	})
 	if err != nil {
 		return nil, usageError{err}
@@ -59,7 +58,7 @@ func (f *catalogFlags) open(logger log.Logger) (*catalog.Catalog, error) {
 func (f *catalogFlags) ask(question func(context.Context, *catalog.Catalog) error) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	c, err := f.open(log.NewNopLogger())
+	c, err := f.open()
 	if err != nil {
 		return err
 	}

@@ -158,13 +158,13 @@ func (h *history) open(ctx context.Context, f *runFlags, cluster string, logger 
 		return nil
 	case embeddedCatalog:
 		f.engine.DataDir = filepath.Join(f.dataDir, "clickhouse")
-		f.engine.Logger = log.With(logger, "component", "clickhouse")
+		f.engine.Logger = logger
 		if h.engine, err = startEngine(ctx, f.engine); err != nil {
 			return err
 		}
 		f.catalog.url = h.engine.URL() + "/" + catalog.DefaultDatabase
 	}
-	if h.catalog, err = f.catalog.open(logger); err != nil {
+	if h.catalog, err = f.catalog.open(); err != nil {
 		return err
 	}
 	migrateCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -176,7 +176,7 @@ func (h *history) open(ctx context.Context, f *runFlags, cluster string, logger 
 		level.Warn(logger).Log("msg", "the catalog is not there yet, going on without it until it is", "err", err)
 	}
 	h.writer = catalog.NewWriter(h.catalog, catalog.WriterOptions{
-		Cluster: func() string { return cluster }, Registerer: registry, Logger: log.With(logger, "component", "catalog"),
+		Cluster: cluster, Registerer: registry, Logger: log.With(logger, "component", "catalog"),
 	})
 	return nil
 }

@@ -178,26 +178,28 @@ func New() *Inventory {
 }
 
 // hash tells whether something is what was told last, without holding that: a
-// state takes two hundred bytes. Two of the same hash, once in 2^64 pairs, cost
-// one update to the metrics.
+// state takes two hundred bytes. Two in a row of the same hash, once in 2^64, cost
+// one update: a state of the metrics, a row of mounts.
 func (inv *Inventory) hash(state any) uint64 { return maphash.Comparable(inv.seed, state) }
 
 // Set takes an object that was added or changed. An object of a kind that the
 // inventory does not take is an error, and changes nothing.
 func (inv *Inventory) Set(object any, seen Seen) error {
-	if err := inv.note(object, seen); err != nil {
+	if _, _, err := identify(object); err != nil {
 		return err
 	}
+	inv.note(object, seen)
 	inv.settle(seen)
 	return nil
 }
 
 // Delete takes an object that is gone, in its last known state.
 func (inv *Inventory) Delete(object any, seen Seen) error {
-	if err := inv.note(object, seen); err != nil {
+	kind, uid, err := identify(object)
+	if err != nil {
 		return err
 	}
-	kind, uid, _ := identify(object)
+	inv.note(object, seen)
 	inv.drop(kind, uid, seen)
 	inv.settle(seen)
 	return nil
@@ -211,9 +213,12 @@ func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
 	}
 	present := make(map[string]struct{}, len(objects))
 	for _, object := range objects {
-		of, uid, ok := identify(object)
-		if !ok || of != kind {
-			return fmt.Errorf("the inventory takes no %T as a %s", object, kind)
+		of, uid, err := identify(object)
+		if err != nil {
+			return err
+		}
+		if of != kind {
+			return fmt.Errorf("a list of %s holds a %s", kind, of)
 		}
 		present[uid] = struct{}{}
 	}
@@ -225,40 +230,43 @@ func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
 		}
 	}
 	for _, object := range objects {
-		if err := inv.note(object, seen); err != nil {
-			return err
-		}
+		inv.note(object, seen)
 	}
 	inv.settle(seen)
 	return nil
 }
 
-// identify returns an object's kind and UID.
-func identify(object any) (Kind, string, bool) {
+// identify returns the kind and UID of an object, or an error if the inventory
+// does not take it.
+func identify(object any) (Kind, string, error) {
 	switch o := object.(type) {
 	case *corev1.Namespace:
-		return Namespaces, string(o.UID), true
+		return Namespaces, string(o.UID), nil
 	case *storagev1.StorageClass:
-		return StorageClasses, string(o.UID), true
+		return StorageClasses, string(o.UID), nil
 	case *storagev1.CSIStorageCapacity:
-		return StorageCapacities, string(o.UID), true
+		return StorageCapacities, string(o.UID), nil
 	case *corev1.PersistentVolume:
-		return Volumes, string(o.UID), true
+		return Volumes, string(o.UID), nil
 	case *appsv1.StatefulSet:
-		return StatefulSets, string(o.UID), true
+		return StatefulSets, string(o.UID), nil
 	case *metav1.PartialObjectMetadata:
-		return Kind(o.Kind), string(o.UID), controllerKind(Kind(o.Kind))
+		if kind := Kind(o.Kind); controllerKind(kind) {
+			return kind, string(o.UID), nil
+		}
+		return "", "", fmt.Errorf("the inventory takes no metadata of a %q", o.Kind)
 	case *corev1.PersistentVolumeClaim:
-		return Claims, string(o.UID), true
+		return Claims, string(o.UID), nil
 	case *storagev1.VolumeAttachment:
-		return VolumeAttachments, string(o.UID), true
+		return VolumeAttachments, string(o.UID), nil
 	case *corev1.Pod:
-		return Pods, string(o.UID), true
+		return Pods, string(o.UID), nil
 	}
-	return "", "", false
+	return "", "", fmt.Errorf("the inventory takes no %T", object)
 }
 
-func (inv *Inventory) note(object any, seen Seen) error {
+// note takes down what an object says of itself; it is one that identify knows.
+func (inv *Inventory) note(object any, seen Seen) {
 	switch o := object.(type) {
 	case *corev1.Namespace:
 		inv.noteNamespace(o, seen)
@@ -271,9 +279,6 @@ func (inv *Inventory) note(object any, seen Seen) error {
 	case *appsv1.StatefulSet:
 		inv.noteStatefulSet(o)
 	case *metav1.PartialObjectMetadata:
-		if !controllerKind(Kind(o.Kind)) {
-			return fmt.Errorf("the inventory takes no metadata of a %q", o.Kind)
-		}
 		inv.noteController(Kind(o.Kind), o)
 	case *corev1.PersistentVolumeClaim:
 		inv.noteClaim(o, seen)
@@ -281,10 +286,7 @@ func (inv *Inventory) note(object any, seen Seen) error {
 		inv.noteAttachment(o, seen)
 	case *corev1.Pod:
 		inv.notePod(o, seen)
-	default:
-		return fmt.Errorf("the inventory takes no %T", object)
 	}
-	return nil
 }
 
 // drop notes that an object is gone.
@@ -439,10 +441,8 @@ func (inv *Inventory) empty(graves []grave, now, retention Time) []grave {
 			inv.forgetClaim(g.claim)
 		}
 	}
-	if n > 0 {
-		graves = append(graves[:0], graves[n:]...)
-	}
-	return graves
+	clear(graves[:n]) // lets go of them; append drops the room when it next grows
+	return graves[n:]
 }
 
 // reset empties the rows and keeps their memory, except after a list: what a
