@@ -47,6 +47,9 @@ test: vet build localcluster libchdb promtool ## Pass all tests, on a real contr
 vet:
 	$(GO) vet ./...
 
+# A cache of this checkout's own: the shared one remembers other checkouts' files.
+lint: export GOLANGCI_LINT_CACHE := $(CACHE)/golangci-lint
+
 .PHONY: lint
 lint: $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) ## Check the code's style
 	$< run ./...
