@@ -137,7 +137,8 @@ func TestStartsRestartsAndStops(t *testing.T) {
 	syscall.Kill(before, syscall.SIGKILL)
 	eventually(t, 10*time.Second, "another child answers", func() bool {
 		got, _ := ask(e.URL(), "SELECT a FROM kept")
-		return got == "7" && e.Pid() != before
+		pid := e.Pid() // 0 until the supervisor, too, has seen that it answers
+		return got == "7" && pid != 0 && pid != before
 	})
 	if e.Restarts() != 1 {
 		t.Error(e.Restarts())
