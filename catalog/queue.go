@@ -162,6 +162,7 @@ func moveRows(dst, src *inventory.Facts, n int) (moved int) {
 	moved += move(&dst.Attachments, &src.Attachments, n-moved)
 	moved += move(&dst.Mounts, &src.Mounts, n-moved)
 	moved += move(&dst.Changes, &src.Changes, n-moved)
+	moved += move(&dst.Objects, &src.Objects, n-moved)
 	return moved
 }
 

@@ -8,7 +8,7 @@ import "github.com/kubevoltracker/kubevoltracker/collector/inventory"
 func tables() []table {
 	return []table{
 		namespaces(), storageClasses(), storageCapacity(), volumeSources(), volumes(), claims(), pods(), containers(), bindings(),
-		attachments(), mounts(), changes(),
+		attachments(), mounts(), changes(), objects(),
 	}
 }
 
@@ -88,6 +88,7 @@ func volumes() table {
 		plain("uid", func(r *row) string { return r.UID }),
 		plain("name", func(r *row) string { return r.Name }),
 		plain("storage_class", func(r *row) string { return r.StorageClass }),
+		plain("attributes_class", func(r *row) string { return r.AttributesClass }),
 		plain("source_kind", func(r *row) string { return r.SourceKind }),
 		plain("source_id", func(r *row) string { return r.SourceID }),
 		plain("driver", func(r *row) string { return r.Driver }),
@@ -130,6 +131,10 @@ func claims() table {
 		plain("workload_name", func(r *row) string { return r.WorkloadName }),
 		plain("data_source_kind", func(r *row) string { return r.DataSourceKind }),
 		plain("data_source_name", func(r *row) string { return r.DataSourceName }),
+		plain("attributes_class", func(r *row) string { return r.AttributesClass }),
+		plain("current_attributes_class", func(r *row) string { return r.CurrentAttributesClass }),
+		plain("conditions", func(r *row) []string { return r.Conditions }),
+		plain("selected_node", func(r *row) string { return r.SelectedNode }),
 		nullable("unused_since", func(r *row) inventory.Time { return r.UnusedSince }),
 		plain("labels", func(r *row) map[string]string { return r.Labels }),
 		plain("annotations", func(r *row) map[string]string { return r.Annotations }),
@@ -203,6 +208,7 @@ func mounts() table {
 		plain("mount_path", func(r *row) string { return r.MountPath }),
 		plain("sub_path", func(r *row) string { return r.SubPath }),
 		plain("read_only", func(r *row) bool { return r.ReadOnly }),
+		plain("recursive_read_only", func(r *row) bool { return r.RecursiveReadOnly }),
 		plain("block_device", func(r *row) bool { return r.BlockDevice }),
 		plain("source_kind", func(r *row) string { return r.SourceKind }),
 		plain("source_id", func(r *row) string { return r.SourceID }),
@@ -228,5 +234,18 @@ func changes() table {
 		plain("action", func(r *row) string { return string(r.Action) }),
 		plain("details", func(r *row) string { return r.Details }),
 		plain("actor", func(r *row) string { return r.Actor }),
+	)
+}
+
+func objects() table {
+	type row = inventory.Object
+	return declare("objects", func(f *inventory.Facts) *[]row { return &f.Objects },
+		plain("kind", func(r *row) string { return string(r.Kind) }),
+		plain("uid", func(r *row) string { return r.UID }),
+		plain("namespace", func(r *row) string { return r.Namespace }),
+		plain("name", func(r *row) string { return r.Name }),
+		plain("resource_version", func(r *row) string { return r.ResourceVersion }),
+		moment("observed_at", func(r *row) inventory.Time { return r.ObservedAt }),
+		plain("object", func(r *row) string { return r.Object }),
 	)
 }

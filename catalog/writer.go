@@ -95,7 +95,10 @@ func orDefault[T int | time.Duration](value, standard T) T {
 // may use the memory again; maps and lists in the rows are shared and must not be
 // written to. It never fails, and blocks only while MaxRows rows wait. After Run
 // has returned, rows are dropped.
-func (w *Writer) Record(facts *inventory.Facts) { w.queue.add(w.options.Cluster, facts) }
+func (w *Writer) Record(facts *inventory.Facts) {
+	facts.WriteDocuments()
+	w.queue.add(w.options.Cluster, facts)
+}
 
 // Migrated reports whether the schema is in place.
 func (w *Writer) Migrated() bool { return w.migrated.Load() }

@@ -30,6 +30,8 @@ func (c *Client) resources() []resource {
 	core, storage, apps := c.core.RESTClient(), c.storage.RESTClient(), c.apps.RESTClient()
 	return []resource{
 		whole(inventory.Namespaces, &corev1.Namespace{}, core, "namespaces"),
+		c.metadataOf(inventory.Nodes, corev1.SchemeGroupVersion.WithResource("nodes")),
+		whole(inventory.Drivers, &storagev1.CSIDriver{}, storage, "csidrivers"),
 		whole(inventory.StorageClasses, &storagev1.StorageClass{}, storage, "storageclasses"),
 		whole(inventory.StorageCapacities, &storagev1.CSIStorageCapacity{}, storage, "csistoragecapacities"),
 		whole(inventory.Volumes, &corev1.PersistentVolume{}, core, "persistentvolumes"),

@@ -1,9 +1,11 @@
 package collector
 
 import (
+	"maps"
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
@@ -18,6 +20,7 @@ import (
 // given its kind.
 func trim(kind inventory.Kind, obj any) any {
 	if o, ok := obj.(metav1.Object); ok {
+		o.SetGeneration(0)
 		fields := o.GetManagedFields()
 		for i := range fields {
 			fields[i].FieldsV1 = nil
@@ -31,20 +34,18 @@ func trim(kind inventory.Kind, obj any) any {
 		trimPod(o)
 	case *metav1.PartialObjectMetadata:
 		o.Kind = string(kind)
-		o.Labels, o.Annotations, o.ManagedFields = nil, nil, nil
+		o.Annotations = nil
+		if kind != inventory.Nodes { // their labels tell what volumes can be reached from them
+			o.Labels, o.ManagedFields = nil, nil
+		}
 	case *appsv1.StatefulSet:
 		templates := make([]corev1.PersistentVolumeClaim, len(o.Spec.VolumeClaimTemplates))
 		for i := range templates {
 			templates[i].Name = o.Spec.VolumeClaimTemplates[i].Name
+			templates[i].Spec = o.Spec.VolumeClaimTemplates[i].Spec
 		}
 		o.Spec = appsv1.StatefulSetSpec{VolumeClaimTemplates: templates}
 		o.Status = appsv1.StatefulSetStatus{}
-	case *corev1.PersistentVolume:
-		o.Spec.NodeAffinity = nil
-	case *corev1.PersistentVolumeClaim:
-		o.Spec.Selector = nil
-	case *storagev1.StorageClass:
-		o.AllowedTopologies = nil
 	}
 	return obj
 }
@@ -68,6 +69,52 @@ func trimPod(o *corev1.Pod) {
 		RestartPolicy:       o.Spec.RestartPolicy,
 		ServiceAccountName:  o.Spec.ServiceAccountName,
 		NodeName:            o.Spec.NodeName,
+	}
+	maps.DeleteFunc(o.Annotations, func(key, _ string) bool { return !inventory.NamesOwner(key) })
+	o.Status = corev1.PodStatus{
+		Phase:                      o.Status.Phase,
+		Reason:                     o.Status.Reason,
+		StartTime:                  o.Status.StartTime,
+		Conditions:                 trimConditions(o.Status.Conditions),
+		InitContainerStatuses:      trimStatuses(o.Status.InitContainerStatuses),
+		ContainerStatuses:          trimStatuses(o.Status.ContainerStatuses),
+		EphemeralContainerStatuses: trimStatuses(o.Status.EphemeralContainerStatuses),
+	}
+}
+
+// trimConditions keeps what tells of a pod's beginning and end. Their messages
+// name other pods.
+func trimConditions(list []corev1.PodCondition) []corev1.PodCondition {
+	list = slices.DeleteFunc(list, func(c corev1.PodCondition) bool {
+		return c.Type != corev1.PodScheduled && c.Type != corev1.DisruptionTarget
+	})
+	for i := range list {
+		list[i].Message, list[i].LastProbeTime = "", metav1.Time{}
+	}
+	return list
+}
+
+// trimStatuses keeps when containers ran. What a container wrote as its last words
+// is left out.
+func trimStatuses(list []corev1.ContainerStatus) []corev1.ContainerStatus {
+	for i := range list {
+		s := &list[i]
+		*s = corev1.ContainerStatus{
+			Name: s.Name, State: s.State, LastTerminationState: s.LastTerminationState, RestartCount: s.RestartCount,
+			VolumeMounts: s.VolumeMounts,
+		}
+		trimState(&s.State)
+		trimState(&s.LastTerminationState)
+	}
+	return list
+}
+
+func trimState(s *corev1.ContainerState) {
+	if s.Waiting != nil {
+		s.Waiting.Message = ""
+	}
+	if s.Terminated != nil {
+		s.Terminated.Message, s.Terminated.ContainerID = "", ""
 	}
 }
 

@@ -19,7 +19,7 @@ func TestTrimDropsWhatMayHoldSecrets(t *testing.T) {
 	o := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:          "web",
-			Annotations:   map[string]string{corev1.LastAppliedConfigAnnotation: "secret", "kept": "yes"},
+			Annotations:   map[string]string{corev1.LastAppliedConfigAnnotation: "secret", "vault": "secret", "owner": "dana"},
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: &metav1.FieldsV1{Raw: []byte("secret")}}},
 		},
 		Spec: corev1.PodSpec{
@@ -29,11 +29,21 @@ func TestTrimDropsWhatMayHoldSecrets(t *testing.T) {
 			RestartPolicy:       corev1.RestartPolicyAlways,
 			NodeName:            "node-1",
 		},
+		Status: corev1.PodStatus{
+			Message:    "secret",
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady}, {Type: corev1.PodScheduled, Message: "secret"}},
+			ContainerStatuses: []corev1.ContainerStatus{{
+				Name: "main", RestartCount: 2,
+				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "secret"}},
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Message: "secret"}},
+			}},
+		},
 	}
 	if trim(inventory.Pods, o); strings.Contains(o.String(), "secret") {
 		t.Errorf("a secret is left: %s", o)
 	}
-	if o.Annotations["kept"] != "yes" || o.ManagedFields[0].Manager != "kubectl" || o.Spec.NodeName != "node-1" ||
+	if o.Annotations["owner"] != "dana" || o.ManagedFields[0].Manager != "kubectl" || len(o.Status.Conditions) != 1 ||
+		o.Status.ContainerStatuses[0].LastTerminationState.Terminated.ExitCode != 1 || o.Spec.NodeName != "node-1" ||
 		o.Spec.Containers[0].VolumeMounts[0].MountPath != "/data" || o.Spec.EphemeralContainers[0].Command[0] != "app" {
 		t.Errorf("what is needed is gone: %s", o)
 	}

@@ -24,6 +24,7 @@ type counters struct {
 	volumesCreated, volumesDeleted                           *prometheus.CounterVec
 	claimsCreated, claimsDeleted, claimsBound, claimsResized *prometheus.CounterVec
 	mountsStarted, mountsEnded                               *prometheus.CounterVec
+	disagreements                                            prometheus.Counter
 	knownVolumes                                             map[volumePair]struct{}
 	knownMounts                                              map[string]struct{} // namespaces
 }
@@ -36,7 +37,13 @@ func newCounters(reg prometheus.Registerer) counters {
 		reg.MustRegister(c)
 		return c
 	}
+	disagreements := prometheus.NewCounter(prometheus.CounterOpts{
+		Namespace: prefix, Name: "unused_disagreements_total",
+		Help: "Times that the API's condition Unused of a PersistentVolumeClaim and the tracker differed for over a minute.",
+	})
+	reg.MustRegister(disagreements)
 	return counters{
+		disagreements: disagreements,
 		volumesCreated: vec("volumes_created_total",
 			"PersistentVolumes created, by storage class and kind of backing store. What was there when the tracker first looked does not count.",
 			"storageclass", "source"),
@@ -101,6 +108,9 @@ func (c *counters) count(ch *inventory.Change) {
 	case inventory.Unmounted:
 		c.knowMounts(ch.Namespace)
 		c.mountsEnded.WithLabelValues(ch.Namespace).Inc()
+		return
+	case inventory.Disputed:
+		c.disagreements.Inc()
 		return
 	}
 	var vec *prometheus.CounterVec

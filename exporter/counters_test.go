@@ -70,7 +70,9 @@ func TestCountersCountWhatHappenedAndNotWhatWasFound(t *testing.T) {
 		inventory.Change{Kind: "Pod", Namespace: "shop", Action: inventory.Mounted},
 		inventory.Change{Kind: "Pod", Namespace: "shop", Action: inventory.Unmounted},
 		inventory.Change{Kind: "StorageClass", Name: "fast", Action: inventory.Deleted}, // not counted
+		claimChange(inventory.Disputed),
 	))
+	wantText(t, samples(t, e, "kubevoltracker_unused_disagreements_total"), "\nkubevoltracker_unused_disagreements_total 1\n")
 	wantText(t, samples(t, e, counterFamilies...), `
 kubevoltracker_claims_bound_total{namespace="shop",storageclass="fast"} 1
 kubevoltracker_claims_created_total{namespace="shop",storageclass="fast"} 1

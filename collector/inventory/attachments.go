@@ -14,7 +14,7 @@ type attachment struct {
 	volume string // the volume's name
 }
 
-func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, seen Seen) {
+func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, seen Seen) bool {
 	a := inv.attachments[string(o.UID)]
 	if a == nil {
 		a = &attachment{row: Attachment{UID: string(o.UID), Node: o.Spec.NodeName, Attacher: o.Spec.Attacher}}
@@ -38,12 +38,13 @@ func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, seen Seen) {
 	}
 	inv.resolveAttachment(a)
 	if a.row == old {
-		return
+		return false
 	}
 	inv.tellAttachment(a, seen)
 	if old.AttachedAt == 0 && a.row.AttachedAt != 0 {
 		inv.change(a.change(Change{At: a.row.AttachedAt, Action: Attached, Details: "to node " + a.row.Node, Found: seen.Found}))
 	}
+	return true
 }
 
 // statusWritten is when the status was last written, as far as managedFields

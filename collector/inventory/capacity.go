@@ -6,7 +6,7 @@ import (
 )
 
 // noteCapacity takes a sample whenever a driver says something new.
-func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, seen Seen) {
+func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, seen Seen) bool {
 	sample := StorageCapacity{
 		At: seen.At, UID: string(o.UID), StorageClass: o.StorageClassName, Driver: inv.provisionerOf(o.StorageClassName),
 	}
@@ -21,12 +21,13 @@ func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, seen Seen) {
 	}
 	if last := inv.capacities[sample.UID]; last != nil {
 		if sample.At = last.At; sample == *last {
-			return
+			return false
 		}
 		sample.At = seen.At
 	}
 	inv.capacities[sample.UID] = &sample
 	inv.update.Facts.StorageCapacity = append(inv.update.Facts.StorageCapacity, sample)
+	return true
 }
 
 func (inv *Inventory) provisionerOf(class string) string {

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"slices"
+	"strings"
 	"time"
 	"unique"
 
@@ -37,11 +38,27 @@ type claimSpec struct {
 	requested, capacity int64
 	unusedSince         Time
 	created             Time
+	deleting            Time // when its deletion was asked for
+	conditions          word // those that are true, and how far a resize is
+	selectedNode        word // by the scheduler, for late binding
+	unused              verdict
 }
+
+// verdict is what the API says by its condition Unused.
+type verdict int8
+
+// The verdicts; silent is that of an API server without the condition.
+const (
+	silent verdict = iota
+	used
+	unused
+)
 
 // claimTraits is what many claims have in common.
 type claimTraits struct {
 	class, accessModes, mode, owner, groups, workloadKind, workloadName, dataSourceKind, dataSourceName string
+
+	attributesClass, currentAttributesClass string
 }
 
 // unusedCondition is the claim's condition of KEP-5541: True while no pod, not
@@ -63,6 +80,8 @@ func (c *claim) row(version uint64) Claim {
 		AccessModes: split(traits.accessModes), VolumeMode: traits.mode, Phase: c.phase.Value(), Owner: traits.owner,
 		Groups: split(traits.groups), Ephemeral: c.podUID != "", PodUID: c.podUID, WorkloadKind: traits.workloadKind,
 		WorkloadName: traits.workloadName, DataSourceKind: traits.dataSourceKind, DataSourceName: traits.dataSourceName,
+		AttributesClass: traits.attributesClass, CurrentAttributesClass: traits.currentAttributesClass,
+		Conditions: split(c.conditions.Value()), SelectedNode: c.selectedNode.Value(),
 		UnusedSince: c.unusedSince, Labels: c.labels.unpack(), Annotations: c.annotations.Value().unpack(),
 		CreatedAt: c.created, BoundAt: c.boundAt, DeletedAt: c.deleted, DeletedNotBefore: c.noBefore,
 	}
@@ -73,6 +92,7 @@ func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 	traits := claimTraits{
 		class: claimClass(o), accessModes: joined(o.Spec.AccessModes), mode: volumeMode(o.Spec.VolumeMode),
 		owner: ownerOf(o.Labels, o.Annotations), groups: joined(groupsOf(o.Labels, o.Annotations)),
+		attributesClass: deref(o.Spec.VolumeAttributesClassName), currentAttributesClass: deref(o.Status.CurrentVolumeAttributesClassName),
 	}
 	spec := claimSpec{
 		annotations: repackShared(c.annotations, o.Annotations),
@@ -81,6 +101,10 @@ func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 		requested:   o.Spec.Resources.Requests.Storage().Value(),
 		capacity:    o.Status.Capacity.Storage().Value(),
 		created:     apiTime(o.CreationTimestamp),
+		deleting:    deletionAsked(o),
+		conditions:  unique.Make(claimConditions(o)),
+
+		selectedNode: unique.Make(o.Annotations[selectedNodeAnnotation]),
 	}
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil && ref.Kind == string(Pods) {
 		spec.podUID = string(ref.UID)
@@ -95,12 +119,41 @@ func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 		traits.dataSourceKind, traits.dataSourceName = o.Spec.DataSource.Kind, o.Spec.DataSource.Name
 	}
 	for i := range o.Status.Conditions {
-		if condition := &o.Status.Conditions[i]; condition.Type == unusedCondition && condition.Status == corev1.ConditionTrue {
-			spec.unusedSince = apiTime(condition.LastTransitionTime)
+		if condition := &o.Status.Conditions[i]; condition.Type == unusedCondition {
+			spec.unused = used
+			if condition.Status == corev1.ConditionTrue {
+				spec.unused, spec.unusedSince = unused, apiTime(condition.LastTransitionTime)
+			}
 		}
 	}
 	spec.traits = unique.Make(traits)
 	return spec
+}
+
+// selectedNodeAnnotation is the scheduler's word to the provisioner.
+const selectedNodeAnnotation = "volume.kubernetes.io/selected-node"
+
+// claimConditions lists the conditions that are true, and what is not done yet of
+// a resize. Unused is on its own: it comes and goes with the pods.
+func claimConditions(o *corev1.PersistentVolumeClaim) string {
+	var list []string
+	for i := range o.Status.Conditions {
+		if condition := &o.Status.Conditions[i]; condition.Type != unusedCondition && condition.Status == corev1.ConditionTrue {
+			list = append(list, string(condition.Type))
+		}
+	}
+	if status := o.Status.AllocatedResourceStatuses[corev1.ResourceStorage]; status != "" {
+		list = append(list, string(status))
+	}
+	slices.Sort(list)
+	return strings.Join(list, ",")
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 // claimClass returns the claim's storage class; the annotation is how claims
@@ -115,14 +168,14 @@ func claimClass(o *corev1.PersistentVolumeClaim) string {
 	return ""
 }
 
-func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, seen Seen) {
+func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, seen Seen) bool {
 	c := inv.claims[string(o.UID)]
 	if c == nil {
 		c = inv.addClaim(o, seen)
 	} else if spec := c.read(o); c.unchanged(&spec) && c.labels.equal(o.Labels) {
-		return
+		return false
 	} else {
-		inv.claimChanges(c, &spec, lastActor(o), seen)
+		inv.claimChanges(c, &spec, o, seen)
 		c.claimSpec = spec
 	}
 	if c.phase.Value() == string(corev1.ClaimBound) && c.boundAt == 0 && !seen.Found {
@@ -132,6 +185,7 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, seen Seen) {
 	c.fresh = true
 	inv.adopt(c)
 	inv.soilClaim(c)
+	return true
 }
 
 // unchanged compares with what the API says now. A workload that was found by
@@ -172,11 +226,35 @@ func (c *claim) change(change Change) Change {
 	return change
 }
 
-func (inv *Inventory) claimChanges(c *claim, now *claimSpec, actor string, seen Seen) {
+func (inv *Inventory) claimChanges(c *claim, now *claimSpec, o *corev1.PersistentVolumeClaim, seen Seen) {
+	actor, had, has := lastActor(o), c.traits.Value(), now.traits.Value()
 	if c.phase != now.phase && now.phase.Value() != string(corev1.ClaimBound) { // Bound is told when its volume is known
 		inv.change(c.change(Change{
 			At: seen.At, Action: Phase, Actor: actor, Details: orNone(c.phase.Value()) + " → " + orNone(now.phase.Value()),
 		}))
+	}
+	if c.requested != now.requested {
+		inv.change(c.change(Change{
+			At: seen.At, Action: ResizeRequested, Actor: actor, Details: bytesText(c.requested) + " → " + bytesText(now.requested),
+		}))
+	}
+	if had.attributesClass != has.attributesClass {
+		inv.change(c.change(Change{
+			At: seen.At, Action: ModifyRequested, Actor: actor,
+			Details: "attributes class " + orNone(had.attributesClass) + " → " + orNone(has.attributesClass),
+		}))
+	}
+	if had.currentAttributesClass != has.currentAttributesClass {
+		inv.change(c.change(Change{
+			At: seen.At, Action: Modified, Actor: actor,
+			Details: "attributes class " + orNone(had.currentAttributesClass) + " → " + orNone(has.currentAttributesClass),
+		}))
+	}
+	if node := now.selectedNode.Value(); node != "" && c.selectedNode != now.selectedNode {
+		inv.change(c.change(Change{At: seen.At, Action: NodeSelected, Actor: actor, Details: node}))
+	}
+	if c.deleting == 0 && now.deleting != 0 {
+		inv.change(c.change(deletingChange(o, now.deleting)))
 	}
 	if c.capacity != now.capacity && c.capacity != 0 {
 		inv.change(c.change(Change{

@@ -35,11 +35,11 @@ func (a *StorageClass) same(b *StorageClass) bool {
 		maps.Equal(a.Parameters, b.Parameters) && a.CreatedAt == b.CreatedAt && a.DeletedAt == b.DeletedAt
 }
 
-func (inv *Inventory) noteClass(o *storagev1.StorageClass, seen Seen) {
+func (inv *Inventory) noteClass(o *storagev1.StorageClass, seen Seen) bool {
 	row := classRow(o)
 	c := inv.classes[row.UID]
 	if c != nil && c.row.same(&row) {
-		return
+		return false
 	}
 	if c == nil {
 		// An update can hide a deletion and a creation under the same name.
@@ -57,6 +57,7 @@ func (inv *Inventory) noteClass(o *storagev1.StorageClass, seen Seen) {
 	}
 	c.row = row
 	inv.emitClass(c, seen)
+	return true
 }
 
 func (inv *Inventory) dropClass(uid string, seen Seen) {

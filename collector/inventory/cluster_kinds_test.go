@@ -13,7 +13,7 @@ func TestNamespaceColumns(t *testing.T) {
 	o := &corev1.Namespace{ObjectMeta: objectMeta("", "shop", "n1", 1)}
 	o.Labels = map[string]string{"owner": "dana", "team": "web"}
 	inv, h := play(t, set(1, o), set(2, o))
-	expect(t, "rows", h.rows, 1)
+	expect(t, "rows, with that of objects", h.rows, 2)
 	expect(t, "owner", h.namespaces["n1"].Owner, "dana")
 	expect(t, "created", h.namespaces["n1"].CreatedAt, at(1))
 	if err := inv.Replace(Namespaces, nil, Live(at(9))); err != nil {

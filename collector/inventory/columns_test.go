@@ -38,6 +38,9 @@ func TestOwnerAndGroups(t *testing.T) {
 	expect(t, "label", ownerOf(Labels{"owner": "dana"}, Labels{"owner": "kim"}), "dana")
 	expect(t, "annotation", ownerOf(nil, Labels{"owner": "kim"}), "kim")
 	expect(t, "own key first", ownerOf(Labels{"owner": "dana"}, Labels{"kubevoltracker.io/owner": "otto"}), "otto")
+	if !NamesOwner("owner") || !NamesOwner("team") || NamesOwner("app") {
+		t.Error("which keys name an owner")
+	}
 	if got := groupsOf(Labels{"team": "web"}, nil); !slices.Equal(got, []string{"web"}) {
 		t.Errorf("team: %q", got)
 	}

@@ -128,6 +128,7 @@ type podEnd struct {
 	over   bool
 	going  bool // deletion was asked for: nothing is restarted any more
 	reason string
+	asked  Time // since when the pod was to end; zero if it came to an end by itself
 }
 
 // note takes a container's status.
@@ -160,25 +161,35 @@ func (c *container) settle(end podEnd, seen Seen) {
 	case c.run.at != 0:
 		c.finished = latest(c.run.at, c.started)
 		c.notBefore = c.finished
-		c.reason = endReason(c.run.reason, end)
+		c.reason = c.endReason(c.run, end)
 	case c.finished == 0: // it ended, and nothing tells when: it was seen to have
 		c.finished = latest(seen.At, c.started)
 		c.notBefore = latest(seen.NotBefore, c.started)
-		c.reason = endReason(word{}, end)
+		c.reason = c.endReason(run{}, end)
 	}
 }
 
-// endReason is the pod's reason, if it has one (Evicted, NodeLost), else the
-// container's own (Completed, Error, OOMKilled).
-func endReason(own word, end podEnd) word {
+// endReason is why a container's use has ended. What ends a pod explains its
+// containers' ends, however they put it themselves (Error, as they were killed), but
+// not those that came before.
+func (c *container) endReason(last run, end podEnd) word {
+	own := last.reason != word{} && last.reason.Value() != ""
+	before := end.asked != 0 && last.at < end.asked || last.exitCode == 0 && c.traits.Value().kind == InitContainer
 	switch {
+	case own && before:
+		return last.reason
 	case end.reason != "":
 		return unique.Make(end.reason)
-	case own != word{} && own.Value() != "":
-		return own
+	case end.going && end.asked != 0 && last.at >= end.asked:
+		return deletedReason
+	case own:
+		return last.reason
 	case end.going:
-		return unique.Make("Deleted")
+		return deletedReason
 	default:
 		return unique.Make("Unknown")
 	}
 }
+
+// deletedReason is that of a container whose pod was deleted.
+var deletedReason = unique.Make("Deleted")

@@ -53,16 +53,22 @@ func TestDeletingWhatWasNeverSeen(t *testing.T) {
 	}
 }
 
-func TestListsOfEachKind(t *testing.T) {
-	lists := map[Kind]any{
+// oneOfEach is an object of each kind.
+func oneOfEach() map[Kind]any {
+	return map[Kind]any{
 		Namespaces: &corev1.Namespace{ObjectMeta: objectMeta("", "shop", "1", 1)}, StorageClasses: storageClass("fast", "1"),
 		StorageCapacities: &storagev1.CSIStorageCapacity{ObjectMeta: objectMeta("", "cap", "1", 1)},
 		Volumes:           pv("vol", "1", 1, nil, corev1.VolumeAvailable, 1), StatefulSets: statefulSet("db", "sts"),
 		DaemonSets: metadataOf(DaemonSets, "a", "ds", "", "", ""), Deployments: metadataOf(Deployments, "a", "d", "", "", ""),
 		ReplicaSets: metadataOf(ReplicaSets, "a", "rs", "", "", ""), CronJobs: metadataOf(CronJobs, "a", "cj", "", "", ""),
 		Jobs: metadataOf(Jobs, "a", "j", "", "", ""), Claims: pvc("data", "1", 1, ""), VolumeAttachments: volumeAttachment("1", "vol", 2),
-		Pods: podOf("db-0", "1", 1, []string{"db"}, "data"),
+		Pods:    podOf("db-0", "1", 1, []string{"db"}, "data"),
+		Drivers: &storagev1.CSIDriver{ObjectMeta: objectMeta("", "csi.example", "1", 1)}, Nodes: metadataOf(Nodes, "node-1", "n", "", "", ""),
 	}
+}
+
+func TestListsOfEachKind(t *testing.T) {
+	lists := oneOfEach()
 	inv := New()
 	for _, kind := range Kinds() {
 		for _, list := range [][]any{{lists[kind]}, {lists[kind]}, nil, nil} {
@@ -80,7 +86,7 @@ func TestListsOfEachKind(t *testing.T) {
 			t.Error("no error")
 		}
 	}
-	expect(t, "a kind it does not take", inv.Count("Node"), 0)
+	expect(t, "a kind it does not take", inv.Count("Rollout"), 0)
 }
 
 func TestMemoryOfAListIsLetGo(t *testing.T) {
@@ -159,4 +165,87 @@ func TestSecondEphemeralContainer(t *testing.T) {
 	_, h := play(t, set(1, pvc("data", "c1", 0, "")), set(2, o), set(10, debug(1)), set(11, debug(2)), set(12, debug(2)))
 	expect(t, "first", h.mount("p1", "a", "/data"), "c1@ 10-")
 	expect(t, "second", h.mount("p1", "b", "/data"), "c1@ 11-")
+}
+
+func TestWhyAContainersUseEnds(t *testing.T) {
+	pod := func(change func(*corev1.Pod)) *corev1.Pod {
+		o := ended(podOf("db-0", "p1", 1, []string{"db"}, "data"), corev1.PodFailed, 5, 20, 143, "Error")
+		change(o)
+		return o
+	}
+	target := func(reason string, at int) corev1.PodCondition {
+		return corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reason, LastTransitionTime: second(at)}
+	}
+	for name, test := range map[string]struct {
+		change func(*corev1.Pod)
+		want   string
+	}{
+		"by itself":          {func(*corev1.Pod) {}, "Error"},
+		"deleted":            {func(o *corev1.Pod) { o.DeletionTimestamp = new(second(19)) }, "Deleted"},
+		"deleted afterwards": {func(o *corev1.Pod) { o.DeletionTimestamp = new(second(21)) }, "Error"},
+		"evicted by kubelet": {func(o *corev1.Pod) { o.Status.Reason = "Evicted" }, "Evicted"},
+		"preempted": {func(o *corev1.Pod) {
+			o.Status.Conditions = append(o.Status.Conditions, target("PreemptionByScheduler", 19))
+		}, "PreemptionByScheduler"},
+		"preempted afterwards": {func(o *corev1.Pod) {
+			o.Status.Conditions = append(o.Status.Conditions, target("PreemptionByScheduler", 21))
+		}, "Error"},
+		"an init container that was done, of an evicted pod": {func(o *corev1.Pod) {
+			o.Status.Reason = "Evicted"
+			o.Spec.InitContainers, o.Spec.Containers = o.Spec.Containers, nil
+			o.Status.InitContainerStatuses = o.Status.ContainerStatuses
+			o.Status.InitContainerStatuses[0].State = terminated(5, 20, 0, "Completed")
+		}, "Completed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := pod(test.change)
+			_, h := play(t, set(30, o))
+			expect(t, "mount", h.mount("p1", "db", "/data"), "@ 5-20 "+test.want)
+			_, h = play(t, set(30, o), gone(31, o))
+			expect(t, "once it is gone", h.mount("p1", "db", "/data"), "@ 5-20 "+test.want)
+		})
+	}
+}
+
+func TestRecursivelyReadOnlyMounts(t *testing.T) {
+	o := running(podOf("db-0", "p1", 1, []string{"db", "side"}, "data"), 5)
+	o.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{
+		{Name: "vol-0", MountPath: "/asked", ReadOnly: true, RecursiveReadOnly: new(corev1.RecursiveReadOnlyEnabled)},
+		{Name: "vol-0", MountPath: "/possible", ReadOnly: true, RecursiveReadOnly: new(corev1.RecursiveReadOnlyIfPossible)},
+		{Name: "vol-0", MountPath: "/impossible", ReadOnly: true, RecursiveReadOnly: new(corev1.RecursiveReadOnlyIfPossible)},
+	}
+	o.Status.ContainerStatuses[0].VolumeMounts = []corev1.VolumeMountStatus{
+		{Name: "vol-0", MountPath: "/possible", ReadOnly: true, RecursiveReadOnly: new(corev1.RecursiveReadOnlyEnabled)},
+		{Name: "vol-0", MountPath: "/impossible", ReadOnly: true, RecursiveReadOnly: new(corev1.RecursiveReadOnlyDisabled)},
+	}
+	_, h := play(t, set(6, o))
+	got := map[string]bool{}
+	for _, m := range h.mounts {
+		got[m.Container+m.MountPath] = m.RecursiveReadOnly
+	}
+	for mount, want := range map[string]bool{"db/asked": true, "db/possible": true, "db/impossible": false, "side/data": false} {
+		expect(t, mount, got[mount], want)
+	}
+}
+
+func TestVolumeThatPointedToAnUnknownClaimIsGivenToAnother(t *testing.T) {
+	first, second := pvc("data", "c1", 1, "vol"), pvc("data", "c2", 5, "vol")
+	inv, h := play(t, set(2, pv("vol", "v1", 1, first, corev1.VolumeBound, 2)), set(6, pv("vol", "v1", 1, second, corev1.VolumeBound, 6)), set(7, second))
+	expect(t, "the claim's volume", h.claims["c2"].VolumeUID, "v1")
+	expect(t, "nothing waits for the first", len(inv.volumeOf), 0)
+	expect(t, "the first had it", h.bindings[[2]string{"c1", "v1"}].ReleasedAt, at(6))
+
+	gonePV := pv("vol", "v1", 1, first, corev1.VolumeBound, 2)
+	inv, _ = play(t, set(2, gonePV), gone(3, gonePV))
+	inv.forget(at(3) + retention + 1)
+	expect(t, "a volume that is forgotten does not wait either", len(inv.volumeOf), 0)
+}
+
+func TestVolumeWithoutASource(t *testing.T) {
+	o := pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)
+	o.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{}
+	inv, h := play(t, set(1, o), gone(2, o))
+	expect(t, "kind", h.volumes["v1"].SourceKind, "")
+	inv.forget(at(2) + retention + 1)
+	expect(t, "left", len(inv.volumeNames), 0)
 }

@@ -91,7 +91,7 @@ func TestDurableLocalVolumesEvents(t *testing.T) {
 		}, "5-", VolumeMounted, "name and UID are unchanged: the kubelet kills the container and starts the new image on the same volumes"},
 		"replica count reduced": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(8, going(running(o, 5))), set(9, going(exited(o, 143, "Error"))), gone(10, going(exited(o, 143, "Error")))}
-		}, "5-9 Error", VolumeIdle, "the pod is deleted; its container's own end is the mount's"},
+		}, "5-9 Deleted", VolumeIdle, "the pod is deleted; when its container ended is when the mount did"},
 		"node partition, node comes back": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(20, unreachable(o)), set(60, running(o, 5))}
 		}, "5-", VolumeMounted, "the pod ran all the while"},
@@ -100,7 +100,7 @@ func TestDurableLocalVolumesEvents(t *testing.T) {
 		}, "5-", VolumeMounted, "deletion was asked for, but nobody can say that it no longer runs: it may still write"},
 		"node partition, pod evicted, node comes back": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(30, going(unreachable(o))), set(70, going(ended(o, corev1.PodRunning, 5, 68, 137, "Error"))), gone(71, going(ended(o, corev1.PodRunning, 5, 68, 137, "Error")))}
-		}, "5-68 Error", VolumeIdle, "the kubelet terminates what is not wanted any more, and says when"},
+		}, "5-68 Deleted", VolumeIdle, "the kubelet terminates what is not wanted any more, and says when"},
 		"node gone, pod deleted by force": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(30, going(unreachable(o))), gone(40, going(unreachable(o)))}
 		}, "5-40 Deleted", VolumeIdle, "no kubelet will say when it ended: it was gone when the API let it go"},

@@ -1,6 +1,10 @@
 package inventory
 
-import "time"
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Labels are the labels or annotations of an object, as the API has them. They
 // are shared, never written to.
@@ -22,12 +26,14 @@ type Facts struct {
 	Attachments     []Attachment
 	StorageCapacity []StorageCapacity
 	Changes         []Change
+	Objects         []Object
 }
 
 // Len is the number of rows.
 func (f *Facts) Len() int {
 	return len(f.Namespaces) + len(f.StorageClasses) + len(f.VolumeSources) + len(f.Volumes) + len(f.Claims) + len(f.Pods) +
-		len(f.Containers) + len(f.Mounts) + len(f.Bindings) + len(f.Attachments) + len(f.StorageCapacity) + len(f.Changes)
+		len(f.Containers) + len(f.Mounts) + len(f.Bindings) + len(f.Attachments) + len(f.StorageCapacity) + len(f.Changes) +
+		len(f.Objects)
 }
 
 // Namespace is a row of namespaces; its key is UID.
@@ -75,6 +81,7 @@ type Volume struct {
 	UID              string
 	Name             string
 	StorageClass     string
+	AttributesClass  string // VolumeAttributesClass that it has
 	SourceKind       string
 	SourceID         string
 	Driver           string
@@ -95,33 +102,37 @@ type Volume struct {
 
 // Claim is a row of claims: a PersistentVolumeClaim. Its key is UID.
 type Claim struct {
-	Version          uint64
-	UID              string
-	Namespace        string
-	Name             string
-	StorageClass     string
-	VolumeUID        string // of the volume it is bound to, once that is known
-	VolumeName       string
-	RequestedBytes   int64
-	CapacityBytes    int64 // 0 until bound
-	AccessModes      []string
-	VolumeMode       string
-	Phase            string // Pending, Bound, Lost
-	Owner            string // see owner.go
-	Groups           []string
-	Ephemeral        bool   // made for a pod's generic ephemeral volume
-	PodUID           string // of that pod
-	WorkloadKind     string
-	WorkloadName     string
-	DataSourceKind   string // VolumeSnapshot, PersistentVolumeClaim, ...
-	DataSourceName   string
-	UnusedSince      Time // KEP-5541's condition Unused, while it is True
-	Labels           Labels
-	Annotations      Labels
-	CreatedAt        Time
-	BoundAt          Time
-	DeletedAt        Time
-	DeletedNotBefore Time
+	Version                uint64
+	UID                    string
+	Namespace              string
+	Name                   string
+	StorageClass           string
+	VolumeUID              string // of the volume it is bound to, once that is known
+	VolumeName             string
+	RequestedBytes         int64
+	CapacityBytes          int64 // 0 until bound
+	AccessModes            []string
+	VolumeMode             string
+	Phase                  string // Pending, Bound, Lost
+	Owner                  string // see owner.go
+	Groups                 []string
+	Ephemeral              bool   // made for a pod's generic ephemeral volume
+	PodUID                 string // of that pod
+	WorkloadKind           string
+	WorkloadName           string
+	DataSourceKind         string // VolumeSnapshot, PersistentVolumeClaim, ...
+	DataSourceName         string
+	AttributesClass        string   // VolumeAttributesClass that is asked for
+	CurrentAttributesClass string   // that it has
+	Conditions             []string // those that are true: FileSystemResizePending, ModifyingVolume, …; and how far a resize is
+	SelectedNode           string   // by the scheduler, where binding waits for the first pod
+	UnusedSince            Time     // KEP-5541's condition Unused, while it is True
+	Labels                 Labels
+	Annotations            Labels
+	CreatedAt              Time
+	BoundAt                Time
+	DeletedAt              Time
+	DeletedNotBefore       Time
 }
 
 // Pod is a row of pods: a pod that mounts storage. Its key is UID.
@@ -176,24 +187,25 @@ type Container struct {
 // the container's first start to its last end. Its key is PodUID, Container,
 // Volume and MountPath.
 type Mount struct {
-	Version        uint64
-	Namespace      string
-	PodUID         string
-	Container      string
-	Volume         string // the volume's name in the pod
-	MountPath      string // of a block device, its device path
-	SubPath        string
-	ReadOnly       bool
-	BlockDevice    bool
-	SourceKind     string // of the backing store, once it is known
-	SourceID       string
-	ClaimUID       string // empty where the pod names a backing store itself
-	ClaimName      string
-	VolumeUID      string
-	StartedAt      Time
-	EndedAt        Time   // absent while in use; else the latest it can have ended
-	EndedNotBefore Time   // the earliest; equal to EndedAt when that is exact
-	EndReason      string // Completed, Error, OOMKilled, Evicted, Deleted, ...
+	Version           uint64
+	Namespace         string
+	PodUID            string
+	Container         string
+	Volume            string // the volume's name in the pod
+	MountPath         string // of a block device, its device path
+	SubPath           string
+	ReadOnly          bool
+	RecursiveReadOnly bool // the mounts below it are read-only as well (KEP-3857)
+	BlockDevice       bool
+	SourceKind        string // of the backing store, once it is known
+	SourceID          string
+	ClaimUID          string // empty where the pod names a backing store itself
+	ClaimName         string
+	VolumeUID         string
+	StartedAt         Time
+	EndedAt           Time   // absent while in use; else the latest it can have ended
+	EndedNotBefore    Time   // the earliest; equal to EndedAt when that is exact
+	EndReason         string // Completed, Error, OOMKilled, Evicted, Deleted, ...
 }
 
 // Binding is a row of bindings: a claim had a volume. Its key is ClaimUID and
@@ -248,6 +260,17 @@ const (
 	Deleted   Action = "deleted"
 	Attached  Action = "attached"
 	Detached  Action = "detached"
+
+	// What was asked for, and is done, or never, later.
+	ResizeRequested Action = "resize_requested"
+	ModifyRequested Action = "modify_requested" // another attributes class
+	Modified        Action = "modified"
+	NodeSelected    Action = "node_selected" // for a claim that is bound late
+	Deleting        Action = "deleting"      // deletion asked for, held back by finalizers
+
+	// Disputed is no event of the cluster: the API calls a claim unused that pods
+	// refer to, or used that none does.
+	Disputed Action = "disputed"
 )
 
 // Change is a row of changes: what happened to an object, for a person to read.
@@ -271,4 +294,18 @@ type Change struct {
 	// Took is how long it took: from a claim's creation until it was Bound, from
 	// a pod's scheduling until its first container Started. Zero where unknown.
 	Took time.Duration
+}
+
+// Object is a row of objects: a version of an object, as far as storage questions
+// need it. Its key is Kind, UID and ResourceVersion.
+type Object struct {
+	Kind            Kind
+	UID             string
+	Namespace       string
+	Name            string
+	ResourceVersion string
+	ObservedAt      Time
+	Object          string // in JSON, in the API's own fields, once WriteDocuments has been called
+
+	of metav1.Object
 }

@@ -57,6 +57,8 @@ const (
 	Namespaces        Kind = "Namespace"
 	StorageClasses    Kind = "StorageClass"
 	StorageCapacities Kind = "CSIStorageCapacity"
+	Drivers           Kind = "CSIDriver"
+	Nodes             Kind = "Node"
 	Volumes           Kind = "PersistentVolume"
 	StatefulSets      Kind = "StatefulSet"
 	DaemonSets        Kind = "DaemonSet"
@@ -73,8 +75,8 @@ const (
 // refers to.
 func Kinds() []Kind {
 	return []Kind{
-		Namespaces, StorageClasses, StorageCapacities, Volumes, StatefulSets, DaemonSets, Deployments, ReplicaSets, CronJobs, Jobs,
-		Claims, VolumeAttachments, Pods,
+		Namespaces, Nodes, Drivers, StorageClasses, StorageCapacities, Volumes, StatefulSets, DaemonSets, Deployments, ReplicaSets,
+		CronJobs, Jobs, Claims, VolumeAttachments, Pods,
 	}
 }
 
@@ -115,6 +117,7 @@ type Inventory struct {
 	claims      map[string]*claim
 	attachments map[string]*attachment
 	pods        map[string]*pod
+	others      map[Kind]map[string]*other // Drivers and Nodes
 
 	living    map[Kind]int // of the controllers, those that are not gone
 	podNames  map[name]*pod
@@ -135,9 +138,12 @@ type Inventory struct {
 	staleVolumes []*volume // whose VolumeState may differ from the last one given out
 	staleClaims  []*claim
 
-	graves    []grave // in the order of their times
-	podGraves []grave // likewise
+	doubted   map[*claim]Time // claims of which the API says the opposite of us, and since when
+	doubts    []doubt         // the same in the order of their times
+	graves    []grave         // in the order of their times
+	podGraves []grave         // likewise
 	seed      maphash.Seed
+	now       Time // of the last event
 	version   uint64
 	update    Update
 }
@@ -163,6 +169,7 @@ func New() *Inventory {
 		claims:      map[string]*claim{},
 		attachments: map[string]*attachment{},
 		pods:        map[string]*pod{},
+		others:      map[Kind]map[string]*other{Drivers: {}, Nodes: {}},
 		living:      map[Kind]int{},
 		podNames:    map[name]*pod{},
 		templates:   map[name]*controller{},
@@ -173,6 +180,7 @@ func New() *Inventory {
 		volumeOf:    map[string]*volume{},
 		claimNames:  map[name]*claimName{},
 		sources:     map[[16]byte]*source{},
+		doubted:     map[*claim]Time{},
 		seed:        maphash.MakeSeed(),
 	}
 }
@@ -185,10 +193,11 @@ func (inv *Inventory) hash(state any) uint64 { return maphash.Comparable(inv.see
 // Set takes an object that was added or changed. An object of a kind that the
 // inventory does not take is an error, and changes nothing.
 func (inv *Inventory) Set(object any, seen Seen) error {
-	if _, _, err := identify(object); err != nil {
+	kind, _, err := identify(object)
+	if err != nil {
 		return err
 	}
-	inv.note(object, seen)
+	inv.note(kind, object, seen)
 	inv.settle(seen)
 	return nil
 }
@@ -199,7 +208,7 @@ func (inv *Inventory) Delete(object any, seen Seen) error {
 	if err != nil {
 		return err
 	}
-	inv.note(object, seen)
+	inv.note(kind, object, seen)
 	inv.drop(kind, uid, seen)
 	inv.settle(seen)
 	return nil
@@ -230,7 +239,7 @@ func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
 		}
 	}
 	for _, object := range objects {
-		inv.note(object, seen)
+		inv.note(kind, object, seen)
 	}
 	inv.settle(seen)
 	return nil
@@ -246,12 +255,14 @@ func identify(object any) (Kind, string, error) {
 		return StorageClasses, string(o.UID), nil
 	case *storagev1.CSIStorageCapacity:
 		return StorageCapacities, string(o.UID), nil
+	case *storagev1.CSIDriver:
+		return Drivers, string(o.UID), nil
 	case *corev1.PersistentVolume:
 		return Volumes, string(o.UID), nil
 	case *appsv1.StatefulSet:
 		return StatefulSets, string(o.UID), nil
 	case *metav1.PartialObjectMetadata:
-		if kind := Kind(o.Kind); controllerKind(kind) {
+		if kind := Kind(o.Kind); kind == Nodes || controllerKind(kind) {
 			return kind, string(o.UID), nil
 		}
 		return "", "", fmt.Errorf("the inventory takes no metadata of a %q", o.Kind)
@@ -266,26 +277,37 @@ func identify(object any) (Kind, string, error) {
 }
 
 // note takes down what an object says of itself; it is one that identify knows.
-func (inv *Inventory) note(object any, seen Seen) {
+// A version of it that says anything new is kept.
+func (inv *Inventory) note(kind Kind, object any, seen Seen) {
+	news := false
 	switch o := object.(type) {
 	case *corev1.Namespace:
-		inv.noteNamespace(o, seen)
+		news = inv.noteNamespace(o, seen)
 	case *storagev1.StorageClass:
-		inv.noteClass(o, seen)
+		news = inv.noteClass(o, seen)
 	case *storagev1.CSIStorageCapacity:
-		inv.noteCapacity(o, seen)
+		news = inv.noteCapacity(o, seen)
 	case *corev1.PersistentVolume:
-		inv.noteVolume(o, seen)
+		news = inv.noteVolume(o, seen)
 	case *appsv1.StatefulSet:
-		inv.noteStatefulSet(o)
-	case *metav1.PartialObjectMetadata:
-		inv.noteController(Kind(o.Kind), o)
+		news = inv.noteStatefulSet(o)
 	case *corev1.PersistentVolumeClaim:
-		inv.noteClaim(o, seen)
+		news = inv.noteClaim(o, seen)
 	case *storagev1.VolumeAttachment:
-		inv.noteAttachment(o, seen)
+		news = inv.noteAttachment(o, seen)
 	case *corev1.Pod:
-		inv.notePod(o, seen)
+		news = inv.notePod(o, seen)
+	case *storagev1.CSIDriver:
+		news = inv.noteOther(kind, o, seen)
+	case *metav1.PartialObjectMetadata:
+		if kind == Nodes {
+			news = inv.noteOther(kind, o, seen)
+		} else {
+			_, news = inv.noteController(kind, o)
+		}
+	}
+	if news {
+		inv.keep(kind, object.(metav1.Object), seen)
 	}
 }
 
@@ -306,6 +328,8 @@ func (inv *Inventory) drop(kind Kind, uid string, seen Seen) {
 		inv.dropAttachment(uid, seen)
 	case Pods:
 		inv.dropPod(inv.pods[uid], seen)
+	case Drivers, Nodes:
+		inv.dropOther(kind, uid, seen)
 	default:
 		inv.dropController(uid, seen)
 	}
@@ -328,6 +352,8 @@ func (inv *Inventory) uids(kind Kind) []string {
 		return keys(inv.attachments)
 	case Pods:
 		return keys(inv.pods)
+	case Drivers, Nodes:
+		return keys(inv.others[kind])
 	}
 	var list []string
 	for uid, c := range inv.controllers {
@@ -357,6 +383,7 @@ func (inv *Inventory) settle(seen Seen) {
 		}
 		inv.dirtyPods = inv.dirtyPods[:0]
 	}
+	inv.dispute(seen)
 	inv.forget(seen.At)
 }
 
@@ -375,6 +402,7 @@ func (inv *Inventory) Take(u *Update) {
 	}
 	for _, c := range inv.staleClaims {
 		c.stale = false
+		inv.doubt(c)
 		state := c.claimState()
 		if hash := inv.hash(state); hash != c.told {
 			c.told = hash
@@ -404,6 +432,8 @@ func (inv *Inventory) Count(kind Kind) int {
 		return len(inv.attachments)
 	case Pods:
 		return len(inv.pods)
+	case Drivers, Nodes:
+		return len(inv.others[kind])
 	}
 	return inv.living[kind]
 }
@@ -465,4 +495,6 @@ func (f *Facts) reset() {
 	f.Attachments = f.Attachments[:0]
 	f.StorageCapacity = f.StorageCapacity[:0]
 	f.Changes = f.Changes[:0]
+	clear(f.Objects) // lets go of the API's objects
+	f.Objects = f.Objects[:0]
 }

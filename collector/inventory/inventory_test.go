@@ -85,8 +85,8 @@ func TestMountLastsFromFirstStartToLastEnd(t *testing.T) {
 		"completed, no restart":  {[]event{set(8, ended(job, corev1.PodRunning, 5, 7, 0, "Completed"))}, "c1@v1 5-7 Completed", VolumeIdle},
 		"pod succeeded":          {[]event{set(8, ended(job, corev1.PodSucceeded, 5, 7, 0, "Completed"))}, "c1@v1 5-7 Completed", VolumeIdle},
 		"forced, end seen":       {[]event{set(5, forced), gone(30, forced)}, "c1@v1 5-30 Deleted", VolumeIdle},
-		"deleted, end told":      {[]event{set(5, forced), set(21, deleting), set(22, deleted), gone(23, deleted)}, "c1@v1 5-22 Error", VolumeIdle},
-		"deleted in one step":    {[]event{gone(23, deleted)}, "c1@v1 5-22 Error", VolumeIdle},
+		"deleted, end told":      {[]event{set(5, forced), set(21, deleting), set(22, deleted), gone(23, deleted)}, "c1@v1 5-22 Deleted", VolumeIdle},
+		"deleted in one step":    {[]event{gone(23, deleted)}, "c1@v1 5-22 Deleted", VolumeIdle},
 		"evicted":                {[]event{set(13, evicted)}, "c1@v1 5-12 Evicted", VolumeIdle},
 		"end not told":           {[]event{set(5, forced), set(40, silent), set(50, silent)}, "c1@v1 5-40 NodeLost", VolumeIdle},
 		"never started, deleted": {[]event{set(4, pending), gone(9, pending)}, "", VolumeNeverMounted},
@@ -425,7 +425,7 @@ func TestOtherObjectsAreRefused(t *testing.T) {
 	inv := New()
 	for _, err := range []error{
 		inv.Set(&corev1.Node{}, Live(1)), inv.Delete(&corev1.Node{}, Live(1)),
-		inv.Replace(Pods, []any{&corev1.Node{}}, Live(1)), inv.Replace("Node", nil, Live(1)),
+		inv.Replace(Pods, []any{&corev1.Node{}}, Live(1)), inv.Replace("Rollout", nil, Live(1)),
 	} {
 		if err == nil {
 			t.Error("no error")

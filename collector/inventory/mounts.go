@@ -19,8 +19,8 @@ type mount struct {
 
 // mountTraits is what the mounts of a template have in common.
 type mountTraits struct {
-	path, subPath   string
-	readOnly, block bool
+	path, subPath              string
+	readOnly, recursive, block bool
 }
 
 // podMounts reads the mounts of a pod's spec; containers count in the order of
@@ -45,7 +45,10 @@ func podMounts(o *corev1.Pod, volumes []podVolume) []mount {
 	add := func(mounts []corev1.VolumeMount, devices []corev1.VolumeDevice) {
 		for i := range mounts {
 			m := &mounts[i]
-			put(m.Name, mountTraits{path: m.MountPath, subPath: cmp.Or(m.SubPath, m.SubPathExpr), readOnly: m.ReadOnly})
+			put(m.Name, mountTraits{
+				path: m.MountPath, subPath: cmp.Or(m.SubPath, m.SubPathExpr), readOnly: m.ReadOnly,
+				recursive: m.RecursiveReadOnly != nil && *m.RecursiveReadOnly == corev1.RecursiveReadOnlyEnabled,
+			})
 		}
 		for i := range devices {
 			put(devices[i].Name, mountTraits{path: devices[i].DevicePath, block: true})
@@ -66,12 +69,9 @@ func podMounts(o *corev1.Pod, volumes []podVolume) []mount {
 
 // readOnlyVolume reports whether a pod takes a claim read-only as a whole.
 func readOnlyVolume(o *corev1.Pod, volume string) bool {
-	for i := range o.Spec.Volumes {
-		if v := &o.Spec.Volumes[i]; v.Name == volume {
-			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.Name == volume && v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly
+	})
 }
 
 // resolve finds the claim of a pod's volume among those that have had its name.
@@ -168,7 +168,7 @@ func (p *pod) mountRow(m *mount) Mount {
 	c, u, traits := &p.containers[m.container], &p.volumes[m.volume], m.traits.Value()
 	row := Mount{
 		Namespace: p.namespace, PodUID: p.uid, Container: c.traits.Value().name, Volume: u.name.Value(), MountPath: traits.path,
-		SubPath: traits.subPath, ReadOnly: traits.readOnly, BlockDevice: traits.block, SourceKind: u.source.kindOr(""),
+		SubPath: traits.subPath, ReadOnly: traits.readOnly, RecursiveReadOnly: traits.recursive, BlockDevice: traits.block, SourceKind: u.source.kindOr(""),
 		SourceID: u.source.idText(), ClaimName: u.claimName, StartedAt: c.started, EndedAt: c.finished, EndedNotBefore: c.notBefore,
 	}
 	if c.finished != 0 {

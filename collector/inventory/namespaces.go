@@ -19,7 +19,7 @@ func (n *namespace) row(uid string, deleted Time, version uint64) Namespace {
 	}
 }
 
-func (inv *Inventory) noteNamespace(o *corev1.Namespace, seen Seen) {
+func (inv *Inventory) noteNamespace(o *corev1.Namespace, seen Seen) bool {
 	uid := string(o.UID)
 	old := inv.namespaces[uid]
 	n := &namespace{
@@ -31,10 +31,11 @@ func (inv *Inventory) noteNamespace(o *corev1.Namespace, seen Seen) {
 	}
 	n.labels = repack(n.labels, o.Labels)
 	if old != nil && *old == *n {
-		return
+		return false
 	}
 	inv.namespaces[uid] = n
 	inv.update.Facts.Namespaces = append(inv.update.Facts.Namespaces, n.row(uid, 0, inv.nextVersion(seen.At)))
+	return true
 }
 
 func (inv *Inventory) dropNamespace(uid string, seen Seen) {

@@ -136,6 +136,7 @@ type history struct {
 	namespaces  map[string]Namespace
 	attachments map[string]Attachment
 	capacities  []StorageCapacity
+	objects     []Object
 	rows        int
 }
 
@@ -164,6 +165,7 @@ func (h *history) take(inv *Inventory) {
 		h.attachments[r.UID] = r
 	}
 	h.capacities = append(h.capacities, f.StorageCapacity...)
+	h.objects = append(h.objects, f.Objects...)
 	for _, r := range f.StorageClasses {
 		r.Version = 0
 		h.classes[r.UID] = r

@@ -1,6 +1,9 @@
 package inventory
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Labels and annotations that name who owns an object, the first that is set
 // wins, a label before an annotation. Organisations differ in their habits; these are
@@ -9,6 +12,12 @@ var (
 	ownerKeys = []string{"kubevoltracker.io/owner", "owner"}
 	groupKeys = []string{"kubevoltracker.io/groups", "groups", "group", "team"}
 )
+
+// NamesOwner reports whether a label or annotation of this key can name an owner
+// or a group.
+func NamesOwner(key string) bool {
+	return slices.Contains(ownerKeys, key) || slices.Contains(groupKeys, key)
+}
 
 // ownerOf returns who owns an object, empty if it does not say.
 func ownerOf(labels, annotations Labels) string { return firstOf(ownerKeys, labels, annotations) }

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"slices"
 	"time"
 	"unique"
@@ -34,6 +35,8 @@ type podSpec struct {
 	traits                     unique.Handle[podTraits]
 	phase, reason              word
 	created, started, finished Time
+	asked                      Time // see podEnd
+	going                      bool
 }
 
 // podTraits is what the pods of a workload have in common.
@@ -79,11 +82,11 @@ func mountsStorage(o *corev1.Pod) bool {
 	return false
 }
 
-func (inv *Inventory) notePod(o *corev1.Pod, seen Seen) {
+func (inv *Inventory) notePod(o *corev1.Pod, seen Seen) bool {
 	p := inv.pods[string(o.UID)]
 	if p == nil {
 		if !mountsStorage(o) {
-			return
+			return false
 		}
 		p = inv.addPod(o, seen)
 	} else if len(o.Spec.EphemeralContainers) > 0 {
@@ -92,36 +95,60 @@ func (inv *Inventory) notePod(o *corev1.Pod, seen Seen) {
 	if at := scheduledAt(o); at != 0 {
 		p.scheduled = at
 	}
+	end := podEndOf(o)
 	spec := podSpec{
 		traits: unique.Make(podTraits{
 			node: o.Spec.NodeName, serviceAccount: o.Spec.ServiceAccountName, owner: ownerOf(o.Labels, o.Annotations),
 			groups: joined(groupsOf(o.Labels, o.Annotations)), workload: inv.podWorkload(p, o),
 		}),
-		phase: unique.Make(string(o.Status.Phase)), reason: unique.Make(o.Status.Reason), created: apiTime(o.CreationTimestamp),
-	}
-	end := podEnd{
-		over:   o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed,
-		going:  o.DeletionTimestamp != nil,
-		reason: o.Status.Reason,
+		phase: unique.Make(string(o.Status.Phase)), reason: unique.Make(end.reason), created: apiTime(o.CreationTimestamp),
+		asked: end.asked, going: end.going,
 	}
 	changed := p.noteContainers(o, end, seen)
 	spec.started, spec.finished = p.times(end.over)
 	if !changed && spec == p.podSpec && p.labels.equal(o.Labels) {
-		return
+		return false
 	}
 	p.podSpec = spec
 	p.labels = repack(p.labels, o.Labels)
 	p.fresh = true
 	inv.soilPod(p)
+	return true
 }
 
 func scheduledAt(o *corev1.Pod) Time {
-	for i := range o.Status.Conditions {
-		if c := &o.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
-			return apiTime(c.LastTransitionTime)
-		}
+	if c := condition(o, corev1.PodScheduled); c != nil {
+		return apiTime(c.LastTransitionTime)
 	}
 	return 0
+}
+
+// condition returns a condition of a pod if it is true, else nil.
+func condition(o *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	for i := range o.Status.Conditions {
+		if c := &o.Status.Conditions[i]; c.Type == kind && c.Status == corev1.ConditionTrue {
+			return c
+		}
+	}
+	return nil
+}
+
+// podEndOf reads how a pod's end is going, as far as it is. Why it ends is its
+// status' reason (Evicted), else that of the condition DisruptionTarget
+// (PreemptionByScheduler, EvictionByEvictionAPI, DeletionByTaintManager, ...), else
+// that somebody deleted it.
+func podEndOf(o *corev1.Pod) podEnd {
+	end := podEnd{
+		over:   o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed,
+		going:  o.DeletionTimestamp != nil,
+		reason: o.Status.Reason,
+		asked:  deletionAsked(o),
+	}
+	if c := condition(o, corev1.DisruptionTarget); c != nil {
+		end.reason = cmp.Or(end.reason, c.Reason)
+		end.asked = earliest(end.asked, apiTime(c.LastTransitionTime))
+	}
+	return end
 }
 
 func (inv *Inventory) addPod(o *corev1.Pod, seen Seen) *pod {
@@ -204,6 +231,7 @@ func (p *pod) noteContainers(o *corev1.Pod, end podEnd, seen Seen) bool {
 		for j := range list {
 			if list[j].Name == traits.name {
 				c.note(&list[j])
+				p.noteRecursive(i, list[j].VolumeMounts)
 			}
 		}
 		c.settle(end, seen)
@@ -211,6 +239,23 @@ func (p *pod) noteContainers(o *corev1.Pod, end podEnd, seen Seen) bool {
 		changed = changed || c.fresh
 	}
 	return changed
+}
+
+// noteRecursive takes down which mounts of a container turned out to be read-only
+// with all that is below them, where the spec asked for that if possible.
+func (p *pod) noteRecursive(container int, statuses []corev1.VolumeMountStatus) {
+	for i := range statuses {
+		if s := &statuses[i]; s.RecursiveReadOnly == nil || *s.RecursiveReadOnly != corev1.RecursiveReadOnlyEnabled {
+			continue
+		}
+		for j := range p.mounts {
+			m := &p.mounts[j]
+			if traits := m.traits.Value(); int(m.container) == container && traits.path == statuses[i].MountPath {
+				traits.recursive = true
+				m.traits = unique.Make(traits)
+			}
+		}
+	}
 }
 
 // times returns the first start of a pod's containers, and their last end if all
@@ -239,6 +284,10 @@ func (inv *Inventory) dropPod(p *pod, seen Seen) {
 	if p == nil {
 		return
 	}
+	end := podEnd{over: true, going: true, reason: p.reason.Value(), asked: p.asked}
+	if end.asked == 0 && !p.over() {
+		end.asked = seen.At
+	}
 	p.gone = true
 	delete(inv.pods, p.uid)
 	if inv.podNames[p.name] == p {
@@ -247,7 +296,7 @@ func (inv *Inventory) dropPod(p *pod, seen Seen) {
 	for i := range p.containers {
 		c := &p.containers[i]
 		before := c.containerUse
-		c.settle(podEnd{over: true, going: true, reason: p.reason.Value()}, seen)
+		c.settle(end, seen)
 		c.fresh = c.fresh || c.containerUse != before
 	}
 	p.started, p.finished = p.times(true)

@@ -76,3 +76,16 @@ func TestEveryMemberOfTheUnionsIsASource(t *testing.T) {
 		}
 	}
 }
+
+func TestReferencesToSecretsAreLeftOutByTheirType(t *testing.T) {
+	future := struct {
+		Store       string                       `json:"store"`
+		Credentials *corev1.SecretReference      `json:"credentials"`
+		Login       *corev1.LocalObjectReference `json:"login"`
+	}{"s1", &corev1.SecretReference{Name: "password"}, &corev1.LocalObjectReference{Name: "login"}}
+	got := map[string]string{}
+	flatten(got, "", reflect.ValueOf(future))
+	if len(got) != 1 || got["store"] != "s1" {
+		t.Errorf("got %v", got)
+	}
+}

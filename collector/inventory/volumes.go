@@ -41,17 +41,18 @@ type volumeSpec struct {
 	claimUID     string
 	claim        name // of its claimRef: kept by the API when the claim is gone
 	created      Time
+	deleting     Time // when its deletion was asked for
 	phaseChanged Time
 }
 
 // volumeTraits is what many volumes have in common.
-type volumeTraits struct{ class, driver, mode, reclaimPolicy, accessModes string }
+type volumeTraits struct{ class, attributesClass, driver, mode, reclaimPolicy, accessModes string }
 
 func (v *volume) row(version uint64) Volume {
 	traits := v.traits.Value()
 	return Volume{
-		Version: version, UID: v.uid, Name: v.name, StorageClass: traits.class, SourceKind: v.source.kindOr(""),
-		SourceID: v.source.idText(), Driver: traits.driver, VolumeHandle: v.handle, CapacityBytes: v.capacity,
+		Version: version, UID: v.uid, Name: v.name, StorageClass: traits.class, AttributesClass: traits.attributesClass,
+		SourceKind: v.source.kindOr(""), SourceID: v.source.idText(), Driver: traits.driver, VolumeHandle: v.handle, CapacityBytes: v.capacity,
 		AccessModes: split(traits.accessModes), VolumeMode: traits.mode, ReclaimPolicy: traits.reclaimPolicy,
 		Phase: v.phase.Value(), PhaseChangedAt: v.phaseChanged, ClaimUID: v.claimUID, Labels: v.labels.unpack(),
 		Annotations: v.annotations.Value().unpack(), CreatedAt: v.created, DeletedAt: v.deleted, DeletedNotBefore: v.notBefore,
@@ -62,13 +63,14 @@ func (v *volume) row(version uint64) Volume {
 func (v *volume) read(o *corev1.PersistentVolume, seen Seen) volumeSpec {
 	spec := volumeSpec{
 		traits: unique.Make(volumeTraits{
-			class: o.Spec.StorageClassName, driver: driverOf(&o.Spec.PersistentVolumeSource), mode: volumeMode(o.Spec.VolumeMode),
+			class: o.Spec.StorageClassName, attributesClass: deref(o.Spec.VolumeAttributesClassName), driver: driverOf(&o.Spec.PersistentVolumeSource), mode: volumeMode(o.Spec.VolumeMode),
 			reclaimPolicy: string(o.Spec.PersistentVolumeReclaimPolicy), accessModes: joined(o.Spec.AccessModes),
 		}),
 		annotations:  repackShared(v.annotations, o.Annotations),
 		phase:        unique.Make(string(o.Status.Phase)),
 		capacity:     o.Spec.Capacity.Storage().Value(),
 		created:      apiTime(o.CreationTimestamp),
+		deleting:     deletionAsked(o),
 		phaseChanged: apiTimePtr(o.Status.LastPhaseTransitionTime),
 	}
 	if o.Spec.CSI != nil {
@@ -105,14 +107,14 @@ func volumeMode(mode *corev1.PersistentVolumeMode) string {
 	return string(*mode)
 }
 
-func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, seen Seen) {
+func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, seen Seen) bool {
 	v := inv.volumes[string(o.UID)]
 	if v == nil {
 		v = inv.addVolume(o, seen)
 	} else if spec := v.read(o, seen); spec == v.volumeSpec && v.labels.equal(o.Labels) {
-		return
+		return false
 	} else {
-		inv.volumeChanges(v, &spec, lastActor(o), seen)
+		inv.volumeChanges(v, &spec, o, seen)
 		former := v.claimUID
 		v.volumeSpec = spec
 		if former != v.claimUID {
@@ -125,6 +127,7 @@ func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, seen Seen) {
 	v.labels = repack(v.labels, o.Labels)
 	v.fresh = true
 	inv.soilVolume(v)
+	return true
 }
 
 func (inv *Inventory) addVolume(o *corev1.PersistentVolume, seen Seen) *volume {
@@ -162,15 +165,25 @@ func (v *volume) forgetUser() {
 	}
 }
 
-func (inv *Inventory) volumeChanges(v *volume, now *volumeSpec, actor string, seen Seen) {
+func (inv *Inventory) volumeChanges(v *volume, now *volumeSpec, o *corev1.PersistentVolume, seen Seen) {
+	actor, had, has := lastActor(o), v.traits.Value(), now.traits.Value()
 	if v.phase != now.phase {
-		action := Phase
-		if now.phase.Value() == string(corev1.VolumeReleased) {
-			action = Released
+		c := Change{
+			At: now.phaseChanged, Action: Phase, Actor: actor, Details: orNone(v.phase.Value()) + " → " + orNone(now.phase.Value()),
 		}
+		if now.phase.Value() == string(corev1.VolumeReleased) {
+			c.Action, c.Details = Released, c.Details+", reclaim policy "+has.reclaimPolicy
+		}
+		inv.change(v.change(c))
+	}
+	if had.attributesClass != has.attributesClass {
 		inv.change(v.change(Change{
-			At: now.phaseChanged, Action: action, Actor: actor, Details: orNone(v.phase.Value()) + " → " + orNone(now.phase.Value()),
+			At: seen.At, Action: Modified, Actor: actor,
+			Details: "attributes class " + orNone(had.attributesClass) + " → " + orNone(has.attributesClass),
 		}))
+	}
+	if v.deleting == 0 && now.deleting != 0 {
+		inv.change(v.change(deletingChange(o, now.deleting)))
 	}
 	if v.capacity != now.capacity {
 		inv.change(v.change(Change{
@@ -264,6 +277,15 @@ func (inv *Inventory) settleBinding(v *volume, seen Seen) {
 	}
 	if bound && (b.claimUID != v.claimUID || b.released != 0) {
 		*b = binding{claimUID: v.claimUID, bound: v.phaseChanged}
+		inv.tellBinding(v, seen)
+	}
+	// A volume that was given back before we saw it bound: its claimRef says to
+	// whom it was. When that began, only the claim could still tell.
+	if phase == string(corev1.VolumeReleased) && v.claimUID != "" && b.claimUID != v.claimUID {
+		*b = binding{claimUID: v.claimUID, released: v.phaseChanged, notBefore: v.phaseChanged}
+		if c := inv.claims[v.claimUID]; c != nil {
+			b.bound = c.boundAt
+		}
 		inv.tellBinding(v, seen)
 	}
 }

@@ -41,11 +41,11 @@ func controllerOf(o metav1.Object) workload {
 	return workload{}
 }
 
-func (inv *Inventory) noteController(kind Kind, o metav1.Object) *controller {
+func (inv *Inventory) noteController(kind Kind, o metav1.Object) (held *controller, news bool) {
 	uid := string(o.GetUID())
 	c := inv.controllers[uid]
 	if c != nil {
-		return c // its name and its owner do not change
+		return c, false // its name and its owner do not change
 	}
 	c = &controller{kind: kind, namespace: o.GetNamespace(), name: o.GetName(), parent: controllerOf(o)}
 	inv.controllers[uid] = c
@@ -62,14 +62,13 @@ func (inv *Inventory) noteController(kind Kind, o metav1.Object) *controller {
 			inv.soilPod(p)
 		}
 	}
-	return c
+	return c, true
 }
 
-func (inv *Inventory) noteStatefulSet(o *appsv1.StatefulSet) {
-	known := inv.controllers[string(o.UID)] != nil
-	c := inv.noteController(StatefulSets, o)
-	if known {
-		return // claim templates cannot be changed
+func (inv *Inventory) noteStatefulSet(o *appsv1.StatefulSet) bool {
+	c, news := inv.noteController(StatefulSets, o)
+	if !news {
+		return false // claim templates cannot be changed
 	}
 	for i := range o.Spec.VolumeClaimTemplates {
 		template := o.Spec.VolumeClaimTemplates[i].Name
@@ -77,13 +76,14 @@ func (inv *Inventory) noteStatefulSet(o *appsv1.StatefulSet) {
 		inv.templates[name{o.Namespace, template + "-" + o.Name}] = c
 	}
 	if len(c.templates) == 0 {
-		return
+		return true
 	}
 	for _, claim := range inv.claims {
 		if claim.name.namespace == o.Namespace {
 			inv.adopt(claim)
 		}
 	}
+	return true
 }
 
 // adopt makes a StatefulSet the workload of a claim that is called as one of its

@@ -1,0 +1,168 @@
+package inventory
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// story lists what happened to objects of a kind, in the order of the events.
+func story(t *testing.T, kind Kind, events ...event) (list []string) {
+	t.Helper()
+	inv := New()
+	var u Update
+	for _, e := range events {
+		take := inv.Set
+		if e.delete {
+			take = inv.Delete
+		}
+		if err := take(e.object, Live(at(e.at))); err != nil {
+			t.Fatal(err)
+		}
+		inv.Take(&u)
+		for _, c := range u.Facts.Changes {
+			if c.Kind == string(kind) {
+				list = append(list, string(c.Action)+": "+c.Details)
+			}
+		}
+	}
+	return list
+}
+
+func expectStory(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("\n got %q\nwant %q", got, want)
+	}
+}
+
+func TestLifeOfAClaimIsReadable(t *testing.T) {
+	steps := []event{set(1, pvc("data", "c1", 1, ""))}
+	next := func(change func(*corev1.PersistentVolumeClaim)) {
+		o := steps[len(steps)-1].object.(*corev1.PersistentVolumeClaim).DeepCopy()
+		change(o)
+		steps = append(steps, set(len(steps)+1, o))
+	}
+	size := func(s string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(s)}
+	}
+	next(func(o *corev1.PersistentVolumeClaim) {
+		o.Annotations = map[string]string{"volume.kubernetes.io/selected-node": "node-7"}
+	})
+	next(func(o *corev1.PersistentVolumeClaim) {
+		o.Spec.VolumeName, o.Status.Phase, o.Status.Capacity = "vol", corev1.ClaimBound, size("10Gi")
+	})
+	bound := steps[2].object.(*corev1.PersistentVolumeClaim)
+	steps = append(steps, set(3, pv("vol", "v1", 2, bound, corev1.VolumeBound, 3)), set(3, bound))
+	next(func(o *corev1.PersistentVolumeClaim) { o.Spec.Resources.Requests = size("20Gi") })
+	next(func(o *corev1.PersistentVolumeClaim) {
+		o.Status.Conditions = []corev1.PersistentVolumeClaimCondition{
+			{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue},
+			{Type: corev1.PersistentVolumeClaimResizing, Status: corev1.ConditionFalse},
+		}
+		o.Status.AllocatedResourceStatuses = map[corev1.ResourceName]corev1.ClaimResourceStatus{
+			corev1.ResourceStorage: corev1.PersistentVolumeClaimNodeResizePending,
+		}
+	})
+	_, h := play(t, steps...)
+	expect(t, "conditions", joined(h.claims["c1"].Conditions), "FileSystemResizePending,NodeResizePending")
+	expect(t, "selected node", h.claims["c1"].SelectedNode, "node-7")
+	next(func(o *corev1.PersistentVolumeClaim) {
+		o.Status.Conditions, o.Status.AllocatedResourceStatuses, o.Status.Capacity = nil, nil, size("20Gi")
+	})
+	next(func(o *corev1.PersistentVolumeClaim) { o.Spec.VolumeAttributesClassName = new("gold") })
+	next(func(o *corev1.PersistentVolumeClaim) { o.Status.CurrentVolumeAttributesClassName = new("gold") })
+	_, h = play(t, steps...)
+	expect(t, "attributes class", h.claims["c1"].AttributesClass+" "+h.claims["c1"].CurrentAttributesClass, "gold gold")
+	next(func(o *corev1.PersistentVolumeClaim) { o.Status.Phase = corev1.ClaimLost })
+	next(func(o *corev1.PersistentVolumeClaim) {
+		o.DeletionTimestamp, o.DeletionGracePeriodSeconds = new(second(60)), new(int64(10))
+		o.Finalizers = []string{"kubernetes.io/pvc-protection"}
+	})
+	_, h = play(t, steps...)
+	for _, c := range changesOf(h) {
+		if c.Action == Deleting {
+			expect(t, "asked for before the time to end that it is given", c.At, at(50))
+		}
+	}
+	steps = append(steps, gone(70, steps[len(steps)-1].object))
+	expectStory(t, story(t, Claims, steps...),
+		"created: 10Gi requested of fast", "node_selected: node-7", "bound: to volume vol", "resize_requested: 10Gi → 20Gi",
+		"resized: 10Gi → 20Gi", "modify_requested: attributes class none → gold", "modified: attributes class none → gold",
+		"phase: Bound → Lost", "deleting: held back by kubernetes.io/pvc-protection", "deleted: ")
+}
+
+func TestLifeOfAVolumeIsReadable(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	free := pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)
+	bound := pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)
+	modified := bound.DeepCopy()
+	modified.Spec.VolumeAttributesClassName = new("gold")
+	released := pv("vol", "v1", 1, claim, corev1.VolumeReleased, 6)
+	released.Spec.VolumeAttributesClassName = new("gold")
+	deleting := released.DeepCopy()
+	deleting.DeletionTimestamp = new(second(8))
+	_, h := play(t, set(1, free), set(4, modified))
+	expect(t, "attributes class", h.volumes["v1"].AttributesClass, "gold")
+	expectStory(t, story(t, Volumes, set(1, free), set(3, bound), set(4, modified), set(6, released), set(8, deleting), gone(9, deleting)),
+		"created: 10Gi on nfs", "phase: Available → Bound", "modified: attributes class none → gold",
+		"released: Bound → Released, reclaim policy Retain", "deleting: held back by none", "deleted: ")
+}
+
+func TestReleaseThatIsSeenFirstTellsTheBinding(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	released := pv("vol", "v1", 1, claim, corev1.VolumeReleased, 6)
+	_, h := play(t, set(7, released))
+	key := [2]string{"c1", "v1"}
+	expect(t, "from nobody knows when", h.bindings[key], Binding{ClaimUID: "c1", VolumeUID: "v1", ReleasedAt: at(6), ReleasedNotBefore: at(6)})
+	_, h = play(t, set(1, pvc("data", "c1", 1, "")), set(5, claim), set(7, released))
+	expect(t, "from when the claim was", h.bindings[key], Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(5), ReleasedAt: at(6), ReleasedNotBefore: at(6)})
+}
+
+// unusedClaim is a bound claim of which the API says that it is, or is not, in use.
+func unusedClaim(status corev1.ConditionStatus, since int) *corev1.PersistentVolumeClaim {
+	o := pvc("data", "c1", 1, "vol")
+	o.Status.Conditions = []corev1.PersistentVolumeClaimCondition{{Type: unusedCondition, Status: status, LastTransitionTime: second(since)}}
+	return o
+}
+
+func TestLastingDifferencesWithTheAPIAreTold(t *testing.T) {
+	user := running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 5)
+	done := ended(user, corev1.PodSucceeded, 5, 9, 0, "Completed")
+	other := storageClass("fast", "s1")
+	otherAgain := storageClass("fast", "s1")
+	otherAgain.Provisioner = "csi.example"
+	for name, test := range map[string]struct {
+		events []event
+		want   []string
+	}{
+		"the API is behind by less than a minute": {
+			[]event{set(5, user), set(6, unusedClaim(corev1.ConditionTrue, 2)), set(40, unusedClaim(corev1.ConditionFalse, 39)), set(300, other)}, nil,
+		},
+		"unused, but a pod refers to it": {
+			[]event{set(5, user), set(6, unusedClaim(corev1.ConditionTrue, 2)), set(60, other), set(70, otherAgain), set(200, other)},
+			[]string{"disputed: the API calls it unused, but a pod refers to it"},
+		},
+		"used, but no pod refers to it": {
+			[]event{set(5, user), set(6, unusedClaim(corev1.ConditionFalse, 2)), set(9, done), set(100, other)},
+			[]string{"disputed: the API calls it used, but no pod refers to it"},
+		},
+		"both say unused": {[]event{set(9, done), set(10, unusedClaim(corev1.ConditionTrue, 9)), set(100, other)}, nil},
+		"both say used":   {[]event{set(5, user), set(6, unusedClaim(corev1.ConditionFalse, 5)), set(100, other)}, nil},
+		"a deleted claim": {
+			[]event{set(5, user), set(6, unusedClaim(corev1.ConditionTrue, 2)), gone(7, unusedClaim(corev1.ConditionTrue, 2)), set(100, other)}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, line := range story(t, Claims, test.events...) {
+				if len(line) > 8 && line[:8] == string(Disputed) {
+					got = append(got, line)
+				}
+			}
+			expectStory(t, got, test.want...)
+		})
+	}
+}

@@ -1,0 +1,57 @@
+package inventory
+
+// A claim's condition Unused (KEP-5541) is the API's own inference of what ours
+// is: whether any pod that is not over refers to the claim. The two are compared,
+// and where they differ for longer than their watches lag, that is told.
+
+// disputeAfter is how long a difference lasts before it counts.
+const disputeAfter = Time(60_000_000)
+
+// doubt is a claim of which the API says the opposite, and since when.
+type doubt struct {
+	at    Time
+	claim *claim
+}
+
+// doubt notes whether the API and we differ about a claim.
+func (inv *Inventory) doubt(c *claim) {
+	differ := c.deleted == 0 && c.unused != silent && (c.unused == used) != inv.referred(c)
+	if _, doubted := inv.doubted[c]; differ == doubted {
+		return
+	}
+	if !differ {
+		delete(inv.doubted, c)
+		return
+	}
+	inv.doubted[c] = inv.now
+	inv.doubts = append(inv.doubts, doubt{inv.now, c})
+}
+
+// referred reports whether a pod that is not over refers to a claim.
+func (inv *Inventory) referred(c *claim) bool {
+	for _, p := range inv.slot(c.name).pods {
+		for i := range p.volumes {
+			if p.volumes[i].claim == c && !p.over() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// dispute tells of the differences that have lasted.
+func (inv *Inventory) dispute(seen Seen) {
+	inv.now = seen.At
+	for len(inv.doubts) > 0 && seen.At-inv.doubts[0].at > disputeAfter {
+		d := inv.doubts[0]
+		inv.doubts = inv.doubts[1:]
+		if inv.doubted[d.claim] != d.at {
+			continue // it was settled meanwhile
+		}
+		says := "the API calls it unused, but a pod refers to it"
+		if d.claim.unused == used {
+			says = "the API calls it used, but no pod refers to it"
+		}
+		inv.change(d.claim.change(Change{At: d.at, Action: Disputed, Details: says}))
+	}
+}

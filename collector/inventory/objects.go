@@ -1,0 +1,126 @@
+package inventory
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// other is an object of a kind of which nothing is inferred, kept for the record.
+type other struct {
+	name string
+	told uint64 // hash of its document
+}
+
+func (inv *Inventory) noteOther(kind Kind, o metav1.Object, seen Seen) bool {
+	uid, hash := string(o.GetUID()), inv.hash(document(o))
+	had := inv.others[kind][uid]
+	if had != nil && had.told == hash {
+		return false
+	}
+	if had == nil {
+		// An update can hide a deletion and a creation under the same name.
+		for before, other := range inv.others[kind] {
+			if other.name == o.GetName() {
+				inv.dropOther(kind, before, seen)
+			}
+		}
+		inv.change(Change{
+			At: apiTime(o.GetCreationTimestamp()), Kind: string(kind), UID: uid, Name: o.GetName(), Action: Created,
+			Actor: lastActor(o), Found: seen.Found,
+		})
+	}
+	inv.others[kind][uid] = &other{o.GetName(), hash}
+	return true
+}
+
+func (inv *Inventory) dropOther(kind Kind, uid string, seen Seen) {
+	if had := inv.others[kind][uid]; had != nil {
+		delete(inv.others[kind], uid)
+		inv.change(Change{At: seen.At, Kind: string(kind), UID: uid, Name: had.name, Action: Deleted})
+	}
+}
+
+// WriteDocuments fills in the JSON of the objects. That takes longer than all that
+// the inventory does with one of them, so it is left to who writes the rows, and
+// to when.
+func (f *Facts) WriteDocuments() {
+	for i := range f.Objects {
+		if o := &f.Objects[i]; o.of != nil {
+			o.Object, o.of = document(o.of), nil
+		}
+	}
+}
+
+// keep gives out a version of an object.
+func (inv *Inventory) keep(kind Kind, o metav1.Object, seen Seen) {
+	inv.update.Facts.Objects = append(inv.update.Facts.Objects, Object{
+		Kind: kind, UID: string(o.GetUID()), Namespace: o.GetNamespace(), Name: o.GetName(),
+		ResourceVersion: o.GetResourceVersion(), ObservedAt: seen.At, of: o,
+	})
+}
+
+// document writes an object as JSON, in the fields that the API has for it, but
+// without what changes with every write and tells nothing. What may hold secrets
+// has been taken out by the collector before.
+func document(object metav1.Object) string {
+	var doc any
+	switch o := object.(type) {
+	case *corev1.Pod:
+		doc = documentOf{slimMeta(o.ObjectMeta), &o.Spec, &o.Status}
+	case *corev1.PersistentVolumeClaim:
+		doc = documentOf{slimMeta(o.ObjectMeta), &o.Spec, &o.Status}
+	case *corev1.PersistentVolume:
+		doc = documentOf{slimMeta(o.ObjectMeta), &o.Spec, &o.Status}
+	case *appsv1.StatefulSet: // of no interest but for its claims
+		doc = documentOf{slimMeta(o.ObjectMeta), claimTemplates{o.Spec.VolumeClaimTemplates}, nil}
+	default:
+		doc = slimmed(object)
+	}
+	text, _ := json.Marshal(doc) // nothing in the API's types can fail
+	return string(text)
+}
+
+type documentOf struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              any `json:"spec"`
+	Status            any `json:"status,omitempty"`
+}
+
+type claimTemplates struct {
+	VolumeClaimTemplates []corev1.PersistentVolumeClaim `json:"volumeClaimTemplates,omitempty"`
+}
+
+func slimMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
+	meta.ManagedFields, meta.ResourceVersion, meta.Generation = nil, "", 0
+	return meta
+}
+
+// slimmed returns a copy of an object of any kind with slim metadata.
+func slimmed(object metav1.Object) any {
+	from := reflect.ValueOf(object).Elem()
+	to := reflect.New(from.Type())
+	to.Elem().Set(from)
+	meta := to.Elem().FieldByName("ObjectMeta")
+	meta.Set(reflect.ValueOf(slimMeta(meta.Interface().(metav1.ObjectMeta))))
+	return to.Interface()
+}
+
+// deletionAsked is when the deletion of an object was asked for. The API adds the
+// time that the object is given to end.
+func deletionAsked(o metav1.Object) Time {
+	at := apiTimePtr(o.GetDeletionTimestamp())
+	if grace := o.GetDeletionGracePeriodSeconds(); at != 0 && grace != nil {
+		at -= Time(*grace) * 1e6
+	}
+	return at
+}
+
+// deletingChange tells that a deletion was asked for, and what holds it back.
+func deletingChange(o metav1.Object, asked Time) Change {
+	return Change{At: asked, Action: Deleting, Actor: lastActor(o), Details: "held back by " + orNone(strings.Join(o.GetFinalizers(), ", "))}
+}

@@ -1,0 +1,110 @@
+package inventory
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// kept plays events and returns the versions of objects that they gave.
+func kept(t *testing.T, events ...event) (list []Object) {
+	t.Helper()
+	inv := New()
+	var u Update
+	for _, e := range events {
+		if err := inv.Set(e.object, Live(at(e.at))); err != nil {
+			t.Fatal(err)
+		}
+		inv.Take(&u)
+		u.Facts.WriteDocuments()
+		list = append(list, u.Facts.Objects...)
+	}
+	return list
+}
+
+func TestVersionsOfObjectsAreKept(t *testing.T) {
+	claim := pvc("data", "c1", 1, "")
+	claim.ResourceVersion, claim.Generation = "7", 3
+	claim.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+	bound := pvc("data", "c1", 1, "vol")
+	bound.ResourceVersion = "9"
+	noise := bound.DeepCopy()
+	noise.ResourceVersion = "11"
+	list := kept(t, set(1, claim), set(2, claim), set(3, bound), set(4, noise))
+	expect(t, "versions; noise is none", len(list), 2)
+	first, second := list[0], list[1]
+	var read corev1.PersistentVolumeClaim
+	if err := json.Unmarshal([]byte(first.Object), &read); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "kind", first.Kind, Claims)
+	expect(t, "name", first.Namespace+"/"+first.Name+" "+first.UID, "shop/data c1")
+	expect(t, "versions", first.ResourceVersion+" "+second.ResourceVersion, "7 9")
+	expect(t, "observed", second.ObservedAt, at(3))
+	expect(t, "what it says", read.Spec.Resources.Requests.Storage().String(), "10Gi")
+	for _, noise := range []string{"managedFields", "resourceVersion", "generation"} {
+		if strings.Contains(first.Object, noise) {
+			t.Errorf("%s is in %s", noise, first.Object)
+		}
+	}
+	expect(t, "the caller's object is left alone", claim.ResourceVersion+claim.ManagedFields[0].Manager, "7kubectl")
+}
+
+func TestOfAStatefulSetTheClaimTemplatesAreKept(t *testing.T) {
+	set1 := statefulSet("db", "sts", "data")
+	set1.Spec.Template.Spec.ServiceAccountName = "nobody asked"
+	list := kept(t, set(1, set1))
+	expect(t, "versions", len(list), 1)
+	if doc := list[0].Object; !strings.Contains(doc, `"volumeClaimTemplates":[{"metadata":{"name":"data"}`) || strings.Contains(doc, "nobody asked") {
+		t.Error(doc)
+	}
+}
+
+func TestDriversAndNodesAreKeptForTheRecord(t *testing.T) {
+	driver := &storagev1.CSIDriver{ObjectMeta: objectMeta("", "csi.example", "d1", 1), Spec: storagev1.CSIDriverSpec{AttachRequired: new(true)}}
+	again := &storagev1.CSIDriver{ObjectMeta: objectMeta("", "csi.example", "d2", 8), Spec: storagev1.CSIDriverSpec{AttachRequired: new(false)}}
+	node := metadataOf(Nodes, "node-1", "n1", "", "", "")
+	labelled := node.DeepCopy()
+	labelled.Labels = map[string]string{"topology.kubernetes.io/zone": "a"}
+	inv, h := play(t, set(1, driver), set(2, driver), set(8, again), set(2, node), set(3, node), set(4, labelled), gone(9, labelled))
+	expect(t, "drivers: the second hid the end of the first", inv.Count(Drivers), 1)
+	expect(t, "nodes", inv.Count(Nodes), 0)
+	versions := map[Kind]int{}
+	for _, o := range h.objects {
+		versions[o.Kind]++
+	}
+	expect(t, "versions of drivers", versions[Drivers], 2)
+	expect(t, "versions of the node", versions[Nodes], 2)
+	got := map[string]Time{}
+	for _, c := range changesOf(h) {
+		got[c.Kind+" "+c.UID+" "+string(c.Action)] = c.At
+	}
+	for what, want := range map[string]Time{
+		"CSIDriver d1 created": at(1), "CSIDriver d1 deleted": at(8), "CSIDriver d2 created": at(8), "Node n1 deleted": at(9),
+	} {
+		expect(t, what, got[what], want)
+	}
+}
+
+func TestDocumentsOfAllKindsAreReadAsTheAPIsObjects(t *testing.T) {
+	for kind, object := range oneOfEach() {
+		versions := kept(t, set(1, object))
+		if len(versions) != 1 {
+			t.Errorf("%s: %d versions", kind, len(versions))
+			continue
+		}
+		read := reflect.New(reflect.TypeOf(object).Elem()).Interface()
+		if err := json.Unmarshal([]byte(versions[0].Object), read); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		of, uid, err := identify(read)
+		if err != nil || of != kind || uid != versions[0].UID {
+			t.Errorf("%s: read as %s %s, %v", kind, of, uid, err)
+		}
+	}
+}
