@@ -39,7 +39,7 @@ run: build libchdb ## Run the tracker on the cluster of your kubeconfig; ARGS="-
 	$(BIN)/kubevoltracker run --data-dir=$(CACHE)/data $(ARGS)
 
 .PHONY: test
-test: vet build localcluster libchdb promtool ## Pass all tests, on a real control plane and a real ClickHouse
+test: vet build localcluster libchdb promtool prometheus ## Pass all tests, on a real control plane and a real ClickHouse
 	$(GO) test $(RACE) -count=1 -timeout 10m $(ARGS) ./...
 	cd $(LOCALCLUSTER) && LOCALCLUSTER_BIN=$(BIN)/localcluster $(GO) test -count=1 -timeout 5m $(ARGS) ./...
 
@@ -92,13 +92,14 @@ libchdb: $(LIB) ## Fetch the embedded ClickHouse engine by npm (180 MB)
 $(LIB): deploy/fetch-libchdb.sh
 	@deploy/fetch-libchdb.sh
 
-.PHONY: promtool
+.PHONY: promtool prometheus
 promtool: $(BIN)/promtool ## Build Prometheus' promtool
+prometheus: $(BIN)/prometheus ## Build Prometheus itself, which the tests let scrape the tracker
 
-# Without service discovery, which is most of what Prometheus links.
-$(BIN)/promtool: $(PROMETHEUS)/go.mod
-	@echo "building promtool from Prometheus' module (2 minutes the first time)"
-	@cd $(PROMETHEUS) && CGO_ENABLED=0 $(GO) build -trimpath -tags remove_all_sd -ldflags '-s -w' -o $@ github.com/prometheus/prometheus/cmd/promtool
+# Without service discovery, which is most of what Prometheus links, and without its web pages.
+$(BIN)/promtool $(BIN)/prometheus: $(BIN)/%: $(PROMETHEUS)/go.mod
+	@echo "building $* from Prometheus' module (2 minutes the first time, 1 for the second of its programs)"
+	@cd $(PROMETHEUS) && CGO_ENABLED=0 $(GO) build -trimpath -tags remove_all_sd -ldflags '-s -w' -o $@ github.com/prometheus/prometheus/cmd/$*
 
 $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION):
 	@echo "building golangci-lint from its module (3 minutes the first time)"
