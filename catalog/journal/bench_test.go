@@ -1,0 +1,186 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// objects is how many records the benchmarks' state has: a cluster of 100,000 pods
+// with storage.
+const objects = 350_000
+
+// filled is a journal whose state has that many records of size bytes.
+func filled(b *testing.B, size int) (*Journal, []string) {
+	b.Helper()
+	j := open(b, filepath.Join(b.TempDir(), "journal.db"))
+	uids := make([]string, objects)
+	data := random(size)
+	for from := 0; from < objects; from += 10_000 {
+		records := make([]Record, 10_000)
+		for i := range records {
+			uids[from+i] = uuid.NewString()
+			records[i] = Record{Kind: "PersistentVolumeClaim", UID: uids[from+i], Data: data}
+		}
+		commit(b, j, Batch{State: records})
+	}
+	return j, uids
+}
+
+func random(n int) []byte {
+	data := make([]byte, n)
+	for i := range data {
+		data[i] = byte(rand.Uint32())
+	}
+	return data
+}
+
+// written is what the process has sent to disks, in bytes.
+func written(b *testing.B) (n int64) {
+	b.Helper()
+	data, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		b.Skip(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if _, err := fmt.Sscanf(line, "write_bytes: %d", &n); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// BenchmarkCommit is a group commit of 1,000 rows that touch 100 objects, with the
+// rows taken out as fast as they come.
+func BenchmarkCommit(b *testing.B) {
+	const rows = 1000
+	j, uids := filled(b, 300)
+	facts, data := random(rows*200), random(300)
+	before := written(b)
+	for b.Loop() {
+		records := make([]Record, 100)
+		for i := range records {
+			records[i] = Record{Kind: "PersistentVolumeClaim", UID: uids[rand.IntN(objects)], Data: data}
+		}
+		commit(b, j, Batch{Facts: facts, Rows: rows, State: records, Positions: []Position{{Kind: "PersistentVolumeClaim", ResourceVersion: "1"}}})
+		if err := j.Acknowledge(j.head.Last); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(written(b)-before)/float64(b.N)/rows, "written-B/row")
+	b.ReportMetric(float64(b.N)*rows/b.Elapsed().Seconds(), "rows/s")
+	b.ReportMetric(float64(j.Stats().FileBytes)/1e6, "file-MB")
+}
+
+// BenchmarkOpen opens a journal of 350,000 objects and reads its state.
+func BenchmarkOpen(b *testing.B) {
+	j, _ := filled(b, 600)
+	if err := j.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.ResetTimer()
+	var walk time.Duration
+	var before, after runtime.MemStats
+	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		next := open(b, j.options.Path)
+		begun, n := time.Now(), 0
+		if err := next.State(func(string, string, []byte) error { n++; return nil }); err != nil || n != objects {
+			b.Fatal(n, err)
+		}
+		walk += time.Since(begun)
+		runtime.ReadMemStats(&after)
+		if err := next.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(walk.Seconds()/float64(b.N), "s-walk")
+	b.ReportMetric((b.Elapsed()-walk).Seconds()/float64(b.N), "s-open")
+	b.ReportMetric(float64(after.HeapSys-before.HeapSys)/1e6, "heap-MB")
+	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/1e6, "alloc-MB")
+	b.ReportMetric(float64(j.Stats().FileBytes)/1e6, "file-MB")
+}
+
+// BenchmarkDrain takes waiting batches of 1,000 rows out one by one.
+func BenchmarkDrain(b *testing.B) {
+	const rows, batches = 1000, 500
+	facts := random(rows * 200)
+	drained := 0
+	for b.Loop() {
+		b.StopTimer()
+		j := open(b, filepath.Join(b.TempDir(), "journal.db"))
+		for range batches {
+			commit(b, j, Batch{Facts: facts, Rows: rows})
+		}
+		b.StartTimer()
+		for n := uint64(0); n < batches; {
+			e, err := j.Next(context.Background(), n)
+			if err != nil {
+				b.Fatal(err)
+			}
+			n = e.Number
+			if err := j.Acknowledge(n); err != nil {
+				b.Fatal(err)
+			}
+			drained += e.Rows
+		}
+		if err := j.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(drained)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// sample is n rows as a cluster makes them.
+func sample(n int) *inventory.Facts {
+	f := &inventory.Facts{}
+	at := inventory.Time(1767225600000000)
+	for i := range n / 4 {
+		at += inventory.Time(rand.IntN(1_000_000))
+		pod, claim, volume := uuid.NewString(), uuid.NewString(), uuid.NewString()
+		team, app := fmt.Sprint("team-", rand.IntN(200)), fmt.Sprint("app-", rand.IntN(1000))
+		version := uint64(at)
+		f.Claims = append(f.Claims, inventory.Claim{Version: version, UID: claim, Namespace: team, Name: fmt.Sprint("data-", app, "-", i), StorageClass: "fast", VolumeUID: volume, VolumeName: "pvc-" + claim, CapacityBytes: 10 << 30, AccessModes: []string{"ReadWriteOnce"}, VolumeMode: "Filesystem", Phase: "Bound", Owner: app, Labels: inventory.Labels{"app.kubernetes.io/name": app}, CreatedAt: at, BoundAt: at})
+		f.Containers = append(f.Containers, inventory.Container{Version: version, PodUID: pod, Name: "main", Kind: inventory.MainContainer, Image: "registry.example.com/" + app + ":v1.2.3", Command: "/bin/server", StartedAt: at})
+		f.Mounts = append(f.Mounts, inventory.Mount{Version: version, Namespace: team, PodUID: pod, Container: "main", Volume: "data", MountPath: "/var/lib/data", SourceKind: "csi", SourceID: volume, ClaimUID: claim, ClaimName: fmt.Sprint("data-", app, "-", i), VolumeUID: volume, StartedAt: at})
+		f.Changes = append(f.Changes, inventory.Change{At: at, Kind: "Pod", UID: pod, Namespace: team, Name: app, Action: inventory.Mounted, Details: "data", Actor: "kubelet"})
+	}
+	return f
+}
+
+// BenchmarkEncodeFacts and BenchmarkDecodeFacts are of 1,000 rows.
+func BenchmarkEncodeFacts(b *testing.B) {
+	facts := sample(1000)
+	var data []byte
+	for b.Loop() {
+		var err error
+		if data, err = EncodeFacts(facts); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(data))/1000, "B/row")
+}
+
+func BenchmarkDecodeFacts(b *testing.B) {
+	data, err := EncodeFacts(sample(1000))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		var facts inventory.Facts
+		if err := DecodeFacts(data, &facts); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+func open(t testing.TB, path string) *Journal {
+	t.Helper()
+	return openWith(t, Options{Path: path})
+}
+
+func openWith(t testing.TB, o Options) *Journal {
+	t.Helper()
+	j, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { j.Close() })
+	return j
+}
+
+func commit(t testing.TB, j *Journal, b Batch) {
+	t.Helper()
+	if err := j.Commit(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// drain returns the batches that wait after a number.
+func drain(t testing.TB, j *Journal, after uint64) (entries []Entry) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // what is there is returned even so
+	for {
+		e, err := j.Next(ctx, after)
+		if errors.Is(err, context.Canceled) {
+			return entries
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, e)
+		after = e.Number
+	}
+}
+
+func state(t testing.TB, j *Journal) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := j.State(func(kind, uid string, data []byte) error {
+		found[kind+"/"+uid] = string(data)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func reopen(t testing.TB, j *Journal) *Journal {
+	t.Helper()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, j.options.Path)
+}
+
+func TestBatchesComeBackInOrderAndWholeAfterARestart(t *testing.T) {
+	j := open(t, filepath.Join(t.TempDir(), "journal.db"))
+	if j.Origin() != New {
+		t.Error(j.Origin())
+	}
+	at := time.Now()
+	var want []string
+	for i := range 50 {
+		facts := make([]byte, i*997)
+		for k := range facts {
+			facts[k] = byte(i + k)
+		}
+		if len(facts) > 0 {
+			want = append(want, string(facts))
+		}
+		commit(t, j, Batch{Facts: facts, Rows: i, State: []Record{
+			{Kind: "Pod", UID: fmt.Sprint(i), Data: []byte(fmt.Sprint("pod ", i))},
+			{Kind: "Pod", UID: fmt.Sprint(i - 3)},
+		}, Positions: []Position{{Kind: "Pod", ResourceVersion: fmt.Sprint(1000 + i), At: at}}, Version: uint64(7 * i), Meta: map[string][]byte{"coverage": {byte(i)}}})
+	}
+	id := j.ID()
+	check := func(acknowledged int) {
+		t.Helper()
+		entries := drain(t, j, 0)
+		if len(entries) != len(want)-acknowledged {
+			t.Fatalf("%d batches wait, want %d", len(entries), len(want)-acknowledged)
+		}
+		rows := 0
+		for i, e := range entries {
+			n := acknowledged + i
+			if e.Number != uint64(n+1) || string(e.Facts) != want[n] || e.Rows != n+1 || e.ID != id {
+				t.Fatalf("entry %d is %d, of %d rows and %d bytes", n, e.Number, e.Rows, len(e.Facts))
+			}
+			rows += e.Rows
+		}
+		if s := j.Stats(); s.Rows != rows || s.FileBytes == 0 || len(entries) > 0 && !s.Oldest.Equal(entries[0].At) {
+			t.Errorf("stats %+v, want %d rows", s, rows)
+		}
+		if got := state(t, j); len(got) != 3 || got["Pod/49"] != "pod 49" {
+			t.Errorf("state %q", got)
+		}
+		if p := j.Positions()["Pod"]; p.ResourceVersion != "1049" || !p.At.Equal(at) {
+			t.Errorf("position %+v", p)
+		}
+		if j.Version() != 7*49 || !slices.Equal(j.Meta()["coverage"], []byte{49}) || j.ID() != id {
+			t.Errorf("version %d, meta %v, id %s", j.Version(), j.Meta(), j.ID())
+		}
+		if err := j.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	check(0)
+	j = reopen(t, j)
+	if j.Origin() != Resumed {
+		t.Error(j.Origin())
+	}
+	check(0)
+	for _, n := range []uint64{10, 10, 3, 49} {
+		if err := j.Acknowledge(n); err != nil {
+			t.Fatal(err)
+		}
+		check(max(int(n), 10))
+		j = reopen(t, j)
+		check(max(int(n), 10))
+	}
+	commit(t, j, Batch{Facts: []byte("next")})
+	if e := drain(t, j, 0); len(e) != 1 || e[0].Number != 50 {
+		t.Error(e)
+	}
+}
