@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -50,7 +51,11 @@ type table struct {
 	columns []string
 	count   func(*inventory.Facts) int
 	fill    func(batch driver.Batch, cluster string, facts *inventory.Facts) error
-	clear   func(*inventory.Facts)
+	// move moves the first n rows, or all if there are fewer, from src to the end of
+	// dst, without touching the memory of src.
+	move func(dst, src *inventory.Facts, n int) int
+	// text is the first row in JSON.
+	text func(*inventory.Facts) string
 }
 
 // declare makes a table. Its first column is always the cluster.
@@ -64,7 +69,17 @@ func declare[T any](name string, rows func(*inventory.Facts) *[]T, columns ...co
 		name:    name,
 		columns: names,
 		count:   func(f *inventory.Facts) int { return len(*rows(f)) },
-		clear:   func(f *inventory.Facts) { *rows(f) = nil },
+		move: func(dst, src *inventory.Facts, n int) int {
+			from, to := rows(src), rows(dst)
+			n = min(n, len(*from))
+			*to = append(*to, (*from)[:n]...)
+			*from = (*from)[n:]
+			return n
+		},
+		text: func(f *inventory.Facts) string {
+			text, _ := json.Marshal((*rows(f))[0]) // strings, numbers, lists and maps
+			return string(text)
+		},
 		fill: func(batch driver.Batch, cluster string, f *inventory.Facts) error {
 			in := plain("cluster", func(*T) string { return cluster })
 			if err := in.add(batch.Column(0), *rows(f)); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-kit/log"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
@@ -134,11 +135,34 @@ func migrated(t *testing.T) *Catalog {
 // write has a Writer write the facts and end.
 func write(t *testing.T, c *Catalog, cluster string, facts *inventory.Facts) {
 	t.Helper()
-	w := NewWriter(c, WriterOptions{Cluster: cluster, Grace: 10 * time.Second, Logger: log.NewLogfmtLogger(t.Output())})
-	w.Record(facts)
+	j := newJournal(t)
+	record(t, j, facts)
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: cluster, Grace: 10 * time.Second, Logger: log.NewLogfmtLogger(t.Output())})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := w.Run(ended); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newJournal(t testing.TB) *journal.Journal {
+	t.Helper()
+	j, err := journal.Open(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db"), Logger: log.NewLogfmtLogger(t.Output())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	return j
+}
+
+// record puts a batch into a journal.
+func record(t testing.TB, j *journal.Journal, facts *inventory.Facts) {
+	t.Helper()
+	data, err := journal.EncodeFacts(facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Commit(t.Context(), journal.Batch{Facts: data, Rows: facts.Len()}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -109,6 +109,29 @@ var (
 	}
 )
 
+// rowCodes are the exceptions that are about what is in a row: sending it again is of no
+// use, and sending the others without it is.
+var rowCodes = []int32{
+	6,   // CANNOT_PARSE_TEXT
+	27,  // CANNOT_PARSE_INPUT_ASSERTION_FAILED
+	32,  // ATTEMPT_TO_READ_AFTER_EOF
+	38,  // CANNOT_PARSE_DATE
+	41,  // CANNOT_PARSE_DATETIME
+	69,  // ARGUMENT_OUT_OF_BOUND
+	70,  // CANNOT_CONVERT_TYPE
+	72,  // CANNOT_PARSE_NUMBER
+	117, // INCORRECT_DATA
+	131, // TOO_LARGE_STRING_SIZE
+	321, // VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE
+	349, // CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
+	395, // FUNCTION_THROW_IF_VALUE_IS_NON_ZERO, as in a view of somebody's
+	407, // DECIMAL_OVERFLOW
+	469, // VIOLATED_CONSTRAINT
+}
+
+// refusesRows reports whether ClickHouse refuses rows for what is in them.
+func refusesRows(err error) bool { return hasCode(err, rowCodes...) }
+
 // explain turns an error of clickhouse-go into an *Error; nil stays nil, and
 // what was cancelled by us stays context.Canceled.
 func (c *Catalog) explain(op string, err error) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
@@ -27,6 +28,23 @@ func (c *Catalog) insert(ctx context.Context, t table, cluster, token string, fa
 	}
 	defer rows.Close()
 	if err := t.fill(rows, cluster, facts); err != nil {
+		return c.explain(op, err)
+	}
+	return c.explain(op, rows.Send())
+}
+
+// reject writes a row that was refused to catalog_rejects. Errors are *Error.
+func (c *Catalog) reject(ctx context.Context, cluster, token string, at time.Time, table, row string, refusal error) error {
+	op := "set a row of " + table + " aside"
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
+		"async_insert": 0, "insert_deduplicate": 1, "insert_deduplication_token": token,
+	}))
+	rows, err := c.conn.PrepareBatch(ctx, "INSERT INTO catalog_rejects (cluster, at, table_name, row, error)")
+	if err != nil {
+		return c.explain(op, err)
+	}
+	defer rows.Close()
+	if err := rows.Append(cluster, at, table, row, refusal.Error()); err != nil {
 		return c.explain(op, err)
 	}
 	return c.explain(op, rows.Send())

@@ -5,11 +5,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 )
 
 // metrics are what the writer tells about itself.
 type metrics struct {
-	rows           *prometheus.CounterVec
+	rows, rejects  *prometheus.CounterVec
 	batches        prometheus.Counter
 	failures       prometheus.Counter
 	insertDuration prometheus.Histogram
@@ -21,6 +23,10 @@ func newMetrics(reg prometheus.Registerer, w *Writer) *metrics {
 		rows: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "kubevoltracker_catalog_rows_written_total",
 			Help: "Rows that ClickHouse has acknowledged, by table.",
+		}, []string{"table"}),
+		rejects: with.NewCounterVec(prometheus.CounterOpts{
+			Name: "kubevoltracker_catalog_rejects_total",
+			Help: "Rows that ClickHouse refused for what is in them, by table; they are in the table catalog_rejects.",
 		}, []string{"table"}),
 		batches: with.NewCounter(prometheus.CounterOpts{
 			Name: "kubevoltracker_catalog_batches_total",
@@ -39,8 +45,9 @@ func newMetrics(reg prometheus.Registerer, w *Writer) *metrics {
 			NativeHistogramMinResetDuration: time.Hour,
 		}),
 	}
-	for _, t := range w.tables {
+	for _, t := range allTables {
 		m.rows.WithLabelValues(t.name)
+		m.rejects.WithLabelValues(t.name)
 	}
 	with.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "kubevoltracker_catalog_up",
@@ -51,22 +58,28 @@ func newMetrics(reg prometheus.Registerer, w *Writer) *metrics {
 		}
 		return 0
 	})
+	return m
+}
+
+// registerJournal exports how full a journal is.
+func registerJournal(reg prometheus.Registerer, j *journal.Journal) {
+	with := promauto.With(reg)
 	with.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "kubevoltracker_journal_facts",
-		Help: "Rows that wait for ClickHouse to acknowledge them.",
-	}, func() float64 {
-		rows, _ := w.queue.rows()
-		return float64(rows)
-	})
+		Help: "Rows that wait in the journal for ClickHouse to acknowledge them.",
+	}, func() float64 { return float64(j.Stats().Rows) })
 	with.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "kubevoltracker_journal_oldest_fact_seconds",
-		Help: "How long the oldest row has waited for ClickHouse; 0 if none waits.",
+		Help: "How long the oldest row has waited in the journal for ClickHouse; 0 if none waits.",
 	}, func() float64 {
-		_, since := w.queue.rows()
-		if since.IsZero() {
+		oldest := j.Stats().Oldest
+		if oldest.IsZero() {
 			return 0
 		}
-		return max(0, time.Since(since).Seconds())
+		return max(0, time.Since(oldest).Seconds())
 	})
-	return m
+	with.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "kubevoltracker_journal_bytes",
+		Help: "Size of the journal's file on disk.",
+	}, func() float64 { return float64(j.Stats().FileBytes) })
 }

@@ -8,8 +8,19 @@ import "github.com/kubevoltracker/kubevoltracker/collector/inventory"
 func tables() []table {
 	return []table{
 		namespaces(), storageClasses(), storageCapacity(), volumeSources(), volumes(), claims(), pods(), containers(), bindings(),
-		attachments(), mounts(), changes(), objects(),
+		attachments(), mounts(), changes(), objects(), coverageTable(), checkpoints(),
 	}
+}
+
+var allTables = tables()
+
+// moveRows moves up to n rows from the front of src to the end of dst, table by table
+// in the order in which they are written, without touching the memory of src.
+func moveRows(dst, src *inventory.Facts, n int) (moved int) {
+	for _, t := range allTables {
+		moved += t.move(dst, src, n-moved)
+	}
+	return moved
 }
 
 func namespaces() table {
@@ -191,6 +202,7 @@ func bindings() table {
 	return declare("bindings", func(f *inventory.Facts) *[]row { return &f.Bindings },
 		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
 		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
+		plain("ordinal", func(r *row) uint16 { return r.Ordinal }),
 		nullable("bound_at", func(r *row) inventory.Time { return r.BoundAt }),
 		nullable("released_at", func(r *row) inventory.Time { return r.ReleasedAt }),
 		nullable("released_not_before", func(r *row) inventory.Time { return r.ReleasedNotBefore }),
@@ -234,6 +246,7 @@ func changes() table {
 		plain("action", func(r *row) string { return string(r.Action) }),
 		plain("details", func(r *row) string { return r.Details }),
 		plain("actor", func(r *row) string { return r.Actor }),
+		plain("resource_version", func(r *row) string { return r.ResourceVersion }),
 	)
 }
 
@@ -247,5 +260,27 @@ func objects() table {
 		plain("resource_version", func(r *row) string { return r.ResourceVersion }),
 		moment("observed_at", func(r *row) inventory.Time { return r.ObservedAt }),
 		plain("object", func(r *row) string { return r.Object }),
+	)
+}
+
+func coverageTable() table {
+	type row = inventory.Coverage
+	return declare("coverage", func(f *inventory.Facts) *[]row { return &f.Coverage },
+		plain("instance", func(r *row) string { return r.Instance }),
+		plain("kind", func(r *row) string { return string(r.Kind) }),
+		moment("started_at", func(r *row) inventory.Time { return r.StartedAt }),
+		moment("seen_at", func(r *row) inventory.Time { return r.SeenAt }),
+		nullable("ended_at", func(r *row) inventory.Time { return r.EndedAt }),
+		plain("version", func(r *row) uint64 { return r.Version }),
+	)
+}
+
+func checkpoints() table {
+	type row = inventory.Checkpoint
+	return declare("checkpoints", func(f *inventory.Facts) *[]row { return &f.Checkpoints },
+		plain("instance", func(r *row) string { return r.Instance }),
+		plain("kind", func(r *row) string { return string(r.Kind) }),
+		plain("resource_version", func(r *row) string { return r.ResourceVersion }),
+		moment("at", func(r *row) inventory.Time { return r.At }),
 	)
 }

@@ -2,7 +2,7 @@ package catalog
 
 import (
 	"context"
-	"crypto/rand"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -12,21 +12,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
-// WriterOptions bound what a Writer holds and how long it waits.
+// WriterOptions say what a Writer writes and how long it waits.
 type WriterOptions struct {
+	// Journal is where the rows come from.
+	Journal *journal.Journal
 	// Cluster names the cluster that the rows are of.
 	Cluster string
-	// MaxRows is how many rows may wait in memory before Record blocks; 500,000 if
-	// zero. A row takes 100 to 500 bytes, besides the strings that it shares with
-	// the inventory, so that caps memory at about 250 MB, and outlasts an outage of
-	// an hour at 140 rows a second.
-	MaxRows int
-	// BatchRows and BatchAge end a batch; 50,000 rows and 1 s if zero.
-	BatchRows int
-	BatchAge  time.Duration
 	// Grace is how long Run goes on writing once it was told to end; 5 s if zero.
 	Grace time.Duration
 	// MaxBackoff is the longest pause between two attempts; 30 s if zero.
@@ -44,18 +39,13 @@ const (
 	pingEvery = 15 * time.Second
 )
 
-// Writer brings facts to ClickHouse: in order, in batches, retried for ever.
-// Rows wait in memory meanwhile.
+// Writer brings facts from the journal to ClickHouse: in order, batch by batch,
+// retried for ever. What ClickHouse has acknowledged leaves the journal.
 type Writer struct {
 	catalog *Catalog
 	options WriterOptions
-	tables  []table
-	queue   *queue
 	metrics *metrics
 	outage  outage
-	// run tells apart the tokens of two trackers, or of one before and after a
-	// restart, which count their batches alike.
-	run string
 
 	migrated atomic.Bool
 	up       atomic.Bool
@@ -64,9 +54,6 @@ type Writer struct {
 
 // NewWriter prepares a writer; Run does the writing.
 func NewWriter(c *Catalog, o WriterOptions) *Writer {
-	o.MaxRows = orDefault(o.MaxRows, 500_000)
-	o.BatchRows = min(orDefault(o.BatchRows, 50_000), o.MaxRows)
-	o.BatchAge = orDefault(o.BatchAge, time.Second)
 	o.Grace = orDefault(o.Grace, 5*time.Second)
 	o.MaxBackoff = orDefault(o.MaxBackoff, 30*time.Second)
 	if o.Logger == nil {
@@ -75,11 +62,7 @@ func NewWriter(c *Catalog, o WriterOptions) *Writer {
 	if o.Registerer == nil {
 		o.Registerer = prometheus.NewRegistry()
 	}
-	w := &Writer{
-		catalog: c, options: o, tables: tables(), run: rand.Text(),
-		queue:  newQueue(o.BatchRows, o.MaxRows, time.Now),
-		outage: outage{logger: o.Logger, now: time.Now},
-	}
+	w := &Writer{catalog: c, options: o, outage: outage{logger: o.Logger, now: time.Now}}
 	w.metrics = newMetrics(o.Registerer, w)
 	return w
 }
@@ -89,15 +72,6 @@ func orDefault[T int | time.Duration](value, standard T) T {
 		return standard
 	}
 	return value
-}
-
-// Record takes the rows of facts to be written. It copies them, so the caller
-// may use the memory again; maps and lists in the rows are shared and must not be
-// written to. It never fails, and blocks only while MaxRows rows wait. After Run
-// has returned, rows are dropped.
-func (w *Writer) Record(facts *inventory.Facts) {
-	facts.WriteDocuments()
-	w.queue.add(w.options.Cluster, facts)
 }
 
 // Migrated reports whether the schema is in place.
@@ -110,92 +84,117 @@ func (w *Writer) Up() bool { return w.up.Load() }
 // tracker that wants to be ready waits for.
 func (w *Writer) Settled() bool { return w.settled.Load() }
 
-// Run migrates the schema and writes what is recorded until ctx ends; then it
-// writes what it can within the grace period. The error says how many rows were
-// lost, if any.
-func (w *Writer) Run(ctx context.Context) error {
-	_ = w.persist(ctx, func(context.Context) error { return nil })
-	for ctx.Err() == nil {
-		b, pause := w.queue.take(w.options.BatchAge)
-		if b != nil {
-			w.write(ctx, b)
-			continue
-		}
-		w.idle(ctx, pause)
-	}
-	return w.finish(ctx)
+// batch is a batch of the journal on its way to ClickHouse.
+type batch struct {
+	name   string // for ever the same
+	number uint64
+	facts  inventory.Facts
 }
 
-// idle waits until a batch may be ready, or asks for a sign of life if none comes.
-func (w *Writer) idle(ctx context.Context, pause time.Duration) {
-	ping := pause == 0
-	if ping {
-		pause = pingEvery
-	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-w.queue.arrived:
-	case <-timer.C:
-		if ping {
+// Run migrates the schema and writes what the journal holds until ctx ends; then it
+// writes what it can within the grace period, and leaves the rest for the next start.
+// The error is one that does not pass: the journal is damaged.
+func (w *Writer) Run(ctx context.Context) error {
+	_ = w.persist(ctx, func(context.Context) error { return nil })
+	var last uint64
+	for ctx.Err() == nil {
+		done, err := w.writeNext(ctx, &last, pingEvery)
+		if err != nil {
+			return err
+		}
+		if !done && ctx.Err() == nil {
 			_ = w.attempt(ctx, w.catalog.Ping)
 		}
 	}
-}
-
-// finish writes what is left, for as long as the grace period lasts.
-func (w *Writer) finish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.options.Grace)
 	defer cancel()
-	if w.queue.writing != nil {
-		w.write(ctx, w.queue.writing)
-	}
-	for ctx.Err() == nil {
-		b, _ := w.queue.take(0)
-		if b == nil {
-			break
+	for {
+		if done, err := w.writeNext(ctx, &last, 0); err != nil || !done {
+			if rows := w.options.Journal.Stats().Rows; rows > 0 {
+				level.Warn(w.options.Logger).Log("msg", "rows wait in the journal for the next start", "rows", rows)
+			}
+			return err
 		}
-		w.write(ctx, b)
 	}
-	if lost := w.queue.close(); lost > 0 {
-		return fmt.Errorf("catalog: %d rows could not be written to ClickHouse at %s before the end, and are lost", lost, w.catalog.Address())
-	}
-	return nil
 }
 
-// write inserts what is left of a batch, table by table, each until ClickHouse
-// has acknowledged it or ctx ends.
-func (w *Writer) write(ctx context.Context, b *batch) {
-	for _, t := range w.tables {
-		rows := t.count(&b.facts)
-		if rows == 0 {
-			continue
+// writeNext writes the batch after the last one and acknowledges it. It returns false
+// if there was none within the time given, or if ctx ended.
+func (w *Writer) writeNext(ctx context.Context, last *uint64, within time.Duration) (bool, error) {
+	waiting, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	entry, err := w.options.Journal.Next(waiting, *last)
+	if err != nil {
+		if waiting.Err() != nil && errors.Is(err, waiting.Err()) {
+			return false, nil
 		}
-		token := fmt.Sprintf("%s-%d-%s", w.run, b.number, t.name)
-		err := w.persist(ctx, func(ctx context.Context) error {
-			start := time.Now()
-			err := w.catalog.insert(ctx, t, b.cluster, token, &b.facts)
-			w.metrics.insertDuration.Observe(time.Since(start).Seconds())
-			return err
-		})
-		if err != nil {
-			return
+		return false, fmt.Errorf("journal: %w", err)
+	}
+	b := &batch{name: fmt.Sprintf("%s-%d", entry.ID, entry.Number), number: entry.Number}
+	if err := journal.DecodeFacts(entry.Facts, &b.facts); err != nil {
+		return false, fmt.Errorf("journal: batch %d: %w", entry.Number, err)
+	}
+	if !w.write(ctx, b) {
+		return false, nil
+	}
+	*last = entry.Number
+	return true, w.options.Journal.Acknowledge(entry.Number)
+}
+
+// write inserts a batch, table by table, each until ClickHouse has acknowledged it;
+// false if ctx ended before all were.
+func (w *Writer) write(ctx context.Context, b *batch) bool {
+	for _, t := range allTables {
+		if t.count(&b.facts) > 0 && w.insert(ctx, t, b.name+"-"+t.name, &b.facts) != nil {
+			return false
 		}
-		w.metrics.rows.WithLabelValues(t.name).Add(float64(rows))
-		t.clear(&b.facts)
-		w.queue.acknowledge(rows)
 	}
 	w.metrics.batches.Inc()
+	return true
 }
 
-// persist attempts do until it succeeds, with growing pauses; its error is that
-// of ctx.
+// insert writes the rows that facts hold for a table. If ClickHouse refuses them for
+// what is in them, the block is halved until what it refuses stands alone; that is
+// set aside. Its error is that of ctx.
+func (w *Writer) insert(ctx context.Context, t table, token string, facts *inventory.Facts) error {
+	rows := t.count(facts)
+	err := w.persist(ctx, func(ctx context.Context) error {
+		start := time.Now()
+		err := w.catalog.insert(ctx, t, w.options.Cluster, token, facts)
+		w.metrics.insertDuration.Observe(time.Since(start).Seconds())
+		return err
+	})
+	switch {
+	case err == nil:
+		w.metrics.rows.WithLabelValues(t.name).Add(float64(rows))
+		return nil
+	case !refusesRows(err):
+		return err
+	case rows == 1:
+		return w.setAside(ctx, t, token, facts, err)
+	}
+	var first inventory.Facts
+	t.move(&first, facts, rows/2)
+	return errors.Join(w.insert(ctx, t, token+"a", &first), w.insert(ctx, t, token+"b", facts))
+}
+
+// setAside puts a row that ClickHouse refuses where it can be looked at.
+func (w *Writer) setAside(ctx context.Context, t table, token string, facts *inventory.Facts, refusal error) error {
+	w.metrics.rejects.WithLabelValues(t.name).Inc()
+	level.Error(w.options.Logger).Log("msg", "ClickHouse refuses a row for what is in it; it is set aside in catalog_rejects", "table", t.name, "err", refusal)
+	at := time.Now()
+	return w.persist(ctx, func(ctx context.Context) error {
+		return w.catalog.reject(ctx, w.options.Cluster, token, at, t.name, t.text(facts), refusal)
+	})
+}
+
+// persist attempts do until it succeeds, with growing pauses. Its error is that of
+// ctx, or one that says that the rows themselves are refused.
 func (w *Writer) persist(ctx context.Context, do func(context.Context) error) error {
 	delay := wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 20, Cap: w.options.MaxBackoff}.DelayFunc()
 	for {
-		if w.attempt(ctx, do) == nil {
-			return nil
+		if err := w.attempt(ctx, do); err == nil || refusesRows(err) {
+			return err
 		}
 		timer := time.NewTimer(delay())
 		select {
@@ -224,19 +223,18 @@ func (w *Writer) attempt(ctx context.Context, do func(context.Context) error) er
 	if ctx.Err() != nil && err != nil {
 		return err // we ended it; that says nothing about ClickHouse
 	}
-	w.up.Store(err == nil)
+	w.up.Store(err == nil || refusesRows(err))
 	w.settled.Store(true)
-	if err == nil {
+	if w.Up() {
 		w.outage.ended()
-		return nil
+		return err
 	}
 	if hasCode(err, codeUnknownDatabase, codeUnknownTable) {
 		// The database was dropped, or another one answers there now.
 		w.migrated.Store(false)
 	}
 	w.metrics.failures.Inc()
-	rows, _ := w.queue.rows()
-	w.outage.failed(err, rows)
+	w.outage.failed(err, w.options.Journal.Stats().Rows)
 	return err
 }
 

@@ -57,7 +57,7 @@ func fill(field reflect.Value, name string, n int) {
 		field.SetBool(true)
 	case reflect.Int32, reflect.Int64:
 		field.SetInt(int64(n))
-	case reflect.Uint64:
+	case reflect.Uint16, reflect.Uint64:
 		field.SetUint(uint64(n))
 	}
 }
@@ -195,29 +195,33 @@ func TestAnOutageCostsNoRow(t *testing.T) {
 	defer func() { e.kill() }()
 	c := openAt(t, e.address, "kubevoltracker")
 	reg := prometheus.NewRegistry()
+	j := newJournal(t)
 	w := NewWriter(c, WriterOptions{
-		Cluster: "east", BatchRows: 100, BatchAge: 20 * time.Millisecond,
-		MaxBackoff: 300 * time.Millisecond, Grace: 20 * time.Second, Registerer: reg, Logger: log.NewLogfmtLogger(t.Output()),
+		Journal: j, Cluster: "east", MaxBackoff: 300 * time.Millisecond, Grace: 20 * time.Second, Registerer: reg, Logger: log.NewLogfmtLogger(t.Output()),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()
 
 	until(t, "migrated and up", func() bool { return w.Settled() && w.Migrated() && w.Up() })
-	w.Record(numbered(0, 250))
+	for i := range 5 {
+		record(t, j, numbered(50*i, 50))
+	}
 	until(t, "250 rows written", func() bool { return written(w) == 250 })
 
 	e.kill()
-	w.Record(numbered(250, 1000))
+	for i := range 10 {
+		record(t, j, numbered(250+100*i, 100))
+	}
 	until(t, "known to be down", func() bool { return !w.Up() })
-	if held, since := w.queue.rows(); held != 1000 || since.IsZero() {
-		t.Errorf("%d rows wait since %s", held, since)
+	if stats := j.Stats(); stats.Rows != 1000 || stats.Oldest.IsZero() {
+		t.Errorf("%d rows wait since %s", stats.Rows, stats.Oldest)
 	}
 	if err := e.start(); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "1250 rows written", func() bool { return written(w) == 1250 })
-	w.Record(numbered(1250, 50))
+	record(t, j, numbered(1250, 50))
 	cancel()
 	if err := <-done; err != nil {
 		t.Fatal(err)
@@ -251,13 +255,14 @@ func until(t *testing.T, what string, holds func() bool) {
 
 func TestADroppedDatabaseIsMadeAgain(t *testing.T) {
 	c := openCatalog(t)
-	w := NewWriter(c, WriterOptions{Cluster: "east", BatchAge: time.Millisecond, Logger: log.NewLogfmtLogger(t.Output())})
+	j := newJournal(t)
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Logger: log.NewLogfmtLogger(t.Output())})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()
 	until(t, "up", w.Up)
 	rows(t, openAt(t, sharedAddress, "default"), "DROP DATABASE "+c.Database()+" SYNC")
-	w.Record(numbered(0, 1))
+	record(t, j, numbered(0, 1))
 	until(t, "row written", func() bool { return written(w) == 1 })
 	cancel()
 	if err := <-done; err != nil {
@@ -265,20 +270,58 @@ func TestADroppedDatabaseIsMadeAgain(t *testing.T) {
 	}
 }
 
-func TestRunSaysHowManyRowsAreLost(t *testing.T) {
-	c := openAt(t, "127.0.0.1:1", "x")
-	w := NewWriter(c, WriterOptions{Cluster: "east", Grace: 50 * time.Millisecond})
-	w.Record(numbered(0, 3))
-	ctx, cancel := context.WithCancel(t.Context())
+func TestWhatCannotBeWrittenWaitsForTheNextStart(t *testing.T) {
+	j := newJournal(t)
+	record(t, j, numbered(0, 3))
+	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	want := "catalog: 3 rows could not be written to ClickHouse at 127.0.0.1:1 before the end, and are lost"
-	if err := w.Run(ctx); err == nil || err.Error() != want {
-		t.Errorf("got %v", err)
+	w := NewWriter(openAt(t, "127.0.0.1:1", "x"), WriterOptions{Journal: j, Cluster: "east", Grace: 50 * time.Millisecond})
+	if err := w.Run(ended); err != nil {
+		t.Fatal(err)
 	}
-	w.Record(numbered(3, 1)) // and nobody hangs
+	if rows := j.Stats().Rows; rows != 3 {
+		t.Errorf("%d rows wait", rows)
+	}
+	c := migrated(t)
+	w = NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Grace: 10 * time.Second})
+	if err := w.Run(ended); err != nil {
+		t.Fatal(err)
+	}
+	if got := rows(t, c, "SELECT count() FROM changes"); got[0][0] != uint64(3) || j.Stats().Rows != 0 {
+		t.Errorf("%v rows, %d still wait", got, j.Stats().Rows)
+	}
 }
 
-// BenchmarkWriter tells how fast rows get into the embedded engine.
+func TestARowThatIsRefusedDoesNotBlockTheOthers(t *testing.T) {
+	c := migrated(t)
+	rows(t, c, "ALTER TABLE changes ADD CONSTRAINT not_poison CHECK uid != '13' AND uid != '77'")
+	facts := numbered(0, 100)
+	facts.Mounts = []inventory.Mount{{PodUID: "p", StartedAt: 1}}
+	j := newJournal(t)
+	record(t, j, facts)
+	record(t, j, numbered(100, 5))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	reg := prometheus.NewRegistry()
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Grace: 20 * time.Second, Registerer: reg, Logger: log.NewLogfmtLogger(t.Output())})
+	if err := w.Run(ended); err != nil {
+		t.Fatal(err)
+	}
+	got := rows(t, c, "SELECT (SELECT count() FROM changes), (SELECT count() FROM mounts)")
+	if !reflect.DeepEqual(got, [][]any{{uint64(103), uint64(1)}}) {
+		t.Errorf("changes, mounts: %v", got)
+	}
+	got = rows(t, c, "SELECT cluster, table_name, JSONExtractString(row, 'UID'), position(error, 'not_poison') > 0 FROM catalog_rejects ORDER BY 3")
+	want := [][]any{{"east", "changes", "13", uint8(1)}, {"east", "changes", "77", uint8(1)}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("set aside:\n got %v\nwant %v", got, want)
+	}
+	if n := testutil.ToFloat64(w.metrics.rejects.WithLabelValues("changes")); n != 2 || !w.Up() {
+		t.Errorf("%v rejects counted; up: %t", n, w.Up())
+	}
+}
+
+// BenchmarkWriter tells how fast rows get through the journal into the embedded engine.
 func BenchmarkWriter(b *testing.B) {
 	c, err := Open(Options{URL: "http://" + sharedAddress + "/benchmark_writer"})
 	if err != nil {
@@ -292,13 +335,14 @@ func BenchmarkWriter(b *testing.B) {
 			Volume: "data", MountPath: "/data", ClaimUID: fmt.Sprintf("00000000-0000-0000-0001-%012d", i), StartedAt: inventory.Time(i + 1),
 		})
 	}
-	w := NewWriter(c, WriterOptions{Cluster: "east", Grace: time.Hour, Logger: log.NewLogfmtLogger(b.Output())})
+	j := newJournal(b)
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Grace: time.Hour, Logger: log.NewLogfmtLogger(b.Output())})
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()
 	start := time.Now()
 	for b.Loop() {
-		w.Record(facts)
+		record(b, j, facts)
 	}
 	cancel()
 	if err := <-done; err != nil {

@@ -40,8 +40,20 @@ type Options struct {
 	Sinks      []Sink
 	Logger     log.Logger
 	Registerer prometheus.Registerer
+	// Resume is where an earlier tracker of this cluster ended; nil if that is not
+	// known.
+	Resume *Resume
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
+}
+
+// Resume is what an earlier tracker knew.
+type Resume struct {
+	Objects []inventory.Recalled
+	Version uint64 // the highest row version that it gave out
+	// Positions are how far it watched each kind. A kind whose position has no
+	// resource version is listed, and compared with the objects.
+	Positions map[inventory.Kind]inventory.Position
 }
 
 // Collector feeds the inventory from the API. Use New.
@@ -52,12 +64,15 @@ type Collector struct {
 	metrics *metrics
 	now     func() time.Time
 
-	mu     sync.Mutex // guards inv and update
+	resume *Resume
+
+	mu     sync.Mutex // guards inv, update and moved
 	inv    *inventory.Inventory
 	update inventory.Update
+	moved  map[inventory.Kind]inventory.Position // not given out yet
 
 	firstMu sync.Mutex
-	first   map[inventory.Kind][]any // the first lists, until all are there
+	first   map[inventory.Kind]firstList // until all are there
 
 	synced    chan struct{} // closed when the first lists have been taken
 	busySince atomic.Int64  // when the event in work began, in Unix nanoseconds; 0 between events
@@ -74,19 +89,89 @@ func New(o Options) *Collector {
 		logger:  o.Logger,
 		metrics: newMetrics(o.Registerer),
 		now:     o.Now,
+		resume:  o.Resume,
 		inv:     inventory.New(),
-		first:   map[inventory.Kind][]any{},
+		moved:   map[inventory.Kind]inventory.Position{},
+		first:   map[inventory.Kind]firstList{},
 		synced:  make(chan struct{}),
 	}
 }
 
+// tickEvery is how often the sinks are told how far the watches are while nothing
+// happens.
+const tickEvery = 5 * time.Second
+
 // Run watches until the context ends. An API server that is away is waited for.
 func (c *Collector) Run(ctx context.Context) {
+	c.goOn()
 	var wg sync.WaitGroup
+	wg.Go(func() { c.tick(ctx) })
 	for _, r := range c.client.resources() {
 		wg.Go(func() { c.watch(ctx, r) })
 	}
 	wg.Wait()
+}
+
+// goOn takes up where an earlier tracker ended. If it knew how far it had watched,
+// the watches go on from there, and nothing is listed.
+func (c *Collector) goOn() {
+	if c.resume == nil {
+		return
+	}
+	err := c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
+		return inv.Recall(c.resume.Objects, c.resume.Version, now)
+	}, inventory.Kinds()...)
+	if err != nil {
+		level.Warn(c.logger).Log("msg", "an object that was held before is not taken up", "err", err)
+	}
+	c.resume.Objects = nil
+	for _, p := range c.resume.Positions {
+		if p.ResourceVersion != "" {
+			close(c.synced)
+			return
+		}
+	}
+}
+
+// before is how far an earlier tracker watched a kind.
+func (c *Collector) before(kind inventory.Kind) inventory.Position {
+	if c.resume == nil {
+		return inventory.Position{Kind: kind}
+	}
+	return c.resume.Positions[kind]
+}
+
+// Reconcile completes, after the first lists, what is known by what an earlier tracker
+// knew: recall is called when nothing happens meanwhile. Its error is returned.
+func (c *Collector) Reconcile(recall func() (*Resume, error)) error {
+	return c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
+		c.busySince.Store(0) // the catalog may take its time
+		known, err := recall()
+		if err != nil || known == nil {
+			return err
+		}
+		lastSeen := map[inventory.Kind]inventory.Time{}
+		for kind, p := range known.Positions {
+			lastSeen[kind] = p.At
+		}
+		return inv.Reconcile(known.Objects, known.Version, now, lastSeen)
+	}, inventory.Kinds()...)
+}
+
+func (c *Collector) tick(ctx context.Context) {
+	ticker := time.NewTicker(tickEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			_ = c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
+				inv.Tick(now)
+				return nil
+			})
+		}
+	}
 }
 
 // Synced reports whether the first lists have been taken: nil, or an error that
@@ -142,12 +227,20 @@ func (c *Collector) observe(take func(*inventory.Inventory, inventory.Time) erro
 		c.metrics.lastEvent[kind].Set(float64(now.UnixMilli()) / 1e3)
 		c.metrics.objects[kind].Set(float64(c.inv.Count(kind)))
 	}
-	c.deliver()
+	c.deliver(len(kinds) == 0)
 	return nil
 }
 
-func (c *Collector) deliver() {
+func (c *Collector) deliver(ticked bool) {
 	c.inv.Take(&c.update)
+	c.update.Positions = c.update.Positions[:0]
+	if c.update.Empty() && !ticked {
+		return // the positions can wait for the next tick
+	}
+	for _, p := range c.moved {
+		c.update.Positions = append(c.update.Positions, p)
+	}
+	clear(c.moved)
 	if c.update.Empty() {
 		return
 	}
@@ -157,22 +250,28 @@ func (c *Collector) deliver() {
 	}
 }
 
+// firstList is the first list of a kind.
+type firstList struct {
+	objects  []any
+	position inventory.Position // zero if the kind is not shown
+}
+
 // replace takes the list of a kind. The first lists are held back, and their
 // watches with them, until all kinds have theirs.
-func (c *Collector) replace(ctx context.Context, kind inventory.Kind, objects []any, lastSeen time.Time) error {
+func (c *Collector) replace(ctx context.Context, objects []any, lastSeen inventory.Time, position inventory.Position) error {
+	kind := position.Kind
 	c.metrics.lists[kind].Inc()
 	select {
 	case <-c.synced:
 		level.Info(c.logger).Log("msg", "listed again", "kind", kind, "objects", len(objects))
 		return c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
-			// A kind that is shown only now is found, as all was in the beginning.
-			seen := inventory.Seen{At: now, NotBefore: inventory.At(lastSeen), Found: lastSeen.IsZero()}
-			return inv.Replace(kind, objects, seen)
+			c.moved[kind] = position
+			return inv.Replace(kind, objects, listSeen(now, lastSeen))
 		}, kind)
 	default:
 	}
 	level.Info(c.logger).Log("msg", "listed", "kind", kind, "objects", len(objects))
-	if err := c.listed(kind, objects); err != nil {
+	if err := c.listed(kind, firstList{objects, position}); err != nil {
 		return err
 	}
 	select {
@@ -182,14 +281,21 @@ func (c *Collector) replace(ctx context.Context, kind inventory.Kind, objects []
 	return nil
 }
 
+// listSeen is how a list is seen. A kind that is shown for the first time is found:
+// it did not come to be now. What a later list shows has happened since the kind was
+// last seen.
+func listSeen(now, lastSeen inventory.Time) inventory.Seen {
+	return inventory.Seen{At: now, NotBefore: min(lastSeen, now), Found: lastSeen == 0}
+}
+
 // listed notes a kind's first list; the last one makes all be taken.
-func (c *Collector) listed(kind inventory.Kind, objects []any) error {
+func (c *Collector) listed(kind inventory.Kind, list firstList) error {
 	c.firstMu.Lock()
 	defer c.firstMu.Unlock()
 	if c.first == nil {
 		return nil // taken meanwhile
 	}
-	c.first[kind] = objects
+	c.first[kind] = list
 	if len(c.first) < len(inventory.Kinds()) {
 		return nil
 	}
@@ -199,11 +305,14 @@ func (c *Collector) listed(kind inventory.Kind, objects []any) error {
 }
 
 // takeFirst takes the first lists of all kinds as one event.
-func (c *Collector) takeFirst(lists map[inventory.Kind][]any) error {
+func (c *Collector) takeFirst(lists map[inventory.Kind]firstList) error {
 	err := c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
 		for _, kind := range inventory.Kinds() {
-			if err := inv.Replace(kind, lists[kind], inventory.Seen{At: now, Found: true}); err != nil {
+			if err := inv.Replace(kind, lists[kind].objects, listSeen(now, c.before(kind).At)); err != nil {
 				return err
+			}
+			if p := lists[kind].position; p.ResourceVersion != "" {
+				c.moved[kind] = p
 			}
 		}
 		return nil

@@ -21,8 +21,12 @@ const quietFor = time.Minute
 
 // watch lists and watches one kind until the context ends.
 func (c *Collector) watch(ctx context.Context, r resource) {
-	s := &store{collector: c, kind: r.kind, ctx: ctx, logger: log.With(c.logger, "kind", r.kind)}
-	cache.NewReflectorWithOptions(listWatch{r.listWatch, s}, r.example, s, cache.ReflectorOptions{
+	before := c.before(r.kind)
+	s := &store{
+		collector: c, kind: r.kind, ctx: ctx, logger: log.With(c.logger, "kind", r.kind),
+		resumeAt: before.ResourceVersion, lastSeen: before.At, since: before.Since,
+	}
+	cache.NewReflectorWithOptions(listWatch{r.listWatch, s, r.example}, r.example, s, cache.ReflectorOptions{
 		Name:            "kubevoltracker",
 		TypeDescription: string(r.kind),
 	}).RunWithContext(ctx)
@@ -31,12 +35,20 @@ func (c *Collector) watch(ctx context.Context, r resource) {
 // listWatch tells the store how the requests fare, and trims each page of a list
 // as it arrives: an API server that cannot stream a list sends pages, which are
 // gathered before the store is given them.
+//
+// A store that resumes is given no list: in its place, the reflector is told of an
+// empty one at the version where the watch goes on, which the store passes over.
 type listWatch struct {
 	*cache.ListWatch
-	store *store
+	store   *store
+	example runtime.Object
 }
 
 func (l listWatch) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	if at := l.store.resumeAt; at != "" {
+		l.store.resumed()
+		return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: at}}, nil
+	}
 	list, err := l.ListWatch.ListWithContext(ctx, options)
 	if err != nil {
 		l.store.failed(err)
@@ -49,11 +61,70 @@ func (l listWatch) ListWithContext(ctx context.Context, options metav1.ListOptio
 }
 
 func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	if l.store.resumeAt != "" && options.SendInitialEvents != nil {
+		w, err := l.resume(ctx, options)
+		if w != nil || err != nil {
+			return w, err
+		}
+	}
 	w, err := l.ListWatch.WatchWithContext(ctx, options)
 	if err != nil {
 		l.store.failed(err)
+		return nil, err
 	}
-	return w, err
+	l.store.connected()
+	return w, nil
+}
+
+// resume opens a watch where an earlier tracker's ended, in place of a streamed list.
+// It returns nothing where the API server does not know that version any more.
+func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	at := l.store.resumeAt
+	options.SendInitialEvents, options.ResourceVersionMatch, options.ResourceVersion = nil, "", at
+	w, err := l.ListWatch.WatchWithContext(ctx, options)
+	switch {
+	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+		l.store.resumeAt = ""
+		level.Info(l.store.logger).Log("msg", "the API server does not know any more what happened since, listing", "err", err)
+		return nil, nil
+	case err != nil:
+		l.store.failed(err)
+		return nil, err
+	}
+	end := l.example.DeepCopyObject()
+	accessor, err := meta.Accessor(end)
+	if err != nil {
+		return nil, err
+	}
+	accessor.SetResourceVersion(at)
+	accessor.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	l.store.resumed()
+	l.store.connected()
+	return prepended(w, watch.Event{Type: watch.Bookmark, Object: end}), nil
+}
+
+// prepended is a watch with an event before all others.
+func prepended(w watch.Interface, first watch.Event) watch.Interface {
+	events := make(chan watch.Event)
+	p := watch.NewProxyWatcher(events)
+	go func() {
+		defer close(events)
+		defer w.Stop()
+		event, open := first, true
+		for open {
+			select {
+			case events <- event:
+			case <-p.StopChan():
+				return
+			}
+			select {
+			case event, open = <-w.ResultChan():
+			case <-p.StopChan():
+				return
+			}
+		}
+	}()
+	return p
 }
 
 // store is a reflector's store that keeps nothing: it hands on. The reflector
@@ -64,9 +135,15 @@ type store struct {
 	ctx       context.Context // of the reflector, whose interface has none
 	logger    log.Logger
 
-	refused     bool      // the API server does not show this kind
-	lastSeen    time.Time // when the watch was last known to be up
-	failedSince time.Time // zero while it is up
+	resumeAt string // the version to go on from; empty once that has been done, or if there is none
+	passOver bool   // the next list is no list
+
+	refused     bool           // the API server does not show this kind
+	since       inventory.Time // from when on nothing can have been missed
+	lastSeen    inventory.Time // when the watch was last known to be up
+	gapFrom     inventory.Time // what comes may have happened from then on; zero on a live watch
+	arrived     inventory.Time // when the last event came, or the watch was set up
+	failedSince time.Time      // zero while it is up
 	failedTold  time.Time
 }
 
@@ -76,35 +153,79 @@ var (
 	_ cache.TransformingStore      = (*store)(nil)
 )
 
-func (s *store) Add(obj any) error    { return s.set(obj) }
-func (s *store) Update(obj any) error { return s.set(obj) }
+// liveAfter is how long a watch that was set up again is silent once it has told
+// what was missed: that comes in one go.
+const liveAfter = inventory.Time(2 * time.Second / time.Microsecond)
 
-func (s *store) set(obj any) error {
+// resumed notes that the watch goes on where an earlier one ended.
+func (s *store) resumed() {
+	s.resumeAt, s.passOver = "", true
+	level.Info(s.logger).Log("msg", "watching on from where the last run ended", "away", s.collector.now().Sub(s.lastSeen.Time()).Round(time.Millisecond))
+}
+
+// connected notes that a watch was set up: what it tells first happened while there
+// was none.
+func (s *store) connected() {
+	s.gapFrom, s.arrived = s.lastSeen, inventory.At(s.collector.now())
+	if s.gapFrom == 0 {
+		s.gapFrom = s.arrived
+	}
+}
+
+// seen is how an event is seen that comes now.
+func (s *store) seen(now inventory.Time) inventory.Seen {
+	if s.gapFrom != 0 && now-s.arrived > liveAfter {
+		s.gapFrom = 0
+	}
+	s.arrived = now
+	if s.gapFrom == 0 {
+		return inventory.Live(now)
+	}
+	return inventory.Seen{At: now, NotBefore: min(s.gapFrom, now)}
+}
+
+func (s *store) Add(obj any) error    { return s.take(obj, (*inventory.Inventory).Set) }
+func (s *store) Update(obj any) error { return s.take(obj, (*inventory.Inventory).Set) }
+func (s *store) Delete(obj any) error { return s.take(obj, (*inventory.Inventory).Delete) }
+
+func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Seen) error) error {
 	s.up()
 	s.collector.metrics.events[s.kind].Inc()
 	return s.collector.observe(func(inv *inventory.Inventory, now inventory.Time) error {
-		return inv.Set(trim(s.kind, obj), inventory.Live(now))
+		s.lastSeen = now
+		if o, ok := obj.(metav1.Object); ok {
+			s.move(o.GetResourceVersion())
+		}
+		return do(inv, trim(s.kind, obj), s.seen(now))
 	}, s.kind)
 }
 
-func (s *store) Delete(obj any) error {
-	s.up()
-	s.collector.metrics.events[s.kind].Inc()
-	return s.collector.observe(func(inv *inventory.Inventory, now inventory.Time) error {
-		return inv.Delete(trim(s.kind, obj), inventory.Live(now))
-	}, s.kind)
+// move notes, in the collector's lock, how far the watch is.
+func (s *store) move(resourceVersion string) {
+	s.collector.moved[s.kind] = inventory.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
 }
 
 // Replace is given objects that have been trimmed as they arrived, streamed (by
 // Transformer) or in pages (by listWatch).
-func (s *store) Replace(objects []any, _ string) error {
-	before := s.lastSeen
+func (s *store) Replace(objects []any, resourceVersion string) error {
 	s.up()
-	return s.collector.replace(s.ctx, s.kind, objects, before)
+	if s.passOver {
+		s.passOver = false
+		return nil
+	}
+	before := s.lastSeen
+	s.lastSeen = inventory.At(s.collector.now())
+	s.since, s.gapFrom = s.lastSeen, 0
+	position := inventory.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
+	return s.collector.replace(s.ctx, objects, before, position)
 }
 
-func (s *store) Bookmark(string) error {
+func (s *store) Bookmark(resourceVersion string) error {
 	s.up()
+	s.collector.mu.Lock()
+	defer s.collector.mu.Unlock()
+	s.lastSeen = inventory.At(s.collector.now())
+	s.move(resourceVersion)
 	return nil
 }
 
@@ -133,7 +254,7 @@ func (c *Collector) without(s *store, err error) {
 	select {
 	case <-c.synced:
 	default:
-		if err := c.listed(s.kind, nil); err != nil {
+		if err := c.listed(s.kind, firstList{}); err != nil {
 			level.Error(s.logger).Log("msg", "the first lists could not be taken in", "err", err)
 		}
 	}
@@ -151,7 +272,6 @@ func (s *store) up() {
 		level.Info(s.logger).Log("msg", "the API server answers again", "away", now.Sub(s.failedSince).Round(time.Millisecond))
 		s.failedSince, s.failedTold = time.Time{}, time.Time{}
 	}
-	s.lastSeen = now
 }
 
 // failed is told of a list or watch that failed and will be tried again.

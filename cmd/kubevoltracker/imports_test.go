@@ -18,10 +18,11 @@ func TestDirectionOfImports(t *testing.T) {
 		"collector/inventory":           {},
 		"collector":                     {"collector/inventory"},
 		"exporter":                      {"collector/inventory"},
-		"catalog":                       {"collector/inventory"},
+		"catalog":                       {"catalog/journal", "collector/inventory"},
+		"catalog/journal":               {"collector/inventory"},
 		"catalog/embedded":              {},
 		"catalog/engine":                {},
-		"cmd/kubevoltracker":            {"collector", "collector/inventory", "exporter", "catalog", "catalog/engine"},
+		"cmd/kubevoltracker":            {"collector", "collector/inventory", "exporter", "catalog", "catalog/engine", "catalog/journal"},
 		"cmd/kubevoltracker-clickhouse": {"catalog/embedded"},
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
@@ -80,7 +81,7 @@ func TestTrackerIsStatic(t *testing.T) {
 // of the standard library what only computes.
 func pure(path string) bool {
 	switch path {
-	case "crypto/sha256", "encoding/hex", "hash/maphash", "unique", "errors", "fmt", "maps", "reflect", "slices", "strings", "strconv", "time", "cmp", "math":
+	case "crypto/sha256", "encoding/json", "encoding/hex", "hash/maphash", "unique", "errors", "fmt", "maps", "reflect", "slices", "strings", "strconv", "time", "cmp", "math":
 		return true
 	}
 	return strings.HasPrefix(path, "k8s.io/api/") || strings.HasPrefix(path, "k8s.io/apimachinery/")

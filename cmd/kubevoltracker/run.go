@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/alecthomas/units"
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,8 +24,8 @@ import (
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/catalog/engine"
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector"
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 )
 
@@ -41,6 +43,7 @@ type runFlags struct {
 	kubeconfig, context string
 	cluster             string
 	dataDir             string
+	journalBytes        units.Base2Bytes
 	web                 exporter.ServerOptions
 	perVolume           bool
 	catalog             *catalogFlags
@@ -55,6 +58,7 @@ func addRun(app *kingpin.Application, commands map[string]command, stderr io.Wri
 	cmd.Flag("kube.context", "Context of the kubeconfig; default: its current one.").StringVar(&f.context)
 	cmd.Flag("cluster.name", "Name of the cluster in the catalog; default: the UID of its namespace kube-system.").StringVar(&f.cluster)
 	cmd.Flag("data-dir", "Directory for what the tracker keeps on disk.").Default("data").StringVar(&f.dataDir)
+	cmd.Flag("journal.max-bytes", "How much may wait in the journal for ClickHouse; then the watch waits.").Default("4GiB").BytesVar(&f.journalBytes)
 	cmd.Flag("web.listen-address", "Address to serve on; repeatable.").Default(":9790").StringsVar(&f.web.ListenAddresses)
 	cmd.Flag("web.config.file", "File with TLS and authentication, in the format of Prometheus' exporter-toolkit.").StringVar(&f.web.WebConfigFile)
 	cmd.Flag("web.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&f.web.TelemetryPath)
@@ -108,51 +112,99 @@ func track(f *runFlags, stderr io.Writer) error {
 		return err
 	}
 	defer history.close()
-	if err := history.open(ctx, f, cluster, logger, registry); err != nil {
+	resume, err := history.open(ctx, f, cluster, logger, registry)
+	if err != nil {
 		return err
 	}
-	sinks := []collector.Sink{metrics}
-	if history.writer != nil {
-		sinks = append(sinks, history)
-	}
 	tracker = collector.New(collector.Options{
-		Client: client, Sinks: sinks, Logger: log.With(logger, "component", "collector"), Registerer: registry,
+		Client: client, Sinks: []collector.Sink{metrics, history.recorder}, Resume: resume,
+		Logger: log.With(logger, "component", "collector"), Registerer: registry,
 	})
 	level.Info(logger).Log("msg", "tracking", "version", version.Info(), "server", client.Host(), "cluster", cluster)
 	for _, l := range listeners {
 		level.Info(logger).Log("msg", "serving", "address", l.Addr())
 	}
 
-	// All stop when one of them fails or a signal comes; the writer stops last,
-	// when nothing more comes in, and takes a grace period for what it holds.
+	// All stop when one of them fails or a signal comes: first the watches, then the
+	// journal, which takes the last of what they told, and then the writer, which has a
+	// grace period for what the journal holds.
 	group, groupCtx := errgroup.WithContext(ctx)
+	recorderCtx, stopRecorder := context.WithCancel(context.Background())
 	writerCtx, stopWriter := context.WithCancel(context.Background())
 	group.Go(func() error { return server.Serve(groupCtx, listeners) })
 	group.Go(func() error {
-		defer stopWriter()
+		defer stopRecorder()
 		tracker.Run(groupCtx)
 		return nil
 	})
-	// In a long outage the collector waits for room in the writer and does not see
-	// the end: then the writer's end lets go of it.
-	defer context.AfterFunc(groupCtx, func() { time.AfterFunc(stopGrace, stopWriter) })()
-	group.Go(func() error { return history.run(writerCtx) })
+	// While the journal is full the collector waits for room in it, and does not see the
+	// end: then the recorder's end lets go of it.
+	defer context.AfterFunc(groupCtx, func() { time.AfterFunc(stopGrace, stopRecorder) })()
+	group.Go(func() error {
+		defer stopWriter()
+		return history.recorder.Run(recorderCtx)
+	})
+	group.Go(func() error { return history.write(writerCtx) })
+	if history.unread {
+		group.Go(func() error { return history.readBack(groupCtx, tracker) })
+	}
 	err = group.Wait()
 	level.Info(logger).Log("msg", "stopped")
 	return err
 }
 
-// history is the catalog as run uses it: a writer, and for the embedded one its
-// engine. Without a catalog it is empty.
+// history is what outlives a run: the journal, and the catalog, with its writer, and for
+// the embedded one its engine. Without a catalog those are nil.
 type history struct {
-	catalog *catalog.Catalog
-	writer  *catalog.Writer
-	engine  *engine.Engine
+	cluster  string
+	logger   log.Logger
+	journal  *journal.Journal
+	recorder *catalog.Recorder
+	catalog  *catalog.Catalog
+	writer   *catalog.Writer
+	engine   *engine.Engine
+	unread   bool // what the catalog holds open could not be read back yet
 }
 
-// open makes the catalog ready as far as it can be. A ClickHouse that is away is
-// no error: it is waited for. One that refuses us is.
-func (h *history) open(ctx context.Context, f *runFlags, cluster string, logger log.Logger, registry *prometheus.Registry) (err error) {
+// open makes the journal and the catalog ready as far as they can be, and returns where
+// the last run ended. A ClickHouse that is away is no error: it is waited for. One that
+// refuses us is.
+func (h *history) open(ctx context.Context, f *runFlags, cluster string, logger log.Logger, registry *prometheus.Registry) (*collector.Resume, error) {
+	h.cluster, h.logger = cluster, log.With(logger, "component", "catalog")
+	if err := h.openCatalog(ctx, f, logger); err != nil {
+		return nil, err
+	}
+	recalled, err := h.openJournal(f)
+	if err != nil {
+		return nil, err
+	}
+	h.recorder, err = catalog.NewRecorder(catalog.RecorderOptions{
+		Journal: h.journal, Cluster: cluster, WithoutFacts: h.catalog == nil, Registerer: registry, Logger: h.logger,
+	})
+	if err != nil || h.catalog == nil {
+		return resumeOf(recalled), err
+	}
+	h.writer = catalog.NewWriter(h.catalog, catalog.WriterOptions{
+		Journal: h.journal, Cluster: cluster, Registerer: registry, Logger: h.logger,
+	})
+	migrateCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	switch err := h.catalog.Migrate(migrateCtx); {
+	case catalog.IsFatal(err):
+		return nil, err
+	case err != nil:
+		level.Warn(logger).Log("msg", "the catalog is not there yet, going on without it until it is", "err", err)
+		h.unread = recalled == nil
+	case recalled == nil:
+		if recalled, err = h.catalog.Recall(ctx, cluster, h.journal.ID()); err != nil {
+			level.Warn(logger).Log("msg", "what the catalog holds open cannot be read back yet", "err", err)
+			h.unread = true
+		}
+	}
+	return resumeOf(recalled), nil
+}
+
+func (h *history) openCatalog(ctx context.Context, f *runFlags, logger log.Logger) (err error) {
 	switch f.catalog.url {
 	case noCatalog:
 		return nil
@@ -164,22 +216,66 @@ func (h *history) open(ctx context.Context, f *runFlags, cluster string, logger 
 		}
 		f.catalog.url = h.engine.URL() + "/" + catalog.DefaultDatabase
 	}
-	if h.catalog, err = f.catalog.open(); err != nil {
-		return err
-	}
-	migrateCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	switch err := h.catalog.Migrate(migrateCtx); {
-	case catalog.IsFatal(err):
-		return err
-	case err != nil:
-		level.Warn(logger).Log("msg", "the catalog is not there yet, going on without it until it is", "err", err)
-	}
-	h.writer = catalog.NewWriter(h.catalog, catalog.WriterOptions{
-		Cluster: cluster, Registerer: registry, Logger: log.With(logger, "component", "catalog"),
-	})
-	return nil
+	h.catalog, err = f.catalog.open()
+	return err
 }
+
+// openJournal opens the journal and reads what it knows; nothing if it is new. One that
+// turns out to be damaged is set aside.
+func (h *history) openJournal(f *runFlags) (recalled *catalog.Recalled, err error) {
+	if err := os.MkdirAll(f.dataDir, 0o750); err != nil {
+		return nil, fmt.Errorf("--data-dir: %w", err)
+	}
+	h.journal, err = journal.Open(journal.Options{
+		Path: filepath.Join(f.dataDir, "journal.db"), MaxBytes: int64(f.journalBytes), Logger: h.logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if recalled, err = catalog.RecallJournal(h.journal); errors.Is(err, journal.ErrCorrupt) {
+		err = h.journal.Reset()
+	}
+	return recalled, err
+}
+
+func resumeOf(r *catalog.Recalled) *collector.Resume {
+	if r == nil {
+		return nil
+	}
+	return &collector.Resume{Objects: r.Objects, Version: r.Version, Positions: r.Positions}
+}
+
+// readBack completes what is known by what the catalog holds open, as soon as that can
+// be read: when all that this run has written is in it.
+func (h *history) readBack(ctx context.Context, tracker *collector.Collector) error {
+	const every = time.Second
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(every):
+		}
+		if tracker.Synced() != nil || !h.writer.Up() || h.journal.Stats().Rows > 0 {
+			continue
+		}
+		err := tracker.Reconcile(func() (*collector.Resume, error) {
+			if h.recorder.Pending() || h.journal.Stats().Rows > 0 {
+				return nil, errNotYet
+			}
+			recalled, err := h.catalog.Recall(ctx, h.cluster, h.journal.ID())
+			return resumeOf(recalled), err
+		})
+		switch {
+		case err == nil:
+			level.Info(h.logger).Log("msg", "what the catalog held open has been read back")
+			return nil
+		case !errors.Is(err, errNotYet) && ctx.Err() == nil:
+			level.Warn(h.logger).Log("msg", "what the catalog holds open cannot be read back yet", "err", err)
+		}
+	}
+}
+
+var errNotYet = errors.New("rows are on their way to the catalog")
 
 // startEngine starts the embedded ClickHouse. The context ends the start, but
 // not what was started: the writer's last rows still need it.
@@ -195,10 +291,7 @@ func startEngine(ctx context.Context, o engine.Options) (*engine.Engine, error) 
 	return e, err
 }
 
-// Apply hands the rows of an update to the writer.
-func (h *history) Apply(u *inventory.Update) { h.writer.Record(&u.Facts) }
-
-func (h *history) run(ctx context.Context) error {
+func (h *history) write(ctx context.Context) error {
 	if h.writer == nil {
 		<-ctx.Done()
 		return nil
@@ -216,9 +309,14 @@ func (h *history) settled() error {
 
 func (h *history) close() {
 	if h.catalog != nil {
-		_ = h.catalog.Close() // its rows are written or reported lost by now
+		_ = h.catalog.Close() // what it has not taken stays in the journal
 	}
 	if h.engine != nil {
 		h.engine.Stop()
+	}
+	if h.journal != nil {
+		if err := h.journal.Close(); err != nil {
+			level.Error(h.logger).Log("msg", "the journal could not be closed in order", "err", err)
+		}
 	}
 }

@@ -85,12 +85,17 @@ func (inv *Inventory) dropAttachment(uid string, seen Seen) {
 		return
 	}
 	delete(inv.attachments, uid)
-	if left := slices.DeleteFunc(inv.unattached[a.volume], func(other *attachment) bool { return other == a }); len(left) == 0 {
-		delete(inv.unattached, a.volume)
+	defer inv.drown(VolumeAttachments, uid)
+	if a.row.VolumeUID == "" && a.volume != "" { // its volume may be still on its way
+		inv.graves = append(inv.graves, grave{at: seen.At, attachment: a})
 	}
-	a.row.DetachedAt = seen.At
+	_, a.row.DetachedAt = seen.within(a.row.AttachedAt)
 	inv.tellAttachment(a, seen)
-	inv.change(a.change(Change{At: seen.At, Action: Detached, Details: "from node " + a.row.Node}))
+	inv.change(a.change(Change{At: a.row.DetachedAt, Action: Detached, Details: "from node " + a.row.Node}))
+}
+
+func (inv *Inventory) forgetAttachment(a *attachment) {
+	remove(inv.unattached, a.volume, a)
 }
 
 func (a *attachment) change(c Change) Change {
@@ -99,6 +104,7 @@ func (a *attachment) change(c Change) Change {
 }
 
 func (inv *Inventory) tellAttachment(a *attachment, seen Seen) {
+	inv.memorize(a)
 	a.row.Version = inv.nextVersion(seen.At)
 	inv.update.Facts.Attachments = append(inv.update.Facts.Attachments, a.row)
 }

@@ -30,6 +30,13 @@ func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, seen Seen) b
 	return true
 }
 
+func (inv *Inventory) dropCapacity(uid string) {
+	if inv.capacities[uid] != nil {
+		delete(inv.capacities, uid)
+		inv.drown(StorageCapacities, uid)
+	}
+}
+
 func (inv *Inventory) provisionerOf(class string) string {
 	for _, c := range inv.classes {
 		if c.row.Name == class {

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unique"
@@ -34,13 +35,12 @@ type claimSpec struct {
 	traits              unique.Handle[claimTraits]
 	annotations         unique.Handle[packed]
 	phase               word
-	volumeName, podUID  string
+	volumeName          string
+	podUID              word // zero but for an ephemeral volume's
 	requested, capacity int64
 	unusedSince         Time
 	created             Time
 	deleting            Time // when its deletion was asked for
-	conditions          word // those that are true, and how far a resize is
-	selectedNode        word // by the scheduler, for late binding
 	unused              verdict
 }
 
@@ -59,6 +59,7 @@ type claimTraits struct {
 	class, accessModes, mode, owner, groups, workloadKind, workloadName, dataSourceKind, dataSourceName string
 
 	attributesClass, currentAttributesClass string
+	conditions                              string // those that are true, and how far a resize is
 }
 
 // unusedCondition is the claim's condition of KEP-5541: True while no pod, not
@@ -78,10 +79,10 @@ func (c *claim) row(version uint64) Claim {
 		Version: version, UID: c.uid, Namespace: c.name.namespace, Name: c.name.name, StorageClass: traits.class,
 		VolumeUID: c.volumeUID(), VolumeName: c.volumeName, RequestedBytes: c.requested, CapacityBytes: c.capacity,
 		AccessModes: split(traits.accessModes), VolumeMode: traits.mode, Phase: c.phase.Value(), Owner: traits.owner,
-		Groups: split(traits.groups), Ephemeral: c.podUID != "", PodUID: c.podUID, WorkloadKind: traits.workloadKind,
+		Groups: split(traits.groups), Ephemeral: c.podUID != word{}, PodUID: textOf(c.podUID), WorkloadKind: traits.workloadKind,
 		WorkloadName: traits.workloadName, DataSourceKind: traits.dataSourceKind, DataSourceName: traits.dataSourceName,
 		AttributesClass: traits.attributesClass, CurrentAttributesClass: traits.currentAttributesClass,
-		Conditions: split(c.conditions.Value()), SelectedNode: c.selectedNode.Value(),
+		Conditions: split(traits.conditions), SelectedNode: c.selectedNode(),
 		UnusedSince: c.unusedSince, Labels: c.labels.unpack(), Annotations: c.annotations.Value().unpack(),
 		CreatedAt: c.created, BoundAt: c.boundAt, DeletedAt: c.deleted, DeletedNotBefore: c.noBefore,
 	}
@@ -93,6 +94,7 @@ func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 		class: claimClass(o), accessModes: joined(o.Spec.AccessModes), mode: volumeMode(o.Spec.VolumeMode),
 		owner: ownerOf(o.Labels, o.Annotations), groups: joined(groupsOf(o.Labels, o.Annotations)),
 		attributesClass: deref(o.Spec.VolumeAttributesClassName), currentAttributesClass: deref(o.Status.CurrentVolumeAttributesClassName),
+		conditions: claimConditions(o),
 	}
 	spec := claimSpec{
 		annotations: repackShared(c.annotations, o.Annotations),
@@ -102,12 +104,9 @@ func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 		capacity:    o.Status.Capacity.Storage().Value(),
 		created:     apiTime(o.CreationTimestamp),
 		deleting:    deletionAsked(o),
-		conditions:  unique.Make(claimConditions(o)),
-
-		selectedNode: unique.Make(o.Annotations[selectedNodeAnnotation]),
 	}
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil && ref.Kind == string(Pods) {
-		spec.podUID = string(ref.UID)
+		spec.podUID = unique.Make(string(ref.UID))
 	} else {
 		w := claimWorkload(o)
 		traits.workloadKind, traits.workloadName = w.kind, w.name
@@ -130,8 +129,11 @@ func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 	return spec
 }
 
-// selectedNodeAnnotation is the scheduler's word to the provisioner.
-const selectedNodeAnnotation = "volume.kubernetes.io/selected-node"
+// selectedNode is the scheduler's word to the provisioner, where binding waits for the
+// first pod.
+func (c *claimSpec) selectedNode() string {
+	return c.annotations.Value().unpack()["volume.kubernetes.io/selected-node"]
+}
 
 // claimConditions lists the conditions that are true, and what is not done yet of
 // a resize. Unused is on its own: it comes and goes with the pods.
@@ -175,7 +177,7 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, seen Seen) bool
 	} else if spec := c.read(o); c.unchanged(&spec) && c.labels.equal(o.Labels) {
 		return false
 	} else {
-		inv.claimChanges(c, &spec, o, seen)
+		inv.versioned(o, func() { inv.claimChanges(c, &spec, o, seen) })
 		c.claimSpec = spec
 	}
 	if c.phase.Value() == string(corev1.ClaimBound) && c.boundAt == 0 && !seen.Found {
@@ -204,12 +206,15 @@ func (inv *Inventory) addClaim(o *corev1.PersistentVolumeClaim, seen Seen) *clai
 	slot := inv.slot(key)
 	// An update can hide a deletion and a creation under the same name.
 	for _, other := range slot.claims {
-		if other.deleted == 0 {
+		if other.deleted == 0 && !inv.recalling {
 			inv.dropClaim(other, seen)
 		}
 	}
 	c := &claim{uid: string(o.UID), name: key}
 	c.claimSpec = c.read(o)
+	if len(slot.claims) > 0 && !seen.Found {
+		inv.lives[c] = life{born: versionOf(o)}
+	}
 	slot.claims = append(slot.claims, c)
 	inv.claims[c.uid] = c
 	inv.change(c.change(Change{
@@ -220,6 +225,26 @@ func (inv *Inventory) addClaim(o *corev1.PersistentVolumeClaim, seen Seen) *clai
 	return c
 }
 
+// life is the first and the last version of a claim whose name others had before or
+// after it, as far as they were seen.
+type life struct{ born, died uint64 }
+
+// holds reports whether, by that, a pod can have held the claim that started in a
+// version; the last 32 bits of it are enough, as they all are of these minutes.
+func (l life) holds(version uint32) bool {
+	return version == 0 || (l.born == 0 || int32(version-uint32(l.born)) >= 0) && (l.died == 0 || int32(uint32(l.died)-version) >= 0)
+}
+
+// versionOf is an object's version as a number: all objects of a cluster that are in
+// the same etcd count together. It is 0 if that is not to be had.
+func versionOf(o metav1.Object) uint64 {
+	version, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return version
+}
+
 func (c *claim) change(change Change) Change {
 	change.Kind, change.UID, change.Namespace, change.Name = string(Claims), c.uid, c.name.namespace, c.name.name
 	change.StorageClass = c.traits.Value().class
@@ -228,6 +253,9 @@ func (c *claim) change(change Change) Change {
 
 func (inv *Inventory) claimChanges(c *claim, now *claimSpec, o *corev1.PersistentVolumeClaim, seen Seen) {
 	actor, had, has := lastActor(o), c.traits.Value(), now.traits.Value()
+	if now.phase.Value() == string(corev1.ClaimLost) {
+		c.announced = false // it may be bound again
+	}
 	if c.phase != now.phase && now.phase.Value() != string(corev1.ClaimBound) { // Bound is told when its volume is known
 		inv.change(c.change(Change{
 			At: seen.At, Action: Phase, Actor: actor, Details: orNone(c.phase.Value()) + " → " + orNone(now.phase.Value()),
@@ -250,7 +278,9 @@ func (inv *Inventory) claimChanges(c *claim, now *claimSpec, o *corev1.Persisten
 			Details: "attributes class " + orNone(had.currentAttributesClass) + " → " + orNone(has.currentAttributesClass),
 		}))
 	}
-	if node := now.selectedNode.Value(); node != "" && c.selectedNode != now.selectedNode {
+	if c.annotations == now.annotations {
+		// no node was selected
+	} else if node := now.selectedNode(); node != "" && node != c.selectedNode() {
 		inv.change(c.change(Change{At: seen.At, Action: NodeSelected, Actor: actor, Details: node}))
 	}
 	if c.deleting == 0 && now.deleting != 0 {
@@ -269,9 +299,9 @@ func (inv *Inventory) dropClaim(c *claim, seen Seen) {
 	if c == nil {
 		return
 	}
-	c.deleted, c.noBefore = seen.At, seen.NotBefore
+	c.noBefore, c.deleted = seen.within(c.created, c.deleting)
 	c.fresh = true
-	inv.change(c.change(Change{At: seen.At, Action: Deleted}))
+	inv.change(c.change(Change{At: c.deleted, Action: Deleted}))
 	delete(inv.claims, c.uid)
 	inv.soilPods(inv.slot(c.name))
 	inv.soilClaim(c)
@@ -281,10 +311,16 @@ func (inv *Inventory) dropClaim(c *claim, seen Seen) {
 func (inv *Inventory) forgetClaim(c *claim) {
 	if c.volume != nil && c.volume.user == c {
 		c.volume.forgetUser()
+		inv.memorize(c.volume)
 	}
 	slot := inv.slot(c.name)
 	slot.claims = slices.DeleteFunc(slot.claims, func(other *claim) bool { return other == c })
 	inv.tidy(c.name, slot)
+	delete(inv.formers, c.uid)
+	delete(inv.lives, c)
+	remove(inv.unbound, c.volume, c)
+	inv.nameNoMore(c)
+	inv.drown(Claims, c.uid)
 }
 
 // slot returns what is known under a claim's name; tidy drops it once it is
@@ -321,20 +357,28 @@ func (inv *Inventory) settleClaim(c *claim, seen Seen) {
 	c.dirty = false
 	if v := inv.volumeOf[c.uid]; v != nil && (v.name == c.volumeName || v.phase.Value() == string(corev1.VolumeBound)) {
 		delete(inv.volumeOf, c.uid)
+		inv.had(c.uid, c.volume, v)
 		c.volume, c.fresh = v, true
 		v.user = c
 		v.shareNames(c)
 		inv.soilPods(inv.slot(c.name))
 	}
+	bound := c.phase.Value() == string(corev1.ClaimBound)
+	if c.volume == nil && bound {
+		inv.findVolume(c)
+	}
+	for _, former := range inv.formers[c.uid] {
+		inv.bindingOf(c, former, seen)
+	}
 	if v := c.volume; v != nil {
 		if c.volumeName == v.name {
 			c.volumeName = v.name // likewise
 		}
-		if at := v.binding.bound; v.binding.claimUID == c.uid && at != 0 && at != c.boundAt {
-			c.boundAt, c.fresh = at, true
+		if b := inv.bindingOf(c, v, seen); b.bound != 0 && b.bound != c.boundAt {
+			c.boundAt, c.fresh = b.bound, true
 		}
 	}
-	if !c.announced && c.phase.Value() == string(corev1.ClaimBound) && c.volume != nil && c.boundAt != 0 {
+	if !c.announced && bound && c.volume != nil && c.boundAt != 0 && (c.volume.deleted == 0 || len(inv.formers[c.uid]) == 0) {
 		c.announced = true
 		inv.change(c.change(Change{
 			At: c.boundAt, Action: Bound, Details: "to volume " + c.volumeName, Found: seen.Found,
@@ -343,7 +387,78 @@ func (inv *Inventory) settleClaim(c *claim, seen Seen) {
 	}
 	if c.fresh {
 		c.fresh = false
+		inv.memorize(c)
 		inv.update.Facts.Claims = append(inv.update.Facts.Claims, c.row(inv.nextVersion(seen.At)))
 	}
 	inv.touchClaim(c)
+}
+
+// had notes that a claim has another volume than before.
+func (inv *Inventory) had(claim string, former, v *volume) {
+	if former != nil && former != v && !slices.Contains(inv.formers[claim], former) {
+		inv.formers[claim] = append(inv.formers[claim], former)
+	}
+}
+
+// findVolume finds a bound claim's volume by its name: the volume may be somebody
+// else's by now, and what it said of this claim have been missed.
+func (inv *Inventory) findVolume(c *claim) {
+	v := inv.volumeNames[c.volumeName]
+	if v == nil {
+		if waiting := inv.awaited[c.volumeName]; !slices.Contains(waiting, c) {
+			inv.awaited[c.volumeName] = append(waiting, c)
+		}
+		return
+	}
+	inv.nameNoMore(c)
+	c.volume, c.fresh = v, true
+	inv.soilPods(inv.slot(c.name))
+}
+
+// nameNoMore takes a claim off the list of those that wait for a volume by its name.
+func (inv *Inventory) nameNoMore(c *claim) {
+	remove(inv.awaited, c.volumeName, c)
+}
+
+// remove takes an element out of a list of lists, and the list with its last one.
+func remove[K, E comparable](lists map[K][]E, key K, element E) {
+	left := slices.DeleteFunc(lists[key], func(other E) bool { return other == element })
+	if lists[key] = left; len(left) == 0 {
+		delete(lists, key)
+	}
+}
+
+// bindingOf is the last binding of a claim and a volume. One that was missed, or whose
+// telling is on its way, while the volume is another claim's or gone, is told as far as
+// the claim knows it: from when it was seen bound until, at the latest, the volume's
+// change.
+func (inv *Inventory) bindingOf(c *claim, v *volume, seen Seen) binding {
+	if v.binding.claimUID == c.uid {
+		return v.binding
+	}
+	for _, b := range inv.past[v] {
+		if b.claimUID == c.uid {
+			return b.binding
+		}
+	}
+	if v.claimUID == c.uid && v.deleted == 0 && v.phase.Value() == string(corev1.VolumeReleased) && c.phase.Value() == string(corev1.ClaimBound) {
+		inv.soilVolume(v) // it was given back before this was known
+	}
+	changed := v.deleted
+	if changed == 0 && v.claimUID != "" && v.claimUID != c.uid {
+		changed = v.phaseChanged
+	}
+	if c.phase.Value() != string(corev1.ClaimBound) && c.phase.Value() != string(corev1.ClaimLost) {
+		return binding{}
+	}
+	if changed == 0 { // yet to come
+		if waiting := inv.unbound[v]; !slices.Contains(waiting, c) {
+			inv.unbound[v] = append(waiting, c)
+		}
+		return binding{}
+	}
+	b := pastBinding{binding: binding{claimUID: c.uid, bound: c.boundAt, released: latest(changed, c.boundAt), notBefore: c.boundAt}, hearsay: true}
+	inv.past[v] = append(inv.past[v], b)
+	inv.tellBinding(v, b.binding, b.ordinal, seen)
+	return binding{}
 }

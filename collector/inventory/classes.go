@@ -44,7 +44,7 @@ func (inv *Inventory) noteClass(o *storagev1.StorageClass, seen Seen) bool {
 	if c == nil {
 		// An update can hide a deletion and a creation under the same name.
 		for uid, other := range inv.classes {
-			if other.row.Name == row.Name {
+			if other.row.Name == row.Name && !inv.recalling {
 				inv.dropClass(uid, seen)
 			}
 		}
@@ -65,10 +65,11 @@ func (inv *Inventory) dropClass(uid string, seen Seen) {
 	if c == nil {
 		return
 	}
-	c.row.DeletedAt = seen.At
+	_, c.row.DeletedAt = seen.within(c.row.CreatedAt)
 	inv.emitClass(c, seen)
-	inv.change(Change{At: seen.At, Kind: string(StorageClasses), UID: uid, Name: c.row.Name, Action: Deleted})
+	inv.change(Change{At: c.row.DeletedAt, Kind: string(StorageClasses), UID: uid, Name: c.row.Name, Action: Deleted})
 	delete(inv.classes, uid)
+	inv.drown(StorageClasses, uid)
 }
 
 func (inv *Inventory) emitClass(c *class, seen Seen) {

@@ -65,6 +65,7 @@ func TestAttachmentLastsFromAttachedToGone(t *testing.T) {
 	expect(t, "without a time from the API, that of the observation", h.attachments["a1"].AttachedAt, at(8))
 
 	inv, _ := play(t, set(8, silent), gone(9, silent))
+	inv.forget(at(9) + retention + 1)
 	expect(t, "its volume never came", len(inv.unattached), 0)
 }
 

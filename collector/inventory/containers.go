@@ -163,8 +163,7 @@ func (c *container) settle(end podEnd, seen Seen) {
 		c.notBefore = c.finished
 		c.reason = c.endReason(c.run, end)
 	case c.finished == 0: // it ended, and nothing tells when: it was seen to have
-		c.finished = latest(seen.At, c.started)
-		c.notBefore = latest(seen.NotBefore, c.started)
+		c.notBefore, c.finished = seen.within(c.started)
 		c.reason = c.endReason(run{}, end)
 	}
 }
@@ -180,7 +179,7 @@ func (c *container) endReason(last run, end podEnd) word {
 		return last.reason
 	case end.reason != "":
 		return unique.Make(end.reason)
-	case end.going && end.asked != 0 && last.at >= end.asked:
+	case end.going && end.asked != 0 && (last.at > end.asked || last.at == end.asked && last.exitCode != 0): // in whole seconds
 		return deletedReason
 	case own:
 		return last.reason

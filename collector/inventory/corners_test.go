@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,7 +128,8 @@ func TestVolumeIsTakenFromItsClaimAndGivenBack(t *testing.T) {
 	_, h := play(t, set(1, claim), set(2, bound), set(5, pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 5)), set(9, pv("vol", "v1", 1, claim, corev1.VolumeBound, 9)),
 		set(10, running(podOf("db-0", "p1", 9, []string{"db"}, "data"), 10)))
 	expect(t, "mounts", h.states["v1"].Mounts, 1)
-	expect(t, "bound", h.bindings[[2]string{"c1", "v1"}].BoundAt, at(9))
+	expect(t, "first bound", h.bindings[[2]string{"c1", "v1"}].BoundAt, at(2))
+	expect(t, "bound again", h.bindings[[2]string{"c1", "v1/1"}].BoundAt, at(9))
 
 	// The claim comes to know the volume by name while it is not yet bound on the other side.
 	early := pv("vol", "v1", 1, claim, corev1.VolumeAvailable, 1)
@@ -248,4 +250,67 @@ func TestVolumeWithoutASource(t *testing.T) {
 	expect(t, "kind", h.volumes["v1"].SourceKind, "")
 	inv.forget(at(2) + retention + 1)
 	expect(t, "left", len(inv.volumeNames), 0)
+	inv.Tick(at(2) + 2*retention)
+	expect(t, "told the time", inv.now, at(2)+2*retention)
+}
+
+func TestVolumeThatWasBoundAgainUnseen(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	_, h := play(t, set(2, pv("vol", "v1", 1, claim, corev1.VolumeBound, 2)), set(9, pv("vol", "v1", 1, claim, corev1.VolumeBound, 8)))
+	expect(t, "first", h.bindings[[2]string{"c1", "v1"}], Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(2), ReleasedAt: at(8), ReleasedNotBefore: at(2)})
+	expect(t, "again", h.bindings[[2]string{"c1", "v1/1"}], Binding{ClaimUID: "c1", VolumeUID: "v1", Ordinal: 1, BoundAt: at(8)})
+}
+
+func TestLostClaimGetsAnotherVolume(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	first, second := pv("vol", "v1", 1, claim, corev1.VolumeBound, 3), pv("vol", "v2", 20, claim, corev1.VolumeBound, 21)
+	lost := claim.DeepCopy()
+	lost.Status.Phase = corev1.ClaimLost
+	before := ended(podOf("before", "p1", 3, []string{"db"}, "data"), corev1.PodSucceeded, 4, 6, 0, "Completed")
+	during := running(podOf("during", "p2", 3, []string{"db"}, "data"), 5)
+	after := running(podOf("after", "p3", 22, []string{"db"}, "data"), 23)
+	volumes := []event{set(3, first), gone(10, first), set(20, second)}
+	claims := []event{set(1, pvc("data", "c1", 1, "")), set(3, claim), set(11, lost), set(21, claim)}
+	pods := []event{set(6, before), set(6, during), set(23, after)}
+	for name, events := range map[string][]event{
+		"as it was":     {claims[0], volumes[0], claims[1], pods[0], pods[1], volumes[1], claims[2], volumes[2], claims[3], pods[2]},
+		"volumes first": slices.Concat(volumes, claims, pods),
+		"claims first":  slices.Concat(claims, volumes, pods),
+		"pods first":    slices.Concat(pods, claims, volumes),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, h := play(t, events...)
+			expect(t, "before", h.mount("p1", "db", "/data"), "c1@v1 4-6 Completed")
+			expect(t, "during", h.mount("p2", "db", "/data"), "c1@v1 5-")
+			expect(t, "after", h.mount("p3", "db", "/data"), "c1@v2 23-")
+		})
+	}
+	bounds := 0
+	for _, line := range story(t, Claims, claims[0], volumes[0], claims[1], volumes[1], claims[2], volumes[2], claims[3]) {
+		if line == "bound: to volume vol" {
+			bounds++
+		}
+	}
+	expect(t, "told to be bound", bounds, 2)
+	inv, _ := play(t, slices.Concat(claims, volumes)...)
+	expect(t, "of before both: the first", inv.volumeAt(inv.claims["c1"], at(-3)).uid, "v1")
+}
+
+func TestClaimRecreatedInTheSecondOfAStart(t *testing.T) {
+	version := func(o interface{ SetResourceVersion(string) }, version string) { o.SetResourceVersion(version) }
+	first, second := pvc("data", "c1", 1, ""), pvc("data", "c2", 5, "")
+	pending := podOf("db-0", "p1", 4, []string{"db"}, "data")
+	started := running(pending, 5)
+	version(first, "10")
+	version(pending, "20")
+	version(started, "30")
+	last := first.DeepCopy()
+	version(last, "40")
+	version(second, "50")
+	_, h := play(t, set(1, first), set(4, pending), set(5, started), gone(5, last), set(5, second), gone(6, started))
+	expect(t, "held when it started", h.mount("p1", "db", "/data"), "c1@ 5-6 Deleted")
+	later := running(pending, 5)
+	version(later, "60")
+	_, h = play(t, set(1, first), gone(5, last), set(5, second), set(5, later))
+	expect(t, "the one that was there by then", h.mount("p1", "db", "/data"), "c2@ 5-")
 }

@@ -27,13 +27,15 @@ type Facts struct {
 	StorageCapacity []StorageCapacity
 	Changes         []Change
 	Objects         []Object
+	Coverage        []Coverage
+	Checkpoints     []Checkpoint
 }
 
 // Len is the number of rows.
 func (f *Facts) Len() int {
 	return len(f.Namespaces) + len(f.StorageClasses) + len(f.VolumeSources) + len(f.Volumes) + len(f.Claims) + len(f.Pods) +
 		len(f.Containers) + len(f.Mounts) + len(f.Bindings) + len(f.Attachments) + len(f.StorageCapacity) + len(f.Changes) +
-		len(f.Objects)
+		len(f.Objects) + len(f.Coverage) + len(f.Checkpoints)
 }
 
 // Namespace is a row of namespaces; its key is UID.
@@ -208,12 +210,13 @@ type Mount struct {
 	EndReason         string // Completed, Error, OOMKilled, Evicted, Deleted, ...
 }
 
-// Binding is a row of bindings: a claim had a volume. Its key is ClaimUID and
-// VolumeUID.
+// Binding is a row of bindings: a claim had a volume. Its key is ClaimUID, VolumeUID
+// and Ordinal.
 type Binding struct {
 	Version           uint64
 	ClaimUID          string
 	VolumeUID         string
+	Ordinal           uint16 // 0 for the first binding of the two, 1 for the next one, ...
 	BoundAt           Time
 	ReleasedAt        Time
 	ReleasedNotBefore Time
@@ -285,6 +288,9 @@ type Change struct {
 	Action    Action
 	Details   string // "10Gi → 20Gi"
 	Actor     string // the field manager that did it, where the object tells
+	// ResourceVersion is that of the object in which a change of state was seen; two of
+	// them can be alike in all else. Empty for what the object tells the time of.
+	ResourceVersion string
 
 	// Found is true for what had happened before the first list showed it: it is
 	// history, and counters do not count it.
@@ -308,4 +314,24 @@ type Object struct {
 	Object          string // in JSON, in the API's own fields, once WriteDocuments has been called
 
 	of metav1.Object
+}
+
+// Coverage is a row of coverage: a span in which a kind was watched and nothing can
+// have been missed. Its key is Instance, Kind and StartedAt.
+type Coverage struct {
+	Version   uint64
+	Instance  string // of the tracker: the ID of its journal
+	Kind      Kind
+	StartedAt Time
+	SeenAt    Time // the last moment at which the watch was known to be up
+	EndedAt   Time // absent while it goes on, for all that is known
+}
+
+// Checkpoint is a row of checkpoints: how far a kind has been written. Its key is
+// Instance and Kind.
+type Checkpoint struct {
+	Instance        string
+	Kind            Kind
+	ResourceVersion string
+	At              Time
 }

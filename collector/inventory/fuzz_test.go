@@ -94,7 +94,8 @@ func FuzzObjects(f *testing.F) {
 			now += 2 * retention
 			inv.forget(now)
 		}
-		if n := len(inv.claimNames) + len(inv.volumeNames) + len(inv.volumeOf) + len(inv.sources) + len(inv.graves) + len(inv.podGraves) + len(inv.podNames); n != 0 {
+		if n := len(inv.claimNames) + len(inv.volumeNames) + len(inv.volumeOf) + len(inv.sources) + len(inv.graves) + len(inv.podGraves) + len(inv.podNames) +
+			len(inv.unbound) + len(inv.awaited) + len(inv.lives) + len(inv.past); n != 0 {
 			t.Errorf("%d entries are left: %v %v %v %v", n, inv.claimNames, inv.volumeNames, inv.volumeOf, inv.sources)
 		}
 	})

@@ -92,6 +92,20 @@ type Seen struct {
 	Found bool
 }
 
+// within returns the bounds of what has ended by now: not before the moments that
+// the object itself tells, whatever our clock says.
+func (s Seen) within(told ...Time) (notBefore, at Time) {
+	notBefore = s.NotBefore
+	for _, t := range told {
+		notBefore = latest(notBefore, t)
+	}
+	at = latest(s.At, notBefore)
+	if s.NotBefore == s.At { // it was seen to end
+		notBefore = at
+	}
+	return notBefore, at
+}
+
 // Live is what a watch that is up sees at the given moment.
 func Live(at Time) Seen { return Seen{At: at, NotBefore: at} }
 
@@ -128,7 +142,12 @@ type Inventory struct {
 	unattached map[string][]*attachment // by the name of a volume that is not known yet
 
 	volumeNames map[string]*volume
-	volumeOf    map[string]*volume // by the claim's UID: the volume that says it is its claim's
+	volumeOf    map[string]*volume   // by the claim's UID: the volume that says it is its claim's
+	formers     map[string][]*volume // by the claim's UID: what it had before its volume
+	awaited     map[string][]*claim  // by the name of a volume that is not known yet: claims that are bound to it
+	past        map[*volume][]pastBinding
+	unbound     map[*volume][]*claim // claims that are bound to it by their own word alone
+	lives       map[*claim]life
 	claimNames  map[name]*claimName
 	sources     map[[16]byte]*source // by id
 
@@ -143,6 +162,8 @@ type Inventory struct {
 	graves    []grave         // in the order of their times
 	podGraves []grave         // likewise
 	seed      maphash.Seed
+	memorized []subject
+	recalling bool // in Recall: what is noted did not happen now
 	now       Time // of the last event
 	version   uint64
 	update    Update
@@ -155,6 +176,7 @@ type grave struct {
 	volume *volume
 	pod    *pod
 
+	attachment *attachment
 	controller string // its UID
 }
 
@@ -178,6 +200,11 @@ func New() *Inventory {
 		unattached:  map[string][]*attachment{},
 		volumeNames: map[string]*volume{},
 		volumeOf:    map[string]*volume{},
+		formers:     map[string][]*volume{},
+		awaited:     map[string][]*claim{},
+		past:        map[*volume][]pastBinding{},
+		unbound:     map[*volume][]*claim{},
+		lives:       map[*claim]life{},
 		claimNames:  map[name]*claimName{},
 		sources:     map[[16]byte]*source{},
 		doubted:     map[*claim]Time{},
@@ -209,6 +236,11 @@ func (inv *Inventory) Delete(object any, seen Seen) error {
 		return err
 	}
 	inv.note(kind, object, seen)
+	if c := inv.claims[uid]; c != nil && kind == Claims {
+		l := inv.lives[c]
+		l.died = versionOf(object.(metav1.Object))
+		inv.lives[c] = l
+	}
 	inv.drop(kind, uid, seen)
 	inv.settle(seen)
 	return nil
@@ -319,7 +351,7 @@ func (inv *Inventory) drop(kind Kind, uid string, seen Seen) {
 	case StorageClasses:
 		inv.dropClass(uid, seen)
 	case StorageCapacities:
-		delete(inv.capacities, uid)
+		inv.dropCapacity(uid)
 	case Volumes:
 		inv.dropVolume(inv.volumes[uid], seen)
 	case Claims:
@@ -394,7 +426,10 @@ func (inv *Inventory) Take(u *Update) {
 	for _, v := range inv.staleVolumes {
 		v.stale = false
 		state := inv.volumeState(v)
-		v.status, v.statusSince = state.Status, state.ChangedAt
+		if v.status != state.Status || v.statusSince != state.ChangedAt {
+			v.status, v.statusSince = state.Status, state.ChangedAt
+			inv.memorize(v)
+		}
 		if hash := inv.hash(state); hash != v.told {
 			v.told = hash
 			u.Volumes = append(u.Volumes, state)
@@ -410,9 +445,15 @@ func (inv *Inventory) Take(u *Update) {
 		}
 	}
 	inv.staleVolumes, inv.staleClaims = inv.staleVolumes[:0], inv.staleClaims[:0]
+	inv.takeMemories(u)
+	u.Version = inv.version
 	u.Facts, inv.update.Facts = inv.update.Facts, u.Facts
 	inv.update.Facts.reset()
 }
+
+// Tick tells the time while nothing happens: what has been gone for long enough is
+// forgotten.
+func (inv *Inventory) Tick(now Time) { inv.settle(Live(now)) }
 
 // Count returns how many living objects of a kind are held. Pods that mount no
 // storage are not.
@@ -445,6 +486,15 @@ func (inv *Inventory) nextVersion(at Time) uint64 {
 	return inv.version
 }
 
+// versioned gives the changes that tell makes the version in which they were seen.
+func (inv *Inventory) versioned(o metav1.Object, tell func()) {
+	from := len(inv.update.Facts.Changes)
+	tell()
+	for i := range inv.update.Facts.Changes[from:] {
+		inv.update.Facts.Changes[from+i].ResourceVersion = o.GetResourceVersion()
+	}
+}
+
 func (inv *Inventory) change(c Change) {
 	inv.update.Facts.Changes = append(inv.update.Facts.Changes, c)
 }
@@ -459,10 +509,14 @@ func (inv *Inventory) empty(graves []grave, now, retention Time) []grave {
 	n := 0
 	for ; n < len(graves) && now-graves[n].at > retention; n++ {
 		switch g := graves[n]; {
+		case g.volume != nil && g.volume.user != nil && g.volume.user.deleted == 0: // a Lost claim still speaks of it
+			graves = append(graves, grave{at: now, volume: g.volume})
 		case g.volume != nil:
 			inv.forgetVolume(g.volume)
 		case g.pod != nil:
 			inv.forgetPod(g.pod)
+		case g.attachment != nil:
+			inv.forgetAttachment(g.attachment)
 		case g.claim == nil:
 			inv.forgetController(g.controller)
 		case len(inv.claimNames[g.claim.name].pods) > 0:

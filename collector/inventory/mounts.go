@@ -78,7 +78,9 @@ func readOnlyVolume(o *corev1.Pod, volume string) bool {
 //
 // A pod that has started holds the claim that existed then: the finalizer of
 // StorageObjectInUseProtection keeps a claim until its pods have ended, so it is
-// the youngest one created before the start and not gone by then. A node's clock
+// the youngest one created before the start and not gone by then. The API's times
+// are in whole seconds; where the versions of the objects were seen, those tell more. A
+// node's clock
 // that is behind can make that none: as long as the pod runs, the finalizer says
 // that the living one is its claim. A pod that has not started awaits the living
 // one. A generic ephemeral volume's claim is the
@@ -88,16 +90,18 @@ func (inv *Inventory) resolve(p *pod, i int) {
 	u := &p.volumes[i]
 	slot := inv.slot(name{p.namespace, u.claimName})
 	var found, living *claim
+	sure := false // of found
 	for _, c := range slot.claims {
-		if u.ephemeral && c.podUID != p.uid {
+		if u.ephemeral && textOf(c.podUID) != p.uid {
 			continue
 		}
 		if c.deleted == 0 {
 			living = c
 		}
 		existed := c.created <= p.started && (c.deleted == 0 || c.deleted >= p.started)
-		if existed && (found == nil || c.created >= found.created) {
-			found = c
+		held := existed && inv.lives[c].holds(p.startedIn)
+		if existed && (found == nil || held && !sure || held == sure && c.created >= found.created) {
+			found, sure = c, held
 		}
 	}
 	if found == nil && !p.over() {
@@ -114,8 +118,24 @@ func (inv *Inventory) resolve(p *pod, i int) {
 	}
 	if former != nil {
 		former.lastUsed = inv.lastUseOf(former)
+		inv.memorize(former)
 		inv.touchClaim(former)
 	}
+}
+
+// volumeAt is the volume that a claim had at a moment. It has one in its life, but for
+// a Lost claim that was given another one.
+func (inv *Inventory) volumeAt(c *claim, at Time) *volume {
+	formers := inv.formers[c.uid]
+	if len(formers) == 0 || c.volume == nil || c.volume.created <= at {
+		return c.volume
+	}
+	for _, v := range slices.Backward(formers) {
+		if v.created <= at {
+			return v
+		}
+	}
+	return formers[0]
 }
 
 // lastUseOf computes a claim's last use anew, after a pod turned out to be
@@ -140,7 +160,7 @@ func (inv *Inventory) tellMounts(p *pod, seen Seen) {
 		if c.started == 0 || (u.ephemeral && u.claim == nil) { // a conflict of names, or its claim is still on its way
 			continue
 		}
-		row := p.mountRow(m)
+		row := inv.mountRow(p, m)
 		hash := inv.hash(row)
 		if hash == m.told {
 			continue
@@ -164,20 +184,21 @@ func (inv *Inventory) tellMounts(p *pod, seen Seen) {
 	}
 }
 
-func (p *pod) mountRow(m *mount) Mount {
+func (inv *Inventory) mountRow(p *pod, m *mount) Mount {
 	c, u, traits := &p.containers[m.container], &p.volumes[m.volume], m.traits.Value()
 	row := Mount{
 		Namespace: p.namespace, PodUID: p.uid, Container: c.traits.Value().name, Volume: u.name.Value(), MountPath: traits.path,
-		SubPath: traits.subPath, ReadOnly: traits.readOnly, RecursiveReadOnly: traits.recursive, BlockDevice: traits.block, SourceKind: u.source.kindOr(""),
+		SubPath: traits.subPath, ReadOnly: traits.readOnly || u.source.isReadOnly(), RecursiveReadOnly: traits.recursive, BlockDevice: traits.block, SourceKind: u.source.kindOr(""),
 		SourceID: u.source.idText(), ClaimName: u.claimName, StartedAt: c.started, EndedAt: c.finished, EndedNotBefore: c.notBefore,
 	}
 	if c.finished != 0 {
 		row.EndReason = c.reason.Value()
 	}
 	if u.claim != nil {
-		row.ClaimUID, row.VolumeUID = u.claim.uid, u.claim.volumeUID()
-		if v := u.claim.volume; v != nil {
-			row.SourceKind, row.SourceID = v.source.kindOr(""), v.source.idText()
+		row.ClaimUID = u.claim.uid
+		if v := inv.volumeAt(u.claim, c.started); v != nil {
+			row.VolumeUID, row.SourceKind, row.SourceID = v.uid, v.source.kindOr(""), v.source.idText()
+			row.ReadOnly = row.ReadOnly || v.source.isReadOnly()
 		}
 	}
 	return row
@@ -217,6 +238,7 @@ func (inv *Inventory) countUse(p *pod) {
 			u.claim.pending++
 		}
 		u.claim.lastUsed = latest(u.claim.lastUsed, lastUsed)
+		inv.memorize(u.claim)
 	}
 }
 

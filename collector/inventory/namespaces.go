@@ -41,6 +41,8 @@ func (inv *Inventory) noteNamespace(o *corev1.Namespace, seen Seen) bool {
 func (inv *Inventory) dropNamespace(uid string, seen Seen) {
 	if n := inv.namespaces[uid]; n != nil {
 		delete(inv.namespaces, uid)
-		inv.update.Facts.Namespaces = append(inv.update.Facts.Namespaces, n.row(uid, seen.At, inv.nextVersion(seen.At)))
+		_, at := seen.within(n.created)
+		inv.drown(Namespaces, uid)
+		inv.update.Facts.Namespaces = append(inv.update.Facts.Namespaces, n.row(uid, at, inv.nextVersion(seen.At)))
 	}
 }

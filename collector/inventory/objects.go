@@ -2,11 +2,13 @@ package inventory
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -25,7 +27,7 @@ func (inv *Inventory) noteOther(kind Kind, o metav1.Object, seen Seen) bool {
 	if had == nil {
 		// An update can hide a deletion and a creation under the same name.
 		for before, other := range inv.others[kind] {
-			if other.name == o.GetName() {
+			if other.name == o.GetName() && !inv.recalling {
 				inv.dropOther(kind, before, seen)
 			}
 		}
@@ -41,6 +43,7 @@ func (inv *Inventory) noteOther(kind Kind, o metav1.Object, seen Seen) bool {
 func (inv *Inventory) dropOther(kind Kind, uid string, seen Seen) {
 	if had := inv.others[kind][uid]; had != nil {
 		delete(inv.others[kind], uid)
+		inv.drown(kind, uid)
 		inv.change(Change{At: seen.At, Kind: string(kind), UID: uid, Name: had.name, Action: Deleted})
 	}
 }
@@ -83,6 +86,40 @@ func document(object metav1.Object) string {
 	}
 	text, _ := json.Marshal(doc) // nothing in the API's types can fail
 	return string(text)
+}
+
+// ReadObject reads what document wrote. The error names the kind.
+func ReadObject(kind Kind, data []byte) (any, error) {
+	var object any
+	switch kind {
+	case Namespaces:
+		object = &corev1.Namespace{}
+	case StorageClasses:
+		object = &storagev1.StorageClass{}
+	case StorageCapacities:
+		object = &storagev1.CSIStorageCapacity{}
+	case Drivers:
+		object = &storagev1.CSIDriver{}
+	case Volumes:
+		object = &corev1.PersistentVolume{}
+	case StatefulSets:
+		object = &appsv1.StatefulSet{}
+	case Claims:
+		object = &corev1.PersistentVolumeClaim{}
+	case VolumeAttachments:
+		object = &storagev1.VolumeAttachment{}
+	case Pods:
+		object = &corev1.Pod{}
+	default:
+		object = &metav1.PartialObjectMetadata{}
+	}
+	if err := json.Unmarshal(data, object); err != nil {
+		return nil, fmt.Errorf("a %s that cannot be read: %w", kind, err)
+	}
+	if o, ok := object.(*metav1.PartialObjectMetadata); ok {
+		o.Kind = string(kind)
+	}
+	return object, nil
 }
 
 type documentOf struct {

@@ -98,13 +98,16 @@ func TestDocumentsOfAllKindsAreReadAsTheAPIsObjects(t *testing.T) {
 			t.Errorf("%s: %d versions", kind, len(versions))
 			continue
 		}
-		read := reflect.New(reflect.TypeOf(object).Elem()).Interface()
-		if err := json.Unmarshal([]byte(versions[0].Object), read); err != nil {
-			t.Errorf("%s: %v", kind, err)
+		read, err := ReadObject(kind, []byte(versions[0].Object))
+		if err != nil {
+			t.Fatal(err)
 		}
 		of, uid, err := identify(read)
-		if err != nil || of != kind || uid != versions[0].UID {
+		if err != nil || reflect.TypeOf(read) != reflect.TypeOf(object) || of != kind || uid != versions[0].UID {
 			t.Errorf("%s: read as %s %s, %v", kind, of, uid, err)
 		}
+	}
+	if _, err := ReadObject(Pods, []byte("{")); err == nil {
+		t.Error("what is no JSON is no error")
 	}
 }

@@ -154,6 +154,10 @@ func newHistory() *history {
 func (h *history) take(inv *Inventory) {
 	var u Update
 	inv.Take(&u)
+	h.add(&u)
+}
+
+func (h *history) add(u *Update) {
 	f := &u.Facts
 	h.rows += f.Len()
 	for _, r := range f.Namespaces {
@@ -196,7 +200,11 @@ func (h *history) take(inv *Inventory) {
 	}
 	for _, r := range f.Bindings {
 		r.Version = 0
-		h.bindings[[2]string{r.ClaimUID, r.VolumeUID}] = r
+		key := [2]string{r.ClaimUID, r.VolumeUID}
+		if r.Ordinal > 0 {
+			key[1] += fmt.Sprint("/", r.Ordinal)
+		}
+		h.bindings[key] = r
 	}
 	for _, r := range f.Changes {
 		h.changes[fmt.Sprint(r.Kind, r.UID, r.At, r.Action, r.Details)] = r

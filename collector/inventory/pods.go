@@ -21,9 +21,10 @@ type pod struct {
 	volumes            []podVolume
 	mounts             []mount
 
-	announced bool // the change "started" has gone out
-	found     bool // was there when we came
-	fresh     bool // row has not gone out
+	announced bool   // the change "started" has gone out
+	found     bool   // was there when we came
+	startedIn uint32 // the version that first showed a start, its last 32 bits; 0 if that is not known
+	fresh     bool   // row has not gone out
 	dirty     bool
 	gone      bool
 	buried    bool // is to be forgotten
@@ -33,7 +34,6 @@ type pod struct {
 // its containers.
 type podSpec struct {
 	traits                     unique.Handle[podTraits]
-	phase, reason              word
 	created, started, finished Time
 	asked                      Time // see podEnd
 	going                      bool
@@ -42,6 +42,7 @@ type podSpec struct {
 // podTraits is what the pods of a workload have in common.
 type podTraits struct {
 	node, serviceAccount, owner, groups string
+	phase, reason                       string
 	workload                            workload
 }
 
@@ -58,7 +59,7 @@ type podVolume struct {
 }
 
 func (p *pod) over() bool {
-	phase := p.phase.Value()
+	phase := p.traits.Value().phase
 	return p.gone || phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed)
 }
 
@@ -68,7 +69,7 @@ func (p *pod) row(version uint64) Pod {
 		Version: version, UID: p.uid, Namespace: p.namespace, Name: p.name.name, Node: traits.node,
 		ServiceAccount: traits.serviceAccount, Owner: traits.owner, Groups: split(traits.groups),
 		WorkloadKind: traits.workload.kind, WorkloadName: traits.workload.name, WorkloadUID: traits.workload.uid,
-		Phase: p.phase.Value(), Reason: p.reason.Value(), Labels: p.labels.unpack(), CreatedAt: p.created,
+		Phase: traits.phase, Reason: traits.reason, Labels: p.labels.unpack(), CreatedAt: p.created,
 		StartedAt: p.started, FinishedAt: p.finished, DeletedAt: p.deleted, DeletedNotBefore: p.notBefore,
 	}
 }
@@ -100,12 +101,16 @@ func (inv *Inventory) notePod(o *corev1.Pod, seen Seen) bool {
 		traits: unique.Make(podTraits{
 			node: o.Spec.NodeName, serviceAccount: o.Spec.ServiceAccountName, owner: ownerOf(o.Labels, o.Annotations),
 			groups: joined(groupsOf(o.Labels, o.Annotations)), workload: inv.podWorkload(p, o),
+			phase: string(o.Status.Phase), reason: end.reason,
 		}),
-		phase: unique.Make(string(o.Status.Phase)), reason: unique.Make(end.reason), created: apiTime(o.CreationTimestamp),
-		asked: end.asked, going: end.going,
+		created: apiTime(o.CreationTimestamp),
+		asked:   end.asked, going: end.going,
 	}
 	changed := p.noteContainers(o, end, seen)
 	spec.started, spec.finished = p.times(end.over)
+	if p.started == 0 && spec.started != 0 && !seen.Found {
+		p.startedIn = uint32(versionOf(o))
+	}
 	if !changed && spec == p.podSpec && p.labels.equal(o.Labels) {
 		return false
 	}
@@ -154,10 +159,16 @@ func podEndOf(o *corev1.Pod) podEnd {
 func (inv *Inventory) addPod(o *corev1.Pod, seen Seen) *pod {
 	key := name{o.Namespace, o.Name}
 	// An update can hide a deletion and a creation under the same name.
-	inv.dropPod(inv.podNames[key], seen)
+	former := inv.podNames[key]
+	if !inv.recalling {
+		inv.dropPod(former, seen)
+		former = nil
+	}
 	p := &pod{uid: string(o.UID), name: key, found: seen.Found}
 	inv.pods[p.uid] = p
-	inv.podNames[key] = p
+	if former == nil {
+		inv.podNames[key] = p
+	}
 	inv.addContainers(p, o)
 	inv.change(p.change(Change{At: apiTime(o.CreationTimestamp), Action: Created, Actor: lastActor(o), Found: seen.Found}))
 	for i := range o.Spec.Volumes {
@@ -284,15 +295,12 @@ func (inv *Inventory) dropPod(p *pod, seen Seen) {
 	if p == nil {
 		return
 	}
-	end := podEnd{over: true, going: true, reason: p.reason.Value(), asked: p.asked}
+	end := podEnd{over: true, going: true, reason: p.traits.Value().reason, asked: p.asked}
 	if end.asked == 0 && !p.over() {
 		end.asked = seen.At
 	}
 	p.gone = true
-	delete(inv.pods, p.uid)
-	if inv.podNames[p.name] == p {
-		delete(inv.podNames, p.name)
-	}
+	inv.unlist(p)
 	for i := range p.containers {
 		c := &p.containers[i]
 		before := c.containerUse
@@ -300,10 +308,30 @@ func (inv *Inventory) dropPod(p *pod, seen Seen) {
 		c.fresh = c.fresh || c.containerUse != before
 	}
 	p.started, p.finished = p.times(true)
-	p.deleted, p.notBefore = seen.At, seen.NotBefore
+	p.notBefore, p.deleted = seen.within(p.created, p.lived())
 	p.fresh = true
-	inv.change(p.change(Change{At: seen.At, Action: Deleted}))
+	inv.change(p.change(Change{At: p.deleted, Action: Deleted}))
 	inv.soilPod(p)
+}
+
+// lived is the last moment at which a pod is known to have been there: when its
+// containers started and, at the earliest, ended, and when its deletion was asked for.
+func (p *pod) lived() (at Time) {
+	if p.going {
+		at = p.asked
+	}
+	for i := range p.containers {
+		at = latest(at, latest(p.containers[i].started, p.containers[i].notBefore))
+	}
+	return at
+}
+
+// unlist takes a pod that is gone off those that are.
+func (inv *Inventory) unlist(p *pod) {
+	delete(inv.pods, p.uid)
+	if inv.podNames[p.name] == p {
+		delete(inv.podNames, p.name)
+	}
 }
 
 func (inv *Inventory) soilPod(p *pod) {
@@ -324,6 +352,7 @@ func (inv *Inventory) settlePod(p *pod, seen Seen) {
 	}
 	if p.fresh {
 		p.fresh = false
+		inv.memorize(p)
 		inv.update.Facts.Pods = append(inv.update.Facts.Pods, p.row(inv.nextVersion(seen.At)))
 		inv.tellContainers(p, seen)
 	}
@@ -374,6 +403,7 @@ func (inv *Inventory) tellContainers(p *pod, seen Seen) {
 
 // forgetPod takes a pod that is gone out of all that is held.
 func (inv *Inventory) forgetPod(p *pod) {
+	inv.drown(Pods, p.uid)
 	inv.awaitNoMore(p)
 	for i := range p.volumes {
 		u := &p.volumes[i]

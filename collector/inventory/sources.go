@@ -17,9 +17,10 @@ import (
 // source is a backing store that something held names: what it is has gone out as
 // a row and is not kept.
 type source struct {
-	id   [16]byte
-	kind word
-	held int
+	id       [16]byte
+	kind     word
+	held     int32
+	readOnly bool // nobody can write to it this way
 }
 
 func (s *source) kindOr(none string) string {
@@ -28,6 +29,8 @@ func (s *source) kindOr(none string) string {
 	}
 	return s.kind.Value()
 }
+
+func (s *source) isReadOnly() bool { return s != nil && s.readOnly }
 
 func (s *source) idText() string {
 	if s == nil {
@@ -42,7 +45,8 @@ func (inv *Inventory) holdSource(row VolumeSource, seen Seen) *source {
 	id := sourceID(row.Kind, row.Attributes)
 	s := inv.sources[id]
 	if s == nil {
-		s = &source{kind: unique.Make(row.Kind), id: id}
+		readOnly := row.Attributes["readOnly"] == "true" || row.Kind == "image" // KEP-4639: images are
+		s = &source{kind: unique.Make(row.Kind), id: id, readOnly: readOnly}
 		inv.sources[id] = s
 		row.ID = s.idText()
 		row.Version = inv.nextVersion(seen.At)

@@ -58,9 +58,25 @@ type Update struct {
 	Facts   Facts
 	Volumes []VolumeState
 	Claims  []ClaimState
+	// Memories, with the Objects of the Facts, are what another inventory needs to
+	// go on from here: see Recall.
+	Memories []Memory
+	// Version is the highest row version that has been given out.
+	Version uint64
+	// Positions are how far the kinds have been watched that have moved on since the
+	// last update; the rest of the update is all that happened up to there.
+	Positions []Position
+}
+
+// Position is how far a kind has been watched.
+type Position struct {
+	Kind            Kind
+	ResourceVersion string // up to which all is known
+	Since           Time   // from when on nothing can have been missed
+	At              Time   // the last moment at which the watch was known to be up
 }
 
 // Empty reports whether nothing changed.
 func (u *Update) Empty() bool {
-	return u.Facts.Len() == 0 && len(u.Volumes) == 0 && len(u.Claims) == 0
+	return u.Facts.Len() == 0 && len(u.Volumes) == 0 && len(u.Claims) == 0 && len(u.Memories) == 0 && len(u.Positions) == 0
 }

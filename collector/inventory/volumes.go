@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"slices"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,7 @@ type volume struct {
 	status              VolumeStatus
 	statusSince         Time
 	told                uint64 // hash of the VolumeState that went out last; 0 for none
+	ordinal             uint16 // of the binding, of those of this claim and volume
 	fresh, dirty, stale bool   // row has not gone out; is to be settled; state may not have gone out
 }
 
@@ -29,6 +31,13 @@ type volume struct {
 type binding struct {
 	claimUID                   string
 	bound, released, notBefore Time
+}
+
+// pastBinding is a binding of a volume before its last one.
+type pastBinding struct {
+	binding
+	ordinal uint16 // of those of this claim and volume
+	hearsay bool   // by the claim: the volume may tell it better
 }
 
 // volumeSpec is what the API says of a volume and can change.
@@ -114,7 +123,7 @@ func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, seen Seen) bool {
 	} else if spec := v.read(o, seen); spec == v.volumeSpec && v.labels.equal(o.Labels) {
 		return false
 	} else {
-		inv.volumeChanges(v, &spec, o, seen)
+		inv.versioned(o, func() { inv.volumeChanges(v, &spec, o, seen) })
 		former := v.claimUID
 		v.volumeSpec = spec
 		if former != v.claimUID {
@@ -132,7 +141,8 @@ func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, seen Seen) bool {
 
 func (inv *Inventory) addVolume(o *corev1.PersistentVolume, seen Seen) *volume {
 	// An update can hide a deletion and a creation under the same name.
-	if other := inv.volumeNames[o.Name]; other != nil && other.deleted == 0 {
+	other := inv.volumeNames[o.Name]
+	if other != nil && other.deleted == 0 && !inv.recalling {
 		inv.dropVolume(other, seen)
 	}
 	v := &volume{uid: string(o.UID), name: o.Name}
@@ -142,7 +152,12 @@ func (inv *Inventory) addVolume(o *corev1.PersistentVolume, seen Seen) *volume {
 		v.source = inv.holdSource(src, seen)
 	}
 	inv.volumes[v.uid] = v
-	inv.volumeNames[v.name] = v
+	if other == nil || other.deleted != 0 {
+		inv.volumeNames[v.name] = v
+	}
+	for _, c := range inv.awaited[v.name] {
+		inv.soilClaim(c)
+	}
 	inv.attachmentsOf(v, seen)
 	inv.change(v.change(Change{
 		At: v.created, Action: Created, Details: bytesText(v.capacity) + " on " + v.source.kindOr("none"),
@@ -197,9 +212,9 @@ func (inv *Inventory) dropVolume(v *volume, seen Seen) {
 	if v == nil {
 		return
 	}
-	v.deleted, v.notBefore = seen.At, seen.NotBefore
+	v.notBefore, v.deleted = seen.within(v.created, v.deleting)
 	v.fresh = true
-	inv.change(v.change(Change{At: seen.At, Action: Deleted}))
+	inv.change(v.change(Change{At: v.deleted, Action: Deleted}))
 	delete(inv.volumes, v.uid)
 	inv.soilVolume(v)
 	inv.graves = append(inv.graves, grave{at: seen.At, volume: v})
@@ -212,7 +227,10 @@ func (inv *Inventory) forgetVolume(v *volume) {
 	if inv.volumeOf[v.claimUID] == v {
 		delete(inv.volumeOf, v.claimUID)
 	}
+	delete(inv.past, v)
+	delete(inv.unbound, v)
 	inv.releaseSource(v.source)
+	inv.drown(Volumes, v.uid)
 }
 
 func (inv *Inventory) soilVolume(v *volume) {
@@ -225,8 +243,13 @@ func (inv *Inventory) soilVolume(v *volume) {
 func (inv *Inventory) settleVolume(v *volume, seen Seen) {
 	v.dirty = false
 	inv.settleBinding(v, seen)
+	for _, c := range inv.unbound[v] {
+		inv.soilClaim(c)
+	}
+	delete(inv.unbound, v)
 	if v.fresh {
 		v.fresh = false
+		inv.memorize(v)
 		inv.update.Facts.Volumes = append(inv.update.Facts.Volumes, v.row(inv.nextVersion(seen.At)))
 	}
 	if v.claimUID != "" {
@@ -251,6 +274,7 @@ func (inv *Inventory) introduce(v *volume) {
 			}
 		}
 	}
+	inv.had(v.claimUID, inv.volumeOf[v.claimUID], v)
 	inv.volumeOf[v.claimUID] = v
 }
 
@@ -269,31 +293,72 @@ func (inv *Inventory) settleBinding(v *volume, seen Seen) {
 	b, phase := &v.binding, v.phase.Value()
 	bound := v.claimUID != "" && v.deleted == 0 && phase == string(corev1.VolumeBound)
 	if b.claimUID != "" && b.released == 0 && (!bound || b.claimUID != v.claimUID) {
-		b.released, b.notBefore = seen.At, seen.NotBefore
+		b.notBefore, b.released = seen.within(b.bound)
 		if phase == string(corev1.VolumeReleased) && v.phaseChanged >= b.bound && v.phaseChanged != 0 {
 			b.released, b.notBefore = v.phaseChanged, v.phaseChanged
 		}
-		inv.tellBinding(v, seen)
+		inv.tellBinding(v, *b, v.ordinal, seen)
+	}
+	if bound && b.claimUID == v.claimUID && b.released == 0 && b.bound < v.phaseChanged && b.bound != 0 {
+		// Bound since later than before: it was given back and bound again, unseen.
+		b.released, b.notBefore = v.phaseChanged, b.bound
+		inv.tellBinding(v, *b, v.ordinal, seen)
 	}
 	if bound && (b.claimUID != v.claimUID || b.released != 0) {
-		*b = binding{claimUID: v.claimUID, bound: v.phaseChanged}
-		inv.tellBinding(v, seen)
+		inv.rebind(v, binding{claimUID: v.claimUID, bound: v.phaseChanged})
+		inv.tellBinding(v, *b, v.ordinal, seen)
 	}
 	// A volume that was given back before we saw it bound: its claimRef says to
 	// whom it was. When that began, only the claim could still tell.
-	if phase == string(corev1.VolumeReleased) && v.claimUID != "" && b.claimUID != v.claimUID {
-		*b = binding{claimUID: v.claimUID, released: v.phaseChanged, notBefore: v.phaseChanged}
+	if phase == string(corev1.VolumeReleased) && v.claimUID != "" && b.claimUID != v.claimUID && inv.wasBound(v) {
+		missed := binding{claimUID: v.claimUID, released: v.phaseChanged, notBefore: v.phaseChanged}
 		if c := inv.claims[v.claimUID]; c != nil {
-			b.bound = c.boundAt
+			missed.bound = c.boundAt
 		}
-		inv.tellBinding(v, seen)
+		inv.rebind(v, missed)
+		inv.tellBinding(v, *b, v.ordinal, seen)
 	}
 }
 
-func (inv *Inventory) tellBinding(v *volume, seen Seen) {
+// wasBound reports whether a volume that is Released, and was not seen Bound, must have
+// been: its claim says so, or, if that is not known, nothing was seen of it before.
+func (inv *Inventory) wasBound(v *volume) bool {
+	if slot := inv.claimNames[v.claim]; slot != nil {
+		for _, c := range slot.claims {
+			if c.uid == v.claimUID {
+				return c.phase.Value() == string(corev1.ClaimBound)
+			}
+		}
+	}
+	return v.told == 0
+}
+
+// rebind begins a binding. One of the same claim as another one before it has the next
+// ordinal.
+func (inv *Inventory) rebind(v *volume, next binding) {
+	if v.binding.claimUID != "" {
+		inv.past[v] = append(inv.past[v], pastBinding{v.binding, v.ordinal, false})
+	}
+	v.ordinal = 0
+	for i, b := range inv.past[v] {
+		switch {
+		case b.claimUID != next.claimUID:
+		case b.hearsay:
+			v.binding, v.ordinal = next, b.ordinal
+			inv.past[v] = slices.Delete(inv.past[v], i, i+1)
+			return
+		default:
+			v.ordinal = b.ordinal + 1
+		}
+	}
+	v.binding = next
+}
+
+func (inv *Inventory) tellBinding(v *volume, b binding, ordinal uint16, seen Seen) {
+	inv.memorize(v)
 	inv.update.Facts.Bindings = append(inv.update.Facts.Bindings, Binding{
-		Version: inv.nextVersion(seen.At), ClaimUID: v.binding.claimUID, VolumeUID: v.uid, BoundAt: v.binding.bound,
-		ReleasedAt: v.binding.released, ReleasedNotBefore: v.binding.notBefore,
+		Version: inv.nextVersion(seen.At), ClaimUID: b.claimUID, VolumeUID: v.uid, Ordinal: ordinal, BoundAt: b.bound,
+		ReleasedAt: b.released, ReleasedNotBefore: b.notBefore,
 	})
 }
 

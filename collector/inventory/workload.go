@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"slices"
 	"strings"
 	"unique"
 
@@ -78,9 +77,11 @@ func (inv *Inventory) noteStatefulSet(o *appsv1.StatefulSet) bool {
 	if len(c.templates) == 0 {
 		return true
 	}
-	for _, claim := range inv.claims {
-		if claim.name.namespace == o.Namespace {
-			inv.adopt(claim)
+	for key, slot := range inv.claimNames {
+		if key.namespace == o.Namespace {
+			for _, claim := range slot.claims {
+				inv.adopt(claim)
+			}
 		}
 	}
 	return true
@@ -118,12 +119,14 @@ func (inv *Inventory) dropController(uid string, seen Seen) {
 		c.gone = true
 		inv.living[c.kind]--
 		inv.graves = append(inv.graves, grave{at: seen.At, controller: uid})
+		inv.memorized = append(inv.memorized, departed{c.kind, uid, seen.At})
 	}
 }
 
 func (inv *Inventory) forgetController(uid string) {
 	c := inv.controllers[uid]
 	delete(inv.controllers, uid)
+	inv.drown(c.kind, uid)
 	for _, template := range c.templates {
 		if key := (name{c.namespace, template + "-" + c.name}); inv.templates[key] == c {
 			delete(inv.templates, key)
@@ -181,10 +184,7 @@ func (inv *Inventory) awaitNoMore(p *pod) {
 		return
 	}
 	delete(inv.orphanOf, p)
-	left := slices.DeleteFunc(inv.orphans[ref.uid], func(other *pod) bool { return other == p })
-	if inv.orphans[ref.uid] = left; len(left) == 0 {
-		delete(inv.orphans, ref.uid)
-	}
+	remove(inv.orphans, ref.uid, p)
 }
 
 // guessWorkload infers a pod's workload from the pod alone, for as long as its

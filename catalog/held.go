@@ -1,0 +1,201 @@
+package catalog
+
+import (
+	"context"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// The questions that tell what the catalog holds open. Each is about one cluster, and
+// is read with FINAL.
+const (
+	// The last version of each object that is there, as far as is known. Controllers are
+	// left out: what they made has its workload.
+	heldObjects = `
+SELECT kind, uid, argMax(object, observed_at)
+FROM objects
+WHERE cluster = {cluster:String} AND (
+    (kind = 'PersistentVolume' AND uid IN (SELECT uid FROM volumes WHERE cluster = {cluster:String} AND deleted_at IS NULL))
+    OR (kind = 'PersistentVolumeClaim' AND uid IN (SELECT uid FROM claims WHERE cluster = {cluster:String} AND deleted_at IS NULL))
+    OR (kind = 'Pod' AND uid IN (SELECT uid FROM pods WHERE cluster = {cluster:String} AND deleted_at IS NULL))
+    OR (kind = 'Namespace' AND uid IN (SELECT uid FROM namespaces WHERE cluster = {cluster:String} AND deleted_at IS NULL))
+    OR (kind = 'StorageClass' AND uid IN (SELECT uid FROM storage_classes WHERE cluster = {cluster:String} AND deleted_at IS NULL))
+    OR (kind = 'VolumeAttachment' AND uid IN (SELECT uid FROM attachments WHERE cluster = {cluster:String} AND detached_at IS NULL))
+    OR (kind IN ('Node', 'CSIDriver') AND uid NOT IN (
+        SELECT uid FROM changes WHERE cluster = {cluster:String} AND kind IN ('Node', 'CSIDriver') AND action = 'deleted')))
+GROUP BY kind, uid`
+
+	heldVolumes = `
+SELECT v.uid, v.phase_changed_at, b.claim, b.ordinal, b.bound, b.released, b.released_not_before, m.last_used
+FROM volumes AS v
+LEFT JOIN (
+    SELECT volume_uid, argMax(claim_uid, version) AS claim, argMax(ordinal, version) AS ordinal, argMax(tuple(bound_at), version).1 AS bound,
+        argMax(tuple(released_at), version).1 AS released, argMax(tuple(released_not_before), version).1 AS released_not_before
+    FROM bindings WHERE cluster = {cluster:String} GROUP BY volume_uid) AS b ON b.volume_uid = v.uid
+LEFT JOIN (
+    SELECT volume_uid, max(ended_at) AS last_used FROM mounts WHERE cluster = {cluster:String} GROUP BY volume_uid) AS m ON m.volume_uid = v.uid
+WHERE v.cluster = {cluster:String} AND v.deleted_at IS NULL
+SETTINGS join_use_nulls = 1`
+
+	heldClaims = `
+SELECT c.uid, c.bound_at, c.workload_kind, c.workload_name, m.last_used
+FROM claims AS c
+LEFT JOIN (
+    SELECT claim_uid, max(ended_at) AS last_used FROM mounts WHERE cluster = {cluster:String} GROUP BY claim_uid) AS m ON m.claim_uid = c.uid
+WHERE c.cluster = {cluster:String} AND c.deleted_at IS NULL
+SETTINGS join_use_nulls = 1`
+
+	heldPods = `
+SELECT uid, workload_kind, workload_name, workload_uid
+FROM pods WHERE cluster = {cluster:String} AND deleted_at IS NULL`
+
+	heldContainers = `
+SELECT c.pod_uid, c.name, c.started_at, c.finished_at, m.not_before, m.reason
+FROM containers AS c
+LEFT JOIN (
+    SELECT pod_uid, container, max(ended_not_before) AS not_before, any(end_reason) AS reason
+    FROM mounts WHERE cluster = {cluster:String} GROUP BY pod_uid, container) AS m ON m.pod_uid = c.pod_uid AND m.container = c.name
+WHERE c.cluster = {cluster:String} AND c.started_at IS NOT NULL
+    AND c.pod_uid IN (SELECT uid FROM pods WHERE cluster = {cluster:String} AND deleted_at IS NULL)
+SETTINGS join_use_nulls = 1`
+
+	heldAttachments = `
+SELECT uid, attached_at FROM attachments WHERE cluster = {cluster:String} AND detached_at IS NULL`
+
+	heldCoverage = `
+SELECT kind, max(seen_at) FROM coverage WHERE cluster = {cluster:String} AND instance != {instance:String} GROUP BY kind`
+
+	heldVersion = `
+SELECT max(version) FROM (
+    SELECT max(version) AS version FROM mounts WHERE cluster = {cluster:String}
+    UNION ALL SELECT max(version) FROM pods WHERE cluster = {cluster:String}
+    UNION ALL SELECT max(version) FROM claims WHERE cluster = {cluster:String}
+    UNION ALL SELECT max(version) FROM volumes WHERE cluster = {cluster:String}
+    UNION ALL SELECT max(version) FROM bindings WHERE cluster = {cluster:String})`
+)
+
+// Recall reads back what the catalog holds open of a cluster: the objects that it takes
+// for living, with what it knows of their use, and the last moment at which each kind
+// was watched, by another instance than this. It is nil if the catalog knows nothing of the cluster. Errors are *Error,
+// or say which object cannot be read.
+func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recalled, error) {
+	h := held{catalog: c, cluster: cluster, instance: instance, ctx: clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"final": 1}))}
+	r := &Recalled{Positions: map[inventory.Kind]inventory.Position{}}
+	memories := map[[2]string]*inventory.Memory{}
+	memory := func(kind inventory.Kind, uid string) *inventory.Memory {
+		key := [2]string{string(kind), uid}
+		if memories[key] == nil {
+			memories[key] = &inventory.Memory{Kind: kind, UID: uid}
+		}
+		return memories[key]
+	}
+	h.each(heldVersion, func(rows driver.Rows) error { return rows.Scan(&r.Version) })
+	h.each(heldCoverage, func(rows driver.Rows) error {
+		var kind string
+		var seen time.Time
+		err := rows.Scan(&kind, &seen)
+		r.Positions[inventory.Kind(kind)] = inventory.Position{Kind: inventory.Kind(kind), At: inventory.At(seen)}
+		return err
+	})
+	h.each(heldVolumes, func(rows driver.Rows) error {
+		var uid string
+		var claim *string
+		var ordinal *uint16
+		var phased, bound, released, releasedNotBefore, used *time.Time
+		err := rows.Scan(&uid, &phased, &claim, &ordinal, &bound, &released, &releasedNotBefore, &used)
+		m := memory(inventory.Volumes, uid)
+		if claim != nil && ordinal != nil {
+			m.ClaimUID, m.BindingOrdinal = *claim, *ordinal
+		}
+		m.PhaseChanged, m.BoundAt, m.ReleasedAt, m.ReleasedNotBefore, m.LastUsed = at(phased), at(bound), at(released), at(releasedNotBefore), at(used)
+		return err
+	})
+	h.each(heldClaims, func(rows driver.Rows) error {
+		var m inventory.Memory
+		var bound, used *time.Time
+		err := rows.Scan(&m.UID, &bound, &m.WorkloadKind, &m.WorkloadName, &used)
+		m.Kind, m.BoundAt, m.LastUsed = inventory.Claims, at(bound), at(used)
+		*memory(m.Kind, m.UID) = m
+		return err
+	})
+	h.each(heldPods, func(rows driver.Rows) error {
+		var m inventory.Memory
+		err := rows.Scan(&m.UID, &m.WorkloadKind, &m.WorkloadName, &m.WorkloadUID)
+		m.Kind = inventory.Pods
+		*memory(m.Kind, m.UID) = m
+		return err
+	})
+	h.each(heldContainers, func(rows driver.Rows) error {
+		var pod string
+		var used inventory.ContainerMemory
+		var started, finished, notBefore *time.Time
+		var reason *string
+		err := rows.Scan(&pod, &used.Name, &started, &finished, &notBefore, &reason)
+		used.StartedAt, used.FinishedAt, used.NotBefore = at(started), at(finished), at(notBefore)
+		if reason != nil {
+			used.Reason = *reason
+		}
+		m := memory(inventory.Pods, pod)
+		m.Containers = append(m.Containers, used)
+		return err
+	})
+	h.each(heldAttachments, func(rows driver.Rows) error {
+		var uid string
+		var attached *time.Time
+		err := rows.Scan(&uid, &attached)
+		memory(inventory.VolumeAttachments, uid).AttachedAt = at(attached)
+		return err
+	})
+	h.each(heldObjects, func(rows driver.Rows) error {
+		var kind, uid, text string
+		if err := rows.Scan(&kind, &uid, &text); err != nil {
+			return err
+		}
+		object, err := inventory.ReadObject(inventory.Kind(kind), []byte(text))
+		if err != nil {
+			return err
+		}
+		r.Objects = append(r.Objects, inventory.Recalled{Object: object, Memory: *memory(inventory.Kind(kind), uid)})
+		return nil
+	})
+	if h.err != nil || (len(r.Objects) == 0 && len(r.Positions) == 0) {
+		return nil, h.err
+	}
+	return r, nil
+}
+
+// held asks one question after the other, until one fails.
+type held struct {
+	catalog           *Catalog
+	cluster, instance string
+	ctx               context.Context
+	err               error
+}
+
+func (h *held) each(question string, read func(driver.Rows) error) {
+	if h.err != nil {
+		return
+	}
+	rows, err := h.catalog.conn.Query(h.ctx, question, clickhouse.Named("cluster", h.cluster), clickhouse.Named("instance", h.instance))
+	if err == nil {
+		for rows.Next() && err == nil {
+			err = read(rows)
+		}
+		if err == nil {
+			err = rows.Err()
+		}
+		_ = rows.Close() // all that it had to say has been read
+	}
+	h.err = h.catalog.explain("read back what is held open", err)
+}
+
+func at(t *time.Time) inventory.Time {
+	if t == nil {
+		return 0
+	}
+	return inventory.At(*t)
+}

@@ -1,0 +1,293 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// RecorderOptions are what a Recorder needs.
+type RecorderOptions struct {
+	Journal *journal.Journal
+	// Cluster is the cluster that is tracked. A journal holds one.
+	Cluster string
+	// WithoutFacts leaves the rows out, where there is no catalog to feed: the journal
+	// then holds only what a restart needs.
+	WithoutFacts bool
+	// BatchAge is how long rows are gathered for one transaction at most, BatchRows
+	// how many they are; 1 s and 50,000 if zero.
+	BatchAge  time.Duration
+	BatchRows int
+	// Registerer takes the metrics; none are kept if nil.
+	Registerer prometheus.Registerer
+	Logger     log.Logger
+}
+
+const (
+	// gather is how long the first rows after a quiet while wait for others.
+	gather = 20 * time.Millisecond
+	// pendingBatches is how many batches of rows may wait for the disk before Apply does.
+	pendingBatches = 4
+	// recordsPerCommit bounds a transaction of state.
+	recordsPerCommit = 20_000
+	// coverageEvery is how often the catalog is told how far the watches are.
+	coverageEvery = time.Minute
+)
+
+// Recorder puts into the journal what the collector gives out: rows for the catalog,
+// and what a restart needs to go on. It is a sink of the collector.
+type Recorder struct {
+	options RecorderOptions
+	covered *coverage
+
+	mu      sync.Mutex // guards pending and closed
+	room    *sync.Cond // there may be room in pending again
+	pending pending
+	closed  bool
+
+	committing bool          // what was pending is on its way into the journal
+	arrived    chan struct{} // capacity 1
+}
+
+// pending is what is not in the journal yet.
+type pending struct {
+	facts     inventory.Facts
+	rows      int
+	memories  []inventory.Memory
+	positions map[inventory.Kind]inventory.Position
+	version   uint64
+}
+
+// NewRecorder prepares a recorder; Run does the work. It is an error if the journal is
+// another cluster's.
+func NewRecorder(o RecorderOptions) (*Recorder, error) {
+	o.BatchAge = orDefault(o.BatchAge, time.Second)
+	o.BatchRows = orDefault(o.BatchRows, 50_000)
+	if o.Logger == nil {
+		o.Logger = log.NewNopLogger()
+	}
+	if of := string(o.Journal.Meta()[metaCluster]); of != "" && of != o.Cluster {
+		return nil, fmt.Errorf("the journal holds the cluster %q, and this one is %q: give each cluster a --data-dir of its own, or this one its former --cluster.name", of, o.Cluster)
+	}
+	if o.Registerer != nil {
+		registerJournal(o.Registerer, o.Journal)
+	}
+	r := &Recorder{options: o, arrived: make(chan struct{}, 1), covered: newCoverage(o.Journal)}
+	r.room = sync.NewCond(&r.mu)
+	return r, nil
+}
+
+// Apply takes what changed. It blocks while the disk is behind, or while the journal
+// is full, and never fails.
+func (r *Recorder) Apply(u *inventory.Update) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.pending.rows > pendingBatches*r.options.BatchRows && !r.closed {
+		r.room.Wait()
+	}
+	p := &r.pending
+	facts := u.Facts
+	p.rows += moveRows(&p.facts, &facts, facts.Len())
+	p.memories = append(p.memories, u.Memories...)
+	p.version = max(p.version, u.Version)
+	if p.positions == nil {
+		p.positions = map[inventory.Kind]inventory.Position{}
+	}
+	for _, position := range u.Positions {
+		p.positions[position.Kind] = position
+	}
+	select {
+	case r.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// Pending reports whether there are rows that are not in the journal yet.
+func (r *Recorder) Pending() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.pending.rows > 0 || r.committing
+}
+
+// Run commits what is applied until ctx ends, and then the rest. The error is one that
+// does not pass: the journal is damaged.
+func (r *Recorder) Run(ctx context.Context) error {
+	defer r.close()
+	// A transaction that has begun when ctx ends is brought to its end, if it can be.
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(finishTime, cancel) })()
+	var last time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return r.commit(working)
+		case <-r.arrived:
+		}
+		r.gather(ctx, max(gather, r.age()-time.Since(last)))
+		last = time.Now()
+		if err := r.commit(working); err != nil {
+			return err
+		}
+	}
+}
+
+// age is how long rows are gathered for: longer while ClickHouse does not take them, so
+// that there are fewer batches to catch up with.
+func (r *Recorder) age() time.Duration {
+	oldest := r.options.Journal.Stats().Oldest
+	if behind := 10 * r.options.BatchAge; !oldest.IsZero() && time.Since(oldest) > behind {
+		return behind
+	}
+	return r.options.BatchAge
+}
+
+// gather waits for more rows, for at most d, or until there are enough.
+func (r *Recorder) gather(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		r.mu.Lock()
+		full := r.pending.rows >= r.options.BatchRows
+		r.mu.Unlock()
+		if full {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case <-r.arrived:
+		}
+	}
+}
+
+// finishTime is how long the journal may take for what is left in the end.
+const finishTime = 5 * time.Second
+
+func (r *Recorder) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	r.room.Broadcast()
+}
+
+// commit puts what is pending into the journal: first the rows, then the state that
+// they brought about, then how far the watches were. After a crash in between, what was
+// seen since the last position is seen again, and rows that are told again change
+// nothing.
+func (r *Recorder) commit(ctx context.Context) error {
+	r.mu.Lock()
+	p := r.pending
+	r.pending, r.committing = pending{}, true
+	r.room.Broadcast()
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.committing = false
+	}()
+
+	p.facts.WriteDocuments()
+	state, err := stateRecords(&p)
+	if err != nil {
+		return err
+	}
+	r.covered.add(&p.facts, p.positions, time.Now())
+	if r.options.WithoutFacts {
+		p.facts = inventory.Facts{}
+	}
+	for p.facts.Len() > r.options.BatchRows {
+		if err := r.put(ctx, journal.Batch{}, take(&p.facts, r.options.BatchRows)); err != nil {
+			return err
+		}
+	}
+	last := journal.Batch{State: state, Version: p.version, Meta: map[string][]byte{metaCluster: []byte(r.options.Cluster)}}
+	for len(last.State) > recordsPerCommit {
+		part := journal.Batch{State: last.State[:recordsPerCommit]}
+		if err := r.put(ctx, part, take(&p.facts, r.options.BatchRows)); err != nil {
+			return err
+		}
+		last.State = last.State[recordsPerCommit:]
+	}
+	for kind, position := range p.positions {
+		last.Positions = append(last.Positions, journal.Position{Kind: string(kind), ResourceVersion: position.ResourceVersion, At: position.At.Time()})
+		last.Meta[metaSince+string(kind)] = []byte(position.Since.Time().Format(time.RFC3339Nano))
+	}
+	return r.put(ctx, last, p.facts)
+}
+
+// take moves the first n rows out of facts.
+func take(facts *inventory.Facts, n int) (taken inventory.Facts) {
+	moveRows(&taken, facts, n)
+	return taken
+}
+
+// put commits one transaction, tried for as long as it takes: a full disk may be
+// cleared.
+func (r *Recorder) put(ctx context.Context, b journal.Batch, facts inventory.Facts) (err error) {
+	if b.Rows = facts.Len(); b.Rows > 0 {
+		if b.Facts, err = journal.EncodeFacts(&facts); err != nil {
+			return err
+		}
+	}
+	delay := wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 20, Cap: 10 * time.Second}.DelayFunc()
+	var said time.Time
+	for {
+		err := r.options.Journal.Commit(ctx, b)
+		switch {
+		case err == nil || errors.Is(err, journal.ErrCorrupt) || errors.Is(err, journal.ErrClosed):
+			return err
+		case ctx.Err() != nil:
+			return fmt.Errorf("journal: %d rows could not be put into it before the end; the watches go on before them: %w", b.Rows, err)
+		case time.Since(said) > time.Minute:
+			said = time.Now()
+			level.Error(r.options.Logger).Log("msg", "the journal cannot be written; retrying, and the watches wait", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(delay()):
+		}
+	}
+}
+
+// The names of what the journal keeps beside facts, state and positions.
+const (
+	metaCluster  = "cluster"
+	metaSince    = "since/" // + kind: from when on nothing can have been missed
+	memorySuffix = ".memory"
+)
+
+// stateRecords turns objects and memories into records of the journal.
+func stateRecords(p *pending) ([]journal.Record, error) {
+	records := make([]journal.Record, 0, len(p.facts.Objects)+len(p.memories))
+	for i := range p.facts.Objects {
+		o := &p.facts.Objects[i]
+		records = append(records, journal.Record{Kind: string(o.Kind), UID: o.UID, Data: []byte(o.Object)})
+	}
+	for i := range p.memories {
+		m := &p.memories[i]
+		if m.Forgotten {
+			records = append(records, journal.Record{Kind: string(m.Kind), UID: m.UID}, journal.Record{Kind: string(m.Kind) + memorySuffix, UID: m.UID})
+			continue
+		}
+		text, err := json.Marshal(m)
+		if err != nil {
+			return nil, fmt.Errorf("journal: %w", err)
+		}
+		records = append(records, journal.Record{Kind: string(m.Kind) + memorySuffix, UID: m.UID, Data: text})
+	}
+	return records, nil
+}

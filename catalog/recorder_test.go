@@ -1,0 +1,162 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// recorded runs a recorder over updates, to its end.
+func recorded(t *testing.T, o RecorderOptions, updates ...*inventory.Update) {
+	t.Helper()
+	o.Cluster = "east"
+	r, err := NewRecorder(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range updates {
+		r.Apply(u)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.Run(ended); err != nil {
+		t.Fatal(err)
+	}
+	r.Apply(&inventory.Update{Facts: *numbered(0, 1_000_000)}) // nobody hangs
+	if !r.Pending() {
+		t.Error("nothing is pending")
+	}
+}
+
+// waiting are the batches of facts that wait in a journal.
+func waiting(t *testing.T, j *journal.Journal) (batches []inventory.Facts) {
+	t.Helper()
+	now, cancel := context.WithCancel(t.Context())
+	cancel()
+	for last := uint64(0); ; {
+		entry, err := j.Next(now, last)
+		if err != nil {
+			return batches
+		}
+		var facts inventory.Facts
+		if err := journal.DecodeFacts(entry.Facts, &facts); err != nil {
+			t.Fatal(err)
+		}
+		if facts.Len() != entry.Rows {
+			t.Errorf("batch %d has %d rows, not %d", entry.Number, facts.Len(), entry.Rows)
+		}
+		batches, last = append(batches, facts), entry.Number
+	}
+}
+
+func TestRecorderCutsBatchesInOrder(t *testing.T) {
+	j := newJournal(t)
+	first, second := &inventory.Update{Facts: *numbered(0, 25)}, &inventory.Update{Facts: *numbered(25, 3)}
+	first.Facts.Volumes = make([]inventory.Volume, 3)
+	recorded(t, RecorderOptions{Journal: j, BatchRows: 10}, first, second)
+	var sizes []int
+	var uids []string
+	for _, facts := range waiting(t, j) {
+		sizes = append(sizes, facts.Len())
+		for _, c := range facts.Changes {
+			uids = append(uids, c.UID)
+		}
+	}
+	if !reflect.DeepEqual(sizes, []int{10, 10, 10, 1}) {
+		t.Errorf("batches of %v", sizes)
+	}
+	for i, uid := range uids {
+		if uid != fmt.Sprint(i) {
+			t.Fatalf("row %d is %s", i, uid)
+		}
+	}
+}
+
+func TestRecorderKeepsWhatARestartNeeds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	open := func() *journal.Journal {
+		j, err := journal.Open(journal.Options{Path: path, Logger: log.NewLogfmtLogger(t.Output())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	j := open()
+	if known, err := RecallJournal(j); known != nil || err != nil {
+		t.Errorf("a new journal knows %v, %v", known, err)
+	}
+	claim := func(uid string) *corev1.PersistentVolumeClaim {
+		return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: uid, UID: "c1", ResourceVersion: "7"}}
+	}
+	inv := inventory.New()
+	if err := inv.Set(claim("data"), inventory.Live(5)); err != nil {
+		t.Fatal(err)
+	}
+	var u inventory.Update
+	inv.Take(&u)
+	u.Positions = []inventory.Position{{Kind: inventory.Claims, ResourceVersion: "7", Since: 3, At: 5}}
+	gone := &inventory.Update{Memories: []inventory.Memory{{Kind: inventory.Pods, UID: "p1", Forgotten: true}}}
+	gone.Facts.Objects = []inventory.Object{{Kind: inventory.Pods, UID: "p1", Object: "{}"}}
+	recorded(t, RecorderOptions{Journal: j, WithoutFacts: true}, &u, gone)
+	if n := len(waiting(t, j)); n != 0 {
+		t.Errorf("%d batches of facts, though nobody writes them", n)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	j = open()
+	defer func() { _ = j.Close() }()
+	known, err := RecallJournal(j)
+	if err != nil || len(known.Objects) != 1 || known.Version != u.Version {
+		t.Fatalf("got %+v, %v", known, err)
+	}
+	o, ok := known.Objects[0].Object.(*corev1.PersistentVolumeClaim)
+	if !ok || o.Name != "data" || known.Objects[0].Memory.UID != "c1" {
+		t.Errorf("got %+v", known.Objects[0])
+	}
+	if got, want := known.Positions, (map[inventory.Kind]inventory.Position{inventory.Claims: u.Positions[0]}); !reflect.DeepEqual(got, want) {
+		t.Errorf("positions: got %v, want %v", got, want)
+	}
+	if _, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "west"}); err == nil || !strings.Contains(err.Error(), "--data-dir") {
+		t.Errorf("another cluster's journal: %v", err)
+	}
+}
+
+func TestSpansOfWatching(t *testing.T) {
+	j := newJournal(t)
+	c := newCoverage(j)
+	at := func(since, at inventory.Time) map[inventory.Kind]inventory.Position {
+		return map[inventory.Kind]inventory.Position{inventory.Pods: {Kind: inventory.Pods, ResourceVersion: "7", Since: since, At: at}}
+	}
+	var facts inventory.Facts
+	now := time.Unix(1000, 0)
+	c.add(&facts, at(10, 10), now)
+	c.add(&facts, at(10, 20), now.Add(time.Second)) // not worth a row
+	c.add(&facts, at(10, 30), now.Add(coverageEvery))
+	c.add(&facts, at(50, 50), now.Add(coverageEvery+time.Second)) // after a gap
+	var got [][3]inventory.Time
+	for i, row := range facts.Coverage {
+		got = append(got, [3]inventory.Time{row.StartedAt, row.SeenAt, row.EndedAt})
+		if i > 0 && row.Version <= facts.Coverage[i-1].Version || row.Instance != j.ID() {
+			t.Errorf("row %+v", row)
+		}
+	}
+	if want := [][3]inventory.Time{{10, 10, 0}, {10, 30, 0}, {10, 30, 30}, {50, 50, 0}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if len(facts.Checkpoints) != 3 {
+		t.Errorf("checkpoints: %v", facts.Checkpoints)
+	}
+}

@@ -1,0 +1,220 @@
+package inventory
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// keeper keeps what an inventory gives out to be remembered, as a journal does.
+type keeper struct {
+	objects  map[memoryKey]Object
+	memories map[memoryKey]Memory
+	version  uint64
+	now      Time
+}
+
+type memoryKey struct {
+	kind Kind
+	uid  string
+}
+
+func newKeeper() *keeper {
+	return &keeper{objects: map[memoryKey]Object{}, memories: map[memoryKey]Memory{}}
+}
+
+func (k *keeper) take(u *Update) {
+	u.Facts.WriteDocuments()
+	for _, o := range u.Facts.Objects {
+		k.objects[memoryKey{o.Kind, o.UID}] = o
+	}
+	for _, m := range u.Memories {
+		key := memoryKey{m.Kind, m.UID}
+		if k.memories[key] = m; m.Forgotten {
+			delete(k.objects, key)
+			delete(k.memories, key)
+		}
+	}
+	for _, m := range u.Facts.Mounts {
+		k.version = max(k.version, m.Version)
+	}
+}
+
+// restart returns an inventory that goes on from what was kept, written and read.
+func (k *keeper) restart(t testing.TB) *Inventory {
+	t.Helper()
+	var list []Recalled
+	for key, o := range k.objects {
+		object, err := ReadObject(key.kind, []byte(o.Object))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(k.memories[key])
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := Recalled{Object: object}
+		if err := json.Unmarshal(text, &r.Memory); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
+	}
+	inv := New()
+	if err := inv.Recall(list, k.version, k.now); err != nil {
+		t.Fatal(err)
+	}
+	return inv
+}
+
+// interrupted plays events, going over to a new inventory before some of them.
+func interrupted(t testing.TB, events []recorded, restart func(i int) bool) *history {
+	t.Helper()
+	inv, h, k := New(), newHistory(), newKeeper()
+	var u Update
+	for i, e := range events {
+		if restart(i) {
+			inv = k.restart(t)
+			inv.Take(&u)
+			if n := u.Facts.Len(); n != 0 {
+				t.Fatalf("after a restart before event %d, %d rows are told again: %+v", i, n, u.Facts)
+			}
+			k.take(&u)
+		}
+		take := inv.Set
+		if e.delete {
+			take = inv.Delete
+		}
+		if err := take(e.object, Live(e.at)); err != nil {
+			t.Fatal(err)
+		}
+		inv.Take(&u)
+		k.take(&u)
+		k.now = e.at
+		h.add(&u)
+	}
+	return h
+}
+
+func TestRestartsChangeNothing(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	user := podOf("db-0", "p1", 4, []string{"db", "side"}, "data")
+	crashed := running(user, 5)
+	crashed.Status.ContainerStatuses[0].LastTerminationState = terminated(5, 7, 1, "Error")
+	crashed.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: second(9)}}
+	again := crashed.DeepCopy()
+	again.Status.ContainerStatuses[0].LastTerminationState = terminated(9, 11, 1, "Error") // the first start is not told any more
+	again.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: second(13)}}
+	replaced := podOf("db-0", "p2", 22, []string{"db", "side"}, "data")
+	released := pv("vol", "v1", 1, claim, corev1.VolumeReleased, 40)
+	unphased := pv("vol-2", "v2", 1, nil, corev1.VolumeAvailable, 1)
+	unphased.Status.LastPhaseTransitionTime = nil
+	attachment := volumeAttachment("a1", "vol", 0)
+	attached := attachment.DeepCopy()
+	attached.Status.Attached = true
+	owned := ownedPod("ReplicaSet", "web-1", "r1")
+	owned.Name, owned.UID = "web-1-x", "p3"
+	replicaSet := metadataOf(ReplicaSets, "web-1", "r1", Deployments, "web", "d1")
+	events := []event{
+		set(1, storageClass("fast", "s1")), set(1, statefulSet("db", "sts", "data")), set(1, pvc("data", "c1", 1, "")),
+		set(2, pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)), set(3, pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)), set(3, claim),
+		set(3, unphased), set(4, user), set(4, attachment), set(5, attached), set(6, running(user, 5)), set(9, crashed), set(13, again),
+		set(14, metadataOf(Deployments, "web", "d1", "", "", "")), set(14, replicaSet), set(15, owned), gone(16, replicaSet),
+		set(17, running(owned, 17)), gone(20, again), set(22, replaced), set(23, running(replaced, 23)), gone(30, running(replaced, 23)),
+		gone(31, attached), set(35, running(owned, 17)), gone(36, running(owned, 17)), gone(39, claim), set(40, released), gone(50, released),
+		set(60, pvc("data", "c2", 60, "")), gone(400, unphased), set(800, pvc("data", "c2", 60, "")),
+	}
+	stream := make([]recorded, len(events))
+	for i, e := range events {
+		kind, uid, err := identify(e.object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream[i] = recorded{at: at(e.at), kind: kind, uid: uid, object: e.object, delete: e.delete}
+	}
+	want := replay(t, stream)
+	expect(t, "the first start is known", want.mount("p1", "db", "/data"), "c1@v1 5-20 Deleted")
+	for cut := 1; cut < len(stream); cut++ {
+		compare(t, fmt.Sprintf("restart before event %d", cut), interrupted(t, stream, func(i int) bool { return i == cut }), want)
+	}
+	compare(t, "a restart before each", interrupted(t, stream, func(i int) bool { return i > 0 }), want)
+}
+
+func TestRestartsInARecordedMonthChangeNothing(t *testing.T) {
+	events := recording(t)
+	want := replay(t, events)
+	for phase := range 5 {
+		compare(t, fmt.Sprintf("phase %d", phase), interrupted(t, events, func(i int) bool { return i%23 == phase*4+1 }), want)
+	}
+}
+
+func TestLostClaimsVolumeIsRememberedAsLongAsTheClaim(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)
+	lost := claim.DeepCopy()
+	lost.Status.Phase = corev1.ClaimLost
+	set1 := statefulSet("data", "sts")
+	stream := []recorded{
+		{at: at(1), kind: StatefulSets, uid: "sts", object: set1, delete: false}, {at: at(3), kind: Claims, uid: "c1", object: claim, delete: false}, {at: at(3), kind: Volumes, uid: "v1", object: volume, delete: false},
+		{at: at(9), kind: Volumes, uid: "v1", object: volume, delete: true}, {at: at(10), kind: Claims, uid: "c1", object: lost, delete: false},
+		{at: at(1000), kind: StorageClasses, uid: "s1", object: storageClass("fast", "s1"), delete: false}, {at: at(2000), kind: Claims, uid: "c1", object: lost, delete: true},
+	}
+	h := interrupted(t, stream, func(i int) bool { return i == 6 })
+	expect(t, "the volume that it had", h.claims["c1"].VolumeUID, "v1")
+}
+
+func TestClaimsWorkloadIsRememberedWhenThatIsGone(t *testing.T) {
+	claim, set1 := pvc("data-db-0", "c1", 1, ""), statefulSet("db", "sts", "data")
+	stream := []recorded{
+		{at: at(1), kind: StatefulSets, uid: "sts", object: set1, delete: false}, {at: at(1), kind: Claims, uid: "c1", object: claim, delete: false}, {at: at(2), kind: StatefulSets, uid: "sts", object: set1, delete: true},
+		{at: at(1000), kind: StorageClasses, uid: "s1", object: storageClass("fast", "s1"), delete: false}, {at: at(2000), kind: Claims, uid: "c1", object: claim, delete: true},
+	}
+	h := interrupted(t, stream, func(i int) bool { return i == 4 })
+	expect(t, "workload", h.claims["c1"].WorkloadName, "db")
+}
+
+// TestRecallIntoALiveInventory is what happens when the catalog can be asked only
+// after the first lists were taken.
+func TestRecallIntoALiveInventory(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)
+	user := running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 13)
+	former := running(podOf("db-0", "p0", 2, []string{"db"}, "data"), 3)
+	idle := pvc("logs", "c2", 1, "vol-2")
+	idleVolume := pv("vol-2", "v2", 1, idle, corev1.VolumeBound, 3)
+	capacity := func() any { return oneOfEach()[StorageCapacities] }
+	inv := New()
+	h := newHistory()
+	for _, o := range []any{claim, volume, user, idle, idleVolume, capacity(), oneOfEach()[Drivers], oneOfEach()[Namespaces], storageClass("fast", "s1"), volumeAttachment("a1", "vol", 2), statefulSet("db", "sts")} {
+		if err := inv.Set(o, Seen{At: at(100), Found: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.take(inv)
+	expect(t, "before", h.mount("p1", "db", "/data"), "c1@v1 13-")
+	goneVolume := pv("vol", "v0", 1, nil, corev1.VolumeAvailable, 1) // of the same name
+	err := inv.Reconcile([]Recalled{
+		{user, Memory{Kind: Pods, UID: "p1", Containers: []ContainerMemory{{Name: "db", StartedAt: at(5)}}}},
+		{former, Memory{Kind: Pods, UID: "p0", Containers: []ContainerMemory{{Name: "db", StartedAt: at(3)}}}},
+		{idle, Memory{Kind: Claims, UID: "c2", LastUsed: at(9), WorkloadKind: "StatefulSet", WorkloadName: "db"}},
+		{goneVolume, Memory{Kind: Volumes, UID: "v0"}},
+		{claim, Memory{}}, {capacity(), Memory{}}, {oneOfEach()[Drivers], Memory{}}, {oneOfEach()[Namespaces], Memory{}},
+		{storageClass("fast", "s1"), Memory{}}, {statefulSet("db", "sts"), Memory{}},
+		{volumeAttachment("a1", "vol", 2), Memory{Kind: VolumeAttachments, UID: "a1", AttachedAt: at(1)}},
+		{&corev1.Node{}, Memory{}},
+	}, 0, at(101), map[Kind]Time{Pods: at(50), Volumes: at(50)})
+	if err == nil {
+		t.Error("a kind that it does not take is no error")
+	}
+	h.take(inv)
+	expect(t, "the first start", h.mount("p1", "db", "/data"), "c1@v1 5-")
+	expect(t, "what is gone has bounds", h.mount("p0", "db", "/data"), "c1@v1 3-101(from 50) Deleted")
+	expect(t, "idle since its last use", h.states["v2"].IdleSince, at(9))
+	expect(t, "workload", h.claims["c2"].WorkloadName, "db")
+	expect(t, "attached", h.attachments["a1"].AttachedAt, at(1))
+	expect(t, "pods", inv.Count(Pods), 1)
+	expect(t, "the name is its living bearer's", inv.podNames[name{"shop", "db-0"}].uid, "p1")
+	expect(t, "likewise of the volume", inv.volumeNames["vol"].uid, "v1")
+	expect(t, "the volume that is gone", h.volumes["v0"].DeletedNotBefore, at(50))
+}
