@@ -13,7 +13,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 )
 
-func addReport(app *kingpin.Application, commands map[string]command, stdout io.Writer) {
+func addReport(app *kingpin.Application, commands map[string]command, stdout, stderr io.Writer) {
 	report := app.Command("report", "Answer a question from the catalog.")
 	for _, r := range catalog.Reports() {
 		cmd := report.Command(r.Name, r.Help)
@@ -52,10 +52,30 @@ func addReport(app *kingpin.Application, commands map[string]command, stdout io.
 				if err != nil {
 					return err
 				}
-				return table.Write(stdout, catalog.Format(*output))
+				if err := table.Write(stdout, catalog.Format(*output)); err != nil {
+					return err
+				}
+				return noteGaps(ctx, c, parameters["cluster"], stderr)
 			})
 		}
 	}
+}
+
+// noteGaps says, beside a report, when nobody watched.
+func noteGaps(ctx context.Context, c *catalog.Catalog, cluster string, stderr io.Writer) error {
+	gaps, err := c.Gaps(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	const most = 3
+	if earlier := len(gaps) - most; earlier > 0 {
+		gaps = gaps[earlier:]
+		_, err = fmt.Fprintf(stderr, "note: there are %d gaps before these; the table coverage has them\n", earlier)
+	}
+	for _, gap := range gaps {
+		_, err = fmt.Fprintf(stderr, "note: %s\n", gap)
+	}
+	return err
 }
 
 // formatClause is the end of a statement that says how to write its result. Over

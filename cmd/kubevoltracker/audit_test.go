@@ -146,7 +146,7 @@ func (l lives[T, P]) take(e *auditEvent) error {
 	if err := json.Unmarshal(e.ResponseObject, &answer); err != nil {
 		return err
 	}
-	if answer.UID == "" { // answers that it is a success
+	if answer.UID == "" || answer.ResourceVersion == "" { // answers that it is a success, or what would be
 		if e.Verb == "delete" || e.ObjectRef.Subresource == "eviction" {
 			l.ask(e)
 		}

@@ -39,7 +39,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 	commands := map[string]command{}
 	addRun(app, commands, stderr)
-	addReport(app, commands, stdout)
+	addReport(app, commands, stdout, stderr)
 	addSQL(app, commands, stdout)
 	addSchema(app, commands, stdout)
 	addVersion(app, commands, stdout)

@@ -34,7 +34,7 @@ func program(t testing.TB, name string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%s is not built: run `make build localcluster libchdb promtool`, or make test", name)
+		t.Fatalf("%s is not built: run `make build localcluster libchdb promtool prometheus`, or make test", name)
 	}
 	return path
 }
@@ -103,13 +103,22 @@ func startCluster(path string) (*localCluster, error) {
 // kubectl runs the cluster's own kubectl.
 func (c *localCluster) kubectl(t testing.TB, args ...string) string {
 	t.Helper()
+	out, err := c.tryKubectl(t, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (c *localCluster) tryKubectl(t testing.TB, args ...string) (string, error) {
+	t.Helper()
 	cmd := exec.Command(program(t, "localcluster"), append([]string{"kubectl"}, args...)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+		err = fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, out)
 	}
-	return string(out)
+	return string(out), err
 }
 
 // tracker is a running `kubevoltracker run`.

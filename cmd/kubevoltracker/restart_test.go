@@ -163,6 +163,9 @@ func TestNothingIsLostWhileTheTrackerIsAway(t *testing.T) {
 		}
 	}
 	p.expectRows(t, "SELECT count(), countIf(ended_at IS NOT NULL) FROM coverage WHERE kind = 'Pod'", "1\t0")
+	if notes := p.notes(t); notes != "" {
+		t.Errorf("there was no gap, and the report notes %q", notes)
+	}
 	p.expectRows(t, "SELECT count() FROM (SELECT uid, action, count() AS n FROM changes WHERE namespace = 'away' AND action IN ('created', 'deleted', 'bound') GROUP BY uid, action HAVING n > 1)", "0")
 }
 
@@ -191,6 +194,21 @@ func TestJournalIsLost(t *testing.T) {
 	if len(rows) != 2 {
 		t.Errorf("idle are %v", rows)
 	}
+	if notes := p.notes(t); !strings.HasPrefix(notes, "note: nobody watched cluster ") {
+		t.Errorf("the report notes %q", notes)
+	}
+}
+
+// notes is what a report says beside its rows.
+func (p *tracker) notes(t *testing.T) string {
+	t.Helper()
+	report := exec.Command(program(t, "kubevoltracker"), "report", "idle", "--catalog.url="+p.catalog)
+	var stderr strings.Builder
+	report.Stderr = &stderr
+	if err := report.Run(); err != nil {
+		t.Fatal(err, stderr.String())
+	}
+	return stderr.String()
 }
 
 // lastUsed is when the volume of the claim "idle" was last used, as the metric says.

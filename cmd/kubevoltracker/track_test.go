@@ -16,6 +16,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,6 +33,11 @@ func (c *localCluster) namespace(t testing.TB, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// No pod is admitted before its service account is there.
+	eventually(t, "service account of "+name, func() error {
+		_, err := c.client.CoreV1().ServiceAccounts(name).Get(background, "default", metav1.GetOptions{})
+		return err
+	})
 	return name
 }
 
@@ -290,18 +296,22 @@ func TestTracksStorage(t *testing.T) {
 
 	t.Run("an attachment is the API's", func(t *testing.T) {
 		_, volume := c.awaitBound(t, ns, "before")
-		list, err := c.client.StorageV1().VolumeAttachments().List(background, metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, a := range list.Items {
-			if name := a.Spec.Source.PersistentVolumeName; name != nil && *name == volume.Name && a.Status.Attached {
-				p.expectRows(t, fmt.Sprintf(`SELECT volume_uid, node, attacher, attached_at >= toDateTime64('%s', 6, 'UTC'), detached_at IS NULL FROM attachments WHERE uid = '%s'`,
-					seconds(a.CreationTimestamp), a.UID), fmt.Sprintf("%s\t%s\t%s\t1\t1", volume.UID, a.Spec.NodeName, a.Spec.Attacher))
-				return
+		var attached storagev1.VolumeAttachment
+		eventually(t, "volume "+volume.Name+" is attached", func() error {
+			list, err := c.client.StorageV1().VolumeAttachments().List(background, metav1.ListOptions{})
+			if err != nil {
+				return err
 			}
-		}
-		t.Errorf("volume %s is not attached", volume.Name)
+			for _, a := range list.Items {
+				if name := a.Spec.Source.PersistentVolumeName; name != nil && *name == volume.Name && a.Status.Attached {
+					attached = a
+					return nil
+				}
+			}
+			return fmt.Errorf("no attachment of it says so")
+		})
+		p.expectRows(t, fmt.Sprintf(`SELECT volume_uid, node, attacher, attached_at >= toDateTime64('%s', 6, 'UTC'), detached_at IS NULL FROM attachments WHERE uid = '%s'`,
+			seconds(attached.CreationTimestamp), attached.UID), fmt.Sprintf("%s\t%s\t%s\t1\t1", volume.UID, attached.Spec.NodeName, attached.Spec.Attacher))
 	})
 
 	t.Run("the namespace is there", func(t *testing.T) {
@@ -407,7 +417,10 @@ func sortMounts(rows []string) []string {
 func TestDemoWorkloadIsTracked(t *testing.T) {
 	c := cluster(t)
 	p := startTracker(t, c.kubeconfig)
-	c.kubectl(t, "apply", "-f", "../../deploy/demo/company.yaml")
+	eventually(t, "the company is applied", func() error { // pods wait for the service accounts of their namespaces
+		_, err := c.tryKubectl(t, "apply", "-f", "../../deploy/demo/company.yaml")
+		return err
+	})
 	t.Cleanup(func() { c.kubectl(t, "delete", "--wait=false", "-f", "../../deploy/demo/company.yaml") })
 	p.expectRows(t, `SELECT m.namespace, p.workload_kind, p.workload_name, k.kind, m.container, m.claim_name, m.source_kind, m.mount_path, uniqExact(m.pod_uid)
 		FROM mounts m JOIN pods p ON p.uid = m.pod_uid JOIN containers k ON k.pod_uid = m.pod_uid AND k.name = m.container

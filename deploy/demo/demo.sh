@@ -65,7 +65,11 @@ echo "ready; its log is $state/tracker.log"
 
 say "Creating a small company's storage"
 kubectl() { "$bin/localcluster" kubectl "$@"; }
-kubectl apply -f "$here/company.yaml" >"$state/workload.log"
+# A pod is admitted once the service account of its new namespace is there.
+for _ in 1 2 3 4 5; do
+  kubectl apply -f "$here/company.yaml" >"$state/workload.log" 2>&1 && break
+  sleep 1
+done
 kubectl -n legacy wait --for=condition=complete job/migration --timeout=60s >>"$state/workload.log"
 kubectl -n legacy delete job/migration pvc/migration-dump >>"$state/workload.log"
 for rollout in shop/statefulset/mysql shop/deployment/web analytics/statefulset/kafka legacy/statefulset/erp; do
