@@ -27,58 +27,10 @@ package inventory
 import (
 	"fmt"
 	"hash/maphash"
-	"maps"
 	"slices"
-	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// How long what is gone is remembered, so that an event that was overtaken by
-// those of other kinds still finds it. Watches lag behind each other by seconds,
-// or by as long as one of them takes to be set up again.
-const (
-	// retention is that of a claim (after its last pod), a volume, and a pod
-	// whose claim or volume is not known yet.
-	retention = Time(5 * time.Minute / time.Microsecond)
-	// podRetention is that of a pod all of whose volumes are known; it is short,
-	// as pods that come and go are most of what happens in a cluster.
-	podRetention = Time(30 * time.Second / time.Microsecond)
-)
-
-// Kind is a kind of object that the inventory takes.
-type Kind string
-
-// The kinds, by their names in the API.
-const (
-	Namespaces        Kind = "Namespace"
-	StorageClasses    Kind = "StorageClass"
-	StorageCapacities Kind = "CSIStorageCapacity"
-	Drivers           Kind = "CSIDriver"
-	Nodes             Kind = "Node"
-	Volumes           Kind = "PersistentVolume"
-	StatefulSets      Kind = "StatefulSet"
-	DaemonSets        Kind = "DaemonSet"
-	Deployments       Kind = "Deployment"
-	ReplicaSets       Kind = "ReplicaSet"
-	CronJobs          Kind = "CronJob"
-	Jobs              Kind = "Job"
-	Claims            Kind = "PersistentVolumeClaim"
-	VolumeAttachments Kind = "VolumeAttachment"
-	Pods              Kind = "Pod"
-)
-
-// Kinds lists the kinds in the order in which what refers comes after what it
-// refers to.
-func Kinds() []Kind {
-	return []Kind{
-		Namespaces, Nodes, Drivers, StorageClasses, StorageCapacities, Volumes, StatefulSets, DaemonSets, Deployments, ReplicaSets,
-		CronJobs, Jobs, Claims, VolumeAttachments, Pods,
-	}
-}
 
 // Seen is when an object was seen to be as it is.
 type Seen struct {
@@ -122,16 +74,15 @@ type claimName struct {
 // Inventory is the state of storage usage. Use New. It has one owner: its
 // methods must not be called at the same time.
 type Inventory struct {
-	// These are by UID.
-	namespaces  map[string]*namespace
-	classes     map[string]*class
-	capacities  map[string]*StorageCapacity
-	volumes     map[string]*volume
-	controllers map[string]*controller
-	claims      map[string]*claim
-	attachments map[string]*attachment
-	pods        map[string]*pod
-	others      map[Kind]map[string]*other // Drivers and Nodes
+	namespaces  byUID[*namespace]
+	classes     byUID[*class]
+	capacities  byUID[*StorageCapacity]
+	volumes     byUID[*volume]
+	controllers byUID[*controller] // also those that are gone, for a while
+	claims      byUID[*claim]
+	attachments byUID[*attachment]
+	pods        byUID[*pod]
+	others      map[Kind]byUID[*other] // Drivers and Nodes
 
 	living    map[Kind]int // of the controllers, those that are not gone
 	podNames  map[name]*pod
@@ -169,29 +120,18 @@ type Inventory struct {
 	update    Update
 }
 
-// grave remembers what is to be forgotten, and when.
-type grave struct {
-	at     Time
-	claim  *claim
-	volume *volume
-	pod    *pod
-
-	attachment *attachment
-	controller string // its UID
-}
-
 // New returns an empty inventory.
 func New() *Inventory {
 	return &Inventory{
-		namespaces:  map[string]*namespace{},
-		classes:     map[string]*class{},
-		capacities:  map[string]*StorageCapacity{},
-		volumes:     map[string]*volume{},
-		controllers: map[string]*controller{},
-		claims:      map[string]*claim{},
-		attachments: map[string]*attachment{},
-		pods:        map[string]*pod{},
-		others:      map[Kind]map[string]*other{Drivers: {}, Nodes: {}},
+		namespaces:  byUID[*namespace]{},
+		classes:     byUID[*class]{},
+		capacities:  byUID[*StorageCapacity]{},
+		volumes:     byUID[*volume]{},
+		controllers: byUID[*controller]{},
+		claims:      byUID[*claim]{},
+		attachments: byUID[*attachment]{},
+		pods:        byUID[*pod]{},
+		others:      map[Kind]byUID[*other]{Drivers: {}, Nodes: {}},
 		living:      map[Kind]int{},
 		podNames:    map[name]*pod{},
 		templates:   map[name]*controller{},
@@ -265,7 +205,7 @@ func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
 	}
 	gone := seen
 	gone.Found = false
-	for _, uid := range inv.uids(kind) {
+	for _, uid := range inv.held(kind).uids() {
 		if _, ok := present[uid]; !ok {
 			inv.drop(kind, uid, gone)
 		}
@@ -276,127 +216,6 @@ func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
 	inv.settle(seen)
 	return nil
 }
-
-// identify returns the kind and UID of an object, or an error if the inventory
-// does not take it.
-func identify(object any) (Kind, string, error) {
-	switch o := object.(type) {
-	case *corev1.Namespace:
-		return Namespaces, string(o.UID), nil
-	case *storagev1.StorageClass:
-		return StorageClasses, string(o.UID), nil
-	case *storagev1.CSIStorageCapacity:
-		return StorageCapacities, string(o.UID), nil
-	case *storagev1.CSIDriver:
-		return Drivers, string(o.UID), nil
-	case *corev1.PersistentVolume:
-		return Volumes, string(o.UID), nil
-	case *appsv1.StatefulSet:
-		return StatefulSets, string(o.UID), nil
-	case *metav1.PartialObjectMetadata:
-		if kind := Kind(o.Kind); kind == Nodes || controllerKind(kind) {
-			return kind, string(o.UID), nil
-		}
-		return "", "", fmt.Errorf("the inventory takes no metadata of a %q", o.Kind)
-	case *corev1.PersistentVolumeClaim:
-		return Claims, string(o.UID), nil
-	case *storagev1.VolumeAttachment:
-		return VolumeAttachments, string(o.UID), nil
-	case *corev1.Pod:
-		return Pods, string(o.UID), nil
-	}
-	return "", "", fmt.Errorf("the inventory takes no %T", object)
-}
-
-// note takes down what an object says of itself; it is one that identify knows.
-// A version of it that says anything new is kept.
-func (inv *Inventory) note(kind Kind, object any, seen Seen) {
-	news := false
-	switch o := object.(type) {
-	case *corev1.Namespace:
-		news = inv.noteNamespace(o, seen)
-	case *storagev1.StorageClass:
-		news = inv.noteClass(o, seen)
-	case *storagev1.CSIStorageCapacity:
-		news = inv.noteCapacity(o, seen)
-	case *corev1.PersistentVolume:
-		news = inv.noteVolume(o, seen)
-	case *appsv1.StatefulSet:
-		news = inv.noteStatefulSet(o)
-	case *corev1.PersistentVolumeClaim:
-		news = inv.noteClaim(o, seen)
-	case *storagev1.VolumeAttachment:
-		news = inv.noteAttachment(o, seen)
-	case *corev1.Pod:
-		news = inv.notePod(o, seen)
-	case *storagev1.CSIDriver:
-		news = inv.noteOther(kind, o, seen)
-	case *metav1.PartialObjectMetadata:
-		if kind == Nodes {
-			news = inv.noteOther(kind, o, seen)
-		} else {
-			_, news = inv.noteController(kind, o)
-		}
-	}
-	if news {
-		inv.keep(kind, object.(metav1.Object), seen)
-	}
-}
-
-// drop notes that an object is gone.
-func (inv *Inventory) drop(kind Kind, uid string, seen Seen) {
-	switch kind {
-	case Namespaces:
-		inv.dropNamespace(uid, seen)
-	case StorageClasses:
-		inv.dropClass(uid, seen)
-	case StorageCapacities:
-		inv.dropCapacity(uid)
-	case Volumes:
-		inv.dropVolume(inv.volumes[uid], seen)
-	case Claims:
-		inv.dropClaim(inv.claims[uid], seen)
-	case VolumeAttachments:
-		inv.dropAttachment(uid, seen)
-	case Pods:
-		inv.dropPod(inv.pods[uid], seen)
-	case Drivers, Nodes:
-		inv.dropOther(kind, uid, seen)
-	default:
-		inv.dropController(uid, seen)
-	}
-}
-
-// uids lists the living objects of a kind.
-func (inv *Inventory) uids(kind Kind) []string {
-	switch kind {
-	case Namespaces:
-		return keys(inv.namespaces)
-	case StorageClasses:
-		return keys(inv.classes)
-	case StorageCapacities:
-		return keys(inv.capacities)
-	case Volumes:
-		return keys(inv.volumes)
-	case Claims:
-		return keys(inv.claims)
-	case VolumeAttachments:
-		return keys(inv.attachments)
-	case Pods:
-		return keys(inv.pods)
-	case Drivers, Nodes:
-		return keys(inv.others[kind])
-	}
-	var list []string
-	for uid, c := range inv.controllers {
-		if c.kind == kind && !c.gone {
-			list = append(list, uid)
-		}
-	}
-	return list
-}
-
-func keys[V any](m map[string]V) []string { return slices.Collect(maps.Keys(m)) }
 
 // settle computes anew what depends on what was noted, from the backing store
 // up.
@@ -455,30 +274,6 @@ func (inv *Inventory) Take(u *Update) {
 // forgotten.
 func (inv *Inventory) Tick(now Time) { inv.settle(Live(now)) }
 
-// Count returns how many living objects of a kind are held. Pods that mount no
-// storage are not.
-func (inv *Inventory) Count(kind Kind) int {
-	switch kind {
-	case Namespaces:
-		return len(inv.namespaces)
-	case StorageClasses:
-		return len(inv.classes)
-	case StorageCapacities:
-		return len(inv.capacities)
-	case Volumes:
-		return len(inv.volumes)
-	case Claims:
-		return len(inv.claims)
-	case VolumeAttachments:
-		return len(inv.attachments)
-	case Pods:
-		return len(inv.pods)
-	case Drivers, Nodes:
-		return len(inv.others[kind])
-	}
-	return inv.living[kind]
-}
-
 // nextVersion returns a row version: the moment of observation in microseconds,
 // and always more than the one before, so that a clock set back keeps order.
 func (inv *Inventory) nextVersion(at Time) uint64 {
@@ -497,36 +292,6 @@ func (inv *Inventory) versioned(o metav1.Object, tell func()) {
 
 func (inv *Inventory) change(c Change) {
 	inv.update.Facts.Changes = append(inv.update.Facts.Changes, c)
-}
-
-// forget drops what has been gone for long enough and has no pod left.
-func (inv *Inventory) forget(now Time) {
-	inv.podGraves = inv.empty(inv.podGraves, now, podRetention)
-	inv.graves = inv.empty(inv.graves, now, retention)
-}
-
-func (inv *Inventory) empty(graves []grave, now, retention Time) []grave {
-	n := 0
-	for ; n < len(graves) && now-graves[n].at > retention; n++ {
-		switch g := graves[n]; {
-		case g.volume != nil && g.volume.user != nil && g.volume.user.deleted == 0: // a Lost claim still speaks of it
-			graves = append(graves, grave{at: now, volume: g.volume})
-		case g.volume != nil:
-			inv.forgetVolume(g.volume)
-		case g.pod != nil:
-			inv.forgetPod(g.pod)
-		case g.attachment != nil:
-			inv.forgetAttachment(g.attachment)
-		case g.claim == nil:
-			inv.forgetController(g.controller)
-		case len(inv.claimNames[g.claim.name].pods) > 0:
-			graves = append(graves, grave{at: now, claim: g.claim})
-		default:
-			inv.forgetClaim(g.claim)
-		}
-	}
-	clear(graves[:n]) // lets go of them; append drops the room when it next grows
-	return graves[n:]
 }
 
 // reset empties the rows and keeps their memory, except after a list: what a

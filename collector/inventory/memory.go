@@ -248,7 +248,7 @@ func (inv *Inventory) Recall(list []Recalled, version uint64, now Time) (err err
 func (inv *Inventory) Reconcile(list []Recalled, version uint64, now Time, lastSeen map[Kind]Time) error {
 	var gone []Recalled
 	for _, r := range list {
-		if kind, uid, err := identify(r.Object); err == nil && !inv.holds(kind, uid) {
+		if kind, uid, err := identify(r.Object); err == nil && !inv.held(kind).has(uid) {
 			gone = append(gone, r)
 		}
 	}
@@ -275,7 +275,7 @@ func (inv *Inventory) recall(r *Recalled) error {
 	if err != nil {
 		return err
 	}
-	if !inv.holds(kind, uid) {
+	if !inv.held(kind).has(uid) {
 		inv.note(kind, r.Object, Seen{At: inv.now, Found: true})
 	}
 	if r.Memory.UID != uid {
@@ -319,31 +319,6 @@ func (inv *Inventory) recall(r *Recalled) error {
 		}
 	}
 	return nil
-}
-
-// holds reports whether a living object of a kind is held.
-func (inv *Inventory) holds(kind Kind, uid string) (held bool) {
-	switch kind {
-	case Namespaces:
-		held = inv.namespaces[uid] != nil
-	case StorageClasses:
-		held = inv.classes[uid] != nil
-	case StorageCapacities:
-		held = inv.capacities[uid] != nil
-	case Volumes:
-		held = inv.volumes[uid] != nil
-	case Claims:
-		held = inv.claims[uid] != nil
-	case VolumeAttachments:
-		held = inv.attachments[uid] != nil
-	case Pods:
-		held = inv.pods[uid] != nil
-	case Drivers, Nodes:
-		held = inv.others[kind][uid] != nil
-	default:
-		held = inv.controllers[uid] != nil
-	}
-	return held
 }
 
 // textOf is a word's text, empty for the zero word.

@@ -23,6 +23,28 @@ type controller struct {
 	gone      bool
 }
 
+// controllersOf are the controllers of a kind that are not gone.
+type controllersOf struct {
+	inv  *Inventory
+	kind Kind
+}
+
+func (c controllersOf) has(uid string) bool {
+	held := c.inv.controllers[uid]
+	return held != nil && held.kind == c.kind && !held.gone
+}
+
+func (c controllersOf) uids() (list []string) {
+	for uid := range c.inv.controllers {
+		if c.has(uid) {
+			list = append(list, uid)
+		}
+	}
+	return list
+}
+
+func (c controllersOf) count() int { return c.inv.living[c.kind] }
+
 // controllerKind reports whether a kind is one of those whose owner chain is
 // followed.
 func controllerKind(kind Kind) bool {

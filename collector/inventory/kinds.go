@@ -1,0 +1,179 @@
+package inventory
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Kind is a kind of object that the inventory takes.
+type Kind string
+
+// The kinds, by their names in the API.
+const (
+	Namespaces        Kind = "Namespace"
+	StorageClasses    Kind = "StorageClass"
+	StorageCapacities Kind = "CSIStorageCapacity"
+	Drivers           Kind = "CSIDriver"
+	Nodes             Kind = "Node"
+	Volumes           Kind = "PersistentVolume"
+	StatefulSets      Kind = "StatefulSet"
+	DaemonSets        Kind = "DaemonSet"
+	Deployments       Kind = "Deployment"
+	ReplicaSets       Kind = "ReplicaSet"
+	CronJobs          Kind = "CronJob"
+	Jobs              Kind = "Job"
+	Claims            Kind = "PersistentVolumeClaim"
+	VolumeAttachments Kind = "VolumeAttachment"
+	Pods              Kind = "Pod"
+)
+
+// Kinds lists the kinds in the order in which what refers comes after what it
+// refers to.
+func Kinds() []Kind {
+	return []Kind{
+		Namespaces, Nodes, Drivers, StorageClasses, StorageCapacities, Volumes, StatefulSets, DaemonSets, Deployments, ReplicaSets,
+		CronJobs, Jobs, Claims, VolumeAttachments, Pods,
+	}
+}
+
+// identify returns the kind and UID of an object, or an error if the inventory
+// does not take it.
+func identify(object any) (Kind, string, error) {
+	switch o := object.(type) {
+	case *corev1.Namespace:
+		return Namespaces, string(o.UID), nil
+	case *storagev1.StorageClass:
+		return StorageClasses, string(o.UID), nil
+	case *storagev1.CSIStorageCapacity:
+		return StorageCapacities, string(o.UID), nil
+	case *storagev1.CSIDriver:
+		return Drivers, string(o.UID), nil
+	case *corev1.PersistentVolume:
+		return Volumes, string(o.UID), nil
+	case *appsv1.StatefulSet:
+		return StatefulSets, string(o.UID), nil
+	case *metav1.PartialObjectMetadata:
+		if kind := Kind(o.Kind); kind == Nodes || controllerKind(kind) {
+			return kind, string(o.UID), nil
+		}
+		return "", "", fmt.Errorf("the inventory takes no metadata of a %q", o.Kind)
+	case *corev1.PersistentVolumeClaim:
+		return Claims, string(o.UID), nil
+	case *storagev1.VolumeAttachment:
+		return VolumeAttachments, string(o.UID), nil
+	case *corev1.Pod:
+		return Pods, string(o.UID), nil
+	}
+	return "", "", fmt.Errorf("the inventory takes no %T", object)
+}
+
+// note takes down what an object says of itself; it is one that identify knows.
+// A version of it that says anything new is kept.
+func (inv *Inventory) note(kind Kind, object any, seen Seen) {
+	news := false
+	switch o := object.(type) {
+	case *corev1.Namespace:
+		news = inv.noteNamespace(o, seen)
+	case *storagev1.StorageClass:
+		news = inv.noteClass(o, seen)
+	case *storagev1.CSIStorageCapacity:
+		news = inv.noteCapacity(o, seen)
+	case *corev1.PersistentVolume:
+		news = inv.noteVolume(o, seen)
+	case *appsv1.StatefulSet:
+		news = inv.noteStatefulSet(o)
+	case *corev1.PersistentVolumeClaim:
+		news = inv.noteClaim(o, seen)
+	case *storagev1.VolumeAttachment:
+		news = inv.noteAttachment(o, seen)
+	case *corev1.Pod:
+		news = inv.notePod(o, seen)
+	case *storagev1.CSIDriver:
+		news = inv.noteOther(kind, o, seen)
+	case *metav1.PartialObjectMetadata:
+		if kind == Nodes {
+			news = inv.noteOther(kind, o, seen)
+		} else {
+			_, news = inv.noteController(kind, o)
+		}
+	}
+	if news {
+		inv.keep(kind, object.(metav1.Object), seen)
+	}
+}
+
+// drop notes that an object is gone.
+func (inv *Inventory) drop(kind Kind, uid string, seen Seen) {
+	switch kind {
+	case Namespaces:
+		inv.dropNamespace(uid, seen)
+	case StorageClasses:
+		inv.dropClass(uid, seen)
+	case StorageCapacities:
+		inv.dropCapacity(uid)
+	case Volumes:
+		inv.dropVolume(inv.volumes[uid], seen)
+	case Claims:
+		inv.dropClaim(inv.claims[uid], seen)
+	case VolumeAttachments:
+		inv.dropAttachment(uid, seen)
+	case Pods:
+		inv.dropPod(inv.pods[uid], seen)
+	case Drivers, Nodes:
+		inv.dropOther(kind, uid, seen)
+	default:
+		inv.dropController(uid, seen)
+	}
+}
+
+// index is what is held of a kind.
+type index interface {
+	has(uid string) bool
+	uids() []string
+	count() int
+}
+
+// byUID are the living objects of a kind.
+type byUID[V any] map[string]V
+
+func (m byUID[V]) has(uid string) bool {
+	_, ok := m[uid]
+	return ok
+}
+
+func (m byUID[V]) uids() []string { return slices.Collect(maps.Keys(m)) }
+func (m byUID[V]) count() int     { return len(m) }
+
+// held is what is held of a kind.
+func (inv *Inventory) held(kind Kind) index {
+	switch kind {
+	case Namespaces:
+		return inv.namespaces
+	case StorageClasses:
+		return inv.classes
+	case StorageCapacities:
+		return inv.capacities
+	case Volumes:
+		return inv.volumes
+	case Claims:
+		return inv.claims
+	case VolumeAttachments:
+		return inv.attachments
+	case Pods:
+		return inv.pods
+	case Drivers, Nodes:
+		return inv.others[kind]
+	default:
+		return controllersOf{inv, kind}
+	}
+}
+
+// Count returns how many living objects of a kind are held. Pods that mount no
+// storage are not.
+func (inv *Inventory) Count(kind Kind) int { return inv.held(kind).count() }
