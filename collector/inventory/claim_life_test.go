@@ -52,9 +52,12 @@ func TestLifeOfAClaimIsReadable(t *testing.T) {
 		o.Annotations = map[string]string{"volume.kubernetes.io/selected-node": "node-7"}
 	})
 	next(func(o *corev1.PersistentVolumeClaim) {
+		o.Annotations = map[string]string{"volume.kubernetes.io/selected-node": "node-7", "volume.kubernetes.io/storage-provisioner": "csi.example"}
+	})
+	next(func(o *corev1.PersistentVolumeClaim) {
 		o.Spec.VolumeName, o.Status.Phase, o.Status.Capacity = "vol", corev1.ClaimBound, size("10Gi")
 	})
-	bound := steps[2].object.(*corev1.PersistentVolumeClaim)
+	bound := steps[3].object.(*corev1.PersistentVolumeClaim)
 	steps = append(steps, set(3, pv("vol", "v1", 2, bound, corev1.VolumeBound, 3)), set(3, bound))
 	next(func(o *corev1.PersistentVolumeClaim) { o.Spec.Resources.Requests = size("20Gi") })
 	next(func(o *corev1.PersistentVolumeClaim) {
@@ -89,7 +92,7 @@ func TestLifeOfAClaimIsReadable(t *testing.T) {
 	}
 	steps = append(steps, gone(70, steps[len(steps)-1].object))
 	expectStory(t, story(t, Claims, steps...),
-		"created: 10Gi requested of fast", "node_selected: node-7", "bound: to volume vol", "resize_requested: 10Gi → 20Gi",
+		"created: 10Gi requested of fast", "node_selected: node-7", "provisioning: by csi.example", "bound: to volume vol", "resize_requested: 10Gi → 20Gi",
 		"resized: 10Gi → 20Gi", "modify_requested: attributes class none → gold", "modified: attributes class none → gold",
 		"phase: Bound → Lost", "deleting: held back by kubernetes.io/pvc-protection", "deleted: ")
 }
@@ -165,4 +168,14 @@ func TestLastingDifferencesWithTheAPIAreTold(t *testing.T) {
 			expectStory(t, got, test.want...)
 		})
 	}
+}
+
+func TestLifeOfAPodIsReadable(t *testing.T) {
+	o := podOf("db-0", "p1", 4, []string{"db"}, "data")
+	scheduled := o.DeepCopy()
+	scheduled.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: second(5)}}
+	done := ended(scheduled, corev1.PodSucceeded, 6, 9, 0, "Completed")
+	expectStory(t, story(t, Pods, set(4, o), set(5, scheduled), set(6, running(scheduled, 6)), set(7, running(scheduled, 6)), set(9, done), set(10, done), gone(12, done)),
+		"created: ", "scheduled: to node node-1", "started: on node node-1", "mounted: vol-0 in container db at /data", "finished: Succeeded",
+		"unmounted: vol-0 in container db at /data: Completed", "deleted: ")
 }

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,6 +134,13 @@ func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 // first pod.
 func (c *claimSpec) selectedNode() string {
 	return c.annotations.Value().unpack()["volume.kubernetes.io/selected-node"]
+}
+
+// provisioner is who was asked to make a volume for the claim; the key with "beta" is
+// that of Kubernetes before 1.23.
+func (c *claimSpec) provisioner() string {
+	annotations := c.annotations.Value().unpack()
+	return cmp.Or(annotations["volume.kubernetes.io/storage-provisioner"], annotations["volume.beta.kubernetes.io/storage-provisioner"])
 }
 
 // claimConditions lists the conditions that are true, and what is not done yet of
@@ -278,10 +286,13 @@ func (inv *Inventory) claimChanges(c *claim, now *claimSpec, o *corev1.Persisten
 			Details: "attributes class " + orNone(had.currentAttributesClass) + " → " + orNone(has.currentAttributesClass),
 		}))
 	}
-	if c.annotations == now.annotations {
-		// no node was selected
-	} else if node := now.selectedNode(); node != "" && node != c.selectedNode() {
-		inv.change(c.change(Change{At: seen.At, Action: NodeSelected, Actor: actor, Details: node}))
+	if c.annotations != now.annotations {
+		if node := now.selectedNode(); node != "" && node != c.selectedNode() {
+			inv.change(c.change(Change{At: seen.At, Action: NodeSelected, Actor: actor, Details: node}))
+		}
+		if driver := now.provisioner(); driver != "" && driver != c.provisioner() {
+			inv.change(c.change(Change{At: seen.At, Action: Provisioning, Actor: actor, Details: "by " + driver}))
+		}
 	}
 	if c.deleting == 0 && now.deleting != 0 {
 		inv.change(c.change(deletingChange(o, now.deleting)))

@@ -256,7 +256,9 @@ const (
 	Bound     Action = "bound"
 	Resized   Action = "resized"
 	Phase     Action = "phase"
-	Started   Action = "started" // a pod's first container
+	Scheduled Action = "scheduled"
+	Started   Action = "started"  // a pod's first container
+	Finished  Action = "finished" // a pod, by itself or not
 	Mounted   Action = "mounted"
 	Unmounted Action = "unmounted"
 	Released  Action = "released"
@@ -269,6 +271,7 @@ const (
 	ModifyRequested Action = "modify_requested" // another attributes class
 	Modified        Action = "modified"
 	NodeSelected    Action = "node_selected" // for a claim that is bound late
+	Provisioning    Action = "provisioning"  // a volume is being made for a claim
 	Deleting        Action = "deleting"      // deletion asked for, held back by finalizers
 
 	// Disputed is no event of the cluster: the API calls a claim unused that pods

@@ -93,8 +93,9 @@ func (inv *Inventory) notePod(o *corev1.Pod, seen Seen) bool {
 	} else if len(o.Spec.EphemeralContainers) > 0 {
 		inv.addContainers(p, o)
 	}
-	if at := scheduledAt(o); at != 0 {
+	if at := scheduledAt(o); at != 0 && at != p.scheduled {
 		p.scheduled = at
+		inv.change(p.change(Change{At: at, Action: Scheduled, Details: "to node " + o.Spec.NodeName, Found: seen.Found}))
 	}
 	end := podEndOf(o)
 	spec := podSpec{
@@ -110,6 +111,9 @@ func (inv *Inventory) notePod(o *corev1.Pod, seen Seen) bool {
 	spec.started, spec.finished = p.times(end.over)
 	if p.started == 0 && spec.started != 0 && !seen.Found {
 		p.startedIn = uint32(versionOf(o))
+	}
+	if spec.finished != 0 && p.finished == 0 {
+		inv.change(p.change(Change{At: spec.finished, Action: Finished, Details: cmp.Or(end.reason, string(o.Status.Phase)), Found: seen.Found}))
 	}
 	if !changed && spec == p.podSpec && p.labels.equal(o.Labels) {
 		return false
