@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/go-kit/log"
@@ -72,8 +73,28 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 		l.store.failed(err)
 		return nil, err
 	}
-	l.store.connected()
+	if options.SendInitialEvents == nil {
+		l.connected(ctx)
+	}
 	return w, nil
+}
+
+// connected notes that a watch goes on after a gap, and asks how far the kind is by now:
+// up to there, what the watch tells happened while there was none.
+func (l listWatch) connected(ctx context.Context) {
+	s := l.store
+	s.gap = gap{from: s.lastSeen}
+	list, err := l.ListWatch.ListWithContext(ctx, metav1.ListOptions{Limit: 1})
+	if err == nil {
+		var accessor metav1.ListInterface
+		if accessor, err = meta.ListAccessor(list); err == nil {
+			s.gap.until, err = strconv.ParseUint(accessor.GetResourceVersion(), 10, 64)
+		}
+	}
+	s.gap.to = inventory.At(s.collector.now())
+	if err != nil && ctx.Err() == nil {
+		level.Warn(s.logger).Log("msg", "the API server does not say how far it is; what comes is taken to happen now", "err", err)
+	}
 }
 
 // resume opens a watch where an earlier tracker's ended, in place of a streamed list.
@@ -99,7 +120,7 @@ func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watc
 	accessor.SetResourceVersion(at)
 	accessor.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	l.store.resumed()
-	l.store.connected()
+	l.connected(ctx)
 	return prepended(w, watch.Event{Type: watch.Bookmark, Object: end}), nil
 }
 
@@ -141,9 +162,8 @@ type store struct {
 	refused     bool           // the API server does not show this kind
 	since       inventory.Time // from when on nothing can have been missed
 	lastSeen    inventory.Time // when the watch was last known to be up
-	gapFrom     inventory.Time // what comes may have happened from then on; zero on a live watch
-	arrived     inventory.Time // when the last event came, or the watch was set up
-	failedSince time.Time      // zero while it is up
+	gap         gap
+	failedSince time.Time // zero while it is up
 	failedTold  time.Time
 }
 
@@ -153,9 +173,11 @@ var (
 	_ cache.TransformingStore      = (*store)(nil)
 )
 
-// liveAfter is how long a watch that was set up again is silent once it has told
-// what was missed: that comes in one go.
-const liveAfter = inventory.Time(2 * time.Second / time.Microsecond)
+// gap is a time without a watch: what happened in it has versions up to until.
+type gap struct {
+	from, to inventory.Time
+	until    uint64
+}
 
 // resumed notes that the watch goes on where an earlier one ended.
 func (s *store) resumed() {
@@ -163,25 +185,16 @@ func (s *store) resumed() {
 	level.Info(s.logger).Log("msg", "watching on from where the last run ended", "away", s.collector.now().Sub(s.lastSeen.Time()).Round(time.Millisecond))
 }
 
-// connected notes that a watch was set up: what it tells first happened while there
-// was none.
-func (s *store) connected() {
-	s.gapFrom, s.arrived = s.lastSeen, inventory.At(s.collector.now())
-	if s.gapFrom == 0 {
-		s.gapFrom = s.arrived
-	}
-}
-
-// seen is how an event is seen that comes now.
-func (s *store) seen(now inventory.Time) inventory.Seen {
-	if s.gapFrom != 0 && now-s.arrived > liveAfter {
-		s.gapFrom = 0
-	}
-	s.arrived = now
-	if s.gapFrom == 0 {
+// seen is how an event is seen that comes now, of an object in some version.
+func (s *store) seen(now inventory.Time, resourceVersion string) inventory.Seen {
+	if s.gap.until == 0 {
 		return inventory.Live(now)
 	}
-	return inventory.Seen{At: now, NotBefore: min(s.gapFrom, now)}
+	if version, err := strconv.ParseUint(resourceVersion, 10, 64); err != nil || version > s.gap.until {
+		s.gap = gap{}
+		return inventory.Live(now)
+	}
+	return inventory.Seen{At: s.gap.to, NotBefore: min(s.gap.from, s.gap.to)}
 }
 
 func (s *store) Add(obj any) error    { return s.take(obj, (*inventory.Inventory).Set) }
@@ -192,11 +205,13 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Seen)
 	s.up()
 	s.collector.metrics.events[s.kind].Inc()
 	return s.collector.observe(func(inv *inventory.Inventory, now inventory.Time) error {
-		s.lastSeen = now
+		version := ""
 		if o, ok := obj.(metav1.Object); ok {
-			s.move(o.GetResourceVersion())
+			version = o.GetResourceVersion()
 		}
-		return do(inv, trim(s.kind, obj), s.seen(now))
+		s.lastSeen = now
+		s.move(version)
+		return do(inv, trim(s.kind, obj), s.seen(now, version))
 	}, s.kind)
 }
 
@@ -215,7 +230,7 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 	}
 	before := s.lastSeen
 	s.lastSeen = inventory.At(s.collector.now())
-	s.since, s.gapFrom = s.lastSeen, 0
+	s.since, s.gap = s.lastSeen, gap{}
 	position := inventory.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
 	return s.collector.replace(s.ctx, objects, before, position)
 }

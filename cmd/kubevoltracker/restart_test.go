@@ -163,6 +163,9 @@ func TestNothingIsLostWhileTheTrackerIsAway(t *testing.T) {
 		}
 	}
 	p.expectRows(t, "SELECT count(), countIf(ended_at IS NOT NULL) FROM coverage WHERE kind = 'Pod'", "1\t0")
+	// What happens from now on is seen to happen.
+	a.remove(t, "stays", "kept")
+	p.expectRows(t, "SELECT name, deleted_at = deleted_not_before FROM claims WHERE namespace = 'away' AND deleted_at IS NOT NULL ORDER BY name", "brief\t0", "kept\t1")
 	if notes := p.notes(t); notes != "" {
 		t.Errorf("there was no gap, and the report notes %q", notes)
 	}
