@@ -320,33 +320,3 @@ func TestARowThatIsRefusedDoesNotBlockTheOthers(t *testing.T) {
 		t.Errorf("%v rejects counted; up: %t", n, w.Up())
 	}
 }
-
-// BenchmarkWriter tells how fast rows get through the journal into the embedded engine.
-func BenchmarkWriter(b *testing.B) {
-	c, err := Open(Options{URL: "http://" + sharedAddress + "/benchmark_writer"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer c.Close()
-	facts := &inventory.Facts{}
-	for i := range 50_000 {
-		facts.Mounts = append(facts.Mounts, inventory.Mount{
-			Version: 1, Namespace: "shop", PodUID: fmt.Sprintf("00000000-0000-0000-0000-%012d", i), Container: "main",
-			Volume: "data", MountPath: "/data", ClaimUID: fmt.Sprintf("00000000-0000-0000-0001-%012d", i), StartedAt: inventory.Time(i + 1),
-		})
-	}
-	j := newJournal(b)
-	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Grace: time.Hour, Logger: log.NewLogfmtLogger(b.Output())})
-	ctx, cancel := context.WithCancel(b.Context())
-	done := make(chan error)
-	go func() { done <- w.Run(ctx) }()
-	start := time.Now()
-	for b.Loop() {
-		record(b, j, facts)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		b.Fatal(err)
-	}
-	b.ReportMetric(float64(b.N*50_000)/time.Since(start).Seconds(), "rows/s")
-}

@@ -1,0 +1,165 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// pipeline is the way of the facts: recorder, journal on disk, writer, engine.
+type pipeline struct {
+	catalog  *Catalog
+	journal  *journal.Journal
+	recorder *Recorder
+	stop     func()
+}
+
+func newPipeline(b *testing.B, database string) *pipeline {
+	b.Helper()
+	c, err := Open(Options{URL: "http://" + sharedAddress + "/" + database})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := c.Migrate(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	p := &pipeline{catalog: c, journal: newJournal(b)}
+	if p.recorder, err = NewRecorder(RecorderOptions{Journal: p.journal, Cluster: "east"}); err != nil {
+		b.Fatal(err)
+	}
+	w := NewWriter(c, WriterOptions{Journal: p.journal, Cluster: "east", Grace: time.Hour, Logger: log.NewLogfmtLogger(b.Output())})
+	recording, endRecording := context.WithCancel(context.Background())
+	writing, endWriting := context.WithCancel(context.Background())
+	recorded, written := make(chan error), make(chan error)
+	go func() { recorded <- p.recorder.Run(recording) }()
+	go func() { written <- w.Run(writing) }()
+	p.stop = func() {
+		endRecording()
+		err := <-recorded
+		endWriting()
+		if err = errors.Join(err, <-written); err != nil {
+			b.Error(err)
+		}
+		_ = c.Close()
+	}
+	return p
+}
+
+// BenchmarkFacts is how fast rows get through the journal into the embedded engine,
+// each on disk before the next step counts, and what the journal writes for one.
+func BenchmarkFacts(b *testing.B) {
+	p := newPipeline(b, "benchmark_facts")
+	const rows = 20_000
+	u := &inventory.Update{}
+	for i := range rows {
+		u.Facts.Mounts = append(u.Facts.Mounts, inventory.Mount{
+			Version: 1, Namespace: "shop", PodUID: fmt.Sprintf("00000000-0000-0000-0000-%012d", i), Container: "main",
+			Volume: "data", MountPath: "/data", ClaimUID: fmt.Sprintf("00000000-0000-0000-0001-%012d", i), StartedAt: inventory.Time(i + 1),
+		})
+	}
+	before := bytesWritten(b)
+	start := time.Now()
+	n := 0
+	for b.Loop() {
+		p.recorder.Apply(u)
+		n++
+	}
+	p.stop()
+	b.ReportMetric(float64(n*rows)/time.Since(start).Seconds(), "rows/s")
+	b.ReportMetric(float64(bytesWritten(b)-before)/float64(n*rows), "journal-B/row")
+	b.ReportMetric(0, "ns/op")
+}
+
+// bytesWritten is what this process has had written to disk: that is the journal.
+func bytesWritten(b *testing.B) int64 {
+	text, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "write_bytes: "); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return n
+		}
+	}
+	b.Fatal("/proc/self/io has no write_bytes")
+	return 0
+}
+
+// BenchmarkEventToRow is how long it takes from an event to its rows in ClickHouse while
+// 1,000 pods a second change: each starts, and is seen to, in its own update.
+func BenchmarkEventToRow(b *testing.B) {
+	const perSecond, events = 1000, 10_000
+	for range b.N { // one round takes ten seconds
+		p := newPipeline(b, fmt.Sprint("benchmark_latency_", time.Now().UnixNano()))
+		seen := make([]time.Time, events)
+		var all []time.Duration
+		done := make(chan struct{})
+		go func() { // looks how far the rows are
+			defer close(done)
+			for len(all) < events {
+				var n uint64
+				if err := p.catalog.conn.QueryRow(context.Background(), "SELECT uniqExact(pod_uid) FROM mounts").Scan(&n); err != nil {
+					b.Error(err)
+					return
+				}
+				now := time.Now()
+				for uint64(len(all)) < n {
+					all = append(all, now.Sub(seen[len(all)]))
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+		}()
+		inv, u := inventory.New(), &inventory.Update{}
+		start := time.Now()
+		for i := range events {
+			time.Sleep(time.Until(start.Add(time.Duration(i) * time.Second / perSecond)))
+			now := time.Now()
+			seen[i] = now
+			if err := inv.Set(startedPod(i, now), inventory.Live(inventory.At(now))); err != nil {
+				b.Fatal(err)
+			}
+			inv.Take(u)
+			p.recorder.Apply(u)
+		}
+		<-done
+		p.stop()
+		slices.Sort(all)
+		b.ReportMetric(all[len(all)/2].Seconds(), "s-p50")
+		b.ReportMetric(all[len(all)*99/100].Seconds(), "s-p99")
+	}
+}
+
+func startedPod(i int, now time.Time) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: fmt.Sprint("pod-", i), UID: types.UID(fmt.Sprintf("00000000-0000-0000-0000-%012d", i)),
+			ResourceVersion: fmt.Sprint(i + 1), CreationTimestamp: metav1.NewTime(now),
+		},
+		Spec: corev1.PodSpec{
+			NodeName:   "node-1",
+			Volumes:    []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+			Containers: []corev1.Container{{Name: "main", VolumeMounts: []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}}}},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now)}},
+		}}},
+	}
+}
