@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +22,9 @@ import (
 type WriterOptions struct {
 	// Journal is where the rows come from.
 	Journal *journal.Journal
+	// Dir is where a batch is put that cannot be read, such as one that a later version
+	// has left; the working directory if empty.
+	Dir string
 	// Cluster names the cluster that the rows are of.
 	Cluster string
 	// Grace is how long Run goes on writing once it was told to end; 5 s if zero.
@@ -132,13 +137,25 @@ func (w *Writer) writeNext(ctx context.Context, last *uint64, within time.Durati
 	}
 	b := &batch{name: fmt.Sprintf("%s-%d", entry.ID, entry.Number), number: entry.Number}
 	if err := journal.DecodeFacts(entry.Facts, &b.facts); err != nil {
-		return false, fmt.Errorf("journal: batch %d: %w", entry.Number, err)
-	}
-	if !w.write(ctx, b) {
+		if err := w.putAside(entry, err); err != nil {
+			return false, err
+		}
+	} else if !w.write(ctx, b) {
 		return false, nil
 	}
 	*last = entry.Number
 	return true, w.options.Journal.Acknowledge(entry.Number)
+}
+
+// putAside keeps a batch that cannot be read in a file of its own, so that it does not
+// block what follows.
+func (w *Writer) putAside(entry journal.Entry, reason error) error {
+	path := filepath.Join(w.options.Dir, fmt.Sprintf("journal.batch-%s-%d", entry.ID, entry.Number))
+	if err := os.WriteFile(path, entry.Facts, 0o600); err != nil {
+		return fmt.Errorf("journal: batch %d cannot be read (%w) nor put aside: %w", entry.Number, reason, err)
+	}
+	level.Error(w.options.Logger).Log("msg", "a batch of the journal cannot be read; it is put aside", "file", path, "rows", entry.Rows, "err", reason)
+	return nil
 }
 
 // write inserts a batch, table by table, each until ClickHouse has acknowledged it;

@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
@@ -318,5 +321,29 @@ func TestARowThatIsRefusedDoesNotBlockTheOthers(t *testing.T) {
 	}
 	if n := testutil.ToFloat64(w.metrics.rejects.WithLabelValues("changes")); n != 2 || !w.Up() {
 		t.Errorf("%v rejects counted; up: %t", n, w.Up())
+	}
+}
+
+func TestABatchThatCannotBeReadIsPutAside(t *testing.T) {
+	c, j, dir := migrated(t), newJournal(t), t.TempDir()
+	if err := j.Commit(t.Context(), journal.Batch{Facts: []byte("\xffof the future"), Rows: 7}); err != nil {
+		t.Fatal(err)
+	}
+	record(t, j, numbered(0, 3))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := NewWriter(c, WriterOptions{Journal: j, Dir: dir, Cluster: "east", Grace: 10 * time.Second, Logger: log.NewLogfmtLogger(t.Output())})
+	if err := w.Run(ended); err != nil {
+		t.Fatal(err)
+	}
+	if got := rows(t, c, "SELECT count() FROM changes"); got[0][0] != uint64(3) || j.Stats().Rows != 0 {
+		t.Errorf("%v rows, %d still wait", got, j.Stats().Rows)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "journal.batch-*-1"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("put aside: %v, %v", files, err)
+	}
+	if text, err := os.ReadFile(files[0]); err != nil || string(text) != "\xffof the future" {
+		t.Errorf("%q, %v", text, err)
 	}
 }

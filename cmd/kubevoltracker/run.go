@@ -185,7 +185,7 @@ func (h *history) open(ctx context.Context, f *runFlags, cluster string, logger 
 		return resumeOf(recalled), err
 	}
 	h.writer = catalog.NewWriter(h.catalog, catalog.WriterOptions{
-		Journal: h.journal, Cluster: cluster, Registerer: registry, Logger: h.logger,
+		Journal: h.journal, Dir: f.dataDir, Cluster: cluster, Registerer: registry, Logger: h.logger,
 	})
 	migrateCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
