@@ -163,3 +163,34 @@ func startedPod(i int, now time.Time) *corev1.Pod {
 		}}},
 	}
 }
+
+// BenchmarkRestart is how long it takes to take up again what a journal holds: 20,000
+// pods that have started, each with a document and a memory.
+func BenchmarkRestart(b *testing.B) {
+	const pods = 20_000
+	p := newPipeline(b, "benchmark_restart")
+	inv, u := inventory.New(), &inventory.Update{}
+	now := time.Now()
+	for i := range pods {
+		if err := inv.Set(startedPod(i, now), inventory.Live(inventory.At(now))); err != nil {
+			b.Fatal(err)
+		}
+		inv.Take(u)
+		u.Positions = []inventory.Position{{Kind: inventory.Pods, ResourceVersion: fmt.Sprint(i), At: inventory.At(now)}}
+		p.recorder.Apply(u)
+	}
+	p.stop()
+	size := float64(p.journal.Stats().FileBytes)
+	for b.Loop() {
+		known, err := RecallJournal(p.journal)
+		if err != nil {
+			b.Fatal(err)
+		}
+		again := inventory.New()
+		if err := again.Recall(known.Objects, known.Version, inventory.At(now)); err != nil || again.Count(inventory.Pods) != pods {
+			b.Fatalf("%d pods, %v", again.Count(inventory.Pods), err)
+		}
+	}
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/pods*1e6, "µs/pod")
+	b.ReportMetric(size/pods, "file-B/pod")
+}
