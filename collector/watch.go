@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/go-kit/log"
@@ -26,7 +27,9 @@ func (c *Collector) watch(ctx context.Context, r resource) {
 		collector: c, kind: r.kind, ctx: ctx, logger: log.With(c.logger, "kind", r.kind),
 		resumeAt: before.ResourceVersion, lastSeen: before.At, since: before.Since,
 	}
-	cache.NewReflectorWithOptions(listWatch{r.listWatch, s, r.example}, r.example, s, cache.ReflectorOptions{
+	lw := listWatch{r.listWatch, s, r.example}
+	s.latest = lw.latest
+	cache.NewReflectorWithOptions(lw, r.example, s, cache.ReflectorOptions{
 		Name:            "kubevoltracker",
 		TypeDescription: string(r.kind),
 	}).RunWithContext(ctx)
@@ -72,8 +75,34 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 		l.store.failed(err)
 		return nil, err
 	}
-	l.store.connected()
+	if options.SendInitialEvents == nil { // else a whole list comes first
+		l.store.connected()
+		l.store.catchUp(l.latest(ctx))
+	}
 	return w, nil
+}
+
+// latest asks for the version that the API server is at, for the price of one object;
+// zero if it does not say.
+func (l listWatch) latest(ctx context.Context) uint64 {
+	list, err := l.ListWatch.ListWithContext(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return 0
+	}
+	accessor, err := meta.ListAccessor(list)
+	if err != nil {
+		return 0
+	}
+	return versionNumber(accessor.GetResourceVersion())
+}
+
+// versionNumber reads a resourceVersion, which counts up. It is zero if it does not.
+func versionNumber(resourceVersion string) uint64 {
+	n, err := strconv.ParseUint(resourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // resume opens a watch where an earlier tracker's ended, in place of a streamed list.
@@ -100,6 +129,7 @@ func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watc
 	accessor.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	l.store.resumed()
 	l.store.connected()
+	l.store.catchUp(l.latest(ctx))
 	return prepended(w, watch.Event{Type: watch.Bookmark, Object: end}), nil
 }
 
@@ -140,8 +170,10 @@ type store struct {
 
 	refused     bool           // the API server does not show this kind
 	since       inventory.Time // from when on nothing can have been missed
-	lastSeen    inventory.Time // when the watch was last known to be up
+	lastSeen    inventory.Time // what happened until then has been told, all of it
 	gapFrom     inventory.Time // what comes may have happened from then on; zero on a live watch
+	gapTo       uint64         // what comes up to this version may have; zero if that is not known
+	latest      func(context.Context) uint64
 	arrived     inventory.Time // when the last event came, or the watch was set up
 	failedSince time.Time      // zero while it is up
 	failedTold  time.Time
@@ -154,8 +186,12 @@ var (
 )
 
 // liveAfter is how long a watch that was set up again is silent once it has told
-// what was missed: that comes in one go.
+// what was missed, where its version does not tell so: that comes in one go.
 const liveAfter = inventory.Time(2 * time.Second / time.Microsecond)
+
+// heldUpAfter is how long an event may be in work before what comes after it cannot be
+// said to have happened when it is taken.
+const heldUpAfter = time.Second
 
 // resumed notes that the watch goes on where an earlier one ended.
 func (s *store) resumed() {
@@ -172,16 +208,38 @@ func (s *store) connected() {
 	}
 }
 
-// seen is how an event is seen that comes now.
-func (s *store) seen(now inventory.Time) inventory.Seen {
-	if s.gapFrom != 0 && now-s.arrived > liveAfter {
-		s.gapFrom = 0
+// catchUp notes up to which version what comes happened in the gap.
+func (s *store) catchUp(to uint64) { s.gapTo = to }
+
+// heldUp notes that what comes has been waiting since the last event: the sinks took
+// their time.
+func (s *store) heldUp() {
+	s.arrived = inventory.At(s.collector.now())
+	if s.gapFrom == 0 {
+		s.gapFrom, s.gapTo = s.lastSeen, 0
 	}
-	s.arrived = now
+}
+
+// seen is how an event of a version is seen that comes now.
+func (s *store) seen(now inventory.Time, resourceVersion string) inventory.Seen {
+	s.arrive(now, resourceVersion)
 	if s.gapFrom == 0 {
 		return inventory.Live(now)
 	}
 	return inventory.Seen{At: now, NotBefore: min(s.gapFrom, now)}
+}
+
+// arrive notes that the watch has come to a version, and whether that is past the gap.
+// As long as it is not, nobody knows how far in time it is: a tracker that goes on from
+// here has all of the gap before it.
+func (s *store) arrive(now inventory.Time, resourceVersion string) {
+	if s.gapFrom != 0 && (now-s.arrived > liveAfter || (s.gapTo != 0 && versionNumber(resourceVersion) > s.gapTo)) {
+		s.gapFrom, s.gapTo = 0, 0
+	}
+	s.arrived = now
+	if s.gapFrom == 0 {
+		s.lastSeen = now
+	}
 }
 
 func (s *store) Add(obj any) error    { return s.take(obj, (*inventory.Inventory).Set) }
@@ -191,13 +249,27 @@ func (s *store) Delete(obj any) error { return s.take(obj, (*inventory.Inventory
 func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Seen) error) error {
 	s.up()
 	s.collector.metrics.events[s.kind].Inc()
-	return s.collector.observe(func(inv *inventory.Inventory, now inventory.Time) error {
-		s.lastSeen = now
-		if o, ok := obj.(metav1.Object); ok {
-			s.move(o.GetResourceVersion())
+	came := s.collector.now()
+	waited := func() bool { return s.collector.now().Sub(came) > heldUpAfter }
+	err := s.collector.observe(func(inv *inventory.Inventory, now inventory.Time) error {
+		if waited() {
+			s.heldUp()
 		}
-		return do(inv, trim(s.kind, obj), s.seen(now))
+		version := ""
+		if o, ok := obj.(metav1.Object); ok {
+			version = o.GetResourceVersion()
+		}
+		seen := s.seen(now, version)
+		if version != "" {
+			s.move(version)
+		}
+		return do(inv, trim(s.kind, obj), seen)
 	}, s.kind)
+	if waited() {
+		s.heldUp()
+		s.catchUp(s.latest(s.ctx))
+	}
+	return err
 }
 
 // move notes, in the collector's lock, how far the watch is.
@@ -215,16 +287,17 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 	}
 	before := s.lastSeen
 	s.lastSeen = inventory.At(s.collector.now())
-	s.since, s.gapFrom = s.lastSeen, 0
+	s.since, s.gapFrom, s.gapTo = s.lastSeen, 0, 0
 	position := inventory.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
 	return s.collector.replace(s.ctx, objects, before, position)
 }
 
 func (s *store) Bookmark(resourceVersion string) error {
 	s.up()
+	now := inventory.At(s.collector.now()) // before others are waited for
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
-	s.lastSeen = inventory.At(s.collector.now())
+	s.arrive(now, resourceVersion)
 	s.move(resourceVersion)
 	return nil
 }
