@@ -27,7 +27,9 @@ func (c *Collector) watch(ctx context.Context, r resource) {
 		collector: c, kind: r.kind, ctx: ctx, logger: log.With(c.logger, "kind", r.kind),
 		resumeAt: before.ResourceVersion, lastSeen: before.At, since: before.Since,
 	}
-	cache.NewReflectorWithOptions(listWatch{r.listWatch, s, r.example}, r.example, s, cache.ReflectorOptions{
+	lw := listWatch{r.listWatch, s, r.example}
+	s.latest = lw.latest
+	cache.NewReflectorWithOptions(lw, r.example, s, cache.ReflectorOptions{
 		Name:            "kubevoltracker",
 		TypeDescription: string(r.kind),
 	}).RunWithContext(ctx)
@@ -73,28 +75,34 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 		l.store.failed(err)
 		return nil, err
 	}
-	if options.SendInitialEvents == nil {
-		l.connected(ctx)
+	if options.SendInitialEvents == nil { // else a whole list comes first
+		l.store.connected()
+		l.store.catchUp(l.latest(ctx))
 	}
 	return w, nil
 }
 
-// connected notes that a watch goes on after a gap, and asks how far the kind is by now:
-// up to there, what the watch tells happened while there was none.
-func (l listWatch) connected(ctx context.Context) {
-	s := l.store
-	s.gap = gap{from: s.lastSeen}
+// latest asks for the version that the API server is at, for the price of one object;
+// zero if it does not say.
+func (l listWatch) latest(ctx context.Context) uint64 {
 	list, err := l.ListWatch.ListWithContext(ctx, metav1.ListOptions{Limit: 1})
-	if err == nil {
-		var accessor metav1.ListInterface
-		if accessor, err = meta.ListAccessor(list); err == nil {
-			s.gap.until, err = strconv.ParseUint(accessor.GetResourceVersion(), 10, 64)
-		}
+	if err != nil {
+		return 0
 	}
-	s.gap.to = inventory.At(s.collector.now())
-	if err != nil && ctx.Err() == nil {
-		level.Warn(s.logger).Log("msg", "the API server does not say how far it is; what comes is taken to happen now", "err", err)
+	accessor, err := meta.ListAccessor(list)
+	if err != nil {
+		return 0
 	}
+	return versionNumber(accessor.GetResourceVersion())
+}
+
+// versionNumber reads a resourceVersion, which counts up. It is zero if it does not.
+func versionNumber(resourceVersion string) uint64 {
+	n, err := strconv.ParseUint(resourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // resume opens a watch where an earlier tracker's ended, in place of a streamed list.
@@ -120,7 +128,8 @@ func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watc
 	accessor.SetResourceVersion(at)
 	accessor.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	l.store.resumed()
-	l.connected(ctx)
+	l.store.connected()
+	l.store.catchUp(l.latest(ctx))
 	return prepended(w, watch.Event{Type: watch.Bookmark, Object: end}), nil
 }
 
@@ -161,9 +170,12 @@ type store struct {
 
 	refused     bool           // the API server does not show this kind
 	since       inventory.Time // from when on nothing can have been missed
-	lastSeen    inventory.Time // when the watch was last known to be up
-	gap         gap
-	failedSince time.Time // zero while it is up
+	lastSeen    inventory.Time // what happened until then has been told, all of it
+	gapFrom     inventory.Time // what comes may have happened from then on; zero on a live watch
+	gapTo       uint64         // what comes up to this version may have; zero if that is not known
+	latest      func(context.Context) uint64
+	arrived     inventory.Time // when the last event came, or the watch was set up
+	failedSince time.Time      // zero while it is up
 	failedTold  time.Time
 }
 
@@ -173,11 +185,13 @@ var (
 	_ cache.TransformingStore      = (*store)(nil)
 )
 
-// gap is a time without a watch: what happened in it has versions up to until.
-type gap struct {
-	from, to inventory.Time
-	until    uint64
-}
+// liveAfter is how long a watch that was set up again is silent once it has told
+// what was missed, where its version does not tell so: that comes in one go.
+const liveAfter = inventory.Time(2 * time.Second / time.Microsecond)
+
+// heldUpAfter is how long an event may be in work before what comes after it cannot be
+// said to have happened when it is taken.
+const heldUpAfter = time.Second
 
 // resumed notes that the watch goes on where an earlier one ended.
 func (s *store) resumed() {
@@ -185,16 +199,51 @@ func (s *store) resumed() {
 	level.Info(s.logger).Log("msg", "watching on from where the last run ended", "away", s.collector.now().Sub(s.lastSeen.Time()).Round(time.Millisecond))
 }
 
-// seen is how an event is seen that comes now, of an object in some version.
+// connected notes that a watch was set up: what it tells first happened while there
+// was none.
+func (s *store) connected() {
+	s.gapFrom, s.arrived = s.lastSeen, inventory.At(s.collector.now())
+	if s.gapFrom == 0 {
+		s.gapFrom = s.arrived
+	}
+}
+
+// catchUp notes up to which version what comes happened in the gap.
+func (s *store) catchUp(to uint64) { s.gapTo = to }
+
+// heldUp notes that what comes has been waiting since the last event: the sinks took
+// their time.
+func (s *store) heldUp() {
+	s.arrived = inventory.At(s.collector.now())
+	if s.gapFrom == 0 {
+		s.gapFrom, s.gapTo = s.lastSeen, 0
+	}
+}
+
+// seen is how an event of a version is seen that comes now.
 func (s *store) seen(now inventory.Time, resourceVersion string) inventory.Seen {
-	if s.gap.until == 0 {
+	s.arrive(now, resourceVersion)
+	if s.gapFrom == 0 {
 		return inventory.Live(now)
 	}
-	if version, err := strconv.ParseUint(resourceVersion, 10, 64); err != nil || version > s.gap.until {
-		s.gap = gap{}
-		return inventory.Live(now)
+	return inventory.Seen{At: now, NotBefore: min(s.gapFrom, now)}
+}
+
+// arrive notes that the watch has come to a version, and whether that is past the gap.
+// As long as it is not, nobody knows how far in time it is: a tracker that goes on from
+// here has all of the gap before it.
+func (s *store) arrive(now inventory.Time, resourceVersion string) {
+	past := now-s.arrived > liveAfter
+	if s.gapTo != 0 {
+		past = versionNumber(resourceVersion) > s.gapTo
 	}
-	return inventory.Seen{At: s.gap.to, NotBefore: min(s.gap.from, s.gap.to)}
+	if past {
+		s.gapFrom, s.gapTo = 0, 0
+	}
+	s.arrived = now
+	if s.gapFrom == 0 {
+		s.lastSeen = now
+	}
 }
 
 func (s *store) Add(obj any) error    { return s.take(obj, (*inventory.Inventory).Set) }
@@ -204,15 +253,27 @@ func (s *store) Delete(obj any) error { return s.take(obj, (*inventory.Inventory
 func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Seen) error) error {
 	s.up()
 	s.collector.metrics.events[s.kind].Inc()
-	return s.collector.observe(func(inv *inventory.Inventory, now inventory.Time) error {
+	came := s.collector.now()
+	waited := func() bool { return s.collector.now().Sub(came) > heldUpAfter }
+	err := s.collector.observe(func(inv *inventory.Inventory, now inventory.Time) error {
+		if waited() {
+			s.heldUp()
+		}
 		version := ""
 		if o, ok := obj.(metav1.Object); ok {
 			version = o.GetResourceVersion()
 		}
-		s.lastSeen = now
-		s.move(version)
-		return do(inv, trim(s.kind, obj), s.seen(now, version))
+		seen := s.seen(now, version)
+		if version != "" {
+			s.move(version)
+		}
+		return do(inv, trim(s.kind, obj), seen)
 	}, s.kind)
+	if waited() {
+		s.heldUp()
+		s.catchUp(s.latest(s.ctx))
+	}
+	return err
 }
 
 // move notes, in the collector's lock, how far the watch is.
@@ -230,16 +291,17 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 	}
 	before := s.lastSeen
 	s.lastSeen = inventory.At(s.collector.now())
-	s.since, s.gap = s.lastSeen, gap{}
+	s.since, s.gapFrom, s.gapTo = s.lastSeen, 0, 0
 	position := inventory.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
 	return s.collector.replace(s.ctx, objects, before, position)
 }
 
 func (s *store) Bookmark(resourceVersion string) error {
 	s.up()
+	now := inventory.At(s.collector.now()) // before others are waited for
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
-	s.lastSeen = inventory.At(s.collector.now())
+	s.arrive(now, resourceVersion)
 	s.move(resourceVersion)
 	return nil
 }

@@ -71,7 +71,11 @@ func (a *auditLog) read() error {
 		line, err := lines.ReadBytes('\n')
 		a.rest = append(a.rest, line...)
 		if errors.Is(err, io.EOF) {
-			return nil
+			if again, err := a.next(); err != nil || !again {
+				return err
+			}
+			lines = bufio.NewReader(a.file)
+			continue
 		}
 		if err != nil {
 			return err
@@ -85,6 +89,22 @@ func (a *auditLog) read() error {
 			return err
 		}
 	}
+}
+
+// next goes on with the next file, if the API server has begun one: it does every
+// hundred megabytes, and gives the old one another name.
+func (a *auditLog) next() (again bool, err error) {
+	present, missing := os.Stat(a.file.Name()) // missing while it is about to begin one
+	ours, err := a.file.Stat()
+	if err != nil || missing != nil || os.SameFile(ours, present) {
+		return false, err
+	}
+	if n, err := a.file.Seek(0, io.SeekCurrent); err != nil || n < ours.Size() {
+		return true, err // something came just before
+	}
+	_ = a.file.Close()
+	a.file, err = os.Open(a.file.Name())
+	return err == nil, err
 }
 
 func (a *auditLog) take(e *auditEvent) error {
@@ -158,7 +178,7 @@ func (l lives[T, P]) take(e *auditEvent) error {
 	}
 	number, err := strconv.ParseUint(answer.ResourceVersion, 10, 64)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s %s %s/%s: %w in %s", e.Verb, e.ObjectRef.Resource, e.ObjectRef.Namespace, e.ObjectRef.Name, err, e.ResponseObject)
 	}
 	known := l[answer.UID]
 	if known == nil {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -150,16 +151,7 @@ func runArgs(t testing.TB, args ...string) []string {
 // waits until it serves.
 func startTracker(t testing.TB, kubeconfig string, args ...string) *tracker {
 	t.Helper()
-	args = runArgs(t, append(args, "--kube.kubeconfig="+kubeconfig, "--log.format=json", "--log.level=debug")...)
-	p := &tracker{process: exec.Command(program(t, "kubevoltracker"), args...), exited: make(chan error, 1)}
-	out, err := p.process.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go p.read(out)
+	p := launchTracker(t, kubeconfig, args...)
 	t.Cleanup(func() {
 		p.stop(t)
 		if t.Failed() {
@@ -170,6 +162,29 @@ func startTracker(t testing.TB, kubeconfig string, args ...string) *tracker {
 			}
 		}
 	})
+	p.awaitServing(t)
+	return p
+}
+
+// launchTracker starts a tracker, which the caller has to end.
+func launchTracker(t testing.TB, kubeconfig string, args ...string) *tracker {
+	t.Helper()
+	args = runArgs(t, append(args, "--kube.kubeconfig="+kubeconfig, "--log.format=json", "--log.level=debug")...)
+	p := &tracker{process: exec.Command(program(t, "kubevoltracker"), args...), exited: make(chan error, 1)}
+	out, err := p.process.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go p.read(out)
+	return p
+}
+
+// awaitServing waits until a tracker serves, and notes where.
+func (p *tracker) awaitServing(t testing.TB) {
+	t.Helper()
 	eventually(t, "the tracker serves", func() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -186,7 +201,6 @@ func startTracker(t testing.TB, kubeconfig string, args ...string) *tracker {
 		}
 		return nil
 	})
-	return p
 }
 
 func (p *tracker) read(out io.Reader) {
@@ -259,7 +273,8 @@ func (p *tracker) metrics(t testing.TB) map[string]string {
 // query asks the catalog over plain HTTP, as curl would, and returns the rows as
 // text, columns parted by tabs.
 func (p *tracker) query(sql string) ([]string, error) {
-	r, err := http.Post(strings.TrimSuffix(p.catalog, "kubevoltracker")+"?final=1&database=kubevoltracker", "text/plain", strings.NewReader(sql))
+	server, database := path.Split(p.catalog)
+	r, err := http.Post(server+"?final=1&database="+database, "text/plain", strings.NewReader(sql))
 	if err != nil {
 		return nil, err
 	}

@@ -133,7 +133,7 @@ func expectTruth(t *testing.T, c *localCluster, p *tracker, log *auditLog) {
 		if err := log.read(); err != nil {
 			t.Fatal(err)
 		}
-		err := logIsComplete(c, log)
+		err := logIsComplete(c, log, ofTheMonth)
 		if err == nil {
 			truth := truthOf(log, ofTheMonth)
 			var summary string
@@ -150,7 +150,7 @@ func expectTruth(t *testing.T, c *localCluster, p *tracker, log *auditLog) {
 
 // logIsComplete holds the truth against the API server: what is there by the log
 // is what is there, in the same version.
-func logIsComplete(c *localCluster, log *auditLog) error {
+func logIsComplete(c *localCluster, log *auditLog, belongs func(metav1.Object) bool) error {
 	pods, err := c.client.CoreV1().Pods("").List(background, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -167,11 +167,11 @@ func logIsComplete(c *localCluster, log *auditLog) error {
 		log  map[types.UID]string
 		list runtime.Object
 	}{
-		"pods": {log.pods.living(ofTheMonth), pods}, "claims": {log.claims.living(ofTheMonth), claims}, "volumes": {log.volumes.living(ofTheMonth), volumes},
+		"pods": {log.pods.living(belongs), pods}, "claims": {log.claims.living(belongs), claims}, "volumes": {log.volumes.living(belongs), volumes},
 	} {
 		there := map[types.UID]string{}
 		err := meta.EachListItem(both.list, func(item runtime.Object) error {
-			if o := item.(metav1.Object); ofTheMonth(o) {
+			if o := item.(metav1.Object); belongs(o) {
 				there[o.GetUID()] = o.GetResourceVersion()
 			}
 			return nil

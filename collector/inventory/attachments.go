@@ -85,7 +85,6 @@ func (inv *Inventory) dropAttachment(uid string, seen Seen) {
 		return
 	}
 	delete(inv.attachments, uid)
-	defer inv.drown(VolumeAttachments, uid)
 	if a.row.VolumeUID == "" && a.volume != "" { // its volume may be still on its way
 		inv.graves = append(inv.graves, grave{at: seen.At, attachment: a})
 	}
@@ -96,6 +95,7 @@ func (inv *Inventory) dropAttachment(uid string, seen Seen) {
 
 func (inv *Inventory) forgetAttachment(a *attachment) {
 	remove(inv.unattached, a.volume, a)
+	inv.drown(VolumeAttachments, a.row.UID)
 }
 
 func (a *attachment) change(c Change) Change {

@@ -203,10 +203,14 @@ func (p *pod) recall(m *Memory) {
 }
 
 func (a *attachment) remember(*Inventory) Memory {
-	return Memory{Kind: VolumeAttachments, UID: a.row.UID, AttachedAt: a.row.AttachedAt}
+	m := Memory{Kind: VolumeAttachments, UID: a.row.UID, Deleted: a.row.DetachedAt, AttachedAt: a.row.AttachedAt}
+	m.Forgotten = m.Deleted != 0 && (a.row.VolumeUID != "" || a.volume == "") // its volume is not on its way
+	return m
 }
 
-func (a *attachment) recall(m *Memory) { a.row.AttachedAt = cmp.Or(m.AttachedAt, a.row.AttachedAt) }
+func (a *attachment) recall(m *Memory) {
+	a.row.AttachedAt, a.row.DetachedAt = cmp.Or(m.AttachedAt, a.row.AttachedAt), m.Deleted
+}
 
 // Recall takes what an earlier inventory held, as Update gave it out: the last
 // version of each object that is not forgotten, and its memory. An inventory that is
@@ -312,6 +316,10 @@ func (inv *Inventory) recall(r *Recalled) error {
 	case VolumeAttachments:
 		a := inv.attachments[uid]
 		a.recall(m)
+		if m.Deleted != 0 {
+			delete(inv.attachments, uid)
+			inv.graves = append(inv.graves, grave{at: m.Deleted, attachment: a})
+		}
 		inv.tellAttachment(a, Seen{At: inv.now})
 	default:
 		if m.Deleted != 0 {

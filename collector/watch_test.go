@@ -1,0 +1,147 @@
+package collector
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// sink keeps the positions that it is given, and may take its time.
+type sink struct {
+	positions map[inventory.Kind]inventory.Position
+	facts     inventory.Facts
+	takes     func()
+}
+
+func (s *sink) Apply(u *inventory.Update) {
+	for _, p := range u.Positions {
+		s.positions[p.Kind] = p
+	}
+	s.facts.Namespaces = append(s.facts.Namespaces, u.Facts.Namespaces...)
+	s.facts.Claims = append(s.facts.Claims, u.Facts.Claims...)
+	if s.takes != nil {
+		s.takes()
+	}
+}
+
+// testStore is the store of a kind's watch, with a clock of its own.
+type testStore struct {
+	*store
+	sink *sink
+	now  time.Time
+}
+
+func newTestStore(latest uint64) *testStore {
+	s := &testStore{sink: &sink{positions: map[inventory.Kind]inventory.Position{}}, now: time.Unix(1_700_000_000, 0)}
+	c := New(Options{
+		Sinks: []Sink{s.sink}, Logger: log.NewNopLogger(), Registerer: prometheus.NewRegistry(), Now: func() time.Time { return s.now },
+	})
+	s.store = &store{
+		collector: c, kind: inventory.Claims, ctx: context.Background(), logger: log.NewNopLogger(),
+		latest: func(context.Context) uint64 { return latest },
+	}
+	return s
+}
+
+func (s *testStore) pass(d time.Duration) { s.now = s.now.Add(d) }
+
+func claimOf(uid, version string) *corev1.PersistentVolumeClaim {
+	claim := &corev1.PersistentVolumeClaim{}
+	claim.Name, claim.Namespace, claim.ResourceVersion = "claim-"+uid, "shop", version
+	claim.UID = types.UID("uid-" + version)
+	claim.CreationTimestamp = metav1.Unix(1_600_000_000, 0)
+	return claim
+}
+
+// comeAndGo tells of a claim that came and went, and returns its last row.
+func (s *testStore) comeAndGo(t *testing.T, version string) inventory.Claim {
+	t.Helper()
+	claim := claimOf("a", version)
+	for _, take := range []func(any) error{s.Add, s.Delete} {
+		if err := take(claim); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.sink.facts.Claims[len(s.sink.facts.Claims)-1]
+}
+
+// TestCatchingUp holds what a watch says that goes on after a gap: what it was told of
+// the gap has bounds, whose lower one stays, also for whoever goes on from there; and
+// that the gap ends on a busy cluster too.
+func TestCatchingUp(t *testing.T) {
+	s := newTestStore(0)
+	s.comeAndGo(t, "10")
+	before := inventory.At(s.now)
+	s.pass(time.Minute)
+	s.connected()
+	s.catchUp(100)
+	for _, version := range []string{"20", "100"} {
+		s.pass(time.Second) // the watch is never silent
+		now := inventory.At(s.now)
+		if row := s.comeAndGo(t, version); row.DeletedNotBefore != before || row.DeletedAt != now {
+			t.Errorf("in the gap: gone between %s and %s", row.DeletedNotBefore.Time(), row.DeletedAt.Time())
+		}
+		if p := s.sink.positions[inventory.Claims]; p.At != before || p.ResourceVersion != version {
+			t.Errorf("the position is %s at %s, though nobody has caught up", p.ResourceVersion, p.At.Time())
+		}
+	}
+	s.connected() // once more, before all was told
+	s.catchUp(110)
+	s.pass(time.Second)
+	if row := s.comeAndGo(t, "105"); row.DeletedNotBefore != before {
+		t.Errorf("after a cut in the gap: gone after %s", row.DeletedNotBefore.Time())
+	}
+	s.pass(time.Second)
+	now := inventory.At(s.now)
+	if row := s.comeAndGo(t, "111"); row.DeletedNotBefore != now || row.DeletedAt != now {
+		t.Errorf("past the gap: gone between %s and %s", row.DeletedNotBefore.Time(), row.DeletedAt.Time())
+	}
+	if p := s.sink.positions[inventory.Claims]; p.At != now {
+		t.Errorf("past the gap the position is at %s", p.At.Time())
+	}
+}
+
+// TestHeldUp holds that what waited while a sink took its time is not dated by when it
+// was taken at last.
+func TestHeldUp(t *testing.T) {
+	s := newTestStore(50)
+	s.sink.takes = func() { s.pass(time.Hour); s.sink.takes = nil }
+	s.comeAndGo(t, "10")
+	began := inventory.At(s.now.Add(-time.Hour))
+	if row := s.comeAndGo(t, "40"); row.DeletedNotBefore != began || row.DeletedAt != inventory.At(s.now) {
+		t.Errorf("gone between %s and %s", row.DeletedNotBefore.Time(), row.DeletedAt.Time())
+	}
+	if row := s.comeAndGo(t, "51"); row.DeletedNotBefore != row.DeletedAt {
+		t.Errorf("past what waited: gone between %s and %s", row.DeletedNotBefore.Time(), row.DeletedAt.Time())
+	}
+}
+
+// TestBookmarkEndsTheGap is what a quiet watch has.
+func TestBookmarkEndsTheGap(t *testing.T) {
+	s := newTestStore(0)
+	s.comeAndGo(t, "10")
+	before := inventory.At(s.now)
+	s.pass(time.Minute)
+	s.connected()
+	s.catchUp(100)
+	for version, want := range map[string]inventory.Time{"100": before, "101": inventory.At(s.now)} {
+		s := *s.store
+		if err := s.Bookmark(version); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.collector.moved[inventory.Claims].At; got != want {
+			t.Errorf("bookmark at %s: watched until %s, want %s", version, got.Time(), want.Time())
+		}
+	}
+	if versionNumber("not a number") != 0 {
+		t.Error("a version that is no number")
+	}
+}
