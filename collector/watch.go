@@ -24,7 +24,7 @@ func (c *Collector) watch(ctx context.Context, r resource) {
 	before := c.before(r.kind)
 	s := &store{
 		collector: c, kind: r.kind, ctx: ctx, logger: log.With(c.logger, "kind", r.kind),
-		resumeAt: before.ResourceVersion, lastSeen: before.At, since: before.Since,
+		resumeAt: before.ResourceVersion, behind: before.ResourceVersion != "", lastSeen: before.At, since: before.Since,
 	}
 	cache.NewReflectorWithOptions(listWatch{r.listWatch, s, r.example}, r.example, s, cache.ReflectorOptions{
 		Name:            "kubevoltracker",
@@ -137,6 +137,7 @@ type store struct {
 
 	resumeAt string // the version to go on from; empty once that has been done, or if there is none
 	passOver bool   // the next list is no list
+	behind   bool   // it has not told yet what was missed since an earlier tracker ended
 
 	refused     bool           // the API server does not show this kind
 	since       inventory.Time // from when on nothing can have been missed
@@ -169,6 +170,15 @@ func (s *store) connected() {
 	s.gapFrom, s.arrived = s.lastSeen, inventory.At(s.collector.now())
 	if s.gapFrom == 0 {
 		s.gapFrom = s.arrived
+	}
+	s.catchUp(time.Duration(liveAfter) * time.Microsecond)
+}
+
+// catchUp notes that what was missed before the start will have been told in a while.
+func (s *store) catchUp(in time.Duration) {
+	if s.behind {
+		s.behind = false
+		time.AfterFunc(in, func() { s.collector.behind.Add(-1) })
 	}
 }
 
@@ -217,6 +227,7 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 	s.lastSeen = inventory.At(s.collector.now())
 	s.since, s.gapFrom = s.lastSeen, 0
 	position := inventory.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
+	defer s.catchUp(0)
 	return s.collector.replace(s.ctx, objects, before, position)
 }
 
@@ -246,6 +257,7 @@ func refused(err error) bool {
 // without goes on without a kind, and says so once: its first list is taken to be
 // empty. It is asked for again and again, in case that changes.
 func (c *Collector) without(s *store, err error) {
+	s.catchUp(0)
 	if !s.refused {
 		s.refused = true
 		c.metrics.available[s.kind].Set(0)

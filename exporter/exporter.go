@@ -61,6 +61,7 @@ type Exporter struct {
 	volumes    volumes
 	namespaces namespaces
 	counters   counters
+	caughtUp   func() bool // nil once it has said so
 	latencies  latencies
 }
 
@@ -93,7 +94,7 @@ func New(o Options) *Exporter {
 		usage:      usage,
 		volumes:    newVolumes(),
 		namespaces: newNamespaces(),
-		counters:   newCounters(usage),
+		counters:   newCounters(usage, o.Now),
 		latencies:  newLatencies(usage),
 	}
 }
@@ -135,10 +136,22 @@ func (e *Exporter) Apply(u *inventory.Update) {
 	for i := range u.Facts.Pods {
 		e.counters.knowMounts(u.Facts.Pods[i].Namespace)
 	}
+	e.counters.tally.Add(&u.Facts)
 	for i := range u.Facts.Changes {
 		if c := &u.Facts.Changes[i]; !c.Found {
-			e.counters.count(c)
 			e.latencies.observe(c)
 		}
 	}
+}
+
+// Resume lets the counters go on from what an earlier run has counted and kept. What
+// happened just before that run was killed may not be kept, and is told once more by the
+// API server; until caughtUp says that it has been, the counters are left out of the
+// scrapes: Prometheus bridges a gap, but takes a counter that is lower for a moment for
+// one that began anew, and all of it for an increase.
+func (e *Exporter) Resume(t *Tally, caughtUp func() bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.counters.tally.adopt(t)
+	e.caughtUp = caughtUp
 }

@@ -126,6 +126,12 @@ func (e *Exporter) moment() (moment, error) {
 	if err != nil {
 		return moment{}, err
 	}
+	if e.caughtUp != nil && e.caughtUp() {
+		e.caughtUp = nil
+	}
+	if e.caughtUp != nil {
+		gathered = slices.DeleteFunc(gathered, func(f *dto.MetricFamily) bool { return f.GetType() == dto.MetricType_COUNTER })
+	}
 	m := moment{now: inventory.At(e.now()), groups: e.namespaces.present(), gathered: gathered}
 	if e.perVolume {
 		m.rows = slices.Clone(e.volumes.rows)

@@ -120,6 +120,7 @@ func track(f *runFlags, stderr io.Writer) error {
 		Client: client, Sinks: []collector.Sink{metrics, history.recorder}, Resume: resume,
 		Logger: log.With(logger, "component", "collector"), Registerer: registry,
 	})
+	metrics.Resume(history.tally, tracker.CaughtUp)
 	level.Info(logger).Log("msg", "tracking", "version", version.Info(), "server", client.Host(), "cluster", cluster)
 	for _, l := range listeners {
 		level.Info(logger).Log("msg", "serving", "address", l.Addr())
@@ -160,6 +161,7 @@ type history struct {
 	logger   log.Logger
 	journal  *journal.Journal
 	recorder *catalog.Recorder
+	tally    *exporter.Tally // of what is in the journal
 	catalog  *catalog.Catalog
 	writer   *catalog.Writer
 	engine   *engine.Engine
@@ -178,8 +180,14 @@ func (h *history) open(ctx context.Context, f *runFlags, cluster string, logger 
 	if err != nil {
 		return nil, err
 	}
+	h.tally = exporter.NewTally(time.Now)
+	if recalled != nil {
+		if err := h.tally.Restore(recalled.Tally); err != nil {
+			level.Warn(logger).Log("msg", "some counters begin anew", "err", err)
+		}
+	}
 	h.recorder, err = catalog.NewRecorder(catalog.RecorderOptions{
-		Journal: h.journal, Cluster: cluster, WithoutFacts: h.catalog == nil, Registerer: registry, Logger: h.logger,
+		Journal: h.journal, Cluster: cluster, WithoutFacts: h.catalog == nil, Tally: h.tally, Registerer: registry, Logger: h.logger,
 	})
 	if err != nil || h.catalog == nil {
 		return resumeOf(recalled), err
