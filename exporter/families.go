@@ -31,7 +31,7 @@ type volumeFamily struct {
 	sinceIdle bool
 	// rest appends what follows the common labels: more labels, the closing
 	// brace, the value. It appends nothing where the volume has no such sample.
-	rest func(b []byte, v *inventory.VolumeState) []byte
+	rest func(t *renderer, b []byte, v *inventory.VolumeState) []byte
 }
 
 // The number of volume families; a row keeps where each begins.
@@ -42,31 +42,33 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 	{
 		name: prefix + "_volume_capacity_bytes",
 		help: "Size of the volume, as its PersistentVolume says.",
-		rest: func(b []byte, v *inventory.VolumeState) []byte { return appendValue(b, v.CapacityBytes) },
+		rest: func(_ *renderer, b []byte, v *inventory.VolumeState) []byte { return appendValue(b, v.CapacityBytes) },
 	},
 	{
 		name:      prefix + "_volume_idle_seconds",
 		help:      "For how long nobody has used the volume: since its last use, or if none is known since it was bound or created. 0 while a container uses it or a pod that has not started awaits it.",
 		routed:    true,
 		sinceIdle: true,
-		rest:      func(b []byte, _ *inventory.VolumeState) []byte { return append(b, '}', ' ') },
+		rest:      func(_ *renderer, b []byte, _ *inventory.VolumeState) []byte { return append(b, '}', ' ') },
 	},
 	{
 		name:   prefix + "_volume_info",
 		help:   "What the volume is and whose: its claim (of a released volume, the last one), storage class, kind of backing store, CSI or flexVolume driver, reclaim policy and the claim's owner. Always 1; join with it on persistentvolume.",
 		routed: true,
-		rest: func(b []byte, v *inventory.VolumeState) []byte {
+		rest: func(t *renderer, b []byte, v *inventory.VolumeState) []byte {
 			b = appendLabel(append(b, ','), "source", v.SourceKind)
 			b = appendLabel(append(b, ','), "driver", v.Driver)
 			b = appendLabel(append(b, ','), "reclaim_policy", v.ReclaimPolicy)
 			b = appendLabel(append(b, ','), "owner", v.Owner)
+			b = appendCarried(b, t.claimLabels, v.ClaimLabels)
+			b = appendCarried(b, t.namespaceLabels, v.NamespaceLabels)
 			return appendValue(b, 1)
 		},
 	},
 	{
 		name: prefix + "_volume_last_used_timestamp_seconds",
 		help: "When the last use of the volume ended. Absent while it is in use, and where no use is known.",
-		rest: func(b []byte, v *inventory.VolumeState) []byte {
+		rest: func(_ *renderer, b []byte, v *inventory.VolumeState) []byte {
 			if v.LastUsed.IsZero() {
 				return b
 			}
@@ -76,20 +78,20 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 	{
 		name: prefix + "_volume_mounts",
 		help: "How many containers use the volume now.",
-		rest: func(b []byte, v *inventory.VolumeState) []byte { return appendValue(b, int64(v.Mounts)) },
+		rest: func(_ *renderer, b []byte, v *inventory.VolumeState) []byte { return appendValue(b, int64(v.Mounts)) },
 	},
 	{
 		name:   prefix + "_volume_state",
 		help:   "What the volume is doing: mounted, pending (a pod that has not started awaits it), idle (used before, not now), never_mounted, available (no claim yet), released (its claim is gone) or failed. Only the present state has a series, with the value 1.",
 		routed: true,
-		rest: func(b []byte, v *inventory.VolumeState) []byte {
+		rest: func(_ *renderer, b []byte, v *inventory.VolumeState) []byte {
 			return appendValue(appendLabel(append(b, ','), "state", string(v.Status)), 1)
 		},
 	},
 	{
 		name: prefix + "_volume_state_changed_timestamp_seconds",
 		help: "When the volume came into its present state.",
-		rest: func(b []byte, v *inventory.VolumeState) []byte {
+		rest: func(_ *renderer, b []byte, v *inventory.VolumeState) []byte {
 			if v.ChangedAt.IsZero() {
 				return b
 			}

@@ -134,7 +134,8 @@ func (e *Exporter) moment() (moment, error) {
 	}
 	m := moment{now: inventory.At(e.now()), groups: e.namespaces.present(), gathered: gathered}
 	if e.perVolume {
-		m.rows = slices.Clone(e.volumes.rows)
+		rows, _ := e.volumes.shown()
+		m.rows = slices.Clone(rows)
 	}
 	return m, nil
 }

@@ -45,7 +45,7 @@ type runFlags struct {
 	dataDir             string
 	journalBytes        units.Base2Bytes
 	web                 exporter.ServerOptions
-	perVolume           bool
+	metrics             *exporter.Options
 	catalog             *catalogFlags
 	engine              engine.Options
 	log                 *logFlags
@@ -62,7 +62,7 @@ func addRun(app *kingpin.Application, commands map[string]command, stderr io.Wri
 	cmd.Flag("web.listen-address", "Address to serve on; repeatable.").Default(":9790").StringsVar(&f.web.ListenAddresses)
 	cmd.Flag("web.config.file", "File with TLS and authentication, in the format of Prometheus' exporter-toolkit.").StringVar(&f.web.WebConfigFile)
 	cmd.Flag("web.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&f.web.TelemetryPath)
-	cmd.Flag("metrics.per-volume", "Serve the metrics that have a series for each volume.").Default("true").BoolVar(&f.perVolume)
+	f.metrics = addMetricsFlags(cmd)
 	f.catalog = addCatalogFlags(cmd, embeddedCatalog, "; "+embeddedCatalog+" for a ClickHouse of the tracker's own, "+noCatalog+" for metrics alone")
 	cmd.Flag("catalog.embedded-listen-address", "Where the embedded ClickHouse serves its HTTP interface; on loopback.").Default("127.0.0.1:8123").StringVar(&f.engine.ListenAddress)
 	cmd.Flag("catalog.embedded-binary", "The program kubevoltracker-clickhouse; default: beside the tracker, or on PATH.").StringVar(&f.engine.Binary)
@@ -96,7 +96,8 @@ func track(f *runFlags, stderr io.Writer) error {
 		return err
 	}
 	cluster := cmp.Or(f.cluster, uid)
-	metrics := exporter.New(exporter.Options{Registry: registry, PerVolume: f.perVolume, Logger: logger})
+	f.metrics.Registry, f.metrics.Logger = registry, log.With(logger, "component", "exporter")
+	metrics := exporter.New(*f.metrics)
 	history := &history{}
 	var tracker *collector.Collector
 	f.web.Metrics = metrics.Handler()

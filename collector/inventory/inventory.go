@@ -133,6 +133,9 @@ type Inventory struct {
 	pods        map[string]*pod
 	others      map[Kind]map[string]*other // Drivers and Nodes
 
+	namespaceNames map[string]*namespace
+	relabelled     map[string]struct{} // names of namespaces whose volumes are not touched yet
+
 	living    map[Kind]int // of the controllers, those that are not gone
 	podNames  map[name]*pod
 	templates map[name]*controller // StatefulSets, by what their claims are called but for the ordinal
@@ -183,32 +186,34 @@ type grave struct {
 // New returns an empty inventory.
 func New() *Inventory {
 	return &Inventory{
-		namespaces:  map[string]*namespace{},
-		classes:     map[string]*class{},
-		capacities:  map[string]*StorageCapacity{},
-		volumes:     map[string]*volume{},
-		controllers: map[string]*controller{},
-		claims:      map[string]*claim{},
-		attachments: map[string]*attachment{},
-		pods:        map[string]*pod{},
-		others:      map[Kind]map[string]*other{Drivers: {}, Nodes: {}},
-		living:      map[Kind]int{},
-		podNames:    map[name]*pod{},
-		templates:   map[name]*controller{},
-		orphans:     map[string][]*pod{},
-		orphanOf:    map[*pod]workload{},
-		unattached:  map[string][]*attachment{},
-		volumeNames: map[string]*volume{},
-		volumeOf:    map[string]*volume{},
-		formers:     map[string][]*volume{},
-		awaited:     map[string][]*claim{},
-		past:        map[*volume][]pastBinding{},
-		unbound:     map[*volume][]*claim{},
-		lives:       map[*claim]life{},
-		claimNames:  map[name]*claimName{},
-		sources:     map[[16]byte]*source{},
-		doubted:     map[*claim]Time{},
-		seed:        maphash.MakeSeed(),
+		namespaces:     map[string]*namespace{},
+		namespaceNames: map[string]*namespace{},
+		classes:        map[string]*class{},
+		capacities:     map[string]*StorageCapacity{},
+		volumes:        map[string]*volume{},
+		controllers:    map[string]*controller{},
+		claims:         map[string]*claim{},
+		attachments:    map[string]*attachment{},
+		pods:           map[string]*pod{},
+		others:         map[Kind]map[string]*other{Drivers: {}, Nodes: {}},
+		relabelled:     map[string]struct{}{},
+		living:         map[Kind]int{},
+		podNames:       map[name]*pod{},
+		templates:      map[name]*controller{},
+		orphans:        map[string][]*pod{},
+		orphanOf:       map[*pod]workload{},
+		unattached:     map[string][]*attachment{},
+		volumeNames:    map[string]*volume{},
+		volumeOf:       map[string]*volume{},
+		formers:        map[string][]*volume{},
+		awaited:        map[string][]*claim{},
+		past:           map[*volume][]pastBinding{},
+		unbound:        map[*volume][]*claim{},
+		lives:          map[*claim]life{},
+		claimNames:     map[name]*claimName{},
+		sources:        map[[16]byte]*source{},
+		doubted:        map[*claim]Time{},
+		seed:           maphash.MakeSeed(),
 	}
 }
 
@@ -423,6 +428,7 @@ func (inv *Inventory) settle(seen Seen) {
 // reused.
 func (inv *Inventory) Take(u *Update) {
 	u.Volumes, u.Claims = u.Volumes[:0], u.Claims[:0]
+	inv.touchRelabelled()
 	for _, v := range inv.staleVolumes {
 		v.stale = false
 		state := inv.volumeState(v)

@@ -20,22 +20,24 @@ const (
 // VolumeState is a PersistentVolume as it stands now, with what is inferred
 // about its use.
 type VolumeState struct {
-	UID           string
-	Name          string
-	StorageClass  string
-	SourceKind    string
-	Driver        string
-	ReclaimPolicy string
-	CapacityBytes int64
-	Namespace     string // of its claim, also of the one it was released from
-	Claim         string
-	Owner         string // of its claim
-	Status        VolumeStatus
-	ChangedAt     Time // when it came into this status
-	Mounts        int  // containers that use it now
-	LastUsed      Time // end of its last use; absent while in use or where none is known
-	IdleSince     Time // since when nobody uses or awaits it; absent while someone does
-	Gone          bool // it was deleted; the other fields are its last
+	UID             string
+	Name            string
+	StorageClass    string
+	SourceKind      string
+	Driver          string
+	ReclaimPolicy   string
+	CapacityBytes   int64
+	Namespace       string // of its claim, also of the one it was released from
+	Claim           string
+	Owner           string   // of its claim
+	ClaimLabels     LabelSet // of its claim
+	NamespaceLabels LabelSet // of its claim's namespace
+	Status          VolumeStatus
+	ChangedAt       Time // when it came into this status
+	Mounts          int  // containers that use it now
+	LastUsed        Time // end of its last use; absent while in use or where none is known
+	IdleSince       Time // since when nobody uses or awaits it; absent while someone does
+	Gone            bool // it was deleted; the other fields are its last
 }
 
 // ClaimState is a PersistentVolumeClaim as it stands now.

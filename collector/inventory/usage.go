@@ -41,9 +41,13 @@ func (inv *Inventory) volumeState(v *volume) VolumeState {
 		ReclaimPolicy: traits.reclaimPolicy, CapacityBytes: v.capacity, Namespace: v.claim.namespace, Claim: v.claim.name,
 		LastUsed: v.lastUsed, Gone: v.deleted != 0,
 	}
+	if n := inv.namespaceNames[v.claim.namespace]; n != nil {
+		s.NamespaceLabels = n.labels
+	}
 	var unusedSince Time
 	if c := v.user; c != nil {
 		s.Owner, s.Mounts = c.traits.Value().owner, int(c.active)
+		s.ClaimLabels = c.labels
 		s.LastUsed = latest(s.LastUsed, c.lastUsed)
 		unusedSince = c.unusedSince
 	}
