@@ -26,6 +26,7 @@ func (c *Collector) watch(ctx context.Context, r resource) {
 		collector: c, kind: r.kind, ctx: ctx, logger: log.With(c.logger, "kind", r.kind),
 		resumeAt: before.ResourceVersion, behind: before.ResourceVersion != "", lastSeen: before.At, since: before.Since,
 	}
+	c.metrics.seen(r.kind, before.At)
 	cache.NewReflectorWithOptions(listWatch{r.listWatch, s, r.example}, r.example, s, cache.ReflectorOptions{
 		Name:            "kubevoltracker",
 		TypeDescription: string(r.kind),
@@ -203,6 +204,7 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Seen)
 	s.collector.metrics.events[s.kind].Inc()
 	return s.collector.observe(func(inv *inventory.Inventory, now inventory.Time) error {
 		s.lastSeen = now
+		s.collector.metrics.seen(s.kind, now)
 		if o, ok := obj.(metav1.Object); ok {
 			s.move(o.GetResourceVersion())
 		}
@@ -225,6 +227,7 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 	}
 	before := s.lastSeen
 	s.lastSeen = inventory.At(s.collector.now())
+	s.collector.metrics.seen(s.kind, s.lastSeen)
 	s.since, s.gapFrom = s.lastSeen, 0
 	position := inventory.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
 	defer s.catchUp(0)
@@ -236,6 +239,7 @@ func (s *store) Bookmark(resourceVersion string) error {
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
 	s.lastSeen = inventory.At(s.collector.now())
+	s.collector.metrics.seen(s.kind, s.lastSeen)
 	s.move(resourceVersion)
 	return nil
 }

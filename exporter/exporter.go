@@ -74,6 +74,8 @@ type Exporter struct {
 	mu         sync.Mutex
 	volumes    volumes
 	namespaces namespaces
+	capacities capacities
+	classes    classes
 	counters   counters
 	caughtUp   func() bool // nil once it has said so
 	latencies  latencies
@@ -113,6 +115,8 @@ func New(o Options) *Exporter {
 		},
 		volumes:    newVolumes(int(o.MaxVolumes)),
 		namespaces: newNamespaces(),
+		capacities: capacities{},
+		classes:    newClasses(),
 		counters:   newCounters(usage, o.Now),
 		latencies:  newLatencies(usage),
 	}
@@ -140,6 +144,15 @@ func (e *Exporter) Apply(u *inventory.Update) {
 
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	for i := range u.Classes {
+		if source := e.classes.apply(&u.Classes[i]); source != "" {
+			e.counters.knowVolumes(u.Classes[i].Name, source)
+			e.latencies.knowClass(u.Classes[i].Name)
+		}
+	}
+	for i := range u.Capacities {
+		e.capacities.apply(&u.Capacities[i])
+	}
 	for i := range u.Claims {
 		c := &u.Claims[i]
 		if e.namespaces.applyClaim(c) {
@@ -150,6 +163,7 @@ func (e *Exporter) Apply(u *inventory.Update) {
 	for i := range u.Volumes {
 		v := &u.Volumes[i]
 		e.counters.knowVolumes(v.StorageClass, v.SourceKind)
+		e.classes.learn(v.StorageClass, v.SourceKind)
 		var r *row
 		if rows != nil {
 			r = rows[i]

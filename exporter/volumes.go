@@ -71,16 +71,16 @@ func (r *row) appendLine(b []byte, i int, now inventory.Time) []byte {
 	b = append(b, labels...)
 	b = append(b, rest...)
 	if f.sinceIdle {
-		b = strconv.AppendInt(b, idleSeconds(r.since, now), 10)
+		b = strconv.AppendInt(b, secondsSince(r.since, now), 10)
 		b = append(b, '\n')
 	}
 	return b
 }
 
-// idleSeconds is whole seconds: the API's times have no more, and they make
+// secondsSince is whole seconds: the API's times have no more, and they make
 // short lines. It is 0 for a volume in use, and where the API server's clock is
 // ahead of ours.
-func idleSeconds(since, now inventory.Time) int64 {
+func secondsSince(since, now inventory.Time) int64 {
 	if since.IsZero() || since > now {
 		return 0
 	}

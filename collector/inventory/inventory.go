@@ -125,7 +125,7 @@ type Inventory struct {
 	// These are by UID.
 	namespaces  map[string]*namespace
 	classes     map[string]*class
-	capacities  map[string]*StorageCapacity
+	capacities  map[string]*capacity
 	volumes     map[string]*volume
 	controllers map[string]*controller
 	claims      map[string]*claim
@@ -189,7 +189,7 @@ func New() *Inventory {
 		namespaces:     map[string]*namespace{},
 		namespaceNames: map[string]*namespace{},
 		classes:        map[string]*class{},
-		capacities:     map[string]*StorageCapacity{},
+		capacities:     map[string]*capacity{},
 		volumes:        map[string]*volume{},
 		controllers:    map[string]*controller{},
 		claims:         map[string]*claim{},
@@ -444,7 +444,7 @@ func (inv *Inventory) Take(u *Update) {
 	for _, c := range inv.staleClaims {
 		c.stale = false
 		inv.doubt(c)
-		state := c.claimState()
+		state := inv.claimState(c)
 		if hash := inv.hash(state); hash != c.told {
 			c.told = hash
 			u.Claims = append(u.Claims, state)
@@ -452,6 +452,8 @@ func (inv *Inventory) Take(u *Update) {
 	}
 	inv.staleVolumes, inv.staleClaims = inv.staleVolumes[:0], inv.staleClaims[:0]
 	inv.takeMemories(u)
+	u.Classes, inv.update.Classes = inv.update.Classes, u.Classes[:0]
+	u.Capacities, inv.update.Capacities = inv.update.Capacities, u.Capacities[:0]
 	u.Version = inv.version
 	u.Facts, inv.update.Facts = inv.update.Facts, u.Facts
 	inv.update.Facts.reset()
