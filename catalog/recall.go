@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -15,12 +16,13 @@ type Recalled struct {
 	Objects   []inventory.Recalled
 	Version   uint64 // the highest row version that was given out
 	Positions map[inventory.Kind]inventory.Position
+	Tally     map[string][]byte // the records of the last run's Tally
 }
 
 // RecallJournal reads what a journal holds; nil if it is new. An error says that the
 // journal is damaged (journal.ErrCorrupt).
 func RecallJournal(j *journal.Journal) (*Recalled, error) {
-	r := &Recalled{Version: j.Version(), Positions: positionsOf(j)}
+	r := &Recalled{Version: j.Version(), Positions: positionsOf(j), Tally: map[string][]byte{}}
 	if len(r.Positions) == 0 {
 		return nil, nil
 	}
@@ -33,6 +35,10 @@ func RecallJournal(j *journal.Journal) (*Recalled, error) {
 		return objects[key]
 	}
 	err := j.State(func(kind, uid string, data []byte) (err error) {
+		if kind == tallyKind {
+			r.Tally[uid] = bytes.Clone(data)
+			return nil
+		}
 		if of, ok := strings.CutSuffix(kind, memorySuffix); ok {
 			if err = json.Unmarshal(data, &held(of, uid).Memory); err != nil {
 				return fmt.Errorf("%w: memory of %s %s: %w", journal.ErrCorrupt, of, uid, err)

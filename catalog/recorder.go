@@ -29,9 +29,20 @@ type RecorderOptions struct {
 	// how many they are; 1 s and 50,000 if zero.
 	BatchAge  time.Duration
 	BatchRows int
+	// Tally counts what comes into the journal, and is kept there; none if nil.
+	Tally Tally
 	// Registerer takes the metrics; none are kept if nil.
 	Registerer prometheus.Registerer
 	Logger     log.Logger
+}
+
+// Tally is what the next run's counters go on from: it is told exactly of the rows that
+// are committed, and its records go into the same transaction. Both are called by Run.
+type Tally interface {
+	Add(*inventory.Facts)
+	// Records are those that have changed since the last call, by name; nil is one that
+	// is no more.
+	Records() (map[string][]byte, error)
 }
 
 const (
@@ -205,6 +216,10 @@ func (r *Recorder) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	tallied, err := r.tally(&p.facts)
+	if err != nil {
+		return err
+	}
 	r.covered.add(&p.facts, p.positions, time.Now())
 	if r.options.WithoutFacts {
 		p.facts = inventory.Facts{}
@@ -222,11 +237,30 @@ func (r *Recorder) commit(ctx context.Context) error {
 		}
 		last.State = last.State[recordsPerCommit:]
 	}
+	last.State = append(last.State, tallied...)
 	for kind, position := range p.positions {
 		last.Positions = append(last.Positions, journal.Position{Kind: string(kind), ResourceVersion: position.ResourceVersion, At: position.At.Time()})
 		last.Meta[metaSince+string(kind)] = []byte(position.Since.Time().Format(time.RFC3339Nano))
 	}
 	return r.put(ctx, last, p.facts)
+}
+
+// tally counts the rows, and returns the records to commit with the positions behind
+// them.
+func (r *Recorder) tally(facts *inventory.Facts) ([]journal.Record, error) {
+	if r.options.Tally == nil {
+		return nil, nil
+	}
+	r.options.Tally.Add(facts)
+	changed, err := r.options.Tally.Records()
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	var records []journal.Record
+	for name, data := range changed {
+		records = append(records, journal.Record{Kind: tallyKind, UID: name, Data: data})
+	}
+	return records, nil
 }
 
 // take moves the first n rows out of facts.
@@ -268,6 +302,7 @@ const (
 	metaCluster  = "cluster"
 	metaSince    = "since/" // + kind: from when on nothing can have been missed
 	memorySuffix = ".memory"
+	tallyKind    = "tally" // of records that are no object's
 )
 
 // stateRecords turns objects and memories into records of the journal.

@@ -75,6 +75,7 @@ type Collector struct {
 	first   map[inventory.Kind]firstList // until all are there
 
 	synced    chan struct{} // closed when the first lists have been taken
+	behind    atomic.Int32  // watches that go on from before, and have not told yet what was missed
 	busySince atomic.Int64  // when the event in work began, in Unix nanoseconds; 0 between events
 }
 
@@ -127,9 +128,11 @@ func (c *Collector) goOn() {
 	c.resume.Objects = nil
 	for _, p := range c.resume.Positions {
 		if p.ResourceVersion != "" {
-			close(c.synced)
-			return
+			c.behind.Add(1)
 		}
+	}
+	if c.behind.Load() > 0 {
+		close(c.synced)
 	}
 }
 
@@ -194,6 +197,10 @@ func (c *Collector) Synced() error {
 	}
 	return fmt.Errorf("not listed yet: %s", strings.Join(missing, ", "))
 }
+
+// CaughtUp reports whether all has been told that happened while no tracker watched: by
+// the first lists, or by the watches that go on where they were.
+func (c *Collector) CaughtUp() bool { return c.Synced() == nil && c.behind.Load() == 0 }
 
 // stuckAfter is how long one event may take before the collector is taken for
 // stuck. A list of the largest clusters takes seconds; a catalog that takes no

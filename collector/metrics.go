@@ -7,8 +7,8 @@ import (
 )
 
 type metrics struct {
-	events, lists, failures       map[inventory.Kind]prometheus.Counter
-	lastEvent, objects, available map[inventory.Kind]prometheus.Gauge
+	events, lists, failures                 map[inventory.Kind]prometheus.Counter
+	lastEvent, lastSeen, objects, available map[inventory.Kind]prometheus.Gauge
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -25,6 +25,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		lists:     counter("kubevoltracker_watch_lists_total", "Lists received from the API server; more than one means that a watch could not be resumed."),
 		failures:  counter("kubevoltracker_watch_failures_total", "Lists and watches that failed; each is tried again."),
 		lastEvent: gauge("kubevoltracker_watch_last_event_timestamp_seconds", "When the last event or list of this kind was taken in, in seconds since the Unix epoch."),
+		lastSeen:  gauge("kubevoltracker_watch_last_seen_timestamp_seconds", "When the watch of this kind was last known to be up: an event came, a list, or the bookmark that the API server sends each minute while nothing happens. In seconds since the Unix epoch; 0 before the first."),
 		objects:   gauge("kubevoltracker_inventory_objects", "Objects held in memory; pods that mount no storage are not."),
 		available: gauge("kubevoltracker_watch_available", "1 if the API server shows this kind, 0 if it does not serve it or does not allow us to see it."),
 	}
@@ -32,6 +33,11 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		m.available[kind].Set(1)
 	}
 	return m
+}
+
+// seen notes when a kind's watch was known to be up.
+func (m *metrics) seen(kind inventory.Kind, at inventory.Time) {
+	m.lastSeen[kind].Set(float64(at/1e3) / 1e3)
 }
 
 // perKind registers vec, with every kind's series there from the start.

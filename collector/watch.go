@@ -25,10 +25,11 @@ func (c *Collector) watch(ctx context.Context, r resource) {
 	before := c.before(r.kind)
 	s := &store{
 		collector: c, kind: r.kind, ctx: ctx, logger: log.With(c.logger, "kind", r.kind),
-		resumeAt: before.ResourceVersion, lastSeen: before.At, since: before.Since,
+		resumeAt: before.ResourceVersion, behind: before.ResourceVersion != "", lastSeen: before.At, since: before.Since,
 	}
 	lw := listWatch{r.listWatch, s, r.example}
 	s.latest = lw.latest
+	c.metrics.seen(r.kind, before.At)
 	cache.NewReflectorWithOptions(lw, r.example, s, cache.ReflectorOptions{
 		Name:            "kubevoltracker",
 		TypeDescription: string(r.kind),
@@ -167,6 +168,7 @@ type store struct {
 
 	resumeAt string // the version to go on from; empty once that has been done, or if there is none
 	passOver bool   // the next list is no list
+	behind   bool   // it has not told yet what was missed since an earlier tracker ended
 
 	refused     bool           // the API server does not show this kind
 	since       inventory.Time // from when on nothing can have been missed
@@ -205,6 +207,15 @@ func (s *store) connected() {
 	s.gapFrom, s.arrived = s.lastSeen, inventory.At(s.collector.now())
 	if s.gapFrom == 0 {
 		s.gapFrom = s.arrived
+	}
+	s.caughtUp(time.Duration(liveAfter) * time.Microsecond)
+}
+
+// caughtUp notes that what was missed before the start will have been told in a while.
+func (s *store) caughtUp(in time.Duration) {
+	if s.behind {
+		s.behind = false
+		time.AfterFunc(in, func() { s.collector.behind.Add(-1) })
 	}
 }
 
@@ -267,6 +278,7 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Seen)
 		if version != "" {
 			s.move(version)
 		}
+		s.collector.metrics.seen(s.kind, now)
 		return do(inv, trim(s.kind, obj), seen)
 	}, s.kind)
 	if waited() {
@@ -292,7 +304,9 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 	before := s.lastSeen
 	s.lastSeen = inventory.At(s.collector.now())
 	s.since, s.gapFrom, s.gapTo = s.lastSeen, 0, 0
+	s.collector.metrics.seen(s.kind, s.lastSeen)
 	position := inventory.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
+	defer s.caughtUp(0)
 	return s.collector.replace(s.ctx, objects, before, position)
 }
 
@@ -302,6 +316,7 @@ func (s *store) Bookmark(resourceVersion string) error {
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
 	s.arrive(now, resourceVersion)
+	s.collector.metrics.seen(s.kind, now)
 	s.move(resourceVersion)
 	return nil
 }
@@ -323,6 +338,7 @@ func refused(err error) bool {
 // without goes on without a kind, and says so once: its first list is taken to be
 // empty. It is asked for again and again, in case that changes.
 func (c *Collector) without(s *store, err error) {
+	s.catchUp(0)
 	if !s.refused {
 		s.refused = true
 		c.metrics.available[s.kind].Set(0)

@@ -1,7 +1,11 @@
 package exporter
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
@@ -13,132 +17,204 @@ const (
 	kindPod    = "Pod"
 )
 
-// counters count what happened. A pair of labels starts at 0 when an object that
-// has it is first seen, not when something first happens to it: increase() and
-// rate() see only steps between two samples.
-//
-// The pairs of a namespace stay when its last claim has gone, or the step that
-// its deletion made would never be scraped; a cluster with many short-lived
-// namespaces pays some 300 bytes for each until the tracker restarts.
-type counters struct {
-	volumesCreated, volumesDeleted                           *prometheus.CounterVec
-	claimsCreated, claimsDeleted, claimsBound, claimsResized *prometheus.CounterVec
-	mountsStarted, mountsEnded                               *prometheus.CounterVec
-	disagreements                                            prometheus.Counter
-	knownVolumes                                             map[volumePair]struct{}
-	knownMounts                                              map[string]struct{} // namespaces
+// counterID is a counter family, by its place in counterFamilies.
+type counterID uint8
+
+const (
+	claimsBound counterID = iota
+	claimsCreated
+	claimsDeleted
+	claimsResized
+	mountsEnded
+	mountsStarted
+	unusedDisagreements
+	volumesCreated
+	volumesDeleted
+	counterCount
+)
+
+// counterFamily declares a counter. One whose first label is the namespace is kept with
+// that namespace, the others with the cluster.
+type counterFamily struct {
+	name, help string
+	labels     []string
 }
 
-type volumePair struct{ storageClass, source string }
-
-func newCounters(reg prometheus.Registerer) counters {
-	vec := func(name, help string, labels ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: prefix, Name: name, Help: help}, labels)
-		reg.MustRegister(c)
-		return c
+// own is how many of the labels are the namespace: 1 or 0.
+func (f *counterFamily) own() int {
+	if len(f.labels) > 0 && f.labels[0] == "namespace" {
+		return 1
 	}
-	disagreements := prometheus.NewCounter(prometheus.CounterOpts{
-		Namespace: prefix, Name: "unused_disagreements_total",
-		Help: "Times that the API's condition Unused of a PersistentVolumeClaim and the tracker differed for over a minute.",
-	})
-	reg.MustRegister(disagreements)
-	return counters{
-		disagreements: disagreements,
-		volumesCreated: vec("volumes_created_total",
-			"PersistentVolumes created, by storage class and kind of backing store. What was there when the tracker first looked does not count.",
-			"storageclass", "source"),
-		volumesDeleted: vec("volumes_deleted_total",
-			"PersistentVolumes deleted, by storage class and kind of backing store.",
-			"storageclass", "source"),
-		claimsCreated: vec("claims_created_total",
-			"PersistentVolumeClaims created. What was there when the tracker first looked does not count.",
-			"namespace", "storageclass"),
-		claimsDeleted: vec("claims_deleted_total",
-			"PersistentVolumeClaims deleted.", "namespace", "storageclass"),
-		claimsBound: vec("claims_bound_total",
-			"Times that a PersistentVolumeClaim was bound to a volume.", "namespace", "storageclass"),
-		claimsResized: vec("claims_resized_total",
-			"Times that the size of a PersistentVolumeClaim changed.", "namespace", "storageclass"),
-		mountsStarted: vec("mounts_started_total",
-			"Times that a container began to use a volume.", "namespace"),
-		mountsEnded: vec("mounts_ended_total",
-			"Times that a container's use of a volume ended. A restart of the container does not end it.", "namespace"),
-		knownVolumes: map[volumePair]struct{}{},
-		knownMounts:  map[string]struct{}{},
+	return 0
+}
+
+var (
+	byClaim  = []string{"namespace", "storageclass"}
+	byMount  = []string{"namespace"}
+	byVolume = []string{"storageclass", "source"}
+)
+
+var counterFamilies = [counterCount]counterFamily{
+	claimsBound: {
+		"claims_bound_total",
+		"Times that a PersistentVolumeClaim was bound to a volume.", byClaim},
+	claimsCreated: {
+		"claims_created_total",
+		"PersistentVolumeClaims created. What was there when the tracker first looked does not count.", byClaim},
+	claimsDeleted: {
+		"claims_deleted_total",
+		"PersistentVolumeClaims deleted.", byClaim},
+	claimsResized: {
+		"claims_resized_total",
+		"Times that the size of a PersistentVolumeClaim changed.", byClaim},
+	mountsEnded: {
+		"mounts_ended_total",
+		"Times that a container's use of a volume ended. A restart of the container does not end it.", byMount},
+	mountsStarted: {
+		"mounts_started_total",
+		"Times that a container began to use a volume.", byMount},
+	unusedDisagreements: {
+		"unused_disagreements_total",
+		"Times that the API's condition Unused of a PersistentVolumeClaim and the tracker differed for over a minute.", nil},
+	volumesCreated: {
+		"volumes_created_total",
+		"PersistentVolumes created, by storage class and kind of backing store. What was there when the tracker first looked does not count.", byVolume},
+	volumesDeleted: {
+		"volumes_deleted_total",
+		"PersistentVolumes deleted, by storage class and kind of backing store.", byVolume},
+}
+
+var counterDescs = func() (descs [counterCount]*prometheus.Desc) {
+	for i, f := range counterFamilies {
+		descs[i] = prometheus.NewDesc(prefix+"_"+f.name, f.help, f.labels, nil)
+	}
+	return descs
+}()
+
+// series is one series of a counter family, by the values of its labels.
+type series struct {
+	counter counterID
+	values  [2]string
+}
+
+func claimSeries(id counterID, namespace, storageClass string) series {
+	return series{id, [2]string{namespace, storageClass}}
+}
+
+func mountSeries(id counterID, namespace string) series { return series{id, [2]string{namespace}} }
+
+func volumeSeriesOf(id counterID, storageClass, source string) series {
+	return series{id, [2]string{storageClass, source}}
+}
+
+// part is which part of a Tally a series is in.
+func (s series) part() string {
+	if counterFamilies[s.counter].own() > 0 {
+		return s.values[0]
+	}
+	return clusterPart
+}
+
+// countedBy is which series a change counts in. What was merely found did not happen
+// now, and counts nowhere.
+func countedBy(c *inventory.Change) (s series, counted bool) {
+	if c.Found {
+		return series{}, false
+	}
+	switch c.Action {
+	case inventory.Mounted:
+		return mountSeries(mountsStarted, c.Namespace), true
+	case inventory.Unmounted:
+		return mountSeries(mountsEnded, c.Namespace), true
+	case inventory.Disputed:
+		return series{counter: unusedDisagreements}, true
+	}
+	type what struct {
+		kind   string
+		action inventory.Action
+	}
+	switch (what{c.Kind, c.Action}) {
+	case what{kindVolume, inventory.Created}:
+		return volumeSeriesOf(volumesCreated, c.StorageClass, c.SourceKind), true
+	case what{kindVolume, inventory.Deleted}:
+		return volumeSeriesOf(volumesDeleted, c.StorageClass, c.SourceKind), true
+	case what{kindClaim, inventory.Created}:
+		return claimSeries(claimsCreated, c.Namespace, c.StorageClass), true
+	case what{kindClaim, inventory.Deleted}:
+		return claimSeries(claimsDeleted, c.Namespace, c.StorageClass), true
+	case what{kindClaim, inventory.Bound}:
+		return claimSeries(claimsBound, c.Namespace, c.StorageClass), true
+	case what{kindClaim, inventory.Resized}:
+		return claimSeries(claimsResized, c.Namespace, c.StorageClass), true
+	}
+	return series{}, false
+}
+
+// count is the value of one series. It is a prometheus.Metric; its labels are made when
+// it is first scraped.
+type count struct {
+	series series
+	value  uint64
+	since  inventory.Time
+
+	labels  []*dto.LabelPair
+	created *timestamppb.Timestamp
+}
+
+func (n *count) Desc() *prometheus.Desc { return counterDescs[n.series.counter] }
+
+func (n *count) Write(m *dto.Metric) error {
+	if n.labels == nil {
+		n.labels = prometheus.MakeLabelPairs(n.Desc(), n.series.values[:len(counterFamilies[n.series.counter].labels)])
+		n.created = timestamppb.New(n.since.Time())
+	}
+	value := float64(n.value)
+	m.Label = n.labels
+	m.Counter = &dto.Counter{Value: &value, CreatedTimestamp: n.created}
+	return nil
+}
+
+// counters expose a Tally. A series starts at 0 when an object that has its labels is
+// first seen, not when something first happens to it. Those of a namespace stay for a
+// while when it has gone, or the step that its deletion made would never be scraped.
+type counters struct{ tally *Tally }
+
+func newCounters(reg prometheus.Registerer, now func() time.Time) counters {
+	c := counters{&Tally{now: now, parts: map[string]*tallyPart{}}}
+	c.tally.start(series{counter: unusedDisagreements})
+	reg.MustRegister(c)
+	return c
+}
+
+// Describe and Collect make it a prometheus.Collector. It is gathered under the
+// Exporter's lock.
+func (c counters) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range counterDescs {
+		ch <- d
+	}
+}
+
+// Collect gives out every series.
+func (c counters) Collect(ch chan<- prometheus.Metric) {
+	for _, p := range c.tally.parts {
+		for _, n := range p.counts {
+			ch <- n
+		}
 	}
 }
 
 // knowClaims starts the counters of a namespace's claims of a class.
-func (c *counters) knowClaims(namespace, storageClass string) {
-	c.claimsCreated.WithLabelValues(namespace, storageClass)
-	c.claimsDeleted.WithLabelValues(namespace, storageClass)
-	c.claimsBound.WithLabelValues(namespace, storageClass)
-	c.claimsResized.WithLabelValues(namespace, storageClass)
+func (c counters) knowClaims(namespace, storageClass string) {
+	c.tally.start(claimSeries(claimsCreated, namespace, storageClass))
 	c.knowMounts(namespace)
 }
 
 // knowVolumes starts the counters of a class's volumes on a kind of store.
-func (c *counters) knowVolumes(storageClass, source string) {
-	p := volumePair{storageClass, source}
-	if _, ok := c.knownVolumes[p]; ok {
-		return
-	}
-	c.knownVolumes[p] = struct{}{}
-	c.volumesCreated.WithLabelValues(storageClass, source)
-	c.volumesDeleted.WithLabelValues(storageClass, source)
+func (c counters) knowVolumes(storageClass, source string) {
+	c.tally.start(volumeSeriesOf(volumesCreated, storageClass, source))
 }
 
 // knowMounts starts the counters of a namespace's mounts.
-func (c *counters) knowMounts(namespace string) {
-	if _, ok := c.knownMounts[namespace]; ok {
-		return
-	}
-	c.knownMounts[namespace] = struct{}{}
-	c.mountsStarted.WithLabelValues(namespace)
-	c.mountsEnded.WithLabelValues(namespace)
-}
-
-// count counts a change; the caller has left out what was merely found.
-func (c *counters) count(ch *inventory.Change) {
-	switch ch.Action {
-	case inventory.Mounted:
-		c.knowMounts(ch.Namespace)
-		c.mountsStarted.WithLabelValues(ch.Namespace).Inc()
-		return
-	case inventory.Unmounted:
-		c.knowMounts(ch.Namespace)
-		c.mountsEnded.WithLabelValues(ch.Namespace).Inc()
-		return
-	case inventory.Disputed:
-		c.disagreements.Inc()
-		return
-	}
-	var vec *prometheus.CounterVec
-	switch ch.Kind {
-	case kindVolume:
-		switch ch.Action {
-		case inventory.Created:
-			vec = c.volumesCreated
-		case inventory.Deleted:
-			vec = c.volumesDeleted
-		default:
-			return
-		}
-		c.knowVolumes(ch.StorageClass, ch.SourceKind)
-		vec.WithLabelValues(ch.StorageClass, ch.SourceKind).Inc()
-	case kindClaim:
-		switch ch.Action {
-		case inventory.Created:
-			vec = c.claimsCreated
-		case inventory.Deleted:
-			vec = c.claimsDeleted
-		case inventory.Bound:
-			vec = c.claimsBound
-		case inventory.Resized:
-			vec = c.claimsResized
-		default:
-			return
-		}
-		vec.WithLabelValues(ch.Namespace, ch.StorageClass).Inc()
-	}
+func (c counters) knowMounts(namespace string) {
+	c.tally.start(mountSeries(mountsStarted, namespace))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
-var counterFamilies = []string{
+var counterPrefixes = []string{
 	"kubevoltracker_volumes_", "kubevoltracker_claims_", "kubevoltracker_mounts_",
 }
 
@@ -29,7 +29,7 @@ func TestCountersStartAtZeroWithTheFirstObject(t *testing.T) {
 			Pods: []inventory.Pod{{Namespace: "lab"}}, // mounts an emptyDir, say
 		},
 	})
-	wantText(t, samples(t, e, counterFamilies...), `
+	wantText(t, samples(t, e, counterPrefixes...), `
 kubevoltracker_claims_bound_total{namespace="shop",storageclass="fast"} 0
 kubevoltracker_claims_created_total{namespace="shop",storageclass="fast"} 0
 kubevoltracker_claims_deleted_total{namespace="shop",storageclass="fast"} 0
@@ -56,7 +56,7 @@ func TestCountersCountWhatHappenedAndNotWhatWasFound(t *testing.T) {
 		found[i].Found, found[i].Took = true, time.Minute
 	}
 	e.Apply(changesUpdate(found...))
-	if got := samples(t, e, append(counterFamilies, "kubevoltracker_claim_bind_duration_seconds_count")...); got != "" {
+	if got := samples(t, e, append(counterPrefixes, "kubevoltracker_claim_bind_duration_seconds_count")...); got != "" {
 		t.Errorf("what was found is counted:\n%s", got)
 	}
 
@@ -73,7 +73,7 @@ func TestCountersCountWhatHappenedAndNotWhatWasFound(t *testing.T) {
 		claimChange(inventory.Disputed),
 	))
 	wantText(t, samples(t, e, "kubevoltracker_unused_disagreements_total"), "\nkubevoltracker_unused_disagreements_total 1\n")
-	wantText(t, samples(t, e, counterFamilies...), `
+	wantText(t, samples(t, e, counterPrefixes...), `
 kubevoltracker_claims_bound_total{namespace="shop",storageclass="fast"} 1
 kubevoltracker_claims_created_total{namespace="shop",storageclass="fast"} 1
 kubevoltracker_claims_deleted_total{namespace="shop",storageclass="fast"} 1

@@ -17,7 +17,8 @@
 //     under the lock and writes them after it has let go of it, so a slow reader
 //     holds up nobody.
 //   - Counters count what happened while the tracker watched, or was caught up
-//     with; what the first list merely found is not counted.
+//     with; what the first list merely found is not counted. They go on from a
+//     [Tally] that an earlier run has kept.
 //
 // The package keeps nothing on disk and has no clock of its own but the one in
 // [Options].

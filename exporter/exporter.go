@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/collectors/version"
@@ -26,6 +27,19 @@ type Options struct {
 	// PerVolume exposes the families that have a series for each volume; the flag
 	// is --metrics.per-volume. Without it only aggregates are kept.
 	PerVolume bool
+
+	// Namespaces and StorageClasses say which volumes have such series, by the claim's
+	// namespace (empty for a volume that no claim has had) and by class. Aggregates count
+	// all volumes. The flags are --metrics.namespace-allowlist and so on.
+	Namespaces, StorageClasses Filter
+
+	// ClaimLabels and NamespaceLabels go along on volume_info, where the volume's claim
+	// and its namespace have them; --metrics.claim-labels, --metrics.namespace-labels.
+	ClaimLabels, NamespaceLabels LabelKeys
+
+	// MaxVolumes is how many volumes have such series at most, those that came first;
+	// 0 for no limit. The flag is --metrics.max-volumes.
+	MaxVolumes uint32
 
 	// CreatedTimestamps adds a _created line for each counter and histogram to
 	// OpenMetrics' text. A Prometheus without the feature flag
@@ -60,8 +74,12 @@ type Exporter struct {
 	mu         sync.Mutex
 	volumes    volumes
 	namespaces namespaces
+	capacities capacities
+	classes    classes
 	counters   counters
+	caughtUp   func() bool // nil once it has said so
 	latencies  latencies
+	cutting    bool // more volumes than MaxVolumes, and that was said
 }
 
 // New returns an Exporter that has seen nothing yet. It panics when o.Registry
@@ -83,19 +101,34 @@ func New(o Options) *Exporter {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	usage := prometheus.NewRegistry()
-	return &Exporter{
-		logger:     o.Logger,
-		now:        o.Now,
-		perVolume:  o.PerVolume,
-		created:    o.CreatedTimestamps,
-		scrapes:    make(chan struct{}, o.MaxScrapes),
-		health:     o.Registry,
-		usage:      usage,
-		volumes:    newVolumes(),
+	e := &Exporter{
+		logger:    o.Logger,
+		now:       o.Now,
+		perVolume: o.PerVolume,
+		created:   o.CreatedTimestamps,
+		scrapes:   make(chan struct{}, o.MaxScrapes),
+		health:    o.Registry,
+		usage:     usage,
+		render: renderer{
+			namespaces: o.Namespaces, storageClasses: o.StorageClasses,
+			claimLabels: carry("label_", o.ClaimLabels), namespaceLabels: carry("namespace_label_", o.NamespaceLabels),
+		},
+		volumes:    newVolumes(int(o.MaxVolumes)),
 		namespaces: newNamespaces(),
-		counters:   newCounters(usage),
+		capacities: capacities{},
+		classes:    newClasses(),
+		counters:   newCounters(usage, o.Now),
 		latencies:  newLatencies(usage),
 	}
+	// Gathered under the lock, as all of usage.
+	usage.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: prefix, Name: "metrics_volumes_over_limit",
+		Help: "How many volumes have no series of their own because --metrics.max-volumes have them already. Above 0, alerts on single volumes do not see them.",
+	}, func() float64 {
+		_, over := e.volumes.shown()
+		return float64(over)
+	}))
+	return e
 }
 
 // Apply takes in what one event, or one whole list, changed: the next scrape
@@ -111,6 +144,15 @@ func (e *Exporter) Apply(u *inventory.Update) {
 
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	for i := range u.Classes {
+		if source := e.classes.apply(&u.Classes[i]); source != "" {
+			e.counters.knowVolumes(u.Classes[i].Name, source)
+			e.latencies.knowClass(u.Classes[i].Name)
+		}
+	}
+	for i := range u.Capacities {
+		e.capacities.apply(&u.Capacities[i])
+	}
 	for i := range u.Claims {
 		c := &u.Claims[i]
 		if e.namespaces.applyClaim(c) {
@@ -121,24 +163,48 @@ func (e *Exporter) Apply(u *inventory.Update) {
 	for i := range u.Volumes {
 		v := &u.Volumes[i]
 		e.counters.knowVolumes(v.StorageClass, v.SourceKind)
+		e.classes.learn(v.StorageClass, v.SourceKind)
 		var r *row
 		if rows != nil {
 			r = rows[i]
 		}
-		if old := e.volumes.apply(v, r); old != nil {
-			e.namespaces.removeVolume(*old)
-		}
-		if !v.Gone {
-			e.volumes.setShare(v.UID, e.namespaces.addVolume(v))
+		e.namespaces.removeVolume(e.volumes.places[v.UID].share)
+		if v.Gone {
+			e.volumes.remove(v.UID)
+		} else {
+			e.volumes.apply(v.UID, e.namespaces.addVolume(v), r)
 		}
 	}
+	e.sayIfCut()
 	for i := range u.Facts.Pods {
 		e.counters.knowMounts(u.Facts.Pods[i].Namespace)
 	}
+	e.counters.tally.Add(&u.Facts)
 	for i := range u.Facts.Changes {
 		if c := &u.Facts.Changes[i]; !c.Found {
-			e.counters.count(c)
 			e.latencies.observe(c)
 		}
 	}
+}
+
+// sayIfCut warns when there come to be more volumes than may have series.
+func (e *Exporter) sayIfCut() {
+	_, over := e.volumes.shown()
+	if over > 0 && !e.cutting {
+		_ = level.Warn(e.logger).Log("msg", "more volumes than may have series of their own; the last that came have none",
+			"limit", e.volumes.max, "hint", "raise --metrics.max-volumes, or leave some out with --metrics.namespace-denylist or --metrics.storageclass-denylist")
+	}
+	e.cutting = over > 0
+}
+
+// Resume lets the counters go on from what an earlier run has counted and kept. What
+// happened just before that run was killed may not be kept, and is told once more by the
+// API server; until caughtUp says that it has been, the counters are left out of the
+// scrapes: Prometheus bridges a gap, but takes a counter that is lower for a moment for
+// one that began anew, and all of it for an increase.
+func (e *Exporter) Resume(t *Tally, caughtUp func() bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.counters.tally.adopt(t)
+	e.caughtUp = caughtUp
 }

@@ -41,6 +41,7 @@ type group struct {
 	volumes        int32 // that name the namespace, whatever their state
 	idleVolumes    int32
 	idleBytes      int64
+	pendingSince   inventory.Time // of the claim that has waited longest; 0 if none waits
 }
 
 func (g *group) claims() int32 {
@@ -52,6 +53,7 @@ type claim struct {
 	group          *group
 	requestedBytes int64
 	capacityBytes  int64
+	pendingSince   inventory.Time
 	phase          uint8
 }
 
@@ -68,10 +70,13 @@ type share struct {
 type namespaces struct {
 	groups map[groupKey]*group
 	claims map[string]claim // by UID
+	// waiting are the claims that wait, since when. They are few, and a minimum cannot
+	// be taken back as a sum can.
+	waiting map[*group]map[string]inventory.Time
 }
 
 func newNamespaces() namespaces {
-	return namespaces{groups: map[groupKey]*group{}, claims: map[string]claim{}}
+	return namespaces{groups: map[groupKey]*group{}, claims: map[string]claim{}, waiting: map[*group]map[string]inventory.Time{}}
 }
 
 // applyClaim takes in a claim's present state. It reports whether the claim is
@@ -82,13 +87,16 @@ func (n *namespaces) applyClaim(c *inventory.ClaimState) (first bool) {
 		old.group.phases[old.phase]--
 		old.group.requestedBytes -= old.requestedBytes
 		old.group.capacityBytes -= old.capacityBytes
+		if old.pendingSince != 0 {
+			n.waitNoMore(old.group, c.UID)
+		}
 	}
 	if c.Gone {
 		delete(n.claims, c.UID)
 	} else {
 		g := n.group(c.Namespace, c.StorageClass)
 		first = g.claims() == 0 && !(known && old.group == g)
-		now := claim{group: g, requestedBytes: c.RequestedBytes, phase: phaseOf(c.Phase)}
+		now := claim{group: g, requestedBytes: c.RequestedBytes, pendingSince: c.PendingSince, phase: phaseOf(c.Phase)}
 		if now.phase == phaseBound {
 			now.capacityBytes = c.CapacityBytes
 		}
@@ -96,11 +104,43 @@ func (n *namespaces) applyClaim(c *inventory.ClaimState) (first bool) {
 		g.requestedBytes += now.requestedBytes
 		g.capacityBytes += now.capacityBytes
 		n.claims[c.UID] = now
+		if now.pendingSince != 0 {
+			n.wait(g, c.UID, now.pendingSince)
+		}
 	}
 	if known {
 		n.drop(old.group)
 	}
 	return first
+}
+
+// wait and waitNoMore keep who waits in a group, and since when the one that has waited
+// longest.
+func (n *namespaces) wait(g *group, uid string, since inventory.Time) {
+	if n.waiting[g] == nil {
+		n.waiting[g] = map[string]inventory.Time{}
+	}
+	n.waiting[g][uid] = since
+	if g.pendingSince == 0 || since < g.pendingSince {
+		g.pendingSince = since
+	}
+}
+
+func (n *namespaces) waitNoMore(g *group, uid string) {
+	since := n.waiting[g][uid]
+	delete(n.waiting[g], uid)
+	if since != g.pendingSince {
+		return
+	}
+	g.pendingSince = 0
+	for _, other := range n.waiting[g] {
+		if g.pendingSince == 0 || other < g.pendingSince {
+			g.pendingSince = other
+		}
+	}
+	if g.pendingSince == 0 {
+		delete(n.waiting, g)
+	}
 }
 
 // addVolume counts a volume for the namespace of its claim. Volumes are found by
@@ -163,7 +203,7 @@ func (n *namespaces) present() []group {
 }
 
 // namespaceSeries turns copied groups into families.
-func namespaceSeries(groups []group) []family {
+func namespaceSeries(groups []group, now inventory.Time) []family {
 	slices.SortFunc(groups, func(a, b group) int {
 		if c := strings.Compare(a.namespace, b.namespace); c != 0 {
 			return c
@@ -172,12 +212,12 @@ func namespaceSeries(groups []group) []family {
 	})
 	out := make([]family, len(namespaceFamilies))
 	for i, f := range namespaceFamilies {
-		out[i] = family{name: f.name, help: f.help, lines: namespaceLines(groups, f.samples)}
+		out[i] = family{name: f.name, help: f.help, lines: namespaceLines(groups, f.samples, now)}
 	}
 	return out
 }
 
-func namespaceLines(groups []group, samples []namespaceSample) iter.Seq[[]byte] {
+func namespaceLines(groups []group, samples []namespaceSample, now inventory.Time) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var b []byte
 		for i := range groups {
@@ -188,7 +228,7 @@ func namespaceLines(groups []group, samples []namespaceSample) iter.Seq[[]byte] 
 				if s.phase != "" {
 					b = appendLabel(append(b, ','), "phase", s.phase)
 				}
-				b = appendValue(b, s.value(g))
+				b = appendValue(b, s.value(g, now))
 				if !yield(b) {
 					return
 				}

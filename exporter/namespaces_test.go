@@ -3,6 +3,7 @@ package exporter
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
@@ -19,13 +20,15 @@ func TestNamespaceExposition(t *testing.T) {
 		return inventory.ClaimState{UID: uid, Namespace: namespace, Name: uid, StorageClass: class, Phase: phase,
 			RequestedBytes: requested, CapacityBytes: capacity}
 	}
+	waits := claim("c4", "shop", "fast", "", 8, 0)
+	waits.PendingSince = ago(time.Hour)
 	e.Apply(&inventory.Update{
 		Volumes: []inventory.VolumeState{testVolume(), idle, never, released},
 		Claims: []inventory.ClaimState{
 			claim("c1", "shop", "fast", "Bound", 1, 10),
 			claim("c2", "shop", "fast", "Bound", 2, 20),
 			claim("c3", "shop", "fast", "Bound", 4, 40),
-			claim("c4", "shop", "fast", "", 8, 0),
+			waits,
 			claim("c5", "lab", "", "Lost", 16, 0),
 		},
 	})
@@ -34,6 +37,8 @@ kubevoltracker_namespace_bound_volumes{namespace="lab",storageclass=""} 0
 kubevoltracker_namespace_bound_volumes{namespace="shop",storageclass="fast"} 3
 kubevoltracker_namespace_capacity_bytes{namespace="lab",storageclass=""} 0
 kubevoltracker_namespace_capacity_bytes{namespace="shop",storageclass="fast"} 70
+kubevoltracker_namespace_claim_pending_seconds{namespace="lab",storageclass=""} 0
+kubevoltracker_namespace_claim_pending_seconds{namespace="shop",storageclass="fast"} 3600
 kubevoltracker_namespace_claims{namespace="lab",storageclass="",phase="Pending"} 0
 kubevoltracker_namespace_claims{namespace="lab",storageclass="",phase="Bound"} 0
 kubevoltracker_namespace_claims{namespace="lab",storageclass="",phase="Lost"} 1
@@ -87,6 +92,7 @@ func TestNamespaceSumsDoNotDrift(t *testing.T) {
 		c := testClaim()
 		c.UID = pick("1", "2", "3", "4", "5")
 		c.Namespace, c.StorageClass = pick("a", "b"), pick("x", "y")
+		c.PendingSince = inventory.Time(rnd.Int64N(3)) * testNow / 3
 		c.Phase = pick("", "Pending", "Bound", "Lost")
 		c.RequestedBytes, c.CapacityBytes, c.Gone = rnd.Int64N(100), rnd.Int64N(100), rnd.IntN(3) == 0
 		e.Apply(&inventory.Update{Volumes: []inventory.VolumeState{v}, Claims: []inventory.ClaimState{c}})
@@ -104,5 +110,8 @@ func TestNamespaceSumsDoNotDrift(t *testing.T) {
 	wantText(t, samples(t, e, "kubevoltracker_namespace_"), samples(t, fresh, "kubevoltracker_namespace_"))
 	if got, want := len(e.namespaces.groups), len(fresh.namespaces.groups); got != want {
 		t.Errorf("%d groups are kept, want %d", got, want)
+	}
+	if got, want := len(e.namespaces.waiting), len(fresh.namespaces.waiting); got != want {
+		t.Errorf("%d groups wait, want %d", got, want)
 	}
 }

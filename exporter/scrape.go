@@ -93,7 +93,7 @@ func (e *Exporter) parts() ([]part, error) {
 		}
 		parts = append(parts, part{name: mf.GetName(), gathered: mf})
 	}
-	rendered := namespaceSeries(m.groups)
+	rendered := append(namespaceSeries(m.groups, m.now), capacitySeries(m.capacity))
 	if e.perVolume {
 		rendered = append(rendered, volumeSeries(m.rows, m.now)...)
 	}
@@ -115,6 +115,7 @@ type moment struct {
 	now      inventory.Time
 	rows     []*row
 	groups   []group
+	capacity []inventory.CapacityState
 	gathered []*dto.MetricFamily
 }
 
@@ -126,9 +127,16 @@ func (e *Exporter) moment() (moment, error) {
 	if err != nil {
 		return moment{}, err
 	}
-	m := moment{now: inventory.At(e.now()), groups: e.namespaces.present(), gathered: gathered}
+	if e.caughtUp != nil && e.caughtUp() {
+		e.caughtUp = nil
+	}
+	if e.caughtUp != nil {
+		gathered = slices.DeleteFunc(gathered, func(f *dto.MetricFamily) bool { return f.GetType() == dto.MetricType_COUNTER })
+	}
+	m := moment{now: inventory.At(e.now()), groups: e.namespaces.present(), capacity: e.capacities.present(), gathered: gathered}
 	if e.perVolume {
-		m.rows = slices.Clone(e.volumes.rows)
+		rows, _ := e.volumes.shown()
+		m.rows = slices.Clone(rows)
 	}
 	return m, nil
 }

@@ -21,14 +21,19 @@ type row struct {
 }
 
 // renderer makes rows, with a buffer that it uses again and again.
-type renderer struct{ buf []byte }
+type renderer struct {
+	namespaces, storageClasses   Filter
+	claimLabels, namespaceLabels []carriedLabel
 
-// rows renders each volume; those that are gone get nil.
+	buf []byte
+}
+
+// rows renders each volume; those that are gone, or have no series, get nil.
 func (t *renderer) rows(vs []inventory.VolumeState) []*row {
 	rows := make([]*row, len(vs))
 	for i := range vs {
-		if !vs[i].Gone {
-			rows[i] = t.row(&vs[i])
+		if v := &vs[i]; !v.Gone && t.namespaces.passes(v.Namespace) && t.storageClasses.passes(v.StorageClass) {
+			rows[i] = t.row(v)
 		}
 	}
 	return rows
@@ -44,7 +49,7 @@ func (t *renderer) row(v *inventory.VolumeState) *row {
 	b = appendLabel(append(b, ','), "storageclass", v.StorageClass)
 	r.ends[1] = uint16(len(b))
 	for i := range volumeFamilies {
-		b = volumeFamilies[i].rest(b, v)
+		b = volumeFamilies[i].rest(t, b, v)
 		r.ends[2+i] = uint16(len(b))
 	}
 	t.buf = b
@@ -66,16 +71,16 @@ func (r *row) appendLine(b []byte, i int, now inventory.Time) []byte {
 	b = append(b, labels...)
 	b = append(b, rest...)
 	if f.sinceIdle {
-		b = strconv.AppendInt(b, idleSeconds(r.since, now), 10)
+		b = strconv.AppendInt(b, secondsSince(r.since, now), 10)
 		b = append(b, '\n')
 	}
 	return b
 }
 
-// idleSeconds is whole seconds: the API's times have no more, and they make
+// secondsSince is whole seconds: the API's times have no more, and they make
 // short lines. It is 0 for a volume in use, and where the API server's clock is
 // ahead of ours.
-func idleSeconds(since, now inventory.Time) int64 {
+func secondsSince(since, now inventory.Time) int64 {
 	if since.IsZero() || since > now {
 		return 0
 	}
@@ -83,53 +88,77 @@ func idleSeconds(since, now inventory.Time) int64 {
 }
 
 // volumes holds the present volumes. The rows are dense, so that a scrape copies
-// them with one memmove; index leads to a volume's place. Under the Exporter's
-// lock.
+// them with one memmove; places leads to a volume's. Under the Exporter's lock.
 type volumes struct {
-	index  map[string]int32 // by UID
-	uids   []string         // the three are parallel
-	shares []share
-	rows   []*row // nil elements while families per volume are off
+	places map[string]place // by UID
+	rows   []*row           // of those that have series of their own
+	uids   []string         // parallel to rows
+	max    int              // how many rows are shown; 0 for all
 }
 
-func newVolumes() volumes { return volumes{index: map[string]int32{}} }
+// place is what is known of a volume but its row.
+type place struct {
+	share share
+	row   int32 // in rows; noRow if it has none
+}
 
-// apply puts the volume's new row in place, or takes the volume out if it is
-// gone. It returns what the volume counted for in its namespace until now, nil
-// for a new one.
-func (vs *volumes) apply(v *inventory.VolumeState, r *row) *share {
-	i, known := vs.index[v.UID]
+const noRow = -1
+
+func newVolumes(limit int) volumes { return volumes{places: map[string]place{}, max: limit} }
+
+// apply puts what a volume counts for in its namespace, and its new row, in the place of
+// the old ones. The row is nil for a volume without series.
+func (vs *volumes) apply(uid string, s share, r *row) {
+	p, known := vs.places[uid]
+	if !known {
+		p.row = noRow
+	}
+	p.share = s
 	switch {
-	case known && v.Gone:
-		old := vs.shares[i]
-		vs.remove(i)
-		return &old
-	case known:
-		vs.rows[i] = r
-		return &vs.shares[i]
-	case !v.Gone:
-		vs.index[v.UID] = int32(len(vs.rows))
-		vs.uids = append(vs.uids, v.UID)
-		vs.shares = append(vs.shares, share{})
-		vs.rows = append(vs.rows, r)
+	case r == nil:
+		vs.removeRow(p.row)
+		p.row = noRow
+	case p.row == noRow:
+		p.row = int32(len(vs.rows))
+		vs.rows, vs.uids = append(vs.rows, r), append(vs.uids, uid)
+	default:
+		vs.rows[p.row] = r
 	}
-	return nil
+	vs.places[uid] = p
 }
 
-// remove moves the last volume into the place of the one at i.
-func (vs *volumes) remove(i int32) {
+// remove takes a volume out.
+func (vs *volumes) remove(uid string) {
+	if p, known := vs.places[uid]; known {
+		vs.removeRow(p.row)
+		delete(vs.places, uid)
+	}
+}
+
+// removeRow moves the last row into the place of the one at i, and with it one that was
+// over the limit into sight.
+func (vs *volumes) removeRow(i int32) {
+	if i == noRow {
+		return
+	}
 	last := len(vs.rows) - 1
-	delete(vs.index, vs.uids[i])
 	if int(i) != last {
-		vs.uids[i], vs.shares[i], vs.rows[i] = vs.uids[last], vs.shares[last], vs.rows[last]
-		vs.index[vs.uids[i]] = i
+		vs.rows[i], vs.uids[i] = vs.rows[last], vs.uids[last]
+		moved := vs.places[vs.uids[i]]
+		moved.row = i
+		vs.places[vs.uids[i]] = moved
 	}
-	vs.uids[last], vs.shares[last], vs.rows[last] = "", share{}, nil
-	vs.uids, vs.shares, vs.rows = vs.uids[:last], vs.shares[:last], vs.rows[:last]
+	vs.rows[last], vs.uids[last] = nil, ""
+	vs.rows, vs.uids = vs.rows[:last], vs.uids[:last]
 }
 
-// setShare remembers what the volume counts for in its namespace.
-func (vs *volumes) setShare(uid string, s share) { vs.shares[vs.index[uid]] = s }
+// shown are the rows within the limit, the first that came; over is how many are not.
+func (vs *volumes) shown() (rows []*row, over int) {
+	if vs.max > 0 && len(vs.rows) > vs.max {
+		return vs.rows[:vs.max], len(vs.rows) - vs.max
+	}
+	return vs.rows, 0
+}
 
 // volumeSeries turns copied rows into families, as of now.
 func volumeSeries(rows []*row, now inventory.Time) []family {

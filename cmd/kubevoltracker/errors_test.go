@@ -78,6 +78,10 @@ func TestMistakesAreOneLine(t *testing.T) {
 		"password in the URL":    {on(kubeconfig, "--catalog.url=http://me:secret@localhost"), 2, []string{"--catalog.password-file"}},
 		"no password file":       {on(kubeconfig, "--catalog.url=http://localhost", "--catalog.password-file=/nowhere"), 2, []string{"--catalog.password-file", "/nowhere"}},
 		"no web config":          {on(kubeconfig, "--web.config.file=/nowhere"), 2, []string{"--web.config.file", "/nowhere"}},
+		"bad namespace list":     {run("--metrics.namespace-allowlist=shop", "--metrics.namespace-allowlist=lab("), 2, []string{"--metrics.namespace-allowlist", "lab("}},
+		"bad class list":         {run("--metrics.storageclass-denylist=*"), 2, []string{"--metrics.storageclass-denylist", `"*"`}},
+		"bad label":              {run("--metrics.claim-labels=team,my team"), 2, []string{"--metrics.claim-labels", "my team"}},
+		"bad number of volumes":  {run("--metrics.max-volumes=-1"), 2, []string{"--metrics.max-volumes", "-1"}},
 		"no program":             {on(kubeconfig, "--catalog.embedded-binary=/nowhere/clickhouse"), 1, []string{"/nowhere/clickhouse"}},
 		"no library":             {on(kubeconfig, "--catalog.embedded-library=/nowhere/libchdb.so"), 1, []string{"/nowhere/libchdb.so", "libchdb"}},
 	} {

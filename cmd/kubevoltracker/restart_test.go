@@ -150,6 +150,12 @@ func TestNothingIsLostWhileTheTrackerIsAway(t *testing.T) {
 	if again, _ := p.bounds(t, "SELECT toUnixTimestamp64Micro(started_at), 0 FROM mounts WHERE namespace = 'away' AND claim_name = 'kept'"); !again.Equal(started) {
 		t.Errorf("the mount that goes on began at %s, and now at %s", started, again)
 	}
+	eventually(t, "what was missed is caught up with", func() error { // until then there are no counters
+		if series := `kubevoltracker_mounts_started_total{namespace="away"}`; p.metrics(t)[series] == "" {
+			return fmt.Errorf("there is no %s", series)
+		}
+		return nil
+	})
 	metrics := p.metrics(t)
 	for series, want := range map[string]string{
 		`kubevoltracker_watch_lists_total{kind="Pod"}`:                                            "0",

@@ -45,7 +45,7 @@ type runFlags struct {
 	dataDir             string
 	journalBytes        units.Base2Bytes
 	web                 exporter.ServerOptions
-	perVolume           bool
+	metrics             *exporter.Options
 	catalog             *catalogFlags
 	engine              engine.Options
 	log                 *logFlags
@@ -62,7 +62,7 @@ func addRun(app *kingpin.Application, commands map[string]command, stderr io.Wri
 	cmd.Flag("web.listen-address", "Address to serve on; repeatable.").Default(":9790").StringsVar(&f.web.ListenAddresses)
 	cmd.Flag("web.config.file", "File with TLS and authentication, in the format of Prometheus' exporter-toolkit.").StringVar(&f.web.WebConfigFile)
 	cmd.Flag("web.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&f.web.TelemetryPath)
-	cmd.Flag("metrics.per-volume", "Serve the metrics that have a series for each volume.").Default("true").BoolVar(&f.perVolume)
+	f.metrics = addMetricsFlags(cmd)
 	f.catalog = addCatalogFlags(cmd, embeddedCatalog, "; "+embeddedCatalog+" for a ClickHouse of the tracker's own, "+noCatalog+" for metrics alone")
 	cmd.Flag("catalog.embedded-listen-address", "Where the embedded ClickHouse serves its HTTP interface; on loopback.").Default("127.0.0.1:8123").StringVar(&f.engine.ListenAddress)
 	cmd.Flag("catalog.embedded-binary", "The program kubevoltracker-clickhouse; default: beside the tracker, or on PATH.").StringVar(&f.engine.Binary)
@@ -96,7 +96,8 @@ func track(f *runFlags, stderr io.Writer) error {
 		return err
 	}
 	cluster := cmp.Or(f.cluster, uid)
-	metrics := exporter.New(exporter.Options{Registry: registry, PerVolume: f.perVolume, Logger: logger})
+	f.metrics.Registry, f.metrics.Logger = registry, log.With(logger, "component", "exporter")
+	metrics := exporter.New(*f.metrics)
 	history := &history{}
 	var tracker *collector.Collector
 	f.web.Metrics = metrics.Handler()
@@ -120,6 +121,7 @@ func track(f *runFlags, stderr io.Writer) error {
 		Client: client, Sinks: []collector.Sink{metrics, history.recorder}, Resume: resume,
 		Logger: log.With(logger, "component", "collector"), Registerer: registry,
 	})
+	metrics.Resume(history.tally, tracker.CaughtUp)
 	level.Info(logger).Log("msg", "tracking", "version", version.Info(), "server", client.Host(), "cluster", cluster)
 	for _, l := range listeners {
 		level.Info(logger).Log("msg", "serving", "address", l.Addr())
@@ -160,6 +162,7 @@ type history struct {
 	logger   log.Logger
 	journal  *journal.Journal
 	recorder *catalog.Recorder
+	tally    *exporter.Tally // of what is in the journal
 	catalog  *catalog.Catalog
 	writer   *catalog.Writer
 	engine   *engine.Engine
@@ -178,8 +181,14 @@ func (h *history) open(ctx context.Context, f *runFlags, cluster string, logger 
 	if err != nil {
 		return nil, err
 	}
+	h.tally = exporter.NewTally(time.Now)
+	if recalled != nil {
+		if err := h.tally.Restore(recalled.Tally); err != nil {
+			level.Warn(logger).Log("msg", "some counters begin anew", "err", err)
+		}
+	}
 	h.recorder, err = catalog.NewRecorder(catalog.RecorderOptions{
-		Journal: h.journal, Cluster: cluster, WithoutFacts: h.catalog == nil, Registerer: registry, Logger: h.logger,
+		Journal: h.journal, Cluster: cluster, WithoutFacts: h.catalog == nil, Tally: h.tally, Registerer: registry, Logger: h.logger,
 	})
 	if err != nil || h.catalog == nil {
 		return resumeOf(recalled), err

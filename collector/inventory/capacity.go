@@ -1,15 +1,23 @@
 package inventory
 
 import (
+	"cmp"
+
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// capacity is a CSIStorageCapacity: the last sample of it.
+type capacity struct {
+	StorageCapacity
+	known bool // its driver says how much there is
+}
+
 // noteCapacity takes a sample whenever a driver says something new.
 func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, seen Seen) bool {
-	sample := StorageCapacity{
+	sample := capacity{known: o.Capacity != nil, StorageCapacity: StorageCapacity{
 		At: seen.At, UID: string(o.UID), StorageClass: o.StorageClassName, Driver: inv.provisionerOf(o.StorageClassName),
-	}
+	}}
 	if o.NodeTopology != nil {
 		sample.Topology = metav1.FormatLabelSelector(o.NodeTopology)
 	}
@@ -26,22 +34,31 @@ func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, seen Seen) b
 		sample.At = seen.At
 	}
 	inv.capacities[sample.UID] = &sample
-	inv.update.Facts.StorageCapacity = append(inv.update.Facts.StorageCapacity, sample)
+	inv.update.Facts.StorageCapacity = append(inv.update.Facts.StorageCapacity, sample.StorageCapacity)
+	inv.tellCapacity(&sample)
 	return true
 }
 
 func (inv *Inventory) dropCapacity(uid string) {
-	if inv.capacities[uid] != nil {
+	if c := inv.capacities[uid]; c != nil {
+		c.known = false
+		inv.tellCapacity(c)
 		delete(inv.capacities, uid)
 		inv.drown(StorageCapacities, uid)
 	}
 }
 
 func (inv *Inventory) provisionerOf(class string) string {
-	for _, c := range inv.classes {
-		if c.row.Name == class {
-			return c.row.Provisioner
-		}
+	if c := inv.classOf(class); c != nil {
+		return c.row.Provisioner
 	}
 	return ""
+}
+
+// tellCapacity gives out what is there now.
+func (inv *Inventory) tellCapacity(c *capacity) {
+	inv.update.Capacities = append(inv.update.Capacities, CapacityState{
+		UID: c.UID, StorageClass: c.StorageClass, Driver: cmp.Or(inv.provisionerOf(c.StorageClass), c.Driver), Topology: c.Topology,
+		CapacityBytes: c.CapacityBytes, Gone: !c.known,
+	})
 }

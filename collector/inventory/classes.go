@@ -66,13 +66,34 @@ func (inv *Inventory) dropClass(uid string, seen Seen) {
 		return
 	}
 	_, c.row.DeletedAt = seen.within(c.row.CreatedAt)
+	delete(inv.classes, uid)
 	inv.emitClass(c, seen)
 	inv.change(Change{At: c.row.DeletedAt, Kind: string(StorageClasses), UID: uid, Name: c.row.Name, Action: Deleted})
-	delete(inv.classes, uid)
 	inv.drown(StorageClasses, uid)
 }
 
 func (inv *Inventory) emitClass(c *class, seen Seen) {
 	c.row.Version = inv.nextVersion(seen.At)
 	inv.update.Facts.StorageClasses = append(inv.update.Facts.StorageClasses, c.row)
+	inv.update.Classes = append(inv.update.Classes, ClassState{c.row.Name, c.row.Provisioner, c.row.DeletedAt != 0})
+	for _, claim := range inv.claims { // whether they wait by right
+		if claim.traits.Value().class == c.row.Name && claim.volume == nil {
+			inv.touchClaim(claim)
+		}
+	}
+	for _, capacity := range inv.capacities {
+		if capacity.StorageClass == c.row.Name {
+			inv.tellCapacity(capacity)
+		}
+	}
+}
+
+// classOf returns the class of a name; nil if there is none.
+func (inv *Inventory) classOf(name string) *class {
+	for _, c := range inv.classes {
+		if c.row.Name == name {
+			return c
+		}
+	}
+	return nil
 }

@@ -76,13 +76,16 @@ type claimName struct {
 type Inventory struct {
 	namespaces  byUID[*namespace]
 	classes     byUID[*class]
-	capacities  byUID[*StorageCapacity]
+	capacities  byUID[*capacity]
 	volumes     byUID[*volume]
 	controllers byUID[*controller] // also those that are gone, for a while
 	claims      byUID[*claim]
 	attachments byUID[*attachment]
 	pods        byUID[*pod]
 	others      map[Kind]byUID[*other] // Drivers and Nodes
+
+	namespaceNames map[string]*namespace
+	relabelled     map[string]struct{} // names of namespaces whose volumes are not touched yet
 
 	living    map[Kind]int // of the controllers, those that are not gone
 	podNames  map[name]*pod
@@ -123,32 +126,34 @@ type Inventory struct {
 // New returns an empty inventory.
 func New() *Inventory {
 	return &Inventory{
-		namespaces:  byUID[*namespace]{},
-		classes:     byUID[*class]{},
-		capacities:  byUID[*StorageCapacity]{},
-		volumes:     byUID[*volume]{},
-		controllers: byUID[*controller]{},
-		claims:      byUID[*claim]{},
-		attachments: byUID[*attachment]{},
-		pods:        byUID[*pod]{},
-		others:      map[Kind]byUID[*other]{Drivers: {}, Nodes: {}},
-		living:      map[Kind]int{},
-		podNames:    map[name]*pod{},
-		templates:   map[name]*controller{},
-		orphans:     map[string][]*pod{},
-		orphanOf:    map[*pod]workload{},
-		unattached:  map[string][]*attachment{},
-		volumeNames: map[string]*volume{},
-		volumeOf:    map[string]*volume{},
-		formers:     map[string][]*volume{},
-		awaited:     map[string][]*claim{},
-		past:        map[*volume][]pastBinding{},
-		unbound:     map[*volume][]*claim{},
-		lives:       map[*claim]life{},
-		claimNames:  map[name]*claimName{},
-		sources:     map[[16]byte]*source{},
-		doubted:     map[*claim]Time{},
-		seed:        maphash.MakeSeed(),
+		namespaces:     byUID[*namespace]{},
+		namespaceNames: map[string]*namespace{},
+		relabelled:     map[string]struct{}{},
+		classes:        byUID[*class]{},
+		capacities:     byUID[*capacity]{},
+		volumes:        byUID[*volume]{},
+		controllers:    byUID[*controller]{},
+		claims:         byUID[*claim]{},
+		attachments:    byUID[*attachment]{},
+		pods:           byUID[*pod]{},
+		others:         map[Kind]byUID[*other]{Drivers: {}, Nodes: {}},
+		living:         map[Kind]int{},
+		podNames:       map[name]*pod{},
+		templates:      map[name]*controller{},
+		orphans:        map[string][]*pod{},
+		orphanOf:       map[*pod]workload{},
+		unattached:     map[string][]*attachment{},
+		volumeNames:    map[string]*volume{},
+		volumeOf:       map[string]*volume{},
+		formers:        map[string][]*volume{},
+		awaited:        map[string][]*claim{},
+		past:           map[*volume][]pastBinding{},
+		unbound:        map[*volume][]*claim{},
+		lives:          map[*claim]life{},
+		claimNames:     map[name]*claimName{},
+		sources:        map[[16]byte]*source{},
+		doubted:        map[*claim]Time{},
+		seed:           maphash.MakeSeed(),
 	}
 }
 
@@ -242,6 +247,7 @@ func (inv *Inventory) settle(seen Seen) {
 // reused.
 func (inv *Inventory) Take(u *Update) {
 	u.Volumes, u.Claims = u.Volumes[:0], u.Claims[:0]
+	inv.touchRelabelled()
 	for _, v := range inv.staleVolumes {
 		v.stale = false
 		state := inv.volumeState(v)
@@ -257,7 +263,7 @@ func (inv *Inventory) Take(u *Update) {
 	for _, c := range inv.staleClaims {
 		c.stale = false
 		inv.doubt(c)
-		state := c.claimState()
+		state := inv.claimState(c)
 		if hash := inv.hash(state); hash != c.told {
 			c.told = hash
 			u.Claims = append(u.Claims, state)
@@ -265,6 +271,8 @@ func (inv *Inventory) Take(u *Update) {
 	}
 	inv.staleVolumes, inv.staleClaims = inv.staleVolumes[:0], inv.staleClaims[:0]
 	inv.takeMemories(u)
+	u.Classes, inv.update.Classes = inv.update.Classes, u.Classes[:0]
+	u.Capacities, inv.update.Capacities = inv.update.Capacities, u.Capacities[:0]
 	u.Version = inv.version
 	u.Facts, inv.update.Facts = inv.update.Facts, u.Facts
 	inv.update.Facts.reset()

@@ -18,6 +18,25 @@ type word = unique.Handle[string]
 // keys are sorted. It takes a third of what a map does.
 type packed string
 
+// LabelSet is a set of labels that is held in one string, and so compares with ==.
+type LabelSet = packed
+
+// PackLabels returns a map of labels as a LabelSet.
+func PackLabels(m Labels) LabelSet { return pack(m) }
+
+// Get returns the value of a label, empty if it is not in the set.
+func (p packed) Get(key string) string {
+	for p != "" {
+		var k, value string
+		k, p = p.cut()
+		value, p = p.cut()
+		if k == key {
+			return value
+		}
+	}
+	return ""
+}
+
 func pack(m Labels) packed {
 	if len(m) == 0 {
 		return ""

@@ -20,22 +20,24 @@ const (
 // VolumeState is a PersistentVolume as it stands now, with what is inferred
 // about its use.
 type VolumeState struct {
-	UID           string
-	Name          string
-	StorageClass  string
-	SourceKind    string
-	Driver        string
-	ReclaimPolicy string
-	CapacityBytes int64
-	Namespace     string // of its claim, also of the one it was released from
-	Claim         string
-	Owner         string // of its claim
-	Status        VolumeStatus
-	ChangedAt     Time // when it came into this status
-	Mounts        int  // containers that use it now
-	LastUsed      Time // end of its last use; absent while in use or where none is known
-	IdleSince     Time // since when nobody uses or awaits it; absent while someone does
-	Gone          bool // it was deleted; the other fields are its last
+	UID             string
+	Name            string
+	StorageClass    string
+	SourceKind      string
+	Driver          string
+	ReclaimPolicy   string
+	CapacityBytes   int64
+	Namespace       string // of its claim, also of the one it was released from
+	Claim           string
+	Owner           string   // of its claim
+	ClaimLabels     LabelSet // of its claim
+	NamespaceLabels LabelSet // of its claim's namespace
+	Status          VolumeStatus
+	ChangedAt       Time // when it came into this status
+	Mounts          int  // containers that use it now
+	LastUsed        Time // end of its last use; absent while in use or where none is known
+	IdleSince       Time // since when nobody uses or awaits it; absent while someone does
+	Gone            bool // it was deleted; the other fields are its last
 }
 
 // ClaimState is a PersistentVolumeClaim as it stands now.
@@ -48,7 +50,26 @@ type ClaimState struct {
 	VolumeUID      string
 	RequestedBytes int64
 	CapacityBytes  int64
+	PendingSince   Time // since when it waits to be bound; absent while it does so by right
 	Gone           bool
+}
+
+// ClassState is a StorageClass as it stands now.
+type ClassState struct {
+	Name        string
+	Provisioner string
+	Gone        bool
+}
+
+// CapacityState is how much a storage class can still provision for a part of the
+// cluster, as a CSIStorageCapacity says now.
+type CapacityState struct {
+	UID           string
+	StorageClass  string
+	Driver        string // the class's provisioner
+	Topology      string // selector of the nodes that can reach it
+	CapacityBytes int64
+	Gone          bool // it was deleted, or its driver does not know any more
 }
 
 // Update is what one or several events changed: rows for the catalog, and the
@@ -58,6 +79,9 @@ type Update struct {
 	Facts   Facts
 	Volumes []VolumeState
 	Claims  []ClaimState
+	// Classes and Capacities are those that are new, changed or gone.
+	Classes    []ClassState
+	Capacities []CapacityState
 	// Memories, with the Objects of the Facts, are what another inventory needs to
 	// go on from here: see Recall.
 	Memories []Memory
@@ -78,5 +102,6 @@ type Position struct {
 
 // Empty reports whether nothing changed.
 func (u *Update) Empty() bool {
-	return u.Facts.Len() == 0 && len(u.Volumes) == 0 && len(u.Claims) == 0 && len(u.Memories) == 0 && len(u.Positions) == 0
+	return u.Facts.Len() == 0 && len(u.Volumes) == 0 && len(u.Claims) == 0 && len(u.Classes) == 0 && len(u.Capacities) == 0 &&
+		len(u.Memories) == 0 && len(u.Positions) == 0
 }

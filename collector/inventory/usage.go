@@ -1,6 +1,9 @@
 package inventory
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+)
 
 // touchVolume and touchClaim mark what the exporter may have to be told.
 func (inv *Inventory) touchVolume(v *volume) {
@@ -20,12 +23,28 @@ func (inv *Inventory) touchClaim(c *claim) {
 	}
 }
 
-func (c *claim) claimState() ClaimState {
+func (inv *Inventory) claimState(c *claim) ClaimState {
 	return ClaimState{
 		UID: c.uid, Namespace: c.name.namespace, Name: c.name.name, StorageClass: c.traits.Value().class,
 		Phase: c.phase.Value(), VolumeUID: c.volumeUID(), RequestedBytes: c.requested, CapacityBytes: c.capacity,
-		Gone: c.deleted != 0,
+		PendingSince: inv.pendingSince(c), Gone: c.deleted != 0,
 	}
+}
+
+// pendingSince is since when a claim waits for a volume that it should have: that of a
+// class that binds at first use waits by right until there is a pod.
+func (inv *Inventory) pendingSince(c *claim) Time {
+	if phase := c.phase.Value(); c.deleted != 0 || phase != "" && phase != string(corev1.ClaimPending) {
+		return 0
+	}
+	class := inv.classOf(c.traits.Value().class)
+	if class == nil || class.row.BindingMode != string(storagev1.VolumeBindingWaitForFirstConsumer) {
+		return c.created
+	}
+	if c.pending == 0 {
+		return 0
+	}
+	return latest(c.created, inv.firstWait(c))
 }
 
 // unusedSlack is how much later than the binding the API must have called a
@@ -41,9 +60,13 @@ func (inv *Inventory) volumeState(v *volume) VolumeState {
 		ReclaimPolicy: traits.reclaimPolicy, CapacityBytes: v.capacity, Namespace: v.claim.namespace, Claim: v.claim.name,
 		LastUsed: v.lastUsed, Gone: v.deleted != 0,
 	}
+	if n := inv.namespaceNames[v.claim.namespace]; n != nil {
+		s.NamespaceLabels = n.labels
+	}
 	var unusedSince Time
 	if c := v.user; c != nil {
 		s.Owner, s.Mounts = c.traits.Value().owner, int(c.active)
+		s.ClaimLabels = c.labels
 		s.LastUsed = latest(s.LastUsed, c.lastUsed)
 		unusedSince = c.unusedSince
 	}
@@ -89,7 +112,8 @@ func (inv *Inventory) statusSince(v *volume, s *VolumeState) Time {
 	case VolumeIdle, VolumeNeverMounted:
 		return s.IdleSince
 	default:
-		return latest(v.created, v.phaseChanged)
+		// Absent where an API server before 1.28 does not tell, and it was not seen.
+		return v.phaseChanged
 	}
 }
 

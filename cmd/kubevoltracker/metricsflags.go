@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/kubevoltracker/kubevoltracker/exporter"
+)
+
+// addMetricsFlags adds the flags that say which metrics are served.
+func addMetricsFlags(cmd *kingpin.CmdClause) *exporter.Options {
+	o := &exporter.Options{}
+	cmd.Flag("metrics.per-volume", "Serve the metrics that have a series for each volume.").Default("true").BoolVar(&o.PerVolume)
+	list := func(flag, help string, add func(string) error) {
+		cmd.Flag(flag, help).SetValue(&listFlag{flag: flag, add: add})
+	}
+	const names = "; a name or a regular expression for all of it, repeatable."
+	list("metrics.namespace-allowlist", "Serve metrics per volume only for claims in these namespaces"+names, o.Namespaces.Allow.Add)
+	list("metrics.namespace-denylist", "Serve no metrics per volume for claims in these namespaces"+names, o.Namespaces.Deny.Add)
+	list("metrics.storageclass-allowlist", "Serve metrics per volume only for these storage classes"+names, o.StorageClasses.Allow.Add)
+	list("metrics.storageclass-denylist", "Serve no metrics per volume for these storage classes"+names, o.StorageClasses.Deny.Add)
+	cmd.Flag("metrics.max-volumes", "For how many volumes metrics per volume are served at most; 0 for all.").Default("100000").
+		SetValue(&listFlag{flag: "metrics.max-volumes", once: true, add: func(text string) error {
+			n, err := strconv.ParseUint(text, 10, 32)
+			o.MaxVolumes = uint32(n)
+			return err
+		}})
+	const labels = ", as label_…; with commas between them, or repeatable."
+	list("metrics.claim-labels", "Labels of claims to show on volume_info"+labels, o.ClaimLabels.Add)
+	list("metrics.namespace-labels", "Labels of the claim's namespace to show on volume_info, as namespace_label_…; with commas between them, or repeatable.", o.NamespaceLabels.Add)
+	return o
+}
+
+// listFlag is a flag that may be given again and again, or once. Its error names the flag.
+type listFlag struct {
+	flag string
+	once bool
+	add  func(string) error
+	text string
+}
+
+func (l *listFlag) Set(text string) error {
+	if err := l.add(text); err != nil {
+		return fmt.Errorf("--%s: %w", l.flag, err)
+	}
+	l.text = text
+	return nil
+}
+
+func (l *listFlag) String() string { return l.text }
+
+// IsCumulative lets kingpin take the flag more than once.
+func (l *listFlag) IsCumulative() bool { return !l.once }

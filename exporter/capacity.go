@@ -1,0 +1,59 @@
+package exporter
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+const (
+	capacityName = prefix + "_storage_capacity_bytes"
+	capacityHelp = "How much a storage class can still provision for a part of the cluster, as its CSI driver says in a CSIStorageCapacity. The topology is the selector of the nodes that can reach it. Absent where the driver does not publish it."
+)
+
+// capacities are what CSI drivers say they have left, by UID. Under the Exporter's lock.
+type capacities map[string]inventory.CapacityState
+
+func (c capacities) apply(state *inventory.CapacityState) {
+	if state.Gone {
+		delete(c, state.UID)
+		return
+	}
+	c[state.UID] = *state
+}
+
+// present copies what is to be shown.
+func (c capacities) present() []inventory.CapacityState { return slices.Collect(maps.Values(c)) }
+
+// capacitySeries turns copied capacities into a family. Of two objects for the same class
+// and part of the cluster (a driver may leave one behind) the larger counts, as it does
+// for the scheduler.
+func capacitySeries(states []inventory.CapacityState) family {
+	slices.SortFunc(states, func(a, b inventory.CapacityState) int {
+		return cmp.Or(cmp.Compare(a.StorageClass, b.StorageClass), cmp.Compare(a.Driver, b.Driver),
+			cmp.Compare(a.Topology, b.Topology), cmp.Compare(b.CapacityBytes, a.CapacityBytes))
+	})
+	states = slices.CompactFunc(states, func(a, b inventory.CapacityState) bool {
+		return a.StorageClass == b.StorageClass && a.Driver == b.Driver && a.Topology == b.Topology
+	})
+	return family{name: capacityName, help: capacityHelp, lines: capacityLines(states)}
+}
+
+func capacityLines(states []inventory.CapacityState) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var b []byte
+		for i := range states {
+			c := &states[i]
+			b = appendLabel(append(b[:0], '{'), "storageclass", c.StorageClass)
+			b = appendLabel(append(b, ','), "driver", c.Driver)
+			b = appendLabel(append(b, ','), "topology", c.Topology)
+			b = appendValue(b, c.CapacityBytes)
+			if !yield(b) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package exporter
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// Tally is how often what has happened: the values of the counters. The exporter
+// counts for itself what it is told. A second Tally, which counts what has come into
+// the journal and is kept there, lets the counters of the next run go on from it (see
+// Exporter.Resume). It is not for use by several goroutines.
+type Tally struct {
+	now     func() time.Time
+	parts   map[string]*tallyPart // by namespace; clusterPart for what has none
+	changed map[string]struct{}   // parts that Records is to give out; nil if nobody asks
+	gone    []string              // namespaces that were deleted, oldest first
+}
+
+// tallyPart is the counts of one namespace.
+type tallyPart struct {
+	counts map[series]*count
+	gone   inventory.Time // when the namespace was deleted
+}
+
+// clusterPart is where the counts are that are of no namespace.
+const clusterPart = ""
+
+// goneFor is for how long the counts of a deleted namespace stay: its last steps are to
+// be scraped, by everybody, and then a cluster whose namespaces live for minutes is not
+// to gather them for ever.
+const goneFor = inventory.Time(time.Hour / time.Microsecond)
+
+// NewTally returns a Tally at zero. The clock dates when counts begin.
+func NewTally(now func() time.Time) *Tally {
+	return &Tally{now: now, parts: map[string]*tallyPart{}, changed: map[string]struct{}{}}
+}
+
+// Add counts what happened.
+func (t *Tally) Add(facts *inventory.Facts) {
+	for i := range facts.Changes {
+		if s, ok := countedBy(&facts.Changes[i]); ok {
+			t.start(s)
+			t.parts[s.part()].counts[s].value++
+			t.touch(s.part())
+		}
+	}
+	for i := range facts.Namespaces {
+		t.noteNamespace(&facts.Namespaces[i])
+	}
+}
+
+// start begins a series at 0, and with it those of all families that have the same
+// labels: increase() and rate() see only steps between two samples.
+func (t *Tally) start(s series) {
+	p := t.parts[s.part()]
+	if p == nil {
+		p = &tallyPart{counts: map[series]*count{}}
+		t.parts[s.part()] = p
+	}
+	if p.counts[s] != nil {
+		return
+	}
+	since := inventory.At(t.now())
+	for id := range counterCount {
+		if sibling := (series{id, s.values}); slices.Equal(counterFamilies[id].labels, counterFamilies[s.counter].labels) && p.counts[sibling] == nil {
+			p.counts[sibling] = &count{series: sibling, since: since}
+		}
+	}
+}
+
+func (t *Tally) touch(name string) {
+	if t.changed != nil {
+		t.changed[name] = struct{}{}
+	}
+}
+
+// noteNamespace lets go of the counts of a namespace an hour after it was deleted, or
+// rather when the next one is deleted then.
+func (t *Tally) noteNamespace(n *inventory.Namespace) {
+	if p := t.parts[n.Name]; p != nil && p.gone != n.DeletedAt {
+		t.gone = slices.DeleteFunc(t.gone, func(name string) bool { return name == n.Name })
+		if p.gone = n.DeletedAt; p.gone != 0 {
+			t.gone = append(t.gone, n.Name)
+		}
+		t.touch(n.Name)
+	}
+	if n.DeletedAt != 0 {
+		t.forget(n.DeletedAt)
+	}
+}
+
+func (t *Tally) forget(now inventory.Time) {
+	for len(t.gone) > 0 && now-t.parts[t.gone[0]].gone > goneFor {
+		delete(t.parts, t.gone[0])
+		t.touch(t.gone[0])
+		t.gone = t.gone[1:]
+	}
+}
+
+// partRecord is how the counts of a namespace are kept.
+type partRecord struct {
+	Gone inventory.Time `json:",omitempty"`
+	// Counts are by the counter's name, and then by the values of its other labels, with
+	// slashes between them, which none of them can have: value and since.
+	Counts map[string]map[string][2]int64
+}
+
+// recordName is the name of a part's record; no namespace has a slash.
+func recordName(part string) string { return cmp.Or(part, "/") }
+
+// Records returns the counts that have changed since the last call, encoded, by
+// namespace; nil for one whose counts are no more. Some 300 bytes each.
+func (t *Tally) Records() (map[string][]byte, error) {
+	if len(t.changed) == 0 {
+		return nil, nil
+	}
+	records := make(map[string][]byte, len(t.changed))
+	for name := range t.changed {
+		records[recordName(name)] = nil
+		p := t.parts[name]
+		if p == nil {
+			continue
+		}
+		r := partRecord{Gone: p.gone, Counts: map[string]map[string][2]int64{}}
+		for s, n := range p.counts {
+			if n.value == 0 {
+				continue // it is there again with the first object
+			}
+			f := &counterFamilies[s.counter]
+			if r.Counts[f.name] == nil {
+				r.Counts[f.name] = map[string][2]int64{}
+			}
+			r.Counts[f.name][strings.Join(s.values[f.own():len(f.labels)], "/")] = [2]int64{int64(n.value), int64(n.since)}
+		}
+		data, err := json.Marshal(r)
+		if err != nil {
+			return nil, fmt.Errorf("encoding counters: %w", err)
+		}
+		records[recordName(name)] = data
+	}
+	clear(t.changed)
+	return records, nil
+}
+
+// Restore takes what Records has returned, earlier, into a Tally at zero. Records that
+// cannot be read are left out, and are the error.
+func (t *Tally) Restore(records map[string][]byte) error {
+	var errs []error
+	for name, data := range records {
+		var r partRecord
+		if err := json.Unmarshal(data, &r); err != nil {
+			errs = append(errs, fmt.Errorf("the counters of %s cannot be read: %w", name, err))
+			continue
+		}
+		if name == recordName(clusterPart) {
+			name = clusterPart
+		}
+		p := &tallyPart{counts: map[series]*count{}, gone: r.Gone}
+		for id := range counterFamilies {
+			f := &counterFamilies[id]
+			for key, n := range r.Counts[f.name] {
+				s := series{counter: counterID(id)}
+				values := strings.Split(key, "/")
+				if f.own() > 0 {
+					s.values[0] = name
+				}
+				if f.own() == len(f.labels) {
+					values = nil
+				}
+				if f.own()+len(values) != len(f.labels) {
+					continue // of another version of this program
+				}
+				copy(s.values[f.own():], values)
+				p.counts[s] = &count{series: s, value: uint64(n[0]), since: inventory.Time(n[1])}
+			}
+		}
+		t.parts[name] = p
+		if p.gone != 0 {
+			t.gone = append(t.gone, name)
+		}
+	}
+	slices.SortFunc(t.gone, func(a, b string) int { return cmp.Compare(t.parts[a].gone, t.parts[b].gone) })
+	t.forget(inventory.At(t.now()))
+	return errors.Join(errs...)
+}
+
+// adopt takes over the values of another Tally, where they are not counted yet.
+func (t *Tally) adopt(other *Tally) {
+	for name, from := range other.parts {
+		for s, n := range from.counts {
+			t.start(s)
+			own := t.parts[name].counts[s]
+			own.value += n.value
+			own.since, own.labels = min(own.since, n.since), nil
+		}
+		if p := t.parts[name]; p != nil && p.gone == 0 && from.gone != 0 {
+			p.gone = from.gone
+		}
+	}
+	t.gone = slices.Clone(other.gone)
+}

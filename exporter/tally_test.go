@@ -1,0 +1,162 @@
+package exporter
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+func mustRecords(t *testing.T, tally *Tally) map[string][]byte {
+	t.Helper()
+	records, err := tally.Records()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+func facts(namespaces []inventory.Namespace, changes ...inventory.Change) *inventory.Facts {
+	return &inventory.Facts{Namespaces: namespaces, Changes: changes}
+}
+
+// everyChange counts in each counter.
+func everyChange() []inventory.Change {
+	mounted, unmounted := inventory.Change{Kind: "Pod", Namespace: "shop", Action: inventory.Mounted}, inventory.Change{Kind: "Pod", Namespace: "shop", Action: inventory.Unmounted}
+	found := claimChange(inventory.Created)
+	found.Found = true
+	return []inventory.Change{
+		volumeChange(inventory.Created), volumeChange(inventory.Deleted), claimChange(inventory.Created), claimChange(inventory.Bound),
+		claimChange(inventory.Resized), claimChange(inventory.Deleted), mounted, mounted, unmounted, claimChange(inventory.Disputed), found,
+	}
+}
+
+func TestCountersGoOnFromWhatWasKept(t *testing.T) {
+	kept := NewTally(ago(time.Hour).Time)
+	kept.Add(facts(nil, everyChange()...))
+	restored := NewTally(testNow.Time)
+	if err := restored.Restore(mustRecords(t, kept)); err != nil {
+		t.Fatal(err)
+	}
+	e := newTestExporter()
+	e.Resume(restored, func() bool { return true })
+	e.Apply(changesUpdate(everyChange()...)) // what came while the tracker was away
+	wantText(t, samples(t, e, append(counterPrefixes, "kubevoltracker_unused")...), `
+kubevoltracker_claims_bound_total{namespace="shop",storageclass="fast"} 2
+kubevoltracker_claims_created_total{namespace="shop",storageclass="fast"} 2
+kubevoltracker_claims_deleted_total{namespace="shop",storageclass="fast"} 2
+kubevoltracker_claims_resized_total{namespace="shop",storageclass="fast"} 2
+kubevoltracker_mounts_ended_total{namespace="shop"} 2
+kubevoltracker_mounts_started_total{namespace="shop"} 4
+kubevoltracker_unused_disagreements_total 2
+kubevoltracker_volumes_created_total{source="nfs",storageclass="fast"} 2
+kubevoltracker_volumes_deleted_total{source="nfs",storageclass="fast"} 2
+`)
+	// A Prometheus that takes a zero at the creation of a counter must not take one now.
+	created := fmt.Sprintf("kubevoltracker_claims_created_created{namespace=\"shop\",storageclass=\"fast\"} %.9e", ago(time.Hour).Seconds())
+	if body := get(e.Handler(), acceptOpenMetrics).Body.String(); !strings.Contains(body, created) {
+		t.Errorf("no line %s", created)
+	}
+}
+
+func TestCountersAreLeftOutUntilTheGapIsCaughtUpWith(t *testing.T) {
+	kept := NewTally(testNow.Time)
+	kept.Add(facts(nil, claimChange(inventory.Created)))
+	caughtUp := false
+	e := newTestExporter()
+	e.Apply(claimsUpdate(testClaim()))
+	e.Resume(kept, func() bool { return caughtUp })
+	if got := samples(t, e, counterPrefixes...); got != "" {
+		t.Errorf("there are\n%s", got)
+	}
+	if got := samples(t, e, "kubevoltracker_namespace_bound_volumes"); got == "" {
+		t.Error("the present state is left out too")
+	}
+	e.Apply(changesUpdate(claimChange(inventory.Created)))
+	caughtUp = true
+	if got := samples(t, e, "kubevoltracker_claims_created"); !strings.HasSuffix(got, "} 2\n") {
+		t.Errorf("got %s", got)
+	}
+	caughtUp = false // a watch that breaks later is no reason
+	if got := samples(t, e, "kubevoltracker_claims_created"); got == "" {
+		t.Error("left out again")
+	}
+}
+
+func TestOnlyWhatChangedIsKeptAnew(t *testing.T) {
+	tally := NewTally(testNow.Time)
+	tally.Add(facts(nil, everyChange()...))
+	if got := slices.Sorted(maps.Keys(mustRecords(t, tally))); !slices.Equal(got, []string{"/", "shop"}) {
+		t.Errorf("first %v", got)
+	}
+	if got := mustRecords(t, tally); got != nil {
+		t.Errorf("then %v", got)
+	}
+	other := claimChange(inventory.Created)
+	other.Namespace = "lab"
+	tally.Add(facts(nil, other))
+	records := mustRecords(t, tally)
+	want := fmt.Sprintf(`{"Counts":{"claims_created_total":{"fast":[1,%d]}}}`, testNow)
+	if got := string(records["lab"]); len(records) != 1 || got != want {
+		t.Errorf("got %s, want %s", records, want)
+	}
+}
+
+func TestCountsOfADeletedNamespaceAreForgottenLater(t *testing.T) {
+	in := func(namespace string, action inventory.Action) inventory.Change {
+		c := claimChange(action)
+		c.Namespace = namespace
+		return c
+	}
+	deleted := func(name string, at inventory.Time) []inventory.Namespace {
+		return []inventory.Namespace{{Name: name, DeletedAt: at}}
+	}
+	tally := NewTally(testNow.Time)
+	tally.Add(facts(nil, in("a", inventory.Created), in("b", inventory.Created), in("c", inventory.Created), in("d", inventory.Created)))
+	tally.Add(facts(deleted("a", ago(3*time.Hour)), in("a", inventory.Deleted)))
+	tally.Add(facts(deleted("b", ago(150*time.Minute))))
+	tally.Add(facts([]inventory.Namespace{{Name: "b"}})) // made again
+	first := mustRecords(t, tally)
+	tally.Add(facts(deleted("unknown", ago(90*time.Minute))))
+	tally.Add(facts(deleted("c", ago(90*time.Minute))))
+	second := mustRecords(t, tally)
+	if data, ok := second["a"]; !ok || data != nil || tally.parts["b"] == nil || tally.parts["c"] == nil {
+		t.Errorf("a is %q, and left are %v", data, tally.parts)
+	}
+
+	maps.Copy(first, second)
+	maps.DeleteFunc(first, func(_ string, data []byte) bool { return data == nil })
+	again := NewTally(testNow.Time)
+	if err := again.Restore(first); err != nil {
+		t.Fatal(err)
+	}
+	if left := slices.Sorted(maps.Keys(again.parts)); !slices.Equal(left, []string{"b", "d"}) {
+		t.Errorf("after a restart: %v", left)
+	}
+	if data, ok := mustRecords(t, again)["c"]; !ok || data != nil {
+		t.Error("c is kept in the journal")
+	}
+}
+
+func TestRecordsOfAnotherVersionAreNoHarm(t *testing.T) {
+	tally := NewTally(testNow.Time)
+	err := tally.Restore(map[string][]byte{
+		"shop":   []byte(`{"Counts":{"claims_created_total":{"fast":[3,5],"fast/new":[1,1]},"claims_stolen_total":{"fast":[9,9]}},"More":1}`),
+		"/":      []byte(`{"Counts":{"volumes_created_total":{"/csi":[4,5],"":[1,1]},"unused_disagreements_total":{"":[2,5]}}}`),
+		"broken": []byte(`{`),
+	})
+	if err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Error(err)
+	}
+	e := newTestExporter()
+	e.Resume(tally, func() bool { return true })
+	wantText(t, samples(t, e, "kubevoltracker_claims_created", "kubevoltracker_volumes_created", "kubevoltracker_unused"), `
+kubevoltracker_claims_created_total{namespace="shop",storageclass="fast"} 3
+kubevoltracker_unused_disagreements_total 2
+kubevoltracker_volumes_created_total{source="csi",storageclass=""} 4
+`)
+}
