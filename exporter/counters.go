@@ -75,7 +75,7 @@ var counterFamilies = [counterCount]counterFamily{
 		"Times that a container began to use a volume.", byMount},
 	unusedDisagreements: {
 		"unused_disagreements_total",
-		"Times that the API's condition Unused of a PersistentVolumeClaim and the tracker differed for over a minute.", nil},
+		"Times that the API's condition Unused of a PersistentVolumeClaim and the tracker differed for over a minute. The catalog's table changes says which, action disputed.", nil},
 	volumesCreated: {
 		"volumes_created_total",
 		"PersistentVolumes created, by storage class and kind of backing store. What was there when the tracker first looked does not count.", byVolume},

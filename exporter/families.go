@@ -90,7 +90,7 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 	},
 	{
 		name: prefix + "_volume_state_changed_timestamp_seconds",
-		help: "When the volume came into its present state.",
+		help: "When the volume came into its present state. Absent where that is not known: before Kubernetes 1.28 nothing tells when a volume was released.",
 		rest: func(_ *renderer, b []byte, v *inventory.VolumeState) []byte {
 			if v.ChangedAt.IsZero() {
 				return b

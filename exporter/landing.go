@@ -2,18 +2,19 @@ package exporter
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/prometheus/common/version"
 	"github.com/prometheus/exporter-toolkit/web"
 )
 
 // landingPage is what a person sees who opens the address in a browser.
-func landingPage(telemetryPath string) (http.Handler, error) {
+func landingPage(telemetryPath string, profiling bool) (http.Handler, error) {
 	return web.NewLandingPage(web.LandingConfig{
 		Name:        "kubevoltracker",
 		Description: "Remembers who used which Kubernetes storage, when.",
 		Version:     version.Info(),
-		Profiling:   "false", // none is served
+		Profiling:   strconv.FormatBool(profiling),
 		Links: []web.LandingLinks{
 			{Address: telemetryPath, Text: "Metrics", Description: "the present state, for Prometheus"},
 			{Address: readyPath + "?verbose", Text: "Ready", Description: "whether what the metrics say can be relied on"},

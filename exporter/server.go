@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"path"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ const (
 	healthPath = "/healthz"
 	livePath   = "/livez"
 	readyPath  = "/readyz"
+	pprofPath  = "/debug/pprof/"
 )
 
 // ServerOptions say what to serve, and where.
@@ -45,6 +47,9 @@ type ServerOptions struct {
 	Live []Check
 	// Ready is what /readyz asks: can what the tracker says be relied on?
 	Ready []Check
+
+	// Pprof serves Go's profiles of the tracker under /debug/pprof/; --web.enable-pprof.
+	Pprof bool
 
 	Logger log.Logger
 }
@@ -77,7 +82,7 @@ func NewServer(o ServerOptions) (*Server, error) {
 		// YAML's errors come as a headline and a line for each mistake.
 		return nil, fmt.Errorf("--web.config.file %s: %s", o.WebConfigFile, strings.Join(strings.Fields(err.Error()), " "))
 	}
-	landing, err := landingPage(o.TelemetryPath)
+	landing, err := landingPage(o.TelemetryPath, o.Pprof)
 	if err != nil {
 		return nil, fmt.Errorf("making the landing page: %w", err)
 	}
@@ -89,6 +94,13 @@ func NewServer(o ServerOptions) (*Server, error) {
 	mux.Handle("GET "+livePath, healthHandler(livePath, o.Live))
 	mux.Handle("GET "+readyPath, healthHandler(readyPath, o.Ready))
 	mux.Handle("GET /{$}", landing)
+	if o.Pprof {
+		mux.HandleFunc("GET "+pprofPath, pprof.Index) // serves all that are not below, too
+		mux.HandleFunc("GET "+pprofPath+"cmdline", pprof.Cmdline)
+		mux.HandleFunc("GET "+pprofPath+"profile", pprof.Profile)
+		mux.HandleFunc("GET "+pprofPath+"symbol", pprof.Symbol)
+		mux.HandleFunc("GET "+pprofPath+"trace", pprof.Trace)
+	}
 	return &Server{
 		addresses: o.ListenAddresses,
 		webConfig: o.WebConfigFile,
@@ -101,7 +113,7 @@ func checkTelemetryPath(p string) error {
 	switch {
 	case !strings.HasPrefix(p, "/"), p != path.Clean(p), strings.ContainsAny(p, "{}?# "):
 		return fmt.Errorf("%q is not a plain path such as /metrics", p)
-	case p == "/", p == healthPath, p == livePath, p == readyPath:
+	case p == "/", p == healthPath, p == livePath, p == readyPath, strings.HasPrefix(p+"/", pprofPath):
 		return fmt.Errorf("%s is taken by another page", p)
 	}
 	return nil

@@ -101,6 +101,15 @@ func TestServer(t *testing.T) {
 	}
 }
 
+func TestProfilesAreServedWhenAskedFor(t *testing.T) {
+	addresses, _ := serve(t, ServerOptions{Pprof: true})
+	for path, contains := range map[string]string{"/debug/pprof/": "goroutine", "/debug/pprof/heap?debug=1": "heap profile", "/debug/pprof/cmdline": "exporter", "/": "debug/pprof"} {
+		if code, body := do(t, "GET", "http://"+addresses[0]+path); code != 200 || !strings.Contains(body, contains) {
+			t.Errorf("%s answered %d without %q", path, code, contains)
+		}
+	}
+}
+
 func TestHealth(t *testing.T) {
 	var catalog error
 	addresses, _ := serve(t, ServerOptions{
@@ -171,6 +180,7 @@ func TestBadOptionsNameTheFlag(t *testing.T) {
 		{ServerOptions{ListenAddresses: address, TelemetryPath: "metrics"}, `--web.telemetry-path: "metrics" is not a plain path`},
 		{ServerOptions{ListenAddresses: address, TelemetryPath: "/{x}"}, `--web.telemetry-path: "/{x}" is not a plain path`},
 		{ServerOptions{ListenAddresses: address, TelemetryPath: "/readyz"}, "--web.telemetry-path: /readyz is taken"},
+		{ServerOptions{ListenAddresses: address, TelemetryPath: "/debug/pprof"}, "--web.telemetry-path: /debug/pprof is taken"},
 		{ServerOptions{}, "--web.listen-address: no address"},
 	} {
 		_, err := NewServer(tc.options)

@@ -29,7 +29,7 @@ kubevoltracker_volume_mounts{persistentvolume="pv-1"} 2
 # HELP kubevoltracker_volume_state What the volume is doing: mounted, pending (a pod that has not started awaits it), idle (used before, not now), never_mounted, available (no claim yet), released (its claim is gone) or failed. Only the present state has a series, with the value 1.
 # TYPE kubevoltracker_volume_state gauge
 kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",state="mounted"} 1
-# HELP kubevoltracker_volume_state_changed_timestamp_seconds When the volume came into its present state.
+# HELP kubevoltracker_volume_state_changed_timestamp_seconds When the volume came into its present state. Absent where that is not known: before Kubernetes 1.28 nothing tells when a volume was released.
 # TYPE kubevoltracker_volume_state_changed_timestamp_seconds gauge
 kubevoltracker_volume_state_changed_timestamp_seconds{persistentvolume="pv-1"} 1767319445
 `)

@@ -30,6 +30,7 @@ func addMetricsFlags(cmd *kingpin.CmdClause) *exporter.Options {
 	const labels = ", as label_…; with commas between them, or repeatable."
 	list("metrics.claim-labels", "Labels of claims to show on volume_info"+labels, o.ClaimLabels.Add)
 	list("metrics.namespace-labels", "Labels of the claim's namespace to show on volume_info, as namespace_label_…; with commas between them, or repeatable.", o.NamespaceLabels.Add)
+	cmd.Flag("metrics.created-timestamps", "Tell in OpenMetrics' text when each counter began, by a line _created; protobuf always does.").BoolVar(&o.CreatedTimestamps)
 	return o
 }
 

@@ -352,6 +352,7 @@ func TestPrometheusScrapesTheTracker(t *testing.T) {
 			t.Run(file, func(t *testing.T) { d.ask(t, s, ns) })
 		}
 	})
+	t.Run("every question of the metrics' page can be asked", func(t *testing.T) { askMetricsPage(t, s) })
 	t.Run("every alert can be evaluated", func(t *testing.T) { rulesWork(t, s) })
 	t.Run("a pair of trackers counts once", func(t *testing.T) { pairCountsOnce(t, c, s, ns) })
 }

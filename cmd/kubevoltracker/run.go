@@ -62,6 +62,7 @@ func addRun(app *kingpin.Application, commands map[string]command, stderr io.Wri
 	cmd.Flag("web.listen-address", "Address to serve on; repeatable.").Default(":9790").StringsVar(&f.web.ListenAddresses)
 	cmd.Flag("web.config.file", "File with TLS and authentication, in the format of Prometheus' exporter-toolkit.").StringVar(&f.web.WebConfigFile)
 	cmd.Flag("web.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&f.web.TelemetryPath)
+	cmd.Flag("web.enable-pprof", "Serve Go's profiles of the tracker under /debug/pprof/.").BoolVar(&f.web.Pprof)
 	f.metrics = addMetricsFlags(cmd)
 	f.catalog = addCatalogFlags(cmd, embeddedCatalog, "; "+embeddedCatalog+" for a ClickHouse of the tracker's own, "+noCatalog+" for metrics alone")
 	cmd.Flag("catalog.embedded-listen-address", "Where the embedded ClickHouse serves its HTTP interface; on loopback.").Default("127.0.0.1:8123").StringVar(&f.engine.ListenAddress)

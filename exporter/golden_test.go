@@ -1,0 +1,104 @@
+package exporter
+
+import (
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares with a file in testdata, or writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is not what is served (-update writes it anew):\n%s", path, got)
+	}
+}
+
+// smallCluster is a volume in each state, claims that wait, classes, capacities, and
+// something that happened.
+func smallCluster() *inventory.Update {
+	u := &inventory.Update{
+		Classes: []inventory.ClassState{{Name: "fast", Provisioner: "csi.example"}, {Name: "slow", Provisioner: "nfs.example"}},
+		Capacities: []inventory.CapacityState{
+			{UID: "k1", StorageClass: "fast", Driver: "csi.example", Topology: "zone=a", CapacityBytes: 1 << 40},
+			{UID: "k2", StorageClass: "fast", Driver: "csi.example", Topology: "zone=b", CapacityBytes: 0},
+		},
+	}
+	for i, status := range []inventory.VolumeStatus{
+		inventory.VolumeMounted, inventory.VolumePending, inventory.VolumeIdle, inventory.VolumeNeverMounted,
+		inventory.VolumeAvailable, inventory.VolumeReleased, inventory.VolumeFailed,
+	} {
+		v := inventory.VolumeState{
+			UID: string(status), Name: "pv-" + string(status), StorageClass: "fast", SourceKind: "csi", Driver: "csi.example", ReclaimPolicy: "Delete",
+			CapacityBytes: int64(i+1) << 30, Namespace: "shop", Claim: "data-" + string(status), Owner: "anna", Status: status, ChangedAt: ago(time.Hour),
+			ClaimLabels: inventory.PackLabels(map[string]string{"team": "red"}), NamespaceLabels: inventory.PackLabels(map[string]string{"cost-center": "42"}),
+		}
+		switch status {
+		case inventory.VolumeMounted:
+			v.Mounts = 2
+		case inventory.VolumePending:
+			v.LastUsed = ago(time.Hour)
+		case inventory.VolumeIdle:
+			v.LastUsed, v.IdleSince = ago(time.Hour), ago(time.Hour)
+		case inventory.VolumeAvailable:
+			v.StorageClass, v.SourceKind, v.Driver, v.ReclaimPolicy = "slow", "nfs", "", "Retain"
+			v.Namespace, v.Claim, v.Owner, v.ClaimLabels, v.NamespaceLabels, v.IdleSince = "", "", "", "", "", ago(time.Hour)
+		case inventory.VolumeReleased:
+			v.ChangedAt, v.LastUsed, v.IdleSince = 0, ago(2*time.Hour), ago(2*time.Hour) // found so before 1.28
+		default:
+			v.IdleSince = ago(time.Hour)
+		}
+		u.Volumes = append(u.Volumes, v)
+		if i < 4 {
+			u.Claims = append(u.Claims, inventory.ClaimState{
+				UID: v.UID, Namespace: v.Namespace, Name: v.Claim, StorageClass: v.StorageClass, Phase: "Bound", VolumeUID: v.UID,
+				RequestedBytes: 1 << 30, CapacityBytes: v.CapacityBytes,
+			})
+		}
+	}
+	u.Claims = append(u.Claims,
+		inventory.ClaimState{UID: "waits", Namespace: "shop", Name: "waits", StorageClass: "fast", Phase: "Pending", RequestedBytes: 1 << 30, PendingSince: ago(20 * time.Minute)},
+		inventory.ClaimState{UID: "by-right", Namespace: "lab", Name: "by-right", StorageClass: "slow", Phase: "Pending", RequestedBytes: 1 << 30},
+		inventory.ClaimState{UID: "lost", Namespace: "lab", Name: "lost", StorageClass: "slow", Phase: "Lost", RequestedBytes: 1 << 30},
+	)
+	bound := claimChange(inventory.Bound)
+	bound.Took = 3 * time.Second
+	u.Facts.Changes = append(everyChange(), bound, inventory.Change{Kind: "Pod", Namespace: "shop", Action: inventory.Started, Took: 7 * time.Second})
+	return u
+}
+
+// TestGoldenScrape holds all that is served of a cluster, for a review to read.
+func TestGoldenScrape(t *testing.T) {
+	e := New(Options{
+		Registry: prometheus.NewRegistry(), PerVolume: true, Now: testNow.Time, MaxVolumes: 6,
+		ClaimLabels: LabelKeys{"team"}, NamespaceLabels: LabelKeys{"cost-center"},
+	})
+	e.Apply(smallCluster())
+	var b strings.Builder
+	for line := range strings.Lines(get(http.HandlerFunc(e.scrape), acceptText).Body.String()) {
+		if strings.Contains(line, "kubevoltracker_") && !strings.Contains(line, "kubevoltracker_build_info") {
+			b.WriteString(line)
+		}
+	}
+	golden(t, "scrape.txt", b.String())
+}
