@@ -90,6 +90,9 @@ type Seen struct {
 	NotBefore Time
 	// Found is true for the first list: what it shows did not happen now.
 	Found bool
+	// Version is the resource version of what showed it: of a list; Set and Delete
+	// take their object's.
+	Version string
 }
 
 // within returns the bounds of what has ended by now: not before the moments that
@@ -165,6 +168,8 @@ type Inventory struct {
 	memorized []subject
 	recalling bool // in Recall: what is noted did not happen now
 	now       Time // of the last event
+	kind      Kind // of the event in work; none while the time is told
+	seen      Seen // and how it was seen
 	version   uint64
 	update    Update
 }
@@ -224,6 +229,7 @@ func (inv *Inventory) Set(object any, seen Seen) error {
 	if err != nil {
 		return err
 	}
+	inv.begin(kind, versionText(object), seen)
 	inv.note(kind, object, seen)
 	inv.settle(seen)
 	return nil
@@ -235,6 +241,7 @@ func (inv *Inventory) Delete(object any, seen Seen) error {
 	if err != nil {
 		return err
 	}
+	inv.begin(kind, versionText(object), seen)
 	inv.note(kind, object, seen)
 	if c := inv.claims[uid]; c != nil && kind == Claims {
 		l := inv.lives[c]
@@ -263,6 +270,7 @@ func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
 		}
 		present[uid] = struct{}{}
 	}
+	inv.begin(kind, seen.Version, seen)
 	gone := seen
 	gone.Found = false
 	for _, uid := range inv.uids(kind) {
@@ -453,7 +461,14 @@ func (inv *Inventory) Take(u *Update) {
 
 // Tick tells the time while nothing happens: what has been gone for long enough is
 // forgotten.
-func (inv *Inventory) Tick(now Time) { inv.settle(Live(now)) }
+func (inv *Inventory) Tick(now Time) {
+	inv.begin("", "", Live(now))
+	inv.settle(Live(now))
+}
+
+// Raise has the row versions go on from the given one, if it is higher: what another
+// inventory has told meanwhile is replaced by what comes now.
+func (inv *Inventory) Raise(version uint64) { inv.version = max(inv.version, version) }
 
 // Count returns how many living objects of a kind are held. Pods that mount no
 // storage are not.
@@ -495,7 +510,19 @@ func (inv *Inventory) versioned(o metav1.Object, tell func()) {
 	}
 }
 
+// begin notes which event is in work.
+func (inv *Inventory) begin(kind Kind, version string, seen Seen) {
+	seen.Version = version
+	inv.kind, inv.seen = kind, seen
+}
+
+// change gives out a change. One that is dated by the moment at which this tracker saw it
+// has the version that showed it: that is the same for all trackers.
 func (inv *Inventory) change(c Change) {
+	observed := c.At == inv.seen.At || c.Action == Deleted || c.Action == Detached
+	if c.ResourceVersion == "" && observed && c.EventKind() == inv.kind {
+		c.ResourceVersion = inv.seen.Version
+	}
 	inv.update.Facts.Changes = append(inv.update.Facts.Changes, c)
 }
 
