@@ -44,6 +44,7 @@ func TestMistakesAreOneLine(t *testing.T) {
 		"contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
 		"clusters": [{"name": "c", "cluster": {"server": "`+server+`", "insecure-skip-tls-verify": true}}],
 		"users": [{"name": "u", "user": {"token": "wrong"}}]}`)
+	forbidden := cluster(t).serviceAccount(t)
 	locked := startClickHouse(t, "--password-file="+write("password", "secret\n"))
 
 	run := func(args ...string) []string { return runArgs(t, args...) }
@@ -55,31 +56,34 @@ func TestMistakesAreOneLine(t *testing.T) {
 		code int
 		want []string // parts of the line
 	}{
-		"no API server":          {on(absent), 1, []string{"no API server answers at", closed.Addr().String(), "refused"}},
-		"no kubeconfig":          {on(filepath.Join(dir, "nowhere")), 1, []string{"nowhere", "no such file"}},
-		"broken kubeconfig":      {on(write("broken", "{broken")), 1, []string{"kubeconfig", "broken"}},
-		"unknown context":        {on(kubeconfig, "--kube.context=prod"), 1, []string{"kubeconfig", "prod"}},
-		"unknown credentials":    {on(stranger), 1, []string{"does not accept the credentials"}},
-		"busy port":              {on(kubeconfig, "--web.listen-address="+busy.Addr().String()), 1, []string{"--web.listen-address", busy.Addr().String(), "in use"}},
-		"busy ClickHouse port":   {on(kubeconfig, "--catalog.embedded-listen-address="+busy.Addr().String()), 1, []string{busy.Addr().String(), "in use"}},
-		"unwritable directory":   {on(kubeconfig, "--data-dir=/dev/null/data"), 1, []string{"/dev/null/data"}},
-		"refused login":          {on(kubeconfig, "--catalog.url=http://"+locked+"/kubevoltracker"), 1, []string{"login", "password"}},
-		"report, refused login":  {[]string{"report", "mounts", "--catalog.url=http://" + locked}, 1, []string{"login"}},
-		"report, no ClickHouse":  {[]string{"report", "idle", "--catalog.url=http://" + closed.Addr().String()}, 1, []string{closed.Addr().String()}},
-		"sql, no tables yet":     {[]string{"sql", "SELEC 1", "--catalog.url=http://" + startClickHouse(t)}, 1, []string{"schema migrate"}},
-		"unknown flag":           {run("--frobnicate"), 2, []string{"--frobnicate"}},
-		"unknown level":          {run("--log.level=loud"), 2, []string{"--log.level", "loud"}},
-		"unknown command":        {[]string{"walk"}, 2, []string{"walk"}},
-		"unknown report":         {[]string{"report", "weather"}, 2, []string{"weather"}},
-		"unknown output":         {[]string{"report", "mounts", "-o", "yaml"}, 2, []string{"--output", "yaml"}},
-		"exclusive flags":        {[]string{"report", "mounts", "--running", "--ended"}, 2, []string{"--running", "--ended"}},
-		"bad duration":           {[]string{"report", "idle", "--min-idle=soon"}, 2, []string{"--min-idle", "soon"}},
-		"unknown catalog scheme": {on(kubeconfig, "--catalog.url=mysql://localhost"), 2, []string{"--catalog.url", "mysql"}},
-		"password in the URL":    {on(kubeconfig, "--catalog.url=http://me:secret@localhost"), 2, []string{"--catalog.password-file"}},
-		"no password file":       {on(kubeconfig, "--catalog.url=http://localhost", "--catalog.password-file=/nowhere"), 2, []string{"--catalog.password-file", "/nowhere"}},
-		"no web config":          {on(kubeconfig, "--web.config.file=/nowhere"), 2, []string{"--web.config.file", "/nowhere"}},
-		"no program":             {on(kubeconfig, "--catalog.embedded-binary=/nowhere/clickhouse"), 1, []string{"/nowhere/clickhouse"}},
-		"no library":             {on(kubeconfig, "--catalog.embedded-library=/nowhere/libchdb.so"), 1, []string{"/nowhere/libchdb.so", "libchdb"}},
+		"no API server":           {on(absent), 1, []string{"no API server answers at", closed.Addr().String(), "refused"}},
+		"no kubeconfig":           {on(filepath.Join(dir, "nowhere")), 1, []string{"nowhere", "no such file"}},
+		"broken kubeconfig":       {on(write("broken", "{broken")), 1, []string{"kubeconfig", "broken"}},
+		"unknown context":         {on(kubeconfig, "--kube.context=prod"), 1, []string{"kubeconfig", "prod"}},
+		"unknown credentials":     {on(stranger), 1, []string{"does not accept the credentials"}},
+		"busy port":               {on(kubeconfig, "--web.listen-address="+busy.Addr().String()), 1, []string{"--web.listen-address", busy.Addr().String(), "in use"}},
+		"busy ClickHouse port":    {on(kubeconfig, "--catalog.embedded-listen-address="+busy.Addr().String()), 1, []string{busy.Addr().String(), "in use"}},
+		"unwritable directory":    {on(kubeconfig, "--data-dir=/dev/null/data"), 1, []string{"/dev/null/data"}},
+		"refused login":           {on(kubeconfig, "--catalog.url=http://"+locked+"/kubevoltracker"), 1, []string{"login", "password"}},
+		"report, refused login":   {[]string{"report", "mounts", "--catalog.url=http://" + locked}, 1, []string{"login"}},
+		"report, no ClickHouse":   {[]string{"report", "idle", "--catalog.url=http://" + closed.Addr().String()}, 1, []string{closed.Addr().String()}},
+		"sql, no tables yet":      {[]string{"sql", "SELEC 1", "--catalog.url=http://" + startClickHouse(t)}, 1, []string{"schema migrate"}},
+		"unknown flag":            {run("--frobnicate"), 2, []string{"--frobnicate"}},
+		"unknown level":           {run("--log.level=loud"), 2, []string{"--log.level", "loud"}},
+		"unknown command":         {[]string{"walk"}, 2, []string{"walk"}},
+		"unknown report":          {[]string{"report", "weather"}, 2, []string{"weather"}},
+		"unknown output":          {[]string{"report", "mounts", "-o", "yaml"}, 2, []string{"--output", "yaml"}},
+		"exclusive flags":         {[]string{"report", "mounts", "--running", "--ended"}, 2, []string{"--running", "--ended"}},
+		"bad duration":            {[]string{"report", "idle", "--min-idle=soon"}, 2, []string{"--min-idle", "soon"}},
+		"unknown catalog scheme":  {on(kubeconfig, "--catalog.url=mysql://localhost"), 2, []string{"--catalog.url", "mysql"}},
+		"password in the URL":     {on(kubeconfig, "--catalog.url=http://me:secret@localhost"), 2, []string{"--catalog.password-file"}},
+		"no password file":        {on(kubeconfig, "--catalog.url=http://localhost", "--catalog.password-file=/nowhere"), 2, []string{"--catalog.password-file", "/nowhere"}},
+		"no web config":           {on(kubeconfig, "--web.config.file=/nowhere"), 2, []string{"--web.config.file", "/nowhere"}},
+		"lease that is forbidden": {on(forbidden, "--leader-election", "--leader-election.namespace=default", "--catalog.url=http://"+closed.Addr().String()), 1, []string{"--leader-election", "default/kubevoltracker", "deploy/rbac.yaml"}},
+		"lease without a home":    {on(kubeconfig, "--leader-election", "--leader-election.namespace=nowhere", "--catalog.url=http://"+closed.Addr().String()), 1, []string{"--leader-election.namespace", "nowhere"}},
+		"election of one":         {on(kubeconfig, "--leader-election"), 2, []string{"--leader-election", "--catalog.url"}},
+		"no program":              {on(kubeconfig, "--catalog.embedded-binary=/nowhere/clickhouse"), 1, []string{"/nowhere/clickhouse"}},
+		"no library":              {on(kubeconfig, "--catalog.embedded-library=/nowhere/libchdb.so"), 1, []string{"/nowhere/libchdb.so", "libchdb"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command(program(t, "kubevoltracker"), test.args...)
