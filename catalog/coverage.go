@@ -13,12 +13,16 @@ type coverage struct {
 	instance string
 	kinds    map[inventory.Kind]inventory.Position // as of the last update
 	told     map[inventory.Kind]time.Time
+	moved    map[inventory.Kind]inventory.Position // since the checkpoints were last told
+	pointed  time.Time                             // when that was
 	version  uint64
 }
 
 // newCoverage goes on with the spans that a journal knows.
 func newCoverage(j *journal.Journal) *coverage {
-	return &coverage{instance: j.ID(), kinds: positionsOf(j), told: map[inventory.Kind]time.Time{}}
+	return &coverage{
+		instance: j.ID(), kinds: positionsOf(j), told: map[inventory.Kind]time.Time{}, moved: map[inventory.Kind]inventory.Position{},
+	}
 }
 
 // add puts rows into facts: when a span begins or ends, and now and then how far it is.
@@ -33,11 +37,24 @@ func (c *coverage) add(facts *inventory.Facts, positions map[inventory.Kind]inve
 		if begins || now.Sub(c.told[kind]) >= coverageEvery {
 			c.told[kind] = now
 			facts.Coverage = append(facts.Coverage, c.row(p, 0, now))
-			facts.Checkpoints = append(facts.Checkpoints, inventory.Checkpoint{
-				Instance: c.instance, Kind: kind, ResourceVersion: p.ResourceVersion, At: p.At,
-			})
 		}
+		c.moved[kind] = p
 	}
+}
+
+// checkpoints tells, at the end of the rows of a commit, how far the kinds are that have
+// moved: by that a tracker that stands by knows what has been written. They are not worth a
+// batch of their own more often than the spans are.
+func (c *coverage) checkpoints(rows int, now time.Time) (list []inventory.Checkpoint) {
+	if rows == 0 && now.Sub(c.pointed) < coverageEvery {
+		return nil
+	}
+	for kind, p := range c.moved {
+		list = append(list, inventory.Checkpoint{Instance: c.instance, Kind: kind, ResourceVersion: p.ResourceVersion, At: p.At})
+	}
+	clear(c.moved)
+	c.pointed = now
+	return list
 }
 
 func (c *coverage) row(p inventory.Position, ended inventory.Time, now time.Time) inventory.Coverage {

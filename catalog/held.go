@@ -75,7 +75,12 @@ SELECT max(version) FROM (
     UNION ALL SELECT max(version) FROM pods WHERE cluster = {cluster:String}
     UNION ALL SELECT max(version) FROM claims WHERE cluster = {cluster:String}
     UNION ALL SELECT max(version) FROM volumes WHERE cluster = {cluster:String}
-    UNION ALL SELECT max(version) FROM bindings WHERE cluster = {cluster:String})`
+    UNION ALL SELECT max(version) FROM bindings WHERE cluster = {cluster:String}
+    UNION ALL SELECT max(version) FROM containers WHERE cluster = {cluster:String}
+    UNION ALL SELECT max(version) FROM attachments WHERE cluster = {cluster:String}
+    UNION ALL SELECT max(version) FROM namespaces WHERE cluster = {cluster:String}
+    UNION ALL SELECT max(version) FROM storage_classes WHERE cluster = {cluster:String}
+    UNION ALL SELECT max(version) FROM volume_sources WHERE cluster = {cluster:String})`
 )
 
 // Recall reads back what the catalog holds open of a cluster: the objects that it takes
@@ -83,7 +88,7 @@ SELECT max(version) FROM (
 // was watched, by another instance than this. It is nil if the catalog knows nothing of the cluster. Errors are *Error,
 // or say which object cannot be read.
 func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recalled, error) {
-	h := held{catalog: c, cluster: cluster, instance: instance, ctx: clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"final": 1}))}
+	h := c.asking(ctx, cluster, instance)
 	r := &Recalled{Positions: map[inventory.Kind]inventory.Position{}}
 	memories := map[[2]string]*inventory.Memory{}
 	memory := func(kind inventory.Kind, uid string) *inventory.Memory {
@@ -173,6 +178,7 @@ type held struct {
 	catalog           *Catalog
 	cluster, instance string
 	ctx               context.Context
+	more              []any // named values beside those
 	err               error
 }
 
@@ -180,7 +186,8 @@ func (h *held) each(question string, read func(driver.Rows) error) {
 	if h.err != nil {
 		return
 	}
-	rows, err := h.catalog.conn.Query(h.ctx, question, clickhouse.Named("cluster", h.cluster), clickhouse.Named("instance", h.instance))
+	values := append([]any{clickhouse.Named("cluster", h.cluster), clickhouse.Named("instance", h.instance)}, h.more...)
+	rows, err := h.catalog.conn.Query(h.ctx, question, values...)
 	if err == nil {
 		for rows.Next() && err == nil {
 			err = read(rows)

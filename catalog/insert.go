@@ -13,8 +13,9 @@ import (
 
 // insert writes the rows that facts hold for t as one block. The token makes
 // ClickHouse drop the block if it has it already, so an insert whose answer was
-// lost may simply be sent again. Errors are *Error.
-func (c *Catalog) insert(ctx context.Context, t table, cluster, token string, facts *inventory.Facts) error {
+// lost may simply be sent again. Just before it is sent, may is asked; its error is
+// returned. All others are *Error.
+func (c *Catalog) insert(ctx context.Context, t table, cluster, token string, facts *inventory.Facts, may func() error) error {
 	op := fmt.Sprintf("write %d rows to %s", t.count(facts), t.name)
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
 		// An acknowledged row must be on disk, not in a buffer of the server's.
@@ -29,6 +30,9 @@ func (c *Catalog) insert(ctx context.Context, t table, cluster, token string, fa
 	defer rows.Close()
 	if err := t.fill(rows, cluster, facts); err != nil {
 		return c.explain(op, err)
+	}
+	if err := may(); err != nil {
+		return err
 	}
 	return c.explain(op, rows.Send())
 }

@@ -220,9 +220,11 @@ func (r *Recorder) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.covered.add(&p.facts, p.positions, time.Now())
+	now := time.Now()
+	r.covered.add(&p.facts, p.positions, now)
+	points := r.covered.checkpoints(p.facts.Len(), now)
 	if r.options.WithoutFacts {
-		p.facts = inventory.Facts{}
+		p.facts, points = inventory.Facts{}, nil
 	}
 	for p.facts.Len() > r.options.BatchRows {
 		if err := r.put(ctx, journal.Batch{}, take(&p.facts, r.options.BatchRows)); err != nil {
@@ -242,6 +244,8 @@ func (r *Recorder) commit(ctx context.Context) error {
 		last.Positions = append(last.Positions, journal.Position{Kind: string(kind), ResourceVersion: position.ResourceVersion, At: position.At.Time()})
 		last.Meta[metaSince+string(kind)] = []byte(position.Since.Time().Format(time.RFC3339Nano))
 	}
+	// Of a commit that was cut, only the end says how far it is.
+	p.facts.Checkpoints = append(p.facts.Checkpoints, points...)
 	return r.put(ctx, last, p.facts)
 }
 

@@ -47,6 +47,7 @@ func storageCapacity() table {
 		plain("topology", func(r *row) string { return r.Topology }),
 		plain("capacity_bytes", func(r *row) int64 { return r.CapacityBytes }),
 		plain("maximum_volume_bytes", func(r *row) int64 { return r.MaximumVolumeBytes }),
+		plain("resource_version", func(r *row) string { return r.ResourceVersion }),
 	)
 }
 

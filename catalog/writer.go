@@ -27,6 +27,11 @@ type WriterOptions struct {
 	Dir string
 	// Cluster names the cluster that the rows are of.
 	Cluster string
+	// Lease says when this tracker may write, if there are several; nil if there is one.
+	Lease Lease
+	// Raise has the row versions from now on be higher than the given one. It is called
+	// when this tracker takes the lease, and needed with one.
+	Raise func(version uint64)
 	// Grace is how long Run goes on writing once it was told to end; 5 s if zero.
 	Grace time.Duration
 	// MaxBackoff is the longest pause between two attempts; 30 s if zero.
@@ -46,11 +51,18 @@ const (
 
 // Writer brings facts from the journal to ClickHouse: in order, batch by batch,
 // retried for ever. What ClickHouse has acknowledged leaves the journal.
+//
+// Of several trackers, one holds the lease and writes. The others stand by, and let go of
+// what it has written.
 type Writer struct {
 	catalog *Catalog
 	options WriterOptions
 	metrics *metrics
 	outage  outage
+
+	term     context.Context // of the lease, while it is held
+	taken    takeover
+	follower follower
 
 	migrated atomic.Bool
 	up       atomic.Bool
@@ -91,9 +103,8 @@ func (w *Writer) Settled() bool { return w.settled.Load() }
 
 // batch is a batch of the journal on its way to ClickHouse.
 type batch struct {
-	name   string // for ever the same
-	number uint64
-	facts  inventory.Facts
+	name  string // for ever the same
+	facts inventory.Facts
 }
 
 // Run migrates the schema and writes what the journal holds until ctx ends; then it
@@ -101,9 +112,69 @@ type batch struct {
 // The error is one that does not pass: the journal is damaged.
 func (w *Writer) Run(ctx context.Context) error {
 	_ = w.persist(ctx, func(context.Context) error { return nil })
-	var last uint64
+	if w.options.Lease == nil {
+		w.term = context.Background()
+	}
 	for ctx.Err() == nil {
-		done, err := w.writeNext(ctx, &last, pingEvery)
+		turn := w.lead
+		if w.term = w.held(); w.term == nil {
+			turn = w.follow
+		}
+		if err := turn(ctx); err != nil {
+			return err
+		}
+	}
+	var err error
+	if w.term != nil {
+		err = w.finish(ctx)
+	}
+	if rows := w.options.Journal.Stats().Rows; rows > 0 {
+		level.Warn(w.options.Logger).Log("msg", "rows wait in the journal for the next start", "rows", rows)
+	}
+	return err
+}
+
+// held returns the term of the lease; one without end where there is no lease.
+func (w *Writer) held() context.Context {
+	if w.options.Lease == nil {
+		return context.Background()
+	}
+	return w.options.Lease.Held()
+}
+
+// errLeaseLost is why a leader stops writing.
+var errLeaseLost = errors.New("the lease is lost")
+
+// mayWrite is asked before each insert: a process that was stopped does not know that its
+// time is over until it looks at the clock.
+func (w *Writer) mayWrite() error {
+	if w.held() != w.term {
+		return errLeaseLost
+	}
+	return nil
+}
+
+// within returns a context that ends with ctx and with the term.
+func (w *Writer) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(w.term, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+// lead writes what the journal holds until ctx or the term ends.
+func (w *Writer) lead(ctx context.Context) error {
+	ctx, cancel := w.within(ctx)
+	defer cancel()
+	if err := w.takeOver(ctx); err != nil {
+		w.term = nil
+		return nil // it is over already
+	}
+	w.follower = follower{}
+	for ctx.Err() == nil {
+		done, err := w.writeNext(ctx, pingEvery)
 		if err != nil {
 			return err
 		}
@@ -111,39 +182,42 @@ func (w *Writer) Run(ctx context.Context) error {
 			_ = w.attempt(ctx, w.catalog.Ping)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.options.Grace)
+	return nil
+}
+
+// finish writes what is left, after ctx has ended, within the grace period.
+func (w *Writer) finish(ctx context.Context) error {
+	ctx, cancel := w.within(context.WithoutCancel(ctx))
+	defer cancel()
+	ctx, cancel = context.WithTimeout(ctx, w.options.Grace)
 	defer cancel()
 	for {
-		if done, err := w.writeNext(ctx, &last, 0); err != nil || !done {
-			if rows := w.options.Journal.Stats().Rows; rows > 0 {
-				level.Warn(w.options.Logger).Log("msg", "rows wait in the journal for the next start", "rows", rows)
-			}
+		if done, err := w.writeNext(ctx, 0); err != nil || !done {
 			return err
 		}
 	}
 }
 
-// writeNext writes the batch after the last one and acknowledges it. It returns false
-// if there was none within the time given, or if ctx ended.
-func (w *Writer) writeNext(ctx context.Context, last *uint64, within time.Duration) (bool, error) {
+// writeNext writes the first batch that waits and acknowledges it. It returns false if
+// there was none within the time given, or if ctx ended.
+func (w *Writer) writeNext(ctx context.Context, within time.Duration) (bool, error) {
 	waiting, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	entry, err := w.options.Journal.Next(waiting, *last)
+	entry, err := w.options.Journal.Next(waiting, 0)
 	if err != nil {
 		if waiting.Err() != nil && errors.Is(err, waiting.Err()) {
 			return false, nil
 		}
 		return false, fmt.Errorf("journal: %w", err)
 	}
-	b := &batch{name: fmt.Sprintf("%s-%d", entry.ID, entry.Number), number: entry.Number}
+	b := &batch{name: fmt.Sprintf("%s-%d", entry.ID, entry.Number)}
 	if err := journal.DecodeFacts(entry.Facts, &b.facts); err != nil {
 		if err := w.putAside(entry, err); err != nil {
 			return false, err
 		}
-	} else if !w.write(ctx, b) {
+	} else if w.adapt(ctx, entry.At, &b.facts) != nil || !w.write(ctx, b) {
 		return false, nil
 	}
-	*last = entry.Number
 	return true, w.options.Journal.Acknowledge(entry.Number)
 }
 
@@ -177,7 +251,7 @@ func (w *Writer) insert(ctx context.Context, t table, token string, facts *inven
 	rows := t.count(facts)
 	err := w.persist(ctx, func(ctx context.Context) error {
 		start := time.Now()
-		err := w.catalog.insert(ctx, t, w.options.Cluster, token, facts)
+		err := w.catalog.insert(ctx, t, w.options.Cluster, token, facts, w.mayWrite)
 		w.metrics.insertDuration.Observe(time.Since(start).Seconds())
 		return err
 	})
@@ -210,7 +284,7 @@ func (w *Writer) setAside(ctx context.Context, t table, token string, facts *inv
 func (w *Writer) persist(ctx context.Context, do func(context.Context) error) error {
 	delay := wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 20, Cap: w.options.MaxBackoff}.DelayFunc()
 	for {
-		if err := w.attempt(ctx, do); err == nil || refusesRows(err) {
+		if err := w.attempt(ctx, do); err == nil || refusesRows(err) || errors.Is(err, errLeaseLost) {
 			return err
 		}
 		timer := time.NewTimer(delay())
@@ -237,7 +311,7 @@ func (w *Writer) attempt(ctx context.Context, do func(context.Context) error) er
 	if err == nil {
 		err = do(limited)
 	}
-	if ctx.Err() != nil && err != nil {
+	if (ctx.Err() != nil && err != nil) || errors.Is(err, errLeaseLost) {
 		return err // we ended it; that says nothing about ClickHouse
 	}
 	w.up.Store(err == nil || refusesRows(err))

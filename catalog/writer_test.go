@@ -171,7 +171,7 @@ func TestABlockThatIsSentTwiceIsStoredOnce(t *testing.T) {
 	c := migrated(t)
 	facts := filled()
 	for range 2 { // as after an answer that was lost
-		if err := c.insert(t.Context(), mounts(), "east", "token", facts); err != nil {
+		if err := c.insert(t.Context(), mounts(), "east", "token", facts, always); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -180,6 +180,8 @@ func TestABlockThatIsSentTwiceIsStoredOnce(t *testing.T) {
 		t.Errorf("%d rows without FINAL, %v", n, err)
 	}
 }
+
+func always() error { return nil }
 
 // numbered makes n rows that differ in their UID.
 func numbered(from, n int) *inventory.Facts {

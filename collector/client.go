@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	typedapps "k8s.io/client-go/kubernetes/typed/apps/v1"
+	typedcoordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
 	typedstorage "k8s.io/client-go/kubernetes/typed/storage/v1"
 	"k8s.io/client-go/metadata"
@@ -35,6 +36,7 @@ type Client struct {
 	storage  *typedstorage.StorageV1Client
 	apps     *typedapps.AppsV1Client
 	metadata metadata.Interface
+	leases   *typedcoordination.CoordinationV1Client
 	host     string
 }
 
@@ -69,8 +71,21 @@ func NewClient(o ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	return &Client{core: core, storage: storage, apps: apps, metadata: metadataClient, host: config.Host}, nil
+	// A lease that is not answered for in time is asked for again, so not for ever.
+	impatient := rest.CopyConfig(config)
+	impatient.Timeout = leaseTimeout
+	leases, err := typedcoordination.NewForConfig(impatient)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return &Client{core: core, storage: storage, apps: apps, metadata: metadataClient, leases: leases, host: config.Host}, nil
 }
+
+// leaseTimeout is how long a request about a lease may take.
+const leaseTimeout = 4 * time.Second
+
+// Leases is where a lease can be had.
+func (c *Client) Leases() typedcoordination.LeasesGetter { return c.leases }
 
 func restConfig(o ClientOptions) (*rest.Config, error) {
 	if o.Kubeconfig == "" && o.Context == "" {

@@ -74,6 +74,7 @@ type Collector struct {
 	firstMu sync.Mutex
 	first   map[inventory.Kind]firstList // until all are there
 
+	floor     atomic.Uint64 // row versions are higher
 	synced    chan struct{} // closed when the first lists have been taken
 	behind    atomic.Int32  // watches that go on from before, and have not told yet what was missed
 	busySince atomic.Int64  // when the event in work began, in Unix nanoseconds; 0 between events
@@ -161,6 +162,11 @@ func (c *Collector) Reconcile(recall func() (*Resume, error)) error {
 	}, inventory.Kinds()...)
 }
 
+// Raise has the row versions of all that is seen from now on be higher than the given one:
+// that is what another tracker may have written. It does not wait for the event in work,
+// which may wait for its caller to make room in the journal.
+func (c *Collector) Raise(version uint64) { c.floor.Store(version) }
+
 func (c *Collector) tick(ctx context.Context) {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
@@ -227,6 +233,7 @@ func (c *Collector) observe(take func(*inventory.Inventory, inventory.Time) erro
 	now := c.now()
 	c.busySince.Store(now.UnixNano())
 	defer c.busySince.Store(0)
+	c.inv.Raise(c.floor.Load())
 	if err := take(c.inv, inventory.At(now)); err != nil {
 		return err
 	}
@@ -273,7 +280,7 @@ func (c *Collector) replace(ctx context.Context, objects []any, lastSeen invento
 		level.Info(c.logger).Log("msg", "listed again", "kind", kind, "objects", len(objects))
 		return c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
 			c.moved[kind] = position
-			return inv.Replace(kind, objects, listSeen(now, lastSeen))
+			return inv.Replace(kind, objects, listSeen(now, lastSeen, position.ResourceVersion))
 		}, kind)
 	default:
 	}
@@ -291,8 +298,8 @@ func (c *Collector) replace(ctx context.Context, objects []any, lastSeen invento
 // listSeen is how a list is seen. A kind that is shown for the first time is found:
 // it did not come to be now. What a later list shows has happened since the kind was
 // last seen.
-func listSeen(now, lastSeen inventory.Time) inventory.Seen {
-	return inventory.Seen{At: now, NotBefore: min(lastSeen, now), Found: lastSeen == 0}
+func listSeen(now, lastSeen inventory.Time, version string) inventory.Seen {
+	return inventory.Seen{At: now, NotBefore: min(lastSeen, now), Found: lastSeen == 0, Version: version}
 }
 
 // listed notes a kind's first list; the last one makes all be taken.
@@ -315,7 +322,7 @@ func (c *Collector) listed(kind inventory.Kind, list firstList) error {
 func (c *Collector) takeFirst(lists map[inventory.Kind]firstList) error {
 	err := c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
 		for _, kind := range inventory.Kinds() {
-			if err := inv.Replace(kind, lists[kind].objects, listSeen(now, c.before(kind).At)); err != nil {
+			if err := inv.Replace(kind, lists[kind].objects, listSeen(now, c.before(kind).At, lists[kind].position.ResourceVersion)); err != nil {
 				return err
 			}
 			if p := lists[kind].position; p.ResourceVersion != "" {

@@ -17,12 +17,13 @@ func TestDirectionOfImports(t *testing.T) {
 	allowed := map[string][]string{
 		"collector/inventory":           {},
 		"collector":                     {"collector/inventory"},
+		"collector/election":            {},
 		"exporter":                      {"collector/inventory"},
 		"catalog":                       {"catalog/journal", "collector/inventory"},
 		"catalog/journal":               {"collector/inventory"},
 		"catalog/embedded":              {},
 		"catalog/engine":                {},
-		"cmd/kubevoltracker":            {"collector", "collector/inventory", "exporter", "catalog", "catalog/engine", "catalog/journal"},
+		"cmd/kubevoltracker":            {"collector", "collector/election", "collector/inventory", "exporter", "catalog", "catalog/engine", "catalog/journal"},
 		"cmd/kubevoltracker-clickhouse": {"catalog/embedded"},
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()

@@ -26,6 +26,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/catalog/engine"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector"
+	"github.com/kubevoltracker/kubevoltracker/collector/election"
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 )
 
@@ -46,6 +47,7 @@ type runFlags struct {
 	journalBytes        units.Base2Bytes
 	web                 exporter.ServerOptions
 	metrics             *exporter.Options
+	election            electionFlags
 	catalog             *catalogFlags
 	engine              engine.Options
 	log                 *logFlags
@@ -68,6 +70,7 @@ func addRun(app *kingpin.Application, commands map[string]command, stderr io.Wri
 	cmd.Flag("catalog.embedded-listen-address", "Where the embedded ClickHouse serves its HTTP interface; on loopback.").Default("127.0.0.1:8123").StringVar(&f.engine.ListenAddress)
 	cmd.Flag("catalog.embedded-binary", "The program kubevoltracker-clickhouse; default: beside the tracker, or on PATH.").StringVar(&f.engine.Binary)
 	cmd.Flag("catalog.embedded-library", "ClickHouse itself, libchdb.so; default: found by kubevoltracker-clickhouse.").StringVar(&f.engine.Library)
+	f.election.add(cmd)
 	f.log = addLogFlags(cmd)
 	commands[cmd.FullCommand()] = func() error { return track(f, stderr) }
 }
@@ -96,11 +99,14 @@ func track(f *runFlags, stderr io.Writer) error {
 	if err != nil && (f.cluster == "" || !apierrors.IsForbidden(err)) {
 		return err
 	}
+	if err := f.election.check(ctx, client, f.catalog.url); err != nil {
+		return err
+	}
 	cluster := cmp.Or(f.cluster, uid)
 	f.metrics.Registry, f.metrics.Logger = registry, log.With(logger, "component", "exporter")
 	metrics := exporter.New(*f.metrics)
-	history := &history{}
 	var tracker *collector.Collector
+	history := &history{raise: func(version uint64) { tracker.Raise(version) }}
 	f.web.Metrics = metrics.Handler()
 	f.web.Logger = log.With(logger, "component", "web")
 	f.web.Live = []exporter.Check{{Name: "collector", Check: func() error { return tracker.Alive() }}}
@@ -114,10 +120,11 @@ func track(f *runFlags, stderr io.Writer) error {
 		return err
 	}
 	defer history.close()
-	resume, err := history.open(ctx, f, cluster, logger, registry)
+	resume, err := history.open(ctx, f, client, cluster, logger, registry)
 	if err != nil {
 		return err
 	}
+	registerLeader(registry, history.election)
 	tracker = collector.New(collector.Options{
 		Client: client, Sinks: []collector.Sink{metrics, history.recorder}, Resume: resume,
 		Logger: log.With(logger, "component", "collector"), Registerer: registry,
@@ -130,10 +137,11 @@ func track(f *runFlags, stderr io.Writer) error {
 
 	// All stop when one of them fails or a signal comes: first the watches, then the
 	// journal, which takes the last of what they told, and then the writer, which has a
-	// grace period for what the journal holds.
+	// grace period for what the journal holds. Last of all the lease is given back.
 	group, groupCtx := errgroup.WithContext(ctx)
 	recorderCtx, stopRecorder := context.WithCancel(context.Background())
 	writerCtx, stopWriter := context.WithCancel(context.Background())
+	electionCtx, stopElection := context.WithCancel(context.Background())
 	group.Go(func() error { return server.Serve(groupCtx, listeners) })
 	group.Go(func() error {
 		defer stopRecorder()
@@ -147,7 +155,13 @@ func track(f *runFlags, stderr io.Writer) error {
 		defer stopWriter()
 		return history.recorder.Run(recorderCtx)
 	})
-	group.Go(func() error { return history.write(writerCtx) })
+	group.Go(func() error {
+		defer stopElection()
+		return history.write(writerCtx)
+	})
+	if history.election != nil {
+		group.Go(func() error { return history.election.Run(electionCtx) })
+	}
 	if history.unread {
 		group.Go(func() error { return history.readBack(groupCtx, tracker) })
 	}
@@ -167,13 +181,15 @@ type history struct {
 	catalog  *catalog.Catalog
 	writer   *catalog.Writer
 	engine   *engine.Engine
+	election *election.Election // nil without --leader-election
+	raise    func(version uint64)
 	unread   bool // what the catalog holds open could not be read back yet
 }
 
 // open makes the journal and the catalog ready as far as they can be, and returns where
 // the last run ended. A ClickHouse that is away is no error: it is waited for. One that
 // refuses us is.
-func (h *history) open(ctx context.Context, f *runFlags, cluster string, logger log.Logger, registry *prometheus.Registry) (*collector.Resume, error) {
+func (h *history) open(ctx context.Context, f *runFlags, client *collector.Client, cluster string, logger log.Logger, registry *prometheus.Registry) (*collector.Resume, error) {
 	h.cluster, h.logger = cluster, log.With(logger, "component", "catalog")
 	if err := h.openCatalog(ctx, f, logger); err != nil {
 		return nil, err
@@ -194,9 +210,12 @@ func (h *history) open(ctx context.Context, f *runFlags, cluster string, logger 
 	if err != nil || h.catalog == nil {
 		return resumeOf(recalled), err
 	}
-	h.writer = catalog.NewWriter(h.catalog, catalog.WriterOptions{
-		Journal: h.journal, Dir: f.dataDir, Cluster: cluster, Registerer: registry, Logger: h.logger,
-	})
+	writing := catalog.WriterOptions{Journal: h.journal, Dir: f.dataDir, Cluster: cluster, Registerer: registry, Logger: h.logger}
+	if f.election.on {
+		h.election = election.New(f.election.options(client, h.journal.ID(), log.With(logger, "component", "election")))
+		writing.Lease, writing.Raise = h.election, h.raise
+	}
+	h.writer = catalog.NewWriter(h.catalog, writing)
 	migrateCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	switch err := h.catalog.Migrate(migrateCtx); {

@@ -17,6 +17,7 @@ type capacity struct {
 func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, seen Seen) bool {
 	sample := capacity{known: o.Capacity != nil, StorageCapacity: StorageCapacity{
 		At: seen.At, UID: string(o.UID), StorageClass: o.StorageClassName, Driver: inv.provisionerOf(o.StorageClassName),
+		ResourceVersion: o.ResourceVersion,
 	}}
 	if o.NodeTopology != nil {
 		sample.Topology = metav1.FormatLabelSelector(o.NodeTopology)
@@ -28,10 +29,11 @@ func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, seen Seen) b
 		sample.MaximumVolumeBytes = o.MaximumVolumeSize.Value()
 	}
 	if last := inv.capacities[sample.UID]; last != nil {
-		if sample.At = last.At; sample == *last {
+		said := *last
+		said.At, said.ResourceVersion = sample.At, sample.ResourceVersion
+		if sample == said {
 			return false
 		}
-		sample.At = seen.At
 	}
 	inv.capacities[sample.UID] = &sample
 	inv.update.Facts.StorageCapacity = append(inv.update.Facts.StorageCapacity, sample.StorageCapacity)

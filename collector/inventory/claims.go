@@ -243,6 +243,9 @@ func (l life) holds(version uint32) bool {
 	return version == 0 || (l.born == 0 || int32(version-uint32(l.born)) >= 0) && (l.died == 0 || int32(uint32(l.died)-version) >= 0)
 }
 
+// versionText is an object's version as the API writes it.
+func versionText(object any) string { return object.(metav1.Object).GetResourceVersion() }
+
 // versionOf is an object's version as a number: all objects of a cluster that are in
 // the same etcd count together. It is 0 if that is not to be had.
 func versionOf(o metav1.Object) uint64 {
@@ -381,15 +384,18 @@ func (inv *Inventory) settleClaim(c *claim, seen Seen) {
 	for _, former := range inv.formers[c.uid] {
 		inv.bindingOf(c, former, seen)
 	}
+	waits := false // for its volume, which comes to be Bound first and says when, to be seen to
 	if v := c.volume; v != nil {
 		if c.volumeName == v.name {
 			c.volumeName = v.name // likewise
 		}
-		if b := inv.bindingOf(c, v, seen); b.bound != 0 && b.bound != c.boundAt {
+		b := inv.bindingOf(c, v, seen)
+		if b.bound != 0 && b.bound != c.boundAt {
 			c.boundAt, c.fresh = b.bound, true
 		}
+		waits = b.claimUID == "" && v.claimUID == c.uid && v.deleted == 0
 	}
-	if !c.announced && bound && c.volume != nil && c.boundAt != 0 && (c.volume.deleted == 0 || len(inv.formers[c.uid]) == 0) {
+	if !c.announced && bound && !waits && c.volume != nil && c.boundAt != 0 && (c.volume.deleted == 0 || len(inv.formers[c.uid]) == 0) {
 		c.announced = true
 		inv.change(c.change(Change{
 			At: c.boundAt, Action: Bound, Details: "to volume " + c.volumeName, Found: seen.Found,

@@ -245,6 +245,7 @@ type StorageCapacity struct {
 	Topology           string // selector of the nodes that can reach it
 	CapacityBytes      int64
 	MaximumVolumeBytes int64 // 0 where the driver does not say
+	ResourceVersion    string
 }
 
 // Action is what happened to an object.
@@ -291,8 +292,10 @@ type Change struct {
 	Action    Action
 	Details   string // "10Gi → 20Gi"
 	Actor     string // the field manager that did it, where the object tells
-	// ResourceVersion is that of the object in which a change of state was seen; two of
-	// them can be alike in all else. Empty for what the object tells the time of.
+	// ResourceVersion is that of the object in which a change of state was seen, or that it
+	// was deleted with, or of the list that lacked it; two changes can be alike in all else,
+	// and two trackers date one change each by their own clock. Empty for what the object
+	// tells the time of.
 	ResourceVersion string
 
 	// Found is true for what had happened before the first list showed it: it is
@@ -303,6 +306,14 @@ type Change struct {
 	// Took is how long it took: from a claim's creation until it was Bound, from
 	// a pod's scheduling until its first container Started. Zero where unknown.
 	Took time.Duration
+}
+
+// EventKind is the kind whose event shows such a change, which its ResourceVersion is of.
+func (c *Change) EventKind() Kind {
+	if c.Action == Attached || c.Action == Detached {
+		return VolumeAttachments
+	}
+	return Kind(c.Kind)
 }
 
 // Object is a row of objects: a version of an object, as far as storage questions

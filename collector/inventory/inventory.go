@@ -42,6 +42,9 @@ type Seen struct {
 	NotBefore Time
 	// Found is true for the first list: what it shows did not happen now.
 	Found bool
+	// Version is the resource version of what showed it: of a list; Set and Delete
+	// take their object's.
+	Version string
 }
 
 // within returns the bounds of what has ended by now: not before the moments that
@@ -119,6 +122,8 @@ type Inventory struct {
 	memorized []subject
 	recalling bool // in Recall: what is noted did not happen now
 	now       Time // of the last event
+	kind      Kind // of the event in work; none while the time is told
+	seen      Seen // and how it was seen
 	version   uint64
 	update    Update
 }
@@ -169,6 +174,7 @@ func (inv *Inventory) Set(object any, seen Seen) error {
 	if err != nil {
 		return err
 	}
+	inv.begin(kind, versionText(object), seen)
 	inv.note(kind, object, seen)
 	inv.settle(seen)
 	return nil
@@ -180,6 +186,7 @@ func (inv *Inventory) Delete(object any, seen Seen) error {
 	if err != nil {
 		return err
 	}
+	inv.begin(kind, versionText(object), seen)
 	inv.note(kind, object, seen)
 	if c := inv.claims[uid]; c != nil && kind == Claims {
 		l := inv.lives[c]
@@ -208,6 +215,7 @@ func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
 		}
 		present[uid] = struct{}{}
 	}
+	inv.begin(kind, seen.Version, seen)
 	gone := seen
 	gone.Found = false
 	for _, uid := range inv.held(kind).uids() {
@@ -280,7 +288,14 @@ func (inv *Inventory) Take(u *Update) {
 
 // Tick tells the time while nothing happens: what has been gone for long enough is
 // forgotten.
-func (inv *Inventory) Tick(now Time) { inv.settle(Live(now)) }
+func (inv *Inventory) Tick(now Time) {
+	inv.begin("", "", Live(now))
+	inv.settle(Live(now))
+}
+
+// Raise has the row versions go on from the given one, if it is higher: what another
+// inventory has told meanwhile is replaced by what comes now.
+func (inv *Inventory) Raise(version uint64) { inv.version = max(inv.version, version) }
 
 // nextVersion returns a row version: the moment of observation in microseconds,
 // and always more than the one before, so that a clock set back keeps order.
@@ -298,7 +313,19 @@ func (inv *Inventory) versioned(o metav1.Object, tell func()) {
 	}
 }
 
+// begin notes which event is in work.
+func (inv *Inventory) begin(kind Kind, version string, seen Seen) {
+	seen.Version = version
+	inv.kind, inv.seen = kind, seen
+}
+
+// change gives out a change. One that is dated by the moment at which this tracker saw it
+// has the version that showed it: that is the same for all trackers.
 func (inv *Inventory) change(c Change) {
+	observed := c.At == inv.seen.At || c.Action == Deleted || c.Action == Detached
+	if c.ResourceVersion == "" && observed && c.EventKind() == inv.kind {
+		c.ResourceVersion = inv.seen.Version
+	}
 	inv.update.Facts.Changes = append(inv.update.Facts.Changes, c)
 }
 

@@ -224,6 +224,7 @@ func (a *attachment) recall(m *Memory) {
 func (inv *Inventory) Recall(list []Recalled, version uint64, now Time) (err error) {
 	empty := inv.version == 0
 	inv.version, inv.now = max(inv.version, version), now
+	inv.begin("", "", Seen{At: now, Found: true})
 	inv.recalling = true
 	defer func() { inv.recalling = false }()
 	order := map[Kind]int{}

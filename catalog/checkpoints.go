@@ -1,0 +1,68 @@
+package catalog
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// checkpointMap is how far each kind has been written by a tracker.
+type checkpointMap map[inventory.Kind]uint64
+
+// covers reports whether what a kind's resource version showed has been written. Resource
+// versions of a kind compare as numbers: Kubernetes promises that since 1.35, and it was
+// so before. What is no number is not known to be written.
+func (m checkpointMap) covers(kind inventory.Kind, resourceVersion string) bool {
+	version, err := strconv.ParseUint(resourceVersion, 10, 64)
+	return err == nil && version > 0 && version <= m[kind]
+}
+
+// latestCheckpoints are those of one tracker, or if none is named, of that other than us
+// which wrote last.
+const latestCheckpoints = `
+SELECT kind, resource_version FROM checkpoints
+WHERE cluster = {cluster:String} AND instance = {instance:String}`
+
+const lastWriter = `
+SELECT argMax(instance, at) FROM checkpoints WHERE cluster = {cluster:String} AND instance != {instance:String}`
+
+// checkpoints reads how far an instance has written.
+func (c *Catalog) checkpoints(ctx context.Context, cluster, instance string) (checkpointMap, error) {
+	q := c.asking(ctx, cluster, instance)
+	m := checkpointMap{}
+	q.each(latestCheckpoints, func(rows driver.Rows) error {
+		var kind, text string
+		if err := rows.Scan(&kind, &text); err != nil {
+			return err
+		}
+		if version, err := strconv.ParseUint(text, 10, 64); err == nil {
+			m[inventory.Kind(kind)] = version
+		}
+		return nil
+	})
+	return m, q.err
+}
+
+// lastWriter tells which instance other than the given one wrote last; empty if none did.
+func (c *Catalog) lastWriter(ctx context.Context, cluster, instance string) (other string, err error) {
+	q := c.asking(ctx, cluster, instance)
+	q.each(lastWriter, func(rows driver.Rows) error { return rows.Scan(&other) })
+	return other, q.err
+}
+
+// highestVersion is that of all rows of a cluster. It reads one column of each table.
+func (c *Catalog) highestVersion(ctx context.Context, cluster string) (version uint64, err error) {
+	q := c.asking(ctx, cluster, "")
+	q.ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"final": 0}))
+	q.each(heldVersion, func(rows driver.Rows) error { return rows.Scan(&version) })
+	return version, q.err
+}
+
+// asking asks about a cluster, as Recall does.
+func (c *Catalog) asking(ctx context.Context, cluster, instance string) held {
+	return held{catalog: c, cluster: cluster, instance: instance, ctx: clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"final": 1}))}
+}

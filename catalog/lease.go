@@ -1,0 +1,116 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// Lease says which of several trackers writes the catalog; an instance is the ID of a
+// tracker's journal.
+type Lease interface {
+	// Held returns a context that ends with this tracker's lease; nil while it has none.
+	Held() context.Context
+	// Former tells of the other tracker that holds the lease, or held it last: its
+	// instance, empty if there is none, and the last moment, by its own clock, at which it can
+	// have given out a row.
+	Former() (instance string, until time.Time)
+	// Changed returns a channel that is closed when this tracker's lease begins or ends.
+	Changed() <-chan struct{}
+}
+
+// followEvery is how often a tracker that stands by looks how far the leader is.
+const followEvery = 3 * time.Second
+
+// follower lets go of what the leader has written. A batch is told to be written once the
+// leader's checkpoints are as far as its own, kind by kind; a batch that has none is the
+// first part of a longer one, and goes with its end.
+type follower struct {
+	number uint64 // of the first batch with checkpoints that was not covered when last looked at
+	needs  []inventory.Checkpoint
+}
+
+// covered reports whether all that a batch needs has been written.
+func covered(needs []inventory.Checkpoint, by checkpointMap) bool {
+	for i := range needs {
+		if !by.covers(needs[i].Kind, needs[i].ResourceVersion) {
+			return false
+		}
+	}
+	return true
+}
+
+// follow looks once how far the leader is, lets go of the batches that it has written,
+// and waits a while.
+func (w *Writer) follow(ctx context.Context) error {
+	changed := w.options.Lease.Changed()
+	if w.options.Lease.Held() != nil {
+		return nil
+	}
+	if leader, _ := w.options.Lease.Former(); leader != "" {
+		var written checkpointMap
+		err := w.attempt(ctx, func(ctx context.Context) (err error) {
+			written, err = w.catalog.checkpoints(ctx, w.options.Cluster, leader)
+			return err
+		})
+		if err == nil {
+			if err := w.letGo(written); err != nil {
+				return err
+			}
+		}
+	} else {
+		_ = w.attempt(ctx, w.catalog.Ping)
+	}
+	timer := time.NewTimer(followEvery)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-changed:
+	}
+	return nil
+}
+
+// letGo acknowledges the batches that another tracker has written.
+func (w *Writer) letGo(written checkpointMap) error {
+	for {
+		if err := w.nextNeeds(); errors.Is(err, context.Canceled) || err == nil && !covered(w.follower.needs, written) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		number := w.follower.number
+		w.follower = follower{}
+		if err := w.options.Journal.Acknowledge(number); err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
+	}
+}
+
+// nextNeeds finds the first batch with checkpoints, unless it is known already. The error
+// is context.Canceled if there is none.
+func (w *Writer) nextNeeds() error {
+	if w.follower.number != 0 {
+		return nil
+	}
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	for number := uint64(0); ; {
+		entry, err := w.options.Journal.Next(now, number)
+		if err != nil {
+			return err
+		}
+		var facts inventory.Facts
+		if err := journal.DecodeFacts(entry.Facts, &facts); err != nil {
+			return fmt.Errorf("journal: batch %d: %w", entry.Number, err)
+		}
+		if number = entry.Number; len(facts.Checkpoints) > 0 {
+			w.follower = follower{number, facts.Checkpoints}
+			return nil
+		}
+	}
+}

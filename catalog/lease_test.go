@@ -1,0 +1,212 @@
+package catalog
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// granted is a lease that a test gives and takes.
+type granted struct {
+	mu      sync.Mutex
+	term    context.Context
+	end     context.CancelFunc
+	former  string
+	until   time.Time
+	changed chan struct{}
+}
+
+func (g *granted) Held() context.Context {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.term
+}
+
+func (g *granted) Former() (string, time.Time) { return g.former, g.until }
+
+func (g *granted) Changed() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.changed
+}
+
+func (g *granted) set(held bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.term != nil {
+		g.end()
+		g.term = nil
+	}
+	if held {
+		g.term, g.end = context.WithCancel(context.Background())
+	}
+	close(g.changed)
+	g.changed = make(chan struct{})
+}
+
+func points(instance string, of map[inventory.Kind]string) (list []inventory.Checkpoint) {
+	for kind, version := range of {
+		list = append(list, inventory.Checkpoint{Instance: instance, Kind: kind, ResourceVersion: version, At: inventory.At(time.Now())})
+	}
+	return list
+}
+
+func numbers(j *journal.Journal) (list []uint64) {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	for last := uint64(0); ; {
+		entry, err := j.Next(now, last)
+		if err != nil {
+			return list
+		}
+		list, last = append(list, entry.Number), entry.Number
+	}
+}
+
+func TestWhoStandsByLetsGoOfWhatTheLeaderHasWritten(t *testing.T) {
+	j := newJournal(t)
+	of := func(kinds map[inventory.Kind]string) *inventory.Facts {
+		return &inventory.Facts{Changes: numbered(0, 1).Changes, Checkpoints: points("us", kinds)}
+	}
+	record(t, j, numbered(0, 2)) // 1: the beginning of 2
+	record(t, j, of(map[inventory.Kind]string{inventory.Pods: "9"}))
+	record(t, j, of(map[inventory.Kind]string{inventory.Pods: "100", inventory.Claims: "20"}))
+	record(t, j, of(map[inventory.Kind]string{inventory.Pods: "99"}))
+	record(t, j, of(map[inventory.Kind]string{inventory.Pods: "not a number"}))
+	w := NewWriter(openAt(t, "127.0.0.1:1", "x"), WriterOptions{Journal: j})
+	for _, step := range []struct {
+		written checkpointMap
+		left    []uint64
+	}{
+		{nil, []uint64{1, 2, 3, 4, 5}},
+		{checkpointMap{inventory.Claims: 1000}, []uint64{1, 2, 3, 4, 5}},
+		{checkpointMap{inventory.Pods: 10, inventory.Claims: 20}, []uint64{3, 4, 5}}, // 9 is before 10
+		{checkpointMap{inventory.Pods: 100, inventory.Claims: 19}, []uint64{3, 4, 5}},
+		{checkpointMap{inventory.Pods: 100, inventory.Claims: 20}, []uint64{5}},
+		{checkpointMap{inventory.Pods: 1 << 60, inventory.Claims: 20}, []uint64{5}},
+	} {
+		if err := w.letGo(step.written); err != nil {
+			t.Fatal(err)
+		}
+		if left := numbers(j); !reflect.DeepEqual(left, step.left) {
+			t.Errorf("with %v, %v are left, not %v", step.written, left, step.left)
+		}
+	}
+}
+
+func TestCheckpointsOfARecorder(t *testing.T) {
+	j := newJournal(t)
+	at := func(kind inventory.Kind, version string) []inventory.Position {
+		return []inventory.Position{{Kind: kind, ResourceVersion: version, Since: 1, At: 2}}
+	}
+	r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", BatchRows: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range []*inventory.Update{
+		{Positions: at(inventory.Claims, "1")},                           // begins a span: that is a row
+		{Positions: at(inventory.Claims, "2")},                           // is not worth a batch
+		{Facts: *numbered(0, 25), Positions: at(inventory.Pods, "3")},    // is cut; the end says how far all are
+		{Facts: *numbered(25, 1), Positions: at(inventory.Claims, "12")}, // the pods have not moved
+	} {
+		r.Apply(u)
+		if err := r.commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []map[inventory.Kind]string
+	for _, facts := range waiting(t, j) {
+		of := map[inventory.Kind]string{}
+		for _, p := range facts.Checkpoints {
+			of[p.Kind] = p.ResourceVersion
+		}
+		got = append(got, of)
+	}
+	want := []map[inventory.Kind]string{
+		{inventory.Claims: "1"}, {}, {}, {inventory.Claims: "2", inventory.Pods: "3"}, {inventory.Claims: "12"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestATakeOverTellsNothingTwice writes what two trackers have seen of the same events,
+// each by its own clock, the former leader's being an hour ahead.
+func TestATakeOverTellsNothingTwice(t *testing.T) {
+	c := migrated(t)
+	now := time.Now()
+	seen := func(ahead time.Duration) func(uid, version string) inventory.Change {
+		return func(uid, version string) inventory.Change {
+			return inventory.Change{At: inventory.At(now.Add(ahead)), Kind: string(inventory.Claims), UID: uid, Action: inventory.Deleted, ResourceVersion: version}
+		}
+	}
+	const ahead = time.Hour
+	theirs, ours := seen(ahead), seen(0)
+	volume := func(at time.Time, uid, phase string) inventory.Volume {
+		return inventory.Volume{UID: uid, Phase: phase, Version: uint64(at.UnixMicro())}
+	}
+	sample := func(at time.Time, version string) inventory.StorageCapacity {
+		return inventory.StorageCapacity{At: inventory.At(at), UID: "k", ResourceVersion: version}
+	}
+	write(t, c, "east", &inventory.Facts{
+		Changes:         []inventory.Change{theirs("covered", "9"), theirs("unsaid", "11")}, // of the second no checkpoint tells
+		StorageCapacity: []inventory.StorageCapacity{sample(now.Add(ahead), "5")},
+		Volumes:         []inventory.Volume{volume(now.Add(ahead), "v1", "Bound"), volume(now.Add(ahead+time.Second), "v2", "Bound")},
+		Checkpoints:     points("them", map[inventory.Kind]string{inventory.Claims: "10"}),
+	})
+
+	j := newJournal(t)
+	record(t, j, &inventory.Facts{
+		Changes:         []inventory.Change{ours("covered", "9"), ours("unsaid", "11"), ours("new", "12")},
+		StorageCapacity: []inventory.StorageCapacity{sample(now, "5"), sample(now.Add(1000), "6")},
+		Volumes:         []inventory.Volume{volume(now.Add(time.Second), "v1", "Released"), volume(now.Add(time.Second), "v2", "Released")},
+		Checkpoints:     points("us", map[inventory.Kind]string{inventory.Claims: "12"}),
+	})
+	lease := &granted{former: "them", until: now.Add(ahead + leaseOver), changed: make(chan struct{})}
+	lease.set(true)
+	var floor uint64
+	w := NewWriter(c, WriterOptions{
+		Journal: j, Cluster: "east", Lease: lease, Raise: func(version uint64) { floor = version }, Logger: log.NewLogfmtLogger(t.Output()),
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- w.Run(ctx) }()
+	until(t, "written", func() bool { return j.Stats().Rows == 0 })
+
+	// Without the lease nothing is written.
+	lease.set(false)
+	until(t, "ended", func() bool { return w.mayWrite() != nil })
+	record(t, j, numbered(0, 3))
+	lease.former = ""
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if j.Stats().Rows != 3 {
+		t.Errorf("%d rows wait", j.Stats().Rows)
+	}
+	if floor < uint64(now.Add(ahead+leaseOver).UnixMicro()) {
+		t.Errorf("row versions go on from %s", time.UnixMicro(int64(floor)))
+	}
+	if got := rows(t, c, "SELECT uid, count() FROM changes GROUP BY uid ORDER BY uid"); !reflect.DeepEqual(got, [][]any{{"covered", uint64(1)}, {"new", uint64(1)}, {"unsaid", uint64(1)}}) {
+		t.Errorf("changes: %v", got)
+	}
+	if got := rows(t, c, "SELECT resource_version FROM storage_capacity ORDER BY 1"); !reflect.DeepEqual(got, [][]any{{"5"}, {"6"}}) {
+		t.Errorf("samples: %v", got)
+	}
+	if got := rows(t, c, "SELECT phase FROM volumes ORDER BY uid"); !reflect.DeepEqual(got, [][]any{{"Released"}, {"Released"}}) {
+		t.Errorf("volumes: %v", got)
+	}
+	if other, err := c.lastWriter(t.Context(), "east", "us"); err != nil || other != "them" {
+		t.Errorf("the last writer is %q, %v", other, err)
+	}
+}
+
+const leaseOver = 12 * time.Second

@@ -1,0 +1,244 @@
+// Package election decides which of several trackers of a cluster writes the catalog:
+// the one that holds a Lease of the API server.
+//
+// Client-go's leader election does the electing. This package adds what fences one that
+// has lost the lease and does not know it yet, because it was stopped or cut off: a term
+// ends by this machine's own clock, renewDeadline after the last renewal began, be the
+// elector awake or not, and that is before anybody else can take the lease. And it keeps
+// what a new leader wants to know of the former one: its name, and how its clock goes.
+//
+// Who has lost the lease stands by, and goes on electing.
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcoordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// A leader that is gone is noticed up to two pauses after its lease is over, each of up
+// to 2.2 times retryPeriod: 18.6 s after its last renewal at most.
+const (
+	leaseDuration = 12 * time.Second
+	renewDeadline = 8 * time.Second
+	retryPeriod   = 1500 * time.Millisecond
+)
+
+// Options say what lease is held, and by whom.
+type Options struct {
+	Leases          typedcoordination.LeasesGetter
+	Namespace, Name string
+	// Instance names this tracker, for ever and alone: a restart takes its own lease up
+	// again at once.
+	Instance string
+	Logger   log.Logger
+}
+
+// Election is the state of the election as this tracker knows it. Use New.
+type Election struct {
+	options  Options
+	identity string
+	now      func() time.Time
+
+	mu      sync.Mutex
+	changed chan struct{}
+	term    context.Context // nil while another tracker leads, or none
+	end     context.CancelFunc
+	renewed time.Time // when the last renewal began that succeeded
+	expiry  *time.Timer
+	former  string    // the instance that led before, or leads now
+	until   time.Time // by its own clock, when its lease is over
+}
+
+// New returns an Election in which this tracker does not run yet.
+func New(o Options) *Election {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return &Election{options: o, identity: host + "_" + o.Instance, now: time.Now, changed: make(chan struct{})}
+}
+
+// Check reports whether this tracker may hold the lease: nil, or an error that says in one
+// line what to do about it.
+func Check(ctx context.Context, o Options) error {
+	leases := o.Leases.Leases(o.Namespace)
+	what := fmt.Sprintf("--leader-election: the lease %s/%s", o.Namespace, o.Name)
+	_, err := leases.Get(ctx, o.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = leases.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name}},
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	}
+	switch {
+	case err == nil || apierrors.IsAlreadyExists(err):
+		return nil
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("%s is not allowed to this tracker: grant what deploy/rbac.yaml does, or name the namespace that it is granted in by --leader-election.namespace: %w", what, err)
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("%s has no namespace to be in: make it, or name another one by --leader-election.namespace: %w", what, err)
+	default:
+		return fmt.Errorf("%s: %w", what, err)
+	}
+}
+
+// Run takes part in the election until ctx ends, and then gives the lease back.
+func (e *Election) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+			Lock: &lock{election: e, Interface: &resourcelock.LeaseLock{
+				LeaseMeta: metav1.ObjectMeta{Namespace: e.options.Namespace, Name: e.options.Name}, Client: e.options.Leases,
+				LockConfig: resourcelock.ResourceLockConfig{Identity: e.identity},
+			}},
+			LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true,
+			Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: e.lost},
+		})
+		if err != nil {
+			return fmt.Errorf("--leader-election: %w", err)
+		}
+		elector.Run(ctx)
+	}
+	return nil
+}
+
+// Held returns a context that ends with this tracker's lease; nil while it has none.
+func (e *Election) Held() context.Context {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.term != nil && e.over() {
+		e.stop("its time is over")
+	}
+	return e.term
+}
+
+// over reports whether the lease has not been renewed for too long, by the clock that
+// stands still while the machine sleeps, or by the one that can be set. It needs mu.
+func (e *Election) over() bool {
+	now := e.now()
+	return now.Sub(e.renewed) > renewDeadline || now.Round(0).Sub(e.renewed.Round(0)) > renewDeadline
+}
+
+// Former tells of the other tracker that holds the lease, or held it last: its instance,
+// empty if there is none, and when, by its own clock, it must have stopped.
+func (e *Election) Former() (instance string, until time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.former, e.until
+}
+
+// Changed returns a channel that is closed when the term begins or ends.
+func (e *Election) Changed() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.changed
+}
+
+// won notes that the lease was taken or renewed by a request that began at a moment.
+func (e *Election) won(begun time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.renewed = begun
+	if e.over() {
+		return // the answer came too late
+	}
+	left := renewDeadline - e.now().Sub(begun)
+	if e.term != nil {
+		e.expiry.Reset(left)
+		return
+	}
+	e.term, e.end = context.WithCancel(context.Background())
+	e.expiry = time.AfterFunc(left, func() { e.Held() })
+	e.tell()
+	level.Info(e.options.Logger).Log("msg", "leading: this tracker writes the catalog now", "lease", e.options.Namespace+"/"+e.options.Name, "identity", e.identity)
+}
+
+// lost is told by the elector that the lease is gone.
+func (e *Election) lost() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.term != nil {
+		e.stop("it is lost")
+	}
+}
+
+// stop ends the term. It needs mu.
+func (e *Election) stop(why string) {
+	e.end()
+	e.expiry.Stop()
+	e.term = nil
+	e.tell()
+	level.Info(e.options.Logger).Log("msg", "standing by: this tracker does not hold the lease any more", "why", why, "identity", e.identity)
+}
+
+// tell wakes who waits for a change. It needs mu.
+func (e *Election) tell() {
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+// saw notes what the lease says.
+func (e *Election) saw(record *resourcelock.LeaderElectionRecord) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if record.HolderIdentity == e.identity {
+		return
+	}
+	e.until = record.RenewTime.Add(leaseDuration)
+	if i := strings.LastIndexByte(record.HolderIdentity, '_'); i >= 0 {
+		e.former = record.HolderIdentity[i+1:] // one that has given it back is nobody
+	}
+}
+
+// lock tells the election of what becomes of the lease.
+type lock struct {
+	resourcelock.Interface
+	election *Election
+	said     time.Time // when a failure was last logged
+}
+
+func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.Interface.Get(ctx)
+	if err == nil {
+		l.election.saw(record)
+	}
+	return record, raw, l.failed(err)
+}
+
+func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.put(ctx, record, l.Interface.Create)
+}
+
+func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.put(ctx, record, l.Interface.Update)
+}
+
+func (l *lock) put(ctx context.Context, record resourcelock.LeaderElectionRecord, do func(context.Context, resourcelock.LeaderElectionRecord) error) error {
+	begun := l.election.now()
+	err := do(ctx, record)
+	if err == nil && record.HolderIdentity == l.Identity() {
+		l.election.won(begun)
+	}
+	return l.failed(err)
+}
+
+// failed logs an error now and then, unless it is part of the game.
+func (l *lock) failed(err error) error {
+	expected := err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, context.Canceled)
+	if now := l.election.now(); !expected && now.Sub(l.said) > time.Minute {
+		l.said = now
+		level.Warn(l.election.options.Logger).Log("msg", "the lease cannot be had; trying again", "lease", l.Describe(), "err", err)
+	}
+	return err
+}

@@ -1,0 +1,113 @@
+package inventory
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// as returns an object in another version.
+func as[T metav1.Object](version string, o T) T {
+	o.SetResourceVersion(version)
+	return o
+}
+
+// TestWhatIsDatedByUsHasAVersion holds that two trackers can tell that they speak of the
+// same change, though each dates it by its own clock.
+func TestWhatIsDatedByUsHasAVersion(t *testing.T) {
+	for name, test := range map[string]struct {
+		events []event
+		list   Kind // that is listed in the end, at version 99, and holds nothing
+		want   map[Action]string
+	}{
+		"a claim that is deleted": {[]event{set(1, pvc("data", "c1", 1, "")), gone(5, as("7", pvc("data", "c1", 1, "")))}, "", map[Action]string{Created: "", Deleted: "7"}},
+		"a claim that a list lacks": {[]event{set(1, pvc("data", "c1", 1, ""))}, Claims,
+			map[Action]string{Created: "", Deleted: "99"}},
+		"a class": {[]event{set(1, storageClass("fast", "s1")), gone(5, as("8", storageClass("fast", "s1")))}, "", map[Action]string{Created: "", Deleted: "8"}},
+		"an attachment": {[]event{set(1, pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)), set(8, volumeAttachment("a1", "vol", 7)), gone(9, as("9", volumeAttachment("a1", "vol", 7)))}, "",
+			map[Action]string{Created: "", Attached: "", Detached: "9"}},
+	} {
+		inv := New()
+		got := map[Action]string{}
+		tell := func(err error) {
+			var u Update
+			if inv.Take(&u); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range u.Facts.Changes {
+				got[c.Action] = c.ResourceVersion
+			}
+		}
+		for _, e := range test.events {
+			if e.delete {
+				tell(inv.Delete(e.object, Live(at(e.at))))
+			} else {
+				tell(inv.Set(e.object, Live(at(e.at))))
+			}
+		}
+		if test.list != "" {
+			tell(inv.Replace(test.list, nil, Seen{At: at(20), NotBefore: at(10), Version: "99"}))
+		}
+		for action, version := range test.want {
+			expect(t, name+": "+string(action), got[action], version)
+		}
+		expect(t, name+": changes", len(got), len(test.want))
+	}
+}
+
+func TestASampleOfCapacityHasItsVersion(t *testing.T) {
+	o := &storagev1.CSIStorageCapacity{ObjectMeta: objectMeta("kube-system", "cap", "k1", 1), StorageClassName: "fast"}
+	inv := New()
+	for _, version := range []string{"3", "4"} { // the second says nothing new
+		if err := inv.Set(as(version, o.DeepCopy()), Live(at(2))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var u Update
+	inv.Take(&u)
+	expect(t, "samples", len(u.Facts.StorageCapacity), 1)
+	expect(t, "version", u.Facts.StorageCapacity[0].ResourceVersion, "3")
+}
+
+func TestVersionsGoOnFromThoseOfAnother(t *testing.T) {
+	inv, _ := play(t, set(1, pvc("data", "c1", 1, "")))
+	last := inv.version
+	inv.Raise(last - 1)
+	expect(t, "nothing to go on from", inv.version, last)
+	inv.Raise(last + 1000)
+	expect(t, "the next one", inv.nextVersion(at(1)), last+1001)
+}
+
+// TestBoundIsDatedByTheVolume has the claims' watch be ahead of the volumes', which come to
+// be Bound first: the moment is theirs, whatever arrives when.
+func TestBoundIsDatedByTheVolume(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	claim.Status.Phase = corev1.ClaimBound
+	made := pv("vol", "v1", 2, claim, corev1.VolumeAvailable, 2)
+	bound := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
+	for name, events := range map[string][]event{
+		"the claim first": {set(1, pvc("data", "c1", 1, "")), set(10, claim), set(11, made), set(12, bound)},
+		"the claim last":  {set(1, pvc("data", "c1", 1, "")), set(11, made), set(12, bound), set(13, claim)},
+		"between":         {set(1, pvc("data", "c1", 1, "")), set(11, made), set(12, claim), set(13, bound)},
+	} {
+		inv := New()
+		for _, e := range events {
+			if err := inv.Set(e.object, Live(at(e.at))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var u Update
+		inv.Take(&u)
+		n := 0
+		for _, c := range u.Facts.Changes {
+			if c.Action == Bound {
+				n++
+				expect(t, name, c.At, at(3))
+				expect(t, name+": version", c.ResourceVersion, "")
+			}
+		}
+		expect(t, name+": bound", n, 1)
+	}
+}
