@@ -51,6 +51,7 @@ func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 		t.Fatal(err)
 	}
 	catalog.NewWriter(nil, catalog.WriterOptions{Journal: j, Registerer: registry})
+	registerLeader(registry, nil)
 	e.Apply(&inventory.Update{
 		Classes:    []inventory.ClassState{{Name: "fast", Provisioner: "csi.example"}},
 		Capacities: []inventory.CapacityState{{UID: "k1"}},
