@@ -56,6 +56,15 @@ type Resume struct {
 	Positions map[inventory.Kind]inventory.Position
 }
 
+// lastSeen is the last moment at which any watch was known to be up.
+func (r *Resume) lastSeen() time.Time {
+	var last inventory.Time
+	for _, p := range r.Positions {
+		last = max(last, p.At)
+	}
+	return last.Time()
+}
+
 // Collector feeds the inventory from the API. Use New.
 type Collector struct {
 	client  *Client
@@ -126,6 +135,7 @@ func (c *Collector) goOn() {
 	if err != nil {
 		level.Warn(c.logger).Log("msg", "an object that was held before is not taken up", "err", err)
 	}
+	level.Info(c.logger).Log("msg", "going on where the last run ended", "objects", len(c.resume.Objects), "since", c.resume.lastSeen().UTC().Format(time.RFC3339))
 	c.resume.Objects = nil
 	for _, p := range c.resume.Positions {
 		if p.ResourceVersion != "" {

@@ -198,7 +198,7 @@ const heldUpAfter = time.Second
 // resumed notes that the watch goes on where an earlier one ended.
 func (s *store) resumed() {
 	s.resumeAt, s.passOver = "", true
-	level.Info(s.logger).Log("msg", "watching on from where the last run ended", "away", s.collector.now().Sub(s.lastSeen.Time()).Round(time.Millisecond))
+	level.Debug(s.logger).Log("msg", "watching on from where the last run ended", "away", s.collector.now().Sub(s.lastSeen.Time()).Round(time.Millisecond))
 }
 
 // connected notes that a watch was set up: what it tells first happened while there
