@@ -43,6 +43,10 @@ test: vet build localcluster libchdb promtool prometheus ## Pass all tests, on a
 	$(GO) test $(RACE) -count=1 -timeout 10m $(ARGS) ./...
 	cd $(LOCALCLUSTER) && LOCALCLUSTER_BIN=$(BIN)/localcluster $(GO) test -count=1 -timeout 5m $(ARGS) ./...
 
+.PHONY: soak
+soak: build localcluster libchdb ## Trouble of all kinds at random, for SOAK_MINUTES=10; SOAK_SEED=N runs one again
+	SOAK_MINUTES=$(or $(SOAK_MINUTES),10) $(GO) test -count=1 -v -timeout 24h -run '^TestSoak$$' $(ARGS) ./cmd/kubevoltracker
+
 .PHONY: vet
 vet:
 	$(GO) vet ./...

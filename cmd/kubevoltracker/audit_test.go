@@ -176,6 +176,10 @@ func (l lives[T, P]) take(e *auditEvent) error {
 	if err := json.Unmarshal(e.ResponseObject, object); err != nil {
 		return fmt.Errorf("%s %s %s/%s: %w", e.Verb, e.ObjectRef.Resource, e.ObjectRef.Namespace, e.ObjectRef.Name, err)
 	}
+	if answer.ResourceVersion == "" && l[answer.UID] != nil { // it was gone before it could be marked
+		l[answer.UID].asked = e.at()
+		answer.ResourceVersion = strconv.FormatUint(l[answer.UID].last().number, 10)
+	}
 	number, err := strconv.ParseUint(answer.ResourceVersion, 10, 64)
 	if err != nil {
 		return fmt.Errorf("%s %s %s/%s: %w in %s", e.Verb, e.ObjectRef.Resource, e.ObjectRef.Namespace, e.ObjectRef.Name, err, e.ResponseObject)
