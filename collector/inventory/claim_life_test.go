@@ -119,7 +119,7 @@ func TestReleaseThatIsSeenFirstTellsTheBinding(t *testing.T) {
 	released := pv("vol", "v1", 1, claim, corev1.VolumeReleased, 6)
 	_, h := play(t, set(7, released))
 	key := [2]string{"c1", "v1"}
-	expect(t, "from nobody knows when", h.bindings[key], Binding{ClaimUID: "c1", VolumeUID: "v1", ReleasedAt: at(6), ReleasedNotBefore: at(6)})
+	expect(t, "of a claim that nobody knows: it may have gone before it was bound", len(h.bindings), 0)
 	_, h = play(t, set(1, pvc("data", "c1", 1, "")), set(5, claim), set(7, released))
 	expect(t, "from when the claim was", h.bindings[key], Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(5), ReleasedAt: at(6), ReleasedNotBefore: at(6)})
 }

@@ -320,8 +320,9 @@ func (inv *Inventory) settleBinding(v *volume, seen Seen) {
 	}
 }
 
-// wasBound reports whether a volume that is Released, and was not seen Bound, must have
-// been: its claim says so, or, if that is not known, nothing was seen of it before.
+// wasBound reports whether a volume that is Released, and was not seen Bound, has been:
+// its claim says so. A claim that was deleted before it was bound leaves its volume
+// Released as well.
 func (inv *Inventory) wasBound(v *volume) bool {
 	if slot := inv.claimNames[v.claim]; slot != nil {
 		for _, c := range slot.claims {
@@ -330,7 +331,7 @@ func (inv *Inventory) wasBound(v *volume) bool {
 			}
 		}
 	}
-	return v.told == 0
+	return false
 }
 
 // rebind begins a binding. One of the same claim as another one before it has the next
