@@ -242,10 +242,13 @@ func TestTracksStorage(t *testing.T) {
 			}
 			return nil
 		})
-		idle := p.report(t, "idle", "--namespace="+ns)
-		if !slices.ContainsFunc(idle, func(row map[string]any) bool { return row["claim"] == "unused" }) {
-			t.Errorf("report idle: %v", idle)
-		}
+		eventually(t, "the report has it", func() error { // the catalog is a second behind the metrics
+			idle := p.report(t, "idle", "--namespace="+ns)
+			if !slices.ContainsFunc(idle, func(row map[string]any) bool { return row["claim"] == "unused" }) {
+				return fmt.Errorf("report idle: %v", idle)
+			}
+			return nil
+		})
 	})
 
 	t.Run("a resize is told", func(t *testing.T) {
