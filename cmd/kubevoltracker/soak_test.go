@@ -223,7 +223,7 @@ func onSmallDisk(b *battlefield, name string) *runner {
 	}
 	b.t.Cleanup(func() {
 		if out, err := exec.Command("umount", "-l", dir).CombinedOutput(); err != nil {
-			b.t.Logf("the small disk: %v %s", err, out) // it says nothing about the tracker
+			b.t.Errorf("%v %s", err, out) // the tracker may have lost its disk
 		}
 	})
 	return runnerOn(b, name, dir)
