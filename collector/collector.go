@@ -137,8 +137,8 @@ func (c *Collector) goOn() {
 	}
 	level.Info(c.logger).Log("msg", "going on where the last run ended", "objects", len(c.resume.Objects), "since", c.resume.lastSeen().UTC().Format(time.RFC3339))
 	c.resume.Objects = nil
-	for _, p := range c.resume.Positions {
-		if p.ResourceVersion != "" {
+	for _, kind := range inventory.Kinds() {
+		if c.before(kind).ResourceVersion != "" {
 			c.behind.Add(1)
 		}
 	}

@@ -77,8 +77,7 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 		return nil, err
 	}
 	if options.SendInitialEvents == nil { // else a whole list comes first
-		l.store.connected()
-		l.store.catchUp(l.latest(ctx))
+		l.store.connected(l.latest(ctx))
 	}
 	return w, nil
 }
@@ -129,8 +128,7 @@ func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watc
 	accessor.SetResourceVersion(at)
 	accessor.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	l.store.resumed()
-	l.store.connected()
-	l.store.catchUp(l.latest(ctx))
+	l.store.connected(l.latest(ctx))
 	return prepended(w, watch.Event{Type: watch.Bookmark, Object: end}), nil
 }
 
@@ -201,10 +199,10 @@ func (s *store) resumed() {
 	level.Debug(s.logger).Log("msg", "watching on from where the last run ended", "away", s.collector.now().Sub(s.lastSeen.Time()).Round(time.Millisecond))
 }
 
-// connected notes that a watch was set up: what it tells first happened while there
-// was none.
-func (s *store) connected() {
-	s.gapFrom, s.arrived = s.lastSeen, inventory.At(s.collector.now())
+// connected notes that a watch was set up: what it tells first, up to a version, happened
+// while there was none.
+func (s *store) connected(latest uint64) {
+	s.gapFrom, s.gapTo, s.arrived = s.lastSeen, latest, inventory.At(s.collector.now())
 	if s.gapFrom == 0 {
 		s.gapFrom = s.arrived
 	}
@@ -218,9 +216,6 @@ func (s *store) caughtUp(in time.Duration) {
 		time.AfterFunc(in, func() { s.collector.behind.Add(-1) })
 	}
 }
-
-// catchUp notes up to which version what comes happened in the gap.
-func (s *store) catchUp(to uint64) { s.gapTo = to }
 
 // heldUp notes that what comes has been waiting since the last event: the sinks took
 // their time.
@@ -283,7 +278,7 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Seen)
 	}, s.kind)
 	if waited() {
 		s.heldUp()
-		s.catchUp(s.latest(s.ctx))
+		s.gapTo = s.latest(s.ctx)
 	}
 	return err
 }
@@ -338,7 +333,7 @@ func refused(err error) bool {
 // without goes on without a kind, and says so once: its first list is taken to be
 // empty. It is asked for again and again, in case that changes.
 func (c *Collector) without(s *store, err error) {
-	s.catchUp(0)
+	s.caughtUp(0)
 	if !s.refused {
 		s.refused = true
 		c.metrics.available[s.kind].Set(0)

@@ -2,13 +2,16 @@ package collector
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/go-kit/log"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
@@ -81,8 +84,7 @@ func TestCatchingUp(t *testing.T) {
 	s.comeAndGo(t, "10")
 	before := inventory.At(s.now)
 	s.pass(time.Minute)
-	s.connected()
-	s.catchUp(100)
+	s.connected(100)
 	for _, version := range []string{"20", "100"} {
 		s.pass(time.Second) // the watch is never silent
 		now := inventory.At(s.now)
@@ -93,8 +95,7 @@ func TestCatchingUp(t *testing.T) {
 			t.Errorf("the position is %s at %s, though nobody has caught up", p.ResourceVersion, p.At.Time())
 		}
 	}
-	s.connected() // once more, before all was told
-	s.catchUp(110)
+	s.connected(110) // once more, before all was told
 	s.pass(time.Second)
 	if row := s.comeAndGo(t, "105"); row.DeletedNotBefore != before {
 		t.Errorf("after a cut in the gap: gone after %s", row.DeletedNotBefore.Time())
@@ -124,14 +125,34 @@ func TestHeldUp(t *testing.T) {
 	}
 }
 
+// TestCaughtUpWithoutAKind goes on from an earlier tracker that may not see a kind any more:
+// nobody waits for what that kind would tell.
+func TestCaughtUpWithoutAKind(t *testing.T) {
+	s := newTestStore(0)
+	c := s.collector
+	c.resume = &Resume{Positions: map[inventory.Kind]inventory.Position{
+		inventory.Claims: {Kind: inventory.Claims, ResourceVersion: "10"}, "Gadget": {Kind: "Gadget", ResourceVersion: "10"},
+	}}
+	c.goOn()
+	s.store.resumeAt, s.behind = "10", true
+	if c.Synced() != nil || c.CaughtUp() {
+		t.Error("it has caught up before the watch was there")
+	}
+	s.failed(apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumeclaims"}, "", errors.New("not any more")))
+	for start := time.Now(); !c.CaughtUp(); time.Sleep(time.Millisecond) {
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("it waits for a kind that it is not shown")
+		}
+	}
+}
+
 // TestBookmarkEndsTheGap is what a quiet watch has.
 func TestBookmarkEndsTheGap(t *testing.T) {
 	s := newTestStore(0)
 	s.comeAndGo(t, "10")
 	before := inventory.At(s.now)
 	s.pass(time.Minute)
-	s.connected()
-	s.catchUp(100)
+	s.connected(100)
 	for version, want := range map[string]inventory.Time{"100": before, "101": inventory.At(s.now)} {
 		s := *s.store
 		if err := s.Bookmark(version); err != nil {
