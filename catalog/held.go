@@ -12,16 +12,27 @@ import (
 
 // The questions that tell what the catalog holds open. Each is about one cluster, and
 // is read with FINAL.
+//
+// A batch of which a killed tracker wrote the first tables only, and whose rest was lost
+// with the journal, may tell that a pod or a volume is gone, and not that its mounts and
+// its binding have ended: those are taken for living as well, until a list lacks them.
 const (
+	livingVolumes = `(
+    SELECT uid FROM volumes WHERE cluster = {cluster:String} AND deleted_at IS NULL
+    UNION ALL SELECT volume_uid FROM bindings WHERE cluster = {cluster:String} AND released_at IS NULL)`
+	livingPods = `(
+    SELECT uid FROM pods WHERE cluster = {cluster:String} AND deleted_at IS NULL
+    UNION ALL SELECT pod_uid FROM mounts WHERE cluster = {cluster:String} AND ended_at IS NULL)`
+
 	// The last version of each object that is there, as far as is known. Controllers are
 	// left out: what they made has its workload.
 	heldObjects = `
-SELECT kind, uid, argMax(object, observed_at)
+SELECT kind, uid, argMax(object, tuple(toUInt64OrZero(resource_version), observed_at))
 FROM objects
 WHERE cluster = {cluster:String} AND (
-    (kind = 'PersistentVolume' AND uid IN (SELECT uid FROM volumes WHERE cluster = {cluster:String} AND deleted_at IS NULL))
+    (kind = 'PersistentVolume' AND uid IN ` + livingVolumes + `)
     OR (kind = 'PersistentVolumeClaim' AND uid IN (SELECT uid FROM claims WHERE cluster = {cluster:String} AND deleted_at IS NULL))
-    OR (kind = 'Pod' AND uid IN (SELECT uid FROM pods WHERE cluster = {cluster:String} AND deleted_at IS NULL))
+    OR (kind = 'Pod' AND uid IN ` + livingPods + `)
     OR (kind = 'Namespace' AND uid IN (SELECT uid FROM namespaces WHERE cluster = {cluster:String} AND deleted_at IS NULL))
     OR (kind = 'StorageClass' AND uid IN (SELECT uid FROM storage_classes WHERE cluster = {cluster:String} AND deleted_at IS NULL))
     OR (kind = 'VolumeAttachment' AND uid IN (SELECT uid FROM attachments WHERE cluster = {cluster:String} AND detached_at IS NULL))
@@ -38,7 +49,7 @@ LEFT JOIN (
     FROM bindings WHERE cluster = {cluster:String} GROUP BY volume_uid) AS b ON b.volume_uid = v.uid
 LEFT JOIN (
     SELECT volume_uid, max(ended_at) AS last_used FROM mounts WHERE cluster = {cluster:String} GROUP BY volume_uid) AS m ON m.volume_uid = v.uid
-WHERE v.cluster = {cluster:String} AND v.deleted_at IS NULL
+WHERE v.cluster = {cluster:String} AND v.uid IN ` + livingVolumes + `
 SETTINGS join_use_nulls = 1`
 
 	heldClaims = `
@@ -51,7 +62,7 @@ SETTINGS join_use_nulls = 1`
 
 	heldPods = `
 SELECT uid, workload_kind, workload_name, workload_uid
-FROM pods WHERE cluster = {cluster:String} AND deleted_at IS NULL`
+FROM pods WHERE cluster = {cluster:String} AND uid IN ` + livingPods
 
 	heldContainers = `
 SELECT c.pod_uid, c.name, c.started_at, c.finished_at, m.not_before, m.reason
@@ -59,8 +70,7 @@ FROM containers AS c
 LEFT JOIN (
     SELECT pod_uid, container, max(ended_not_before) AS not_before, any(end_reason) AS reason
     FROM mounts WHERE cluster = {cluster:String} GROUP BY pod_uid, container) AS m ON m.pod_uid = c.pod_uid AND m.container = c.name
-WHERE c.cluster = {cluster:String} AND c.started_at IS NOT NULL
-    AND c.pod_uid IN (SELECT uid FROM pods WHERE cluster = {cluster:String} AND deleted_at IS NULL)
+WHERE c.cluster = {cluster:String} AND c.started_at IS NOT NULL AND c.pod_uid IN ` + livingPods + `
 SETTINGS join_use_nulls = 1`
 
 	heldAttachments = `

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -78,6 +79,7 @@ type pending struct {
 	memories  []inventory.Memory
 	positions map[inventory.Kind]inventory.Position
 	version   uint64
+	meta      map[string][]byte
 }
 
 // NewRecorder prepares a recorder; Run does the work. It is an error if the journal is
@@ -118,11 +120,58 @@ func (r *Recorder) Apply(u *inventory.Update) {
 	for _, position := range u.Positions {
 		p.positions[position.Kind] = position
 	}
+	r.notify()
+}
+
+// notify tells Run that there is something to commit.
+func (r *Recorder) notify() {
 	select {
 	case r.arrived <- struct{}{}:
 	default:
 	}
 }
+
+// Adopt puts into a new journal what has been read back from the catalog: what does not
+// change from now on would not come into it otherwise, and the next start goes on from it
+// alone. It is called before Run, and tries for as long as ctx lasts. Until the collector
+// has come to a position, the journal counts as new.
+func (r *Recorder) Adopt(ctx context.Context, known *Recalled) error {
+	b := journal.Batch{Version: known.Version, Meta: map[string][]byte{metaCluster: []byte(r.options.Cluster)}}
+	for i := range known.Objects {
+		o := &known.Objects[i]
+		kind, uid, document := o.Document()
+		b.State = append(b.State, journal.Record{Kind: string(kind), UID: uid, Data: []byte(document)})
+		if o.Memory.UID != "" {
+			memory, err := memoryRecord(&o.Memory)
+			if err != nil {
+				return err
+			}
+			b.State = append(b.State, memory)
+		}
+		if len(b.State) >= recordsPerCommit {
+			if err := r.put(ctx, b, inventory.Facts{}); err != nil {
+				return err
+			}
+			b.State = b.State[:0]
+		}
+	}
+	return r.put(ctx, b, inventory.Facts{})
+}
+
+// SetUnread notes in the journal, with what is committed next, whether what the catalog
+// holds open is still to be read back: the journal does not know all of it.
+func (r *Recorder) SetUnread(unread bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pending.meta = map[string][]byte{metaUnread: nil}
+	if unread {
+		r.pending.meta[metaUnread] = []byte("yes")
+	}
+	r.notify()
+}
+
+// Unread is what was noted last, by this run or an earlier one.
+func (r *Recorder) Unread() bool { return r.options.Journal.Meta()[metaUnread] != nil }
 
 // Pending reports whether there are rows that are not in the journal yet.
 func (r *Recorder) Pending() bool {
@@ -239,6 +288,7 @@ func (r *Recorder) commit(ctx context.Context) error {
 		}
 		last.State = last.State[recordsPerCommit:]
 	}
+	maps.Copy(last.Meta, p.meta)
 	last.State = append(last.State, tallied...)
 	for kind, position := range p.positions {
 		last.Positions = append(last.Positions, journal.Position{Kind: string(kind), ResourceVersion: position.ResourceVersion, At: position.At.Time()})
@@ -305,6 +355,7 @@ func (r *Recorder) put(ctx context.Context, b journal.Batch, facts inventory.Fac
 const (
 	metaCluster  = "cluster"
 	metaSince    = "since/" // + kind: from when on nothing can have been missed
+	metaUnread   = "unread" // there while the catalog knows of more than the journal
 	memorySuffix = ".memory"
 	tallyKind    = "tally" // of records that are no object's
 )
@@ -322,11 +373,19 @@ func stateRecords(p *pending) ([]journal.Record, error) {
 			records = append(records, journal.Record{Kind: string(m.Kind), UID: m.UID}, journal.Record{Kind: string(m.Kind) + memorySuffix, UID: m.UID})
 			continue
 		}
-		text, err := json.Marshal(m)
+		record, err := memoryRecord(m)
 		if err != nil {
-			return nil, fmt.Errorf("journal: %w", err)
+			return nil, err
 		}
-		records = append(records, journal.Record{Kind: string(m.Kind) + memorySuffix, UID: m.UID, Data: text})
+		records = append(records, record)
 	}
 	return records, nil
+}
+
+func memoryRecord(m *inventory.Memory) (journal.Record, error) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return journal.Record{}, fmt.Errorf("journal: %w", err)
+	}
+	return journal.Record{Kind: string(m.Kind) + memorySuffix, UID: m.UID, Data: text}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-kit/log"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
@@ -131,6 +132,45 @@ func TestRecorderKeepsWhatARestartNeeds(t *testing.T) {
 	}
 	if _, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "west"}); err == nil || !strings.Contains(err.Error(), "--data-dir") {
 		t.Errorf("another cluster's journal: %v", err)
+	}
+}
+
+// TestRecorderAdopts has a new journal take what the catalog knew.
+func TestRecorderAdopts(t *testing.T) {
+	j := newJournal(t)
+	r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "p1", ResourceVersion: "7"}}
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast", UID: "s1"}}
+	memory := inventory.Memory{Kind: inventory.Pods, UID: "p1", WorkloadKind: "Job"}
+	adopted := &Recalled{Version: 9, Objects: []inventory.Recalled{{Object: pod, Memory: memory}, {Object: class}}}
+	if err := r.Adopt(t.Context(), adopted); err != nil {
+		t.Fatal(err)
+	}
+	if known, err := RecallJournal(j); known != nil || err != nil {
+		t.Errorf("before anything was watched it counts as new, and not as %v, %v", known, err)
+	}
+	r.SetUnread(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.Apply(&inventory.Update{Positions: []inventory.Position{{Kind: inventory.Pods, ResourceVersion: "8", Since: 3, At: 5}}})
+	if err := r.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	known, err := RecallJournal(j)
+	if err != nil || len(known.Objects) != 2 || known.Version != 9 || !r.Unread() {
+		t.Fatalf("got %+v, unread %v, %v", known, r.Unread(), err)
+	}
+	for _, o := range known.Objects {
+		if p, ok := o.Object.(*corev1.Pod); ok && (p.Name != "web" || !reflect.DeepEqual(o.Memory, memory)) {
+			t.Errorf("got %+v of %v", o.Memory, p)
+		}
+	}
+	r.SetUnread(false)
+	if err := r.Run(ctx); err != nil || r.Unread() {
+		t.Errorf("it is still to be read back: %v", err)
 	}
 }
 

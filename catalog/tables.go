@@ -4,11 +4,12 @@ import "github.com/kubevoltracker/kubevoltracker/collector/inventory"
 
 // tables are the tables that facts go to, in the order in which they are
 // written: what a row refers to comes before the row, so that a reader who joins
-// mounts with their claims does not find the one without the other.
+// mounts with their claims does not find the one without the other. The objects come
+// before all: of what has none, nothing can be read back (see Recall).
 func tables() []table {
 	return []table{
-		namespaces(), storageClasses(), storageCapacity(), volumeSources(), volumes(), claims(), pods(), containers(), bindings(),
-		attachments(), mounts(), changes(), objects(), coverageTable(), checkpoints(),
+		objects(), namespaces(), storageClasses(), storageCapacity(), volumeSources(), volumes(), claims(), pods(), containers(), bindings(),
+		attachments(), mounts(), changes(), coverageTable(), checkpoints(),
 	}
 }
 

@@ -206,6 +206,19 @@ func TestJournalIsLost(t *testing.T) {
 	if notes := p.notes(t); !strings.HasPrefix(notes, "note: nobody watched cluster ") {
 		t.Errorf("the report notes %q", notes)
 	}
+
+	// The new journal knows what the lost one did: also what has not changed since.
+	p.stop(t)
+	a.remove(t, "stays", "kept")
+	p = startTracker(t, a.cluster.kubeconfig, "--data-dir="+dir)
+	p.expectRows(t, "SELECT count(), countIf(ended_at IS NULL) FROM mounts WHERE namespace = 'lost' AND claim_name = 'kept'", "1\t0")
+	p.expectRows(t, "SELECT groupArray(action) FROM (SELECT action FROM changes WHERE namespace = 'lost' AND name = 'kept' AND action IN ('created', 'deleted') ORDER BY at)", "['created','deleted']")
+	if again := a.lastUsed(t, p); again != idle {
+		t.Errorf("the idle volume was last used at %s, and after another restart at %s", idle, again)
+	}
+	if lists := p.metrics(t)[`kubevoltracker_watch_lists_total{kind="Pod"}`]; lists != "0" {
+		t.Errorf("pods were listed %s times, though the journal is there", lists)
+	}
 }
 
 // notes is what a report says beside its rows.
@@ -271,14 +284,20 @@ func TestJournalIsLostAndClickHouseAway(t *testing.T) {
 	began, ended := a.pass(t)
 	a.remove(t, "before", "")
 
-	p = startTracker(t, a.cluster.kubeconfig, "--catalog.url="+url) // with another data directory
+	dir := t.TempDir() // another data directory
+	for range 2 {      // the second start has a journal, which does not know what was before either
+		p = startTracker(t, a.cluster.kubeconfig, "--data-dir="+dir, "--catalog.url="+url)
+		p.catalog = url
+		eventually(t, "metrics without ClickHouse", func() error {
+			if n := p.metrics(t)[`kubevoltracker_namespace_bound_volumes{namespace="nobody-knows",storageclass="standard"}`]; n != "3" {
+				return fmt.Errorf("%q bound volumes", n)
+			}
+			return nil
+		})
+		p.stop(t)
+	}
+	p = startTracker(t, a.cluster.kubeconfig, "--data-dir="+dir, "--catalog.url="+url)
 	p.catalog = url
-	eventually(t, "metrics without ClickHouse", func() error {
-		if n := p.metrics(t)[`kubevoltracker_namespace_bound_volumes{namespace="nobody-knows",storageclass="standard"}`]; n != "3" {
-			return fmt.Errorf("%q bound volumes", n)
-		}
-		return nil
-	})
 	stop = serve()
 	t.Cleanup(stop)
 	t.Cleanup(func() { p.stop(t) })

@@ -223,13 +223,20 @@ func (h *history) open(ctx context.Context, f *runFlags, client *collector.Clien
 		return nil, err
 	case err != nil:
 		level.Warn(logger).Log("msg", "the catalog is not there yet, going on without it until it is", "err", err)
-		h.unread = recalled == nil
-	case recalled == nil:
+		h.unread = recalled == nil || h.recorder.Unread()
+	case recalled != nil:
+		h.unread = h.recorder.Unread()
+	default:
 		if recalled, err = h.catalog.Recall(ctx, cluster, h.journal.ID()); err != nil {
 			level.Warn(logger).Log("msg", "what the catalog holds open cannot be read back yet", "err", err)
 			h.unread = true
+		} else if recalled != nil {
+			if err := h.recorder.Adopt(ctx, recalled); err != nil {
+				return nil, err
+			}
 		}
 	}
+	h.recorder.SetUnread(h.unread)
 	return resumeOf(recalled), nil
 }
 
@@ -296,6 +303,7 @@ func (h *history) readBack(ctx context.Context, tracker *collector.Collector) er
 		})
 		switch {
 		case err == nil:
+			h.recorder.SetUnread(false)
 			level.Info(h.logger).Log("msg", "what the catalog held open has been read back")
 			return nil
 		case !errors.Is(err, errNotYet) && ctx.Err() == nil:

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"unique"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Memory is what is known of an object and the object does not say itself: what
@@ -70,6 +72,13 @@ type BindingMemory struct {
 type Recalled struct {
 	Object any
 	Memory Memory
+}
+
+// Document returns the object's kind and UID, and itself as JSON (see ReadObject).
+func (r *Recalled) Document() (kind Kind, uid, text string) {
+	o := r.Object.(metav1.Object) // as all that ReadObject reads
+	kind, uid, _ = identify(o)
+	return kind, uid, document(o)
 }
 
 // subject is what has a memory.

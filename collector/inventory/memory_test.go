@@ -53,6 +53,10 @@ func (k *keeper) restart(t testing.TB) *Inventory {
 		if err != nil {
 			t.Fatal(err)
 		}
+		of := Recalled{Object: object}
+		if kind, uid, text := of.Document(); kind != key.kind || uid != key.uid || text != o.Object {
+			t.Fatalf("%s %s was read, and is written as %s %s: %s", key.kind, key.uid, kind, uid, text)
+		}
 		text, err := json.Marshal(k.memories[key])
 		if err != nil {
 			t.Fatal(err)
