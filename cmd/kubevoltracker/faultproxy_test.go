@@ -171,7 +171,7 @@ func (p *faultProxy) set(f fault) {
 func (p *faultProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	f := p.fault
-	if insert := strings.Contains(r.URL.RawQuery, "insert_deduplication_token"); f.alternate {
+	if insert := isInsert(r); f.alternate {
 		if insert {
 			p.inserts++
 		}
@@ -190,15 +190,57 @@ func (p *faultProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.do(p, w, r)
 }
 
+// gone has a ClickHouse be killed, and not be there for a while.
+func (p *faultProxy) gone(server *clickHouse, d time.Duration) {
+	if d == 0 {
+		return
+	}
+	server.end(syscall.SIGKILL)
+	time.Sleep(d)
+	server.start()
+}
+
+// killedInMidInsert is a fault that kills the process when it has half of an insert.
+func killedInMidInsert(server *clickHouse) fault {
+	return fault{name: "is killed in mid-insert", do: func(p *faultProxy, w http.ResponseWriter, r *http.Request) {
+		if !isInsert(r) {
+			p.proxy.ServeHTTP(w, r)
+			return
+		}
+		r.Body = io.NopCloser(io.MultiReader(io.LimitReader(r.Body, 200), killing{server}))
+		p.proxy.ServeHTTP(nowhere{http.Header{}}, r)
+		panic(http.ErrAbortHandler)
+	}}
+}
+
+// killing is a reader at whose turn a server is killed.
+type killing struct{ server *clickHouse }
+
+func (k killing) Read([]byte) (int, error) {
+	time.Sleep(50 * time.Millisecond) // what comes before has arrived
+	k.server.end(syscall.SIGKILL)
+	return 0, io.ErrUnexpectedEOF
+}
+
+func isInsert(r *http.Request) bool {
+	return strings.Contains(r.URL.RawQuery, "insert_deduplication_token")
+}
+
 // torment does one thing after another to a ClickHouse until the end: faults of the
 // proxy, and now and then its process is killed.
 func (p *faultProxy) torment(server *clickHouse, random *rand.Rand, longest time.Duration, end time.Time) {
 	for time.Now().Before(end) {
-		if random.IntN(4) == 0 {
-			server.end(syscall.SIGKILL)
-			time.Sleep(time.Duration(random.Int64N(int64(longest))))
+		switch random.IntN(8) {
+		case 0, 1:
+			p.gone(server, 1+time.Duration(random.Int64N(int64(longest))))
+		case 2:
+			p.set(killedInMidInsert(server))
+			time.Sleep(1 + time.Duration(random.Int64N(int64(longest))))
+			p.set(fault{})
+			time.Sleep(200 * time.Millisecond) // for an insert on its way
+			server.end(syscall.SIGKILL)        // if there was none
 			server.start()
-		} else {
+		default:
 			p.set(clickHouseFaults[random.IntN(len(clickHouseFaults))])
 			time.Sleep(time.Duration(random.Int64N(int64(longest))))
 		}

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -42,10 +42,6 @@ type runner struct {
 	away       gaps
 	starts     int
 
-	// retells: its rows in changes may tell again what was told before the journal was lost:
-	// who made an object, and what of it, is told otherwise by then.
-	retells bool
-
 	dir    string
 	server *clickHouse // of its own
 	proxy  *faultProxy
@@ -61,6 +57,9 @@ func newRunner(t testing.TB, kubeconfig string, args ...string) *runner {
 	return r
 }
 
+// launched counts the starts of all trackers.
+var launched atomic.Int32
+
 // unsaved is how long what was seen may not be in the journal yet.
 const unsaved = 12 * time.Second
 
@@ -69,6 +68,7 @@ func (r *runner) start() {
 	r.t.Helper()
 	r.p = launchTracker(r.t, r.kubeconfig, r.args...)
 	r.starts++
+	launched.Add(1)
 }
 
 // serve waits until the tracker serves and has been told all that it has to be told. The
@@ -148,6 +148,8 @@ type battlefield struct {
 	c       *localCluster
 	seed    uint64
 	end     time.Time
+	outage  time.Duration // for so long ClickHouse is gone first
+	stall   time.Duration // for so long etcd does not answer
 	churn   *churn
 	log     *auditLog
 	stop    func() error
@@ -180,17 +182,16 @@ var troubles = []trouble{
 		return r
 	}, killedAgainAndAgain},
 	{"clickhouse", clickHouseOfItsOwn, func(b *battlefield, r *runner, random *rand.Rand) {
+		if r.proxy.gone(r.server, b.outage); b.outage > 0 {
+			b.t.Logf("ClickHouse: gone for %s", b.outage)
+		}
 		r.proxy.torment(r.server, random, max(2*time.Second, time.Until(b.end)/8), b.end)
 		for name, n := range r.proxy.faults {
 			b.t.Logf("ClickHouse: %s: %d requests", name, n)
 		}
 	}},
 	{"diskfull", onSmallDisk, diskFull},
-	{"journal_lost", func(b *battlefield, name string) *runner {
-		r := onCommon(b, name)
-		r.retells = true
-		return r
-	}, journalLost},
+	{"journal_lost", onCommon, journalLost},
 	{"away", onCommon, awayForAWhile},
 }
 
@@ -258,9 +259,8 @@ func diskFull(b *battlefield, r *runner, random *rand.Rand) {
 	}
 }
 
-// journalLost ends the tracker in order, and takes its journal away or damages it. In
-// order: what a batch that was written in part leaves open, when the journal with the
-// rest of it is lost, stays open.
+// journalLost ends the tracker, and takes its journal away or damages it. In order: what
+// waits in a journal that is lost is lost with it.
 func journalLost(b *battlefield, r *runner, random *rand.Rand) {
 	for time.Now().Before(b.end) {
 		time.Sleep(time.Second + time.Duration(random.Int64N(int64(2*time.Second))))
@@ -325,7 +325,7 @@ func awayForAWhile(b *battlefield, r *runner, random *rand.Rand) {
 // newBattlefield starts trackers, which see an empty field, and then the churn.
 func newBattlefield(t *testing.T, s scope, workers int, pause time.Duration, of []trouble) *battlefield {
 	t.Helper()
-	b := &battlefield{t: t, c: cluster(t), seed: soakSeed(t), runners: map[string]*runner{}, store: ownClickHouse(t)}
+	b := &battlefield{t: t, c: cluster(t), seed: soakSeed(t), runners: map[string]*runner{}, store: ownClickHouse(t), stall: 2 * time.Second}
 	var starting sync.WaitGroup
 	for _, trouble := range of {
 		if r := trouble.prepare(b, trouble.name); r != nil {
@@ -369,9 +369,9 @@ func (b *battlefield) component(args ...string) {
 	}
 }
 
-// shakeTheCluster has a slow etcd, and then an API server that is restarted, and has
-// forgotten what came before: the watches get a 410. One of the trackers is away
-// meanwhile.
+// shakeTheCluster has a slow etcd, whose history is compacted then, and an API server that
+// is restarted, and has forgotten what came before: the watches get a 410. One of the
+// trackers is away meanwhile.
 func (b *battlefield) shakeTheCluster() {
 	b.t.Helper()
 	began := time.Now()
@@ -379,14 +379,12 @@ func (b *battlefield) shakeTheCluster() {
 	if sleeper != nil {
 		sleeper.kill()
 	}
-	if pid, err := os.ReadFile(filepath.Join(b.c.dir, "run", "etcd.pid")); err == nil {
-		if n, err := strconv.Atoi(strings.TrimSpace(string(pid))); err == nil {
-			_ = syscall.Kill(n, syscall.SIGSTOP)
-			time.Sleep(2 * time.Second)
-			_ = syscall.Kill(n, syscall.SIGCONT)
-		}
-	}
+	etcd := etcdOf(b.t, b.c)
+	_ = syscall.Kill(etcd.pid, syscall.SIGSTOP)
+	time.Sleep(b.stall)
+	_ = syscall.Kill(etcd.pid, syscall.SIGCONT)
 	time.Sleep(time.Second)
+	etcd.compact(b.t)
 	// A scheduler ends by itself when a pod of the same name is on another node after its
 	// watch was cut: that one goes before.
 	var scheduler sync.WaitGroup
@@ -468,10 +466,6 @@ func (b *battlefield) judge(name string) {
 			truth.tellEvents()
 			var j *judgement
 			if j, err = b.churn.scope.judge(truth, r.p, r.away); err == nil {
-				if r.retells && len(j.duplicated) > 0 {
-					b.t.Logf("%s: %d changes are told again, as is known of a tracker that lost its journal", name, len(j.duplicated))
-					j.duplicated = nil
-				}
 				if err = j.err(truth); err == nil {
 					b.t.Logf("%s: %d starts: %s", name, r.starts, j)
 					return
@@ -503,14 +497,19 @@ func TestSoak(t *testing.T) {
 		t.Skip("it takes minutes: `make soak`, for SOAK_MINUTES")
 	}
 	b := newBattlefield(t, "soak-", 6, 500*time.Millisecond, troubles)
-	end := time.Now().Add(time.Duration(minutes * float64(time.Minute)))
-	for round := 1; time.Now().Before(end); round++ {
-		b.inflict(troubles, min(40*time.Second, time.Until(end)))
-		b.shakeTheCluster()
-		fmt.Printf("soak: round %d, %s left, %d things done\n", round, time.Until(end).Round(time.Second), b.churn.done.Load())
-		if t.Failed() {
-			break
+	whole := time.Duration(minutes * float64(time.Minute))
+	end := time.Now().Add(whole)
+	go func() {
+		for range time.Tick(time.Minute) {
+			fmt.Printf("soak: %s left, %d things done, %d starts of trackers\n", time.Until(end).Round(time.Second), b.churn.done.Load(), launched.Load())
 		}
+	}()
+	// The first round is long enough for ClickHouse to be gone for a fifth of the time.
+	b.outage = whole / 5
+	for round := whole / 4; time.Now().Before(end) && !t.Failed(); round = 40 * time.Second {
+		b.inflict(troubles, min(round, time.Until(end)))
+		b.outage, b.stall = 0, 6*time.Second
+		b.shakeTheCluster()
 	}
 	b.verdict()
 }
