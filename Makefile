@@ -45,7 +45,8 @@ test: vet build localcluster libchdb promtool prometheus ## Pass all tests, on a
 
 .PHONY: soak
 soak: build localcluster libchdb ## Trouble of all kinds at random, for SOAK_MINUTES=10; SOAK_SEED=N runs one again
-	SOAK_MINUTES=$(or $(SOAK_MINUTES),10) $(GO) test -count=1 -v -timeout 24h -run '^TestSoak$$' $(ARGS) ./cmd/kubevoltracker
+	@mkdir -p $(CACHE)/soak
+	SOAK_MINUTES=$(or $(SOAK_MINUTES),10) $(GO) test -count=1 -v -timeout 24h -run '^TestSoak$$' -artifacts -outputdir=$(CACHE)/soak $(ARGS) ./cmd/kubevoltracker
 
 .PHONY: vet
 vet:

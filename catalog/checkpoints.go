@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -13,12 +12,11 @@ import (
 // checkpointMap is how far each kind has been written by a tracker.
 type checkpointMap map[inventory.Kind]uint64
 
-// covers reports whether what a kind's resource version showed has been written. Resource
-// versions of a kind compare as numbers: Kubernetes promises that since 1.35, and it was
-// so before. What is no number is not known to be written.
+// covers reports whether what a kind's resource version showed has been written. Of a
+// version that is no number that is not known.
 func (m checkpointMap) covers(kind inventory.Kind, resourceVersion string) bool {
-	version, err := strconv.ParseUint(resourceVersion, 10, 64)
-	return err == nil && version > 0 && version <= m[kind]
+	version := inventory.VersionNumber(resourceVersion)
+	return version > 0 && version <= m[kind]
 }
 
 // latestCheckpoints are those of one tracker, or if none is named, of that other than us
@@ -39,9 +37,7 @@ func (c *Catalog) checkpoints(ctx context.Context, cluster, instance string) (ch
 		if err := rows.Scan(&kind, &text); err != nil {
 			return err
 		}
-		if version, err := strconv.ParseUint(text, 10, 64); err == nil {
-			m[inventory.Kind(kind)] = version
-		}
+		m[inventory.Kind(kind)] = inventory.VersionNumber(text)
 		return nil
 	})
 	return m, q.err

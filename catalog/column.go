@@ -12,14 +12,15 @@ import (
 // column is a column of a table whose rows are T: its name, and how its values
 // of a whole block are handed to clickhouse-go at once.
 type column[T any] struct {
-	name string
-	add  func(to driver.BatchColumn, rows []T) error
+	name    string
+	add     func(to driver.BatchColumn, rows []T) error
+	version func(*T) *uint64 // where it is the row's version
 }
 
 // plain is a column whose Go values clickhouse-go takes as they are: strings,
 // numbers, booleans, lists and maps.
 func plain[T, V any](name string, value func(*T) V) column[T] {
-	return column[T]{name, func(to driver.BatchColumn, rows []T) error {
+	return column[T]{name: name, add: func(to driver.BatchColumn, rows []T) error {
 		values := make([]V, len(rows))
 		for i := range rows {
 			values[i] = value(&rows[i])
@@ -45,6 +46,14 @@ func nullable[T any](name string, value func(*T) inventory.Time) column[T] {
 	})
 }
 
+// rowVersion is the version that the inventory gave a row: of those with one key, the
+// highest counts.
+func rowVersion[T any](value func(*T) *uint64) column[T] {
+	c := plain("version", func(row *T) uint64 { return *value(row) })
+	c.version = value
+	return c
+}
+
 // table is a table of the catalog and where its rows are in the facts.
 type table struct {
 	name    string
@@ -54,6 +63,8 @@ type table struct {
 	// move moves the first n rows, or all if there are fewer, from src to the end of
 	// dst, without touching the memory of src.
 	move func(dst, src *inventory.Facts, n int) int
+	// versions calls do with each row's version; nil where the rows have none.
+	versions func(facts *inventory.Facts, do func(*uint64))
 	// text is the first row in JSON.
 	text func(*inventory.Facts) string
 }
@@ -62,13 +73,23 @@ type table struct {
 func declare[T any](name string, rows func(*inventory.Facts) *[]T, columns ...column[T]) table {
 	names := make([]string, 0, len(columns)+1)
 	names = append(names, "cluster")
+	var versions func(*inventory.Facts, func(*uint64))
 	for _, c := range columns {
 		names = append(names, c.name)
+		if c.version != nil {
+			versions = func(f *inventory.Facts, do func(*uint64)) {
+				all := *rows(f)
+				for i := range all {
+					do(c.version(&all[i]))
+				}
+			}
+		}
 	}
 	return table{
-		name:    name,
-		columns: names,
-		count:   func(f *inventory.Facts) int { return len(*rows(f)) },
+		name:     name,
+		columns:  names,
+		versions: versions,
+		count:    func(f *inventory.Facts) int { return len(*rows(f)) },
 		move: func(dst, src *inventory.Facts, n int) int {
 			from, to := rows(src), rows(dst)
 			n = min(n, len(*from))

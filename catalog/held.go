@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -14,15 +15,21 @@ import (
 // is read with FINAL.
 //
 // A batch of which a killed tracker wrote the first tables only, and whose rest was lost
-// with the journal, may tell that a pod or a volume is gone, and not that its mounts and
-// its binding have ended: those are taken for living as well, until a list lacks them.
+// with the journal, may tell of a mount and not of its pod, or of a binding and not of its
+// volume (see tables): those count as living, until a list lacks them.
 const (
 	livingVolumes = `(
     SELECT uid FROM volumes WHERE cluster = {cluster:String} AND deleted_at IS NULL
-    UNION ALL SELECT volume_uid FROM bindings WHERE cluster = {cluster:String} AND released_at IS NULL)`
+    UNION ALL
+    SELECT b.volume_uid FROM bindings AS b LEFT ANTI JOIN volumes AS v ON v.cluster = b.cluster AND v.uid = b.volume_uid
+    WHERE b.cluster = {cluster:String} AND b.released_at IS NULL)`
 	livingPods = `(
     SELECT uid FROM pods WHERE cluster = {cluster:String} AND deleted_at IS NULL
-    UNION ALL SELECT pod_uid FROM mounts WHERE cluster = {cluster:String} AND ended_at IS NULL)`
+    UNION ALL
+    SELECT m.pod_uid FROM mounts AS m LEFT ANTI JOIN (
+        SELECT uid FROM pods
+        WHERE cluster = {cluster:String} AND uid IN (SELECT pod_uid FROM mounts WHERE cluster = {cluster:String} AND ended_at IS NULL)) AS p ON p.uid = m.pod_uid
+    WHERE m.cluster = {cluster:String} AND m.ended_at IS NULL)`
 
 	// The last version of each object that is there, as far as is known. Controllers are
 	// left out: what they made has its workload.
@@ -78,20 +85,18 @@ SELECT uid, attached_at FROM attachments WHERE cluster = {cluster:String} AND de
 
 	heldCoverage = `
 SELECT kind, max(seen_at) FROM coverage WHERE cluster = {cluster:String} AND instance != {instance:String} GROUP BY kind`
-
-	heldVersion = `
-SELECT max(version) FROM (
-    SELECT max(version) AS version FROM mounts WHERE cluster = {cluster:String}
-    UNION ALL SELECT max(version) FROM pods WHERE cluster = {cluster:String}
-    UNION ALL SELECT max(version) FROM claims WHERE cluster = {cluster:String}
-    UNION ALL SELECT max(version) FROM volumes WHERE cluster = {cluster:String}
-    UNION ALL SELECT max(version) FROM bindings WHERE cluster = {cluster:String}
-    UNION ALL SELECT max(version) FROM containers WHERE cluster = {cluster:String}
-    UNION ALL SELECT max(version) FROM attachments WHERE cluster = {cluster:String}
-    UNION ALL SELECT max(version) FROM namespaces WHERE cluster = {cluster:String}
-    UNION ALL SELECT max(version) FROM storage_classes WHERE cluster = {cluster:String}
-    UNION ALL SELECT max(version) FROM volume_sources WHERE cluster = {cluster:String})`
 )
+
+// heldVersion asks for the highest row version of a cluster.
+var heldVersion = func() string {
+	var of []string
+	for _, t := range allTables {
+		if t.versions != nil {
+			of = append(of, "SELECT max(version) AS version FROM "+t.name+" WHERE cluster = {cluster:String}")
+		}
+	}
+	return "SELECT max(version) FROM (" + strings.Join(of, " UNION ALL ") + ")"
+}()
 
 // Recall reads back what the catalog holds open of a cluster: the objects that it takes
 // for living, with what it knows of their use, and the last moment at which each kind

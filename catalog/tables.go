@@ -2,14 +2,17 @@ package catalog
 
 import "github.com/kubevoltracker/kubevoltracker/collector/inventory"
 
-// tables are the tables that facts go to, in the order in which they are
-// written: what a row refers to comes before the row, so that a reader who joins
-// mounts with their claims does not find the one without the other. The objects come
-// before all: of what has none, nothing can be read back (see Recall).
+// tables are the tables that facts go to, in the order in which they are written. A
+// killed tracker may have written the first tables of a batch only, and lose the journal
+// with the rest; then Recall has to find what is left open. So the objects come before
+// all, without which nothing can be read back, and what ends comes before what it ends
+// with: mounts before their container and pod, a binding before its volume. Classes,
+// sources and claims come before the mounts that refer to them, so that a reader who joins
+// them does not find the one without the other.
 func tables() []table {
 	return []table{
-		objects(), namespaces(), storageClasses(), storageCapacity(), volumeSources(), volumes(), claims(), pods(), containers(), bindings(),
-		attachments(), mounts(), changes(), coverageTable(), checkpoints(),
+		objects(), namespaces(), storageClasses(), storageCapacity(), volumeSources(), claims(), mounts(), containers(), pods(),
+		attachments(), bindings(), volumes(), changes(), coverageTable(), checkpoints(),
 	}
 }
 
@@ -34,7 +37,7 @@ func namespaces() table {
 		plain("groups", func(r *row) []string { return r.Groups }),
 		nullable("created_at", func(r *row) inventory.Time { return r.CreatedAt }),
 		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
-		plain("version", func(r *row) uint64 { return r.Version }),
+		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
@@ -62,7 +65,7 @@ func attachments() table {
 		nullable("attached_at", func(r *row) inventory.Time { return r.AttachedAt }),
 		nullable("detached_at", func(r *row) inventory.Time { return r.DetachedAt }),
 		plain("error", func(r *row) string { return r.Error }),
-		plain("version", func(r *row) uint64 { return r.Version }),
+		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
@@ -78,7 +81,7 @@ func storageClasses() table {
 		plain("parameters", func(r *row) map[string]string { return r.Parameters }),
 		nullable("created_at", func(r *row) inventory.Time { return r.CreatedAt }),
 		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
-		plain("version", func(r *row) uint64 { return r.Version }),
+		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
@@ -91,7 +94,7 @@ func volumeSources() table {
 		plain("server", func(r *row) string { return r.Server }),
 		plain("path", func(r *row) string { return r.Path }),
 		plain("attributes", func(r *row) map[string]string { return r.Attributes }),
-		plain("version", func(r *row) uint64 { return r.Version }),
+		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
@@ -118,7 +121,7 @@ func volumes() table {
 		nullable("created_at", func(r *row) inventory.Time { return r.CreatedAt }),
 		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
 		nullable("deleted_not_before", func(r *row) inventory.Time { return r.DeletedNotBefore }),
-		plain("version", func(r *row) uint64 { return r.Version }),
+		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
@@ -155,7 +158,7 @@ func claims() table {
 		nullable("bound_at", func(r *row) inventory.Time { return r.BoundAt }),
 		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
 		nullable("deleted_not_before", func(r *row) inventory.Time { return r.DeletedNotBefore }),
-		plain("version", func(r *row) uint64 { return r.Version }),
+		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
@@ -180,7 +183,7 @@ func pods() table {
 		nullable("finished_at", func(r *row) inventory.Time { return r.FinishedAt }),
 		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
 		nullable("deleted_not_before", func(r *row) inventory.Time { return r.DeletedNotBefore }),
-		plain("version", func(r *row) uint64 { return r.Version }),
+		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
@@ -195,7 +198,7 @@ func containers() table {
 		nullable("started_at", func(r *row) inventory.Time { return r.StartedAt }),
 		nullable("finished_at", func(r *row) inventory.Time { return r.FinishedAt }),
 		plain("restarts", func(r *row) int32 { return r.Restarts }),
-		plain("version", func(r *row) uint64 { return r.Version }),
+		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
@@ -208,7 +211,7 @@ func bindings() table {
 		nullable("bound_at", func(r *row) inventory.Time { return r.BoundAt }),
 		nullable("released_at", func(r *row) inventory.Time { return r.ReleasedAt }),
 		nullable("released_not_before", func(r *row) inventory.Time { return r.ReleasedNotBefore }),
-		plain("version", func(r *row) uint64 { return r.Version }),
+		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
@@ -233,7 +236,7 @@ func mounts() table {
 		nullable("ended_at", func(r *row) inventory.Time { return r.EndedAt }),
 		nullable("ended_not_before", func(r *row) inventory.Time { return r.EndedNotBefore }),
 		plain("end_reason", func(r *row) string { return r.EndReason }),
-		plain("version", func(r *row) uint64 { return r.Version }),
+		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 

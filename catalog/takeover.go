@@ -112,35 +112,10 @@ func (t *takeover) raise(facts *inventory.Facts) {
 			*version = t.last
 		}
 	}
-	for i := range facts.Namespaces {
-		add(&facts.Namespaces[i].Version)
-	}
-	for i := range facts.StorageClasses {
-		add(&facts.StorageClasses[i].Version)
-	}
-	for i := range facts.VolumeSources {
-		add(&facts.VolumeSources[i].Version)
-	}
-	for i := range facts.Volumes {
-		add(&facts.Volumes[i].Version)
-	}
-	for i := range facts.Claims {
-		add(&facts.Claims[i].Version)
-	}
-	for i := range facts.Pods {
-		add(&facts.Pods[i].Version)
-	}
-	for i := range facts.Containers {
-		add(&facts.Containers[i].Version)
-	}
-	for i := range facts.Mounts {
-		add(&facts.Mounts[i].Version)
-	}
-	for i := range facts.Bindings {
-		add(&facts.Bindings[i].Version)
-	}
-	for i := range facts.Attachments {
-		add(&facts.Attachments[i].Version)
+	for _, table := range allTables {
+		if table.versions != nil {
+			table.versions(facts, add)
+		}
 	}
 }
 
@@ -169,7 +144,7 @@ const clocksApart = time.Hour
 // API have the same key whoever writes them. A dispute is about no event, and has no version.
 func spanOf(facts *inventory.Facts) (s span) {
 	add := func(at inventory.Time, text string) {
-		if version, err := strconv.ParseUint(text, 10, 64); err == nil {
+		if version := inventory.VersionNumber(text); version > 0 {
 			if s.top = max(s.top, version); s.low == 0 || version < s.low {
 				s.low = version
 			}

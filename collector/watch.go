@@ -2,7 +2,6 @@ package collector
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/go-kit/log"
@@ -93,16 +92,7 @@ func (l listWatch) latest(ctx context.Context) uint64 {
 	if err != nil {
 		return 0
 	}
-	return versionNumber(accessor.GetResourceVersion())
-}
-
-// versionNumber reads a resourceVersion, which counts up. It is zero if it does not.
-func versionNumber(resourceVersion string) uint64 {
-	n, err := strconv.ParseUint(resourceVersion, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
+	return inventory.VersionNumber(accessor.GetResourceVersion())
 }
 
 // resume opens a watch where an earlier tracker's ended, in place of a streamed list.
@@ -202,19 +192,39 @@ func (s *store) resumed() {
 // connected notes that a watch was set up: what it tells first, up to a version, happened
 // while there was none.
 func (s *store) connected(latest uint64) {
+	s.collector.mu.Lock()
+	defer s.collector.mu.Unlock()
 	s.gapFrom, s.gapTo, s.arrived = s.lastSeen, latest, inventory.At(s.collector.now())
 	if s.gapFrom == 0 {
 		s.gapFrom = s.arrived
 	}
-	s.caughtUp(time.Duration(liveAfter) * time.Microsecond)
+	s.awaitQuiet()
 }
 
-// caughtUp notes that what was missed before the start will have been told in a while.
-func (s *store) caughtUp(in time.Duration) {
+// caughtUp notes, in the collector's lock, that what was missed before the start has been
+// told.
+func (s *store) caughtUp() {
 	if s.behind {
 		s.behind = false
-		time.AfterFunc(in, func() { s.collector.behind.Add(-1) })
+		s.collector.behind.Add(-1)
 	}
+}
+
+// awaitQuiet takes a watch that has been silent for a while for caught up: nothing need
+// come that tells so.
+func (s *store) awaitQuiet() {
+	if !s.behind {
+		return
+	}
+	time.AfterFunc(time.Duration(liveAfter)*time.Microsecond, func() {
+		s.collector.mu.Lock()
+		defer s.collector.mu.Unlock()
+		if inventory.At(s.collector.now())-s.arrived < liveAfter {
+			s.awaitQuiet()
+			return
+		}
+		s.caughtUp()
+	})
 }
 
 // heldUp notes that what comes has been waiting since the last event: the sinks took
@@ -241,10 +251,11 @@ func (s *store) seen(now inventory.Time, resourceVersion string) inventory.Seen 
 func (s *store) arrive(now inventory.Time, resourceVersion string) {
 	past := now-s.arrived > liveAfter
 	if s.gapTo != 0 {
-		past = versionNumber(resourceVersion) > s.gapTo
+		past = inventory.VersionNumber(resourceVersion) > s.gapTo
 	}
 	if past {
 		s.gapFrom, s.gapTo = 0, 0
+		s.caughtUp()
 	}
 	s.arrived = now
 	if s.gapFrom == 0 {
@@ -277,8 +288,11 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Seen)
 		return do(inv, trim(s.kind, obj), seen)
 	}, s.kind)
 	if waited() {
+		latest := s.latest(s.ctx)
+		s.collector.mu.Lock()
+		defer s.collector.mu.Unlock()
 		s.heldUp()
-		s.gapTo = s.latest(s.ctx)
+		s.gapTo = latest
 	}
 	return err
 }
@@ -301,7 +315,11 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 	s.since, s.gapFrom, s.gapTo = s.lastSeen, 0, 0
 	s.collector.metrics.seen(s.kind, s.lastSeen)
 	position := inventory.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
-	defer s.caughtUp(0)
+	defer func() {
+		s.collector.mu.Lock()
+		defer s.collector.mu.Unlock()
+		s.caughtUp()
+	}()
 	return s.collector.replace(s.ctx, objects, before, position)
 }
 
@@ -333,7 +351,9 @@ func refused(err error) bool {
 // without goes on without a kind, and says so once: its first list is taken to be
 // empty. It is asked for again and again, in case that changes.
 func (c *Collector) without(s *store, err error) {
-	s.caughtUp(0)
+	c.mu.Lock()
+	s.caughtUp()
+	c.mu.Unlock()
 	if !s.refused {
 		s.refused = true
 		c.metrics.available[s.kind].Set(0)

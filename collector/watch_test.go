@@ -162,7 +162,7 @@ func TestBookmarkEndsTheGap(t *testing.T) {
 			t.Errorf("bookmark at %s: watched until %s, want %s", version, got.Time(), want.Time())
 		}
 	}
-	if versionNumber("not a number") != 0 {
+	if inventory.VersionNumber("not a number") != 0 {
 		t.Error("a version that is no number")
 	}
 }

@@ -245,6 +245,47 @@ func ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
+// history tells the versions of an object, a line each, for who has to find out why the
+// catalog says something else of it.
+func (a *auditLog) history(uid string) string {
+	var lines strings.Builder
+	id := types.UID(strings.TrimSuffix(uid, ":"))
+	line := func(at time.Time, number uint64, o metav1.Object, more ...any) {
+		fmt.Fprintf(&lines, "\n    %s %d", at.Format("15:04:05.000"), number)
+		if deleting := o.GetDeletionTimestamp(); deleting != nil {
+			fmt.Fprintf(&lines, " deleting %s", deleting.Format(time.TimeOnly))
+			if grace := o.GetDeletionGracePeriodSeconds(); grace != nil {
+				fmt.Fprintf(&lines, " grace %d", *grace)
+			}
+		}
+		fmt.Fprintln(&lines, append([]any{" ", o.GetName(), o.GetFinalizers()}, more...)...)
+	}
+	if l := a.pods[id]; l != nil {
+		for _, v := range l.versions {
+			line(v.at, v.number, v.object, v.object.Status.Phase)
+			for _, s := range v.object.Status.ContainerStatuses {
+				fmt.Fprintf(&lines, "      %s %s", s.Name, &s.State)
+			}
+		}
+	}
+	if l := a.claims[id]; l != nil {
+		for _, v := range l.versions {
+			line(v.at, v.number, v.object, v.object.Status.Phase, v.object.Spec.VolumeName)
+		}
+	}
+	if l := a.volumes[id]; l != nil {
+		for _, v := range l.versions {
+			line(v.at, v.number, v.object, v.object.Status.Phase, v.object.Spec.ClaimRef, v.object.Status.LastPhaseTransitionTime)
+		}
+	}
+	if l := a.attachments[id]; l != nil {
+		for _, v := range l.versions {
+			line(v.at, v.number, v.object, v.object.Status.Attached)
+		}
+	}
+	return lines.String()
+}
+
 // stretch is a claim and a volume bound to each other.
 type stretch struct {
 	claim, volume types.UID

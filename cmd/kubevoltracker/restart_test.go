@@ -141,6 +141,7 @@ func TestNothingIsLostWhileTheTrackerIsAway(t *testing.T) {
 
 	p = startTracker(t, a.cluster.kubeconfig, "--data-dir="+dir)
 	p.expectRows(t, "SELECT claim_name, end_reason, ended_at = ended_not_before FROM mounts WHERE namespace = 'away' AND claim_name = 'brief'", "brief\tCompleted\t1")
+	a.reportsIdle(t, p, began)
 	a.leftWithin(t, p, began, ended)
 	p.expectRows(t, "SELECT count() FROM claims WHERE namespace = 'away' AND name = 'brief' AND deleted_at IS NOT NULL", "1")
 	from, to := p.bounds(t, "SELECT toUnixTimestamp64Micro(assumeNotNull(deleted_not_before)), toUnixTimestamp64Micro(assumeNotNull(deleted_at)) FROM claims WHERE namespace = 'away' AND name = 'brief'")
@@ -176,6 +177,25 @@ func TestNothingIsLostWhileTheTrackerIsAway(t *testing.T) {
 		t.Errorf("there was no gap, and the report notes %q", notes)
 	}
 	p.expectRows(t, "SELECT count() FROM (SELECT uid, action, count() AS n FROM changes WHERE namespace = 'away' AND action IN ('created', 'deleted', 'bound') GROUP BY uid, action HAVING n > 1)", "0")
+}
+
+// reportsIdle holds what the report says right after a start: idle are the volume that was
+// used before, since then, and that of the pod that left meanwhile, since some moment of that.
+func (a away) reportsIdle(t *testing.T, p *tracker, began time.Time) {
+	t.Helper()
+	idle := map[string]time.Time{}
+	rows := p.report(t, "idle", "--namespace", a.namespace)
+	for _, row := range rows {
+		since, err := time.Parse(time.RFC3339, fmt.Sprint(row["idle_since"]))
+		if err != nil {
+			t.Errorf("idle is %v: %v", row, err)
+		}
+		idle[fmt.Sprint(row["claim"])] = since
+	}
+	left, before := idle["left"], idle["idle"]
+	if len(rows) != 2 || before.After(began) || before.IsZero() || left.Before(began.Truncate(time.Second)) || left.After(time.Now()) {
+		t.Errorf("pods ended from %s on, and idle are %v", began, rows)
+	}
 }
 
 // TestJournalIsLost deletes the journal as well: what the catalog holds open is read

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -41,6 +42,9 @@ type runner struct {
 	killed     time.Time
 	away       gaps
 	starts     int
+	lost       bool // its journal is, and with it the counters
+
+	log []map[string]any // of those before p
 
 	dir    string
 	server *clickHouse // of its own
@@ -66,6 +70,7 @@ const unsaved = 12 * time.Second
 // start starts the tracker, and does not wait for it.
 func (r *runner) start() {
 	r.t.Helper()
+	r.keepLog()
 	r.p = launchTracker(r.t, r.kubeconfig, r.args...)
 	r.starts++
 	launched.Add(1)
@@ -86,9 +91,52 @@ func (r *runner) serve() {
 		return nil
 	})
 	if !r.killed.IsZero() {
+		r.awaitCaughtUp()
 		r.away = append(r.away, gap{from: r.killed.Add(-unsaved), to: time.Now().Add(5 * time.Second)})
 		r.killed = time.Time{}
 	}
+}
+
+// awaitCaughtUp waits until what was missed has been told: if the tracker is killed before
+// that, or the API server with it, the next one has longer to go back, and the API server
+// may not know that far. Until it has caught up, a tracker has no counters.
+func (r *runner) awaitCaughtUp() {
+	r.t.Helper()
+	eventually(r.t, "what was missed is caught up with", func() error {
+		r.ended()
+		if r.lost {
+			return nil // nobody tells any more; the lists have told what there is
+		}
+		for series := range r.p.metrics(r.t) {
+			if strings.HasPrefix(series, "kubevoltracker_mounts_started_total{") {
+				return nil
+			}
+		}
+		return errors.New("there are no counters")
+	})
+}
+
+// awaitSaved waits until the journal knows how far the tracker is: until then, the next one
+// begins where it starts. What is in the catalog was in the journal, with how far it is.
+func (r *runner) awaitSaved() {
+	r.t.Helper()
+	eventually(r.t, "the first lists are in the catalog", func() error {
+		lines, err := r.p.query("SELECT count() FROM namespaces")
+		if err == nil && lines[0] == "0" {
+			err = errors.New("there is no namespace")
+		}
+		return err
+	})
+}
+
+// unwritten is from when on rows wait to be written.
+func (r *runner) unwritten() time.Time {
+	r.t.Helper()
+	seconds, err := strconv.ParseFloat(r.p.metrics(r.t)["kubevoltracker_journal_oldest_fact_seconds"], 64)
+	if err != nil {
+		r.t.Error(err)
+	}
+	return time.Now().Add(-time.Duration(seconds * float64(time.Second)))
 }
 
 // kill ends the tracker with SIGKILL. It must not have ended by itself.
@@ -100,6 +148,30 @@ func (r *runner) kill() {
 	}
 	_ = r.p.process.Process.Kill()
 	r.p.exited <- errors.Join(<-r.p.exited, errKilled)
+}
+
+func (r *runner) keepLog() {
+	if r.p == nil {
+		return
+	}
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	r.log = append(r.log, r.p.log...)
+}
+
+// saveLog writes what all starts have said where it is kept with -artifacts.
+func (r *runner) saveLog(name string) {
+	r.t.Helper()
+	r.keepLog()
+	var lines strings.Builder
+	for _, line := range r.log {
+		fmt.Fprintln(&lines, line["ts"], line["level"], line["msg"], line)
+	}
+	path := filepath.Join(r.t.ArtifactDir(), name+".log")
+	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
+		r.t.Error(err)
+	}
+	r.t.Logf("%s: what the trackers said is in %s, if artifacts are kept", name, path)
 }
 
 // ended fails the test if the tracker has ended by itself.
@@ -259,16 +331,23 @@ func diskFull(b *battlefield, r *runner, random *rand.Rand) {
 	}
 }
 
-// journalLost ends the tracker, and takes its journal away or damages it. In order: what
-// waits in a journal that is lost is lost with it.
+// journalLost ends the tracker, and takes its journal away or damages it. What waits in a
+// journal that is lost is lost with it.
 func journalLost(b *battlefield, r *runner, random *rand.Rand) {
 	for time.Now().Before(b.end) {
 		time.Sleep(time.Second + time.Duration(random.Int64N(int64(2*time.Second))))
-		r.stop()
+		unwritten := r.unwritten()
+		if random.IntN(2) == 0 {
+			r.kill()
+		} else {
+			r.stop()
+		}
 		damage(b.t, filepath.Join(r.dir, "journal.db"), random)
+		r.lost = true
 		r.start()
 		r.serve()
-		r.away[len(r.away)-1].lossy = true
+		last := &r.away[len(r.away)-1]
+		last.lossy, last.from = true, unwritten.Add(-unsaved)
 	}
 }
 
@@ -331,7 +410,10 @@ func newBattlefield(t *testing.T, s scope, workers int, pause time.Duration, of 
 		if r := trouble.prepare(b, trouble.name); r != nil {
 			b.runners[trouble.name] = r
 			r.start()
-			starting.Go(r.serve)
+			starting.Go(func() {
+				r.serve()
+				r.awaitSaved()
+			})
 		}
 	}
 	starting.Wait()
@@ -474,6 +556,7 @@ func (b *battlefield) judge(name string) {
 		}
 		if time.Now().After(deadline) {
 			b.t.Errorf("%s: %v", name, err)
+			r.saveLog(name)
 			return
 		}
 	}

@@ -51,6 +51,14 @@ func (g gaps) swallow(from, to time.Time) bool {
 	return slices.ContainsFunc(g, func(one gap) bool { return one.lossy && !from.Before(one.from) && !to.After(one.to) })
 }
 
+// swallowsEither tells whether one of two moments is within a lossy gap.
+func (g gaps) swallowsEither(moments ...cell) bool {
+	return slices.ContainsFunc(moments, func(c cell) bool {
+		at, ok := c.moment()
+		return ok && (g.swallow(at, at) || g.swallow(at.Add(time.Second), at.Add(time.Second)))
+	})
+}
+
 // scope is what belongs to a churn: the namespaces that begin so, what is in them, and
 // the volumes of their claims.
 type scope string
@@ -165,8 +173,12 @@ func (j *judgement) err(t *truth) error {
 		title string
 		lines []string
 	}{{"missing", j.missing}, {"duplicated", j.duplicated}, {"invented", j.invented}, {"wrong", j.wrong}} {
-		for _, line := range list.lines[:min(len(list.lines), 25)] {
+		for i, line := range list.lines[:min(len(list.lines), 25)] {
 			fmt.Fprintf(&lines, "\n%s: %s", list.title, line)
+			if i < 5 {
+				told := strings.Fields(line)
+				lines.WriteString(t.log.history(told[min(1, len(told)-1)]))
+			}
 		}
 	}
 	return errors.New(t.named(lines.String()))
@@ -228,7 +240,7 @@ func (j *judgement) table(t *truth, table scopeTable, found map[string][]map[str
 		}
 		passed := t.passed(table, key, want, away)
 		for _, column := range slices.Sorted(maps.Keys(want)) {
-			if strings.HasSuffix(column, "_not_before") || passed && slices.Contains(table.passing, column) {
+			if strings.HasSuffix(column, "_not_before") || passed && slices.Contains(table.passing, column) || t.nameless(table, want, column, away) {
 				continue
 			}
 			said, since := rows[0][column], rows[0][notBefore[column]]
@@ -288,12 +300,12 @@ func (t *truth) lost(table scopeTable, key string, want map[string]cell, away ga
 		return t.lost(scopeTable{from: "created_at", to: "deleted_at"}, object, t.facts["pod"][object], away)
 	case "event":
 		for _, of := range []string{"pod", "claim", "volume"} {
-			if row := t.facts[of][object]; row != nil && t.lost(scopeTable{from: "created_at", to: "deleted_at"}, object, row, away) {
+			if row := t.facts[of][object]; row != nil && away.swallowsEither(row["created_at"], row["deleted_at"]) {
 				return true
 			}
 		}
 		for mount, row := range t.facts["mount"] {
-			if strings.HasPrefix(mount, object) && t.lost(scopeTable{from: "started_at", to: "ended_at"}, mount, row, away) {
+			if strings.HasPrefix(mount, object) && away.swallowsEither(row["started_at"], row["ended_at"]) {
 				return true
 			}
 		}
@@ -303,6 +315,16 @@ func (t *truth) lost(table scopeTable, key string, want map[string]cell, away ga
 	to, ended := want[table.to].moment()
 	// The API's times are whole seconds.
 	return ok && ended && (away.swallow(from, to) || away.swallow(from.Add(time.Second), to))
+}
+
+// nameless tells whether a mount's claim came and went within a lossy gap: then its pod
+// names a claim that nobody knows, or one that was made anew in the second of its start.
+func (t *truth) nameless(table scopeTable, mount map[string]cell, column string, away gaps) bool {
+	if table.name != "mount" || !slices.Contains([]string{"claim_uid", "source_kind", "volume_uid"}, column) {
+		return false
+	}
+	claim := t.facts["claim"][mount["claim_uid"].text]
+	return claim != nil && t.lost(scopeTable{from: "created_at", to: "deleted_at"}, "", claim, away)
 }
 
 // passed tells whether an object ended in a gap in which its last states are lost.

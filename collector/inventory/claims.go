@@ -246,15 +246,18 @@ func (l life) holds(version uint32) bool {
 // versionText is an object's version as the API writes it.
 func versionText(object any) string { return object.(metav1.Object).GetResourceVersion() }
 
-// versionOf is an object's version as a number: all objects of a cluster that are in
-// the same etcd count together. It is 0 if that is not to be had.
-func versionOf(o metav1.Object) uint64 {
-	version, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
+// VersionNumber reads a resource version: all objects of a cluster that are in the same
+// etcd count together, and those of one kind compare so; Kubernetes promises that since
+// 1.35, and it was so before. It is 0 if the text is no number.
+func VersionNumber(resourceVersion string) uint64 {
+	version, err := strconv.ParseUint(resourceVersion, 10, 64)
 	if err != nil {
 		return 0
 	}
 	return version
 }
+
+func versionOf(o metav1.Object) uint64 { return VersionNumber(o.GetResourceVersion()) }
 
 func (c *claim) change(change Change) Change {
 	change.Kind, change.UID, change.Namespace, change.Name = string(Claims), c.uid, c.name.namespace, c.name.name
