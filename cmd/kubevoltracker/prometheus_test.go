@@ -22,6 +22,8 @@ import (
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -325,6 +327,7 @@ func TestPrometheusScrapesTheTracker(t *testing.T) {
 		c.claim(t, ns, claim, class)
 	}
 	c.pod(t, ns, "user", 0, "used")
+	c.storageCapacity(t, ns)
 	s := startPrometheus(t, p.web)
 	c.await(t, ns, "user", corev1.PodRunning)
 	for _, claim := range []string{"unused", "goes", "kept", "first"} {
@@ -355,6 +358,19 @@ func TestPrometheusScrapesTheTracker(t *testing.T) {
 	t.Run("every question of the metrics' page can be asked", func(t *testing.T) { askMetricsPage(t, s) })
 	t.Run("every alert can be evaluated", func(t *testing.T) { rulesWork(t, s) })
 	t.Run("a pair of trackers counts once", func(t *testing.T) { pairCountsOnce(t, c, s, ns) })
+}
+
+// storageCapacity says what the class standard can still provision, as a CSI driver does.
+func (c *localCluster) storageCapacity(t testing.TB, namespace string) {
+	t.Helper()
+	capacity := resource.MustParse("100Gi")
+	capacities := c.client.StorageV1().CSIStorageCapacities(namespace)
+	if _, err := capacities.Create(background, &storagev1.CSIStorageCapacity{
+		ObjectMeta: metav1.ObjectMeta{Name: "everywhere"}, StorageClassName: "standard", Capacity: &capacity, NodeTopology: &metav1.LabelSelector{},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = capacities.Delete(background, "everywhere", metav1.DeleteOptions{}) })
 }
 
 func deleteClaim(t testing.TB, c *localCluster, namespace, name string) {
