@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -171,4 +173,40 @@ func TestKilledTrackerLeavesNothingBehind(t *testing.T) {
 	})
 	again := startTracker(t, c.kubeconfig, "--data-dir="+dir)
 	again.expectRows(t, "SELECT phase FROM claims WHERE namespace = 'killed'", "Bound")
+}
+
+// TestASecondSignalStopsAtOnce stops a tracker whose rows cannot be written now: it tries
+// for a while, unless it is told again. Either way they are written later.
+func TestASecondSignalStopsAtOnce(t *testing.T) {
+	c := cluster(t)
+	ns := c.namespace(t, "hurried")
+	proxy := startFaultProxy(t, ownClickHouse(t))
+	dir, url := t.TempDir(), "http://"+proxy.address+"/hurried"
+	p := startTracker(t, c.kubeconfig, "--data-dir="+dir, "--catalog.url="+url)
+	p.catalog = url
+	p.expectRows(t, "SELECT count() FROM namespaces WHERE name = 'hurried'", "1")
+	proxy.set(fault{name: "hangs", do: func(_ *faultProxy, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }})
+	c.claim(t, ns, "data", "standard")
+	eventually(t, "rows wait", func() error {
+		if p.metrics(t)["kubevoltracker_journal_facts"] == "0" {
+			return errors.New("none waits")
+		}
+		return nil
+	})
+	first := time.Now()
+	for range 2 {
+		if err := p.process.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatalf("it did not wait for its rows: %v", err)
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	err := <-p.exited
+	p.exited <- errors.Join(err, errKilled)
+	if took := time.Since(first); took > 3*time.Second {
+		t.Errorf("it ended after %s: %v", took, err)
+	}
+	proxy.set(fault{})
+	p = startTracker(t, c.kubeconfig, "--data-dir="+dir, "--catalog.url="+url)
+	p.catalog = url
+	p.expectRows(t, "SELECT name FROM claims WHERE namespace = 'hurried'", "data")
 }
