@@ -31,11 +31,23 @@ const (
         WHERE cluster = {cluster:String} AND uid IN (SELECT pod_uid FROM mounts WHERE cluster = {cluster:String} AND ended_at IS NULL)) AS p ON p.uid = m.pod_uid
     WHERE m.cluster = {cluster:String} AND m.ended_at IS NULL)`
 
-	// The last version of each object that is there, as far as is known. Controllers are
-	// left out: what they made has its workload.
+	// The last version of each object that is there, as far as is known, of those that were
+	// written with all rows that go with them: up to the checkpoint of their kind. Of an
+	// object that has none, the last one, which was not told to the end. Controllers are left
+	// out: what they made has its workload.
 	heldObjects = `
-SELECT kind, uid, argMax(object, tuple(toUInt64OrZero(resource_version), observed_at))
-FROM objects
+SELECT kind, uid, countIf(told) = 0 AS untold,
+    if(untold, argMax(object, tuple(number, observed_at)), argMaxIf(object, tuple(number, observed_at), told))
+FROM
+(
+    SELECT o.cluster AS cluster, o.kind AS kind, o.uid AS uid, o.object AS object, o.observed_at AS observed_at,
+        toUInt64OrZero(o.resource_version) AS number, c.reached = 0 OR number <= c.reached AS told
+    FROM objects AS o
+    LEFT JOIN
+    (
+        SELECT kind, max(toUInt64OrZero(resource_version)) AS reached FROM checkpoints WHERE cluster = {cluster:String} GROUP BY kind
+    ) AS c ON c.kind = o.kind
+)
 WHERE cluster = {cluster:String} AND (
     (kind = 'PersistentVolume' AND uid IN ` + livingVolumes + `)
     OR (kind = 'PersistentVolumeClaim' AND uid IN (SELECT uid FROM claims WHERE cluster = {cluster:String} AND deleted_at IS NULL))
@@ -172,14 +184,15 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 	})
 	h.each(heldObjects, func(rows driver.Rows) error {
 		var kind, uid, text string
-		if err := rows.Scan(&kind, &uid, &text); err != nil {
+		var untold bool
+		if err := rows.Scan(&kind, &uid, &untold, &text); err != nil {
 			return err
 		}
 		object, err := inventory.ReadObject(inventory.Kind(kind), []byte(text))
 		if err != nil {
 			return err
 		}
-		r.Objects = append(r.Objects, inventory.Recalled{Object: object, Memory: *memory(inventory.Kind(kind), uid)})
+		r.Objects = append(r.Objects, inventory.Recalled{Object: object, Memory: *memory(inventory.Kind(kind), uid), Untold: untold})
 		return nil
 	})
 	if h.err != nil || (len(r.Objects) == 0 && len(r.Positions) == 0) {

@@ -139,6 +139,9 @@ func (r *Recorder) Adopt(ctx context.Context, known *Recalled) error {
 	b := journal.Batch{Version: known.Version, Meta: map[string][]byte{metaCluster: []byte(r.options.Cluster)}}
 	for i := range known.Objects {
 		o := &known.Objects[i]
+		if o.Untold {
+			continue // it comes with its rows
+		}
 		kind, uid, document := o.Document()
 		b.State = append(b.State, journal.Record{Kind: string(kind), UID: uid, Data: []byte(document)})
 		if o.Memory.UID != "" {

@@ -5,14 +5,15 @@ import "github.com/kubevoltracker/kubevoltracker/collector/inventory"
 // tables are the tables that facts go to, in the order in which they are written. A
 // killed tracker may have written the first tables of a batch only, and lose the journal
 // with the rest; then Recall has to find what is left open. So the objects come before
-// all, without which nothing can be read back, and what ends comes before what it ends
-// with: mounts before their container and pod, a binding before its volume. Classes,
-// sources and claims come before the mounts that refer to them, so that a reader who joins
-// them does not find the one without the other.
+// all, without which nothing can be read back; what ends comes before what it ends with,
+// mounts before their container and pod, a binding before its volume; and the checkpoints,
+// which say up to where all is told, come after all that tells. Classes, sources and claims
+// come before the mounts that refer to them, so that a reader who joins them does not find
+// the one without the other.
 func tables() []table {
 	return []table{
 		objects(), namespaces(), storageClasses(), storageCapacity(), volumeSources(), claims(), mounts(), containers(), pods(),
-		attachments(), bindings(), volumes(), changes(), coverageTable(), checkpoints(),
+		attachments(), bindings(), volumes(), changes(), checkpoints(), coverageTable(),
 	}
 }
 

@@ -38,10 +38,14 @@ type takeover struct {
 
 // takeOver finds out what the former leader has written.
 func (w *Writer) takeOver(ctx context.Context) error {
-	if w.options.Lease == nil {
+	var former string
+	var until time.Time
+	switch {
+	case w.options.Lease != nil:
+		former, until = w.options.Lease.Former()
+	case !w.options.TakesOver:
 		return nil
 	}
-	former, until := w.options.Lease.Former()
 	var t takeover
 	err := w.persist(ctx, func(ctx context.Context) (err error) {
 		if former == "" {
@@ -54,8 +58,8 @@ func (w *Writer) takeOver(ctx context.Context) error {
 		}
 		return err
 	})
-	if err != nil {
-		return err
+	if err != nil || former == "" && w.options.Lease == nil {
+		return err // or nobody has written before
 	}
 	// What the former leader sends now, if it does not know yet, has versions up to the end
 	// of its lease. Above them goes what waits, and above that what comes now.

@@ -29,8 +29,11 @@ type WriterOptions struct {
 	Cluster string
 	// Lease says when this tracker may write, if there are several; nil if there is one.
 	Lease Lease
+	// TakesOver says that the journal is new, and another one's tracker wrote before: what
+	// that has told of is not told again.
+	TakesOver bool
 	// Raise has the row versions from now on be higher than the given one. It is called
-	// when this tracker takes the lease, and needed with one.
+	// when this tracker takes the lease, or takes over, and needed for that.
 	Raise func(version uint64)
 	// Grace is how long Run goes on writing once it was told to end; 5 s if zero.
 	Grace time.Duration

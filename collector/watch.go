@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
@@ -18,6 +19,11 @@ import (
 
 // quietFor is how often at most a watch that keeps failing says so.
 const quietFor = time.Minute
+
+// againAfter is how long a watch that failed waits. The reflector's own pauses grow to a
+// minute, and what comes and goes meanwhile is lost where the API server was restarted.
+// There is one tracker for a cluster, with one watch for a kind.
+var againAfter = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 100, Cap: 5 * time.Second}
 
 // watch lists and watches one kind until the context ends.
 func (c *Collector) watch(ctx context.Context, r resource) {
@@ -32,6 +38,7 @@ func (c *Collector) watch(ctx context.Context, r resource) {
 	cache.NewReflectorWithOptions(lw, r.example, s, cache.ReflectorOptions{
 		Name:            "kubevoltracker",
 		TypeDescription: string(r.kind),
+		Backoff:         &againAfter,
 	}).RunWithContext(ctx)
 }
 

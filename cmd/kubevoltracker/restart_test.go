@@ -44,6 +44,7 @@ func (a away) known(t *testing.T, p *tracker) {
 	t.Helper()
 	p.expectRows(t, "SELECT claim_name, isNull(ended_at) FROM mounts WHERE namespace = '"+a.namespace+"' ORDER BY claim_name",
 		"idle\t0", "kept\t1", "left\t1")
+	p.expectRows(t, "SELECT count() FROM coverage WHERE kind = 'Pod'", "1") // the last table of a batch
 }
 
 // pass lets things happen: a pod leaves, another one comes and goes with its claim.

@@ -210,10 +210,12 @@ func (h *history) open(ctx context.Context, f *runFlags, client *collector.Clien
 	if err != nil || h.catalog == nil {
 		return resumeOf(recalled), err
 	}
-	writing := catalog.WriterOptions{Journal: h.journal, Dir: f.dataDir, Cluster: cluster, Registerer: registry, Logger: h.logger}
+	writing := catalog.WriterOptions{
+		Journal: h.journal, Dir: f.dataDir, Cluster: cluster, TakesOver: recalled == nil, Raise: h.raise, Registerer: registry, Logger: h.logger,
+	}
 	if f.election.on {
 		h.election = election.New(f.election.options(client, h.journal.ID(), log.With(logger, "component", "election")))
-		writing.Lease, writing.Raise = h.election, h.raise
+		writing.Lease = h.election
 	}
 	h.writer = catalog.NewWriter(h.catalog, writing)
 	migrateCtx, cancel := context.WithTimeout(ctx, 30*time.Second)

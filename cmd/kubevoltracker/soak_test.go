@@ -64,6 +64,9 @@ func newRunner(t testing.TB, kubeconfig string, args ...string) *runner {
 // launched counts the starts of all trackers.
 var launched atomic.Int32
 
+// saved is how long it takes at most until the journal knows how far the watches are.
+const saved = 8 * time.Second
+
 // unsaved is how long what was seen may not be in the journal yet.
 const unsaved = 12 * time.Second
 
@@ -484,6 +487,9 @@ func (b *battlefield) shakeTheCluster() {
 	}
 	for _, r := range b.runners {
 		r.awaitWatches(began)
+	}
+	time.Sleep(saved)
+	for _, r := range b.runners {
 		r.away = append(r.away, gap{from: began.Add(-unsaved), to: time.Now().Add(2 * time.Second), lossy: true})
 	}
 }

@@ -323,8 +323,9 @@ func (t *truth) nameless(table scopeTable, mount map[string]cell, column string,
 	if table.name != "mount" || !slices.Contains([]string{"claim_uid", "source_kind", "volume_uid"}, column) {
 		return false
 	}
-	claim := t.facts["claim"][mount["claim_uid"].text]
-	return claim != nil && t.lost(scopeTable{from: "created_at", to: "deleted_at"}, "", claim, away)
+	uid := mount["claim_uid"].text
+	claim := t.facts["claim"][uid]
+	return claim != nil && t.lost(scopeTable{from: "created_at", to: "deleted_at"}, uid, claim, away)
 }
 
 // passed tells whether an object ended in a gap in which its last states are lost.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unique"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -72,6 +73,8 @@ type BindingMemory struct {
 type Recalled struct {
 	Object any
 	Memory Memory
+	// Untold is true when rows of it may be missing: it was not told to the end.
+	Untold bool
 }
 
 // Document returns the object's kind and UID, and itself as JSON (see ReadObject).
@@ -150,6 +153,9 @@ func (v *volume) recall(inv *Inventory, m *Memory) {
 			notBefore: cmp.Or(b.notBefore, m.ReleasedNotBefore),
 		}
 		v.ordinal = max(v.ordinal, m.BindingOrdinal)
+		if v.phase.Value() == string(corev1.VolumeBound) {
+			b.released, b.notBefore = 0, 0 // told by a later version than we have
+		}
 	}
 }
 
@@ -225,8 +231,9 @@ func (a *attachment) recall(m *Memory) {
 // version of each object that is not forgotten, and its memory. An inventory that is
 // empty goes on where the other one ended, and has nothing to tell but the present
 // states. One that has been given objects already completes what it knows of those,
-// and holds the others as living, until Delete or Replace says otherwise. Version is the
-// highest one that was given out, now the moment.
+// and holds the others as living, until Delete or Replace says otherwise. What was not
+// told to the end is told as if it was found now. Version is the highest one that was
+// given out, now the moment.
 //
 // It is an error if an object is of no kind that the inventory takes; the others
 // are taken.
@@ -244,16 +251,25 @@ func (inv *Inventory) Recall(list []Recalled, version uint64, now Time) (err err
 	slices.SortStableFunc(list, func(a, b Recalled) int {
 		return cmp.Or(cmp.Compare(order[a.Memory.Kind], order[b.Memory.Kind]), cmp.Compare(b2i(a.Memory.Deleted == 0), b2i(b.Memory.Deleted == 0)))
 	})
-	for i := range list {
-		if failure := inv.recall(&list[i]); failure != nil {
-			err = failure
+	had := len(inv.update.Facts.Changes)
+	take := func(untold bool) {
+		for i := range list {
+			if list[i].Untold != untold {
+				continue
+			}
+			if failure := inv.recall(&list[i]); failure != nil {
+				err = failure
+			}
 		}
+		inv.settle(Seen{At: inv.now, Found: true})
 	}
-	inv.settle(Seen{At: inv.now, Found: true})
+	take(false)
+	inv.update.Facts.Changes = inv.update.Facts.Changes[:had] // that was news once
 	if empty {
 		inv.update.Facts = Facts{}
 		inv.memorized = nil
 	}
+	take(true)
 	return err
 }
 

@@ -218,14 +218,14 @@ func TestRecallIntoALiveInventory(t *testing.T) {
 	expect(t, "before", h.mount("p1", "db", "/data"), "c1@v1 13-")
 	goneVolume := pv("vol", "v0", 1, nil, corev1.VolumeAvailable, 1) // of the same name
 	err := inv.Reconcile([]Recalled{
-		{user, Memory{Kind: Pods, UID: "p1", Containers: []ContainerMemory{{Name: "db", StartedAt: at(5)}}}},
-		{former, Memory{Kind: Pods, UID: "p0", Containers: []ContainerMemory{{Name: "db", StartedAt: at(3)}}}},
-		{idle, Memory{Kind: Claims, UID: "c2", LastUsed: at(9), WorkloadKind: "StatefulSet", WorkloadName: "db"}},
-		{goneVolume, Memory{Kind: Volumes, UID: "v0"}},
-		{claim, Memory{}}, {capacity(), Memory{}}, {oneOfEach()[Drivers], Memory{}}, {oneOfEach()[Namespaces], Memory{}},
-		{storageClass("fast", "s1"), Memory{}}, {statefulSet("db", "sts"), Memory{}},
-		{volumeAttachment("a1", "vol", 2), Memory{Kind: VolumeAttachments, UID: "a1", AttachedAt: at(1)}},
-		{&corev1.Node{}, Memory{}},
+		{Object: user, Memory: Memory{Kind: Pods, UID: "p1", Containers: []ContainerMemory{{Name: "db", StartedAt: at(5)}}}},
+		{Object: former, Memory: Memory{Kind: Pods, UID: "p0", Containers: []ContainerMemory{{Name: "db", StartedAt: at(3)}}}},
+		{Object: idle, Memory: Memory{Kind: Claims, UID: "c2", LastUsed: at(9), WorkloadKind: "StatefulSet", WorkloadName: "db"}},
+		{Object: goneVolume, Memory: Memory{Kind: Volumes, UID: "v0"}},
+		{Object: claim, Memory: Memory{}}, {Object: capacity(), Memory: Memory{}}, {Object: oneOfEach()[Drivers], Memory: Memory{}}, {Object: oneOfEach()[Namespaces], Memory: Memory{}},
+		{Object: storageClass("fast", "s1"), Memory: Memory{}}, {Object: statefulSet("db", "sts"), Memory: Memory{}},
+		{Object: volumeAttachment("a1", "vol", 2), Memory: Memory{Kind: VolumeAttachments, UID: "a1", AttachedAt: at(1)}},
+		{Object: &corev1.Node{}, Memory: Memory{}},
 	}, 0, at(101), map[Kind]Time{Pods: at(50), Volumes: at(50)})
 	if err == nil {
 		t.Error("a kind that it does not take is no error")
@@ -240,4 +240,42 @@ func TestRecallIntoALiveInventory(t *testing.T) {
 	expect(t, "the name is its living bearer's", inv.podNames[name{"shop", "db-0"}].uid, "p1")
 	expect(t, "likewise of the volume", inv.volumeNames["vol"].uid, "v1")
 	expect(t, "the volume that is gone", h.volumes["v0"].DeletedNotBefore, at(50))
+	for _, c := range h.changes {
+		if c.Action == Created && (c.UID == "p0" || c.UID == "v0") {
+			t.Errorf("it was known that it is there, and is told again: %+v", c)
+		}
+	}
+}
+
+// TestRecallOfWhatWasNotToldToTheEnd is what is left of a tracker that was killed between
+// two rows: of a pod, that it was seen; and that a volume, as far as its own versions go
+// still bound, was given back.
+func TestRecallOfWhatWasNotToldToTheEnd(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)
+	user := running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 13)
+	inv, h := New(), newHistory()
+	err := inv.Recall([]Recalled{
+		{Object: claim, Memory: Memory{Kind: Claims, UID: "c1", BoundAt: at(3)}},
+		{Object: volume, Memory: Memory{Kind: Volumes, UID: "v1", ClaimUID: "c1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)}},
+		{Object: user, Untold: true},
+	}, 7, at(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.take(inv)
+	expect(t, "rows of what was told", len(h.claims)+len(h.volumes)+len(h.bindings), 0)
+	expect(t, "the mount", h.mount("p1", "db", "/data"), "c1@v1 13-")
+	expect(t, "objects", len(h.objects), 1)
+	if err := inv.Replace(Pods, nil, Seen{At: at(101), NotBefore: at(50)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := inv.Set(pv("vol", "v1", 1, claim, corev1.VolumeReleased, 20), Seen{At: at(101), NotBefore: at(50)}); err != nil {
+		t.Fatal(err)
+	}
+	h.take(inv)
+	expect(t, "the mount, once its pod is gone", h.mount("p1", "db", "/data"), "c1@v1 13-101(from 50) Deleted")
+	expect(t, "bindings", len(h.bindings), 1)
+	b := h.bindings[[2]string{"c1", "v1"}]
+	expect(t, "the binding", b, Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)})
 }
