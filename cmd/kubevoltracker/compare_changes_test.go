@@ -15,19 +15,6 @@ type changes struct {
 	prepare    func(pod int) error // nil, or a change of its own before the start
 }
 
-// apiChanges deletes pods and creates them anew.
-func apiChanges(c *benchCluster, n int) changes {
-	return changes{
-		pods:    n,
-		end:     func(pod int, sent func()) error { sent(); return c.deletePod(background, pod) },
-		prepare: func(pod int) error { return c.createPod(background, pod) },
-		start: func(pod int, sent func()) error {
-			sent()
-			return c.runPod(background, pod, time.Now())
-		},
-	}
-}
-
 // changesPerSecond is how many changes of pods a second are asked for.
 const changesPerSecond = 1000
 

@@ -137,8 +137,8 @@ type measurement struct {
 	name, watched        string
 	load                 string // of the machine, when the measurement began
 	ready, settled       float64
-	atReady, resting     memory
-	peak                 float64
+	atReady, scraped     memory
+	resting, atEnd       memory
 	engineRSS            float64 // of the tracker's ClickHouse, a process of its own
 	plain50, plain99     float64
 	gzip50, gzip99       float64
@@ -156,7 +156,7 @@ type measurement struct {
 func newMeasurement(t testing.TB, name, watched string) measurement {
 	no := memory{unmeasured, unmeasured, unmeasured, unmeasured}
 	return measurement{
-		name: name, watched: watched, load: load(t), ready: unmeasured, settled: unmeasured, atReady: no, resting: no, peak: unmeasured,
+		name: name, watched: watched, load: load(t), ready: unmeasured, settled: unmeasured, atReady: no, scraped: no, resting: no, atEnd: no,
 		engineRSS: unmeasured, cpu: unmeasured, engineCPU: unmeasured,
 		visible50: unmeasured, visible99: unmeasured, visibleMax: unmeasured, rate: unmeasured,
 	}
@@ -178,9 +178,9 @@ func (r *rival) measure(t testing.TB, c *benchCluster, n int) measurement {
 	}
 	if r.podOf != nil {
 		v.cpu, v.engineCPU = updateCPU(t, c, pid, engine)
-		v.seeChanges(changesVisible(t, m, r.podOf, apiChanges(c, min(n, 5000))))
+		v.seeChanges(changesVisible(t, m, r.podOf, c.etcd.changes(c, min(n, 5000))))
 	}
-	v.peak = memoryOf(t, pid).peak
+	v.atEnd = memoryOf(t, pid)
 	return v
 }
 
@@ -191,6 +191,7 @@ func (v *measurement) measureScrapes(t testing.TB, m *measured) {
 	zipped, size := m.scrapes(t, "gzip")
 	v.gzip50, v.gzip99, v.gzipCount, v.gzipBytes = quantile(zipped, 0.5), quantile(zipped, 0.99), len(zipped), float64(size)
 	v.series = float64(countSeries(t, m))
+	v.scraped = memoryOf(t, m.process.Process.Pid)
 	v.resting = m.rest(t)
 }
 
@@ -231,26 +232,32 @@ func (r *rival) awaitWhole(t testing.TB, m *measured, n int) float64 {
 	return 0
 }
 
-// awaitCatalog waits until the tracker has nothing left to write to ClickHouse, and
-// returns how long after the start that is; for others, nothing.
+// awaitCatalog waits until the tracker has nothing left to write to ClickHouse, for some
+// seconds, and returns how long after the start that was; for others, nothing.
 func awaitCatalog(t testing.TB, m *measured) float64 {
 	t.Helper()
+	const quiet = 5 * time.Second
+	done := time.Now()
 	for time.Since(m.started) < 10*time.Minute {
-		journal := ""
+		journal, batches := "", "0"
 		if _, err := m.scrape("identity", func(line []byte) {
-			if value, ok := strings.CutPrefix(string(line), "kubevoltracker_journal_facts "); ok {
-				journal = value
+			if value, ok := bytes.CutPrefix(line, []byte("kubevoltracker_journal_facts ")); ok {
+				journal = string(value)
+			} else if value, ok := bytes.CutPrefix(line, []byte("kubevoltracker_catalog_batches_total ")); ok {
+				batches = string(value)
 			}
 		}); err != nil {
 			t.Fatal(err)
 		}
-		switch journal {
-		case "":
+		switch {
+		case journal == "":
 			return unmeasured
-		case "0":
-			return time.Since(m.started).Seconds()
+		case journal != "0" || batches == "0":
+			done = time.Now()
+		case time.Since(done) > quiet:
+			return done.Sub(m.started).Seconds()
 		}
-		time.Sleep(time.Second)
+		time.Sleep(500 * time.Millisecond)
 	}
 	t.Fatal("the catalog does not catch up")
 	return 0

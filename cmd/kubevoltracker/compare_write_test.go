@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +24,7 @@ const benchWriters = 32
 type benchCluster struct {
 	kubeconfig string
 	client     *kubernetes.Clientset
+	etcd       *benchEtcd
 	owners     map[string]types.UID // of the pods, by namespace
 	pods       []*corev1.Pod        // as they are now
 }
@@ -41,7 +41,7 @@ func startBenchCluster(t testing.TB) *benchCluster {
 		t.Fatal(err)
 	}
 	config.QPS, config.ContentType = -1, runtime.ContentTypeProtobuf
-	b := &benchCluster{kubeconfig: c.kubeconfig, owners: map[string]types.UID{}}
+	b := &benchCluster{kubeconfig: c.kubeconfig, etcd: newBenchEtcd(t, c.dir), owners: map[string]types.UID{}}
 	if b.client, err = kubernetes.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
@@ -116,23 +116,12 @@ func (b *benchCluster) add(ctx context.Context, i int) error {
 	if _, err = core.PersistentVolumes().UpdateStatus(ctx, volume, metav1.UpdateOptions{}); err != nil {
 		return err
 	}
-	if err := b.createPod(ctx, i); err != nil {
+	p := benchPod(i, b.owners[claim.Namespace])
+	status := p.Status
+	if b.pods[i], err = core.Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	return b.runPod(ctx, i, time.Now().Add(-time.Hour))
-}
-
-// createPod creates pod i, which waits for its containers then.
-func (b *benchCluster) createPod(ctx context.Context, i int) error {
-	p := benchPod(i, b.owners[benchNamespace(i)])
-	p, err := b.client.CoreV1().Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{})
-	b.pods[i] = p
-	return err
-}
-
-// runPod has the containers of pod i run.
-func (b *benchCluster) runPod(ctx context.Context, i int, since time.Time) error {
-	b.pods[i].Status = benchPodStatus(i, since)
+	b.pods[i].Status = status
 	return b.writeStatus(ctx, i)
 }
 
@@ -140,16 +129,6 @@ func (b *benchCluster) writeStatus(ctx context.Context, i int) error {
 	p := b.pods[i]
 	p.ResourceVersion = "" // whatever it is at
 	_, err := b.client.CoreV1().Pods(p.Namespace).UpdateStatus(ctx, p, metav1.UpdateOptions{})
-	return err
-}
-
-// deletePod takes pod i away at once, as a kubelet does when its containers have ended.
-func (b *benchCluster) deletePod(ctx context.Context, i int) error {
-	now := int64(0)
-	err := b.client.CoreV1().Pods(b.pods[i].Namespace).Delete(ctx, b.pods[i].Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
-	if apierrors.IsNotFound(err) {
-		err = nil
-	}
 	return err
 }
 

@@ -72,7 +72,7 @@ func measureSynthetic(t *testing.T, n int) measurement {
 		start: func(pod int, sent func()) error { sent(); _, err := fmt.Fprintln(in, "start", pod); return err },
 	})
 	v.seeChanges(times, rate)
-	v.peak = memoryOf(t, m.process.Process.Pid).peak
+	v.atEnd = memoryOf(t, m.process.Process.Pid)
 	_ = in.Close() // which ends it
 	return v
 }
@@ -103,6 +103,9 @@ func TestSyntheticProcess(t *testing.T) {
 	}
 	apply()
 	lists, *u = nil, inventory.Update{}
+	if err := sparing(background, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
 
 	server, err := exporter.NewServer(exporter.ServerOptions{ListenAddresses: []string{"127.0.0.1:0"}, Metrics: e.Handler(), Pprof: true})
 	if err != nil {
