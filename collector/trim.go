@@ -12,14 +12,14 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
-// trim strips an object, in place, of what no storage question needs: above all
+// Trim strips an object, in place, of what no storage question needs: above all
 // the environment and arguments of containers, which may hold secrets, and the
 // field sets of managedFields, which are often the larger part of an object. Who
 // manages is kept: it tells who did a thing.
 //
 // An object of which only the metadata was asked for says that it is that; it is
 // given its kind.
-func trim(kind inventory.Kind, obj any) any {
+func Trim(kind inventory.Kind, obj any) any {
 	if o, ok := obj.(metav1.Object); ok {
 		o.SetGeneration(0)
 		fields := o.GetManagedFields()

@@ -41,7 +41,7 @@ func TestTrimDropsWhatMayHoldSecrets(t *testing.T) {
 			}},
 		},
 	}
-	if trim(inventory.Pods, o); strings.Contains(o.String(), "secret") {
+	if Trim(inventory.Pods, o); strings.Contains(o.String(), "secret") {
 		t.Errorf("a secret is left: %s", o)
 	}
 	if o.Annotations["owner"] != "dana" || o.ManagedFields[0].Manager != "kubectl" || len(o.Status.Conditions) != 1 ||
@@ -71,9 +71,9 @@ func TestTrimKeepsNames(t *testing.T) {
 		}},
 	}
 	wantVolume, wantClaim, wantPod := volume.DeepCopy(), claim.DeepCopy(), pod.DeepCopy()
-	trim(inventory.Volumes, volume)
-	trim(inventory.Claims, claim)
-	trim(inventory.Pods, pod)
+	Trim(inventory.Volumes, volume)
+	Trim(inventory.Claims, claim)
+	Trim(inventory.Pods, pod)
 	if !reflect.DeepEqual(volume, wantVolume) || !reflect.DeepEqual(claim, wantClaim) || !reflect.DeepEqual(pod, wantPod) {
 		t.Errorf("%v\n%v\n%v", volume, claim, pod)
 	}
