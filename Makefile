@@ -61,7 +61,7 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) ## Check the code's style
 	cd $(LOCALCLUSTER) && $< run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./...
 
 .PHONY: bench
-bench: compare libchdb ## Measure all that is measured (an hour)
+bench: compare libchdb ## Measure all that is measured (30 minutes)
 	$(GO) test -run '^$$' -bench . -benchmem $(ARGS) ./...
 
 # How many objects of each kind; and how many volumes without an API server.
@@ -69,7 +69,7 @@ COMPARE_OBJECTS   ?= 5000,20000
 COMPARE_SYNTHETIC ?= 25000,50000,100000
 
 .PHONY: compare
-compare: build localcluster libchdb $(BIN)/kube-state-metrics ## Measure the metrics beside kube-state-metrics (half an hour); COMPARE_OBJECTS=5000 is quicker
+compare: build localcluster libchdb $(BIN)/kube-state-metrics ## Measure the metrics beside kube-state-metrics (20 minutes); COMPARE_OBJECTS=5000 is quicker
 	COMPARE_OBJECTS=$(COMPARE_OBJECTS) COMPARE_SYNTHETIC=$(COMPARE_SYNTHETIC) \
 	  $(GO) test -count=1 -v -timeout 3h -run '^(TestCompare|TestSynthetic)$$' $(ARGS) ./cmd/kubevoltracker
 
