@@ -9,9 +9,10 @@ LIB    := $(CACHE)/lib/libchdb.so
 GO     ?= go
 ARGS   ?=
 
-# Nested modules: what only the demo and the tests need is not what a user downloads.
+# Nested modules: what only the demo, the tests and the measurements need is not what a user downloads.
 LOCALCLUSTER := deploy/localcluster
 PROMETHEUS   := deploy/prometheus
+STATEMETRICS := deploy/kube-state-metrics
 # Newest release that builds with this Go.
 GOLANGCI_LINT_VERSION := v2.12.2
 
@@ -61,8 +62,21 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) ## Check the code's style
 	cd $(LOCALCLUSTER) && $< run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./...
 
 .PHONY: bench
-bench: libchdb ## Measure
+bench: compare libchdb ## Measure all that is measured (30 minutes)
 	$(GO) test -run '^$$' -bench . -benchmem $(ARGS) ./...
+
+# How many objects of each kind; and how many volumes without an API server.
+COMPARE_OBJECTS   ?= 5000,20000
+COMPARE_SYNTHETIC ?= 25000,50000,100000
+
+.PHONY: compare
+compare: build localcluster libchdb $(BIN)/kube-state-metrics ## Measure the metrics beside kube-state-metrics (20 minutes); COMPARE_OBJECTS=5000 is quicker
+	COMPARE_OBJECTS=$(COMPARE_OBJECTS) COMPARE_SYNTHETIC=$(COMPARE_SYNTHETIC) \
+	  $(GO) test -count=1 -v -timeout 3h -run '^(TestCompare|TestSynthetic)$$' $(ARGS) ./cmd/kubevoltracker
+
+$(BIN)/kube-state-metrics: $(STATEMETRICS)/go.mod
+	@echo "building kube-state-metrics from its module (2 minutes the first time)"
+	@cd $(STATEMETRICS) && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ k8s.io/kube-state-metrics/v2
 
 .PHONY: fuzz
 fuzz: ## Fuzz each target for a while; FUZZTIME=30s

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,8 +53,11 @@ const (
 	gather = 20 * time.Millisecond
 	// pendingBatches is how many batches of rows may wait for the disk before Apply does.
 	pendingBatches = 4
-	// recordsPerCommit bounds a transaction of state.
+	// recordsPerCommit bounds a transaction of state, objectsPerCommit one of objects, whose
+	// documents have a kilobyte or two each: what a transaction takes is held several times
+	// on its way, and by the connection to ClickHouse for good.
 	recordsPerCommit = 20_000
+	objectsPerCommit = 2_500
 	// coverageEvery is how often the catalog is told how far the watches are.
 	coverageEvery = time.Minute
 )
@@ -263,11 +268,7 @@ func (r *Recorder) commit(ctx context.Context) error {
 		r.committing = false
 	}()
 
-	p.facts.WriteDocuments()
-	state, err := stateRecords(&p)
-	if err != nil {
-		return err
-	}
+	p.facts.WriteDocuments() // at once, as the API's objects are several times as large
 	tallied, err := r.tally(&p.facts)
 	if err != nil {
 		return err
@@ -276,30 +277,63 @@ func (r *Recorder) commit(ctx context.Context) error {
 	r.covered.add(&p.facts, p.positions, now)
 	points := r.covered.checkpoints(p.facts.Len(), now)
 	if r.options.WithoutFacts {
-		p.facts, points = inventory.Facts{}, nil
+		points = nil
 	}
-	for p.facts.Len() > r.options.BatchRows {
-		if err := r.put(ctx, journal.Batch{}, take(&p.facts, r.options.BatchRows)); err != nil {
+	rows, state := r.part(&p.facts)
+	if p.facts.Len() > 0 {
+		// A list, most likely the first ones: many times what is held of it then, and nothing
+		// else would have the garbage collected for minutes.
+		defer debug.FreeOSMemory()
+	}
+	for p.facts.Len() > 0 {
+		if err := r.put(ctx, journal.Batch{State: state}, rows); err != nil {
 			return err
 		}
+		rows, state = r.part(&p.facts)
 	}
-	last := journal.Batch{State: state, Version: p.version, Meta: map[string][]byte{metaCluster: []byte(r.options.Cluster)}}
-	for len(last.State) > recordsPerCommit {
-		part := journal.Batch{State: last.State[:recordsPerCommit]}
-		if err := r.put(ctx, part, take(&p.facts, r.options.BatchRows)); err != nil {
+	for len(p.memories) > recordsPerCommit {
+		if state, err = appendMemories(state, p.memories[:recordsPerCommit]); err != nil {
 			return err
 		}
-		last.State = last.State[recordsPerCommit:]
+		if err := r.put(ctx, journal.Batch{State: state}, rows); err != nil {
+			return err
+		}
+		rows, state, p.memories = inventory.Facts{}, nil, p.memories[recordsPerCommit:]
 	}
+	if state, err = appendMemories(state, p.memories); err != nil {
+		return err
+	}
+	last := journal.Batch{State: append(state, tallied...), Version: p.version, Meta: map[string][]byte{metaCluster: []byte(r.options.Cluster)}}
 	maps.Copy(last.Meta, p.meta)
-	last.State = append(last.State, tallied...)
 	for kind, position := range p.positions {
 		last.Positions = append(last.Positions, journal.Position{Kind: string(kind), ResourceVersion: position.ResourceVersion, At: position.At.Time()})
 		last.Meta[metaSince+string(kind)] = []byte(position.Since.Time().Format(time.RFC3339Nano))
 	}
 	// Of a commit that was cut, only the end says how far it is.
-	p.facts.Checkpoints = append(p.facts.Checkpoints, points...)
-	return r.put(ctx, last, p.facts)
+	rows.Checkpoints = append(rows.Checkpoints, points...)
+	return r.put(ctx, last, rows)
+}
+
+// part takes the rows of one transaction out of facts, and returns the records of the
+// objects among them. Those come last: an object that is held is one whose rows are there.
+func (r *Recorder) part(facts *inventory.Facts) (rows inventory.Facts, state []journal.Record) {
+	objects := facts.Objects
+	facts.Objects = nil
+	n := moveRows(&rows, facts, r.options.BatchRows)
+	if facts.Objects = objects; facts.Len() == len(objects) {
+		n = min(r.options.BatchRows-n, objectsPerCommit, len(objects))
+		rows.Objects = slices.Clone(objects[:n])
+		clear(objects[:n]) // what is in the journal can go
+		facts.Objects = objects[n:]
+	}
+	for i := range rows.Objects {
+		o := &rows.Objects[i]
+		state = append(state, journal.Record{Kind: string(o.Kind), UID: o.UID, Data: []byte(o.Object)})
+	}
+	if r.options.WithoutFacts {
+		rows = inventory.Facts{}
+	}
+	return rows, state
 }
 
 // tally counts the rows, and returns the records to commit with the positions behind
@@ -318,12 +352,6 @@ func (r *Recorder) tally(facts *inventory.Facts) ([]journal.Record, error) {
 		records = append(records, journal.Record{Kind: tallyKind, UID: name, Data: data})
 	}
 	return records, nil
-}
-
-// take moves the first n rows out of facts.
-func take(facts *inventory.Facts, n int) (taken inventory.Facts) {
-	moveRows(&taken, facts, n)
-	return taken
 }
 
 // put commits one transaction, tried for as long as it takes: a full disk may be
@@ -363,15 +391,10 @@ const (
 	tallyKind    = "tally" // of records that are no object's
 )
 
-// stateRecords turns objects and memories into records of the journal.
-func stateRecords(p *pending) ([]journal.Record, error) {
-	records := make([]journal.Record, 0, len(p.facts.Objects)+len(p.memories))
-	for i := range p.facts.Objects {
-		o := &p.facts.Objects[i]
-		records = append(records, journal.Record{Kind: string(o.Kind), UID: o.UID, Data: []byte(o.Object)})
-	}
-	for i := range p.memories {
-		m := &p.memories[i]
+// appendMemories turns memories into records of the journal.
+func appendMemories(records []journal.Record, memories []inventory.Memory) ([]journal.Record, error) {
+	for i := range memories {
+		m := &memories[i]
 		if m.Forgotten {
 			records = append(records, journal.Record{Kind: string(m.Kind), UID: m.UID}, journal.Record{Kind: string(m.Kind) + memorySuffix, UID: m.UID})
 			continue

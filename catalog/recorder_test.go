@@ -174,6 +174,49 @@ func TestRecorderAdopts(t *testing.T) {
 	}
 }
 
+// A first list is many times what may be held at once on its way.
+func TestRecorderTakesAListInParts(t *testing.T) {
+	const n = 2*objectsPerCommit + recordsPerCommit
+	path := filepath.Join(t.TempDir(), "journal.db")
+	open := func() *journal.Journal {
+		j, err := journal.Open(journal.Options{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	j := open()
+	u := &inventory.Update{Facts: *numbered(0, 10)}
+	for i := range n {
+		uid := fmt.Sprint("c", i)
+		u.Facts.Objects = append(u.Facts.Objects, inventory.Object{Kind: inventory.Claims, UID: uid, Object: `{"metadata":{"uid":"` + uid + `"}}`})
+		u.Memories = append(u.Memories, inventory.Memory{Kind: inventory.Claims, UID: uid})
+	}
+	u.Positions = []inventory.Position{{Kind: inventory.Claims, ResourceVersion: "7", Since: 3, At: 5}}
+	recorded(t, RecorderOptions{Journal: j}, u)
+	objects := 0
+	for i, facts := range waiting(t, j) {
+		if (len(facts.Changes) > 0) != (i == 0) || len(facts.Objects) > objectsPerCommit {
+			t.Errorf("batch %d has %d changes, %d objects", i, len(facts.Changes), len(facts.Objects))
+		}
+		objects += len(facts.Objects)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j = open()
+	defer func() { _ = j.Close() }()
+	known, err := RecallJournal(j)
+	if err != nil || objects != n || len(known.Objects) != n {
+		t.Fatalf("%d objects in batches, %d to go on with, %v", objects, len(known.Objects), err)
+	}
+	for _, o := range known.Objects {
+		if claim, ok := o.Object.(*corev1.PersistentVolumeClaim); !ok || string(claim.UID) != o.Memory.UID {
+			t.Fatalf("%v has the memory of %s", o.Object, o.Memory.UID)
+		}
+	}
+}
+
 func TestSpansOfWatching(t *testing.T) {
 	j := newJournal(t)
 	c := newCoverage(j)

@@ -272,7 +272,14 @@ func (c *Collector) deliver(ticked bool) {
 	for _, sink := range c.sinks {
 		sink.Apply(&c.update)
 	}
+	if c.update.Facts.Len() > keepRows {
+		c.update = inventory.Update{}
+	}
 }
+
+// keepRows is how large an update may have been whose memory is kept for the next one:
+// not that of a list, which takes as much as the inventory itself.
+const keepRows = 10_000
 
 // firstList is the first list of a kind.
 type firstList struct {
@@ -338,6 +345,7 @@ func (c *Collector) takeFirst(lists map[inventory.Kind]firstList) error {
 			if p := lists[kind].position; p.ResourceVersion != "" {
 				c.moved[kind] = p
 			}
+			delete(lists, kind) // what it held can go
 		}
 		return nil
 	}, inventory.Kinds()...)

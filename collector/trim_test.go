@@ -1,8 +1,10 @@
 package collector
 
 import (
+	"reflect"
 	"strings"
 	"testing"
+	"unsafe"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,12 +41,43 @@ func TestTrimDropsWhatMayHoldSecrets(t *testing.T) {
 			}},
 		},
 	}
-	if trim(inventory.Pods, o); strings.Contains(o.String(), "secret") {
+	if Trim(inventory.Pods, o); strings.Contains(o.String(), "secret") {
 		t.Errorf("a secret is left: %s", o)
 	}
 	if o.Annotations["owner"] != "dana" || o.ManagedFields[0].Manager != "kubectl" || len(o.Status.Conditions) != 1 ||
 		o.Status.ContainerStatuses[0].LastTerminationState.Terminated.ExitCode != 1 || o.Spec.NodeName != "node-1" ||
 		o.Spec.Containers[0].VolumeMounts[0].MountPath != "/data" || o.Spec.EphemeralContainers[0].Command[0] != "app" {
 		t.Errorf("what is needed is gone: %s", o)
+	}
+}
+
+// The names stay what they are, and share one string.
+func TestTrimKeepsNames(t *testing.T) {
+	volume := &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: "pvc-1", UID: "v1"},
+		Spec: corev1.PersistentVolumeSpec{
+			ClaimRef:               &corev1.ObjectReference{Namespace: "shop", Name: "data", UID: "c1"},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{VolumeHandle: "disk-1"}},
+		},
+	}
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "data", UID: "c1"}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pvc-1"},
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "p1"},
+		Spec: corev1.PodSpec{Volumes: []corev1.Volume{
+			{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}},
+		}},
+	}
+	wantVolume, wantClaim, wantPod := volume.DeepCopy(), claim.DeepCopy(), pod.DeepCopy()
+	Trim(inventory.Volumes, volume)
+	Trim(inventory.Claims, claim)
+	Trim(inventory.Pods, pod)
+	if !reflect.DeepEqual(volume, wantVolume) || !reflect.DeepEqual(claim, wantClaim) || !reflect.DeepEqual(pod, wantPod) {
+		t.Errorf("%v\n%v\n%v", volume, claim, pod)
+	}
+	if end, next := unsafe.StringData(pod.Namespace), unsafe.StringData(pod.Name); unsafe.Add(unsafe.Pointer(end), len(pod.Namespace)) != unsafe.Pointer(next) {
+		t.Error("a pod's names are in several strings")
 	}
 }

@@ -65,7 +65,7 @@ func (l listWatch) ListWithContext(ctx context.Context, options metav1.ListOptio
 		return nil, err
 	}
 	return list, meta.EachListItem(list, func(obj runtime.Object) error {
-		trim(l.store.kind, obj)
+		Trim(l.store.kind, obj)
 		return nil
 	})
 }
@@ -292,7 +292,7 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Seen)
 			s.move(version)
 		}
 		s.collector.metrics.seen(s.kind, now)
-		return do(inv, trim(s.kind, obj), seen)
+		return do(inv, Trim(s.kind, obj), seen)
 	}, s.kind)
 	if waited() {
 		latest := s.latest(s.ctx)
@@ -346,7 +346,7 @@ func (s *store) Resync() error { return nil }
 // Transformer trims the objects of a first list as they stream in, so that they
 // are never all held in full.
 func (s *store) Transformer() cache.TransformFunc {
-	return func(obj any) (any, error) { return trim(s.kind, obj), nil }
+	return func(obj any) (any, error) { return Trim(s.kind, obj), nil }
 }
 
 // refused reports whether the API server will not show a kind: it does not serve

@@ -50,7 +50,8 @@ var theCodec = sync.OnceValues(func() (c codec, err error) {
 	if err != nil {
 		return c, err
 	}
-	if c.pack, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1)); err != nil {
+	// The window is memory that the encoder keeps, twice; a larger one saves nothing.
+	if c.pack, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10)); err != nil {
 		return c, err
 	}
 	c.unpack, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))

@@ -106,7 +106,12 @@ func (s *store) view(do func(*bbolt.Tx) error) error {
 }
 
 func (s *store) update(do func(*bbolt.Tx) error) error {
-	return s.guard(func() error { return s.db.Update(do) })
+	return s.guard(func() error {
+		if err := s.db.Update(do); err != nil {
+			return err
+		}
+		return s.db.View(letGo)
+	})
 }
 
 // guard turns bbolt's panics, and faults of the memory map, into errors: reading the

@@ -56,9 +56,7 @@ var shared struct {
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if c := shared.cluster; c != nil {
-		_ = c.process.Process.Signal(syscall.SIGTERM)
-		_ = c.process.Wait()
-		_ = os.RemoveAll(c.dir)
+		c.stop()
 	}
 	os.Exit(code)
 }
@@ -73,12 +71,13 @@ func cluster(t testing.TB) *localCluster {
 	return shared.cluster
 }
 
-func startCluster(path string) (*localCluster, error) {
+func startCluster(path string, args ...string) (*localCluster, error) {
 	dir, err := os.MkdirTemp("", "kubevoltracker-test-")
 	if err != nil {
 		return nil, err
 	}
-	c := &localCluster{dir: dir, process: exec.Command(path, "up", "--dir", dir, "--exit-with-parent")}
+	args = append([]string{"up", "--dir", dir, "--exit-with-parent"}, args...)
+	c := &localCluster{dir: dir, process: exec.Command(path, args...)}
 	c.process.Stderr = os.Stderr
 	out, err := c.process.StdoutPipe()
 	if err != nil {
@@ -99,6 +98,12 @@ func startCluster(path string) (*localCluster, error) {
 	config.QPS = -1
 	c.client, err = kubernetes.NewForConfig(config)
 	return c, err
+}
+
+func (c *localCluster) stop() {
+	_ = c.process.Process.Signal(syscall.SIGTERM)
+	_ = c.process.Wait()
+	_ = os.RemoveAll(c.dir)
 }
 
 // kubectl runs the cluster's own kubectl.

@@ -159,6 +159,7 @@ func track(f *runFlags, stderr io.Writer) error {
 		defer stopElection()
 		return history.write(writerCtx)
 	})
+	group.Go(func() error { return sparing(groupCtx, tracker.Synced) })
 	if history.election != nil {
 		group.Go(func() error { return history.election.Run(electionCtx) })
 	}

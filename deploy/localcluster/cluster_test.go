@@ -47,10 +47,10 @@ func command(args ...string) *exec.Cmd {
 }
 
 // startCluster brings a cluster up, and returns its supervisor and a client.
-func startCluster(t *testing.T, dir string) (*exec.Cmd, kubernetes.Interface) {
+func startCluster(t *testing.T, dir string, args ...string) (*exec.Cmd, kubernetes.Interface) {
 	t.Helper()
 	began := time.Now()
-	cmd := command("up", "--dir", dir, "--nodes", "2", "--exit-with-parent")
+	cmd := command(append([]string{"up", "--dir", dir, "--nodes", "2", "--exit-with-parent"}, args...)...)
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -70,6 +70,26 @@ func startCluster(t *testing.T, dir string) (*exec.Cmd, kubernetes.Interface) {
 		t.Fatal(err)
 	}
 	return cmd, kubernetes.NewForConfigOrDie(config)
+}
+
+// TestBareCluster looks for what a bare cluster is to be without.
+func TestBareCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a cluster")
+	}
+	dir := t.TempDir()
+	_, client := startCluster(t, dir, "--bare")
+	nodes, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(nodes.Items) > 0 {
+		t.Errorf("%d nodes, %v", len(nodes.Items), err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "audit.log")); !os.IsNotExist(err) {
+		t.Errorf("there is an audit log, or %v", err)
+	}
+	running, err := filepath.Glob(filepath.Join(dir, "run", "*.pid"))
+	if err != nil || len(running) != 2 {
+		t.Errorf("there run %q, %v", running, err)
+	}
 }
 
 // TestClusterLifecycle follows storage through a cluster's life: provisioned, mounted,

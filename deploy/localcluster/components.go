@@ -136,14 +136,20 @@ func (l layout) apiServer() []string {
 		"--service-account-signing-key-file=" + l.path("pki", "sa.key"),
 		"--authorization-mode=Node,RBAC",
 		"--allow-privileged",
-		"--audit-log-path=" + l.path("audit.log"),
-		"--audit-policy-file=" + l.path("audit-policy.yaml"),
-		// Written before the answer is: batches may lose lines when it gets busy.
-		"--audit-log-mode=blocking",
 		"--feature-gates=" + featureGates,
 		"--profiling=false",
 		// Told to end, it sends its watchers away instead of waiting a minute for them.
 		"--shutdown-watch-termination-grace-period=1s",
+	}
+}
+
+// audit is how the API server is told to keep an audit log.
+func (l layout) audit() []string {
+	return []string{
+		"--audit-log-path=" + l.path("audit.log"),
+		"--audit-policy-file=" + l.path("audit-policy.yaml"),
+		// Written before the answer is: batches may lose lines when it gets busy.
+		"--audit-log-mode=blocking",
 	}
 }
 

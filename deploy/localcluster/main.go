@@ -32,10 +32,12 @@ import (
 
 const usage = `localcluster runs a real Kubernetes control plane on loopback, for demos and tests.
 
-  localcluster up --dir D [--nodes N] [--exit-with-parent]
+  localcluster up --dir D [--nodes N] [--bare] [--exit-with-parent]
       start a cluster whose files are in D, and stay until SIGINT or SIGTERM;
       a directory of a stopped cluster is resumed. When the cluster is ready,
       stdout gets one line:  ready kubeconfig=D/kubeconfig server=https://127.0.0.1:PORT
+      With --bare it is etcd and kube-apiserver alone, without nodes and without an
+      audit log: for measurements, on objects that stay as they were written.
   localcluster restart COMPONENT --dir D [--down DURATION] [--kill]
       take one component of a running cluster away, and back on the same port
   localcluster kubectl ...

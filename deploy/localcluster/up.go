@@ -25,6 +25,7 @@ func up(args []string) error {
 	flags.SetOutput(os.Stderr)
 	dir := flags.String("dir", "", "`directory` for all that the cluster needs and writes")
 	nodes := flags.Int("nodes", 3, "`number` of nodes")
+	bare := flags.Bool("bare", false, "etcd and kube-apiserver alone, without nodes and without an audit log")
 	withParent := flags.Bool("exit-with-parent", false, "stop when the process that started this one goes away")
 	if err := parse(flags, args); err != nil {
 		return err
@@ -70,7 +71,7 @@ func up(args []string) error {
 		failed <- s.watch(ctx.Done())
 		cancel()
 	}()
-	if err := bringUp(ctx, s, *nodes); err != nil && ctx.Err() == nil {
+	if err := bringUp(ctx, s, *nodes, *bare); err != nil && ctx.Err() == nil {
 		return err
 	} else if err == nil {
 		fmt.Printf("ready kubeconfig=%s server=%s\n", l.kubeconfig(), l.server())
@@ -101,8 +102,8 @@ func endWithParent(parent int, stop func()) {
 }
 
 // bringUp starts the components, each when what it needs is there, and returns when a
-// claim would be provisioned and a pod would run.
-func bringUp(ctx context.Context, s *supervisor, nodes int) error {
+// claim would be provisioned and a pod would run; a bare one, when the API server is ready.
+func bringUp(ctx context.Context, s *supervisor, nodes int, bare bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the cluster did not come up"))
 	defer cancel()
 	l := s.layout
@@ -112,7 +113,11 @@ func bringUp(ctx context.Context, s *supervisor, nodes int) error {
 	if err := s.start(etcd, l.etcd()); err != nil {
 		return err
 	}
-	if err := s.start(kubeAPIServer, l.apiServer()); err != nil {
+	apiServer := l.apiServer()
+	if !bare {
+		apiServer = append(apiServer, l.audit()...)
+	}
+	if err := s.start(kubeAPIServer, apiServer); err != nil {
 		return err
 	}
 	client, config, err := l.adminClient()
@@ -121,6 +126,11 @@ func bringUp(ctx context.Context, s *supervisor, nodes int) error {
 	}
 	if err := waitFor(ctx, kubeAPIServer, func(ctx context.Context) error { return ready(ctx, client) }); err != nil {
 		return err
+	}
+
+	if bare {
+		say("ready after %.1fs", time.Since(began).Seconds())
+		return nil
 	}
 
 	say("kube-apiserver is ready after %.1fs; starting the controllers", time.Since(began).Seconds())
