@@ -94,9 +94,6 @@ func orDefault[T int | time.Duration](value, standard T) T {
 	return value
 }
 
-// Migrated reports whether the schema is in place.
-func (w *Writer) Migrated() bool { return w.migrated.Load() }
-
 // Up reports whether ClickHouse did what it was asked last.
 func (w *Writer) Up() bool { return w.up.Load() }
 

@@ -208,7 +208,7 @@ func TestAnOutageCostsNoRow(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()
 
-	until(t, "migrated and up", func() bool { return w.Settled() && w.Migrated() && w.Up() })
+	until(t, "migrated and up", func() bool { return w.Settled() && w.migrated.Load() && w.Up() })
 	for i := range 5 {
 		record(t, j, numbered(50*i, 50))
 	}
