@@ -57,8 +57,3 @@ func (c *Catalog) highestVersion(ctx context.Context, cluster string) (version u
 	q.each(heldVersion, func(rows driver.Rows) error { return rows.Scan(&version) })
 	return version, q.err
 }
-
-// asking asks about a cluster, as Recall does.
-func (c *Catalog) asking(ctx context.Context, cluster, instance string) held {
-	return held{catalog: c, cluster: cluster, instance: instance, ctx: clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"final": 1}))}
-}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
@@ -46,7 +45,7 @@ ORDER BY cluster, ended`
 // Gaps returns the times in which nobody watched, of one cluster or, if that is empty,
 // of all, oldest first. Errors are *Error.
 func (c *Catalog) Gaps(ctx context.Context, cluster string) (list []Gap, err error) {
-	h := held{catalog: c, cluster: cluster, ctx: clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"final": 1}))}
+	h := c.asking(ctx, cluster, "")
 	h.each(gaps, func(rows driver.Rows) error {
 		var g Gap
 		var began *time.Time

@@ -210,6 +210,11 @@ type held struct {
 	err               error
 }
 
+// asking asks about a cluster, with FINAL, for the tracker that instance is; empty if it is none.
+func (c *Catalog) asking(ctx context.Context, cluster, instance string) held {
+	return held{catalog: c, cluster: cluster, instance: instance, ctx: clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"final": 1}))}
+}
+
 func (h *held) each(question string, read func(driver.Rows) error) {
 	if h.err != nil {
 		return
