@@ -1,0 +1,71 @@
+package catalog
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// TestRecallOfAHalfWrittenBatch is what a killed tracker has left whose journal is lost: of
+// pod p1 a version that is newer than its rows, of p2 an object and a mount and no more, of
+// p3 all, to its end; of v1 a binding, and no volume.
+func TestRecallOfAHalfWrittenBatch(t *testing.T) {
+	c := openCatalog(t)
+	if err := c.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	object := func(kind inventory.Kind, uid, version, text string) inventory.Object {
+		return inventory.Object{Kind: kind, UID: uid, ResourceVersion: version, ObservedAt: 5, Object: text}
+	}
+	facts := &inventory.Facts{
+		Objects: []inventory.Object{
+			object(inventory.Pods, "p1", "9", `{"metadata":{"uid":"p1","resourceVersion":"9"},"status":{"phase":"Pending"}}`),
+			object(inventory.Pods, "p1", "10", `{"metadata":{"uid":"p1","resourceVersion":"10"},"status":{"phase":"Running"}}`),
+			object(inventory.Pods, "p2", "11", `{"metadata":{"uid":"p2","resourceVersion":"11"},"status":{"phase":"Running"}}`),
+			object(inventory.Pods, "p3", "8", `{"metadata":{"uid":"p3","resourceVersion":"8"},"status":{"phase":"Running"}}`),
+			object(inventory.Volumes, "v1", "12", `{"metadata":{"uid":"v1","resourceVersion":"12"}}`),
+		},
+		Pods:        []inventory.Pod{{UID: "p1", Version: 1}, {UID: "p3", Version: 4, DeletedAt: 4}},
+		Mounts:      []inventory.Mount{{PodUID: "p2", Container: "db", Volume: "data", StartedAt: 3, Version: 2}, {PodUID: "p3", Container: "db", StartedAt: 3, EndedAt: 4, Version: 3}},
+		Bindings:    []inventory.Binding{{VolumeUID: "v1", ClaimUID: "c1", BoundAt: 3, Version: 5}},
+		Checkpoints: []inventory.Checkpoint{{Instance: "former", Kind: inventory.Pods, ResourceVersion: "9"}, {Instance: "other", Kind: inventory.Volumes, ResourceVersion: "2"}},
+	}
+	for _, table := range tables() {
+		if table.count(facts) == 0 {
+			continue
+		}
+		if err := c.insert(t.Context(), table, "east", table.name, facts, func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known, err := c.Recall(t.Context(), "east", "new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if known.Version != 5 {
+		t.Errorf("the highest version is %d", known.Version)
+	}
+	type held struct {
+		phase  string
+		untold bool
+	}
+	got := map[string]held{}
+	for _, o := range known.Objects {
+		switch object := o.Object.(type) {
+		case *corev1.Pod:
+			got[string(object.UID)] = held{string(object.Status.Phase), o.Untold}
+		case *corev1.PersistentVolume:
+			got[string(object.UID)] = held{"", o.Untold}
+		}
+	}
+	for uid, want := range map[string]held{"p1": {"Pending", false}, "p2": {"Running", true}, "v1": {"", true}} {
+		if got[uid] != want {
+			t.Errorf("%s: got %+v, want %+v", uid, got[uid], want)
+		}
+	}
+	if len(got) != 3 {
+		t.Errorf("held are %v", got)
+	}
+}
