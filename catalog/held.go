@@ -16,13 +16,20 @@ import (
 //
 // A batch of which a killed tracker wrote the first tables only, and whose rest was lost
 // with the journal, may tell of a mount and not of its pod, or of a binding and not of its
-// volume (see tables): those count as living, until a list lacks them.
+// volume (see tables): those count as living, until a list lacks them. What a mount that
+// goes on refers to is needed to tell its end, also if it is gone itself.
 const (
 	livingVolumes = `(
     SELECT uid FROM volumes WHERE cluster = {cluster:String} AND deleted_at IS NULL
     UNION ALL
+    SELECT volume_uid FROM mounts WHERE cluster = {cluster:String} AND ended_at IS NULL
+    UNION ALL
     SELECT b.volume_uid FROM bindings AS b LEFT ANTI JOIN volumes AS v ON v.cluster = b.cluster AND v.uid = b.volume_uid
     WHERE b.cluster = {cluster:String} AND b.released_at IS NULL)`
+	livingClaims = `(
+    SELECT uid FROM claims WHERE cluster = {cluster:String} AND deleted_at IS NULL
+    UNION ALL
+    SELECT claim_uid FROM mounts WHERE cluster = {cluster:String} AND ended_at IS NULL)`
 	livingPods = `(
     SELECT uid FROM pods WHERE cluster = {cluster:String} AND deleted_at IS NULL
     UNION ALL
@@ -50,7 +57,7 @@ FROM
 )
 WHERE cluster = {cluster:String} AND (
     (kind = 'PersistentVolume' AND uid IN ` + livingVolumes + `)
-    OR (kind = 'PersistentVolumeClaim' AND uid IN (SELECT uid FROM claims WHERE cluster = {cluster:String} AND deleted_at IS NULL))
+    OR (kind = 'PersistentVolumeClaim' AND uid IN ` + livingClaims + `)
     OR (kind = 'Pod' AND uid IN ` + livingPods + `)
     OR (kind = 'Namespace' AND uid IN (SELECT uid FROM namespaces WHERE cluster = {cluster:String} AND deleted_at IS NULL))
     OR (kind = 'StorageClass' AND uid IN (SELECT uid FROM storage_classes WHERE cluster = {cluster:String} AND deleted_at IS NULL))
@@ -60,7 +67,7 @@ WHERE cluster = {cluster:String} AND (
 GROUP BY kind, uid`
 
 	heldVolumes = `
-SELECT v.uid, v.phase_changed_at, b.claim, b.ordinal, b.bound, b.released, b.released_not_before, m.last_used
+SELECT v.uid, v.deleted_at, v.deleted_not_before, v.phase_changed_at, b.claim, b.ordinal, b.bound, b.released, b.released_not_before, m.last_used
 FROM volumes AS v
 LEFT JOIN (
     SELECT volume_uid, argMax(claim_uid, version) AS claim, argMax(ordinal, version) AS ordinal, argMax(tuple(bound_at), version).1 AS bound,
@@ -72,11 +79,11 @@ WHERE v.cluster = {cluster:String} AND v.uid IN ` + livingVolumes + `
 SETTINGS join_use_nulls = 1`
 
 	heldClaims = `
-SELECT c.uid, c.bound_at, c.workload_kind, c.workload_name, m.last_used
+SELECT c.uid, c.deleted_at, c.deleted_not_before, c.bound_at, c.workload_kind, c.workload_name, m.last_used
 FROM claims AS c
 LEFT JOIN (
     SELECT claim_uid, max(ended_at) AS last_used FROM mounts WHERE cluster = {cluster:String} GROUP BY claim_uid) AS m ON m.claim_uid = c.uid
-WHERE c.cluster = {cluster:String} AND c.deleted_at IS NULL
+WHERE c.cluster = {cluster:String} AND c.uid IN ` + livingClaims + `
 SETTINGS join_use_nulls = 1`
 
 	heldPods = `
@@ -137,20 +144,21 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		var uid string
 		var claim *string
 		var ordinal *uint16
-		var phased, bound, released, releasedNotBefore, used *time.Time
-		err := rows.Scan(&uid, &phased, &claim, &ordinal, &bound, &released, &releasedNotBefore, &used)
+		var deleted, deletedNotBefore, phased, bound, released, releasedNotBefore, used *time.Time
+		err := rows.Scan(&uid, &deleted, &deletedNotBefore, &phased, &claim, &ordinal, &bound, &released, &releasedNotBefore, &used)
 		m := memory(inventory.Volumes, uid)
 		if claim != nil && ordinal != nil {
 			m.ClaimUID, m.BindingOrdinal = *claim, *ordinal
 		}
+		m.Deleted, m.NotBefore = at(deleted), at(deletedNotBefore)
 		m.PhaseChanged, m.BoundAt, m.ReleasedAt, m.ReleasedNotBefore, m.LastUsed = at(phased), at(bound), at(released), at(releasedNotBefore), at(used)
 		return err
 	})
 	h.each(heldClaims, func(rows driver.Rows) error {
 		var m inventory.Memory
-		var bound, used *time.Time
-		err := rows.Scan(&m.UID, &bound, &m.WorkloadKind, &m.WorkloadName, &used)
-		m.Kind, m.BoundAt, m.LastUsed = inventory.Claims, at(bound), at(used)
+		var deleted, deletedNotBefore, bound, used *time.Time
+		err := rows.Scan(&m.UID, &deleted, &deletedNotBefore, &bound, &m.WorkloadKind, &m.WorkloadName, &used)
+		m.Kind, m.Deleted, m.NotBefore, m.BoundAt, m.LastUsed = inventory.Claims, at(deleted), at(deletedNotBefore), at(bound), at(used)
 		*memory(m.Kind, m.UID) = m
 		return err
 	})

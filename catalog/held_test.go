@@ -10,7 +10,7 @@ import (
 
 // TestRecallOfAHalfWrittenBatch is what a killed tracker has left whose journal is lost: of
 // pod p1 a version that is newer than its rows, of p2 an object and a mount and no more, of
-// p3 all, to its end; of v1 a binding, and no volume.
+// p3 all, to its end; of v1 a binding, and no volume; of the claim c2 that p2 has its end.
 func TestRecallOfAHalfWrittenBatch(t *testing.T) {
 	c := openCatalog(t)
 	if err := c.Migrate(t.Context()); err != nil {
@@ -25,10 +25,12 @@ func TestRecallOfAHalfWrittenBatch(t *testing.T) {
 			object(inventory.Pods, "p1", "10", `{"metadata":{"uid":"p1","resourceVersion":"10"},"status":{"phase":"Running"}}`),
 			object(inventory.Pods, "p2", "11", `{"metadata":{"uid":"p2","resourceVersion":"11"},"status":{"phase":"Running"}}`),
 			object(inventory.Pods, "p3", "8", `{"metadata":{"uid":"p3","resourceVersion":"8"},"status":{"phase":"Running"}}`),
+			object(inventory.Claims, "c2", "7", `{"metadata":{"uid":"c2","resourceVersion":"7"},"status":{"phase":"Bound"}}`),
 			object(inventory.Volumes, "v1", "12", `{"metadata":{"uid":"v1","resourceVersion":"12"}}`),
 		},
 		Pods:        []inventory.Pod{{UID: "p1", Version: 1}, {UID: "p3", Version: 4, DeletedAt: 4}},
-		Mounts:      []inventory.Mount{{PodUID: "p2", Container: "db", Volume: "data", StartedAt: 3, Version: 2}, {PodUID: "p3", Container: "db", StartedAt: 3, EndedAt: 4, Version: 3}},
+		Claims:      []inventory.Claim{{UID: "c2", DeletedAt: 4, DeletedNotBefore: 3, Version: 1}},
+		Mounts:      []inventory.Mount{{PodUID: "p2", Container: "db", Volume: "data", ClaimUID: "c2", StartedAt: 3, Version: 2}, {PodUID: "p3", Container: "db", StartedAt: 3, EndedAt: 4, Version: 3}},
 		Bindings:    []inventory.Binding{{VolumeUID: "v1", ClaimUID: "c1", BoundAt: 3, Version: 5}},
 		Checkpoints: []inventory.Checkpoint{{Instance: "former", Kind: inventory.Pods, ResourceVersion: "9"}, {Instance: "other", Kind: inventory.Volumes, ResourceVersion: "2"}},
 	}
@@ -56,16 +58,21 @@ func TestRecallOfAHalfWrittenBatch(t *testing.T) {
 		switch object := o.Object.(type) {
 		case *corev1.Pod:
 			got[string(object.UID)] = held{string(object.Status.Phase), o.Untold}
+		case *corev1.PersistentVolumeClaim:
+			got[string(object.UID)] = held{string(object.Status.Phase), o.Untold}
+			if o.Memory.Deleted != 4 || o.Memory.NotBefore != 3 {
+				t.Errorf("the claim's memory is %+v", o.Memory)
+			}
 		case *corev1.PersistentVolume:
 			got[string(object.UID)] = held{"", o.Untold}
 		}
 	}
-	for uid, want := range map[string]held{"p1": {"Pending", false}, "p2": {"Running", true}, "v1": {"", true}} {
+	for uid, want := range map[string]held{"p1": {"Pending", false}, "p2": {"Running", true}, "c2": {"Bound", false}, "v1": {"", true}} {
 		if got[uid] != want {
 			t.Errorf("%s: got %+v, want %+v", uid, got[uid], want)
 		}
 	}
-	if len(got) != 3 {
+	if len(got) != 4 {
 		t.Errorf("held are %v", got)
 	}
 }

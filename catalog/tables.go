@@ -6,14 +6,12 @@ import "github.com/kubevoltracker/kubevoltracker/collector/inventory"
 // killed tracker may have written the first tables of a batch only, and lose the journal
 // with the rest; then Recall has to find what is left open. So the objects come before
 // all, without which nothing can be read back; what ends comes before what it ends with,
-// mounts before their container and pod, a binding before its volume; and the checkpoints,
-// which say up to where all is told, come after all that tells. Classes, sources and claims
-// come before the mounts that refer to them, so that a reader who joins them does not find
-// the one without the other.
+// mounts before their container, pod, claim and volume, a binding before its volume; and
+// the checkpoints, which say up to where all is told, come after all that tells.
 func tables() []table {
 	return []table{
-		objects(), namespaces(), storageClasses(), storageCapacity(), volumeSources(), claims(), mounts(), containers(), pods(),
-		attachments(), bindings(), volumes(), changes(), checkpoints(), coverageTable(),
+		objects(), namespaces(), storageClasses(), storageCapacity(), volumeSources(), mounts(), containers(), pods(),
+		attachments(), bindings(), claims(), volumes(), changes(), checkpoints(), coverageTable(),
 	}
 }
 

@@ -92,7 +92,7 @@ func (w *Writer) adapt(ctx context.Context, recorded time.Time, facts *inventory
 		return t.written.covers(inventory.StorageCapacities, s.ResourceVersion)
 	})
 	// Of what the former leader was writing when it ended, it has said nothing.
-	span := spanOf(facts)
+	span := spanOf(facts, t.since)
 	if span.from.IsZero() {
 		return nil
 	}
@@ -145,8 +145,10 @@ type span struct {
 const clocksApart = time.Hour
 
 // spanOf returns where those are that this tracker has dated. Those that are dated by the
-// API have the same key whoever writes them. A dispute is about no event, and has no version.
-func spanOf(facts *inventory.Facts) (s span) {
+// API have the same key whoever writes them, but for the actor, where one has seen an object
+// made and the other has found it changed since: those are looked for of the hour before the
+// take-over. A dispute is about no event, and has no version.
+func spanOf(facts *inventory.Facts, since time.Time) (s span) {
 	add := func(at inventory.Time, text string) {
 		if version := inventory.VersionNumber(text); version > 0 {
 			if s.top = max(s.top, version); s.low == 0 || version < s.low {
@@ -158,7 +160,8 @@ func spanOf(facts *inventory.Facts) (s span) {
 		}
 	}
 	for i := range facts.Changes {
-		if c := &facts.Changes[i]; c.ResourceVersion != "" || c.Action == inventory.Disputed {
+		c := &facts.Changes[i]
+		if c.ResourceVersion != "" || c.Action == inventory.Disputed || c.At.Time().After(since.Add(-clocksApart)) {
 			add(c.At, c.ResourceVersion)
 		}
 	}
@@ -171,7 +174,7 @@ func spanOf(facts *inventory.Facts) (s span) {
 const toldChanges = `
 SELECT toString(kind), uid, toString(action), details, resource_version FROM changes
 WHERE cluster = {cluster:String} AND at >= fromUnixTimestamp64Micro({from:Int64})
-    AND (action = 'disputed' OR resource_version != '' AND toUInt64OrZero(resource_version) BETWEEN {low:UInt64} AND {top:UInt64})
+    AND (resource_version = '' OR toUInt64OrZero(resource_version) BETWEEN {low:UInt64} AND {top:UInt64})
 UNION ALL
 SELECT 'CSIStorageCapacity', uid, '', '', resource_version FROM storage_capacity
 WHERE cluster = {cluster:String} AND at >= fromUnixTimestamp64Micro({from:Int64})

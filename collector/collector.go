@@ -129,22 +129,28 @@ func (c *Collector) goOn() {
 	if c.resume == nil {
 		return
 	}
-	err := c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
-		return inv.Recall(c.resume.Objects, c.resume.Version, now)
-	}, inventory.Kinds()...)
-	if err != nil {
-		level.Warn(c.logger).Log("msg", "an object that was held before is not taken up", "err", err)
-	}
-	level.Info(c.logger).Log("msg", "going on where the last run ended", "objects", len(c.resume.Objects), "since", c.resume.lastSeen().UTC().Format(time.RFC3339))
-	c.resume.Objects = nil
 	for _, kind := range inventory.Kinds() {
 		if c.before(kind).ResourceVersion != "" {
 			c.behind.Add(1)
 		}
 	}
-	if c.behind.Load() > 0 {
-		close(c.synced)
+	recall := func(inv *inventory.Inventory, now inventory.Time) error {
+		return inv.Recall(c.resume.Objects, c.resume.Version, now)
 	}
+	var err error
+	if c.behind.Load() > 0 {
+		err = c.observe(recall, inventory.Kinds()...)
+		defer close(c.synced)
+	} else { // it is given out with the first lists
+		c.mu.Lock()
+		err = recall(c.inv, inventory.At(c.now()))
+		c.mu.Unlock()
+	}
+	if err != nil {
+		level.Warn(c.logger).Log("msg", "an object that was held before is not taken up", "err", err)
+	}
+	level.Info(c.logger).Log("msg", "going on where the last run ended", "objects", len(c.resume.Objects), "since", c.resume.lastSeen().UTC().Format(time.RFC3339))
+	c.resume.Objects = nil
 }
 
 // before is how far an earlier tracker watched a kind.
@@ -185,6 +191,9 @@ func (c *Collector) tick(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+			if c.Synced() != nil {
+				continue // nothing is given out before the first lists
+			}
 			_ = c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
 				inv.Tick(now)
 				return nil

@@ -271,10 +271,16 @@ var troubles = []trouble{
 }
 
 // killedAgainAndAgain kills the tracker at random moments, also while it starts, and
-// starts it again at once.
+// starts it again at once. Now and then one of them lives until it has caught up: the API
+// server remembers no more than the last 75 seconds.
 func killedAgainAndAgain(b *battlefield, r *runner, random *rand.Rand) {
-	for time.Now().Before(b.end) {
+	for caughtUp := time.Now(); time.Now().Before(b.end); {
 		time.Sleep(time.Duration(random.Int64N(int64(3 * time.Second))))
+		if time.Since(caughtUp) > 25*time.Second {
+			r.serve()
+			time.Sleep(saved)
+			caughtUp = time.Now()
+		}
 		r.kill()
 		r.start()
 	}

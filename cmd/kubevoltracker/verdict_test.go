@@ -139,7 +139,7 @@ func (t *truth) tellEvents() {
 		pod := strings.Fields(key)[0]
 		count[pod+" mounted"]++
 		if row["ended_at"] != absent {
-			count[pod+" unmounted"]++
+			count[pod+" unmounted"] += 1 + t.log.relapses(pod)
 		}
 	}
 	for key, n := range count {
