@@ -147,14 +147,17 @@ func (v *volume) recall(inv *Inventory, m *Memory) {
 	for _, b := range m.Bindings {
 		inv.past[v] = append(inv.past[v], pastBinding{binding{b.ClaimUID, b.BoundAt, b.ReleasedAt, b.ReleasedNotBefore}, b.Ordinal, b.Hearsay})
 	}
-	if b := &v.binding; m.ClaimUID != "" && (b.claimUID == "" || b.claimUID == m.ClaimUID) {
+	// What was told may be ahead of the version that we have.
+	phase := v.phase.Value()
+	early := m.ReleasedAt == 0 && (phase == string(corev1.VolumePending) || phase == string(corev1.VolumeAvailable))
+	if b := &v.binding; m.ClaimUID != "" && !early && (b.claimUID == "" || b.claimUID == m.ClaimUID) {
 		*b = binding{
 			claimUID: m.ClaimUID, bound: cmp.Or(b.bound, m.BoundAt), released: cmp.Or(b.released, m.ReleasedAt),
 			notBefore: cmp.Or(b.notBefore, m.ReleasedNotBefore),
 		}
 		v.ordinal = max(v.ordinal, m.BindingOrdinal)
-		if v.phase.Value() == string(corev1.VolumeBound) {
-			b.released, b.notBefore = 0, 0 // told by a later version than we have
+		if phase == string(corev1.VolumeBound) {
+			b.released, b.notBefore = 0, 0
 		}
 	}
 }

@@ -254,8 +254,11 @@ func TestRecallOfWhatWasNotToldToTheEnd(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)
 	user := running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 13)
+	second := pvc("logs", "c2", 1, "vol-2")
 	inv, h := New(), newHistory()
 	err := inv.Recall([]Recalled{
+		{Object: second, Memory: Memory{Kind: Claims, UID: "c2"}},
+		{Object: pv("vol-2", "v2", 1, second, corev1.VolumePending, 1), Memory: Memory{Kind: Volumes, UID: "v2", ClaimUID: "c2", BoundAt: at(3)}},
 		{Object: claim, Memory: Memory{Kind: Claims, UID: "c1", BoundAt: at(3)}},
 		{Object: volume, Memory: Memory{Kind: Volumes, UID: "v1", ClaimUID: "c1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)}},
 		{Object: user, Untold: true},
@@ -275,7 +278,12 @@ func TestRecallOfWhatWasNotToldToTheEnd(t *testing.T) {
 	}
 	h.take(inv)
 	expect(t, "the mount, once its pod is gone", h.mount("p1", "db", "/data"), "c1@v1 13-101(from 50) Deleted")
-	expect(t, "bindings", len(h.bindings), 1)
+	if err := inv.Set(pv("vol-2", "v2", 1, second, corev1.VolumeBound, 3), Seen{At: at(101), NotBefore: at(50)}); err != nil {
+		t.Fatal(err)
+	}
+	h.take(inv)
+	expect(t, "bindings", len(h.bindings), 2)
+	expect(t, "the binding that was told before its volume", h.bindings[[2]string{"c2", "v2"}], Binding{ClaimUID: "c2", VolumeUID: "v2", BoundAt: at(3)})
 	b := h.bindings[[2]string{"c1", "v1"}]
 	expect(t, "the binding", b, Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)})
 }
