@@ -198,15 +198,15 @@ func (inv *Inventory) Delete(object any, seen Seen) error {
 	return nil
 }
 
-// Replace takes a whole list of one kind: its objects are, and those it lacks
-// are gone. It is one event: Take shows all of it or nothing.
+// Replace takes a whole list of one kind: its objects, which may be Packed, are, and
+// those it lacks are gone. It is one event: Take shows all of it or nothing.
 func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
 	if !slices.Contains(Kinds(), kind) {
 		return fmt.Errorf("the inventory takes no kind %q", kind)
 	}
 	present := make(map[string]struct{}, len(objects))
 	for _, object := range objects {
-		of, uid, err := identify(object)
+		of, uid, err := identifyListed(object)
 		if err != nil {
 			return err
 		}
