@@ -27,8 +27,9 @@ type protobuf interface {
 	Unmarshal([]byte) error
 }
 
-// pack packs a trimmed object. One that has no such form is left as it is.
-func pack(kind inventory.Kind, obj any) any {
+// Pack packs a trimmed object, as Inventory.Replace takes it. One that has no such form is
+// left as it is.
+func Pack(kind inventory.Kind, obj any) any {
 	o, ok := obj.(protobuf)
 	if !ok {
 		return obj

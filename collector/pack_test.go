@@ -82,7 +82,7 @@ func TestPackedIsTheSame(t *testing.T) {
 	}
 	for kind, object := range objects {
 		Trim(kind, object)
-		small := pack(kind, object)
+		small := Pack(kind, object)
 		if _, ok := small.(inventory.Packed); !ok {
 			t.Errorf("a %s is not packed", kind)
 		}
@@ -91,7 +91,7 @@ func TestPackedIsTheSame(t *testing.T) {
 			t.Errorf("a %s says\n%+v\nand after it was packed\n%+v", kind, plain, packed)
 		}
 	}
-	if odd := "no object"; pack(inventory.Pods, odd) != odd {
+	if odd := "no object"; Pack(inventory.Pods, odd) != odd {
 		t.Error("what cannot be packed is left as it is")
 	}
 }

@@ -237,15 +237,15 @@ func (inv *Inventory) settle(seen Seen) {
 		for i := 0; i < len(inv.dirtyVolumes); i++ {
 			inv.settleVolume(inv.dirtyVolumes[i], seen)
 		}
-		inv.dirtyVolumes = inv.dirtyVolumes[:0]
+		inv.dirtyVolumes = emptied(inv.dirtyVolumes)
 		for i := 0; i < len(inv.dirtyClaims); i++ {
 			inv.settleClaim(inv.dirtyClaims[i], seen)
 		}
-		inv.dirtyClaims = inv.dirtyClaims[:0]
+		inv.dirtyClaims = emptied(inv.dirtyClaims)
 		for i := 0; i < len(inv.dirtyPods); i++ {
 			inv.settlePod(inv.dirtyPods[i], seen)
 		}
-		inv.dirtyPods = inv.dirtyPods[:0]
+		inv.dirtyPods = emptied(inv.dirtyPods)
 	}
 	inv.dispute(seen)
 	inv.forget(seen.At)
@@ -277,7 +277,7 @@ func (inv *Inventory) Take(u *Update) {
 			u.Claims = append(u.Claims, state)
 		}
 	}
-	inv.staleVolumes, inv.staleClaims = inv.staleVolumes[:0], inv.staleClaims[:0]
+	inv.staleVolumes, inv.staleClaims = emptied(inv.staleVolumes), emptied(inv.staleClaims)
 	inv.takeMemories(u)
 	u.Classes, inv.update.Classes = inv.update.Classes, u.Classes[:0]
 	u.Capacities, inv.update.Capacities = inv.update.Capacities, u.Capacities[:0]
@@ -329,11 +329,22 @@ func (inv *Inventory) change(c Change) {
 	inv.update.Facts.Changes = append(inv.update.Facts.Changes, c)
 }
 
-// reset empties the rows and keeps their memory, except after a list: what a
-// hundred thousand objects took is not held on to for one event at a time.
+// keepLength is how long a list may have been whose memory is kept for the next event: what
+// a hundred thousand objects took is not held on to for one at a time.
+const keepLength = 1024
+
+// emptied is a list without its elements, to be used again.
+func emptied[T any](list []T) []T {
+	if cap(list) > 2*keepLength {
+		return nil
+	}
+	clear(list)
+	return list[:0]
+}
+
+// reset empties the rows and keeps their memory, except after a list.
 func (f *Facts) reset() {
-	const keep = 1024
-	if f.Len() > keep {
+	if f.Len() > keepLength {
 		*f = Facts{}
 		return
 	}

@@ -146,3 +146,14 @@ func TestAPackedListIsAList(t *testing.T) {
 		t.Error("a list of pods takes a packed claim")
 	}
 }
+
+func TestTheMemoryOfALongListIsNotKept(t *testing.T) {
+	one := 1
+	short := emptied([]*int{&one})
+	if cap(short) != 1 || short[:1][0] != nil {
+		t.Error("the memory of a short list is kept, and what was in it is not")
+	}
+	if emptied(make([]*int, 0, 3*keepLength)) != nil {
+		t.Error("the memory of a long list is kept")
+	}
+}
