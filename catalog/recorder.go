@@ -60,6 +60,9 @@ const (
 	recordsPerCommit = 20_000
 	rowsPerCommit    = 10_000
 	objectsPerCommit = 2_500
+	// freeEvery is how often at most garbage is collected after a commit in parts. A thousand
+	// changes of pods a second are such commits, too, and would wait for it.
+	freeEvery = 10 * time.Minute
 	// coverageEvery is how often the catalog is told how far the watches are.
 	coverageEvery = time.Minute
 )
@@ -76,6 +79,7 @@ type Recorder struct {
 	closed  bool
 
 	committing bool          // what was pending is on its way into the journal
+	freed      time.Time     // when garbage was last collected after a commit; Run's
 	arrived    chan struct{} // capacity 1
 }
 
@@ -281,10 +285,13 @@ func (r *Recorder) commit(ctx context.Context) error {
 		points = nil
 	}
 	rows, state := r.part(&p.facts)
-	if p.facts.Len() > 0 {
+	if p.facts.Len() > 0 && now.Sub(r.freed) > freeEvery {
 		// A list, most likely the first ones: many times what is held of it then, and nothing
 		// else would have the garbage collected for minutes.
-		defer debug.FreeOSMemory()
+		defer func() {
+			debug.FreeOSMemory()
+			r.freed = time.Now()
+		}()
 	}
 	for p.facts.Len() > 0 {
 		if err := r.put(ctx, journal.Batch{State: state}, rows); err != nil {
