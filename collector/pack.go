@@ -10,9 +10,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
-// packed is a trimmed object as it goes over the wire: a pod takes 1 KB so, for 5 as the
-// API's types have it. All objects of a cluster are there at once before the first lists
-// are taken, and after that until they are in the journal.
+// packed is a trimmed object as it goes over the wire: 1.3 KB of a pod with two containers,
+// several times less than the API's types take. All objects of a cluster are there at once
+// before the first lists are taken, and after that until they are in the journal.
 type packed struct {
 	kind inventory.Kind
 	uid  string

@@ -11,7 +11,7 @@ import (
 const (
 	// startMemory is until the first lists are in the journal. What is kept of an object lies
 	// among what was needed to read it, and stays where it is: the earlier that is collected,
-	// the fewer pages are left half empty. The start takes some tenths more for it.
+	// the fewer pages are left half empty. The start takes up to two thirds more processor time.
 	startMemory = 25
 	// spareMemory is from then on. Go's own 100 saves some per cent of a core at a thousand
 	// events a second, and doubles the memory.
