@@ -94,7 +94,9 @@ func declare[T any](name string, rows func(*inventory.Facts) *[]T, columns ...co
 			from, to := rows(src), rows(dst)
 			n = min(n, len(*from))
 			*to = append(*to, (*from)[:n]...)
-			*from = (*from)[n:]
+			if *from = (*from)[n:]; len(*from) == 0 {
+				*from = nil // whose memory can go while other tables are at work
+			}
 			return n
 		},
 		text: func(f *inventory.Facts) string {

@@ -53,11 +53,16 @@ const (
 	gather = 20 * time.Millisecond
 	// pendingBatches is how many batches of rows may wait for the disk before Apply does.
 	pendingBatches = 4
-	// recordsPerCommit bounds a transaction of state, objectsPerCommit one of objects, whose
-	// documents have a kilobyte or two each: what a transaction takes is held several times
-	// on its way, and by the connection to ClickHouse for good.
+	// recordsPerCommit bounds a transaction of state, rowsPerCommit one of rows, and
+	// objectsPerCommit one of objects, whose documents have a kilobyte or two each: what a
+	// transaction takes is held several times on its way, encoded, decoded and in columns, and
+	// by the connection to ClickHouse for good.
 	recordsPerCommit = 20_000
+	rowsPerCommit    = 10_000
 	objectsPerCommit = 2_500
+	// freeEvery is how often at most garbage is collected after a commit in parts. A thousand
+	// changes of pods a second are such commits, too, and would wait for it.
+	freeEvery = 10 * time.Minute
 	// coverageEvery is how often the catalog is told how far the watches are.
 	coverageEvery = time.Minute
 )
@@ -74,6 +79,7 @@ type Recorder struct {
 	closed  bool
 
 	committing bool          // what was pending is on its way into the journal
+	freed      time.Time     // when garbage was last collected after a commit; Run's
 	arrived    chan struct{} // capacity 1
 }
 
@@ -268,7 +274,6 @@ func (r *Recorder) commit(ctx context.Context) error {
 		r.committing = false
 	}()
 
-	p.facts.WriteDocuments() // at once, as the API's objects are several times as large
 	tallied, err := r.tally(&p.facts)
 	if err != nil {
 		return err
@@ -280,10 +285,13 @@ func (r *Recorder) commit(ctx context.Context) error {
 		points = nil
 	}
 	rows, state := r.part(&p.facts)
-	if p.facts.Len() > 0 {
+	if p.facts.Len() > 0 && now.Sub(r.freed) > freeEvery {
 		// A list, most likely the first ones: many times what is held of it then, and nothing
 		// else would have the garbage collected for minutes.
-		defer debug.FreeOSMemory()
+		defer func() {
+			debug.FreeOSMemory()
+			r.freed = time.Now()
+		}()
 	}
 	for p.facts.Len() > 0 {
 		if err := r.put(ctx, journal.Batch{State: state}, rows); err != nil {
@@ -319,13 +327,15 @@ func (r *Recorder) commit(ctx context.Context) error {
 func (r *Recorder) part(facts *inventory.Facts) (rows inventory.Facts, state []journal.Record) {
 	objects := facts.Objects
 	facts.Objects = nil
-	n := moveRows(&rows, facts, r.options.BatchRows)
+	most := min(r.options.BatchRows, rowsPerCommit)
+	n := moveRows(&rows, facts, most)
 	if facts.Objects = objects; facts.Len() == len(objects) {
-		n = min(r.options.BatchRows-n, objectsPerCommit, len(objects))
+		n = min(most-n, objectsPerCommit, len(objects))
 		rows.Objects = slices.Clone(objects[:n])
 		clear(objects[:n]) // what is in the journal can go
 		facts.Objects = objects[n:]
 	}
+	rows.WriteDocuments() // of this transaction alone
 	for i := range rows.Objects {
 		o := &rows.Objects[i]
 		state = append(state, journal.Record{Kind: string(o.Kind), UID: o.UID, Data: []byte(o.Object)})

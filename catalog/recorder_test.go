@@ -186,7 +186,7 @@ func TestRecorderTakesAListInParts(t *testing.T) {
 		return j
 	}
 	j := open()
-	u := &inventory.Update{Facts: *numbered(0, 10)}
+	u := &inventory.Update{Facts: *numbered(0, rowsPerCommit+10)}
 	for i := range n {
 		uid := fmt.Sprint("c", i)
 		u.Facts.Objects = append(u.Facts.Objects, inventory.Object{Kind: inventory.Claims, UID: uid, Object: `{"metadata":{"uid":"` + uid + `"}}`})
@@ -196,7 +196,7 @@ func TestRecorderTakesAListInParts(t *testing.T) {
 	recorded(t, RecorderOptions{Journal: j}, u)
 	objects := 0
 	for i, facts := range waiting(t, j) {
-		if (len(facts.Changes) > 0) != (i == 0) || len(facts.Objects) > objectsPerCommit {
+		if (len(facts.Changes) > 0) != (i < 2) || len(facts.Objects) > objectsPerCommit || facts.Len() > rowsPerCommit {
 			t.Errorf("batch %d has %d changes, %d objects", i, len(facts.Changes), len(facts.Objects))
 		}
 		objects += len(facts.Objects)

@@ -310,7 +310,7 @@ func (s *store) move(resourceVersion string) {
 }
 
 // Replace is given objects that have been trimmed as they arrived, streamed (by
-// Transformer) or in pages (by listWatch).
+// Transformer, which also packed them) or in pages (by listWatch).
 func (s *store) Replace(objects []any, resourceVersion string) error {
 	s.up()
 	if s.passOver {
@@ -343,10 +343,10 @@ func (s *store) Bookmark(resourceVersion string) error {
 
 func (s *store) Resync() error { return nil }
 
-// Transformer trims the objects of a first list as they stream in, so that they
-// are never all held in full.
+// Transformer trims and packs the objects of a list as they stream in, so that they are
+// never all held in full.
 func (s *store) Transformer() cache.TransformFunc {
-	return func(obj any) (any, error) { return Trim(s.kind, obj), nil }
+	return func(obj any) (any, error) { return Pack(s.kind, Trim(s.kind, obj)), nil }
 }
 
 // refused reports whether the API server will not show a kind: it does not serve

@@ -79,6 +79,7 @@ func addRun(app *kingpin.Application, commands map[string]command, stderr io.Wri
 // start (the API server, a port, the data directory, a login) is an error; what
 // goes away later is waited for.
 func track(f *runFlags, stderr io.Writer) error {
+	spare(startMemory)
 	// The first signal stops the tracker in order, a second one at once.
 	ctx, stopSignals := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stopSignals)
@@ -159,7 +160,9 @@ func track(f *runFlags, stderr io.Writer) error {
 		defer stopElection()
 		return history.write(writerCtx)
 	})
-	group.Go(func() error { return sparing(groupCtx, tracker.Synced) })
+	group.Go(func() error {
+		return sparing(groupCtx, func() bool { return tracker.Synced() == nil && !history.recorder.Pending() })
+	})
 	if history.election != nil {
 		group.Go(func() error { return history.election.Run(electionCtx) })
 	}

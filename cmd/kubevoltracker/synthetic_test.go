@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -25,7 +26,7 @@ import (
 // TestSynthetic measures inventory and exporter where no API server could be filled in a
 // reasonable time: up to 100,000 volumes with their claims, and 150,000 pods. They are in
 // a process of their own, TestSyntheticProcess, which is given the objects as the collector
-// gives them: decoded, trimmed, in whole lists first.
+// gives them: decoded, trimmed, in whole lists first, which are packed.
 func TestSynthetic(t *testing.T) {
 	var all []measurement
 	for _, n := range sizesOf(t, "COMPARE_SYNTHETIC") {
@@ -90,6 +91,7 @@ func TestSyntheticProcess(t *testing.T) {
 	if _, err := fmt.Sscan(os.Getenv(syntheticVolumes), &n); err != nil {
 		t.Skip("TestSynthetic starts it")
 	}
+	spare(startMemory)
 	registry := prometheus.NewRegistry()
 	e := exporter.New(exporter.Options{Registry: registry, PerVolume: true, MaxVolumes: 100_000})
 	inv, u := inventory.New(), &inventory.Update{}
@@ -103,13 +105,12 @@ func TestSyntheticProcess(t *testing.T) {
 		if err := inv.Replace(kind, lists[kind], inventory.Seen{At: inventory.At(time.Now()), Found: true, Version: "1"}); err != nil {
 			t.Fatal(err)
 		}
+		delete(lists, kind)
 	}
 	apply()
 	*u = inventory.Update{} // the lists are garbage, too
 	debug.FreeOSMemory()    // as the recorder does after a list
-	if err := sparing(background, func() error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	spare(spareMemory)
 
 	server, err := exporter.NewServer(exporter.ServerOptions{ListenAddresses: []string{"127.0.0.1:0"}, Metrics: e.Handler(), Pprof: true})
 	if err != nil {
@@ -160,19 +161,30 @@ func syntheticLists(t testing.TB, n int) map[inventory.Kind][]any {
 		claim.UID, claim.ResourceVersion = types.UID(fmt.Sprintf("11111111-0000-4000-8000-%012d", i)), "1"
 		volume := benchVolume(i, claim)
 		volume.UID, volume.ResourceVersion = types.UID(fmt.Sprintf("22222222-0000-4000-8000-%012d", i)), "1"
-		lists[inventory.Claims] = append(lists[inventory.Claims], decoded(t, inventory.Claims, claim, &corev1.PersistentVolumeClaim{}))
-		lists[inventory.Volumes] = append(lists[inventory.Volumes], decoded(t, inventory.Volumes, volume, &corev1.PersistentVolume{}))
-		lists[inventory.Pods] = append(lists[inventory.Pods], syntheticPod(t, i, i, 0))
+		add := func(kind inventory.Kind, object any) { lists[kind] = append(lists[kind], collector.Pack(kind, object)) }
+		if i%100 == 0 { // a namespace
+			set := benchSet(benchNamespace(i))
+			set.UID, set.ResourceVersion = syntheticSet(i), "1"
+			add(inventory.StatefulSets, decoded(t, inventory.StatefulSets, set, &appsv1.StatefulSet{}))
+		}
+		add(inventory.Claims, decoded(t, inventory.Claims, claim, &corev1.PersistentVolumeClaim{}))
+		add(inventory.Volumes, decoded(t, inventory.Volumes, volume, &corev1.PersistentVolume{}))
+		add(inventory.Pods, syntheticPod(t, i, i, 0))
 		if i >= n-n/2 {
-			lists[inventory.Pods] = append(lists[inventory.Pods], syntheticPod(t, n+i, i, 0))
+			add(inventory.Pods, syntheticPod(t, n+i, i, 0))
 		}
 	}
 	return lists
 }
 
+// syntheticSet is the UID of the StatefulSet whose pod mounts a claim.
+func syntheticSet(claim int) types.UID {
+	return types.UID(fmt.Sprintf("44444444-0000-4000-8000-%012d", claim/100))
+}
+
 // syntheticPod is pod i, which mounts a claim, for the generation-th time.
 func syntheticPod(t testing.TB, i, claim, generation int) *corev1.Pod {
-	p := benchPod(claim, "44444444-0000-4000-8000-000000000000")
+	p := benchPod(claim, syntheticSet(claim))
 	p.Name = fmt.Sprint("db-", i)
 	p.UID, p.ResourceVersion = types.UID(fmt.Sprintf("33333333-0000-4000-8%03d-%012d", generation, i)), fmt.Sprint(generation+1)
 	return decoded(t, inventory.Pods, p, &corev1.Pod{})

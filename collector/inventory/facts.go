@@ -1,10 +1,6 @@
 package inventory
 
-import (
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import "time"
 
 // Labels are the labels or annotations of an object, as the API has them. They
 // are shared, never written to.
@@ -327,7 +323,7 @@ type Object struct {
 	ObservedAt      Time
 	Object          string // in JSON, in the API's own fields, once WriteDocuments has been called
 
-	of metav1.Object
+	of any // a metav1.Object or Packed, until then
 }
 
 // Coverage is a row of coverage: a span in which a kind was watched and nothing can

@@ -198,15 +198,15 @@ func (inv *Inventory) Delete(object any, seen Seen) error {
 	return nil
 }
 
-// Replace takes a whole list of one kind: its objects are, and those it lacks
-// are gone. It is one event: Take shows all of it or nothing.
+// Replace takes a whole list of one kind: its objects, which may be Packed, are, and
+// those it lacks are gone. It is one event: Take shows all of it or nothing.
 func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
 	if !slices.Contains(Kinds(), kind) {
 		return fmt.Errorf("the inventory takes no kind %q", kind)
 	}
 	present := make(map[string]struct{}, len(objects))
 	for _, object := range objects {
-		of, uid, err := identify(object)
+		of, uid, err := identifyListed(object)
 		if err != nil {
 			return err
 		}
@@ -237,15 +237,15 @@ func (inv *Inventory) settle(seen Seen) {
 		for i := 0; i < len(inv.dirtyVolumes); i++ {
 			inv.settleVolume(inv.dirtyVolumes[i], seen)
 		}
-		inv.dirtyVolumes = inv.dirtyVolumes[:0]
+		inv.dirtyVolumes = emptied(inv.dirtyVolumes)
 		for i := 0; i < len(inv.dirtyClaims); i++ {
 			inv.settleClaim(inv.dirtyClaims[i], seen)
 		}
-		inv.dirtyClaims = inv.dirtyClaims[:0]
+		inv.dirtyClaims = emptied(inv.dirtyClaims)
 		for i := 0; i < len(inv.dirtyPods); i++ {
 			inv.settlePod(inv.dirtyPods[i], seen)
 		}
-		inv.dirtyPods = inv.dirtyPods[:0]
+		inv.dirtyPods = emptied(inv.dirtyPods)
 	}
 	inv.dispute(seen)
 	inv.forget(seen.At)
@@ -277,7 +277,7 @@ func (inv *Inventory) Take(u *Update) {
 			u.Claims = append(u.Claims, state)
 		}
 	}
-	inv.staleVolumes, inv.staleClaims = inv.staleVolumes[:0], inv.staleClaims[:0]
+	inv.staleVolumes, inv.staleClaims = emptied(inv.staleVolumes), emptied(inv.staleClaims)
 	inv.takeMemories(u)
 	u.Classes, inv.update.Classes = inv.update.Classes, u.Classes[:0]
 	u.Capacities, inv.update.Capacities = inv.update.Capacities, u.Capacities[:0]
@@ -329,11 +329,22 @@ func (inv *Inventory) change(c Change) {
 	inv.update.Facts.Changes = append(inv.update.Facts.Changes, c)
 }
 
-// reset empties the rows and keeps their memory, except after a list: what a
-// hundred thousand objects took is not held on to for one event at a time.
+// keepLength is how long a list may have been whose memory is kept for the next event: what
+// a hundred thousand objects took is not held on to for one at a time.
+const keepLength = 1024
+
+// emptied is a list without its elements, to be used again.
+func emptied[T any](list []T) []T {
+	if cap(list) > 2*keepLength {
+		return nil
+	}
+	clear(list)
+	return list[:0]
+}
+
+// reset empties the rows and keeps their memory, except after a list.
 func (f *Facts) reset() {
-	const keep = 1024
-	if f.Len() > keep {
+	if f.Len() > keepLength {
 		*f = Facts{}
 		return
 	}

@@ -42,6 +42,21 @@ func Kinds() []Kind {
 	}
 }
 
+// Packed is an object of a list, for Replace, in a form that takes less memory than the API's
+// types do. It is unpacked to be looked at, and once more when its document is written.
+type Packed interface {
+	Identity() (Kind, string) // kind and UID
+	Unpack() metav1.Object    // an object that identify knows, a new one each time
+}
+
+// unpacked is the object itself.
+func unpacked(object any) any {
+	if p, ok := object.(Packed); ok {
+		return p.Unpack()
+	}
+	return object
+}
+
 // identify returns the kind and UID of an object, or an error if the inventory
 // does not take it.
 func identify(object any) (Kind, string, error) {
@@ -73,10 +88,20 @@ func identify(object any) (Kind, string, error) {
 	return "", "", fmt.Errorf("the inventory takes no %T", object)
 }
 
+// identifyListed is identify for an object of a list.
+func identifyListed(object any) (Kind, string, error) {
+	if p, ok := object.(Packed); ok {
+		kind, uid := p.Identity()
+		return kind, uid, nil
+	}
+	return identify(object)
+}
+
 // note takes down what an object says of itself; it is one that identify knows.
-// A version of it that says anything new is kept.
+// A version of it that says anything new is kept, packed if it came so.
 func (inv *Inventory) note(kind Kind, object any, seen Seen) {
-	news := false
+	news, came := false, object
+	object = unpacked(object)
 	switch o := object.(type) {
 	case *corev1.Namespace:
 		news = inv.noteNamespace(o, seen)
@@ -104,7 +129,7 @@ func (inv *Inventory) note(kind Kind, object any, seen Seen) {
 		}
 	}
 	if news {
-		inv.keep(kind, object.(metav1.Object), seen)
+		inv.keep(kind, object.(metav1.Object), came, seen)
 	}
 }
 

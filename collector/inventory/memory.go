@@ -120,8 +120,7 @@ func (inv *Inventory) takeMemories(u *Update) {
 	for _, s := range inv.memorized {
 		u.Memories = append(u.Memories, s.remember(inv))
 	}
-	clear(inv.memorized)
-	inv.memorized = inv.memorized[:0]
+	inv.memorized = emptied(inv.memorized)
 }
 
 func (v *volume) remember(inv *Inventory) Memory {

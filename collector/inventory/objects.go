@@ -54,16 +54,17 @@ func (inv *Inventory) dropOther(kind Kind, uid string, seen Seen) {
 func (f *Facts) WriteDocuments() {
 	for i := range f.Objects {
 		if o := &f.Objects[i]; o.of != nil {
-			o.Object, o.of = document(o.of), nil
+			o.Object, o.of = document(unpacked(o.of).(metav1.Object)), nil
 		}
 	}
 }
 
-// keep gives out a version of an object.
-func (inv *Inventory) keep(kind Kind, o metav1.Object, seen Seen) {
+// keep gives out a version of an object, which is held as it came until its document is
+// written.
+func (inv *Inventory) keep(kind Kind, o metav1.Object, came any, seen Seen) {
 	inv.update.Facts.Objects = append(inv.update.Facts.Objects, Object{
 		Kind: kind, UID: string(o.GetUID()), Namespace: o.GetNamespace(), Name: o.GetName(),
-		ResourceVersion: o.GetResourceVersion(), ObservedAt: seen.At, of: o,
+		ResourceVersion: o.GetResourceVersion(), ObservedAt: seen.At, of: came,
 	})
 }
 

@@ -111,3 +111,49 @@ func TestDocumentsOfAllKindsAreReadAsTheAPIsObjects(t *testing.T) {
 		t.Error("what is no JSON is no error")
 	}
 }
+
+// packedClaim is a claim that makes a new object each time it is looked at.
+type packedClaim struct{ claim *corev1.PersistentVolumeClaim }
+
+func (p packedClaim) Identity() (Kind, string) { return Claims, string(p.claim.UID) }
+func (p packedClaim) Unpack() metav1.Object    { return p.claim.DeepCopy() }
+
+// TestAPackedListIsAList holds that a list of packed objects is taken as that of the
+// objects themselves is.
+func TestAPackedListIsAList(t *testing.T) {
+	play := func(form func(*corev1.PersistentVolumeClaim) any) (u Update) {
+		inv := New()
+		for i, list := range [][]*corev1.PersistentVolumeClaim{{pvc("data", "c1", 1, ""), pvc("logs", "c2", 1, "")}, {pvc("data", "c1", 1, "vol")}} {
+			var objects []any
+			for _, claim := range list {
+				objects = append(objects, form(claim))
+			}
+			if err := inv.Replace(Claims, objects, Live(at(5+i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		inv.Take(&u)
+		u.Facts.WriteDocuments()
+		return u
+	}
+	plain := play(func(c *corev1.PersistentVolumeClaim) any { return c })
+	packed := play(func(c *corev1.PersistentVolumeClaim) any { return packedClaim{c} })
+	if !reflect.DeepEqual(plain, packed) {
+		t.Errorf("a list gives\n%+v\nand packed\n%+v", plain, packed)
+	}
+	expect(t, "versions", len(packed.Facts.Objects), 3)
+	if err := New().Replace(Pods, []any{packedClaim{pvc("data", "c1", 1, "")}}, Live(at(1))); err == nil {
+		t.Error("a list of pods takes a packed claim")
+	}
+}
+
+func TestTheMemoryOfALongListIsNotKept(t *testing.T) {
+	one := 1
+	short := emptied([]*int{&one})
+	if cap(short) != 1 || short[:1][0] != nil {
+		t.Error("the memory of a short list is kept, and what was in it is not")
+	}
+	if emptied(make([]*int, 0, 3*keepLength)) != nil {
+		t.Error("the memory of a long list is kept")
+	}
+}
