@@ -248,8 +248,8 @@ func TestRecallIntoALiveInventory(t *testing.T) {
 }
 
 // TestRecallOfWhatWasNotToldToTheEnd is what is left of a tracker that was killed between
-// two rows: of a pod, that it was seen; and that a volume, as far as its own versions go
-// still bound, was given back.
+// two rows: of a pod, that it was seen; that a volume, which as far as its own versions go
+// is still bound, was given back; and that one was bound, which is not yet as far as its go.
 func TestRecallOfWhatWasNotToldToTheEnd(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)
