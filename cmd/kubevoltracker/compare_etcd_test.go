@@ -2,15 +2,7 @@ package main
 
 import (
 	"bytes"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -27,43 +19,13 @@ import (
 // field management and the encodings cost; one that a large cluster has is told by etcd of
 // what the others take, too. To a watch that is the same.
 type benchEtcd struct {
-	client *http.Client
-	url    string
-	codec  runtime.Encoder
+	*etcd
+	codec runtime.Encoder
 }
 
-func newBenchEtcd(t testing.TB, dir string) *benchEtcd {
+func newBenchEtcd(t testing.TB, c *localCluster) *benchEtcd {
 	t.Helper()
-	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "pki", "etcd-client.crt"), filepath.Join(dir, "pki", "etcd-client.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ca, err := os.ReadFile(filepath.Join(dir, "pki", "etcd-ca.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(ca)
-	pid, err := os.ReadFile(filepath.Join(dir, "run", "etcd.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	command, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &benchEtcd{
-		client: &http.Client{Transport: &http.Transport{
-			TLSClientConfig: &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool}, MaxIdleConnsPerHost: benchWriters,
-		}},
-		codec: scheme.Codecs.EncoderForVersion(protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), corev1.SchemeGroupVersion),
-	}
-	for arg := range strings.SplitSeq(string(command), "\x00") {
-		if url, ok := strings.CutPrefix(arg, "--advertise-client-urls="); ok {
-			e.url = url
-		}
-	}
-	return e
+	return &benchEtcd{etcdOf(t, c), scheme.Codecs.EncoderForVersion(protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), corev1.SchemeGroupVersion)}
 }
 
 func (e *benchEtcd) ask(path string, question map[string][]byte) error {
@@ -71,16 +33,7 @@ func (e *benchEtcd) ask(path string, question map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	r, err := e.client.Post(e.url+path, "application/json", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	defer r.Body.Close()
-	answer, err := io.ReadAll(r.Body)
-	if err == nil && r.StatusCode != http.StatusOK {
-		err = fmt.Errorf("etcd: %s: %s", r.Status, answer)
-	}
-	return err
+	return e.call(path, string(body), nil)
 }
 
 func podKey(p *corev1.Pod) []byte { return []byte("/registry/pods/" + p.Namespace + "/" + p.Name) }

@@ -99,12 +99,11 @@ func benchTracker(t testing.TB, kubeconfig string) *measured {
 }
 
 func freePort(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	_, port, err := net.SplitHostPort(freeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	return port
 }
 
 // stateMetricsPod reads kube_pod_status_phase{…,pod="db-17",…,phase="Running"} 1.

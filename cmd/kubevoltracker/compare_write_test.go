@@ -41,7 +41,7 @@ func startBenchCluster(t testing.TB) *benchCluster {
 		t.Fatal(err)
 	}
 	config.QPS, config.ContentType = -1, runtime.ContentTypeProtobuf
-	b := &benchCluster{kubeconfig: c.kubeconfig, etcd: newBenchEtcd(t, c.dir), owners: map[string]types.UID{}}
+	b := &benchCluster{kubeconfig: c.kubeconfig, etcd: newBenchEtcd(t, c), owners: map[string]types.UID{}}
 	if b.client, err = kubernetes.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}

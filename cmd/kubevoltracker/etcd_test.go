@@ -47,7 +47,9 @@ func etcdOf(t testing.TB, c *localCluster) *etcd {
 	}
 	authority := x509.NewCertPool()
 	authority.AppendCertsFromPEM(read(c.dir, "pki", "etcd-ca.crt"))
-	e.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, RootCAs: authority}}
+	e.client.Transport = &http.Transport{
+		TLSClientConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, RootCAs: authority}, MaxIdleConnsPerHost: benchWriters,
+	}
 	return e
 }
 
