@@ -85,6 +85,9 @@ func createNodes(ctx context.Context, client kubernetes.Interface, n int) error 
 	return nil
 }
 
+// kwokInstanceType is the instance type of the nodes that kwok looks after.
+const kwokInstanceType = "kwok"
+
 func newNode(name, zone string) *corev1.Node {
 	// Room for every pod that a test makes; storage is what is looked at here.
 	room := corev1.ResourceList{
@@ -102,7 +105,7 @@ func newNode(name, zone string) *corev1.Node {
 				corev1.LabelArchStable:         "amd64",
 				corev1.LabelTopologyZone:       zone,
 				corev1.LabelTopologyRegion:     "local",
-				corev1.LabelInstanceTypeStable: "kwok",
+				corev1.LabelInstanceTypeStable: kwokInstanceType,
 			},
 			Annotations: map[string]string{
 				// Without it the attach-detach controller leaves a node alone.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // The components, by the names that users see in logs, in D/run and in `restart`.
@@ -200,7 +202,7 @@ func (l layout) kwok() []string {
 	return []string{
 		"--kubeconfig=" + l.componentConfig(kwokController),
 		"--config=" + l.path("stages.yaml"),
-		"--manage-all-nodes",
+		"--manage-nodes-with-label-selector=" + corev1.LabelInstanceTypeStable + "=" + kwokInstanceType,
 		"--cidr=" + podCIDR,
 		"--node-ip=" + nodeIP,
 		"--node-lease-duration-seconds=40",
