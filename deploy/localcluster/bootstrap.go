@@ -124,6 +124,24 @@ func newNode(name, zone string) *corev1.Node {
 	}
 }
 
+// createKubeletNode registers the node of the real kubelet. A kubelet that registers
+// itself finds an address for its node, and refuses a loopback address; one that is told
+// that a cloud provider looks after that takes the node, and the address, as they are.
+func createKubeletNode(ctx context.Context, client kubernetes.Interface) error {
+	node := newNode(kubeletNode, "zone-a")
+	node.Labels[corev1.LabelInstanceTypeStable] = "kubelet"
+	// Its pods are those that ask for it: what runs there never ends by itself.
+	node.Spec.Taints = []corev1.Taint{{Key: kubeletTaint, Effect: corev1.TaintEffectNoSchedule}}
+	node.Status.Addresses = []corev1.NodeAddress{
+		{Type: corev1.NodeInternalIP, Address: "127.0.0.1"},
+		{Type: corev1.NodeHostName, Address: kubeletNode},
+	}
+	if err := create(ctx, client, node); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("node %s: %w", kubeletNode, err)
+	}
+	return nil
+}
+
 func newCSINode(name string) *storagev1.CSINode {
 	return &storagev1.CSINode{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

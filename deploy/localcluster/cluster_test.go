@@ -229,12 +229,12 @@ func TestClusterLifecycle(t *testing.T) {
 	if out, err := command("restart", kubeAPIServer, "--dir", dir, "--down", "1s").CombinedOutput(); err != nil {
 		t.Errorf("restart: %v, %s", err, out)
 	}
-	// An orderly stop, and a new start with the same contents.
+	// An orderly stop, and a new start with the same contents, and a node more.
 	_ = supervisor.Process.Signal(syscall.SIGTERM)
 	if err := supervisor.Wait(); err != nil {
 		t.Errorf("stopped with %v", err)
 	}
-	supervisor, client = startCluster(t, dir)
+	supervisor, client = startCluster(t, dir, "--kubelet")
 	if _, err := client.CoreV1().PersistentVolumes().Get(ctx, "by-hand", metav1.GetOptions{}); err != nil {
 		t.Errorf("after a resume: %v", err)
 	}

@@ -57,6 +57,8 @@ func runComponent(args []string) int {
 		return report(name, runKwok())
 	case storageDriver:
 		return report(name, runStorage(args[1:]))
+	case kubelet:
+		return report(name, runKubelet(args[1:]))
 	default:
 		return report(name, errors.New("no such component"))
 	}

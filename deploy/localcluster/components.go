@@ -17,6 +17,7 @@ const (
 	kubeScheduler         = "kube-scheduler"
 	kwokController        = "kwok"
 	storageDriver         = "storage"
+	kubelet               = "kubelet"
 )
 
 // Addresses inside the cluster. Nothing listens there; they only fill status fields.
@@ -36,16 +37,16 @@ var auditPolicy []byte
 
 // layout is where a cluster keeps its files, and on which ports its parts listen.
 type layout struct {
-	dir                                                           string
-	apiPort, etcdPort, peerPort, controllerManagerPort, schedPort int
+	dir                                                                        string
+	apiPort, etcdPort, peerPort, controllerManagerPort, schedPort, kubeletPort int
 }
 
 func newLayout(dir string) (layout, error) {
-	ports, err := freePorts(5)
+	ports, err := freePorts(6)
 	if err != nil {
 		return layout{}, err
 	}
-	return layout{dir, ports[0], ports[1], ports[2], ports[3], ports[4]}, nil
+	return layout{dir, ports[0], ports[1], ports[2], ports[3], ports[4], ports[5]}, nil
 }
 
 func (l layout) path(names ...string) string {
@@ -75,7 +76,7 @@ func (l layout) write() error {
 	if err := l.pki().create(); err != nil {
 		return fmt.Errorf("certificates: %w", err)
 	}
-	for _, name := range []string{kubeControllerManager, kubeScheduler, kwokController, storageDriver} {
+	for _, name := range []string{kubeControllerManager, kubeScheduler, kwokController, storageDriver, kubelet} {
 		if err := l.pki().kubeconfig(l.componentConfig(name), name, l.server()); err != nil {
 			return fmt.Errorf("kubeconfig of %s: %w", name, err)
 		}
@@ -212,4 +213,8 @@ func (l layout) kwok() []string {
 
 func (l layout) storage() []string {
 	return []string{"--kubeconfig=" + l.componentConfig(storageDriver)}
+}
+
+func (l layout) kubelet() []string {
+	return []string{"--dir=" + l.dir, fmt.Sprintf("--port=%d", l.kubeletPort)}
 }

@@ -5,7 +5,8 @@
 // kube-scheduler and kwok, which plays the kubelets, each in a process of its own and
 // each the real thing, at the versions that go.mod names. A sixth process, storage,
 // plays what a CSI driver and its sidecars do: it provisions and deletes volumes,
-// attaches them to nodes and grows them. No byte is stored anywhere.
+// attaches them to nodes and grows them. No byte is stored anywhere. With --kubelet
+// there is one node more, which has a real kubelet.
 //
 // What a reader finds where:
 //
@@ -19,6 +20,7 @@
 //	bootstrap.go   what a new cluster is given: nodes, roles, storage classes
 //	stages.go      what kwok does with pods and nodes (stages/*.yaml)
 //	storage.go     the storage process; provisioner.go, attacher.go, resizer.go its parts
+//	kubelet.go     the real kubelet, and what it takes for a machine and a runtime
 //	restart.go     taking one component away, and back, while the others run
 //
 // Everything listens on 127.0.0.1 alone, and all that a cluster needs or writes is in D.
@@ -32,10 +34,11 @@ import (
 
 const usage = `localcluster runs a real Kubernetes control plane on loopback, for demos and tests.
 
-  localcluster up --dir D [--nodes N] [--bare] [--exit-with-parent]
+  localcluster up --dir D [--nodes N] [--kubelet] [--bare] [--exit-with-parent]
       start a cluster whose files are in D, and stay until SIGINT or SIGTERM;
       a directory of a stopped cluster is resumed. When the cluster is ready,
       stdout gets one line:  ready kubeconfig=D/kubeconfig server=https://127.0.0.1:PORT
+      With --kubelet there is one node more, kubelet-1, with a real kubelet.
       With --bare it is etcd and kube-apiserver alone, without nodes and without an
       audit log: for measurements, on objects that stay as they were written.
   localcluster restart COMPONENT --dir D [--down DURATION] [--kill]
@@ -45,7 +48,7 @@ const usage = `localcluster runs a real Kubernetes control plane on loopback, fo
   localcluster version
   localcluster help
 
-components: etcd kube-apiserver kube-controller-manager kube-scheduler kwok storage
+components: etcd kube-apiserver kube-controller-manager kube-scheduler kwok storage kubelet
 `
 
 // errUsage marks a mistake on the command line: exit code 2 instead of 1.

@@ -21,12 +21,13 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Who is who in this cluster. The first three names are Kubernetes' own and come with
+// Who is who in this cluster. The first four names are Kubernetes' own and come with
 // roles; the roles of the last two are in objects/roles.yaml.
 const (
 	adminUser             = "kubernetes-admin"
 	controllerManagerUser = "system:kube-controller-manager"
 	schedulerUser         = "system:kube-scheduler"
+	kubeletUser           = "system:node:" + kubeletNode
 	kwokUser              = "localcluster:kwok"
 	storageUser           = "localcluster:storage"
 )
@@ -89,6 +90,7 @@ func (p pki) create() error {
 		{"admin", cluster, x509.Certificate{Subject: pkix.Name{CommonName: adminUser, Organization: []string{"system:masters"}}, ExtKeyUsage: client}},
 		{kubeControllerManager, cluster, x509.Certificate{Subject: pkix.Name{CommonName: controllerManagerUser}, ExtKeyUsage: client}},
 		{kubeScheduler, cluster, x509.Certificate{Subject: pkix.Name{CommonName: schedulerUser}, ExtKeyUsage: client}},
+		{kubelet, cluster, x509.Certificate{Subject: pkix.Name{CommonName: kubeletUser, Organization: []string{"system:nodes"}}, ExtKeyUsage: client}},
 		{kwokController, cluster, x509.Certificate{Subject: pkix.Name{CommonName: kwokUser}, ExtKeyUsage: client}},
 		{storageDriver, cluster, x509.Certificate{Subject: pkix.Name{CommonName: storageUser}, ExtKeyUsage: client}},
 	} {

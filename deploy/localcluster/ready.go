@@ -54,6 +54,20 @@ func nodesReady(ctx context.Context, client kubernetes.Interface, n int) error {
 	return nil
 }
 
+// kubeletReady is nil once the real kubelet's node is ready, and tells on which port its
+// kubelet is. That of a resumed cluster is said to be ready from before, on another port.
+func kubeletReady(ctx context.Context, client kubernetes.Interface, port int) error {
+	node, err := client.CoreV1().Nodes().Get(ctx, kubeletNode, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	told := int(node.Status.DaemonEndpoints.KubeletEndpoint.Port)
+	if !isReady(node) || told != port || len(node.Spec.Taints) > 1 {
+		return fmt.Errorf("ready: %t, port %d, taints %v", isReady(node), told, node.Spec.Taints)
+	}
+	return nil
+}
+
 func isReady(node *corev1.Node) bool {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-var componentNames = []string{etcd, kubeAPIServer, kubeControllerManager, kubeScheduler, kwokController, storageDriver}
+var componentNames = []string{etcd, kubeAPIServer, kubeControllerManager, kubeScheduler, kwokController, storageDriver, kubelet}
 
 // restart asks the supervisor of the cluster in D to let one component end and to start
 // it again on the same ports, as after an upgrade or a crash of it, and returns when the

@@ -149,7 +149,7 @@ func (s *supervisor) stop() {
 	s.mu.Unlock()
 
 	for _, names := range [][]string{
-		{kubeScheduler, kubeControllerManager, kwokController, storageDriver},
+		{kubeScheduler, kubeControllerManager, kwokController, storageDriver, kubelet},
 		{kubeAPIServer},
 		{etcd},
 	} {

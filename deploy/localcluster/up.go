@@ -25,6 +25,7 @@ func up(args []string) error {
 	flags.SetOutput(os.Stderr)
 	dir := flags.String("dir", "", "`directory` for all that the cluster needs and writes")
 	nodes := flags.Int("nodes", 3, "`number` of nodes")
+	withKubelet := flags.Bool("kubelet", false, "one node more, kubelet-1, with a real kubelet")
 	bare := flags.Bool("bare", false, "etcd and kube-apiserver alone, without nodes and without an audit log")
 	withParent := flags.Bool("exit-with-parent", false, "stop when the process that started this one goes away")
 	if err := parse(flags, args); err != nil {
@@ -35,6 +36,8 @@ func up(args []string) error {
 		return fmt.Errorf("%w: --dir is missing: a directory for the cluster's files", errUsage)
 	case *nodes < 1 || *nodes > 1000:
 		return fmt.Errorf("%w: --nodes must be between 1 and 1000, not %d", errUsage, *nodes)
+	case *bare && *withKubelet:
+		return fmt.Errorf("%w: a --bare cluster is without nodes, and without a --kubelet", errUsage)
 	}
 
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -46,6 +49,9 @@ func up(args []string) error {
 	absolute, err := filepath.Abs(*dir)
 	if err != nil {
 		return err
+	}
+	if *withKubelet && len(absolute) > maxKubeletDir {
+		return fmt.Errorf("%w: with --kubelet the path of --dir may have %d characters, not %d: %s", errUsage, maxKubeletDir, len(absolute), absolute)
 	}
 	lock, err := lockDirectory(absolute)
 	if err != nil {
@@ -71,7 +77,7 @@ func up(args []string) error {
 		failed <- s.watch(ctx.Done())
 		cancel()
 	}()
-	if err := bringUp(ctx, s, *nodes, *bare); err != nil && ctx.Err() == nil {
+	if err := bringUp(ctx, s, *nodes, *bare, *withKubelet); err != nil && ctx.Err() == nil {
 		return err
 	} else if err == nil {
 		fmt.Printf("ready kubeconfig=%s server=%s\n", l.kubeconfig(), l.server())
@@ -103,7 +109,7 @@ func endWithParent(parent int, stop func()) {
 
 // bringUp starts the components, each when what it needs is there, and returns when a
 // claim would be provisioned and a pod would run; a bare one, when the API server is ready.
-func bringUp(ctx context.Context, s *supervisor, nodes int, bare bool) error {
+func bringUp(ctx context.Context, s *supervisor, nodes int, bare, withKubelet bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the cluster did not come up"))
 	defer cancel()
 	l := s.layout
@@ -150,14 +156,23 @@ func bringUp(ctx context.Context, s *supervisor, nodes int, bare bool) error {
 	if err := createNodes(ctx, client, nodes); err != nil {
 		return err
 	}
+	if withKubelet {
+		if err := createKubeletNode(ctx, client); err != nil {
+			return err
+		}
+		if err := s.start(kubelet, l.kubelet()); err != nil {
+			return err
+		}
+	}
 	if err := createClasses(ctx, client); err != nil {
 		return err
 	}
 
-	for _, step := range []struct {
+	type step struct {
 		what string
 		test func(context.Context) error
-	}{
+	}
+	steps := []step{
 		{kubeControllerManager, func(ctx context.Context) error { return healthy(ctx, config, l.controllerManagerPort, "/healthz") }},
 		{kubeScheduler, func(ctx context.Context) error { return healthy(ctx, config, l.schedPort, "/readyz") }},
 		{"the default service account", func(ctx context.Context) error {
@@ -165,7 +180,13 @@ func bringUp(ctx context.Context, s *supervisor, nodes int, bare bool) error {
 			return err
 		}},
 		{"the nodes", func(ctx context.Context) error { return nodesReady(ctx, client, nodes) }},
-	} {
+	}
+	if withKubelet {
+		steps = append(steps,
+			step{kubelet, func(ctx context.Context) error { return healthy(ctx, config, l.kubeletPort, "/healthz") }},
+			step{"node " + kubeletNode, func(ctx context.Context) error { return kubeletReady(ctx, client, l.kubeletPort) }})
+	}
+	for _, step := range steps {
 		if err := waitFor(ctx, step.what, step.test); err != nil {
 			return err
 		}
