@@ -25,7 +25,7 @@ const (
 	serviceCIDR         = "10.96.0.0/16"
 	kubernetesServiceIP = "10.96.0.1"
 	podCIDR             = "10.128.0.1/12"
-	nodeIP              = "10.64.0.1"
+	nodeIP              = "127.10.0.1" // whoever looks for a kubelet there stays on this machine
 )
 
 // featureGates that the API server and the controllers have to agree on: claims get the
