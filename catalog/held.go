@@ -67,7 +67,8 @@ WHERE cluster = {cluster:String} AND (
 GROUP BY kind, uid`
 
 	heldVolumes = `
-SELECT v.uid, v.deleted_at, v.deleted_not_before, v.phase_changed_at, b.claim, b.ordinal, b.bound, b.released, b.released_not_before, m.last_used
+SELECT v.uid, v.deleted_at, v.deleted_not_before, v.phase_changed_at, b.claim, b.ordinal, b.bound, b.released, b.released_not_before, m.last_used,
+    s.capacity_bytes, s.used_bytes, s.available_bytes, s.inodes, s.inodes_used
 FROM volumes AS v
 LEFT JOIN (
     SELECT volume_uid, argMax(claim_uid, version) AS claim, argMax(ordinal, version) AS ordinal, argMax(tuple(bound_at), version).1 AS bound,
@@ -75,6 +76,8 @@ LEFT JOIN (
     FROM bindings WHERE cluster = {cluster:String} GROUP BY volume_uid) AS b ON b.volume_uid = v.uid
 LEFT JOIN (
     SELECT volume_uid, max(ended_at) AS last_used FROM mounts WHERE cluster = {cluster:String} GROUP BY volume_uid) AS m ON m.volume_uid = v.uid
+LEFT JOIN (
+    SELECT * FROM usage WHERE cluster = {cluster:String} ORDER BY volume_uid, at DESC LIMIT 1 BY volume_uid) AS s ON s.volume_uid = v.uid
 WHERE v.cluster = {cluster:String} AND v.uid IN ` + livingVolumes + `
 SETTINGS join_use_nulls = 1`
 
@@ -145,10 +148,15 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		var claim *string
 		var ordinal *uint16
 		var deleted, deletedNotBefore, phased, bound, released, releasedNotBefore, used *time.Time
-		err := rows.Scan(&uid, &deleted, &deletedNotBefore, &phased, &claim, &ordinal, &bound, &released, &releasedNotBefore, &used)
+		var capacity, usedBytes, available, inodes, inodesUsed *int64
+		err := rows.Scan(&uid, &deleted, &deletedNotBefore, &phased, &claim, &ordinal, &bound, &released, &releasedNotBefore, &used,
+			&capacity, &usedBytes, &available, &inodes, &inodesUsed)
 		m := memory(inventory.Volumes, uid)
 		if claim != nil && ordinal != nil {
 			m.ClaimUID, m.BindingOrdinal = *claim, *ordinal
+		}
+		if usedBytes != nil {
+			m.Space = &inventory.Space{CapacityBytes: *capacity, UsedBytes: *usedBytes, AvailableBytes: *available, Inodes: *inodes, InodesUsed: *inodesUsed}
 		}
 		m.Deleted, m.NotBefore = at(deleted), at(deletedNotBefore)
 		m.PhaseChanged, m.BoundAt, m.ReleasedAt, m.ReleasedNotBefore, m.LastUsed = at(phased), at(bound), at(released), at(releasedNotBefore), at(used)

@@ -10,7 +10,8 @@ import (
 
 // TestRecallOfAHalfWrittenBatch is what a killed tracker has left whose journal is lost: of
 // pod p1 a version that is newer than its rows, of p2 an object and a mount and no more, of
-// p3 all, to its end; of v1 a binding, and no volume; of the claim c2 that p2 has its end.
+// p3 all, to its end; of v1 a binding, and no volume; of the claim c2 that p2 has its end; of v2 all, and how full
+// it was.
 func TestRecallOfAHalfWrittenBatch(t *testing.T) {
 	c := openCatalog(t)
 	if err := c.Migrate(t.Context()); err != nil {
@@ -19,6 +20,7 @@ func TestRecallOfAHalfWrittenBatch(t *testing.T) {
 	object := func(kind inventory.Kind, uid, version, text string) inventory.Object {
 		return inventory.Object{Kind: kind, UID: uid, ResourceVersion: version, ObservedAt: 5, Object: text}
 	}
+	space := inventory.Space{CapacityBytes: 100, UsedBytes: 30, AvailableBytes: 60, Inodes: 50, InodesUsed: 5}
 	facts := &inventory.Facts{
 		Objects: []inventory.Object{
 			object(inventory.Pods, "p1", "9", `{"metadata":{"uid":"p1","resourceVersion":"9"},"status":{"phase":"Pending"}}`),
@@ -27,10 +29,13 @@ func TestRecallOfAHalfWrittenBatch(t *testing.T) {
 			object(inventory.Pods, "p3", "8", `{"metadata":{"uid":"p3","resourceVersion":"8"},"status":{"phase":"Running"}}`),
 			object(inventory.Claims, "c2", "7", `{"metadata":{"uid":"c2","resourceVersion":"7"},"status":{"phase":"Bound"}}`),
 			object(inventory.Volumes, "v1", "12", `{"metadata":{"uid":"v1","resourceVersion":"12"}}`),
+			object(inventory.Volumes, "v2", "2", `{"metadata":{"uid":"v2","resourceVersion":"2"}}`),
 		},
 		Pods:        []inventory.Pod{{UID: "p1", Version: 1}, {UID: "p3", Version: 4, DeletedAt: 4}},
 		Claims:      []inventory.Claim{{UID: "c2", DeletedAt: 4, DeletedNotBefore: 3, Version: 1}},
 		Mounts:      []inventory.Mount{{PodUID: "p2", Container: "db", Volume: "data", ClaimUID: "c2", StartedAt: 3, Version: 2}, {PodUID: "p3", Container: "db", StartedAt: 3, EndedAt: 4, Version: 3}},
+		Volumes:     []inventory.Volume{{UID: "v2", Version: 1}},
+		Usage:       []inventory.Usage{{VolumeUID: "v2", At: 2, Space: inventory.Space{UsedBytes: 20}}, {VolumeUID: "v2", At: 3, Space: space}, {VolumeUID: "v2", At: 1, Space: inventory.Space{UsedBytes: 10}}},
 		Bindings:    []inventory.Binding{{VolumeUID: "v1", ClaimUID: "c1", BoundAt: 3, Version: 5}},
 		Checkpoints: []inventory.Checkpoint{{Instance: "former", Kind: inventory.Pods, ResourceVersion: "9"}, {Instance: "other", Kind: inventory.Volumes, ResourceVersion: "2"}},
 	}
@@ -65,14 +70,17 @@ func TestRecallOfAHalfWrittenBatch(t *testing.T) {
 			}
 		case *corev1.PersistentVolume:
 			got[string(object.UID)] = held{"", o.Untold}
+			if object.UID == "v2" && (o.Memory.Space == nil || *o.Memory.Space != space) {
+				t.Errorf("how full v2 was: %+v, want %+v", o.Memory.Space, space)
+			}
 		}
 	}
-	for uid, want := range map[string]held{"p1": {"Pending", false}, "p2": {"Running", true}, "c2": {"Bound", false}, "v1": {"", true}} {
+	for uid, want := range map[string]held{"p1": {"Pending", false}, "p2": {"Running", true}, "c2": {"Bound", false}, "v1": {"", true}, "v2": {"", false}} {
 		if got[uid] != want {
 			t.Errorf("%s: got %+v, want %+v", uid, got[uid], want)
 		}
 	}
-	if len(got) != 4 {
+	if len(got) != 5 {
 		t.Errorf("held are %v", got)
 	}
 }

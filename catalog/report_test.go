@@ -92,6 +92,10 @@ func company() *inventory.Facts {
 			mount("web-1", "late", "late", "", "", day(2, 20)), // written before its volume was known
 		},
 	}
+	used := func(volume string, at inventory.Time, bytes int64) inventory.Usage {
+		return inventory.Usage{At: at, VolumeUID: volume, Space: inventory.Space{UsedBytes: bytes}}
+	}
+	f.Usage = []inventory.Usage{used("old", day(1, 5), 1*gib), used("old", day(1, 18), 2*gib), used("data", day(1, 5), 4*gib), used("gone", day(1, 5), gib)}
 	f.Mounts[2].ReadOnly = true
 	f.Claims[2].UnusedSince = day(1, 15) // before it had the volume
 	f.Claims[4].UnusedSince = day(2, 15)

@@ -31,6 +31,7 @@ func Reports() []Report {
 				cluster, limit,
 			},
 			hidden: []string{"last_used_at"}, // where it is known, the volume is idle since then
+			usual:  map[string]string{"used_bytes": ""},
 		},
 		{
 			Name: "space",
@@ -39,7 +40,8 @@ func Reports() []Report {
 				{Name: "by", Help: "What to group by.", Kind: Choice, Default: "namespace", Choices: []string{"namespace", "storageclass"}},
 				cluster, limit,
 			},
-			sums: []string{"claims", "bound_volumes", "released_volumes", "requested_bytes", "capacity_bytes", "idle_bytes"},
+			usual: map[string]string{"used_bytes": ""},
+			sums:  []string{"claims", "bound_volumes", "released_volumes", "requested_bytes", "capacity_bytes", "idle_bytes", "used_bytes"},
 		},
 	}
 }

@@ -10,7 +10,7 @@ import "github.com/kubevoltracker/kubevoltracker/collector/inventory"
 // the checkpoints, which say up to where all is told, come after all that tells.
 func tables() []table {
 	return []table{
-		objects(), namespaces(), storageClasses(), storageCapacity(), volumeSources(), mounts(), containers(), pods(),
+		objects(), namespaces(), storageClasses(), storageCapacity(), usage(), volumeSources(), mounts(), containers(), pods(),
 		attachments(), bindings(), claims(), volumes(), changes(), checkpoints(), coverageTable(),
 	}
 }
@@ -51,6 +51,20 @@ func storageCapacity() table {
 		plain("capacity_bytes", func(r *row) int64 { return r.CapacityBytes }),
 		plain("maximum_volume_bytes", func(r *row) int64 { return r.MaximumVolumeBytes }),
 		plain("resource_version", func(r *row) string { return r.ResourceVersion }),
+	)
+}
+
+func usage() table {
+	type row = inventory.Usage
+	return declare("usage", func(f *inventory.Facts) *[]row { return &f.Usage },
+		moment("at", func(r *row) inventory.Time { return r.At }),
+		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
+		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
+		plain("capacity_bytes", func(r *row) int64 { return r.CapacityBytes }),
+		plain("used_bytes", func(r *row) int64 { return r.UsedBytes }),
+		plain("available_bytes", func(r *row) int64 { return r.AvailableBytes }),
+		plain("inodes", func(r *row) int64 { return r.Inodes }),
+		plain("inodes_used", func(r *row) int64 { return r.InodesUsed }),
 	)
 }
 

@@ -29,12 +29,12 @@ func filled() *inventory.Facts {
 	for i := range all.NumField() {
 		list := all.Field(i)
 		row := reflect.New(list.Type().Elem()).Elem()
-		for j := range row.NumField() {
-			if !row.Type().Field(j).IsExported() {
+		for _, field := range reflect.VisibleFields(row.Type()) {
+			if !field.IsExported() || field.Anonymous {
 				continue
 			}
 			n++
-			fill(row.Field(j), row.Type().Field(j).Name, n)
+			fill(row.FieldByIndex(field.Index), field.Name, n)
 		}
 		list.Set(reflect.Append(list, row))
 	}
@@ -108,12 +108,13 @@ func roundTrip(t *testing.T, c *Catalog) {
 		table.Close()
 		want := map[string]any{"cluster": "east"}
 		row := all.Field(i).Index(0)
-		for j := range row.NumField() {
-			field := row.Type().Field(j).Name
-			if field == "Found" || field == "of" {
+		for _, field := range reflect.VisibleFields(row.Type()) {
+			if field.Name == "Found" || field.Name == "of" {
 				break // from here on it is not for the catalog
 			}
-			want[columnOf(field)] = wanted(row.Field(j))
+			if !field.Anonymous {
+				want[columnOf(field.Name)] = wanted(row.FieldByIndex(field.Index))
+			}
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got\n%v\nwant\n%v", name, got, want)

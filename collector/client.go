@@ -37,7 +37,7 @@ type Client struct {
 	apps     *typedapps.AppsV1Client
 	metadata metadata.Interface
 	leases   *typedcoordination.CoordinationV1Client
-	host     string
+	config   *rest.Config
 }
 
 // NewClient reads the configuration; it does not connect. The error says in one
@@ -78,7 +78,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	return &Client{core: core, storage: storage, apps: apps, metadata: metadataClient, leases: leases, host: config.Host}, nil
+	return &Client{core: core, storage: storage, apps: apps, metadata: metadataClient, leases: leases, config: config}, nil
 }
 
 // leaseTimeout is how long a request about a lease may take.
@@ -109,7 +109,7 @@ func restConfig(o ClientOptions) (*rest.Config, error) {
 }
 
 // Host is the API server's address.
-func (c *Client) Host() string { return c.host }
+func (c *Client) Host() string { return c.config.Host }
 
 // connectTimeout is how long Connect waits for an answer.
 const connectTimeout = 10 * time.Second
@@ -128,14 +128,14 @@ func (c *Client) Connect(ctx context.Context) (string, error) {
 	case err == nil:
 		return string(ns.UID), nil
 	case apierrors.IsUnauthorized(err):
-		return "", fmt.Errorf("the API server %s does not accept the credentials of the kubeconfig (401 Unauthorized)", c.host)
+		return "", fmt.Errorf("the API server %s does not accept the credentials of the kubeconfig (401 Unauthorized)", c.Host())
 	case apierrors.IsForbidden(err):
-		return "", fmt.Errorf("the API server %s forbids reading the namespace kube-system: grant deploy/rbac.yaml, or give the cluster a name by --cluster.name: %w", c.host, err)
+		return "", fmt.Errorf("the API server %s forbids reading the namespace kube-system: grant deploy/rbac.yaml, or give the cluster a name by --cluster.name: %w", c.Host(), err)
 	case errors.As(err, &netErr):
-		return "", fmt.Errorf("no API server answers at %s: %w", c.host, netErr)
+		return "", fmt.Errorf("no API server answers at %s: %w", c.Host(), netErr)
 	case errors.As(err, &urlErr):
-		return "", fmt.Errorf("no API server answers at %s: %w", c.host, urlErr.Err)
+		return "", fmt.Errorf("no API server answers at %s: %w", c.Host(), urlErr.Err)
 	default:
-		return "", fmt.Errorf("the API server %s: %w", c.host, err)
+		return "", fmt.Errorf("the API server %s: %w", c.Host(), err)
 	}
 }

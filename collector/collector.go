@@ -8,6 +8,8 @@
 // sink that blocks holds up the watches and loses nothing: the API server keeps
 // the state, and the watches go on, or list again, from where they were.
 //
+// What no watch tells, how full volumes are, the kubelets are asked for (Kubelets).
+//
 // The first lists of all kinds are taken as one event, once all are there, from
 // the backing stores up to the pods: nobody is shown a half of the cluster.
 package collector
@@ -43,6 +45,8 @@ type Options struct {
 	// Resume is where an earlier tracker of this cluster ended; nil if that is not
 	// known.
 	Resume *Resume
+	// Kubelets tell how full volumes are; nil if they are not to be asked.
+	Kubelets *Kubelets
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 }
@@ -67,11 +71,12 @@ func (r *Resume) lastSeen() time.Time {
 
 // Collector feeds the inventory from the API. Use New.
 type Collector struct {
-	client  *Client
-	sinks   []Sink
-	logger  log.Logger
-	metrics *metrics
-	now     func() time.Time
+	client   *Client
+	kubelets *Kubelets
+	sinks    []Sink
+	logger   log.Logger
+	metrics  *metrics
+	now      func() time.Time
 
 	resume *Resume
 
@@ -95,16 +100,17 @@ func New(o Options) *Collector {
 		o.Now = time.Now
 	}
 	return &Collector{
-		client:  o.Client,
-		sinks:   o.Sinks,
-		logger:  o.Logger,
-		metrics: newMetrics(o.Registerer),
-		now:     o.Now,
-		resume:  o.Resume,
-		inv:     inventory.New(),
-		moved:   map[inventory.Kind]inventory.Position{},
-		first:   map[inventory.Kind]firstList{},
-		synced:  make(chan struct{}),
+		client:   o.Client,
+		kubelets: o.Kubelets,
+		sinks:    o.Sinks,
+		logger:   o.Logger,
+		metrics:  newMetrics(o.Registerer),
+		now:      o.Now,
+		resume:   o.Resume,
+		inv:      inventory.New(),
+		moved:    map[inventory.Kind]inventory.Position{},
+		first:    map[inventory.Kind]firstList{},
+		synced:   make(chan struct{}),
 	}
 }
 
@@ -117,6 +123,9 @@ func (c *Collector) Run(ctx context.Context) {
 	c.goOn()
 	var wg sync.WaitGroup
 	wg.Go(func() { c.tick(ctx) })
+	if c.kubelets != nil {
+		wg.Go(func() { c.readKubelets(ctx) })
+	}
 	for _, r := range c.client.resources() {
 		wg.Go(func() { c.watch(ctx, r) })
 	}

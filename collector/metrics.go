@@ -2,6 +2,7 @@ package collector
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
@@ -9,6 +10,7 @@ import (
 type metrics struct {
 	events, lists, failures                 map[inventory.Kind]prometheus.Counter
 	lastEvent, lastSeen, objects, available map[inventory.Kind]prometheus.Gauge
+	kubeletReads, kubeletFailures           prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -29,6 +31,13 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		objects:   gauge("kubevoltracker_inventory_objects", "Objects held in memory; pods that mount no storage are not."),
 		available: gauge("kubevoltracker_watch_available", "1 if the API server shows this kind, 0 if it does not serve it or does not allow us to see it."),
 	}
+	factory := promauto.With(reg)
+	m.kubeletReads = factory.NewCounter(prometheus.CounterOpts{
+		Name: "kubevoltracker_kubelet_reads_total", Help: "Times that a kubelet was asked how full the volumes of its pods are.",
+	})
+	m.kubeletFailures = factory.NewCounter(prometheus.CounterOpts{
+		Name: "kubevoltracker_kubelet_failures_total", Help: "Times that a kubelet was asked how full the volumes of its pods are, and did not tell. What it told before stays.",
+	})
 	for _, kind := range inventory.Kinds() {
 		m.available[kind].Set(1)
 	}

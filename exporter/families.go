@@ -35,7 +35,7 @@ type volumeFamily struct {
 }
 
 // The number of volume families; a row keeps where each begins.
-const volumeFamilyCount = 7
+const volumeFamilyCount = 8
 
 // volumeFamilies are the families with a series for each volume.
 var volumeFamilies = [volumeFamilyCount]volumeFamily{
@@ -98,6 +98,16 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 			return appendTimestamp(b, v.ChangedAt)
 		},
 	},
+	{
+		name: prefix + "_volume_used_bytes",
+		help: "Used space of the volume's file system, as a kubelet said last; it stays while nobody uses the volume and no kubelet can tell. Of a directory on a shared file system, as NFS has them, it is that of all of it. Absent until a kubelet has told, and of block devices.",
+		rest: func(_ *renderer, b []byte, v *inventory.VolumeState) []byte {
+			if !v.Measured {
+				return b
+			}
+			return appendValue(b, v.UsedBytes)
+		},
+	},
 }
 
 // namespaceFamily declares a family with the same samples for each namespace
@@ -109,7 +119,8 @@ type namespaceFamily struct {
 }
 
 type namespaceSample struct {
-	phase string // the label phase, where the family has it
+	phase string              // the label phase, where the family has it
+	known func(g *group) bool // whether there is a value; nil if there always is
 	value func(g *group, now inventory.Time) int64
 }
 
@@ -165,6 +176,13 @@ var namespaceFamilies = [...]namespaceFamily{
 		help: "Space the namespace's claims ask for, bound or not.",
 		samples: []namespaceSample{
 			{value: func(g *group, _ inventory.Time) int64 { return g.requestedBytes }},
+		},
+	},
+	{
+		name: prefix + "_namespace_used_bytes",
+		help: "Used space of the namespace's bound volumes, as kubelets said last: see volume_used_bytes. Absent until a kubelet has told of one.",
+		samples: []namespaceSample{
+			{known: func(g *group) bool { return g.measured > 0 }, value: func(g *group, _ inventory.Time) int64 { return g.usedBytes }},
 		},
 	},
 }

@@ -55,16 +55,18 @@ func smallCluster() *inventory.Update {
 		}
 		switch status {
 		case inventory.VolumeMounted:
-			v.Mounts = 2
+			v.Mounts, v.UsedBytes, v.Measured = 2, 700<<20, true
 		case inventory.VolumePending:
 			v.LastUsed = ago(time.Hour)
 		case inventory.VolumeIdle:
 			v.LastUsed, v.IdleSince = ago(time.Hour), ago(time.Hour)
+			v.UsedBytes, v.Measured = 0, true // there is nothing on it
 		case inventory.VolumeAvailable:
 			v.StorageClass, v.SourceKind, v.Driver, v.ReclaimPolicy = "slow", "nfs", "", "Retain"
 			v.Namespace, v.Claim, v.Owner, v.ClaimLabels, v.NamespaceLabels, v.IdleSince = "", "", "", "", "", ago(time.Hour)
 		case inventory.VolumeReleased:
 			v.ChangedAt, v.LastUsed, v.IdleSince = 0, ago(2*time.Hour), ago(2*time.Hour) // found so before 1.28
+			v.UsedBytes, v.Measured = 1<<30, true
 		default:
 			v.IdleSince = ago(time.Hour)
 		}

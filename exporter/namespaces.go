@@ -41,6 +41,8 @@ type group struct {
 	volumes        int32 // that name the namespace, whatever their state
 	idleVolumes    int32
 	idleBytes      int64
+	usedBytes      int64          // of bound volumes
+	measured       int32          // how many of those kubelets have told of
 	pendingSince   inventory.Time // of the claim that has waited longest; 0 if none waits
 }
 
@@ -62,7 +64,9 @@ type claim struct {
 type share struct {
 	group     *group
 	idleBytes int64
+	usedBytes int64
 	idle      bool
+	measured  bool
 }
 
 // namespaces keeps the sums per namespace and storage class, changing them by
@@ -157,7 +161,22 @@ func (n *namespaces) addVolume(v *inventory.VolumeState) share {
 		s.group.idleVolumes++
 		s.group.idleBytes += s.idleBytes
 	}
+	if v.Measured && bound(v.Status) {
+		s.measured, s.usedBytes = true, v.UsedBytes
+		s.group.measured++
+		s.group.usedBytes += s.usedBytes
+	}
 	return s
+}
+
+// bound reports whether a volume in this state belongs to a claim that there is.
+func bound(status inventory.VolumeStatus) bool {
+	switch status {
+	case inventory.VolumeAvailable, inventory.VolumeReleased, inventory.VolumeFailed:
+		return false
+	default:
+		return true
+	}
 }
 
 // removeVolume takes back what addVolume counted.
@@ -169,6 +188,10 @@ func (n *namespaces) removeVolume(s share) {
 	if s.idle {
 		s.group.idleVolumes--
 		s.group.idleBytes -= s.idleBytes
+	}
+	if s.measured {
+		s.group.measured--
+		s.group.usedBytes -= s.usedBytes
 	}
 	n.drop(s.group)
 }
@@ -223,6 +246,9 @@ func namespaceLines(groups []group, samples []namespaceSample, now inventory.Tim
 		for i := range groups {
 			g := &groups[i]
 			for _, s := range samples {
+				if s.known != nil && !s.known(g) {
+					continue
+				}
 				b = appendLabel(append(b[:0], '{'), "namespace", g.namespace)
 				b = appendLabel(append(b, ','), "storageclass", g.storageClass)
 				if s.phase != "" {

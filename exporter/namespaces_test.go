@@ -16,6 +16,9 @@ func TestNamespaceExposition(t *testing.T) {
 	never.UID, never.Name, never.Status, never.CapacityBytes = "u3", "pv-3", inventory.VolumeNeverMounted, 4
 	released := testVolume()
 	released.UID, released.Name, released.Status = "u4", "pv-4", inventory.VolumeReleased
+	for used, v := range []*inventory.VolumeState{&idle, &never, &released} {
+		v.UsedBytes, v.Measured = int64(used+1), true
+	}
 	claim := func(uid, namespace, class, phase string, requested, capacity int64) inventory.ClaimState {
 		return inventory.ClaimState{UID: uid, Namespace: namespace, Name: uid, StorageClass: class, Phase: phase,
 			RequestedBytes: requested, CapacityBytes: capacity}
@@ -51,6 +54,7 @@ kubevoltracker_namespace_idle_volumes{namespace="lab",storageclass=""} 0
 kubevoltracker_namespace_idle_volumes{namespace="shop",storageclass="fast"} 2
 kubevoltracker_namespace_requested_bytes{namespace="lab",storageclass=""} 16
 kubevoltracker_namespace_requested_bytes{namespace="shop",storageclass="fast"} 15
+kubevoltracker_namespace_used_bytes{namespace="shop",storageclass="fast"} 3
 `)
 }
 
@@ -89,6 +93,7 @@ func TestNamespaceSumsDoNotDrift(t *testing.T) {
 		v.Namespace, v.StorageClass = pick("", "a", "b"), pick("x", "y")
 		v.Status = inventory.VolumeStatus(pick("idle", "mounted", "never_mounted", "released"))
 		v.CapacityBytes, v.Gone = rnd.Int64N(100), rnd.IntN(3) == 0
+		v.UsedBytes, v.Measured = rnd.Int64N(100), rnd.IntN(2) == 0
 		c := testClaim()
 		c.UID = pick("1", "2", "3", "4", "5")
 		c.Namespace, c.StorageClass = pick("a", "b"), pick("x", "y")

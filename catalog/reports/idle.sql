@@ -21,6 +21,7 @@ WITH idle AS
         c.name AS claim,
         v.storage_class AS storage_class,
         v.capacity_bytes AS capacity_bytes,
+        s.used_bytes AS used_bytes,
         v.reclaim_policy AS reclaim_policy
     FROM
     (
@@ -43,6 +44,10 @@ WITH idle AS
     (
 {{template "volume_use.sql"}}
     ) AS u ON u.cluster = v.cluster AND u.used_uid = v.uid
+    LEFT JOIN
+    (
+{{template "volume_space.sql"}}
+    ) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid
     WHERE u.running = 0
       AND ({namespace:String} = '' OR c.namespace = {namespace:String})
 )
@@ -56,6 +61,7 @@ SELECT
     i.claim AS claim,
     i.storage_class AS storage_class,
     i.capacity_bytes AS capacity_bytes,
+    i.used_bytes AS used_bytes,
     i.reclaim_policy AS reclaim_policy,
     i.last_used_at AS last_used_at,
     i.last_namespace AS last_namespace,

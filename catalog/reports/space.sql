@@ -1,6 +1,7 @@
 -- Space by namespace or storage class. Claims count by what they ask for; volumes,
 -- bound or released, by what they take, in the namespace of their claim. The idle
--- part of the capacity is that of volumes that nobody uses, as in the report idle.
+-- part of the capacity is that of volumes that nobody uses, as in the report idle. What is
+-- used is known of volumes that a kubelet has looked at, and NULL if that is none.
 SELECT
     cluster,
     "group",
@@ -9,7 +10,8 @@ SELECT
     sum(released) AS released_volumes,
     sum(requested) AS requested_bytes,
     sum(capacity) AS capacity_bytes,
-    sum(idle) AS idle_bytes
+    sum(idle) AS idle_bytes,
+    sum(used) AS used_bytes
 FROM
 (
     SELECT
@@ -20,7 +22,8 @@ FROM
         toInt64(0) AS released,
         requested_bytes AS requested,
         toInt64(0) AS capacity,
-        toInt64(0) AS idle
+        toInt64(0) AS idle,
+        CAST(NULL, 'Nullable(Int64)') AS used
     FROM claims
     WHERE deleted_at IS NULL
       AND ({cluster:String} = '' OR cluster = {cluster:String})
@@ -33,7 +36,8 @@ FROM
         toInt64(v.phase = 'Released'),
         toInt64(0),
         v.capacity_bytes,
-        toInt64(if(u.running = 0, v.capacity_bytes, 0))
+        toInt64(if(u.running = 0, v.capacity_bytes, 0)),
+        s.used_bytes
     FROM
     (
         SELECT cluster, uid, phase, claim_uid, storage_class, capacity_bytes
@@ -47,6 +51,10 @@ FROM
     (
 {{template "volume_use.sql"}}
     ) AS u ON u.cluster = v.cluster AND u.used_uid = v.uid
+    LEFT JOIN
+    (
+{{template "volume_space.sql"}}
+    ) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid
 )
 GROUP BY cluster, "group"
 ORDER BY capacity_bytes DESC, requested_bytes DESC, cluster, "group"

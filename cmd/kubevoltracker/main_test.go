@@ -64,7 +64,7 @@ func TestMain(m *testing.M) {
 func cluster(t testing.TB) *localCluster {
 	t.Helper()
 	path := program(t, "localcluster")
-	shared.once.Do(func() { shared.cluster, shared.err = startCluster(path) })
+	shared.once.Do(func() { shared.cluster, shared.err = startCluster(path, "--kubelet") })
 	if shared.err != nil {
 		t.Fatal(shared.err)
 	}
@@ -143,6 +143,7 @@ type tracker struct {
 func runArgs(t testing.TB, args ...string) []string {
 	for _, standard := range []string{
 		"--data-dir=" + t.TempDir(), "--web.listen-address=127.0.0.1:0", "--catalog.embedded-listen-address=127.0.0.1:0",
+		"--kubelet.interval=0s", // kwok's nodes have none
 	} {
 		flag := strings.SplitAfter(standard, "=")[0]
 		if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, flag) }) {

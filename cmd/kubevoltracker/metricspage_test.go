@@ -56,7 +56,7 @@ func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 		Classes:    []inventory.ClassState{{Name: "fast", Provisioner: "csi.example"}},
 		Capacities: []inventory.CapacityState{{UID: "k1"}},
 		Claims:     []inventory.ClaimState{{UID: "c1", Namespace: "shop"}},
-		Volumes:    []inventory.VolumeState{{UID: "v1", Name: "pv-1", Status: inventory.VolumeIdle, ChangedAt: 1, LastUsed: 1}},
+		Volumes:    []inventory.VolumeState{{UID: "v1", Name: "pv-1", Status: inventory.VolumeIdle, ChangedAt: 1, LastUsed: 1, Namespace: "shop", Measured: true}},
 	})
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	r.Header.Set("Accept", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")

@@ -48,6 +48,7 @@ type runFlags struct {
 	web                 exporter.ServerOptions
 	metrics             *exporter.Options
 	election            electionFlags
+	kubelets            kubeletFlags
 	catalog             *catalogFlags
 	engine              engine.Options
 	log                 *logFlags
@@ -66,6 +67,7 @@ func addRun(app *kingpin.Application, commands map[string]command, stderr io.Wri
 	cmd.Flag("web.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&f.web.TelemetryPath)
 	cmd.Flag("web.enable-pprof", "Serve Go's profiles of the tracker under /debug/pprof/.").BoolVar(&f.web.Pprof)
 	f.metrics = addMetricsFlags(cmd)
+	f.kubelets.add(cmd)
 	f.catalog = addCatalogFlags(cmd, embeddedCatalog, "; "+embeddedCatalog+" for a ClickHouse of the tracker's own, "+noCatalog+" for metrics alone")
 	cmd.Flag("catalog.embedded-listen-address", "Where the embedded ClickHouse serves its HTTP interface; on loopback.").Default("127.0.0.1:8123").StringVar(&f.engine.ListenAddress)
 	cmd.Flag("catalog.embedded-binary", "The program kubevoltracker-clickhouse; default: beside the tracker, or on PATH.").StringVar(&f.engine.Binary)
@@ -93,6 +95,10 @@ func track(f *runFlags, stderr io.Writer) error {
 	client, err := collector.NewClient(collector.ClientOptions{
 		Kubeconfig: f.kubeconfig, Context: f.context, UserAgent: "kubevoltracker/" + version.Version,
 	})
+	if err != nil {
+		return err
+	}
+	kubelets, err := f.kubelets.open(client)
 	if err != nil {
 		return err
 	}
@@ -127,7 +133,7 @@ func track(f *runFlags, stderr io.Writer) error {
 	}
 	registerLeader(registry, history.election)
 	tracker = collector.New(collector.Options{
-		Client: client, Sinks: []collector.Sink{metrics, history.recorder}, Resume: resume,
+		Client: client, Kubelets: kubelets, Sinks: []collector.Sink{metrics, history.recorder}, Resume: resume,
 		Logger: log.With(logger, "component", "collector"), Registerer: registry,
 	})
 	metrics.Resume(history.tally, tracker.CaughtUp)
@@ -242,7 +248,9 @@ func (h *history) open(ctx context.Context, f *runFlags, client *collector.Clien
 			}
 		}
 	}
-	h.recorder.SetUnread(h.unread)
+	if h.unread != h.recorder.Unread() {
+		h.recorder.SetUnread(h.unread)
+	}
 	return resumeOf(recalled), nil
 }
 

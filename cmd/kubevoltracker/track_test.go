@@ -62,6 +62,10 @@ func (c *localCluster) claim(t testing.TB, namespace, name, class string) *corev
 // seconds it runs that long and completes.
 func (c *localCluster) pod(t testing.TB, namespace, name string, seconds int, claims ...string) *corev1.Pod {
 	t.Helper()
+	return c.start(t, namespace, newPod(name, seconds, claims...))
+}
+
+func newPod(name string, seconds int, claims ...string) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PodSpec{
@@ -78,6 +82,11 @@ func (c *localCluster) pod(t testing.TB, namespace, name string, seconds int, cl
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}})
 		pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: claim, MountPath: "/" + claim})
 	}
+	return pod
+}
+
+func (c *localCluster) start(t testing.TB, namespace string, pod *corev1.Pod) *corev1.Pod {
+	t.Helper()
 	pod, err := c.client.CoreV1().Pods(namespace).Create(background, pod, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

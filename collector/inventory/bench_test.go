@@ -104,3 +104,25 @@ func BenchmarkPodUpdates(b *testing.B) {
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 	})
 }
+
+// BenchmarkMeasure is the kubelets of 100,000 volumes saying that each is fuller than before.
+func BenchmarkMeasure(b *testing.B) {
+	inv, u := New(), &Update{}
+	var samples []Sample
+	cluster(100_000, func(c *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume, p *corev1.Pod) {
+		feed(b, inv, u, c, at(10))
+		feed(b, inv, u, v, at(10))
+		feed(b, inv, u, p, at(10))
+		samples = append(samples, Sample{PodUID: string(p.UID), Volume: p.Spec.Volumes[0].Name})
+	})
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range samples {
+			samples[i].At++
+			samples[i].UsedBytes++
+		}
+		inv.Measure(samples, at(100))
+		inv.Take(u)
+	}
+	b.ReportMetric(float64(len(samples)*b.N)/b.Elapsed().Seconds(), "volumes/s")
+}

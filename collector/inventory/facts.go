@@ -21,6 +21,7 @@ type Facts struct {
 	Bindings        []Binding
 	Attachments     []Attachment
 	StorageCapacity []StorageCapacity
+	Usage           []Usage
 	Changes         []Change
 	Objects         []Object
 	Coverage        []Coverage
@@ -30,8 +31,8 @@ type Facts struct {
 // Len is the number of rows.
 func (f *Facts) Len() int {
 	return len(f.Namespaces) + len(f.StorageClasses) + len(f.VolumeSources) + len(f.Volumes) + len(f.Claims) + len(f.Pods) +
-		len(f.Containers) + len(f.Mounts) + len(f.Bindings) + len(f.Attachments) + len(f.StorageCapacity) + len(f.Changes) +
-		len(f.Objects) + len(f.Coverage) + len(f.Checkpoints)
+		len(f.Containers) + len(f.Mounts) + len(f.Bindings) + len(f.Attachments) + len(f.StorageCapacity) + len(f.Usage) +
+		len(f.Changes) + len(f.Objects) + len(f.Coverage) + len(f.Checkpoints)
 }
 
 // Namespace is a row of namespaces; its key is UID.
@@ -242,6 +243,15 @@ type StorageCapacity struct {
 	CapacityBytes      int64
 	MaximumVolumeBytes int64 // 0 where the driver does not say
 	ResourceVersion    string
+}
+
+// Usage is a row of usage: how full a volume was when a kubelet that has it mounted looked.
+// There is one whenever that differs from the row before. Its key is VolumeUID and At.
+type Usage struct {
+	At        Time
+	ClaimUID  string
+	VolumeUID string
+	Space
 }
 
 // Action is what happened to an object.

@@ -103,6 +103,7 @@ type Inventory struct {
 	formers     map[string][]*volume // by the claim's UID: what it had before its volume
 	awaited     map[string][]*claim  // by the name of a volume that is not known yet: claims that are bound to it
 	past        map[*volume][]pastBinding
+	spaces      map[*volume]Space    // as kubelets said last
 	unbound     map[*volume][]*claim // claims that are bound to it by their own word alone
 	lives       map[*claim]life
 	claimNames  map[name]*claimName
@@ -153,6 +154,7 @@ func New() *Inventory {
 		formers:        map[string][]*volume{},
 		awaited:        map[string][]*claim{},
 		past:           map[*volume][]pastBinding{},
+		spaces:         map[*volume]Space{},
 		unbound:        map[*volume][]*claim{},
 		lives:          map[*claim]life{},
 		claimNames:     map[name]*claimName{},
@@ -359,6 +361,7 @@ func (f *Facts) reset() {
 	f.Bindings = f.Bindings[:0]
 	f.Attachments = f.Attachments[:0]
 	f.StorageCapacity = f.StorageCapacity[:0]
+	f.Usage = f.Usage[:0]
 	f.Changes = f.Changes[:0]
 	clear(f.Objects) // lets go of the API's objects
 	f.Objects = f.Objects[:0]

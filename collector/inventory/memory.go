@@ -35,6 +35,7 @@ type Memory struct {
 	Bindings       []BindingMemory `json:",omitempty"` // those before it
 	Status         VolumeStatus    `json:",omitempty"`
 	StatusSince    Time            `json:",omitempty"`
+	Space          *Space          `json:",omitempty"` // as a kubelet said last
 	// Of a claim: its first and last version; of a pod: the one that showed its start.
 	Born uint64 `json:",omitempty"`
 	Died uint64 `json:",omitempty"`
@@ -130,6 +131,9 @@ func (v *volume) remember(inv *Inventory) Memory {
 		PhaseChanged: v.phaseChanged, LastUsed: v.lastUsed, BindingOrdinal: v.ordinal,
 		Status: v.status, StatusSince: v.statusSince,
 	}
+	if space, ok := inv.spaces[v]; ok {
+		m.Space = &space
+	}
 	for _, b := range inv.past[v] {
 		m.Bindings = append(m.Bindings, BindingMemory{b.claimUID, b.ordinal, b.bound, b.released, b.notBefore, b.hearsay})
 	}
@@ -140,6 +144,9 @@ func (v *volume) recall(inv *Inventory, m *Memory) {
 	v.deleted, v.notBefore = m.Deleted, m.NotBefore
 	v.phaseChanged = cmp.Or(v.phaseChanged, m.PhaseChanged)
 	v.lastUsed = latest(v.lastUsed, m.LastUsed)
+	if _, ok := inv.spaces[v]; !ok && m.Space != nil {
+		inv.spaces[v] = *m.Space
+	}
 	if m.Status != "" {
 		v.status, v.statusSince = m.Status, m.StatusSince
 	}

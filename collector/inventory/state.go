@@ -27,6 +27,8 @@ type VolumeState struct {
 	Driver          string
 	ReclaimPolicy   string
 	CapacityBytes   int64
+	UsedBytes       int64  // as a kubelet said last
+	Measured        bool   // one has
 	Namespace       string // of its claim, also of the one it was released from
 	Claim           string
 	Owner           string   // of its claim

@@ -60,6 +60,9 @@ func (inv *Inventory) volumeState(v *volume) VolumeState {
 		ReclaimPolicy: traits.reclaimPolicy, CapacityBytes: v.capacity, Namespace: v.claim.namespace, Claim: v.claim.name,
 		LastUsed: v.lastUsed, Gone: v.deleted != 0,
 	}
+	if space, ok := inv.spaces[v]; ok {
+		s.UsedBytes, s.Measured = space.UsedBytes, true
+	}
 	if n := inv.namespaceNames[v.claim.namespace]; n != nil {
 		s.NamespaceLabels = n.labels
 	}

@@ -228,6 +228,7 @@ func (inv *Inventory) forgetVolume(v *volume) {
 		delete(inv.volumeOf, v.claimUID)
 	}
 	delete(inv.past, v)
+	delete(inv.spaces, v)
 	delete(inv.unbound, v)
 	inv.releaseSource(v.source)
 	inv.drown(Volumes, v.uid)

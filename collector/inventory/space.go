@@ -1,0 +1,82 @@
+package inventory
+
+// Space is how full a file system is. The size is the file system's own, which can differ from
+// the volume's: it lacks what the file system needs for itself, and of a directory on a shared
+// one it is that of all of it.
+type Space struct {
+	CapacityBytes  int64
+	UsedBytes      int64
+	AvailableBytes int64
+	Inodes         int64 // 0 where the file system has none
+	InodesUsed     int64
+}
+
+// Sample is what a kubelet says of a volume of one of its pods.
+type Sample struct {
+	PodUID string
+	Volume string // its name in the pod
+	At     Time   // when the kubelet looked, by its node's clock
+	Space
+}
+
+// NodesInUse are the names of the nodes on which pods that run mount volumes of claims: the
+// kubelets that know how full those are.
+func (inv *Inventory) NodesInUse() map[string]struct{} {
+	nodes := map[string]struct{}{}
+	for _, p := range inv.pods {
+		if p.started == 0 || p.over() {
+			continue
+		}
+		for i := range p.volumes {
+			if p.volumes[i].claim != nil {
+				nodes[p.traits.Value().node] = struct{}{}
+				break
+			}
+		}
+	}
+	return nodes
+}
+
+// Measure takes what kubelets say. What differs from what is known goes out; the last that was
+// known of a volume is kept while nobody uses it, when no kubelet can tell.
+func (inv *Inventory) Measure(samples []Sample, now Time) {
+	inv.begin("", "", Live(now))
+	for i := range samples {
+		s := &samples[i]
+		c, v := inv.measured(s)
+		if v == nil {
+			continue
+		}
+		if known, ok := inv.spaces[v]; ok && known == s.Space {
+			continue
+		}
+		inv.spaces[v] = s.Space
+		inv.memorize(v)
+		inv.touchVolume(v)
+		inv.update.Facts.Usage = append(inv.update.Facts.Usage, Usage{At: min(s.At, now), ClaimUID: c.uid, VolumeUID: v.uid, Space: s.Space})
+	}
+	inv.settle(Live(now))
+}
+
+// measured is the claim and the volume that a sample is of; nil if they are not known.
+func (inv *Inventory) measured(s *Sample) (*claim, *volume) {
+	p := inv.pods[s.PodUID]
+	if p == nil {
+		return nil, nil
+	}
+	u := p.volume(s.Volume)
+	if u == nil || u.claim == nil {
+		return nil, nil
+	}
+	return u.claim, inv.volumeAt(u.claim, p.started)
+}
+
+// volume is the pod's volume of that name, nil if it has none.
+func (p *pod) volume(name string) *podVolume {
+	for i := range p.volumes {
+		if p.volumes[i].name.Value() == name {
+			return &p.volumes[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,292 @@
+package collector
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-kit/log/level"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	statsv1alpha1 "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// KubeletOptions say how the kubelets are asked how full volumes are.
+type KubeletOptions struct {
+	// Interval is how often each is asked. A kubelet itself looks once a minute.
+	Interval time.Duration
+	// CertificateAuthority is a file with the authorities of the kubelets' serving
+	// certificates; if empty, the API server's are.
+	CertificateAuthority string
+	// InsecureTLS accepts any certificate. Whoever can answer in a node's place gets the
+	// tracker's credentials then.
+	InsecureTLS bool
+}
+
+// Kubelets asks the kubelets how full the volumes of their pods are: nobody else knows, and
+// they know only while the volume is mounted.
+//
+// They are asked directly, as metrics-server does it. By way of the API server it would take
+// the right to nodes/proxy, which is the right to run commands in all pods.
+type Kubelets struct {
+	nodes    typedcore.NodeInterface
+	client   *http.Client
+	interval time.Duration
+
+	mu        sync.Mutex
+	addresses map[string]string // of the kubelets that have answered, by node
+}
+
+const (
+	// kubeletTimeout is how long a kubelet may take: it computes its answer anew.
+	kubeletTimeout = 30 * time.Second
+	// kubeletsAtOnce is how many are asked at a time.
+	kubeletsAtOnce = 20
+	// kubeletBytes bounds an answer; that of a node with 110 pods has some hundred kilobytes.
+	kubeletBytes = 256 << 20
+	kubeletPort  = 10250 // unless the node says otherwise
+	// measuredAtOnce is how many volumes are one event: some milliseconds.
+	measuredAtOnce = 1000
+)
+
+// Kubelets prepares to ask the kubelets, with the credentials that the API server is asked
+// with. The error says what is wrong with the options.
+func (c *Client) Kubelets(o KubeletOptions) (*Kubelets, error) {
+	config := rest.CopyConfig(c.config)
+	config.Timeout = kubeletTimeout
+	config.ServerName = "" // is the API server's
+	if o.CertificateAuthority != "" {
+		config.CAFile, config.CAData = o.CertificateAuthority, nil
+	}
+	if o.InsecureTLS {
+		config.Insecure, config.CAFile, config.CAData = true, "", nil
+	}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("--kubelet.certificate-authority: %w", err)
+	}
+	return &Kubelets{nodes: c.core.Nodes(), client: client, interval: o.Interval, addresses: map[string]string{}}, nil
+}
+
+// readKubelets asks those kubelets that have something to tell, again and again.
+func (c *Collector) readKubelets(ctx context.Context) {
+	select {
+	case <-c.synced:
+	case <-ctx.Done():
+		return
+	}
+	failing := 0
+	// Not all trackers of the world at the same second.
+	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
+		nodes := c.nodesInUse()
+		samples, errs := c.kubelets.read(ctx, nodes)
+		if ctx.Err() != nil {
+			return
+		}
+		c.metrics.kubeletReads.Add(float64(len(nodes)))
+		c.metrics.kubeletFailures.Add(float64(len(errs)))
+		for _, err := range errs {
+			level.Debug(c.logger).Log("msg", "a kubelet does not tell", "err", err)
+		}
+		switch {
+		case len(errs) > 0 && len(errs) != failing:
+			level.Warn(c.logger).Log("msg", "kubelets do not tell how full volumes are; what they told before stays", "kubelets", len(errs), "of", len(nodes), "err", errs[0])
+		case len(errs) == 0 && failing > 0:
+			level.Info(c.logger).Log("msg", "all kubelets tell how full volumes are")
+		}
+		failing = len(errs)
+		// In parts, so that what the watches tell does not wait for all of it.
+		for part := range slices.Chunk(slices.Collect(maps.Values(samples)), measuredAtOnce) {
+			_ = c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
+				inv.Measure(part, now)
+				return nil
+			})
+		}
+	}, c.kubelets.interval, 0.05, false)
+}
+
+func (c *Collector) nodesInUse() map[string]struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.inv.NodesInUse()
+}
+
+// samples are what kubelets say, by claim: of one that several pods use, the latest.
+type samples map[statsv1alpha1.PVCReference]inventory.Sample
+
+func (s samples) add(claim statsv1alpha1.PVCReference, sample inventory.Sample) {
+	if had, ok := s[claim]; !ok || sample.At > had.At {
+		s[claim] = sample
+	}
+}
+
+// read asks the kubelets of these nodes. Each error is one's that did not answer.
+func (k *Kubelets) read(ctx context.Context, nodes map[string]struct{}) (all samples, errs []error) {
+	all = samples{}
+	var mu sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(kubeletsAtOnce)
+	for node := range nodes {
+		group.Go(func() error {
+			of, err := k.ask(ctx, node)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+			}
+			for claim, sample := range of {
+				all.add(claim, sample)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // none fails
+	return all, errs
+}
+
+// ask asks the kubelet of a node, where it was found last, or else where the node says.
+func (k *Kubelets) ask(ctx context.Context, node string) (samples, error) {
+	ctx, cancel := context.WithTimeout(ctx, kubeletTimeout)
+	defer cancel()
+	k.mu.Lock()
+	address, known := k.addresses[node]
+	k.mu.Unlock()
+	if !known {
+		o, err := k.nodes.Get(ctx, node, metav1.GetOptions{})
+		if apierrors.IsForbidden(err) {
+			err = fmt.Errorf("%w: grant what deploy/rbac.yaml does", err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if address, err = kubeletAddress(o); err != nil {
+			return nil, err
+		}
+	}
+	told, err := k.summary(ctx, address)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err != nil {
+		delete(k.addresses, node) // it may have moved, or be no more
+		return nil, fmt.Errorf("the kubelet of node %s: %w", node, explainKubelet(err))
+	}
+	k.addresses[node] = address
+	return told, nil
+}
+
+// kubeletAddress is where a node's kubelet serves. Its internal IP address comes first: it is
+// reached without a resolver, and no firewall is between.
+func kubeletAddress(o *corev1.Node) (string, error) {
+	port := cmp.Or(int(o.Status.DaemonEndpoints.KubeletEndpoint.Port), kubeletPort)
+	for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeInternalDNS, corev1.NodeHostName, corev1.NodeExternalIP, corev1.NodeExternalDNS} {
+		if i := slices.IndexFunc(o.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Type == kind }); i >= 0 {
+			return net.JoinHostPort(o.Status.Addresses[i].Address, strconv.Itoa(port)), nil
+		}
+	}
+	return "", fmt.Errorf("node %s has no address", o.Name)
+}
+
+// statusError is an answer that is no summary.
+type statusError struct{ code int }
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("%d %s", e.code, http.StatusText(e.code))
+}
+
+// explainKubelet adds the cure, where one is known.
+func explainKubelet(err error) error {
+	var status *statusError
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &untrusted):
+		return fmt.Errorf("%w: name who has signed the certificates of kubelets by --kubelet.certificate-authority, or accept any by --kubelet.insecure-tls", err)
+	case errors.As(err, &status) && status.code == http.StatusUnauthorized:
+		return fmt.Errorf("%w: it takes no credentials of the API server (its --authentication-token-webhook)", err)
+	case errors.As(err, &status) && status.code == http.StatusForbidden:
+		return fmt.Errorf("%w: grant nodes/stats, as deploy/rbac.yaml does", err)
+	}
+	return err
+}
+
+// summary is what is read of a kubelet's statsv1alpha1.Summary: it is for the most part about
+// processors and memory.
+type summary struct {
+	Pods []struct {
+		PodRef  statsv1alpha1.PodReference  `json:"podRef"`
+		Volumes []statsv1alpha1.VolumeStats `json:"volume"`
+	} `json:"pods"`
+}
+
+// summary asks the kubelet at an address.
+func (k *Kubelets) summary(ctx context.Context, address string) (samples, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/stats/summary", nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := k.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, &statusError{response.StatusCode}
+	}
+	var s summary
+	if err := json.NewDecoder(io.LimitReader(response.Body, kubeletBytes)).Decode(&s); err != nil {
+		return nil, fmt.Errorf("its answer is no summary of statistics: %w", err)
+	}
+	told := samples{}
+	for i := range s.Pods {
+		p := &s.Pods[i]
+		for j := range p.Volumes {
+			if v := &p.Volumes[j]; v.PVCRef != nil {
+				if space, ok := spaceOf(&v.FsStats); ok {
+					told.add(*v.PVCRef, inventory.Sample{PodUID: p.PodRef.UID, Volume: v.Name, At: inventory.At(v.Time.Time), Space: space})
+				}
+			}
+		}
+	}
+	return told, nil
+}
+
+// spaceOf is what a kubelet says of a file system; not ok where it does not know what is
+// used, as of a block device, or where its driver has got it wrong: there are drivers that
+// give less than nothing, as very much.
+func spaceOf(s *statsv1alpha1.FsStats) (space inventory.Space, ok bool) {
+	ok = s.UsedBytes != nil && !s.Time.IsZero()
+	number := func(n *uint64) int64 {
+		switch {
+		case n == nil:
+			return 0
+		case *n > math.MaxInt64:
+			ok = false
+			return 0
+		default:
+			return int64(*n)
+		}
+	}
+	space = inventory.Space{
+		CapacityBytes: number(s.CapacityBytes), UsedBytes: number(s.UsedBytes), AvailableBytes: number(s.AvailableBytes),
+		Inodes: number(s.Inodes), InodesUsed: number(s.InodesUsed),
+	}
+	return space, ok
+}
