@@ -1,14 +1,18 @@
 package collector
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	statsv1alpha1 "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
@@ -104,5 +108,44 @@ func TestANodeThatIsGone(t *testing.T) {
 	_, errs := k.read(t.Context(), map[string]struct{}{"n1": {}})
 	if len(errs) != 1 || !strings.Contains(errs[0].Error(), `"n1" not found`) {
 		t.Errorf("got %v", errs)
+	}
+}
+
+// BenchmarkKubelet is an answer of the kubelet of a node with 110 pods of two containers and a
+// claim, of which most is about other things.
+func BenchmarkKubelet(b *testing.B) {
+	used := uint64(1 << 30)
+	now := metav1.NewTime(time.Unix(1772366400, 0))
+	numbers := statsv1alpha1.FsStats{Time: now, AvailableBytes: &used, CapacityBytes: &used, UsedBytes: &used, InodesFree: &used, Inodes: &used, InodesUsed: &used}
+	container := statsv1alpha1.ContainerStats{
+		Name: "main", StartTime: now, Rootfs: &numbers, Logs: &numbers,
+		CPU:    &statsv1alpha1.CPUStats{Time: now, UsageNanoCores: &used, UsageCoreNanoSeconds: &used},
+		Memory: &statsv1alpha1.MemoryStats{Time: now, AvailableBytes: &used, UsageBytes: &used, WorkingSetBytes: &used, RSSBytes: &used, PageFaults: &used, MajorPageFaults: &used},
+	}
+	var s statsv1alpha1.Summary
+	for i := range 110 {
+		p := statsv1alpha1.PodStats{
+			PodRef:     statsv1alpha1.PodReference{Name: fmt.Sprint("db-", i), Namespace: "shop", UID: fmt.Sprintf("33333333-0000-4000-8000-%012d", i)},
+			Containers: []statsv1alpha1.ContainerStats{container, container}, CPU: container.CPU, Memory: container.Memory, EphemeralStorage: &numbers,
+			VolumeStats: []statsv1alpha1.VolumeStats{
+				{Name: "data", FsStats: numbers, PVCRef: &statsv1alpha1.PVCReference{Namespace: "shop", Name: fmt.Sprint("data-db-", i)}},
+				{Name: "kube-api-access-x2vbk", FsStats: numbers},
+			},
+		}
+		s.Pods = append(s.Pods, p)
+	}
+	answer, err := json.Marshal(&s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(answer) }))
+	defer server.Close()
+	k := &Kubelets{client: server.Client(), addresses: map[string]string{"n1": server.Listener.Addr().String()}}
+	b.SetBytes(int64(len(answer)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if told, errs := k.read(b.Context(), map[string]struct{}{"n1": {}}); len(errs) > 0 || len(told) != 110 {
+			b.Fatal(len(told), errs)
+		}
 	}
 }
