@@ -1257,7 +1257,9 @@ func preempted(s *story) {
 
 // tainted: a node sends its pods away.
 func tainted(s *story) {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "month-node", Labels: map[string]string{corev1.LabelHostname: "month-node"}}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "month-node", Labels: map[string]string{
+		corev1.LabelHostname: "month-node", corev1.LabelInstanceTypeStable: "kwok", // who looks after it
+	}}}
 	node.Spec.Taints = []corev1.Taint{{Key: monthLabel, Effect: corev1.TaintEffectNoSchedule}}
 	node.Status.Capacity = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("100")}
 	s.create(node)
