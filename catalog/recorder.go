@@ -56,10 +56,10 @@ const (
 	// recordsPerCommit bounds a transaction of state, rowsPerCommit one of rows, and
 	// objectsPerCommit one of objects, whose documents have a kilobyte or two each: what a
 	// transaction takes is held several times on its way, encoded, decoded and in columns, and
-	// by the connection to ClickHouse for good.
+	// by the connection to ClickHouse for a while.
 	recordsPerCommit = 20_000
 	rowsPerCommit    = 10_000
-	objectsPerCommit = 2_500
+	objectsPerCommit = 1_000
 	// freeEvery is how often at most garbage is collected after a commit in parts. A thousand
 	// changes of pods a second are such commits, too, and would wait for it.
 	freeEvery = 10 * time.Minute
