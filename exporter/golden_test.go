@@ -62,7 +62,8 @@ func smallCluster() *inventory.Update {
 			v.LastUsed, v.IdleSince = ago(time.Hour), ago(time.Hour)
 		case inventory.VolumeAvailable:
 			v.StorageClass, v.SourceKind, v.Driver, v.ReclaimPolicy = "slow", "nfs", "", "Retain"
-			v.Namespace, v.Claim, v.Owner, v.ClaimLabels, v.NamespaceLabels, v.IdleSince = "", "", "", "", "", ago(time.Hour)
+			v.Namespace, v.Claim, v.Owner, v.IdleSince = "", "", "", ago(time.Hour)
+			v.ClaimLabels, v.NamespaceLabels = inventory.LabelSet{}, inventory.LabelSet{}
 		case inventory.VolumeReleased:
 			v.ChangedAt, v.LastUsed, v.IdleSince = 0, ago(2*time.Hour), ago(2*time.Hour) // found so before 1.28
 		default:

@@ -90,6 +90,8 @@ type Inventory struct {
 	namespaceNames map[string]*namespace
 	relabelled     map[string]struct{} // names of namespaces whose volumes are not touched yet
 
+	volumeAnnotations, claimAnnotations unpacking
+
 	living    map[Kind]int // of the controllers, those that are not gone
 	podNames  map[name]*pod
 	templates map[name]*controller // StatefulSets, by what their claims are called but for the ordinal
@@ -119,7 +121,9 @@ type Inventory struct {
 	graves    []grave         // in the order of their times
 	podGraves []grave         // likewise
 	seed      maphash.Seed
+	names     names // of what came in lists
 	memorized []subject
+	listing   bool // in Replace and Recall
 	recalling bool // in Recall: what is noted did not happen now
 	now       Time // of the last event
 	kind      Kind // of the event in work; none while the time is told
@@ -216,6 +220,8 @@ func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
 		present[uid] = struct{}{}
 	}
 	inv.begin(kind, seen.Version, seen)
+	inv.listing = true
+	defer func() { inv.listing = false }()
 	gone := seen
 	gone.Found = false
 	for _, uid := range inv.held(kind).uids() {

@@ -243,8 +243,8 @@ func (inv *Inventory) Recall(list []Recalled, version uint64, now Time) (err err
 	empty := inv.version == 0
 	inv.version, inv.now = max(inv.version, version), now
 	inv.begin("", "", Seen{At: now, Found: true})
-	inv.recalling = true
-	defer func() { inv.recalling = false }()
+	inv.recalling, inv.listing = true, true
+	defer func() { inv.recalling, inv.listing = false, false }()
 	order := map[Kind]int{}
 	for i, kind := range Kinds() {
 		order[kind] = i

@@ -57,14 +57,14 @@ type volumeSpec struct {
 // volumeTraits is what many volumes have in common.
 type volumeTraits struct{ class, attributesClass, driver, mode, reclaimPolicy, accessModes string }
 
-func (v *volume) row(version uint64) Volume {
+func (v *volume) row(version uint64, annotations Labels) Volume {
 	traits := v.traits.Value()
 	return Volume{
 		Version: version, UID: v.uid, Name: v.name, StorageClass: traits.class, AttributesClass: traits.attributesClass,
 		SourceKind: v.source.kindOr(""), SourceID: v.source.idText(), Driver: traits.driver, VolumeHandle: v.handle, CapacityBytes: v.capacity,
 		AccessModes: split(traits.accessModes), VolumeMode: traits.mode, ReclaimPolicy: traits.reclaimPolicy,
 		Phase: v.phase.Value(), PhaseChangedAt: v.phaseChanged, ClaimUID: v.claimUID, Labels: v.labels.unpack(),
-		Annotations: v.annotations.Value().unpack(), CreatedAt: v.created, DeletedAt: v.deleted, DeletedNotBefore: v.notBefore,
+		Annotations: annotations, CreatedAt: v.created, DeletedAt: v.deleted, DeletedNotBefore: v.notBefore,
 	}
 }
 
@@ -133,7 +133,7 @@ func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, seen Seen) bool {
 			}
 		}
 	}
-	v.labels = repack(v.labels, o.Labels)
+	v.labels = inv.heldLabels(v.labels, o.Labels)
 	v.fresh = true
 	inv.soilVolume(v)
 	return true
@@ -145,8 +145,9 @@ func (inv *Inventory) addVolume(o *corev1.PersistentVolume, seen Seen) *volume {
 	if other != nil && other.deleted == 0 && !inv.recalling {
 		inv.dropVolume(other, seen)
 	}
-	v := &volume{uid: string(o.UID), name: o.Name}
+	v := &volume{uid: inv.heldName(string(o.UID)), name: inv.heldName(o.Name)}
 	v.volumeSpec = v.read(o, seen)
+	v.handle = inv.heldName(v.handle)
 	// The API lets nobody change a volume's source, so once is enough.
 	if src, ok := volumeSource(&o.Spec.PersistentVolumeSource); ok {
 		v.source = inv.holdSource(src, seen)
@@ -250,7 +251,7 @@ func (inv *Inventory) settleVolume(v *volume, seen Seen) {
 	if v.fresh {
 		v.fresh = false
 		inv.memorize(v)
-		inv.update.Facts.Volumes = append(inv.update.Facts.Volumes, v.row(inv.nextVersion(seen.At)))
+		inv.update.Facts.Volumes = append(inv.update.Facts.Volumes, v.row(inv.nextVersion(seen.At), inv.volumeAnnotations.unpack(v.annotations)))
 	}
 	if v.claimUID != "" {
 		inv.introduce(v)
