@@ -121,9 +121,13 @@ func (r *Recorder) Apply(u *inventory.Update) {
 		r.room.Wait()
 	}
 	p := &r.pending
-	facts := u.Facts
-	p.rows += moveRows(&p.facts, &facts, facts.Len())
-	p.memories = append(p.memories, u.Memories...)
+	if u.Large && p.rows == 0 && len(p.memories) == 0 {
+		p.facts, p.rows, p.memories = u.Facts, u.Facts.Len(), u.Memories // of the first lists, 100 MB
+	} else {
+		facts := u.Facts
+		p.rows += moveRows(&p.facts, &facts, facts.Len())
+		p.memories = append(p.memories, u.Memories...)
+	}
 	p.version = max(p.version, u.Version)
 	if p.positions == nil {
 		p.positions = map[inventory.Kind]inventory.Position{}

@@ -345,7 +345,7 @@ func (inv *Inventory) forgetClaim(c *claim) {
 func (inv *Inventory) slot(key name) *claimName {
 	s := inv.claimNames[key]
 	if s == nil {
-		s = &claimName{}
+		s = heldOne(inv, &inv.slots, claimName{})
 		inv.claimNames[key] = s
 	}
 	return s

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unsafe"
 	"time"
+	"unsafe"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -60,6 +60,16 @@ func TestNamesOfAListLieTogether(t *testing.T) {
 	}
 	if long := strings.Repeat("x", 2*chunk); n.hold(long) != long {
 		t.Error("a long name is not held")
+	}
+}
+
+// TestListsLieTogether holds that lists in a slab are what they were, and do not grow into
+// each other.
+func TestListsLieTogether(t *testing.T) {
+	var s slab[int]
+	first, second, long := s.hold([]int{1, 2}), s.hold([]int{3}), s.hold(make([]int, slabLength+1))
+	if first = append(first, 4); !slices.Equal(first, []int{1, 2, 4}) || !slices.Equal(second, []int{3}) || len(long) != slabLength+1 {
+		t.Errorf("%v %v, and %d", first, second, len(long))
 	}
 }
 

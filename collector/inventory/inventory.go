@@ -121,15 +121,22 @@ type Inventory struct {
 	graves    []grave         // in the order of their times
 	podGraves []grave         // likewise
 	seed      maphash.Seed
-	names     names // of what came in lists
 	memorized []subject
-	listing   bool // in Replace and Recall
 	recalling bool // in Recall: what is noted did not happen now
 	now       Time // of the last event
 	kind      Kind // of the event in work; none while the time is told
 	seen      Seen // and how it was seen
 	version   uint64
 	update    Update
+
+	// Of what came in lists.
+	listing    bool // in Replace and Recall
+	names      names
+	containers slab[container]
+	podVolumes slab[podVolume]
+	mounts     slab[mount]
+	slots      slab[claimName]
+	backing    slab[source]
 }
 
 // New returns an empty inventory.

@@ -140,6 +140,40 @@ func (n *names) hold(s string) string {
 	return n.last.String()[from:]
 }
 
+// slab holds lists next to each other, for the same reason.
+type slab[T any] struct{ free []T }
+
+func (s *slab[T]) hold(list []T) []T {
+	n := len(list)
+	if n > len(s.free) {
+		s.free = make([]T, max(slabLength, n))
+	}
+	held := s.free[:n:n]
+	s.free = s.free[n:]
+	copy(held, list)
+	return held
+}
+
+// slabLength is how many elements lie together: some kilobytes, as chunk.
+const slabLength = 64
+
+// heldList is a list to be held for as long as an object, where to hold it in if it came in a
+// list.
+func heldList[T any](inv *Inventory, in *slab[T], list []T) []T {
+	if !inv.listing {
+		return slices.Clip(list)
+	}
+	return in.hold(list)
+}
+
+// heldOne is one such element.
+func heldOne[T any](inv *Inventory, in *slab[T], element T) *T {
+	if !inv.listing {
+		return &element
+	}
+	return &in.hold([]T{element})[0]
+}
+
 // heldName is a string to be held for as long as an object.
 func (inv *Inventory) heldName(s string) string {
 	if !inv.listing {

@@ -182,7 +182,7 @@ func (inv *Inventory) addPod(o *corev1.Pod, seen Seen) *pod {
 			p.volumes = append(p.volumes, inv.podVolume(o, v, seen))
 		}
 	}
-	p.volumes = slices.Clip(p.volumes)
+	p.volumes = heldList(inv, &inv.podVolumes, p.volumes)
 	for i := range p.volumes {
 		if u := &p.volumes[i]; u.claimName != "" {
 			slot := inv.slot(name{p.namespace, u.claimName})
@@ -191,7 +191,7 @@ func (inv *Inventory) addPod(o *corev1.Pod, seen Seen) *pod {
 			}
 		}
 	}
-	p.mounts = podMounts(o, p.volumes)
+	p.mounts = heldList(inv, &inv.mounts, podMounts(o, p.volumes))
 	return p
 }
 
@@ -223,7 +223,7 @@ func (inv *Inventory) addContainers(p *pod, o *corev1.Pod) {
 		return
 	}
 	known := len(p.containers)
-	p.containers = append(p.containers, containerSpecs(o)[known:]...)
+	p.containers = heldList(inv, &inv.containers, append(p.containers, containerSpecs(o)[known:]...))
 	if known > 0 {
 		mounts := podMounts(o, p.volumes)
 		p.mounts = append(p.mounts, mounts[len(p.mounts):]...)
@@ -423,4 +423,5 @@ func (inv *Inventory) forgetPod(p *pod) {
 			inv.tidy(key, slot)
 		}
 	}
+	clear(p.volumes) // others may lie next to them, and are not to hold the claims
 }
