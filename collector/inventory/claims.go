@@ -343,17 +343,17 @@ func (inv *Inventory) forgetClaim(c *claim) {
 // slot returns what is known under a claim's name; tidy drops it once it is
 // empty.
 func (inv *Inventory) slot(key name) *claimName {
-	s := inv.claimNames[key]
+	s := inv.claimNames.get(key)
 	if s == nil {
 		s = heldOne(inv, &inv.slots, claimName{})
-		inv.claimNames[key] = s
+		inv.claimNames.put(key, s)
 	}
 	return s
 }
 
 func (inv *Inventory) tidy(key name, s *claimName) {
 	if len(s.claims) == 0 && len(s.pods) == 0 {
-		delete(inv.claimNames, key)
+		inv.claimNames.drop(key)
 	}
 }
 

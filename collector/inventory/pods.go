@@ -165,7 +165,7 @@ func podEndOf(o *corev1.Pod) podEnd {
 func (inv *Inventory) addPod(o *corev1.Pod, seen Seen) *pod {
 	key := name{inv.sharedNamespace(o.Namespace), inv.heldName(o.Name)}
 	// An update can hide a deletion and a creation under the same name.
-	former := inv.podNames[key]
+	former := inv.podNames.get(key)
 	if !inv.recalling {
 		inv.dropPod(former, seen)
 		former = nil
@@ -173,7 +173,7 @@ func (inv *Inventory) addPod(o *corev1.Pod, seen Seen) *pod {
 	p := &pod{uid: inv.heldName(string(o.UID)), name: key, found: seen.Found}
 	inv.pods[p.uid] = p
 	if former == nil {
-		inv.podNames[key] = p
+		inv.podNames.put(key, p)
 	}
 	inv.addContainers(p, o)
 	inv.change(p.change(Change{At: apiTime(o.CreationTimestamp), Action: Created, Actor: lastActor(o), Found: seen.Found}))
@@ -335,8 +335,8 @@ func (p *pod) lived() (at Time) {
 // unlist takes a pod that is gone off those that are.
 func (inv *Inventory) unlist(p *pod) {
 	delete(inv.pods, p.uid)
-	if inv.podNames[p.name] == p {
-		delete(inv.podNames, p.name)
+	if inv.podNames.get(p.name) == p {
+		inv.podNames.drop(p.name)
 	}
 }
 
@@ -418,7 +418,7 @@ func (inv *Inventory) forgetPod(p *pod) {
 			continue
 		}
 		key := name{p.namespace, u.claimName}
-		if slot := inv.claimNames[key]; slot != nil {
+		if slot := inv.claimNames.get(key); slot != nil {
 			slot.pods = slices.DeleteFunc(slot.pods, func(other *pod) bool { return other == p })
 			inv.tidy(key, slot)
 		}

@@ -261,7 +261,7 @@ func (inv *Inventory) settleVolume(v *volume, seen Seen) {
 
 // introduce makes a volume known to its claim, or leaves word for it.
 func (inv *Inventory) introduce(v *volume) {
-	if slot := inv.claimNames[v.claim]; slot != nil {
+	if slot := inv.claimNames.get(v.claim); slot != nil {
 		for _, c := range slot.claims { // also one that is gone already
 			if c.uid == v.claimUID {
 				v.shareNames(c)
@@ -325,7 +325,7 @@ func (inv *Inventory) settleBinding(v *volume, seen Seen) {
 // its claim says so. A claim that was deleted before it was bound leaves its volume
 // Released as well.
 func (inv *Inventory) wasBound(v *volume) bool {
-	if slot := inv.claimNames[v.claim]; slot != nil {
+	if slot := inv.claimNames.get(v.claim); slot != nil {
 		for _, c := range slot.claims {
 			if c.uid == v.claimUID {
 				return c.phase.Value() == string(corev1.ClaimBound)
