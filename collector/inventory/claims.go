@@ -29,6 +29,7 @@ type claim struct {
 	told                uint64 // hash of the ClaimState that went out last; 0 for none
 	announced           bool   // the change "bound" has gone out
 	fresh, dirty, stale bool
+	memorable
 }
 
 // claimSpec is what the API says of a claim and can change.

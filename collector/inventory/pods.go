@@ -28,6 +28,7 @@ type pod struct {
 	dirty     bool
 	gone      bool
 	buried    bool // is to be forgotten
+	memorable
 }
 
 // podSpec is what the API says of a pod and can change, and what follows from

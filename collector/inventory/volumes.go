@@ -25,6 +25,7 @@ type volume struct {
 	told                uint64 // hash of the VolumeState that went out last; 0 for none
 	ordinal             uint16 // of the binding, of those of this claim and volume
 	fresh, dirty, stale bool   // row has not gone out; is to be settled; state may not have gone out
+	memorable
 }
 
 // binding is the last Binding of a volume.
