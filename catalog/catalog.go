@@ -43,6 +43,9 @@ func Open(o Options) (*Catalog, error) {
 	}
 	parsed.Auth.Password = o.Password
 	parsed.MaxOpenConns = 8
+	// A connection holds on to as much as it had to send at once, which after the first
+	// lists is megabytes.
+	parsed.ConnMaxLifetime, parsed.FreeBufOnConnRelease = time.Minute, true
 	parsed.ClientInfo.Products = append(parsed.ClientInfo.Products,
 		struct{ Name, Version string }{"kubevoltracker", o.Version})
 	conn, err := clickhouse.Open(parsed)

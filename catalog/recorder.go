@@ -56,10 +56,10 @@ const (
 	// recordsPerCommit bounds a transaction of state, rowsPerCommit one of rows, and
 	// objectsPerCommit one of objects, whose documents have a kilobyte or two each: what a
 	// transaction takes is held several times on its way, encoded, decoded and in columns, and
-	// by the connection to ClickHouse for good.
+	// by the connection to ClickHouse for a while.
 	recordsPerCommit = 20_000
 	rowsPerCommit    = 10_000
-	objectsPerCommit = 2_500
+	objectsPerCommit = 1_000
 	// freeEvery is how often at most garbage is collected after a commit in parts. A thousand
 	// changes of pods a second are such commits, too, and would wait for it.
 	freeEvery = 10 * time.Minute
@@ -121,9 +121,13 @@ func (r *Recorder) Apply(u *inventory.Update) {
 		r.room.Wait()
 	}
 	p := &r.pending
-	facts := u.Facts
-	p.rows += moveRows(&p.facts, &facts, facts.Len())
-	p.memories = append(p.memories, u.Memories...)
+	if u.Large && p.rows == 0 && len(p.memories) == 0 {
+		p.facts, p.rows, p.memories = u.Facts, u.Facts.Len(), u.Memories // of the first lists, 100 MB
+	} else {
+		facts := u.Facts
+		p.rows += moveRows(&p.facts, &facts, facts.Len())
+		p.memories = append(p.memories, u.Memories...)
+	}
 	p.version = max(p.version, u.Version)
 	if p.positions == nil {
 		p.positions = map[inventory.Kind]inventory.Position{}

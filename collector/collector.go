@@ -31,7 +31,8 @@ import (
 )
 
 // Sink takes what changed. Calls come one at a time, in the order of the events.
-// The update's memory is used again after the call: a sink copies what it keeps.
+// The update's memory is used again after the call: a sink copies what it keeps, unless it
+// is Large, which the last sink may keep.
 type Sink interface {
 	Apply(*inventory.Update)
 }
@@ -287,10 +288,11 @@ func (c *Collector) deliver(ticked bool) {
 		return
 	}
 	c.busySince.Store(0)
+	c.update.Large = c.update.Facts.Len() > keepRows
 	for _, sink := range c.sinks {
 		sink.Apply(&c.update)
 	}
-	if c.update.Facts.Len() > keepRows {
+	if c.update.Large {
 		c.update = inventory.Update{}
 	}
 }

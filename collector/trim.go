@@ -54,30 +54,17 @@ func Trim(kind inventory.Kind, obj any) any {
 
 // own gives an object's names, which are what the inventory keeps of it, a string of their
 // own. As it was decoded, each of them is a small allocation among all the others of that
-// object; when those are garbage, some page is left with it alone.
+// object; when those are garbage, some page is left with it alone. Its namespace and the
+// names of others are not among them: of those, the inventory comes to hold the others' own.
 func own(obj any) {
 	var names []*string
 	if o, ok := obj.(metav1.ObjectMetaAccessor); ok {
 		if m, ok := o.GetObjectMeta().(*metav1.ObjectMeta); ok {
-			names = append(names, (*string)(&m.UID), &m.Namespace, &m.Name)
+			names = append(names, (*string)(&m.UID), &m.Name)
 		}
 	}
-	switch o := obj.(type) {
-	case *corev1.PersistentVolume:
-		if ref := o.Spec.ClaimRef; ref != nil {
-			names = append(names, (*string)(&ref.UID), &ref.Namespace, &ref.Name)
-		}
-		if o.Spec.CSI != nil {
-			names = append(names, &o.Spec.CSI.VolumeHandle)
-		}
-	case *corev1.PersistentVolumeClaim:
-		names = append(names, &o.Spec.VolumeName)
-	case *corev1.Pod:
-		for i := range o.Spec.Volumes {
-			if claim := o.Spec.Volumes[i].PersistentVolumeClaim; claim != nil {
-				names = append(names, &claim.ClaimName)
-			}
-		}
+	if o, ok := obj.(*corev1.PersistentVolume); ok && o.Spec.CSI != nil {
+		names = append(names, &o.Spec.CSI.VolumeHandle)
 	}
 	var all strings.Builder
 	n := 0

@@ -77,7 +77,7 @@ func TestTrimKeepsNames(t *testing.T) {
 	if !reflect.DeepEqual(volume, wantVolume) || !reflect.DeepEqual(claim, wantClaim) || !reflect.DeepEqual(pod, wantPod) {
 		t.Errorf("%v\n%v\n%v", volume, claim, pod)
 	}
-	if end, next := unsafe.StringData(pod.Namespace), unsafe.StringData(pod.Name); unsafe.Add(unsafe.Pointer(end), len(pod.Namespace)) != unsafe.Pointer(next) {
+	if end, next := unsafe.StringData(string(pod.UID)), unsafe.StringData(pod.Name); unsafe.Add(unsafe.Pointer(end), len(pod.UID)) != unsafe.Pointer(next) {
 		t.Error("a pod's names are in several strings")
 	}
 }

@@ -63,7 +63,8 @@ func smallCluster() *inventory.Update {
 			v.UsedBytes, v.Measured = 0, true // there is nothing on it
 		case inventory.VolumeAvailable:
 			v.StorageClass, v.SourceKind, v.Driver, v.ReclaimPolicy = "slow", "nfs", "", "Retain"
-			v.Namespace, v.Claim, v.Owner, v.ClaimLabels, v.NamespaceLabels, v.IdleSince = "", "", "", "", "", ago(time.Hour)
+			v.Namespace, v.Claim, v.Owner, v.IdleSince = "", "", "", ago(time.Hour)
+			v.ClaimLabels, v.NamespaceLabels = inventory.LabelSet{}, inventory.LabelSet{}
 		case inventory.VolumeReleased:
 			v.ChangedAt, v.LastUsed, v.IdleSince = 0, ago(2*time.Hour), ago(2*time.Hour) // found so before 1.28
 			v.UsedBytes, v.Measured = 1<<30, true

@@ -38,5 +38,6 @@ func sparing(ctx context.Context, started func() bool) error {
 		}
 	}
 	spare(spareMemory)
+	unload()
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 type attachment struct {
 	row    Attachment
 	volume string // the volume's name
+	memorable
 }
 
 func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, seen Seen) bool {

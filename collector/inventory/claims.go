@@ -29,6 +29,7 @@ type claim struct {
 	told                uint64 // hash of the ClaimState that went out last; 0 for none
 	announced           bool   // the change "bound" has gone out
 	fresh, dirty, stale bool
+	memorable
 }
 
 // claimSpec is what the API says of a claim and can change.
@@ -74,7 +75,7 @@ func (c *claim) volumeUID() string {
 	return c.volume.uid
 }
 
-func (c *claim) row(version uint64) Claim {
+func (c *claim) row(version uint64, annotations Labels) Claim {
 	traits := c.traits.Value()
 	return Claim{
 		Version: version, UID: c.uid, Namespace: c.name.namespace, Name: c.name.name, StorageClass: traits.class,
@@ -84,7 +85,7 @@ func (c *claim) row(version uint64) Claim {
 		WorkloadName: traits.workloadName, DataSourceKind: traits.dataSourceKind, DataSourceName: traits.dataSourceName,
 		AttributesClass: traits.attributesClass, CurrentAttributesClass: traits.currentAttributesClass,
 		Conditions: split(traits.conditions), SelectedNode: c.selectedNode(),
-		UnusedSince: c.unusedSince, Labels: c.labels.unpack(), Annotations: c.annotations.Value().unpack(),
+		UnusedSince: c.unusedSince, Labels: c.labels.unpack(), Annotations: annotations,
 		CreatedAt: c.created, BoundAt: c.boundAt, DeletedAt: c.deleted, DeletedNotBefore: c.noBefore,
 	}
 }
@@ -133,14 +134,14 @@ func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 // selectedNode is the scheduler's word to the provisioner, where binding waits for the
 // first pod.
 func (c *claimSpec) selectedNode() string {
-	return c.annotations.Value().unpack()["volume.kubernetes.io/selected-node"]
+	return c.annotations.Value().Get("volume.kubernetes.io/selected-node")
 }
 
 // provisioner is who was asked to make a volume for the claim; the key with "beta" is
 // that of Kubernetes before 1.23.
 func (c *claimSpec) provisioner() string {
-	annotations := c.annotations.Value().unpack()
-	return cmp.Or(annotations["volume.kubernetes.io/storage-provisioner"], annotations["volume.beta.kubernetes.io/storage-provisioner"])
+	annotations := c.annotations.Value()
+	return cmp.Or(annotations.Get("volume.kubernetes.io/storage-provisioner"), annotations.Get("volume.beta.kubernetes.io/storage-provisioner"))
 }
 
 // claimConditions lists the conditions that are true, and what is not done yet of
@@ -191,7 +192,7 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, seen Seen) bool
 	if c.phase.Value() == string(corev1.ClaimBound) && c.boundAt == 0 && !seen.Found {
 		c.boundAt = seen.At // until the volume tells it exactly
 	}
-	c.labels = repack(c.labels, o.Labels)
+	c.labels = inv.heldLabels(c.labels, o.Labels)
 	c.fresh = true
 	inv.adopt(c)
 	inv.soilClaim(c)
@@ -210,7 +211,7 @@ func (c *claim) unchanged(now *claimSpec) bool {
 }
 
 func (inv *Inventory) addClaim(o *corev1.PersistentVolumeClaim, seen Seen) *claim {
-	key := name{o.Namespace, o.Name}
+	key := name{inv.sharedNamespace(o.Namespace), inv.heldName(o.Name)}
 	slot := inv.slot(key)
 	// An update can hide a deletion and a creation under the same name.
 	for _, other := range slot.claims {
@@ -218,7 +219,7 @@ func (inv *Inventory) addClaim(o *corev1.PersistentVolumeClaim, seen Seen) *clai
 			inv.dropClaim(other, seen)
 		}
 	}
-	c := &claim{uid: string(o.UID), name: key}
+	c := &claim{uid: inv.heldName(string(o.UID)), name: key}
 	c.claimSpec = c.read(o)
 	if len(slot.claims) > 0 && !seen.Found {
 		inv.lives[c] = life{born: versionOf(o)}
@@ -343,17 +344,17 @@ func (inv *Inventory) forgetClaim(c *claim) {
 // slot returns what is known under a claim's name; tidy drops it once it is
 // empty.
 func (inv *Inventory) slot(key name) *claimName {
-	s := inv.claimNames[key]
+	s := inv.claimNames.get(key)
 	if s == nil {
-		s = &claimName{}
-		inv.claimNames[key] = s
+		s = heldOne(inv, &inv.slots, claimName{})
+		inv.claimNames.put(key, s)
 	}
 	return s
 }
 
 func (inv *Inventory) tidy(key name, s *claimName) {
 	if len(s.claims) == 0 && len(s.pods) == 0 {
-		delete(inv.claimNames, key)
+		inv.claimNames.drop(key)
 	}
 }
 
@@ -408,7 +409,7 @@ func (inv *Inventory) settleClaim(c *claim, seen Seen) {
 	if c.fresh {
 		c.fresh = false
 		inv.memorize(c)
-		inv.update.Facts.Claims = append(inv.update.Facts.Claims, c.row(inv.nextVersion(seen.At)))
+		inv.update.Facts.Claims = append(inv.update.Facts.Claims, c.row(inv.nextVersion(seen.At), inv.claimAnnotations.unpack(c.annotations)))
 	}
 	inv.touchClaim(c)
 }

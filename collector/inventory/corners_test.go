@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -34,6 +35,42 @@ func TestPackedLabels(t *testing.T) {
 	}
 	expect(t, "list", joined([]corev1.PersistentVolumeAccessMode{"ReadWriteOnce", "ReadOnlyMany"}), "ReadWriteOnce,ReadOnlyMany")
 	expect(t, "its parts", len(split("ReadWriteOnce,ReadOnlyMany")), 2)
+}
+
+// TestNamesOfAListLieTogether holds that the names of a list are what they were, and next to
+// each other, whatever their lengths.
+func TestNamesOfAListLieTogether(t *testing.T) {
+	var n names
+	var held []string
+	for i := range 3 * chunk / 100 {
+		s := strings.Repeat(string(rune('a'+i%26)), i%200)
+		held = append(held, n.hold(s))
+		if held[i] != s {
+			t.Fatalf("%q became %q", s, held[i])
+		}
+	}
+	together := 0
+	for i := range held[:len(held)-1] {
+		if unsafe.Add(unsafe.Pointer(unsafe.StringData(held[i])), len(held[i])) == unsafe.Pointer(unsafe.StringData(held[i+1])) {
+			together++
+		}
+	}
+	if together < len(held)-10 {
+		t.Errorf("of %d names %d lie next to the one before", len(held), together)
+	}
+	if long := strings.Repeat("x", 2*chunk); n.hold(long) != long {
+		t.Error("a long name is not held")
+	}
+}
+
+// TestListsLieTogether holds that lists in a slab are what they were, and do not grow into
+// each other.
+func TestListsLieTogether(t *testing.T) {
+	var s slab[int]
+	first, second, long := s.hold([]int{1, 2}), s.hold([]int{3}), s.hold(make([]int, slabLength+1))
+	if first = append(first, 4); !slices.Equal(first, []int{1, 2, 4}) || !slices.Equal(second, []int{3}) || len(long) != slabLength+1 {
+		t.Errorf("%v %v, and %d", first, second, len(long))
+	}
 }
 
 func TestDeletingWhatWasNeverSeen(t *testing.T) {

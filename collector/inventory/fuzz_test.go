@@ -2,6 +2,8 @@ package inventory
 
 import (
 	"encoding/binary"
+	"maps"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -104,7 +106,11 @@ func FuzzObjects(f *testing.F) {
 // checkCounts compares what claims have counted with what their pods say.
 func checkCounts(t *testing.T, inv *Inventory) {
 	t.Helper()
-	for _, slot := range inv.claimNames {
+	var slots []*claimName
+	for _, named := range inv.claimNames {
+		slots = slices.AppendSeq(slots, maps.Values(named))
+	}
+	for _, slot := range slots {
 		for _, c := range slot.claims {
 			var active, pending int32
 			for _, p := range slot.pods {

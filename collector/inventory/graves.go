@@ -45,7 +45,7 @@ func (inv *Inventory) empty(graves []grave, now, retention Time) []grave {
 			inv.forgetAttachment(g.attachment)
 		case g.claim == nil:
 			inv.forgetController(g.controller)
-		case len(inv.claimNames[g.claim.name].pods) > 0:
+		case len(inv.claimNames.get(g.claim.name).pods) > 0:
 			graves = append(graves, grave{at: now, claim: g.claim})
 		default:
 			inv.forgetClaim(g.claim)

@@ -67,6 +67,26 @@ func Live(at Time) Seen { return Seen{At: at, NotBefore: at} }
 // name is a namespace and a name in it.
 type name struct{ namespace, name string }
 
+// byName are things by the name that they have in a namespace, a map for each: from four
+// names on those take less than one map would, which had room for a namespace with each name
+// and for a third more of them.
+type byName[V any] map[string]map[string]V
+
+func (m byName[V]) get(n name) V { return m[n.namespace][n.name] }
+
+func (m byName[V]) put(n name, v V) {
+	if m[n.namespace] == nil {
+		m[n.namespace] = map[string]V{}
+	}
+	m[n.namespace][n.name] = v
+}
+
+func (m byName[V]) drop(n name) {
+	if delete(m[n.namespace], n.name); len(m[n.namespace]) == 0 {
+		delete(m, n.namespace)
+	}
+}
+
 // claimName is what is known under a name that a claim can have: the claims
 // that had it, at most one of them living, and the pods that refer to it.
 type claimName struct {
@@ -90,8 +110,10 @@ type Inventory struct {
 	namespaceNames map[string]*namespace
 	relabelled     map[string]struct{} // names of namespaces whose volumes are not touched yet
 
+	volumeAnnotations, claimAnnotations unpacking
+
 	living    map[Kind]int // of the controllers, those that are not gone
-	podNames  map[name]*pod
+	podNames  byName[*pod]
 	templates map[name]*controller // StatefulSets, by what their claims are called but for the ordinal
 	orphans   map[string][]*pod    // by the UID of a controller that is not known yet
 	orphanOf  map[*pod]workload    // that controller
@@ -106,7 +128,7 @@ type Inventory struct {
 	spaces      map[*volume]Space    // as kubelets said last
 	unbound     map[*volume][]*claim // claims that are bound to it by their own word alone
 	lives       map[*claim]life
-	claimNames  map[name]*claimName
+	claimNames  byName[*claimName]
 	sources     map[[16]byte]*source // by id
 
 	dirtyVolumes []*volume
@@ -127,6 +149,15 @@ type Inventory struct {
 	seen      Seen // and how it was seen
 	version   uint64
 	update    Update
+
+	// Of what came in lists.
+	listing    bool // in Replace and Recall
+	names      names
+	containers slab[container]
+	podVolumes slab[podVolume]
+	mounts     slab[mount]
+	slots      slab[claimName]
+	backing    slab[source]
 }
 
 // New returns an empty inventory.
@@ -144,7 +175,7 @@ func New() *Inventory {
 		pods:           byUID[*pod]{},
 		others:         map[Kind]byUID[*other]{Drivers: {}, Nodes: {}},
 		living:         map[Kind]int{},
-		podNames:       map[name]*pod{},
+		podNames:       byName[*pod]{},
 		templates:      map[name]*controller{},
 		orphans:        map[string][]*pod{},
 		orphanOf:       map[*pod]workload{},
@@ -157,7 +188,7 @@ func New() *Inventory {
 		spaces:         map[*volume]Space{},
 		unbound:        map[*volume][]*claim{},
 		lives:          map[*claim]life{},
-		claimNames:     map[name]*claimName{},
+		claimNames:     byName[*claimName]{},
 		sources:        map[[16]byte]*source{},
 		doubted:        map[*claim]Time{},
 		seed:           maphash.MakeSeed(),
@@ -218,6 +249,8 @@ func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
 		present[uid] = struct{}{}
 	}
 	inv.begin(kind, seen.Version, seen)
+	inv.listing = true
+	defer func() { inv.listing = false }()
 	gone := seen
 	gone.Found = false
 	for _, uid := range inv.held(kind).uids() {

@@ -88,8 +88,22 @@ func (r *Recalled) Document() (kind Kind, uid, text string) {
 // subject is what has a memory.
 type subject interface{ remember(inv *Inventory) Memory }
 
+// memorable is a subject whose memory goes out with the next Take: once, however often it
+// has changed by then.
+type memorable struct{ listed bool }
+
+func (m *memorable) list() *bool { return &m.listed }
+
 // memorize has what is known of a subject given out anew.
-func (inv *Inventory) memorize(s subject) { inv.memorized = append(inv.memorized, s) }
+func (inv *Inventory) memorize(s interface {
+	subject
+	list() *bool
+}) {
+	if listed := s.list(); !*listed {
+		*listed = true
+		inv.memorized = append(inv.memorized, s)
+	}
+}
 
 // drown lets go of what was remembered of an object.
 func (inv *Inventory) drown(kind Kind, uid string) {
@@ -117,9 +131,18 @@ func (d departed) remember(*Inventory) Memory { return Memory{Kind: d.kind, UID:
 // takeMemories moves what is to be remembered anew into u; of one object, the last
 // one counts.
 func (inv *Inventory) takeMemories(u *Update) {
-	u.Memories = u.Memories[:0]
+	u.Memories = slices.Grow(u.Memories[:0], len(inv.memorized))
 	for _, s := range inv.memorized {
 		u.Memories = append(u.Memories, s.remember(inv))
+	}
+	inv.unlistMemories()
+}
+
+func (inv *Inventory) unlistMemories() {
+	for _, s := range inv.memorized {
+		if s, ok := s.(interface{ list() *bool }); ok {
+			*s.list() = false
+		}
 	}
 	inv.memorized = emptied(inv.memorized)
 }
@@ -250,8 +273,8 @@ func (inv *Inventory) Recall(list []Recalled, version uint64, now Time) (err err
 	empty := inv.version == 0
 	inv.version, inv.now = max(inv.version, version), now
 	inv.begin("", "", Seen{At: now, Found: true})
-	inv.recalling = true
-	defer func() { inv.recalling = false }()
+	inv.recalling, inv.listing = true, true
+	defer func() { inv.recalling, inv.listing = false, false }()
 	order := map[Kind]int{}
 	for i, kind := range Kinds() {
 		order[kind] = i
@@ -276,7 +299,7 @@ func (inv *Inventory) Recall(list []Recalled, version uint64, now Time) (err err
 	inv.update.Facts.Changes = inv.update.Facts.Changes[:had] // that was news once
 	if empty {
 		inv.update.Facts = Facts{}
-		inv.memorized = nil
+		inv.unlistMemories()
 	}
 	take(true)
 	return err

@@ -237,7 +237,7 @@ func TestRecallIntoALiveInventory(t *testing.T) {
 	expect(t, "workload", h.claims["c2"].WorkloadName, "db")
 	expect(t, "attached", h.attachments["a1"].AttachedAt, at(1))
 	expect(t, "pods", inv.Count(Pods), 1)
-	expect(t, "the name is its living bearer's", inv.podNames[name{"shop", "db-0"}].uid, "p1")
+	expect(t, "the name is its living bearer's", inv.podNames.get(name{"shop", "db-0"}).uid, "p1")
 	expect(t, "likewise of the volume", inv.volumeNames["vol"].uid, "v1")
 	expect(t, "the volume that is gone", h.volumes["v0"].DeletedNotBefore, at(50))
 	for _, c := range h.changes {

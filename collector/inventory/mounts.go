@@ -64,7 +64,7 @@ func podMounts(o *corev1.Pod, volumes []podVolume) []mount {
 	for i := range o.Spec.EphemeralContainers {
 		add(o.Spec.EphemeralContainers[i].VolumeMounts, o.Spec.EphemeralContainers[i].VolumeDevices)
 	}
-	return slices.Clip(list)
+	return list
 }
 
 // readOnlyVolume reports whether a pod takes a claim read-only as a whole.

@@ -39,6 +39,14 @@ func (inv *Inventory) noteNamespace(o *corev1.Namespace, seen Seen) bool {
 	return true
 }
 
+// sharedNamespace returns a namespace's name in the one string that its objects share.
+func (inv *Inventory) sharedNamespace(name string) string {
+	if n := inv.namespaceNames[name]; n != nil {
+		return n.name
+	}
+	return name
+}
+
 // nameNamespace makes a namespace the one of its name, and notes if its labels are others.
 func (inv *Inventory) nameNamespace(n *namespace) {
 	if before := inv.namespaceNames[n.name]; before == nil || before.labels != n.labels {

@@ -28,12 +28,14 @@ type pod struct {
 	dirty     bool
 	gone      bool
 	buried    bool // is to be forgotten
+	memorable
 }
 
 // podSpec is what the API says of a pod and can change, and what follows from
 // its containers.
 type podSpec struct {
 	traits                     unique.Handle[podTraits]
+	node                       word // beside the traits: each node has its pods of a workload
 	created, started, finished Time
 	asked                      Time // see podEnd
 	going                      bool
@@ -41,9 +43,9 @@ type podSpec struct {
 
 // podTraits is what the pods of a workload have in common.
 type podTraits struct {
-	node, serviceAccount, owner, groups string
-	phase, reason                       string
-	workload                            workload
+	serviceAccount, owner, groups string
+	phase, reason                 string
+	workload                      workload
 }
 
 // podVolume is a volume in a pod's spec: a claim's, or a backing store that the
@@ -66,7 +68,7 @@ func (p *pod) over() bool {
 func (p *pod) row(version uint64) Pod {
 	traits := p.traits.Value()
 	return Pod{
-		Version: version, UID: p.uid, Namespace: p.namespace, Name: p.name.name, Node: traits.node,
+		Version: version, UID: p.uid, Namespace: p.namespace, Name: p.name.name, Node: p.node.Value(),
 		ServiceAccount: traits.serviceAccount, Owner: traits.owner, Groups: split(traits.groups),
 		WorkloadKind: traits.workload.kind, WorkloadName: traits.workload.name, WorkloadUID: traits.workload.uid,
 		Phase: traits.phase, Reason: traits.reason, Labels: p.labels.unpack(), CreatedAt: p.created,
@@ -100,10 +102,11 @@ func (inv *Inventory) notePod(o *corev1.Pod, seen Seen) bool {
 	end := podEndOf(o)
 	spec := podSpec{
 		traits: unique.Make(podTraits{
-			node: o.Spec.NodeName, serviceAccount: o.Spec.ServiceAccountName, owner: ownerOf(o.Labels, o.Annotations),
+			serviceAccount: o.Spec.ServiceAccountName, owner: ownerOf(o.Labels, o.Annotations),
 			groups: joined(groupsOf(o.Labels, o.Annotations)), workload: inv.podWorkload(p, o),
 			phase: string(o.Status.Phase), reason: end.reason,
 		}),
+		node:    unique.Make(o.Spec.NodeName),
 		created: apiTime(o.CreationTimestamp),
 		asked:   end.asked, going: end.going,
 	}
@@ -119,7 +122,7 @@ func (inv *Inventory) notePod(o *corev1.Pod, seen Seen) bool {
 		return false
 	}
 	p.podSpec = spec
-	p.labels = repack(p.labels, o.Labels)
+	p.labels = inv.heldLabels(p.labels, o.Labels)
 	p.fresh = true
 	inv.soilPod(p)
 	return true
@@ -161,17 +164,17 @@ func podEndOf(o *corev1.Pod) podEnd {
 }
 
 func (inv *Inventory) addPod(o *corev1.Pod, seen Seen) *pod {
-	key := name{o.Namespace, o.Name}
+	key := name{inv.sharedNamespace(o.Namespace), inv.heldName(o.Name)}
 	// An update can hide a deletion and a creation under the same name.
-	former := inv.podNames[key]
+	former := inv.podNames.get(key)
 	if !inv.recalling {
 		inv.dropPod(former, seen)
 		former = nil
 	}
-	p := &pod{uid: string(o.UID), name: key, found: seen.Found}
+	p := &pod{uid: inv.heldName(string(o.UID)), name: key, found: seen.Found}
 	inv.pods[p.uid] = p
 	if former == nil {
-		inv.podNames[key] = p
+		inv.podNames.put(key, p)
 	}
 	inv.addContainers(p, o)
 	inv.change(p.change(Change{At: apiTime(o.CreationTimestamp), Action: Created, Actor: lastActor(o), Found: seen.Found}))
@@ -180,16 +183,16 @@ func (inv *Inventory) addPod(o *corev1.Pod, seen Seen) *pod {
 			p.volumes = append(p.volumes, inv.podVolume(o, v, seen))
 		}
 	}
-	p.volumes = slices.Clip(p.volumes)
+	p.volumes = heldList(inv, &inv.podVolumes, p.volumes)
 	for i := range p.volumes {
 		if u := &p.volumes[i]; u.claimName != "" {
-			slot := inv.slot(name{o.Namespace, u.claimName})
+			slot := inv.slot(name{p.namespace, u.claimName})
 			if !slices.Contains(slot.pods, p) {
 				slot.pods = append(slot.pods, p)
 			}
 		}
 	}
-	p.mounts = podMounts(o, p.volumes)
+	p.mounts = heldList(inv, &inv.mounts, podMounts(o, p.volumes))
 	return p
 }
 
@@ -221,7 +224,7 @@ func (inv *Inventory) addContainers(p *pod, o *corev1.Pod) {
 		return
 	}
 	known := len(p.containers)
-	p.containers = append(p.containers, containerSpecs(o)[known:]...)
+	p.containers = heldList(inv, &inv.containers, append(p.containers, containerSpecs(o)[known:]...))
 	if known > 0 {
 		mounts := podMounts(o, p.volumes)
 		p.mounts = append(p.mounts, mounts[len(p.mounts):]...)
@@ -333,8 +336,8 @@ func (p *pod) lived() (at Time) {
 // unlist takes a pod that is gone off those that are.
 func (inv *Inventory) unlist(p *pod) {
 	delete(inv.pods, p.uid)
-	if inv.podNames[p.name] == p {
-		delete(inv.podNames, p.name)
+	if inv.podNames.get(p.name) == p {
+		inv.podNames.drop(p.name)
 	}
 }
 
@@ -397,7 +400,7 @@ func (inv *Inventory) tellContainers(p *pod, seen Seen) {
 	}
 	if !p.announced && p.started != 0 {
 		p.announced = true
-		c := p.change(Change{At: p.started, Action: Started, Details: "on node " + p.traits.Value().node, Found: p.found && seen.Found})
+		c := p.change(Change{At: p.started, Action: Started, Details: "on node " + p.node.Value(), Found: p.found && seen.Found})
 		if p.scheduled != 0 && p.started >= p.scheduled {
 			c.Took = time.Duration(p.started-p.scheduled) * time.Microsecond
 		}
@@ -416,9 +419,10 @@ func (inv *Inventory) forgetPod(p *pod) {
 			continue
 		}
 		key := name{p.namespace, u.claimName}
-		if slot := inv.claimNames[key]; slot != nil {
+		if slot := inv.claimNames.get(key); slot != nil {
 			slot.pods = slices.DeleteFunc(slot.pods, func(other *pod) bool { return other == p })
 			inv.tidy(key, slot)
 		}
 	}
+	clear(p.volumes) // others may lie next to them, and are not to hold the claims
 }

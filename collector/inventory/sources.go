@@ -46,7 +46,7 @@ func (inv *Inventory) holdSource(row VolumeSource, seen Seen) *source {
 	s := inv.sources[id]
 	if s == nil {
 		readOnly := row.Attributes["readOnly"] == "true" || row.Kind == "image" // KEP-4639: images are
-		s = &source{kind: unique.Make(row.Kind), id: id, readOnly: readOnly}
+		s = heldOne(inv, &inv.backing, source{kind: unique.Make(row.Kind), id: id, readOnly: readOnly})
 		inv.sources[id] = s
 		row.ID = s.idText()
 		row.Version = inv.nextVersion(seen.At)

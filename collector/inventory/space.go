@@ -29,7 +29,7 @@ func (inv *Inventory) NodesInUse() map[string]struct{} {
 		}
 		for i := range p.volumes {
 			if p.volumes[i].claim != nil {
-				nodes[p.traits.Value().node] = struct{}{}
+				nodes[p.node.Value()] = struct{}{}
 				break
 			}
 		}

@@ -25,6 +25,7 @@ type volume struct {
 	told                uint64 // hash of the VolumeState that went out last; 0 for none
 	ordinal             uint16 // of the binding, of those of this claim and volume
 	fresh, dirty, stale bool   // row has not gone out; is to be settled; state may not have gone out
+	memorable
 }
 
 // binding is the last Binding of a volume.
@@ -57,14 +58,14 @@ type volumeSpec struct {
 // volumeTraits is what many volumes have in common.
 type volumeTraits struct{ class, attributesClass, driver, mode, reclaimPolicy, accessModes string }
 
-func (v *volume) row(version uint64) Volume {
+func (v *volume) row(version uint64, annotations Labels) Volume {
 	traits := v.traits.Value()
 	return Volume{
 		Version: version, UID: v.uid, Name: v.name, StorageClass: traits.class, AttributesClass: traits.attributesClass,
 		SourceKind: v.source.kindOr(""), SourceID: v.source.idText(), Driver: traits.driver, VolumeHandle: v.handle, CapacityBytes: v.capacity,
 		AccessModes: split(traits.accessModes), VolumeMode: traits.mode, ReclaimPolicy: traits.reclaimPolicy,
 		Phase: v.phase.Value(), PhaseChangedAt: v.phaseChanged, ClaimUID: v.claimUID, Labels: v.labels.unpack(),
-		Annotations: v.annotations.Value().unpack(), CreatedAt: v.created, DeletedAt: v.deleted, DeletedNotBefore: v.notBefore,
+		Annotations: annotations, CreatedAt: v.created, DeletedAt: v.deleted, DeletedNotBefore: v.notBefore,
 	}
 }
 
@@ -133,7 +134,7 @@ func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, seen Seen) bool {
 			}
 		}
 	}
-	v.labels = repack(v.labels, o.Labels)
+	v.labels = inv.heldLabels(v.labels, o.Labels)
 	v.fresh = true
 	inv.soilVolume(v)
 	return true
@@ -145,8 +146,9 @@ func (inv *Inventory) addVolume(o *corev1.PersistentVolume, seen Seen) *volume {
 	if other != nil && other.deleted == 0 && !inv.recalling {
 		inv.dropVolume(other, seen)
 	}
-	v := &volume{uid: string(o.UID), name: o.Name}
+	v := &volume{uid: inv.heldName(string(o.UID)), name: inv.heldName(o.Name)}
 	v.volumeSpec = v.read(o, seen)
+	v.handle = inv.heldName(v.handle)
 	// The API lets nobody change a volume's source, so once is enough.
 	if src, ok := volumeSource(&o.Spec.PersistentVolumeSource); ok {
 		v.source = inv.holdSource(src, seen)
@@ -251,7 +253,7 @@ func (inv *Inventory) settleVolume(v *volume, seen Seen) {
 	if v.fresh {
 		v.fresh = false
 		inv.memorize(v)
-		inv.update.Facts.Volumes = append(inv.update.Facts.Volumes, v.row(inv.nextVersion(seen.At)))
+		inv.update.Facts.Volumes = append(inv.update.Facts.Volumes, v.row(inv.nextVersion(seen.At), inv.volumeAnnotations.unpack(v.annotations)))
 	}
 	if v.claimUID != "" {
 		inv.introduce(v)
@@ -261,7 +263,7 @@ func (inv *Inventory) settleVolume(v *volume, seen Seen) {
 
 // introduce makes a volume known to its claim, or leaves word for it.
 func (inv *Inventory) introduce(v *volume) {
-	if slot := inv.claimNames[v.claim]; slot != nil {
+	if slot := inv.claimNames.get(v.claim); slot != nil {
 		for _, c := range slot.claims { // also one that is gone already
 			if c.uid == v.claimUID {
 				v.shareNames(c)
@@ -325,7 +327,7 @@ func (inv *Inventory) settleBinding(v *volume, seen Seen) {
 // its claim says so. A claim that was deleted before it was bound leaves its volume
 // Released as well.
 func (inv *Inventory) wasBound(v *volume) bool {
-	if slot := inv.claimNames[v.claim]; slot != nil {
+	if slot := inv.claimNames.get(v.claim); slot != nil {
 		for _, c := range slot.claims {
 			if c.uid == v.claimUID {
 				return c.phase.Value() == string(corev1.ClaimBound)

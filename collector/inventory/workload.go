@@ -99,11 +99,9 @@ func (inv *Inventory) noteStatefulSet(o *appsv1.StatefulSet) bool {
 	if len(c.templates) == 0 {
 		return true
 	}
-	for key, slot := range inv.claimNames {
-		if key.namespace == o.Namespace {
-			for _, claim := range slot.claims {
-				inv.adopt(claim)
-			}
+	for _, slot := range inv.claimNames[o.Namespace] {
+		for _, claim := range slot.claims {
+			inv.adopt(claim)
 		}
 	}
 	return true
