@@ -59,7 +59,7 @@ const (
 	// by the connection to ClickHouse for a while.
 	recordsPerCommit = 20_000
 	rowsPerCommit    = 10_000
-	objectsPerCommit = 1_000
+	objectsPerCommit = 1_500
 	// freeEvery is how often at most garbage is collected after a commit in parts. A thousand
 	// changes of pods a second are such commits, too, and would wait for it.
 	freeEvery = 10 * time.Minute
