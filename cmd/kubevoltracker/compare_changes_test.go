@@ -13,6 +13,8 @@ type changes struct {
 	// end and start do it, and call sent right before the request that is to be seen.
 	end, start func(pod int, sent func()) error
 	prepare    func(pod int) error // nil, or a change of its own before the start
+	// told is when a bare watch was told of a change, zero if it has not been; nil if there is none.
+	told func(pod int, runs bool) time.Time
 }
 
 // changesPerSecond is how many changes of pods a second are asked for.
@@ -20,11 +22,11 @@ const changesPerSecond = 1000
 
 // changesVisible ends all pods, and then starts them again, while it scrapes, and returns
 // how long it took each time from before the request was sent to the end of the first scrape
-// that showed it; and how many changes a second there were. A pod's creation is a change as
-// well, which nobody waits for.
-func changesVisible(t testing.TB, m *measured, podOf func([]byte) (int, bool, bool), c changes) (times []time.Duration, rate float64) {
+// that showed it; what of that was after a bare watch was told; and how many changes a second
+// there were. A pod's creation is a change as well, which nobody waits for.
+func changesVisible(t testing.TB, m *measured, podOf func([]byte) (int, bool, bool), c changes) (times, own []time.Duration, rate float64) {
 	t.Helper()
-	w := &watcher{measured: m, podOf: podOf, sent: make([]time.Time, c.pods)}
+	w := &watcher{measured: m, podOf: podOf, told: c.told, sent: make([]time.Time, c.pods)}
 	ending := atRateSeen(t, w, false, c.pods, func() float64 {
 		return atRate(t, c.pods, changesPerSecond, func(i int) error { return c.end(i, func() { w.note(i) }) })
 	})
@@ -43,14 +45,16 @@ func changesVisible(t testing.TB, m *measured, podOf func([]byte) (int, bool, bo
 		})
 	})
 	t.Logf("pods ended at %.0f and started at %.0f changes a second, %d scrapes", ending, starting, w.scrapes)
-	return w.times, min(ending, starting)
+	return w.times, w.own, min(ending, starting)
 }
 
 // watcher scrapes to see changes.
 type watcher struct {
 	measured *measured
 	podOf    func([]byte) (int, bool, bool)
+	told     func(pod int, runs bool) time.Time
 	times    []time.Duration
+	own      []time.Duration // of the times, after a bare watch was told
 	scrapes  int
 
 	mu   sync.Mutex
@@ -112,6 +116,13 @@ func (w *watcher) look(t testing.TB, runs bool) {
 	for pod, sent := range w.sent {
 		if !sent.IsZero() && sent.Before(began) && running[pod] == runs {
 			w.times = append(w.times, now.Sub(sent))
+			if w.told != nil {
+				told := w.told(pod, runs)
+				if told.IsZero() { // it is behind
+					told = now
+				}
+				w.own = append(w.own, now.Sub(told))
+			}
 			w.sent[pod] = time.Time{}
 		}
 	}

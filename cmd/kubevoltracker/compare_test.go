@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math"
 	"net"
@@ -148,6 +149,7 @@ type measurement struct {
 	cpu, engineCPU       float64 // for 1,000 updates of pods
 	visible50, visible99 float64
 	visibleMax           float64
+	own50, own99         float64 // of that, after a bare watch was told
 	rate                 float64 // changes of pods a second
 }
 
@@ -157,7 +159,7 @@ func newMeasurement(t testing.TB, name, watched string) measurement {
 	return measurement{
 		name: name, watched: watched, load: load(t), ready: unmeasured, settled: unmeasured, atReady: no, scraped: no, resting: no, atEnd: no,
 		engineRSS: unmeasured, cpu: unmeasured, engineCPU: unmeasured,
-		visible50: unmeasured, visible99: unmeasured, visibleMax: unmeasured, rate: unmeasured,
+		visible50: unmeasured, visible99: unmeasured, visibleMax: unmeasured, own50: unmeasured, own99: unmeasured, rate: unmeasured,
 	}
 }
 
@@ -177,7 +179,11 @@ func (r *rival) measure(t testing.TB, c *benchCluster, n int) measurement {
 	}
 	if r.podOf != nil {
 		v.cpu, v.engineCPU = updateCPU(t, c, pid, engine)
-		v.seeChanges(changesVisible(t, m, r.podOf, c.etcd.changes(c, min(n, 5000))))
+		ctx, cancel := context.WithCancel(background)
+		defer cancel()
+		ch := c.etcd.changes(c, min(n, 5000))
+		ch.told = c.watchPods(ctx, t, ch.pods).told
+		v.seeChanges(changesVisible(t, m, r.podOf, ch))
 	}
 	v.atEnd = memoryOf(t, pid)
 	return v
@@ -194,7 +200,8 @@ func (v *measurement) measureScrapes(t testing.TB, m *measured) {
 	v.resting = m.rest(t)
 }
 
-func (v *measurement) seeChanges(times []time.Duration, rate float64) {
+func (v *measurement) seeChanges(times, own []time.Duration, rate float64) {
+	v.own50, v.own99 = quantile(own, 0.5), quantile(own, 0.99)
 	v.visible50, v.visible99, v.visibleMax, v.rate = quantile(times, 0.5), quantile(times, 0.99), quantile(times, 1), rate
 }
 

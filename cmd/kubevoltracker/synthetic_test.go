@@ -70,12 +70,12 @@ func measureSynthetic(t *testing.T, n int) measurement {
 		}
 	}
 	v.measureScrapes(t, m)
-	times, rate := changesVisible(t, m, trackerPod, changes{
+	times, _, rate := changesVisible(t, m, trackerPod, changes{
 		pods:  min(n/2, 5000),
 		end:   func(pod int, sent func()) error { sent(); _, err := fmt.Fprintln(in, "end", pod); return err },
 		start: func(pod int, sent func()) error { sent(); _, err := fmt.Fprintln(in, "start", pod); return err },
 	})
-	v.seeChanges(times, rate)
+	v.seeChanges(times, nil, rate)
 	v.atEnd = memoryOf(t, m.process.Process.Pid)
 	_ = in.Close() // which ends it
 	return v

@@ -9,8 +9,9 @@ import (
 
 // unload has the kernel take the program's own pages out of this process's memory, of which
 // the start needs twice as many as what comes after it: they stay otherwise for as long as
-// there is room. Those that are needed come back from the page cache in microseconds. That a
-// kernel may refuse is no matter.
+// there is room. Those that are needed come back from the page cache in microseconds: it has
+// them all the same, so this spares the process's RSS, not the machine. That a kernel may
+// refuse is no matter.
 func unload() {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
