@@ -29,7 +29,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 )
 
-var update = flag.Bool("update", false, "write docs/metrics.md anew")
+var update = flag.Bool("update", false, "write docs/metrics.md and the golden files anew")
 
 const (
 	metricsPage  = "../../docs/metrics.md"

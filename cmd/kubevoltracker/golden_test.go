@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const demoScrape = "testdata/demo-scrape.txt"
+
+// TestGoldenScrapeOfTheDemo holds what is served of the demo's workload once it has settled,
+// but for what is another's in each cluster: UIDs, times, and the order of the volumes.
+func TestGoldenScrapeOfTheDemo(t *testing.T) {
+	c, err := startCluster(program(t, "localcluster"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.stop)
+	p := startTracker(t, c.kubeconfig, "--catalog.url=none", "--metrics.claim-labels=team")
+	eventually(t, "ready", func() error {
+		if status, body, err := p.get("/readyz"); err != nil || status != 200 {
+			return fmt.Errorf("%d, %s, %w", status, body, err)
+		}
+		return nil
+	})
+	company, err := os.ReadFile("../../deploy/demo/company.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A report that runs each minute would be there or not.
+	const schedule = "  schedule: \"* * * * *\"\n"
+	if !strings.Contains(string(company), schedule) {
+		t.Fatalf("the demo has no %q", schedule)
+	}
+	file := filepath.Join(t.TempDir(), "company.yaml")
+	if err := os.WriteFile(file, []byte(strings.Replace(string(company), schedule, schedule+"  suspend: true\n", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the workload is applied", func() error { // once its namespaces have their service accounts
+		_, err := c.tryKubectl(t, "apply", "-f", file)
+		return err
+	})
+	scrape := func() string {
+		_, body, err := p.get("/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return anonymous(body)
+	}
+	if *update {
+		last := ""
+		eventually(t, "it has settled", func() error {
+			before := last
+			time.Sleep(10 * time.Second)
+			if last = scrape(); last != before {
+				return fmt.Errorf("it still changes")
+			}
+			return nil
+		})
+		if err := os.WriteFile(demoScrape, []byte(last), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(demoScrape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the scrape is "+demoScrape+", which -update writes anew", func() error {
+		got := scrape()
+		if got == string(want) {
+			return nil
+		}
+		lines := func(text string) []string { return strings.Split(text, "\n") }
+		for _, line := range lines(got) {
+			if !slices.Contains(lines(string(want)), line) {
+				return fmt.Errorf("not wanted: %s", line)
+			}
+		}
+		return fmt.Errorf("something is missing; it is\n%s", got)
+	})
+}
+
+var (
+	demoFamily = regexp.MustCompile(`^(# (HELP|TYPE) )?kubevoltracker_(namespace|volume|volumes|claims|mounts)_`)
+	volumeOf   = regexp.MustCompile(`_volume_info\{persistentvolume="(pvc-[^"]+)",namespace="([^"]+)",persistentvolumeclaim="([^"]+)"`)
+	ofTime     = regexp.MustCompile(`(?m)^(kubevoltracker_\S*_(?:idle_seconds|timestamp_seconds|pending_seconds)\{\S*\}) [1-9]\S*$`)
+)
+
+// anonymous is the part of a scrape that is about the workload: volumes by the names of their
+// claims, times without their numbers, each family's samples in order.
+func anonymous(scrape string) string {
+	var names []string
+	for _, m := range volumeOf.FindAllStringSubmatch(scrape, -1) {
+		names = append(names, m[1], m[2]+"/"+m[3])
+	}
+	scrape = ofTime.ReplaceAllString(strings.NewReplacer(names...).Replace(scrape), "$1 …")
+	var out, samples []string
+	for line := range strings.Lines(scrape) {
+		switch {
+		case !demoFamily.MatchString(line):
+		case strings.HasPrefix(line, "# HELP"):
+			slices.Sort(samples)
+			out, samples = append(append(out, samples...), line), nil
+		case strings.HasPrefix(line, "# TYPE"):
+			out = append(out, line)
+		default:
+			samples = append(samples, line)
+		}
+	}
+	slices.Sort(samples)
+	return strings.Join(append(out, samples...), "")
+}
