@@ -373,7 +373,9 @@ func (inv *Inventory) soilPods(slot *claimName) {
 
 func (inv *Inventory) settleClaim(c *claim, seen Seen) {
 	c.dirty = false
-	if v := inv.volumeOf[c.uid]; v != nil && (v.name == c.volumeName || v.phase.Value() == string(corev1.VolumeBound)) {
+	// The volume may have been bound and released again by now, of which a claim that was deleted
+	// meanwhile never told.
+	if v := inv.volumeOf[c.uid]; v != nil && (v.name == c.volumeName || v.phase.Value() == string(corev1.VolumeBound) || v.binding.claimUID == c.uid) {
 		delete(inv.volumeOf, c.uid)
 		inv.had(c.uid, c.volume, v)
 		c.volume, c.fresh = v, true

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -109,5 +110,27 @@ func TestBoundIsDatedByTheVolume(t *testing.T) {
 			}
 		}
 		expect(t, name+": bound", n, 1)
+	}
+}
+
+// TestAVolumeIsBoundToAClaimThatIsGone is a claim that is deleted while the binder is at it:
+// the volume comes to be Bound, and the claim stays Pending to its end. Whichever watch is
+// ahead, the claim has had the volume.
+func TestAVolumeIsBoundToAClaimThatIsGone(t *testing.T) {
+	claim := pvc("data", "c1", 1, "")
+	volume := func(phase corev1.PersistentVolumePhase, changed int) *corev1.PersistentVolume {
+		return pv("vol", "v1", 2, claim, phase, changed)
+	}
+	claims := []event{set(1, claim), gone(5, claim)}
+	volumes := []event{set(2, volume(corev1.VolumePending, 2)), set(3, volume(corev1.VolumeBound, 3)), set(6, volume(corev1.VolumeReleased, 6)), gone(7, volume(corev1.VolumeReleased, 6))}
+	for name, events := range map[string][]event{
+		"the claim first":  append(slices.Clone(claims), volumes...),
+		"the volume first": append(slices.Clone(volumes), claims...),
+		"as it was":        {claims[0], volumes[0], volumes[1], claims[1], volumes[2], volumes[3]},
+	} {
+		_, h := play(t, events...)
+		row := h.claims["c1"]
+		expect(t, name+": volume", row.VolumeUID, "v1")
+		expect(t, name+": bound", row.BoundAt, at(3))
 	}
 }
