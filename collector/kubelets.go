@@ -141,6 +141,12 @@ func (s samples) add(claim statsv1alpha1.PVCReference, sample inventory.Sample) 
 
 // read asks the kubelets of these nodes. Each error is one's that did not answer.
 func (k *Kubelets) read(ctx context.Context, nodes map[string]struct{}) (all samples, errs []error) {
+	k.mu.Lock()
+	maps.DeleteFunc(k.addresses, func(node, _ string) bool { // nodes come and go
+		_, used := nodes[node]
+		return !used
+	})
+	k.mu.Unlock()
 	all = samples{}
 	var mu sync.Mutex
 	var group errgroup.Group

@@ -144,6 +144,21 @@ func (c *localCluster) serviceAccount(t testing.TB) string {
 	return path
 }
 
+// revoke takes rights to resources out of deploy/rbac.yaml's role, until that is applied again.
+func (c *localCluster) revoke(t testing.TB, resources ...string) {
+	t.Helper()
+	role, err := c.client.RbacV1().ClusterRoles().Get(background, "kubevoltracker", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range role.Rules {
+		role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return slices.Contains(resources, r) })
+	}
+	if _, err := c.client.RbacV1().ClusterRoles().Update(background, role, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func seconds(at metav1.Time) string { return at.UTC().Format("2006-01-02 15:04:05") }
 
 // TestTracksStorage runs a tracker with the rights of deploy/rbac.yaml through
@@ -483,16 +498,7 @@ func TestGoesWithoutWhatItMayNotSee(t *testing.T) {
 	c := cluster(t)
 	ns := c.namespace(t, "without")
 	kubeconfig := c.serviceAccount(t)
-	role, err := c.client.RbacV1().ClusterRoles().Get(background, "kubevoltracker", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range role.Rules {
-		role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return r == "volumeattachments" || r == "replicasets" })
-	}
-	if _, err := c.client.RbacV1().ClusterRoles().Update(background, role, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	c.revoke(t, "volumeattachments", "replicasets")
 	p := startTracker(t, kubeconfig)
 	c.claim(t, ns, "data", "standard")
 	c.awaitBound(t, ns, "data")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -195,16 +194,7 @@ func TestKubeletsThatRefuse(t *testing.T) {
 	}
 	told("--kubelet.insecure-tls", "--kubelet.certificate-authority="+filepath.Join(c.dir, "pki", "etcd-ca.crt"))
 
-	role, err := c.client.RbacV1().ClusterRoles().Get(background, "kubevoltracker", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range role.Rules {
-		role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return r == "nodes/stats" })
-	}
-	if _, err := c.client.RbacV1().ClusterRoles().Update(background, role, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	c.revoke(t, "nodes/stats")
 	t.Cleanup(func() { c.kubectl(t, "apply", "-f", "../../deploy/rbac.yaml") })
 	told("403 Forbidden: grant nodes/stats")
 }
