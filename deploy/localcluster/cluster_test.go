@@ -92,6 +92,19 @@ func TestBareCluster(t *testing.T) {
 	}
 }
 
+// newVolume returns a volume that an administrator makes by hand.
+func newVolume(name, size string, source corev1.PersistentVolumeSource) *corev1.PersistentVolume {
+	return &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PersistentVolumeSpec{
+			AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)},
+			StorageClassName:       "manual",
+			PersistentVolumeSource: source,
+		},
+	}
+}
+
 // TestClusterLifecycle follows storage through a cluster's life: provisioned, mounted,
 // grown, let go of, reclaimed or kept; the cluster itself through a stop, a resume, and
 // the violent death of its supervisor.
@@ -106,15 +119,7 @@ func TestClusterLifecycle(t *testing.T) {
 	core := client.CoreV1()
 
 	// A claim of each class, and one for a volume that was there before.
-	hostPath := &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: "by-hand"},
-		Spec: corev1.PersistentVolumeSpec{
-			AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("5Gi")},
-			StorageClassName:       "manual",
-			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/srv"}},
-		},
-	}
+	hostPath := newVolume("by-hand", "5Gi", corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/srv"}})
 	if _, err := core.PersistentVolumes().Create(ctx, hostPath, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
