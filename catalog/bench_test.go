@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
@@ -68,8 +69,8 @@ func BenchmarkFacts(b *testing.B) {
 	database := fmt.Sprint("benchmark_facts_", time.Now().UnixNano())
 	p := newPipeline(b, database)
 	const rows = 20_000
-	u := &inventory.Update{}
-	began := inventory.At(time.Now())
+	u := &fact.Update{}
+	began := fact.At(time.Now())
 	ask := func(sql string, into ...any) {
 		if err := p.catalog.conn.QueryRow(context.Background(), sql).Scan(into...); err != nil {
 			b.Fatal(err)
@@ -86,9 +87,9 @@ func BenchmarkFacts(b *testing.B) {
 		u.Facts.Mounts = u.Facts.Mounts[:0]
 		for i := range rows {
 			claim := uuid.NewString()
-			u.Facts.Mounts = append(u.Facts.Mounts, inventory.Mount{
+			u.Facts.Mounts = append(u.Facts.Mounts, fact.Mount{
 				Version: uint64(n*rows + i), Namespace: "shop", PodUID: uuid.NewString(), Container: "main", Volume: "data", MountPath: "/data",
-				SourceKind: "csi", ClaimUID: claim, ClaimName: "data", VolumeUID: uuid.NewString(), StartedAt: began + inventory.Time((n*rows+i)*1000),
+				SourceKind: "csi", ClaimUID: claim, ClaimName: "data", VolumeUID: uuid.NewString(), StartedAt: began + fact.Time((n*rows+i)*1000),
 			})
 		}
 		b.StartTimer()
@@ -164,13 +165,13 @@ func BenchmarkEventToRow(b *testing.B) {
 				time.Sleep(5 * time.Millisecond)
 			}
 		}()
-		inv, u := inventory.New(), &inventory.Update{}
+		inv, u := inventory.New(), &fact.Update{}
 		start := time.Now()
 		for i := range events {
 			time.Sleep(time.Until(start.Add(time.Duration(i) * time.Second / perSecond)))
 			now := time.Now()
 			seen[i] = now
-			if err := inv.Set(startedPod(i, now), inventory.Live(inventory.At(now))); err != nil {
+			if err := inv.Set(startedPod(i, now), inventory.Live(fact.At(now))); err != nil {
 				b.Fatal(err)
 			}
 			inv.Take(u)
@@ -206,14 +207,14 @@ func startedPod(i int, now time.Time) *corev1.Pod {
 func BenchmarkRestart(b *testing.B) {
 	const pods = 20_000
 	p := newPipeline(b, "benchmark_restart")
-	inv, u := inventory.New(), &inventory.Update{}
+	inv, u := inventory.New(), &fact.Update{}
 	now := time.Now()
 	for i := range pods {
-		if err := inv.Set(startedPod(i, now), inventory.Live(inventory.At(now))); err != nil {
+		if err := inv.Set(startedPod(i, now), inventory.Live(fact.At(now))); err != nil {
 			b.Fatal(err)
 		}
 		inv.Take(u)
-		u.Positions = []inventory.Position{{Kind: inventory.Pods, ResourceVersion: fmt.Sprint(i), At: inventory.At(now)}}
+		u.Positions = []fact.Position{{Kind: fact.Pods, ResourceVersion: fmt.Sprint(i), At: fact.At(now)}}
 		p.recorder.Apply(u)
 	}
 	p.stop()
@@ -224,8 +225,8 @@ func BenchmarkRestart(b *testing.B) {
 			b.Fatal(err)
 		}
 		again := inventory.New()
-		if err := again.Recall(known.Objects, known.Version, inventory.At(now)); err != nil || again.Count(inventory.Pods) != pods {
-			b.Fatalf("%d pods, %v", again.Count(inventory.Pods), err)
+		if err := again.Restore(known.Objects, known.Version, fact.At(now)); err != nil || again.Count(fact.Pods) != pods {
+			b.Fatalf("%d pods, %v", again.Count(fact.Pods), err)
 		}
 	}
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/pods*1e6, "µs/pod")

@@ -6,16 +6,16 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // checkpointMap is how far each kind has been written by a tracker.
-type checkpointMap map[inventory.Kind]uint64
+type checkpointMap map[fact.Kind]uint64
 
 // covers reports whether what a kind's resource version showed has been written. Of a
 // version that is no number that is not known.
-func (m checkpointMap) covers(kind inventory.Kind, resourceVersion string) bool {
-	version := inventory.VersionNumber(resourceVersion)
+func (m checkpointMap) covers(kind fact.Kind, resourceVersion string) bool {
+	version := fact.VersionNumber(resourceVersion)
 	return version > 0 && version <= m[kind]
 }
 
@@ -37,7 +37,7 @@ func (c *Catalog) checkpoints(ctx context.Context, cluster, instance string) (ch
 		if err := rows.Scan(&kind, &text); err != nil {
 			return err
 		}
-		m[inventory.Kind(kind)] = inventory.VersionNumber(text)
+		m[fact.Kind(kind)] = fact.VersionNumber(text)
 		return nil
 	})
 	return m, q.err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // column is a column of a table whose rows are T: its name, and how its values
@@ -30,12 +30,12 @@ func plain[T, V any](name string, value func(*T) V) column[T] {
 }
 
 // moment is a time that is always there.
-func moment[T any](name string, value func(*T) inventory.Time) column[T] {
+func moment[T any](name string, value func(*T) fact.Time) column[T] {
 	return plain(name, func(row *T) time.Time { return time.UnixMicro(int64(value(row))).UTC() })
 }
 
 // nullable is a time that may be absent, which is NULL.
-func nullable[T any](name string, value func(*T) inventory.Time) column[T] {
+func nullable[T any](name string, value func(*T) fact.Time) column[T] {
 	return plain(name, func(row *T) *time.Time {
 		at := value(row)
 		if at.IsZero() {
@@ -58,26 +58,26 @@ func rowVersion[T any](value func(*T) *uint64) column[T] {
 type table struct {
 	name    string
 	columns []string
-	count   func(*inventory.Facts) int
-	fill    func(batch driver.Batch, cluster string, facts *inventory.Facts) error
+	count   func(*fact.Facts) int
+	fill    func(batch driver.Batch, cluster string, facts *fact.Facts) error
 	// move moves the first n rows, or all if there are fewer, from src to the end of
 	// dst, without touching the memory of src.
-	move func(dst, src *inventory.Facts, n int) int
+	move func(dst, src *fact.Facts, n int) int
 	// versions calls do with each row's version; nil where the rows have none.
-	versions func(facts *inventory.Facts, do func(*uint64))
+	versions func(facts *fact.Facts, do func(*uint64))
 	// text is the first row in JSON.
-	text func(*inventory.Facts) string
+	text func(*fact.Facts) string
 }
 
 // declare makes a table. Its first column is always the cluster.
-func declare[T any](name string, rows func(*inventory.Facts) *[]T, columns ...column[T]) table {
+func declare[T any](name string, rows func(*fact.Facts) *[]T, columns ...column[T]) table {
 	names := make([]string, 0, len(columns)+1)
 	names = append(names, "cluster")
-	var versions func(*inventory.Facts, func(*uint64))
+	var versions func(*fact.Facts, func(*uint64))
 	for _, c := range columns {
 		names = append(names, c.name)
 		if c.version != nil {
-			versions = func(f *inventory.Facts, do func(*uint64)) {
+			versions = func(f *fact.Facts, do func(*uint64)) {
 				all := *rows(f)
 				for i := range all {
 					do(c.version(&all[i]))
@@ -89,8 +89,8 @@ func declare[T any](name string, rows func(*inventory.Facts) *[]T, columns ...co
 		name:     name,
 		columns:  names,
 		versions: versions,
-		count:    func(f *inventory.Facts) int { return len(*rows(f)) },
-		move: func(dst, src *inventory.Facts, n int) int {
+		count:    func(f *fact.Facts) int { return len(*rows(f)) },
+		move: func(dst, src *fact.Facts, n int) int {
 			from, to := rows(src), rows(dst)
 			n = min(n, len(*from))
 			*to = append(*to, (*from)[:n]...)
@@ -99,11 +99,11 @@ func declare[T any](name string, rows func(*inventory.Facts) *[]T, columns ...co
 			}
 			return n
 		},
-		text: func(f *inventory.Facts) string {
+		text: func(f *fact.Facts) string {
 			text, _ := json.Marshal((*rows(f))[0]) // strings, numbers, lists and maps
 			return string(text)
 		},
-		fill: func(batch driver.Batch, cluster string, f *inventory.Facts) error {
+		fill: func(batch driver.Batch, cluster string, f *fact.Facts) error {
 			in := plain("cluster", func(*T) string { return cluster })
 			if err := in.add(batch.Column(0), *rows(f)); err != nil {
 				return err

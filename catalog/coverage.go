@@ -4,29 +4,29 @@ import (
 	"time"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // coverage tells the catalog since when, and until when, each kind has been watched
 // without a gap.
 type coverage struct {
 	instance string
-	kinds    map[inventory.Kind]inventory.Position // as of the last update
-	told     map[inventory.Kind]time.Time
-	moved    map[inventory.Kind]inventory.Position // since the checkpoints were last told
-	pointed  time.Time                             // when that was
+	kinds    map[fact.Kind]fact.Position // as of the last update
+	told     map[fact.Kind]time.Time
+	moved    map[fact.Kind]fact.Position // since the checkpoints were last told
+	pointed  time.Time                   // when that was
 	version  uint64
 }
 
 // newCoverage goes on with the spans that a journal knows.
 func newCoverage(j *journal.Journal) *coverage {
 	return &coverage{
-		instance: j.ID(), kinds: positionsOf(j), told: map[inventory.Kind]time.Time{}, moved: map[inventory.Kind]inventory.Position{},
+		instance: j.ID(), kinds: positionsOf(j), told: map[fact.Kind]time.Time{}, moved: map[fact.Kind]fact.Position{},
 	}
 }
 
 // add puts rows into facts: when a span begins or ends, and now and then how far it is.
-func (c *coverage) add(facts *inventory.Facts, positions map[inventory.Kind]inventory.Position, now time.Time) {
+func (c *coverage) add(facts *fact.Facts, positions map[fact.Kind]fact.Position, now time.Time) {
 	for kind, p := range positions {
 		before, known := c.kinds[kind]
 		c.kinds[kind] = p
@@ -45,21 +45,21 @@ func (c *coverage) add(facts *inventory.Facts, positions map[inventory.Kind]inve
 // checkpoints tells, at the end of the rows of a commit, how far the kinds are that have
 // moved: by that a tracker that stands by knows what has been written. They are not worth a
 // batch of their own more often than the spans are.
-func (c *coverage) checkpoints(rows int, now time.Time) (list []inventory.Checkpoint) {
+func (c *coverage) checkpoints(rows int, now time.Time) (list []fact.Checkpoint) {
 	if rows == 0 && now.Sub(c.pointed) < coverageEvery {
 		return nil
 	}
 	for kind, p := range c.moved {
-		list = append(list, inventory.Checkpoint{Instance: c.instance, Kind: kind, ResourceVersion: p.ResourceVersion, At: p.At})
+		list = append(list, fact.Checkpoint{Instance: c.instance, Kind: kind, ResourceVersion: p.ResourceVersion, At: p.At})
 	}
 	clear(c.moved)
 	c.pointed = now
 	return list
 }
 
-func (c *coverage) row(p inventory.Position, ended inventory.Time, now time.Time) inventory.Coverage {
+func (c *coverage) row(p fact.Position, ended fact.Time, now time.Time) fact.Coverage {
 	c.version = max(c.version+1, uint64(now.UnixMicro()))
-	return inventory.Coverage{
+	return fact.Coverage{
 		Version: c.version, Instance: c.instance, Kind: p.Kind, StartedAt: p.Since, SeenAt: p.At, EndedAt: ended,
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/go-kit/log"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 var (
@@ -133,7 +133,7 @@ func migrated(t *testing.T) *Catalog {
 }
 
 // write has a Writer write the facts and end.
-func write(t *testing.T, c *Catalog, cluster string, facts *inventory.Facts) {
+func write(t *testing.T, c *Catalog, cluster string, facts *fact.Facts) {
 	t.Helper()
 	j := newJournal(t)
 	record(t, j, facts)
@@ -156,7 +156,7 @@ func newJournal(t testing.TB) *journal.Journal {
 }
 
 // record puts a batch into a journal.
-func record(t testing.TB, j *journal.Journal, facts *inventory.Facts) {
+func record(t testing.TB, j *journal.Journal, facts *fact.Facts) {
 	t.Helper()
 	data, err := journal.EncodeFacts(facts)
 	if err != nil {

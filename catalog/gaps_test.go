@@ -5,28 +5,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 func TestGapsBetweenSpansOfWatching(t *testing.T) {
 	c := migrated(t)
 	begin := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
-	at := func(minute int) inventory.Time { return inventory.At(begin.Add(time.Duration(minute) * time.Minute)) }
+	at := func(minute int) fact.Time { return fact.At(begin.Add(time.Duration(minute) * time.Minute)) }
 	c.now = func() time.Time { return at(60).Time() }
-	span := func(instance string, kind inventory.Kind, started, seen, ended int) inventory.Coverage {
-		row := inventory.Coverage{Version: uint64(seen), Instance: instance, Kind: kind, StartedAt: at(started), SeenAt: at(seen)}
+	span := func(instance string, kind fact.Kind, started, seen, ended int) fact.Coverage {
+		row := fact.Coverage{Version: uint64(seen), Instance: instance, Kind: kind, StartedAt: at(started), SeenAt: at(seen)}
 		if ended != 0 {
 			row.EndedAt = at(ended)
 		}
 		return row
 	}
-	write(t, c, "east", &inventory.Facts{Coverage: []inventory.Coverage{
-		span("a", inventory.Pods, 0, 5, 0), span("a", inventory.Pods, 0, 10, 10), // told again, with its end
-		span("a", inventory.Claims, 0, 11, 11), span("a", inventory.Jobs, 0, 1, 0),
-		span("a", inventory.Claims, 20, 58, 0), span("b", inventory.Pods, 21, 59, 0), // after a gap
-		span("standby", inventory.Pods, 30, 40, 40), // beside another one
+	write(t, c, "east", &fact.Facts{Coverage: []fact.Coverage{
+		span("a", fact.Pods, 0, 5, 0), span("a", fact.Pods, 0, 10, 10), // told again, with its end
+		span("a", fact.Claims, 0, 11, 11), span("a", fact.Jobs, 0, 1, 0),
+		span("a", fact.Claims, 20, 58, 0), span("b", fact.Pods, 21, 59, 0), // after a gap
+		span("standby", fact.Pods, 30, 40, 40), // beside another one
 	}})
-	write(t, c, "west", &inventory.Facts{Coverage: []inventory.Coverage{span("c", inventory.Pods, 0, 30, 0), span("c", inventory.Claims, 0, 59, 0)}})
+	write(t, c, "west", &fact.Facts{Coverage: []fact.Coverage{span("c", fact.Pods, 0, 30, 0), span("c", fact.Claims, 0, 59, 0)}})
 	got, err := c.Gaps(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // The questions that tell what the catalog holds open. Each is about one cluster, and
@@ -126,12 +126,12 @@ var heldVersion = func() string {
 // or say which object cannot be read.
 func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recalled, error) {
 	h := c.asking(ctx, cluster, instance)
-	r := &Recalled{Positions: map[inventory.Kind]inventory.Position{}}
-	memories := map[[2]string]*inventory.Memory{}
-	memory := func(kind inventory.Kind, uid string) *inventory.Memory {
+	r := &Recalled{Positions: map[fact.Kind]fact.Position{}}
+	memories := map[[2]string]*fact.Snapshot{}
+	memory := func(kind fact.Kind, uid string) *fact.Snapshot {
 		key := [2]string{string(kind), uid}
 		if memories[key] == nil {
-			memories[key] = &inventory.Memory{Kind: kind, UID: uid}
+			memories[key] = &fact.Snapshot{Kind: kind, UID: uid}
 		}
 		return memories[key]
 	}
@@ -140,7 +140,7 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		var kind string
 		var seen time.Time
 		err := rows.Scan(&kind, &seen)
-		r.Positions[inventory.Kind(kind)] = inventory.Position{Kind: inventory.Kind(kind), At: inventory.At(seen)}
+		r.Positions[fact.Kind(kind)] = fact.Position{Kind: fact.Kind(kind), At: fact.At(seen)}
 		return err
 	})
 	h.each(heldVolumes, func(rows driver.Rows) error {
@@ -151,35 +151,35 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		var capacity, usedBytes, available, inodes, inodesUsed *int64
 		err := rows.Scan(&uid, &deleted, &deletedNotBefore, &phased, &claim, &ordinal, &bound, &released, &releasedNotBefore, &used,
 			&capacity, &usedBytes, &available, &inodes, &inodesUsed)
-		m := memory(inventory.Volumes, uid)
+		m := memory(fact.Volumes, uid)
 		if claim != nil && ordinal != nil {
 			m.ClaimUID, m.BindingOrdinal = *claim, *ordinal
 		}
 		if usedBytes != nil {
-			m.Space = &inventory.Space{CapacityBytes: *capacity, UsedBytes: *usedBytes, AvailableBytes: *available, Inodes: *inodes, InodesUsed: *inodesUsed}
+			m.Space = &fact.Space{CapacityBytes: *capacity, UsedBytes: *usedBytes, AvailableBytes: *available, Inodes: *inodes, InodesUsed: *inodesUsed}
 		}
 		m.Deleted, m.NotBefore = at(deleted), at(deletedNotBefore)
 		m.PhaseChanged, m.BoundAt, m.ReleasedAt, m.ReleasedNotBefore, m.LastUsed = at(phased), at(bound), at(released), at(releasedNotBefore), at(used)
 		return err
 	})
 	h.each(heldClaims, func(rows driver.Rows) error {
-		var m inventory.Memory
+		var m fact.Snapshot
 		var deleted, deletedNotBefore, bound, used *time.Time
 		err := rows.Scan(&m.UID, &deleted, &deletedNotBefore, &bound, &m.WorkloadKind, &m.WorkloadName, &used)
-		m.Kind, m.Deleted, m.NotBefore, m.BoundAt, m.LastUsed = inventory.Claims, at(deleted), at(deletedNotBefore), at(bound), at(used)
+		m.Kind, m.Deleted, m.NotBefore, m.BoundAt, m.LastUsed = fact.Claims, at(deleted), at(deletedNotBefore), at(bound), at(used)
 		*memory(m.Kind, m.UID) = m
 		return err
 	})
 	h.each(heldPods, func(rows driver.Rows) error {
-		var m inventory.Memory
+		var m fact.Snapshot
 		err := rows.Scan(&m.UID, &m.WorkloadKind, &m.WorkloadName, &m.WorkloadUID)
-		m.Kind = inventory.Pods
+		m.Kind = fact.Pods
 		*memory(m.Kind, m.UID) = m
 		return err
 	})
 	h.each(heldContainers, func(rows driver.Rows) error {
 		var pod string
-		var used inventory.ContainerMemory
+		var used fact.ContainerSnapshot
 		var started, finished, notBefore *time.Time
 		var reason *string
 		err := rows.Scan(&pod, &used.Name, &started, &finished, &notBefore, &reason)
@@ -187,7 +187,7 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		if reason != nil {
 			used.Reason = *reason
 		}
-		m := memory(inventory.Pods, pod)
+		m := memory(fact.Pods, pod)
 		m.Containers = append(m.Containers, used)
 		return err
 	})
@@ -195,7 +195,7 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		var uid string
 		var attached *time.Time
 		err := rows.Scan(&uid, &attached)
-		memory(inventory.VolumeAttachments, uid).AttachedAt = at(attached)
+		memory(fact.VolumeAttachments, uid).AttachedAt = at(attached)
 		return err
 	})
 	h.each(heldObjects, func(rows driver.Rows) error {
@@ -204,11 +204,9 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		if err := rows.Scan(&kind, &uid, &untold, &text); err != nil {
 			return err
 		}
-		object, err := inventory.ReadObject(inventory.Kind(kind), []byte(text))
-		if err != nil {
-			return err
-		}
-		r.Objects = append(r.Objects, inventory.Recalled{Object: object, Memory: *memory(inventory.Kind(kind), uid), Untold: untold})
+		r.Objects = append(r.Objects, fact.Restored{
+			Kind: fact.Kind(kind), UID: uid, Object: text, Snapshot: *memory(fact.Kind(kind), uid), Incomplete: untold,
+		})
 		return nil
 	})
 	if h.err != nil || (len(r.Objects) == 0 && len(r.Positions) == 0) {
@@ -249,9 +247,9 @@ func (h *held) each(question string, read func(driver.Rows) error) {
 	h.err = h.catalog.explain("read back what is held open", err)
 }
 
-func at(t *time.Time) inventory.Time {
+func at(t *time.Time) fact.Time {
 	if t == nil {
 		return 0
 	}
-	return inventory.At(*t)
+	return fact.At(*t)
 }

@@ -1,11 +1,10 @@
 package catalog
 
 import (
+	"encoding/json"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // TestRecallOfAHalfWrittenBatch is what a killed tracker has left whose journal is lost: of
@@ -17,27 +16,27 @@ func TestRecallOfAHalfWrittenBatch(t *testing.T) {
 	if err := c.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	object := func(kind inventory.Kind, uid, version, text string) inventory.Object {
-		return inventory.Object{Kind: kind, UID: uid, ResourceVersion: version, ObservedAt: 5, Object: text}
+	object := func(kind fact.Kind, uid, version, text string) fact.Object {
+		return fact.Object{Kind: kind, UID: uid, ResourceVersion: version, ObservedAt: 5, Object: text}
 	}
-	space := inventory.Space{CapacityBytes: 100, UsedBytes: 30, AvailableBytes: 60, Inodes: 50, InodesUsed: 5}
-	facts := &inventory.Facts{
-		Objects: []inventory.Object{
-			object(inventory.Pods, "p1", "9", `{"metadata":{"uid":"p1","resourceVersion":"9"},"status":{"phase":"Pending"}}`),
-			object(inventory.Pods, "p1", "10", `{"metadata":{"uid":"p1","resourceVersion":"10"},"status":{"phase":"Running"}}`),
-			object(inventory.Pods, "p2", "11", `{"metadata":{"uid":"p2","resourceVersion":"11"},"status":{"phase":"Running"}}`),
-			object(inventory.Pods, "p3", "8", `{"metadata":{"uid":"p3","resourceVersion":"8"},"status":{"phase":"Running"}}`),
-			object(inventory.Claims, "c2", "7", `{"metadata":{"uid":"c2","resourceVersion":"7"},"status":{"phase":"Bound"}}`),
-			object(inventory.Volumes, "v1", "12", `{"metadata":{"uid":"v1","resourceVersion":"12"}}`),
-			object(inventory.Volumes, "v2", "2", `{"metadata":{"uid":"v2","resourceVersion":"2"}}`),
+	space := fact.Space{CapacityBytes: 100, UsedBytes: 30, AvailableBytes: 60, Inodes: 50, InodesUsed: 5}
+	facts := &fact.Facts{
+		Objects: []fact.Object{
+			object(fact.Pods, "p1", "9", `{"metadata":{"uid":"p1","resourceVersion":"9"},"status":{"phase":"Pending"}}`),
+			object(fact.Pods, "p1", "10", `{"metadata":{"uid":"p1","resourceVersion":"10"},"status":{"phase":"Running"}}`),
+			object(fact.Pods, "p2", "11", `{"metadata":{"uid":"p2","resourceVersion":"11"},"status":{"phase":"Running"}}`),
+			object(fact.Pods, "p3", "8", `{"metadata":{"uid":"p3","resourceVersion":"8"},"status":{"phase":"Running"}}`),
+			object(fact.Claims, "c2", "7", `{"metadata":{"uid":"c2","resourceVersion":"7"},"status":{"phase":"Bound"}}`),
+			object(fact.Volumes, "v1", "12", `{"metadata":{"uid":"v1","resourceVersion":"12"}}`),
+			object(fact.Volumes, "v2", "2", `{"metadata":{"uid":"v2","resourceVersion":"2"}}`),
 		},
-		Pods:        []inventory.Pod{{UID: "p1", Version: 1}, {UID: "p3", Version: 4, DeletedAt: 4}},
-		Claims:      []inventory.Claim{{UID: "c2", DeletedAt: 4, DeletedNotBefore: 3, Version: 1}},
-		Mounts:      []inventory.Mount{{PodUID: "p2", Container: "db", Volume: "data", ClaimUID: "c2", StartedAt: 3, Version: 2}, {PodUID: "p3", Container: "db", StartedAt: 3, EndedAt: 4, Version: 3}},
-		Volumes:     []inventory.Volume{{UID: "v2", Version: 1}},
-		Usage:       []inventory.Usage{{VolumeUID: "v2", At: 2, Space: inventory.Space{UsedBytes: 20}}, {VolumeUID: "v2", At: 3, Space: space}, {VolumeUID: "v2", At: 1, Space: inventory.Space{UsedBytes: 10}}},
-		Bindings:    []inventory.Binding{{VolumeUID: "v1", ClaimUID: "c1", BoundAt: 3, Version: 5}},
-		Checkpoints: []inventory.Checkpoint{{Instance: "former", Kind: inventory.Pods, ResourceVersion: "9"}, {Instance: "other", Kind: inventory.Volumes, ResourceVersion: "2"}},
+		Pods:        []fact.Pod{{UID: "p1", Version: 1}, {UID: "p3", Version: 4, DeletedAt: 4}},
+		Claims:      []fact.Claim{{UID: "c2", DeletedAt: 4, DeletedNotBefore: 3, Version: 1}},
+		Mounts:      []fact.Mount{{PodUID: "p2", Container: "db", Volume: "data", ClaimUID: "c2", StartedAt: 3, Version: 2}, {PodUID: "p3", Container: "db", StartedAt: 3, EndedAt: 4, Version: 3}},
+		Volumes:     []fact.Volume{{UID: "v2", Version: 1}},
+		Usage:       []fact.Usage{{VolumeUID: "v2", At: 2, Space: fact.Space{UsedBytes: 20}}, {VolumeUID: "v2", At: 3, Space: space}, {VolumeUID: "v2", At: 1, Space: fact.Space{UsedBytes: 10}}},
+		Bindings:    []fact.Binding{{VolumeUID: "v1", ClaimUID: "c1", BoundAt: 3, Version: 5}},
+		Checkpoints: []fact.Checkpoint{{Instance: "former", Kind: fact.Pods, ResourceVersion: "9"}, {Instance: "other", Kind: fact.Volumes, ResourceVersion: "2"}},
 	}
 	for _, table := range tables() {
 		if table.count(facts) == 0 {
@@ -60,19 +59,16 @@ func TestRecallOfAHalfWrittenBatch(t *testing.T) {
 	}
 	got := map[string]held{}
 	for _, o := range known.Objects {
-		switch object := o.Object.(type) {
-		case *corev1.Pod:
-			got[string(object.UID)] = held{string(object.Status.Phase), o.Untold}
-		case *corev1.PersistentVolumeClaim:
-			got[string(object.UID)] = held{string(object.Status.Phase), o.Untold}
-			if o.Memory.Deleted != 4 || o.Memory.NotBefore != 3 {
-				t.Errorf("the claim's memory is %+v", o.Memory)
-			}
-		case *corev1.PersistentVolume:
-			got[string(object.UID)] = held{"", o.Untold}
-			if object.UID == "v2" && (o.Memory.Space == nil || *o.Memory.Space != space) {
-				t.Errorf("how full v2 was: %+v, want %+v", o.Memory.Space, space)
-			}
+		var object struct{ Status struct{ Phase string } }
+		if err := json.Unmarshal([]byte(o.Object), &object); err != nil {
+			t.Fatal(err)
+		}
+		got[o.UID] = held{object.Status.Phase, o.Incomplete}
+		switch {
+		case o.Kind == fact.Claims && (o.Snapshot.Deleted != 4 || o.Snapshot.NotBefore != 3):
+			t.Errorf("the claim's snapshot is %+v", o.Snapshot)
+		case o.UID == "v2" && (o.Snapshot.Space == nil || *o.Snapshot.Space != space):
+			t.Errorf("how full v2 was: %+v, want %+v", o.Snapshot.Space, space)
 		}
 	}
 	for uid, want := range map[string]held{"p1": {"Pending", false}, "p2": {"Running", true}, "c2": {"Bound", false}, "v1": {"", true}, "v2": {"", false}} {

@@ -8,14 +8,14 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // insert writes the rows that facts hold for t as one block. The token makes
 // ClickHouse drop the block if it has it already, so an insert whose answer was
 // lost may simply be sent again. Just before it is sent, may is asked; its error is
 // returned. All others are *Error.
-func (c *Catalog) insert(ctx context.Context, t table, cluster, token string, facts *inventory.Facts, may func() error) error {
+func (c *Catalog) insert(ctx context.Context, t table, cluster, token string, facts *fact.Facts, may func() error) error {
 	op := fmt.Sprintf("write %d rows to %s", t.count(facts), t.name)
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
 		// An acknowledged row must be on disk, not in a buffer of the server's.

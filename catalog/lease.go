@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // Lease says which of several trackers writes the catalog; an instance is the ID of a
@@ -31,11 +31,11 @@ const followEvery = 3 * time.Second
 // first part of a longer one, and goes with its end.
 type follower struct {
 	number uint64 // of the first batch with checkpoints that was not covered when last looked at
-	needs  []inventory.Checkpoint
+	needs  []fact.Checkpoint
 }
 
 // covered reports whether all that a batch needs has been written.
-func covered(needs []inventory.Checkpoint, by checkpointMap) bool {
+func covered(needs []fact.Checkpoint, by checkpointMap) bool {
 	for i := range needs {
 		if !by.covers(needs[i].Kind, needs[i].ResourceVersion) {
 			return false
@@ -104,7 +104,7 @@ func (w *Writer) nextNeeds() error {
 		if err != nil {
 			return err
 		}
-		var facts inventory.Facts
+		var facts fact.Facts
 		if err := journal.DecodeFacts(entry.Facts, &facts); err != nil {
 			return fmt.Errorf("journal: batch %d: %w", entry.Number, err)
 		}

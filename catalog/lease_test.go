@@ -10,7 +10,7 @@ import (
 	"github.com/go-kit/log"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // granted is a lease that a test gives and takes.
@@ -62,9 +62,9 @@ func (g *granted) set(held bool) {
 	g.changed = make(chan struct{})
 }
 
-func points(instance string, of map[inventory.Kind]string) (list []inventory.Checkpoint) {
+func points(instance string, of map[fact.Kind]string) (list []fact.Checkpoint) {
 	for kind, version := range of {
-		list = append(list, inventory.Checkpoint{Instance: instance, Kind: kind, ResourceVersion: version, At: inventory.At(time.Now())})
+		list = append(list, fact.Checkpoint{Instance: instance, Kind: kind, ResourceVersion: version, At: fact.At(time.Now())})
 	}
 	return list
 }
@@ -83,25 +83,25 @@ func numbers(j *journal.Journal) (list []uint64) {
 
 func TestWhoStandsByLetsGoOfWhatTheLeaderHasWritten(t *testing.T) {
 	j := newJournal(t)
-	of := func(kinds map[inventory.Kind]string) *inventory.Facts {
-		return &inventory.Facts{Changes: numbered(0, 1).Changes, Checkpoints: points("us", kinds)}
+	of := func(kinds map[fact.Kind]string) *fact.Facts {
+		return &fact.Facts{Changes: numbered(0, 1).Changes, Checkpoints: points("us", kinds)}
 	}
 	record(t, j, numbered(0, 2)) // 1: the beginning of 2
-	record(t, j, of(map[inventory.Kind]string{inventory.Pods: "9"}))
-	record(t, j, of(map[inventory.Kind]string{inventory.Pods: "100", inventory.Claims: "20"}))
-	record(t, j, of(map[inventory.Kind]string{inventory.Pods: "99"}))
-	record(t, j, of(map[inventory.Kind]string{inventory.Pods: "not a number"}))
+	record(t, j, of(map[fact.Kind]string{fact.Pods: "9"}))
+	record(t, j, of(map[fact.Kind]string{fact.Pods: "100", fact.Claims: "20"}))
+	record(t, j, of(map[fact.Kind]string{fact.Pods: "99"}))
+	record(t, j, of(map[fact.Kind]string{fact.Pods: "not a number"}))
 	w := NewWriter(openAt(t, "127.0.0.1:1", "x"), WriterOptions{Journal: j})
 	for _, step := range []struct {
 		written checkpointMap
 		left    []uint64
 	}{
 		{nil, []uint64{1, 2, 3, 4, 5}},
-		{checkpointMap{inventory.Claims: 1000}, []uint64{1, 2, 3, 4, 5}},
-		{checkpointMap{inventory.Pods: 10, inventory.Claims: 20}, []uint64{3, 4, 5}}, // 9 is before 10
-		{checkpointMap{inventory.Pods: 100, inventory.Claims: 19}, []uint64{3, 4, 5}},
-		{checkpointMap{inventory.Pods: 100, inventory.Claims: 20}, []uint64{5}},
-		{checkpointMap{inventory.Pods: 1 << 60, inventory.Claims: 20}, []uint64{5}},
+		{checkpointMap{fact.Claims: 1000}, []uint64{1, 2, 3, 4, 5}},
+		{checkpointMap{fact.Pods: 10, fact.Claims: 20}, []uint64{3, 4, 5}}, // 9 is before 10
+		{checkpointMap{fact.Pods: 100, fact.Claims: 19}, []uint64{3, 4, 5}},
+		{checkpointMap{fact.Pods: 100, fact.Claims: 20}, []uint64{5}},
+		{checkpointMap{fact.Pods: 1 << 60, fact.Claims: 20}, []uint64{5}},
 	} {
 		if err := w.letGo(step.written); err != nil {
 			t.Fatal(err)
@@ -114,34 +114,34 @@ func TestWhoStandsByLetsGoOfWhatTheLeaderHasWritten(t *testing.T) {
 
 func TestCheckpointsOfARecorder(t *testing.T) {
 	j := newJournal(t)
-	at := func(kind inventory.Kind, version string) []inventory.Position {
-		return []inventory.Position{{Kind: kind, ResourceVersion: version, Since: 1, At: 2}}
+	at := func(kind fact.Kind, version string) []fact.Position {
+		return []fact.Position{{Kind: kind, ResourceVersion: version, Since: 1, At: 2}}
 	}
 	r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", BatchRows: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, u := range []*inventory.Update{
-		{Positions: at(inventory.Claims, "1")},                           // begins a span: that is a row
-		{Positions: at(inventory.Claims, "2")},                           // is not worth a batch
-		{Facts: *numbered(0, 25), Positions: at(inventory.Pods, "3")},    // is cut; the end says how far all are
-		{Facts: *numbered(25, 1), Positions: at(inventory.Claims, "12")}, // the pods have not moved
+	for _, u := range []*fact.Update{
+		{Positions: at(fact.Claims, "1")},                           // begins a span: that is a row
+		{Positions: at(fact.Claims, "2")},                           // is not worth a batch
+		{Facts: *numbered(0, 25), Positions: at(fact.Pods, "3")},    // is cut; the end says how far all are
+		{Facts: *numbered(25, 1), Positions: at(fact.Claims, "12")}, // the pods have not moved
 	} {
 		r.Apply(u)
 		if err := r.commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var got []map[inventory.Kind]string
+	var got []map[fact.Kind]string
 	for _, facts := range waiting(t, j) {
-		of := map[inventory.Kind]string{}
+		of := map[fact.Kind]string{}
 		for _, p := range facts.Checkpoints {
 			of[p.Kind] = p.ResourceVersion
 		}
 		got = append(got, of)
 	}
-	want := []map[inventory.Kind]string{
-		{inventory.Claims: "1"}, {}, {}, {inventory.Claims: "2", inventory.Pods: "3"}, {inventory.Claims: "12"},
+	want := []map[fact.Kind]string{
+		{fact.Claims: "1"}, {}, {}, {fact.Claims: "2", fact.Pods: "3"}, {fact.Claims: "12"},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -153,32 +153,32 @@ func TestCheckpointsOfARecorder(t *testing.T) {
 func TestATakeOverTellsNothingTwice(t *testing.T) {
 	c := migrated(t)
 	now := time.Now()
-	seen := func(ahead time.Duration) func(uid, version string) inventory.Change {
-		return func(uid, version string) inventory.Change {
-			return inventory.Change{At: inventory.At(now.Add(ahead)), Kind: string(inventory.Claims), UID: uid, Action: inventory.Deleted, ResourceVersion: version}
+	seen := func(ahead time.Duration) func(uid, version string) fact.Change {
+		return func(uid, version string) fact.Change {
+			return fact.Change{At: fact.At(now.Add(ahead)), Kind: string(fact.Claims), UID: uid, Action: fact.Deleted, ResourceVersion: version}
 		}
 	}
 	const ahead = time.Hour
 	theirs, ours := seen(ahead), seen(0)
-	volume := func(at time.Time, uid, phase string) inventory.Volume {
-		return inventory.Volume{UID: uid, Phase: phase, Version: uint64(at.UnixMicro())}
+	volume := func(at time.Time, uid, phase string) fact.Volume {
+		return fact.Volume{UID: uid, Phase: phase, Version: uint64(at.UnixMicro())}
 	}
-	sample := func(at time.Time, version string) inventory.StorageCapacity {
-		return inventory.StorageCapacity{At: inventory.At(at), UID: "k", ResourceVersion: version}
+	sample := func(at time.Time, version string) fact.StorageCapacity {
+		return fact.StorageCapacity{At: fact.At(at), UID: "k", ResourceVersion: version}
 	}
-	write(t, c, "east", &inventory.Facts{
-		Changes:         []inventory.Change{theirs("covered", "9"), theirs("unsaid", "11")}, // of the second no checkpoint tells
-		StorageCapacity: []inventory.StorageCapacity{sample(now.Add(ahead), "5")},
-		Volumes:         []inventory.Volume{volume(now.Add(ahead), "v1", "Bound"), volume(now.Add(ahead+time.Second), "v2", "Bound")},
-		Checkpoints:     points("them", map[inventory.Kind]string{inventory.Claims: "10"}),
+	write(t, c, "east", &fact.Facts{
+		Changes:         []fact.Change{theirs("covered", "9"), theirs("unsaid", "11")}, // of the second no checkpoint tells
+		StorageCapacity: []fact.StorageCapacity{sample(now.Add(ahead), "5")},
+		Volumes:         []fact.Volume{volume(now.Add(ahead), "v1", "Bound"), volume(now.Add(ahead+time.Second), "v2", "Bound")},
+		Checkpoints:     points("them", map[fact.Kind]string{fact.Claims: "10"}),
 	})
 
 	j := newJournal(t)
-	record(t, j, &inventory.Facts{
-		Changes:         []inventory.Change{ours("covered", "9"), ours("unsaid", "11"), ours("new", "12")},
-		StorageCapacity: []inventory.StorageCapacity{sample(now, "5"), sample(now.Add(1000), "6")},
-		Volumes:         []inventory.Volume{volume(now.Add(time.Second), "v1", "Released"), volume(now.Add(time.Second), "v2", "Released")},
-		Checkpoints:     points("us", map[inventory.Kind]string{inventory.Claims: "12"}),
+	record(t, j, &fact.Facts{
+		Changes:         []fact.Change{ours("covered", "9"), ours("unsaid", "11"), ours("new", "12")},
+		StorageCapacity: []fact.StorageCapacity{sample(now, "5"), sample(now.Add(1000), "6")},
+		Volumes:         []fact.Volume{volume(now.Add(time.Second), "v1", "Released"), volume(now.Add(time.Second), "v2", "Released")},
+		Checkpoints:     points("us", map[fact.Kind]string{fact.Claims: "12"}),
 	})
 	lease := &granted{former: "them", until: now.Add(ahead + leaseOver), changed: make(chan struct{})}
 	lease.set(true)

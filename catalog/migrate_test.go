@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 func TestMigrateCreatesTheDatabaseAndMayRunAgain(t *testing.T) {
@@ -59,7 +59,7 @@ func TestMigrateRefusesANewerSchema(t *testing.T) {
 
 func TestMigrateKeepsRowsWhenItsOwnTableIsLost(t *testing.T) {
 	c := migrated(t)
-	write(t, c, "east", &inventory.Facts{Volumes: []inventory.Volume{{UID: "v1", Version: 1}}})
+	write(t, c, "east", &fact.Facts{Volumes: []fact.Volume{{UID: "v1", Version: 1}}})
 	rows(t, c, "DROP TABLE schema_migrations SYNC")
 	if err := c.Migrate(t.Context()); err != nil {
 		t.Fatal(err)

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // Recalled is what a journal or the catalog knows of a cluster from before.
 type Recalled struct {
-	Objects   []inventory.Recalled
+	Objects   []fact.Restored
 	Version   uint64 // the highest row version that was given out
-	Positions map[inventory.Kind]inventory.Position
+	Positions map[fact.Kind]fact.Position
 	Tally     map[string][]byte // the records of the last run's Tally
 }
 
@@ -26,11 +26,11 @@ func RecallJournal(j *journal.Journal) (*Recalled, error) {
 	if len(r.Positions) == 0 {
 		return nil, nil
 	}
-	objects := map[[2]string]*inventory.Recalled{}
-	held := func(kind, uid string) *inventory.Recalled {
+	objects := map[[2]string]*fact.Restored{}
+	held := func(kind, uid string) *fact.Restored {
 		key := [2]string{kind, uid}
 		if objects[key] == nil {
-			objects[key] = &inventory.Recalled{}
+			objects[key] = &fact.Restored{Kind: fact.Kind(kind), UID: uid}
 		}
 		return objects[key]
 	}
@@ -40,21 +40,22 @@ func RecallJournal(j *journal.Journal) (*Recalled, error) {
 			return nil
 		}
 		if of, ok := strings.CutSuffix(kind, memorySuffix); ok {
-			if err = json.Unmarshal(data, &held(of, uid).Memory); err != nil {
+			if err = json.Unmarshal(data, &held(of, uid).Snapshot); err != nil {
 				return fmt.Errorf("%w: memory of %s %s: %w", journal.ErrCorrupt, of, uid, err)
 			}
 			return nil
 		}
-		if held(kind, uid).Object, err = inventory.ReadObject(inventory.Kind(kind), data); err != nil {
-			return fmt.Errorf("%w: %w", journal.ErrCorrupt, err)
+		if !json.Valid(data) {
+			return fmt.Errorf("%w: %s %s is no JSON", journal.ErrCorrupt, kind, uid)
 		}
+		held(kind, uid).Object = string(data)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range objects {
-		if o.Object != nil { // else it is a memory that outlived its object
+		if o.Object != "" { // else it is a memory that outlived its object
 			r.Objects = append(r.Objects, *o)
 		}
 	}
@@ -62,12 +63,12 @@ func RecallJournal(j *journal.Journal) (*Recalled, error) {
 }
 
 // positionsOf reads how far a journal's tracker watched.
-func positionsOf(j *journal.Journal) map[inventory.Kind]inventory.Position {
-	positions, meta := map[inventory.Kind]inventory.Position{}, j.Meta()
+func positionsOf(j *journal.Journal) map[fact.Kind]fact.Position {
+	positions, meta := map[fact.Kind]fact.Position{}, j.Meta()
 	for kind, p := range j.Positions() {
 		since, _ := time.Parse(time.RFC3339Nano, string(meta[metaSince+kind])) // zero: from nobody knows when
-		positions[inventory.Kind(kind)] = inventory.Position{
-			Kind: inventory.Kind(kind), ResourceVersion: p.ResourceVersion, Since: inventory.At(since), At: inventory.At(p.At),
+		positions[fact.Kind(kind)] = fact.Position{
+			Kind: fact.Kind(kind), ResourceVersion: p.ResourceVersion, Since: fact.At(since), At: fact.At(p.At),
 		}
 	}
 	return positions

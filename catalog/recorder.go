@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // RecorderOptions are what a Recorder needs.
@@ -42,7 +42,7 @@ type RecorderOptions struct {
 // Tally is what the next run's counters go on from: it is told exactly of the rows that
 // are committed, and its records go into the same transaction. Both are called by Run.
 type Tally interface {
-	Add(*inventory.Facts)
+	Add(*fact.Facts)
 	// Records are those that have changed since the last call, by name; nil is one that
 	// is no more.
 	Records() (map[string][]byte, error)
@@ -85,10 +85,10 @@ type Recorder struct {
 
 // pending is what is not in the journal yet.
 type pending struct {
-	facts     inventory.Facts
+	facts     fact.Facts
 	rows      int
-	memories  []inventory.Memory
-	positions map[inventory.Kind]inventory.Position
+	memories  []fact.Snapshot
+	positions map[fact.Kind]fact.Position
 	version   uint64
 	meta      map[string][]byte
 }
@@ -114,7 +114,7 @@ func NewRecorder(o RecorderOptions) (*Recorder, error) {
 
 // Apply takes what changed. It blocks while the disk is behind, or while the journal
 // is full, and never fails.
-func (r *Recorder) Apply(u *inventory.Update) {
+func (r *Recorder) Apply(u *fact.Update) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.pending.rows > pendingBatches*r.options.BatchRows && !r.closed {
@@ -122,15 +122,15 @@ func (r *Recorder) Apply(u *inventory.Update) {
 	}
 	p := &r.pending
 	if u.Large && p.rows == 0 && len(p.memories) == 0 {
-		p.facts, p.rows, p.memories = u.Facts, u.Facts.Len(), u.Memories // of the first lists, 100 MB
+		p.facts, p.rows, p.memories = u.Facts, u.Facts.Len(), u.Snapshots // of the first lists, 100 MB
 	} else {
 		facts := u.Facts
 		p.rows += moveRows(&p.facts, &facts, facts.Len())
-		p.memories = append(p.memories, u.Memories...)
+		p.memories = append(p.memories, u.Snapshots...)
 	}
 	p.version = max(p.version, u.Version)
 	if p.positions == nil {
-		p.positions = map[inventory.Kind]inventory.Position{}
+		p.positions = map[fact.Kind]fact.Position{}
 	}
 	for _, position := range u.Positions {
 		p.positions[position.Kind] = position
@@ -154,26 +154,25 @@ func (r *Recorder) Adopt(ctx context.Context, known *Recalled) error {
 	b := journal.Batch{Version: known.Version, Meta: map[string][]byte{metaCluster: []byte(r.options.Cluster)}}
 	for i := range known.Objects {
 		o := &known.Objects[i]
-		if o.Untold {
+		if o.Incomplete {
 			continue // it comes with its rows
 		}
-		kind, uid, document := o.Document()
-		b.State = append(b.State, journal.Record{Kind: string(kind), UID: uid, Data: []byte(document)})
-		if o.Memory.UID != "" {
-			memory, err := memoryRecord(&o.Memory)
+		b.State = append(b.State, journal.Record{Kind: string(o.Kind), UID: o.UID, Data: []byte(o.Object)})
+		if o.Snapshot.UID != "" {
+			memory, err := memoryRecord(&o.Snapshot)
 			if err != nil {
 				return err
 			}
 			b.State = append(b.State, memory)
 		}
 		if len(b.State) >= recordsPerCommit {
-			if err := r.put(ctx, b, inventory.Facts{}); err != nil {
+			if err := r.put(ctx, b, fact.Facts{}); err != nil {
 				return err
 			}
 			b.State = b.State[:0]
 		}
 	}
-	return r.put(ctx, b, inventory.Facts{})
+	return r.put(ctx, b, fact.Facts{})
 }
 
 // SetUnread notes in the journal, with what is committed next, whether what the catalog
@@ -310,7 +309,7 @@ func (r *Recorder) commit(ctx context.Context) error {
 		if err := r.put(ctx, journal.Batch{State: state}, rows); err != nil {
 			return err
 		}
-		rows, state, p.memories = inventory.Facts{}, nil, p.memories[recordsPerCommit:]
+		rows, state, p.memories = fact.Facts{}, nil, p.memories[recordsPerCommit:]
 	}
 	if state, err = appendMemories(state, p.memories); err != nil {
 		return err
@@ -328,7 +327,7 @@ func (r *Recorder) commit(ctx context.Context) error {
 
 // part takes the rows of one transaction out of facts, and returns the records of the
 // objects among them. Those come last: an object that is held is one whose rows are there.
-func (r *Recorder) part(facts *inventory.Facts) (rows inventory.Facts, state []journal.Record) {
+func (r *Recorder) part(facts *fact.Facts) (rows fact.Facts, state []journal.Record) {
 	objects := facts.Objects
 	facts.Objects = nil
 	most := min(r.options.BatchRows, rowsPerCommit)
@@ -345,14 +344,14 @@ func (r *Recorder) part(facts *inventory.Facts) (rows inventory.Facts, state []j
 		state = append(state, journal.Record{Kind: string(o.Kind), UID: o.UID, Data: []byte(o.Object)})
 	}
 	if r.options.WithoutFacts {
-		rows = inventory.Facts{}
+		rows = fact.Facts{}
 	}
 	return rows, state
 }
 
 // tally counts the rows, and returns the records to commit with the positions behind
 // them.
-func (r *Recorder) tally(facts *inventory.Facts) ([]journal.Record, error) {
+func (r *Recorder) tally(facts *fact.Facts) ([]journal.Record, error) {
 	if r.options.Tally == nil {
 		return nil, nil
 	}
@@ -370,7 +369,7 @@ func (r *Recorder) tally(facts *inventory.Facts) ([]journal.Record, error) {
 
 // put commits one transaction, tried for as long as it takes: a full disk may be
 // cleared.
-func (r *Recorder) put(ctx context.Context, b journal.Batch, facts inventory.Facts) (err error) {
+func (r *Recorder) put(ctx context.Context, b journal.Batch, facts fact.Facts) (err error) {
 	if b.Rows = facts.Len(); b.Rows > 0 {
 		if b.Facts, err = journal.EncodeFacts(&facts); err != nil {
 			return err
@@ -406,7 +405,7 @@ const (
 )
 
 // appendMemories turns memories into records of the journal.
-func appendMemories(records []journal.Record, memories []inventory.Memory) ([]journal.Record, error) {
+func appendMemories(records []journal.Record, memories []fact.Snapshot) ([]journal.Record, error) {
 	for i := range memories {
 		m := &memories[i]
 		if m.Forgotten {
@@ -422,7 +421,7 @@ func appendMemories(records []journal.Record, memories []inventory.Memory) ([]jo
 	return records, nil
 }
 
-func memoryRecord(m *inventory.Memory) (journal.Record, error) {
+func memoryRecord(m *fact.Snapshot) (journal.Record, error) {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return journal.Record{}, fmt.Errorf("journal: %w", err)

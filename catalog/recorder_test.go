@@ -11,15 +11,15 @@ import (
 
 	"github.com/go-kit/log"
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
 // recorded runs a recorder over updates, to its end.
-func recorded(t *testing.T, o RecorderOptions, updates ...*inventory.Update) {
+func recorded(t *testing.T, o RecorderOptions, updates ...*fact.Update) {
 	t.Helper()
 	o.Cluster = "east"
 	r, err := NewRecorder(o)
@@ -34,14 +34,14 @@ func recorded(t *testing.T, o RecorderOptions, updates ...*inventory.Update) {
 	if err := r.Run(ended); err != nil {
 		t.Fatal(err)
 	}
-	r.Apply(&inventory.Update{Facts: *numbered(0, 1_000_000)}) // nobody hangs
+	r.Apply(&fact.Update{Facts: *numbered(0, 1_000_000)}) // nobody hangs
 	if !r.Pending() {
 		t.Error("nothing is pending")
 	}
 }
 
 // waiting are the batches of facts that wait in a journal.
-func waiting(t *testing.T, j *journal.Journal) (batches []inventory.Facts) {
+func waiting(t *testing.T, j *journal.Journal) (batches []fact.Facts) {
 	t.Helper()
 	now, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -50,7 +50,7 @@ func waiting(t *testing.T, j *journal.Journal) (batches []inventory.Facts) {
 		if err != nil {
 			return batches
 		}
-		var facts inventory.Facts
+		var facts fact.Facts
 		if err := journal.DecodeFacts(entry.Facts, &facts); err != nil {
 			t.Fatal(err)
 		}
@@ -63,8 +63,8 @@ func waiting(t *testing.T, j *journal.Journal) (batches []inventory.Facts) {
 
 func TestRecorderCutsBatchesInOrder(t *testing.T) {
 	j := newJournal(t)
-	first, second := &inventory.Update{Facts: *numbered(0, 25)}, &inventory.Update{Facts: *numbered(25, 3)}
-	first.Facts.Volumes = make([]inventory.Volume, 3)
+	first, second := &fact.Update{Facts: *numbered(0, 25)}, &fact.Update{Facts: *numbered(25, 3)}
+	first.Facts.Volumes = make([]fact.Volume, 3)
 	recorded(t, RecorderOptions{Journal: j, BatchRows: 10}, first, second)
 	var sizes []int
 	var uids []string
@@ -104,11 +104,11 @@ func TestRecorderKeepsWhatARestartNeeds(t *testing.T) {
 	if err := inv.Set(claim("data"), inventory.Live(5)); err != nil {
 		t.Fatal(err)
 	}
-	var u inventory.Update
+	var u fact.Update
 	inv.Take(&u)
-	u.Positions = []inventory.Position{{Kind: inventory.Claims, ResourceVersion: "7", Since: 3, At: 5}}
-	gone := &inventory.Update{Memories: []inventory.Memory{{Kind: inventory.Pods, UID: "p1", Forgotten: true}}}
-	gone.Facts.Objects = []inventory.Object{{Kind: inventory.Pods, UID: "p1", Object: "{}"}}
+	u.Positions = []fact.Position{{Kind: fact.Claims, ResourceVersion: "7", Since: 3, At: 5}}
+	gone := &fact.Update{Snapshots: []fact.Snapshot{{Kind: fact.Pods, UID: "p1", Forgotten: true}}}
+	gone.Facts.Objects = []fact.Object{{Kind: fact.Pods, UID: "p1", Object: "{}"}}
 	recorded(t, RecorderOptions{Journal: j, WithoutFacts: true}, &u, gone)
 	if n := len(waiting(t, j)); n != 0 {
 		t.Errorf("%d batches of facts, though nobody writes them", n)
@@ -123,11 +123,10 @@ func TestRecorderKeepsWhatARestartNeeds(t *testing.T) {
 	if err != nil || len(known.Objects) != 1 || known.Version != u.Version {
 		t.Fatalf("got %+v, %v", known, err)
 	}
-	o, ok := known.Objects[0].Object.(*corev1.PersistentVolumeClaim)
-	if !ok || o.Name != "data" || known.Objects[0].Memory.UID != "c1" {
-		t.Errorf("got %+v", known.Objects[0])
+	if o := known.Objects[0]; o.Kind != fact.Claims || o.UID != "c1" || !strings.Contains(o.Object, `"name":"data"`) || o.Snapshot.UID != "c1" {
+		t.Errorf("got %+v", o)
 	}
-	if got, want := known.Positions, (map[inventory.Kind]inventory.Position{inventory.Claims: u.Positions[0]}); !reflect.DeepEqual(got, want) {
+	if got, want := known.Positions, (map[fact.Kind]fact.Position{fact.Claims: u.Positions[0]}); !reflect.DeepEqual(got, want) {
 		t.Errorf("positions: got %v, want %v", got, want)
 	}
 	if _, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "west"}); err == nil || !strings.Contains(err.Error(), "--data-dir") {
@@ -142,10 +141,10 @@ func TestRecorderAdopts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "p1", ResourceVersion: "7"}}
-	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast", UID: "s1"}}
-	memory := inventory.Memory{Kind: inventory.Pods, UID: "p1", WorkloadKind: "Job"}
-	adopted := &Recalled{Version: 9, Objects: []inventory.Recalled{{Object: pod, Memory: memory}, {Object: class}}}
+	pod := fact.Restored{Kind: fact.Pods, UID: "p1", Object: `{"metadata":{"name":"web"}}`}
+	class := fact.Restored{Kind: fact.StorageClasses, UID: "s1", Object: `{"metadata":{"name":"fast"}}`}
+	pod.Snapshot = fact.Snapshot{Kind: fact.Pods, UID: "p1", WorkloadKind: "Job"}
+	adopted := &Recalled{Version: 9, Objects: []fact.Restored{pod, class}}
 	if err := r.Adopt(t.Context(), adopted); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +154,7 @@ func TestRecorderAdopts(t *testing.T) {
 	r.SetUnread(true)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r.Apply(&inventory.Update{Positions: []inventory.Position{{Kind: inventory.Pods, ResourceVersion: "8", Since: 3, At: 5}}})
+	r.Apply(&fact.Update{Positions: []fact.Position{{Kind: fact.Pods, ResourceVersion: "8", Since: 3, At: 5}}})
 	if err := r.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -164,8 +163,8 @@ func TestRecorderAdopts(t *testing.T) {
 		t.Fatalf("got %+v, unread %v, %v", known, r.Unread(), err)
 	}
 	for _, o := range known.Objects {
-		if p, ok := o.Object.(*corev1.Pod); ok && (p.Name != "web" || !reflect.DeepEqual(o.Memory, memory)) {
-			t.Errorf("got %+v of %v", o.Memory, p)
+		if o.Kind == fact.Pods && !reflect.DeepEqual(o, pod) {
+			t.Errorf("got %+v, want %+v", o, pod)
 		}
 	}
 	r.SetUnread(false)
@@ -186,13 +185,13 @@ func TestRecorderTakesAListInParts(t *testing.T) {
 		return j
 	}
 	j := open()
-	u := &inventory.Update{Facts: *numbered(0, rowsPerCommit+10)}
+	u := &fact.Update{Facts: *numbered(0, rowsPerCommit+10)}
 	for i := range n {
 		uid := fmt.Sprint("c", i)
-		u.Facts.Objects = append(u.Facts.Objects, inventory.Object{Kind: inventory.Claims, UID: uid, Object: `{"metadata":{"uid":"` + uid + `"}}`})
-		u.Memories = append(u.Memories, inventory.Memory{Kind: inventory.Claims, UID: uid})
+		u.Facts.Objects = append(u.Facts.Objects, fact.Object{Kind: fact.Claims, UID: uid, Object: `{"metadata":{"uid":"` + uid + `"}}`})
+		u.Snapshots = append(u.Snapshots, fact.Snapshot{Kind: fact.Claims, UID: uid})
 	}
-	u.Positions = []inventory.Position{{Kind: inventory.Claims, ResourceVersion: "7", Since: 3, At: 5}}
+	u.Positions = []fact.Position{{Kind: fact.Claims, ResourceVersion: "7", Since: 3, At: 5}}
 	recorded(t, RecorderOptions{Journal: j}, u)
 	objects := 0
 	for i, facts := range waiting(t, j) {
@@ -211,8 +210,8 @@ func TestRecorderTakesAListInParts(t *testing.T) {
 		t.Fatalf("%d objects in batches, %d to go on with, %v", objects, len(known.Objects), err)
 	}
 	for _, o := range known.Objects {
-		if claim, ok := o.Object.(*corev1.PersistentVolumeClaim); !ok || string(claim.UID) != o.Memory.UID {
-			t.Fatalf("%v has the memory of %s", o.Object, o.Memory.UID)
+		if o.Kind != fact.Claims || o.UID != o.Snapshot.UID || !strings.Contains(o.Object, o.UID) {
+			t.Fatalf("%v has the snapshot of %s", o.Object, o.Snapshot.UID)
 		}
 	}
 }
@@ -220,23 +219,23 @@ func TestRecorderTakesAListInParts(t *testing.T) {
 func TestSpansOfWatching(t *testing.T) {
 	j := newJournal(t)
 	c := newCoverage(j)
-	at := func(since, at inventory.Time) map[inventory.Kind]inventory.Position {
-		return map[inventory.Kind]inventory.Position{inventory.Pods: {Kind: inventory.Pods, ResourceVersion: "7", Since: since, At: at}}
+	at := func(since, at fact.Time) map[fact.Kind]fact.Position {
+		return map[fact.Kind]fact.Position{fact.Pods: {Kind: fact.Pods, ResourceVersion: "7", Since: since, At: at}}
 	}
-	var facts inventory.Facts
+	var facts fact.Facts
 	now := time.Unix(1000, 0)
 	c.add(&facts, at(10, 10), now)
 	c.add(&facts, at(10, 20), now.Add(time.Second)) // not worth a row
 	c.add(&facts, at(10, 30), now.Add(coverageEvery))
 	c.add(&facts, at(50, 50), now.Add(coverageEvery+time.Second)) // after a gap
-	var got [][3]inventory.Time
+	var got [][3]fact.Time
 	for i, row := range facts.Coverage {
-		got = append(got, [3]inventory.Time{row.StartedAt, row.SeenAt, row.EndedAt})
+		got = append(got, [3]fact.Time{row.StartedAt, row.SeenAt, row.EndedAt})
 		if i > 0 && row.Version <= facts.Coverage[i-1].Version || row.Instance != j.ID() {
 			t.Errorf("row %+v", row)
 		}
 	}
-	if want := [][3]inventory.Time{{10, 10, 0}, {10, 30, 0}, {10, 30, 30}, {50, 50, 0}}; !reflect.DeepEqual(got, want) {
+	if want := [][3]fact.Time{{10, 10, 0}, {10, 30, 0}, {10, 30, 30}, {50, 50, 0}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -5,49 +5,49 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 const gib = 1 << 30
 
-func day(month time.Month, day int) inventory.Time {
-	return inventory.At(time.Date(2026, month, day, 12, 0, 0, 0, time.UTC))
+func day(month time.Month, day int) fact.Time {
+	return fact.At(time.Date(2026, month, day, 12, 0, 0, 0, time.UTC))
 }
 
 // company is a small cluster with one of each case that a report has to get right.
-func company() *inventory.Facts {
-	volume := func(uid, class, source, claim, phase string, size int64) inventory.Volume {
-		return inventory.Volume{Version: 1, UID: uid, Name: "pv-" + uid, StorageClass: class, SourceID: source, SourceKind: strings.Split(source, ":")[0],
+func company() *fact.Facts {
+	volume := func(uid, class, source, claim, phase string, size int64) fact.Volume {
+		return fact.Volume{Version: 1, UID: uid, Name: "pv-" + uid, StorageClass: class, SourceID: source, SourceKind: strings.Split(source, ":")[0],
 			CapacityBytes: size * gib, ReclaimPolicy: "Delete", Phase: phase, ClaimUID: claim, CreatedAt: day(1, 1)}
 	}
-	claim := func(name, class, volume string, size int64) inventory.Claim {
-		return inventory.Claim{Version: 1, UID: "claim-" + name, Namespace: "shop", Name: name, StorageClass: class, VolumeUID: volume, VolumeName: "pv-" + volume,
+	claim := func(name, class, volume string, size int64) fact.Claim {
+		return fact.Claim{Version: 1, UID: "claim-" + name, Namespace: "shop", Name: name, StorageClass: class, VolumeUID: volume, VolumeName: "pv-" + volume,
 			RequestedBytes: size * gib, CapacityBytes: size * gib, Phase: "Bound", CreatedAt: day(1, 1), BoundAt: day(1, 2)}
 	}
-	pod := func(namespace, name, kind, workload string) inventory.Pod {
-		return inventory.Pod{Version: 1, UID: "pod-" + name, Namespace: namespace, Name: name, WorkloadKind: kind, WorkloadName: workload, Phase: "Running", StartedAt: day(1, 3)}
+	pod := func(namespace, name, kind, workload string) fact.Pod {
+		return fact.Pod{Version: 1, UID: "pod-" + name, Namespace: namespace, Name: name, WorkloadKind: kind, WorkloadName: workload, Phase: "Running", StartedAt: day(1, 3)}
 	}
-	mount := func(pod, volume, claim, source, pv string, start inventory.Time) inventory.Mount {
-		m := inventory.Mount{Version: 1, Namespace: "shop", PodUID: "pod-" + pod, Container: "main", Volume: volume, MountPath: "/" + volume,
+	mount := func(pod, volume, claim, source, pv string, start fact.Time) fact.Mount {
+		m := fact.Mount{Version: 1, Namespace: "shop", PodUID: "pod-" + pod, Container: "main", Volume: volume, MountPath: "/" + volume,
 			SourceID: source, SourceKind: strings.Split(source, ":")[0], VolumeUID: pv, StartedAt: start}
 		if claim != "" {
 			m.ClaimUID, m.ClaimName = "claim-"+claim, claim
 		}
 		return m
 	}
-	ended := func(m inventory.Mount, notBefore, at inventory.Time, reason string) inventory.Mount {
+	ended := func(m fact.Mount, notBefore, at fact.Time, reason string) fact.Mount {
 		m.EndedNotBefore, m.EndedAt, m.EndReason = notBefore, at, reason
 		return m
 	}
 
-	f := &inventory.Facts{
-		VolumeSources: []inventory.VolumeSource{
+	f := &fact.Facts{
+		VolumeSources: []fact.VolumeSource{
 			{ID: "nfs:1", Kind: "nfs", Server: "nfs.example.com", Path: "/export/shared"},
 			{ID: "csi:1", Kind: "csi", Driver: "ebs.csi.aws.com", Path: "vol-1"},
 			{ID: "hostPath:1", Kind: "hostPath", Path: "/var/log"},
 			{ID: "emptyDir:1", Kind: "emptyDir"},
 		},
-		Volumes: []inventory.Volume{
+		Volumes: []fact.Volume{
 			volume("data", "fast", "csi:1", "claim-data-mysql-0", "Bound", 10),
 			volume("shared", "", "nfs:1", "claim-shared", "Bound", 100),
 			volume("never", "fast", "csi:1", "claim-never", "Bound", 5),
@@ -58,7 +58,7 @@ func company() *inventory.Facts {
 			volume("free", "", "nfs:1", "", "Available", 1000),
 			volume("gone", "slow", "csi:1", "claim-gone", "Released", 1000),
 		},
-		Claims: []inventory.Claim{
+		Claims: []fact.Claim{
 			claim("data-mysql-0", "fast", "data", 10),
 			claim("shared", "", "shared", 100),
 			claim("never", "fast", "never", 5),
@@ -68,19 +68,19 @@ func company() *inventory.Facts {
 			claim("released", "slow", "released", 40),
 			{Version: 1, UID: "claim-pending", Namespace: "lab", Name: "pending", StorageClass: "slow", RequestedBytes: 2 * gib, Phase: "Pending", CreatedAt: day(2, 1)},
 		},
-		Bindings: []inventory.Binding{{Version: 1, ClaimUID: "claim-never", VolumeUID: "never", BoundAt: day(2, 1)}},
-		Pods: []inventory.Pod{
+		Bindings: []fact.Binding{{Version: 1, ClaimUID: "claim-never", VolumeUID: "never", BoundAt: day(2, 1)}},
+		Pods: []fact.Pod{
 			pod("shop", "mysql-0", "StatefulSet", "mysql"),
 			pod("shop", "web-1", "Deployment", "web"),
 			pod("shop", "web-2", "Deployment", "web"),
 			pod("shop", "report-1", "CronJob", "report"),
 			pod("shop", "by-hand", "", ""),
 		},
-		Containers: []inventory.Container{
-			{Version: 1, PodUID: "pod-mysql-0", Name: "main", Kind: inventory.MainContainer},
-			{Version: 1, PodUID: "pod-web-1", Name: "main", Kind: inventory.MainContainer},
+		Containers: []fact.Container{
+			{Version: 1, PodUID: "pod-mysql-0", Name: "main", Kind: fact.MainContainer},
+			{Version: 1, PodUID: "pod-web-1", Name: "main", Kind: fact.MainContainer},
 		},
-		Mounts: []inventory.Mount{
+		Mounts: []fact.Mount{
 			mount("mysql-0", "data", "data-mysql-0", "csi:1", "data", day(1, 3)),
 			mount("mysql-0", "logs", "", "hostPath:1", "", day(1, 3)),
 			mount("web-1", "shared", "shared", "nfs:1", "shared", day(2, 20)),
@@ -92,10 +92,10 @@ func company() *inventory.Facts {
 			mount("web-1", "late", "late", "", "", day(2, 20)), // written before its volume was known
 		},
 	}
-	used := func(volume string, at inventory.Time, bytes int64) inventory.Usage {
-		return inventory.Usage{At: at, VolumeUID: volume, Space: inventory.Space{UsedBytes: bytes}}
+	used := func(volume string, at fact.Time, bytes int64) fact.Usage {
+		return fact.Usage{At: at, VolumeUID: volume, Space: fact.Space{UsedBytes: bytes}}
 	}
-	f.Usage = []inventory.Usage{used("old", day(1, 5), 1*gib), used("old", day(1, 18), 2*gib), used("data", day(1, 5), 4*gib), used("gone", day(1, 5), gib)}
+	f.Usage = []fact.Usage{used("old", day(1, 5), 1*gib), used("old", day(1, 18), 2*gib), used("data", day(1, 5), 4*gib), used("gone", day(1, 5), gib)}
 	f.Mounts[2].ReadOnly = true
 	f.Claims[2].UnusedSince = day(1, 15) // before it had the volume
 	f.Claims[4].UnusedSince = day(2, 15)
@@ -109,7 +109,7 @@ func company() *inventory.Facts {
 
 // branch is another cluster, with objects of the same names and UIDs: static
 // volumes restored from a backup look like that.
-func branch() *inventory.Facts {
+func branch() *fact.Facts {
 	f := company()
 	f.Volumes, f.Claims, f.Pods = f.Volumes[:1], f.Claims[:1], f.Pods[:1]
 	f.Bindings, f.Containers = nil, nil
@@ -183,18 +183,18 @@ func TestReportsTellClustersApart(t *testing.T) {
 // another namespace, which does not use it.
 func TestAVolumeThatIsBoundAnewCountsOnce(t *testing.T) {
 	c := migrated(t)
-	volume := inventory.Volume{Version: 2, UID: "v", Name: "pv", Phase: "Bound", ClaimUID: "new", SourceID: "nfs:1", CapacityBytes: 3 * gib, CreatedAt: day(1, 1)}
-	former := inventory.Claim{Version: 1, UID: "old", Namespace: "before", Name: "data", VolumeUID: "v", BoundAt: day(1, 2), DeletedAt: day(1, 20)}
-	present := inventory.Claim{Version: 1, UID: "new", Namespace: "after", Name: "data", VolumeUID: "v", RequestedBytes: gib, BoundAt: day(2, 1)}
-	mount := inventory.Mount{Version: 1, Namespace: "before", PodUID: "p", Container: "main", Volume: "data", MountPath: "/data",
+	volume := fact.Volume{Version: 2, UID: "v", Name: "pv", Phase: "Bound", ClaimUID: "new", SourceID: "nfs:1", CapacityBytes: 3 * gib, CreatedAt: day(1, 1)}
+	former := fact.Claim{Version: 1, UID: "old", Namespace: "before", Name: "data", VolumeUID: "v", BoundAt: day(1, 2), DeletedAt: day(1, 20)}
+	present := fact.Claim{Version: 1, UID: "new", Namespace: "after", Name: "data", VolumeUID: "v", RequestedBytes: gib, BoundAt: day(2, 1)}
+	mount := fact.Mount{Version: 1, Namespace: "before", PodUID: "p", Container: "main", Volume: "data", MountPath: "/data",
 		SourceID: "nfs:1", SourceKind: "nfs", ClaimUID: "old", ClaimName: "data", VolumeUID: "v", StartedAt: day(1, 3), EndedAt: day(1, 10), EndedNotBefore: day(1, 10)}
-	write(t, c, "east", &inventory.Facts{
-		VolumeSources: []inventory.VolumeSource{{Version: 1, ID: "nfs:1", Kind: "nfs", Server: "::1", Path: "/export"}},
-		Volumes:       []inventory.Volume{volume},
-		Claims:        []inventory.Claim{former, present},
-		Bindings:      []inventory.Binding{{Version: 1, ClaimUID: "old", VolumeUID: "v", BoundAt: day(1, 2), ReleasedAt: day(1, 20)}, {Version: 1, ClaimUID: "new", VolumeUID: "v", BoundAt: day(2, 1)}},
-		Pods:          []inventory.Pod{{Version: 1, UID: "p", Namespace: "before", Name: "user"}},
-		Mounts:        []inventory.Mount{mount},
+	write(t, c, "east", &fact.Facts{
+		VolumeSources: []fact.VolumeSource{{Version: 1, ID: "nfs:1", Kind: "nfs", Server: "::1", Path: "/export"}},
+		Volumes:       []fact.Volume{volume},
+		Claims:        []fact.Claim{former, present},
+		Bindings:      []fact.Binding{{Version: 1, ClaimUID: "old", VolumeUID: "v", BoundAt: day(1, 2), ReleasedAt: day(1, 20)}, {Version: 1, ClaimUID: "new", VolumeUID: "v", BoundAt: day(2, 1)}},
+		Pods:          []fact.Pod{{Version: 1, UID: "p", Namespace: "before", Name: "user"}},
+		Mounts:        []fact.Mount{mount},
 	})
 	golden(t, "bound_anew.txt", report(t, c, "idle", CSVFormat)+report(t, c, "mounts", CSVFormat)+report(t, c, "space", TableFormat))
 }

@@ -1,6 +1,6 @@
 package catalog
 
-import "github.com/kubevoltracker/kubevoltracker/collector/inventory"
+import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 
 // tables are the tables that facts go to, in the order in which they are written. A
 // killed tracker may have written the first tables of a batch only, and lose the journal
@@ -19,7 +19,7 @@ var allTables = tables()
 
 // moveRows moves up to n rows from the front of src to the end of dst, table by table
 // in the order in which they are written, without touching the memory of src.
-func moveRows(dst, src *inventory.Facts, n int) (moved int) {
+func moveRows(dst, src *fact.Facts, n int) (moved int) {
 	for _, t := range allTables {
 		moved += t.move(dst, src, n-moved)
 	}
@@ -27,23 +27,23 @@ func moveRows(dst, src *inventory.Facts, n int) (moved int) {
 }
 
 func namespaces() table {
-	type row = inventory.Namespace
-	return declare("namespaces", func(f *inventory.Facts) *[]row { return &f.Namespaces },
+	type row = fact.Namespace
+	return declare("namespaces", func(f *fact.Facts) *[]row { return &f.Namespaces },
 		plain("uid", func(r *row) string { return r.UID }),
 		plain("name", func(r *row) string { return r.Name }),
 		plain("labels", func(r *row) map[string]string { return r.Labels }),
 		plain("owner", func(r *row) string { return r.Owner }),
 		plain("groups", func(r *row) []string { return r.Groups }),
-		nullable("created_at", func(r *row) inventory.Time { return r.CreatedAt }),
-		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
+		nullable("created_at", func(r *row) fact.Time { return r.CreatedAt }),
+		nullable("deleted_at", func(r *row) fact.Time { return r.DeletedAt }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
 func storageCapacity() table {
-	type row = inventory.StorageCapacity
-	return declare("storage_capacity", func(f *inventory.Facts) *[]row { return &f.StorageCapacity },
-		moment("at", func(r *row) inventory.Time { return r.At }),
+	type row = fact.StorageCapacity
+	return declare("storage_capacity", func(f *fact.Facts) *[]row { return &f.StorageCapacity },
+		moment("at", func(r *row) fact.Time { return r.At }),
 		plain("uid", func(r *row) string { return r.UID }),
 		plain("storage_class", func(r *row) string { return r.StorageClass }),
 		plain("driver", func(r *row) string { return r.Driver }),
@@ -55,9 +55,9 @@ func storageCapacity() table {
 }
 
 func usage() table {
-	type row = inventory.Usage
-	return declare("usage", func(f *inventory.Facts) *[]row { return &f.Usage },
-		moment("at", func(r *row) inventory.Time { return r.At }),
+	type row = fact.Usage
+	return declare("usage", func(f *fact.Facts) *[]row { return &f.Usage },
+		moment("at", func(r *row) fact.Time { return r.At }),
 		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
 		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
 		plain("capacity_bytes", func(r *row) int64 { return r.CapacityBytes }),
@@ -69,22 +69,22 @@ func usage() table {
 }
 
 func attachments() table {
-	type row = inventory.Attachment
-	return declare("attachments", func(f *inventory.Facts) *[]row { return &f.Attachments },
+	type row = fact.Attachment
+	return declare("attachments", func(f *fact.Facts) *[]row { return &f.Attachments },
 		plain("uid", func(r *row) string { return r.UID }),
 		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
 		plain("node", func(r *row) string { return r.Node }),
 		plain("attacher", func(r *row) string { return r.Attacher }),
-		nullable("attached_at", func(r *row) inventory.Time { return r.AttachedAt }),
-		nullable("detached_at", func(r *row) inventory.Time { return r.DetachedAt }),
+		nullable("attached_at", func(r *row) fact.Time { return r.AttachedAt }),
+		nullable("detached_at", func(r *row) fact.Time { return r.DetachedAt }),
 		plain("error", func(r *row) string { return r.Error }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
 func storageClasses() table {
-	type row = inventory.StorageClass
-	return declare("storage_classes", func(f *inventory.Facts) *[]row { return &f.StorageClasses },
+	type row = fact.StorageClass
+	return declare("storage_classes", func(f *fact.Facts) *[]row { return &f.StorageClasses },
 		plain("uid", func(r *row) string { return r.UID }),
 		plain("name", func(r *row) string { return r.Name }),
 		plain("provisioner", func(r *row) string { return r.Provisioner }),
@@ -92,15 +92,15 @@ func storageClasses() table {
 		plain("binding_mode", func(r *row) string { return r.BindingMode }),
 		plain("expansion", func(r *row) bool { return r.Expansion }),
 		plain("parameters", func(r *row) map[string]string { return r.Parameters }),
-		nullable("created_at", func(r *row) inventory.Time { return r.CreatedAt }),
-		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
+		nullable("created_at", func(r *row) fact.Time { return r.CreatedAt }),
+		nullable("deleted_at", func(r *row) fact.Time { return r.DeletedAt }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
 func volumeSources() table {
-	type row = inventory.VolumeSource
-	return declare("volume_sources", func(f *inventory.Facts) *[]row { return &f.VolumeSources },
+	type row = fact.VolumeSource
+	return declare("volume_sources", func(f *fact.Facts) *[]row { return &f.VolumeSources },
 		plain("id", func(r *row) string { return r.ID }),
 		plain("kind", func(r *row) string { return r.Kind }),
 		plain("driver", func(r *row) string { return r.Driver }),
@@ -112,8 +112,8 @@ func volumeSources() table {
 }
 
 func volumes() table {
-	type row = inventory.Volume
-	return declare("volumes", func(f *inventory.Facts) *[]row { return &f.Volumes },
+	type row = fact.Volume
+	return declare("volumes", func(f *fact.Facts) *[]row { return &f.Volumes },
 		plain("uid", func(r *row) string { return r.UID }),
 		plain("name", func(r *row) string { return r.Name }),
 		plain("storage_class", func(r *row) string { return r.StorageClass }),
@@ -127,20 +127,20 @@ func volumes() table {
 		plain("volume_mode", func(r *row) string { return r.VolumeMode }),
 		plain("reclaim_policy", func(r *row) string { return r.ReclaimPolicy }),
 		plain("phase", func(r *row) string { return r.Phase }),
-		nullable("phase_changed_at", func(r *row) inventory.Time { return r.PhaseChangedAt }),
+		nullable("phase_changed_at", func(r *row) fact.Time { return r.PhaseChangedAt }),
 		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
 		plain("labels", func(r *row) map[string]string { return r.Labels }),
 		plain("annotations", func(r *row) map[string]string { return r.Annotations }),
-		nullable("created_at", func(r *row) inventory.Time { return r.CreatedAt }),
-		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
-		nullable("deleted_not_before", func(r *row) inventory.Time { return r.DeletedNotBefore }),
+		nullable("created_at", func(r *row) fact.Time { return r.CreatedAt }),
+		nullable("deleted_at", func(r *row) fact.Time { return r.DeletedAt }),
+		nullable("deleted_not_before", func(r *row) fact.Time { return r.DeletedNotBefore }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
 func claims() table {
-	type row = inventory.Claim
-	return declare("claims", func(f *inventory.Facts) *[]row { return &f.Claims },
+	type row = fact.Claim
+	return declare("claims", func(f *fact.Facts) *[]row { return &f.Claims },
 		plain("uid", func(r *row) string { return r.UID }),
 		plain("namespace", func(r *row) string { return r.Namespace }),
 		plain("name", func(r *row) string { return r.Name }),
@@ -164,20 +164,20 @@ func claims() table {
 		plain("current_attributes_class", func(r *row) string { return r.CurrentAttributesClass }),
 		plain("conditions", func(r *row) []string { return r.Conditions }),
 		plain("selected_node", func(r *row) string { return r.SelectedNode }),
-		nullable("unused_since", func(r *row) inventory.Time { return r.UnusedSince }),
+		nullable("unused_since", func(r *row) fact.Time { return r.UnusedSince }),
 		plain("labels", func(r *row) map[string]string { return r.Labels }),
 		plain("annotations", func(r *row) map[string]string { return r.Annotations }),
-		nullable("created_at", func(r *row) inventory.Time { return r.CreatedAt }),
-		nullable("bound_at", func(r *row) inventory.Time { return r.BoundAt }),
-		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
-		nullable("deleted_not_before", func(r *row) inventory.Time { return r.DeletedNotBefore }),
+		nullable("created_at", func(r *row) fact.Time { return r.CreatedAt }),
+		nullable("bound_at", func(r *row) fact.Time { return r.BoundAt }),
+		nullable("deleted_at", func(r *row) fact.Time { return r.DeletedAt }),
+		nullable("deleted_not_before", func(r *row) fact.Time { return r.DeletedNotBefore }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
 func pods() table {
-	type row = inventory.Pod
-	return declare("pods", func(f *inventory.Facts) *[]row { return &f.Pods },
+	type row = fact.Pod
+	return declare("pods", func(f *fact.Facts) *[]row { return &f.Pods },
 		plain("uid", func(r *row) string { return r.UID }),
 		plain("namespace", func(r *row) string { return r.Namespace }),
 		plain("name", func(r *row) string { return r.Name }),
@@ -191,46 +191,46 @@ func pods() table {
 		plain("phase", func(r *row) string { return r.Phase }),
 		plain("reason", func(r *row) string { return r.Reason }),
 		plain("labels", func(r *row) map[string]string { return r.Labels }),
-		nullable("created_at", func(r *row) inventory.Time { return r.CreatedAt }),
-		nullable("started_at", func(r *row) inventory.Time { return r.StartedAt }),
-		nullable("finished_at", func(r *row) inventory.Time { return r.FinishedAt }),
-		nullable("deleted_at", func(r *row) inventory.Time { return r.DeletedAt }),
-		nullable("deleted_not_before", func(r *row) inventory.Time { return r.DeletedNotBefore }),
+		nullable("created_at", func(r *row) fact.Time { return r.CreatedAt }),
+		nullable("started_at", func(r *row) fact.Time { return r.StartedAt }),
+		nullable("finished_at", func(r *row) fact.Time { return r.FinishedAt }),
+		nullable("deleted_at", func(r *row) fact.Time { return r.DeletedAt }),
+		nullable("deleted_not_before", func(r *row) fact.Time { return r.DeletedNotBefore }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
 func containers() table {
-	type row = inventory.Container
-	return declare("containers", func(f *inventory.Facts) *[]row { return &f.Containers },
+	type row = fact.Container
+	return declare("containers", func(f *fact.Facts) *[]row { return &f.Containers },
 		plain("pod_uid", func(r *row) string { return r.PodUID }),
 		plain("name", func(r *row) string { return r.Name }),
 		plain("kind", func(r *row) string { return string(r.Kind) }),
 		plain("image", func(r *row) string { return r.Image }),
 		plain("command", func(r *row) string { return r.Command }),
-		nullable("started_at", func(r *row) inventory.Time { return r.StartedAt }),
-		nullable("finished_at", func(r *row) inventory.Time { return r.FinishedAt }),
+		nullable("started_at", func(r *row) fact.Time { return r.StartedAt }),
+		nullable("finished_at", func(r *row) fact.Time { return r.FinishedAt }),
 		plain("restarts", func(r *row) int32 { return r.Restarts }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
 func bindings() table {
-	type row = inventory.Binding
-	return declare("bindings", func(f *inventory.Facts) *[]row { return &f.Bindings },
+	type row = fact.Binding
+	return declare("bindings", func(f *fact.Facts) *[]row { return &f.Bindings },
 		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
 		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
 		plain("ordinal", func(r *row) uint16 { return r.Ordinal }),
-		nullable("bound_at", func(r *row) inventory.Time { return r.BoundAt }),
-		nullable("released_at", func(r *row) inventory.Time { return r.ReleasedAt }),
-		nullable("released_not_before", func(r *row) inventory.Time { return r.ReleasedNotBefore }),
+		nullable("bound_at", func(r *row) fact.Time { return r.BoundAt }),
+		nullable("released_at", func(r *row) fact.Time { return r.ReleasedAt }),
+		nullable("released_not_before", func(r *row) fact.Time { return r.ReleasedNotBefore }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
 func mounts() table {
-	type row = inventory.Mount
-	return declare("mounts", func(f *inventory.Facts) *[]row { return &f.Mounts },
+	type row = fact.Mount
+	return declare("mounts", func(f *fact.Facts) *[]row { return &f.Mounts },
 		plain("namespace", func(r *row) string { return r.Namespace }),
 		plain("pod_uid", func(r *row) string { return r.PodUID }),
 		plain("container", func(r *row) string { return r.Container }),
@@ -245,18 +245,19 @@ func mounts() table {
 		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
 		plain("claim_name", func(r *row) string { return r.ClaimName }),
 		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
-		moment("started_at", func(r *row) inventory.Time { return r.StartedAt }),
-		nullable("ended_at", func(r *row) inventory.Time { return r.EndedAt }),
-		nullable("ended_not_before", func(r *row) inventory.Time { return r.EndedNotBefore }),
+		moment("started_at", func(r *row) fact.Time { return r.StartedAt }),
+		moment("started_not_before", func(r *row) fact.Time { return r.StartedNotBefore }),
+		nullable("ended_at", func(r *row) fact.Time { return r.EndedAt }),
+		nullable("ended_not_before", func(r *row) fact.Time { return r.EndedNotBefore }),
 		plain("end_reason", func(r *row) string { return r.EndReason }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
 
 func changes() table {
-	type row = inventory.Change
-	return declare("changes", func(f *inventory.Facts) *[]row { return &f.Changes },
-		moment("at", func(r *row) inventory.Time { return r.At }),
+	type row = fact.Change
+	return declare("changes", func(f *fact.Facts) *[]row { return &f.Changes },
+		moment("at", func(r *row) fact.Time { return r.At }),
 		plain("kind", func(r *row) string { return r.Kind }),
 		plain("uid", func(r *row) string { return r.UID }),
 		plain("namespace", func(r *row) string { return r.Namespace }),
@@ -269,36 +270,36 @@ func changes() table {
 }
 
 func objects() table {
-	type row = inventory.Object
-	return declare("objects", func(f *inventory.Facts) *[]row { return &f.Objects },
+	type row = fact.Object
+	return declare("objects", func(f *fact.Facts) *[]row { return &f.Objects },
 		plain("kind", func(r *row) string { return string(r.Kind) }),
 		plain("uid", func(r *row) string { return r.UID }),
 		plain("namespace", func(r *row) string { return r.Namespace }),
 		plain("name", func(r *row) string { return r.Name }),
 		plain("resource_version", func(r *row) string { return r.ResourceVersion }),
-		moment("observed_at", func(r *row) inventory.Time { return r.ObservedAt }),
+		moment("observed_at", func(r *row) fact.Time { return r.ObservedAt }),
 		plain("object", func(r *row) string { return r.Object }),
 	)
 }
 
 func coverageTable() table {
-	type row = inventory.Coverage
-	return declare("coverage", func(f *inventory.Facts) *[]row { return &f.Coverage },
+	type row = fact.Coverage
+	return declare("coverage", func(f *fact.Facts) *[]row { return &f.Coverage },
 		plain("instance", func(r *row) string { return r.Instance }),
 		plain("kind", func(r *row) string { return string(r.Kind) }),
-		moment("started_at", func(r *row) inventory.Time { return r.StartedAt }),
-		moment("seen_at", func(r *row) inventory.Time { return r.SeenAt }),
-		nullable("ended_at", func(r *row) inventory.Time { return r.EndedAt }),
+		moment("started_at", func(r *row) fact.Time { return r.StartedAt }),
+		moment("seen_at", func(r *row) fact.Time { return r.SeenAt }),
+		nullable("ended_at", func(r *row) fact.Time { return r.EndedAt }),
 		plain("version", func(r *row) uint64 { return r.Version }),
 	)
 }
 
 func checkpoints() table {
-	type row = inventory.Checkpoint
-	return declare("checkpoints", func(f *inventory.Facts) *[]row { return &f.Checkpoints },
+	type row = fact.Checkpoint
+	return declare("checkpoints", func(f *fact.Facts) *[]row { return &f.Checkpoints },
 		plain("instance", func(r *row) string { return r.Instance }),
 		plain("kind", func(r *row) string { return string(r.Kind) }),
 		plain("resource_version", func(r *row) string { return r.ResourceVersion }),
-		moment("at", func(r *row) inventory.Time { return r.At }),
+		moment("at", func(r *row) fact.Time { return r.At }),
 	)
 }

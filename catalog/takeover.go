@@ -11,7 +11,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/go-kit/log/level"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // A new leader writes all that waits in its journal. Much of that the former one has
@@ -76,7 +76,7 @@ func (w *Writer) takeOver(ctx context.Context) error {
 
 // adapt makes a batch of the journal one that can be written after what the former leader
 // has written.
-func (w *Writer) adapt(ctx context.Context, recorded time.Time, facts *inventory.Facts) error {
+func (w *Writer) adapt(ctx context.Context, recorded time.Time, facts *fact.Facts) error {
 	t := &w.taken
 	if t.since.IsZero() {
 		return nil
@@ -85,11 +85,11 @@ func (w *Writer) adapt(ctx context.Context, recorded time.Time, facts *inventory
 	if recorded.After(t.since.Add(overlap)) {
 		return nil
 	}
-	facts.Changes = slices.DeleteFunc(facts.Changes, func(c inventory.Change) bool {
+	facts.Changes = slices.DeleteFunc(facts.Changes, func(c fact.Change) bool {
 		return t.written.covers(c.EventKind(), c.ResourceVersion)
 	})
-	facts.StorageCapacity = slices.DeleteFunc(facts.StorageCapacity, func(s inventory.StorageCapacity) bool {
-		return t.written.covers(inventory.StorageCapacities, s.ResourceVersion)
+	facts.StorageCapacity = slices.DeleteFunc(facts.StorageCapacity, func(s fact.StorageCapacity) bool {
+		return t.written.covers(fact.StorageCapacities, s.ResourceVersion)
 	})
 	// Of what the former leader was writing when it ended, it has said nothing.
 	span := spanOf(facts, t.since)
@@ -99,8 +99,8 @@ func (w *Writer) adapt(ctx context.Context, recorded time.Time, facts *inventory
 	return w.persist(ctx, func(ctx context.Context) error {
 		told, err := w.catalog.told(ctx, w.options.Cluster, span)
 		if err == nil {
-			facts.Changes = slices.DeleteFunc(facts.Changes, func(c inventory.Change) bool { return told[keyOf(&c)] })
-			facts.StorageCapacity = slices.DeleteFunc(facts.StorageCapacity, func(s inventory.StorageCapacity) bool { return told[sampleKey(&s)] })
+			facts.Changes = slices.DeleteFunc(facts.Changes, func(c fact.Change) bool { return told[keyOf(&c)] })
+			facts.StorageCapacity = slices.DeleteFunc(facts.StorageCapacity, func(s fact.StorageCapacity) bool { return told[sampleKey(&s)] })
 		}
 		return err
 	})
@@ -109,7 +109,7 @@ func (w *Writer) adapt(ctx context.Context, recorded time.Time, facts *inventory
 // raise gives the rows that were recorded before the take-over versions above those of the
 // former leader, in their order: the last word on each object is ours. For the moment until
 // all that waits is written, an earlier word may show.
-func (t *takeover) raise(facts *inventory.Facts) {
+func (t *takeover) raise(facts *fact.Facts) {
 	add := func(version *uint64) {
 		if *version <= t.floor {
 			t.last = max(t.last+1, *version)
@@ -126,12 +126,12 @@ func (t *takeover) raise(facts *inventory.Facts) {
 // changeKey is what is the same of a change for all trackers that have seen it.
 type changeKey struct{ kind, uid, action, details, version string }
 
-func keyOf(c *inventory.Change) changeKey {
+func keyOf(c *fact.Change) changeKey {
 	return changeKey{c.Kind, c.UID, string(c.Action), c.Details, c.ResourceVersion}
 }
 
-func sampleKey(s *inventory.StorageCapacity) changeKey {
-	return changeKey{kind: string(inventory.StorageCapacities), uid: s.UID, version: s.ResourceVersion}
+func sampleKey(s *fact.StorageCapacity) changeKey {
+	return changeKey{kind: string(fact.StorageCapacities), uid: s.UID, version: s.ResourceVersion}
 }
 
 // span is where in the catalog the changes and samples of a batch can be, if they are.
@@ -148,9 +148,9 @@ const clocksApart = time.Hour
 // API have the same key whoever writes them, but for the actor, where one has seen an object
 // made and the other has found it changed since: those are looked for of the hour before the
 // take-over. A dispute is about no event, and has no version.
-func spanOf(facts *inventory.Facts, since time.Time) (s span) {
-	add := func(at inventory.Time, text string) {
-		if version := inventory.VersionNumber(text); version > 0 {
+func spanOf(facts *fact.Facts, since time.Time) (s span) {
+	add := func(at fact.Time, text string) {
+		if version := fact.VersionNumber(text); version > 0 {
 			if s.top = max(s.top, version); s.low == 0 || version < s.low {
 				s.low = version
 			}
@@ -161,7 +161,7 @@ func spanOf(facts *inventory.Facts, since time.Time) (s span) {
 	}
 	for i := range facts.Changes {
 		c := &facts.Changes[i]
-		if c.ResourceVersion != "" || c.Action == inventory.Disputed || c.At.Time().After(since.Add(-clocksApart)) {
+		if c.ResourceVersion != "" || c.Action == fact.Disputed || c.At.Time().After(since.Add(-clocksApart)) {
 			add(c.At, c.ResourceVersion)
 		}
 	}

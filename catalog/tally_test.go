@@ -5,13 +5,13 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // countingTally counts changes by namespace, and deaths end what is counted.
 type countingTally struct{ counts, changed map[string][]byte }
 
-func (c *countingTally) Add(facts *inventory.Facts) {
+func (c *countingTally) Add(facts *fact.Facts) {
 	for _, change := range facts.Changes {
 		c.counts[change.Namespace] = append(c.counts[change.Namespace], '+')
 		c.changed[change.Namespace] = c.counts[change.Namespace]
@@ -29,10 +29,10 @@ func (c *countingTally) Records() (map[string][]byte, error) {
 func TestTallyIsKeptWithWhatItCounts(t *testing.T) {
 	j := newJournal(t)
 	tally := &countingTally{map[string][]byte{}, map[string][]byte{}}
-	changes := func(namespaces ...string) *inventory.Update {
-		u := &inventory.Update{Positions: []inventory.Position{{Kind: inventory.Claims, ResourceVersion: "7", Since: 3, At: 5}}}
+	changes := func(namespaces ...string) *fact.Update {
+		u := &fact.Update{Positions: []fact.Position{{Kind: fact.Claims, ResourceVersion: "7", Since: 3, At: 5}}}
 		for _, ns := range namespaces {
-			u.Facts.Changes = append(u.Facts.Changes, inventory.Change{Namespace: ns})
+			u.Facts.Changes = append(u.Facts.Changes, fact.Change{Namespace: ns})
 		}
 		return u
 	}
@@ -52,7 +52,7 @@ func TestTallyIsKeptWithWhatItCounts(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	gone := changes("shop")
-	gone.Facts.Namespaces = []inventory.Namespace{{Name: "lab"}}
+	gone.Facts.Namespaces = []fact.Namespace{{Name: "lab"}}
 	recorded(t, o, gone)
 	if got, want := kept(), "map[shop:++++]"; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // WriterOptions say what a Writer writes and how long it waits.
@@ -104,7 +104,7 @@ func (w *Writer) Settled() bool { return w.settled.Load() }
 // batch is a batch of the journal on its way to ClickHouse.
 type batch struct {
 	name  string // for ever the same
-	facts inventory.Facts
+	facts fact.Facts
 }
 
 // Run migrates the schema and writes what the journal holds until ctx ends; then it
@@ -247,7 +247,7 @@ func (w *Writer) write(ctx context.Context, b *batch) bool {
 // insert writes the rows that facts hold for a table. If ClickHouse refuses them for
 // what is in them, the block is halved until what it refuses stands alone; that is
 // set aside. Its error is that of ctx.
-func (w *Writer) insert(ctx context.Context, t table, token string, facts *inventory.Facts) error {
+func (w *Writer) insert(ctx context.Context, t table, token string, facts *fact.Facts) error {
 	rows := t.count(facts)
 	err := w.persist(ctx, func(ctx context.Context) error {
 		start := time.Now()
@@ -264,13 +264,13 @@ func (w *Writer) insert(ctx context.Context, t table, token string, facts *inven
 	case rows == 1:
 		return w.setAside(ctx, t, token, facts, err)
 	}
-	var first inventory.Facts
+	var first fact.Facts
 	t.move(&first, facts, rows/2)
 	return errors.Join(w.insert(ctx, t, token+"a", &first), w.insert(ctx, t, token+"b", facts))
 }
 
 // setAside puts a row that ClickHouse refuses where it can be looked at.
-func (w *Writer) setAside(ctx context.Context, t table, token string, facts *inventory.Facts, refusal error) error {
+func (w *Writer) setAside(ctx context.Context, t table, token string, facts *fact.Facts, refusal error) error {
 	w.metrics.rejects.WithLabelValues(t.name).Inc()
 	level.Error(w.options.Logger).Log("msg", "ClickHouse refuses a row for what is in it; it is set aside in catalog_rejects", "table", t.name, "err", refusal)
 	at := time.Now()

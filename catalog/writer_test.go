@@ -17,13 +17,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // filled returns facts with one row per table, in which every field has a value
 // of its own.
-func filled() *inventory.Facts {
-	facts := &inventory.Facts{}
+func filled() *fact.Facts {
+	facts := &fact.Facts{}
 	n := 0
 	all := reflect.ValueOf(facts).Elem()
 	for i := range all.NumField() {
@@ -43,7 +43,7 @@ func filled() *inventory.Facts {
 
 func fill(field reflect.Value, name string, n int) {
 	switch field.Interface().(type) {
-	case inventory.Time:
+	case fact.Time:
 		field.SetInt(time.Date(2026, 1, 2, 3, 4, n, n*1000, time.UTC).UnixMicro())
 		return
 	case map[string]string:
@@ -123,7 +123,7 @@ func roundTrip(t *testing.T, c *Catalog) {
 }
 
 func wanted(v reflect.Value) any {
-	if at, ok := v.Interface().(inventory.Time); ok {
+	if at, ok := v.Interface().(fact.Time); ok {
 		return at.Time()
 	}
 	if v.Kind() == reflect.String {
@@ -134,9 +134,9 @@ func wanted(v reflect.Value) any {
 
 func TestAbsentTimesAreNULL(t *testing.T) {
 	c := migrated(t)
-	write(t, c, "east", &inventory.Facts{
-		Mounts:  []inventory.Mount{{PodUID: "p", StartedAt: 1_000_001}},
-		Volumes: []inventory.Volume{{UID: "v"}},
+	write(t, c, "east", &fact.Facts{
+		Mounts:  []fact.Mount{{PodUID: "p", StartedAt: 1_000_001}},
+		Volumes: []fact.Volume{{UID: "v"}},
 	})
 	got := rows(t, c, "SELECT started_at, ended_at, ended_not_before, deleted_at, labels, access_modes FROM mounts, volumes")
 	want := [][]any{{time.Unix(1, 1000).UTC(), nil, nil, nil, map[string]string{}, []string{}}}
@@ -185,10 +185,10 @@ func TestABlockThatIsSentTwiceIsStoredOnce(t *testing.T) {
 func always() error { return nil }
 
 // numbered makes n rows that differ in their UID.
-func numbered(from, n int) *inventory.Facts {
-	facts := &inventory.Facts{}
+func numbered(from, n int) *fact.Facts {
+	facts := &fact.Facts{}
 	for i := range n {
-		facts.Changes = append(facts.Changes, inventory.Change{At: 1, UID: fmt.Sprint(from + i)})
+		facts.Changes = append(facts.Changes, fact.Change{At: 1, UID: fmt.Sprint(from + i)})
 	}
 	return facts
 }
@@ -302,7 +302,7 @@ func TestARowThatIsRefusedDoesNotBlockTheOthers(t *testing.T) {
 	c := migrated(t)
 	rows(t, c, "ALTER TABLE changes ADD CONSTRAINT not_poison CHECK uid != '13' AND uid != '77'")
 	facts := numbered(0, 100)
-	facts.Mounts = []inventory.Mount{{PodUID: "p", StartedAt: 1}}
+	facts.Mounts = []fact.Mount{{PodUID: "p", StartedAt: 1}}
 	j := newJournal(t)
 	record(t, j, facts)
 	record(t, j, numbered(100, 5))

@@ -27,6 +27,7 @@ import (
 	"github.com/go-kit/log/level"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
@@ -34,7 +35,7 @@ import (
 // The update's memory is used again after the call: a sink copies what it keeps, unless it
 // is Large, which the last sink may keep.
 type Sink interface {
-	Apply(*inventory.Update)
+	Apply(*fact.Update)
 }
 
 // Options are what a Collector needs.
@@ -54,16 +55,16 @@ type Options struct {
 
 // Resume is what an earlier tracker knew.
 type Resume struct {
-	Objects []inventory.Recalled
+	Objects []fact.Restored
 	Version uint64 // the highest row version that it gave out
 	// Positions are how far it watched each kind. A kind whose position has no
 	// resource version is listed, and compared with the objects.
-	Positions map[inventory.Kind]inventory.Position
+	Positions map[fact.Kind]fact.Position
 }
 
 // lastSeen is the last moment at which any watch was known to be up.
 func (r *Resume) lastSeen() time.Time {
-	var last inventory.Time
+	var last fact.Time
 	for _, p := range r.Positions {
 		last = max(last, p.At)
 	}
@@ -83,11 +84,11 @@ type Collector struct {
 
 	mu     sync.Mutex // guards inv, update and moved
 	inv    *inventory.Inventory
-	update inventory.Update
-	moved  map[inventory.Kind]inventory.Position // not given out yet
+	update fact.Update
+	moved  map[fact.Kind]fact.Position // not given out yet
 
 	firstMu sync.Mutex
-	first   map[inventory.Kind]firstList // until all are there
+	first   map[fact.Kind]firstList // until all are there
 
 	floor     atomic.Uint64 // row versions are higher
 	synced    chan struct{} // closed when the first lists have been taken
@@ -109,8 +110,8 @@ func New(o Options) *Collector {
 		now:      o.Now,
 		resume:   o.Resume,
 		inv:      inventory.New(),
-		moved:    map[inventory.Kind]inventory.Position{},
-		first:    map[inventory.Kind]firstList{},
+		moved:    map[fact.Kind]fact.Position{},
+		first:    map[fact.Kind]firstList{},
 		synced:   make(chan struct{}),
 	}
 }
@@ -139,21 +140,21 @@ func (c *Collector) goOn() {
 	if c.resume == nil {
 		return
 	}
-	for _, kind := range inventory.Kinds() {
+	for _, kind := range fact.Kinds() {
 		if c.before(kind).ResourceVersion != "" {
 			c.behind.Add(1)
 		}
 	}
-	recall := func(inv *inventory.Inventory, now inventory.Time) error {
-		return inv.Recall(c.resume.Objects, c.resume.Version, now)
+	recall := func(inv *inventory.Inventory, now fact.Time) error {
+		return inv.Restore(c.resume.Objects, c.resume.Version, now)
 	}
 	var err error
 	if c.behind.Load() > 0 {
-		err = c.observe(recall, inventory.Kinds()...)
+		err = c.observe(recall, fact.Kinds()...)
 		defer close(c.synced)
 	} else { // it is given out with the first lists
 		c.mu.Lock()
-		err = recall(c.inv, inventory.At(c.now()))
+		err = recall(c.inv, fact.At(c.now()))
 		c.mu.Unlock()
 	}
 	if err != nil {
@@ -164,9 +165,9 @@ func (c *Collector) goOn() {
 }
 
 // before is how far an earlier tracker watched a kind.
-func (c *Collector) before(kind inventory.Kind) inventory.Position {
+func (c *Collector) before(kind fact.Kind) fact.Position {
 	if c.resume == nil {
-		return inventory.Position{Kind: kind}
+		return fact.Position{Kind: kind}
 	}
 	return c.resume.Positions[kind]
 }
@@ -174,18 +175,18 @@ func (c *Collector) before(kind inventory.Kind) inventory.Position {
 // Reconcile completes, after the first lists, what is known by what an earlier tracker
 // knew: recall is called when nothing happens meanwhile. Its error is returned.
 func (c *Collector) Reconcile(recall func() (*Resume, error)) error {
-	return c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
+	return c.observe(func(inv *inventory.Inventory, now fact.Time) error {
 		c.busySince.Store(0) // the catalog may take its time
 		known, err := recall()
 		if err != nil || known == nil {
 			return err
 		}
-		lastSeen := map[inventory.Kind]inventory.Time{}
+		lastSeen := map[fact.Kind]fact.Time{}
 		for kind, p := range known.Positions {
 			lastSeen[kind] = p.At
 		}
 		return inv.Reconcile(known.Objects, known.Version, now, lastSeen)
-	}, inventory.Kinds()...)
+	}, fact.Kinds()...)
 }
 
 // Raise has the row versions of all that is seen from now on be higher than the given one:
@@ -204,7 +205,7 @@ func (c *Collector) tick(ctx context.Context) {
 			if c.Synced() != nil {
 				continue // nothing is given out before the first lists
 			}
-			_ = c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
+			_ = c.observe(func(inv *inventory.Inventory, now fact.Time) error {
 				inv.Tick(now)
 				return nil
 			})
@@ -225,7 +226,7 @@ func (c *Collector) Synced() error {
 	}
 	defer c.firstMu.Unlock()
 	var missing []string
-	for _, kind := range inventory.Kinds() {
+	for _, kind := range fact.Kinds() {
 		if _, ok := c.first[kind]; !ok {
 			missing = append(missing, string(kind))
 		}
@@ -256,14 +257,14 @@ func (c *Collector) Alive() error {
 
 // observe takes one event of some kinds into the inventory and gives out what
 // changed.
-func (c *Collector) observe(take func(*inventory.Inventory, inventory.Time) error, kinds ...inventory.Kind) error {
+func (c *Collector) observe(take func(*inventory.Inventory, fact.Time) error, kinds ...fact.Kind) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
 	c.busySince.Store(now.UnixNano())
 	defer c.busySince.Store(0)
 	c.inv.Raise(c.floor.Load())
-	if err := take(c.inv, inventory.At(now)); err != nil {
+	if err := take(c.inv, fact.At(now)); err != nil {
 		return err
 	}
 	for _, kind := range kinds {
@@ -293,7 +294,7 @@ func (c *Collector) deliver(ticked bool) {
 		sink.Apply(&c.update)
 	}
 	if c.update.Large {
-		c.update = inventory.Update{}
+		c.update = fact.Update{}
 	}
 }
 
@@ -304,18 +305,18 @@ const keepRows = 10_000
 // firstList is the first list of a kind.
 type firstList struct {
 	objects  []any
-	position inventory.Position // zero if the kind is not shown
+	position fact.Position // zero if the kind is not shown
 }
 
 // replace takes the list of a kind. The first lists are held back, and their
 // watches with them, until all kinds have theirs.
-func (c *Collector) replace(ctx context.Context, objects []any, lastSeen inventory.Time, position inventory.Position) error {
+func (c *Collector) replace(ctx context.Context, objects []any, lastSeen fact.Time, position fact.Position) error {
 	kind := position.Kind
 	c.metrics.lists[kind].Inc()
 	select {
 	case <-c.synced:
 		level.Info(c.logger).Log("msg", "listed again", "kind", kind, "objects", len(objects))
-		return c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
+		return c.observe(func(inv *inventory.Inventory, now fact.Time) error {
 			c.moved[kind] = position
 			return inv.Replace(kind, objects, listSeen(now, lastSeen, position.ResourceVersion))
 		}, kind)
@@ -335,19 +336,19 @@ func (c *Collector) replace(ctx context.Context, objects []any, lastSeen invento
 // listSeen is how a list is seen. A kind that is shown for the first time is found:
 // it did not come to be now. What a later list shows has happened since the kind was
 // last seen.
-func listSeen(now, lastSeen inventory.Time, version string) inventory.Seen {
-	return inventory.Seen{At: now, NotBefore: min(lastSeen, now), Found: lastSeen == 0, Version: version}
+func listSeen(now, lastSeen fact.Time, version string) inventory.Observation {
+	return inventory.Observation{At: now, NotBefore: min(lastSeen, now), Found: lastSeen == 0, Version: version}
 }
 
 // listed notes a kind's first list; the last one makes all be taken.
-func (c *Collector) listed(kind inventory.Kind, list firstList) error {
+func (c *Collector) listed(kind fact.Kind, list firstList) error {
 	c.firstMu.Lock()
 	defer c.firstMu.Unlock()
 	if c.first == nil {
 		return nil // taken meanwhile
 	}
 	c.first[kind] = list
-	if len(c.first) < len(inventory.Kinds()) {
+	if len(c.first) < len(fact.Kinds()) {
 		return nil
 	}
 	lists := c.first
@@ -356,9 +357,9 @@ func (c *Collector) listed(kind inventory.Kind, list firstList) error {
 }
 
 // takeFirst takes the first lists of all kinds as one event.
-func (c *Collector) takeFirst(lists map[inventory.Kind]firstList) error {
-	err := c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
-		for _, kind := range inventory.Kinds() {
+func (c *Collector) takeFirst(lists map[fact.Kind]firstList) error {
+	err := c.observe(func(inv *inventory.Inventory, now fact.Time) error {
+		for _, kind := range fact.Kinds() {
 			if err := inv.Replace(kind, lists[kind].objects, listSeen(now, c.before(kind).At, lists[kind].position.ResourceVersion)); err != nil {
 				return err
 			}
@@ -368,7 +369,7 @@ func (c *Collector) takeFirst(lists map[inventory.Kind]firstList) error {
 			delete(lists, kind) // what it held can go
 		}
 		return nil
-	}, inventory.Kinds()...)
+	}, fact.Kinds()...)
 	if err == nil {
 		close(c.synced)
 	}

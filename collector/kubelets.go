@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/rest"
 	statsv1alpha1 "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
@@ -116,7 +117,7 @@ func (c *Collector) readKubelets(ctx context.Context) {
 		failing = len(errs)
 		// In parts, so that what the watches tell does not wait for all of it.
 		for part := range slices.Chunk(slices.Collect(maps.Values(samples)), measuredAtOnce) {
-			_ = c.observe(func(inv *inventory.Inventory, now inventory.Time) error {
+			_ = c.observe(func(inv *inventory.Inventory, now fact.Time) error {
 				inv.Measure(part, now)
 				return nil
 			})
@@ -266,7 +267,7 @@ func (k *Kubelets) summary(ctx context.Context, address string) (samples, error)
 		for j := range p.Volumes {
 			if v := &p.Volumes[j]; v.PVCRef != nil {
 				if space, ok := spaceOf(&v.FsStats); ok {
-					told.add(*v.PVCRef, inventory.Sample{PodUID: p.PodRef.UID, Volume: v.Name, At: inventory.At(v.Time.Time), Space: space})
+					told.add(*v.PVCRef, inventory.Sample{PodUID: p.PodRef.UID, Volume: v.Name, At: fact.At(v.Time.Time), Space: space})
 				}
 			}
 		}
@@ -277,7 +278,7 @@ func (k *Kubelets) summary(ctx context.Context, address string) (samples, error)
 // spaceOf is what a kubelet says of a file system; not ok where it does not know what is
 // used, as of a block device, or where its driver has got it wrong: there are drivers that
 // give less than nothing, as very much.
-func spaceOf(s *statsv1alpha1.FsStats) (space inventory.Space, ok bool) {
+func spaceOf(s *statsv1alpha1.FsStats) (space fact.Space, ok bool) {
 	ok = s.UsedBytes != nil && !s.Time.IsZero()
 	number := func(n *uint64) int64 {
 		switch {
@@ -290,7 +291,7 @@ func spaceOf(s *statsv1alpha1.FsStats) (space inventory.Space, ok bool) {
 			return int64(*n)
 		}
 	}
-	space = inventory.Space{
+	space = fact.Space{
 		CapacityBytes: number(s.CapacityBytes), UsedBytes: number(s.UsedBytes), AvailableBytes: number(s.AvailableBytes),
 		Inodes: number(s.Inodes), InodesUsed: number(s.InodesUsed),
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	statsv1alpha1 "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
@@ -57,7 +58,7 @@ func TestKubeletsThatFail(t *testing.T) {
 			if test.want == "" {
 				want := inventory.Sample{
 					PodUID: "p1", Volume: "data", At: 1772366400_000000,
-					Space: inventory.Space{CapacityBytes: 100, UsedBytes: 30, AvailableBytes: 60, Inodes: 50, InodesUsed: 5},
+					Space: fact.Space{CapacityBytes: 100, UsedBytes: 30, AvailableBytes: 60, Inodes: 50, InodesUsed: 5},
 				}
 				claim := statsv1alpha1.PVCReference{Namespace: "shop", Name: "data-db-0"}
 				if len(errs) != 0 || len(samples) != 1 || samples[claim] != want {

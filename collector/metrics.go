@@ -4,21 +4,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 type metrics struct {
-	events, lists, failures                 map[inventory.Kind]prometheus.Counter
-	lastEvent, lastSeen, objects, available map[inventory.Kind]prometheus.Gauge
+	events, lists, failures                 map[fact.Kind]prometheus.Counter
+	lastEvent, lastSeen, objects, available map[fact.Kind]prometheus.Gauge
 	kubeletReads, kubeletFailures           prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	counter := func(name, help string) map[inventory.Kind]prometheus.Counter {
+	counter := func(name, help string) map[fact.Kind]prometheus.Counter {
 		vec := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"kind"})
 		return perKind(reg, vec, vec.WithLabelValues)
 	}
-	gauge := func(name, help string) map[inventory.Kind]prometheus.Gauge {
+	gauge := func(name, help string) map[fact.Kind]prometheus.Gauge {
 		vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"kind"})
 		return perKind(reg, vec, vec.WithLabelValues)
 	}
@@ -38,22 +38,22 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m.kubeletFailures = factory.NewCounter(prometheus.CounterOpts{
 		Name: "kubevoltracker_kubelet_failures_total", Help: "Times that a kubelet was asked how full the volumes of its pods are, and did not tell. What it told before stays.",
 	})
-	for _, kind := range inventory.Kinds() {
+	for _, kind := range fact.Kinds() {
 		m.available[kind].Set(1)
 	}
 	return m
 }
 
 // seen notes when a kind's watch was known to be up.
-func (m *metrics) seen(kind inventory.Kind, at inventory.Time) {
+func (m *metrics) seen(kind fact.Kind, at fact.Time) {
 	m.lastSeen[kind].Set(float64(at/1e3) / 1e3)
 }
 
 // perKind registers vec, with every kind's series there from the start.
-func perKind[M any](reg prometheus.Registerer, vec prometheus.Collector, with func(...string) M) map[inventory.Kind]M {
+func perKind[M any](reg prometheus.Registerer, vec prometheus.Collector, with func(...string) M) map[fact.Kind]M {
 	reg.MustRegister(vec)
-	series := map[inventory.Kind]M{}
-	for _, kind := range inventory.Kinds() {
+	series := map[fact.Kind]M{}
+	for _, kind := range fact.Kinds() {
 		series[kind] = with(string(kind))
 	}
 	return series

@@ -7,14 +7,14 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // packed is a trimmed object as it goes over the wire: 1.3 KB of a pod with two containers,
 // several times less than the API's types take. All objects of a cluster are there at once
 // before the first lists are taken, and after that until they are in the journal.
 type packed struct {
-	kind inventory.Kind
+	kind fact.Kind
 	uid  string
 	as   reflect.Type
 	wire []byte
@@ -29,7 +29,7 @@ type protobuf interface {
 
 // Pack packs a trimmed object, as Inventory.Replace takes it. One that has no such form is
 // left as it is.
-func Pack(kind inventory.Kind, obj any) any {
+func Pack(kind fact.Kind, obj any) any {
 	o, ok := obj.(protobuf)
 	if !ok {
 		return obj
@@ -41,7 +41,7 @@ func Pack(kind inventory.Kind, obj any) any {
 	return &packed{kind, strings.Clone(string(o.GetUID())), reflect.TypeOf(o).Elem(), wire}
 }
 
-func (p *packed) Identity() (inventory.Kind, string) { return p.kind, p.uid }
+func (p *packed) Identity() (fact.Kind, string) { return p.kind, p.uid }
 
 func (p *packed) Unpack() metav1.Object {
 	o := reflect.New(p.as).Interface().(protobuf)

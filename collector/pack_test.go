@@ -10,14 +10,15 @@ import (
 	quantity "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
 // documentOf is what an inventory keeps of an object that is listed.
-func documentOf(t *testing.T, kind inventory.Kind, object any) inventory.Object {
+func documentOf(t *testing.T, kind fact.Kind, object any) fact.Object {
 	t.Helper()
-	inv, u := inventory.New(), &inventory.Update{}
-	if err := inv.Replace(kind, []any{object}, inventory.Seen{At: 1}); err != nil {
+	inv, u := inventory.New(), &fact.Update{}
+	if err := inv.Replace(kind, []any{object}, inventory.Observation{At: 1}); err != nil {
 		t.Fatal(err)
 	}
 	inv.Take(u)
@@ -39,29 +40,29 @@ func TestPackedIsTheSame(t *testing.T) {
 	}
 	size := corev1.ResourceList{corev1.ResourceStorage: quantity.MustParse("10Gi")}
 	always := corev1.ContainerRestartPolicyAlways
-	objects := map[inventory.Kind]any{
-		inventory.Namespaces:        &corev1.Namespace{ObjectMeta: meta},
-		inventory.StorageClasses:    &storagev1.StorageClass{ObjectMeta: meta, Provisioner: "csi.example", Parameters: map[string]string{"type": "ssd"}},
-		inventory.StorageCapacities: &storagev1.CSIStorageCapacity{ObjectMeta: meta, StorageClassName: "fast", Capacity: quantity.NewQuantity(1<<30, quantity.BinarySI)},
-		inventory.Drivers:           &storagev1.CSIDriver{ObjectMeta: meta},
-		inventory.Nodes:             &metav1.PartialObjectMetadata{ObjectMeta: meta},
-		inventory.Jobs:              &metav1.PartialObjectMetadata{ObjectMeta: meta},
-		inventory.VolumeAttachments: &storagev1.VolumeAttachment{ObjectMeta: meta, Status: storagev1.VolumeAttachmentStatus{AttachError: &storagev1.VolumeError{Message: "busy"}}},
-		inventory.Volumes: &corev1.PersistentVolume{
+	objects := map[fact.Kind]any{
+		fact.Namespaces:        &corev1.Namespace{ObjectMeta: meta},
+		fact.StorageClasses:    &storagev1.StorageClass{ObjectMeta: meta, Provisioner: "csi.example", Parameters: map[string]string{"type": "ssd"}},
+		fact.StorageCapacities: &storagev1.CSIStorageCapacity{ObjectMeta: meta, StorageClassName: "fast", Capacity: quantity.NewQuantity(1<<30, quantity.BinarySI)},
+		fact.Drivers:           &storagev1.CSIDriver{ObjectMeta: meta},
+		fact.Nodes:             &metav1.PartialObjectMetadata{ObjectMeta: meta},
+		fact.Jobs:              &metav1.PartialObjectMetadata{ObjectMeta: meta},
+		fact.VolumeAttachments: &storagev1.VolumeAttachment{ObjectMeta: meta, Status: storagev1.VolumeAttachmentStatus{AttachError: &storagev1.VolumeError{Message: "busy"}}},
+		fact.Volumes: &corev1.PersistentVolume{
 			ObjectMeta: meta, Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeBound},
 			Spec: corev1.PersistentVolumeSpec{
 				Capacity: size, ClaimRef: &corev1.ObjectReference{Namespace: "shop", Name: "data", UID: "c1"},
 				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example", VolumeHandle: "vol-1"}},
 			},
 		},
-		inventory.StatefulSets: &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{
+		fact.StatefulSets: &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{
 			ServiceName: "db", VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
 		}},
-		inventory.Claims: &corev1.PersistentVolumeClaim{
+		fact.Claims: &corev1.PersistentVolumeClaim{
 			ObjectMeta: meta, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "v1", Resources: corev1.VolumeResourceRequirements{Requests: size}},
 			Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, Capacity: size},
 		},
-		inventory.Pods: &corev1.Pod{
+		fact.Pods: &corev1.Pod{
 			ObjectMeta: meta,
 			Spec: corev1.PodSpec{
 				NodeName: "n1", RestartPolicy: corev1.RestartPolicyAlways,
@@ -91,7 +92,7 @@ func TestPackedIsTheSame(t *testing.T) {
 			t.Errorf("a %s says\n%+v\nand after it was packed\n%+v", kind, plain, packed)
 		}
 	}
-	if odd := "no object"; Pack(inventory.Pods, odd) != odd {
+	if odd := "no object"; Pack(fact.Pods, odd) != odd {
 		t.Error("what cannot be packed is left as it is")
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // resource is a kind to be watched.
 type resource struct {
-	kind      inventory.Kind
+	kind      fact.Kind
 	example   runtime.Object
 	listWatch *cache.ListWatch
 }
@@ -29,29 +29,29 @@ type resource struct {
 func (c *Client) resources() []resource {
 	core, storage, apps := c.core.RESTClient(), c.storage.RESTClient(), c.apps.RESTClient()
 	return []resource{
-		whole(inventory.Namespaces, &corev1.Namespace{}, core, "namespaces"),
-		c.metadataOf(inventory.Nodes, corev1.SchemeGroupVersion.WithResource("nodes")),
-		whole(inventory.Drivers, &storagev1.CSIDriver{}, storage, "csidrivers"),
-		whole(inventory.StorageClasses, &storagev1.StorageClass{}, storage, "storageclasses"),
-		whole(inventory.StorageCapacities, &storagev1.CSIStorageCapacity{}, storage, "csistoragecapacities"),
-		whole(inventory.Volumes, &corev1.PersistentVolume{}, core, "persistentvolumes"),
-		whole(inventory.StatefulSets, &appsv1.StatefulSet{}, apps, "statefulsets"),
-		c.metadataOf(inventory.DaemonSets, appsv1.SchemeGroupVersion.WithResource("daemonsets")),
-		c.metadataOf(inventory.Deployments, appsv1.SchemeGroupVersion.WithResource("deployments")),
-		c.metadataOf(inventory.ReplicaSets, appsv1.SchemeGroupVersion.WithResource("replicasets")),
-		c.metadataOf(inventory.CronJobs, batchv1.SchemeGroupVersion.WithResource("cronjobs")),
-		c.metadataOf(inventory.Jobs, batchv1.SchemeGroupVersion.WithResource("jobs")),
-		whole(inventory.Claims, &corev1.PersistentVolumeClaim{}, core, "persistentvolumeclaims"),
-		whole(inventory.VolumeAttachments, &storagev1.VolumeAttachment{}, storage, "volumeattachments"),
-		whole(inventory.Pods, &corev1.Pod{}, core, "pods"),
+		whole(fact.Namespaces, &corev1.Namespace{}, core, "namespaces"),
+		c.metadataOf(fact.Nodes, corev1.SchemeGroupVersion.WithResource("nodes")),
+		whole(fact.Drivers, &storagev1.CSIDriver{}, storage, "csidrivers"),
+		whole(fact.StorageClasses, &storagev1.StorageClass{}, storage, "storageclasses"),
+		whole(fact.StorageCapacities, &storagev1.CSIStorageCapacity{}, storage, "csistoragecapacities"),
+		whole(fact.Volumes, &corev1.PersistentVolume{}, core, "persistentvolumes"),
+		whole(fact.StatefulSets, &appsv1.StatefulSet{}, apps, "statefulsets"),
+		c.metadataOf(fact.DaemonSets, appsv1.SchemeGroupVersion.WithResource("daemonsets")),
+		c.metadataOf(fact.Deployments, appsv1.SchemeGroupVersion.WithResource("deployments")),
+		c.metadataOf(fact.ReplicaSets, appsv1.SchemeGroupVersion.WithResource("replicasets")),
+		c.metadataOf(fact.CronJobs, batchv1.SchemeGroupVersion.WithResource("cronjobs")),
+		c.metadataOf(fact.Jobs, batchv1.SchemeGroupVersion.WithResource("jobs")),
+		whole(fact.Claims, &corev1.PersistentVolumeClaim{}, core, "persistentvolumeclaims"),
+		whole(fact.VolumeAttachments, &storagev1.VolumeAttachment{}, storage, "volumeattachments"),
+		whole(fact.Pods, &corev1.Pod{}, core, "pods"),
 	}
 }
 
-func whole(kind inventory.Kind, example runtime.Object, client cache.Getter, plural string) resource {
+func whole(kind fact.Kind, example runtime.Object, client cache.Getter, plural string) resource {
 	return resource{kind, example, cache.NewListWatchFromClient(client, plural, metav1.NamespaceAll, fields.Everything())}
 }
 
-func (c *Client) metadataOf(kind inventory.Kind, gvr schema.GroupVersionResource) resource {
+func (c *Client) metadataOf(kind fact.Kind, gvr schema.GroupVersionResource) resource {
 	client := c.metadata.Resource(gvr)
 	return resource{kind, &metav1.PartialObjectMetadata{}, &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

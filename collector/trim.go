@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
@@ -19,7 +20,7 @@ import (
 //
 // An object of which only the metadata was asked for says that it is that; it is
 // given its kind.
-func Trim(kind inventory.Kind, obj any) any {
+func Trim(kind fact.Kind, obj any) any {
 	if o, ok := obj.(metav1.Object); ok {
 		o.SetGeneration(0)
 		fields := o.GetManagedFields()
@@ -37,7 +38,7 @@ func Trim(kind inventory.Kind, obj any) any {
 	case *metav1.PartialObjectMetadata:
 		o.Kind = string(kind)
 		o.Annotations = nil
-		if kind != inventory.Nodes { // their labels tell what volumes can be reached from them
+		if kind != fact.Nodes { // their labels tell what volumes can be reached from them
 			o.Labels, o.ManagedFields = nil, nil
 		}
 	case *appsv1.StatefulSet:

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 func TestTrimDropsWhatMayHoldSecrets(t *testing.T) {
@@ -41,7 +41,7 @@ func TestTrimDropsWhatMayHoldSecrets(t *testing.T) {
 			}},
 		},
 	}
-	if Trim(inventory.Pods, o); strings.Contains(o.String(), "secret") {
+	if Trim(fact.Pods, o); strings.Contains(o.String(), "secret") {
 		t.Errorf("a secret is left: %s", o)
 	}
 	if o.Annotations["owner"] != "dana" || o.ManagedFields[0].Manager != "kubectl" || len(o.Status.Conditions) != 1 ||
@@ -71,9 +71,9 @@ func TestTrimKeepsNames(t *testing.T) {
 		}},
 	}
 	wantVolume, wantClaim, wantPod := volume.DeepCopy(), claim.DeepCopy(), pod.DeepCopy()
-	Trim(inventory.Volumes, volume)
-	Trim(inventory.Claims, claim)
-	Trim(inventory.Pods, pod)
+	Trim(fact.Volumes, volume)
+	Trim(fact.Claims, claim)
+	Trim(fact.Pods, pod)
 	if !reflect.DeepEqual(volume, wantVolume) || !reflect.DeepEqual(claim, wantClaim) || !reflect.DeepEqual(pod, wantPod) {
 		t.Errorf("%v\n%v\n%v", volume, claim, pod)
 	}

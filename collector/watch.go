@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
@@ -99,7 +100,7 @@ func (l listWatch) latest(ctx context.Context) uint64 {
 	if err != nil {
 		return 0
 	}
-	return inventory.VersionNumber(accessor.GetResourceVersion())
+	return fact.VersionNumber(accessor.GetResourceVersion())
 }
 
 // resume opens a watch where an earlier tracker's ended, in place of a streamed list.
@@ -157,7 +158,7 @@ func prepended(w watch.Interface, first watch.Event) watch.Interface {
 // calls it, and its listWatch, one call at a time.
 type store struct {
 	collector *Collector
-	kind      inventory.Kind
+	kind      fact.Kind
 	ctx       context.Context // of the reflector, whose interface has none
 	logger    log.Logger
 
@@ -165,14 +166,14 @@ type store struct {
 	passOver bool   // the next list is no list
 	behind   bool   // it has not told yet what was missed since an earlier tracker ended
 
-	refused     bool           // the API server does not show this kind
-	since       inventory.Time // from when on nothing can have been missed
-	lastSeen    inventory.Time // what happened until then has been told, all of it
-	gapFrom     inventory.Time // what comes may have happened from then on; zero on a live watch
-	gapTo       uint64         // what comes up to this version may have; zero if that is not known
+	refused     bool      // the API server does not show this kind
+	since       fact.Time // from when on nothing can have been missed
+	lastSeen    fact.Time // what happened until then has been told, all of it
+	gapFrom     fact.Time // what comes may have happened from then on; zero on a live watch
+	gapTo       uint64    // what comes up to this version may have; zero if that is not known
 	latest      func(context.Context) uint64
-	arrived     inventory.Time // when the last event came, or the watch was set up
-	failedSince time.Time      // zero while it is up
+	arrived     fact.Time // when the last event came, or the watch was set up
+	failedSince time.Time // zero while it is up
 	failedTold  time.Time
 }
 
@@ -184,7 +185,7 @@ var (
 
 // liveAfter is how long a watch that was set up again is silent once it has told
 // what was missed, where its version does not tell so: that comes in one go.
-const liveAfter = inventory.Time(2 * time.Second / time.Microsecond)
+const liveAfter = fact.Time(2 * time.Second / time.Microsecond)
 
 // heldUpAfter is how long an event may be in work before what comes after it cannot be
 // said to have happened when it is taken.
@@ -201,7 +202,7 @@ func (s *store) resumed() {
 func (s *store) connected(latest uint64) {
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
-	s.gapFrom, s.gapTo, s.arrived = s.lastSeen, latest, inventory.At(s.collector.now())
+	s.gapFrom, s.gapTo, s.arrived = s.lastSeen, latest, fact.At(s.collector.now())
 	if s.gapFrom == 0 {
 		s.gapFrom = s.arrived
 	}
@@ -226,7 +227,7 @@ func (s *store) awaitQuiet() {
 	time.AfterFunc(time.Duration(liveAfter)*time.Microsecond, func() {
 		s.collector.mu.Lock()
 		defer s.collector.mu.Unlock()
-		if inventory.At(s.collector.now())-s.arrived < liveAfter {
+		if fact.At(s.collector.now())-s.arrived < liveAfter {
 			s.awaitQuiet()
 			return
 		}
@@ -237,28 +238,28 @@ func (s *store) awaitQuiet() {
 // heldUp notes that what comes has been waiting since the last event: the sinks took
 // their time.
 func (s *store) heldUp() {
-	s.arrived = inventory.At(s.collector.now())
+	s.arrived = fact.At(s.collector.now())
 	if s.gapFrom == 0 {
 		s.gapFrom, s.gapTo = s.lastSeen, 0
 	}
 }
 
 // seen is how an event of a version is seen that comes now.
-func (s *store) seen(now inventory.Time, resourceVersion string) inventory.Seen {
+func (s *store) seen(now fact.Time, resourceVersion string) inventory.Observation {
 	s.arrive(now, resourceVersion)
 	if s.gapFrom == 0 {
 		return inventory.Live(now)
 	}
-	return inventory.Seen{At: now, NotBefore: min(s.gapFrom, now)}
+	return inventory.Observation{At: now, NotBefore: min(s.gapFrom, now)}
 }
 
 // arrive notes that the watch has come to a version, and whether that is past the gap.
 // As long as it is not, nobody knows how far in time it is: a tracker that goes on from
 // here has all of the gap before it.
-func (s *store) arrive(now inventory.Time, resourceVersion string) {
+func (s *store) arrive(now fact.Time, resourceVersion string) {
 	past := now-s.arrived > liveAfter
 	if s.gapTo != 0 {
-		past = inventory.VersionNumber(resourceVersion) > s.gapTo
+		past = fact.VersionNumber(resourceVersion) > s.gapTo
 	}
 	if past {
 		s.gapFrom, s.gapTo = 0, 0
@@ -274,12 +275,12 @@ func (s *store) Add(obj any) error    { return s.take(obj, (*inventory.Inventory
 func (s *store) Update(obj any) error { return s.take(obj, (*inventory.Inventory).Set) }
 func (s *store) Delete(obj any) error { return s.take(obj, (*inventory.Inventory).Delete) }
 
-func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Seen) error) error {
+func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Observation) error) error {
 	s.up()
 	s.collector.metrics.events[s.kind].Inc()
 	came := s.collector.now()
 	waited := func() bool { return s.collector.now().Sub(came) > heldUpAfter }
-	err := s.collector.observe(func(inv *inventory.Inventory, now inventory.Time) error {
+	err := s.collector.observe(func(inv *inventory.Inventory, now fact.Time) error {
 		if waited() {
 			s.heldUp()
 		}
@@ -306,7 +307,7 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Seen)
 
 // move notes, in the collector's lock, how far the watch is.
 func (s *store) move(resourceVersion string) {
-	s.collector.moved[s.kind] = inventory.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
+	s.collector.moved[s.kind] = fact.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
 }
 
 // Replace is given objects that have been trimmed as they arrived, streamed (by
@@ -318,10 +319,10 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 		return nil
 	}
 	before := s.lastSeen
-	s.lastSeen = inventory.At(s.collector.now())
+	s.lastSeen = fact.At(s.collector.now())
 	s.since, s.gapFrom, s.gapTo = s.lastSeen, 0, 0
 	s.collector.metrics.seen(s.kind, s.lastSeen)
-	position := inventory.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
+	position := fact.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
 	defer func() {
 		s.collector.mu.Lock()
 		defer s.collector.mu.Unlock()
@@ -332,7 +333,7 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 
 func (s *store) Bookmark(resourceVersion string) error {
 	s.up()
-	now := inventory.At(s.collector.now()) // before others are waited for
+	now := fact.At(s.collector.now()) // before others are waited for
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
 	s.arrive(now, resourceVersion)

@@ -14,17 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // sink keeps the positions that it is given, and may take its time.
 type sink struct {
-	positions map[inventory.Kind]inventory.Position
-	facts     inventory.Facts
+	positions map[fact.Kind]fact.Position
+	facts     fact.Facts
 	takes     func()
 }
 
-func (s *sink) Apply(u *inventory.Update) {
+func (s *sink) Apply(u *fact.Update) {
 	for _, p := range u.Positions {
 		s.positions[p.Kind] = p
 	}
@@ -43,12 +43,12 @@ type testStore struct {
 }
 
 func newTestStore(latest uint64) *testStore {
-	s := &testStore{sink: &sink{positions: map[inventory.Kind]inventory.Position{}}, now: time.Unix(1_700_000_000, 0)}
+	s := &testStore{sink: &sink{positions: map[fact.Kind]fact.Position{}}, now: time.Unix(1_700_000_000, 0)}
 	c := New(Options{
 		Sinks: []Sink{s.sink}, Logger: log.NewNopLogger(), Registerer: prometheus.NewRegistry(), Now: func() time.Time { return s.now },
 	})
 	s.store = &store{
-		collector: c, kind: inventory.Claims, ctx: context.Background(), logger: log.NewNopLogger(),
+		collector: c, kind: fact.Claims, ctx: context.Background(), logger: log.NewNopLogger(),
 		latest: func(context.Context) uint64 { return latest },
 	}
 	return s
@@ -65,7 +65,7 @@ func claimOf(uid, version string) *corev1.PersistentVolumeClaim {
 }
 
 // comeAndGo tells of a claim that came and went, and returns its last row.
-func (s *testStore) comeAndGo(t *testing.T, version string) inventory.Claim {
+func (s *testStore) comeAndGo(t *testing.T, version string) fact.Claim {
 	t.Helper()
 	claim := claimOf("a", version)
 	for _, take := range []func(any) error{s.Add, s.Delete} {
@@ -82,16 +82,16 @@ func (s *testStore) comeAndGo(t *testing.T, version string) inventory.Claim {
 func TestCatchingUp(t *testing.T) {
 	s := newTestStore(0)
 	s.comeAndGo(t, "10")
-	before := inventory.At(s.now)
+	before := fact.At(s.now)
 	s.pass(time.Minute)
 	s.connected(100)
 	for _, version := range []string{"20", "100"} {
 		s.pass(time.Second) // the watch is never silent
-		now := inventory.At(s.now)
+		now := fact.At(s.now)
 		if row := s.comeAndGo(t, version); row.DeletedNotBefore != before || row.DeletedAt != now {
 			t.Errorf("in the gap: gone between %s and %s", row.DeletedNotBefore.Time(), row.DeletedAt.Time())
 		}
-		if p := s.sink.positions[inventory.Claims]; p.At != before || p.ResourceVersion != version {
+		if p := s.sink.positions[fact.Claims]; p.At != before || p.ResourceVersion != version {
 			t.Errorf("the position is %s at %s, though nobody has caught up", p.ResourceVersion, p.At.Time())
 		}
 	}
@@ -101,11 +101,11 @@ func TestCatchingUp(t *testing.T) {
 		t.Errorf("after a cut in the gap: gone after %s", row.DeletedNotBefore.Time())
 	}
 	s.pass(time.Second)
-	now := inventory.At(s.now)
+	now := fact.At(s.now)
 	if row := s.comeAndGo(t, "111"); row.DeletedNotBefore != now || row.DeletedAt != now {
 		t.Errorf("past the gap: gone between %s and %s", row.DeletedNotBefore.Time(), row.DeletedAt.Time())
 	}
-	if p := s.sink.positions[inventory.Claims]; p.At != now {
+	if p := s.sink.positions[fact.Claims]; p.At != now {
 		t.Errorf("past the gap the position is at %s", p.At.Time())
 	}
 }
@@ -116,8 +116,8 @@ func TestHeldUp(t *testing.T) {
 	s := newTestStore(50)
 	s.sink.takes = func() { s.pass(time.Hour); s.sink.takes = nil }
 	s.comeAndGo(t, "10")
-	began := inventory.At(s.now.Add(-time.Hour))
-	if row := s.comeAndGo(t, "40"); row.DeletedNotBefore != began || row.DeletedAt != inventory.At(s.now) {
+	began := fact.At(s.now.Add(-time.Hour))
+	if row := s.comeAndGo(t, "40"); row.DeletedNotBefore != began || row.DeletedAt != fact.At(s.now) {
 		t.Errorf("gone between %s and %s", row.DeletedNotBefore.Time(), row.DeletedAt.Time())
 	}
 	if row := s.comeAndGo(t, "51"); row.DeletedNotBefore != row.DeletedAt {
@@ -130,8 +130,8 @@ func TestHeldUp(t *testing.T) {
 func TestCaughtUpWithoutAKind(t *testing.T) {
 	s := newTestStore(0)
 	c := s.collector
-	c.resume = &Resume{Positions: map[inventory.Kind]inventory.Position{
-		inventory.Claims: {Kind: inventory.Claims, ResourceVersion: "10"}, "Gadget": {Kind: "Gadget", ResourceVersion: "10"},
+	c.resume = &Resume{Positions: map[fact.Kind]fact.Position{
+		fact.Claims: {Kind: fact.Claims, ResourceVersion: "10"}, "Gadget": {Kind: "Gadget", ResourceVersion: "10"},
 	}}
 	c.goOn()
 	s.store.resumeAt, s.behind = "10", true
@@ -150,19 +150,19 @@ func TestCaughtUpWithoutAKind(t *testing.T) {
 func TestBookmarkEndsTheGap(t *testing.T) {
 	s := newTestStore(0)
 	s.comeAndGo(t, "10")
-	before := inventory.At(s.now)
+	before := fact.At(s.now)
 	s.pass(time.Minute)
 	s.connected(100)
-	for version, want := range map[string]inventory.Time{"100": before, "101": inventory.At(s.now)} {
+	for version, want := range map[string]fact.Time{"100": before, "101": fact.At(s.now)} {
 		s := *s.store
 		if err := s.Bookmark(version); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.collector.moved[inventory.Claims].At; got != want {
+		if got := s.collector.moved[fact.Claims].At; got != want {
 			t.Errorf("bookmark at %s: watched until %s, want %s", version, got.Time(), want.Time())
 		}
 	}
-	if inventory.VersionNumber("not a number") != 0 {
+	if fact.VersionNumber("not a number") != 0 {
 		t.Error("a version that is no number")
 	}
 }

@@ -9,26 +9,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // benchUpdate is n volumes with claims as a provisioner names them, a hundred to
 // a namespace.
-func benchUpdate(n int) *inventory.Update {
-	u := &inventory.Update{
-		Volumes: make([]inventory.VolumeState, n),
-		Claims:  make([]inventory.ClaimState, n),
+func benchUpdate(n int) *fact.Update {
+	u := &fact.Update{
+		Volumes: make([]fact.VolumeState, n),
+		Claims:  make([]fact.ClaimState, n),
 	}
 	for i := range n {
 		uid := fmt.Sprintf("%08x-5c3e-4f6a-9d0b-2f1e3c4d5a6b", i)
 		namespace := fmt.Sprintf("team-%d", i/100)
-		u.Volumes[i] = inventory.VolumeState{
+		u.Volumes[i] = fact.VolumeState{
 			UID: uid, Name: "pvc-" + uid, StorageClass: "standard-rwo", SourceKind: "csi", Driver: "pd.csi.storage.gke.io",
 			ReclaimPolicy: "Delete", CapacityBytes: 10 << 30, Namespace: namespace, Claim: fmt.Sprintf("data-mysql-%d", i%100),
-			Owner: "team@example.com", Status: inventory.VolumeIdle, ChangedAt: ago(time.Hour) + inventory.Time(i),
-			LastUsed: ago(time.Hour) + inventory.Time(i), IdleSince: ago(time.Hour) + inventory.Time(i),
+			Owner: "team@example.com", Status: fact.VolumeIdle, ChangedAt: ago(time.Hour) + fact.Time(i),
+			LastUsed: ago(time.Hour) + fact.Time(i), IdleSince: ago(time.Hour) + fact.Time(i),
 		}
-		u.Claims[i] = inventory.ClaimState{
+		u.Claims[i] = fact.ClaimState{
 			UID: "c" + uid, Namespace: namespace, Name: u.Volumes[i].Claim, StorageClass: "standard-rwo", Phase: "Bound",
 			VolumeUID: uid, RequestedBytes: 10 << 30, CapacityBytes: 10 << 30,
 		}
@@ -97,7 +97,7 @@ func BenchmarkApplyOneVolume(b *testing.B) {
 	e := newTestExporter()
 	u := benchUpdate(100_000)
 	e.Apply(u)
-	one := &inventory.Update{Volumes: make([]inventory.VolumeState, 1)}
+	one := &fact.Update{Volumes: make([]fact.VolumeState, 1)}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		one.Volumes[0] = u.Volumes[i%len(u.Volumes)]

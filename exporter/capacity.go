@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 const (
@@ -15,9 +15,9 @@ const (
 )
 
 // capacities are what CSI drivers say they have left, by UID. Under the Exporter's lock.
-type capacities map[string]inventory.CapacityState
+type capacities map[string]fact.CapacityState
 
-func (c capacities) apply(state *inventory.CapacityState) {
+func (c capacities) apply(state *fact.CapacityState) {
 	if state.Gone {
 		delete(c, state.UID)
 		return
@@ -26,23 +26,23 @@ func (c capacities) apply(state *inventory.CapacityState) {
 }
 
 // present copies what is to be shown.
-func (c capacities) present() []inventory.CapacityState { return slices.Collect(maps.Values(c)) }
+func (c capacities) present() []fact.CapacityState { return slices.Collect(maps.Values(c)) }
 
 // capacitySeries turns copied capacities into a family. Of two objects for the same class
 // and part of the cluster (a driver may leave one behind) the larger counts, as it does
 // for the scheduler.
-func capacitySeries(states []inventory.CapacityState) family {
-	slices.SortFunc(states, func(a, b inventory.CapacityState) int {
+func capacitySeries(states []fact.CapacityState) family {
+	slices.SortFunc(states, func(a, b fact.CapacityState) int {
 		return cmp.Or(cmp.Compare(a.StorageClass, b.StorageClass), cmp.Compare(a.Driver, b.Driver),
 			cmp.Compare(a.Topology, b.Topology), cmp.Compare(b.CapacityBytes, a.CapacityBytes))
 	})
-	states = slices.CompactFunc(states, func(a, b inventory.CapacityState) bool {
+	states = slices.CompactFunc(states, func(a, b fact.CapacityState) bool {
 		return a.StorageClass == b.StorageClass && a.Driver == b.Driver && a.Topology == b.Topology
 	})
 	return family{name: capacityName, help: capacityHelp, lines: capacityLines(states)}
 }
 
-func capacityLines(states []inventory.CapacityState) iter.Seq[[]byte] {
+func capacityLines(states []fact.CapacityState) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var b []byte
 		for i := range states {

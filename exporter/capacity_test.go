@@ -3,15 +3,15 @@ package exporter
 import (
 	"testing"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 func TestStorageCapacity(t *testing.T) {
 	e := newTestExporter()
-	capacity := func(uid, class, topology string, bytes int64) inventory.CapacityState {
-		return inventory.CapacityState{UID: uid, StorageClass: class, Driver: "csi.example", Topology: topology, CapacityBytes: bytes}
+	capacity := func(uid, class, topology string, bytes int64) fact.CapacityState {
+		return fact.CapacityState{UID: uid, StorageClass: class, Driver: "csi.example", Topology: topology, CapacityBytes: bytes}
 	}
-	e.Apply(&inventory.Update{Capacities: []inventory.CapacityState{
+	e.Apply(&fact.Update{Capacities: []fact.CapacityState{
 		capacity("k1", "slow", "zone=a", 1), capacity("k2", "fast", "zone=b", 0), capacity("k3", "fast", "zone=a", 3), capacity("left-behind", "fast", "zone=a", 2),
 	}})
 	wantText(t, samples(t, e, capacityName), `
@@ -21,7 +21,7 @@ kubevoltracker_storage_capacity_bytes{storageclass="slow",driver="csi.example",t
 `)
 	gone := capacity("k3", "fast", "zone=a", 3)
 	gone.Gone = true
-	e.Apply(&inventory.Update{Capacities: []inventory.CapacityState{gone, capacity("k2", "fast", "zone=b", 9)}})
+	e.Apply(&fact.Update{Capacities: []fact.CapacityState{gone, capacity("k2", "fast", "zone=b", 9)}})
 	wantText(t, samples(t, e, capacityName), `
 kubevoltracker_storage_capacity_bytes{storageclass="fast",driver="csi.example",topology="zone=a"} 2
 kubevoltracker_storage_capacity_bytes{storageclass="fast",driver="csi.example",topology="zone=b"} 9
@@ -34,15 +34,15 @@ kubevoltracker_storage_capacity_bytes{storageclass="slow",driver="csi.example",t
 func TestCountersOfAClassStartBeforeItsFirstVolume(t *testing.T) {
 	e := newTestExporter()
 	nfs := testVolume() // of class fast, on nfs
-	e.Apply(&inventory.Update{
-		Classes: []inventory.ClassState{
+	e.Apply(&fact.Update{
+		Classes: []fact.ClassState{
 			{Name: "block", Provisioner: "csi.example"}, {Name: "by-hand", Provisioner: "kubernetes.io/no-provisioner"},
 			{Name: "ebs", Provisioner: "kubernetes.io/aws-ebs"}, {Name: "rbd", Provisioner: "kubernetes.io/rbd"},
 			{Name: "fast", Provisioner: "nfs.example"},
 		},
-		Volumes: []inventory.VolumeState{nfs},
+		Volumes: []fact.VolumeState{nfs},
 	})
-	e.Apply(&inventory.Update{Classes: []inventory.ClassState{
+	e.Apply(&fact.Update{Classes: []fact.ClassState{
 		{Name: "fast", Provisioner: "nfs.example", Gone: true}, {Name: "slow", Provisioner: "nfs.example"}, // as its other volumes
 	}})
 	wantText(t, samples(t, e, "kubevoltracker_volumes_created"), `

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // classes tell which counters a storage class will need before it has a volume: the
@@ -18,7 +18,7 @@ func newClasses() classes { return classes{map[string]string{}, map[string]strin
 
 // apply takes in a class, and returns the kind of backing store that its volumes will
 // be on: what those of its provisioner are on, else what the provisioner's name says.
-func (c classes) apply(state *inventory.ClassState) (source string) {
+func (c classes) apply(state *fact.ClassState) (source string) {
 	if state.Gone {
 		delete(c.provisioners, state.Name)
 		return ""

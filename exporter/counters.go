@@ -7,7 +7,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // The kinds whose changes are counted, as Change.Kind spells them.
@@ -117,34 +117,34 @@ func (s series) part() string {
 
 // countedBy is which series a change counts in. What was merely found did not happen
 // now, and counts nowhere.
-func countedBy(c *inventory.Change) (s series, counted bool) {
+func countedBy(c *fact.Change) (s series, counted bool) {
 	if c.Found {
 		return series{}, false
 	}
 	switch c.Action {
-	case inventory.Mounted:
+	case fact.Mounted:
 		return mountSeries(mountsStarted, c.Namespace), true
-	case inventory.Unmounted:
+	case fact.Unmounted:
 		return mountSeries(mountsEnded, c.Namespace), true
-	case inventory.Disputed:
+	case fact.Disputed:
 		return series{counter: unusedDisagreements}, true
 	}
 	type what struct {
 		kind   string
-		action inventory.Action
+		action fact.Action
 	}
 	switch (what{c.Kind, c.Action}) {
-	case what{kindVolume, inventory.Created}:
+	case what{kindVolume, fact.Created}:
 		return volumeSeriesOf(volumesCreated, c.StorageClass, c.SourceKind), true
-	case what{kindVolume, inventory.Deleted}:
+	case what{kindVolume, fact.Deleted}:
 		return volumeSeriesOf(volumesDeleted, c.StorageClass, c.SourceKind), true
-	case what{kindClaim, inventory.Created}:
+	case what{kindClaim, fact.Created}:
 		return claimSeries(claimsCreated, c.Namespace, c.StorageClass), true
-	case what{kindClaim, inventory.Deleted}:
+	case what{kindClaim, fact.Deleted}:
 		return claimSeries(claimsDeleted, c.Namespace, c.StorageClass), true
-	case what{kindClaim, inventory.Bound}:
+	case what{kindClaim, fact.Bound}:
 		return claimSeries(claimsBound, c.Namespace, c.StorageClass), true
-	case what{kindClaim, inventory.Resized}:
+	case what{kindClaim, fact.Resized}:
 		return claimSeries(claimsResized, c.Namespace, c.StorageClass), true
 	}
 	return series{}, false
@@ -155,7 +155,7 @@ func countedBy(c *inventory.Change) (s series, counted bool) {
 type count struct {
 	series series
 	value  uint64
-	since  inventory.Time
+	since  fact.Time
 
 	labels  []*dto.LabelPair
 	created *timestamppb.Timestamp

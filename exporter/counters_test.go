@@ -5,28 +5,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 var counterPrefixes = []string{
 	"kubevoltracker_volumes_", "kubevoltracker_claims_", "kubevoltracker_mounts_",
 }
 
-func volumeChange(a inventory.Action) inventory.Change {
-	return inventory.Change{Kind: "PersistentVolume", Action: a, UID: "u1", Name: "pv-1", StorageClass: "fast", SourceKind: "nfs"}
+func volumeChange(a fact.Action) fact.Change {
+	return fact.Change{Kind: "PersistentVolume", Action: a, UID: "u1", Name: "pv-1", StorageClass: "fast", SourceKind: "nfs"}
 }
 
-func claimChange(a inventory.Action) inventory.Change {
-	return inventory.Change{Kind: "PersistentVolumeClaim", Action: a, UID: "c1", Namespace: "shop", Name: "data", StorageClass: "fast"}
+func claimChange(a fact.Action) fact.Change {
+	return fact.Change{Kind: "PersistentVolumeClaim", Action: a, UID: "c1", Namespace: "shop", Name: "data", StorageClass: "fast"}
 }
 
 func TestCountersStartAtZeroWithTheFirstObject(t *testing.T) {
 	e := newTestExporter()
-	e.Apply(&inventory.Update{
-		Volumes: []inventory.VolumeState{testVolume()},
-		Claims:  []inventory.ClaimState{testClaim()},
-		Facts: inventory.Facts{
-			Pods: []inventory.Pod{{Namespace: "lab"}}, // mounts an emptyDir, say
+	e.Apply(&fact.Update{
+		Volumes: []fact.VolumeState{testVolume()},
+		Claims:  []fact.ClaimState{testClaim()},
+		Facts: fact.Facts{
+			Pods: []fact.Pod{{Namespace: "lab"}}, // mounts an emptyDir, say
 		},
 	})
 	wantText(t, samples(t, e, counterPrefixes...), `
@@ -48,9 +48,9 @@ kubevoltracker_volumes_deleted_total{source="nfs",storageclass="fast"} 0
 
 func TestCountersCountWhatHappenedAndNotWhatWasFound(t *testing.T) {
 	e := newTestExporter()
-	found := []inventory.Change{
-		volumeChange(inventory.Created), claimChange(inventory.Created), claimChange(inventory.Bound),
-		{Kind: "Pod", Namespace: "shop", Action: inventory.Mounted},
+	found := []fact.Change{
+		volumeChange(fact.Created), claimChange(fact.Created), claimChange(fact.Bound),
+		{Kind: "Pod", Namespace: "shop", Action: fact.Mounted},
 	}
 	for i := range found {
 		found[i].Found, found[i].Took = true, time.Minute
@@ -61,16 +61,16 @@ func TestCountersCountWhatHappenedAndNotWhatWasFound(t *testing.T) {
 	}
 
 	e.Apply(changesUpdate(
-		volumeChange(inventory.Created), volumeChange(inventory.Created), volumeChange(inventory.Deleted),
-		volumeChange(inventory.Bound), volumeChange(inventory.Phase), volumeChange(inventory.Resized), // not counted
-		claimChange(inventory.Created), claimChange(inventory.Bound), claimChange(inventory.Resized),
-		claimChange(inventory.Resized), claimChange(inventory.Deleted), claimChange(inventory.Released),
-		inventory.Change{Kind: "Pod", Namespace: "shop", Action: inventory.Created}, // not counted
-		inventory.Change{Kind: "Pod", Namespace: "shop", Action: inventory.Mounted},
-		inventory.Change{Kind: "Pod", Namespace: "shop", Action: inventory.Mounted},
-		inventory.Change{Kind: "Pod", Namespace: "shop", Action: inventory.Unmounted},
-		inventory.Change{Kind: "StorageClass", Name: "fast", Action: inventory.Deleted}, // not counted
-		claimChange(inventory.Disputed),
+		volumeChange(fact.Created), volumeChange(fact.Created), volumeChange(fact.Deleted),
+		volumeChange(fact.Bound), volumeChange(fact.Phase), volumeChange(fact.Resized), // not counted
+		claimChange(fact.Created), claimChange(fact.Bound), claimChange(fact.Resized),
+		claimChange(fact.Resized), claimChange(fact.Deleted), claimChange(fact.Released),
+		fact.Change{Kind: "Pod", Namespace: "shop", Action: fact.Created}, // not counted
+		fact.Change{Kind: "Pod", Namespace: "shop", Action: fact.Mounted},
+		fact.Change{Kind: "Pod", Namespace: "shop", Action: fact.Mounted},
+		fact.Change{Kind: "Pod", Namespace: "shop", Action: fact.Unmounted},
+		fact.Change{Kind: "StorageClass", Name: "fast", Action: fact.Deleted}, // not counted
+		claimChange(fact.Disputed),
 	))
 	wantText(t, samples(t, e, "kubevoltracker_unused_disagreements_total"), "\nkubevoltracker_unused_disagreements_total 1\n")
 	wantText(t, samples(t, e, counterPrefixes...), `
@@ -87,10 +87,10 @@ kubevoltracker_volumes_deleted_total{source="nfs",storageclass="fast"} 1
 
 func TestLatencies(t *testing.T) {
 	e := newTestExporter()
-	bound := claimChange(inventory.Bound)
+	bound := claimChange(fact.Bound)
 	bound.Took = 4 * time.Second
-	unknown := claimChange(inventory.Bound)
-	started := inventory.Change{Kind: "Pod", Namespace: "shop", Action: inventory.Started, Took: 7 * time.Second}
+	unknown := claimChange(fact.Bound)
+	started := fact.Change{Kind: "Pod", Namespace: "shop", Action: fact.Started, Took: 7 * time.Second}
 	e.Apply(changesUpdate(bound, unknown, started))
 	got := samples(t, e, "kubevoltracker_claim_bind_duration_seconds", "kubevoltracker_pod_storage_wait_seconds")
 	for _, want := range []string{

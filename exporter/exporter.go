@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/collectors/version"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // prefix begins the name of each metric of the tracker.
@@ -134,7 +134,7 @@ func New(o Options) *Exporter {
 // Apply takes in what one event, or one whole list, changed: the next scrape
 // shows all of it, none shows a part. It keeps nothing of u but strings. It is
 // for one goroutine: calls must not overlap.
-func (e *Exporter) Apply(u *inventory.Update) {
+func (e *Exporter) Apply(u *fact.Update) {
 	// The text, which is most of the work, is made before the lock is taken, so
 	// that a list of 100,000 volumes does not hold up a scrape either.
 	var rows []*row

@@ -10,11 +10,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // testNow is the moment of all scrapes in the tests: 2026-01-02 03:04:05 UTC.
-const testNow = inventory.Time(1767323045 * 1e6)
+const testNow = fact.Time(1767323045 * 1e6)
 
 const (
 	acceptText        = "text/plain;version=0.0.4"
@@ -23,7 +23,7 @@ const (
 )
 
 // ago is the moment d before testNow.
-func ago(d time.Duration) inventory.Time { return testNow - inventory.Time(d.Microseconds()) }
+func ago(d time.Duration) fact.Time { return testNow - fact.Time(d.Microseconds()) }
 
 func newTestExporter() *Exporter {
 	return New(Options{
@@ -81,29 +81,29 @@ func wantText(t *testing.T, got, want string) {
 }
 
 // testVolume is a bound NFS volume that mysql has mounted for an hour.
-func testVolume() inventory.VolumeState {
-	return inventory.VolumeState{
+func testVolume() fact.VolumeState {
+	return fact.VolumeState{
 		UID: "u1", Name: "pv-1", StorageClass: "fast", SourceKind: "nfs", ReclaimPolicy: "Retain",
 		CapacityBytes: 10 << 30, Namespace: "shop", Claim: "data-mysql-0", Owner: "anna",
-		Status: inventory.VolumeMounted, ChangedAt: ago(time.Hour), Mounts: 2,
+		Status: fact.VolumeMounted, ChangedAt: ago(time.Hour), Mounts: 2,
 	}
 }
 
-func testClaim() inventory.ClaimState {
-	return inventory.ClaimState{
+func testClaim() fact.ClaimState {
+	return fact.ClaimState{
 		UID: "c1", Namespace: "shop", Name: "data-mysql-0", StorageClass: "fast", Phase: "Bound",
 		VolumeUID: "u1", RequestedBytes: 5 << 30, CapacityBytes: 10 << 30,
 	}
 }
 
-func volumesUpdate(vs ...inventory.VolumeState) *inventory.Update {
-	return &inventory.Update{Volumes: vs}
+func volumesUpdate(vs ...fact.VolumeState) *fact.Update {
+	return &fact.Update{Volumes: vs}
 }
 
-func claimsUpdate(cs ...inventory.ClaimState) *inventory.Update {
-	return &inventory.Update{Claims: cs}
+func claimsUpdate(cs ...fact.ClaimState) *fact.Update {
+	return &fact.Update{Claims: cs}
 }
 
-func changesUpdate(cs ...inventory.Change) *inventory.Update {
-	return &inventory.Update{Facts: inventory.Facts{Changes: cs}}
+func changesUpdate(cs ...fact.Change) *fact.Update {
+	return &fact.Update{Facts: fact.Facts{Changes: cs}}
 }

@@ -3,7 +3,7 @@ package exporter
 import (
 	"iter"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // family is a gauge family that this package renders itself, ready to be
@@ -31,7 +31,7 @@ type volumeFamily struct {
 	sinceIdle bool
 	// rest appends what follows the common labels: more labels, the closing
 	// brace, the value. It appends nothing where the volume has no such sample.
-	rest func(t *renderer, b []byte, v *inventory.VolumeState) []byte
+	rest func(t *renderer, b []byte, v *fact.VolumeState) []byte
 }
 
 // The number of volume families; a row keeps where each begins.
@@ -42,20 +42,20 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 	{
 		name: prefix + "_volume_capacity_bytes",
 		help: "Size of the volume, as its PersistentVolume says.",
-		rest: func(_ *renderer, b []byte, v *inventory.VolumeState) []byte { return appendValue(b, v.CapacityBytes) },
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte { return appendValue(b, v.CapacityBytes) },
 	},
 	{
 		name:      prefix + "_volume_idle_seconds",
 		help:      "For how long nobody has used the volume: since its last use, or if none is known since it was bound or created. 0 while a container uses it or a pod that has not started awaits it.",
 		routed:    true,
 		sinceIdle: true,
-		rest:      func(_ *renderer, b []byte, _ *inventory.VolumeState) []byte { return append(b, '}', ' ') },
+		rest:      func(_ *renderer, b []byte, _ *fact.VolumeState) []byte { return append(b, '}', ' ') },
 	},
 	{
 		name:   prefix + "_volume_info",
 		help:   "What the volume is and whose: its claim (of a released volume, the last one), storage class, kind of backing store, CSI or flexVolume driver, reclaim policy and the claim's owner. Always 1; join with it on persistentvolume.",
 		routed: true,
-		rest: func(t *renderer, b []byte, v *inventory.VolumeState) []byte {
+		rest: func(t *renderer, b []byte, v *fact.VolumeState) []byte {
 			b = appendLabel(append(b, ','), "source", v.SourceKind)
 			b = appendLabel(append(b, ','), "driver", v.Driver)
 			b = appendLabel(append(b, ','), "reclaim_policy", v.ReclaimPolicy)
@@ -68,7 +68,7 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 	{
 		name: prefix + "_volume_last_used_timestamp_seconds",
 		help: "When the last use of the volume ended. Absent while it is in use, and where no use is known.",
-		rest: func(_ *renderer, b []byte, v *inventory.VolumeState) []byte {
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte {
 			if v.LastUsed.IsZero() {
 				return b
 			}
@@ -78,20 +78,20 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 	{
 		name: prefix + "_volume_mounts",
 		help: "How many containers use the volume now.",
-		rest: func(_ *renderer, b []byte, v *inventory.VolumeState) []byte { return appendValue(b, int64(v.Mounts)) },
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte { return appendValue(b, int64(v.Mounts)) },
 	},
 	{
 		name:   prefix + "_volume_state",
 		help:   "What the volume is doing: mounted, pending (a pod that has not started awaits it), idle (used before, not now), never_mounted, available (no claim yet), released (its claim is gone) or failed. Only the present state has a series, with the value 1.",
 		routed: true,
-		rest: func(_ *renderer, b []byte, v *inventory.VolumeState) []byte {
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte {
 			return appendValue(appendLabel(append(b, ','), "state", string(v.Status)), 1)
 		},
 	},
 	{
 		name: prefix + "_volume_state_changed_timestamp_seconds",
 		help: "When the volume came into its present state. Absent where that is not known: before Kubernetes 1.28 nothing tells when a volume was released.",
-		rest: func(_ *renderer, b []byte, v *inventory.VolumeState) []byte {
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte {
 			if v.ChangedAt.IsZero() {
 				return b
 			}
@@ -101,7 +101,7 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 	{
 		name: prefix + "_volume_used_bytes",
 		help: "Used space of the volume's file system, as a kubelet said last; it stays while nobody uses the volume and no kubelet can tell. Of a directory on a shared file system, as NFS has them, it is that of all of it. Absent until a kubelet has told, and of block devices.",
-		rest: func(_ *renderer, b []byte, v *inventory.VolumeState) []byte {
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte {
 			if !v.Measured {
 				return b
 			}
@@ -121,7 +121,7 @@ type namespaceFamily struct {
 type namespaceSample struct {
 	phase string              // the label phase, where the family has it
 	known func(g *group) bool // whether there is a value; nil if there always is
-	value func(g *group, now inventory.Time) int64
+	value func(g *group, now fact.Time) int64
 }
 
 // namespaceFamilies are the families of each namespace and storage class that
@@ -131,58 +131,58 @@ var namespaceFamilies = [...]namespaceFamily{
 		name: prefix + "_namespace_bound_volumes",
 		help: "Volumes bound to claims of the namespace.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ inventory.Time) int64 { return int64(g.phases[phaseBound]) }},
+			{value: func(g *group, _ fact.Time) int64 { return int64(g.phases[phaseBound]) }},
 		},
 	},
 	{
 		name: prefix + "_namespace_capacity_bytes",
 		help: "Space the namespace's bound claims have been given. Summed by claim.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ inventory.Time) int64 { return g.capacityBytes }},
+			{value: func(g *group, _ fact.Time) int64 { return g.capacityBytes }},
 		},
 	},
 	{
 		name: prefix + "_namespace_claim_pending_seconds",
 		help: "For how long the namespace's claim that has waited longest to be bound has waited; 0 if none waits. A claim of a class that binds at first use (WaitForFirstConsumer) waits from when a pod needs it.",
 		samples: []namespaceSample{
-			{value: func(g *group, now inventory.Time) int64 { return secondsSince(g.pendingSince, now) }},
+			{value: func(g *group, now fact.Time) int64 { return secondsSince(g.pendingSince, now) }},
 		},
 	},
 	{
 		name: prefix + "_namespace_claims",
 		help: "PersistentVolumeClaims of the namespace by phase: Pending, Bound or Lost (its volume is gone).",
 		samples: []namespaceSample{
-			{phase: "Pending", value: func(g *group, _ inventory.Time) int64 { return int64(g.phases[phasePending]) }},
-			{phase: "Bound", value: func(g *group, _ inventory.Time) int64 { return int64(g.phases[phaseBound]) }},
-			{phase: "Lost", value: func(g *group, _ inventory.Time) int64 { return int64(g.phases[phaseLost]) }},
+			{phase: "Pending", value: func(g *group, _ fact.Time) int64 { return int64(g.phases[phasePending]) }},
+			{phase: "Bound", value: func(g *group, _ fact.Time) int64 { return int64(g.phases[phaseBound]) }},
+			{phase: "Lost", value: func(g *group, _ fact.Time) int64 { return int64(g.phases[phaseLost]) }},
 		},
 	},
 	{
 		name: prefix + "_namespace_idle_bytes",
 		help: "Size of the namespace's bound volumes that no container uses and no pod awaits.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ inventory.Time) int64 { return g.idleBytes }},
+			{value: func(g *group, _ fact.Time) int64 { return g.idleBytes }},
 		},
 	},
 	{
 		name: prefix + "_namespace_idle_volumes",
 		help: "The namespace's bound volumes that no container uses and no pod awaits, whether used before or never.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ inventory.Time) int64 { return int64(g.idleVolumes) }},
+			{value: func(g *group, _ fact.Time) int64 { return int64(g.idleVolumes) }},
 		},
 	},
 	{
 		name: prefix + "_namespace_requested_bytes",
 		help: "Space the namespace's claims ask for, bound or not.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ inventory.Time) int64 { return g.requestedBytes }},
+			{value: func(g *group, _ fact.Time) int64 { return g.requestedBytes }},
 		},
 	},
 	{
 		name: prefix + "_namespace_used_bytes",
 		help: "Used space of the namespace's bound volumes, as kubelets said last: see volume_used_bytes. Absent until a kubelet has told of one.",
 		samples: []namespaceSample{
-			{known: func(g *group) bool { return g.measured > 0 }, value: func(g *group, _ inventory.Time) int64 { return g.usedBytes }},
+			{known: func(g *group) bool { return g.measured > 0 }, value: func(g *group, _ fact.Time) int64 { return g.usedBytes }},
 		},
 	},
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -36,36 +36,36 @@ func golden(t *testing.T, name, got string) {
 
 // smallCluster is a volume in each state, claims that wait, classes, capacities, and
 // something that happened.
-func smallCluster() *inventory.Update {
-	u := &inventory.Update{
-		Classes: []inventory.ClassState{{Name: "fast", Provisioner: "csi.example"}, {Name: "slow", Provisioner: "nfs.example"}},
-		Capacities: []inventory.CapacityState{
+func smallCluster() *fact.Update {
+	u := &fact.Update{
+		Classes: []fact.ClassState{{Name: "fast", Provisioner: "csi.example"}, {Name: "slow", Provisioner: "nfs.example"}},
+		Capacities: []fact.CapacityState{
 			{UID: "k1", StorageClass: "fast", Driver: "csi.example", Topology: "zone=a", CapacityBytes: 1 << 40},
 			{UID: "k2", StorageClass: "fast", Driver: "csi.example", Topology: "zone=b", CapacityBytes: 0},
 		},
 	}
-	for i, status := range []inventory.VolumeStatus{
-		inventory.VolumeMounted, inventory.VolumePending, inventory.VolumeIdle, inventory.VolumeNeverMounted,
-		inventory.VolumeAvailable, inventory.VolumeReleased, inventory.VolumeFailed,
+	for i, status := range []fact.VolumeStatus{
+		fact.VolumeMounted, fact.VolumePending, fact.VolumeIdle, fact.VolumeNeverMounted,
+		fact.VolumeAvailable, fact.VolumeReleased, fact.VolumeFailed,
 	} {
-		v := inventory.VolumeState{
+		v := fact.VolumeState{
 			UID: string(status), Name: "pv-" + string(status), StorageClass: "fast", SourceKind: "csi", Driver: "csi.example", ReclaimPolicy: "Delete",
 			CapacityBytes: int64(i+1) << 30, Namespace: "shop", Claim: "data-" + string(status), Owner: "anna", Status: status, ChangedAt: ago(time.Hour),
-			ClaimLabels: inventory.PackLabels(map[string]string{"team": "red"}), NamespaceLabels: inventory.PackLabels(map[string]string{"cost-center": "42"}),
+			ClaimLabels: fact.PackLabels(map[string]string{"team": "red"}), NamespaceLabels: fact.PackLabels(map[string]string{"cost-center": "42"}),
 		}
 		switch status {
-		case inventory.VolumeMounted:
+		case fact.VolumeMounted:
 			v.Mounts, v.UsedBytes, v.Measured = 2, 700<<20, true
-		case inventory.VolumePending:
+		case fact.VolumePending:
 			v.LastUsed = ago(time.Hour)
-		case inventory.VolumeIdle:
+		case fact.VolumeIdle:
 			v.LastUsed, v.IdleSince = ago(time.Hour), ago(time.Hour)
 			v.UsedBytes, v.Measured = 0, true // there is nothing on it
-		case inventory.VolumeAvailable:
+		case fact.VolumeAvailable:
 			v.StorageClass, v.SourceKind, v.Driver, v.ReclaimPolicy = "slow", "nfs", "", "Retain"
 			v.Namespace, v.Claim, v.Owner, v.IdleSince = "", "", "", ago(time.Hour)
-			v.ClaimLabels, v.NamespaceLabels = inventory.LabelSet{}, inventory.LabelSet{}
-		case inventory.VolumeReleased:
+			v.ClaimLabels, v.NamespaceLabels = fact.LabelSet{}, fact.LabelSet{}
+		case fact.VolumeReleased:
 			v.ChangedAt, v.LastUsed, v.IdleSince = 0, ago(2*time.Hour), ago(2*time.Hour) // found so before 1.28
 			v.UsedBytes, v.Measured = 1<<30, true
 		default:
@@ -73,20 +73,20 @@ func smallCluster() *inventory.Update {
 		}
 		u.Volumes = append(u.Volumes, v)
 		if i < 4 {
-			u.Claims = append(u.Claims, inventory.ClaimState{
+			u.Claims = append(u.Claims, fact.ClaimState{
 				UID: v.UID, Namespace: v.Namespace, Name: v.Claim, StorageClass: v.StorageClass, Phase: "Bound", VolumeUID: v.UID,
 				RequestedBytes: 1 << 30, CapacityBytes: v.CapacityBytes,
 			})
 		}
 	}
 	u.Claims = append(u.Claims,
-		inventory.ClaimState{UID: "waits", Namespace: "shop", Name: "waits", StorageClass: "fast", Phase: "Pending", RequestedBytes: 1 << 30, PendingSince: ago(20 * time.Minute)},
-		inventory.ClaimState{UID: "by-right", Namespace: "lab", Name: "by-right", StorageClass: "slow", Phase: "Pending", RequestedBytes: 1 << 30},
-		inventory.ClaimState{UID: "lost", Namespace: "lab", Name: "lost", StorageClass: "slow", Phase: "Lost", RequestedBytes: 1 << 30},
+		fact.ClaimState{UID: "waits", Namespace: "shop", Name: "waits", StorageClass: "fast", Phase: "Pending", RequestedBytes: 1 << 30, PendingSince: ago(20 * time.Minute)},
+		fact.ClaimState{UID: "by-right", Namespace: "lab", Name: "by-right", StorageClass: "slow", Phase: "Pending", RequestedBytes: 1 << 30},
+		fact.ClaimState{UID: "lost", Namespace: "lab", Name: "lost", StorageClass: "slow", Phase: "Lost", RequestedBytes: 1 << 30},
 	)
-	bound := claimChange(inventory.Bound)
+	bound := claimChange(fact.Bound)
 	bound.Took = 3 * time.Second
-	u.Facts.Changes = append(everyChange(), bound, inventory.Change{Kind: "Pod", Namespace: "shop", Action: inventory.Started, Took: 7 * time.Second})
+	u.Facts.Changes = append(everyChange(), bound, fact.Change{Kind: "Pod", Namespace: "shop", Action: fact.Started, Took: 7 * time.Second})
 	return u
 }
 

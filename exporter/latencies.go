@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // latencies measure how long users wait for storage. Each is a native histogram,
@@ -45,12 +45,12 @@ func newLatencies(reg prometheus.Registerer) latencies {
 func (l *latencies) knowClass(storageClass string) { l.claimBind.WithLabelValues(storageClass) }
 
 // observe takes in a change that says how long it took.
-func (l *latencies) observe(c *inventory.Change) {
+func (l *latencies) observe(c *fact.Change) {
 	switch {
 	case c.Took <= 0: // unknown
-	case c.Kind == kindClaim && c.Action == inventory.Bound:
+	case c.Kind == kindClaim && c.Action == fact.Bound:
 		l.claimBind.WithLabelValues(c.StorageClass).Observe(c.Took.Seconds())
-	case c.Kind == kindPod && c.Action == inventory.Started:
+	case c.Kind == kindPod && c.Action == fact.Started:
 		l.podStorageWait.Observe(c.Took.Seconds())
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // A list of 20,000 volumes and claims moves all of them at once, from size 1 to
@@ -20,12 +20,12 @@ func TestScrapeShowsOneMomentOfARelist(t *testing.T) {
 		lists   = 6
 	)
 	e := newTestExporter()
-	list := func(turn int) *inventory.Update {
+	list := func(turn int) *fact.Update {
 		size := int64(turn%2 + 1)
-		u := &inventory.Update{}
+		u := &fact.Update{}
 		add := func(uid string, gone bool) {
 			v, c := testVolume(), testClaim()
-			v.UID, v.Name, v.Status, v.CapacityBytes, v.Gone = uid, uid, inventory.VolumeIdle, size, gone
+			v.UID, v.Name, v.Status, v.CapacityBytes, v.Gone = uid, uid, fact.VolumeIdle, size, gone
 			c.UID, c.VolumeUID, c.Name, c.CapacityBytes, c.Gone = uid, uid, uid, size, gone
 			u.Volumes, u.Claims = append(u.Volumes, v), append(u.Claims, c)
 		}
@@ -38,7 +38,7 @@ func TestScrapeShowsOneMomentOfARelist(t *testing.T) {
 			}
 			add(fmt.Sprintf("turn-%d-%d", turn, i), false)
 		}
-		u.Facts.Changes = []inventory.Change{claimChange(inventory.Resized)}
+		u.Facts.Changes = []fact.Change{claimChange(fact.Resized)}
 		return u
 	}
 	e.Apply(list(0))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // The phases of a claim, as places in group.phases. A claim that has no phase
@@ -41,9 +41,9 @@ type group struct {
 	volumes        int32 // that name the namespace, whatever their state
 	idleVolumes    int32
 	idleBytes      int64
-	usedBytes      int64          // of bound volumes
-	measured       int32          // how many of those kubelets have told of
-	pendingSince   inventory.Time // of the claim that has waited longest; 0 if none waits
+	usedBytes      int64     // of bound volumes
+	measured       int32     // how many of those kubelets have told of
+	pendingSince   fact.Time // of the claim that has waited longest; 0 if none waits
 }
 
 func (g *group) claims() int32 {
@@ -55,7 +55,7 @@ type claim struct {
 	group          *group
 	requestedBytes int64
 	capacityBytes  int64
-	pendingSince   inventory.Time
+	pendingSince   fact.Time
 	phase          uint8
 }
 
@@ -76,16 +76,16 @@ type namespaces struct {
 	claims map[string]claim // by UID
 	// waiting are the claims that wait, since when. They are few, and a minimum cannot
 	// be taken back as a sum can.
-	waiting map[*group]map[string]inventory.Time
+	waiting map[*group]map[string]fact.Time
 }
 
 func newNamespaces() namespaces {
-	return namespaces{groups: map[groupKey]*group{}, claims: map[string]claim{}, waiting: map[*group]map[string]inventory.Time{}}
+	return namespaces{groups: map[groupKey]*group{}, claims: map[string]claim{}, waiting: map[*group]map[string]fact.Time{}}
 }
 
 // applyClaim takes in a claim's present state. It reports whether the claim is
 // the first of its namespace and class.
-func (n *namespaces) applyClaim(c *inventory.ClaimState) (first bool) {
+func (n *namespaces) applyClaim(c *fact.ClaimState) (first bool) {
 	old, known := n.claims[c.UID]
 	if known {
 		old.group.phases[old.phase]--
@@ -120,9 +120,9 @@ func (n *namespaces) applyClaim(c *inventory.ClaimState) (first bool) {
 
 // wait and waitNoMore keep who waits in a group, and since when the one that has waited
 // longest.
-func (n *namespaces) wait(g *group, uid string, since inventory.Time) {
+func (n *namespaces) wait(g *group, uid string, since fact.Time) {
 	if n.waiting[g] == nil {
-		n.waiting[g] = map[string]inventory.Time{}
+		n.waiting[g] = map[string]fact.Time{}
 	}
 	n.waiting[g][uid] = since
 	if g.pendingSince == 0 || since < g.pendingSince {
@@ -149,14 +149,14 @@ func (n *namespaces) waitNoMore(g *group, uid string) {
 
 // addVolume counts a volume for the namespace of its claim. Volumes are found by
 // their own storage class: binding wants it equal to the claim's.
-func (n *namespaces) addVolume(v *inventory.VolumeState) share {
+func (n *namespaces) addVolume(v *fact.VolumeState) share {
 	if v.Namespace == "" {
 		return share{}
 	}
 	s := share{group: n.group(v.Namespace, v.StorageClass)}
 	s.group.volumes++
 	// Both states say "bound, and neither used nor awaited".
-	if v.Status == inventory.VolumeIdle || v.Status == inventory.VolumeNeverMounted {
+	if v.Status == fact.VolumeIdle || v.Status == fact.VolumeNeverMounted {
 		s.idle, s.idleBytes = true, v.CapacityBytes
 		s.group.idleVolumes++
 		s.group.idleBytes += s.idleBytes
@@ -170,9 +170,9 @@ func (n *namespaces) addVolume(v *inventory.VolumeState) share {
 }
 
 // bound reports whether a volume in this state belongs to a claim that there is.
-func bound(status inventory.VolumeStatus) bool {
+func bound(status fact.VolumeStatus) bool {
 	switch status {
-	case inventory.VolumeAvailable, inventory.VolumeReleased, inventory.VolumeFailed:
+	case fact.VolumeAvailable, fact.VolumeReleased, fact.VolumeFailed:
 		return false
 	default:
 		return true
@@ -226,7 +226,7 @@ func (n *namespaces) present() []group {
 }
 
 // namespaceSeries turns copied groups into families.
-func namespaceSeries(groups []group, now inventory.Time) []family {
+func namespaceSeries(groups []group, now fact.Time) []family {
 	slices.SortFunc(groups, func(a, b group) int {
 		if c := strings.Compare(a.namespace, b.namespace); c != 0 {
 			return c
@@ -240,7 +240,7 @@ func namespaceSeries(groups []group, now inventory.Time) []family {
 	return out
 }
 
-func namespaceLines(groups []group, samples []namespaceSample, now inventory.Time) iter.Seq[[]byte] {
+func namespaceLines(groups []group, samples []namespaceSample, now fact.Time) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var b []byte
 		for i := range groups {

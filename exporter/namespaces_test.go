@@ -5,29 +5,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 func TestNamespaceExposition(t *testing.T) {
 	e := newTestExporter()
 	idle := testVolume()
-	idle.UID, idle.Name, idle.Status, idle.CapacityBytes = "u2", "pv-2", inventory.VolumeIdle, 3
+	idle.UID, idle.Name, idle.Status, idle.CapacityBytes = "u2", "pv-2", fact.VolumeIdle, 3
 	never := testVolume()
-	never.UID, never.Name, never.Status, never.CapacityBytes = "u3", "pv-3", inventory.VolumeNeverMounted, 4
+	never.UID, never.Name, never.Status, never.CapacityBytes = "u3", "pv-3", fact.VolumeNeverMounted, 4
 	released := testVolume()
-	released.UID, released.Name, released.Status = "u4", "pv-4", inventory.VolumeReleased
-	for used, v := range []*inventory.VolumeState{&idle, &never, &released} {
+	released.UID, released.Name, released.Status = "u4", "pv-4", fact.VolumeReleased
+	for used, v := range []*fact.VolumeState{&idle, &never, &released} {
 		v.UsedBytes, v.Measured = int64(used+1), true
 	}
-	claim := func(uid, namespace, class, phase string, requested, capacity int64) inventory.ClaimState {
-		return inventory.ClaimState{UID: uid, Namespace: namespace, Name: uid, StorageClass: class, Phase: phase,
+	claim := func(uid, namespace, class, phase string, requested, capacity int64) fact.ClaimState {
+		return fact.ClaimState{UID: uid, Namespace: namespace, Name: uid, StorageClass: class, Phase: phase,
 			RequestedBytes: requested, CapacityBytes: capacity}
 	}
 	waits := claim("c4", "shop", "fast", "", 8, 0)
 	waits.PendingSince = ago(time.Hour)
-	e.Apply(&inventory.Update{
-		Volumes: []inventory.VolumeState{testVolume(), idle, never, released},
-		Claims: []inventory.ClaimState{
+	e.Apply(&fact.Update{
+		Volumes: []fact.VolumeState{testVolume(), idle, never, released},
+		Claims: []fact.ClaimState{
 			claim("c1", "shop", "fast", "Bound", 1, 10),
 			claim("c2", "shop", "fast", "Bound", 2, 20),
 			claim("c3", "shop", "fast", "Bound", 4, 40),
@@ -60,9 +60,9 @@ kubevoltracker_namespace_used_bytes{namespace="shop",storageclass="fast"} 3
 
 func TestNamespaceEndsWithItsLastClaim(t *testing.T) {
 	e := newTestExporter()
-	e.Apply(&inventory.Update{
-		Volumes: []inventory.VolumeState{testVolume()},
-		Claims:  []inventory.ClaimState{testClaim()},
+	e.Apply(&fact.Update{
+		Volumes: []fact.VolumeState{testVolume()},
+		Claims:  []fact.ClaimState{testClaim()},
 	})
 	gone := testClaim()
 	gone.Gone = true
@@ -73,7 +73,7 @@ func TestNamespaceEndsWithItsLastClaim(t *testing.T) {
 	if len(e.namespaces.groups) != 1 {
 		t.Errorf("%d groups are kept for the volume, want 1", len(e.namespaces.groups))
 	}
-	e.Apply(volumesUpdate(inventory.VolumeState{UID: "u1", Gone: true}))
+	e.Apply(volumesUpdate(fact.VolumeState{UID: "u1", Gone: true}))
 	if len(e.namespaces.groups) != 0 {
 		t.Errorf("%d groups are kept for nothing", len(e.namespaces.groups))
 	}
@@ -85,25 +85,25 @@ func TestNamespaceSumsDoNotDrift(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	pick := func(ss ...string) string { return ss[rnd.IntN(len(ss))] }
 	e := newTestExporter()
-	volumes := map[string]inventory.VolumeState{}
-	claims := map[string]inventory.ClaimState{}
+	volumes := map[string]fact.VolumeState{}
+	claims := map[string]fact.ClaimState{}
 	for range 5000 {
 		v := testVolume()
 		v.UID = pick("1", "2", "3", "4", "5")
 		v.Namespace, v.StorageClass = pick("", "a", "b"), pick("x", "y")
-		v.Status = inventory.VolumeStatus(pick("idle", "mounted", "never_mounted", "released"))
+		v.Status = fact.VolumeStatus(pick("idle", "mounted", "never_mounted", "released"))
 		v.CapacityBytes, v.Gone = rnd.Int64N(100), rnd.IntN(3) == 0
 		v.UsedBytes, v.Measured = rnd.Int64N(100), rnd.IntN(2) == 0
 		c := testClaim()
 		c.UID = pick("1", "2", "3", "4", "5")
 		c.Namespace, c.StorageClass = pick("a", "b"), pick("x", "y")
-		c.PendingSince = inventory.Time(rnd.Int64N(3)) * testNow / 3
+		c.PendingSince = fact.Time(rnd.Int64N(3)) * testNow / 3
 		c.Phase = pick("", "Pending", "Bound", "Lost")
 		c.RequestedBytes, c.CapacityBytes, c.Gone = rnd.Int64N(100), rnd.Int64N(100), rnd.IntN(3) == 0
-		e.Apply(&inventory.Update{Volumes: []inventory.VolumeState{v}, Claims: []inventory.ClaimState{c}})
+		e.Apply(&fact.Update{Volumes: []fact.VolumeState{v}, Claims: []fact.ClaimState{c}})
 		volumes[v.UID], claims[c.UID] = v, c
 	}
-	var last inventory.Update
+	var last fact.Update
 	for _, v := range volumes {
 		last.Volumes = append(last.Volumes, v)
 	}

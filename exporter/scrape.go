@@ -13,7 +13,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // Handler returns the handler of the telemetry path. It counts its requests on
@@ -112,10 +112,10 @@ func (e *Exporter) parts() ([]part, error) {
 // moment is a copy of all that comes from the inventory, as of one point between
 // two updates.
 type moment struct {
-	now      inventory.Time
+	now      fact.Time
 	rows     []*row
 	groups   []group
-	capacity []inventory.CapacityState
+	capacity []fact.CapacityState
 	gathered []*dto.MetricFamily
 }
 
@@ -133,7 +133,7 @@ func (e *Exporter) moment() (moment, error) {
 	if e.caughtUp != nil {
 		gathered = slices.DeleteFunc(gathered, func(f *dto.MetricFamily) bool { return f.GetType() == dto.MetricType_COUNTER })
 	}
-	m := moment{now: inventory.At(e.now()), groups: e.namespaces.present(), capacity: e.capacities.present(), gathered: gathered}
+	m := moment{now: fact.At(e.now()), groups: e.namespaces.present(), capacity: e.capacities.present(), gathered: gathered}
 	if e.perVolume {
 		rows, _ := e.volumes.shown()
 		m.rows = slices.Clone(rows)

@@ -25,25 +25,25 @@ import (
 	"github.com/prometheus/common/model"
 	"google.golang.org/protobuf/encoding/protodelim"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // fullExporter has a series in each family, and labels that need escaping.
 func fullExporter() *Exporter {
 	e := newTestExporter()
 	idle := testVolume()
-	idle.UID, idle.Name, idle.Status = "u2", "pv-2", inventory.VolumeIdle
+	idle.UID, idle.Name, idle.Status = "u2", "pv-2", fact.VolumeIdle
 	idle.LastUsed, idle.IdleSince = ago(time.Hour)+1, ago(time.Hour)
 	idle.Owner = "a\\b\"c\nd} é,x=\""
-	bound := claimChange(inventory.Bound)
+	bound := claimChange(fact.Bound)
 	bound.Took = 3 * time.Second
-	e.Apply(&inventory.Update{
-		Volumes: []inventory.VolumeState{testVolume(), idle},
-		Claims:  []inventory.ClaimState{testClaim()},
-		Facts: inventory.Facts{Changes: []inventory.Change{
-			volumeChange(inventory.Created), claimChange(inventory.Created), bound,
-			{Kind: "Pod", Namespace: "shop", Action: inventory.Mounted},
-			{Kind: "Pod", Namespace: "shop", Action: inventory.Started, Took: time.Second},
+	e.Apply(&fact.Update{
+		Volumes: []fact.VolumeState{testVolume(), idle},
+		Claims:  []fact.ClaimState{testClaim()},
+		Facts: fact.Facts{Changes: []fact.Change{
+			volumeChange(fact.Created), claimChange(fact.Created), bound,
+			{Kind: "Pod", Namespace: "shop", Action: fact.Mounted},
+			{Kind: "Pod", Namespace: "shop", Action: fact.Started, Took: time.Second},
 		}},
 	})
 	return e
@@ -284,7 +284,7 @@ func TestTooManyScrapesAreTurnedAway(t *testing.T) {
 		t.Errorf("a third scrape answered %d, want 503 with Retry-After", w.Code)
 	}
 	// Nor is the collector held up: this would not return.
-	e.Apply(volumesUpdate(inventory.VolumeState{UID: "u1", Gone: true}))
+	e.Apply(volumesUpdate(fact.VolumeState{UID: "u1", Gone: true}))
 
 	close(slow.release)
 	<-done

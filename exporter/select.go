@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // Matcher is a list of names and regular expressions; each matches a whole name.
@@ -95,7 +95,7 @@ func carry(prefix string, keys LabelKeys) []carriedLabel {
 }
 
 // appendCarried appends the labels that an object has.
-func appendCarried(b []byte, carried []carriedLabel, labels inventory.LabelSet) []byte {
+func appendCarried(b []byte, carried []carriedLabel, labels fact.LabelSet) []byte {
 	for _, c := range carried {
 		if value := labels.Get(c.key); value != "" {
 			b = appendLabel(append(b, ','), c.name, value)

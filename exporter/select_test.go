@@ -8,7 +8,7 @@ import (
 	"github.com/go-kit/log"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 func matcher(t *testing.T, patterns ...string) (m Matcher) {
@@ -22,7 +22,7 @@ func matcher(t *testing.T, patterns ...string) (m Matcher) {
 }
 
 func TestVolumesAreSelectedByNamespaceAndClass(t *testing.T) {
-	var update inventory.Update
+	var update fact.Update
 	for _, ns := range []string{"", "shop", "shop-test", "lab"} {
 		for _, class := range []string{"", "fast", "slow"} {
 			v, c := testVolume(), testClaim()
@@ -71,11 +71,11 @@ func TestAVolumeMovesInAndOutOfTheSelection(t *testing.T) {
 	other.UID, other.Name = "u2", "pv-2"
 	e.Apply(volumesUpdate(testVolume(), other))
 	available := testVolume()
-	available.Namespace, available.Claim, available.Status = "", "", inventory.VolumeAvailable
+	available.Namespace, available.Claim, available.Status = "", "", fact.VolumeAvailable
 	for _, step := range []struct {
-		v    inventory.VolumeState
+		v    fact.VolumeState
 		want string
-	}{{available, "pv-2"}, {available, "pv-2"}, {testVolume(), "pv-2 pv-1"}, {inventory.VolumeState{UID: "u2", Gone: true}, "pv-1"}, {available, ""}, {inventory.VolumeState{UID: "u1", Gone: true}, ""}} {
+	}{{available, "pv-2"}, {available, "pv-2"}, {testVolume(), "pv-2 pv-1"}, {fact.VolumeState{UID: "u2", Gone: true}, "pv-1"}, {available, ""}, {fact.VolumeState{UID: "u1", Gone: true}, ""}} {
 		e.Apply(volumesUpdate(step.v))
 		if got := shownVolumes(t, e); got != step.want {
 			t.Errorf("got %q, want %q", got, step.want)
@@ -108,12 +108,12 @@ func TestVolumesOverTheLimit(t *testing.T) {
 	add("d")
 	want("a b", "2")
 	wantText(t, samples(t, e, "kubevoltracker_namespace_idle_volumes"), "") // no claims; nothing breaks
-	e.Apply(volumesUpdate(inventory.VolumeState{UID: "a", Gone: true}))
+	e.Apply(volumesUpdate(fact.VolumeState{UID: "a", Gone: true}))
 	want("d b", "1") // one comes into sight, without a word of it
 	if n := strings.Count(logged.String(), "--metrics.max-volumes"); n != 1 {
 		t.Errorf("it was said %d times:\n%s", n, &logged)
 	}
-	e.Apply(volumesUpdate(inventory.VolumeState{UID: "b", Gone: true}))
+	e.Apply(volumesUpdate(fact.VolumeState{UID: "b", Gone: true}))
 	want("d c", "0")
 }
 
@@ -130,10 +130,10 @@ func TestLabelsAreCarriedAsKubeStateMetricsNamesThem(t *testing.T) {
 	}
 	e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true, ClaimLabels: claim, NamespaceLabels: namespace})
 	v := testVolume()
-	v.ClaimLabels = inventory.PackLabels(map[string]string{
+	v.ClaimLabels = fact.PackLabels(map[string]string{
 		"team": "red", "app.kubernetes.io/name": "db", "costCenter": "1", "cost_center": "2", "pod-template-hash": "not asked for",
 	})
-	v.NamespaceLabels = inventory.PackLabels(map[string]string{"team": "blue"})
+	v.NamespaceLabels = fact.PackLabels(map[string]string{"team": "blue"})
 	bare := testVolume()
 	bare.UID, bare.Name = "u2", "pv-2"
 	e.Apply(volumesUpdate(v, bare))

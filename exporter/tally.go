@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // Tally is how often what has happened: the values of the counters. The exporter
@@ -26,7 +26,7 @@ type Tally struct {
 // tallyPart is the counts of one namespace.
 type tallyPart struct {
 	counts map[series]*count
-	gone   inventory.Time // when the namespace was deleted
+	gone   fact.Time // when the namespace was deleted
 }
 
 // clusterPart is where the counts are that are of no namespace.
@@ -35,7 +35,7 @@ const clusterPart = ""
 // goneFor is for how long the counts of a deleted namespace stay: its last steps are to
 // be scraped, by everybody, and then a cluster whose namespaces live for minutes is not
 // to gather them for ever.
-const goneFor = inventory.Time(time.Hour / time.Microsecond)
+const goneFor = fact.Time(time.Hour / time.Microsecond)
 
 // NewTally returns a Tally at zero. The clock dates when counts begin.
 func NewTally(now func() time.Time) *Tally {
@@ -43,7 +43,7 @@ func NewTally(now func() time.Time) *Tally {
 }
 
 // Add counts what happened.
-func (t *Tally) Add(facts *inventory.Facts) {
+func (t *Tally) Add(facts *fact.Facts) {
 	for i := range facts.Changes {
 		if s, ok := countedBy(&facts.Changes[i]); ok {
 			t.start(s)
@@ -67,7 +67,7 @@ func (t *Tally) start(s series) {
 	if p.counts[s] != nil {
 		return
 	}
-	since := inventory.At(t.now())
+	since := fact.At(t.now())
 	for id := range counterCount {
 		if sibling := (series{id, s.values}); slices.Equal(counterFamilies[id].labels, counterFamilies[s.counter].labels) && p.counts[sibling] == nil {
 			p.counts[sibling] = &count{series: sibling, since: since}
@@ -83,7 +83,7 @@ func (t *Tally) touch(name string) {
 
 // noteNamespace lets go of the counts of a namespace an hour after it was deleted, or
 // rather when the next one is deleted then.
-func (t *Tally) noteNamespace(n *inventory.Namespace) {
+func (t *Tally) noteNamespace(n *fact.Namespace) {
 	if p := t.parts[n.Name]; p != nil && p.gone != n.DeletedAt {
 		t.gone = slices.DeleteFunc(t.gone, func(name string) bool { return name == n.Name })
 		if p.gone = n.DeletedAt; p.gone != 0 {
@@ -96,7 +96,7 @@ func (t *Tally) noteNamespace(n *inventory.Namespace) {
 	}
 }
 
-func (t *Tally) forget(now inventory.Time) {
+func (t *Tally) forget(now fact.Time) {
 	for len(t.gone) > 0 && now-t.parts[t.gone[0]].gone > goneFor {
 		delete(t.parts, t.gone[0])
 		t.touch(t.gone[0])
@@ -106,7 +106,7 @@ func (t *Tally) forget(now inventory.Time) {
 
 // partRecord is how the counts of a namespace are kept.
 type partRecord struct {
-	Gone inventory.Time `json:",omitempty"`
+	Gone fact.Time `json:",omitempty"`
 	// Counts are by the counter's name, and then by the values of its other labels, with
 	// slashes between them, which none of them can have: value and since.
 	Counts map[string]map[string][2]int64
@@ -178,7 +178,7 @@ func (t *Tally) Restore(records map[string][]byte) error {
 					continue // of another version of this program
 				}
 				copy(s.values[f.own():], values)
-				p.counts[s] = &count{series: s, value: uint64(n[0]), since: inventory.Time(n[1])}
+				p.counts[s] = &count{series: s, value: uint64(n[0]), since: fact.Time(n[1])}
 			}
 		}
 		t.parts[name] = p
@@ -187,7 +187,7 @@ func (t *Tally) Restore(records map[string][]byte) error {
 		}
 	}
 	slices.SortFunc(t.gone, func(a, b string) int { return cmp.Compare(t.parts[a].gone, t.parts[b].gone) })
-	t.forget(inventory.At(t.now()))
+	t.forget(fact.At(t.now()))
 	return errors.Join(errs...)
 }
 

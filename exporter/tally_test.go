@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 func mustRecords(t *testing.T, tally *Tally) map[string][]byte {
@@ -20,18 +20,18 @@ func mustRecords(t *testing.T, tally *Tally) map[string][]byte {
 	return records
 }
 
-func facts(namespaces []inventory.Namespace, changes ...inventory.Change) *inventory.Facts {
-	return &inventory.Facts{Namespaces: namespaces, Changes: changes}
+func facts(namespaces []fact.Namespace, changes ...fact.Change) *fact.Facts {
+	return &fact.Facts{Namespaces: namespaces, Changes: changes}
 }
 
 // everyChange counts in each counter.
-func everyChange() []inventory.Change {
-	mounted, unmounted := inventory.Change{Kind: "Pod", Namespace: "shop", Action: inventory.Mounted}, inventory.Change{Kind: "Pod", Namespace: "shop", Action: inventory.Unmounted}
-	found := claimChange(inventory.Created)
+func everyChange() []fact.Change {
+	mounted, unmounted := fact.Change{Kind: "Pod", Namespace: "shop", Action: fact.Mounted}, fact.Change{Kind: "Pod", Namespace: "shop", Action: fact.Unmounted}
+	found := claimChange(fact.Created)
 	found.Found = true
-	return []inventory.Change{
-		volumeChange(inventory.Created), volumeChange(inventory.Deleted), claimChange(inventory.Created), claimChange(inventory.Bound),
-		claimChange(inventory.Resized), claimChange(inventory.Deleted), mounted, mounted, unmounted, claimChange(inventory.Disputed), found,
+	return []fact.Change{
+		volumeChange(fact.Created), volumeChange(fact.Deleted), claimChange(fact.Created), claimChange(fact.Bound),
+		claimChange(fact.Resized), claimChange(fact.Deleted), mounted, mounted, unmounted, claimChange(fact.Disputed), found,
 	}
 }
 
@@ -65,7 +65,7 @@ kubevoltracker_volumes_deleted_total{source="nfs",storageclass="fast"} 2
 
 func TestCountersAreLeftOutUntilTheGapIsCaughtUpWith(t *testing.T) {
 	kept := NewTally(testNow.Time)
-	kept.Add(facts(nil, claimChange(inventory.Created)))
+	kept.Add(facts(nil, claimChange(fact.Created)))
 	caughtUp := false
 	e := newTestExporter()
 	e.Apply(claimsUpdate(testClaim()))
@@ -76,7 +76,7 @@ func TestCountersAreLeftOutUntilTheGapIsCaughtUpWith(t *testing.T) {
 	if got := samples(t, e, "kubevoltracker_namespace_bound_volumes"); got == "" {
 		t.Error("the present state is left out too")
 	}
-	e.Apply(changesUpdate(claimChange(inventory.Created)))
+	e.Apply(changesUpdate(claimChange(fact.Created)))
 	caughtUp = true
 	if got := samples(t, e, "kubevoltracker_claims_created"); !strings.HasSuffix(got, "} 2\n") {
 		t.Errorf("got %s", got)
@@ -96,7 +96,7 @@ func TestOnlyWhatChangedIsKeptAnew(t *testing.T) {
 	if got := mustRecords(t, tally); got != nil {
 		t.Errorf("then %v", got)
 	}
-	other := claimChange(inventory.Created)
+	other := claimChange(fact.Created)
 	other.Namespace = "lab"
 	tally.Add(facts(nil, other))
 	records := mustRecords(t, tally)
@@ -107,19 +107,19 @@ func TestOnlyWhatChangedIsKeptAnew(t *testing.T) {
 }
 
 func TestCountsOfADeletedNamespaceAreForgottenLater(t *testing.T) {
-	in := func(namespace string, action inventory.Action) inventory.Change {
+	in := func(namespace string, action fact.Action) fact.Change {
 		c := claimChange(action)
 		c.Namespace = namespace
 		return c
 	}
-	deleted := func(name string, at inventory.Time) []inventory.Namespace {
-		return []inventory.Namespace{{Name: name, DeletedAt: at}}
+	deleted := func(name string, at fact.Time) []fact.Namespace {
+		return []fact.Namespace{{Name: name, DeletedAt: at}}
 	}
 	tally := NewTally(testNow.Time)
-	tally.Add(facts(nil, in("a", inventory.Created), in("b", inventory.Created), in("c", inventory.Created), in("d", inventory.Created)))
-	tally.Add(facts(deleted("a", ago(3*time.Hour)), in("a", inventory.Deleted)))
+	tally.Add(facts(nil, in("a", fact.Created), in("b", fact.Created), in("c", fact.Created), in("d", fact.Created)))
+	tally.Add(facts(deleted("a", ago(3*time.Hour)), in("a", fact.Deleted)))
 	tally.Add(facts(deleted("b", ago(150*time.Minute))))
-	tally.Add(facts([]inventory.Namespace{{Name: "b"}})) // made again
+	tally.Add(facts([]fact.Namespace{{Name: "b"}})) // made again
 	first := mustRecords(t, tally)
 	tally.Add(facts(deleted("unknown", ago(90*time.Minute))))
 	tally.Add(facts(deleted("c", ago(90*time.Minute))))

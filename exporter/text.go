@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // maxLabelValue is where a label value is cut off, in bytes. Names in Kubernetes
@@ -67,7 +67,7 @@ func appendValue(b []byte, v int64) []byte {
 
 // appendTimestamp ends a line with a moment in seconds since the Unix epoch.
 // Digits in plain notation keep the microseconds and are what a person expects.
-func appendTimestamp(b []byte, t inventory.Time) []byte {
+func appendTimestamp(b []byte, t fact.Time) []byte {
 	b = append(b, '}', ' ')
 	b = strconv.AppendFloat(b, t.Seconds(), 'f', -1, 64)
 	return append(b, '\n')

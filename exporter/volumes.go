@@ -4,7 +4,7 @@ import (
 	"iter"
 	"strconv"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // row is the series of one volume as text. It never changes once made: a change
@@ -17,7 +17,7 @@ import (
 type row struct {
 	text  string
 	ends  [2 + volumeFamilyCount]uint16
-	since inventory.Time // IdleSince, for what the scrape computes
+	since fact.Time // IdleSince, for what the scrape computes
 }
 
 // renderer makes rows, with a buffer that it uses again and again.
@@ -29,7 +29,7 @@ type renderer struct {
 }
 
 // rows renders each volume; those that are gone, or have no series, get nil.
-func (t *renderer) rows(vs []inventory.VolumeState) []*row {
+func (t *renderer) rows(vs []fact.VolumeState) []*row {
 	rows := make([]*row, len(vs))
 	for i := range vs {
 		if v := &vs[i]; !v.Gone && t.namespaces.passes(v.Namespace) && t.storageClasses.passes(v.StorageClass) {
@@ -39,7 +39,7 @@ func (t *renderer) rows(vs []inventory.VolumeState) []*row {
 	return rows
 }
 
-func (t *renderer) row(v *inventory.VolumeState) *row {
+func (t *renderer) row(v *fact.VolumeState) *row {
 	r := &row{since: v.IdleSince}
 	b := append(t.buf[:0], '{')
 	b = appendLabel(b, "persistentvolume", v.Name)
@@ -58,7 +58,7 @@ func (t *renderer) row(v *inventory.VolumeState) *row {
 }
 
 // appendLine appends the volume's sample of family i, or nothing.
-func (r *row) appendLine(b []byte, i int, now inventory.Time) []byte {
+func (r *row) appendLine(b []byte, i int, now fact.Time) []byte {
 	f := &volumeFamilies[i]
 	rest := r.text[r.ends[1+i]:r.ends[2+i]]
 	if rest == "" {
@@ -80,7 +80,7 @@ func (r *row) appendLine(b []byte, i int, now inventory.Time) []byte {
 // secondsSince is whole seconds: the API's times have no more, and they make
 // short lines. It is 0 for a volume in use, and where the API server's clock is
 // ahead of ours.
-func secondsSince(since, now inventory.Time) int64 {
+func secondsSince(since, now fact.Time) int64 {
 	if since.IsZero() || since > now {
 		return 0
 	}
@@ -161,7 +161,7 @@ func (vs *volumes) shown() (rows []*row, over int) {
 }
 
 // volumeSeries turns copied rows into families, as of now.
-func volumeSeries(rows []*row, now inventory.Time) []family {
+func volumeSeries(rows []*row, now fact.Time) []family {
 	out := make([]family, len(volumeFamilies))
 	for i, f := range volumeFamilies {
 		out[i] = family{name: f.name, help: f.help, lines: volumeLines(rows, i, now)}
@@ -169,7 +169,7 @@ func volumeSeries(rows []*row, now inventory.Time) []family {
 	return out
 }
 
-func volumeLines(rows []*row, i int, now inventory.Time) iter.Seq[[]byte] {
+func volumeLines(rows []*row, i int, now fact.Time) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var line []byte
 		for _, r := range rows {

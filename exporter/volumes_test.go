@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 func TestVolumeExposition(t *testing.T) {
@@ -41,16 +41,16 @@ func TestVolumeInEachState(t *testing.T) {
 		"kubevoltracker_volume_idle", "kubevoltracker_volume_last", "kubevoltracker_volume_mounts", "kubevoltracker_volume_state{",
 	}
 	for _, tc := range []struct {
-		status inventory.VolumeStatus
-		change func(v *inventory.VolumeState)
+		status fact.VolumeStatus
+		change func(v *fact.VolumeState)
 		want   string
 	}{
-		{inventory.VolumeMounted, func(v *inventory.VolumeState) {}, `
+		{fact.VolumeMounted, func(v *fact.VolumeState) {}, `
 kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 0
 kubevoltracker_volume_mounts{persistentvolume="pv-1"} 2
 kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",state="mounted"} 1
 `},
-		{inventory.VolumePending, func(v *inventory.VolumeState) {
+		{fact.VolumePending, func(v *fact.VolumeState) {
 			v.Mounts, v.LastUsed = 0, ago(2*day)
 		}, `
 kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 0
@@ -58,7 +58,7 @@ kubevoltracker_volume_last_used_timestamp_seconds{persistentvolume="pv-1"} 17671
 kubevoltracker_volume_mounts{persistentvolume="pv-1"} 0
 kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",state="pending"} 1
 `},
-		{inventory.VolumeIdle, func(v *inventory.VolumeState) {
+		{fact.VolumeIdle, func(v *fact.VolumeState) {
 			v.Mounts, v.LastUsed, v.IdleSince = 0, ago(41*day)+250000, ago(41*day)+250000
 		}, `
 kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 3542399
@@ -66,21 +66,21 @@ kubevoltracker_volume_last_used_timestamp_seconds{persistentvolume="pv-1"} 17637
 kubevoltracker_volume_mounts{persistentvolume="pv-1"} 0
 kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",state="idle"} 1
 `},
-		{inventory.VolumeNeverMounted, func(v *inventory.VolumeState) {
+		{fact.VolumeNeverMounted, func(v *fact.VolumeState) {
 			v.Mounts, v.IdleSince = 0, ago(day)
 		}, `
 kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 86400
 kubevoltracker_volume_mounts{persistentvolume="pv-1"} 0
 kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",state="never_mounted"} 1
 `},
-		{inventory.VolumeAvailable, func(v *inventory.VolumeState) {
+		{fact.VolumeAvailable, func(v *fact.VolumeState) {
 			v.Namespace, v.Claim, v.Owner, v.Mounts, v.IdleSince = "", "", "", 0, ago(time.Minute)
 		}, `
 kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="",persistentvolumeclaim="",storageclass="fast"} 60
 kubevoltracker_volume_mounts{persistentvolume="pv-1"} 0
 kubevoltracker_volume_state{persistentvolume="pv-1",namespace="",persistentvolumeclaim="",storageclass="fast",state="available"} 1
 `},
-		{inventory.VolumeReleased, func(v *inventory.VolumeState) {
+		{fact.VolumeReleased, func(v *fact.VolumeState) {
 			v.Mounts, v.LastUsed, v.IdleSince = 0, ago(day), ago(day)
 		}, `
 kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 86400
@@ -88,7 +88,7 @@ kubevoltracker_volume_last_used_timestamp_seconds{persistentvolume="pv-1"} 17672
 kubevoltracker_volume_mounts{persistentvolume="pv-1"} 0
 kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast",state="released"} 1
 `},
-		{inventory.VolumeFailed, func(v *inventory.VolumeState) {
+		{fact.VolumeFailed, func(v *fact.VolumeState) {
 			v.Mounts, v.IdleSince = 0, testNow+5e6 // the API server's clock is ahead
 		}, `
 kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 0
@@ -109,7 +109,7 @@ kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentv
 
 func TestDeletedVolumeIsGoneFromTheNextScrape(t *testing.T) {
 	e := newTestExporter()
-	var vs []inventory.VolumeState
+	var vs []fact.VolumeState
 	for _, name := range []string{"a", "b", "c", "d"} {
 		v := testVolume()
 		v.UID, v.Name = name, name
@@ -125,7 +125,7 @@ func TestDeletedVolumeIsGoneFromTheNextScrape(t *testing.T) {
 		return strings.Join(names, "")
 	}
 	for _, step := range []struct{ gone, want string }{{"b", "adc"}, {"c", "ad"}, {"a", "d"}, {"b", "d"}, {"d", ""}} {
-		e.Apply(volumesUpdate(inventory.VolumeState{UID: step.gone, Name: step.gone, Gone: true}))
+		e.Apply(volumesUpdate(fact.VolumeState{UID: step.gone, Name: step.gone, Gone: true}))
 		if got := left(); got != step.want {
 			t.Errorf("after %s went: volumes %q are left, want %q", step.gone, got, step.want)
 		}
@@ -137,29 +137,29 @@ func TestDeletedVolumeIsGoneFromTheNextScrape(t *testing.T) {
 
 func TestApplyKeepsNothingOfTheUpdatesMemory(t *testing.T) {
 	e := newTestExporter()
-	u := &inventory.Update{
-		Volumes: []inventory.VolumeState{testVolume()},
-		Claims:  []inventory.ClaimState{testClaim()},
+	u := &fact.Update{
+		Volumes: []fact.VolumeState{testVolume()},
+		Claims:  []fact.ClaimState{testClaim()},
 	}
 	e.Apply(u)
 	before := samples(t, e, "kubevoltracker_volume_", "kubevoltracker_namespace_")
-	u.Volumes[0] = inventory.VolumeState{Name: "other", Namespace: "other"}
-	u.Claims[0] = inventory.ClaimState{Namespace: "other"}
+	u.Volumes[0] = fact.VolumeState{Name: "other", Namespace: "other"}
+	u.Claims[0] = fact.ClaimState{Namespace: "other"}
 	wantText(t, samples(t, e, "kubevoltracker_volume_", "kubevoltracker_namespace_"), before)
 }
 
 func TestPerVolumeFamiliesCanBeOff(t *testing.T) {
 	e := New(Options{Registry: prometheus.NewRegistry(), Now: testNow.Time})
-	e.Apply(&inventory.Update{
-		Volumes: []inventory.VolumeState{testVolume()},
-		Claims:  []inventory.ClaimState{testClaim()},
+	e.Apply(&fact.Update{
+		Volumes: []fact.VolumeState{testVolume()},
+		Claims:  []fact.ClaimState{testClaim()},
 	})
 	if got := samples(t, e, "kubevoltracker_volume_"); got != "" {
 		t.Errorf("series per volume:\n%s", got)
 	}
 	wantText(t, samples(t, e, "kubevoltracker_namespace_bound"),
 		`kubevoltracker_namespace_bound_volumes{namespace="shop",storageclass="fast"} 1`+"\n")
-	e.Apply(volumesUpdate(inventory.VolumeState{UID: "u1", Gone: true}))
+	e.Apply(volumesUpdate(fact.VolumeState{UID: "u1", Gone: true}))
 }
 
 func TestLabelValuesAreEscapedAndBounded(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // factsForm is the first byte of encoded facts: CBOR with the fields by name,
@@ -60,7 +60,7 @@ var theCodec = sync.OnceValues(func() (c codec, err error) {
 })
 
 // EncodeFacts returns facts as bytes, for Batch.Facts; nothing if there are none.
-func EncodeFacts(facts *inventory.Facts) ([]byte, error) {
+func EncodeFacts(facts *fact.Facts) ([]byte, error) {
 	if !hasRows(facts) {
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func EncodeFacts(facts *inventory.Facts) ([]byte, error) {
 }
 
 // hasRows looks into every table there is, so that none can be forgotten.
-func hasRows(facts *inventory.Facts) bool {
+func hasRows(facts *fact.Facts) bool {
 	tables := reflect.ValueOf(facts).Elem()
 	for i := range tables.NumField() {
 		if tables.Field(i).Len() > 0 {
@@ -88,7 +88,7 @@ func hasRows(facts *inventory.Facts) bool {
 
 // DecodeFacts reads what EncodeFacts has made into facts, which should be empty. Maps
 // and lists that were empty may come back as nil.
-func DecodeFacts(data []byte, facts *inventory.Facts) error {
+func DecodeFacts(data []byte, facts *fact.Facts) error {
 	if len(data) == 0 {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // fill sets a value, and all that is in it, to random ones; lists and maps get up to
@@ -43,7 +43,7 @@ func fill(random *rand.Rand, v reflect.Value, rows int) {
 		fill(random, v.Elem(), rows)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() { // the others are no facts
+			if v.Type().Field(i).Tag.Get("cbor") != "-" { // the others are not encoded
 				fill(random, v.Field(i), rows)
 			}
 		}
@@ -79,7 +79,7 @@ func TestFactsComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 2))
-		var want, got inventory.Facts
+		var want, got fact.Facts
 		tables := reflect.ValueOf(&want).Elem()
 		for i := range tables.NumField() {
 			if random.IntN(3) > 0 {
@@ -103,12 +103,12 @@ func TestFactsComeBackAsTheyWere(t *testing.T) {
 
 func TestFactsOfManyRowsComeBack(t *testing.T) {
 	t.Parallel()
-	want := inventory.Facts{Checkpoints: make([]inventory.Checkpoint, 1<<17+1)} // more than CBOR takes by itself
+	want := fact.Facts{Checkpoints: make([]fact.Checkpoint, 1<<17+1)} // more than CBOR takes by itself
 	data, err := EncodeFacts(&want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got inventory.Facts
+	var got fact.Facts
 	if err := DecodeFacts(data, &got); err != nil || len(got.Checkpoints) != len(want.Checkpoints) {
 		t.Fatal(len(got.Checkpoints), err)
 	}
@@ -116,11 +116,11 @@ func TestFactsOfManyRowsComeBack(t *testing.T) {
 
 func TestNoFactsAreNoBytes(t *testing.T) {
 	t.Parallel()
-	data, err := EncodeFacts(&inventory.Facts{Volumes: []inventory.Volume{}})
+	data, err := EncodeFacts(&fact.Facts{Volumes: []fact.Volume{}})
 	if err != nil || len(data) != 0 {
 		t.Errorf("%v, %v", data, err)
 	}
-	var facts inventory.Facts
+	var facts fact.Facts
 	if err := DecodeFacts(data, &facts); err != nil || facts.Len() != 0 {
 		t.Error(err)
 	}
@@ -146,11 +146,11 @@ func TestFactsOfAnotherVersionAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var facts inventory.Facts
+	var facts fact.Facts
 	if err := DecodeFacts(c.pack.EncodeAll(plain, []byte{factsForm}), &facts); err != nil {
 		t.Fatal(err)
 	}
-	if want := (inventory.Facts{Volumes: []inventory.Volume{{UID: "uid", Version: 7}}}); !reflect.DeepEqual(facts, want) {
+	if want := (fact.Facts{Volumes: []fact.Volume{{UID: "uid", Version: 7}}}); !reflect.DeepEqual(facts, want) {
 		t.Errorf("%+v", facts)
 	}
 	if err := DecodeFacts([]byte{factsForm + 1, 0}, &facts); err == nil || !strings.Contains(err.Error(), "later version") {

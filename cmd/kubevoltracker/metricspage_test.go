@@ -25,7 +25,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector"
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 )
 
@@ -52,11 +52,11 @@ func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 	}
 	catalog.NewWriter(nil, catalog.WriterOptions{Journal: j, Registerer: registry})
 	registerLeader(registry, nil)
-	e.Apply(&inventory.Update{
-		Classes:    []inventory.ClassState{{Name: "fast", Provisioner: "csi.example"}},
-		Capacities: []inventory.CapacityState{{UID: "k1"}},
-		Claims:     []inventory.ClaimState{{UID: "c1", Namespace: "shop"}},
-		Volumes:    []inventory.VolumeState{{UID: "v1", Name: "pv-1", Status: inventory.VolumeIdle, ChangedAt: 1, LastUsed: 1, Namespace: "shop", Measured: true}},
+	e.Apply(&fact.Update{
+		Classes:    []fact.ClassState{{Name: "fast", Provisioner: "csi.example"}},
+		Capacities: []fact.CapacityState{{UID: "k1"}},
+		Claims:     []fact.ClaimState{{UID: "c1", Namespace: "shop"}},
+		Volumes:    []fact.VolumeState{{UID: "v1", Name: "pv-1", Status: fact.VolumeIdle, ChangedAt: 1, LastUsed: 1, Namespace: "shop", Measured: true}},
 	})
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	r.Header.Set("Accept", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")

@@ -34,7 +34,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // The month's namespaces; the last is deleted with all that is in it. Volumes made
@@ -1302,19 +1302,19 @@ func namespaceDeleted(s *story) {
 }
 
 // recordedKinds are what the tracker watches, by the resources to be watched.
-var recordedKinds = map[inventory.Kind]schema.GroupVersionResource{
-	inventory.Namespaces:        corev1.SchemeGroupVersion.WithResource("namespaces"),
-	inventory.StorageClasses:    storagev1.SchemeGroupVersion.WithResource("storageclasses"),
-	inventory.Volumes:           corev1.SchemeGroupVersion.WithResource("persistentvolumes"),
-	inventory.StatefulSets:      appsv1.SchemeGroupVersion.WithResource("statefulsets"),
-	inventory.DaemonSets:        appsv1.SchemeGroupVersion.WithResource("daemonsets"),
-	inventory.Deployments:       appsv1.SchemeGroupVersion.WithResource("deployments"),
-	inventory.ReplicaSets:       appsv1.SchemeGroupVersion.WithResource("replicasets"),
-	inventory.CronJobs:          batchv1.SchemeGroupVersion.WithResource("cronjobs"),
-	inventory.Jobs:              batchv1.SchemeGroupVersion.WithResource("jobs"),
-	inventory.Claims:            corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"),
-	inventory.VolumeAttachments: storagev1.SchemeGroupVersion.WithResource("volumeattachments"),
-	inventory.Pods:              corev1.SchemeGroupVersion.WithResource("pods"),
+var recordedKinds = map[fact.Kind]schema.GroupVersionResource{
+	fact.Namespaces:        corev1.SchemeGroupVersion.WithResource("namespaces"),
+	fact.StorageClasses:    storagev1.SchemeGroupVersion.WithResource("storageclasses"),
+	fact.Volumes:           corev1.SchemeGroupVersion.WithResource("persistentvolumes"),
+	fact.StatefulSets:      appsv1.SchemeGroupVersion.WithResource("statefulsets"),
+	fact.DaemonSets:        appsv1.SchemeGroupVersion.WithResource("daemonsets"),
+	fact.Deployments:       appsv1.SchemeGroupVersion.WithResource("deployments"),
+	fact.ReplicaSets:       appsv1.SchemeGroupVersion.WithResource("replicasets"),
+	fact.CronJobs:          batchv1.SchemeGroupVersion.WithResource("cronjobs"),
+	fact.Jobs:              batchv1.SchemeGroupVersion.WithResource("jobs"),
+	fact.Claims:            corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"),
+	fact.VolumeAttachments: storagev1.SchemeGroupVersion.WithResource("volumeattachments"),
+	fact.Pods:              corev1.SchemeGroupVersion.WithResource("pods"),
 }
 
 // recording is what the watches told, in the order in which it arrived.
@@ -1325,7 +1325,7 @@ type recording struct {
 
 type recordedEvent struct {
 	At     string          `json:"at"`
-	Kind   inventory.Kind  `json:"kind"`
+	Kind   fact.Kind       `json:"kind"`
 	Type   watch.EventType `json:"type"`
 	Object recordedObject  `json:"object"`
 }
@@ -1365,7 +1365,7 @@ func startRecording(t *testing.T, objects dynamic.Interface) (stop func(path str
 	}
 }
 
-func (r *recording) take(kind inventory.Kind, event watch.Event) {
+func (r *recording) take(kind fact.Kind, event watch.Event) {
 	o, ok := event.Object.(*unstructured.Unstructured)
 	if !ok {
 		return // bookmarks are not asked for, and an error ends the watch
@@ -1382,7 +1382,7 @@ func (r *recording) write(path string) error {
 	for _, e := range r.events {
 		labelled := e.Object.GetLabels()[monthLabel] != ""
 		namespace, _, _ := unstructured.NestedString(e.Object.Object, "spec", "claimRef", "namespace")
-		if e.Kind == inventory.Volumes && (labelled || isOfTheMonth(namespace)) {
+		if e.Kind == fact.Volumes && (labelled || isOfTheMonth(namespace)) {
 			volumes[e.Object.GetName()] = true
 		}
 	}
@@ -1414,13 +1414,13 @@ func isOfTheMonth(namespace string) bool { return strings.HasPrefix(namespace, "
 
 func (e *recordedEvent) isOfTheMonth(volumes map[string]bool) bool {
 	switch e.Kind {
-	case inventory.StorageClasses:
+	case fact.StorageClasses:
 		return true
-	case inventory.Namespaces:
+	case fact.Namespaces:
 		return isOfTheMonth(e.Object.GetName())
-	case inventory.Volumes:
+	case fact.Volumes:
 		return volumes[e.Object.GetName()]
-	case inventory.VolumeAttachments:
+	case fact.VolumeAttachments:
 		volume, _, _ := unstructured.NestedString(e.Object.Object, "spec", "source", "persistentVolumeName")
 		return volumes[volume]
 	default:
@@ -1436,7 +1436,7 @@ func withoutVersion(o recordedObject) map[string]any {
 }
 
 // slim leaves of an object what is recorded of it.
-func slim(kind inventory.Kind, o map[string]any) {
+func slim(kind fact.Kind, o map[string]any) {
 	metadata := inner(o, "metadata")
 	keep(metadata, "namespace", "name", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
 		"finalizers", "ownerReferences", "labels")
@@ -1445,22 +1445,22 @@ func slim(kind inventory.Kind, o map[string]any) {
 		keep(owner, "kind", "name", "uid", "controller")
 	}
 	switch kind {
-	case inventory.Pods:
+	case fact.Pods:
 		slimPod(o)
-	case inventory.Claims:
+	case fact.Claims:
 		for _, condition := range items(inner(o, "status"), "conditions") {
 			keep(condition, "type", "status", "lastTransitionTime")
 		}
-	case inventory.Volumes:
+	case fact.Volumes:
 		keep(inner(inner(o, "spec"), "claimRef"), "namespace", "name", "uid")
 		keep(inner(inner(o, "spec"), "csi"), "driver", "volumeHandle")
-	case inventory.StatefulSets:
+	case fact.StatefulSets:
 		keep(inner(o, "spec"), "volumeClaimTemplates")
 		for _, claim := range items(inner(o, "spec"), "volumeClaimTemplates") {
 			keep(claim, "metadata")
 		}
 		keep(o, "metadata", "spec")
-	case inventory.Deployments, inventory.ReplicaSets, inventory.DaemonSets, inventory.CronJobs, inventory.Jobs:
+	case fact.Deployments, fact.ReplicaSets, fact.DaemonSets, fact.CronJobs, fact.Jobs:
 		keep(o, "metadata")
 	}
 	delete(o, "apiVersion")

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubevoltracker/kubevoltracker/collector"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 )
@@ -94,22 +95,22 @@ func TestSyntheticProcess(t *testing.T) {
 	spare(startMemory)
 	registry := prometheus.NewRegistry()
 	e := exporter.New(exporter.Options{Registry: registry, PerVolume: true, MaxVolumes: 100_000})
-	inv, u := inventory.New(), &inventory.Update{}
+	inv, u := inventory.New(), &fact.Update{}
 	apply := func() {
 		inv.Take(u)
 		e.Apply(u)
 	}
 	// All lists are there before the first is taken, as in the collector.
 	lists := syntheticLists(t, n)
-	for _, kind := range inventory.Kinds() {
-		if err := inv.Replace(kind, lists[kind], inventory.Seen{At: inventory.At(time.Now()), Found: true, Version: "1"}); err != nil {
+	for _, kind := range fact.Kinds() {
+		if err := inv.Replace(kind, lists[kind], inventory.Observation{At: fact.At(time.Now()), Found: true, Version: "1"}); err != nil {
 			t.Fatal(err)
 		}
 		delete(lists, kind)
 	}
 	apply()
-	*u = inventory.Update{} // the lists are garbage, too
-	debug.FreeOSMemory()    // as the recorder does after a list
+	*u = fact.Update{}   // the lists are garbage, too
+	debug.FreeOSMemory() // as the recorder does after a list
 	spare(spareMemory)
 
 	server, err := exporter.NewServer(exporter.ServerOptions{ListenAddresses: []string{"127.0.0.1:0"}, Metrics: e.Handler(), Pprof: true})
@@ -134,7 +135,7 @@ func TestSyntheticProcess(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		seen := inventory.Live(inventory.At(time.Now()))
+		seen := inventory.Live(fact.At(time.Now()))
 		if order == "end" {
 			err = inv.Delete(syntheticPod(t, pod, pod, generation[pod]), seen)
 			generation[pod]++
@@ -154,24 +155,24 @@ func TestSyntheticProcess(t *testing.T) {
 
 // syntheticLists are n volumes with their claims, and pods: one for each volume, and
 // another one for each volume of the second half.
-func syntheticLists(t testing.TB, n int) map[inventory.Kind][]any {
-	lists := map[inventory.Kind][]any{inventory.StorageClasses: {benchClassObject()}}
+func syntheticLists(t testing.TB, n int) map[fact.Kind][]any {
+	lists := map[fact.Kind][]any{fact.StorageClasses: {benchClassObject()}}
 	for i := range n {
 		claim := benchClaim(i)
 		claim.UID, claim.ResourceVersion = types.UID(fmt.Sprintf("11111111-0000-4000-8000-%012d", i)), "1"
 		volume := benchVolume(i, claim)
 		volume.UID, volume.ResourceVersion = types.UID(fmt.Sprintf("22222222-0000-4000-8000-%012d", i)), "1"
-		add := func(kind inventory.Kind, object any) { lists[kind] = append(lists[kind], collector.Pack(kind, object)) }
+		add := func(kind fact.Kind, object any) { lists[kind] = append(lists[kind], collector.Pack(kind, object)) }
 		if i%100 == 0 { // a namespace
 			set := benchSet(benchNamespace(i))
 			set.UID, set.ResourceVersion = syntheticSet(i), "1"
-			add(inventory.StatefulSets, decoded(t, inventory.StatefulSets, set, &appsv1.StatefulSet{}))
+			add(fact.StatefulSets, decoded(t, fact.StatefulSets, set, &appsv1.StatefulSet{}))
 		}
-		add(inventory.Claims, decoded(t, inventory.Claims, claim, &corev1.PersistentVolumeClaim{}))
-		add(inventory.Volumes, decoded(t, inventory.Volumes, volume, &corev1.PersistentVolume{}))
-		add(inventory.Pods, syntheticPod(t, i, i, 0))
+		add(fact.Claims, decoded(t, fact.Claims, claim, &corev1.PersistentVolumeClaim{}))
+		add(fact.Volumes, decoded(t, fact.Volumes, volume, &corev1.PersistentVolume{}))
+		add(fact.Pods, syntheticPod(t, i, i, 0))
 		if i >= n-n/2 {
-			add(inventory.Pods, syntheticPod(t, n+i, i, 0))
+			add(fact.Pods, syntheticPod(t, n+i, i, 0))
 		}
 	}
 	return lists
@@ -187,11 +188,11 @@ func syntheticPod(t testing.TB, i, claim, generation int) *corev1.Pod {
 	p := benchPod(claim, syntheticSet(claim))
 	p.Name = fmt.Sprint("db-", i)
 	p.UID, p.ResourceVersion = types.UID(fmt.Sprintf("33333333-0000-4000-8%03d-%012d", generation, i)), fmt.Sprint(generation+1)
-	return decoded(t, inventory.Pods, p, &corev1.Pod{})
+	return decoded(t, fact.Pods, p, &corev1.Pod{})
 }
 
 // decoded is an object as the collector has it from the wire, with what that leaves of it.
-func decoded[T interface{ Unmarshal([]byte) error }](t testing.TB, kind inventory.Kind, o interface{ Marshal() ([]byte, error) }, into T) T {
+func decoded[T interface{ Unmarshal([]byte) error }](t testing.TB, kind fact.Kind, o interface{ Marshal() ([]byte, error) }, into T) T {
 	data, err := o.Marshal()
 	if err == nil {
 		err = into.Unmarshal(data)

@@ -4,21 +4,23 @@ import (
 	"slices"
 
 	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // attachment is a VolumeAttachment. The API dates neither attaching nor
 // detaching; the time at which its status was last written is the closest there
 // is to the first, the moment it was seen to be gone is the second.
 type attachment struct {
-	row    Attachment
+	row    fact.Attachment
 	volume string // the volume's name
 	memorable
 }
 
-func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, seen Seen) bool {
+func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, seen Observation) bool {
 	a := inv.attachments[string(o.UID)]
 	if a == nil {
-		a = &attachment{row: Attachment{UID: string(o.UID), Node: o.Spec.NodeName, Attacher: o.Spec.Attacher}}
+		a = &attachment{row: fact.Attachment{UID: string(o.UID), Node: o.Spec.NodeName, Attacher: o.Spec.Attacher}}
 		inv.attachments[a.row.UID] = a
 		if o.Spec.Source.PersistentVolumeName != nil {
 			a.volume = *o.Spec.Source.PersistentVolumeName
@@ -41,16 +43,16 @@ func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, seen Seen) b
 	if a.row == old {
 		return false
 	}
-	inv.tellAttachment(a, seen)
+	inv.emitAttachment(a, seen)
 	if old.AttachedAt == 0 && a.row.AttachedAt != 0 {
-		inv.change(a.change(Change{At: a.row.AttachedAt, Action: Attached, Details: "to node " + a.row.Node, Found: seen.Found}))
+		inv.change(a.change(fact.Change{At: a.row.AttachedAt, Action: fact.Attached, Details: "to node " + a.row.Node, Found: seen.Found}))
 	}
 	return true
 }
 
 // statusWritten is when the status was last written, as far as managedFields
 // tell: only the attacher does so, when it has attached or failed to.
-func statusWritten(o *storagev1.VolumeAttachment) (at Time) {
+func statusWritten(o *storagev1.VolumeAttachment) (at fact.Time) {
 	for i := range o.ManagedFields {
 		if entry := &o.ManagedFields[i]; entry.Subresource == "status" {
 			at = latest(at, apiTimePtr(entry.Time))
@@ -71,41 +73,41 @@ func (inv *Inventory) resolveAttachment(a *attachment) {
 }
 
 // attachmentsOf completes the attachments of a volume that came after them.
-func (inv *Inventory) attachmentsOf(v *volume, seen Seen) {
+func (inv *Inventory) attachmentsOf(v *volume, seen Observation) {
 	waiting := inv.unattached[v.name]
 	delete(inv.unattached, v.name)
 	for _, a := range waiting {
 		inv.resolveAttachment(a)
-		inv.tellAttachment(a, seen)
+		inv.emitAttachment(a, seen)
 	}
 }
 
-func (inv *Inventory) dropAttachment(uid string, seen Seen) {
+func (inv *Inventory) dropAttachment(uid string, seen Observation) {
 	a := inv.attachments[uid]
 	if a == nil {
 		return
 	}
 	delete(inv.attachments, uid)
 	if a.row.VolumeUID == "" && a.volume != "" { // its volume may be still on its way
-		inv.graves = append(inv.graves, grave{at: seen.At, attachment: a})
+		inv.tombstones = append(inv.tombstones, tombstone{at: seen.At, attachment: a})
 	}
-	_, a.row.DetachedAt = seen.within(a.row.AttachedAt)
-	inv.tellAttachment(a, seen)
-	inv.change(a.change(Change{At: a.row.DetachedAt, Action: Detached, Details: "from node " + a.row.Node}))
+	_, a.row.DetachedAt = seen.bounds(a.row.AttachedAt)
+	inv.emitAttachment(a, seen)
+	inv.change(a.change(fact.Change{At: a.row.DetachedAt, Action: fact.Detached, Details: "from node " + a.row.Node}))
 }
 
-func (inv *Inventory) forgetAttachment(a *attachment) {
+func (inv *Inventory) evictAttachment(a *attachment) {
 	remove(inv.unattached, a.volume, a)
-	inv.drown(VolumeAttachments, a.row.UID)
+	inv.forgetSnapshot(fact.VolumeAttachments, a.row.UID)
 }
 
-func (a *attachment) change(c Change) Change {
-	c.Kind, c.UID, c.Name = string(Volumes), a.row.VolumeUID, a.volume
+func (a *attachment) change(c fact.Change) fact.Change {
+	c.Kind, c.UID, c.Name = string(fact.Volumes), a.row.VolumeUID, a.volume
 	return c
 }
 
-func (inv *Inventory) tellAttachment(a *attachment, seen Seen) {
-	inv.memorize(a)
+func (inv *Inventory) emitAttachment(a *attachment, seen Observation) {
+	inv.markSnapshot(a)
 	a.row.Version = inv.nextVersion(seen.At)
 	inv.update.Facts.Attachments = append(inv.update.Facts.Attachments, a.row)
 }

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // cluster makes n claims with their volumes and pods of two containers, as the
@@ -33,7 +35,7 @@ func cluster(n int, each func(*corev1.PersistentVolumeClaim, *corev1.PersistentV
 	}
 }
 
-func feed(b *testing.B, inv *Inventory, u *Update, object any, at Time) {
+func feed(b *testing.B, inv *Inventory, u *fact.Update, object any, at fact.Time) {
 	if err := inv.Set(object, Live(at)); err != nil {
 		b.Fatal(err)
 	}
@@ -45,14 +47,14 @@ func feed(b *testing.B, inv *Inventory, u *Update, object any, at Time) {
 func BenchmarkHeldBytes(b *testing.B) {
 	const n = 20_000
 	for b.Loop() {
-		inv, u := New(), &Update{}
+		inv, u := New(), &fact.Update{}
 		before := heap()
 		cluster(n, func(c *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume, p *corev1.Pod) {
 			feed(b, inv, u, c, at(10))
 			feed(b, inv, u, v, at(10))
 			feed(b, inv, u, p, at(10))
 		})
-		*u = Update{}
+		*u = fact.Update{}
 		b.ReportMetric(float64(heap()-before)/n, "B/pod-claim-volume")
 		runtime.KeepAlive(inv)
 	}
@@ -69,7 +71,7 @@ func heap() uint64 {
 // BenchmarkPodUpdates is updates of pods with 100,000 volumes and 150,000 pods
 // held: ignored ones (resync, status noise) and such that end a container.
 func BenchmarkPodUpdates(b *testing.B) {
-	inv, u := New(), &Update{}
+	inv, u := New(), &fact.Update{}
 	pods := make([]*corev1.Pod, 0, 150_000)
 	cluster(100_000, func(c *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume, p *corev1.Pod) {
 		feed(b, inv, u, c, at(10))
@@ -107,7 +109,7 @@ func BenchmarkPodUpdates(b *testing.B) {
 
 // BenchmarkMeasure is the kubelets of 100,000 volumes saying that each is fuller than before.
 func BenchmarkMeasure(b *testing.B) {
-	inv, u := New(), &Update{}
+	inv, u := New(), &fact.Update{}
 	var samples []Sample
 	cluster(100_000, func(c *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume, p *corev1.Pod) {
 		feed(b, inv, u, c, at(10))

@@ -5,17 +5,19 @@ import (
 
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // capacity is a CSIStorageCapacity: the last sample of it.
 type capacity struct {
-	StorageCapacity
+	fact.StorageCapacity
 	known bool // its driver says how much there is
 }
 
 // noteCapacity takes a sample whenever a driver says something new.
-func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, seen Seen) bool {
-	sample := capacity{known: o.Capacity != nil, StorageCapacity: StorageCapacity{
+func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, seen Observation) bool {
+	sample := capacity{known: o.Capacity != nil, StorageCapacity: fact.StorageCapacity{
 		At: seen.At, UID: string(o.UID), StorageClass: o.StorageClassName, Driver: inv.provisionerOf(o.StorageClassName),
 		ResourceVersion: o.ResourceVersion,
 	}}
@@ -37,16 +39,16 @@ func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, seen Seen) b
 	}
 	inv.capacities[sample.UID] = &sample
 	inv.update.Facts.StorageCapacity = append(inv.update.Facts.StorageCapacity, sample.StorageCapacity)
-	inv.tellCapacity(&sample)
+	inv.emitCapacity(&sample)
 	return true
 }
 
 func (inv *Inventory) dropCapacity(uid string) {
 	if c := inv.capacities[uid]; c != nil {
 		c.known = false
-		inv.tellCapacity(c)
+		inv.emitCapacity(c)
 		delete(inv.capacities, uid)
-		inv.drown(StorageCapacities, uid)
+		inv.forgetSnapshot(fact.StorageCapacities, uid)
 	}
 }
 
@@ -58,8 +60,8 @@ func (inv *Inventory) provisionerOf(class string) string {
 }
 
 // tellCapacity gives out what is there now.
-func (inv *Inventory) tellCapacity(c *capacity) {
-	inv.update.Capacities = append(inv.update.Capacities, CapacityState{
+func (inv *Inventory) emitCapacity(c *capacity) {
+	inv.update.Capacities = append(inv.update.Capacities, fact.CapacityState{
 		UID: c.UID, StorageClass: c.StorageClass, Driver: cmp.Or(inv.provisionerOf(c.StorageClass), c.Driver), Topology: c.Topology,
 		CapacityBytes: c.CapacityBytes, Gone: !c.known,
 	})

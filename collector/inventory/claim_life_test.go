@@ -6,13 +6,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 // story lists what happened to objects of a kind, in the order of the events.
-func story(t *testing.T, kind Kind, events ...event) (list []string) {
+func story(t *testing.T, kind fact.Kind, events ...event) (list []string) {
 	t.Helper()
 	inv := New()
-	var u Update
+	var u fact.Update
 	for _, e := range events {
 		take := inv.Set
 		if e.delete {
@@ -70,7 +73,7 @@ func TestLifeOfAClaimIsReadable(t *testing.T) {
 		}
 	})
 	_, h := play(t, steps...)
-	expect(t, "conditions", joined(h.claims["c1"].Conditions), "FileSystemResizePending,NodeResizePending")
+	expect(t, "conditions", intern.Join(h.claims["c1"].Conditions), "FileSystemResizePending,NodeResizePending")
 	expect(t, "selected node", h.claims["c1"].SelectedNode, "node-7")
 	next(func(o *corev1.PersistentVolumeClaim) {
 		o.Status.Conditions, o.Status.AllocatedResourceStatuses, o.Status.Capacity = nil, nil, size("20Gi")
@@ -86,12 +89,12 @@ func TestLifeOfAClaimIsReadable(t *testing.T) {
 	})
 	_, h = play(t, steps...)
 	for _, c := range changesOf(h) {
-		if c.Action == Deleting {
+		if c.Action == fact.Deleting {
 			expect(t, "asked for before the time to end that it is given", c.At, at(50))
 		}
 	}
 	steps = append(steps, gone(70, steps[len(steps)-1].object))
-	expectStory(t, story(t, Claims, steps...),
+	expectStory(t, story(t, fact.Claims, steps...),
 		"created: 10Gi requested of fast", "node_selected: node-7", "provisioning: by csi.example", "bound: to volume vol", "resize_requested: 10Gi → 20Gi",
 		"resized: 10Gi → 20Gi", "modify_requested: attributes class none → gold", "modified: attributes class none → gold",
 		"phase: Bound → Lost", "deleting: held back by kubernetes.io/pvc-protection", "deleted: ")
@@ -109,7 +112,7 @@ func TestLifeOfAVolumeIsReadable(t *testing.T) {
 	deleting.DeletionTimestamp = new(second(8))
 	_, h := play(t, set(1, free), set(4, modified))
 	expect(t, "attributes class", h.volumes["v1"].AttributesClass, "gold")
-	expectStory(t, story(t, Volumes, set(1, free), set(3, bound), set(4, modified), set(6, released), set(8, deleting), gone(9, deleting)),
+	expectStory(t, story(t, fact.Volumes, set(1, free), set(3, bound), set(4, modified), set(6, released), set(8, deleting), gone(9, deleting)),
 		"created: 10Gi on nfs", "phase: Available → Bound", "modified: attributes class none → gold",
 		"released: Bound → Released, reclaim policy Retain", "deleting: held back by none", "deleted: ")
 }
@@ -121,7 +124,7 @@ func TestReleaseThatIsSeenFirstTellsTheBinding(t *testing.T) {
 	key := [2]string{"c1", "v1"}
 	expect(t, "of a claim that nobody knows: it may have gone before it was bound", len(h.bindings), 0)
 	_, h = play(t, set(1, pvc("data", "c1", 1, "")), set(5, claim), set(7, released))
-	expect(t, "from when the claim was", h.bindings[key], Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(5), ReleasedAt: at(6), ReleasedNotBefore: at(6)})
+	expect(t, "from when the claim was", h.bindings[key], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(5), ReleasedAt: at(6), ReleasedNotBefore: at(6)})
 }
 
 // unusedClaim is a bound claim of which the API says that it is, or is not, in use.
@@ -160,8 +163,8 @@ func TestLastingDifferencesWithTheAPIAreTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, line := range story(t, Claims, test.events...) {
-				if len(line) > 8 && line[:8] == string(Disputed) {
+			for _, line := range story(t, fact.Claims, test.events...) {
+				if len(line) > 8 && line[:8] == string(fact.Disputed) {
 					got = append(got, line)
 				}
 			}
@@ -175,7 +178,7 @@ func TestLifeOfAPodIsReadable(t *testing.T) {
 	scheduled := o.DeepCopy()
 	scheduled.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: second(5)}}
 	done := ended(scheduled, corev1.PodSucceeded, 6, 9, 0, "Completed")
-	expectStory(t, story(t, Pods, set(4, o), set(5, scheduled), set(6, running(scheduled, 6)), set(7, running(scheduled, 6)), set(9, done), set(10, done), gone(12, done)),
+	expectStory(t, story(t, fact.Pods, set(4, o), set(5, scheduled), set(6, running(scheduled, 6)), set(7, running(scheduled, 6)), set(9, done), set(10, done), gone(12, done)),
 		"created: ", "scheduled: to node node-1", "started: on node node-1", "mounted: vol-0 in container db at /data", "finished: Succeeded",
 		"unmounted: vol-0 in container db at /data: Completed", "deleted: ")
 }

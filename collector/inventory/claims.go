@@ -3,13 +3,15 @@ package inventory
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 // claim is a PersistentVolumeClaim. It is found by its pods under its name, and
@@ -18,15 +20,15 @@ type claim struct {
 	uid  string
 	name name
 	claimSpec
-	labels                     packed
+	labels                     intern.Labels
 	volume                     *volume // sticky: once known it is kept, also when the volume is gone
-	boundAt, deleted, noBefore Time
+	boundAt, deleted, noBefore fact.Time
 
 	// What its pods make of it, counted in and out by countUse.
-	active, pending int32 // containers that use it; pods that have not started yet
-	lastUsed        Time  // end of the last mount
+	active, pending int32     // containers that use it; pods that have not started yet
+	lastUsed        fact.Time // end of the last mount
 
-	told                uint64 // hash of the ClaimState that went out last; 0 for none
+	emitted             uint64 // hash of the ClaimState that went out last; 0 for none
 	announced           bool   // the change "bound" has gone out
 	fresh, dirty, stale bool
 	memorable
@@ -35,14 +37,14 @@ type claim struct {
 // claimSpec is what the API says of a claim and can change.
 type claimSpec struct {
 	traits              unique.Handle[claimTraits]
-	annotations         unique.Handle[packed]
-	phase               word
+	annotations         unique.Handle[intern.Labels]
+	phase               intern.Word
 	volumeName          string
-	podUID              word // zero but for an ephemeral volume's
+	podUID              intern.Word // zero but for an ephemeral volume's
 	requested, capacity int64
-	unusedSince         Time
-	created             Time
-	deleting            Time // when its deletion was asked for
+	unusedSince         fact.Time
+	created             fact.Time
+	deleting            fact.Time // when its deletion was asked for
 	unused              verdict
 }
 
@@ -75,17 +77,17 @@ func (c *claim) volumeUID() string {
 	return c.volume.uid
 }
 
-func (c *claim) row(version uint64, annotations Labels) Claim {
+func (c *claim) row(version uint64, annotations fact.Labels) fact.Claim {
 	traits := c.traits.Value()
-	return Claim{
+	return fact.Claim{
 		Version: version, UID: c.uid, Namespace: c.name.namespace, Name: c.name.name, StorageClass: traits.class,
 		VolumeUID: c.volumeUID(), VolumeName: c.volumeName, RequestedBytes: c.requested, CapacityBytes: c.capacity,
-		AccessModes: split(traits.accessModes), VolumeMode: traits.mode, Phase: c.phase.Value(), Owner: traits.owner,
-		Groups: split(traits.groups), Ephemeral: c.podUID != word{}, PodUID: textOf(c.podUID), WorkloadKind: traits.workloadKind,
+		AccessModes: intern.Split(traits.accessModes), VolumeMode: traits.mode, Phase: c.phase.Value(), Owner: traits.owner,
+		Groups: intern.Split(traits.groups), Ephemeral: c.podUID != intern.Word{}, PodUID: intern.Text(c.podUID), WorkloadKind: traits.workloadKind,
 		WorkloadName: traits.workloadName, DataSourceKind: traits.dataSourceKind, DataSourceName: traits.dataSourceName,
 		AttributesClass: traits.attributesClass, CurrentAttributesClass: traits.currentAttributesClass,
-		Conditions: split(traits.conditions), SelectedNode: c.selectedNode(),
-		UnusedSince: c.unusedSince, Labels: c.labels.unpack(), Annotations: annotations,
+		Conditions: intern.Split(traits.conditions), SelectedNode: c.selectedNode(),
+		UnusedSince: c.unusedSince, Labels: c.labels.Unpack(), Annotations: annotations,
 		CreatedAt: c.created, BoundAt: c.boundAt, DeletedAt: c.deleted, DeletedNotBefore: c.noBefore,
 	}
 }
@@ -93,13 +95,13 @@ func (c *claim) row(version uint64, annotations Labels) Claim {
 // read returns what the API says now.
 func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 	traits := claimTraits{
-		class: claimClass(o), accessModes: joined(o.Spec.AccessModes), mode: volumeMode(o.Spec.VolumeMode),
-		owner: ownerOf(o.Labels, o.Annotations), groups: joined(groupsOf(o.Labels, o.Annotations)),
+		class: claimClass(o), accessModes: intern.Join(o.Spec.AccessModes), mode: volumeMode(o.Spec.VolumeMode),
+		owner: ownerOf(o.Labels, o.Annotations), groups: intern.Join(groupsOf(o.Labels, o.Annotations)),
 		attributesClass: deref(o.Spec.VolumeAttributesClassName), currentAttributesClass: deref(o.Status.CurrentVolumeAttributesClassName),
 		conditions: claimConditions(o),
 	}
 	spec := claimSpec{
-		annotations: repackShared(c.annotations, o.Annotations),
+		annotations: intern.RepackShared(c.annotations, o.Annotations),
 		phase:       unique.Make(string(o.Status.Phase)),
 		volumeName:  o.Spec.VolumeName,
 		requested:   o.Spec.Resources.Requests.Storage().Value(),
@@ -107,7 +109,7 @@ func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 		created:     apiTime(o.CreationTimestamp),
 		deleting:    deletionAsked(o),
 	}
-	if ref := metav1.GetControllerOfNoCopy(o); ref != nil && ref.Kind == string(Pods) {
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil && ref.Kind == string(fact.Pods) {
 		spec.podUID = unique.Make(string(ref.UID))
 	} else {
 		w := claimWorkload(o)
@@ -179,11 +181,11 @@ func claimClass(o *corev1.PersistentVolumeClaim) string {
 	return ""
 }
 
-func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, seen Seen) bool {
+func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, seen Observation) bool {
 	c := inv.claims[string(o.UID)]
 	if c == nil {
 		c = inv.addClaim(o, seen)
-	} else if spec := c.read(o); c.unchanged(&spec) && c.labels.equal(o.Labels) {
+	} else if spec := c.read(o); c.unchanged(&spec) && c.labels.Equal(o.Labels) {
 		return false
 	} else {
 		inv.versioned(o, func() { inv.claimChanges(c, &spec, o, seen) })
@@ -192,10 +194,10 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, seen Seen) bool
 	if c.phase.Value() == string(corev1.ClaimBound) && c.boundAt == 0 && !seen.Found {
 		c.boundAt = seen.At // until the volume tells it exactly
 	}
-	c.labels = inv.heldLabels(c.labels, o.Labels)
+	c.labels = inv.retainLabels(c.labels, o.Labels)
 	c.fresh = true
 	inv.adopt(c)
-	inv.soilClaim(c)
+	inv.markClaim(c)
 	return true
 }
 
@@ -210,27 +212,27 @@ func (c *claim) unchanged(now *claimSpec) bool {
 	return *now == c.claimSpec
 }
 
-func (inv *Inventory) addClaim(o *corev1.PersistentVolumeClaim, seen Seen) *claim {
-	key := name{inv.sharedNamespace(o.Namespace), inv.heldName(o.Name)}
+func (inv *Inventory) addClaim(o *corev1.PersistentVolumeClaim, seen Observation) *claim {
+	key := name{inv.sharedNamespace(o.Namespace), inv.retainString(o.Name)}
 	slot := inv.slot(key)
 	// An update can hide a deletion and a creation under the same name.
 	for _, other := range slot.claims {
-		if other.deleted == 0 && !inv.recalling {
+		if other.deleted == 0 && !inv.restoring {
 			inv.dropClaim(other, seen)
 		}
 	}
-	c := &claim{uid: inv.heldName(string(o.UID)), name: key}
+	c := &claim{uid: inv.retainString(string(o.UID)), name: key}
 	c.claimSpec = c.read(o)
 	if len(slot.claims) > 0 && !seen.Found {
 		inv.lives[c] = life{born: versionOf(o)}
 	}
 	slot.claims = append(slot.claims, c)
 	inv.claims[c.uid] = c
-	inv.change(c.change(Change{
-		At: c.created, Action: Created, Details: bytesText(c.requested) + " requested of " + orNone(c.traits.Value().class),
+	inv.change(c.change(fact.Change{
+		At: c.created, Action: fact.Created, Details: bytesText(c.requested) + " requested of " + orNone(c.traits.Value().class),
 		Actor: lastActor(o), Found: seen.Found,
 	}))
-	inv.soilPods(slot)
+	inv.markPods(slot)
 	return c
 }
 
@@ -247,89 +249,78 @@ func (l life) holds(version uint32) bool {
 // versionText is an object's version as the API writes it.
 func versionText(object any) string { return object.(metav1.Object).GetResourceVersion() }
 
-// VersionNumber reads a resource version: all objects of a cluster that are in the same
-// etcd count together, and those of one kind compare so; Kubernetes promises that since
-// 1.35, and it was so before. It is 0 if the text is no number.
-func VersionNumber(resourceVersion string) uint64 {
-	version, err := strconv.ParseUint(resourceVersion, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return version
-}
+func versionOf(o metav1.Object) uint64 { return fact.VersionNumber(o.GetResourceVersion()) }
 
-func versionOf(o metav1.Object) uint64 { return VersionNumber(o.GetResourceVersion()) }
-
-func (c *claim) change(change Change) Change {
-	change.Kind, change.UID, change.Namespace, change.Name = string(Claims), c.uid, c.name.namespace, c.name.name
+func (c *claim) change(change fact.Change) fact.Change {
+	change.Kind, change.UID, change.Namespace, change.Name = string(fact.Claims), c.uid, c.name.namespace, c.name.name
 	change.StorageClass = c.traits.Value().class
 	return change
 }
 
-func (inv *Inventory) claimChanges(c *claim, now *claimSpec, o *corev1.PersistentVolumeClaim, seen Seen) {
+func (inv *Inventory) claimChanges(c *claim, now *claimSpec, o *corev1.PersistentVolumeClaim, seen Observation) {
 	actor, had, has := lastActor(o), c.traits.Value(), now.traits.Value()
 	if now.phase.Value() == string(corev1.ClaimLost) {
 		c.announced = false // it may be bound again
 	}
 	if c.phase != now.phase && now.phase.Value() != string(corev1.ClaimBound) { // Bound is told when its volume is known
-		inv.change(c.change(Change{
-			At: seen.At, Action: Phase, Actor: actor, Details: orNone(c.phase.Value()) + " → " + orNone(now.phase.Value()),
+		inv.change(c.change(fact.Change{
+			At: seen.At, Action: fact.Phase, Actor: actor, Details: orNone(c.phase.Value()) + " → " + orNone(now.phase.Value()),
 		}))
 	}
 	if c.requested != now.requested {
-		inv.change(c.change(Change{
-			At: seen.At, Action: ResizeRequested, Actor: actor, Details: bytesText(c.requested) + " → " + bytesText(now.requested),
+		inv.change(c.change(fact.Change{
+			At: seen.At, Action: fact.ResizeRequested, Actor: actor, Details: bytesText(c.requested) + " → " + bytesText(now.requested),
 		}))
 	}
 	if had.attributesClass != has.attributesClass {
-		inv.change(c.change(Change{
-			At: seen.At, Action: ModifyRequested, Actor: actor,
+		inv.change(c.change(fact.Change{
+			At: seen.At, Action: fact.ModifyRequested, Actor: actor,
 			Details: "attributes class " + orNone(had.attributesClass) + " → " + orNone(has.attributesClass),
 		}))
 	}
 	if had.currentAttributesClass != has.currentAttributesClass {
-		inv.change(c.change(Change{
-			At: seen.At, Action: Modified, Actor: actor,
+		inv.change(c.change(fact.Change{
+			At: seen.At, Action: fact.Modified, Actor: actor,
 			Details: "attributes class " + orNone(had.currentAttributesClass) + " → " + orNone(has.currentAttributesClass),
 		}))
 	}
 	if c.annotations != now.annotations {
 		if node := now.selectedNode(); node != "" && node != c.selectedNode() {
-			inv.change(c.change(Change{At: seen.At, Action: NodeSelected, Actor: actor, Details: node}))
+			inv.change(c.change(fact.Change{At: seen.At, Action: fact.NodeSelected, Actor: actor, Details: node}))
 		}
 		if driver := now.provisioner(); driver != "" && driver != c.provisioner() {
-			inv.change(c.change(Change{At: seen.At, Action: Provisioning, Actor: actor, Details: "by " + driver}))
+			inv.change(c.change(fact.Change{At: seen.At, Action: fact.Provisioning, Actor: actor, Details: "by " + driver}))
 		}
 	}
 	if c.deleting == 0 && now.deleting != 0 {
 		inv.change(c.change(deletingChange(o, now.deleting)))
 	}
 	if c.capacity != now.capacity && c.capacity != 0 {
-		inv.change(c.change(Change{
-			At: seen.At, Action: Resized, Actor: actor, Details: bytesText(c.capacity) + " → " + bytesText(now.capacity),
+		inv.change(c.change(fact.Change{
+			At: seen.At, Action: fact.Resized, Actor: actor, Details: bytesText(c.capacity) + " → " + bytesText(now.capacity),
 		}))
 	}
 }
 
 // dropClaim notes that a claim is gone. It stays under its name until its pods
 // are gone, too.
-func (inv *Inventory) dropClaim(c *claim, seen Seen) {
+func (inv *Inventory) dropClaim(c *claim, seen Observation) {
 	if c == nil {
 		return
 	}
-	c.noBefore, c.deleted = seen.within(c.created, c.deleting)
+	c.noBefore, c.deleted = seen.bounds(c.created, c.deleting)
 	c.fresh = true
-	inv.change(c.change(Change{At: c.deleted, Action: Deleted}))
+	inv.change(c.change(fact.Change{At: c.deleted, Action: fact.Deleted}))
 	delete(inv.claims, c.uid)
-	inv.soilPods(inv.slot(c.name))
-	inv.soilClaim(c)
-	inv.graves = append(inv.graves, grave{at: seen.At, claim: c})
+	inv.markPods(inv.slot(c.name))
+	inv.markClaim(c)
+	inv.tombstones = append(inv.tombstones, tombstone{at: seen.At, claim: c})
 }
 
-func (inv *Inventory) forgetClaim(c *claim) {
+func (inv *Inventory) evictClaim(c *claim) {
 	if c.volume != nil && c.volume.user == c {
 		c.volume.forgetUser()
-		inv.memorize(c.volume)
+		inv.markSnapshot(c.volume)
 	}
 	slot := inv.slot(c.name)
 	slot.claims = slices.DeleteFunc(slot.claims, func(other *claim) bool { return other == c })
@@ -338,7 +329,7 @@ func (inv *Inventory) forgetClaim(c *claim) {
 	delete(inv.lives, c)
 	remove(inv.unbound, c.volume, c)
 	inv.nameNoMore(c)
-	inv.drown(Claims, c.uid)
+	inv.forgetSnapshot(fact.Claims, c.uid)
 }
 
 // slot returns what is known under a claim's name; tidy drops it once it is
@@ -346,7 +337,7 @@ func (inv *Inventory) forgetClaim(c *claim) {
 func (inv *Inventory) slot(key name) *claimName {
 	s := inv.claimNames.get(key)
 	if s == nil {
-		s = heldOne(inv, &inv.slots, claimName{})
+		s = retainOne(inv, &inv.slots, claimName{})
 		inv.claimNames.put(key, s)
 	}
 	return s
@@ -358,20 +349,20 @@ func (inv *Inventory) tidy(key name, s *claimName) {
 	}
 }
 
-func (inv *Inventory) soilClaim(c *claim) {
+func (inv *Inventory) markClaim(c *claim) {
 	if !c.dirty {
 		c.dirty = true
 		inv.dirtyClaims = append(inv.dirtyClaims, c)
 	}
 }
 
-func (inv *Inventory) soilPods(slot *claimName) {
+func (inv *Inventory) markPods(slot *claimName) {
 	for _, p := range slot.pods {
-		inv.soilPod(p)
+		inv.markPod(p)
 	}
 }
 
-func (inv *Inventory) settleClaim(c *claim, seen Seen) {
+func (inv *Inventory) syncClaim(c *claim, seen Observation) {
 	c.dirty = false
 	// The volume may have been bound and released again by now, of which a claim that was deleted
 	// meanwhile never told.
@@ -381,7 +372,7 @@ func (inv *Inventory) settleClaim(c *claim, seen Seen) {
 		c.volume, c.fresh = v, true
 		v.user = c
 		v.shareNames(c)
-		inv.soilPods(inv.slot(c.name))
+		inv.markPods(inv.slot(c.name))
 	}
 	bound := c.phase.Value() == string(corev1.ClaimBound)
 	if c.volume == nil && bound {
@@ -403,17 +394,17 @@ func (inv *Inventory) settleClaim(c *claim, seen Seen) {
 	}
 	if !c.announced && bound && !waits && c.volume != nil && c.boundAt != 0 && (c.volume.deleted == 0 || len(inv.formers[c.uid]) == 0) {
 		c.announced = true
-		inv.change(c.change(Change{
-			At: c.boundAt, Action: Bound, Details: "to volume " + c.volumeName, Found: seen.Found,
+		inv.change(c.change(fact.Change{
+			At: c.boundAt, Action: fact.Bound, Details: "to volume " + c.volumeName, Found: seen.Found,
 			Took: time.Duration(max(c.boundAt-c.created, 0)) * time.Microsecond, SourceKind: c.volume.source.kindOr(""),
 		}))
 	}
 	if c.fresh {
 		c.fresh = false
-		inv.memorize(c)
-		inv.update.Facts.Claims = append(inv.update.Facts.Claims, c.row(inv.nextVersion(seen.At), inv.claimAnnotations.unpack(c.annotations)))
+		inv.markSnapshot(c)
+		inv.update.Facts.Claims = append(inv.update.Facts.Claims, c.row(inv.nextVersion(seen.At), inv.claimAnnotations.Unpack(c.annotations)))
 	}
-	inv.touchClaim(c)
+	inv.markClaimState(c)
 }
 
 // had notes that a claim has another volume than before.
@@ -435,7 +426,7 @@ func (inv *Inventory) findVolume(c *claim) {
 	}
 	inv.nameNoMore(c)
 	c.volume, c.fresh = v, true
-	inv.soilPods(inv.slot(c.name))
+	inv.markPods(inv.slot(c.name))
 }
 
 // nameNoMore takes a claim off the list of those that wait for a volume by its name.
@@ -455,7 +446,7 @@ func remove[K, E comparable](lists map[K][]E, key K, element E) {
 // telling is on its way, while the volume is another claim's or gone, is told as far as
 // the claim knows it: from when it was seen bound until, at the latest, the volume's
 // change.
-func (inv *Inventory) bindingOf(c *claim, v *volume, seen Seen) binding {
+func (inv *Inventory) bindingOf(c *claim, v *volume, seen Observation) binding {
 	if v.binding.claimUID == c.uid {
 		return v.binding
 	}
@@ -465,7 +456,7 @@ func (inv *Inventory) bindingOf(c *claim, v *volume, seen Seen) binding {
 		}
 	}
 	if v.claimUID == c.uid && v.deleted == 0 && v.phase.Value() == string(corev1.VolumeReleased) && c.phase.Value() == string(corev1.ClaimBound) {
-		inv.soilVolume(v) // it was given back before this was known
+		inv.markVolume(v) // it was given back before this was known
 	}
 	changed := v.deleted
 	if changed == 0 && v.claimUID != "" && v.claimUID != c.uid {
@@ -482,6 +473,6 @@ func (inv *Inventory) bindingOf(c *claim, v *volume, seen Seen) binding {
 	}
 	b := pastBinding{binding: binding{claimUID: c.uid, bound: c.boundAt, released: latest(changed, c.boundAt), notBefore: c.boundAt}, hearsay: true}
 	inv.past[v] = append(inv.past[v], b)
-	inv.tellBinding(v, b.binding, b.ordinal, seen)
+	inv.emitBinding(v, b.binding, b.ordinal, seen)
 	return binding{}
 }

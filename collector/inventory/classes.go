@@ -5,12 +5,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-type class struct{ row StorageClass }
+type class struct{ row fact.StorageClass }
 
-func classRow(o *storagev1.StorageClass) StorageClass {
-	row := StorageClass{
+func classRow(o *storagev1.StorageClass) fact.StorageClass {
+	row := fact.StorageClass{
 		UID:           string(o.UID),
 		Name:          o.Name,
 		Provisioner:   o.Provisioner,
@@ -29,29 +31,29 @@ func classRow(o *storagev1.StorageClass) StorageClass {
 	return row
 }
 
-func (a *StorageClass) same(b *StorageClass) bool {
+func sameClass(a, b *fact.StorageClass) bool {
 	return a.UID == b.UID && a.Name == b.Name && a.Provisioner == b.Provisioner &&
 		a.ReclaimPolicy == b.ReclaimPolicy && a.BindingMode == b.BindingMode && a.Expansion == b.Expansion &&
 		maps.Equal(a.Parameters, b.Parameters) && a.CreatedAt == b.CreatedAt && a.DeletedAt == b.DeletedAt
 }
 
-func (inv *Inventory) noteClass(o *storagev1.StorageClass, seen Seen) bool {
+func (inv *Inventory) noteClass(o *storagev1.StorageClass, seen Observation) bool {
 	row := classRow(o)
 	c := inv.classes[row.UID]
-	if c != nil && c.row.same(&row) {
+	if c != nil && sameClass(&c.row, &row) {
 		return false
 	}
 	if c == nil {
 		// An update can hide a deletion and a creation under the same name.
 		for uid, other := range inv.classes {
-			if other.row.Name == row.Name && !inv.recalling {
+			if other.row.Name == row.Name && !inv.restoring {
 				inv.dropClass(uid, seen)
 			}
 		}
 		c = &class{}
 		inv.classes[row.UID] = c
-		inv.change(Change{
-			At: row.CreatedAt, Kind: string(StorageClasses), UID: row.UID, Name: row.Name, Action: Created,
+		inv.change(fact.Change{
+			At: row.CreatedAt, Kind: string(fact.StorageClasses), UID: row.UID, Name: row.Name, Action: fact.Created,
 			Details: row.Provisioner, Actor: lastActor(o), Found: seen.Found,
 		})
 	}
@@ -60,30 +62,30 @@ func (inv *Inventory) noteClass(o *storagev1.StorageClass, seen Seen) bool {
 	return true
 }
 
-func (inv *Inventory) dropClass(uid string, seen Seen) {
+func (inv *Inventory) dropClass(uid string, seen Observation) {
 	c := inv.classes[uid]
 	if c == nil {
 		return
 	}
-	_, c.row.DeletedAt = seen.within(c.row.CreatedAt)
+	_, c.row.DeletedAt = seen.bounds(c.row.CreatedAt)
 	delete(inv.classes, uid)
 	inv.emitClass(c, seen)
-	inv.change(Change{At: c.row.DeletedAt, Kind: string(StorageClasses), UID: uid, Name: c.row.Name, Action: Deleted})
-	inv.drown(StorageClasses, uid)
+	inv.change(fact.Change{At: c.row.DeletedAt, Kind: string(fact.StorageClasses), UID: uid, Name: c.row.Name, Action: fact.Deleted})
+	inv.forgetSnapshot(fact.StorageClasses, uid)
 }
 
-func (inv *Inventory) emitClass(c *class, seen Seen) {
+func (inv *Inventory) emitClass(c *class, seen Observation) {
 	c.row.Version = inv.nextVersion(seen.At)
 	inv.update.Facts.StorageClasses = append(inv.update.Facts.StorageClasses, c.row)
-	inv.update.Classes = append(inv.update.Classes, ClassState{c.row.Name, c.row.Provisioner, c.row.DeletedAt != 0})
+	inv.update.Classes = append(inv.update.Classes, fact.ClassState{Name: c.row.Name, Provisioner: c.row.Provisioner, Gone: c.row.DeletedAt != 0})
 	for _, claim := range inv.claims { // whether they wait by right
 		if claim.traits.Value().class == c.row.Name && claim.volume == nil {
-			inv.touchClaim(claim)
+			inv.markClaimState(claim)
 		}
 	}
 	for _, capacity := range inv.capacities {
 		if capacity.StorageClass == c.row.Name {
-			inv.tellCapacity(capacity)
+			inv.emitCapacity(capacity)
 		}
 	}
 }

@@ -4,16 +4,18 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // jumping sets the clock of whoever observes an hour back or forth, again and again.
 func jumping(events []recorded, random *rand.Rand) []recorded {
-	const hour = Time(3600e6)
+	const hour = fact.Time(3600e6)
 	jumped := make([]recorded, len(events))
-	offset := Time(0)
+	offset := fact.Time(0)
 	for i, e := range events {
 		if random.IntN(30) == 0 {
-			offset = Time(random.IntN(3)-1) * hour
+			offset = fact.Time(random.IntN(3)-1) * hour
 		}
 		e.at += offset
 		jumped[i] = e
@@ -34,8 +36,8 @@ func TestClockJumps(t *testing.T) {
 			}
 			versions[key] = version
 		}
-		order := func(what string, moments ...Time) { // absent ones do not count
-			last := Time(0)
+		order := func(what string, moments ...fact.Time) { // absent ones do not count
+			last := fact.Time(0)
 			for _, m := range moments {
 				if m != 0 && m < last {
 					t.Errorf("seed %d: %s: %v are not in order", seed, what, moments)
@@ -43,7 +45,7 @@ func TestClockJumps(t *testing.T) {
 				last = latest(last, m)
 			}
 		}
-		var u Update
+		var u fact.Update
 		for _, e := range jumping(events, rand.New(rand.NewPCG(seed, 4))) {
 			take := inv.Set
 			if e.delete {

@@ -7,6 +7,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 func TestNamespaceColumns(t *testing.T) {
@@ -16,7 +18,7 @@ func TestNamespaceColumns(t *testing.T) {
 	expect(t, "rows, with that of objects", h.rows, 2)
 	expect(t, "owner", h.namespaces["n1"].Owner, "dana")
 	expect(t, "created", h.namespaces["n1"].CreatedAt, at(1))
-	if err := inv.Replace(Namespaces, nil, Live(at(9))); err != nil {
+	if err := inv.Replace(fact.Namespaces, nil, Live(at(9))); err != nil {
 		t.Fatal(err)
 	}
 	h.take(inv)
@@ -53,7 +55,7 @@ func TestAttachmentLastsFromAttachedToGone(t *testing.T) {
 		"volume last":  {set(5, failing), set(8, attached), set(9, volume), gone(20, attached)},
 	} {
 		inv, h := play(t, events...)
-		expect(t, name, h.attachments["a1"], Attachment{
+		expect(t, name, h.attachments["a1"], fact.Attachment{
 			UID: "a1", VolumeUID: "v1", Node: "node-1", Attacher: "csi.example", AttachedAt: at(7), DetachedAt: at(20),
 		})
 		expect(t, name+", left", len(inv.attachments)+len(inv.unattached), 0)
@@ -65,7 +67,7 @@ func TestAttachmentLastsFromAttachedToGone(t *testing.T) {
 	expect(t, "without a time from the API, that of the observation", h.attachments["a1"].AttachedAt, at(8))
 
 	inv, _ := play(t, set(8, silent), gone(9, silent))
-	inv.forget(at(9) + retention + 1)
+	inv.evict(at(9) + retention + 1)
 	expect(t, "its volume never came", len(inv.unattached), 0)
 }
 
@@ -80,13 +82,13 @@ func TestStorageCapacityIsSampledWhenItChanges(t *testing.T) {
 	if len(h.capacities) != 2 {
 		t.Fatalf("got %+v", h.capacities)
 	}
-	expect(t, "first", h.capacities[0], StorageCapacity{
+	expect(t, "first", h.capacities[0], fact.StorageCapacity{
 		At: at(2), UID: "k1", StorageClass: "fast", Driver: "nfs.example", Topology: "zone=a", CapacityBytes: 5 << 40, MaximumVolumeBytes: 1 << 40,
 	})
 	expect(t, "second", h.capacities[1].At, at(4))
-	expect(t, "held", inv.Count(StorageCapacities), 1)
+	expect(t, "held", inv.Count(fact.StorageCapacities), 1)
 	if err := inv.Delete(less, Live(at(9))); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "gone", inv.Count(StorageCapacities), 0)
+	expect(t, "gone", inv.Count(fact.StorageCapacities), 0)
 }

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 func controlledBy(kind, name string) []metav1.OwnerReference {
@@ -16,14 +18,14 @@ func controlledBy(kind, name string) []metav1.OwnerReference {
 func TestWorkloadIsGuessedFromThePod(t *testing.T) {
 	for name, test := range map[string]struct {
 		owners []metav1.OwnerReference
-		labels Labels
+		labels fact.Labels
 		want   workload
 	}{
 		"nobody":                       {nil, nil, workload{}},
 		"StatefulSet":                  {controlledBy("StatefulSet", "db"), nil, workload{"StatefulSet", "db", "owner"}},
-		"Deployment's ReplicaSet":      {controlledBy("ReplicaSet", "web-7d4b9"), Labels{"pod-template-hash": "7d4b9"}, workload{"Deployment", "web", ""}},
+		"Deployment's ReplicaSet":      {controlledBy("ReplicaSet", "web-7d4b9"), fact.Labels{"pod-template-hash": "7d4b9"}, workload{"Deployment", "web", ""}},
 		"ReplicaSet of its own":        {controlledBy("ReplicaSet", "web"), nil, workload{"ReplicaSet", "web", "owner"}},
-		"ReplicaSet of its own, label": {controlledBy("ReplicaSet", "web"), Labels{"pod-template-hash": "7d4b9"}, workload{"ReplicaSet", "web", "owner"}},
+		"ReplicaSet of its own, label": {controlledBy("ReplicaSet", "web"), fact.Labels{"pod-template-hash": "7d4b9"}, workload{"ReplicaSet", "web", "owner"}},
 		"CronJob's Job":                {controlledBy("Job", "report-29384712"), nil, workload{"CronJob", "report", ""}},
 		"Job of its own":               {controlledBy("Job", "report-2938471x"), nil, workload{"Job", "report-2938471x", "owner"}},
 		"Job with a short number":      {controlledBy("Job", "report-1"), nil, workload{"Job", "report-1", "owner"}},
@@ -35,16 +37,16 @@ func TestWorkloadIsGuessedFromThePod(t *testing.T) {
 }
 
 func TestOwnerAndGroups(t *testing.T) {
-	expect(t, "label", ownerOf(Labels{"owner": "dana"}, Labels{"owner": "kim"}), "dana")
-	expect(t, "annotation", ownerOf(nil, Labels{"owner": "kim"}), "kim")
-	expect(t, "own key first", ownerOf(Labels{"owner": "dana"}, Labels{"kubevoltracker.io/owner": "otto"}), "otto")
+	expect(t, "label", ownerOf(fact.Labels{"owner": "dana"}, fact.Labels{"owner": "kim"}), "dana")
+	expect(t, "annotation", ownerOf(nil, fact.Labels{"owner": "kim"}), "kim")
+	expect(t, "own key first", ownerOf(fact.Labels{"owner": "dana"}, fact.Labels{"kubevoltracker.io/owner": "otto"}), "otto")
 	if !NamesOwner("owner") || !NamesOwner("team") || NamesOwner("app") {
 		t.Error("which keys name an owner")
 	}
-	if got := groupsOf(Labels{"team": "web"}, nil); !slices.Equal(got, []string{"web"}) {
+	if got := groupsOf(fact.Labels{"team": "web"}, nil); !slices.Equal(got, []string{"web"}) {
 		t.Errorf("team: %q", got)
 	}
-	if got := groupsOf(nil, Labels{"groups": "web, data,ops"}); !slices.Equal(got, []string{"web", "data", "ops"}) {
+	if got := groupsOf(nil, fact.Labels{"groups": "web, data,ops"}); !slices.Equal(got, []string{"web", "data", "ops"}) {
 		t.Errorf("groups: %q", got)
 	}
 	if got := groupsOf(nil, nil); got != nil {
@@ -93,12 +95,12 @@ func TestClaimColumns(t *testing.T) {
 	_, h = play(t, set(1, pvc("data", "c1", 1, "")), set(2, o))
 	expect(t, "class by annotation", h.claims["c1"].StorageClass, "old")
 	expect(t, "data source", h.claims["c1"].DataSourceKind, "PersistentVolumeClaim")
-	if !slices.ContainsFunc(changesOf(h), func(c Change) bool { return c.Action == Phase && c.Details == "Pending → Lost" }) {
+	if !slices.ContainsFunc(changesOf(h), func(c fact.Change) bool { return c.Action == fact.Phase && c.Details == "Pending → Lost" }) {
 		t.Errorf("changes: %v", changesOf(h))
 	}
 }
 
-func changesOf(h *history) (list []Change) {
+func changesOf(h *history) (list []fact.Change) {
 	for _, c := range h.changes {
 		list = append(list, c)
 	}
@@ -115,7 +117,7 @@ func TestVolumeColumns(t *testing.T) {
 	row := h.volumes["v1"]
 	expect(t, "driver", row.Driver+" "+row.VolumeHandle+" "+row.SourceKind, "csi.example h-1 csi")
 	expect(t, "without a time from the API, that of the observation", row.PhaseChangedAt, at(9))
-	expect(t, "status", h.states["v1"].Status, VolumeFailed)
+	expect(t, "status", h.states["v1"].Status, fact.VolumeFailed)
 	expect(t, "since", h.states["v1"].ChangedAt, at(9))
 }
 
@@ -136,7 +138,7 @@ func TestMountColumns(t *testing.T) {
 	claim := pvc("data", "c1", 0, "vol")
 	_, h := play(t, set(0, claim), set(1, pv("vol", "v1", 0, claim, corev1.VolumeBound, 1)), set(3, running(o, 2)))
 	expect(t, "containers that use it, however often they mount it", h.states["v1"].Mounts, 1)
-	got := map[string]Mount{}
+	got := map[string]fact.Mount{}
 	for _, m := range h.mounts {
 		got[m.MountPath] = m
 	}
@@ -153,7 +155,7 @@ func TestMountColumns(t *testing.T) {
 
 func TestPodThatMountsNoStorageIsNotHeld(t *testing.T) {
 	inv, h := play(t, set(1, podOf("web", "p1", 1, []string{"web"})))
-	expect(t, "pods", inv.Count(Pods), 0)
+	expect(t, "pods", inv.Count(fact.Pods), 0)
 	expect(t, "rows", h.rows, 0)
 }
 
@@ -163,7 +165,7 @@ func TestVolumeIsAwaitedUntilItsOwnContainerStarts(t *testing.T) {
 	o.Spec.InitContainers = []corev1.Container{{Name: "init"}} // does not mount it
 	o.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", State: terminated(5, 6, 0, "Completed")}}
 	_, h := play(t, set(1, claim), set(3, pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)), set(6, o))
-	expect(t, "status", h.states["v1"].Status, VolumePending)
+	expect(t, "status", h.states["v1"].Status, fact.VolumePending)
 }
 
 func TestPodTimesForStorageWait(t *testing.T) {
@@ -171,7 +173,7 @@ func TestPodTimesForStorageWait(t *testing.T) {
 	o.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: second(5)}}
 	_, h := play(t, set(5, o), set(9, running(o, 8)))
 	for _, c := range changesOf(h) {
-		if c.Action == Started {
+		if c.Action == fact.Started {
 			expect(t, "scheduled to started", c.Took.Seconds(), 3)
 			return
 		}

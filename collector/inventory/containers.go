@@ -5,6 +5,9 @@ import (
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 // container is one container of a pod that mounts storage.
@@ -24,29 +27,29 @@ type container struct {
 // containerTraits is what the containers of a template have in common.
 type containerTraits struct {
 	name, image, command string
-	kind                 ContainerKind
+	kind                 fact.ContainerKind
 	always, onFailure    bool // what is restarted
 }
 
 // containerUse is what is inferred of a container.
 type containerUse struct {
-	started, finished, notBefore Time
-	reason                       word // zero while it is in use
+	started, finished, notBefore fact.Time
+	reason                       intern.Word // zero while it is in use
 	restarts                     int32
 }
 
 // run is how the last run of a container ended, as far as it has and that is
 // told.
 type run struct {
-	at       Time
-	reason   word
+	at       fact.Time
+	reason   intern.Word
 	exitCode int32
 	over     bool
 }
 
-func (c *container) row(pod *pod, version uint64) Container {
+func (c *container) row(pod *pod, version uint64) fact.Container {
 	traits := c.traits.Value()
-	return Container{
+	return fact.Container{
 		Version: version, PodUID: pod.uid, Name: traits.name, Kind: traits.kind, Image: traits.image, Command: traits.command,
 		StartedAt: c.started, FinishedAt: c.finished, Restarts: c.restarts,
 	}
@@ -78,15 +81,15 @@ func (c *container) restartRules() []corev1.ContainerRestartRule {
 // podMounts.
 func containerSpecs(o *corev1.Pod) []container {
 	list := make([]container, 0, len(o.Spec.InitContainers)+len(o.Spec.Containers)+len(o.Spec.EphemeralContainers))
-	add := func(kind ContainerKind, c *corev1.Container) {
+	add := func(kind fact.ContainerKind, c *corev1.Container) {
 		policy := o.Spec.RestartPolicy
 		if c.RestartPolicy != nil {
 			policy = corev1.RestartPolicy(*c.RestartPolicy)
 		}
 		traits := containerTraits{name: c.Name, image: c.Image, command: firstWord(c.Command), kind: kind}
 		switch kind {
-		case EphemeralContainer: // never restarted
-		case InitContainer: // one that succeeded is done, whatever the pod's policy
+		case fact.EphemeralContainer: // never restarted
+		case fact.InitContainer: // one that succeeded is done, whatever the pod's policy
 			traits.onFailure = policy != corev1.RestartPolicyNever
 		default:
 			traits.always, traits.onFailure = policy == corev1.RestartPolicyAlways, policy == corev1.RestartPolicyOnFailure
@@ -99,18 +102,18 @@ func containerSpecs(o *corev1.Pod) []container {
 	}
 	for i := range o.Spec.InitContainers {
 		c := &o.Spec.InitContainers[i]
-		kind := InitContainer
+		kind := fact.InitContainer
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			kind = SidecarContainer
+			kind = fact.SidecarContainer
 		}
 		add(kind, c)
 	}
 	for i := range o.Spec.Containers {
-		add(MainContainer, &o.Spec.Containers[i])
+		add(fact.MainContainer, &o.Spec.Containers[i])
 	}
 	for i := range o.Spec.EphemeralContainers {
 		c := corev1.Container(o.Spec.EphemeralContainers[i].EphemeralContainerCommon)
-		add(EphemeralContainer, &c)
+		add(fact.EphemeralContainer, &c)
 	}
 	return list
 }
@@ -128,7 +131,7 @@ type podEnd struct {
 	over   bool
 	going  bool // deletion was asked for: nothing is restarted any more
 	reason string
-	asked  Time // since when the pod was to end; zero if it came to an end by itself
+	asked  fact.Time // since when the pod was to end; zero if it came to an end by itself
 }
 
 // note takes a container's status.
@@ -153,17 +156,17 @@ func (c *container) note(s *corev1.ContainerStatus) {
 }
 
 // settle infers whether the container's use has ended, and when.
-func (c *container) settle(end podEnd, seen Seen) {
+func (c *container) settle(end podEnd, seen Observation) {
 	done := c.run.over && (end.going || !c.willRestart(c.run.exitCode))
 	switch {
 	case c.started == 0 || (!done && !end.over):
-		c.finished, c.notBefore, c.reason = 0, 0, word{}
+		c.finished, c.notBefore, c.reason = 0, 0, intern.Word{}
 	case c.run.at != 0:
 		c.finished = latest(c.run.at, c.started)
 		c.notBefore = c.finished
 		c.reason = c.endReason(c.run, end)
 	case c.finished == 0: // it ended, and nothing tells when: it was seen to have
-		c.notBefore, c.finished = seen.within(c.started)
+		c.notBefore, c.finished = seen.bounds(c.started)
 		c.reason = c.endReason(run{}, end)
 	}
 }
@@ -171,9 +174,9 @@ func (c *container) settle(end podEnd, seen Seen) {
 // endReason is why a container's use has ended. What ends a pod explains its
 // containers' ends, however they put it themselves (Error, as they were killed), but
 // not those that came before.
-func (c *container) endReason(last run, end podEnd) word {
-	own := last.reason != word{} && last.reason.Value() != ""
-	before := end.asked != 0 && last.at < end.asked || last.exitCode == 0 && c.traits.Value().kind == InitContainer
+func (c *container) endReason(last run, end podEnd) intern.Word {
+	own := last.reason != intern.Word{} && last.reason.Value() != ""
+	before := end.asked != 0 && last.at < end.asked || last.exitCode == 0 && c.traits.Value().kind == fact.InitContainer
 	switch {
 	case own && before:
 		return last.reason

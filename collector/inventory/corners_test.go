@@ -2,74 +2,24 @@ package inventory
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
-	"unsafe"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 func TestTimes(t *testing.T) {
-	if !At(time.Time{}).IsZero() || !Time(0).Time().IsZero() {
+	if !fact.At(time.Time{}).IsZero() || !fact.Time(0).Time().IsZero() {
 		t.Error("an absent time is not absent")
 	}
 	moment := epoch.Add(1500 * time.Millisecond)
-	if got := At(moment); !got.Time().Equal(moment) || got.Seconds() != float64(moment.UnixMilli())/1e3 {
+	if got := fact.At(moment); !got.Time().Equal(moment) || got.Seconds() != float64(moment.UnixMilli())/1e3 {
 		t.Errorf("%s is %s, %f", moment, got.Time(), got.Seconds())
-	}
-}
-
-func TestPackedLabels(t *testing.T) {
-	for _, m := range []Labels{nil, {"a": ""}, {"a": "1", "b": "2"}, {strings.Repeat("k", 63): strings.Repeat("v", 40_000)}} {
-		p := pack(m)
-		if got := p.unpack(); len(got) != len(m) || !p.equal(m) {
-			t.Errorf("%d labels became %d", len(m), len(got))
-		}
-		if p.equal(Labels{"a": "other"}) || p.equal(Labels{"x": "1", "y": "2"}) {
-			t.Errorf("%v equals what it is not", m)
-		}
-	}
-	expect(t, "list", joined([]corev1.PersistentVolumeAccessMode{"ReadWriteOnce", "ReadOnlyMany"}), "ReadWriteOnce,ReadOnlyMany")
-	expect(t, "its parts", len(split("ReadWriteOnce,ReadOnlyMany")), 2)
-}
-
-// TestNamesOfAListLieTogether holds that the names of a list are what they were, and next to
-// each other, whatever their lengths.
-func TestNamesOfAListLieTogether(t *testing.T) {
-	var n names
-	var held []string
-	for i := range 3 * chunk / 100 {
-		s := strings.Repeat(string(rune('a'+i%26)), i%200)
-		held = append(held, n.hold(s))
-		if held[i] != s {
-			t.Fatalf("%q became %q", s, held[i])
-		}
-	}
-	together := 0
-	for i := range held[:len(held)-1] {
-		if unsafe.Add(unsafe.Pointer(unsafe.StringData(held[i])), len(held[i])) == unsafe.Pointer(unsafe.StringData(held[i+1])) {
-			together++
-		}
-	}
-	if together < len(held)-10 {
-		t.Errorf("of %d names %d lie next to the one before", len(held), together)
-	}
-	if long := strings.Repeat("x", 2*chunk); n.hold(long) != long {
-		t.Error("a long name is not held")
-	}
-}
-
-// TestListsLieTogether holds that lists in a slab are what they were, and do not grow into
-// each other.
-func TestListsLieTogether(t *testing.T) {
-	var s slab[int]
-	first, second, long := s.hold([]int{1, 2}), s.hold([]int{3}), s.hold(make([]int, slabLength+1))
-	if first = append(first, 4); !slices.Equal(first, []int{1, 2, 4}) || !slices.Equal(second, []int{3}) || len(long) != slabLength+1 {
-		t.Errorf("%v %v, and %d", first, second, len(long))
 	}
 }
 
@@ -82,33 +32,33 @@ func TestDeletingWhatWasNeverSeen(t *testing.T) {
 	expect(t, "mount", h.mount("p1", "db", "/data"), "c1@ 5-8 Completed")
 
 	inv := New()
-	for _, kind := range Kinds() {
+	for _, kind := range fact.Kinds() {
 		inv.drop(kind, "unknown", Live(at(1)))
 	}
-	var u Update
+	var u fact.Update
 	if inv.Take(&u); !u.Empty() {
 		t.Errorf("got %+v", u)
 	}
 }
 
 // oneOfEach is an object of each kind.
-func oneOfEach() map[Kind]any {
-	return map[Kind]any{
-		Namespaces: &corev1.Namespace{ObjectMeta: objectMeta("", "shop", "1", 1)}, StorageClasses: storageClass("fast", "1"),
-		StorageCapacities: &storagev1.CSIStorageCapacity{ObjectMeta: objectMeta("", "cap", "1", 1)},
-		Volumes:           pv("vol", "1", 1, nil, corev1.VolumeAvailable, 1), StatefulSets: statefulSet("db", "sts"),
-		DaemonSets: metadataOf(DaemonSets, "a", "ds", "", "", ""), Deployments: metadataOf(Deployments, "a", "d", "", "", ""),
-		ReplicaSets: metadataOf(ReplicaSets, "a", "rs", "", "", ""), CronJobs: metadataOf(CronJobs, "a", "cj", "", "", ""),
-		Jobs: metadataOf(Jobs, "a", "j", "", "", ""), Claims: pvc("data", "1", 1, ""), VolumeAttachments: volumeAttachment("1", "vol", 2),
-		Pods:    podOf("db-0", "1", 1, []string{"db"}, "data"),
-		Drivers: &storagev1.CSIDriver{ObjectMeta: objectMeta("", "csi.example", "1", 1)}, Nodes: metadataOf(Nodes, "node-1", "n", "", "", ""),
+func oneOfEach() map[fact.Kind]any {
+	return map[fact.Kind]any{
+		fact.Namespaces: &corev1.Namespace{ObjectMeta: objectMeta("", "shop", "1", 1)}, fact.StorageClasses: storageClass("fast", "1"),
+		fact.StorageCapacities: &storagev1.CSIStorageCapacity{ObjectMeta: objectMeta("", "cap", "1", 1)},
+		fact.Volumes:           pv("vol", "1", 1, nil, corev1.VolumeAvailable, 1), fact.StatefulSets: statefulSet("db", "sts"),
+		fact.DaemonSets: metadataOf(fact.DaemonSets, "a", "ds", "", "", ""), fact.Deployments: metadataOf(fact.Deployments, "a", "d", "", "", ""),
+		fact.ReplicaSets: metadataOf(fact.ReplicaSets, "a", "rs", "", "", ""), fact.CronJobs: metadataOf(fact.CronJobs, "a", "cj", "", "", ""),
+		fact.Jobs: metadataOf(fact.Jobs, "a", "j", "", "", ""), fact.Claims: pvc("data", "1", 1, ""), fact.VolumeAttachments: volumeAttachment("1", "vol", 2),
+		fact.Pods:    podOf("db-0", "1", 1, []string{"db"}, "data"),
+		fact.Drivers: &storagev1.CSIDriver{ObjectMeta: objectMeta("", "csi.example", "1", 1)}, fact.Nodes: metadataOf(fact.Nodes, "node-1", "n", "", "", ""),
 	}
 }
 
 func TestListsOfEachKind(t *testing.T) {
 	lists := oneOfEach()
 	inv := New()
-	for _, kind := range Kinds() {
+	for _, kind := range fact.Kinds() {
 		for _, list := range [][]any{{lists[kind]}, {lists[kind]}, nil, nil} {
 			if err := inv.Replace(kind, list, Live(at(1))); err != nil {
 				t.Fatal(err)
@@ -117,7 +67,7 @@ func TestListsOfEachKind(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		inv.Replace(Pods, []any{lists[Claims]}, Live(1)), inv.Set(metadataOf("Rollout", "a", "x", "", "", ""), Live(1)),
+		inv.Replace(fact.Pods, []any{lists[fact.Claims]}, Live(1)), inv.Set(metadataOf("Rollout", "a", "x", "", "", ""), Live(1)),
 		inv.Delete(&metav1.PartialObjectMetadata{}, Live(1)),
 	} {
 		if err == nil {
@@ -129,7 +79,7 @@ func TestListsOfEachKind(t *testing.T) {
 
 func TestMemoryOfAListIsLetGo(t *testing.T) {
 	inv := New()
-	var u Update
+	var u fact.Update
 	for i := range 2000 {
 		if err := inv.Set(storageClass("class", string(rune('a'+i))), Live(at(i))); err != nil {
 			t.Fatal(err)
@@ -151,7 +101,7 @@ func TestVolumeGrows(t *testing.T) {
 	_, h := play(t, set(1, small), set(5, large), set(6, large))
 	expect(t, "driver", h.volumes["v1"].Driver, "flex.example")
 	for _, c := range changesOf(h) {
-		if c.Action == Resized {
+		if c.Action == fact.Resized {
 			expect(t, "resized", c.Details, "10Gi → 15Gi")
 			return
 		}
@@ -276,7 +226,7 @@ func TestVolumeThatPointedToAnUnknownClaimIsGivenToAnother(t *testing.T) {
 
 	gonePV := pv("vol", "v1", 1, first, corev1.VolumeBound, 2)
 	inv, _ = play(t, set(2, gonePV), gone(3, gonePV))
-	inv.forget(at(3) + retention + 1)
+	inv.evict(at(3) + retention + 1)
 	expect(t, "a volume that is forgotten does not wait either", len(inv.volumeOf), 0)
 }
 
@@ -285,7 +235,7 @@ func TestVolumeWithoutASource(t *testing.T) {
 	o.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{}
 	inv, h := play(t, set(1, o), gone(2, o))
 	expect(t, "kind", h.volumes["v1"].SourceKind, "")
-	inv.forget(at(2) + retention + 1)
+	inv.evict(at(2) + retention + 1)
 	expect(t, "left", len(inv.volumeNames), 0)
 	inv.Tick(at(2) + 2*retention)
 	expect(t, "told the time", inv.now, at(2)+2*retention)
@@ -294,8 +244,8 @@ func TestVolumeWithoutASource(t *testing.T) {
 func TestVolumeThatWasBoundAgainUnseen(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	_, h := play(t, set(2, pv("vol", "v1", 1, claim, corev1.VolumeBound, 2)), set(9, pv("vol", "v1", 1, claim, corev1.VolumeBound, 8)))
-	expect(t, "first", h.bindings[[2]string{"c1", "v1"}], Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(2), ReleasedAt: at(8), ReleasedNotBefore: at(2)})
-	expect(t, "again", h.bindings[[2]string{"c1", "v1/1"}], Binding{ClaimUID: "c1", VolumeUID: "v1", Ordinal: 1, BoundAt: at(8)})
+	expect(t, "first", h.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(2), ReleasedAt: at(8), ReleasedNotBefore: at(2)})
+	expect(t, "again", h.bindings[[2]string{"c1", "v1/1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", Ordinal: 1, BoundAt: at(8)})
 }
 
 func TestLostClaimGetsAnotherVolume(t *testing.T) {
@@ -323,7 +273,7 @@ func TestLostClaimGetsAnotherVolume(t *testing.T) {
 		})
 	}
 	bounds := 0
-	for _, line := range story(t, Claims, claims[0], volumes[0], claims[1], volumes[1], claims[2], volumes[2], claims[3]) {
+	for _, line := range story(t, fact.Claims, claims[0], volumes[0], claims[1], volumes[1], claims[2], volumes[2], claims[3]) {
 		if line == "bound: to volume vol" {
 			bounds++
 		}

@@ -1,15 +1,17 @@
 package inventory
 
+import "github.com/kubevoltracker/kubevoltracker/collector/fact"
+
 // A claim's condition Unused (KEP-5541) is the API's own inference of what ours
 // is: whether any pod that is not over refers to the claim. The two are compared,
 // and where they differ for longer than their watches lag, that is told.
 
 // disputeAfter is how long a difference lasts before it counts.
-const disputeAfter = Time(60_000_000)
+const disputeAfter = fact.Time(60_000_000)
 
 // doubt is a claim of which the API says the opposite, and since when.
 type doubt struct {
-	at    Time
+	at    fact.Time
 	claim *claim
 }
 
@@ -40,7 +42,7 @@ func (inv *Inventory) referred(c *claim) bool {
 }
 
 // dispute tells of the differences that have lasted.
-func (inv *Inventory) dispute(seen Seen) {
+func (inv *Inventory) dispute(seen Observation) {
 	inv.now = seen.At
 	for len(inv.doubts) > 0 && seen.At-inv.doubts[0].at > disputeAfter {
 		d := inv.doubts[0]
@@ -52,6 +54,6 @@ func (inv *Inventory) dispute(seen Seen) {
 		if d.claim.unused == used {
 			says = "the API calls it used, but no pod refers to it"
 		}
-		inv.change(d.claim.change(Change{At: d.at, Action: Disputed, Details: says}))
+		inv.change(d.claim.change(fact.Change{At: d.at, Action: fact.Disputed, Details: says}))
 	}
 }

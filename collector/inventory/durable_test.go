@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // The events of seeds/durable-local-volumes.md, for each way that data is kept:
@@ -68,51 +70,51 @@ func TestDurableLocalVolumesEvents(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy corev1.RestartPolicy
 		events func(*corev1.Pod) []event
-		mount  string       // from-to and reason, of the pod's mount
-		status VolumeStatus // of the PersistentVolume, if there is one
+		mount  string            // from-to and reason, of the pod's mount
+		status fact.VolumeStatus // of the PersistentVolume, if there is one
 		why    string
 	}{
 		"container failure, Always": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(9, exited(o, 1, "Error")), set(10, waiting(o)), set(12, restarted(o, "Error"))}
-		}, "5-", VolumeMounted, "the kubelet restarts it in the same pod, with the same volumes"},
+		}, "5-", fact.VolumeMounted, "the kubelet restarts it in the same pod, with the same volumes"},
 		"container failure, OnFailure": {corev1.RestartPolicyOnFailure, func(o *corev1.Pod) []event {
 			return []event{set(9, exited(o, 137, "OOMKilled")), set(12, restarted(o, "OOMKilled"))}
-		}, "5-", VolumeMounted, "it exited abnormally, so it is restarted"},
+		}, "5-", fact.VolumeMounted, "it exited abnormally, so it is restarted"},
 		"container success, OnFailure": {corev1.RestartPolicyOnFailure, func(o *corev1.Pod) []event {
 			return []event{set(9, exited(o, 0, "Completed"))}
-		}, "5-9 Completed", VolumeIdle, "it will not run again under this UID"},
+		}, "5-9 Completed", fact.VolumeIdle, "it will not run again under this UID"},
 		"container failure, Never": {corev1.RestartPolicyNever, func(o *corev1.Pod) []event {
 			return []event{set(9, exited(o, 1, "Error")), set(10, ended(o, corev1.PodFailed, 5, 9, 1, "Error"))}
-		}, "5-9 Error", VolumeIdle, "policy does not allow a restart, though the pod may be there for long"},
+		}, "5-9 Error", fact.VolumeIdle, "policy does not allow a restart, though the pod may be there for long"},
 		"pod update": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			next := restarted(o, "Completed")
 			next.Spec.Containers[0].Image = "img:2"
 			return []event{set(12, next)}
-		}, "5-", VolumeMounted, "name and UID are unchanged: the kubelet kills the container and starts the new image on the same volumes"},
+		}, "5-", fact.VolumeMounted, "name and UID are unchanged: the kubelet kills the container and starts the new image on the same volumes"},
 		"replica count reduced": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(8, going(running(o, 5))), set(9, going(exited(o, 143, "Error"))), gone(10, going(exited(o, 143, "Error")))}
-		}, "5-9 Deleted", VolumeIdle, "the pod is deleted; when its container ended is when the mount did"},
+		}, "5-9 Deleted", fact.VolumeIdle, "the pod is deleted; when its container ended is when the mount did"},
 		"node partition, node comes back": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(20, unreachable(o)), set(60, running(o, 5))}
-		}, "5-", VolumeMounted, "the pod ran all the while"},
+		}, "5-", fact.VolumeMounted, "the pod ran all the while"},
 		"node partition, pod evicted, not confirmed": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(20, unreachable(o)), set(30, going(unreachable(o)))}
-		}, "5-", VolumeMounted, "deletion was asked for, but nobody can say that it no longer runs: it may still write"},
+		}, "5-", fact.VolumeMounted, "deletion was asked for, but nobody can say that it no longer runs: it may still write"},
 		"node partition, pod evicted, node comes back": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(30, going(unreachable(o))), set(70, going(ended(o, corev1.PodRunning, 5, 68, 137, "Error"))), gone(71, going(ended(o, corev1.PodRunning, 5, 68, 137, "Error")))}
-		}, "5-68 Deleted", VolumeIdle, "the kubelet terminates what is not wanted any more, and says when"},
+		}, "5-68 Deleted", fact.VolumeIdle, "the kubelet terminates what is not wanted any more, and says when"},
 		"node gone, pod deleted by force": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(30, going(unreachable(o))), gone(40, going(unreachable(o)))}
-		}, "5-40 Deleted", VolumeIdle, "no kubelet will say when it ended: it was gone when the API let it go"},
+		}, "5-40 Deleted", fact.VolumeIdle, "no kubelet will say when it ended: it was gone when the API let it go"},
 		"node reboot": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(12, restarted(o, "ContainerStatusUnknown"))}
-		}, "5-", VolumeMounted, "the kubelet sees no container, but the pod: it starts it again, the UID is the same"},
+		}, "5-", fact.VolumeMounted, "the kubelet sees no container, but the pod: it starts it again, the UID is the same"},
 		"kubelet restart": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(12, running(o, 5))}
-		}, "5-", VolumeMounted, "the containers run on"},
+		}, "5-", fact.VolumeMounted, "the containers run on"},
 		"storage device fails": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(9, exited(o, 5, "Error")), set(10, waiting(o)), set(30, waiting(o))}
-		}, "5-", VolumeMounted, "reads fail, the container crash-loops: that is use until somebody deletes the pod"},
+		}, "5-", fact.VolumeMounted, "reads fail, the container crash-loops: that is use until somebody deletes the pod"},
 	} {
 		for store, make := range stores() {
 			t.Run(name+"/"+store, func(t *testing.T) {

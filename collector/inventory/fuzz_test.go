@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // A fuzzed sequence is a run of steps: a byte for what happens to which kind,
@@ -58,7 +60,7 @@ func FuzzObjects(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		inv := New()
-		var u Update
+		var u fact.Update
 		now := at(0)
 		for len(data) > 0 {
 			step := data[0]
@@ -72,9 +74,9 @@ func FuzzObjects(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			now += Time(step) * 1e6
+			now += fact.Time(step) * 1e6
 			if step&4 == 0 {
-				err = inv.Set(o, Seen{At: now, NotBefore: now, Found: step&8 != 0})
+				err = inv.Set(o, Observation{At: now, NotBefore: now, Found: step&8 != 0})
 			} else {
 				err = inv.Delete(o, Live(now))
 			}
@@ -84,7 +86,7 @@ func FuzzObjects(f *testing.F) {
 			inv.Take(&u)
 			checkCounts(t, inv)
 		}
-		for _, kind := range Kinds() {
+		for _, kind := range fact.Kinds() {
 			if err := inv.Replace(kind, nil, Live(now)); err != nil {
 				t.Fatal(err)
 			}
@@ -94,9 +96,9 @@ func FuzzObjects(f *testing.F) {
 		// All is forgotten once it has been gone for long enough; a claim waits for its pods.
 		for range 4 {
 			now += 2 * retention
-			inv.forget(now)
+			inv.evict(now)
 		}
-		if n := len(inv.claimNames) + len(inv.volumeNames) + len(inv.volumeOf) + len(inv.sources) + len(inv.graves) + len(inv.podGraves) + len(inv.podNames) +
+		if n := len(inv.claimNames) + len(inv.volumeNames) + len(inv.volumeOf) + len(inv.sources) + len(inv.tombstones) + len(inv.podTombstones) + len(inv.podNames) +
 			len(inv.unbound) + len(inv.awaited) + len(inv.lives) + len(inv.past); n != 0 {
 			t.Errorf("%d entries are left: %v %v %v %v", n, inv.claimNames, inv.volumeNames, inv.volumeOf, inv.sources)
 		}
@@ -138,7 +140,7 @@ func FuzzSequences(f *testing.F) {
 	f.Add([]byte{0x02, 0x00, 0x12, 0x10, 0x03, 0x04, 0x23, 0x14, 0x07, 0x24, 0x06, 0x00, 0x01, 0x31, 0x41, 0x22})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		inv := New()
-		var u Update
+		var u fact.Update
 		for i := 0; i+2 < len(data); i += 3 {
 			step, which, how := data[i], data[i+1], data[i+2]
 			uid, other := string('a'+rune(which%3)), string('a'+rune(which/3%3))
@@ -188,7 +190,7 @@ func FuzzSequences(f *testing.F) {
 				}
 			}
 			for _, s := range u.Volumes {
-				if (s.Status == VolumeMounted) != (s.Mounts > 0) || s.Mounts < 0 {
+				if (s.Status == fact.VolumeMounted) != (s.Mounts > 0) || s.Mounts < 0 {
 					t.Fatalf("%+v", s)
 				}
 			}

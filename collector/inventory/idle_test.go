@@ -7,6 +7,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // TestIdleTimes is what a volume's idle time says in the cases where others say too much
@@ -42,41 +44,41 @@ func TestIdleTimes(t *testing.T) {
 
 	for name, test := range map[string]struct {
 		events []event
-		status VolumeStatus
-		since  Time // idle since, 0 while used or awaited
-		last   Time // last used
+		status fact.VolumeStatus
+		since  fact.Time // idle since, 0 while used or awaited
+		last   fact.Time // last used
 		why    string
 	}{
-		"never used": {nil, VolumeNeverMounted, at(2), 0, "idle since it was bound"},
-		"CronJob between two runs, the pod is kept": {run(first, 5, 9), VolumeIdle, at(9), at(9),
+		"never used": {nil, fact.VolumeNeverMounted, at(2), 0, "idle since it was bound"},
+		"CronJob between two runs, the pod is kept": {run(first, 5, 9), fact.VolumeIdle, at(9), at(9),
 			"a completed pod does not use it, though it is there"},
-		"CronJob between two runs, the pod is deleted": {append(run(first, 5, 9), gone(60, done)), VolumeIdle, at(9), at(9),
+		"CronJob between two runs, the pod is deleted": {append(run(first, 5, 9), gone(60, done)), fact.VolumeIdle, at(9), at(9),
 			"the end of the container counts, not when the pod was tidied away"},
-		"CronJob, second run": {append(run(first, 5, 9), append(run(second1, 105, 109)[:2], gone(106, done))...), VolumeMounted, 0, 0, "it is used again"},
-		"CronJob after the second run": {append(run(first, 5, 9), run(second1, 105, 109)...), VolumeIdle, at(109), at(109),
+		"CronJob, second run": {append(run(first, 5, 9), append(run(second1, 105, 109)[:2], gone(106, done))...), fact.VolumeMounted, 0, 0, "it is used again"},
+		"CronJob after the second run": {append(run(first, 5, 9), run(second1, 105, 109)...), fact.VolumeIdle, at(109), at(109),
 			"the last run counts"},
 		"scaled-down StatefulSet": {[]event{set(1, set0), set(3, db), set(5, running(db, 5)), set(9, ended(db, corev1.PodRunning, 5, 9, 0, "Completed")), gone(10, ended(db, corev1.PodRunning, 5, 9, 0, "Completed"))},
-			VolumeIdle, at(9), at(9), "the claim is kept, and nobody uses it"},
-		"completed pod":  {run(first, 5, 9), VolumeIdle, at(9), at(9), ""},
-		"failed pod":     {[]event{set(3, first), set(10, ended(first, corev1.PodFailed, 5, 9, 1, "Error"))}, VolumeIdle, at(9), at(9), ""},
-		"pending pod":    {[]event{set(3, db)}, VolumePending, 0, 0, "somebody wants it: neither used nor idle"},
-		"pending, after": {append(run(first, 5, 9), set(20, pod("db-1", "p3", 20))), VolumePending, 0, at(9), "and what was before is known"},
-		"pending pod, given up": {[]event{set(3, db), gone(30, db)}, VolumeNeverMounted, at(2), 0,
+			fact.VolumeIdle, at(9), at(9), "the claim is kept, and nobody uses it"},
+		"completed pod":  {run(first, 5, 9), fact.VolumeIdle, at(9), at(9), ""},
+		"failed pod":     {[]event{set(3, first), set(10, ended(first, corev1.PodFailed, 5, 9, 1, "Error"))}, fact.VolumeIdle, at(9), at(9), ""},
+		"pending pod":    {[]event{set(3, db)}, fact.VolumePending, 0, 0, "somebody wants it: neither used nor idle"},
+		"pending, after": {append(run(first, 5, 9), set(20, pod("db-1", "p3", 20))), fact.VolumePending, 0, at(9), "and what was before is known"},
+		"pending pod, given up": {[]event{set(3, db), gone(30, db)}, fact.VolumeNeverMounted, at(2), 0,
 			"it was awaited and never used"},
-		"pod on a lost node": {[]event{set(3, db), set(5, running(db, 5)), set(20, unreachable), set(30, evicting)}, VolumeMounted, 0, 0,
+		"pod on a lost node": {[]event{set(3, db), set(5, running(db, 5)), set(20, unreachable), set(30, evicting)}, fact.VolumeMounted, 0, 0,
 			"nobody can say that it no longer writes"},
-		"pod on a lost node, deleted by force": {[]event{set(3, db), set(5, running(db, 5)), set(20, unreachable), set(30, evicting), gone(40, evicting)}, VolumeIdle, at(40), at(40),
+		"pod on a lost node, deleted by force": {[]event{set(3, db), set(5, running(db, 5)), set(20, unreachable), set(30, evicting), gone(40, evicting)}, fact.VolumeIdle, at(40), at(40),
 			"used until the API let it go, at the latest"},
-		"Released":             {append(run(first, 5, 9), gone(19, claim), set(20, released)), VolumeReleased, at(9), at(9), "idle since its last use, not since its release"},
-		"Released, never used": {[]event{gone(19, claim), set(20, released)}, VolumeReleased, at(2), 0, ""},
-		"rebound claim":        {append(run(first, 5, 9), gone(19, claim), set(20, released), set(40, again), set(50, rebound)), VolumeIdle, at(9), at(9), "the data was last used by the former claim's pod"},
-		"rebound, never used":  {[]event{gone(19, claim), set(20, released), set(40, again), set(50, rebound)}, VolumeNeverMounted, at(50), 0, "idle since it was bound anew"},
+		"Released":             {append(run(first, 5, 9), gone(19, claim), set(20, released)), fact.VolumeReleased, at(9), at(9), "idle since its last use, not since its release"},
+		"Released, never used": {[]event{gone(19, claim), set(20, released)}, fact.VolumeReleased, at(2), 0, ""},
+		"rebound claim":        {append(run(first, 5, 9), gone(19, claim), set(20, released), set(40, again), set(50, rebound)), fact.VolumeIdle, at(9), at(9), "the data was last used by the former claim's pod"},
+		"rebound, never used":  {[]event{gone(19, claim), set(20, released), set(40, again), set(50, rebound)}, fact.VolumeNeverMounted, at(50), 0, "idle since it was bound anew"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events := append(append([]event{}, start...), test.events...)
-			inv, keeper, states := New(), newKeeper(), map[string]VolumeState{}
+			inv, keeper, states := New(), newKeeper(), map[string]fact.VolumeState{}
 			take := func() {
-				var u Update
+				var u fact.Update
 				inv.Take(&u)
 				keeper.take(&u)
 				for _, s := range u.Volumes {

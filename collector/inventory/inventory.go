@@ -30,16 +30,19 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 // Seen is when an object was seen to be as it is.
-type Seen struct {
+type Observation struct {
 	// At is the moment of the observation.
-	At Time
+	At fact.Time
 	// NotBefore is the last moment at which it was known to be as before: At
 	// itself on a live watch, the last moment watched when it was caught up with
 	// after a gap. Zero where nothing is known of before.
-	NotBefore Time
+	NotBefore fact.Time
 	// Found is true for the first list: what it shows did not happen now.
 	Found bool
 	// Version is the resource version of what showed it: of a list; Set and Delete
@@ -49,7 +52,7 @@ type Seen struct {
 
 // within returns the bounds of what has ended by now: not before the moments that
 // the object itself tells, whatever our clock says.
-func (s Seen) within(told ...Time) (notBefore, at Time) {
+func (s Observation) bounds(told ...fact.Time) (notBefore, at fact.Time) {
 	notBefore = s.NotBefore
 	for _, t := range told {
 		notBefore = latest(notBefore, t)
@@ -62,7 +65,7 @@ func (s Seen) within(told ...Time) (notBefore, at Time) {
 }
 
 // Live is what a watch that is up sees at the given moment.
-func Live(at Time) Seen { return Seen{At: at, NotBefore: at} }
+func Live(at fact.Time) Observation { return Observation{At: at, NotBefore: at} }
 
 // name is a namespace and a name in it.
 type name struct{ namespace, name string }
@@ -105,14 +108,15 @@ type Inventory struct {
 	claims      byUID[*claim]
 	attachments byUID[*attachment]
 	pods        byUID[*pod]
-	others      map[Kind]byUID[*other] // Drivers and Nodes
+	others      map[fact.Kind]byUID[*other] // Drivers and Nodes
 
 	namespaceNames map[string]*namespace
 	relabelled     map[string]struct{} // names of namespaces whose volumes are not touched yet
+	watched        []fact.Span         // see SetWatched
 
-	volumeAnnotations, claimAnnotations unpacking
+	volumeAnnotations, claimAnnotations intern.Unpacker
 
-	living    map[Kind]int // of the controllers, those that are not gone
+	living    map[fact.Kind]int // of the controllers, those that are not gone
 	podNames  byName[*pod]
 	templates map[name]*controller // StatefulSets, by what their claims are called but for the ordinal
 	orphans   map[string][]*pod    // by the UID of a controller that is not known yet
@@ -125,8 +129,8 @@ type Inventory struct {
 	formers     map[string][]*volume // by the claim's UID: what it had before its volume
 	awaited     map[string][]*claim  // by the name of a volume that is not known yet: claims that are bound to it
 	past        map[*volume][]pastBinding
-	spaces      map[*volume]Space    // as kubelets said last
-	unbound     map[*volume][]*claim // claims that are bound to it by their own word alone
+	spaces      map[*volume]fact.Space // as kubelets said last
+	unbound     map[*volume][]*claim   // claims that are bound to it by their own word alone
 	lives       map[*claim]life
 	claimNames  byName[*claimName]
 	sources     map[[16]byte]*source // by id
@@ -137,27 +141,27 @@ type Inventory struct {
 	staleVolumes []*volume // whose VolumeState may differ from the last one given out
 	staleClaims  []*claim
 
-	doubted   map[*claim]Time // claims of which the API says the opposite of us, and since when
-	doubts    []doubt         // the same in the order of their times
-	graves    []grave         // in the order of their times
-	podGraves []grave         // likewise
-	seed      maphash.Seed
-	memorized []subject
-	recalling bool // in Recall: what is noted did not happen now
-	now       Time // of the last event
-	kind      Kind // of the event in work; none while the time is told
-	seen      Seen // and how it was seen
-	version   uint64
-	update    Update
+	doubted       map[*claim]fact.Time // claims of which the API says the opposite of us, and since when
+	doubts        []doubt              // the same in the order of their times
+	tombstones    []tombstone          // in the order of their times
+	podTombstones []tombstone          // likewise
+	seed          maphash.Seed
+	snapshotQueue []subject
+	restoring     bool        // in Recall: what is noted did not happen now
+	now           fact.Time   // of the last event
+	kind          fact.Kind   // of the event in work; none while the time is told
+	observation   Observation // and how it was seen
+	version       uint64
+	update        fact.Update
 
 	// Of what came in lists.
 	listing    bool // in Replace and Recall
-	names      names
-	containers slab[container]
-	podVolumes slab[podVolume]
-	mounts     slab[mount]
-	slots      slab[claimName]
-	backing    slab[source]
+	names      intern.Arena
+	containers intern.Slab[container]
+	podVolumes intern.Slab[podVolume]
+	mounts     intern.Slab[mount]
+	slots      intern.Slab[claimName]
+	backing    intern.Slab[source]
 }
 
 // New returns an empty inventory.
@@ -173,8 +177,8 @@ func New() *Inventory {
 		claims:         byUID[*claim]{},
 		attachments:    byUID[*attachment]{},
 		pods:           byUID[*pod]{},
-		others:         map[Kind]byUID[*other]{Drivers: {}, Nodes: {}},
-		living:         map[Kind]int{},
+		others:         map[fact.Kind]byUID[*other]{fact.Drivers: {}, fact.Nodes: {}},
+		living:         map[fact.Kind]int{},
 		podNames:       byName[*pod]{},
 		templates:      map[name]*controller{},
 		orphans:        map[string][]*pod{},
@@ -185,12 +189,12 @@ func New() *Inventory {
 		formers:        map[string][]*volume{},
 		awaited:        map[string][]*claim{},
 		past:           map[*volume][]pastBinding{},
-		spaces:         map[*volume]Space{},
+		spaces:         map[*volume]fact.Space{},
 		unbound:        map[*volume][]*claim{},
 		lives:          map[*claim]life{},
 		claimNames:     byName[*claimName]{},
 		sources:        map[[16]byte]*source{},
-		doubted:        map[*claim]Time{},
+		doubted:        map[*claim]fact.Time{},
 		seed:           maphash.MakeSeed(),
 	}
 }
@@ -202,39 +206,39 @@ func (inv *Inventory) hash(state any) uint64 { return maphash.Comparable(inv.see
 
 // Set takes an object that was added or changed. An object of a kind that the
 // inventory does not take is an error, and changes nothing.
-func (inv *Inventory) Set(object any, seen Seen) error {
+func (inv *Inventory) Set(object any, seen Observation) error {
 	kind, _, err := identify(object)
 	if err != nil {
 		return err
 	}
 	inv.begin(kind, versionText(object), seen)
 	inv.note(kind, object, seen)
-	inv.settle(seen)
+	inv.sync(seen)
 	return nil
 }
 
 // Delete takes an object that is gone, in its last known state.
-func (inv *Inventory) Delete(object any, seen Seen) error {
+func (inv *Inventory) Delete(object any, seen Observation) error {
 	kind, uid, err := identify(object)
 	if err != nil {
 		return err
 	}
 	inv.begin(kind, versionText(object), seen)
 	inv.note(kind, object, seen)
-	if c := inv.claims[uid]; c != nil && kind == Claims {
+	if c := inv.claims[uid]; c != nil && kind == fact.Claims {
 		l := inv.lives[c]
 		l.died = versionOf(object.(metav1.Object))
 		inv.lives[c] = l
 	}
 	inv.drop(kind, uid, seen)
-	inv.settle(seen)
+	inv.sync(seen)
 	return nil
 }
 
 // Replace takes a whole list of one kind: its objects, which may be Packed, are, and
 // those it lacks are gone. It is one event: Take shows all of it or nothing.
-func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
-	if !slices.Contains(Kinds(), kind) {
+func (inv *Inventory) Replace(kind fact.Kind, objects []any, seen Observation) error {
+	if !slices.Contains(fact.Kinds(), kind) {
 		return fmt.Errorf("the inventory takes no kind %q", kind)
 	}
 	present := make(map[string]struct{}, len(objects))
@@ -253,7 +257,7 @@ func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
 	defer func() { inv.listing = false }()
 	gone := seen
 	gone.Found = false
-	for _, uid := range inv.held(kind).uids() {
+	for _, uid := range inv.index(kind).uids() {
 		if _, ok := present[uid]; !ok {
 			inv.drop(kind, uid, gone)
 		}
@@ -261,45 +265,45 @@ func (inv *Inventory) Replace(kind Kind, objects []any, seen Seen) error {
 	for _, object := range objects {
 		inv.note(kind, object, seen)
 	}
-	inv.settle(seen)
+	inv.sync(seen)
 	return nil
 }
 
 // settle computes anew what depends on what was noted, from the backing store
 // up.
-func (inv *Inventory) settle(seen Seen) {
+func (inv *Inventory) sync(seen Observation) {
 	for len(inv.dirtyVolumes) > 0 || len(inv.dirtyClaims) > 0 || len(inv.dirtyPods) > 0 {
 		for i := 0; i < len(inv.dirtyVolumes); i++ {
-			inv.settleVolume(inv.dirtyVolumes[i], seen)
+			inv.syncVolume(inv.dirtyVolumes[i], seen)
 		}
 		inv.dirtyVolumes = emptied(inv.dirtyVolumes)
 		for i := 0; i < len(inv.dirtyClaims); i++ {
-			inv.settleClaim(inv.dirtyClaims[i], seen)
+			inv.syncClaim(inv.dirtyClaims[i], seen)
 		}
 		inv.dirtyClaims = emptied(inv.dirtyClaims)
 		for i := 0; i < len(inv.dirtyPods); i++ {
-			inv.settlePod(inv.dirtyPods[i], seen)
+			inv.syncPod(inv.dirtyPods[i], seen)
 		}
 		inv.dirtyPods = emptied(inv.dirtyPods)
 	}
 	inv.dispute(seen)
-	inv.forget(seen.At)
+	inv.evict(seen.At)
 }
 
 // Take moves all that changed since the last Take into u, whose memory is
 // reused.
-func (inv *Inventory) Take(u *Update) {
+func (inv *Inventory) Take(u *fact.Update) {
 	u.Volumes, u.Claims = u.Volumes[:0], u.Claims[:0]
-	inv.touchRelabelled()
+	inv.markRelabelled()
 	for _, v := range inv.staleVolumes {
 		v.stale = false
 		state := inv.volumeState(v)
 		if v.status != state.Status || v.statusSince != state.ChangedAt {
 			v.status, v.statusSince = state.Status, state.ChangedAt
-			inv.memorize(v)
+			inv.markSnapshot(v)
 		}
-		if hash := inv.hash(state); hash != v.told {
-			v.told = hash
+		if hash := inv.hash(state); hash != v.emitted {
+			v.emitted = hash
 			u.Volumes = append(u.Volumes, state)
 		}
 	}
@@ -307,26 +311,30 @@ func (inv *Inventory) Take(u *Update) {
 		c.stale = false
 		inv.doubt(c)
 		state := inv.claimState(c)
-		if hash := inv.hash(state); hash != c.told {
-			c.told = hash
+		if hash := inv.hash(state); hash != c.emitted {
+			c.emitted = hash
 			u.Claims = append(u.Claims, state)
 		}
 	}
 	inv.staleVolumes, inv.staleClaims = emptied(inv.staleVolumes), emptied(inv.staleClaims)
-	inv.takeMemories(u)
+	inv.takeSnapshots(u)
 	u.Classes, inv.update.Classes = inv.update.Classes, u.Classes[:0]
 	u.Capacities, inv.update.Capacities = inv.update.Capacities, u.Capacities[:0]
 	u.Version = inv.version
 	u.Facts, inv.update.Facts = inv.update.Facts, u.Facts
-	inv.update.Facts.reset()
+	inv.update.Facts.Reset()
 }
 
 // Tick tells the time while nothing happens: what has been gone for long enough is
 // forgotten.
-func (inv *Inventory) Tick(now Time) {
+func (inv *Inventory) Tick(now fact.Time) {
 	inv.begin("", "", Live(now))
-	inv.settle(Live(now))
+	inv.sync(Live(now))
 }
+
+// SetWatched takes the spans in which pods were watched and nothing can have been missed,
+// oldest first and apart from each other; the last one goes on. The list is not written to.
+func (inv *Inventory) SetWatched(spans []fact.Span) { inv.watched = spans }
 
 // Raise has the row versions go on from the given one, if it is higher: what another
 // inventory has told meanwhile is replaced by what comes now.
@@ -334,7 +342,7 @@ func (inv *Inventory) Raise(version uint64) { inv.version = max(inv.version, ver
 
 // nextVersion returns a row version: the moment of observation in microseconds,
 // and always more than the one before, so that a clock set back keeps order.
-func (inv *Inventory) nextVersion(at Time) uint64 {
+func (inv *Inventory) nextVersion(at fact.Time) uint64 {
 	inv.version = max(inv.version+1, uint64(at))
 	return inv.version
 }
@@ -349,53 +357,26 @@ func (inv *Inventory) versioned(o metav1.Object, tell func()) {
 }
 
 // begin notes which event is in work.
-func (inv *Inventory) begin(kind Kind, version string, seen Seen) {
+func (inv *Inventory) begin(kind fact.Kind, version string, seen Observation) {
 	seen.Version = version
-	inv.kind, inv.seen = kind, seen
+	inv.kind, inv.observation = kind, seen
 }
 
 // change gives out a change. One that is dated by the moment at which this tracker saw it
 // has the version that showed it: that is the same for all trackers.
-func (inv *Inventory) change(c Change) {
-	observed := c.At == inv.seen.At || c.Action == Deleted || c.Action == Detached
+func (inv *Inventory) change(c fact.Change) {
+	observed := c.At == inv.observation.At || c.Action == fact.Deleted || c.Action == fact.Detached
 	if c.ResourceVersion == "" && observed && c.EventKind() == inv.kind {
-		c.ResourceVersion = inv.seen.Version
+		c.ResourceVersion = inv.observation.Version
 	}
 	inv.update.Facts.Changes = append(inv.update.Facts.Changes, c)
 }
 
-// keepLength is how long a list may have been whose memory is kept for the next event: what
-// a hundred thousand objects took is not held on to for one at a time.
-const keepLength = 1024
-
 // emptied is a list without its elements, to be used again.
 func emptied[T any](list []T) []T {
-	if cap(list) > 2*keepLength {
+	if cap(list) > 2*fact.KeepLength {
 		return nil
 	}
 	clear(list)
 	return list[:0]
-}
-
-// reset empties the rows and keeps their memory, except after a list.
-func (f *Facts) reset() {
-	if f.Len() > keepLength {
-		*f = Facts{}
-		return
-	}
-	f.Namespaces = f.Namespaces[:0]
-	f.StorageClasses = f.StorageClasses[:0]
-	f.VolumeSources = f.VolumeSources[:0]
-	f.Volumes = f.Volumes[:0]
-	f.Claims = f.Claims[:0]
-	f.Pods = f.Pods[:0]
-	f.Containers = f.Containers[:0]
-	f.Mounts = f.Mounts[:0]
-	f.Bindings = f.Bindings[:0]
-	f.Attachments = f.Attachments[:0]
-	f.StorageCapacity = f.StorageCapacity[:0]
-	f.Usage = f.Usage[:0]
-	f.Changes = f.Changes[:0]
-	clear(f.Objects) // lets go of the API's objects
-	f.Objects = f.Objects[:0]
 }

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // event is a step of a sequence: an object as it was set or deleted at a second.
@@ -52,7 +54,7 @@ func TestMountLastsFromFirstStartToLastEnd(t *testing.T) {
 	pending := podOf("db-0", "p1", 4, []string{"db"}, "data")
 	_, h := play(t, set(1, claim), set(3, volume), set(4, pending))
 	expect(t, "while pending", h.mount("p1", "db", "/data"), "")
-	expect(t, "state", h.states["v1"].Status, VolumePending)
+	expect(t, "state", h.states["v1"].Status, fact.VolumePending)
 
 	job := podOf("job", "p1", 4, []string{"db"}, "data")
 	job.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
@@ -76,20 +78,20 @@ func TestMountLastsFromFirstStartToLastEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		events []event
 		want   string
-		status VolumeStatus
+		status fact.VolumeStatus
 	}{
-		"runs":                   {[]event{set(5, running(pending, 5))}, "c1@v1 5-", VolumeMounted},
-		"between two runs":       {[]event{set(5, running(pending, 5)), set(8, crashed)}, "c1@v1 5-", VolumeMounted},
-		"only second run seen":   {[]event{set(10, again)}, "c1@v1 5-", VolumeMounted},
-		"failed, restarts":       {[]event{set(8, ended(job, corev1.PodRunning, 5, 7, 1, "Error"))}, "c1@v1 5-", VolumeMounted},
-		"completed, no restart":  {[]event{set(8, ended(job, corev1.PodRunning, 5, 7, 0, "Completed"))}, "c1@v1 5-7 Completed", VolumeIdle},
-		"pod succeeded":          {[]event{set(8, ended(job, corev1.PodSucceeded, 5, 7, 0, "Completed"))}, "c1@v1 5-7 Completed", VolumeIdle},
-		"forced, end seen":       {[]event{set(5, forced), gone(30, forced)}, "c1@v1 5-30 Deleted", VolumeIdle},
-		"deleted, end told":      {[]event{set(5, forced), set(21, deleting), set(22, deleted), gone(23, deleted)}, "c1@v1 5-22 Deleted", VolumeIdle},
-		"deleted in one step":    {[]event{gone(23, deleted)}, "c1@v1 5-22 Deleted", VolumeIdle},
-		"evicted":                {[]event{set(13, evicted)}, "c1@v1 5-12 Evicted", VolumeIdle},
-		"end not told":           {[]event{set(5, forced), set(40, silent), set(50, silent)}, "c1@v1 5-40 NodeLost", VolumeIdle},
-		"never started, deleted": {[]event{set(4, pending), gone(9, pending)}, "", VolumeNeverMounted},
+		"runs":                   {[]event{set(5, running(pending, 5))}, "c1@v1 5-", fact.VolumeMounted},
+		"between two runs":       {[]event{set(5, running(pending, 5)), set(8, crashed)}, "c1@v1 5-", fact.VolumeMounted},
+		"only second run seen":   {[]event{set(10, again)}, "c1@v1 5-", fact.VolumeMounted},
+		"failed, restarts":       {[]event{set(8, ended(job, corev1.PodRunning, 5, 7, 1, "Error"))}, "c1@v1 5-", fact.VolumeMounted},
+		"completed, no restart":  {[]event{set(8, ended(job, corev1.PodRunning, 5, 7, 0, "Completed"))}, "c1@v1 5-7 Completed", fact.VolumeIdle},
+		"pod succeeded":          {[]event{set(8, ended(job, corev1.PodSucceeded, 5, 7, 0, "Completed"))}, "c1@v1 5-7 Completed", fact.VolumeIdle},
+		"forced, end seen":       {[]event{set(5, forced), gone(30, forced)}, "c1@v1 5-30 Deleted", fact.VolumeIdle},
+		"deleted, end told":      {[]event{set(5, forced), set(21, deleting), set(22, deleted), gone(23, deleted)}, "c1@v1 5-22 Deleted", fact.VolumeIdle},
+		"deleted in one step":    {[]event{gone(23, deleted)}, "c1@v1 5-22 Deleted", fact.VolumeIdle},
+		"evicted":                {[]event{set(13, evicted)}, "c1@v1 5-12 Evicted", fact.VolumeIdle},
+		"end not told":           {[]event{set(5, forced), set(40, silent), set(50, silent)}, "c1@v1 5-40 NodeLost", fact.VolumeIdle},
+		"never started, deleted": {[]event{set(4, pending), gone(9, pending)}, "", fact.VolumeNeverMounted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, h := play(t, append([]event{set(1, claim), set(3, volume)}, test.events...)...)
@@ -126,7 +128,7 @@ func TestKindsOfContainers(t *testing.T) {
 	} {
 		expect(t, container, h.mount("p1", container, "/data"), want)
 	}
-	expect(t, "kind", h.containers[[2]string{"p1", "side"}].Kind, SidecarContainer)
+	expect(t, "kind", h.containers[[2]string{"p1", "side"}].Kind, fact.SidecarContainer)
 	expect(t, "command", h.containers[[2]string{"p1", "init"}].Command, "sh")
 }
 
@@ -168,10 +170,10 @@ func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 	expect(t, "former pod", want.mount("p-old", "db", "/data"), "c-old@v-old 3-6 Completed")
 	expect(t, "pod, data", want.mount("p1", "db", "/data"), "c1@v1 13-")
 	expect(t, "pod, logs", want.mount("p1", "backup", "/logs"), "c2@v2 13-")
-	expect(t, "binding", want.bindings[[2]string{"c1", "v1"}], Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(12)})
+	expect(t, "binding", want.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(12)})
 	expect(t, "released", want.bindings[[2]string{"c-old", "v-old"}],
-		Binding{ClaimUID: "c-old", VolumeUID: "v-old", BoundAt: at(2), ReleasedAt: at(8), ReleasedNotBefore: at(8)})
-	expect(t, "released volume", want.states["v-old"].Status, VolumeReleased)
+		fact.Binding{ClaimUID: "c-old", VolumeUID: "v-old", BoundAt: at(2), ReleasedAt: at(8), ReleasedNotBefore: at(8)})
+	expect(t, "released volume", want.states["v-old"].Status, fact.VolumeReleased)
 	expect(t, "idle since", want.states["v-old"].IdleSince, at(6))
 	expect(t, "space of old", want.claims["c-old"].DeletedAt, at(8))
 
@@ -210,7 +212,7 @@ func play1(t testing.TB, streams ...[]event) *history {
 // orderless is what must not depend on the order: all but the changes, which
 // tell what was seen when, and a status that was passed through.
 func orderless(h *history) []any {
-	states := map[string]VolumeState{}
+	states := map[string]fact.VolumeState{}
 	for uid, s := range h.states {
 		s.ChangedAt = 0
 		states[uid] = s
@@ -267,16 +269,16 @@ func TestRetainedVolumeIsBoundAgain(t *testing.T) {
 		gone(10, first), set(10, pv("vol", "v1", 2, first, corev1.VolumeReleased, 10)),
 		set(15, pv("vol", "v1", 2, nil, corev1.VolumeAvailable, 15)),
 	)
-	expect(t, "status when freed", h.states["v1"].Status, VolumeAvailable)
+	expect(t, "status when freed", h.states["v1"].Status, fact.VolumeAvailable)
 	for _, e := range []any{next, pv("vol", "v1", 2, next, corev1.VolumeBound, 21)} {
 		if err := inv.Set(e, Live(at(21))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	h.take(inv)
-	expect(t, "first binding", h.bindings[[2]string{"c1", "v1"}], Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(2), ReleasedAt: at(10), ReleasedNotBefore: at(10)})
-	expect(t, "second binding", h.bindings[[2]string{"c2", "v1"}], Binding{ClaimUID: "c2", VolumeUID: "v1", BoundAt: at(21)})
-	expect(t, "status", h.states["v1"].Status, VolumeIdle)
+	expect(t, "first binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(2), ReleasedAt: at(10), ReleasedNotBefore: at(10)})
+	expect(t, "second binding", h.bindings[[2]string{"c2", "v1"}], fact.Binding{ClaimUID: "c2", VolumeUID: "v1", BoundAt: at(21)})
+	expect(t, "status", h.states["v1"].Status, fact.VolumeIdle)
 	expect(t, "last use outlives the claim", h.states["v1"].LastUsed, at(7))
 	expect(t, "claim", h.states["v1"].Claim, "restored")
 }
@@ -290,7 +292,7 @@ func TestResizeBeyond32Bits(t *testing.T) {
 	expect(t, "capacity", h.claims["c1"].CapacityBytes, 20<<40)
 	var told []string
 	for _, c := range h.changes {
-		if c.Action == Resized {
+		if c.Action == fact.Resized {
 			told = append(told, c.Details)
 		}
 	}
@@ -315,7 +317,7 @@ func TestUpdateThatChangesNothingGivesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var u Update
+	var u fact.Update
 	if inv.Take(&u); !u.Empty() {
 		t.Errorf("got %+v", u)
 	}
@@ -328,16 +330,16 @@ func TestListTellsWhatWentMissing(t *testing.T) {
 	user := running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 5)
 	next := running(podOf("db-0", "p2", 55, []string{"db"}, "data"), 56)
 	inv, h := play(t, set(1, claim), set(3, volume), set(5, user))
-	gap := Seen{At: at(60), NotBefore: at(40)}
-	if err := inv.Replace(Pods, []any{next}, gap); err != nil {
+	gap := Observation{At: at(60), NotBefore: at(40)}
+	if err := inv.Replace(fact.Pods, []any{next}, gap); err != nil {
 		t.Fatal(err)
 	}
 	h.take(inv)
 	expect(t, "gone in the gap", h.mount("p1", "db", "/data"), "c1@v1 5-60(from 40) Deleted")
 	expect(t, "its successor", h.mount("p2", "db", "/data"), "c1@v1 56-")
 	expect(t, "pod's bounds", h.pods["p1"].DeletedNotBefore, at(40))
-	for _, kind := range []Kind{Pods, Claims, Volumes, StorageClasses} {
-		if err := inv.Replace(kind, nil, Seen{At: at(90), NotBefore: at(80)}); err != nil {
+	for _, kind := range []fact.Kind{fact.Pods, fact.Claims, fact.Volumes, fact.StorageClasses} {
+		if err := inv.Replace(kind, nil, Observation{At: at(90), NotBefore: at(80)}); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, string(kind), inv.Count(kind), 0)
@@ -345,7 +347,7 @@ func TestListTellsWhatWentMissing(t *testing.T) {
 	h.take(inv)
 	expect(t, "claim", h.claims["c1"].DeletedAt, at(90))
 	expect(t, "volume", h.states["v1"].Gone, true)
-	expect(t, "binding", h.bindings[[2]string{"c1", "v1"}], Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(90), ReleasedNotBefore: at(80)})
+	expect(t, "binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(90), ReleasedNotBefore: at(80)})
 }
 
 func TestReplacedUnderTheSameName(t *testing.T) {
@@ -362,7 +364,7 @@ func TestReplacedUnderTheSameName(t *testing.T) {
 	expect(t, "pod", h.pods["p1"].DeletedAt, at(9))
 	expect(t, "former mount", h.mount("p1", "db", "/data"), "c1@ 2-9 Deleted")
 	expect(t, "mount", h.mount("p2", "db", "/data"), "c2@ 9-")
-	for _, kind := range []Kind{StorageClasses, Volumes, Claims, Pods} {
+	for _, kind := range []fact.Kind{fact.StorageClasses, fact.Volumes, fact.Claims, fact.Pods} {
 		expect(t, string(kind), inv.Count(kind), 1)
 	}
 }
@@ -371,14 +373,14 @@ func TestFoundObjectsAreHistory(t *testing.T) {
 	inv, h := New(), newHistory()
 	claim := pvc("data", "c1", 1, "vol")
 	for _, step := range []struct {
-		kind Kind
+		kind fact.Kind
 		list []any
 	}{
-		{Volumes, []any{pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)}},
-		{Claims, []any{claim}},
-		{Pods, []any{running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 5)}},
+		{fact.Volumes, []any{pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)}},
+		{fact.Claims, []any{claim}},
+		{fact.Pods, []any{running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 5)}},
 	} {
-		if err := inv.Replace(step.kind, step.list, Seen{At: at(100), Found: true}); err != nil {
+		if err := inv.Replace(step.kind, step.list, Observation{At: at(100), Found: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -400,13 +402,13 @@ func TestUnusedConditionDatesIdleness(t *testing.T) {
 		Type: "Unused", Status: corev1.ConditionTrue, Reason: "NoPodsUsingPVC", LastTransitionTime: second(500),
 	}}
 	_, h := play(t, set(600, claim), set(600, volume))
-	expect(t, "status", h.states["v1"].Status, VolumeIdle)
+	expect(t, "status", h.states["v1"].Status, fact.VolumeIdle)
 	expect(t, "since", h.states["v1"].IdleSince, at(500))
 	expect(t, "column", h.claims["c1"].UnusedSince, at(500))
 
 	claim.Status.Conditions[0].LastTransitionTime = second(2)
 	_, h = play(t, set(600, claim), set(600, volume))
-	expect(t, "status", h.states["v1"].Status, VolumeNeverMounted)
+	expect(t, "status", h.states["v1"].Status, fact.VolumeNeverMounted)
 	expect(t, "since", h.states["v1"].IdleSince, at(3))
 }
 
@@ -416,7 +418,7 @@ func TestWhatIsGoneIsForgottenInTheEnd(t *testing.T) {
 	user := podOf("db-0", "p1", 4, []string{"db"}, "data")
 	inv, _ := play(t, set(1, claim), set(3, volume), set(5, running(user, 5)),
 		gone(6, claim), gone(6, volume), gone(400, running(user, 5)), set(1000, storageClass("a", "s1")), set(2000, storageClass("b", "s2")))
-	if n := len(inv.claimNames) + len(inv.volumeNames) + len(inv.volumeOf) + len(inv.sources) + len(inv.graves) + len(inv.podNames); n != 0 {
+	if n := len(inv.claimNames) + len(inv.volumeNames) + len(inv.volumeOf) + len(inv.sources) + len(inv.tombstones) + len(inv.podNames); n != 0 {
 		t.Errorf("%d entries are left", n)
 	}
 }
@@ -425,7 +427,7 @@ func TestOtherObjectsAreRefused(t *testing.T) {
 	inv := New()
 	for _, err := range []error{
 		inv.Set(&corev1.Node{}, Live(1)), inv.Delete(&corev1.Node{}, Live(1)),
-		inv.Replace(Pods, []any{&corev1.Node{}}, Live(1)), inv.Replace("Rollout", nil, Live(1)),
+		inv.Replace(fact.Pods, []any{&corev1.Node{}}, Live(1)), inv.Replace("Rollout", nil, Live(1)),
 	} {
 		if err == nil {
 			t.Error("no error")

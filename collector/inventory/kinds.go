@@ -9,44 +9,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
-
-// Kind is a kind of object that the inventory takes.
-type Kind string
-
-// The kinds, by their names in the API.
-const (
-	Namespaces        Kind = "Namespace"
-	StorageClasses    Kind = "StorageClass"
-	StorageCapacities Kind = "CSIStorageCapacity"
-	Drivers           Kind = "CSIDriver"
-	Nodes             Kind = "Node"
-	Volumes           Kind = "PersistentVolume"
-	StatefulSets      Kind = "StatefulSet"
-	DaemonSets        Kind = "DaemonSet"
-	Deployments       Kind = "Deployment"
-	ReplicaSets       Kind = "ReplicaSet"
-	CronJobs          Kind = "CronJob"
-	Jobs              Kind = "Job"
-	Claims            Kind = "PersistentVolumeClaim"
-	VolumeAttachments Kind = "VolumeAttachment"
-	Pods              Kind = "Pod"
-)
-
-// Kinds lists the kinds in the order in which what refers comes after what it
-// refers to.
-func Kinds() []Kind {
-	return []Kind{
-		Namespaces, Nodes, Drivers, StorageClasses, StorageCapacities, Volumes, StatefulSets, DaemonSets, Deployments, ReplicaSets,
-		CronJobs, Jobs, Claims, VolumeAttachments, Pods,
-	}
-}
 
 // Packed is an object of a list, for Replace, in a form that takes less memory than the API's
 // types do. It is unpacked to be looked at, and once more when its document is written.
 type Packed interface {
-	Identity() (Kind, string) // kind and UID
-	Unpack() metav1.Object    // an object that identify knows, a new one each time
+	Identity() (fact.Kind, string) // kind and UID
+	Unpack() metav1.Object         // an object that identify knows, a new one each time
 }
 
 // unpacked is the object itself.
@@ -59,37 +30,37 @@ func unpacked(object any) any {
 
 // identify returns the kind and UID of an object, or an error if the inventory
 // does not take it.
-func identify(object any) (Kind, string, error) {
+func identify(object any) (fact.Kind, string, error) {
 	switch o := object.(type) {
 	case *corev1.Namespace:
-		return Namespaces, string(o.UID), nil
+		return fact.Namespaces, string(o.UID), nil
 	case *storagev1.StorageClass:
-		return StorageClasses, string(o.UID), nil
+		return fact.StorageClasses, string(o.UID), nil
 	case *storagev1.CSIStorageCapacity:
-		return StorageCapacities, string(o.UID), nil
+		return fact.StorageCapacities, string(o.UID), nil
 	case *storagev1.CSIDriver:
-		return Drivers, string(o.UID), nil
+		return fact.Drivers, string(o.UID), nil
 	case *corev1.PersistentVolume:
-		return Volumes, string(o.UID), nil
+		return fact.Volumes, string(o.UID), nil
 	case *appsv1.StatefulSet:
-		return StatefulSets, string(o.UID), nil
+		return fact.StatefulSets, string(o.UID), nil
 	case *metav1.PartialObjectMetadata:
-		if kind := Kind(o.Kind); kind == Nodes || controllerKind(kind) {
+		if kind := fact.Kind(o.Kind); kind == fact.Nodes || controllerKind(kind) {
 			return kind, string(o.UID), nil
 		}
 		return "", "", fmt.Errorf("the inventory takes no metadata of a %q", o.Kind)
 	case *corev1.PersistentVolumeClaim:
-		return Claims, string(o.UID), nil
+		return fact.Claims, string(o.UID), nil
 	case *storagev1.VolumeAttachment:
-		return VolumeAttachments, string(o.UID), nil
+		return fact.VolumeAttachments, string(o.UID), nil
 	case *corev1.Pod:
-		return Pods, string(o.UID), nil
+		return fact.Pods, string(o.UID), nil
 	}
 	return "", "", fmt.Errorf("the inventory takes no %T", object)
 }
 
 // identifyListed is identify for an object of a list.
-func identifyListed(object any) (Kind, string, error) {
+func identifyListed(object any) (fact.Kind, string, error) {
 	if p, ok := object.(Packed); ok {
 		kind, uid := p.Identity()
 		return kind, uid, nil
@@ -99,7 +70,7 @@ func identifyListed(object any) (Kind, string, error) {
 
 // note takes down what an object says of itself; it is one that identify knows.
 // A version of it that says anything new is kept, packed if it came so.
-func (inv *Inventory) note(kind Kind, object any, seen Seen) {
+func (inv *Inventory) note(kind fact.Kind, object any, seen Observation) {
 	news, came := false, object
 	object = unpacked(object)
 	switch o := object.(type) {
@@ -122,35 +93,35 @@ func (inv *Inventory) note(kind Kind, object any, seen Seen) {
 	case *storagev1.CSIDriver:
 		news = inv.noteOther(kind, o, seen)
 	case *metav1.PartialObjectMetadata:
-		if kind == Nodes {
+		if kind == fact.Nodes {
 			news = inv.noteOther(kind, o, seen)
 		} else {
 			_, news = inv.noteController(kind, o)
 		}
 	}
 	if news {
-		inv.keep(kind, object.(metav1.Object), came, seen)
+		inv.emitObject(kind, object.(metav1.Object), came, seen)
 	}
 }
 
 // drop notes that an object is gone.
-func (inv *Inventory) drop(kind Kind, uid string, seen Seen) {
+func (inv *Inventory) drop(kind fact.Kind, uid string, seen Observation) {
 	switch kind {
-	case Namespaces:
+	case fact.Namespaces:
 		inv.dropNamespace(uid, seen)
-	case StorageClasses:
+	case fact.StorageClasses:
 		inv.dropClass(uid, seen)
-	case StorageCapacities:
+	case fact.StorageCapacities:
 		inv.dropCapacity(uid)
-	case Volumes:
+	case fact.Volumes:
 		inv.dropVolume(inv.volumes[uid], seen)
-	case Claims:
+	case fact.Claims:
 		inv.dropClaim(inv.claims[uid], seen)
-	case VolumeAttachments:
+	case fact.VolumeAttachments:
 		inv.dropAttachment(uid, seen)
-	case Pods:
+	case fact.Pods:
 		inv.dropPod(inv.pods[uid], seen)
-	case Drivers, Nodes:
+	case fact.Drivers, fact.Nodes:
 		inv.dropOther(kind, uid, seen)
 	default:
 		inv.dropController(uid, seen)
@@ -158,7 +129,7 @@ func (inv *Inventory) drop(kind Kind, uid string, seen Seen) {
 }
 
 // index is what is held of a kind.
-type index interface {
+type kindIndex interface {
 	has(uid string) bool
 	uids() []string
 	count() int
@@ -176,23 +147,23 @@ func (m byUID[V]) uids() []string { return slices.Collect(maps.Keys(m)) }
 func (m byUID[V]) count() int     { return len(m) }
 
 // held is what is held of a kind.
-func (inv *Inventory) held(kind Kind) index {
+func (inv *Inventory) index(kind fact.Kind) kindIndex {
 	switch kind {
-	case Namespaces:
+	case fact.Namespaces:
 		return inv.namespaces
-	case StorageClasses:
+	case fact.StorageClasses:
 		return inv.classes
-	case StorageCapacities:
+	case fact.StorageCapacities:
 		return inv.capacities
-	case Volumes:
+	case fact.Volumes:
 		return inv.volumes
-	case Claims:
+	case fact.Claims:
 		return inv.claims
-	case VolumeAttachments:
+	case fact.VolumeAttachments:
 		return inv.attachments
-	case Pods:
+	case fact.Pods:
 		return inv.pods
-	case Drivers, Nodes:
+	case fact.Drivers, fact.Nodes:
 		return inv.others[kind]
 	default:
 		return controllersOf{inv, kind}
@@ -201,4 +172,4 @@ func (inv *Inventory) held(kind Kind) index {
 
 // Count returns how many living objects of a kind are held. Pods that mount no
 // storage are not.
-func (inv *Inventory) Count(kind Kind) int { return inv.held(kind).count() }
+func (inv *Inventory) Count(kind fact.Kind) int { return inv.index(kind).count() }

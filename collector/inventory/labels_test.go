@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 func namespaceOf(name, uid string, labels map[string]string) *corev1.Namespace {
@@ -18,7 +20,7 @@ func TestLabelsGoAlongWithTheVolume(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	claim.Labels = map[string]string{"app": "db", "tier": "gold"}
 	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 2)
-	inv, u := New(), &Update{}
+	inv, u := New(), &fact.Update{}
 	told := func(object any) (labels string, n int) {
 		t.Helper()
 		if err := inv.Set(object, Live(at(10))); err != nil {
@@ -47,7 +49,7 @@ func TestLabelsGoAlongWithTheVolume(t *testing.T) {
 			t.Errorf("step %d: %d states, %q, want %d, %q", i, n, got, step.n, step.want)
 		}
 	}
-	if err := inv.Replace(Namespaces, []any{namespaceOf(claim.Namespace, "n3", map[string]string{"team": "green"})}, Live(at(11))); err != nil {
+	if err := inv.Replace(fact.Namespaces, []any{namespaceOf(claim.Namespace, "n3", map[string]string{"team": "green"})}, Live(at(11))); err != nil {
 		t.Fatal(err)
 	}
 	relabelled := claim.DeepCopy()
@@ -55,7 +57,7 @@ func TestLabelsGoAlongWithTheVolume(t *testing.T) {
 	if got, n := told(relabelled); got != "tin,green," || n != 1 {
 		t.Errorf("%d states, %q", n, got)
 	}
-	if PackLabels(map[string]string{"tier": "tin", "app": "db"}) != u.Volumes[0].ClaimLabels {
+	if fact.PackLabels(map[string]string{"tier": "tin", "app": "db"}) != u.Volumes[0].ClaimLabels {
 		t.Error("equal labels differ")
 	}
 }

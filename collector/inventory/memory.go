@@ -2,91 +2,20 @@ package inventory
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// Memory is what is known of an object and the object does not say itself: what
-// was seen of it, or was once said by others. With the last version of the object
-// (see Object) it is all that a new inventory needs to go on where another one
-// ended. Times that do not concern the kind are absent.
-type Memory struct {
-	Kind Kind
-	UID  string
-	// Forgotten is true when neither the object nor this is of use any more.
-	Forgotten bool `json:",omitempty"`
-	// Deleted and NotBefore are set while it is gone, but still spoken of.
-	Deleted   Time `json:",omitempty"`
-	NotBefore Time `json:",omitempty"`
-
-	// Of a volume: its last binding, and when it came into its phase.
-	ClaimUID          string `json:",omitempty"`
-	PhaseChanged      Time   `json:",omitempty"`
-	ReleasedAt        Time   `json:",omitempty"`
-	ReleasedNotBefore Time   `json:",omitempty"`
-	// Of a volume and a claim: its binding, and its last use.
-	BoundAt  Time `json:",omitempty"`
-	LastUsed Time `json:",omitempty"`
-
-	BindingOrdinal uint16          `json:",omitempty"`
-	Bindings       []BindingMemory `json:",omitempty"` // those before it
-	Status         VolumeStatus    `json:",omitempty"`
-	StatusSince    Time            `json:",omitempty"`
-	Space          *Space          `json:",omitempty"` // as a kubelet said last
-	// Of a claim: its first and last version; of a pod: the one that showed its start.
-	Born uint64 `json:",omitempty"`
-	Died uint64 `json:",omitempty"`
-	// Of a claim and a pod.
-	WorkloadKind string `json:",omitempty"`
-	WorkloadName string `json:",omitempty"`
-	WorkloadUID  string `json:",omitempty"`
-
-	// Of a pod: those that have started.
-	Containers []ContainerMemory `json:",omitempty"`
-
-	// Of an attachment.
-	AttachedAt Time `json:",omitempty"`
-}
-
-// ContainerMemory is when a container of a pod was in use.
-type ContainerMemory struct {
-	Name       string
-	StartedAt  Time
-	FinishedAt Time   `json:",omitempty"`
-	NotBefore  Time   `json:",omitempty"`
-	Reason     string `json:",omitempty"`
-}
-
-// BindingMemory is when a claim had a volume.
-type BindingMemory struct {
-	ClaimUID          string
-	Ordinal           uint16 `json:",omitempty"`
-	BoundAt           Time   `json:",omitempty"`
-	ReleasedAt        Time   `json:",omitempty"`
-	ReleasedNotBefore Time   `json:",omitempty"`
-	Hearsay           bool   `json:",omitempty"` // by the claim alone
-}
-
-// Recalled is an object as an earlier inventory held it.
-type Recalled struct {
-	Object any
-	Memory Memory
-	// Untold is true when rows of it may be missing: it was not told to the end.
-	Untold bool
-}
-
-// Document returns the object's kind and UID, and itself as JSON (see ReadObject).
-func (r *Recalled) Document() (kind Kind, uid, text string) {
-	o := r.Object.(metav1.Object) // as all that ReadObject reads
-	kind, uid, _ = identify(o)
-	return kind, uid, document(o)
-}
-
 // subject is what has a memory.
-type subject interface{ remember(inv *Inventory) Memory }
+type subject interface {
+	snapshot(inv *Inventory) fact.Snapshot
+}
 
 // memorable is a subject whose memory goes out with the next Take: once, however often it
 // has changed by then.
@@ -95,61 +24,63 @@ type memorable struct{ listed bool }
 func (m *memorable) list() *bool { return &m.listed }
 
 // memorize has what is known of a subject given out anew.
-func (inv *Inventory) memorize(s interface {
+func (inv *Inventory) markSnapshot(s interface {
 	subject
 	list() *bool
 }) {
 	if listed := s.list(); !*listed {
 		*listed = true
-		inv.memorized = append(inv.memorized, s)
+		inv.snapshotQueue = append(inv.snapshotQueue, s)
 	}
 }
 
 // drown lets go of what was remembered of an object.
-func (inv *Inventory) drown(kind Kind, uid string) {
-	inv.memorized = append(inv.memorized, drowned{kind, uid})
+func (inv *Inventory) forgetSnapshot(kind fact.Kind, uid string) {
+	inv.snapshotQueue = append(inv.snapshotQueue, forgotten{kind, uid})
 }
 
-type drowned struct {
-	kind Kind
+type forgotten struct {
+	kind fact.Kind
 	uid  string
 }
 
-func (d drowned) remember(*Inventory) Memory {
-	return Memory{Kind: d.kind, UID: d.uid, Forgotten: true}
+func (d forgotten) snapshot(*Inventory) fact.Snapshot {
+	return fact.Snapshot{Kind: d.kind, UID: d.uid, Forgotten: true}
 }
 
 // departed is a controller that is gone, but still spoken of.
 type departed struct {
-	kind Kind
+	kind fact.Kind
 	uid  string
-	at   Time
+	at   fact.Time
 }
 
-func (d departed) remember(*Inventory) Memory { return Memory{Kind: d.kind, UID: d.uid, Deleted: d.at} }
+func (d departed) snapshot(*Inventory) fact.Snapshot {
+	return fact.Snapshot{Kind: d.kind, UID: d.uid, Deleted: d.at}
+}
 
 // takeMemories moves what is to be remembered anew into u; of one object, the last
 // one counts.
-func (inv *Inventory) takeMemories(u *Update) {
-	u.Memories = slices.Grow(u.Memories[:0], len(inv.memorized))
-	for _, s := range inv.memorized {
-		u.Memories = append(u.Memories, s.remember(inv))
+func (inv *Inventory) takeSnapshots(u *fact.Update) {
+	u.Snapshots = slices.Grow(u.Snapshots[:0], len(inv.snapshotQueue))
+	for _, s := range inv.snapshotQueue {
+		u.Snapshots = append(u.Snapshots, s.snapshot(inv))
 	}
-	inv.unlistMemories()
+	inv.clearSnapshotQueue()
 }
 
-func (inv *Inventory) unlistMemories() {
-	for _, s := range inv.memorized {
+func (inv *Inventory) clearSnapshotQueue() {
+	for _, s := range inv.snapshotQueue {
 		if s, ok := s.(interface{ list() *bool }); ok {
 			*s.list() = false
 		}
 	}
-	inv.memorized = emptied(inv.memorized)
+	inv.snapshotQueue = emptied(inv.snapshotQueue)
 }
 
-func (v *volume) remember(inv *Inventory) Memory {
-	m := Memory{
-		Kind: Volumes, UID: v.uid, Deleted: v.deleted, NotBefore: v.notBefore, ClaimUID: v.binding.claimUID,
+func (v *volume) snapshot(inv *Inventory) fact.Snapshot {
+	m := fact.Snapshot{
+		Kind: fact.Volumes, UID: v.uid, Deleted: v.deleted, NotBefore: v.notBefore, ClaimUID: v.binding.claimUID,
 		BoundAt: v.binding.bound, ReleasedAt: v.binding.released, ReleasedNotBefore: v.binding.notBefore,
 		PhaseChanged: v.phaseChanged, LastUsed: v.lastUsed, BindingOrdinal: v.ordinal,
 		Status: v.status, StatusSince: v.statusSince,
@@ -158,12 +89,14 @@ func (v *volume) remember(inv *Inventory) Memory {
 		m.Space = &space
 	}
 	for _, b := range inv.past[v] {
-		m.Bindings = append(m.Bindings, BindingMemory{b.claimUID, b.ordinal, b.bound, b.released, b.notBefore, b.hearsay})
+		m.Bindings = append(m.Bindings, fact.BindingSnapshot{
+			ClaimUID: b.claimUID, Ordinal: b.ordinal, BoundAt: b.bound, ReleasedAt: b.released, ReleasedNotBefore: b.notBefore, Hearsay: b.hearsay,
+		})
 	}
 	return m
 }
 
-func (v *volume) recall(inv *Inventory, m *Memory) {
+func (v *volume) restore(inv *Inventory, m *fact.Snapshot) {
 	v.deleted, v.notBefore = m.Deleted, m.NotBefore
 	v.phaseChanged = cmp.Or(v.phaseChanged, m.PhaseChanged)
 	v.lastUsed = latest(v.lastUsed, m.LastUsed)
@@ -191,15 +124,15 @@ func (v *volume) recall(inv *Inventory, m *Memory) {
 	}
 }
 
-func (c *claim) remember(inv *Inventory) Memory {
+func (c *claim) snapshot(inv *Inventory) fact.Snapshot {
 	traits := c.traits.Value()
-	return Memory{
-		Kind: Claims, UID: c.uid, Deleted: c.deleted, NotBefore: c.noBefore, BoundAt: c.boundAt, LastUsed: c.lastUsed,
+	return fact.Snapshot{
+		Kind: fact.Claims, UID: c.uid, Deleted: c.deleted, NotBefore: c.noBefore, BoundAt: c.boundAt, LastUsed: c.lastUsed,
 		Born: inv.lives[c].born, Died: inv.lives[c].died, WorkloadKind: traits.workloadKind, WorkloadName: traits.workloadName,
 	}
 }
 
-func (c *claim) recall(inv *Inventory, m *Memory) {
+func (c *claim) restore(inv *Inventory, m *fact.Snapshot) {
 	c.deleted, c.noBefore = m.Deleted, m.NotBefore
 	c.boundAt = cmp.Or(c.boundAt, m.BoundAt)
 	c.lastUsed = latest(c.lastUsed, m.LastUsed)
@@ -212,23 +145,23 @@ func (c *claim) recall(inv *Inventory, m *Memory) {
 	}
 }
 
-func (p *pod) remember(*Inventory) Memory {
+func (p *pod) snapshot(*Inventory) fact.Snapshot {
 	w := p.traits.Value().workload
-	m := Memory{
-		Kind: Pods, UID: p.uid, Deleted: p.deleted, NotBefore: p.notBefore, Born: uint64(p.startedIn),
+	m := fact.Snapshot{
+		Kind: fact.Pods, UID: p.uid, Deleted: p.deleted, NotBefore: p.notBefore, Born: uint64(p.startedIn),
 		WorkloadKind: w.kind, WorkloadName: w.name, WorkloadUID: w.uid,
 	}
 	for i := range p.containers {
 		if c := &p.containers[i]; c.started != 0 {
-			m.Containers = append(m.Containers, ContainerMemory{
-				Name: c.traits.Value().name, StartedAt: c.started, FinishedAt: c.finished, NotBefore: c.notBefore, Reason: textOf(c.reason),
+			m.Containers = append(m.Containers, fact.ContainerSnapshot{
+				Name: c.traits.Value().name, StartedAt: c.started, FinishedAt: c.finished, NotBefore: c.notBefore, Reason: intern.Text(c.reason),
 			})
 		}
 	}
 	return m
 }
 
-func (p *pod) recall(m *Memory) {
+func (p *pod) restore(m *fact.Snapshot) {
 	p.deleted, p.notBefore, p.gone, p.startedIn = m.Deleted, m.NotBefore, m.Deleted != 0, uint32(m.Born)
 	if traits := p.traits.Value(); m.WorkloadKind != "" {
 		traits.workload = workload{m.WorkloadKind, m.WorkloadName, m.WorkloadUID}
@@ -249,13 +182,13 @@ func (p *pod) recall(m *Memory) {
 	p.started, p.finished = p.times(p.over())
 }
 
-func (a *attachment) remember(*Inventory) Memory {
-	m := Memory{Kind: VolumeAttachments, UID: a.row.UID, Deleted: a.row.DetachedAt, AttachedAt: a.row.AttachedAt}
+func (a *attachment) snapshot(*Inventory) fact.Snapshot {
+	m := fact.Snapshot{Kind: fact.VolumeAttachments, UID: a.row.UID, Deleted: a.row.DetachedAt, AttachedAt: a.row.AttachedAt}
 	m.Forgotten = m.Deleted != 0 && (a.row.VolumeUID != "" || a.volume == "") // its volume is not on its way
 	return m
 }
 
-func (a *attachment) recall(m *Memory) {
+func (a *attachment) restore(m *fact.Snapshot) {
 	a.row.AttachedAt, a.row.DetachedAt = cmp.Or(m.AttachedAt, a.row.AttachedAt), m.Deleted
 }
 
@@ -269,37 +202,37 @@ func (a *attachment) recall(m *Memory) {
 //
 // It is an error if an object is of no kind that the inventory takes; the others
 // are taken.
-func (inv *Inventory) Recall(list []Recalled, version uint64, now Time) (err error) {
+func (inv *Inventory) Restore(list []fact.Restored, version uint64, now fact.Time) (err error) {
 	empty := inv.version == 0
 	inv.version, inv.now = max(inv.version, version), now
-	inv.begin("", "", Seen{At: now, Found: true})
-	inv.recalling, inv.listing = true, true
-	defer func() { inv.recalling, inv.listing = false, false }()
-	order := map[Kind]int{}
-	for i, kind := range Kinds() {
+	inv.begin("", "", Observation{At: now, Found: true})
+	inv.restoring, inv.listing = true, true
+	defer func() { inv.restoring, inv.listing = false, false }()
+	order := map[fact.Kind]int{}
+	for i, kind := range fact.Kinds() {
 		order[kind] = i
 	}
 	// What is gone comes first, as it did: it may have left its name to another.
-	slices.SortStableFunc(list, func(a, b Recalled) int {
-		return cmp.Or(cmp.Compare(order[a.Memory.Kind], order[b.Memory.Kind]), cmp.Compare(b2i(a.Memory.Deleted == 0), b2i(b.Memory.Deleted == 0)))
+	slices.SortStableFunc(list, func(a, b fact.Restored) int {
+		return cmp.Or(cmp.Compare(order[a.Kind], order[b.Kind]), cmp.Compare(b2i(a.Snapshot.Deleted == 0), b2i(b.Snapshot.Deleted == 0)))
 	})
 	had := len(inv.update.Facts.Changes)
 	take := func(untold bool) {
 		for i := range list {
-			if list[i].Untold != untold {
+			if list[i].Incomplete != untold {
 				continue
 			}
-			if failure := inv.recall(&list[i]); failure != nil {
+			if failure := inv.restoreOne(&list[i]); failure != nil {
 				err = failure
 			}
 		}
-		inv.settle(Seen{At: inv.now, Found: true})
+		inv.sync(Observation{At: inv.now, Found: true})
 	}
 	take(false)
 	inv.update.Facts.Changes = inv.update.Facts.Changes[:had] // that was news once
 	if empty {
-		inv.update.Facts = Facts{}
-		inv.unlistMemories()
+		inv.update.Facts = fact.Facts{}
+		inv.clearSnapshotQueue()
 	}
 	take(true)
 	return err
@@ -307,19 +240,18 @@ func (inv *Inventory) Recall(list []Recalled, version uint64, now Time) (err err
 
 // Reconcile is Recall for what has been given its first lists meanwhile: what the
 // earlier inventory held and the lists lacked is gone, since its kind was last seen.
-func (inv *Inventory) Reconcile(list []Recalled, version uint64, now Time, lastSeen map[Kind]Time) error {
-	var gone []Recalled
+func (inv *Inventory) Reconcile(list []fact.Restored, version uint64, now fact.Time, lastSeen map[fact.Kind]fact.Time) error {
+	var gone []fact.Restored
 	for _, r := range list {
-		if kind, uid, err := identify(r.Object); err == nil && !inv.held(kind).has(uid) {
+		if !inv.index(r.Kind).has(r.UID) {
 			gone = append(gone, r)
 		}
 	}
-	err := inv.Recall(list, version, now)
+	err := inv.Restore(list, version, now)
 	for _, r := range gone {
-		kind, uid, _ := identify(r.Object)
-		inv.drop(kind, uid, Seen{At: now, NotBefore: lastSeen[kind]})
+		inv.drop(r.Kind, r.UID, Observation{At: now, NotBefore: lastSeen[r.Kind]})
 	}
-	inv.settle(Live(now))
+	inv.sync(Live(now))
 	return err
 }
 
@@ -332,65 +264,61 @@ func b2i(b bool) int {
 
 // recall takes one object: noted as found, unless it is held already, and completed
 // by its memory.
-func (inv *Inventory) recall(r *Recalled) error {
-	kind, uid, err := identify(r.Object)
-	if err != nil {
-		return err
+func (inv *Inventory) restoreOne(r *fact.Restored) error {
+	kind, uid := r.Kind, r.UID
+	if !slices.Contains(fact.Kinds(), kind) {
+		return fmt.Errorf("the inventory takes no kind %q", kind)
 	}
-	if !inv.held(kind).has(uid) {
-		inv.note(kind, r.Object, Seen{At: inv.now, Found: true})
+	if !inv.index(kind).has(uid) {
+		object, err := readObject(kind, []byte(r.Object))
+		if err != nil {
+			return err
+		}
+		inv.note(kind, object, Observation{At: inv.now, Found: true})
 	}
-	if r.Memory.UID != uid {
+	if r.Snapshot.UID != uid {
 		return nil // nothing is remembered of it
 	}
-	switch m := &r.Memory; kind {
-	case Volumes:
+	switch m := &r.Snapshot; kind {
+	case fact.Volumes:
 		v := inv.volumes[uid]
-		v.recall(inv, m)
+		v.restore(inv, m)
 		v.fresh = true
-		inv.soilVolume(v)
+		inv.markVolume(v)
 		if v.deleted != 0 {
 			delete(inv.volumes, uid)
-			inv.graves = append(inv.graves, grave{at: v.deleted, volume: v})
+			inv.tombstones = append(inv.tombstones, tombstone{at: v.deleted, volume: v})
 		}
-	case Claims:
+	case fact.Claims:
 		c := inv.claims[uid]
-		c.recall(inv, m)
+		c.restore(inv, m)
 		c.fresh = true
-		inv.soilClaim(c)
+		inv.markClaim(c)
 		if c.deleted != 0 {
 			delete(inv.claims, uid)
-			inv.graves = append(inv.graves, grave{at: c.deleted, claim: c})
+			inv.tombstones = append(inv.tombstones, tombstone{at: c.deleted, claim: c})
 		}
-	case Pods:
+	case fact.Pods:
 		if p := inv.pods[uid]; p != nil {
-			p.recall(m)
+			p.restore(m)
 			p.fresh = true
-			inv.soilPod(p)
+			inv.markPod(p)
 			if p.gone {
 				inv.unlist(p)
 			}
 		}
-	case VolumeAttachments:
+	case fact.VolumeAttachments:
 		a := inv.attachments[uid]
-		a.recall(m)
+		a.restore(m)
 		if m.Deleted != 0 {
 			delete(inv.attachments, uid)
-			inv.graves = append(inv.graves, grave{at: m.Deleted, attachment: a})
+			inv.tombstones = append(inv.tombstones, tombstone{at: m.Deleted, attachment: a})
 		}
-		inv.tellAttachment(a, Seen{At: inv.now})
+		inv.emitAttachment(a, Observation{At: inv.now})
 	default:
 		if m.Deleted != 0 {
-			inv.dropController(uid, Seen{At: m.Deleted})
+			inv.dropController(uid, Observation{At: m.Deleted})
 		}
 	}
 	return nil
-}
-
-// textOf is a word's text, empty for the zero word.
-func textOf(w word) string {
-	if w == (word{}) {
-		return ""
-	}
-	return w.Value()
 }

@@ -8,31 +8,34 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // keeper keeps what an inventory gives out to be remembered, as a journal does.
 type keeper struct {
-	objects  map[memoryKey]Object
-	memories map[memoryKey]Memory
+	objects  map[memoryKey]fact.Object
+	memories map[memoryKey]fact.Snapshot
 	version  uint64
-	now      Time
+	now      fact.Time
 }
 
 type memoryKey struct {
-	kind Kind
+	kind fact.Kind
 	uid  string
 }
 
 func newKeeper() *keeper {
-	return &keeper{objects: map[memoryKey]Object{}, memories: map[memoryKey]Memory{}}
+	return &keeper{objects: map[memoryKey]fact.Object{}, memories: map[memoryKey]fact.Snapshot{}}
 }
 
-func (k *keeper) take(u *Update) {
+func (k *keeper) take(u *fact.Update) {
 	u.Facts.WriteDocuments()
 	for _, o := range u.Facts.Objects {
 		k.objects[memoryKey{o.Kind, o.UID}] = o
 	}
-	for _, m := range u.Memories {
+	for _, m := range u.Snapshots {
 		key := memoryKey{m.Kind, m.UID}
 		if k.memories[key] = m; m.Forgotten {
 			delete(k.objects, key)
@@ -47,38 +50,39 @@ func (k *keeper) take(u *Update) {
 // restart returns an inventory that goes on from what was kept, written and read.
 func (k *keeper) restart(t testing.TB) *Inventory {
 	t.Helper()
-	var list []Recalled
+	var list []fact.Restored
 	for key, o := range k.objects {
-		object, err := ReadObject(key.kind, []byte(o.Object))
-		if err != nil {
-			t.Fatal(err)
-		}
-		of := Recalled{Object: object}
-		if kind, uid, text := of.Document(); kind != key.kind || uid != key.uid || text != o.Object {
-			t.Fatalf("%s %s was read, and is written as %s %s: %s", key.kind, key.uid, kind, uid, text)
-		}
 		text, err := json.Marshal(k.memories[key])
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := Recalled{Object: object}
-		if err := json.Unmarshal(text, &r.Memory); err != nil {
+		r := fact.Restored{Kind: key.kind, UID: key.uid, Object: o.Object}
+		if err := json.Unmarshal(text, &r.Snapshot); err != nil {
 			t.Fatal(err)
 		}
 		list = append(list, r)
 	}
 	inv := New()
-	if err := inv.Recall(list, k.version, k.now); err != nil {
+	if err := inv.Restore(list, k.version, k.now); err != nil {
 		t.Fatal(err)
 	}
 	return inv
+}
+
+// restored is an object as an earlier inventory held it.
+func restored(object any, snapshot fact.Snapshot) fact.Restored {
+	kind, uid, err := identify(object)
+	if err != nil {
+		panic(err)
+	}
+	return fact.Restored{Kind: kind, UID: uid, Object: document(object.(metav1.Object)), Snapshot: snapshot}
 }
 
 // interrupted plays events, going over to a new inventory before some of them.
 func interrupted(t testing.TB, events []recorded, restart func(i int) bool) *history {
 	t.Helper()
 	inv, h, k := New(), newHistory(), newKeeper()
-	var u Update
+	var u fact.Update
 	for i, e := range events {
 		if restart(i) {
 			inv = k.restart(t)
@@ -121,12 +125,12 @@ func TestRestartsChangeNothing(t *testing.T) {
 	attached.Status.Attached = true
 	owned := ownedPod("ReplicaSet", "web-1", "r1")
 	owned.Name, owned.UID = "web-1-x", "p3"
-	replicaSet := metadataOf(ReplicaSets, "web-1", "r1", Deployments, "web", "d1")
+	replicaSet := metadataOf(fact.ReplicaSets, "web-1", "r1", fact.Deployments, "web", "d1")
 	events := []event{
 		set(1, storageClass("fast", "s1")), set(1, statefulSet("db", "sts", "data")), set(1, pvc("data", "c1", 1, "")),
 		set(2, pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)), set(3, pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)), set(3, claim),
 		set(3, unphased), set(4, user), set(4, attachment), set(5, attached), set(6, running(user, 5)), set(9, crashed), set(13, again),
-		set(14, metadataOf(Deployments, "web", "d1", "", "", "")), set(14, replicaSet), set(15, owned), gone(16, replicaSet),
+		set(14, metadataOf(fact.Deployments, "web", "d1", "", "", "")), set(14, replicaSet), set(15, owned), gone(16, replicaSet),
 		set(17, running(owned, 17)), gone(20, again), set(22, replaced), set(23, running(replaced, 23)), gone(30, running(replaced, 23)),
 		gone(31, attached), set(35, running(owned, 17)), gone(36, running(owned, 17)), gone(39, claim), set(40, released), gone(50, released),
 		set(60, pvc("data", "c2", 60, "")), gone(400, unphased), set(800, pvc("data", "c2", 60, "")),
@@ -166,7 +170,7 @@ func TestRestartsInAnyOrderChangeNothing(t *testing.T) {
 		// Not of a Lost claim, for whose volume another one of its name was made: which of
 		// the two a pod had that has ended is not remembered.
 		for _, h := range []*history{got, want} {
-			maps.DeleteFunc(h.mounts, func(_ [4]string, m Mount) bool { return m.ClaimName == "lost" })
+			maps.DeleteFunc(h.mounts, func(_ [4]string, m fact.Mount) bool { return m.ClaimName == "lost" })
 		}
 		compare(t, fmt.Sprintf("order %d", seed), got, want)
 	}
@@ -179,9 +183,9 @@ func TestLostClaimsVolumeIsRememberedAsLongAsTheClaim(t *testing.T) {
 	lost.Status.Phase = corev1.ClaimLost
 	set1 := statefulSet("data", "sts")
 	stream := []recorded{
-		{at: at(1), kind: StatefulSets, uid: "sts", object: set1, delete: false}, {at: at(3), kind: Claims, uid: "c1", object: claim, delete: false}, {at: at(3), kind: Volumes, uid: "v1", object: volume, delete: false},
-		{at: at(9), kind: Volumes, uid: "v1", object: volume, delete: true}, {at: at(10), kind: Claims, uid: "c1", object: lost, delete: false},
-		{at: at(1000), kind: StorageClasses, uid: "s1", object: storageClass("fast", "s1"), delete: false}, {at: at(2000), kind: Claims, uid: "c1", object: lost, delete: true},
+		{at: at(1), kind: fact.StatefulSets, uid: "sts", object: set1, delete: false}, {at: at(3), kind: fact.Claims, uid: "c1", object: claim, delete: false}, {at: at(3), kind: fact.Volumes, uid: "v1", object: volume, delete: false},
+		{at: at(9), kind: fact.Volumes, uid: "v1", object: volume, delete: true}, {at: at(10), kind: fact.Claims, uid: "c1", object: lost, delete: false},
+		{at: at(1000), kind: fact.StorageClasses, uid: "s1", object: storageClass("fast", "s1"), delete: false}, {at: at(2000), kind: fact.Claims, uid: "c1", object: lost, delete: true},
 	}
 	h := interrupted(t, stream, func(i int) bool { return i == 6 })
 	expect(t, "the volume that it had", h.claims["c1"].VolumeUID, "v1")
@@ -190,8 +194,8 @@ func TestLostClaimsVolumeIsRememberedAsLongAsTheClaim(t *testing.T) {
 func TestClaimsWorkloadIsRememberedWhenThatIsGone(t *testing.T) {
 	claim, set1 := pvc("data-db-0", "c1", 1, ""), statefulSet("db", "sts", "data")
 	stream := []recorded{
-		{at: at(1), kind: StatefulSets, uid: "sts", object: set1, delete: false}, {at: at(1), kind: Claims, uid: "c1", object: claim, delete: false}, {at: at(2), kind: StatefulSets, uid: "sts", object: set1, delete: true},
-		{at: at(1000), kind: StorageClasses, uid: "s1", object: storageClass("fast", "s1"), delete: false}, {at: at(2000), kind: Claims, uid: "c1", object: claim, delete: true},
+		{at: at(1), kind: fact.StatefulSets, uid: "sts", object: set1, delete: false}, {at: at(1), kind: fact.Claims, uid: "c1", object: claim, delete: false}, {at: at(2), kind: fact.StatefulSets, uid: "sts", object: set1, delete: true},
+		{at: at(1000), kind: fact.StorageClasses, uid: "s1", object: storageClass("fast", "s1"), delete: false}, {at: at(2000), kind: fact.Claims, uid: "c1", object: claim, delete: true},
 	}
 	h := interrupted(t, stream, func(i int) bool { return i == 4 })
 	expect(t, "workload", h.claims["c1"].WorkloadName, "db")
@@ -206,27 +210,27 @@ func TestRecallIntoALiveInventory(t *testing.T) {
 	former := running(podOf("db-0", "p0", 2, []string{"db"}, "data"), 3)
 	idle := pvc("logs", "c2", 1, "vol-2")
 	idleVolume := pv("vol-2", "v2", 1, idle, corev1.VolumeBound, 3)
-	capacity := func() any { return oneOfEach()[StorageCapacities] }
+	capacity := func() any { return oneOfEach()[fact.StorageCapacities] }
 	inv := New()
 	h := newHistory()
-	for _, o := range []any{claim, volume, user, idle, idleVolume, capacity(), oneOfEach()[Drivers], oneOfEach()[Namespaces], storageClass("fast", "s1"), volumeAttachment("a1", "vol", 2), statefulSet("db", "sts")} {
-		if err := inv.Set(o, Seen{At: at(100), Found: true}); err != nil {
+	for _, o := range []any{claim, volume, user, idle, idleVolume, capacity(), oneOfEach()[fact.Drivers], oneOfEach()[fact.Namespaces], storageClass("fast", "s1"), volumeAttachment("a1", "vol", 2), statefulSet("db", "sts")} {
+		if err := inv.Set(o, Observation{At: at(100), Found: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	h.take(inv)
 	expect(t, "before", h.mount("p1", "db", "/data"), "c1@v1 13-")
 	goneVolume := pv("vol", "v0", 1, nil, corev1.VolumeAvailable, 1) // of the same name
-	err := inv.Reconcile([]Recalled{
-		{Object: user, Memory: Memory{Kind: Pods, UID: "p1", Containers: []ContainerMemory{{Name: "db", StartedAt: at(5)}}}},
-		{Object: former, Memory: Memory{Kind: Pods, UID: "p0", Containers: []ContainerMemory{{Name: "db", StartedAt: at(3)}}}},
-		{Object: idle, Memory: Memory{Kind: Claims, UID: "c2", LastUsed: at(9), WorkloadKind: "StatefulSet", WorkloadName: "db"}},
-		{Object: goneVolume, Memory: Memory{Kind: Volumes, UID: "v0"}},
-		{Object: claim, Memory: Memory{}}, {Object: capacity(), Memory: Memory{}}, {Object: oneOfEach()[Drivers], Memory: Memory{}}, {Object: oneOfEach()[Namespaces], Memory: Memory{}},
-		{Object: storageClass("fast", "s1"), Memory: Memory{}}, {Object: statefulSet("db", "sts"), Memory: Memory{}},
-		{Object: volumeAttachment("a1", "vol", 2), Memory: Memory{Kind: VolumeAttachments, UID: "a1", AttachedAt: at(1)}},
-		{Object: &corev1.Node{}, Memory: Memory{}},
-	}, 0, at(101), map[Kind]Time{Pods: at(50), Volumes: at(50)})
+	err := inv.Reconcile([]fact.Restored{
+		restored(user, fact.Snapshot{Kind: fact.Pods, UID: "p1", Containers: []fact.ContainerSnapshot{{Name: "db", StartedAt: at(5)}}}),
+		restored(former, fact.Snapshot{Kind: fact.Pods, UID: "p0", Containers: []fact.ContainerSnapshot{{Name: "db", StartedAt: at(3)}}}),
+		restored(idle, fact.Snapshot{Kind: fact.Claims, UID: "c2", LastUsed: at(9), WorkloadKind: "StatefulSet", WorkloadName: "db"}),
+		restored(goneVolume, fact.Snapshot{Kind: fact.Volumes, UID: "v0"}),
+		restored(claim, fact.Snapshot{}), restored(capacity(), fact.Snapshot{}), restored(oneOfEach()[fact.Drivers], fact.Snapshot{}), restored(oneOfEach()[fact.Namespaces], fact.Snapshot{}),
+		restored(storageClass("fast", "s1"), fact.Snapshot{}), restored(statefulSet("db", "sts"), fact.Snapshot{}),
+		restored(volumeAttachment("a1", "vol", 2), fact.Snapshot{Kind: fact.VolumeAttachments, UID: "a1", AttachedAt: at(1)}),
+		{Kind: "Rollout", UID: "r1", Object: "{}"},
+	}, 0, at(101), map[fact.Kind]fact.Time{fact.Pods: at(50), fact.Volumes: at(50)})
 	if err == nil {
 		t.Error("a kind that it does not take is no error")
 	}
@@ -236,12 +240,12 @@ func TestRecallIntoALiveInventory(t *testing.T) {
 	expect(t, "idle since its last use", h.states["v2"].IdleSince, at(9))
 	expect(t, "workload", h.claims["c2"].WorkloadName, "db")
 	expect(t, "attached", h.attachments["a1"].AttachedAt, at(1))
-	expect(t, "pods", inv.Count(Pods), 1)
+	expect(t, "pods", inv.Count(fact.Pods), 1)
 	expect(t, "the name is its living bearer's", inv.podNames.get(name{"shop", "db-0"}).uid, "p1")
 	expect(t, "likewise of the volume", inv.volumeNames["vol"].uid, "v1")
 	expect(t, "the volume that is gone", h.volumes["v0"].DeletedNotBefore, at(50))
 	for _, c := range h.changes {
-		if c.Action == Created && (c.UID == "p0" || c.UID == "v0") {
+		if c.Action == fact.Created && (c.UID == "p0" || c.UID == "v0") {
 			t.Errorf("it was known that it is there, and is told again: %+v", c)
 		}
 	}
@@ -255,13 +259,15 @@ func TestRecallOfWhatWasNotToldToTheEnd(t *testing.T) {
 	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)
 	user := running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 13)
 	second := pvc("logs", "c2", 1, "vol-2")
+	incomplete := restored(user, fact.Snapshot{})
+	incomplete.Incomplete = true
 	inv, h := New(), newHistory()
-	err := inv.Recall([]Recalled{
-		{Object: second, Memory: Memory{Kind: Claims, UID: "c2"}},
-		{Object: pv("vol-2", "v2", 1, second, corev1.VolumePending, 1), Memory: Memory{Kind: Volumes, UID: "v2", ClaimUID: "c2", BoundAt: at(3)}},
-		{Object: claim, Memory: Memory{Kind: Claims, UID: "c1", BoundAt: at(3)}},
-		{Object: volume, Memory: Memory{Kind: Volumes, UID: "v1", ClaimUID: "c1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)}},
-		{Object: user, Untold: true},
+	err := inv.Restore([]fact.Restored{
+		restored(second, fact.Snapshot{Kind: fact.Claims, UID: "c2"}),
+		restored(pv("vol-2", "v2", 1, second, corev1.VolumePending, 1), fact.Snapshot{Kind: fact.Volumes, UID: "v2", ClaimUID: "c2", BoundAt: at(3)}),
+		restored(claim, fact.Snapshot{Kind: fact.Claims, UID: "c1", BoundAt: at(3)}),
+		restored(volume, fact.Snapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)}),
+		incomplete,
 	}, 7, at(100))
 	if err != nil {
 		t.Fatal(err)
@@ -270,20 +276,20 @@ func TestRecallOfWhatWasNotToldToTheEnd(t *testing.T) {
 	expect(t, "rows of what was told", len(h.claims)+len(h.volumes)+len(h.bindings), 0)
 	expect(t, "the mount", h.mount("p1", "db", "/data"), "c1@v1 13-")
 	expect(t, "objects", len(h.objects), 1)
-	if err := inv.Replace(Pods, nil, Seen{At: at(101), NotBefore: at(50)}); err != nil {
+	if err := inv.Replace(fact.Pods, nil, Observation{At: at(101), NotBefore: at(50)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := inv.Set(pv("vol", "v1", 1, claim, corev1.VolumeReleased, 20), Seen{At: at(101), NotBefore: at(50)}); err != nil {
+	if err := inv.Set(pv("vol", "v1", 1, claim, corev1.VolumeReleased, 20), Observation{At: at(101), NotBefore: at(50)}); err != nil {
 		t.Fatal(err)
 	}
 	h.take(inv)
 	expect(t, "the mount, once its pod is gone", h.mount("p1", "db", "/data"), "c1@v1 13-101(from 50) Deleted")
-	if err := inv.Set(pv("vol-2", "v2", 1, second, corev1.VolumeBound, 3), Seen{At: at(101), NotBefore: at(50)}); err != nil {
+	if err := inv.Set(pv("vol-2", "v2", 1, second, corev1.VolumeBound, 3), Observation{At: at(101), NotBefore: at(50)}); err != nil {
 		t.Fatal(err)
 	}
 	h.take(inv)
 	expect(t, "bindings", len(h.bindings), 2)
-	expect(t, "the binding that was told before its volume", h.bindings[[2]string{"c2", "v2"}], Binding{ClaimUID: "c2", VolumeUID: "v2", BoundAt: at(3)})
+	expect(t, "the binding that was told before its volume", h.bindings[[2]string{"c2", "v2"}], fact.Binding{ClaimUID: "c2", VolumeUID: "v2", BoundAt: at(3)})
 	b := h.bindings[[2]string{"c1", "v1"}]
-	expect(t, "the binding", b, Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)})
+	expect(t, "the binding", b, fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)})
 }

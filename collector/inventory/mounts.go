@@ -6,15 +6,18 @@ import (
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 // mount is a line of a container's volumeMounts or volumeDevices that is
 // storage.
 type mount struct {
-	traits            unique.Handle[mountTraits]
-	told              uint64 // hash of the row that went out last; 0 for none
-	started, ended    Time   // as they have been told
-	container, volume uint16 // indices into the pod's
+	traits                   unique.Handle[mountTraits]
+	emitted                  uint64    // hash of the row that went out last; 0 for none
+	emittedStart, emittedEnd fact.Time // as they have been told
+	container, volume        uint16    // indices into the pod's
 }
 
 // mountTraits is what the mounts of a template have in common.
@@ -92,7 +95,7 @@ func (inv *Inventory) resolve(p *pod, i int) {
 	var found, living *claim
 	sure := false // of found
 	for _, c := range slot.claims {
-		if u.ephemeral && textOf(c.podUID) != p.uid {
+		if u.ephemeral && intern.Text(c.podUID) != p.uid {
 			continue
 		}
 		if c.deleted == 0 {
@@ -118,14 +121,14 @@ func (inv *Inventory) resolve(p *pod, i int) {
 	}
 	if former != nil {
 		former.lastUsed = inv.lastUseOf(former)
-		inv.memorize(former)
-		inv.touchClaim(former)
+		inv.markSnapshot(former)
+		inv.markClaimState(former)
 	}
 }
 
 // volumeAt is the volume that a claim had at a moment. It has one in its life, but for
 // a Lost claim that was given another one.
-func (inv *Inventory) volumeAt(c *claim, at Time) *volume {
+func (inv *Inventory) volumeAt(c *claim, at fact.Time) *volume {
 	formers := inv.formers[c.uid]
 	if len(formers) == 0 || c.volume == nil || c.volume.created <= at {
 		return c.volume
@@ -140,11 +143,11 @@ func (inv *Inventory) volumeAt(c *claim, at Time) *volume {
 
 // lastUseOf computes a claim's last use anew, after a pod turned out to be
 // another claim's.
-func (inv *Inventory) lastUseOf(c *claim) (at Time) {
+func (inv *Inventory) lastUseOf(c *claim) (at fact.Time) {
 	for _, p := range inv.slot(c.name).pods {
 		for i := range p.mounts {
 			if m := &p.mounts[i]; p.volumes[m.volume].claim == c {
-				at = latest(at, m.ended)
+				at = latest(at, m.emittedEnd)
 			}
 		}
 	}
@@ -153,7 +156,7 @@ func (inv *Inventory) lastUseOf(c *claim) (at Time) {
 
 // tellMounts gives out the mounts of a pod that are not as they were last told.
 // A mount begins with its container's first start: before that there is none.
-func (inv *Inventory) tellMounts(p *pod, seen Seen) {
+func (inv *Inventory) emitMounts(p *pod, seen Observation) {
 	for i := range p.mounts {
 		m := &p.mounts[i]
 		c, u := &p.containers[m.container], &p.volumes[m.volume]
@@ -162,34 +165,34 @@ func (inv *Inventory) tellMounts(p *pod, seen Seen) {
 		}
 		row := inv.mountRow(p, m)
 		hash := inv.hash(row)
-		if hash == m.told {
+		if hash == m.emitted {
 			continue
 		}
-		started, ended := m.started, m.ended
-		m.told, m.started, m.ended = hash, row.StartedAt, row.EndedAt
+		started, ended := m.emittedStart, m.emittedEnd
+		m.emitted, m.emittedStart, m.emittedEnd = hash, row.StartedAt, row.EndedAt
 		row.Version = inv.nextVersion(seen.At)
 		inv.update.Facts.Mounts = append(inv.update.Facts.Mounts, row)
-		change := p.change(Change{
+		change := p.change(fact.Change{
 			Details:    row.Volume + " in container " + row.Container + " at " + row.MountPath,
 			SourceKind: row.SourceKind, Found: seen.Found && p.found,
 		})
 		if started == 0 {
-			change.Action, change.At = Mounted, row.StartedAt
+			change.Action, change.At = fact.Mounted, row.StartedAt
 			inv.change(change)
 		}
 		if ended == 0 && row.EndedAt != 0 {
-			change.Action, change.At, change.Details = Unmounted, row.EndedAt, change.Details+": "+row.EndReason
+			change.Action, change.At, change.Details = fact.Unmounted, row.EndedAt, change.Details+": "+row.EndReason
 			inv.change(change)
 		}
 	}
 }
 
-func (inv *Inventory) mountRow(p *pod, m *mount) Mount {
+func (inv *Inventory) mountRow(p *pod, m *mount) fact.Mount {
 	c, u, traits := &p.containers[m.container], &p.volumes[m.volume], m.traits.Value()
-	row := Mount{
+	row := fact.Mount{
 		Namespace: p.namespace, PodUID: p.uid, Container: c.traits.Value().name, Volume: u.name.Value(), MountPath: traits.path,
 		SubPath: traits.subPath, ReadOnly: traits.readOnly || u.source.isReadOnly(), RecursiveReadOnly: traits.recursive, BlockDevice: traits.block, SourceKind: u.source.kindOr(""),
-		SourceID: u.source.idText(), ClaimName: u.claimName, StartedAt: c.started, EndedAt: c.finished, EndedNotBefore: c.notBefore,
+		SourceID: u.source.idText(), ClaimName: u.claimName, StartedAt: c.started, StartedNotBefore: c.started, EndedAt: c.finished, EndedNotBefore: c.notBefore,
 	}
 	if c.finished != 0 {
 		row.EndReason = c.reason.Value()
@@ -212,19 +215,19 @@ func (inv *Inventory) countUse(p *pod) {
 		if u.claim == nil {
 			continue
 		}
-		active, lastUsed, waits := int32(0), Time(0), p.started == 0
+		active, lastUsed, waits := int32(0), fact.Time(0), p.started == 0
 		counted := -1 // the last container counted: one that mounts a volume twice uses it once
 		for j := range p.mounts {
 			switch m := &p.mounts[j]; {
 			case int(m.volume) != i:
 			case p.containers[m.container].started == 0:
 				waits = true
-			case m.ended == 0:
+			case m.emittedEnd == 0:
 				if int(m.container) != counted {
 					active, counted = active+1, int(m.container)
 				}
 			default:
-				lastUsed = latest(lastUsed, m.ended)
+				lastUsed = latest(lastUsed, m.emittedEnd)
 			}
 		}
 		pending := waits && active == 0 && !p.over()
@@ -238,7 +241,7 @@ func (inv *Inventory) countUse(p *pod) {
 			u.claim.pending++
 		}
 		u.claim.lastUsed = latest(u.claim.lastUsed, lastUsed)
-		inv.memorize(u.claim)
+		inv.markSnapshot(u.claim)
 	}
 }
 
@@ -252,5 +255,5 @@ func (u *podVolume) uncount(inv *Inventory) {
 		u.claim.pending--
 	}
 	u.active, u.pending = 0, false
-	inv.touchClaim(u.claim)
+	inv.markClaimState(u.claim)
 }

@@ -2,34 +2,37 @@ package inventory
 
 import (
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 type namespace struct {
 	name    string
-	labels  packed
+	labels  intern.Labels
 	owner   string
 	groups  string
-	created Time
+	created fact.Time
 }
 
-func (n *namespace) row(uid string, deleted Time, version uint64) Namespace {
-	return Namespace{
-		Version: version, UID: uid, Name: n.name, Labels: n.labels.unpack(), Owner: n.owner, Groups: split(n.groups),
+func (n *namespace) row(uid string, deleted fact.Time, version uint64) fact.Namespace {
+	return fact.Namespace{
+		Version: version, UID: uid, Name: n.name, Labels: n.labels.Unpack(), Owner: n.owner, Groups: intern.Split(n.groups),
 		CreatedAt: n.created, DeletedAt: deleted,
 	}
 }
 
-func (inv *Inventory) noteNamespace(o *corev1.Namespace, seen Seen) bool {
+func (inv *Inventory) noteNamespace(o *corev1.Namespace, seen Observation) bool {
 	uid := string(o.UID)
 	old := inv.namespaces[uid]
 	n := &namespace{
-		name: o.Name, owner: ownerOf(o.Labels, o.Annotations), groups: joined(groupsOf(o.Labels, o.Annotations)),
+		name: o.Name, owner: ownerOf(o.Labels, o.Annotations), groups: intern.Join(groupsOf(o.Labels, o.Annotations)),
 		created: apiTime(o.CreationTimestamp),
 	}
 	if old != nil {
 		n.labels = old.labels
 	}
-	n.labels = repack(n.labels, o.Labels)
+	n.labels = intern.Repack(n.labels, o.Labels)
 	if old != nil && *old == *n {
 		return false
 	}
@@ -57,26 +60,26 @@ func (inv *Inventory) nameNamespace(n *namespace) {
 
 // touchRelabelled has the volumes told whose namespaces have other labels. That looks at
 // all volumes, once for an event, and for few events.
-func (inv *Inventory) touchRelabelled() {
+func (inv *Inventory) markRelabelled() {
 	if len(inv.relabelled) == 0 {
 		return
 	}
 	for _, v := range inv.volumes {
 		if _, ok := inv.relabelled[v.claim.namespace]; ok {
-			inv.touchVolume(v)
+			inv.markVolumeState(v)
 		}
 	}
 	clear(inv.relabelled)
 }
 
-func (inv *Inventory) dropNamespace(uid string, seen Seen) {
+func (inv *Inventory) dropNamespace(uid string, seen Observation) {
 	if n := inv.namespaces[uid]; n != nil {
 		delete(inv.namespaces, uid)
 		if inv.namespaceNames[n.name] == n {
 			delete(inv.namespaceNames, n.name)
 		}
-		_, at := seen.within(n.created)
-		inv.drown(Namespaces, uid)
+		_, at := seen.bounds(n.created)
+		inv.forgetSnapshot(fact.Namespaces, uid)
 		inv.update.Facts.Namespaces = append(inv.update.Facts.Namespaces, n.row(uid, at, inv.nextVersion(seen.At)))
 	}
 }

@@ -10,29 +10,31 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // other is an object of a kind of which nothing is inferred, kept for the record.
 type other struct {
-	name string
-	told uint64 // hash of its document
+	name    string
+	emitted uint64 // hash of its document
 }
 
-func (inv *Inventory) noteOther(kind Kind, o metav1.Object, seen Seen) bool {
+func (inv *Inventory) noteOther(kind fact.Kind, o metav1.Object, seen Observation) bool {
 	uid, hash := string(o.GetUID()), inv.hash(document(o))
 	had := inv.others[kind][uid]
-	if had != nil && had.told == hash {
+	if had != nil && had.emitted == hash {
 		return false
 	}
 	if had == nil {
 		// An update can hide a deletion and a creation under the same name.
 		for before, other := range inv.others[kind] {
-			if other.name == o.GetName() && !inv.recalling {
+			if other.name == o.GetName() && !inv.restoring {
 				inv.dropOther(kind, before, seen)
 			}
 		}
-		inv.change(Change{
-			At: apiTime(o.GetCreationTimestamp()), Kind: string(kind), UID: uid, Name: o.GetName(), Action: Created,
+		inv.change(fact.Change{
+			At: apiTime(o.GetCreationTimestamp()), Kind: string(kind), UID: uid, Name: o.GetName(), Action: fact.Created,
 			Actor: lastActor(o), Found: seen.Found,
 		})
 	}
@@ -40,33 +42,27 @@ func (inv *Inventory) noteOther(kind Kind, o metav1.Object, seen Seen) bool {
 	return true
 }
 
-func (inv *Inventory) dropOther(kind Kind, uid string, seen Seen) {
+func (inv *Inventory) dropOther(kind fact.Kind, uid string, seen Observation) {
 	if had := inv.others[kind][uid]; had != nil {
 		delete(inv.others[kind], uid)
-		inv.drown(kind, uid)
-		inv.change(Change{At: seen.At, Kind: string(kind), UID: uid, Name: had.name, Action: Deleted})
-	}
-}
-
-// WriteDocuments fills in the JSON of the objects. That takes longer than all that
-// the inventory does with one of them, so it is left to who writes the rows, and
-// to when.
-func (f *Facts) WriteDocuments() {
-	for i := range f.Objects {
-		if o := &f.Objects[i]; o.of != nil {
-			o.Object, o.of = document(unpacked(o.of).(metav1.Object)), nil
-		}
+		inv.forgetSnapshot(kind, uid)
+		inv.change(fact.Change{At: seen.At, Kind: string(kind), UID: uid, Name: had.name, Action: fact.Deleted})
 	}
 }
 
 // keep gives out a version of an object, which is held as it came until its document is
 // written.
-func (inv *Inventory) keep(kind Kind, o metav1.Object, came any, seen Seen) {
-	inv.update.Facts.Objects = append(inv.update.Facts.Objects, Object{
+func (inv *Inventory) emitObject(kind fact.Kind, o metav1.Object, came any, seen Observation) {
+	inv.update.Facts.Objects = append(inv.update.Facts.Objects, fact.Object{
 		Kind: kind, UID: string(o.GetUID()), Namespace: o.GetNamespace(), Name: o.GetName(),
-		ResourceVersion: o.GetResourceVersion(), ObservedAt: seen.At, of: came,
+		ResourceVersion: o.GetResourceVersion(), ObservedAt: seen.At, From: written{came},
 	})
 }
+
+// written is an object as it came, whose document is written when it is asked for.
+type written struct{ came any }
+
+func (w written) Document() string { return document(unpacked(w.came).(metav1.Object)) }
 
 // document writes an object as JSON, in the fields that the API has for it, but
 // without what changes with every write and tells nothing. What may hold secrets
@@ -89,27 +85,27 @@ func document(object metav1.Object) string {
 	return string(text)
 }
 
-// ReadObject reads what document wrote. The error names the kind.
-func ReadObject(kind Kind, data []byte) (any, error) {
+// readObject reads what document wrote. The error names the kind.
+func readObject(kind fact.Kind, data []byte) (any, error) {
 	var object any
 	switch kind {
-	case Namespaces:
+	case fact.Namespaces:
 		object = &corev1.Namespace{}
-	case StorageClasses:
+	case fact.StorageClasses:
 		object = &storagev1.StorageClass{}
-	case StorageCapacities:
+	case fact.StorageCapacities:
 		object = &storagev1.CSIStorageCapacity{}
-	case Drivers:
+	case fact.Drivers:
 		object = &storagev1.CSIDriver{}
-	case Volumes:
+	case fact.Volumes:
 		object = &corev1.PersistentVolume{}
-	case StatefulSets:
+	case fact.StatefulSets:
 		object = &appsv1.StatefulSet{}
-	case Claims:
+	case fact.Claims:
 		object = &corev1.PersistentVolumeClaim{}
-	case VolumeAttachments:
+	case fact.VolumeAttachments:
 		object = &storagev1.VolumeAttachment{}
-	case Pods:
+	case fact.Pods:
 		object = &corev1.Pod{}
 	default:
 		object = &metav1.PartialObjectMetadata{}
@@ -150,15 +146,15 @@ func slimmed(object metav1.Object) any {
 
 // deletionAsked is when the deletion of an object was asked for. The API adds the
 // time that the object is given to end.
-func deletionAsked(o metav1.Object) Time {
+func deletionAsked(o metav1.Object) fact.Time {
 	at := apiTimePtr(o.GetDeletionTimestamp())
 	if grace := o.GetDeletionGracePeriodSeconds(); at != 0 && grace != nil {
-		at -= Time(*grace) * 1e6
+		at -= fact.Time(*grace) * 1e6
 	}
 	return at
 }
 
 // deletingChange tells that a deletion was asked for, and what holds it back.
-func deletingChange(o metav1.Object, asked Time) Change {
-	return Change{At: asked, Action: Deleting, Actor: lastActor(o), Details: "held back by " + orNone(strings.Join(o.GetFinalizers(), ", "))}
+func deletingChange(o metav1.Object, asked fact.Time) fact.Change {
+	return fact.Change{At: asked, Action: fact.Deleting, Actor: lastActor(o), Details: "held back by " + orNone(strings.Join(o.GetFinalizers(), ", "))}
 }

@@ -9,13 +9,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // kept plays events and returns the versions of objects that they gave.
-func kept(t *testing.T, events ...event) (list []Object) {
+func kept(t *testing.T, events ...event) (list []fact.Object) {
 	t.Helper()
 	inv := New()
-	var u Update
+	var u fact.Update
 	for _, e := range events {
 		if err := inv.Set(e.object, Live(at(e.at))); err != nil {
 			t.Fatal(err)
@@ -42,7 +44,7 @@ func TestVersionsOfObjectsAreKept(t *testing.T) {
 	if err := json.Unmarshal([]byte(first.Object), &read); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "kind", first.Kind, Claims)
+	expect(t, "kind", first.Kind, fact.Claims)
 	expect(t, "name", first.Namespace+"/"+first.Name+" "+first.UID, "shop/data c1")
 	expect(t, "versions", first.ResourceVersion+" "+second.ResourceVersion, "7 9")
 	expect(t, "observed", second.ObservedAt, at(3))
@@ -68,23 +70,23 @@ func TestOfAStatefulSetTheClaimTemplatesAreKept(t *testing.T) {
 func TestDriversAndNodesAreKeptForTheRecord(t *testing.T) {
 	driver := &storagev1.CSIDriver{ObjectMeta: objectMeta("", "csi.example", "d1", 1), Spec: storagev1.CSIDriverSpec{AttachRequired: new(true)}}
 	again := &storagev1.CSIDriver{ObjectMeta: objectMeta("", "csi.example", "d2", 8), Spec: storagev1.CSIDriverSpec{AttachRequired: new(false)}}
-	node := metadataOf(Nodes, "node-1", "n1", "", "", "")
+	node := metadataOf(fact.Nodes, "node-1", "n1", "", "", "")
 	labelled := node.DeepCopy()
 	labelled.Labels = map[string]string{"topology.kubernetes.io/zone": "a"}
 	inv, h := play(t, set(1, driver), set(2, driver), set(8, again), set(2, node), set(3, node), set(4, labelled), gone(9, labelled))
-	expect(t, "drivers: the second hid the end of the first", inv.Count(Drivers), 1)
-	expect(t, "nodes", inv.Count(Nodes), 0)
-	versions := map[Kind]int{}
+	expect(t, "drivers: the second hid the end of the first", inv.Count(fact.Drivers), 1)
+	expect(t, "nodes", inv.Count(fact.Nodes), 0)
+	versions := map[fact.Kind]int{}
 	for _, o := range h.objects {
 		versions[o.Kind]++
 	}
-	expect(t, "versions of drivers", versions[Drivers], 2)
-	expect(t, "versions of the node", versions[Nodes], 2)
-	got := map[string]Time{}
+	expect(t, "versions of drivers", versions[fact.Drivers], 2)
+	expect(t, "versions of the node", versions[fact.Nodes], 2)
+	got := map[string]fact.Time{}
 	for _, c := range changesOf(h) {
 		got[c.Kind+" "+c.UID+" "+string(c.Action)] = c.At
 	}
-	for what, want := range map[string]Time{
+	for what, want := range map[string]fact.Time{
 		"CSIDriver d1 created": at(1), "CSIDriver d1 deleted": at(8), "CSIDriver d2 created": at(8), "Node n1 deleted": at(9),
 	} {
 		expect(t, what, got[what], want)
@@ -98,7 +100,7 @@ func TestDocumentsOfAllKindsAreReadAsTheAPIsObjects(t *testing.T) {
 			t.Errorf("%s: %d versions", kind, len(versions))
 			continue
 		}
-		read, err := ReadObject(kind, []byte(versions[0].Object))
+		read, err := readObject(kind, []byte(versions[0].Object))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +109,7 @@ func TestDocumentsOfAllKindsAreReadAsTheAPIsObjects(t *testing.T) {
 			t.Errorf("%s: read as %s %s, %v", kind, of, uid, err)
 		}
 	}
-	if _, err := ReadObject(Pods, []byte("{")); err == nil {
+	if _, err := readObject(fact.Pods, []byte("{")); err == nil {
 		t.Error("what is no JSON is no error")
 	}
 }
@@ -115,20 +117,20 @@ func TestDocumentsOfAllKindsAreReadAsTheAPIsObjects(t *testing.T) {
 // packedClaim is a claim that makes a new object each time it is looked at.
 type packedClaim struct{ claim *corev1.PersistentVolumeClaim }
 
-func (p packedClaim) Identity() (Kind, string) { return Claims, string(p.claim.UID) }
-func (p packedClaim) Unpack() metav1.Object    { return p.claim.DeepCopy() }
+func (p packedClaim) Identity() (fact.Kind, string) { return fact.Claims, string(p.claim.UID) }
+func (p packedClaim) Unpack() metav1.Object         { return p.claim.DeepCopy() }
 
 // TestAPackedListIsAList holds that a list of packed objects is taken as that of the
 // objects themselves is.
 func TestAPackedListIsAList(t *testing.T) {
-	play := func(form func(*corev1.PersistentVolumeClaim) any) (u Update) {
+	play := func(form func(*corev1.PersistentVolumeClaim) any) (u fact.Update) {
 		inv := New()
 		for i, list := range [][]*corev1.PersistentVolumeClaim{{pvc("data", "c1", 1, ""), pvc("logs", "c2", 1, "")}, {pvc("data", "c1", 1, "vol")}} {
 			var objects []any
 			for _, claim := range list {
 				objects = append(objects, form(claim))
 			}
-			if err := inv.Replace(Claims, objects, Live(at(5+i))); err != nil {
+			if err := inv.Replace(fact.Claims, objects, Live(at(5+i))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -142,7 +144,7 @@ func TestAPackedListIsAList(t *testing.T) {
 		t.Errorf("a list gives\n%+v\nand packed\n%+v", plain, packed)
 	}
 	expect(t, "versions", len(packed.Facts.Objects), 3)
-	if err := New().Replace(Pods, []any{packedClaim{pvc("data", "c1", 1, "")}}, Live(at(1))); err == nil {
+	if err := New().Replace(fact.Pods, []any{packedClaim{pvc("data", "c1", 1, "")}}, Live(at(1))); err == nil {
 		t.Error("a list of pods takes a packed claim")
 	}
 }
@@ -153,7 +155,7 @@ func TestTheMemoryOfALongListIsNotKept(t *testing.T) {
 	if cap(short) != 1 || short[:1][0] != nil {
 		t.Error("the memory of a short list is kept, and what was in it is not")
 	}
-	if emptied(make([]*int, 0, 3*keepLength)) != nil {
+	if emptied(make([]*int, 0, 3*fact.KeepLength)) != nil {
 		t.Error("the memory of a long list is kept")
 	}
 }

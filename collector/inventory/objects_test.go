@@ -9,13 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // The tests' clock counts seconds from here.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func second(n int) metav1.Time { return metav1.NewTime(epoch.Add(time.Duration(n) * time.Second)) }
-func at(n int) Time            { return apiTime(second(n)) }
+func at(n int) fact.Time       { return apiTime(second(n)) }
 
 func objectMeta(namespace, name, uid string, created int) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid), CreationTimestamp: second(created)}
@@ -121,43 +123,43 @@ func storageClass(name, uid string) *storagev1.StorageClass {
 
 // history is what the catalog would hold: the last row of each key.
 type history struct {
-	classes    map[string]StorageClass
-	sources    map[string]VolumeSource
-	volumes    map[string]Volume
-	claims     map[string]Claim
-	pods       map[string]Pod
-	containers map[[2]string]Container
-	mounts     map[[4]string]Mount
-	bindings   map[[2]string]Binding
-	changes    map[string]Change
-	states     map[string]VolumeState
-	claimState map[string]ClaimState
+	classes    map[string]fact.StorageClass
+	sources    map[string]fact.VolumeSource
+	volumes    map[string]fact.Volume
+	claims     map[string]fact.Claim
+	pods       map[string]fact.Pod
+	containers map[[2]string]fact.Container
+	mounts     map[[4]string]fact.Mount
+	bindings   map[[2]string]fact.Binding
+	changes    map[string]fact.Change
+	states     map[string]fact.VolumeState
+	claimState map[string]fact.ClaimState
 
-	namespaces  map[string]Namespace
-	attachments map[string]Attachment
-	capacities  []StorageCapacity
-	objects     []Object
+	namespaces  map[string]fact.Namespace
+	attachments map[string]fact.Attachment
+	capacities  []fact.StorageCapacity
+	objects     []fact.Object
 	rows        int
 }
 
 func newHistory() *history {
 	return &history{
-		classes: map[string]StorageClass{}, sources: map[string]VolumeSource{}, volumes: map[string]Volume{},
-		claims: map[string]Claim{}, pods: map[string]Pod{}, containers: map[[2]string]Container{}, mounts: map[[4]string]Mount{},
-		bindings: map[[2]string]Binding{}, changes: map[string]Change{}, states: map[string]VolumeState{},
-		claimState: map[string]ClaimState{}, namespaces: map[string]Namespace{}, attachments: map[string]Attachment{},
+		classes: map[string]fact.StorageClass{}, sources: map[string]fact.VolumeSource{}, volumes: map[string]fact.Volume{},
+		claims: map[string]fact.Claim{}, pods: map[string]fact.Pod{}, containers: map[[2]string]fact.Container{}, mounts: map[[4]string]fact.Mount{},
+		bindings: map[[2]string]fact.Binding{}, changes: map[string]fact.Change{}, states: map[string]fact.VolumeState{},
+		claimState: map[string]fact.ClaimState{}, namespaces: map[string]fact.Namespace{}, attachments: map[string]fact.Attachment{},
 	}
 }
 
 // take adds what an inventory has to tell, without the versions: they differ
 // with the order of events.
 func (h *history) take(inv *Inventory) {
-	var u Update
+	var u fact.Update
 	inv.Take(&u)
 	h.add(&u)
 }
 
-func (h *history) add(u *Update) {
+func (h *history) add(u *fact.Update) {
 	f := &u.Facts
 	h.rows += f.Len()
 	for _, r := range f.Namespaces {

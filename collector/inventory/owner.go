@@ -3,6 +3,8 @@ package inventory
 import (
 	"slices"
 	"strings"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // Labels and annotations that name who owns an object, the first that is set
@@ -20,11 +22,11 @@ func NamesOwner(key string) bool {
 }
 
 // ownerOf returns who owns an object, empty if it does not say.
-func ownerOf(labels, annotations Labels) string { return firstOf(ownerKeys, labels, annotations) }
+func ownerOf(labels, annotations fact.Labels) string { return firstOf(ownerKeys, labels, annotations) }
 
 // groupsOf returns the groups an object belongs to: a list parted by commas
 // nil if it does not say.
-func groupsOf(labels, annotations Labels) []string {
+func groupsOf(labels, annotations fact.Labels) []string {
 	value := firstOf(groupKeys, labels, annotations)
 	if value == "" {
 		return nil
@@ -32,7 +34,7 @@ func groupsOf(labels, annotations Labels) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-func firstOf(keys []string, labels, annotations Labels) string {
+func firstOf(keys []string, labels, annotations fact.Labels) string {
 	for _, key := range keys {
 		if v := labels[key]; v != "" {
 			return v

@@ -7,6 +7,9 @@ import (
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 // pod is a pod that mounts storage; others are not held.
@@ -14,20 +17,20 @@ type pod struct {
 	uid string
 	name
 	podSpec
-	labels             packed
-	deleted, notBefore Time
-	scheduled          Time
+	labels             intern.Labels
+	deleted, notBefore fact.Time
+	scheduled          fact.Time
 	containers         []container
 	volumes            []podVolume
 	mounts             []mount
 
-	announced bool   // the change "started" has gone out
-	found     bool   // was there when we came
-	startedIn uint32 // the version that first showed a start, its last 32 bits; 0 if that is not known
-	fresh     bool   // row has not gone out
-	dirty     bool
-	gone      bool
-	buried    bool // is to be forgotten
+	announced  bool   // the change "started" has gone out
+	found      bool   // was there when we came
+	startedIn  uint32 // the version that first showed a start, its last 32 bits; 0 if that is not known
+	fresh      bool   // row has not gone out
+	dirty      bool
+	gone       bool
+	tombstoned bool // is to be forgotten
 	memorable
 }
 
@@ -35,9 +38,9 @@ type pod struct {
 // its containers.
 type podSpec struct {
 	traits                     unique.Handle[podTraits]
-	node                       word // beside the traits: each node has its pods of a workload
-	created, started, finished Time
-	asked                      Time // see podEnd
+	node                       intern.Word // beside the traits: each node has its pods of a workload
+	created, started, finished fact.Time
+	asked                      fact.Time // see podEnd
 	going                      bool
 }
 
@@ -51,7 +54,7 @@ type podTraits struct {
 // podVolume is a volume in a pod's spec: a claim's, or a backing store that the
 // pod names itself.
 type podVolume struct {
-	name      word
+	name      intern.Word
 	claimName string
 	source    *source // without a claim
 	claim     *claim  // as far as it is known
@@ -65,13 +68,13 @@ func (p *pod) over() bool {
 	return p.gone || phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed)
 }
 
-func (p *pod) row(version uint64) Pod {
+func (p *pod) row(version uint64) fact.Pod {
 	traits := p.traits.Value()
-	return Pod{
+	return fact.Pod{
 		Version: version, UID: p.uid, Namespace: p.namespace, Name: p.name.name, Node: p.node.Value(),
-		ServiceAccount: traits.serviceAccount, Owner: traits.owner, Groups: split(traits.groups),
+		ServiceAccount: traits.serviceAccount, Owner: traits.owner, Groups: intern.Split(traits.groups),
 		WorkloadKind: traits.workload.kind, WorkloadName: traits.workload.name, WorkloadUID: traits.workload.uid,
-		Phase: traits.phase, Reason: traits.reason, Labels: p.labels.unpack(), CreatedAt: p.created,
+		Phase: traits.phase, Reason: traits.reason, Labels: p.labels.Unpack(), CreatedAt: p.created,
 		StartedAt: p.started, FinishedAt: p.finished, DeletedAt: p.deleted, DeletedNotBefore: p.notBefore,
 	}
 }
@@ -85,7 +88,7 @@ func mountsStorage(o *corev1.Pod) bool {
 	return false
 }
 
-func (inv *Inventory) notePod(o *corev1.Pod, seen Seen) bool {
+func (inv *Inventory) notePod(o *corev1.Pod, seen Observation) bool {
 	p := inv.pods[string(o.UID)]
 	if p == nil {
 		if !mountsStorage(o) {
@@ -97,13 +100,13 @@ func (inv *Inventory) notePod(o *corev1.Pod, seen Seen) bool {
 	}
 	if at := scheduledAt(o); at != 0 && at != p.scheduled {
 		p.scheduled = at
-		inv.change(p.change(Change{At: at, Action: Scheduled, Details: "to node " + o.Spec.NodeName, Found: seen.Found}))
+		inv.change(p.change(fact.Change{At: at, Action: fact.Scheduled, Details: "to node " + o.Spec.NodeName, Found: seen.Found}))
 	}
 	end := podEndOf(o)
 	spec := podSpec{
 		traits: unique.Make(podTraits{
 			serviceAccount: o.Spec.ServiceAccountName, owner: ownerOf(o.Labels, o.Annotations),
-			groups: joined(groupsOf(o.Labels, o.Annotations)), workload: inv.podWorkload(p, o),
+			groups: intern.Join(groupsOf(o.Labels, o.Annotations)), workload: inv.podWorkload(p, o),
 			phase: string(o.Status.Phase), reason: end.reason,
 		}),
 		node:    unique.Make(o.Spec.NodeName),
@@ -116,19 +119,19 @@ func (inv *Inventory) notePod(o *corev1.Pod, seen Seen) bool {
 		p.startedIn = uint32(versionOf(o))
 	}
 	if spec.finished != 0 && p.finished == 0 {
-		inv.change(p.change(Change{At: spec.finished, Action: Finished, Details: cmp.Or(end.reason, string(o.Status.Phase)), Found: seen.Found}))
+		inv.change(p.change(fact.Change{At: spec.finished, Action: fact.Finished, Details: cmp.Or(end.reason, string(o.Status.Phase)), Found: seen.Found}))
 	}
-	if !changed && spec == p.podSpec && p.labels.equal(o.Labels) {
+	if !changed && spec == p.podSpec && p.labels.Equal(o.Labels) {
 		return false
 	}
 	p.podSpec = spec
-	p.labels = inv.heldLabels(p.labels, o.Labels)
+	p.labels = inv.retainLabels(p.labels, o.Labels)
 	p.fresh = true
-	inv.soilPod(p)
+	inv.markPod(p)
 	return true
 }
 
-func scheduledAt(o *corev1.Pod) Time {
+func scheduledAt(o *corev1.Pod) fact.Time {
 	if c := condition(o, corev1.PodScheduled); c != nil {
 		return apiTime(c.LastTransitionTime)
 	}
@@ -163,27 +166,27 @@ func podEndOf(o *corev1.Pod) podEnd {
 	return end
 }
 
-func (inv *Inventory) addPod(o *corev1.Pod, seen Seen) *pod {
-	key := name{inv.sharedNamespace(o.Namespace), inv.heldName(o.Name)}
+func (inv *Inventory) addPod(o *corev1.Pod, seen Observation) *pod {
+	key := name{inv.sharedNamespace(o.Namespace), inv.retainString(o.Name)}
 	// An update can hide a deletion and a creation under the same name.
 	former := inv.podNames.get(key)
-	if !inv.recalling {
+	if !inv.restoring {
 		inv.dropPod(former, seen)
 		former = nil
 	}
-	p := &pod{uid: inv.heldName(string(o.UID)), name: key, found: seen.Found}
+	p := &pod{uid: inv.retainString(string(o.UID)), name: key, found: seen.Found}
 	inv.pods[p.uid] = p
 	if former == nil {
 		inv.podNames.put(key, p)
 	}
 	inv.addContainers(p, o)
-	inv.change(p.change(Change{At: apiTime(o.CreationTimestamp), Action: Created, Actor: lastActor(o), Found: seen.Found}))
+	inv.change(p.change(fact.Change{At: apiTime(o.CreationTimestamp), Action: fact.Created, Actor: lastActor(o), Found: seen.Found}))
 	for i := range o.Spec.Volumes {
 		if v := &o.Spec.Volumes[i]; storageVolume(v) {
 			p.volumes = append(p.volumes, inv.podVolume(o, v, seen))
 		}
 	}
-	p.volumes = heldList(inv, &inv.podVolumes, p.volumes)
+	p.volumes = retainList(inv, &inv.podVolumes, p.volumes)
 	for i := range p.volumes {
 		if u := &p.volumes[i]; u.claimName != "" {
 			slot := inv.slot(name{p.namespace, u.claimName})
@@ -192,11 +195,11 @@ func (inv *Inventory) addPod(o *corev1.Pod, seen Seen) *pod {
 			}
 		}
 	}
-	p.mounts = heldList(inv, &inv.mounts, podMounts(o, p.volumes))
+	p.mounts = retainList(inv, &inv.mounts, podMounts(o, p.volumes))
 	return p
 }
 
-func (inv *Inventory) podVolume(o *corev1.Pod, v *corev1.Volume, seen Seen) podVolume {
+func (inv *Inventory) podVolume(o *corev1.Pod, v *corev1.Volume, seen Observation) podVolume {
 	u := podVolume{name: unique.Make(v.Name)}
 	switch {
 	case v.PersistentVolumeClaim != nil:
@@ -205,14 +208,14 @@ func (inv *Inventory) podVolume(o *corev1.Pod, v *corev1.Volume, seen Seen) podV
 		u.claimName, u.ephemeral = o.Name+"-"+v.Name, true
 	default:
 		if src, ok := volumeSource(&v.VolumeSource); ok {
-			u.source = inv.holdSource(src, seen)
+			u.source = inv.acquireSource(src, seen)
 		}
 	}
 	return u
 }
 
-func (p *pod) change(c Change) Change {
-	c.Kind, c.UID, c.Namespace, c.Name = string(Pods), p.uid, p.namespace, p.name.name
+func (p *pod) change(c fact.Change) fact.Change {
+	c.Kind, c.UID, c.Namespace, c.Name = string(fact.Pods), p.uid, p.namespace, p.name.name
 	return c
 }
 
@@ -224,7 +227,7 @@ func (inv *Inventory) addContainers(p *pod, o *corev1.Pod) {
 		return
 	}
 	known := len(p.containers)
-	p.containers = heldList(inv, &inv.containers, append(p.containers, containerSpecs(o)[known:]...))
+	p.containers = retainList(inv, &inv.containers, append(p.containers, containerSpecs(o)[known:]...))
 	if known > 0 {
 		mounts := podMounts(o, p.volumes)
 		p.mounts = append(p.mounts, mounts[len(p.mounts):]...)
@@ -233,7 +236,7 @@ func (inv *Inventory) addContainers(p *pod, o *corev1.Pod) {
 
 // noteContainers takes the statuses of all containers. It returns true if
 // anything changed.
-func (p *pod) noteContainers(o *corev1.Pod, end podEnd, seen Seen) bool {
+func (p *pod) noteContainers(o *corev1.Pod, end podEnd, seen Observation) bool {
 	changed := false
 	for i := range p.containers {
 		c := &p.containers[i]
@@ -241,9 +244,9 @@ func (p *pod) noteContainers(o *corev1.Pod, end podEnd, seen Seen) bool {
 		traits := c.traits.Value()
 		list := o.Status.ContainerStatuses
 		switch traits.kind {
-		case InitContainer, SidecarContainer:
+		case fact.InitContainer, fact.SidecarContainer:
 			list = o.Status.InitContainerStatuses
-		case EphemeralContainer:
+		case fact.EphemeralContainer:
 			list = o.Status.EphemeralContainerStatuses
 		}
 		for j := range list {
@@ -278,7 +281,7 @@ func (p *pod) noteRecursive(container int, statuses []corev1.VolumeMountStatus) 
 
 // times returns the first start of a pod's containers, and their last end if all
 // that started have ended and the pod has.
-func (p *pod) times(over bool) (started, finished Time) {
+func (p *pod) times(over bool) (started, finished fact.Time) {
 	running := false
 	for i := range p.containers {
 		c := &p.containers[i]
@@ -287,7 +290,7 @@ func (p *pod) times(over bool) (started, finished Time) {
 		switch {
 		case c.started != 0:
 			running = running || c.finished == 0
-		case !over && c.traits.Value().kind == MainContainer:
+		case !over && c.traits.Value().kind == fact.MainContainer:
 			running = true // it is yet to start, after the init containers
 		}
 	}
@@ -298,7 +301,7 @@ func (p *pod) times(over bool) (started, finished Time) {
 }
 
 // dropPod notes that a pod is gone: what still ran has ended.
-func (inv *Inventory) dropPod(p *pod, seen Seen) {
+func (inv *Inventory) dropPod(p *pod, seen Observation) {
 	if p == nil {
 		return
 	}
@@ -315,15 +318,15 @@ func (inv *Inventory) dropPod(p *pod, seen Seen) {
 		c.fresh = c.fresh || c.containerUse != before
 	}
 	p.started, p.finished = p.times(true)
-	p.notBefore, p.deleted = seen.within(p.created, p.lived())
+	p.notBefore, p.deleted = seen.bounds(p.created, p.lived())
 	p.fresh = true
-	inv.change(p.change(Change{At: p.deleted, Action: Deleted}))
-	inv.soilPod(p)
+	inv.change(p.change(fact.Change{At: p.deleted, Action: fact.Deleted}))
+	inv.markPod(p)
 }
 
 // lived is the last moment at which a pod is known to have been there: when its
 // containers started and, at the earliest, ended, and when its deletion was asked for.
-func (p *pod) lived() (at Time) {
+func (p *pod) lived() (at fact.Time) {
 	if p.going {
 		at = p.asked
 	}
@@ -341,7 +344,7 @@ func (inv *Inventory) unlist(p *pod) {
 	}
 }
 
-func (inv *Inventory) soilPod(p *pod) {
+func (inv *Inventory) markPod(p *pod) {
 	if !p.dirty {
 		p.dirty = true
 		inv.dirtyPods = append(inv.dirtyPods, p)
@@ -350,7 +353,7 @@ func (inv *Inventory) soilPod(p *pod) {
 
 // settlePod finds the pod's claims, and tells its mounts and what has changed of
 // it.
-func (inv *Inventory) settlePod(p *pod, seen Seen) {
+func (inv *Inventory) syncPod(p *pod, seen Observation) {
 	p.dirty = false
 	for i := range p.volumes {
 		if p.volumes[i].claimName != "" {
@@ -359,21 +362,21 @@ func (inv *Inventory) settlePod(p *pod, seen Seen) {
 	}
 	if p.fresh {
 		p.fresh = false
-		inv.memorize(p)
+		inv.markSnapshot(p)
 		inv.update.Facts.Pods = append(inv.update.Facts.Pods, p.row(inv.nextVersion(seen.At)))
-		inv.tellContainers(p, seen)
+		inv.emitContainers(p, seen)
 	}
-	inv.tellMounts(p, seen)
+	inv.emitMounts(p, seen)
 	inv.countUse(p)
-	if p.gone && !p.buried {
-		inv.buryPod(p, seen)
+	if p.gone && !p.tombstoned {
+		inv.entombPod(p, seen)
 	}
 }
 
 // buryPod sees to it that a pod that is gone is forgotten in the end: one with
 // claims may yet be corrected by what is still on its way.
-func (inv *Inventory) buryPod(p *pod, seen Seen) {
-	p.buried = true
+func (inv *Inventory) entombPod(p *pod, seen Observation) {
+	p.tombstoned = true
 	claims, known := false, true
 	for i := range p.volumes {
 		if u := &p.volumes[i]; u.claimName != "" {
@@ -381,17 +384,17 @@ func (inv *Inventory) buryPod(p *pod, seen Seen) {
 			known = known && u.claim != nil && u.claim.volume != nil
 		}
 	}
-	switch g := (grave{at: seen.At, pod: p}); {
+	switch g := (tombstone{at: seen.At, pod: p}); {
 	case !claims:
-		inv.forgetPod(p)
+		inv.evictPod(p)
 	case known:
-		inv.podGraves = append(inv.podGraves, g)
+		inv.podTombstones = append(inv.podTombstones, g)
 	default:
-		inv.graves = append(inv.graves, g)
+		inv.tombstones = append(inv.tombstones, g)
 	}
 }
 
-func (inv *Inventory) tellContainers(p *pod, seen Seen) {
+func (inv *Inventory) emitContainers(p *pod, seen Observation) {
 	for i := range p.containers {
 		if c := &p.containers[i]; c.fresh {
 			c.fresh = false
@@ -400,7 +403,7 @@ func (inv *Inventory) tellContainers(p *pod, seen Seen) {
 	}
 	if !p.announced && p.started != 0 {
 		p.announced = true
-		c := p.change(Change{At: p.started, Action: Started, Details: "on node " + p.node.Value(), Found: p.found && seen.Found})
+		c := p.change(fact.Change{At: p.started, Action: fact.Started, Details: "on node " + p.node.Value(), Found: p.found && seen.Found})
 		if p.scheduled != 0 && p.started >= p.scheduled {
 			c.Took = time.Duration(p.started-p.scheduled) * time.Microsecond
 		}
@@ -409,8 +412,8 @@ func (inv *Inventory) tellContainers(p *pod, seen Seen) {
 }
 
 // forgetPod takes a pod that is gone out of all that is held.
-func (inv *Inventory) forgetPod(p *pod) {
-	inv.drown(Pods, p.uid)
+func (inv *Inventory) evictPod(p *pod) {
+	inv.forgetSnapshot(fact.Pods, p.uid)
 	inv.awaitNoMore(p)
 	for i := range p.volumes {
 		u := &p.volumes[i]

@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // The cases of the prototype's own tests: what it got right, and what it had to
@@ -32,7 +34,7 @@ func TestPrototypesCases(t *testing.T) {
 			expect(t, "mount", h.mount("p1", "db", "/data"), mounted)
 			expect(t, "binding", h.bindings[[2]string{"c1", "v1"}].BoundAt, at(3))
 			expect(t, "the claim's volume", h.claims["c1"].VolumeUID, "v1")
-			expect(t, "state", h.states["v1"].Status, VolumeMounted)
+			expect(t, "state", h.states["v1"].Status, fact.VolumeMounted)
 		})
 	}
 }
@@ -77,7 +79,7 @@ func TestVolumesOfISCSIAndNFSOneAfterTheOther(t *testing.T) {
 	second := h.sources[h.volumes["v2"].SourceID]
 	expect(t, "second", second.Kind+" "+second.Server, "iscsi san.example:3260")
 	expect(t, "stores that are held: the first may still be spoken of", len(inv.sources), 2)
-	inv.forget(at(8) + retention + 1)
+	inv.evict(at(8) + retention + 1)
 	expect(t, "and is let go of", len(inv.sources), 1)
 }
 

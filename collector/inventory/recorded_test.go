@@ -10,18 +10,20 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // recorded is what a watch told, in a real cluster (see TestMonth of
 // cmd/kubevoltracker, which records it).
 type recorded struct {
-	at     Time
-	kind   Kind
+	at     fact.Time
+	kind   fact.Kind
 	uid    string
 	object any
 	delete bool
 
-	notBefore Time // zero on a live watch
+	notBefore fact.Time // zero on a live watch
 }
 
 func recording(t testing.TB) (events []recorded) {
@@ -36,14 +38,14 @@ func recording(t testing.TB) (events []recorded) {
 	for lines.Scan() {
 		var line struct {
 			At     time.Time
-			Kind   Kind
+			Kind   fact.Kind
 			Type   string
 			Object json.RawMessage
 		}
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			t.Fatal(err)
 		}
-		object, err := ReadObject(line.Kind, line.Object)
+		object, err := readObject(line.Kind, line.Object)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +53,7 @@ func recording(t testing.TB) (events []recorded) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		events = append(events, recorded{At(line.At), line.Kind, uid, object, line.Type == "DELETED", 0})
+		events = append(events, recorded{fact.At(line.At), line.Kind, uid, object, line.Type == "DELETED", 0})
 	}
 	if err := lines.Err(); err != nil || len(events) < 100 {
 		t.Fatalf("%d events, %v", len(events), err)
@@ -75,17 +77,17 @@ func replay(t testing.TB, events []recorded) *history {
 	return h
 }
 
-func (e *recorded) seen() Seen {
+func (e *recorded) seen() Observation {
 	if e.notBefore == 0 {
 		return Live(e.at)
 	}
-	return Seen{At: e.at, NotBefore: e.notBefore}
+	return Observation{At: e.at, NotBefore: e.notBefore}
 }
 
 // interleaved mixes the events of the kinds anew. Those of one kind stay in their
 // order: a watch keeps it.
 func interleaved(events []recorded, random *rand.Rand) []recorded {
-	queues := map[Kind][]recorded{}
+	queues := map[fact.Kind][]recorded{}
 	for _, e := range events {
 		queues[e.kind] = append(queues[e.kind], e)
 	}
@@ -128,7 +130,7 @@ func thinned(events []recorded, random *rand.Rand, all *history) (left []recorde
 	for i, e := range events {
 		last[e.uid] = i
 	}
-	missedSince := map[string]Time{}
+	missedSince := map[string]fact.Time{}
 	for i, e := range events {
 		if !e.delete && last[e.uid] != i && !twice[e.uid] && random.IntN(3) == 0 {
 			if missedSince[e.uid] == 0 {
@@ -184,8 +186,8 @@ func compare(t *testing.T, what string, got, want *history) {
 	same(t, what+": bindings", got.bindings, want.bindings)
 	same(t, what+": attachments", got.attachments, want.attachments)
 	same(t, what+": sources", got.sources, want.sources)
-	same(t, what+": states of volumes", present(got.states, (*VolumeState).gone), present(want.states, (*VolumeState).gone))
-	same(t, what+": states of claims", present(got.claimState, (*ClaimState).gone), present(want.claimState, (*ClaimState).gone))
+	same(t, what+": states of volumes", present(got.states, goneVolume), present(want.states, goneVolume))
+	same(t, what+": states of claims", present(got.claimState, goneClaim), present(want.claimState, goneClaim))
 }
 
 func same[K comparable, V any](t *testing.T, what string, got, want map[K]V) {
@@ -207,9 +209,9 @@ func same[K comparable, V any](t *testing.T, what string, got, want map[K]V) {
 
 // narrowTo takes over the ends that are within the bounds that h says.
 func (h *history) narrowTo(truth *history) {
-	narrow(h.volumes, truth.volumes, func(v *Volume) (*Time, Time) { return &v.DeletedNotBefore, v.DeletedAt })
-	narrow(h.claims, truth.claims, func(c *Claim) (*Time, Time) { return &c.DeletedNotBefore, c.DeletedAt })
-	narrow(h.pods, truth.pods, func(p *Pod) (*Time, Time) { return &p.DeletedNotBefore, p.DeletedAt })
+	narrow(h.volumes, truth.volumes, func(v *fact.Volume) (*fact.Time, fact.Time) { return &v.DeletedNotBefore, v.DeletedAt })
+	narrow(h.claims, truth.claims, func(c *fact.Claim) (*fact.Time, fact.Time) { return &c.DeletedNotBefore, c.DeletedAt })
+	narrow(h.pods, truth.pods, func(p *fact.Pod) (*fact.Time, fact.Time) { return &p.DeletedNotBefore, p.DeletedAt })
 	for key, row := range h.mounts {
 		told, ok := truth.mounts[key]
 		if !ok || row.EndedNotBefore == told.EndedNotBefore && row.EndedAt == told.EndedAt || told.EndedAt < row.EndedNotBefore || told.EndedAt > row.EndedAt {
@@ -222,7 +224,7 @@ func (h *history) narrowTo(truth *history) {
 	}
 }
 
-func narrow[R any](rows, truth map[string]R, bounds func(*R) (*Time, Time)) {
+func narrow[R any](rows, truth map[string]R, bounds func(*R) (*fact.Time, fact.Time)) {
 	for key, row := range rows {
 		told, ok := truth[key]
 		notBefore, at := bounds(&row)
@@ -266,11 +268,11 @@ func present[S any](states map[string]S, gone func(*S) bool) map[string]S {
 	return left
 }
 
-// gone also blanks since when a status is: one that was passed through depends on the
+// goneVolume also blanks since when a status is: one that was passed through depends on the
 // order.
-func (s *VolumeState) gone() bool {
+func goneVolume(s *fact.VolumeState) bool {
 	s.ChangedAt = 0
 	return s.Gone
 }
 
-func (s *ClaimState) gone() bool { return s.Gone }
+func goneClaim(s *fact.ClaimState) bool { return s.Gone }

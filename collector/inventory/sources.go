@@ -12,13 +12,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 // source is a backing store that something held names: what it is has gone out as
 // a row and is not kept.
 type source struct {
 	id       [16]byte
-	kind     word
+	kind     intern.Word
 	held     int32
 	readOnly bool // nobody can write to it this way
 }
@@ -41,12 +44,12 @@ func (s *source) idText() string {
 
 // holdSource counts one more holder of a backing store; the first one makes its
 // row go out.
-func (inv *Inventory) holdSource(row VolumeSource, seen Seen) *source {
+func (inv *Inventory) acquireSource(row fact.VolumeSource, seen Observation) *source {
 	id := sourceID(row.Kind, row.Attributes)
 	s := inv.sources[id]
 	if s == nil {
 		readOnly := row.Attributes["readOnly"] == "true" || row.Kind == "image" // KEP-4639: images are
-		s = heldOne(inv, &inv.backing, source{kind: unique.Make(row.Kind), id: id, readOnly: readOnly})
+		s = retainOne(inv, &inv.backing, source{kind: unique.Make(row.Kind), id: id, readOnly: readOnly})
 		inv.sources[id] = s
 		row.ID = s.idText()
 		row.Version = inv.nextVersion(seen.At)
@@ -70,14 +73,14 @@ func (inv *Inventory) releaseSource(s *source) {
 // fields and not by a list of kinds, so a kind that the API adds later is found
 // as well. It returns false if no member is set, as when a server newer than our
 // API types sends a member they lack. ID and Version are left open.
-func volumeSource(union any) (VolumeSource, bool) {
+func volumeSource(union any) (fact.VolumeSource, bool) {
 	kind, member := unionMember(reflect.ValueOf(union).Elem())
 	if kind == "" {
-		return VolumeSource{}, false
+		return fact.VolumeSource{}, false
 	}
 	attributes := map[string]string{}
 	flatten(attributes, "", member)
-	s := VolumeSource{
+	s := fact.VolumeSource{
 		Kind:       kind,
 		Driver:     attributes["driver"],
 		Attributes: attributes,

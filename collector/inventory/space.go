@@ -1,22 +1,13 @@
 package inventory
 
-// Space is how full a file system is. The size is the file system's own, which can differ from
-// the volume's: it lacks what the file system needs for itself, and of a directory on a shared
-// one it is that of all of it.
-type Space struct {
-	CapacityBytes  int64
-	UsedBytes      int64
-	AvailableBytes int64
-	Inodes         int64 // 0 where the file system has none
-	InodesUsed     int64
-}
+import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 
 // Sample is what a kubelet says of a volume of one of its pods.
 type Sample struct {
 	PodUID string
-	Volume string // its name in the pod
-	At     Time   // when the kubelet looked, by its node's clock
-	Space
+	Volume string    // its name in the pod
+	At     fact.Time // when the kubelet looked, by its node's clock
+	fact.Space
 }
 
 // NodesInUse are the names of the nodes on which pods that run mount volumes of claims: the
@@ -39,7 +30,7 @@ func (inv *Inventory) NodesInUse() map[string]struct{} {
 
 // Measure takes what kubelets say. What differs from what is known goes out; the last that was
 // known of a volume is kept while nobody uses it, when no kubelet can tell.
-func (inv *Inventory) Measure(samples []Sample, now Time) {
+func (inv *Inventory) Measure(samples []Sample, now fact.Time) {
 	inv.begin("", "", Live(now))
 	for i := range samples {
 		s := &samples[i]
@@ -51,11 +42,11 @@ func (inv *Inventory) Measure(samples []Sample, now Time) {
 			continue
 		}
 		inv.spaces[v] = s.Space
-		inv.memorize(v)
-		inv.touchVolume(v)
-		inv.update.Facts.Usage = append(inv.update.Facts.Usage, Usage{At: min(s.At, now), ClaimUID: c.uid, VolumeUID: v.uid, Space: s.Space})
+		inv.markSnapshot(v)
+		inv.markVolumeState(v)
+		inv.update.Facts.Usage = append(inv.update.Facts.Usage, fact.Usage{At: min(s.At, now), ClaimUID: c.uid, VolumeUID: v.uid, Space: s.Space})
 	}
-	inv.settle(Live(now))
+	inv.sync(Live(now))
 }
 
 // measured is the claim and the volume that a sample is of; nil if they are not known.

@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // fullness is what a kubelet says at a second of the first volume of a pod.
 func fullness(pod string, second int, used int64) Sample {
-	return Sample{PodUID: pod, Volume: "vol-0", At: at(second), Space: Space{CapacityBytes: 1000, UsedBytes: used, AvailableBytes: 990 - used, Inodes: 100, InodesUsed: 7}}
+	return Sample{PodUID: pod, Volume: "vol-0", At: at(second), Space: fact.Space{CapacityBytes: 1000, UsedBytes: used, AvailableBytes: 990 - used, Inodes: 100, InodesUsed: 7}}
 }
 
 func TestHowFullVolumesAre(t *testing.T) {
@@ -17,7 +19,7 @@ func TestHowFullVolumesAre(t *testing.T) {
 	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 2)
 	db, other := podOf("db-0", "p1", 3, []string{"main"}, "data"), podOf("db-1", "p2", 3, []string{"main"}, "data")
 	inv, keeper := New(), newKeeper()
-	var u Update
+	var u fact.Update
 	see := func(second int, objects ...any) {
 		t.Helper()
 		for _, o := range objects {
@@ -29,7 +31,7 @@ func TestHowFullVolumesAre(t *testing.T) {
 		keeper.take(&u)
 	}
 	see(6, claim, volume, running(db, 5), running(other, 6))
-	measure := func(now int, samples ...Sample) (told []Usage, states []VolumeState) {
+	measure := func(now int, samples ...Sample) (told []fact.Usage, states []fact.VolumeState) {
 		t.Helper()
 		inv.Measure(samples, at(now))
 		inv.Take(&u)
@@ -40,7 +42,7 @@ func TestHowFullVolumesAre(t *testing.T) {
 
 	told, states := measure(20, fullness("p2", 11, 301))
 	expect(t, "rows", len(told), 1)
-	expect(t, "row", told[0], Usage{At: at(11), ClaimUID: "c1", VolumeUID: "v1", Space: fullness("p2", 11, 301).Space})
+	expect(t, "row", told[0], fact.Usage{At: at(11), ClaimUID: "c1", VolumeUID: "v1", Space: fullness("p2", 11, 301).Space})
 	expect(t, "states", len(states), 1)
 	expect(t, "used", states[0].UsedBytes, 301)
 	expect(t, "measured", states[0].Measured, true)
@@ -55,12 +57,12 @@ func TestHowFullVolumesAre(t *testing.T) {
 
 	told, _ = measure(60,
 		fullness("p9", 55, 1), // a pod that is not known, as of a namespace that came just now
-		Sample{PodUID: "p1", Volume: "scratch", At: at(55), Space: Space{UsedBytes: 1}})
+		Sample{PodUID: "p1", Volume: "scratch", At: at(55), Space: fact.Space{UsedBytes: 1}})
 	expect(t, "rows of what is nobody's", len(told), 0)
 
 	// Nobody uses it any more: what was known stays, also over a restart.
 	see(72, ended(db, corev1.PodSucceeded, 5, 70, 0, "Completed"), ended(other, corev1.PodSucceeded, 6, 71, 0, "Completed"))
-	expect(t, "idle", u.Volumes[0].Status, VolumeIdle)
+	expect(t, "idle", u.Volumes[0].Status, fact.VolumeIdle)
 	expect(t, "used while idle", u.Volumes[0].UsedBytes, 302)
 	inv = keeper.restart(t)
 	inv.Take(&u)

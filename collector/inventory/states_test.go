@@ -8,6 +8,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 func classNamed(name, uid string, mode storagev1.VolumeBindingMode) *storagev1.StorageClass {
@@ -31,7 +33,7 @@ func TestSinceWhenAClaimIsPending(t *testing.T) {
 	other := classNamed("slow", "s2", storagev1.VolumeBindingWaitForFirstConsumer)
 	for name, test := range map[string]struct {
 		events []event
-		want   Time
+		want   fact.Time
 	}{
 		"no such class":                  {[]event{set(2, claim()), set(2, other)}, at(1)},
 		"immediate":                      {[]event{set(2, immediate), set(2, claim())}, at(1)},
@@ -61,7 +63,7 @@ func capacityOf(uid, class string, bytes *resource.Quantity) *storagev1.CSIStora
 }
 
 func TestClassesAndCapacitiesAreToldAsTheyStand(t *testing.T) {
-	inv, u := New(), &Update{}
+	inv, u := New(), &fact.Update{}
 	late := classNamed("fast", "s1", storagev1.VolumeBindingWaitForFirstConsumer)
 	for i, step := range []struct {
 		event event
@@ -89,7 +91,7 @@ func TestClassesAndCapacitiesAreToldAsTheyStand(t *testing.T) {
 		inv.Take(u)
 		expect(t, fmt.Sprint("step ", i), fmt.Sprint(u.Classes, " ", u.Capacities), step.want)
 	}
-	if !(&Update{}).Empty() || (&Update{Classes: make([]ClassState, 1)}).Empty() || (&Update{Capacities: make([]CapacityState, 1)}).Empty() {
+	if !(&fact.Update{}).Empty() || (&fact.Update{Classes: make([]fact.ClassState, 1)}).Empty() || (&fact.Update{Capacities: make([]fact.CapacityState, 1)}).Empty() {
 		t.Error("what is empty?")
 	}
 }
@@ -103,9 +105,9 @@ func TestSinceWhenAVolumeIsReleased(t *testing.T) {
 		o.Status.LastPhaseTransitionTime = nil
 		return o
 	}
-	for phase, want := range map[corev1.PersistentVolumePhase]VolumeStatus{corev1.VolumeReleased: VolumeReleased, corev1.VolumeFailed: VolumeFailed, corev1.VolumeAvailable: VolumeAvailable} {
+	for phase, want := range map[corev1.PersistentVolumePhase]fact.VolumeStatus{corev1.VolumeReleased: fact.VolumeReleased, corev1.VolumeFailed: fact.VolumeFailed, corev1.VolumeAvailable: fact.VolumeAvailable} {
 		inv, h := New(), newHistory()
-		if err := inv.Replace(Volumes, []any{volume(phase)}, Seen{At: at(20), Found: true}); err != nil {
+		if err := inv.Replace(fact.Volumes, []any{volume(phase)}, Observation{At: at(20), Found: true}); err != nil {
 			t.Fatal(err)
 		}
 		h.take(inv)

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // as returns an object in another version.
@@ -20,20 +22,20 @@ func as[T metav1.Object](version string, o T) T {
 func TestWhatIsDatedByUsHasAVersion(t *testing.T) {
 	for name, test := range map[string]struct {
 		events []event
-		list   Kind // that is listed in the end, at version 99, and holds nothing
-		want   map[Action]string
+		list   fact.Kind // that is listed in the end, at version 99, and holds nothing
+		want   map[fact.Action]string
 	}{
-		"a claim that is deleted": {[]event{set(1, pvc("data", "c1", 1, "")), gone(5, as("7", pvc("data", "c1", 1, "")))}, "", map[Action]string{Created: "", Deleted: "7"}},
-		"a claim that a list lacks": {[]event{set(1, pvc("data", "c1", 1, ""))}, Claims,
-			map[Action]string{Created: "", Deleted: "99"}},
-		"a class": {[]event{set(1, storageClass("fast", "s1")), gone(5, as("8", storageClass("fast", "s1")))}, "", map[Action]string{Created: "", Deleted: "8"}},
+		"a claim that is deleted": {[]event{set(1, pvc("data", "c1", 1, "")), gone(5, as("7", pvc("data", "c1", 1, "")))}, "", map[fact.Action]string{fact.Created: "", fact.Deleted: "7"}},
+		"a claim that a list lacks": {[]event{set(1, pvc("data", "c1", 1, ""))}, fact.Claims,
+			map[fact.Action]string{fact.Created: "", fact.Deleted: "99"}},
+		"a class": {[]event{set(1, storageClass("fast", "s1")), gone(5, as("8", storageClass("fast", "s1")))}, "", map[fact.Action]string{fact.Created: "", fact.Deleted: "8"}},
 		"an attachment": {[]event{set(1, pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)), set(8, volumeAttachment("a1", "vol", 7)), gone(9, as("9", volumeAttachment("a1", "vol", 7)))}, "",
-			map[Action]string{Created: "", Attached: "", Detached: "9"}},
+			map[fact.Action]string{fact.Created: "", fact.Attached: "", fact.Detached: "9"}},
 	} {
 		inv := New()
-		got := map[Action]string{}
+		got := map[fact.Action]string{}
 		tell := func(err error) {
-			var u Update
+			var u fact.Update
 			if inv.Take(&u); err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +51,7 @@ func TestWhatIsDatedByUsHasAVersion(t *testing.T) {
 			}
 		}
 		if test.list != "" {
-			tell(inv.Replace(test.list, nil, Seen{At: at(20), NotBefore: at(10), Version: "99"}))
+			tell(inv.Replace(test.list, nil, Observation{At: at(20), NotBefore: at(10), Version: "99"}))
 		}
 		for action, version := range test.want {
 			expect(t, name+": "+string(action), got[action], version)
@@ -66,7 +68,7 @@ func TestASampleOfCapacityHasItsVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var u Update
+	var u fact.Update
 	inv.Take(&u)
 	expect(t, "samples", len(u.Facts.StorageCapacity), 1)
 	expect(t, "version", u.Facts.StorageCapacity[0].ResourceVersion, "3")
@@ -99,11 +101,11 @@ func TestBoundIsDatedByTheVolume(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var u Update
+		var u fact.Update
 		inv.Take(&u)
 		n := 0
 		for _, c := range u.Facts.Changes {
-			if c.Action == Bound {
+			if c.Action == fact.Bound {
 				n++
 				expect(t, name, c.At, at(3))
 				expect(t, name+": version", c.ResourceVersion, "")

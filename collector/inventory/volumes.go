@@ -6,6 +6,9 @@ import (
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 // volume is a PersistentVolume. Its life is its phase: Available, Bound to a
@@ -14,15 +17,15 @@ import (
 type volume struct {
 	uid, name string
 	volumeSpec
-	labels              packed
+	labels              intern.Labels
 	source              *source // nil where the union is empty
-	deleted, notBefore  Time
+	deleted, notBefore  fact.Time
 	binding             binding
-	user                *claim // the claim that has it, or that it was released from; nil until that is known
-	lastUsed            Time   // end of the last use by claims that it was bound to before
-	status              VolumeStatus
-	statusSince         Time
-	told                uint64 // hash of the VolumeState that went out last; 0 for none
+	user                *claim    // the claim that has it, or that it was released from; nil until that is known
+	lastUsed            fact.Time // end of the last use by claims that it was bound to before
+	status              fact.VolumeStatus
+	statusSince         fact.Time
+	emitted             uint64 // hash of the VolumeState that went out last; 0 for none
 	ordinal             uint16 // of the binding, of those of this claim and volume
 	fresh, dirty, stale bool   // row has not gone out; is to be settled; state may not have gone out
 	memorable
@@ -31,7 +34,7 @@ type volume struct {
 // binding is the last Binding of a volume.
 type binding struct {
 	claimUID                   string
-	bound, released, notBefore Time
+	bound, released, notBefore fact.Time
 }
 
 // pastBinding is a binding of a volume before its last one.
@@ -44,39 +47,39 @@ type pastBinding struct {
 // volumeSpec is what the API says of a volume and can change.
 type volumeSpec struct {
 	traits       unique.Handle[volumeTraits]
-	annotations  unique.Handle[packed]
-	phase        word
+	annotations  unique.Handle[intern.Labels]
+	phase        intern.Word
 	handle       string
 	capacity     int64
 	claimUID     string
 	claim        name // of its claimRef: kept by the API when the claim is gone
-	created      Time
-	deleting     Time // when its deletion was asked for
-	phaseChanged Time
+	created      fact.Time
+	deleting     fact.Time // when its deletion was asked for
+	phaseChanged fact.Time
 }
 
 // volumeTraits is what many volumes have in common.
 type volumeTraits struct{ class, attributesClass, driver, mode, reclaimPolicy, accessModes string }
 
-func (v *volume) row(version uint64, annotations Labels) Volume {
+func (v *volume) row(version uint64, annotations fact.Labels) fact.Volume {
 	traits := v.traits.Value()
-	return Volume{
+	return fact.Volume{
 		Version: version, UID: v.uid, Name: v.name, StorageClass: traits.class, AttributesClass: traits.attributesClass,
 		SourceKind: v.source.kindOr(""), SourceID: v.source.idText(), Driver: traits.driver, VolumeHandle: v.handle, CapacityBytes: v.capacity,
-		AccessModes: split(traits.accessModes), VolumeMode: traits.mode, ReclaimPolicy: traits.reclaimPolicy,
-		Phase: v.phase.Value(), PhaseChangedAt: v.phaseChanged, ClaimUID: v.claimUID, Labels: v.labels.unpack(),
+		AccessModes: intern.Split(traits.accessModes), VolumeMode: traits.mode, ReclaimPolicy: traits.reclaimPolicy,
+		Phase: v.phase.Value(), PhaseChangedAt: v.phaseChanged, ClaimUID: v.claimUID, Labels: v.labels.Unpack(),
 		Annotations: annotations, CreatedAt: v.created, DeletedAt: v.deleted, DeletedNotBefore: v.notBefore,
 	}
 }
 
 // read returns what the API says now.
-func (v *volume) read(o *corev1.PersistentVolume, seen Seen) volumeSpec {
+func (v *volume) read(o *corev1.PersistentVolume, seen Observation) volumeSpec {
 	spec := volumeSpec{
 		traits: unique.Make(volumeTraits{
 			class: o.Spec.StorageClassName, attributesClass: deref(o.Spec.VolumeAttributesClassName), driver: driverOf(&o.Spec.PersistentVolumeSource), mode: volumeMode(o.Spec.VolumeMode),
-			reclaimPolicy: string(o.Spec.PersistentVolumeReclaimPolicy), accessModes: joined(o.Spec.AccessModes),
+			reclaimPolicy: string(o.Spec.PersistentVolumeReclaimPolicy), accessModes: intern.Join(o.Spec.AccessModes),
 		}),
-		annotations:  repackShared(v.annotations, o.Annotations),
+		annotations:  intern.RepackShared(v.annotations, o.Annotations),
 		phase:        unique.Make(string(o.Status.Phase)),
 		capacity:     o.Spec.Capacity.Storage().Value(),
 		created:      apiTime(o.CreationTimestamp),
@@ -117,11 +120,11 @@ func volumeMode(mode *corev1.PersistentVolumeMode) string {
 	return string(*mode)
 }
 
-func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, seen Seen) bool {
+func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, seen Observation) bool {
 	v := inv.volumes[string(o.UID)]
 	if v == nil {
 		v = inv.addVolume(o, seen)
-	} else if spec := v.read(o, seen); spec == v.volumeSpec && v.labels.equal(o.Labels) {
+	} else if spec := v.read(o, seen); spec == v.volumeSpec && v.labels.Equal(o.Labels) {
 		return false
 	} else {
 		inv.versioned(o, func() { inv.volumeChanges(v, &spec, o, seen) })
@@ -134,42 +137,42 @@ func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, seen Seen) bool {
 			}
 		}
 	}
-	v.labels = inv.heldLabels(v.labels, o.Labels)
+	v.labels = inv.retainLabels(v.labels, o.Labels)
 	v.fresh = true
-	inv.soilVolume(v)
+	inv.markVolume(v)
 	return true
 }
 
-func (inv *Inventory) addVolume(o *corev1.PersistentVolume, seen Seen) *volume {
+func (inv *Inventory) addVolume(o *corev1.PersistentVolume, seen Observation) *volume {
 	// An update can hide a deletion and a creation under the same name.
 	other := inv.volumeNames[o.Name]
-	if other != nil && other.deleted == 0 && !inv.recalling {
+	if other != nil && other.deleted == 0 && !inv.restoring {
 		inv.dropVolume(other, seen)
 	}
-	v := &volume{uid: inv.heldName(string(o.UID)), name: inv.heldName(o.Name)}
+	v := &volume{uid: inv.retainString(string(o.UID)), name: inv.retainString(o.Name)}
 	v.volumeSpec = v.read(o, seen)
-	v.handle = inv.heldName(v.handle)
+	v.handle = inv.retainString(v.handle)
 	// The API lets nobody change a volume's source, so once is enough.
 	if src, ok := volumeSource(&o.Spec.PersistentVolumeSource); ok {
-		v.source = inv.holdSource(src, seen)
+		v.source = inv.acquireSource(src, seen)
 	}
 	inv.volumes[v.uid] = v
 	if other == nil || other.deleted != 0 {
 		inv.volumeNames[v.name] = v
 	}
 	for _, c := range inv.awaited[v.name] {
-		inv.soilClaim(c)
+		inv.markClaim(c)
 	}
 	inv.attachmentsOf(v, seen)
-	inv.change(v.change(Change{
-		At: v.created, Action: Created, Details: bytesText(v.capacity) + " on " + v.source.kindOr("none"),
+	inv.change(v.change(fact.Change{
+		At: v.created, Action: fact.Created, Details: bytesText(v.capacity) + " on " + v.source.kindOr("none"),
 		Actor: lastActor(o), Found: seen.Found,
 	}))
 	return v
 }
 
-func (v *volume) change(c Change) Change {
-	c.Kind, c.UID, c.Name = string(Volumes), v.uid, v.name
+func (v *volume) change(c fact.Change) fact.Change {
+	c.Kind, c.UID, c.Name = string(fact.Volumes), v.uid, v.name
 	c.StorageClass, c.SourceKind = v.traits.Value().class, v.source.kindOr("")
 	return c
 }
@@ -182,20 +185,20 @@ func (v *volume) forgetUser() {
 	}
 }
 
-func (inv *Inventory) volumeChanges(v *volume, now *volumeSpec, o *corev1.PersistentVolume, seen Seen) {
+func (inv *Inventory) volumeChanges(v *volume, now *volumeSpec, o *corev1.PersistentVolume, seen Observation) {
 	actor, had, has := lastActor(o), v.traits.Value(), now.traits.Value()
 	if v.phase != now.phase {
-		c := Change{
-			At: now.phaseChanged, Action: Phase, Actor: actor, Details: orNone(v.phase.Value()) + " → " + orNone(now.phase.Value()),
+		c := fact.Change{
+			At: now.phaseChanged, Action: fact.Phase, Actor: actor, Details: orNone(v.phase.Value()) + " → " + orNone(now.phase.Value()),
 		}
 		if now.phase.Value() == string(corev1.VolumeReleased) {
-			c.Action, c.Details = Released, c.Details+", reclaim policy "+has.reclaimPolicy
+			c.Action, c.Details = fact.Released, c.Details+", reclaim policy "+has.reclaimPolicy
 		}
 		inv.change(v.change(c))
 	}
 	if had.attributesClass != has.attributesClass {
-		inv.change(v.change(Change{
-			At: seen.At, Action: Modified, Actor: actor,
+		inv.change(v.change(fact.Change{
+			At: seen.At, Action: fact.Modified, Actor: actor,
 			Details: "attributes class " + orNone(had.attributesClass) + " → " + orNone(has.attributesClass),
 		}))
 	}
@@ -203,26 +206,26 @@ func (inv *Inventory) volumeChanges(v *volume, now *volumeSpec, o *corev1.Persis
 		inv.change(v.change(deletingChange(o, now.deleting)))
 	}
 	if v.capacity != now.capacity {
-		inv.change(v.change(Change{
-			At: seen.At, Action: Resized, Actor: actor, Details: bytesText(v.capacity) + " → " + bytesText(now.capacity),
+		inv.change(v.change(fact.Change{
+			At: seen.At, Action: fact.Resized, Actor: actor, Details: bytesText(v.capacity) + " → " + bytesText(now.capacity),
 		}))
 	}
 }
 
 // dropVolume notes that a volume is gone, and remembers it for a while.
-func (inv *Inventory) dropVolume(v *volume, seen Seen) {
+func (inv *Inventory) dropVolume(v *volume, seen Observation) {
 	if v == nil {
 		return
 	}
-	v.notBefore, v.deleted = seen.within(v.created, v.deleting)
+	v.notBefore, v.deleted = seen.bounds(v.created, v.deleting)
 	v.fresh = true
-	inv.change(v.change(Change{At: v.deleted, Action: Deleted}))
+	inv.change(v.change(fact.Change{At: v.deleted, Action: fact.Deleted}))
 	delete(inv.volumes, v.uid)
-	inv.soilVolume(v)
-	inv.graves = append(inv.graves, grave{at: seen.At, volume: v})
+	inv.markVolume(v)
+	inv.tombstones = append(inv.tombstones, tombstone{at: seen.At, volume: v})
 }
 
-func (inv *Inventory) forgetVolume(v *volume) {
+func (inv *Inventory) evictVolume(v *volume) {
 	if inv.volumeNames[v.name] == v {
 		delete(inv.volumeNames, v.name)
 	}
@@ -233,32 +236,32 @@ func (inv *Inventory) forgetVolume(v *volume) {
 	delete(inv.spaces, v)
 	delete(inv.unbound, v)
 	inv.releaseSource(v.source)
-	inv.drown(Volumes, v.uid)
+	inv.forgetSnapshot(fact.Volumes, v.uid)
 }
 
-func (inv *Inventory) soilVolume(v *volume) {
+func (inv *Inventory) markVolume(v *volume) {
 	if !v.dirty {
 		v.dirty = true
 		inv.dirtyVolumes = append(inv.dirtyVolumes, v)
 	}
 }
 
-func (inv *Inventory) settleVolume(v *volume, seen Seen) {
+func (inv *Inventory) syncVolume(v *volume, seen Observation) {
 	v.dirty = false
-	inv.settleBinding(v, seen)
+	inv.syncBinding(v, seen)
 	for _, c := range inv.unbound[v] {
-		inv.soilClaim(c)
+		inv.markClaim(c)
 	}
 	delete(inv.unbound, v)
 	if v.fresh {
 		v.fresh = false
-		inv.memorize(v)
-		inv.update.Facts.Volumes = append(inv.update.Facts.Volumes, v.row(inv.nextVersion(seen.At), inv.volumeAnnotations.unpack(v.annotations)))
+		inv.markSnapshot(v)
+		inv.update.Facts.Volumes = append(inv.update.Facts.Volumes, v.row(inv.nextVersion(seen.At), inv.volumeAnnotations.Unpack(v.annotations)))
 	}
 	if v.claimUID != "" {
 		inv.introduce(v)
 	}
-	inv.touchVolume(v)
+	inv.markVolumeState(v)
 }
 
 // introduce makes a volume known to its claim, or leaves word for it.
@@ -272,7 +275,7 @@ func (inv *Inventory) introduce(v *volume) {
 				} else {
 					inv.volumeOf[v.claimUID] = v
 				}
-				inv.soilClaim(c)
+				inv.markClaim(c)
 				return
 			}
 		}
@@ -292,24 +295,24 @@ func (v *volume) shareNames(c *claim) {
 // settleBinding opens and closes the interval in which a volume is its claim's.
 // The volume's side tells it: the binder writes the claim's UID into claimRef
 // first, and the phase says whether the binding holds.
-func (inv *Inventory) settleBinding(v *volume, seen Seen) {
+func (inv *Inventory) syncBinding(v *volume, seen Observation) {
 	b, phase := &v.binding, v.phase.Value()
 	bound := v.claimUID != "" && v.deleted == 0 && phase == string(corev1.VolumeBound)
 	if b.claimUID != "" && b.released == 0 && (!bound || b.claimUID != v.claimUID) {
-		b.notBefore, b.released = seen.within(b.bound)
+		b.notBefore, b.released = seen.bounds(b.bound)
 		if phase == string(corev1.VolumeReleased) && v.phaseChanged >= b.bound && v.phaseChanged != 0 {
 			b.released, b.notBefore = v.phaseChanged, v.phaseChanged
 		}
-		inv.tellBinding(v, *b, v.ordinal, seen)
+		inv.emitBinding(v, *b, v.ordinal, seen)
 	}
 	if bound && b.claimUID == v.claimUID && b.released == 0 && b.bound < v.phaseChanged && b.bound != 0 {
 		// Bound since later than before: it was given back and bound again, unseen.
 		b.released, b.notBefore = v.phaseChanged, b.bound
-		inv.tellBinding(v, *b, v.ordinal, seen)
+		inv.emitBinding(v, *b, v.ordinal, seen)
 	}
 	if bound && (b.claimUID != v.claimUID || b.released != 0) {
 		inv.rebind(v, binding{claimUID: v.claimUID, bound: v.phaseChanged})
-		inv.tellBinding(v, *b, v.ordinal, seen)
+		inv.emitBinding(v, *b, v.ordinal, seen)
 	}
 	// A volume that was given back before we saw it bound: its claimRef says to
 	// whom it was. When that began, only the claim could still tell.
@@ -319,7 +322,7 @@ func (inv *Inventory) settleBinding(v *volume, seen Seen) {
 			missed.bound = c.boundAt
 		}
 		inv.rebind(v, missed)
-		inv.tellBinding(v, *b, v.ordinal, seen)
+		inv.emitBinding(v, *b, v.ordinal, seen)
 	}
 }
 
@@ -358,9 +361,9 @@ func (inv *Inventory) rebind(v *volume, next binding) {
 	v.binding = next
 }
 
-func (inv *Inventory) tellBinding(v *volume, b binding, ordinal uint16, seen Seen) {
-	inv.memorize(v)
-	inv.update.Facts.Bindings = append(inv.update.Facts.Bindings, Binding{
+func (inv *Inventory) emitBinding(v *volume, b binding, ordinal uint16, seen Observation) {
+	inv.markSnapshot(v)
+	inv.update.Facts.Bindings = append(inv.update.Facts.Bindings, fact.Binding{
 		Version: inv.nextVersion(seen.At), ClaimUID: b.claimUID, VolumeUID: v.uid, Ordinal: ordinal, BoundAt: b.bound,
 		ReleasedAt: b.released, ReleasedNotBefore: b.notBefore,
 	})

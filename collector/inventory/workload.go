@@ -7,6 +7,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // workload is what runs a pod or made a claim.
@@ -15,7 +17,7 @@ type workload struct{ kind, name, uid string }
 // controller is an object that makes pods, or what makes them: a Deployment its
 // ReplicaSets, a CronJob its Jobs.
 type controller struct {
-	kind      Kind
+	kind      fact.Kind
 	namespace string
 	name      string
 	parent    workload // its own controller; zero if it is the topmost
@@ -26,7 +28,7 @@ type controller struct {
 // controllersOf are the controllers of a kind that are not gone.
 type controllersOf struct {
 	inv  *Inventory
-	kind Kind
+	kind fact.Kind
 }
 
 func (c controllersOf) has(uid string) bool {
@@ -47,9 +49,9 @@ func (c controllersOf) count() int { return c.inv.living[c.kind] }
 
 // controllerKind reports whether a kind is one of those whose owner chain is
 // followed.
-func controllerKind(kind Kind) bool {
+func controllerKind(kind fact.Kind) bool {
 	switch kind {
-	case StatefulSets, DaemonSets, Deployments, ReplicaSets, CronJobs, Jobs:
+	case fact.StatefulSets, fact.DaemonSets, fact.Deployments, fact.ReplicaSets, fact.CronJobs, fact.Jobs:
 		return true
 	}
 	return false
@@ -62,7 +64,7 @@ func controllerOf(o metav1.Object) workload {
 	return workload{}
 }
 
-func (inv *Inventory) noteController(kind Kind, o metav1.Object) (held *controller, news bool) {
+func (inv *Inventory) noteController(kind fact.Kind, o metav1.Object) (held *controller, news bool) {
 	uid := string(o.GetUID())
 	c := inv.controllers[uid]
 	if c != nil {
@@ -80,14 +82,14 @@ func (inv *Inventory) noteController(kind Kind, o metav1.Object) (held *controll
 		traits.workload = inv.topmost(p, ref, traits.workload)
 		if h := unique.Make(traits); h != p.traits {
 			p.traits, p.fresh = h, true
-			inv.soilPod(p)
+			inv.markPod(p)
 		}
 	}
 	return c, true
 }
 
 func (inv *Inventory) noteStatefulSet(o *appsv1.StatefulSet) bool {
-	c, news := inv.noteController(StatefulSets, o)
+	c, news := inv.noteController(fact.StatefulSets, o)
 	if !news {
 		return false // claim templates cannot be changed
 	}
@@ -120,9 +122,9 @@ func (inv *Inventory) adopt(c *claim) {
 	if set == nil || traits.workloadKind != "" {
 		return
 	}
-	traits.workloadKind, traits.workloadName = string(StatefulSets), set.name
+	traits.workloadKind, traits.workloadName = string(fact.StatefulSets), set.name
 	c.traits, c.fresh = unique.Make(traits), true
-	inv.soilClaim(c)
+	inv.markClaim(c)
 }
 
 func cutLast(s string, sep byte) (before, after string, found bool) {
@@ -134,19 +136,19 @@ func cutLast(s string, sep byte) (before, after string, found bool) {
 
 // dropController notes that a controller is gone. Its pods may still go through
 // their ends, so it is remembered for a while.
-func (inv *Inventory) dropController(uid string, seen Seen) {
+func (inv *Inventory) dropController(uid string, seen Observation) {
 	if c := inv.controllers[uid]; c != nil && !c.gone {
 		c.gone = true
 		inv.living[c.kind]--
-		inv.graves = append(inv.graves, grave{at: seen.At, controller: uid})
-		inv.memorized = append(inv.memorized, departed{c.kind, uid, seen.At})
+		inv.tombstones = append(inv.tombstones, tombstone{at: seen.At, controller: uid})
+		inv.snapshotQueue = append(inv.snapshotQueue, departed{c.kind, uid, seen.At})
 	}
 }
 
-func (inv *Inventory) forgetController(uid string) {
+func (inv *Inventory) evictController(uid string) {
 	c := inv.controllers[uid]
 	delete(inv.controllers, uid)
-	inv.drown(c.kind, uid)
+	inv.forgetSnapshot(c.kind, uid)
 	for _, template := range c.templates {
 		if key := (name{c.namespace, template + "-" + c.name}); inv.templates[key] == c {
 			delete(inv.templates, key)
@@ -175,7 +177,7 @@ func (inv *Inventory) topmost(p *pod, ref, guess workload) workload {
 	top := ref
 	for range 8 { // deeper than any chain, in case one is a circle
 		c := inv.controllers[top.uid]
-		if c == nil && controllerKind(Kind(top.kind)) {
+		if c == nil && controllerKind(fact.Kind(top.kind)) {
 			inv.await(p, top)
 			return guess
 		}
@@ -212,17 +214,17 @@ func (inv *Inventory) awaitNoMore(p *pod) {
 // its Deployment's with a suffix that its pods carry as a label, a Job's is its
 // CronJob's with the minute that it was due.
 func guessWorkload(o *corev1.Pod, ref workload) workload {
-	switch Kind(ref.kind) {
-	case ReplicaSets:
+	switch fact.Kind(ref.kind) {
+	case fact.ReplicaSets:
 		if hash := o.Labels["pod-template-hash"]; hash != "" {
 			if deployment, ok := strings.CutSuffix(ref.name, "-"+hash); ok {
-				return workload{kind: string(Deployments), name: deployment}
+				return workload{kind: string(fact.Deployments), name: deployment}
 			}
 		}
-	case Jobs:
+	case fact.Jobs:
 		// The scheduled time is in minutes since the epoch: eight digits from 1989 to 2160.
 		if cronJob, minute, ok := cutLast(ref.name, '-'); ok && len(minute) == 8 && digits(minute) {
-			return workload{kind: string(CronJobs), name: cronJob}
+			return workload{kind: string(fact.CronJobs), name: cronJob}
 		}
 	}
 	return ref

@@ -7,11 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // metadataOf makes what the API sends of a controller; parent is empty for the
 // topmost.
-func metadataOf(kind Kind, name, uid string, parentKind Kind, parent, parentUID string) *metav1.PartialObjectMetadata {
+func metadataOf(kind fact.Kind, name, uid string, parentKind fact.Kind, parent, parentUID string) *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: string(kind)}, ObjectMeta: objectMeta("shop", name, uid, 0)}
 	if parent != "" {
 		o.OwnerReferences = []metav1.OwnerReference{{Kind: string(parentKind), Name: parent, UID: types.UID(parentUID), Controller: new(true)}}
@@ -31,10 +33,10 @@ func workloadRow(h *history) workload {
 }
 
 func TestWorkloadIsTheTopmostController(t *testing.T) {
-	deployment := metadataOf(Deployments, "web", "d1", "", "", "")
-	replicaSet := metadataOf(ReplicaSets, "canary-1", "r1", Deployments, "web", "d1")
-	job := metadataOf(Jobs, "adhoc", "j1", CronJobs, "report", "k1")
-	cronJob := metadataOf(CronJobs, "report", "k1", "", "", "")
+	deployment := metadataOf(fact.Deployments, "web", "d1", "", "", "")
+	replicaSet := metadataOf(fact.ReplicaSets, "canary-1", "r1", fact.Deployments, "web", "d1")
+	job := metadataOf(fact.Jobs, "adhoc", "j1", fact.CronJobs, "report", "k1")
+	cronJob := metadataOf(fact.CronJobs, "report", "k1", "", "", "")
 	for name, test := range map[string]struct {
 		events []event
 		want   workload
@@ -66,7 +68,7 @@ func TestOrphansAreForgotten(t *testing.T) {
 	if len(inv.orphans)+len(inv.orphanOf) != 0 {
 		t.Errorf("orphans: %v %v", inv.orphans, inv.orphanOf)
 	}
-	set1 := metadataOf(Deployments, "web", "d1", "", "", "")
+	set1 := metadataOf(fact.Deployments, "web", "d1", "", "", "")
 	inv, _ = play(t, set(1, set1), gone(5, set1), set(1000, storageClass("a", "s1")))
 	expect(t, "controllers", len(inv.controllers), 0)
 }

@@ -1,4 +1,4 @@
-package inventory
+package intern
 
 import (
 	"maps"
@@ -12,25 +12,19 @@ import (
 // bytes that compare with ==.
 
 // word is a string that many objects have in common.
-type word = unique.Handle[string]
+type Word = unique.Handle[string]
 
 // packed is a set of labels. Its keys are those of many objects; what is an object's own,
 // the values, is one string: a fifth of what a map takes.
-type packed struct {
-	keys   word   // sorted, each behind its length; the zero word if there are none
+type Labels struct {
+	keys   Word   // sorted, each behind its length; the zero word if there are none
 	values string // in the order of the keys, likewise
 }
 
-// LabelSet is a set of labels that compares with ==.
-type LabelSet = packed
-
-// PackLabels returns a map of labels as a LabelSet.
-func PackLabels(m Labels) LabelSet { return pack(m) }
-
 // each yields the labels in the order of their keys.
-func (p packed) each(yield func(key, value string) bool) {
+func (p Labels) Each(yield func(key, value string) bool) {
 	var key, value string
-	for keys, values := textOf(p.keys), p.values; keys != ""; {
+	for keys, values := Text(p.keys), p.values; keys != ""; {
 		key, keys = cut(keys)
 		value, values = cut(values)
 		if !yield(key, value) {
@@ -40,8 +34,8 @@ func (p packed) each(yield func(key, value string) bool) {
 }
 
 // Get returns the value of a label, empty if it is not in the set.
-func (p packed) Get(key string) string {
-	for k, value := range p.each {
+func (p Labels) Get(key string) string {
+	for k, value := range p.Each {
 		if k == key {
 			return value
 		}
@@ -49,15 +43,21 @@ func (p packed) Get(key string) string {
 	return ""
 }
 
-func pack(m Labels) packed {
+func Pack(m map[string]string) Labels {
 	if len(m) == 0 {
-		return packed{}
+		return Labels{}
 	}
 	var keys, values []byte
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		keys, values = appendPacked(keys, key), appendPacked(values, m[key])
 	}
-	return packed{unique.Make(string(keys)), string(values)}
+	return Labels{unique.Make(string(keys)), string(values)}
+}
+
+// In returns the same labels with their values in an arena.
+func (p Labels) In(a *Arena) Labels {
+	p.values = a.Hold(p.values)
+	return p
 }
 
 func appendPacked(b []byte, s string) []byte {
@@ -82,21 +82,21 @@ func cut(s string) (first, rest string) {
 }
 
 // unpack returns the labels as a map, nil if there are none.
-func (p packed) unpack() Labels {
-	if p == (packed{}) {
+func (p Labels) Unpack() map[string]string {
+	if p == (Labels{}) {
 		return nil
 	}
-	m := Labels{}
-	for key, value := range p.each {
+	m := map[string]string{}
+	for key, value := range p.Each {
 		m[key] = value
 	}
 	return m
 }
 
 // equal compares with a map, and allocates nothing.
-func (p packed) equal(m Labels) bool {
+func (p Labels) Equal(m map[string]string) bool {
 	n := 0
-	for key, value := range p.each {
+	for key, value := range p.Each {
 		if v, ok := m[key]; !ok || v != value {
 			return false
 		}
@@ -106,19 +106,19 @@ func (p packed) equal(m Labels) bool {
 }
 
 // repack returns p if it is m already, else m packed.
-func repack(p packed, m Labels) packed {
-	if p.equal(m) {
+func Repack(p Labels, m map[string]string) Labels {
+	if p.Equal(m) {
 		return p
 	}
-	return pack(m)
+	return Pack(m)
 }
 
 // repackShared does the same behind a handle.
-func repackShared(h unique.Handle[packed], m Labels) unique.Handle[packed] {
-	if h != (unique.Handle[packed]{}) && h.Value().equal(m) {
+func RepackShared(h unique.Handle[Labels], m map[string]string) unique.Handle[Labels] {
+	if h != (unique.Handle[Labels]{}) && h.Value().Equal(m) {
 		return h
 	}
-	return unique.Make(pack(m))
+	return unique.Make(Pack(m))
 }
 
 // chunk is how much of a list's names lies together.
@@ -128,9 +128,9 @@ const chunk = 8 << 10
 // read it; when that is garbage, each of its pages would be kept for the few strings on it.
 // They go when the last one of their chunk is not referred to any more, so it is not for
 // what comes and goes.
-type names struct{ last strings.Builder }
+type Arena struct{ last strings.Builder }
 
-func (n *names) hold(s string) string {
+func (n *Arena) Hold(s string) string {
 	if n.last.Len()+len(s) > n.last.Cap() {
 		n.last = strings.Builder{}
 		n.last.Grow(max(chunk, len(s)))
@@ -141,9 +141,9 @@ func (n *names) hold(s string) string {
 }
 
 // slab holds lists next to each other, for the same reason.
-type slab[T any] struct{ free []T }
+type Slab[T any] struct{ free []T }
 
-func (s *slab[T]) hold(list []T) []T {
+func (s *Slab[T]) Hold(list []T) []T {
 	n := len(list)
 	if n > len(s.free) {
 		s.free = make([]T, max(slabLength, n))
@@ -157,57 +157,22 @@ func (s *slab[T]) hold(list []T) []T {
 // slabLength is how many elements lie together: some kilobytes, as chunk.
 const slabLength = 64
 
-// heldList is a list to be held for as long as an object, where to hold it in if it came in a
-// list.
-func heldList[T any](inv *Inventory, in *slab[T], list []T) []T {
-	if !inv.listing {
-		return slices.Clip(list)
-	}
-	return in.hold(list)
-}
-
-// heldOne is one such element.
-func heldOne[T any](inv *Inventory, in *slab[T], element T) *T {
-	if !inv.listing {
-		return &element
-	}
-	return &in.hold([]T{element})[0]
-}
-
-// heldName is a string to be held for as long as an object.
-func (inv *Inventory) heldName(s string) string {
-	if !inv.listing {
-		return s
-	}
-	return inv.names.hold(s)
-}
-
-// heldLabels is m packed, to be held for as long as an object; p if it is that already.
-func (inv *Inventory) heldLabels(p packed, m Labels) packed {
-	if p.equal(m) {
-		return p
-	}
-	p = pack(m)
-	p.values = inv.heldName(p.values)
-	return p
-}
-
 // unpacking keeps what was unpacked last of labels that many objects have in common: rows
 // that are told one after the other share a map.
-type unpacking struct {
-	of     unique.Handle[packed]
-	labels Labels
+type Unpacker struct {
+	of     unique.Handle[Labels]
+	labels map[string]string
 }
 
-func (u *unpacking) unpack(h unique.Handle[packed]) Labels {
+func (u *Unpacker) Unpack(h unique.Handle[Labels]) map[string]string {
 	if u.of != h {
-		u.of, u.labels = h, h.Value().unpack()
+		u.of, u.labels = h, h.Value().Unpack()
 	}
 	return u.labels
 }
 
 // joined writes a list into one string, split reads it; no element holds a comma.
-func joined[S ~string](list []S) string {
+func Join[S ~string](list []S) string {
 	switch len(list) {
 	case 0:
 		return ""
@@ -221,9 +186,17 @@ func joined[S ~string](list []S) string {
 	return strings.Join(s, ",")
 }
 
-func split(s string) []string {
+func Split(s string) []string {
 	if s == "" {
 		return nil
 	}
 	return strings.Split(s, ",")
+}
+
+// textOf is a word's text, empty for the zero word.
+func Text(w Word) string {
+	if w == (Word{}) {
+		return ""
+	}
+	return w.Value()
 }

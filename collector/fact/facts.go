@@ -1,6 +1,10 @@
-package inventory
+package fact
 
-import "time"
+import (
+	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
+)
 
 // Labels are the labels or annotations of an object, as the API has them. They
 // are shared, never written to.
@@ -28,7 +32,7 @@ type Facts struct {
 	Checkpoints     []Checkpoint
 }
 
-// Len is the number of rows.
+// Len is the number of
 func (f *Facts) Len() int {
 	return len(f.Namespaces) + len(f.StorageClasses) + len(f.VolumeSources) + len(f.Volumes) + len(f.Claims) + len(f.Pods) +
 		len(f.Containers) + len(f.Mounts) + len(f.Bindings) + len(f.Attachments) + len(f.StorageCapacity) + len(f.Usage) +
@@ -201,7 +205,8 @@ type Mount struct {
 	ClaimUID          string // empty where the pod names a backing store itself
 	ClaimName         string
 	VolumeUID         string
-	StartedAt         Time
+	StartedAt         Time   // the latest it can have begun
+	StartedNotBefore  Time   // the earliest; equal to StartedAt when that is exact
 	EndedAt           Time   // absent while in use; else the latest it can have ended
 	EndedNotBefore    Time   // the earliest; equal to EndedAt when that is exact
 	EndReason         string // Completed, Error, OOMKilled, Evicted, Deleted, ...
@@ -333,7 +338,7 @@ type Object struct {
 	ObservedAt      Time
 	Object          string // in JSON, in the API's own fields, once WriteDocuments has been called
 
-	of any // a metav1.Object or Packed, until then
+	From Document `cbor:"-" json:"-"` // writes Object; nil once it is written
 }
 
 // Coverage is a row of coverage: a span in which a kind was watched and nothing can
@@ -355,3 +360,50 @@ type Checkpoint struct {
 	ResourceVersion string
 	At              Time
 }
+
+// reset empties the rows and keeps their memory, except after a list.
+func (f *Facts) Reset() {
+	if f.Len() > KeepLength {
+		*f = Facts{}
+		return
+	}
+	f.Namespaces = f.Namespaces[:0]
+	f.StorageClasses = f.StorageClasses[:0]
+	f.VolumeSources = f.VolumeSources[:0]
+	f.Volumes = f.Volumes[:0]
+	f.Claims = f.Claims[:0]
+	f.Pods = f.Pods[:0]
+	f.Containers = f.Containers[:0]
+	f.Mounts = f.Mounts[:0]
+	f.Bindings = f.Bindings[:0]
+	f.Attachments = f.Attachments[:0]
+	f.StorageCapacity = f.StorageCapacity[:0]
+	f.Usage = f.Usage[:0]
+	f.Changes = f.Changes[:0]
+	clear(f.Objects) // lets go of the API's objects
+	f.Objects = f.Objects[:0]
+}
+
+// LabelSet is a set of labels that compares with ==.
+type LabelSet = intern.Labels
+
+// PackLabels returns a map of labels as a LabelSet.
+func PackLabels(m Labels) LabelSet { return intern.Pack(m) }
+
+// WriteDocuments fills in the JSON of the objects. That takes longer than all that
+// the inventory does with one of them, so it is left to who writes the rows, and
+// to when.
+func (f *Facts) WriteDocuments() {
+	for i := range f.Objects {
+		if o := &f.Objects[i]; o.From != nil {
+			o.Object, o.From = o.From.Document(), nil
+		}
+	}
+}
+
+// Document is an object whose JSON has not been written yet.
+type Document interface{ Document() string }
+
+// KeepLength is how long a list may have been whose memory is kept for the next event: what
+// a hundred thousand objects took is not kept for one at a time.
+const KeepLength = 1024

@@ -1,4 +1,4 @@
-package inventory
+package fact
 
 // VolumeStatus is what a PersistentVolume is doing at present: the words of the
 // metric volume_state.
@@ -39,7 +39,10 @@ type VolumeState struct {
 	Mounts          int  // containers that use it now
 	LastUsed        Time // end of its last use; absent while in use or where none is known
 	IdleSince       Time // since when nobody uses or awaits it; absent while someone does
-	Gone            bool // it was deleted; the other fields are its last
+	// UnusedSince is the time of its claim's condition Unused (KEP-5541) while that is True: the
+	// API vouches for it that no pod has referred to the claim since. Absent otherwise.
+	UnusedSince Time
+	Gone        bool // it was deleted; the other fields are its last
 }
 
 // ClaimState is a PersistentVolumeClaim as it stands now.
@@ -72,41 +75,4 @@ type CapacityState struct {
 	Topology      string // selector of the nodes that can reach it
 	CapacityBytes int64
 	Gone          bool // it was deleted, or its driver does not know any more
-}
-
-// Update is what one or several events changed: rows for the catalog, and the
-// present state of each volume and claim that is now different, for the
-// exporter. A volume or claim is in it once at most.
-type Update struct {
-	Facts   Facts
-	Volumes []VolumeState
-	Claims  []ClaimState
-	// Classes and Capacities are those that are new, changed or gone.
-	Classes    []ClassState
-	Capacities []CapacityState
-	// Memories, with the Objects of the Facts, are what another inventory needs to
-	// go on from here: see Recall.
-	Memories []Memory
-	// Version is the highest row version that has been given out.
-	Version uint64
-	// Large says that the update's memory is not used again, as there is much of it: the last
-	// one that is told may keep it.
-	Large bool
-	// Positions are how far the kinds have been watched that have moved on since the
-	// last update; the rest of the update is all that happened up to there.
-	Positions []Position
-}
-
-// Position is how far a kind has been watched.
-type Position struct {
-	Kind            Kind
-	ResourceVersion string // up to which all is known
-	Since           Time   // from when on nothing can have been missed
-	At              Time   // the last moment at which the watch was known to be up
-}
-
-// Empty reports whether nothing changed.
-func (u *Update) Empty() bool {
-	return u.Facts.Len() == 0 && len(u.Volumes) == 0 && len(u.Claims) == 0 && len(u.Classes) == 0 && len(u.Capacities) == 0 &&
-		len(u.Memories) == 0 && len(u.Positions) == 0
 }

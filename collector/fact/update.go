@@ -1,0 +1,59 @@
+package fact
+
+import "strconv"
+
+// Update is what one or several events changed: rows for the catalog, and the
+// present state of each volume and claim that is now different, for the
+// exporter. A volume or claim is in it once at most.
+type Update struct {
+	Facts   Facts
+	Volumes []VolumeState
+	Claims  []ClaimState
+	// Classes and Capacities are those that are new, changed or gone.
+	Classes    []ClassState
+	Capacities []CapacityState
+	// Snapshots, with the Objects of the Facts, are what another inventory needs to go
+	// on from here: see Restored.
+	Snapshots []Snapshot
+	// Version is the highest row version that has been given out.
+	Version uint64
+	// Large says that the update's memory is not used again, as there is much of it: the last
+	// one that is told may keep it.
+	Large bool
+	// Positions are how far the kinds have been watched that have moved on since the
+	// last update; the rest of the update is all that happened up to there.
+	Positions []Position
+	// Watched are, when they have changed, all the spans in which pods were watched and nothing
+	// can have been missed, oldest first and apart from each other; what is between two of them
+	// is a gap of coverage. The last one goes on: its To is as of this update, and moves on with
+	// the position of Pods. Nil when nothing but that has changed. It is never written to again.
+	Watched []Span
+}
+
+// Span is a stretch of time, From and To included.
+type Span struct{ From, To Time }
+
+// Position is how far a kind has been watched.
+type Position struct {
+	Kind            Kind
+	ResourceVersion string // up to which all is known
+	Since           Time   // from when on nothing can have been missed
+	At              Time   // the last moment at which the watch was known to be up
+}
+
+// Empty reports whether nothing changed.
+func (u *Update) Empty() bool {
+	return u.Facts.Len() == 0 && len(u.Volumes) == 0 && len(u.Claims) == 0 && len(u.Classes) == 0 && len(u.Capacities) == 0 &&
+		len(u.Snapshots) == 0 && len(u.Positions) == 0 && u.Watched == nil
+}
+
+// VersionNumber reads a resource version: all objects of a cluster that are in the same
+// etcd count together, and those of one kind compare so; Kubernetes promises that since
+// 1.35, and it was so before. It is 0 if the text is no number.
+func VersionNumber(resourceVersion string) uint64 {
+	version, err := strconv.ParseUint(resourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return version
+}
