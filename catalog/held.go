@@ -16,20 +16,20 @@ import (
 //
 // A batch of which a killed tracker wrote the first tables only, and whose rest was lost
 // with the journal, may tell of a mount and not of its pod, or of a binding and not of its
-// volume (see tables): those count as living, until a list lacks them. What a mount that
-// goes on refers to is needed to tell its end, also if it is gone itself.
+// volume (see tables): those count as living, until a list lacks them. What the mounts
+// of a living pod refer to is needed to say what it uses, or used, also if it is gone itself.
 const (
 	livingVolumes = `(
     SELECT uid FROM volumes WHERE cluster = {cluster:String} AND deleted_at IS NULL
     UNION ALL
-    SELECT volume_uid FROM mounts WHERE cluster = {cluster:String} AND ended_at IS NULL
+    SELECT volume_uid FROM mounts WHERE cluster = {cluster:String} AND pod_uid IN ` + livingPods + `
     UNION ALL
     SELECT b.volume_uid FROM bindings AS b LEFT ANTI JOIN volumes AS v ON v.cluster = b.cluster AND v.uid = b.volume_uid
     WHERE b.cluster = {cluster:String} AND b.released_at IS NULL)`
 	livingClaims = `(
     SELECT uid FROM claims WHERE cluster = {cluster:String} AND deleted_at IS NULL
     UNION ALL
-    SELECT claim_uid FROM mounts WHERE cluster = {cluster:String} AND ended_at IS NULL)`
+    SELECT claim_uid FROM mounts WHERE cluster = {cluster:String} AND pod_uid IN ` + livingPods + `)`
 	livingPods = `(
     SELECT uid FROM pods WHERE cluster = {cluster:String} AND deleted_at IS NULL
     UNION ALL
@@ -68,8 +68,10 @@ GROUP BY kind, uid`
 
 	heldVolumes = `
 SELECT v.uid, v.deleted_at, v.deleted_not_before, v.phase_changed_at, b.claim, b.ordinal, b.bound, b.released, b.released_not_before, m.last_used,
-    s.capacity_bytes, s.used_bytes, s.available_bytes, s.inodes, s.inodes_used
+    s.capacity_bytes, s.used_bytes, s.available_bytes, s.inodes, s.inodes_used, c.owner, c.labels
 FROM volumes AS v
+LEFT JOIN (
+    SELECT uid, owner, labels FROM claims WHERE cluster = {cluster:String}) AS c ON c.uid = v.claim_uid
 LEFT JOIN (
     SELECT volume_uid, argMax(claim_uid, version) AS claim, argMax(ordinal, version) AS ordinal, argMax(tuple(bound_at), version).1 AS bound,
         argMax(tuple(released_at), version).1 AS released, argMax(tuple(released_not_before), version).1 AS released_not_before
@@ -82,22 +84,20 @@ WHERE v.cluster = {cluster:String} AND v.uid IN ` + livingVolumes + `
 SETTINGS join_use_nulls = 1`
 
 	heldClaims = `
-SELECT c.uid, c.deleted_at, c.deleted_not_before, c.bound_at, c.workload_kind, c.workload_name, m.last_used
-FROM claims AS c
-LEFT JOIN (
-    SELECT claim_uid, max(ended_at) AS last_used FROM mounts WHERE cluster = {cluster:String} GROUP BY claim_uid) AS m ON m.claim_uid = c.uid
-WHERE c.cluster = {cluster:String} AND c.uid IN ` + livingClaims + `
-SETTINGS join_use_nulls = 1`
+SELECT uid, deleted_at, deleted_not_before, bound_at, workload_kind, workload_name, volume_uid
+FROM claims
+WHERE cluster = {cluster:String} AND uid IN ` + livingClaims
 
 	heldPods = `
 SELECT uid, workload_kind, workload_name, workload_uid
 FROM pods WHERE cluster = {cluster:String} AND uid IN ` + livingPods
 
 	heldContainers = `
-SELECT c.pod_uid, c.name, c.started_at, c.finished_at, m.not_before, m.reason
+SELECT c.pod_uid, c.name, c.started_at, c.finished_at, m.not_before, m.reason, m.start_unknown
 FROM containers AS c
 LEFT JOIN (
-    SELECT pod_uid, container, max(ended_not_before) AS not_before, any(end_reason) AS reason
+    SELECT pod_uid, container, max(ended_not_before) AS not_before, any(end_reason) AS reason,
+        max(started_not_before < started_at) AS start_unknown
     FROM mounts WHERE cluster = {cluster:String} GROUP BY pod_uid, container) AS m ON m.pod_uid = c.pod_uid AND m.container = c.name
 WHERE c.cluster = {cluster:String} AND c.started_at IS NOT NULL AND c.pod_uid IN ` + livingPods + `
 SETTINGS join_use_nulls = 1`
@@ -149,8 +149,10 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		var ordinal *uint16
 		var deleted, deletedNotBefore, phased, bound, released, releasedNotBefore, used *time.Time
 		var capacity, usedBytes, available, inodes, inodesUsed *int64
+		var owner *string
+		var labels map[string]string
 		err := rows.Scan(&uid, &deleted, &deletedNotBefore, &phased, &claim, &ordinal, &bound, &released, &releasedNotBefore, &used,
-			&capacity, &usedBytes, &available, &inodes, &inodesUsed)
+			&capacity, &usedBytes, &available, &inodes, &inodesUsed, &owner, &labels)
 		m := memory(fact.Volumes, uid)
 		if claim != nil && ordinal != nil {
 			m.ClaimUID, m.BindingOrdinal = *claim, *ordinal
@@ -158,15 +160,18 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		if usedBytes != nil {
 			m.Space = &fact.Space{CapacityBytes: *capacity, UsedBytes: *usedBytes, AvailableBytes: *available, Inodes: *inodes, InodesUsed: *inodesUsed}
 		}
+		if owner != nil {
+			m.Claimant = &fact.Claimant{Owner: *owner, Labels: labels}
+		}
 		m.Deleted, m.NotBefore = at(deleted), at(deletedNotBefore)
-		m.PhaseChanged, m.BoundAt, m.ReleasedAt, m.ReleasedNotBefore, m.LastUsed = at(phased), at(bound), at(released), at(releasedNotBefore), at(used)
+		m.PhaseChanged, m.BoundAt, m.ReleasedAt, m.ReleasedNotBefore, m.LastUse = at(phased), at(bound), at(released), at(releasedNotBefore), at(used)
 		return err
 	})
 	h.each(heldClaims, func(rows driver.Rows) error {
 		var m fact.Snapshot
-		var deleted, deletedNotBefore, bound, used *time.Time
-		err := rows.Scan(&m.UID, &deleted, &deletedNotBefore, &bound, &m.WorkloadKind, &m.WorkloadName, &used)
-		m.Kind, m.Deleted, m.NotBefore, m.BoundAt, m.LastUsed = fact.Claims, at(deleted), at(deletedNotBefore), at(bound), at(used)
+		var deleted, deletedNotBefore, bound *time.Time
+		err := rows.Scan(&m.UID, &deleted, &deletedNotBefore, &bound, &m.WorkloadKind, &m.WorkloadName, &m.VolumeUID)
+		m.Kind, m.Deleted, m.NotBefore, m.BoundAt = fact.Claims, at(deleted), at(deletedNotBefore), at(bound)
 		*memory(m.Kind, m.UID) = m
 		return err
 	})
@@ -182,7 +187,9 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		var used fact.ContainerSnapshot
 		var started, finished, notBefore *time.Time
 		var reason *string
-		err := rows.Scan(&pod, &used.Name, &started, &finished, &notBefore, &reason)
+		var startUnknown *uint8
+		err := rows.Scan(&pod, &used.Name, &started, &finished, &notBefore, &reason, &startUnknown)
+		used.StartUnknown = startUnknown != nil && *startUnknown != 0
 		used.StartedAt, used.FinishedAt, used.NotBefore = at(started), at(finished), at(notBefore)
 		if reason != nil {
 			used.Reason = *reason

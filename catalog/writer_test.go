@@ -30,7 +30,7 @@ func filled() *fact.Facts {
 		list := all.Field(i)
 		row := reflect.New(list.Type().Elem()).Elem()
 		for _, field := range reflect.VisibleFields(row.Type()) {
-			if !field.IsExported() || field.Anonymous {
+			if field.Tag.Get("cbor") == "-" || field.Anonymous {
 				continue
 			}
 			n++

@@ -45,7 +45,7 @@ func TestPackedIsTheSame(t *testing.T) {
 		fact.StorageClasses:    &storagev1.StorageClass{ObjectMeta: meta, Provisioner: "csi.example", Parameters: map[string]string{"type": "ssd"}},
 		fact.StorageCapacities: &storagev1.CSIStorageCapacity{ObjectMeta: meta, StorageClassName: "fast", Capacity: quantity.NewQuantity(1<<30, quantity.BinarySI)},
 		fact.Drivers:           &storagev1.CSIDriver{ObjectMeta: meta},
-		fact.Nodes:             &metav1.PartialObjectMetadata{ObjectMeta: meta},
+		fact.Nodes:             &corev1.Node{ObjectMeta: meta},
 		fact.Jobs:              &metav1.PartialObjectMetadata{ObjectMeta: meta},
 		fact.VolumeAttachments: &storagev1.VolumeAttachment{ObjectMeta: meta, Status: storagev1.VolumeAttachmentStatus{AttachError: &storagev1.VolumeError{Message: "busy"}}},
 		fact.Volumes: &corev1.PersistentVolume{

@@ -30,7 +30,7 @@ func (c *Client) resources() []resource {
 	core, storage, apps := c.core.RESTClient(), c.storage.RESTClient(), c.apps.RESTClient()
 	return []resource{
 		whole(fact.Namespaces, &corev1.Namespace{}, core, "namespaces"),
-		c.metadataOf(fact.Nodes, corev1.SchemeGroupVersion.WithResource("nodes")),
+		whole(fact.Nodes, &corev1.Node{}, core, "nodes"),
 		whole(fact.Drivers, &storagev1.CSIDriver{}, storage, "csidrivers"),
 		whole(fact.StorageClasses, &storagev1.StorageClass{}, storage, "storageclasses"),
 		whole(fact.StorageCapacities, &storagev1.CSIStorageCapacity{}, storage, "csistoragecapacities"),

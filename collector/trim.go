@@ -35,12 +35,11 @@ func Trim(kind fact.Kind, obj any) any {
 	switch o := obj.(type) {
 	case *corev1.Pod:
 		trimPod(o)
+	case *corev1.Node:
+		trimNode(o)
 	case *metav1.PartialObjectMetadata:
 		o.Kind = string(kind)
-		o.Annotations = nil
-		if kind != fact.Nodes { // their labels tell what volumes can be reached from them
-			o.Labels, o.ManagedFields = nil, nil
-		}
+		o.Annotations, o.Labels, o.ManagedFields = nil, nil, nil
 	case *appsv1.StatefulSet:
 		templates := make([]corev1.PersistentVolumeClaim, len(o.Spec.VolumeClaimTemplates))
 		for i := range templates {
@@ -82,6 +81,17 @@ func own(obj any) {
 	}
 }
 
+// trimNode keeps a node's labels, which tell what volumes can be reached from it, and its Ready
+// condition, which tells whether its kubelet lives.
+func trimNode(o *corev1.Node) {
+	o.Annotations, o.Spec = nil, corev1.NodeSpec{}
+	conditions := slices.DeleteFunc(o.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type != corev1.NodeReady })
+	for i := range conditions {
+		conditions[i].Message = ""
+	}
+	o.Status = corev1.NodeStatus{Conditions: conditions}
+}
+
 func trimPod(o *corev1.Pod) {
 	for _, list := range [][]corev1.Container{o.Spec.InitContainers, o.Spec.Containers} {
 		for i := range list {
@@ -118,7 +128,7 @@ func trimPod(o *corev1.Pod) {
 // name other pods.
 func trimConditions(list []corev1.PodCondition) []corev1.PodCondition {
 	list = slices.DeleteFunc(list, func(c corev1.PodCondition) bool {
-		return c.Type != corev1.PodScheduled && c.Type != corev1.DisruptionTarget
+		return c.Type != corev1.PodScheduled && c.Type != corev1.DisruptionTarget && c.Type != corev1.PodReady
 	})
 	for i := range list {
 		list[i].Message, list[i].LastProbeTime = "", metav1.Time{}

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,7 +34,7 @@ func TestTrimDropsWhatMayHoldSecrets(t *testing.T) {
 		},
 		Status: corev1.PodStatus{
 			Message:    "secret",
-			Conditions: []corev1.PodCondition{{Type: corev1.PodReady}, {Type: corev1.PodScheduled, Message: "secret"}},
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Message: "secret"}, {Type: corev1.PodScheduled, Message: "secret"}, {Type: corev1.PodInitialized}},
 			ContainerStatuses: []corev1.ContainerStatus{{
 				Name: "main", RestartCount: 2,
 				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "secret"}},
@@ -44,7 +45,7 @@ func TestTrimDropsWhatMayHoldSecrets(t *testing.T) {
 	if Trim(fact.Pods, o); strings.Contains(o.String(), "secret") {
 		t.Errorf("a secret is left: %s", o)
 	}
-	if o.Annotations["owner"] != "dana" || o.ManagedFields[0].Manager != "kubectl" || len(o.Status.Conditions) != 1 ||
+	if o.Annotations["owner"] != "dana" || o.ManagedFields[0].Manager != "kubectl" || len(o.Status.Conditions) != 2 ||
 		o.Status.ContainerStatuses[0].LastTerminationState.Terminated.ExitCode != 1 || o.Spec.NodeName != "node-1" ||
 		o.Spec.Containers[0].VolumeMounts[0].MountPath != "/data" || o.Spec.EphemeralContainers[0].Command[0] != "app" {
 		t.Errorf("what is needed is gone: %s", o)
@@ -79,5 +80,25 @@ func TestTrimKeepsNames(t *testing.T) {
 	}
 	if end, next := unsafe.StringData(string(pod.UID)), unsafe.StringData(pod.Name); unsafe.Add(unsafe.Pointer(end), len(pod.UID)) != unsafe.Pointer(next) {
 		t.Error("a pod's names are in several strings")
+	}
+}
+
+func TestTrimmedNodeTellsWhetherItsKubeletLives(t *testing.T) {
+	heartbeat := metav1.NewTime(time.Unix(100, 0))
+	o := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "node-1", Labels: map[string]string{"zone": "a"}, Annotations: map[string]string{"key": "secret"}},
+		Spec:       corev1.NodeSpec{ProviderID: "secret"},
+		Status: corev1.NodeStatus{
+			Images: []corev1.ContainerImage{{Names: []string{"secret"}}},
+			Conditions: []corev1.NodeCondition{
+				{Type: corev1.NodeMemoryPressure, Message: "secret"}, {Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: heartbeat, Message: "secret"},
+			},
+		},
+	}
+	if Trim(fact.Nodes, o); strings.Contains(o.String(), "secret") {
+		t.Errorf("what is not needed is left: %s", o)
+	}
+	if len(o.Status.Conditions) != 1 || !o.Status.Conditions[0].LastHeartbeatTime.Equal(&heartbeat) || o.Labels["zone"] != "a" {
+		t.Errorf("what is needed is gone: %s", o)
 	}
 }

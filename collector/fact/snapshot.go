@@ -16,17 +16,22 @@ type Snapshot struct {
 	// Of a volume: its last binding, and when it came into its phase.
 	ClaimUID          string `json:",omitempty"`
 	PhaseChanged      Time   `json:",omitempty"`
+	PhaseNotBefore    Time   `json:",omitempty"`
 	ReleasedAt        Time   `json:",omitempty"`
 	ReleasedNotBefore Time   `json:",omitempty"`
-	// Of a volume and a claim: its binding, and its last use.
-	BoundAt  Time `json:",omitempty"`
-	LastUsed Time `json:",omitempty"`
-
+	// Of a volume and a claim: when they were bound.
+	BoundAt Time `json:",omitempty"`
+	// Of a volume: the end of its last use by pods that are not remembered any more.
+	LastUse        Time              `json:",omitempty"`
 	BindingOrdinal uint16            `json:",omitempty"`
-	Bindings       []BindingSnapshot `json:",omitempty"` // those before it
+	Bindings       []BindingSnapshot `json:",omitempty"` // those before the last one
 	Status         VolumeStatus      `json:",omitempty"`
 	StatusSince    Time              `json:",omitempty"`
-	Space          *Space            `json:",omitempty"` // as a kubelet said last
+	Space          *Space            `json:",omitempty"` // as a kubelet reported last
+	Claimant       *Claimant         `json:",omitempty"` // of its last claim, when that is not remembered any more
+
+	// Of a claim: its volume.
+	VolumeUID string `json:",omitempty"`
 	// Of a claim: its first and last version; of a pod: the one that showed its start.
 	Born uint64 `json:",omitempty"`
 	Died uint64 `json:",omitempty"`
@@ -35,20 +40,32 @@ type Snapshot struct {
 	WorkloadName string `json:",omitempty"`
 	WorkloadUID  string `json:",omitempty"`
 
-	// Of a pod: those that have started.
+	// Of a pod: its containers that have started.
 	Containers []ContainerSnapshot `json:",omitempty"`
+	// Of a pod and a node: the last moment at which a kubelet vouched for it.
+	Alive Time `json:",omitempty"`
+	// Of a node: its Ready condition is not True.
+	Lost bool `json:",omitempty"`
 
 	// Of an attachment.
 	AttachedAt Time `json:",omitempty"`
 }
 
+// Claimant is what a Released volume keeps of its last claim, beside its namespace and name.
+type Claimant struct {
+	Owner  string `json:",omitempty"`
+	Labels Labels `json:",omitempty"`
+}
+
 // ContainerSnapshot is when a container of a pod was in use.
 type ContainerSnapshot struct {
-	Name       string
-	StartedAt  Time
-	FinishedAt Time   `json:",omitempty"`
-	NotBefore  Time   `json:",omitempty"`
-	Reason     string `json:",omitempty"`
+	Name      string
+	StartedAt Time
+	// StartUnknown is true if the container ran before that, too.
+	StartUnknown bool   `json:",omitempty"`
+	FinishedAt   Time   `json:",omitempty"`
+	NotBefore    Time   `json:",omitempty"`
+	Reason       string `json:",omitempty"`
 }
 
 // BindingSnapshot is when a claim had a volume.

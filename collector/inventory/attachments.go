@@ -12,15 +12,17 @@ import (
 // detaching; the time at which its status was last written is the closest there
 // is to the first, the moment it was seen to be gone is the second.
 type attachment struct {
-	row    fact.Attachment
-	volume string // the volume's name
-	memorable
+	row     fact.Attachment
+	volume  string // the volume's name
+	created fact.Time
+	queued
 }
 
-func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, seen Observation) bool {
+func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, obs Observation) bool {
 	a := inv.attachments[string(o.UID)]
 	if a == nil {
-		a = &attachment{row: fact.Attachment{UID: string(o.UID), Node: o.Spec.NodeName, Attacher: o.Spec.Attacher}}
+		inv.revive(fact.VolumeAttachments, string(o.UID))
+		a = &attachment{created: apiTime(o.CreationTimestamp), row: fact.Attachment{UID: string(o.UID), Node: o.Spec.NodeName, Attacher: o.Spec.Attacher}}
 		inv.attachments[a.row.UID] = a
 		if o.Spec.Source.PersistentVolumeName != nil {
 			a.volume = *o.Spec.Source.PersistentVolumeName
@@ -35,17 +37,17 @@ func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, seen Observa
 	}
 	if o.Status.Attached && a.row.AttachedAt == 0 {
 		a.row.AttachedAt = statusWritten(o)
-		if a.row.AttachedAt == 0 && !seen.Found {
-			a.row.AttachedAt = seen.At
+		if a.row.AttachedAt == 0 && !obs.Found {
+			a.row.AttachedAt = obs.At
 		}
 	}
 	inv.resolveAttachment(a)
 	if a.row == old {
 		return false
 	}
-	inv.emitAttachment(a, seen)
+	inv.emitAttachment(a, obs)
 	if old.AttachedAt == 0 && a.row.AttachedAt != 0 {
-		inv.change(a.change(fact.Change{At: a.row.AttachedAt, Action: fact.Attached, Details: "to node " + a.row.Node, Found: seen.Found}))
+		inv.change(a.change(fact.Change{At: a.row.AttachedAt, Action: fact.Attached, Details: "to node " + a.row.Node, Found: obs.Found}))
 	}
 	return true
 }
@@ -61,10 +63,17 @@ func statusWritten(o *storagev1.VolumeAttachment) (at fact.Time) {
 	return at
 }
 
-// resolveAttachment finds the attachment's volume, or leaves word for it.
+// resolveAttachment finds the attachment's volume, the one of its name that existed when the
+// attachment was made (rule 2.6), or leaves word for it.
 func (inv *Inventory) resolveAttachment(a *attachment) {
-	switch v := inv.volumeNames[a.volume]; {
-	case a.row.VolumeUID != "" || a.volume == "":
+	const second = fact.Time(1_000_000) // creations are in whole seconds
+	if a.row.VolumeUID != "" || a.volume == "" {
+		return
+	}
+	v := inv.volumeNamed(a.volume, func(v *volume) bool {
+		return a.created == 0 || v.created < a.created+second && (v.deleted == 0 || v.deleted >= a.created)
+	})
+	switch {
 	case v != nil:
 		a.row.VolumeUID = v.uid
 	case !slices.Contains(inv.unattached[a.volume], a):
@@ -73,26 +82,27 @@ func (inv *Inventory) resolveAttachment(a *attachment) {
 }
 
 // attachmentsOf completes the attachments of a volume that came after them.
-func (inv *Inventory) attachmentsOf(v *volume, seen Observation) {
-	waiting := inv.unattached[v.name]
-	delete(inv.unattached, v.name)
+func (inv *Inventory) attachmentsOf(volume string, obs Observation) {
+	waiting := inv.unattached[volume]
+	delete(inv.unattached, volume)
 	for _, a := range waiting {
-		inv.resolveAttachment(a)
-		inv.emitAttachment(a, seen)
+		if inv.resolveAttachment(a); a.row.VolumeUID != "" {
+			inv.emitAttachment(a, obs)
+		}
 	}
 }
 
-func (inv *Inventory) dropAttachment(uid string, seen Observation) {
+func (inv *Inventory) dropAttachment(uid string, obs Observation) {
 	a := inv.attachments[uid]
 	if a == nil {
 		return
 	}
 	delete(inv.attachments, uid)
 	if a.row.VolumeUID == "" && a.volume != "" { // its volume may be still on its way
-		inv.tombstones = append(inv.tombstones, tombstone{at: seen.At, attachment: a})
+		inv.entomb(fact.VolumeAttachments, uid, obs.At, a)
 	}
-	_, a.row.DetachedAt = seen.bounds(a.row.AttachedAt)
-	inv.emitAttachment(a, seen)
+	_, a.row.DetachedAt = obs.bounds(a.row.AttachedAt)
+	inv.emitAttachment(a, obs)
 	inv.change(a.change(fact.Change{At: a.row.DetachedAt, Action: fact.Detached, Details: "from node " + a.row.Node}))
 }
 
@@ -106,8 +116,8 @@ func (a *attachment) change(c fact.Change) fact.Change {
 	return c
 }
 
-func (inv *Inventory) emitAttachment(a *attachment, seen Observation) {
+func (inv *Inventory) emitAttachment(a *attachment, obs Observation) {
 	inv.markSnapshot(a)
-	a.row.Version = inv.nextVersion(seen.At)
+	a.row.Version = inv.nextVersion(obs.At)
 	inv.update.Facts.Attachments = append(inv.update.Facts.Attachments, a.row)
 }

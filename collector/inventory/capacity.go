@@ -16,9 +16,9 @@ type capacity struct {
 }
 
 // noteCapacity takes a sample whenever a driver says something new.
-func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, seen Observation) bool {
+func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, obs Observation) bool {
 	sample := capacity{known: o.Capacity != nil, StorageCapacity: fact.StorageCapacity{
-		At: seen.At, UID: string(o.UID), StorageClass: o.StorageClassName, Driver: inv.provisionerOf(o.StorageClassName),
+		At: obs.At, UID: string(o.UID), StorageClass: o.StorageClassName, Driver: inv.provisionerOf(o.StorageClassName),
 		ResourceVersion: o.ResourceVersion,
 	}}
 	if o.NodeTopology != nil {

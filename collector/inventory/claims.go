@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,15 +22,13 @@ type claim struct {
 	labels                     intern.Labels
 	volume                     *volume // sticky: once known it is kept, also when the volume is gone
 	boundAt, deleted, noBefore fact.Time
+	emitted                    uint64 // hash of the ClaimState that went out last; 0 for none
+	pending                    int32  // pods that await it: counted in and out by countUse
 
-	// What its pods make of it, counted in and out by countUse.
-	active, pending int32     // containers that use it; pods that have not started yet
-	lastUsed        fact.Time // end of the last mount
-
-	emitted             uint64 // hash of the ClaimState that went out last; 0 for none
-	announced           bool   // the change "bound" has gone out
+	found, foundBound   bool // was there, and Bound, when we came
+	announced           bool // the change "bound" has gone out
 	fresh, dirty, stale bool
-	memorable
+	queued
 }
 
 // claimSpec is what the API says of a claim and can change.
@@ -109,12 +106,9 @@ func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 		created:     apiTime(o.CreationTimestamp),
 		deleting:    deletionAsked(o),
 	}
-	if ref := metav1.GetControllerOfNoCopy(o); ref != nil && ref.Kind == string(fact.Pods) {
-		spec.podUID = unique.Make(string(ref.UID))
-	} else {
-		w := claimWorkload(o)
-		traits.workloadKind, traits.workloadName = w.kind, w.name
-	}
+	var maker workload
+	spec.podUID, maker = claimOwner(o)
+	traits.workloadKind, traits.workloadName = maker.kind, maker.name
 	switch {
 	case o.Spec.DataSourceRef != nil:
 		traits.dataSourceKind, traits.dataSourceName = o.Spec.DataSourceRef.Kind, o.Spec.DataSourceRef.Name
@@ -181,18 +175,24 @@ func claimClass(o *corev1.PersistentVolumeClaim) string {
 	return ""
 }
 
-func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, seen Observation) bool {
+func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, obs Observation) bool {
 	c := inv.claims[string(o.UID)]
+	revived := c == nil && inv.reviveClaim(o, obs)
+	if revived {
+		c = inv.claims[string(o.UID)]
+	}
+	wasBound := c != nil && c.phase.Value() == string(corev1.ClaimBound)
 	if c == nil {
-		c = inv.addClaim(o, seen)
-	} else if spec := c.read(o); c.unchanged(&spec) && c.labels.Equal(o.Labels) {
+		c = inv.addClaim(o, obs)
+	} else if spec := c.read(o); c.unchanged(&spec) && !revived && c.labels.Equal(o.Labels) {
 		return false
 	} else {
-		inv.versioned(o, func() { inv.claimChanges(c, &spec, o, seen) })
+		inv.versioned(o, func() { inv.claimChanges(c, &spec, o, obs) })
 		c.claimSpec = spec
 	}
-	if c.phase.Value() == string(corev1.ClaimBound) && c.boundAt == 0 && !seen.Found {
-		c.boundAt = seen.At // until the volume tells it exactly
+	// Rule 2.9: until the volume tells it exactly, and if it was observed.
+	if c.phase.Value() == string(corev1.ClaimBound) && !wasBound && c.boundAt == 0 && !obs.Found {
+		c.boundAt = obs.At
 	}
 	c.labels = inv.retainLabels(c.labels, o.Labels)
 	c.fresh = true
@@ -212,28 +212,46 @@ func (c *claim) unchanged(now *claimSpec) bool {
 	return *now == c.claimSpec
 }
 
-func (inv *Inventory) addClaim(o *corev1.PersistentVolumeClaim, seen Observation) *claim {
-	key := name{inv.sharedNamespace(o.Namespace), inv.retainString(o.Name)}
-	slot := inv.slot(key)
-	// An update can hide a deletion and a creation under the same name.
-	for _, other := range slot.claims {
-		if other.deleted == 0 && !inv.restoring {
-			inv.dropClaim(other, seen)
-		}
+// reviveClaim takes back a claim that was deleted, and is there again under its UID (rule 6.4).
+func (inv *Inventory) reviveClaim(o *corev1.PersistentVolumeClaim, obs Observation) bool {
+	c, ok := inv.revive(fact.Claims, string(o.UID)).(*claim)
+	if ok {
+		c.deleted, c.noBefore = 0, 0
+		delete(inv.lives, c)
+		inv.listClaim(c, obs)
 	}
-	c := &claim{uid: inv.retainString(string(o.UID)), name: key}
+	return ok
+}
+
+func (inv *Inventory) addClaim(o *corev1.PersistentVolumeClaim, obs Observation) *claim {
+	c := &claim{uid: inv.retainString(string(o.UID)), name: name{inv.sharedNamespace(o.Namespace), inv.retainString(o.Name)}}
 	c.claimSpec = c.read(o)
-	if len(slot.claims) > 0 && !seen.Found {
+	c.found = obs.Found && !inv.restoring
+	c.foundBound = c.found && c.phase.Value() == string(corev1.ClaimBound)
+	inv.listClaim(c, obs)
+	slot := inv.slot(c.name)
+	if len(slot.claims) > 0 && !obs.Found {
 		inv.lives[c] = life{born: versionOf(o)}
 	}
 	slot.claims = append(slot.claims, c)
-	inv.claims[c.uid] = c
 	inv.change(c.change(fact.Change{
 		At: c.created, Action: fact.Created, Details: bytesText(c.requested) + " requested of " + orNone(c.traits.Value().class),
-		Actor: lastActor(o), Found: seen.Found,
+		Actor: lastActor(o), Found: obs.Found,
 	}))
-	inv.markPods(slot)
 	return c
+}
+
+// listClaim lists a claim under its UID. An update can hide a deletion and a creation under the
+// same name (rule 1.4). While a restart restores, several can have had it.
+func (inv *Inventory) listClaim(c *claim, obs Observation) {
+	slot := inv.slot(c.name)
+	for _, other := range slot.claims {
+		if other != c && other.deleted == 0 && !inv.restoring {
+			inv.dropClaim(other, obs.before(c.created))
+		}
+	}
+	inv.claims[c.uid] = c
+	inv.markPods(slot)
 }
 
 // life is the first and the last version of a claim whose name others had before or
@@ -257,70 +275,72 @@ func (c *claim) change(change fact.Change) fact.Change {
 	return change
 }
 
-func (inv *Inventory) claimChanges(c *claim, now *claimSpec, o *corev1.PersistentVolumeClaim, seen Observation) {
+func (inv *Inventory) claimChanges(c *claim, now *claimSpec, o *corev1.PersistentVolumeClaim, obs Observation) {
 	actor, had, has := lastActor(o), c.traits.Value(), now.traits.Value()
 	if now.phase.Value() == string(corev1.ClaimLost) {
 		c.announced = false // it may be bound again
 	}
 	if c.phase != now.phase && now.phase.Value() != string(corev1.ClaimBound) { // Bound is told when its volume is known
 		inv.change(c.change(fact.Change{
-			At: seen.At, Action: fact.Phase, Actor: actor, Details: orNone(c.phase.Value()) + " → " + orNone(now.phase.Value()),
+			At: obs.At, Action: fact.Phase, Actor: actor, Details: orNone(c.phase.Value()) + " → " + orNone(now.phase.Value()),
 		}))
 	}
 	if c.requested != now.requested {
 		inv.change(c.change(fact.Change{
-			At: seen.At, Action: fact.ResizeRequested, Actor: actor, Details: bytesText(c.requested) + " → " + bytesText(now.requested),
+			At: obs.At, Action: fact.ResizeRequested, Actor: actor, Details: bytesText(c.requested) + " → " + bytesText(now.requested),
 		}))
 	}
 	if had.attributesClass != has.attributesClass {
 		inv.change(c.change(fact.Change{
-			At: seen.At, Action: fact.ModifyRequested, Actor: actor,
+			At: obs.At, Action: fact.ModifyRequested, Actor: actor,
 			Details: "attributes class " + orNone(had.attributesClass) + " → " + orNone(has.attributesClass),
 		}))
 	}
-	if had.currentAttributesClass != has.currentAttributesClass {
+	// A claim that is Lost has neither a size nor a class any more (rule 2.10).
+	bound := now.phase.Value() == string(corev1.ClaimBound)
+	if bound && had.currentAttributesClass != has.currentAttributesClass {
 		inv.change(c.change(fact.Change{
-			At: seen.At, Action: fact.Modified, Actor: actor,
+			At: obs.At, Action: fact.Modified, Actor: actor,
 			Details: "attributes class " + orNone(had.currentAttributesClass) + " → " + orNone(has.currentAttributesClass),
 		}))
 	}
 	if c.annotations != now.annotations {
 		if node := now.selectedNode(); node != "" && node != c.selectedNode() {
-			inv.change(c.change(fact.Change{At: seen.At, Action: fact.NodeSelected, Actor: actor, Details: node}))
+			inv.change(c.change(fact.Change{At: obs.At, Action: fact.NodeSelected, Actor: actor, Details: node}))
 		}
 		if driver := now.provisioner(); driver != "" && driver != c.provisioner() {
-			inv.change(c.change(fact.Change{At: seen.At, Action: fact.Provisioning, Actor: actor, Details: "by " + driver}))
+			inv.change(c.change(fact.Change{At: obs.At, Action: fact.Provisioning, Actor: actor, Details: "by " + driver}))
 		}
 	}
 	if c.deleting == 0 && now.deleting != 0 {
 		inv.change(c.change(deletingChange(o, now.deleting)))
 	}
-	if c.capacity != now.capacity && c.capacity != 0 {
+	if bound && c.capacity != now.capacity && c.capacity != 0 {
 		inv.change(c.change(fact.Change{
-			At: seen.At, Action: fact.Resized, Actor: actor, Details: bytesText(c.capacity) + " → " + bytesText(now.capacity),
+			At: obs.At, Action: fact.Resized, Actor: actor, Details: bytesText(c.capacity) + " → " + bytesText(now.capacity),
 		}))
 	}
 }
 
 // dropClaim notes that a claim is gone. It stays under its name until its pods
 // are gone, too.
-func (inv *Inventory) dropClaim(c *claim, seen Observation) {
+func (inv *Inventory) dropClaim(c *claim, obs Observation) {
 	if c == nil {
 		return
 	}
-	c.noBefore, c.deleted = seen.bounds(c.created, c.deleting)
+	c.noBefore, c.deleted = obs.bounds(c.created, c.deleting)
 	c.fresh = true
 	inv.change(c.change(fact.Change{At: c.deleted, Action: fact.Deleted}))
 	delete(inv.claims, c.uid)
 	inv.markPods(inv.slot(c.name))
 	inv.markClaim(c)
-	inv.tombstones = append(inv.tombstones, tombstone{at: seen.At, claim: c})
+	inv.entomb(fact.Claims, c.uid, obs.At, c)
 }
 
 func (inv *Inventory) evictClaim(c *claim) {
-	if c.volume != nil && c.volume.user == c {
-		c.volume.forgetUser()
-		inv.markSnapshot(c.volume)
+	if v := c.volume; v != nil && v.user == c {
+		inv.keepClaimant(v)
+		v.user = nil
 	}
 	slot := inv.slot(c.name)
 	slot.claims = slices.DeleteFunc(slot.claims, func(other *claim) bool { return other == c })
@@ -328,7 +348,7 @@ func (inv *Inventory) evictClaim(c *claim) {
 	delete(inv.formers, c.uid)
 	delete(inv.lives, c)
 	remove(inv.unbound, c.volume, c)
-	inv.nameNoMore(c)
+	inv.awaitNoVolume(c)
 	inv.forgetSnapshot(fact.Claims, c.uid)
 }
 
@@ -360,119 +380,4 @@ func (inv *Inventory) markPods(slot *claimName) {
 	for _, p := range slot.pods {
 		inv.markPod(p)
 	}
-}
-
-func (inv *Inventory) syncClaim(c *claim, seen Observation) {
-	c.dirty = false
-	// The volume may have been bound and released again by now, of which a claim that was deleted
-	// meanwhile never told.
-	if v := inv.volumeOf[c.uid]; v != nil && (v.name == c.volumeName || v.phase.Value() == string(corev1.VolumeBound) || v.binding.claimUID == c.uid) {
-		delete(inv.volumeOf, c.uid)
-		inv.had(c.uid, c.volume, v)
-		c.volume, c.fresh = v, true
-		v.user = c
-		v.shareNames(c)
-		inv.markPods(inv.slot(c.name))
-	}
-	bound := c.phase.Value() == string(corev1.ClaimBound)
-	if c.volume == nil && bound {
-		inv.findVolume(c)
-	}
-	for _, former := range inv.formers[c.uid] {
-		inv.bindingOf(c, former, seen)
-	}
-	waits := false // for its volume, which comes to be Bound first and says when, to be seen to
-	if v := c.volume; v != nil {
-		if c.volumeName == v.name {
-			c.volumeName = v.name // likewise
-		}
-		b := inv.bindingOf(c, v, seen)
-		if b.bound != 0 && b.bound != c.boundAt {
-			c.boundAt, c.fresh = b.bound, true
-		}
-		waits = b.claimUID == "" && v.claimUID == c.uid && v.deleted == 0
-	}
-	if !c.announced && bound && !waits && c.volume != nil && c.boundAt != 0 && (c.volume.deleted == 0 || len(inv.formers[c.uid]) == 0) {
-		c.announced = true
-		inv.change(c.change(fact.Change{
-			At: c.boundAt, Action: fact.Bound, Details: "to volume " + c.volumeName, Found: seen.Found,
-			Took: time.Duration(max(c.boundAt-c.created, 0)) * time.Microsecond, SourceKind: c.volume.source.kindOr(""),
-		}))
-	}
-	if c.fresh {
-		c.fresh = false
-		inv.markSnapshot(c)
-		inv.update.Facts.Claims = append(inv.update.Facts.Claims, c.row(inv.nextVersion(seen.At), inv.claimAnnotations.Unpack(c.annotations)))
-	}
-	inv.markClaimState(c)
-}
-
-// had notes that a claim has another volume than before.
-func (inv *Inventory) had(claim string, former, v *volume) {
-	if former != nil && former != v && !slices.Contains(inv.formers[claim], former) {
-		inv.formers[claim] = append(inv.formers[claim], former)
-	}
-}
-
-// findVolume finds a bound claim's volume by its name: the volume may be somebody
-// else's by now, and what it said of this claim have been missed.
-func (inv *Inventory) findVolume(c *claim) {
-	v := inv.volumeNames[c.volumeName]
-	if v == nil {
-		if waiting := inv.awaited[c.volumeName]; !slices.Contains(waiting, c) {
-			inv.awaited[c.volumeName] = append(waiting, c)
-		}
-		return
-	}
-	inv.nameNoMore(c)
-	c.volume, c.fresh = v, true
-	inv.markPods(inv.slot(c.name))
-}
-
-// nameNoMore takes a claim off the list of those that wait for a volume by its name.
-func (inv *Inventory) nameNoMore(c *claim) {
-	remove(inv.awaited, c.volumeName, c)
-}
-
-// remove takes an element out of a list of lists, and the list with its last one.
-func remove[K, E comparable](lists map[K][]E, key K, element E) {
-	left := slices.DeleteFunc(lists[key], func(other E) bool { return other == element })
-	if lists[key] = left; len(left) == 0 {
-		delete(lists, key)
-	}
-}
-
-// bindingOf is the last binding of a claim and a volume. One that was missed, or whose
-// telling is on its way, while the volume is another claim's or gone, is told as far as
-// the claim knows it: from when it was seen bound until, at the latest, the volume's
-// change.
-func (inv *Inventory) bindingOf(c *claim, v *volume, seen Observation) binding {
-	if v.binding.claimUID == c.uid {
-		return v.binding
-	}
-	for _, b := range inv.past[v] {
-		if b.claimUID == c.uid {
-			return b.binding
-		}
-	}
-	if v.claimUID == c.uid && v.deleted == 0 && v.phase.Value() == string(corev1.VolumeReleased) && c.phase.Value() == string(corev1.ClaimBound) {
-		inv.markVolume(v) // it was given back before this was known
-	}
-	changed := v.deleted
-	if changed == 0 && v.claimUID != "" && v.claimUID != c.uid {
-		changed = v.phaseChanged
-	}
-	if c.phase.Value() != string(corev1.ClaimBound) && c.phase.Value() != string(corev1.ClaimLost) {
-		return binding{}
-	}
-	if changed == 0 { // yet to come
-		if waiting := inv.unbound[v]; !slices.Contains(waiting, c) {
-			inv.unbound[v] = append(waiting, c)
-		}
-		return binding{}
-	}
-	b := pastBinding{binding: binding{claimUID: c.uid, bound: c.boundAt, released: latest(changed, c.boundAt), notBefore: c.boundAt}, hearsay: true}
-	inv.past[v] = append(inv.past[v], b)
-	inv.emitBinding(v, b.binding, b.ordinal, seen)
-	return binding{}
 }

@@ -37,7 +37,7 @@ func sameClass(a, b *fact.StorageClass) bool {
 		maps.Equal(a.Parameters, b.Parameters) && a.CreatedAt == b.CreatedAt && a.DeletedAt == b.DeletedAt
 }
 
-func (inv *Inventory) noteClass(o *storagev1.StorageClass, seen Observation) bool {
+func (inv *Inventory) noteClass(o *storagev1.StorageClass, obs Observation) bool {
 	row := classRow(o)
 	c := inv.classes[row.UID]
 	if c != nil && sameClass(&c.row, &row) {
@@ -47,35 +47,35 @@ func (inv *Inventory) noteClass(o *storagev1.StorageClass, seen Observation) boo
 		// An update can hide a deletion and a creation under the same name.
 		for uid, other := range inv.classes {
 			if other.row.Name == row.Name && !inv.restoring {
-				inv.dropClass(uid, seen)
+				inv.dropClass(uid, obs)
 			}
 		}
 		c = &class{}
 		inv.classes[row.UID] = c
 		inv.change(fact.Change{
 			At: row.CreatedAt, Kind: string(fact.StorageClasses), UID: row.UID, Name: row.Name, Action: fact.Created,
-			Details: row.Provisioner, Actor: lastActor(o), Found: seen.Found,
+			Details: row.Provisioner, Actor: lastActor(o), Found: obs.Found,
 		})
 	}
 	c.row = row
-	inv.emitClass(c, seen)
+	inv.emitClass(c, obs)
 	return true
 }
 
-func (inv *Inventory) dropClass(uid string, seen Observation) {
+func (inv *Inventory) dropClass(uid string, obs Observation) {
 	c := inv.classes[uid]
 	if c == nil {
 		return
 	}
-	_, c.row.DeletedAt = seen.bounds(c.row.CreatedAt)
+	_, c.row.DeletedAt = obs.bounds(c.row.CreatedAt)
 	delete(inv.classes, uid)
-	inv.emitClass(c, seen)
+	inv.emitClass(c, obs)
 	inv.change(fact.Change{At: c.row.DeletedAt, Kind: string(fact.StorageClasses), UID: uid, Name: c.row.Name, Action: fact.Deleted})
 	inv.forgetSnapshot(fact.StorageClasses, uid)
 }
 
-func (inv *Inventory) emitClass(c *class, seen Observation) {
-	c.row.Version = inv.nextVersion(seen.At)
+func (inv *Inventory) emitClass(c *class, obs Observation) {
+	c.row.Version = inv.nextVersion(obs.At)
 	inv.update.Facts.StorageClasses = append(inv.update.Facts.StorageClasses, c.row)
 	inv.update.Classes = append(inv.update.Classes, fact.ClassState{Name: c.row.Name, Provisioner: c.row.Provisioner, Gone: c.row.DeletedAt != 0})
 	for _, claim := range inv.claims { // whether they wait by right

@@ -7,15 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
-	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// container is one container of a pod that mounts storage.
-//
-// Its use of storage lasts from its first start to its last end. A container
-// that has terminated and will be restarted (the pod's restart policy, or the
-// container's own, says so) is between two runs of one use; one that will not be
-// is at its end. What ends a pod ends its containers, too.
+// container is one container of a pod that mounts storage. container_use.go infers since when
+// and until when it uses the storage.
 type container struct {
 	traits unique.Handle[containerTraits]
 	rules  *[]corev1.ContainerRestartRule // of the restart policy; nearly always nil
@@ -29,22 +24,6 @@ type containerTraits struct {
 	name, image, command string
 	kind                 fact.ContainerKind
 	always, onFailure    bool // what is restarted
-}
-
-// containerUse is what is inferred of a container.
-type containerUse struct {
-	started, finished, notBefore fact.Time
-	reason                       intern.Word // zero while it is in use
-	restarts                     int32
-}
-
-// run is how the last run of a container ended, as far as it has and that is
-// told.
-type run struct {
-	at       fact.Time
-	reason   intern.Word
-	exitCode int32
-	over     bool
 }
 
 func (c *container) row(pod *pod, version uint64) fact.Container {
@@ -124,74 +103,3 @@ func firstWord(command []string) string {
 	}
 	return command[0]
 }
-
-// podEnd is why all of a pod's containers have ended, whatever they say
-// themselves.
-type podEnd struct {
-	over   bool
-	going  bool // deletion was asked for: nothing is restarted any more
-	reason string
-	asked  fact.Time // since when the pod was to end; zero if it came to an end by itself
-}
-
-// note takes a container's status.
-func (c *container) note(s *corev1.ContainerStatus) {
-	c.restarts = s.RestartCount
-	if t := s.LastTerminationState.Terminated; t != nil {
-		c.started = earliest(c.started, apiTime(t.StartedAt))
-	}
-	last := s.State.Terminated
-	switch {
-	case s.State.Running != nil:
-		c.started = earliest(c.started, apiTime(s.State.Running.StartedAt))
-	case last != nil:
-		c.started = earliest(c.started, apiTime(last.StartedAt))
-	default: // waiting: to be restarted, if it has run
-		last = s.LastTerminationState.Terminated
-	}
-	c.run = run{}
-	if last != nil {
-		c.run = run{over: true, at: apiTime(last.FinishedAt), exitCode: last.ExitCode, reason: unique.Make(last.Reason)}
-	}
-}
-
-// settle infers whether the container's use has ended, and when.
-func (c *container) settle(end podEnd, seen Observation) {
-	done := c.run.over && (end.going || !c.willRestart(c.run.exitCode))
-	switch {
-	case c.started == 0 || (!done && !end.over):
-		c.finished, c.notBefore, c.reason = 0, 0, intern.Word{}
-	case c.run.at != 0:
-		c.finished = latest(c.run.at, c.started)
-		c.notBefore = c.finished
-		c.reason = c.endReason(c.run, end)
-	case c.finished == 0: // it ended, and nothing tells when: it was seen to have
-		c.notBefore, c.finished = seen.bounds(c.started)
-		c.reason = c.endReason(run{}, end)
-	}
-}
-
-// endReason is why a container's use has ended. What ends a pod explains its
-// containers' ends, however they put it themselves (Error, as they were killed), but
-// not those that came before.
-func (c *container) endReason(last run, end podEnd) intern.Word {
-	own := last.reason != intern.Word{} && last.reason.Value() != ""
-	before := end.asked != 0 && last.at < end.asked || last.exitCode == 0 && c.traits.Value().kind == fact.InitContainer
-	switch {
-	case own && before:
-		return last.reason
-	case end.reason != "":
-		return unique.Make(end.reason)
-	case end.going && end.asked != 0 && (last.at > end.asked || last.at == end.asked && last.exitCode != 0): // in whole seconds
-		return deletedReason
-	case own:
-		return last.reason
-	case end.going:
-		return deletedReason
-	default:
-		return unique.Make("Unknown")
-	}
-}
-
-// deletedReason is that of a container whose pod was deleted.
-var deletedReason = unique.Make("Deleted")

@@ -129,7 +129,7 @@ func TestEndsThatNobodyExplains(t *testing.T) {
 	done := running(o, 5)
 	done.Status.Phase = corev1.PodSucceeded
 	_, h := play(t, set(1, pvc("data", "c1", 0, "")), set(9, done))
-	expect(t, "mount", h.mount("p1", "main", "/data"), "c1@ 5-9 Unknown")
+	expect(t, "mount", h.mount("p1", "main", "/data"), "c1@ 5-9(from 5) Unknown")
 
 	rules := podOf("job", "p1", 1, []string{"main"}, "data")
 	rules.Spec.RestartPolicy = corev1.RestartPolicyNever
@@ -280,7 +280,7 @@ func TestLostClaimGetsAnotherVolume(t *testing.T) {
 	}
 	expect(t, "told to be bound", bounds, 2)
 	inv, _ := play(t, slices.Concat(claims, volumes)...)
-	expect(t, "of before both: the first", inv.volumeAt(inv.claims["c1"], at(-3)).uid, "v1")
+	expect(t, "of before both: the first", inv.volumeUsed(inv.claims["c1"], &pod{podSpec: podSpec{started: at(-3)}}).uid, "v1")
 }
 
 func TestClaimRecreatedInTheSecondOfAStart(t *testing.T) {

@@ -42,9 +42,9 @@ func (inv *Inventory) referred(c *claim) bool {
 }
 
 // dispute tells of the differences that have lasted.
-func (inv *Inventory) dispute(seen Observation) {
-	inv.now = seen.At
-	for len(inv.doubts) > 0 && seen.At-inv.doubts[0].at > disputeAfter {
+func (inv *Inventory) dispute(obs Observation) {
+	inv.now = obs.At
+	for len(inv.doubts) > 0 && obs.At-inv.doubts[0].at > disputeAfter {
 		d := inv.doubts[0]
 		inv.doubts = inv.doubts[1:]
 		if inv.doubted[d.claim] != d.at {

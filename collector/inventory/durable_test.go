@@ -105,7 +105,7 @@ func TestDurableLocalVolumesEvents(t *testing.T) {
 		}, "5-68 Deleted", fact.VolumeIdle, "the kubelet terminates what is not wanted any more, and says when"},
 		"node gone, pod deleted by force": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(30, going(unreachable(o))), gone(40, going(unreachable(o)))}
-		}, "5-40 Deleted", fact.VolumeIdle, "no kubelet will say when it ended: it was gone when the API let it go"},
+		}, "5-40(from 5) Deleted", fact.VolumeIdle, "no kubelet will say when it ended: at the latest when the API let it go"},
 		"node reboot": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(12, restarted(o, "ContainerStatusUnknown"))}
 		}, "5-", fact.VolumeMounted, "the kubelet sees no container, but the pod: it starts it again, the UID is the same"},

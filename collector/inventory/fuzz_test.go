@@ -2,8 +2,6 @@ package inventory
 
 import (
 	"encoding/binary"
-	"maps"
-	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -99,35 +97,36 @@ func FuzzObjects(f *testing.F) {
 			inv.evict(now)
 		}
 		if n := len(inv.claimNames) + len(inv.volumeNames) + len(inv.volumeOf) + len(inv.sources) + len(inv.tombstones) + len(inv.podTombstones) + len(inv.podNames) +
-			len(inv.unbound) + len(inv.awaited) + len(inv.lives) + len(inv.past); n != 0 {
+			len(inv.unbound) + len(inv.awaited) + len(inv.lives) + len(inv.past) + len(inv.dead) + len(inv.goneVolumes) + len(inv.claimants); n != 0 {
 			t.Errorf("%d entries are left: %v %v %v %v", n, inv.claimNames, inv.volumeNames, inv.volumeOf, inv.sources)
 		}
 	})
 }
 
-// checkCounts compares what claims have counted with what their pods say.
+// checkCounts compares what claims and volumes have counted with what the pods say.
 func checkCounts(t *testing.T, inv *Inventory) {
 	t.Helper()
-	var slots []*claimName
-	for _, named := range inv.claimNames {
-		slots = slices.AppendSeq(slots, maps.Values(named))
+	pending, active, lastUse := map[*claim]int32{}, map[*volume]int32{}, map[*volume]fact.Time{}
+	for p := range inv.eachPod {
+		for i := range p.volumes {
+			u := &p.volumes[i]
+			if u.pending {
+				pending[u.claim]++
+			}
+			if u.volume != nil {
+				active[u.volume] += u.active
+				lastUse[u.volume] = max(lastUse[u.volume], u.lastUse)
+			}
+		}
 	}
-	for _, slot := range slots {
-		for _, c := range slot.claims {
-			var active, pending int32
-			for _, p := range slot.pods {
-				for i := range p.volumes {
-					if u := &p.volumes[i]; u.claim == c {
-						active += u.active
-						if u.pending {
-							pending++
-						}
-					}
-				}
-			}
-			if c.active != active || c.pending != pending {
-				t.Fatalf("claim %v counts %d in use and %d awaited, its pods say %d and %d", c.name, c.active, c.pending, active, pending)
-			}
+	for _, c := range inv.claims {
+		if c.pending != pending[c] {
+			t.Fatalf("claim %v counts %d pods that await it, its pods say %d", c.name, c.pending, pending[c])
+		}
+	}
+	for _, v := range inv.volumes {
+		if v.active != active[v] || v.lastUse != max(lastUse[v], v.settledUse) {
+			t.Fatalf("volume %s counts %d in use and a last use at %d, the pods say %d and %d", v.name, v.active, v.lastUse, active[v], lastUse[v])
 		}
 	}
 }

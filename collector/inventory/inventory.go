@@ -35,38 +35,6 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// Seen is when an object was seen to be as it is.
-type Observation struct {
-	// At is the moment of the observation.
-	At fact.Time
-	// NotBefore is the last moment at which it was known to be as before: At
-	// itself on a live watch, the last moment watched when it was caught up with
-	// after a gap. Zero where nothing is known of before.
-	NotBefore fact.Time
-	// Found is true for the first list: what it shows did not happen now.
-	Found bool
-	// Version is the resource version of what showed it: of a list; Set and Delete
-	// take their object's.
-	Version string
-}
-
-// within returns the bounds of what has ended by now: not before the moments that
-// the object itself tells, whatever our clock says.
-func (s Observation) bounds(told ...fact.Time) (notBefore, at fact.Time) {
-	notBefore = s.NotBefore
-	for _, t := range told {
-		notBefore = latest(notBefore, t)
-	}
-	at = latest(s.At, notBefore)
-	if s.NotBefore == s.At { // it was seen to end
-		notBefore = at
-	}
-	return notBefore, at
-}
-
-// Live is what a watch that is up sees at the given moment.
-func Live(at fact.Time) Observation { return Observation{At: at, NotBefore: at} }
-
 // name is a namespace and a name in it.
 type name struct{ namespace, name string }
 
@@ -90,13 +58,6 @@ func (m byName[V]) drop(n name) {
 	}
 }
 
-// claimName is what is known under a name that a claim can have: the claims
-// that had it, at most one of them living, and the pods that refer to it.
-type claimName struct {
-	claims []*claim
-	pods   []*pod
-}
-
 // Inventory is the state of storage usage. Use New. It has one owner: its
 // methods must not be called at the same time.
 type Inventory struct {
@@ -109,6 +70,7 @@ type Inventory struct {
 	attachments byUID[*attachment]
 	pods        byUID[*pod]
 	others      map[fact.Kind]byUID[*other] // Drivers and Nodes
+	nodes       map[string]*node            // by name; also those that are gone, for a while
 
 	namespaceNames map[string]*namespace
 	relabelled     map[string]struct{} // names of namespaces whose volumes are not touched yet
@@ -124,7 +86,9 @@ type Inventory struct {
 
 	unattached map[string][]*attachment // by the name of a volume that is not known yet
 
-	volumeNames map[string]*volume
+	volumeNames map[string]*volume   // those that are there
+	goneVolumes map[string][]*volume // by name: those that are remembered
+	claimants   map[*volume]claimant // of Released volumes whose last claim is not remembered
 	volumeOf    map[string]*volume   // by the claim's UID: the volume that says it is its claim's
 	formers     map[string][]*volume // by the claim's UID: what it had before its volume
 	awaited     map[string][]*claim  // by the name of a volume that is not known yet: claims that are bound to it
@@ -141,21 +105,26 @@ type Inventory struct {
 	staleVolumes []*volume // whose VolumeState may differ from the last one given out
 	staleClaims  []*claim
 
-	doubted       map[*claim]fact.Time // claims of which the API says the opposite of us, and since when
-	doubts        []doubt              // the same in the order of their times
-	tombstones    []tombstone          // in the order of their times
-	podTombstones []tombstone          // likewise
-	seed          maphash.Seed
+	doubted map[*claim]fact.Time // claims of which the API says the opposite of us, and since when
+	doubts  []doubt              // the same in the order of their times
+
+	dead          map[subjectID]*tombstone // what is gone and remembered
+	tombstones    []*tombstone             // the same in the order of their times, but for
+	podTombstones []*tombstone             // pods all of whose volumes are known
 	snapshotQueue []subject
-	restoring     bool        // in Recall: what is noted did not happen now
-	now           fact.Time   // of the last event
-	kind          fact.Kind   // of the event in work; none while the time is told
-	observation   Observation // and how it was seen
-	version       uint64
-	update        fact.Update
+
+	seed        maphash.Seed
+	restoring   bool        // in Restore: what is noted did not happen now
+	began       fact.Time   // when the first list was found
+	now         fact.Time   // of the last event
+	serverTime  fact.Time   // the API server's clock is at least there: the latest creation
+	kind        fact.Kind   // of the event in work; none in a Tick
+	observation Observation // of that event
+	version     uint64
+	update      fact.Update
 
 	// Of what came in lists.
-	listing    bool // in Replace and Recall
+	listing    bool // in Replace and Restore
 	names      intern.Arena
 	containers intern.Slab[container]
 	podVolumes intern.Slab[podVolume]
@@ -184,7 +153,11 @@ func New() *Inventory {
 		orphans:        map[string][]*pod{},
 		orphanOf:       map[*pod]workload{},
 		unattached:     map[string][]*attachment{},
+		nodes:          map[string]*node{},
 		volumeNames:    map[string]*volume{},
+		goneVolumes:    map[string][]*volume{},
+		claimants:      map[*volume]claimant{},
+		dead:           map[subjectID]*tombstone{},
 		volumeOf:       map[string]*volume{},
 		formers:        map[string][]*volume{},
 		awaited:        map[string][]*claim{},
@@ -199,45 +172,45 @@ func New() *Inventory {
 	}
 }
 
-// hash tells whether something is what was told last, without holding that: a
+// hash tells whether something is what was emitted last, without keeping that: a
 // state takes two hundred bytes. Two in a row of the same hash, once in 2^64, cost
 // one update: a state of the metrics, a row of mounts.
 func (inv *Inventory) hash(state any) uint64 { return maphash.Comparable(inv.seed, state) }
 
 // Set takes an object that was added or changed. An object of a kind that the
 // inventory does not take is an error, and changes nothing.
-func (inv *Inventory) Set(object any, seen Observation) error {
+func (inv *Inventory) Set(object any, obs Observation) error {
 	kind, _, err := identify(object)
 	if err != nil {
 		return err
 	}
-	inv.begin(kind, versionText(object), seen)
-	inv.note(kind, object, seen)
-	inv.sync(seen)
+	inv.begin(kind, versionText(object), obs)
+	inv.note(kind, object, obs)
+	inv.sync(obs)
 	return nil
 }
 
 // Delete takes an object that is gone, in its last known state.
-func (inv *Inventory) Delete(object any, seen Observation) error {
+func (inv *Inventory) Delete(object any, obs Observation) error {
 	kind, uid, err := identify(object)
 	if err != nil {
 		return err
 	}
-	inv.begin(kind, versionText(object), seen)
-	inv.note(kind, object, seen)
+	inv.begin(kind, versionText(object), obs)
+	inv.note(kind, object, obs)
 	if c := inv.claims[uid]; c != nil && kind == fact.Claims {
 		l := inv.lives[c]
 		l.died = versionOf(object.(metav1.Object))
 		inv.lives[c] = l
 	}
-	inv.drop(kind, uid, seen)
-	inv.sync(seen)
+	inv.drop(kind, uid, obs)
+	inv.sync(obs)
 	return nil
 }
 
 // Replace takes a whole list of one kind: its objects, which may be Packed, are, and
 // those it lacks are gone. It is one event: Take shows all of it or nothing.
-func (inv *Inventory) Replace(kind fact.Kind, objects []any, seen Observation) error {
+func (inv *Inventory) Replace(kind fact.Kind, objects []any, obs Observation) error {
 	if !slices.Contains(fact.Kinds(), kind) {
 		return fmt.Errorf("the inventory takes no kind %q", kind)
 	}
@@ -252,42 +225,43 @@ func (inv *Inventory) Replace(kind fact.Kind, objects []any, seen Observation) e
 		}
 		present[uid] = struct{}{}
 	}
-	inv.begin(kind, seen.Version, seen)
+	inv.begin(kind, obs.Version, obs)
 	inv.listing = true
 	defer func() { inv.listing = false }()
-	gone := seen
+	// A successor bounds the end of what had its name before (rule 1.4), so what is there comes
+	// before what is gone.
+	for _, object := range objects {
+		inv.note(kind, object, obs)
+	}
+	gone := obs
 	gone.Found = false
 	for _, uid := range inv.index(kind).uids() {
 		if _, ok := present[uid]; !ok {
 			inv.drop(kind, uid, gone)
 		}
 	}
-	for _, object := range objects {
-		inv.note(kind, object, seen)
-	}
-	inv.sync(seen)
+	inv.sync(obs)
 	return nil
 }
 
-// settle computes anew what depends on what was noted, from the backing store
-// up.
-func (inv *Inventory) sync(seen Observation) {
+// sync infers anew what depends on what was noted, from the backing store up.
+func (inv *Inventory) sync(obs Observation) {
 	for len(inv.dirtyVolumes) > 0 || len(inv.dirtyClaims) > 0 || len(inv.dirtyPods) > 0 {
 		for i := 0; i < len(inv.dirtyVolumes); i++ {
-			inv.syncVolume(inv.dirtyVolumes[i], seen)
+			inv.syncVolume(inv.dirtyVolumes[i], obs)
 		}
 		inv.dirtyVolumes = emptied(inv.dirtyVolumes)
 		for i := 0; i < len(inv.dirtyClaims); i++ {
-			inv.syncClaim(inv.dirtyClaims[i], seen)
+			inv.syncClaim(inv.dirtyClaims[i], obs)
 		}
 		inv.dirtyClaims = emptied(inv.dirtyClaims)
 		for i := 0; i < len(inv.dirtyPods); i++ {
-			inv.syncPod(inv.dirtyPods[i], seen)
+			inv.syncPod(inv.dirtyPods[i], obs)
 		}
 		inv.dirtyPods = emptied(inv.dirtyPods)
 	}
-	inv.dispute(seen)
-	inv.evict(seen.At)
+	inv.dispute(obs)
+	inv.evict(obs.At)
 }
 
 // Take moves all that changed since the last Take into u, whose memory is
@@ -325,8 +299,8 @@ func (inv *Inventory) Take(u *fact.Update) {
 	inv.update.Facts.Reset()
 }
 
-// Tick tells the time while nothing happens: what has been gone for long enough is
-// forgotten.
+// Tick moves the clock while nothing happens: what has been gone for long enough is
+// evicted.
 func (inv *Inventory) Tick(now fact.Time) {
 	inv.begin("", "", Live(now))
 	inv.sync(Live(now))
@@ -334,10 +308,17 @@ func (inv *Inventory) Tick(now fact.Time) {
 
 // SetWatched takes the spans in which pods were watched and nothing can have been missed,
 // oldest first and apart from each other; the last one goes on. The list is not written to.
-func (inv *Inventory) SetWatched(spans []fact.Span) { inv.watched = spans }
+func (inv *Inventory) SetWatched(spans []fact.Span) {
+	inv.watched = spans
+	for _, v := range inv.volumes { // rule 5.5 asks when somebody watched
+		if v.user != nil && v.user.unusedSince != 0 {
+			inv.markVolumeState(v)
+		}
+	}
+}
 
-// Raise has the row versions go on from the given one, if it is higher: what another
-// inventory has told meanwhile is replaced by what comes now.
+// Raise has the row versions go on from the given one, if it is higher: rows that another
+// inventory has emitted meanwhile are replaced by those to come.
 func (inv *Inventory) Raise(version uint64) { inv.version = max(inv.version, version) }
 
 // nextVersion returns a row version: the moment of observation in microseconds,
@@ -347,22 +328,25 @@ func (inv *Inventory) nextVersion(at fact.Time) uint64 {
 	return inv.version
 }
 
-// versioned gives the changes that tell makes the version in which they were seen.
-func (inv *Inventory) versioned(o metav1.Object, tell func()) {
+// versioned gives the changes that emit makes the version in which they were observed.
+func (inv *Inventory) versioned(o metav1.Object, emit func()) {
 	from := len(inv.update.Facts.Changes)
-	tell()
+	emit()
 	for i := range inv.update.Facts.Changes[from:] {
 		inv.update.Facts.Changes[from+i].ResourceVersion = o.GetResourceVersion()
 	}
 }
 
 // begin notes which event is in work.
-func (inv *Inventory) begin(kind fact.Kind, version string, seen Observation) {
-	seen.Version = version
-	inv.kind, inv.observation = kind, seen
+func (inv *Inventory) begin(kind fact.Kind, version string, obs Observation) {
+	obs.Version = version
+	inv.kind, inv.observation = kind, obs
+	if obs.Found && inv.began == 0 {
+		inv.began = obs.At
+	}
 }
 
-// change gives out a change. One that is dated by the moment at which this tracker saw it
+// change emits a change. One that is dated by the moment at which this tracker observed it
 // has the version that showed it: that is the same for all trackers.
 func (inv *Inventory) change(c fact.Change) {
 	observed := c.At == inv.observation.At || c.Action == fact.Deleted || c.Action == fact.Detached

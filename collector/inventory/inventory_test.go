@@ -90,7 +90,7 @@ func TestMountLastsFromFirstStartToLastEnd(t *testing.T) {
 		"deleted, end told":      {[]event{set(5, forced), set(21, deleting), set(22, deleted), gone(23, deleted)}, "c1@v1 5-22 Deleted", fact.VolumeIdle},
 		"deleted in one step":    {[]event{gone(23, deleted)}, "c1@v1 5-22 Deleted", fact.VolumeIdle},
 		"evicted":                {[]event{set(13, evicted)}, "c1@v1 5-12 Evicted", fact.VolumeIdle},
-		"end not told":           {[]event{set(5, forced), set(40, silent), set(50, silent)}, "c1@v1 5-40 NodeLost", fact.VolumeIdle},
+		"end not told":           {[]event{set(5, forced), set(40, silent), set(50, silent)}, "c1@v1 5-40(from 5) NodeLost", fact.VolumeIdle},
 		"never started, deleted": {[]event{set(4, pending), gone(9, pending)}, "", fact.VolumeNeverMounted},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestClaimIsPickedAmongFiveOfTheSameName(t *testing.T) {
 func TestNodeClockBehindStillFindsTheLivingClaim(t *testing.T) {
 	o := running(podOf("db-0", "p1", 10, []string{"db"}, "data"), 8)
 	_, h := play(t, set(10, pvc("data", "c1", 10, "")), set(11, o))
-	expect(t, "mount", h.mount("p1", "db", "/data"), "c1@ 8-")
+	expect(t, "mount", h.mount("p1", "db", "/data"), "c1@ 10-")
 }
 
 func TestGenericEphemeralVolume(t *testing.T) {
@@ -335,7 +335,7 @@ func TestListTellsWhatWentMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.take(inv)
-	expect(t, "gone in the gap", h.mount("p1", "db", "/data"), "c1@v1 5-60(from 40) Deleted")
+	expect(t, "gone in the gap, before its successor came", h.mount("p1", "db", "/data"), "c1@v1 5-55(from 40) Deleted")
 	expect(t, "its successor", h.mount("p2", "db", "/data"), "c1@v1 56-")
 	expect(t, "pod's bounds", h.pods["p1"].DeletedNotBefore, at(40))
 	for _, kind := range []fact.Kind{fact.Pods, fact.Claims, fact.Volumes, fact.StorageClasses} {
@@ -426,8 +426,8 @@ func TestWhatIsGoneIsForgottenInTheEnd(t *testing.T) {
 func TestOtherObjectsAreRefused(t *testing.T) {
 	inv := New()
 	for _, err := range []error{
-		inv.Set(&corev1.Node{}, Live(1)), inv.Delete(&corev1.Node{}, Live(1)),
-		inv.Replace(fact.Pods, []any{&corev1.Node{}}, Live(1)), inv.Replace("Rollout", nil, Live(1)),
+		inv.Set(&corev1.Secret{}, Live(1)), inv.Delete(&corev1.Secret{}, Live(1)),
+		inv.Replace(fact.Pods, []any{&corev1.Secret{}}, Live(1)), inv.Replace("Rollout", nil, Live(1)),
 	} {
 		if err == nil {
 			t.Error("no error")

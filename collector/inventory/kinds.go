@@ -55,6 +55,8 @@ func identify(object any) (fact.Kind, string, error) {
 		return fact.VolumeAttachments, string(o.UID), nil
 	case *corev1.Pod:
 		return fact.Pods, string(o.UID), nil
+	case *corev1.Node:
+		return fact.Nodes, string(o.UID), nil
 	}
 	return "", "", fmt.Errorf("the inventory takes no %T", object)
 }
@@ -70,61 +72,66 @@ func identifyListed(object any) (fact.Kind, string, error) {
 
 // note takes down what an object says of itself; it is one that identify knows.
 // A version of it that says anything new is kept, packed if it came so.
-func (inv *Inventory) note(kind fact.Kind, object any, seen Observation) {
+func (inv *Inventory) note(kind fact.Kind, object any, obs Observation) {
 	news, came := false, object
 	object = unpacked(object)
+	inv.serverTime = latest(inv.serverTime, apiTime(object.(metav1.Object).GetCreationTimestamp()))
 	switch o := object.(type) {
 	case *corev1.Namespace:
-		news = inv.noteNamespace(o, seen)
+		news = inv.noteNamespace(o, obs)
 	case *storagev1.StorageClass:
-		news = inv.noteClass(o, seen)
+		news = inv.noteClass(o, obs)
 	case *storagev1.CSIStorageCapacity:
-		news = inv.noteCapacity(o, seen)
+		news = inv.noteCapacity(o, obs)
 	case *corev1.PersistentVolume:
-		news = inv.noteVolume(o, seen)
+		news = inv.noteVolume(o, obs)
 	case *appsv1.StatefulSet:
 		news = inv.noteStatefulSet(o)
 	case *corev1.PersistentVolumeClaim:
-		news = inv.noteClaim(o, seen)
+		news = inv.noteClaim(o, obs)
 	case *storagev1.VolumeAttachment:
-		news = inv.noteAttachment(o, seen)
+		news = inv.noteAttachment(o, obs)
 	case *corev1.Pod:
-		news = inv.notePod(o, seen)
+		news = inv.notePod(o, obs)
 	case *storagev1.CSIDriver:
-		news = inv.noteOther(kind, o, seen)
+		news = inv.noteOther(kind, o, obs)
+	case *corev1.Node:
+		news = inv.noteNode(o, obs)
 	case *metav1.PartialObjectMetadata:
 		if kind == fact.Nodes {
-			news = inv.noteOther(kind, o, seen)
+			news = inv.noteNode(o, obs)
 		} else {
 			_, news = inv.noteController(kind, o)
 		}
 	}
 	if news {
-		inv.emitObject(kind, object.(metav1.Object), came, seen)
+		inv.emitObject(kind, object.(metav1.Object), came, obs)
 	}
 }
 
 // drop notes that an object is gone.
-func (inv *Inventory) drop(kind fact.Kind, uid string, seen Observation) {
+func (inv *Inventory) drop(kind fact.Kind, uid string, obs Observation) {
 	switch kind {
 	case fact.Namespaces:
-		inv.dropNamespace(uid, seen)
+		inv.dropNamespace(uid, obs)
 	case fact.StorageClasses:
-		inv.dropClass(uid, seen)
+		inv.dropClass(uid, obs)
 	case fact.StorageCapacities:
 		inv.dropCapacity(uid)
 	case fact.Volumes:
-		inv.dropVolume(inv.volumes[uid], seen)
+		inv.dropVolume(inv.volumes[uid], obs)
 	case fact.Claims:
-		inv.dropClaim(inv.claims[uid], seen)
+		inv.dropClaim(inv.claims[uid], obs)
 	case fact.VolumeAttachments:
-		inv.dropAttachment(uid, seen)
+		inv.dropAttachment(uid, obs)
 	case fact.Pods:
-		inv.dropPod(inv.pods[uid], seen)
-	case fact.Drivers, fact.Nodes:
-		inv.dropOther(kind, uid, seen)
+		inv.dropPod(inv.pods[uid], obs)
+	case fact.Nodes:
+		inv.dropNode(uid, obs)
+	case fact.Drivers:
+		inv.dropOther(kind, uid, obs)
 	default:
-		inv.dropController(uid, seen)
+		inv.dropController(uid, obs)
 	}
 }
 

@@ -22,7 +22,7 @@ func (n *namespace) row(uid string, deleted fact.Time, version uint64) fact.Name
 	}
 }
 
-func (inv *Inventory) noteNamespace(o *corev1.Namespace, seen Observation) bool {
+func (inv *Inventory) noteNamespace(o *corev1.Namespace, obs Observation) bool {
 	uid := string(o.UID)
 	old := inv.namespaces[uid]
 	n := &namespace{
@@ -38,7 +38,7 @@ func (inv *Inventory) noteNamespace(o *corev1.Namespace, seen Observation) bool 
 	}
 	inv.namespaces[uid] = n
 	inv.nameNamespace(n)
-	inv.update.Facts.Namespaces = append(inv.update.Facts.Namespaces, n.row(uid, 0, inv.nextVersion(seen.At)))
+	inv.update.Facts.Namespaces = append(inv.update.Facts.Namespaces, n.row(uid, 0, inv.nextVersion(obs.At)))
 	return true
 }
 
@@ -72,14 +72,14 @@ func (inv *Inventory) markRelabelled() {
 	clear(inv.relabelled)
 }
 
-func (inv *Inventory) dropNamespace(uid string, seen Observation) {
+func (inv *Inventory) dropNamespace(uid string, obs Observation) {
 	if n := inv.namespaces[uid]; n != nil {
 		delete(inv.namespaces, uid)
 		if inv.namespaceNames[n.name] == n {
 			delete(inv.namespaceNames, n.name)
 		}
-		_, at := seen.bounds(n.created)
+		_, at := obs.bounds(n.created)
 		inv.forgetSnapshot(fact.Namespaces, uid)
-		inv.update.Facts.Namespaces = append(inv.update.Facts.Namespaces, n.row(uid, at, inv.nextVersion(seen.At)))
+		inv.update.Facts.Namespaces = append(inv.update.Facts.Namespaces, n.row(uid, at, inv.nextVersion(obs.At)))
 	}
 }

@@ -20,7 +20,7 @@ type other struct {
 	emitted uint64 // hash of its document
 }
 
-func (inv *Inventory) noteOther(kind fact.Kind, o metav1.Object, seen Observation) bool {
+func (inv *Inventory) noteOther(kind fact.Kind, o metav1.Object, obs Observation) bool {
 	uid, hash := string(o.GetUID()), inv.hash(document(o))
 	had := inv.others[kind][uid]
 	if had != nil && had.emitted == hash {
@@ -30,32 +30,32 @@ func (inv *Inventory) noteOther(kind fact.Kind, o metav1.Object, seen Observatio
 		// An update can hide a deletion and a creation under the same name.
 		for before, other := range inv.others[kind] {
 			if other.name == o.GetName() && !inv.restoring {
-				inv.dropOther(kind, before, seen)
+				inv.dropOther(kind, before, obs)
 			}
 		}
 		inv.change(fact.Change{
 			At: apiTime(o.GetCreationTimestamp()), Kind: string(kind), UID: uid, Name: o.GetName(), Action: fact.Created,
-			Actor: lastActor(o), Found: seen.Found,
+			Actor: lastActor(o), Found: obs.Found,
 		})
 	}
 	inv.others[kind][uid] = &other{o.GetName(), hash}
 	return true
 }
 
-func (inv *Inventory) dropOther(kind fact.Kind, uid string, seen Observation) {
+func (inv *Inventory) dropOther(kind fact.Kind, uid string, obs Observation) {
 	if had := inv.others[kind][uid]; had != nil {
 		delete(inv.others[kind], uid)
 		inv.forgetSnapshot(kind, uid)
-		inv.change(fact.Change{At: seen.At, Kind: string(kind), UID: uid, Name: had.name, Action: fact.Deleted})
+		inv.change(fact.Change{At: obs.At, Kind: string(kind), UID: uid, Name: had.name, Action: fact.Deleted})
 	}
 }
 
 // keep gives out a version of an object, which is held as it came until its document is
 // written.
-func (inv *Inventory) emitObject(kind fact.Kind, o metav1.Object, came any, seen Observation) {
+func (inv *Inventory) emitObject(kind fact.Kind, o metav1.Object, came any, obs Observation) {
 	inv.update.Facts.Objects = append(inv.update.Facts.Objects, fact.Object{
 		Kind: kind, UID: string(o.GetUID()), Namespace: o.GetNamespace(), Name: o.GetName(),
-		ResourceVersion: o.GetResourceVersion(), ObservedAt: seen.At, From: written{came},
+		ResourceVersion: o.GetResourceVersion(), ObservedAt: obs.At, From: written{came},
 	})
 }
 
@@ -78,6 +78,10 @@ func document(object metav1.Object) string {
 		doc = documentOf{slimMeta(o.ObjectMeta), &o.Spec, &o.Status}
 	case *appsv1.StatefulSet: // of no interest but for its claims
 		doc = documentOf{slimMeta(o.ObjectMeta), claimTemplates{o.Spec.VolumeClaimTemplates}, nil}
+	case *corev1.Node: // its heartbeats are no news
+		meta := metav1.PartialObjectMetadata{ObjectMeta: o.ObjectMeta}
+		meta.Kind = string(fact.Nodes)
+		doc = slimmed(&meta)
 	default:
 		doc = slimmed(object)
 	}

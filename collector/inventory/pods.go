@@ -12,7 +12,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// pod is a pod that mounts storage; others are not held.
+// pod is a pod that mounts storage; others are not kept.
 type pod struct {
 	uid string
 	name
@@ -20,18 +20,20 @@ type pod struct {
 	labels             intern.Labels
 	deleted, notBefore fact.Time
 	scheduled          fact.Time
+	vouched            fact.Time // when its kubelet last said that it runs, by the API server's clock
 	containers         []container
 	volumes            []podVolume
 	mounts             []mount
 
+	startedIn  uint32 // the version that first showed a start, its last 32 bits; 0 if that is not known
+	unready    bool   // its Ready condition is False
 	announced  bool   // the change "started" has gone out
 	found      bool   // was there when we came
-	startedIn  uint32 // the version that first showed a start, its last 32 bits; 0 if that is not known
 	fresh      bool   // row has not gone out
 	dirty      bool
 	gone       bool
-	tombstoned bool // is to be forgotten
-	memorable
+	tombstoned bool
+	queued
 }
 
 // podSpec is what the API says of a pod and can change, and what follows from
@@ -57,10 +59,10 @@ type podVolume struct {
 	name      intern.Word
 	claimName string
 	source    *source // without a claim
-	claim     *claim  // as far as it is known
-	active    int32   // what is counted in claim
-	pending   bool
-	ephemeral bool // the claim is the pod's own
+	claim     *claim  // rule group 2, as far as it is known
+	volume    *volume // rule group 2: the one that the pod uses through the claim
+	use               // what is counted in the two
+	ephemeral bool    // the claim is the pod's own
 }
 
 func (p *pod) over() bool {
@@ -88,19 +90,19 @@ func mountsStorage(o *corev1.Pod) bool {
 	return false
 }
 
-func (inv *Inventory) notePod(o *corev1.Pod, seen Observation) bool {
+func (inv *Inventory) notePod(o *corev1.Pod, obs Observation) bool {
 	p := inv.pods[string(o.UID)]
 	if p == nil {
 		if !mountsStorage(o) {
 			return false
 		}
-		p = inv.addPod(o, seen)
-	} else if len(o.Spec.EphemeralContainers) > 0 {
-		inv.addContainers(p, o)
+		p = inv.addPod(o, obs)
+	} else {
+		inv.updateContainers(p, o)
 	}
 	if at := scheduledAt(o); at != 0 && at != p.scheduled {
 		p.scheduled = at
-		inv.change(p.change(fact.Change{At: at, Action: fact.Scheduled, Details: "to node " + o.Spec.NodeName, Found: seen.Found}))
+		inv.change(p.change(fact.Change{At: at, Action: fact.Scheduled, Details: "to node " + o.Spec.NodeName, Found: obs.Found}))
 	}
 	end := podEndOf(o)
 	spec := podSpec{
@@ -113,13 +115,13 @@ func (inv *Inventory) notePod(o *corev1.Pod, seen Observation) bool {
 		created: apiTime(o.CreationTimestamp),
 		asked:   end.asked, going: end.going,
 	}
-	changed := p.noteContainers(o, end, seen)
+	changed := inv.noteContainers(p, o, end, obs)
 	spec.started, spec.finished = p.times(end.over)
-	if p.started == 0 && spec.started != 0 && !seen.Found {
+	if p.started == 0 && spec.started != 0 && !obs.Found {
 		p.startedIn = uint32(versionOf(o))
 	}
 	if spec.finished != 0 && p.finished == 0 {
-		inv.change(p.change(fact.Change{At: spec.finished, Action: fact.Finished, Details: cmp.Or(end.reason, string(o.Status.Phase)), Found: seen.Found}))
+		inv.change(p.change(fact.Change{At: spec.finished, Action: fact.Finished, Details: cmp.Or(end.reason, string(o.Status.Phase)), Found: obs.Found}))
 	}
 	if !changed && spec == p.podSpec && p.labels.Equal(o.Labels) {
 		return false
@@ -166,24 +168,21 @@ func podEndOf(o *corev1.Pod) podEnd {
 	return end
 }
 
-func (inv *Inventory) addPod(o *corev1.Pod, seen Observation) *pod {
-	key := name{inv.sharedNamespace(o.Namespace), inv.retainString(o.Name)}
-	// An update can hide a deletion and a creation under the same name.
-	former := inv.podNames.get(key)
-	if !inv.restoring {
-		inv.dropPod(former, seen)
-		former = nil
+func (inv *Inventory) addPod(o *corev1.Pod, obs Observation) *pod {
+	if p, ok := inv.revive(fact.Pods, string(o.UID)).(*pod); ok {
+		p.deleted, p.notBefore, p.gone, p.tombstoned = 0, 0, false, false
+		inv.listPod(p, obs)
+		inv.updateContainers(p, o)
+		return p
 	}
-	p := &pod{uid: inv.retainString(string(o.UID)), name: key, found: seen.Found}
-	inv.pods[p.uid] = p
-	if former == nil {
-		inv.podNames.put(key, p)
-	}
-	inv.addContainers(p, o)
-	inv.change(p.change(fact.Change{At: apiTime(o.CreationTimestamp), Action: fact.Created, Actor: lastActor(o), Found: seen.Found}))
+	p := &pod{uid: inv.retainString(string(o.UID)), name: name{inv.sharedNamespace(o.Namespace), inv.retainString(o.Name)}, found: obs.Found}
+	p.created = apiTime(o.CreationTimestamp)
+	inv.listPod(p, obs)
+	inv.updateContainers(p, o)
+	inv.change(p.change(fact.Change{At: p.created, Action: fact.Created, Actor: lastActor(o), Found: obs.Found}))
 	for i := range o.Spec.Volumes {
 		if v := &o.Spec.Volumes[i]; storageVolume(v) {
-			p.volumes = append(p.volumes, inv.podVolume(o, v, seen))
+			p.volumes = append(p.volumes, inv.podVolume(o, v, obs))
 		}
 	}
 	p.volumes = retainList(inv, &inv.podVolumes, p.volumes)
@@ -195,11 +194,25 @@ func (inv *Inventory) addPod(o *corev1.Pod, seen Observation) *pod {
 			}
 		}
 	}
-	p.mounts = retainList(inv, &inv.mounts, podMounts(o, p.volumes))
+	p.mounts = retainList(inv, &inv.mounts, podMounts(o, p, 0))
 	return p
 }
 
-func (inv *Inventory) podVolume(o *corev1.Pod, v *corev1.Volume, seen Observation) podVolume {
+// listPod lists a pod under its UID and name. An update can hide a deletion and a creation
+// under the same name (rule 1.4). While a restart restores, several can have had it.
+func (inv *Inventory) listPod(p *pod, obs Observation) {
+	inv.pods[p.uid] = p
+	former := inv.podNames.get(p.name)
+	if inv.restoring && former != nil {
+		return
+	}
+	if former != p {
+		inv.dropPod(former, obs.before(p.created))
+	}
+	inv.podNames.put(p.name, p)
+}
+
+func (inv *Inventory) podVolume(o *corev1.Pod, v *corev1.Volume, obs Observation) podVolume {
 	u := podVolume{name: unique.Make(v.Name)}
 	switch {
 	case v.PersistentVolumeClaim != nil:
@@ -208,7 +221,7 @@ func (inv *Inventory) podVolume(o *corev1.Pod, v *corev1.Volume, seen Observatio
 		u.claimName, u.ephemeral = o.Name+"-"+v.Name, true
 	default:
 		if src, ok := volumeSource(&v.VolumeSource); ok {
-			u.source = inv.acquireSource(src, seen)
+			u.source = inv.acquireSource(src, obs)
 		}
 	}
 	return u
@@ -219,25 +232,66 @@ func (p *pod) change(c fact.Change) fact.Change {
 	return c
 }
 
-// addContainers takes over the containers of a spec that are not known yet: all
-// of them at first, later the ephemeral ones, which a running pod can be given.
-func (inv *Inventory) addContainers(p *pod, o *corev1.Pod) {
-	n := len(o.Spec.InitContainers) + len(o.Spec.Containers) + len(o.Spec.EphemeralContainers)
-	if n == len(p.containers) {
-		return
-	}
+// updateContainers takes over what can change of a pod's containers: a running pod can be given
+// ephemeral ones, and another image. One that the spec lacks, as after etcd was restored from a
+// backup, is kept (rule 6.4).
+func (inv *Inventory) updateContainers(p *pod, o *corev1.Pod) {
 	known := len(p.containers)
-	p.containers = retainList(inv, &inv.containers, append(p.containers, containerSpecs(o)[known:]...))
-	if known > 0 {
-		mounts := podMounts(o, p.volumes)
-		p.mounts = append(p.mounts, mounts[len(p.mounts):]...)
+	if n := len(o.Spec.InitContainers) + len(o.Spec.Containers) + len(o.Spec.EphemeralContainers); n != known || p.lacksEphemeral(o) {
+		for _, c := range containerSpecs(o) {
+			if p.container(c.traits.Value().name) == nil {
+				p.containers = append(p.containers, c)
+			}
+		}
+		p.containers = retainList(inv, &inv.containers, p.containers)
 	}
+	if known > 0 && len(p.containers) > known {
+		p.mounts = append(p.mounts, podMounts(o, p, known)...)
+	}
+	for i := range o.Spec.InitContainers {
+		p.noteImage(o.Spec.InitContainers[i].Name, o.Spec.InitContainers[i].Image)
+	}
+	for i := range o.Spec.Containers {
+		p.noteImage(o.Spec.Containers[i].Name, o.Spec.Containers[i].Image)
+	}
+}
+
+// noteImage takes over an image that was changed in place.
+func (p *pod) noteImage(name, image string) {
+	c := p.container(name)
+	if traits := c.traits.Value(); traits.image != image {
+		traits.image = image
+		c.traits, c.fresh = unique.Make(traits), true
+	}
+}
+
+// lacksEphemeral reports whether the spec has an ephemeral container that is not known.
+func (p *pod) lacksEphemeral(o *corev1.Pod) bool {
+	for i := range o.Spec.EphemeralContainers {
+		if p.container(o.Spec.EphemeralContainers[i].Name) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// container returns the pod's container of a name; nil if it has none. Names are unique in a
+// pod.
+func (p *pod) container(name string) *container {
+	for i := range p.containers {
+		if p.containers[i].traits.Value().name == name {
+			return &p.containers[i]
+		}
+	}
+	return nil
 }
 
 // noteContainers takes the statuses of all containers. It returns true if
 // anything changed.
-func (p *pod) noteContainers(o *corev1.Pod, end podEnd, seen Observation) bool {
-	changed := false
+func (inv *Inventory) noteContainers(p *pod, o *corev1.Pod, end podEnd, obs Observation) bool {
+	changed, running := false, false
+	vouched := kubeletSaid(o)
+	said := inv.said(vouched, obs)
 	for i := range p.containers {
 		c := &p.containers[i]
 		before := c.containerUse
@@ -251,15 +305,29 @@ func (p *pod) noteContainers(o *corev1.Pod, end podEnd, seen Observation) bool {
 		}
 		for j := range list {
 			if list[j].Name == traits.name {
-				c.note(&list[j])
+				c.note(&list[j], p, said)
 				p.noteRecursive(i, list[j].VolumeMounts)
+				running = running || list[j].State.Running != nil
 			}
 		}
-		c.settle(end, seen)
+		inv.infer(p, c, end, said, obs)
 		c.fresh = c.fresh || c.containerUse != before
 		changed = changed || c.fresh
 	}
+	if running && !end.over {
+		p.vouched = latest(p.vouched, vouched)
+	}
+	p.unready = isUnready(o)
 	return changed
+}
+
+func isUnready(o *corev1.Pod) bool {
+	for i := range o.Status.Conditions {
+		if c := &o.Status.Conditions[i]; c.Type == corev1.PodReady {
+			return c.Status != corev1.ConditionTrue
+		}
+	}
+	return false
 }
 
 // noteRecursive takes down which mounts of a container turned out to be read-only
@@ -301,24 +369,24 @@ func (p *pod) times(over bool) (started, finished fact.Time) {
 }
 
 // dropPod notes that a pod is gone: what still ran has ended.
-func (inv *Inventory) dropPod(p *pod, seen Observation) {
+func (inv *Inventory) dropPod(p *pod, obs Observation) {
 	if p == nil {
 		return
 	}
-	end := podEnd{over: true, going: true, reason: p.traits.Value().reason, asked: p.asked}
+	end := podEnd{over: true, going: true, deleted: true, reason: p.traits.Value().reason, asked: p.asked}
 	if end.asked == 0 && !p.over() {
-		end.asked = seen.At
+		end.asked = obs.At
 	}
 	p.gone = true
 	inv.unlist(p)
 	for i := range p.containers {
 		c := &p.containers[i]
 		before := c.containerUse
-		c.settle(end, seen)
+		inv.infer(p, c, end, inv.said(0, obs), obs)
 		c.fresh = c.fresh || c.containerUse != before
 	}
 	p.started, p.finished = p.times(true)
-	p.notBefore, p.deleted = seen.bounds(p.created, p.lived())
+	p.notBefore, p.deleted = obs.bounds(p.created, p.lived())
 	p.fresh = true
 	inv.change(p.change(fact.Change{At: p.deleted, Action: fact.Deleted}))
 	inv.markPod(p)
@@ -351,59 +419,38 @@ func (inv *Inventory) markPod(p *pod) {
 	}
 }
 
-// settlePod finds the pod's claims, and tells its mounts and what has changed of
-// it.
-func (inv *Inventory) syncPod(p *pod, seen Observation) {
+// syncPod finds the pod's claims and volumes, emits its mounts and what has changed of it, and
+// counts its use into its volumes.
+func (inv *Inventory) syncPod(p *pod, obs Observation) {
 	p.dirty = false
 	for i := range p.volumes {
 		if p.volumes[i].claimName != "" {
-			inv.resolve(p, i)
+			inv.attribute(p, &p.volumes[i])
 		}
 	}
 	if p.fresh {
 		p.fresh = false
 		inv.markSnapshot(p)
-		inv.update.Facts.Pods = append(inv.update.Facts.Pods, p.row(inv.nextVersion(seen.At)))
-		inv.emitContainers(p, seen)
+		inv.update.Facts.Pods = append(inv.update.Facts.Pods, p.row(inv.nextVersion(obs.At)))
+		inv.emitContainers(p, obs)
 	}
-	inv.emitMounts(p, seen)
+	inv.emitMounts(p, obs)
 	inv.countUse(p)
 	if p.gone && !p.tombstoned {
-		inv.entombPod(p, seen)
+		inv.entombPod(p, obs.At)
 	}
 }
 
-// buryPod sees to it that a pod that is gone is forgotten in the end: one with
-// claims may yet be corrected by what is still on its way.
-func (inv *Inventory) entombPod(p *pod, seen Observation) {
-	p.tombstoned = true
-	claims, known := false, true
-	for i := range p.volumes {
-		if u := &p.volumes[i]; u.claimName != "" {
-			claims = true
-			known = known && u.claim != nil && u.claim.volume != nil
-		}
-	}
-	switch g := (tombstone{at: seen.At, pod: p}); {
-	case !claims:
-		inv.evictPod(p)
-	case known:
-		inv.podTombstones = append(inv.podTombstones, g)
-	default:
-		inv.tombstones = append(inv.tombstones, g)
-	}
-}
-
-func (inv *Inventory) emitContainers(p *pod, seen Observation) {
+func (inv *Inventory) emitContainers(p *pod, obs Observation) {
 	for i := range p.containers {
 		if c := &p.containers[i]; c.fresh {
 			c.fresh = false
-			inv.update.Facts.Containers = append(inv.update.Facts.Containers, c.row(p, inv.nextVersion(seen.At)))
+			inv.update.Facts.Containers = append(inv.update.Facts.Containers, c.row(p, inv.nextVersion(obs.At)))
 		}
 	}
 	if !p.announced && p.started != 0 {
 		p.announced = true
-		c := p.change(fact.Change{At: p.started, Action: fact.Started, Details: "on node " + p.node.Value(), Found: p.found && seen.Found})
+		c := p.change(fact.Change{At: p.started, Action: fact.Started, Details: "on node " + p.node.Value(), Found: p.found && obs.Found})
 		if p.scheduled != 0 && p.started >= p.scheduled {
 			c.Took = time.Duration(p.started-p.scheduled) * time.Microsecond
 		}
@@ -411,7 +458,8 @@ func (inv *Inventory) emitContainers(p *pod, seen Observation) {
 	}
 }
 
-// forgetPod takes a pod that is gone out of all that is held.
+// evictPod takes a pod that is gone out of all that is kept. What it used stays the last use of
+// its volumes (rule 4.2).
 func (inv *Inventory) evictPod(p *pod) {
 	inv.forgetSnapshot(fact.Pods, p.uid)
 	inv.awaitNoMore(p)
@@ -421,11 +469,12 @@ func (inv *Inventory) evictPod(p *pod) {
 			inv.releaseSource(u.source)
 			continue
 		}
+		inv.fold(u)
 		key := name{p.namespace, u.claimName}
 		if slot := inv.claimNames.get(key); slot != nil {
 			slot.pods = slices.DeleteFunc(slot.pods, func(other *pod) bool { return other == p })
 			inv.tidy(key, slot)
 		}
 	}
-	clear(p.volumes) // others may lie next to them, and are not to hold the claims
+	clear(p.volumes) // others may lie next to them, and are not to refer to the claims
 }

@@ -44,7 +44,7 @@ func (s *source) idText() string {
 
 // holdSource counts one more holder of a backing store; the first one makes its
 // row go out.
-func (inv *Inventory) acquireSource(row fact.VolumeSource, seen Observation) *source {
+func (inv *Inventory) acquireSource(row fact.VolumeSource, obs Observation) *source {
 	id := sourceID(row.Kind, row.Attributes)
 	s := inv.sources[id]
 	if s == nil {
@@ -52,7 +52,7 @@ func (inv *Inventory) acquireSource(row fact.VolumeSource, seen Observation) *so
 		s = retainOne(inv, &inv.backing, source{kind: unique.Make(row.Kind), id: id, readOnly: readOnly})
 		inv.sources[id] = s
 		row.ID = s.idText()
-		row.Version = inv.nextVersion(seen.At)
+		row.Version = inv.nextVersion(obs.At)
 		inv.update.Facts.VolumeSources = append(inv.update.Facts.VolumeSources, row)
 	}
 	s.held++

@@ -59,7 +59,7 @@ func (inv *Inventory) measured(s *Sample) (*claim, *volume) {
 	if u == nil || u.claim == nil {
 		return nil, nil
 	}
-	return u.claim, inv.volumeAt(u.claim, p.started)
+	return u.claim, u.volume
 }
 
 // volume is the pod's volume of that name, nil if it has none.

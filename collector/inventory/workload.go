@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 // workload is what runs a pod or made a claim.
@@ -67,6 +68,11 @@ func controllerOf(o metav1.Object) workload {
 func (inv *Inventory) noteController(kind fact.Kind, o metav1.Object) (held *controller, news bool) {
 	uid := string(o.GetUID())
 	c := inv.controllers[uid]
+	if c != nil && inv.revive(kind, uid) != nil { // rule 6.4
+		c.gone = false
+		inv.living[kind]++
+		return c, true
+	}
 	if c != nil {
 		return c, false // its name and its owner do not change
 	}
@@ -136,17 +142,16 @@ func cutLast(s string, sep byte) (before, after string, found bool) {
 
 // dropController notes that a controller is gone. Its pods may still go through
 // their ends, so it is remembered for a while.
-func (inv *Inventory) dropController(uid string, seen Observation) {
+func (inv *Inventory) dropController(uid string, obs Observation) {
 	if c := inv.controllers[uid]; c != nil && !c.gone {
 		c.gone = true
 		inv.living[c.kind]--
-		inv.tombstones = append(inv.tombstones, tombstone{at: seen.At, controller: uid})
-		inv.snapshotQueue = append(inv.snapshotQueue, departed{c.kind, uid, seen.At})
+		inv.entomb(c.kind, uid, obs.At, c)
+		inv.snapshotQueue = append(inv.snapshotQueue, departed{c.kind, uid, obs.At})
 	}
 }
 
-func (inv *Inventory) evictController(uid string) {
-	c := inv.controllers[uid]
+func (inv *Inventory) evictController(uid string, c *controller) {
 	delete(inv.controllers, uid)
 	inv.forgetSnapshot(c.kind, uid)
 	for _, template := range c.templates {
@@ -160,13 +165,14 @@ func (inv *Inventory) evictController(uid string) {
 // a kind that is not followed, the last owner reference.
 func (inv *Inventory) podWorkload(p *pod, o *corev1.Pod) workload {
 	ref := controllerOf(o)
+	if had := p.traits; had != (unique.Handle[podTraits]{}) {
+		_, waits := inv.orphanOf[p]
+		if known := had.Value().workload; known != (workload{}) && (!waits || ref == (workload{})) {
+			return known // who made it does not change, and may be gone or have let it go by now
+		}
+	}
 	if ref == (workload{}) {
 		return workload{}
-	}
-	if had := p.traits; had != (unique.Handle[podTraits]{}) {
-		if _, waits := inv.orphanOf[p]; !waits && had.Value().workload != (workload{}) {
-			return had.Value().workload // an owner does not change, and may be gone by now
-		}
 	}
 	return inv.topmost(p, ref, guessWorkload(o, ref))
 }
@@ -234,13 +240,32 @@ func digits(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
-// claimWorkload returns the controller of a claim, or its only owner: a
-// StatefulSet owns its claims if its retention policy says so, without being
-// their controller.
-func claimWorkload(o *corev1.PersistentVolumeClaim) workload {
-	if ref := controllerOf(o); ref != (workload{}) || len(o.OwnerReferences) != 1 {
-		return ref
+// claimOwner returns the pod that a generic ephemeral volume's claim was made for, by its UID, or
+// else what made the claim: its controller, or its only owner (rule 2.2). A StatefulSet owns its
+// claims if its retention policy says so, or has the pods that are to go own them
+// (whenScaled: Delete): those claims are called TEMPLATE-POD, an ephemeral one POD-VOLUME.
+func claimOwner(o *corev1.PersistentVolumeClaim) (pod intern.Word, maker workload) {
+	ref := metav1.GetControllerOfNoCopy(o)
+	if ref == nil && len(o.OwnerReferences) == 1 {
+		ref = &o.OwnerReferences[0]
 	}
-	ref := &o.OwnerReferences[0]
-	return workload{kind: ref.Kind, name: ref.Name, uid: string(ref.UID)}
+	switch {
+	case ref == nil:
+		return pod, maker
+	case ref.Kind != string(fact.Pods):
+		return pod, workload{kind: ref.Kind, name: ref.Name, uid: string(ref.UID)}
+	}
+	if set, ordinal, ok := cutLast(ref.Name, '-'); ok && digits(ordinal) && isTemplated(o.Name, ref.Name) {
+		return pod, workload{kind: string(fact.StatefulSets), name: set}
+	}
+	if ref.Controller != nil && *ref.Controller {
+		pod = unique.Make(string(ref.UID))
+	}
+	return pod, maker
+}
+
+// isTemplated reports whether a claim is called as a StatefulSet calls those of a pod, and not as
+// those of a generic ephemeral volume of the pod are.
+func isTemplated(claim, pod string) bool {
+	return strings.HasSuffix(claim, "-"+pod) && !strings.HasPrefix(claim, pod+"-")
 }

@@ -224,7 +224,8 @@ func TestRecallIntoALiveInventory(t *testing.T) {
 	err := inv.Reconcile([]fact.Restored{
 		restored(user, fact.Snapshot{Kind: fact.Pods, UID: "p1", Containers: []fact.ContainerSnapshot{{Name: "db", StartedAt: at(5)}}}),
 		restored(former, fact.Snapshot{Kind: fact.Pods, UID: "p0", Containers: []fact.ContainerSnapshot{{Name: "db", StartedAt: at(3)}}}),
-		restored(idle, fact.Snapshot{Kind: fact.Claims, UID: "c2", LastUsed: at(9), WorkloadKind: "StatefulSet", WorkloadName: "db"}),
+		restored(idle, fact.Snapshot{Kind: fact.Claims, UID: "c2", WorkloadKind: "StatefulSet", WorkloadName: "db"}),
+		restored(idleVolume, fact.Snapshot{Kind: fact.Volumes, UID: "v2", LastUse: at(9)}),
 		restored(goneVolume, fact.Snapshot{Kind: fact.Volumes, UID: "v0"}),
 		restored(claim, fact.Snapshot{}), restored(capacity(), fact.Snapshot{}), restored(oneOfEach()[fact.Drivers], fact.Snapshot{}), restored(oneOfEach()[fact.Namespaces], fact.Snapshot{}),
 		restored(storageClass("fast", "s1"), fact.Snapshot{}), restored(statefulSet("db", "sts"), fact.Snapshot{}),

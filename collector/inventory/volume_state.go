@@ -5,6 +5,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 // touchVolume and touchClaim mark what the exporter may have to be told.
@@ -54,13 +55,28 @@ func (inv *Inventory) pendingSince(c *claim) fact.Time {
 // controllers that write the times work within seconds.
 const unusedSlack = fact.Time(10_000_000)
 
-// volumeState infers what a volume is doing from its phase and its claim's pods.
+// claimant is what a Released volume keeps of its last claim (rule 5.4).
+type claimant struct {
+	owner  string
+	labels intern.Labels
+}
+
+// keepClaimant keeps what a volume's metrics say of its claim, which is evicted.
+func (inv *Inventory) keepClaimant(v *volume) {
+	if c := v.user; v.deleted == 0 && v.claimUID == c.uid {
+		inv.claimants[v] = claimant{c.traits.Value().owner, c.labels}
+		inv.markSnapshot(v)
+	}
+}
+
+// volumeState infers what a volume is doing from its phase, from who uses it and who awaits it:
+// rules 5.1 to 5.5.
 func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
-	traits, phase := v.traits.Value(), v.phase.Value()
+	traits := v.traits.Value()
 	s := fact.VolumeState{
 		UID: v.uid, Name: v.name, StorageClass: traits.class, SourceKind: v.source.kindOr(""), Driver: traits.driver,
 		ReclaimPolicy: traits.reclaimPolicy, CapacityBytes: v.capacity, Namespace: v.claim.namespace, Claim: v.claim.name,
-		LastUsed: v.lastUsed, Gone: v.deleted != 0,
+		Mounts: int(v.active), LastUsed: v.lastUse, Gone: v.deleted != 0,
 	}
 	if space, ok := inv.spaces[v]; ok {
 		s.UsedBytes, s.Measured = space.UsedBytes, true
@@ -70,39 +86,75 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 	}
 	var unusedSince fact.Time
 	if c := v.user; c != nil {
-		s.Owner, s.Mounts = c.traits.Value().owner, int(c.active)
-		s.ClaimLabels = c.labels
-		s.LastUsed = latest(s.LastUsed, c.lastUsed)
-		unusedSince = c.unusedSince
+		s.Owner, s.ClaimLabels = c.traits.Value().owner, c.labels
+		if unusedSince = c.unusedSince; c.deleted == 0 {
+			s.UnusedSince = unusedSince
+		}
+	} else if had, ok := inv.claimants[v]; ok {
+		s.Owner, s.ClaimLabels = had.owner, had.labels
 	}
-	boundOrCreated := latest(v.created, v.binding.bound)
-	s.IdleSince = boundOrCreated
-	if s.LastUsed != 0 {
-		s.IdleSince = s.LastUsed
-	} else if unusedSince > s.IdleSince {
-		s.IdleSince = unusedSince
-	}
-	switch {
-	case s.Mounts > 0:
-		s.Status, s.LastUsed, s.IdleSince = fact.VolumeMounted, 0, 0
-	case v.user != nil && v.user.pending > 0:
-		s.Status, s.IdleSince = fact.VolumePending, 0
-	case phase == string(corev1.VolumeReleased):
-		s.Status = fact.VolumeReleased
-	case phase == string(corev1.VolumeFailed):
-		s.Status = fact.VolumeFailed
-	case phase != string(corev1.VolumeBound):
-		s.Status = fact.VolumeAvailable
-	case s.LastUsed != 0 || unusedSince > boundOrCreated+unusedSlack:
-		s.Status = fact.VolumeIdle
-	default:
-		s.Status = fact.VolumeNeverMounted
+	unseenUse := inv.setIdleSince(v, &s, unusedSince)
+	s.Status = v.present(s.LastUsed != 0 || unseenUse)
+	switch s.Status {
+	case fact.VolumeMounted:
+		s.LastUsed, s.IdleSince = 0, 0
+	case fact.VolumePending:
+		s.IdleSince = 0
 	}
 	s.ChangedAt = inv.statusSince(v, &s)
 	return s
 }
 
-// statusSince is when a volume came into its status. While it is mounted or
+// setIdleSince sets since when, at the longest, nobody has used a volume. It reports whether the
+// condition Unused tells of a use that nobody observed (rule 5.5).
+func (inv *Inventory) setIdleSince(v *volume, s *fact.VolumeState, unusedSince fact.Time) (unseenUse bool) {
+	s.IdleSince = v.boundOrCreated()
+	if s.LastUsed != 0 {
+		s.IdleSince = s.LastUsed
+	}
+	if unusedSince <= s.IdleSince || inv.wasWatched(unusedSince) {
+		return false
+	}
+	unseenUse = unusedSince > s.IdleSince+unusedSlack
+	s.IdleSince = unusedSince
+	return unseenUse
+}
+
+func (v *volume) boundOrCreated() fact.Time { return latest(v.created, v.binding.bound) }
+
+// wasWatched reports whether pods were watched at a moment, and for some time before: what then
+// happened was observed (rule 5.5).
+func (inv *Inventory) wasWatched(at fact.Time) bool {
+	for i, span := range inv.watched {
+		last := i == len(inv.watched)-1
+		if at > span.From+unusedSlack && (at <= span.To || last) {
+			return true
+		}
+	}
+	return false
+}
+
+// present is what a volume is doing (rule 5.1); used reports whether it has been used before.
+func (v *volume) present(used bool) fact.VolumeStatus {
+	switch phase := v.phase.Value(); {
+	case v.active > 0:
+		return fact.VolumeMounted
+	case v.user != nil && v.user.pending > 0:
+		return fact.VolumePending
+	case phase == string(corev1.VolumeReleased):
+		return fact.VolumeReleased
+	case phase == string(corev1.VolumeFailed):
+		return fact.VolumeFailed
+	case phase != string(corev1.VolumeBound):
+		return fact.VolumeAvailable
+	case used:
+		return fact.VolumeIdle
+	default:
+		return fact.VolumeNeverMounted
+	}
+}
+
+// statusSince is when a volume came into its status (rule 5.2). While it is mounted or
 // awaited that is kept: a second pod that comes or goes is no change.
 func (inv *Inventory) statusSince(v *volume, s *fact.VolumeState) fact.Time {
 	switch s.Status {
@@ -111,37 +163,13 @@ func (inv *Inventory) statusSince(v *volume, s *fact.VolumeState) fact.Time {
 			return v.statusSince
 		}
 		if s.Status == fact.VolumeMounted {
-			return inv.firstStart(v.user)
+			return inv.firstStart(v)
 		}
-		return inv.firstWait(v.user)
+		return latest(inv.firstWait(v.user), latest(v.boundOrCreated(), v.lastUse))
 	case fact.VolumeIdle, fact.VolumeNeverMounted:
 		return s.IdleSince
 	default:
-		// Absent where an API server before 1.28 does not tell, and it was not seen.
+		// Absent where an API server before 1.28 does not tell, and it was not observed.
 		return v.phaseChanged
 	}
-}
-
-// firstStart is when the longest of a claim's present mounts began.
-func (inv *Inventory) firstStart(c *claim) (at fact.Time) {
-	for _, p := range inv.slot(c.name).pods {
-		for i := range p.mounts {
-			if m := &p.mounts[i]; m.emittedStart != 0 && m.emittedEnd == 0 && p.volumes[m.volume].claim == c {
-				at = earliest(at, m.emittedStart)
-			}
-		}
-	}
-	return at
-}
-
-// firstWait is since when the longest waiting of a claim's pods has been there.
-func (inv *Inventory) firstWait(c *claim) (at fact.Time) {
-	for _, p := range inv.slot(c.name).pods {
-		for i := range p.volumes {
-			if u := &p.volumes[i]; u.claim == c && u.pending {
-				at = earliest(at, p.created)
-			}
-		}
-	}
-	return at
 }

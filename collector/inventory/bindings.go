@@ -1,0 +1,167 @@
+package inventory
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// binding is the last Binding of a volume.
+type binding struct {
+	claimUID                   string
+	bound, released, notBefore fact.Time
+}
+
+// pastBinding is a binding of a volume before its last one.
+type pastBinding struct {
+	binding
+	ordinal uint16 // of those of this claim and volume
+	hearsay bool   // by the claim: the volume may tell it better
+}
+
+// introduce makes a volume known to its claim, or leaves word for it.
+func (inv *Inventory) introduce(v *volume) {
+	c := inv.claimByUID(v.claimUID)
+	switch {
+	case c == nil:
+		inv.hadVolume(v.claimUID, inv.volumeOf[v.claimUID], v)
+		inv.volumeOf[v.claimUID] = v
+		return
+	case c.volume == v:
+		v.user = c
+	case v.deleted != 0 && c.volume != nil && c.volume.deleted == 0: // it has had another one since
+		inv.hadVolume(c.uid, v, c.volume)
+	default:
+		inv.volumeOf[v.claimUID] = v
+	}
+	v.shareNames(c)
+	inv.markClaim(c)
+}
+
+// shareNames makes the volume hold its claim's strings: one copy is enough.
+func (v *volume) shareNames(c *claim) {
+	v.claimUID, v.claim = c.uid, c.name
+	if v.binding.claimUID == c.uid {
+		v.binding.claimUID = c.uid
+	}
+}
+
+// syncBinding opens and closes the interval in which a volume is its claim's (rule 2.8).
+// The volume's side tells it: the binder writes the claim's UID into claimRef
+// first, and the phase says whether the binding holds.
+func (inv *Inventory) syncBinding(v *volume, obs Observation) {
+	b, phase := &v.binding, v.phase.Value()
+	bound := v.claimUID != "" && v.deleted == 0 && phase == string(corev1.VolumeBound)
+	released := v.claimUID != "" && phase == string(corev1.VolumeReleased)
+	open, same := b.claimUID != "" && b.released == 0, b.claimUID == v.claimUID
+	switch {
+	case open && !(bound && same):
+		b.notBefore, b.released = obs.bounds(b.bound)
+		if phase == string(corev1.VolumeReleased) && v.phaseChanged != 0 && v.phaseChanged >= b.bound {
+			b.notBefore, b.released = latest(v.phaseNotBefore, b.bound), v.phaseChanged
+		}
+		inv.emitBinding(v, *b, v.ordinal, obs)
+	case open && b.bound != 0 && b.bound < v.phaseChanged:
+		// Bound since later than before: it was given back and bound again, unobserved.
+		b.notBefore, b.released = b.bound, v.phaseChanged
+		inv.emitBinding(v, *b, v.ordinal, obs)
+	}
+	switch found := obs.Found && !inv.restoring; {
+	case bound && (!same || b.released != 0):
+		inv.rebind(v, binding{claimUID: v.claimUID, bound: v.phaseChanged})
+		inv.emitBinding(v, *b, v.ordinal, obs)
+	case released && !same && (found || inv.wasBound(v)):
+		inv.rebind(v, inv.missedBinding(v, obs))
+		inv.emitBinding(v, *b, v.ordinal, obs)
+	}
+}
+
+// missedBinding is the binding of a volume that was given back before it was observed to be
+// Bound: its claimRef says to whom it was. When that began, only the claim could still tell.
+func (inv *Inventory) missedBinding(v *volume, obs Observation) binding {
+	missed := binding{claimUID: v.claimUID, notBefore: v.phaseNotBefore, released: v.phaseChanged}
+	if missed.released == 0 { // an API server before 1.28
+		missed.notBefore, missed.released = v.created, obs.At
+	}
+	if c := inv.claimByUID(v.claimUID); c != nil {
+		missed.bound = c.boundAt
+	}
+	return missed
+}
+
+// wasBound reports whether a volume that is Released, and was not observed to be Bound, has
+// been: its claim says so. A claim that was deleted before it was bound leaves its volume
+// Released as well. What the first list finds Released is taken to have been bound.
+func (inv *Inventory) wasBound(v *volume) bool {
+	c := inv.claimByUID(v.claimUID)
+	return c != nil && c.phase.Value() == string(corev1.ClaimBound)
+}
+
+// rebind begins a binding. One of the same claim as another one before it has the next
+// ordinal.
+func (inv *Inventory) rebind(v *volume, next binding) {
+	if v.binding.claimUID != "" {
+		inv.past[v] = append(inv.past[v], pastBinding{v.binding, v.ordinal, false})
+	}
+	v.ordinal = 0
+	for i, b := range inv.past[v] {
+		switch {
+		case b.claimUID != next.claimUID:
+		case b.hearsay:
+			v.binding, v.ordinal = next, b.ordinal
+			inv.past[v] = slices.Delete(inv.past[v], i, i+1)
+			return
+		default:
+			v.ordinal = b.ordinal + 1
+		}
+	}
+	v.binding = next
+}
+
+func (inv *Inventory) emitBinding(v *volume, b binding, ordinal uint16, obs Observation) {
+	inv.markSnapshot(v)
+	inv.update.Facts.Bindings = append(inv.update.Facts.Bindings, fact.Binding{
+		Version: inv.nextVersion(obs.At), ClaimUID: b.claimUID, VolumeUID: v.uid, Ordinal: ordinal, BoundAt: b.bound,
+		ReleasedAt: b.released, ReleasedNotBefore: b.notBefore,
+	})
+}
+
+// bindingOf is the last binding of a claim and a volume. One that was missed while the volume
+// became another claim's, or went, is emitted as far as the claim knows it: from when the claim
+// was observed to be bound until, at the latest, the volume's change.
+func (inv *Inventory) bindingOf(c *claim, v *volume, obs Observation) binding {
+	if v.binding.claimUID == c.uid {
+		return v.binding
+	}
+	for _, b := range inv.past[v] {
+		if b.claimUID == c.uid {
+			return b.binding
+		}
+	}
+	if v.claimUID == c.uid && v.deleted == 0 && releasedFromBound(v, c) {
+		inv.markVolume(v) // it was given back before this was known
+	}
+	if !c.everBound() {
+		return binding{}
+	}
+	changed := v.deleted
+	if changed == 0 && v.claimUID != "" && v.claimUID != c.uid {
+		changed = v.phaseChanged
+	}
+	if changed == 0 { // yet to come
+		if waiting := inv.unbound[v]; !slices.Contains(waiting, c) {
+			inv.unbound[v] = append(waiting, c)
+		}
+		return binding{}
+	}
+	b := pastBinding{binding: binding{claimUID: c.uid, bound: c.boundAt, released: latest(changed, c.boundAt), notBefore: c.boundAt}, hearsay: true}
+	inv.past[v] = append(inv.past[v], b)
+	inv.emitBinding(v, b.binding, b.ordinal, obs)
+	return binding{}
+}
+
+func releasedFromBound(v *volume, c *claim) bool {
+	return v.phase.Value() == string(corev1.VolumeReleased) && c.phase.Value() == string(corev1.ClaimBound)
+}

@@ -1,0 +1,175 @@
+package inventory
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// syncClaim finds the claim's volume and since when it has it, and emits what has changed.
+func (inv *Inventory) syncClaim(c *claim, obs Observation) {
+	c.dirty = false
+	inv.findVolume(c)
+	for _, former := range inv.formers[c.uid] {
+		inv.bindingOf(c, former, obs)
+	}
+	waits := false // for its volume, which comes to be Bound first and says when, to be observed to
+	if v := c.volume; v != nil {
+		if c.volumeName == v.name {
+			c.volumeName = v.name // one copy of the string is enough
+		}
+		b := inv.bindingOf(c, v, obs)
+		if b.bound != 0 && b.bound != c.boundAt {
+			c.boundAt, c.fresh = b.bound, true
+		}
+		waits = b.claimUID == "" && v.claimUID == c.uid && v.deleted == 0
+	}
+	if !waits {
+		inv.announceBinding(c, obs)
+	}
+	if c.fresh {
+		c.fresh = false
+		inv.markSnapshot(c)
+		inv.update.Facts.Claims = append(inv.update.Facts.Claims, c.row(inv.nextVersion(obs.At), inv.claimAnnotations.Unpack(c.annotations)))
+	}
+	inv.markClaimState(c)
+}
+
+// announceBinding emits once that a claim was bound, if that was observed (rule 2.9).
+func (inv *Inventory) announceBinding(c *claim, obs Observation) {
+	if c.announced || c.boundAt == 0 || c.volume == nil || c.phase.Value() != string(corev1.ClaimBound) {
+		return
+	}
+	if c.volume.deleted != 0 && len(inv.formers[c.uid]) > 0 {
+		return // a Lost claim that gets another volume, which is still on its way
+	}
+	c.announced = true
+	inv.change(c.change(fact.Change{
+		At: c.boundAt, Action: fact.Bound, Details: "to volume " + c.volumeName, Found: obs.Found || c.foundBound,
+		Took: time.Duration(max(c.boundAt-c.created, 0)) * time.Microsecond, SourceKind: c.volume.source.kindOr(""),
+	}))
+}
+
+// findVolume finds a claim's volume: by the volume's claimRef (rule 2.5), or by the name that
+// the claim gives (rule 2.6).
+func (inv *Inventory) findVolume(c *claim) {
+	// The volume may have been bound and released again by now, of which a claim that was deleted
+	// meanwhile never told.
+	if v := inv.volumeOf[c.uid]; v != nil && confirmed(c, v) {
+		delete(inv.volumeOf, c.uid)
+		inv.setVolume(c, v)
+		v.user = c
+		v.shareNames(c)
+	}
+	if c.volume == nil && c.everBound() {
+		inv.findVolumeByName(c)
+	}
+}
+
+// confirmed reports whether a volume that names a claim in its claimRef is the claim's: the
+// claim names it too, or it has been Bound.
+func confirmed(c *claim, v *volume) bool {
+	return v.name == c.volumeName || v.phase.Value() == string(corev1.VolumeBound) || v.binding.claimUID == c.uid
+}
+
+// everBound reports whether the claim says that it has, or had, the volume that it names.
+func (c *claim) everBound() bool {
+	phase := c.phase.Value()
+	return c.volumeName != "" && (phase == string(corev1.ClaimBound) || phase == string(corev1.ClaimLost))
+}
+
+func (inv *Inventory) setVolume(c *claim, v *volume) {
+	inv.hadVolume(c.uid, c.volume, v)
+	c.volume, c.fresh = v, true
+	inv.markPods(inv.slot(c.name))
+}
+
+// findVolumeByName finds the volume of a claim that has been bound by its name: the volume may
+// be somebody else's by now, and what it said of this claim have been missed.
+func (inv *Inventory) findVolumeByName(c *claim) {
+	v := inv.volumeNamed(c.volumeName, func(v *volume) bool { return inv.mayHave(c, v) })
+	if v == nil {
+		if waiting := inv.awaited[c.volumeName]; !slices.Contains(waiting, c) {
+			inv.awaited[c.volumeName] = append(waiting, c)
+		}
+		return
+	}
+	inv.awaitNoVolume(c)
+	inv.setVolume(c, v)
+}
+
+// mayHave reports whether a volume of the name that a claim gives can be the one that it was
+// bound to, and not a successor or a predecessor of the same name (rule 2.6).
+func (inv *Inventory) mayHave(c *claim, v *volume) bool {
+	const second = fact.Time(1_000_000) // creations are in whole seconds
+	from, until := c.created, c.deleted
+	switch {
+	case c.found:
+		until = inv.began // what came later is not what it was found bound to
+	case c.boundAt != 0:
+		from, until = c.boundAt, c.boundAt
+	}
+	existed := (until == 0 || v.created < until+second) && (v.deleted == 0 || v.deleted+second > from)
+	return existed && !othersSince(v, c)
+}
+
+// othersSince reports whether a volume has been another claim's since before a claim was made.
+func othersSince(v *volume, c *claim) bool {
+	b := &v.binding
+	return v.claimUID != "" && v.claimUID != c.uid && b.claimUID == v.claimUID && b.bound != 0 && b.bound < c.created
+}
+
+// volumeNamed returns the volume of a name that holds the condition, the one that is there
+// before one that is gone.
+func (inv *Inventory) volumeNamed(name string, condition func(*volume) bool) *volume {
+	if v := inv.volumeNames[name]; v != nil && condition(v) {
+		return v
+	}
+	for _, v := range slices.Backward(inv.goneVolumes[name]) {
+		if condition(v) {
+			return v
+		}
+	}
+	return nil
+}
+
+// awaitNoVolume takes a claim off the list of those that wait for a volume by its name.
+func (inv *Inventory) awaitNoVolume(c *claim) { remove(inv.awaited, c.volumeName, c) }
+
+// hadVolume notes that a claim has another volume than before.
+func (inv *Inventory) hadVolume(claim string, former, v *volume) {
+	if former != nil && former != v && !slices.Contains(inv.formers[claim], former) {
+		inv.formers[claim] = append(inv.formers[claim], former)
+	}
+}
+
+// volumeUsed is the volume that a pod uses through a claim: the one that the claim had when the
+// pod started (rule 2.7). A claim has one in its life, but for a Lost claim that was given
+// another one.
+func (inv *Inventory) volumeUsed(c *claim, p *pod) *volume {
+	formers := inv.formers[c.uid]
+	if len(formers) == 0 || c.volume == nil || p.started == 0 {
+		return c.volume
+	}
+	at := latest(p.held(), p.started)
+	if c.volume.created <= at {
+		return c.volume
+	}
+	for _, v := range slices.Backward(formers) {
+		if v.created <= at {
+			return v
+		}
+	}
+	return formers[0]
+}
+
+// remove takes an element out of a list of lists, and the list with its last one.
+func remove[K, E comparable](lists map[K][]E, key K, element E) {
+	left := slices.DeleteFunc(lists[key], func(other E) bool { return other == element })
+	if lists[key] = left; len(left) == 0 {
+		delete(lists, key)
+	}
+}

@@ -1,0 +1,209 @@
+package inventory
+
+import (
+	"cmp"
+	"unique"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
+)
+
+// containerUse is when a container uses the storage that it mounts: rules 3.1 to 3.6.
+type containerUse struct {
+	started, finished, notBefore fact.Time
+	reason                       intern.Word // zero while it is in use
+	restarts                     int32
+	startUnknown                 bool // it ran before the first start that its status tells of
+}
+
+// run is the present run of a container, or its last one if that is over.
+type run struct {
+	at       fact.Time // when it ended, or began if it is not over; 0 if the kubelet does not say
+	reason   intern.Word
+	exitCode int32
+	over     bool
+	dated    bool // its end has been compared with the evidence (rule 3.5)
+}
+
+// podEnd is why all of a pod's containers have ended, whatever they say themselves.
+type podEnd struct {
+	over    bool
+	going   bool // deletion was asked for: nothing is restarted any more
+	deleted bool // the pod is gone from the API
+	reason  string
+	asked   fact.Time // since when the pod was to end; zero if it came to an end by itself
+}
+
+// clockSlack is how far a node's word of a start or an end may be from what the API server says, and be
+// believed (rule 3.5). NTP keeps clocks within a second, the API's times are whole seconds, and
+// a kubelet notices an end up to a second late, or some more on a busy node.
+const clockSlack = fact.Time(5_000_000)
+
+// note takes a container's status. Starts are clamped to what the API server knows (rule 3.2):
+// said is the last moment at which the kubelet can have written it, 0 if that is not known.
+func (c *container) note(s *corev1.ContainerStatus, p *pod, said fact.Time) {
+	c.restarts = s.RestartCount
+	var first fact.Time
+	runs := int32(0) // that the status tells of
+	if t := s.LastTerminationState.Terminated; t != nil {
+		first, runs = earliest(first, apiTime(t.StartedAt)), runs+1
+	}
+	now, last := run{}, s.State.Terminated
+	switch {
+	case s.State.Running != nil:
+		now.at = apiTime(s.State.Running.StartedAt)
+		first, runs = earliest(first, now.at), runs+1
+	case last != nil:
+		first, runs = earliest(first, apiTime(last.StartedAt)), runs+1
+	default: // waiting: to be restarted, if it has run
+		last = s.LastTerminationState.Terminated
+	}
+	if first != 0 {
+		if c.started == 0 {
+			c.startUnknown = s.RestartCount >= runs
+		}
+		if said != 0 && first > said+clockSlack {
+			first = said
+		}
+		c.started = earliest(c.started, latest(first, p.created))
+	}
+	if last != nil {
+		now = run{over: true, at: apiTime(last.FinishedAt), exitCode: last.ExitCode, reason: unique.Make(last.Reason)}
+	}
+	now.dated = c.run.dated
+	if now != c.run {
+		now.dated = false
+		c.run = now
+	}
+}
+
+// startedNotBefore is the earliest that the use can have begun (rule 3.2).
+func (c *container) startedNotBefore(p *pod) fact.Time {
+	if c.startUnknown {
+		return min(latest(p.created, p.scheduled), c.started)
+	}
+	return c.started
+}
+
+// infer infers whether the container's use has ended, when, and why. Said is as for note.
+func (inv *Inventory) infer(p *pod, c *container, end podEnd, said fact.Time, obs Observation) {
+	done := c.run.over && (end.going || !c.willRestart(c.run.exitCode))
+	switch {
+	case c.started == 0 || !done && !end.over: // rule 3.1: it goes on, or is between two runs
+		c.finished, c.notBefore, c.reason = 0, 0, intern.Word{}
+		c.run.dated = false
+	case c.run.over && c.run.at != 0:
+		if !c.run.dated {
+			c.run.dated = true
+			c.notBefore, c.finished = p.reportedEnd(c, said, obs)
+		}
+		c.reason = c.endReason(c.run, end)
+	case c.finished == 0:
+		c.notBefore, c.finished = inv.unreportedEnd(p, c, end, said, obs)
+		c.reason = c.endReason(run{}, end)
+	}
+}
+
+// reportedEnd bounds an end that the kubelet has dated, by its node's clock (rule 3.5). That is
+// believed if it lies between the last evidence of the container's life and the moment at which
+// the kubelet said it; else the clock is off, and those two bound the end.
+func (p *pod) reportedEnd(c *container, said fact.Time, obs Observation) (notBefore, at fact.Time) {
+	alive, reported := latest(c.started, p.vouched), c.run.at
+	late := said != 0 && reported > said+clockSlack
+	if reported+clockSlack >= alive && !late {
+		at = latest(reported, c.started)
+		return at, at
+	}
+	return alive, latest(cmp.Or(said, obs.At), alive)
+}
+
+// unreportedEnd bounds an end that the kubelet has not dated (rule 3.6). The deletion of a pod
+// ends its containers, and is as exact as its observation, where the pod's node is alive: its
+// kubelet would have said so if they had ended before. Otherwise nobody observed the end: it
+// came after the last evidence of life.
+func (inv *Inventory) unreportedEnd(p *pod, c *container, end podEnd, said fact.Time, obs Observation) (notBefore, at fact.Time) {
+	heartbeat, lost := inv.lostNode(p)
+	alive := latest(c.started, p.vouched)
+	if lost {
+		alive = latest(alive, min(heartbeat, obs.At))
+	}
+	if end.deleted && !lost && !c.run.over {
+		return obs.bounds(alive)
+	}
+	if c.run.over { // the kubelet said that it is over, and not when
+		return alive, latest(cmp.Or(said, obs.At), alive)
+	}
+	return alive, latest(obs.At, alive)
+}
+
+// said is the last moment at which the kubelet can have written what an observation of a pod
+// shows, by the API server's clock: when it last wrote the status, or, if the API does not tell,
+// when we observed it. 0 if our own clock is behind the API server's, and that is not known.
+func (inv *Inventory) said(kubelet fact.Time, obs Observation) fact.Time {
+	const almostASecond = fact.Time(999_999) // the API gives whole seconds
+	switch {
+	case kubelet != 0:
+		return kubelet + almostASecond
+	case obs.At+clockSlack < inv.serverTime:
+		return 0
+	default:
+		return obs.At
+	}
+}
+
+// endReason is why a container's use has ended. What ends a pod explains its
+// containers' ends, however they put it themselves (Error, as they were killed), but
+// not those that came before.
+func (c *container) endReason(last run, end podEnd) intern.Word {
+	own := intern.Text(last.reason) != ""
+	switch {
+	case own && endedBefore(c, last, end):
+		return last.reason
+	case end.reason != "":
+		return unique.Make(end.reason)
+	case end.going && endedByDeletion(last, end):
+		return deletedReason
+	case own:
+		return last.reason
+	case end.going:
+		return deletedReason
+	default:
+		return unknownReason
+	}
+}
+
+// endedBefore reports whether a container ended before its pod was to end, so that it has a
+// reason of its own.
+func endedBefore(c *container, last run, end podEnd) bool {
+	completedInit := last.exitCode == 0 && c.traits.Value().kind == fact.InitContainer
+	return completedInit || end.asked != 0 && last.at < end.asked
+}
+
+// endedByDeletion reports whether a container ended after its pod's deletion was asked for. In
+// the very second, both in whole seconds, the exit code tells: one that was killed failed.
+func endedByDeletion(last run, end podEnd) bool {
+	return end.asked != 0 && (last.at > end.asked || last.at == end.asked && last.exitCode != 0)
+}
+
+var (
+	deletedReason = unique.Make("Deleted") // of a container whose pod was deleted
+	unknownReason = unique.Make("Unknown")
+)
+
+// kubeletSaid is when the kubelet last wrote a pod's status, by the API server's clock; zero
+// if the API does not tell.
+func kubeletSaid(o *corev1.Pod) (at fact.Time) {
+	for i := range o.ManagedFields {
+		if e := &o.ManagedFields[i]; e.Subresource == "status" && isKubelet(e.Manager) {
+			at = latest(at, apiTimePtr(e.Time))
+		}
+	}
+	return at
+}
+
+// isKubelet reports whether a field manager is a kubelet, or what takes its place.
+func isKubelet(manager string) bool {
+	return manager == "kubelet" || manager == "virtual-kubelet" || manager == "kwok"
+}

@@ -1,0 +1,178 @@
+package inventory
+
+import "github.com/kubevoltracker/kubevoltracker/collector/fact"
+
+// use is what a pod's volume counts for in its claim and volume: rules 4.1 to 4.4.
+type use struct {
+	lastUse fact.Time // end of the last use that is over; 0 if there is none
+	active  int32     // containers that use the volume now
+	pending bool      // the pod awaits it
+}
+
+// countUse counts a pod's volumes into their claims and volumes.
+func (inv *Inventory) countUse(p *pod) {
+	waits := p.waits()
+	for i := range p.volumes {
+		u := &p.volumes[i]
+		if u.claim == nil {
+			continue
+		}
+		var now use
+		for j := range p.mounts {
+			switch m := &p.mounts[j]; {
+			case int(m.volume) != i || p.containers[m.container].started == 0:
+			case m.emittedEnd != 0:
+				now.lastUse = latest(now.lastUse, m.emittedEnd)
+			case !p.countedBefore(j):
+				now.active++
+			}
+		}
+		now.pending = waits && now.active == 0
+		if now != u.use {
+			inv.recount(u, now)
+		}
+	}
+}
+
+// countedBefore reports whether the use of mount j has been counted with an earlier mount: a
+// container that mounts a volume twice, through one volume of its pod or through two, uses it
+// once (rule 4.4).
+func (p *pod) countedBefore(j int) bool {
+	this := &p.mounts[j]
+	for i := range p.mounts[:j] {
+		m := &p.mounts[i]
+		if m.container == this.container && m.emittedEnd == 0 && p.sameVolume(m, this) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *pod) sameVolume(a, b *mount) bool {
+	u, v := &p.volumes[a.volume], &p.volumes[b.volume]
+	return a.volume == b.volume || u.volume != nil && u.volume == v.volume
+}
+
+// waits reports whether a pod awaits its volumes: none of its main containers has started yet.
+// One that can never start beside another that runs awaits nothing (rule 5.3).
+func (p *pod) waits() bool {
+	if p.over() {
+		return false
+	}
+	for i := range p.containers {
+		c := &p.containers[i]
+		if c.started != 0 && c.traits.Value().kind == fact.MainContainer {
+			return false
+		}
+	}
+	return true
+}
+
+// recount puts what a pod's volume counts for now in the place of what it counted for before. A
+// last use that turns out to be another one is found anew among the pods that are remembered,
+// and what was settled of those that are not (rule 4.2).
+func (inv *Inventory) recount(u *podVolume, now use) {
+	was := u.use
+	u.use = now
+	u.claim.pending += b2i(now.pending) - b2i(was.pending)
+	if v := u.volume; v != nil {
+		v.active += now.active - was.active
+		if now.lastUse < was.lastUse && was.lastUse == v.lastUse {
+			v.lastUse = inv.findLastUse(v)
+		}
+		v.lastUse = latest(v.lastUse, now.lastUse)
+		inv.markVolumeState(v)
+	}
+	inv.markClaimState(u.claim)
+}
+
+// uncount takes back what was counted.
+func (inv *Inventory) uncount(u *podVolume) {
+	if u.claim != nil && u.use != (use{}) {
+		inv.recount(u, use{})
+	}
+}
+
+func b2i(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// findLastUse computes a volume's last use from what is settled and from the pods that are
+// remembered. It looks at all of them, and is needed only where a pod turns out to have used
+// another volume than it seemed, or where a use that had ended goes on.
+func (inv *Inventory) findLastUse(v *volume) fact.Time {
+	at := v.settledUse
+	for p := range inv.eachPod {
+		for i := range p.volumes {
+			if u := &p.volumes[i]; u.volume == v {
+				at = latest(at, u.lastUse)
+			}
+		}
+	}
+	return at
+}
+
+// fold settles what a pod that is evicted has counted for: its use stays the volume's last one,
+// whoever is remembered (rule 4.2).
+func (inv *Inventory) fold(u *podVolume) {
+	if v := u.volume; v != nil && u.lastUse > v.settledUse && inv.volumeByUID(v.uid) == v {
+		v.settledUse = u.lastUse
+		v.lastUse = latest(v.lastUse, v.settledUse)
+		inv.markSnapshot(v)
+	}
+	u.lastUse = 0
+	inv.uncount(u)
+}
+
+// firstStart is when the longest of a volume's present uses began.
+func (inv *Inventory) firstStart(v *volume) (at fact.Time) {
+	for _, p := range inv.podsOf(v) {
+		for i := range p.mounts {
+			m := &p.mounts[i]
+			if p.volumes[m.volume].volume == v && m.emittedStart != 0 && m.emittedEnd == 0 {
+				at = earliest(at, m.emittedStart)
+			}
+		}
+	}
+	return at
+}
+
+// podsOf are the pods that may use a volume: those of the claim that has it, or, if that is not
+// known or they are none of them, all.
+func (inv *Inventory) podsOf(v *volume) []*pod {
+	var counted int32
+	if v.user != nil {
+		list := inv.slot(v.user.name).pods
+		for _, p := range list {
+			for i := range p.volumes {
+				if p.volumes[i].volume == v {
+					counted += p.volumes[i].active
+				}
+			}
+		}
+		if counted == v.active {
+			return list
+		}
+	}
+	var all []*pod
+	for p := range inv.eachPod {
+		all = append(all, p)
+	}
+	return all
+}
+
+// firstWait is since when the longest waiting of a claim's pods has waited: since it was made, or
+// since it last used the volume, as an init container (rule 5.3).
+func (inv *Inventory) firstWait(c *claim) (at fact.Time) {
+	for _, p := range inv.slot(c.name).pods {
+		for i := range p.volumes {
+			if u := &p.volumes[i]; u.claim == c && u.pending {
+				at = earliest(at, latest(p.created, u.lastUse))
+			}
+		}
+	}
+	return at
+}

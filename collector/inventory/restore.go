@@ -1,0 +1,233 @@
+package inventory
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"unique"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
+)
+
+// Restore takes what an earlier inventory knew, as Update gave it out: the last
+// version of each object that is not forgotten, and its snapshot. An inventory that is
+// empty goes on where the other one ended, and emits nothing but the present
+// states. One that has been given objects already completes what it knows of those,
+// and takes the others for living, until Delete or Replace says otherwise. What is
+// Incomplete is emitted as if it was found now. Version is the highest one that was
+// given out, now the moment.
+//
+// It is an error if an object is of no kind that the inventory takes, or cannot be read;
+// the others are taken.
+func (inv *Inventory) Restore(list []fact.Restored, version uint64, now fact.Time) (err error) {
+	empty := inv.version == 0
+	inv.version, inv.now = max(inv.version, version), now
+	inv.began = earliest(inv.began, now)
+	inv.begin("", "", Observation{At: now, Found: true})
+	inv.restoring, inv.listing = true, true
+	defer func() { inv.restoring, inv.listing = false, false }()
+	order := map[fact.Kind]int{}
+	for i, kind := range fact.Kinds() {
+		order[kind] = i
+	}
+	// What is gone comes first, as it did: it may have left its name to another.
+	slices.SortStableFunc(list, func(a, b fact.Restored) int {
+		return cmp.Or(cmp.Compare(order[a.Kind], order[b.Kind]), cmp.Compare(b2i(a.Snapshot.Deleted == 0), b2i(b.Snapshot.Deleted == 0)))
+	})
+	had := len(inv.update.Facts.Changes)
+	take := func(incomplete bool) {
+		for i := range list {
+			if list[i].Incomplete != incomplete {
+				continue
+			}
+			if failure := inv.restoreOne(&list[i]); failure != nil {
+				err = failure
+			}
+		}
+		inv.sync(Observation{At: inv.now, Found: true})
+	}
+	take(false)
+	inv.update.Facts.Changes = inv.update.Facts.Changes[:had] // that was news once
+	if empty {
+		inv.update.Facts = fact.Facts{}
+		inv.clearSnapshotQueue()
+	}
+	take(true)
+	return err
+}
+
+// Reconcile is Restore for an inventory that has been given its first lists meanwhile: what the
+// earlier inventory knew and the lists lacked is gone, since its kind was last watched.
+func (inv *Inventory) Reconcile(list []fact.Restored, version uint64, now fact.Time, lastSeen map[fact.Kind]fact.Time) error {
+	var gone []fact.Restored
+	for _, r := range list {
+		if !inv.index(r.Kind).has(r.UID) {
+			gone = append(gone, r)
+		}
+	}
+	err := inv.Restore(list, version, now)
+	for _, r := range gone {
+		inv.drop(r.Kind, r.UID, Observation{At: now, NotBefore: lastSeen[r.Kind]})
+	}
+	inv.sync(Live(now))
+	return err
+}
+
+// restoreOne takes one object: noted as found, unless it is known already, and completed
+// by its snapshot.
+func (inv *Inventory) restoreOne(r *fact.Restored) error {
+	kind, uid := r.Kind, r.UID
+	if !slices.Contains(fact.Kinds(), kind) {
+		return fmt.Errorf("the inventory takes no kind %q", kind)
+	}
+	if !inv.index(kind).has(uid) {
+		object, err := readObject(kind, []byte(r.Object))
+		if err != nil {
+			return err
+		}
+		inv.note(kind, object, Observation{At: inv.now, Found: true})
+	}
+	if r.Snapshot.UID != uid {
+		return nil // there is none
+	}
+	switch s := &r.Snapshot; kind {
+	case fact.Volumes:
+		if v := inv.volumes[uid]; v != nil {
+			inv.restoreVolume(v, s)
+		}
+	case fact.Claims:
+		if c := inv.claims[uid]; c != nil {
+			inv.restoreClaim(c, s)
+		}
+	case fact.Pods:
+		if p := inv.pods[uid]; p != nil {
+			inv.restorePod(p, s)
+		}
+	case fact.VolumeAttachments:
+		if a := inv.attachments[uid]; a != nil {
+			inv.restoreAttachment(a, s)
+		}
+	case fact.Nodes:
+		for _, n := range inv.nodes {
+			if n.uid == uid {
+				n.restore(s)
+			}
+		}
+	default:
+		if s.Deleted != 0 {
+			inv.dropController(uid, Observation{At: s.Deleted})
+		}
+	}
+	return nil
+}
+
+func (inv *Inventory) restoreVolume(v *volume, s *fact.Snapshot) {
+	v.deleted, v.notBefore = s.Deleted, s.NotBefore
+	if v.phaseChanged == 0 {
+		v.phaseNotBefore, v.phaseChanged = s.PhaseNotBefore, s.PhaseChanged
+	}
+	v.settledUse = latest(v.settledUse, s.LastUse)
+	v.lastUse = latest(v.lastUse, v.settledUse)
+	if _, ok := inv.spaces[v]; !ok && s.Space != nil {
+		inv.spaces[v] = *s.Space
+	}
+	if s.Claimant != nil && v.user == nil {
+		inv.claimants[v] = claimant{s.Claimant.Owner, intern.Pack(s.Claimant.Labels)}
+	}
+	if s.Status != "" {
+		v.status, v.statusSince = s.Status, s.StatusSince
+	}
+	for _, b := range s.Bindings {
+		inv.past[v] = append(inv.past[v], pastBinding{binding{b.ClaimUID, b.BoundAt, b.ReleasedAt, b.ReleasedNotBefore}, b.Ordinal, b.Hearsay})
+	}
+	v.restoreBinding(s)
+	v.fresh = true
+	inv.markVolume(v)
+	if v.deleted != 0 {
+		inv.entombVolume(v, v.deleted)
+	}
+}
+
+// restoreBinding takes over the last binding. What was emitted may be ahead of the version of the
+// volume that we have.
+func (v *volume) restoreBinding(s *fact.Snapshot) {
+	b, phase := &v.binding, v.phase.Value()
+	early := s.ReleasedAt == 0 && (phase == string(corev1.VolumePending) || phase == string(corev1.VolumeAvailable))
+	if s.ClaimUID == "" || early || b.claimUID != "" && b.claimUID != s.ClaimUID {
+		return
+	}
+	*b = binding{
+		claimUID: s.ClaimUID, bound: cmp.Or(b.bound, s.BoundAt), released: cmp.Or(b.released, s.ReleasedAt),
+		notBefore: cmp.Or(b.notBefore, s.ReleasedNotBefore),
+	}
+	v.ordinal = max(v.ordinal, s.BindingOrdinal)
+	if phase == string(corev1.VolumeBound) {
+		b.released, b.notBefore = 0, 0
+	}
+}
+
+func (inv *Inventory) restoreClaim(c *claim, s *fact.Snapshot) {
+	c.deleted, c.noBefore = s.Deleted, s.NotBefore
+	c.boundAt = cmp.Or(c.boundAt, s.BoundAt)
+	if v := inv.volumeByUID(s.VolumeUID); v != nil && c.volume == nil {
+		inv.setVolume(c, v)
+	}
+	if l := (life{s.Born, s.Died}); l != (life{}) {
+		inv.lives[c] = l
+	}
+	if traits := c.traits.Value(); traits.workloadKind == "" && s.WorkloadKind != "" {
+		traits.workloadKind, traits.workloadName = s.WorkloadKind, s.WorkloadName
+		c.traits = unique.Make(traits)
+	}
+	c.fresh = true
+	inv.markClaim(c)
+	inv.markPods(inv.slot(c.name))
+	if c.deleted != 0 {
+		delete(inv.claims, c.uid)
+		inv.entomb(fact.Claims, c.uid, c.deleted, c)
+	}
+}
+
+func (inv *Inventory) restorePod(p *pod, s *fact.Snapshot) {
+	p.deleted, p.notBefore, p.gone, p.startedIn = s.Deleted, s.NotBefore, s.Deleted != 0, uint32(s.Born)
+	p.vouched = latest(p.vouched, s.Alive)
+	if traits := p.traits.Value(); s.WorkloadKind != "" {
+		traits.workload = workload{s.WorkloadKind, s.WorkloadName, s.WorkloadUID}
+		p.traits = unique.Make(traits)
+	}
+	for i := range s.Containers {
+		if c := p.container(s.Containers[i].Name); c != nil {
+			c.restore(&s.Containers[i], p)
+		}
+	}
+	p.started, p.finished = p.times(p.over())
+	p.fresh = true
+	inv.markPod(p)
+	if p.gone {
+		inv.unlist(p)
+	}
+}
+
+// restore takes over when a container was in use. Its end, where it has ended, is the one that
+// was inferred when that was observed.
+func (c *container) restore(s *fact.ContainerSnapshot, p *pod) {
+	if c.started == 0 || s.StartedAt <= c.started {
+		c.started, c.startUnknown = s.StartedAt, s.StartUnknown
+	}
+	if s.FinishedAt != 0 && (c.finished != 0 || p.over()) {
+		c.finished, c.notBefore, c.reason = s.FinishedAt, s.NotBefore, unique.Make(s.Reason)
+		c.run.dated = true
+	}
+}
+
+func (inv *Inventory) restoreAttachment(a *attachment, s *fact.Snapshot) {
+	a.row.AttachedAt, a.row.DetachedAt = cmp.Or(s.AttachedAt, a.row.AttachedAt), s.Deleted
+	if s.Deleted != 0 {
+		delete(inv.attachments, a.row.UID)
+		inv.entomb(fact.VolumeAttachments, a.row.UID, s.Deleted, a)
+	}
+	inv.emitAttachment(a, Observation{At: inv.now})
+}

@@ -1,0 +1,126 @@
+package inventory
+
+import (
+	"slices"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
+)
+
+// subject is what has a snapshot.
+type subject interface {
+	snapshot(inv *Inventory) fact.Snapshot
+}
+
+// queued is a subject whose snapshot goes out with the next Take: once, however often it
+// has changed by then.
+type queued struct{ listed bool }
+
+func (q *queued) list() *bool { return &q.listed }
+
+// markSnapshot has a subject's snapshot go out anew.
+func (inv *Inventory) markSnapshot(s interface {
+	subject
+	list() *bool
+}) {
+	if listed := s.list(); !*listed {
+		*listed = true
+		inv.snapshotQueue = append(inv.snapshotQueue, s)
+	}
+}
+
+// forgetSnapshot has what was kept of an object be removed.
+func (inv *Inventory) forgetSnapshot(kind fact.Kind, uid string) {
+	inv.snapshotQueue = append(inv.snapshotQueue, forgotten{kind, uid})
+}
+
+type forgotten struct {
+	kind fact.Kind
+	uid  string
+}
+
+func (f forgotten) snapshot(*Inventory) fact.Snapshot {
+	return fact.Snapshot{Kind: f.kind, UID: f.uid, Forgotten: true}
+}
+
+// departed is a controller that is gone, but still referred to.
+type departed struct {
+	kind fact.Kind
+	uid  string
+	at   fact.Time
+}
+
+func (d departed) snapshot(*Inventory) fact.Snapshot {
+	return fact.Snapshot{Kind: d.kind, UID: d.uid, Deleted: d.at}
+}
+
+// takeSnapshots moves the snapshots that have changed into u; of one object, the last
+// one counts.
+func (inv *Inventory) takeSnapshots(u *fact.Update) {
+	u.Snapshots = slices.Grow(u.Snapshots[:0], len(inv.snapshotQueue))
+	for _, s := range inv.snapshotQueue {
+		u.Snapshots = append(u.Snapshots, s.snapshot(inv))
+	}
+	inv.clearSnapshotQueue()
+}
+
+func (inv *Inventory) clearSnapshotQueue() {
+	for _, s := range inv.snapshotQueue {
+		if s, ok := s.(interface{ list() *bool }); ok {
+			*s.list() = false
+		}
+	}
+	inv.snapshotQueue = emptied(inv.snapshotQueue)
+}
+
+func (v *volume) snapshot(inv *Inventory) fact.Snapshot {
+	s := fact.Snapshot{
+		Kind: fact.Volumes, UID: v.uid, Deleted: v.deleted, NotBefore: v.notBefore, ClaimUID: v.binding.claimUID,
+		BoundAt: v.binding.bound, ReleasedAt: v.binding.released, ReleasedNotBefore: v.binding.notBefore,
+		PhaseChanged: v.phaseChanged, PhaseNotBefore: v.phaseNotBefore, LastUse: v.settledUse, BindingOrdinal: v.ordinal,
+		Status: v.status, StatusSince: v.statusSince,
+	}
+	if space, ok := inv.spaces[v]; ok {
+		s.Space = &space
+	}
+	if c, ok := inv.claimants[v]; ok {
+		s.Claimant = &fact.Claimant{Owner: c.owner, Labels: c.labels.Unpack()}
+	}
+	for _, b := range inv.past[v] {
+		s.Bindings = append(s.Bindings, fact.BindingSnapshot{
+			ClaimUID: b.claimUID, Ordinal: b.ordinal, BoundAt: b.bound, ReleasedAt: b.released, ReleasedNotBefore: b.notBefore, Hearsay: b.hearsay,
+		})
+	}
+	return s
+}
+
+func (c *claim) snapshot(inv *Inventory) fact.Snapshot {
+	traits, life := c.traits.Value(), inv.lives[c]
+	return fact.Snapshot{
+		Kind: fact.Claims, UID: c.uid, Deleted: c.deleted, NotBefore: c.noBefore, BoundAt: c.boundAt, VolumeUID: c.volumeUID(),
+		Born: life.born, Died: life.died, WorkloadKind: traits.workloadKind, WorkloadName: traits.workloadName,
+	}
+}
+
+func (p *pod) snapshot(*Inventory) fact.Snapshot {
+	w := p.traits.Value().workload
+	s := fact.Snapshot{
+		Kind: fact.Pods, UID: p.uid, Deleted: p.deleted, NotBefore: p.notBefore, Born: uint64(p.startedIn), Alive: p.vouched,
+		WorkloadKind: w.kind, WorkloadName: w.name, WorkloadUID: w.uid,
+	}
+	for i := range p.containers {
+		if c := &p.containers[i]; c.started != 0 {
+			s.Containers = append(s.Containers, fact.ContainerSnapshot{
+				Name: c.traits.Value().name, StartedAt: c.started, StartUnknown: c.startUnknown, FinishedAt: c.finished,
+				NotBefore: c.notBefore, Reason: intern.Text(c.reason),
+			})
+		}
+	}
+	return s
+}
+
+func (a *attachment) snapshot(*Inventory) fact.Snapshot {
+	s := fact.Snapshot{Kind: fact.VolumeAttachments, UID: a.row.UID, Deleted: a.row.DetachedAt, AttachedAt: a.row.AttachedAt}
+	s.Forgotten = s.Deleted != 0 && (a.row.VolumeUID != "" || a.volume == "") // its volume is not on its way
+	return s
+}
