@@ -92,6 +92,22 @@ func (inv *Inventory) attachmentsOf(volume string, obs Observation) {
 	}
 }
 
+// reattach finds the volume anew of attachments that were taken for a predecessor's of the same
+// name: their watch was ahead of that of the volumes. It looks at all attachments, and few
+// volumes have a predecessor.
+func (inv *Inventory) reattach(v *volume, obs Observation) {
+	for _, a := range inv.attachments {
+		if a.volume != v.name || a.row.VolumeUID == "" {
+			continue
+		}
+		had := a.row.VolumeUID
+		a.row.VolumeUID = ""
+		if inv.resolveAttachment(a); a.row.VolumeUID != had {
+			inv.emitAttachment(a, obs)
+		}
+	}
+}
+
 func (inv *Inventory) dropAttachment(uid string, obs Observation) {
 	a := inv.attachments[uid]
 	if a == nil {

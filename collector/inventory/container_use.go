@@ -102,7 +102,7 @@ func (inv *Inventory) infer(p *pod, c *container, end podEnd, said fact.Time, ob
 		c.reason = c.endReason(c.run, end)
 	case c.finished == 0:
 		c.notBefore, c.finished = inv.unreportedEnd(p, c, end, said, obs)
-		c.reason = c.endReason(run{}, end)
+		c.reason = c.endReason(c.unreported(), end)
 	}
 }
 
@@ -136,6 +136,15 @@ func (inv *Inventory) unreportedEnd(p *pod, c *container, end podEnd, said fact.
 		return alive, latest(cmp.Or(said, obs.At), alive)
 	}
 	return alive, latest(obs.At, alive)
+}
+
+// unreported is the last run of a container whose end the kubelet has not dated: it may still
+// say why (ContainerStatusUnknown).
+func (c *container) unreported() run {
+	if c.run.over {
+		return c.run
+	}
+	return run{}
 }
 
 // said is the last moment at which the kubelet can have written what an observation of a pod

@@ -16,6 +16,7 @@ import (
 // keeper keeps what an inventory gives out to be remembered, as a journal does.
 type keeper struct {
 	objects  map[memoryKey]fact.Object
+	ever     map[memoryKey]fact.Object // also those that are forgotten
 	memories map[memoryKey]fact.Snapshot
 	version  uint64
 	now      fact.Time
@@ -27,13 +28,14 @@ type memoryKey struct {
 }
 
 func newKeeper() *keeper {
-	return &keeper{objects: map[memoryKey]fact.Object{}, memories: map[memoryKey]fact.Snapshot{}}
+	return &keeper{objects: map[memoryKey]fact.Object{}, ever: map[memoryKey]fact.Object{}, memories: map[memoryKey]fact.Snapshot{}}
 }
 
 func (k *keeper) take(u *fact.Update) {
 	u.Facts.WriteDocuments()
 	for _, o := range u.Facts.Objects {
 		k.objects[memoryKey{o.Kind, o.UID}] = o
+		k.ever[memoryKey{o.Kind, o.UID}] = o
 	}
 	for _, m := range u.Snapshots {
 		key := memoryKey{m.Kind, m.UID}
@@ -50,7 +52,16 @@ func (k *keeper) take(u *fact.Update) {
 // restart returns an inventory that goes on from what was kept, written and read.
 func (k *keeper) restart(t testing.TB) *Inventory {
 	t.Helper()
-	var list []fact.Restored
+	inv := New()
+	if err := inv.Restore(k.list(t), k.version, k.now); err != nil {
+		t.Fatal(err)
+	}
+	return inv
+}
+
+// list is what was kept, written and read.
+func (k *keeper) list(t testing.TB) (list []fact.Restored) {
+	t.Helper()
 	for key, o := range k.objects {
 		text, err := json.Marshal(k.memories[key])
 		if err != nil {
@@ -62,11 +73,7 @@ func (k *keeper) restart(t testing.TB) *Inventory {
 		}
 		list = append(list, r)
 	}
-	inv := New()
-	if err := inv.Restore(list, k.version, k.now); err != nil {
-		t.Fatal(err)
-	}
-	return inv
+	return list
 }
 
 // restored is an object as an earlier inventory held it.
@@ -91,6 +98,7 @@ func interrupted(t testing.TB, events []recorded, restart func(i int) bool) *his
 				t.Fatalf("after a restart before event %d, %d rows are told again: %+v", i, n, u.Facts)
 			}
 			k.take(&u)
+			h.add(&u) // the present states
 		}
 		take := inv.Set
 		if e.delete {

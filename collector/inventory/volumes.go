@@ -183,6 +183,9 @@ func (inv *Inventory) listVolume(v *volume, obs Observation) {
 		inv.dropVolume(other, obs.before(v.created))
 		inv.volumeNames[v.name] = v
 	}
+	if len(inv.goneVolumes[v.name]) > 0 {
+		inv.reattach(v, obs)
+	}
 	inv.attachmentsOf(v.name, obs)
 }
 
