@@ -8,6 +8,10 @@
 // sink that blocks holds up the watches and loses nothing: the API server keeps
 // the state, and the watches go on, or list again, from where they were.
 //
+// An event of a live watch happened when it is taken. After a gap it has bounds: between two
+// connections, after a sink has held up the watch, after a pause of this process (heartbeat.go),
+// and on a watch that lags (lag.go). A store (watch.go) knows whether its watch is in a gap.
+//
 // What no watch tells, how full volumes are, the kubelets are asked for (Kubelets).
 //
 // The first lists of all kinds are taken as one event, once all are there, from
@@ -129,6 +133,7 @@ func (c *Collector) Run(ctx context.Context) {
 	wg.Go(func() { c.beat(ctx) })
 	c.goOn()
 	wg.Go(func() { c.tick(ctx) })
+	wg.Go(func() { c.probe(ctx) })
 	if c.kubelets != nil {
 		wg.Go(func() { c.readKubelets(ctx) })
 	}

@@ -76,4 +76,5 @@ func (s *store) setBack(by fact.Time) {
 			*at -= by
 		}
 	}
+	s.probes = nil // the next ones come soon
 }

@@ -182,6 +182,7 @@ type store struct {
 	gapTo       uint64    // the last version in the gap; notKnownYet, or zero if the API server did not say
 	asked       int       // how often gapTo has been asked for; an answer to a former question is void
 	listBegan   fact.Time // when the last list was asked for
+	probes      []probe   // the last ones, the oldest first
 	latest      func(context.Context) uint64
 	arrived     fact.Time // when the last event came, or the watch was set up
 	failedSince time.Time // zero while it is up
@@ -209,6 +210,8 @@ const notKnownYet = math.MaxUint64
 // resumed notes that the watch goes on where an earlier one ended.
 func (s *store) resumed() {
 	s.resumeAt, s.passOver = "", true
+	s.collector.mu.Lock()
+	defer s.collector.mu.Unlock()
 	level.Debug(s.logger).Log("msg", "watching on from where the last run ended", "away", s.collector.now().Sub(s.lastSeen.Time()).Round(time.Millisecond))
 }
 
@@ -287,7 +290,7 @@ func (s *store) awaitQuiet() {
 
 // seen is how an event of a version is seen that comes now.
 func (s *store) seen(now fact.Time, resourceVersion string) inventory.Observation {
-	s.arrive(now, resourceVersion)
+	s.arrive(now, resourceVersion, true)
 	if s.gapFrom == 0 {
 		return inventory.Live(now)
 	}
@@ -296,15 +299,20 @@ func (s *store) seen(now fact.Time, resourceVersion string) inventory.Observatio
 
 // arrive notes that the watch has come to a version, and whether that is past the gap.
 // As long as it is not, nobody knows how far in time it is: a tracker that goes on from
-// here has all of the gap before it.
-func (s *store) arrive(now fact.Time, resourceVersion string) {
+// here has all of the gap before it. An event has the version at which it happened; a bookmark
+// may have an old one, and still be on time.
+func (s *store) arrive(now fact.Time, resourceVersion string, event bool) {
+	version := fact.VersionNumber(resourceVersion)
 	past := now-s.arrived > liveAfter
 	if s.gapTo != 0 {
-		past = fact.VersionNumber(resourceVersion) > s.gapTo
+		past = version > s.gapTo
 	}
 	if past {
 		s.closeGap()
 		s.caughtUp()
+	}
+	if event && s.gapFrom == 0 {
+		s.noteLag(now, version)
 	}
 	s.arrived = now
 	if s.gapFrom == 0 {
@@ -408,7 +416,7 @@ func (s *store) Bookmark(resourceVersion string) error {
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
 	s.collector.noteInterruption()
-	s.arrive(now, resourceVersion)
+	s.arrive(now, resourceVersion, false)
 	s.collector.metrics.seen(s.kind, now)
 	s.move(resourceVersion)
 	return nil

@@ -70,8 +70,9 @@ func TestAPausedTracker(t *testing.T) {
 		}
 		return nil
 	})
-	p.expectRows(t, fmt.Sprintf("SELECT count() FROM checkpoints WHERE at > fromUnixTimestamp64Micro(%d) AND at < fromUnixTimestamp64Micro(%d)",
-		stopped.UnixMicro(), woken.UnixMicro()), "0")
+	within := fmt.Sprintf(" > fromUnixTimestamp64Micro(%d) AND %%[1]s < fromUnixTimestamp64Micro(%d)", stopped.UnixMicro(), woken.UnixMicro())
+	p.expectRows(t, fmt.Sprintf("SELECT count() FROM checkpoints WHERE %[1]s"+within, "at"), "0")
+	p.expectRows(t, fmt.Sprintf("SELECT count() FROM coverage WHERE %[1]s"+within, "seen_at"), "0")
 
 	// From now on the tracker is a live observer again.
 	if err := c.client.CoreV1().Pods(ns).Delete(background, "later", metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
