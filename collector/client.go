@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -114,28 +116,64 @@ func (c *Client) Host() string { return c.config.Host }
 // connectTimeout is how long Connect waits for an answer.
 const connectTimeout = 10 * time.Second
 
+// youngEvery is how often Connect asks a cluster that has no kube-system yet. An API server
+// makes that namespace within seconds of its first start.
+const youngEvery = time.Second
+
 // Connect asks the API server for the namespace kube-system, and returns its
 // UID: it is the same for the life of a cluster, and so is taken for the name of
-// a cluster that was given none. The error says in one line why the server
-// cannot be had, and the cure where one is known.
-func (c *Client) Connect(ctx context.Context) (string, error) {
+// a cluster that was given none. A cluster so young that it has no kube-system yet is
+// waited for until ctx ends. The error says in one line why the server cannot be had, and the
+// cure where one is known.
+func (c *Client) Connect(ctx context.Context, logger log.Logger) (string, error) {
+	for waited := false; ; waited = true {
+		uid, err := c.clusterUID(ctx)
+		if !isYoung(err) {
+			return uid, c.explain(err)
+		}
+		if !waited {
+			level.Info(logger).Log("msg", "the cluster is so young that it has no namespace kube-system yet; waiting for it", "server", c.Host())
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(youngEvery):
+		}
+	}
+}
+
+func (c *Client) clusterUID(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	ns, err := c.core.Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	return string(ns.UID), nil
+}
+
+// isYoung reports whether an API server says that it has no kube-system. A server that is no
+// API server finds nothing at all.
+func isYoung(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// explain says in one line why the API server does not answer as it should.
+func (c *Client) explain(err error) error {
 	var netErr *net.OpError
 	var urlErr *url.Error
 	switch {
 	case err == nil:
-		return string(ns.UID), nil
+		return nil
 	case apierrors.IsUnauthorized(err):
-		return "", fmt.Errorf("the API server %s does not accept the credentials of the kubeconfig (401 Unauthorized)", c.Host())
+		return fmt.Errorf("the API server %s does not accept the credentials of the kubeconfig (401 Unauthorized)", c.Host())
 	case apierrors.IsForbidden(err):
-		return "", fmt.Errorf("the API server %s forbids reading the namespace kube-system: grant deploy/rbac.yaml, or give the cluster a name by --cluster.name: %w", c.Host(), err)
+		return fmt.Errorf("the API server %s forbids reading the namespace kube-system: grant deploy/rbac.yaml, or give the cluster a name by --cluster.name: %w", c.Host(), err)
 	case errors.As(err, &netErr):
-		return "", fmt.Errorf("no API server answers at %s: %w", c.Host(), netErr)
+		return fmt.Errorf("no API server answers at %s: %w", c.Host(), netErr)
 	case errors.As(err, &urlErr):
-		return "", fmt.Errorf("no API server answers at %s: %w", c.Host(), urlErr.Err)
+		return fmt.Errorf("no API server answers at %s: %w", c.Host(), urlErr.Err)
 	default:
-		return "", fmt.Errorf("the API server %s: %w", c.Host(), err)
+		return fmt.Errorf("the API server %s: %w", c.Host(), err)
 	}
 }

@@ -8,6 +8,10 @@
 // sink that blocks holds up the watches and loses nothing: the API server keeps
 // the state, and the watches go on, or list again, from where they were.
 //
+// An event of a live watch happened when it is taken. After a gap it has bounds: between two
+// connections, after a sink has held up the watch, after a pause of this process (heartbeat.go),
+// and on a watch that lags (lag.go). A store (watch.go) knows whether its watch is in a gap.
+//
 // What no watch tells, how full volumes are, the kubelets are asked for (Kubelets).
 //
 // The first lists of all kinds are taken as one event, once all are there, from
@@ -79,10 +83,12 @@ type Collector struct {
 	logger   log.Logger
 	metrics  *metrics
 	now      func() time.Time
+	heart    *heartbeat
 
 	resume *Resume
 
-	mu     sync.Mutex // guards inv, update and moved
+	mu     sync.Mutex // guards inv, update, moved, and how far the stores are
+	stores []*store   // one for each watch
 	inv    *inventory.Inventory
 	update fact.Update
 	moved  map[fact.Kind]fact.Position // not given out yet
@@ -108,6 +114,7 @@ func New(o Options) *Collector {
 		logger:   o.Logger,
 		metrics:  newMetrics(o.Registerer),
 		now:      o.Now,
+		heart:    newHeartbeat(readings(o.Now)),
 		resume:   o.Resume,
 		inv:      inventory.New(),
 		moved:    map[fact.Kind]fact.Position{},
@@ -122,9 +129,11 @@ const tickEvery = 5 * time.Second
 
 // Run watches until the context ends. An API server that is away is waited for.
 func (c *Collector) Run(ctx context.Context) {
-	c.goOn()
 	var wg sync.WaitGroup
+	wg.Go(func() { c.beat(ctx) })
+	c.goOn()
 	wg.Go(func() { c.tick(ctx) })
+	wg.Go(func() { c.probe(ctx) })
 	if c.kubelets != nil {
 		wg.Go(func() { c.readKubelets(ctx) })
 	}
@@ -260,15 +269,15 @@ func (c *Collector) Alive() error {
 func (c *Collector) observe(take func(*inventory.Inventory, fact.Time) error, kinds ...fact.Kind) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.now()
-	c.busySince.Store(now.UnixNano())
+	now := c.present()
+	c.busySince.Store(now.Time().UnixNano())
 	defer c.busySince.Store(0)
 	c.inv.Raise(c.floor.Load())
-	if err := take(c.inv, fact.At(now)); err != nil {
+	if err := take(c.inv, now); err != nil {
 		return err
 	}
 	for _, kind := range kinds {
-		c.metrics.lastEvent[kind].Set(float64(now.UnixMilli()) / 1e3)
+		c.metrics.lastEvent[kind].Set(float64(now/1e3) / 1e3)
 		c.metrics.objects[kind].Set(float64(c.inv.Count(kind)))
 	}
 	c.deliver(len(kinds) == 0)

@@ -10,7 +10,7 @@ import (
 type metrics struct {
 	events, lists, failures                 map[fact.Kind]prometheus.Counter
 	lastEvent, lastSeen, objects, available map[fact.Kind]prometheus.Gauge
-	kubeletReads, kubeletFailures           prometheus.Counter
+	kubeletReads, kubeletFailures, pauses   prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -37,6 +37,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	})
 	m.kubeletFailures = factory.NewCounter(prometheus.CounterOpts{
 		Name: "kubevoltracker_kubelet_failures_total", Help: "Times that a kubelet was asked how full the volumes of its pods are, and did not tell. What it told before stays.",
+	})
+	m.pauses = factory.NewCounter(prometheus.CounterOpts{
+		Name: "kubevoltracker_watch_pauses_total", Help: "Times that the tracker did not run for more than a second: it was stopped or throttled, or its machine was suspended. What happened meanwhile is dated with bounds.",
 	})
 	for _, kind := range fact.Kinds() {
 		m.available[kind].Set(1)

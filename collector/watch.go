@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/go-kit/log"
@@ -35,6 +36,7 @@ func (c *Collector) watch(ctx context.Context, r resource) {
 	}
 	lw := listWatch{r.listWatch, s, r.example}
 	s.latest = lw.latest
+	c.addStore(s)
 	c.metrics.seen(r.kind, before.At)
 	cache.NewReflectorWithOptions(lw, r.example, s, cache.ReflectorOptions{
 		Name:            "kubevoltracker",
@@ -60,6 +62,9 @@ func (l listWatch) ListWithContext(ctx context.Context, options metav1.ListOptio
 		l.store.resumed()
 		return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: at}}, nil
 	}
+	if options.Continue == "" {
+		l.store.listing()
+	}
 	list, err := l.ListWatch.ListWithContext(ctx, options)
 	if err != nil {
 		l.store.failed(err)
@@ -78,13 +83,17 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 			return w, err
 		}
 	}
+	listing := options.SendInitialEvents != nil // a whole list comes first
+	if listing {
+		l.store.listing()
+	}
 	w, err := l.ListWatch.WatchWithContext(ctx, options)
 	if err != nil {
 		l.store.failed(err)
 		return nil, err
 	}
-	if options.SendInitialEvents == nil { // else a whole list comes first
-		l.store.connected(l.latest(ctx))
+	if !listing {
+		l.store.connected()
 	}
 	return w, nil
 }
@@ -126,7 +135,7 @@ func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watc
 	accessor.SetResourceVersion(at)
 	accessor.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	l.store.resumed()
-	l.store.connected(l.latest(ctx))
+	l.store.connected()
 	return prepended(w, watch.Event{Type: watch.Bookmark, Object: end}), nil
 }
 
@@ -169,8 +178,11 @@ type store struct {
 	refused     bool      // the API server does not show this kind
 	since       fact.Time // from when on nothing can have been missed
 	lastSeen    fact.Time // what happened until then has been told, all of it
-	gapFrom     fact.Time // what comes may have happened from then on; zero on a live watch
-	gapTo       uint64    // what comes up to this version may have; zero if that is not known
+	gapFrom     fact.Time // an event may have happened from then on; zero on a live watch
+	gapTo       uint64    // the last version in the gap; notKnownYet, or zero if the API server did not say
+	asked       int       // how often gapTo has been asked for; an answer to a former question is void
+	listBegan   fact.Time // when the last list was asked for
+	probes      []probe   // the last ones, the oldest first
 	latest      func(context.Context) uint64
 	arrived     fact.Time // when the last event came, or the watch was set up
 	failedSince time.Time // zero while it is up
@@ -191,22 +203,63 @@ const liveAfter = fact.Time(2 * time.Second / time.Microsecond)
 // said to have happened when it is taken.
 const heldUpAfter = time.Second
 
+// notKnownYet is the end of a gap while the API server is asked for it: every version is in
+// the gap.
+const notKnownYet = math.MaxUint64
+
 // resumed notes that the watch goes on where an earlier one ended.
 func (s *store) resumed() {
 	s.resumeAt, s.passOver = "", true
+	s.collector.mu.Lock()
+	defer s.collector.mu.Unlock()
 	level.Debug(s.logger).Log("msg", "watching on from where the last run ended", "away", s.collector.now().Sub(s.lastSeen.Time()).Round(time.Millisecond))
 }
 
-// connected notes that a watch was set up: what it tells first, up to a version, happened
-// while there was none.
-func (s *store) connected(latest uint64) {
+// connected notes that a watch was set up: what it tells first happened while there was none.
+func (s *store) connected() {
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
-	s.gapFrom, s.gapTo, s.arrived = s.lastSeen, latest, fact.At(s.collector.now())
-	if s.gapFrom == 0 {
-		s.gapFrom = s.arrived
+	now := s.collector.present()
+	from := s.lastSeen
+	if from == 0 {
+		from = now
 	}
+	s.openGap(from, now)
+	s.askGapEnd()
 	s.awaitQuiet()
+}
+
+// openGap notes, in the collector's lock, that the events to come may have happened from a
+// moment on: nobody read them while they did. A gap that is open already stays open from its
+// own moment on, if that is earlier. The gap ends at the version that askGapEnd asks for.
+func (s *store) openGap(from, now fact.Time) {
+	if s.gapFrom == 0 || from < s.gapFrom {
+		s.gapFrom = from
+	}
+	s.gapTo, s.arrived = notKnownYet, now
+	s.asked++
+}
+
+// askGapEnd asks, in the collector's lock, which version the API server is at now. All that
+// happened in the gap has a version up to that one. The answer comes later.
+func (s *store) askGapEnd() {
+	asked := s.asked
+	go func() {
+		ctx, cancel := context.WithTimeout(s.ctx, connectTimeout)
+		defer cancel()
+		latest := s.latest(ctx)
+		s.collector.mu.Lock()
+		defer s.collector.mu.Unlock()
+		if s.asked == asked {
+			s.gapTo = latest
+		}
+	}()
+}
+
+// closeGap notes, in the collector's lock, that the watch is live.
+func (s *store) closeGap() {
+	s.gapFrom, s.gapTo = 0, 0
+	s.asked++
 }
 
 // caughtUp notes, in the collector's lock, that what was missed before the start has been
@@ -235,18 +288,9 @@ func (s *store) awaitQuiet() {
 	})
 }
 
-// heldUp notes that what comes has been waiting since the last event: the sinks took
-// their time.
-func (s *store) heldUp() {
-	s.arrived = fact.At(s.collector.now())
-	if s.gapFrom == 0 {
-		s.gapFrom, s.gapTo = s.lastSeen, 0
-	}
-}
-
 // seen is how an event of a version is seen that comes now.
 func (s *store) seen(now fact.Time, resourceVersion string) inventory.Observation {
-	s.arrive(now, resourceVersion)
+	s.arrive(now, resourceVersion, true)
 	if s.gapFrom == 0 {
 		return inventory.Live(now)
 	}
@@ -255,15 +299,20 @@ func (s *store) seen(now fact.Time, resourceVersion string) inventory.Observatio
 
 // arrive notes that the watch has come to a version, and whether that is past the gap.
 // As long as it is not, nobody knows how far in time it is: a tracker that goes on from
-// here has all of the gap before it.
-func (s *store) arrive(now fact.Time, resourceVersion string) {
+// here has all of the gap before it. An event has the version at which it happened; a bookmark
+// may have an old one, and still be on time.
+func (s *store) arrive(now fact.Time, resourceVersion string, event bool) {
+	version := fact.VersionNumber(resourceVersion)
 	past := now-s.arrived > liveAfter
 	if s.gapTo != 0 {
-		past = fact.VersionNumber(resourceVersion) > s.gapTo
+		past = version > s.gapTo
 	}
 	if past {
-		s.gapFrom, s.gapTo = 0, 0
+		s.closeGap()
 		s.caughtUp()
+	}
+	if event && s.gapFrom == 0 {
+		s.noteLag(now, version)
 	}
 	s.arrived = now
 	if s.gapFrom == 0 {
@@ -282,7 +331,7 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Obser
 	waited := func() bool { return s.collector.now().Sub(came) > heldUpAfter }
 	err := s.collector.observe(func(inv *inventory.Inventory, now fact.Time) error {
 		if waited() {
-			s.heldUp()
+			s.openGap(s.lastSeen, now)
 		}
 		version := ""
 		if o, ok := obj.(metav1.Object); ok {
@@ -296,13 +345,18 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Obser
 		return do(inv, Trim(s.kind, obj), seen)
 	}, s.kind)
 	if waited() {
-		latest := s.latest(s.ctx)
-		s.collector.mu.Lock()
-		defer s.collector.mu.Unlock()
 		s.heldUp()
-		s.gapTo = latest
 	}
 	return err
+}
+
+// heldUp notes that the events to come have been waiting since the last one: the sinks took
+// their time.
+func (s *store) heldUp() {
+	s.collector.mu.Lock()
+	defer s.collector.mu.Unlock()
+	s.openGap(s.lastSeen, s.collector.present())
+	s.askGapEnd()
 }
 
 // move notes, in the collector's lock, how far the watch is.
@@ -318,25 +372,51 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 		s.passOver = false
 		return nil
 	}
-	before := s.lastSeen
-	s.lastSeen = fact.At(s.collector.now())
-	s.since, s.gapFrom, s.gapTo = s.lastSeen, 0, 0
-	s.collector.metrics.seen(s.kind, s.lastSeen)
-	position := fact.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
+	before, position := s.listed(resourceVersion)
 	defer func() {
 		s.collector.mu.Lock()
 		defer s.collector.mu.Unlock()
 		s.caughtUp()
 	}()
-	return s.collector.replace(s.ctx, objects, before, position)
+	began := s.collector.now()
+	err := s.collector.replace(s.ctx, objects, before, position)
+	if s.collector.now().Sub(began) > heldUpAfter { // for the first lists of other kinds, perhaps
+		s.heldUp()
+	}
+	return err
+}
+
+// listing notes that a list is asked for. Until it is there no event comes.
+func (s *store) listing() {
+	s.collector.mu.Lock()
+	defer s.collector.mu.Unlock()
+	s.listBegan = s.collector.present()
+	s.closeGap()
+}
+
+// listed notes that a list is there, and returns until when all was known before, and how far
+// the watch is. A list shows what there is at its end, unless there was a pause meanwhile.
+func (s *store) listed(resourceVersion string) (before fact.Time, p fact.Position) {
+	s.collector.mu.Lock()
+	defer s.collector.mu.Unlock()
+	before = s.lastSeen
+	s.lastSeen = s.collector.present()
+	if s.gapFrom != 0 {
+		s.lastSeen = s.listBegan
+		s.gapFrom = s.listBegan
+	}
+	s.since = s.lastSeen
+	s.collector.metrics.seen(s.kind, s.lastSeen)
+	return before, fact.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
 }
 
 func (s *store) Bookmark(resourceVersion string) error {
 	s.up()
-	now := fact.At(s.collector.now()) // before others are waited for
+	now := fact.At(s.collector.heart.beat()) // before others are waited for
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
-	s.arrive(now, resourceVersion)
+	s.collector.noteInterruption()
+	s.arrive(now, resourceVersion, false)
 	s.collector.metrics.seen(s.kind, now)
 	s.move(resourceVersion)
 	return nil

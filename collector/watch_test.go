@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,11 +36,14 @@ func (s *sink) Apply(u *fact.Update) {
 	}
 }
 
-// testStore is the store of a kind's watch, with a clock of its own.
+// testStore is the store of a kind's watch, with clocks of its own. The API server is at
+// version latest.
 type testStore struct {
 	*store
-	sink *sink
-	now  time.Time
+	sink   *sink
+	now    time.Time
+	steady time.Duration
+	latest atomic.Uint64
 }
 
 func newTestStore(latest uint64) *testStore {
@@ -47,14 +51,51 @@ func newTestStore(latest uint64) *testStore {
 	c := New(Options{
 		Sinks: []Sink{s.sink}, Logger: log.NewNopLogger(), Registerer: prometheus.NewRegistry(), Now: func() time.Time { return s.now },
 	})
+	s.latest.Store(latest)
+	c.heart = newHeartbeat(func() reading { return reading{s.now, s.steady} })
 	s.store = &store{
 		collector: c, kind: fact.Claims, ctx: context.Background(), logger: log.NewNopLogger(),
-		latest: func(context.Context) uint64 { return latest },
+		latest: func(context.Context) uint64 { return s.latest.Load() },
 	}
+	c.addStore(s.store)
 	return s
 }
 
-func (s *testStore) pass(d time.Duration) { s.now = s.now.Add(d) }
+// pass lets time pass in which the heart beats.
+func (s *testStore) pass(d time.Duration) {
+	for ; d > 0; d -= beatEvery {
+		s.stop(min(d, beatEvery))
+		s.collector.heart.beat()
+	}
+}
+
+// stop lets time pass in which the process does not run.
+func (s *testStore) stop(d time.Duration) { s.now, s.steady = s.now.Add(d), s.steady+d }
+
+// connect sets the watch up again, at a version that the API server is at, and waits until the
+// store knows.
+func (s *testStore) connect(t *testing.T, latest uint64) {
+	t.Helper()
+	s.latest.Store(latest)
+	s.connected()
+	s.awaitGapEnd(t)
+}
+
+// awaitGapEnd waits until the store knows up to which version the gap goes.
+func (s *testStore) awaitGapEnd(t *testing.T) {
+	t.Helper()
+	for start := time.Now(); ; time.Sleep(time.Millisecond) {
+		s.collector.mu.Lock()
+		known := s.gapTo != notKnownYet
+		s.collector.mu.Unlock()
+		if known {
+			return
+		}
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("it does not know how far the gap goes")
+		}
+	}
+}
 
 func claimOf(uid, version string) *corev1.PersistentVolumeClaim {
 	claim := &corev1.PersistentVolumeClaim{}
@@ -84,7 +125,7 @@ func TestCatchingUp(t *testing.T) {
 	s.comeAndGo(t, "10")
 	before := fact.At(s.now)
 	s.pass(time.Minute)
-	s.connected(100)
+	s.connect(t, 100)
 	for _, version := range []string{"20", "100"} {
 		s.pass(time.Second) // the watch is never silent
 		now := fact.At(s.now)
@@ -95,7 +136,7 @@ func TestCatchingUp(t *testing.T) {
 			t.Errorf("the position is %s at %s, though nobody has caught up", p.ResourceVersion, p.At.Time())
 		}
 	}
-	s.connected(110) // once more, before all was told
+	s.connect(t, 110) // once more, before all was told
 	s.pass(time.Second)
 	if row := s.comeAndGo(t, "105"); row.DeletedNotBefore != before {
 		t.Errorf("after a cut in the gap: gone after %s", row.DeletedNotBefore.Time())
@@ -116,6 +157,7 @@ func TestHeldUp(t *testing.T) {
 	s := newTestStore(50)
 	s.sink.takes = func() { s.pass(time.Hour); s.sink.takes = nil }
 	s.comeAndGo(t, "10")
+	s.awaitGapEnd(t)
 	began := fact.At(s.now.Add(-time.Hour))
 	if row := s.comeAndGo(t, "40"); row.DeletedNotBefore != began || row.DeletedAt != fact.At(s.now) {
 		t.Errorf("gone between %s and %s", row.DeletedNotBefore.Time(), row.DeletedAt.Time())
@@ -152,7 +194,7 @@ func TestBookmarkEndsTheGap(t *testing.T) {
 	s.comeAndGo(t, "10")
 	before := fact.At(s.now)
 	s.pass(time.Minute)
-	s.connected(100)
+	s.connect(t, 100)
 	for version, want := range map[string]fact.Time{"100": before, "101": fact.At(s.now)} {
 		s := *s.store
 		if err := s.Bookmark(version); err != nil {

@@ -102,7 +102,10 @@ func track(f *runFlags, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	uid, err := client.Connect(ctx)
+	uid, err := client.Connect(ctx, log.With(logger, "component", "collector"))
+	if ctx.Err() != nil {
+		return nil // stopped while it waited
+	}
 	if err != nil && (f.cluster == "" || !apierrors.IsForbidden(err)) {
 		return err
 	}

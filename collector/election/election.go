@@ -145,10 +145,16 @@ func (e *Election) Changed() <-chan struct{} {
 	return e.changed
 }
 
-// won notes that the lease was taken or renewed by a request that began at a moment.
+// won notes that the lease was taken or renewed by a request that began at a moment. A term
+// whose time was over by then does not go on: while this process was paused, and before it
+// looked at the clock again, another tracker may have led, and have ended. The writer has to
+// take over from that one.
 func (e *Election) won(begun time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.term != nil && e.over() {
+		e.stop("its time is over")
+	}
 	e.renewed = begun
 	if e.over() {
 		return // the answer came too late

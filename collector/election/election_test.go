@@ -57,6 +57,38 @@ func TestATermEndsByItsOwnClock(t *testing.T) {
 	e.lost() // as when it was never held
 }
 
+// TestAPauseEndsATerm stops the process in a term for longer than the term lasts. Whoever is the
+// first to run afterwards, nobody takes the term for one that goes on: neither a writer that
+// asks, nor an elector that renews the lease before anybody has asked.
+func TestAPauseEndsATerm(t *testing.T) {
+	const pause = renewDeadline + time.Second
+	for name, first := range map[string]func(e *Election, begun, woken time.Time){
+		"the writer": func(e *Election, _, _ time.Time) { e.Held() },
+		"the elector, by a request that began in time":     func(e *Election, begun, _ time.Time) { e.won(begun) },
+		"the elector, by a request that begins afterwards": func(e *Election, _, woken time.Time) { e.won(woken) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, now := clocked(t)
+			e.won(*now)
+			term, changed := e.Held(), e.Changed()
+			begun := now.Add(time.Second - time.Millisecond)
+			*now = now.Add(time.Second + pause)
+			first(e, begun, *now)
+			if term.Err() == nil {
+				t.Error("the term goes on")
+			}
+			select {
+			case <-changed:
+			default:
+				t.Error("nobody is told")
+			}
+			if e.Held() == term {
+				t.Error("the term is taken up again")
+			}
+		})
+	}
+}
+
 func TestWhatTheLeaseSaysOfTheFormer(t *testing.T) {
 	e, now := clocked(t)
 	if instance, until := e.Former(); instance != "" || !until.IsZero() {

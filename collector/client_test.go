@@ -1,0 +1,106 @@
+package collector
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+)
+
+// clientOf is a client of an API server that a test plays.
+func clientOf(t *testing.T, serve http.HandlerFunc) *Client {
+	t.Helper()
+	server := httptest.NewServer(serve)
+	t.Cleanup(server.Close)
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	config := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}],
+		"clusters": [{"name": "c", "cluster": {"server": %q}}]}`, server.URL)
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client, err := NewClient(ClientOptions{Kubeconfig: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// answer answers as an API server does.
+func answer(w http.ResponseWriter, code int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	fmt.Fprint(w, body)
+}
+
+const (
+	noKubeSystem = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404,
+		"message": "namespaces \"kube-system\" not found", "details": {"name": "kube-system", "kind": "namespaces"}}`
+	kubeSystem = `{"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "kube-system", "uid": "the-uid"}}`
+)
+
+// TestAYoungClusterIsWaitedFor holds that a cluster without kube-system is asked again, and
+// that this is logged once.
+func TestAYoungClusterIsWaitedFor(t *testing.T) {
+	var asked atomic.Int32
+	client := clientOf(t, func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) < 3 {
+			answer(w, http.StatusNotFound, noKubeSystem)
+		} else {
+			answer(w, http.StatusOK, kubeSystem)
+		}
+	})
+	var logged bytes.Buffer
+	uid, err := client.Connect(t.Context(), log.NewLogfmtLogger(&logged))
+	if uid != "the-uid" || err != nil || asked.Load() != 3 {
+		t.Errorf("%q, %v after %d questions", uid, err, asked.Load())
+	}
+	if lines := strings.Count(logged.String(), "\n"); lines != 1 || !strings.Contains(logged.String(), "kube-system") {
+		t.Errorf("logged %q", logged.String())
+	}
+}
+
+func TestTheWaitForAYoungClusterCanBeEnded(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	client := clientOf(t, func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusNotFound, noKubeSystem)
+		time.AfterFunc(10*time.Millisecond, cancel)
+	})
+	if _, err := client.Connect(ctx, log.NewNopLogger()); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// TestOtherErrorsAreNotWaitedFor holds that a mistake is an error at once.
+func TestOtherErrorsAreNotWaitedFor(t *testing.T) {
+	for name, test := range map[string]struct {
+		code int
+		body string
+		want string
+	}{
+		"no API server at all": {404, "<html>nothing here</html>", "could not find the requested resource"},
+		"bad credentials":      {401, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Unauthorized", "code": 401}`, "does not accept the credentials"},
+		"not allowed":          {403, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}`, "grant deploy/rbac.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := atomic.Int32{}
+			client := clientOf(t, func(w http.ResponseWriter, _ *http.Request) {
+				asked.Add(1)
+				answer(w, test.code, test.body)
+			})
+			_, err := client.Connect(t.Context(), log.NewNopLogger())
+			if err == nil || !strings.Contains(err.Error(), test.want) || asked.Load() != 1 {
+				t.Errorf("%v after %d questions", err, asked.Load())
+			}
+		})
+	}
+}

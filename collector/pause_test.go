@@ -1,0 +1,270 @@
+package collector
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// inFlight is how long an event may be on its way to a live store.
+const inFlight = fact.Time(heldUpAfter / time.Microsecond)
+
+// wantBounds compares the bounds of a deleted claim.
+func wantBounds(t *testing.T, when string, row fact.Claim, from, to fact.Time) {
+	t.Helper()
+	if row.DeletedNotBefore != from || row.DeletedAt != to {
+		t.Errorf("%s: gone between %s and %s, want %s and %s", when, row.DeletedNotBefore.Time(), row.DeletedAt.Time(), from.Time(), to.Time())
+	}
+}
+
+// add has the store see a claim, which exists from then on.
+func (s *testStore) add(t *testing.T, version string) {
+	t.Helper()
+	if err := s.Add(claimOf("a", version)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// remove has the store see that the claim is gone, and returns its row.
+func (s *testStore) remove(t *testing.T, version string) fact.Claim {
+	t.Helper()
+	if err := s.Delete(claimOf("a", version)); err != nil {
+		t.Fatal(err)
+	}
+	return s.sink.facts.Claims[len(s.sink.facts.Claims)-1]
+}
+
+// TestReadAfterAPause holds how an event is dated that came while the process was stopped or
+// its machine was suspended; whether the heartbeat notices the pause first, or the event does.
+func TestReadAfterAPause(t *testing.T) {
+	const length = 15 * time.Second
+	for name, suspended := range map[string]bool{"stopped": false, "suspended": true} {
+		for order, beatFirst := range map[string]bool{"heartbeat first": true, "event first": false} {
+			t.Run(name+", "+order, func(t *testing.T) {
+				s := newTestStore(30)
+				c := s.collector
+				s.add(t, "10")
+				s.pass(time.Minute)
+				now := fact.At(s.now)
+				wantBounds(t, "before the pause", s.remove(t, "11"), now, now)
+				s.add(t, "12")
+				s.pass(10 * time.Second)
+
+				last, lastSeen := fact.At(s.now), s.lastSeen
+				s.stop(length)
+				if suspended {
+					s.steady -= length
+				}
+				if beatFirst {
+					c.heart.beat()
+					c.mu.Lock()
+					c.noteInterruption()
+					c.mu.Unlock()
+					s.awaitGapEnd(t)
+				}
+				wantBounds(t, "in the pause", s.remove(t, "20"), last-inFlight, fact.At(s.now))
+				if p := s.sink.positions[fact.Claims]; p.At != lastSeen || p.ResourceVersion != "20" {
+					t.Errorf("the position is %s at %s, though the watch was last up at %s", p.ResourceVersion, p.At.Time(), lastSeen.Time())
+				}
+				s.awaitGapEnd(t)
+				s.pass(5 * time.Second)
+				s.add(t, "29")
+				wantBounds(t, "the rest of the pause", s.remove(t, "30"), last-inFlight, fact.At(s.now))
+				s.pass(time.Second)
+				now = fact.At(s.now)
+				s.add(t, "31")
+				wantBounds(t, "after the pause", s.remove(t, "32"), now, now)
+				if p := s.sink.positions[fact.Claims]; p.At != now {
+					t.Errorf("after the pause the position is at %s", p.At.Time())
+				}
+				if n := testutil.ToFloat64(c.metrics.pauses); n != 1 {
+					t.Errorf("%v pauses", n)
+				}
+			})
+		}
+	}
+}
+
+// TestAPauseBeforeABookmark holds that a bookmark that was sent before a pause, and read after
+// it, does not vouch for the pause.
+func TestAPauseBeforeABookmark(t *testing.T) {
+	s := newTestStore(100)
+	s.comeAndGo(t, "10")
+	before := s.lastSeen
+	s.pass(time.Second)
+	s.stop(time.Minute)
+	watchedUntil := func(version string, want fact.Time) {
+		if err := s.Bookmark(version); err != nil {
+			t.Fatal(err)
+		}
+		if at := s.collector.moved[fact.Claims].At; at != want {
+			t.Errorf("bookmark at %s: watched until %s, want %s", version, at.Time(), want.Time())
+		}
+	}
+	watchedUntil("99", before)
+	s.awaitGapEnd(t)
+	watchedUntil("101", fact.At(s.now))
+}
+
+// TestAPauseInAGap holds that a pause does not narrow the bounds of a gap that is open, and
+// that the gap goes on to where the API server is after the pause.
+func TestAPauseInAGap(t *testing.T) {
+	s := newTestStore(0)
+	s.add(t, "10")
+	before := fact.At(s.now)
+	s.pass(time.Minute)
+	s.connect(t, 100)
+	s.latest.Store(200)
+	s.stop(time.Minute)
+	wantBounds(t, "before anybody has noticed", s.remove(t, "101"), before, fact.At(s.now))
+	s.awaitGapEnd(t)
+	wantBounds(t, "in the pause", s.comeAndGo(t, "200"), before, fact.At(s.now))
+	wantBounds(t, "after it", s.comeAndGo(t, "201"), fact.At(s.now), fact.At(s.now))
+}
+
+// TestAnAnswerThatComesTooLate holds that a version that was asked for before a pause does not
+// end the gap of the pause.
+func TestAnAnswerThatComesTooLate(t *testing.T) {
+	s := newTestStore(0)
+	s.add(t, "10")
+	before := fact.At(s.now)
+	questions := make(chan chan uint64)
+	s.store.latest = func(context.Context) uint64 {
+		answer := make(chan uint64)
+		questions <- answer
+		return <-answer
+	}
+	s.pass(time.Second)
+	s.connected()
+	first := <-questions
+	s.stop(time.Minute)
+	s.collector.mu.Lock()
+	s.collector.present()
+	s.collector.mu.Unlock()
+	second := <-questions
+	second <- 50
+	s.awaitGapEnd(t)
+	first <- 40
+	wantBounds(t, "after the former question, before the pause", s.remove(t, "45"), before, fact.At(s.now))
+	if s.gapTo != 50 {
+		t.Errorf("the gap ends at %d", s.gapTo)
+	}
+}
+
+// TestAListInAPause holds that a list that was asked for before a pause vouches for nothing
+// after it.
+func TestAListInAPause(t *testing.T) {
+	s := newTestStore(50)
+	close(s.collector.synced)
+	s.collector.mu.Lock()
+	s.collector.first = nil
+	s.collector.mu.Unlock()
+	list := func(version string) fact.Position {
+		if err := s.Replace([]any{claimOf("a", "5")}, version); err != nil {
+			t.Fatal(err)
+		}
+		s.add(t, version+"0")
+		return s.sink.positions[fact.Claims]
+	}
+	s.listing()
+	s.pass(time.Second)
+	if p := list("1"); p.At != fact.At(s.now) || p.Since != fact.At(s.now) {
+		t.Errorf("without a pause: watched from %s to %s", p.Since.Time(), p.At.Time())
+	}
+	s.listing()
+	began := fact.At(s.now)
+	s.stop(time.Minute)
+	if p := list("2"); p.At != began || p.Since != began {
+		t.Errorf("in a pause: watched from %s to %s, want %s", p.Since.Time(), p.At.Time(), began.Time())
+	}
+	s.awaitGapEnd(t)
+	wantBounds(t, "after the list, in the pause", s.comeAndGo(t, "49"), began, fact.At(s.now))
+	wantBounds(t, "after the pause", s.comeAndGo(t, "51"), fact.At(s.now), fact.At(s.now))
+}
+
+// TestTheFirstListsWait holds that a watch that waits until all kinds are listed is not live
+// meanwhile.
+func TestTheFirstListsWait(t *testing.T) {
+	s := newTestStore(50)
+	s.listing()
+	listed := fact.At(s.now)
+	done := make(chan error)
+	ctx, cancel := context.WithCancel(context.Background())
+	s.ctx = ctx
+	go func() { done <- s.Replace(nil, "1") }()
+	for start := time.Now(); ; time.Sleep(time.Millisecond) {
+		s.collector.firstMu.Lock()
+		_, there := s.collector.first[fact.Claims]
+		s.collector.firstMu.Unlock()
+		if there {
+			break
+		}
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("the list did not come")
+		}
+	}
+	s.pass(time.Minute)
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if s.awaitGapEnd(t); s.gapFrom != listed {
+		t.Errorf("what comes next happened after %s, want %s", s.gapFrom.Time(), listed.Time())
+	}
+}
+
+// TestTheClockIsSetBack holds that bounds stay in order, and wide, when the clock is set back
+// in a gap, and that no gap comes of it on a live watch.
+func TestTheClockIsSetBack(t *testing.T) {
+	s := newTestStore(50)
+	s.add(t, "10")
+	s.pass(time.Second)
+	s.now = s.now.Add(-time.Hour)
+	now := fact.At(s.now)
+	wantBounds(t, "on a live watch", s.remove(t, "11"), now, now)
+	s.add(t, "12")
+	s.pass(time.Minute)
+	s.stop(10 * time.Second)
+	s.add(t, "13")
+	from := s.gapFrom
+	s.now = s.now.Add(-time.Hour)
+	wantBounds(t, "in a gap", s.remove(t, "14"), from-fact.Time(time.Hour/time.Microsecond), fact.At(s.now))
+	if n := testutil.ToFloat64(s.collector.metrics.pauses); n != 1 {
+		t.Errorf("%v pauses", n)
+	}
+}
+
+// TestTheHeartBeats runs the heartbeat itself: a store knows of a pause though no event comes.
+func TestTheHeartBeats(t *testing.T) {
+	s := newTestStore(50)
+	s.add(t, "10")
+	c := s.collector
+	read := readings(time.Now)
+	started := time.Now()
+	c.heart = newHeartbeat(func() reading {
+		r := read()
+		if time.Since(started) > 2*beatEvery {
+			r.wall = r.wall.Add(time.Hour) // it was suspended
+		}
+		return r
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { c.beat(ctx); close(done) }()
+	defer func() { cancel(); <-done }()
+	for ; testutil.ToFloat64(c.metrics.pauses) == 0; time.Sleep(time.Millisecond) {
+		if time.Since(started) > 10*time.Second {
+			t.Fatal("nobody noticed")
+		}
+	}
+	s.awaitGapEnd(t)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.gapFrom == 0 || s.gapTo != 50 {
+		t.Errorf("the gap goes from %s to version %d", s.gapFrom.Time(), s.gapTo)
+	}
+}
