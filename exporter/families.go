@@ -121,7 +121,7 @@ type namespaceFamily struct {
 type namespaceSample struct {
 	phase string              // the label phase, where the family has it
 	known func(g *group) bool // whether there is a value; nil if there always is
-	value func(g *group, now fact.Time) int64
+	value func(g *group, now fact.Time) total
 }
 
 // namespaceFamilies are the families of each namespace and storage class that
@@ -131,58 +131,58 @@ var namespaceFamilies = [...]namespaceFamily{
 		name: prefix + "_namespace_bound_volumes",
 		help: "Volumes bound to claims of the namespace.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ fact.Time) int64 { return int64(g.phases[phaseBound]) }},
+			{value: func(g *group, _ fact.Time) total { return totalOf(int64(g.phases[phaseBound])) }},
 		},
 	},
 	{
 		name: prefix + "_namespace_capacity_bytes",
 		help: "Space the namespace's bound claims have been given. Summed by claim.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ fact.Time) int64 { return g.capacityBytes }},
+			{value: func(g *group, _ fact.Time) total { return g.capacityBytes }},
 		},
 	},
 	{
 		name: prefix + "_namespace_claim_pending_seconds",
 		help: "For how long the namespace's claim that has waited longest to be bound has waited; 0 if none waits. A claim of a class that binds at first use (WaitForFirstConsumer) waits from when a pod needs it.",
 		samples: []namespaceSample{
-			{value: func(g *group, now fact.Time) int64 { return secondsSince(g.pendingSince, now) }},
+			{value: func(g *group, now fact.Time) total { return totalOf(secondsSince(g.pendingSince, now)) }},
 		},
 	},
 	{
 		name: prefix + "_namespace_claims",
 		help: "PersistentVolumeClaims of the namespace by phase: Pending, Bound or Lost (its volume is gone).",
 		samples: []namespaceSample{
-			{phase: "Pending", value: func(g *group, _ fact.Time) int64 { return int64(g.phases[phasePending]) }},
-			{phase: "Bound", value: func(g *group, _ fact.Time) int64 { return int64(g.phases[phaseBound]) }},
-			{phase: "Lost", value: func(g *group, _ fact.Time) int64 { return int64(g.phases[phaseLost]) }},
+			{phase: "Pending", value: func(g *group, _ fact.Time) total { return totalOf(int64(g.phases[phasePending])) }},
+			{phase: "Bound", value: func(g *group, _ fact.Time) total { return totalOf(int64(g.phases[phaseBound])) }},
+			{phase: "Lost", value: func(g *group, _ fact.Time) total { return totalOf(int64(g.phases[phaseLost])) }},
 		},
 	},
 	{
 		name: prefix + "_namespace_idle_bytes",
 		help: "Size of the namespace's bound volumes that no container uses and no pod awaits.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ fact.Time) int64 { return g.idleBytes }},
+			{value: func(g *group, _ fact.Time) total { return g.idleBytes }},
 		},
 	},
 	{
 		name: prefix + "_namespace_idle_volumes",
 		help: "The namespace's bound volumes that no container uses and no pod awaits, whether used before or never.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ fact.Time) int64 { return int64(g.idleVolumes) }},
+			{value: func(g *group, _ fact.Time) total { return totalOf(int64(g.idleVolumes)) }},
 		},
 	},
 	{
 		name: prefix + "_namespace_requested_bytes",
 		help: "Space the namespace's claims ask for, bound or not.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ fact.Time) int64 { return g.requestedBytes }},
+			{value: func(g *group, _ fact.Time) total { return g.requestedBytes }},
 		},
 	},
 	{
 		name: prefix + "_namespace_used_bytes",
 		help: "Used space of the namespace's bound volumes, as kubelets said last: see volume_used_bytes. Absent until a kubelet has told of one.",
 		samples: []namespaceSample{
-			{known: func(g *group) bool { return g.measured > 0 }, value: func(g *group, _ fact.Time) int64 { return g.usedBytes }},
+			{known: func(g *group) bool { return g.measured > 0 }, value: func(g *group, _ fact.Time) total { return g.usedBytes }},
 		},
 	},
 }
