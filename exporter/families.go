@@ -26,16 +26,17 @@ type volumeFamily struct {
 	// by which alerts are routed and dashboards filter. The others have only
 	// persistentvolume, and are joined with volume_info where more is wanted.
 	routed bool
-	// sinceIdle makes the value the seconds since the volume has been idle, which
-	// only the scrape can tell; rest then ends before the value.
-	sinceIdle bool
+	// seconds returns the value of a family whose value depends on the moment of the scrape.
+	// Such a family has the common labels only, and a sample for each volume.
+	seconds func(at *instant, r *row) int64
 	// rest appends what follows the common labels: more labels, the closing
-	// brace, the value. It appends nothing where the volume has no such sample.
+	// brace, the value. It appends nothing where the volume has no such sample. It is nil
+	// where there is seconds.
 	rest func(t *renderer, b []byte, v *fact.VolumeState) []byte
 }
 
 // The number of volume families; a row keeps where each begins.
-const volumeFamilyCount = 8
+const volumeFamilyCount = 9
 
 // volumeFamilies are the families with a series for each volume.
 var volumeFamilies = [volumeFamilyCount]volumeFamily{
@@ -45,11 +46,16 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte { return appendValue(b, v.CapacityBytes) },
 	},
 	{
-		name:      prefix + "_volume_idle_seconds",
-		help:      "For how long nobody has used the volume: since its last use, or if none is known since it was bound or created. 0 while a container uses it or a pod that has not started awaits it.",
-		routed:    true,
-		sinceIdle: true,
-		rest:      func(_ *renderer, b []byte, _ *fact.VolumeState) []byte { return append(b, '}', ' ') },
+		name:    prefix + "_volume_idle_observed_seconds",
+		help:    "How much of volume_idle_seconds was watched, or vouched for by the claim's condition Unused: the time before the first tracker came, and gaps in which none watched, are left out. It lags by up to a minute or two while no pod changes. 0 while a container uses the volume or a pod that has not started awaits it.",
+		routed:  true,
+		seconds: (*instant).idleObserved,
+	},
+	{
+		name:    prefix + "_volume_idle_seconds",
+		help:    "For how long nobody has used the volume, the longest it can be: since its last use, or if none is known since it was bound or created. volume_idle_observed_seconds is the part that was watched. 0 while a container uses it or a pod that has not started awaits it.",
+		routed:  true,
+		seconds: (*instant).idle,
 	},
 	{
 		name:   prefix + "_volume_info",
