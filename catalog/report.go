@@ -159,6 +159,16 @@ func findReport(name string) (Report, error) {
 	return Report{}, fmt.Errorf("unknown report %q; there are %s", name, strings.Join(names, ", "))
 }
 
+// included returns a file of reports that others include. It panics if there is none: that is
+// a mistake of the program.
+func included(name string) string {
+	text, err := reportFiles.ReadFile("reports/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
 func (r Report) sql() (string, error) {
 	files, err := template.ParseFS(reportFiles, "reports/*.sql")
 	if err != nil {
