@@ -56,7 +56,7 @@ WITH idle AS
 ),
 watched AS
 (
-    SELECT cluster, started_micros, ended_micros, before_micros
+    SELECT cluster AS watched_cluster, started_micros, ended_micros, before_micros
     FROM
     (
 {{template "watched.sql"}}
@@ -85,12 +85,12 @@ measured AS
             FROM idle AS i
             LEFT JOIN
             (
-                SELECT cluster, max(ended_micros) AS last_micros, sum(ended_micros - started_micros) AS total_micros FROM watched GROUP BY cluster
-            ) AS w ON w.cluster = i.cluster
+                SELECT watched_cluster, max(ended_micros) AS last_micros, sum(ended_micros - started_micros) AS total_micros FROM watched GROUP BY watched_cluster
+            ) AS w ON w.watched_cluster = i.cluster
         ) AS i
-        ASOF LEFT JOIN watched AS w ON w.cluster = i.cluster AND i.since_micros >= w.started_micros
+        ASOF LEFT JOIN watched AS w ON w.watched_cluster = i.cluster AND i.since_micros >= w.started_micros
     ) AS i
-    ASOF LEFT JOIN watched AS w ON w.cluster = i.cluster AND i.vouched_micros >= w.started_micros
+    ASOF LEFT JOIN watched AS w ON w.watched_cluster = i.cluster AND i.vouched_micros >= w.started_micros
 )
 SELECT
     i.cluster AS cluster,
