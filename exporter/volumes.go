@@ -12,7 +12,7 @@ import (
 //
 // text is the volume's own label, the labels it is routed by, and then what each
 // family adds; ends has the end of each. Labels are in it once although nine
-// families share them: some 320 bytes a volume, for 1,100 on the wire.
+// families share them: some 320 bytes a volume, for 1,300 on the wire.
 type row struct {
 	text   string
 	ends   [2 + volumeFamilyCount]uint16
