@@ -121,8 +121,8 @@ var heldVersion = func() string {
 }()
 
 // Recall reads back what the catalog holds open of a cluster: the objects that it takes
-// for living, with what it knows of their use, and the last moment at which each kind
-// was watched, by another instance than this. It is nil if the catalog knows nothing of the cluster. Errors are *Error,
+// for living, with what it knows of their use, the last moment at which each kind
+// was watched, by another instance than this, and when pods were watched by any instance. It is nil if the catalog knows nothing of the cluster. Errors are *Error,
 // or say which object cannot be read.
 func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recalled, error) {
 	h := c.asking(ctx, cluster, instance)
@@ -143,6 +143,7 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		r.Positions[fact.Kind(kind)] = fact.Position{Kind: fact.Kind(kind), At: fact.At(seen)}
 		return err
 	})
+	r.Watched = h.watched()
 	h.each(heldVolumes, func(rows driver.Rows) error {
 		var uid string
 		var claim *string

@@ -16,6 +16,7 @@ type Recalled struct {
 	Objects   []fact.Restored
 	Version   uint64 // the highest row version that was given out
 	Positions map[fact.Kind]fact.Position
+	Watched   []fact.Span       // in which pods were watched and nothing can have been missed; see fact.Update
 	Tally     map[string][]byte // the records of the last run's Tally
 }
 
@@ -34,9 +35,14 @@ func RecallJournal(j *journal.Journal) (*Recalled, error) {
 		}
 		return objects[key]
 	}
+	var watched []byte
 	err := j.State(func(kind, uid string, data []byte) (err error) {
-		if kind == tallyKind {
+		switch kind {
+		case tallyKind:
 			r.Tally[uid] = bytes.Clone(data)
+			return nil
+		case watchedKind:
+			watched = bytes.Clone(data)
 			return nil
 		}
 		if of, ok := strings.CutSuffix(kind, memorySuffix); ok {
@@ -52,6 +58,9 @@ func RecallJournal(j *journal.Journal) (*Recalled, error) {
 		return nil
 	})
 	if err != nil {
+		return nil, err
+	}
+	if r.Watched, err = watchedOf(watched, r.Positions[fact.Pods]); err != nil {
 		return nil, err
 	}
 	for _, o := range objects {

@@ -89,6 +89,7 @@ type pending struct {
 	rows      int
 	memories  []fact.Snapshot
 	positions map[fact.Kind]fact.Position
+	watched   []fact.Span // nil if they have not changed
 	version   uint64
 	meta      map[string][]byte
 }
@@ -134,6 +135,9 @@ func (r *Recorder) Apply(u *fact.Update) {
 	}
 	for _, position := range u.Positions {
 		p.positions[position.Kind] = position
+	}
+	if u.Watched != nil {
+		p.watched = u.Watched
 	}
 	r.notify()
 }
@@ -316,6 +320,13 @@ func (r *Recorder) commit(ctx context.Context) error {
 	}
 	last := journal.Batch{State: append(state, tallied...), Version: p.version, Meta: map[string][]byte{metaCluster: []byte(r.options.Cluster)}}
 	maps.Copy(last.Meta, p.meta)
+	if p.watched != nil {
+		watched, err := watchedRecord(p.watched)
+		if err != nil {
+			return err
+		}
+		last.State = append(last.State, watched)
+	}
 	for kind, position := range p.positions {
 		last.Positions = append(last.Positions, journal.Position{Kind: string(kind), ResourceVersion: position.ResourceVersion, At: position.At.Time()})
 		last.Meta[metaSince+string(kind)] = []byte(position.Since.Time().Format(time.RFC3339Nano))

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"math/big"
 	"os"
 	"reflect"
 	"slices"
@@ -88,7 +88,7 @@ func (t *Table) lines() (lines [][]string, shown []bool, err error) {
 		titles[i], shown[i] = printable(c.Title), !c.Hidden && !c.optional
 	}
 	lines = append(lines, titles)
-	sums := make([]float64, len(t.Columns))
+	sums := make([]big.Int, len(t.Columns))
 	for t.Next() {
 		line := make([]string, len(t.Columns))
 		for i, c := range t.Columns {
@@ -96,8 +96,8 @@ func (t *Table) lines() (lines [][]string, shown []bool, err error) {
 			if text := plainText(t.row[i]); c.optional && text != "" && text != c.usual {
 				shown[i] = !c.Hidden
 			}
-			if n, ok := number(t.row[i]); ok && c.Sum {
-				sums[i] += n
+			if n, ok := integer(t.row[i]); ok && c.Sum {
+				sums[i].Add(&sums[i], n)
 			}
 		}
 		lines = append(lines, line)
@@ -109,7 +109,7 @@ func (t *Table) lines() (lines [][]string, shown []bool, err error) {
 }
 
 // total is the last line, if any column is to be summed up.
-func (t *Table) total(sums []float64, shown []bool) []string {
+func (t *Table) total(sums []big.Int, shown []bool) []string {
 	if !slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Sum }) {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (t *Table) total(sums []float64, shown []bool) []string {
 	line[max(0, slices.Index(shown, true))] = "total"
 	for i, c := range t.Columns {
 		if c.Sum {
-			line[i] = humanText(int64(math.Round(sums[i])), c.Unit)
+			line[i] = humanText(&sums[i], c.Unit)
 		}
 	}
 	return line
@@ -200,15 +200,32 @@ func terminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+// integer returns a whole number of any size.
+func integer(v any) (*big.Int, bool) {
+	if n, ok := v.(*big.Int); ok {
+		return n, true
+	}
+	r := reflect.ValueOf(v)
+	switch {
+	case !r.IsValid():
+		return nil, false
+	case r.CanInt():
+		return big.NewInt(r.Int()), true
+	case r.CanUint():
+		return new(big.Int).SetUint64(r.Uint()), true
+	}
+	return nil, false
+}
+
 func number(v any) (float64, bool) {
+	if n, ok := integer(v); ok {
+		f, _ := n.Float64()
+		return f, true
+	}
 	r := reflect.ValueOf(v)
 	switch {
 	case !r.IsValid():
 		return 0, false
-	case r.CanInt():
-		return float64(r.Int()), true
-	case r.CanUint():
-		return float64(r.Uint()), true
 	case r.CanFloat():
 		return r.Float(), true
 	}

@@ -54,9 +54,18 @@ type Report struct {
 	exclusive []string // flags of which one may be on
 	sums      []string // columns with a total
 	hidden    []string // columns that tables for people never have
+	// remark is said beside the rows where one of them makes it needed.
+	remark remark
 	// usual names the columns that tables for people have only where a row has
 	// something else in it than this, or nothing.
 	usual map[string]string
+}
+
+// remark explains a difference between two columns that count seconds.
+type remark struct {
+	larger, smaller string
+	by              int64  // it is said if a row differs by more than that
+	text            string // one line; empty for none
 }
 
 // RunReport answers a report; parameters are flags by name, as text, and those
@@ -85,6 +94,7 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 	if err != nil {
 		return nil, err
 	}
+	t.remark = r.remark
 	for i := range t.Columns {
 		column := &t.Columns[i]
 		if column.Name == "group" {
@@ -157,6 +167,16 @@ func findReport(name string) (Report, error) {
 		names = append(names, r.Name)
 	}
 	return Report{}, fmt.Errorf("unknown report %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// included returns a file of reports that others include. It panics if there is none: that is
+// a mistake of the program.
+func included(name string) string {
+	text, err := reportFiles.ReadFile("reports/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 func (r Report) sql() (string, error) {

@@ -1,6 +1,9 @@
 package catalog
 
 import (
+	"fmt"
+	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +99,14 @@ func company() *fact.Facts {
 		return fact.Usage{At: at, VolumeUID: volume, Space: fact.Space{UsedBytes: bytes}}
 	}
 	f.Usage = []fact.Usage{used("old", day(1, 5), 1*gib), used("old", day(1, 18), 2*gib), used("data", day(1, 5), 4*gib), used("gone", day(1, 5), gib)}
+	// Watched since January 10th by one tracker, with a gap, and beside it by another one.
+	watched := func(instance string, kind fact.Kind, from, to fact.Time) fact.Coverage {
+		return fact.Coverage{Version: uint64(to), Instance: instance, Kind: kind, StartedAt: from, SeenAt: to}
+	}
+	f.Coverage = []fact.Coverage{
+		watched("a", fact.Pods, day(1, 10), day(1, 31)), watched("a", fact.Pods, day(2, 10), fact.At(testClock())-90e6),
+		watched("b", fact.Pods, day(1, 20), day(2, 5)), watched("a", fact.Claims, day(1, 1), day(3, 1)),
+	}
 	f.Mounts[2].ReadOnly = true
 	f.Claims[2].UnusedSince = day(1, 15) // before it had the volume
 	f.Claims[4].UnusedSince = day(2, 15)
@@ -260,4 +271,120 @@ func TestFlagsOfReportsAreValuesNeverSQL(t *testing.T) {
 			t.Errorf("%q: %s", value, got)
 		}
 	}
+}
+
+// remarkOf returns what is said beside a report.
+func remarkOf(t *testing.T, c *Catalog, flags map[string]string) string {
+	t.Helper()
+	table, err := c.RunReport(t.Context(), "idle", flags)
+	if err == nil {
+		err = table.Write(io.Discard, CSVFormat)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table.Remark()
+}
+
+func TestTheIdleReportSaysWhyItsTwoTimesDiffer(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", company())
+	if remark := remarkOf(t, c, nil); !strings.Contains(remark, "OBSERVED the part of it that a tracker watched") {
+		t.Errorf("%q", remark)
+	}
+	// Watched for all of its idle time but the last minute and a half, which a row can be late.
+	write(t, c, "west", branch())
+	if remark := remarkOf(t, c, map[string]string{"cluster": "west"}); remark != "" {
+		t.Errorf("%q", remark)
+	}
+}
+
+// Whatever was watched by whom, observed_seconds is what counting each second gives.
+func TestObservedTimeOfTheIdleReport(t *testing.T) {
+	const seconds = 400
+	c := migrated(t)
+	now := testClock().Unix()
+	at := func(second int64) fact.Time { return fact.Time((now - seconds + second) * 1e6) }
+	rnd := rand.New(rand.NewPCG(7, 8))
+	for i := range 15 {
+		cluster := fmt.Sprint("c", i)
+		seen := [seconds]bool{}
+		end := int64(0)
+		facts := &fact.Facts{}
+		for j := range rnd.IntN(8) {
+			from := rnd.Int64N(seconds)
+			to := min(seconds, from+rnd.Int64N(60))
+			row := fact.Coverage{Version: 1, Instance: fmt.Sprint("i", j), Kind: fact.Pods, StartedAt: at(from), SeenAt: at(to)}
+			if rnd.IntN(2) == 0 {
+				row.EndedAt = at(to)
+			}
+			facts.Coverage = append(facts.Coverage, row)
+			for s := from; s < to; s++ {
+				seen[s] = true
+			}
+			end = max(end, to)
+		}
+		want := map[string]int64{}
+		for j := range 10 {
+			name, since, unused := fmt.Sprint("v", j), 1+rnd.Int64N(seconds-1), 1+rnd.Int64N(seconds-1)
+			claim := fact.Claim{Version: 1, UID: "claim-" + name, Namespace: "shop", Name: name, VolumeUID: name, Phase: "Bound", CreatedAt: at(0), BoundAt: at(0)}
+			mount := fact.Mount{Version: 1, Namespace: "shop", PodUID: "p", Container: "main", Volume: name, MountPath: "/" + name,
+				ClaimUID: claim.UID, ClaimName: name, VolumeUID: name, StartedAt: at(0), EndedAt: at(since), EndedNotBefore: at(since)}
+			if j%2 == 0 {
+				claim.UnusedSince = at(unused)
+			} else {
+				unused = seconds
+			}
+			facts.Volumes = append(facts.Volumes, fact.Volume{Version: 1, UID: name, Name: name, ClaimUID: claim.UID, Phase: "Bound", CreatedAt: at(0)})
+			facts.Claims, facts.Mounts = append(facts.Claims, claim), append(facts.Mounts, mount)
+			for s := since; s < end; s++ {
+				if seen[s] || s >= unused {
+					want[name]++
+				}
+			}
+		}
+		write(t, c, cluster, facts)
+		table, err := c.RunReport(t.Context(), "idle", map[string]string{"cluster": cluster})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := 0
+		for ; table.Next(); rows++ {
+			row := map[string]any{}
+			for i, column := range table.Columns {
+				row[column.Name] = table.Row()[i]
+			}
+			if name := row["volume"].(string); row["observed_seconds"] != want[name] {
+				t.Errorf("%s in %s: %v of %v s are observed, want %d", name, cluster, row["observed_seconds"], row["idle_seconds"], want[name])
+			}
+		}
+		if table.Close(); table.Err() != nil || rows != 10 {
+			t.Fatalf("%d rows, %v", rows, table.Err())
+		}
+
+		// A new journal goes on with the same.
+		known, err := c.Recall(t.Context(), cluster, "new")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got [seconds]bool
+		for i, s := range known.watchedOrNone() {
+			if i > 0 && s.From <= known.Watched[i-1].To {
+				t.Errorf("%s: %v are not apart", cluster, known.Watched)
+			}
+			for second := int64(s.From)/1e6 - now + seconds; second < int64(s.To)/1e6-now+seconds; second++ {
+				got[second] = true
+			}
+		}
+		if got != seen {
+			t.Errorf("%s: recalled are %v", cluster, known.watchedOrNone())
+		}
+	}
+}
+
+func (r *Recalled) watchedOrNone() []fact.Span {
+	if r == nil {
+		return nil
+	}
+	return r.Watched
 }

@@ -1,5 +1,7 @@
 package catalog
 
+import "time"
+
 // Reports are the questions that RunReport answers. One more is a file
 // reports/NAME.sql and an entry here; its first column is the cluster.
 func Reports() []Report {
@@ -23,7 +25,7 @@ func Reports() []Report {
 		},
 		{
 			Name: "idle",
-			Help: "Bound or released volumes that nobody uses: since when, and who did last; longest first.",
+			Help: "Bound or released volumes that nobody uses: since when, how much of that was watched, and who did last; longest first.",
 			Flags: []Flag{
 				{Name: "namespace", Help: "Only volumes of claims in this namespace."},
 				{Name: "storageclass", Help: "Only volumes of this storage class."},
@@ -32,6 +34,11 @@ func Reports() []Report {
 			},
 			hidden: []string{"last_used_at"}, // where it is known, the volume is idle since then
 			usual:  map[string]string{"used_bytes": ""},
+			remark: remark{
+				larger: "idle_seconds", smaller: "observed_seconds", by: int64(coverageSlack / time.Second),
+				text: "IDLE is the longest that a volume can have been unused, OBSERVED the part of it that a tracker watched or the claim's condition Unused vouches for: " +
+					"a use before the first tracker came, or while none watched, may not be known",
+			},
 		},
 		{
 			Name: "space",

@@ -53,6 +53,8 @@ type Table struct {
 	row     []any
 	err     error
 	explain func(error) error
+	remark  remark
+	said    bool // a row makes the remark needed
 }
 
 func newTable(rows driver.Rows, cancel context.CancelFunc, explain func(error) error) *Table {
@@ -98,7 +100,33 @@ func (t *Table) Next() bool {
 	for i, pointer := range t.dest {
 		t.row[i] = t.plain(i, reflect.ValueOf(pointer).Elem())
 	}
+	t.said = t.said || t.differs()
 	return true
+}
+
+// differs reports whether the row is one that the remark explains.
+func (t *Table) differs() bool {
+	if t.remark.text == "" {
+		return false
+	}
+	var larger, smaller int64
+	for i, c := range t.Columns {
+		switch n, _ := t.row[i].(int64); c.Name {
+		case t.remark.larger:
+			larger = n
+		case t.remark.smaller:
+			smaller = n
+		}
+	}
+	return larger-smaller > t.remark.by
+}
+
+// Remark returns a line that the reader of the rows so far needs; empty if there is none.
+func (t *Table) Remark() string {
+	if !t.said {
+		return ""
+	}
+	return t.remark.text
 }
 
 // Row returns the row that Next read: nil for NULL, time.Time in UTC, a string

@@ -21,6 +21,7 @@ const timeLayout = "2006-01-02T15:04:05.999999Z07:00"
 // humanText is a value for people, on one line, safe for a terminal.
 func humanText(v any, unit Unit) string {
 	n, isNumber := number(v)
+	whole, isInteger := integer(v)
 	switch {
 	case v == nil:
 		return "-"
@@ -29,6 +30,8 @@ func humanText(v any, unit Unit) string {
 		return humanize.IBytes(uint64(n))
 	case unit == Bytes && n < 0 && n > math.MinInt64:
 		return "-" + humanize.IBytes(uint64(-n))
+	case unit == Bytes && n >= math.MaxInt64 && isInteger:
+		return humanize.BigIBytes(whole)
 	case unit == Seconds && n >= 0 && n < math.MaxInt64/1e9:
 		return duration.HumanDuration(time.Duration(n * float64(time.Second)))
 	}

@@ -64,6 +64,10 @@ type Resume struct {
 	// Positions are how far it watched each kind. A kind whose position has no
 	// resource version is listed, and compared with the objects.
 	Positions map[fact.Kind]fact.Position
+	// Watched are the spans in which pods were watched and nothing can have been missed, by
+	// it or by others. If the position of Pods has a resource version, the last one is the
+	// one that goes on from there.
+	Watched []fact.Span
 }
 
 // lastSeen is the last moment at which any watch was known to be up.
@@ -87,11 +91,12 @@ type Collector struct {
 
 	resume *Resume
 
-	mu     sync.Mutex // guards inv, update, moved, and how far the stores are
-	stores []*store   // one for each watch
-	inv    *inventory.Inventory
-	update fact.Update
-	moved  map[fact.Kind]fact.Position // not given out yet
+	mu      sync.Mutex // guards inv, update, moved, watched, and how far the stores are
+	stores  []*store   // one for each watch
+	inv     *inventory.Inventory
+	update  fact.Update
+	moved   map[fact.Kind]fact.Position // not given out yet
+	watched spans
 
 	firstMu sync.Mutex
 	first   map[fact.Kind]firstList // until all are there
@@ -155,6 +160,8 @@ func (c *Collector) goOn() {
 		}
 	}
 	recall := func(inv *inventory.Inventory, now fact.Time) error {
+		c.watched = resumeSpans(c.resume.Watched, c.before(fact.Pods))
+		inv.SetWatched(c.watched.list)
 		return inv.Restore(c.resume.Objects, c.resume.Version, now)
 	}
 	var err error
@@ -193,6 +200,9 @@ func (c *Collector) Reconcile(recall func() (*Resume, error)) error {
 		lastSeen := map[fact.Kind]fact.Time{}
 		for kind, p := range known.Positions {
 			lastSeen[kind] = p.At
+		}
+		if c.watched.merge(known.Watched) {
+			inv.SetWatched(c.watched.list)
 		}
 		return inv.Reconcile(known.Objects, known.Version, now, lastSeen)
 	}, fact.Kinds()...)
@@ -286,14 +296,15 @@ func (c *Collector) observe(take func(*inventory.Inventory, fact.Time) error, ki
 
 func (c *Collector) deliver(ticked bool) {
 	c.inv.Take(&c.update)
-	c.update.Positions = c.update.Positions[:0]
-	if c.update.Empty() && !ticked {
+	c.update.Positions, c.update.Watched = c.update.Positions[:0], nil
+	if c.update.Empty() && !ticked && !c.watched.fresh {
 		return // the positions can wait for the next tick
 	}
 	for _, p := range c.moved {
 		c.update.Positions = append(c.update.Positions, p)
 	}
 	clear(c.moved)
+	c.update.Watched = c.watched.take()
 	if c.update.Empty() {
 		return
 	}
@@ -304,6 +315,15 @@ func (c *Collector) deliver(ticked bool) {
 	}
 	if c.update.Large {
 		c.update = fact.Update{}
+	}
+}
+
+// moveTo notes, in the lock, how far a kind has been watched. The inventory is told of new
+// spans of Pods before the event that begins them.
+func (c *Collector) moveTo(position fact.Position) {
+	c.moved[position.Kind] = position
+	if position.Kind == fact.Pods && c.watched.move(position) {
+		c.inv.SetWatched(c.watched.list)
 	}
 }
 
@@ -326,7 +346,7 @@ func (c *Collector) replace(ctx context.Context, objects []any, lastSeen fact.Ti
 	case <-c.synced:
 		level.Info(c.logger).Log("msg", "listed again", "kind", kind, "objects", len(objects))
 		return c.observe(func(inv *inventory.Inventory, now fact.Time) error {
-			c.moved[kind] = position
+			c.moveTo(position)
 			return inv.Replace(kind, objects, listSeen(now, lastSeen, position.ResourceVersion))
 		}, kind)
 	default:
@@ -368,12 +388,14 @@ func (c *Collector) listed(kind fact.Kind, list firstList) error {
 // takeFirst takes the first lists of all kinds as one event.
 func (c *Collector) takeFirst(lists map[fact.Kind]firstList) error {
 	err := c.observe(func(inv *inventory.Inventory, now fact.Time) error {
+		for _, list := range lists {
+			if list.position.ResourceVersion != "" {
+				c.moveTo(list.position)
+			}
+		}
 		for _, kind := range fact.Kinds() {
 			if err := inv.Replace(kind, lists[kind].objects, listSeen(now, c.before(kind).At, lists[kind].position.ResourceVersion)); err != nil {
 				return err
-			}
-			if p := lists[kind].position; p.ResourceVersion != "" {
-				c.moved[kind] = p
 			}
 			delete(lists, kind) // what it held can go
 		}

@@ -361,7 +361,7 @@ func (s *store) heldUp() {
 
 // move notes, in the collector's lock, how far the watch is.
 func (s *store) move(resourceVersion string) {
-	s.collector.moved[s.kind] = fact.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
+	s.collector.moveTo(fact.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen})
 }
 
 // Replace is given objects that have been trimmed as they arrived, streamed (by

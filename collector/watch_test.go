@@ -21,6 +21,7 @@ import (
 // sink keeps the positions that it is given, and may take its time.
 type sink struct {
 	positions map[fact.Kind]fact.Position
+	watched   []fact.Span
 	facts     fact.Facts
 	takes     func()
 }
@@ -28,6 +29,9 @@ type sink struct {
 func (s *sink) Apply(u *fact.Update) {
 	for _, p := range u.Positions {
 		s.positions[p.Kind] = p
+	}
+	if u.Watched != nil {
+		s.watched = u.Watched
 	}
 	s.facts.Namespaces = append(s.facts.Namespaces, u.Facts.Namespaces...)
 	s.facts.Claims = append(s.facts.Claims, u.Facts.Claims...)

@@ -13,11 +13,15 @@ import (
 )
 
 // benchUpdate is n volumes with claims as a provisioner names them, a hundred to
-// a namespace.
+// a namespace, idle since somewhere among a thousand spans of watching.
 func benchUpdate(n int) *fact.Update {
 	u := &fact.Update{
 		Volumes: make([]fact.VolumeState, n),
 		Claims:  make([]fact.ClaimState, n),
+	}
+	for i := range 1000 {
+		from := ago(2*time.Hour) + fact.Time(i*7e6)
+		u.Watched = append(u.Watched, fact.Span{From: from, To: from + 5e6})
 	}
 	for i := range n {
 		uid := fmt.Sprintf("%08x-5c3e-4f6a-9d0b-2f1e3c4d5a6b", i)

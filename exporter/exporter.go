@@ -73,6 +73,7 @@ type Exporter struct {
 	// one, a scrape while it takes a copy; neither does I/O under it.
 	mu         sync.Mutex
 	volumes    volumes
+	watched    watched
 	namespaces namespaces
 	capacities capacities
 	classes    classes
@@ -132,8 +133,8 @@ func New(o Options) *Exporter {
 }
 
 // Apply takes in what one event, or one whole list, changed: the next scrape
-// shows all of it, none shows a part. It keeps nothing of u but strings. It is
-// for one goroutine: calls must not overlap.
+// shows all of it, none shows a part. It keeps nothing of u but strings and the
+// list Watched. It is for one goroutine: calls must not overlap.
 func (e *Exporter) Apply(u *fact.Update) {
 	// The text, which is most of the work, is made before the lock is taken, so
 	// that a list of 100,000 volumes does not hold up a scrape either.
@@ -144,6 +145,7 @@ func (e *Exporter) Apply(u *fact.Update) {
 
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.watched.apply(u)
 	for i := range u.Classes {
 		if source := e.classes.apply(&u.Classes[i]); source != "" {
 			e.counters.knowVolumes(u.Classes[i].Name, source)

@@ -26,16 +26,17 @@ type volumeFamily struct {
 	// by which alerts are routed and dashboards filter. The others have only
 	// persistentvolume, and are joined with volume_info where more is wanted.
 	routed bool
-	// sinceIdle makes the value the seconds since the volume has been idle, which
-	// only the scrape can tell; rest then ends before the value.
-	sinceIdle bool
+	// seconds returns the value of a family whose value depends on the moment of the scrape.
+	// Such a family has the common labels only, and a sample for each volume.
+	seconds func(at *instant, r *row) int64
 	// rest appends what follows the common labels: more labels, the closing
-	// brace, the value. It appends nothing where the volume has no such sample.
+	// brace, the value. It appends nothing where the volume has no such sample. It is nil
+	// where there is seconds.
 	rest func(t *renderer, b []byte, v *fact.VolumeState) []byte
 }
 
 // The number of volume families; a row keeps where each begins.
-const volumeFamilyCount = 8
+const volumeFamilyCount = 9
 
 // volumeFamilies are the families with a series for each volume.
 var volumeFamilies = [volumeFamilyCount]volumeFamily{
@@ -45,11 +46,16 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte { return appendValue(b, v.CapacityBytes) },
 	},
 	{
-		name:      prefix + "_volume_idle_seconds",
-		help:      "For how long nobody has used the volume: since its last use, or if none is known since it was bound or created. 0 while a container uses it or a pod that has not started awaits it.",
-		routed:    true,
-		sinceIdle: true,
-		rest:      func(_ *renderer, b []byte, _ *fact.VolumeState) []byte { return append(b, '}', ' ') },
+		name:    prefix + "_volume_idle_observed_seconds",
+		help:    "How much of volume_idle_seconds was watched, or vouched for by the claim's condition Unused: the time before the first tracker came, and gaps in which none watched, are left out. It lags by up to a minute or two while no pod changes. 0 while a container uses the volume or a pod that has not started awaits it.",
+		routed:  true,
+		seconds: (*instant).idleObserved,
+	},
+	{
+		name:    prefix + "_volume_idle_seconds",
+		help:    "For how long nobody has used the volume, the longest it can be: since its last use, or if none is known since it was bound or created. volume_idle_observed_seconds is the part that was watched. 0 while a container uses it or a pod that has not started awaits it.",
+		routed:  true,
+		seconds: (*instant).idle,
 	},
 	{
 		name:   prefix + "_volume_info",
@@ -121,7 +127,7 @@ type namespaceFamily struct {
 type namespaceSample struct {
 	phase string              // the label phase, where the family has it
 	known func(g *group) bool // whether there is a value; nil if there always is
-	value func(g *group, now fact.Time) int64
+	value func(g *group, now fact.Time) total
 }
 
 // namespaceFamilies are the families of each namespace and storage class that
@@ -131,58 +137,58 @@ var namespaceFamilies = [...]namespaceFamily{
 		name: prefix + "_namespace_bound_volumes",
 		help: "Volumes bound to claims of the namespace.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ fact.Time) int64 { return int64(g.phases[phaseBound]) }},
+			{value: func(g *group, _ fact.Time) total { return totalOf(int64(g.phases[phaseBound])) }},
 		},
 	},
 	{
 		name: prefix + "_namespace_capacity_bytes",
 		help: "Space the namespace's bound claims have been given. Summed by claim.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ fact.Time) int64 { return g.capacityBytes }},
+			{value: func(g *group, _ fact.Time) total { return g.capacityBytes }},
 		},
 	},
 	{
 		name: prefix + "_namespace_claim_pending_seconds",
 		help: "For how long the namespace's claim that has waited longest to be bound has waited; 0 if none waits. A claim of a class that binds at first use (WaitForFirstConsumer) waits from when a pod needs it.",
 		samples: []namespaceSample{
-			{value: func(g *group, now fact.Time) int64 { return secondsSince(g.pendingSince, now) }},
+			{value: func(g *group, now fact.Time) total { return totalOf(secondsSince(g.pendingSince, now)) }},
 		},
 	},
 	{
 		name: prefix + "_namespace_claims",
 		help: "PersistentVolumeClaims of the namespace by phase: Pending, Bound or Lost (its volume is gone).",
 		samples: []namespaceSample{
-			{phase: "Pending", value: func(g *group, _ fact.Time) int64 { return int64(g.phases[phasePending]) }},
-			{phase: "Bound", value: func(g *group, _ fact.Time) int64 { return int64(g.phases[phaseBound]) }},
-			{phase: "Lost", value: func(g *group, _ fact.Time) int64 { return int64(g.phases[phaseLost]) }},
+			{phase: "Pending", value: func(g *group, _ fact.Time) total { return totalOf(int64(g.phases[phasePending])) }},
+			{phase: "Bound", value: func(g *group, _ fact.Time) total { return totalOf(int64(g.phases[phaseBound])) }},
+			{phase: "Lost", value: func(g *group, _ fact.Time) total { return totalOf(int64(g.phases[phaseLost])) }},
 		},
 	},
 	{
 		name: prefix + "_namespace_idle_bytes",
 		help: "Size of the namespace's bound volumes that no container uses and no pod awaits.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ fact.Time) int64 { return g.idleBytes }},
+			{value: func(g *group, _ fact.Time) total { return g.idleBytes }},
 		},
 	},
 	{
 		name: prefix + "_namespace_idle_volumes",
 		help: "The namespace's bound volumes that no container uses and no pod awaits, whether used before or never.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ fact.Time) int64 { return int64(g.idleVolumes) }},
+			{value: func(g *group, _ fact.Time) total { return totalOf(int64(g.idleVolumes)) }},
 		},
 	},
 	{
 		name: prefix + "_namespace_requested_bytes",
 		help: "Space the namespace's claims ask for, bound or not.",
 		samples: []namespaceSample{
-			{value: func(g *group, _ fact.Time) int64 { return g.requestedBytes }},
+			{value: func(g *group, _ fact.Time) total { return g.requestedBytes }},
 		},
 	},
 	{
 		name: prefix + "_namespace_used_bytes",
 		help: "Used space of the namespace's bound volumes, as kubelets said last: see volume_used_bytes. Absent until a kubelet has told of one.",
 		samples: []namespaceSample{
-			{known: func(g *group) bool { return g.measured > 0 }, value: func(g *group, _ fact.Time) int64 { return g.usedBytes }},
+			{known: func(g *group) bool { return g.measured > 0 }, value: func(g *group, _ fact.Time) total { return g.usedBytes }},
 		},
 	},
 }

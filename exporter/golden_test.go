@@ -38,6 +38,7 @@ func golden(t *testing.T, name, got string) {
 // something that happened.
 func smallCluster() *fact.Update {
 	u := &fact.Update{
+		Watched: []fact.Span{watchedAgo(3*time.Hour, 100*time.Minute), watchedAgo(50*time.Minute, 0)}, // and a gap
 		Classes: []fact.ClassState{{Name: "fast", Provisioner: "csi.example"}, {Name: "slow", Provisioner: "nfs.example"}},
 		Capacities: []fact.CapacityState{
 			{UID: "k1", StorageClass: "fast", Driver: "csi.example", Topology: "zone=a", CapacityBytes: 1 << 40},
@@ -61,6 +62,8 @@ func smallCluster() *fact.Update {
 		case fact.VolumeIdle:
 			v.LastUsed, v.IdleSince = ago(time.Hour), ago(time.Hour)
 			v.UsedBytes, v.Measured = 0, true // there is nothing on it
+		case fact.VolumeNeverMounted:
+			v.IdleSince, v.UnusedSince = ago(time.Hour), ago(55*time.Minute)
 		case fact.VolumeAvailable:
 			v.StorageClass, v.SourceKind, v.Driver, v.ReclaimPolicy = "slow", "nfs", "", "Retain"
 			v.Namespace, v.Claim, v.Owner, v.IdleSince = "", "", "", ago(time.Hour)

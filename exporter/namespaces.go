@@ -36,12 +36,12 @@ type groupKey struct{ namespace, storageClass string }
 type group struct {
 	groupKey
 	phases         [phaseCount]int32 // claims
-	requestedBytes int64
-	capacityBytes  int64
+	requestedBytes total
+	capacityBytes  total
 	volumes        int32 // that name the namespace, whatever their state
 	idleVolumes    int32
-	idleBytes      int64
-	usedBytes      int64     // of bound volumes
+	idleBytes      total
+	usedBytes      total     // of bound volumes
 	measured       int32     // how many of those kubelets have told of
 	pendingSince   fact.Time // of the claim that has waited longest; 0 if none waits
 }
@@ -89,8 +89,8 @@ func (n *namespaces) applyClaim(c *fact.ClaimState) (first bool) {
 	old, known := n.claims[c.UID]
 	if known {
 		old.group.phases[old.phase]--
-		old.group.requestedBytes -= old.requestedBytes
-		old.group.capacityBytes -= old.capacityBytes
+		old.group.requestedBytes.subtract(old.requestedBytes)
+		old.group.capacityBytes.subtract(old.capacityBytes)
 		if old.pendingSince != 0 {
 			n.waitNoMore(old.group, c.UID)
 		}
@@ -105,8 +105,8 @@ func (n *namespaces) applyClaim(c *fact.ClaimState) (first bool) {
 			now.capacityBytes = c.CapacityBytes
 		}
 		g.phases[now.phase]++
-		g.requestedBytes += now.requestedBytes
-		g.capacityBytes += now.capacityBytes
+		g.requestedBytes.add(now.requestedBytes)
+		g.capacityBytes.add(now.capacityBytes)
 		n.claims[c.UID] = now
 		if now.pendingSince != 0 {
 			n.wait(g, c.UID, now.pendingSince)
@@ -159,12 +159,12 @@ func (n *namespaces) addVolume(v *fact.VolumeState) share {
 	if v.Status == fact.VolumeIdle || v.Status == fact.VolumeNeverMounted {
 		s.idle, s.idleBytes = true, v.CapacityBytes
 		s.group.idleVolumes++
-		s.group.idleBytes += s.idleBytes
+		s.group.idleBytes.add(s.idleBytes)
 	}
 	if v.Measured && bound(v.Status) {
 		s.measured, s.usedBytes = true, v.UsedBytes
 		s.group.measured++
-		s.group.usedBytes += s.usedBytes
+		s.group.usedBytes.add(s.usedBytes)
 	}
 	return s
 }
@@ -187,11 +187,11 @@ func (n *namespaces) removeVolume(s share) {
 	s.group.volumes--
 	if s.idle {
 		s.group.idleVolumes--
-		s.group.idleBytes -= s.idleBytes
+		s.group.idleBytes.subtract(s.idleBytes)
 	}
 	if s.measured {
 		s.group.measured--
-		s.group.usedBytes -= s.usedBytes
+		s.group.usedBytes.subtract(s.usedBytes)
 	}
 	n.drop(s.group)
 }
@@ -254,7 +254,7 @@ func namespaceLines(groups []group, samples []namespaceSample, now fact.Time) it
 				if s.phase != "" {
 					b = appendLabel(append(b, ','), "phase", s.phase)
 				}
-				b = appendValue(b, s.value(g, now))
+				b = appendTotal(b, s.value(g, now))
 				if !yield(b) {
 					return
 				}

@@ -93,9 +93,9 @@ func (e *Exporter) parts() ([]part, error) {
 		}
 		parts = append(parts, part{name: mf.GetName(), gathered: mf})
 	}
-	rendered := append(namespaceSeries(m.groups, m.now), capacitySeries(m.capacity))
+	rendered := append(namespaceSeries(m.groups, m.at.now), capacitySeries(m.capacity))
 	if e.perVolume {
-		rendered = append(rendered, volumeSeries(m.rows, m.now)...)
+		rendered = append(rendered, volumeSeries(m.rows, &m.at)...)
 	}
 	for _, f := range rendered {
 		parts = append(parts, part{name: f.name, rendered: f})
@@ -112,14 +112,14 @@ func (e *Exporter) parts() ([]part, error) {
 // moment is a copy of all that comes from the inventory, as of one point between
 // two updates.
 type moment struct {
-	now      fact.Time
+	at       instant
 	rows     []*row
 	groups   []group
 	capacity []fact.CapacityState
 	gathered []*dto.MetricFamily
 }
 
-// moment holds the lock for 8 bytes a volume, 100 a group, and the counters.
+// moment holds the lock for 8 bytes a volume, 150 a group, and the counters.
 func (e *Exporter) moment() (moment, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -133,7 +133,7 @@ func (e *Exporter) moment() (moment, error) {
 	if e.caughtUp != nil {
 		gathered = slices.DeleteFunc(gathered, func(f *dto.MetricFamily) bool { return f.GetType() == dto.MetricType_COUNTER })
 	}
-	m := moment{now: fact.At(e.now()), groups: e.namespaces.present(), capacity: e.capacities.present(), gathered: gathered}
+	m := moment{at: instantOf(fact.At(e.now()), e.watched), groups: e.namespaces.present(), capacity: e.capacities.present(), gathered: gathered}
 	if e.perVolume {
 		rows, _ := e.volumes.shown()
 		m.rows = slices.Clone(rows)

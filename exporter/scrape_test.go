@@ -38,6 +38,7 @@ func fullExporter() *Exporter {
 	bound := claimChange(fact.Bound)
 	bound.Took = 3 * time.Second
 	e.Apply(&fact.Update{
+		Watched: []fact.Span{watchedAgo(time.Minute, 0)},
 		Volumes: []fact.VolumeState{testVolume(), idle},
 		Claims:  []fact.ClaimState{testClaim()},
 		Facts: fact.Facts{Changes: []fact.Change{

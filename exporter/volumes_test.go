@@ -17,7 +17,10 @@ func TestVolumeExposition(t *testing.T) {
 # HELP kubevoltracker_volume_capacity_bytes Size of the volume, as its PersistentVolume says.
 # TYPE kubevoltracker_volume_capacity_bytes gauge
 kubevoltracker_volume_capacity_bytes{persistentvolume="pv-1"} 10737418240
-# HELP kubevoltracker_volume_idle_seconds For how long nobody has used the volume: since its last use, or if none is known since it was bound or created. 0 while a container uses it or a pod that has not started awaits it.
+# HELP kubevoltracker_volume_idle_observed_seconds How much of volume_idle_seconds was watched, or vouched for by the claim's condition Unused: the time before the first tracker came, and gaps in which none watched, are left out. It lags by up to a minute or two while no pod changes. 0 while a container uses the volume or a pod that has not started awaits it.
+# TYPE kubevoltracker_volume_idle_observed_seconds gauge
+kubevoltracker_volume_idle_observed_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 0
+# HELP kubevoltracker_volume_idle_seconds For how long nobody has used the volume, the longest it can be: since its last use, or if none is known since it was bound or created. volume_idle_observed_seconds is the part that was watched. 0 while a container uses it or a pod that has not started awaits it.
 # TYPE kubevoltracker_volume_idle_seconds gauge
 kubevoltracker_volume_idle_seconds{persistentvolume="pv-1",namespace="shop",persistentvolumeclaim="data-mysql-0",storageclass="fast"} 0
 # HELP kubevoltracker_volume_info What the volume is and whose: its claim (of a released volume, the last one), storage class, kind of backing store, CSI or flexVolume driver, reclaim policy and the claim's owner. Always 1; join with it on persistentvolume.
@@ -38,7 +41,7 @@ kubevoltracker_volume_state_changed_timestamp_seconds{persistentvolume="pv-1"} 1
 func TestVolumeInEachState(t *testing.T) {
 	const day = 24 * time.Hour
 	families := []string{
-		"kubevoltracker_volume_idle", "kubevoltracker_volume_last", "kubevoltracker_volume_mounts", "kubevoltracker_volume_state{",
+		"kubevoltracker_volume_idle_s", "kubevoltracker_volume_last", "kubevoltracker_volume_mounts", "kubevoltracker_volume_state{",
 	}
 	for _, tc := range []struct {
 		status fact.VolumeStatus

@@ -3,6 +3,8 @@
 -- no use is known, since no pod refers to its claim, or since it was bound or
 -- made, whichever is later. A claim that the API calls unused only since well
 -- after it was bound has been used, unseen (as in the metric volume_state).
+-- How much of that time was watched is in observed_seconds: the spans of the table
+-- coverage, and all since the condition Unused of the claim, while it has that.
 WITH idle AS
 (
     SELECT
@@ -19,6 +21,7 @@ WITH idle AS
         u.last_pod_uid AS last_pod_uid,
         c.namespace AS namespace,
         c.name AS claim,
+        c.vouched_since AS vouched_since,
         v.storage_class AS storage_class,
         v.capacity_bytes AS capacity_bytes,
         s.used_bytes AS used_bytes,
@@ -34,7 +37,7 @@ WITH idle AS
     ) AS v
     LEFT JOIN
     (
-        SELECT cluster, uid, namespace, name, unused_since, bound_at FROM claims
+        SELECT cluster, uid, namespace, name, unused_since, if(deleted_at IS NULL, unused_since, NULL) AS vouched_since, bound_at FROM claims
     ) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
     LEFT JOIN
     (
@@ -50,6 +53,44 @@ WITH idle AS
     ) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid
     WHERE u.running = 0
       AND ({namespace:String} = '' OR c.namespace = {namespace:String})
+),
+watched AS
+(
+    SELECT cluster AS watched_cluster, started_micros, ended_micros, before_micros
+    FROM
+    (
+{{template "watched.sql"}}
+    )
+),
+-- For how long pods were watched until two moments: since when the volume is idle, and
+-- since when that is vouched for. The spans are many, so each is found by its time.
+measured AS
+(
+    SELECT
+        i.*,
+        if(w.started_micros = 0, 0, w.before_micros + least(i.vouched_micros, w.ended_micros) - w.started_micros) AS watched_until_vouched
+    FROM
+    (
+        SELECT
+            i.*,
+            if(w.started_micros = 0, 0, w.before_micros + least(i.since_micros, w.ended_micros) - w.started_micros) AS watched_until_idle
+        FROM
+        (
+            SELECT
+                i.*,
+                w.total_micros AS total_micros,
+                least(w.last_micros, {now_micros:Int64}) AS end_micros,
+                ifNull(toUnixTimestamp64Micro(i.idle_since), 0) AS since_micros,
+                greatest(since_micros, ifNull(toUnixTimestamp64Micro(i.vouched_since), end_micros)) AS vouched_micros
+            FROM idle AS i
+            LEFT JOIN
+            (
+                SELECT watched_cluster, max(ended_micros) AS last_micros, sum(ended_micros - started_micros) AS total_micros FROM watched GROUP BY watched_cluster
+            ) AS w ON w.watched_cluster = i.cluster
+        ) AS i
+        ASOF LEFT JOIN watched AS w ON w.watched_cluster = i.cluster AND i.since_micros >= w.started_micros
+    ) AS i
+    ASOF LEFT JOIN watched AS w ON w.watched_cluster = i.cluster AND i.vouched_micros >= w.started_micros
 )
 SELECT
     i.cluster AS cluster,
@@ -57,6 +98,10 @@ SELECT
     i.state AS state,
     i.idle_since AS idle_since,
     ifNull(greatest(0, intDiv({now_micros:Int64} - toUnixTimestamp64Micro(i.idle_since), 1000000)), 0) AS idle_seconds,
+    least(idle_seconds, toInt64(multiIf(
+        i.since_micros = 0 OR i.since_micros >= i.end_micros, 0,
+        i.vouched_micros >= i.end_micros, intDiv(i.total_micros - i.watched_until_idle, 1000000),
+        intDiv(i.watched_until_vouched - i.watched_until_idle + i.end_micros - i.vouched_micros, 1000000)))) AS observed_seconds,
     i.namespace AS namespace,
     i.claim AS claim,
     i.storage_class AS storage_class,
@@ -69,7 +114,7 @@ SELECT
     trim(BOTH '/' FROM concat(p.workload_kind, '/', p.workload_name)) AS last_workload
 -- The pods are many more than the idle volumes, so they pass by and are not kept.
 FROM (SELECT cluster, uid, name, workload_kind, workload_name FROM pods) AS p
-RIGHT JOIN idle AS i ON i.cluster = p.cluster AND i.last_pod_uid = p.uid
+RIGHT JOIN measured AS i ON i.cluster = p.cluster AND i.last_pod_uid = p.uid
 WHERE idle_seconds >= {min_idle:Int64}
 ORDER BY idle_seconds DESC, cluster, volume
 LIMIT {limit:UInt64}

@@ -2,16 +2,17 @@
 -- bound or released, by what they take, in the namespace of their claim. The idle
 -- part of the capacity is that of volumes that nobody uses, as in the report idle. What is
 -- used is known of volumes that a kubelet has looked at, and NULL if that is none.
+-- Bytes are added up as Int128: two claims of 8Ei are more than an Int64 holds.
 SELECT
     cluster,
     "group",
     sum(claim) AS claims,
     sum(bound) AS bound_volumes,
     sum(released) AS released_volumes,
-    sum(requested) AS requested_bytes,
-    sum(capacity) AS capacity_bytes,
-    sum(idle) AS idle_bytes,
-    sum(used) AS used_bytes
+    sum(toInt128(requested)) AS requested_bytes,
+    sum(toInt128(capacity)) AS capacity_bytes,
+    sum(toInt128(idle)) AS idle_bytes,
+    sum(toInt128(used)) AS used_bytes
 FROM
 (
     SELECT

@@ -55,6 +55,11 @@ func addReport(app *kingpin.Application, commands map[string]command, stdout, st
 				if err := table.Write(stdout, catalog.Format(*output)); err != nil {
 					return err
 				}
+				if remark := table.Remark(); remark != "" {
+					if _, err := fmt.Fprintf(stderr, "note: %s\n", remark); err != nil {
+						return err
+					}
+				}
 				return noteGaps(ctx, c, parameters["cluster"], stderr)
 			})
 		}

@@ -89,6 +89,7 @@ var (
 	demoFamily = regexp.MustCompile(`^(# (HELP|TYPE) )?kubevoltracker_(namespace|volume|volumes|claims|mounts)_`)
 	volumeOf   = regexp.MustCompile(`_volume_info\{persistentvolume="(pvc-[^"]+)",namespace="([^"]+)",persistentvolumeclaim="([^"]+)"`)
 	ofTime     = regexp.MustCompile(`(?m)^(kubevoltracker_\S*_(?:idle_seconds|timestamp_seconds|pending_seconds)\{\S*\}) [1-9]\S*$`)
+	ofWatch    = regexp.MustCompile(`(?m)^(kubevoltracker_volume_idle_observed_seconds\{\S*\}) \S+$`) // 0 until a bookmark comes
 )
 
 // anonymous is the part of a scrape that is about the workload: volumes by the names of their
@@ -99,6 +100,7 @@ func anonymous(scrape string) string {
 		names = append(names, m[1], m[2]+"/"+m[3])
 	}
 	scrape = ofTime.ReplaceAllString(strings.NewReplacer(names...).Replace(scrape), "$1 …")
+	scrape = ofWatch.ReplaceAllString(scrape, "$1 …")
 	var out, samples []string
 	for line := range strings.Lines(scrape) {
 		switch {

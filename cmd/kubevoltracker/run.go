@@ -295,7 +295,7 @@ func resumeOf(r *catalog.Recalled) *collector.Resume {
 	if r == nil {
 		return nil
 	}
-	return &collector.Resume{Objects: r.Objects, Version: r.Version, Positions: r.Positions}
+	return &collector.Resume{Objects: r.Objects, Version: r.Version, Positions: r.Positions, Watched: r.Watched}
 }
 
 // readBack completes what is known by what the catalog holds open, as soon as that can

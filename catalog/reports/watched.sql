@@ -1,0 +1,26 @@
+-- Included by other reports: the spans in which pods were watched and nothing can have been
+-- missed, by whichever tracker of the cluster, apart from each other, in microseconds; and
+-- for how long pods were watched before each.
+SELECT
+    cluster,
+    started_micros,
+    ended_micros,
+    sum(ended_micros - started_micros) OVER (PARTITION BY cluster ORDER BY started_micros ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+        - (ended_micros - started_micros) AS before_micros
+FROM
+(
+    SELECT cluster, toUnixTimestamp64Micro(min(began)) AS started_micros, toUnixTimestamp64Micro(max(ended)) AS ended_micros
+    FROM
+    (
+        -- A row begins a span if all rows before it had ended by then.
+        SELECT cluster, began, ended,
+            sum(toUInt64(began > reached)) OVER (PARTITION BY cluster ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS span
+        FROM
+        (
+            SELECT cluster, began, ended,
+                max(ended) OVER (PARTITION BY cluster ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+            FROM (SELECT cluster, started_at AS began, greatest(started_at, coalesce(ended_at, seen_at)) AS ended FROM coverage WHERE kind = 'Pod')
+        )
+    )
+    GROUP BY cluster, span
+)
