@@ -1,27 +1,3 @@
-// Package inventory infers who uses which storage, and since when, from the
-// objects of the Kubernetes API.
-//
-// It owns the state machine of the project and nothing else: no I/O, no clock,
-// no goroutine, no lock. Objects flow in by Set, Delete and Replace, each with
-// the moment at which it was seen; what changed flows out by Take: rows for the
-// catalog, and the present state of volumes and claims for the exporter.
-//
-// # How it works
-//
-// The API links its storage objects only in part: a pod names its claim, a
-// claim names its volume, and only the volume's claimRef holds a UID. Watches
-// of different kinds are not ordered between each other. So each event is taken
-// in two steps:
-//
-//  1. Note what the object itself says, under its UID, and mark it dirty.
-//  2. Settle what is dirty, from the backing store up: a volume tells its claim
-//     what it is, a claim its pods, and a pod counts its mounts back into its
-//     claims. Everything inferred is a function of what has been noted, and is
-//     computed anew; a row goes out only if it differs from the last one of its
-//     key. Thus the order of arrival leaves no trace in the end.
-//
-// A claim or volume that is gone is remembered for a while (see retention):
-// its pods may still be on their way.
 package inventory
 
 import (

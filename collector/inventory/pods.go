@@ -59,8 +59,8 @@ type podVolume struct {
 	name      intern.Word
 	claimName string
 	source    *source // without a claim
-	claim     *claim  // rule group 2, as far as it is known
-	volume    *volume // rule group 2: the one that the pod uses through the claim
+	claim     *claim  // rules 2.1 to 2.4; nil while it is not known
+	volume    *volume // rules 2.5 to 2.7: the one that the pod uses through the claim
 	use               // what is counted in the two
 	ephemeral bool    // the claim is the pod's own
 }

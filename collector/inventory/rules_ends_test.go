@@ -10,8 +10,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// TestRule24NodeClocks: whatever a node's clock says, its pods use the claim that existed.
-func TestRule24NodeClocks(t *testing.T) {
+// TestRule2_4_NodeClocks: whatever a node's clock says, its pods use the claim that existed.
+func TestRule2_4_NodeClocks(t *testing.T) {
 	first, second := pvc("data", "c1", 90_000, "vol"), pvc("data", "c2", 90_300, "vol-2")
 	volume := pv("vol", "v1", 90_001, first, corev1.VolumeBound, 90_001)
 	next := pv("vol-2", "v2", 90_301, second, corev1.VolumeBound, 90_301)
@@ -74,8 +74,8 @@ func TestRule24NodeClocks(t *testing.T) {
 	}
 }
 
-// TestRule36EndsThatNobodyObserved: their lower bound is the last evidence of life.
-func TestRule36EndsThatNobodyObserved(t *testing.T) {
+// TestRule3_6_EndsThatNobodyObserved: their lower bound is the last evidence of life.
+func TestRule3_6_EndsThatNobodyObserved(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
 	node, lost := nodeOf("node-1", corev1.ConditionTrue, 30), nodeOf("node-1", corev1.ConditionUnknown, 50)
@@ -133,8 +133,8 @@ func TestRule36EndsThatNobodyObserved(t *testing.T) {
 	})
 }
 
-// TestRule14SuccessorBoundsAnEnd: what had the name before was gone when the next one was made.
-func TestRule14SuccessorBoundsAnEnd(t *testing.T) {
+// TestRule1_4_SuccessorBoundsAnEnd: what had the name before was gone when the next one was made.
+func TestRule1_4_SuccessorBoundsAnEnd(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
 	user := podOf("db-0", "p1", 4, []string{"db"}, "data")
@@ -159,8 +159,8 @@ func TestRule14SuccessorBoundsAnEnd(t *testing.T) {
 	expect(t, "volume", bounds(h.volumes["v1"].DeletedNotBefore, h.volumes["v1"].DeletedAt), "10.000000 to 30.999999")
 }
 
-// TestRule28ReleaseInAGapHasBounds: an API server before 1.28 does not say when.
-func TestRule28ReleaseInAGapHasBounds(t *testing.T) {
+// TestRule2_8_ReleaseInAGapHasBounds: an API server before 1.28 does not say when.
+func TestRule2_8_ReleaseInAGapHasBounds(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	bound, released := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3), pv("vol", "v1", 2, claim, corev1.VolumeReleased, 50)
 	bound.Status.LastPhaseTransitionTime, released.Status.LastPhaseTransitionTime = nil, nil
@@ -176,9 +176,9 @@ func TestRule28ReleaseInAGapHasBounds(t *testing.T) {
 	expect(t, "binding", b, fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(100), ReleasedNotBefore: at(10)})
 }
 
-// TestRule34InitContainerThatRunsAgain: as the pod's sandbox was made anew. What began as often
+// TestRule3_4_InitContainerThatRunsAgain: as the pod's sandbox was made anew. What began as often
 // ended as often.
-func TestRule34InitContainerThatRunsAgain(t *testing.T) {
+func TestRule3_4_InitContainerThatRunsAgain(t *testing.T) {
 	o := podOf("web", "p1", 1, []string{"main"}, "data")
 	o.Spec.InitContainers = []corev1.Container{{Name: "init", VolumeMounts: o.Spec.Containers[0].VolumeMounts}}
 	init := func(state corev1.ContainerState) *corev1.Pod {
@@ -212,8 +212,8 @@ func TestRule34InitContainerThatRunsAgain(t *testing.T) {
 	}
 }
 
-// TestRule32StartBeforeTheFirstLook: a container that has run more often than its status tells of.
-func TestRule32StartBeforeTheFirstLook(t *testing.T) {
+// TestRule3_2_StartBeforeTheFirstLook: a container that has run more often than its status tells of.
+func TestRule3_2_StartBeforeTheFirstLook(t *testing.T) {
 	o := scheduledTo(podOf("db-0", "p1", 4, []string{"db"}, "data"), "node-1", 6)
 	looping := running(o, 100)
 	looping.Status.ContainerStatuses[0].RestartCount = 7

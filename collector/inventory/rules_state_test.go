@@ -24,9 +24,9 @@ func unusedFrom(c *corev1.PersistentVolumeClaim, since int) *corev1.PersistentVo
 	return c
 }
 
-// TestRule55ConditionUnused: it may shorten what is claimed where nobody watched, and never
+// TestRule5_5_ConditionUnused: it may shorten what is claimed where nobody watched, and never
 // overrules what was watched.
-func TestRule55ConditionUnused(t *testing.T) {
+func TestRule5_5_ConditionUnused(t *testing.T) {
 	pending, claim := pvc("data", "c1", 1, ""), pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
 	user := podOf("db-0", "p1", 4, []string{"db"}, "data")
@@ -83,8 +83,8 @@ func TestRule55ConditionUnused(t *testing.T) {
 	expect(t, "nobody vouches for a claim that is gone", h.states["v1"].UnusedSince, 0)
 }
 
-// TestRule54ReleasedVolumeKeepsItsClaimant: as long as it exists, over updates and restarts.
-func TestRule54ReleasedVolumeKeepsItsClaimant(t *testing.T) {
+// TestRule5_4_ReleasedVolumeKeepsItsClaimant: as long as it exists, over updates and restarts.
+func TestRule5_4_ReleasedVolumeKeepsItsClaimant(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	claim.Labels = map[string]string{"owner": "dana", "team": "red"}
 	volume := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
@@ -113,9 +113,9 @@ func TestRule54ReleasedVolumeKeepsItsClaimant(t *testing.T) {
 	}.run(t)
 }
 
-// TestRule26SuccessorOfTheSameName: the static local provisioner makes a volume again under its
+// TestRule2_6_SuccessorOfTheSameName: the static local provisioner makes a volume again under its
 // name. What was the former one's stays its own.
-func TestRule26SuccessorOfTheSameName(t *testing.T) {
+func TestRule2_6_SuccessorOfTheSameName(t *testing.T) {
 	first, second := pvc("data", "c1", 1, "vol"), pvc("next", "c2", 62, "vol")
 	old, made := pv("vol", "v1", 1, first, corev1.VolumeBound, 3), pv("vol", "v2", 50, nil, corev1.VolumeAvailable, 50)
 	next := pv("vol", "v2", 50, second, corev1.VolumeBound, 63)
@@ -158,8 +158,8 @@ func TestRule26SuccessorOfTheSameName(t *testing.T) {
 // instant is second, for where that name is taken.
 func instant(n int) metav1.Time { return second(n) }
 
-// TestRule210LostClaim: it was neither resized nor modified, nor when it is Bound again.
-func TestRule210LostClaim(t *testing.T) {
+// TestRule2_10_LostClaim: it was neither resized nor modified, nor when it is Bound again.
+func TestRule2_10_LostClaim(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	claim.Status.CurrentVolumeAttributesClassName = new("gold")
 	lost := claim.DeepCopy()
@@ -174,8 +174,8 @@ func TestRule210LostClaim(t *testing.T) {
 	}
 }
 
-// TestRule22StatefulSetsClaimOwnedByAPod: it is not ephemeral, and keeps its workload.
-func TestRule22StatefulSetsClaimOwnedByAPod(t *testing.T) {
+// TestRule2_2_StatefulSetsClaimOwnedByAPod: it is not ephemeral, and keeps its workload.
+func TestRule2_2_StatefulSetsClaimOwnedByAPod(t *testing.T) {
 	for name, controller := range map[string]*bool{"as its controller": new(true), "as its owner": nil} {
 		for what, known := range map[string]bool{"its StatefulSet is known": true, "and is not": false} {
 			t.Run(name+", "+what, func(t *testing.T) {
@@ -203,9 +203,9 @@ func TestRule22StatefulSetsClaimOwnedByAPod(t *testing.T) {
 	}
 }
 
-// TestRule62MemoryIsBounded: where a claim is made again under one name for ever, and a completed
+// TestRule6_2_MemoryIsBounded: where a claim is made again under one name for ever, and a completed
 // pod that names it is kept.
-func TestRule62MemoryIsBounded(t *testing.T) {
+func TestRule6_2_MemoryIsBounded(t *testing.T) {
 	inv, k := New(), newKeeper()
 	var u fact.Update
 	do := func(list ...event) {
@@ -235,8 +235,8 @@ func TestRule62MemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestRule44ContainerCountsOnce: one claim through two volumes of a pod.
-func TestRule44ContainerCountsOnce(t *testing.T) {
+// TestRule4_4_ContainerCountsOnce: one claim through two volumes of a pod.
+func TestRule4_4_ContainerCountsOnce(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	user := podOf("db-0", "p1", 4, []string{"db", "side"}, "data")
 	user.Spec.Volumes = append(user.Spec.Volumes, *user.Spec.Volumes[0].DeepCopy())
@@ -251,8 +251,8 @@ func TestRule44ContainerCountsOnce(t *testing.T) {
 	}.run(t)
 }
 
-// TestRule53Awaited: by a pod none of whose main containers has started; since when it waits.
-func TestRule53Awaited(t *testing.T) {
+// TestRule5_3_Awaited: by a pod none of whose main containers has started; since when it waits.
+func TestRule5_3_Awaited(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
 	o := podOf("web", "p1", 4, []string{"app", "broken"}, "data")
@@ -282,9 +282,9 @@ func TestRule53Awaited(t *testing.T) {
 	expect(t, "pending since it is not mounted any more", h.states["v1"].ChangedAt, at(29))
 }
 
-// TestRule64BackFromTheDead: after etcd was restored from a backup, an object is there again
+// TestRule6_4_BackFromTheDead: after etcd was restored from a backup, an object is there again
 // under its UID, or has fewer containers than before.
-func TestRule64BackFromTheDead(t *testing.T) {
+func TestRule6_4_BackFromTheDead(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
 	user := running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 5)
@@ -329,9 +329,9 @@ func TestRule64BackFromTheDead(t *testing.T) {
 	}
 }
 
-// TestRule66WhatIsTakenOver: an image changed in place, a workload of a pod that lost its
+// TestRule6_5_WhatIsTakenOver: an image changed in place, a workload of a pod that lost its
 // controller, a binding of a volume found Released.
-func TestRule66WhatIsTakenOver(t *testing.T) {
+func TestRule6_5_WhatIsTakenOver(t *testing.T) {
 	o := running(ownedPod("Job", "nightly", "j1"), 5)
 	patched, orphaned := o.DeepCopy(), o.DeepCopy()
 	patched.Spec.Containers[0].Image = "img:2"

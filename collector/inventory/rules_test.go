@@ -227,9 +227,9 @@ func nodeOf(name string, ready corev1.ConditionStatus, heartbeat int) *corev1.No
 	}}}
 }
 
-// TestRule23PodThatNeverStarts: it changes neither last use nor state, however long ago the last
+// TestRule2_3_PodThatNeverStarts: it changes neither last use nor state, however long ago the last
 // user was forgotten.
-func TestRule23PodThatNeverStarts(t *testing.T) {
+func TestRule2_3_PodThatNeverStarts(t *testing.T) {
 	pending, claim := pvc("data", "c1", 1, ""), pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
 	user := podOf("db-0", "p1", 4, []string{"db"}, "data")
@@ -272,8 +272,8 @@ func TestRule23PodThatNeverStarts(t *testing.T) {
 	})
 }
 
-// TestRule43UseBelongsToTheVolume: whatever becomes of the claimRef before the pod's end.
-func TestRule43UseBelongsToTheVolume(t *testing.T) {
+// TestRule4_3_UseBelongsToTheVolume: whatever becomes of the claimRef before the pod's end.
+func TestRule4_3_UseBelongsToTheVolume(t *testing.T) {
 	claim, other := pvc("data", "c1", 1, "vol"), pvc("other", "c2", 15, "vol")
 	volume := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
 	cleared := pv("vol", "v1", 2, nil, corev1.VolumeAvailable, 12)
@@ -380,9 +380,9 @@ func TestRule43UseBelongsToTheVolume(t *testing.T) {
 	})
 }
 
-// TestRule29BoundWithoutAnObservedTransition: what was found Bound, and does not say since when,
+// TestRule2_9_BoundWithoutAnObservedTransition: what was found Bound, and does not say since when,
 // is not bound at its next update.
-func TestRule29BoundWithoutAnObservedTransition(t *testing.T) {
+func TestRule2_9_BoundWithoutAnObservedTransition(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
 	volume.Status.LastPhaseTransitionTime = nil
