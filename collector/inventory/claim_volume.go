@@ -43,9 +43,6 @@ func (inv *Inventory) announceBinding(c *claim, obs Observation) {
 	if c.announced || c.boundAt == 0 || c.volume == nil || c.phase.Value() != string(corev1.ClaimBound) {
 		return
 	}
-	if c.volume.deleted != 0 && len(inv.formers[c.uid]) > 0 {
-		return // a Lost claim that gets another volume, which is still on its way
-	}
 	c.announced = true
 	inv.change(c.change(fact.Change{
 		At: c.boundAt, Action: fact.Bound, Details: "to volume " + c.volumeName, Found: obs.Found || c.foundBound,

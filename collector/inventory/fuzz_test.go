@@ -97,7 +97,7 @@ func FuzzObjects(f *testing.F) {
 			inv.evict(now)
 		}
 		if n := len(inv.claimNames) + len(inv.volumeNames) + len(inv.volumeOf) + len(inv.sources) + len(inv.tombstones) + len(inv.podTombstones) + len(inv.podNames) +
-			len(inv.unbound) + len(inv.awaited) + len(inv.lives) + len(inv.past) + len(inv.dead) + len(inv.goneVolumes) + len(inv.claimants); n != 0 {
+			len(inv.unbound) + len(inv.awaited) + len(inv.lives) + len(inv.past) + len(inv.dead) + len(inv.goneVolumes) + len(inv.claimants) + len(inv.nodes); n != 0 {
 			t.Errorf("%d entries are left: %v %v %v %v", n, inv.claimNames, inv.volumeNames, inv.volumeOf, inv.sources)
 		}
 	})
@@ -107,7 +107,7 @@ func FuzzObjects(f *testing.F) {
 func checkCounts(t *testing.T, inv *Inventory) {
 	t.Helper()
 	pending, active, lastUse := map[*claim]int32{}, map[*volume]int32{}, map[*volume]fact.Time{}
-	for p := range inv.eachPod {
+	inv.eachPod(func(p *pod) {
 		for i := range p.volumes {
 			u := &p.volumes[i]
 			if u.pending {
@@ -118,7 +118,7 @@ func checkCounts(t *testing.T, inv *Inventory) {
 				lastUse[u.volume] = max(lastUse[u.volume], u.lastUse)
 			}
 		}
-	}
+	})
 	for _, c := range inv.claims {
 		if c.pending != pending[c] {
 			t.Fatalf("claim %v counts %d pods that await it, its pods say %d", c.name, c.pending, pending[c])

@@ -416,9 +416,10 @@ func TestWhatIsGoneIsForgottenInTheEnd(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
 	user := podOf("db-0", "p1", 4, []string{"db"}, "data")
-	inv, _ := play(t, set(1, claim), set(3, volume), set(5, running(user, 5)),
-		gone(6, claim), gone(6, volume), gone(400, running(user, 5)), set(1000, storageClass("a", "s1")), set(2000, storageClass("b", "s2")))
-	if n := len(inv.claimNames) + len(inv.volumeNames) + len(inv.volumeOf) + len(inv.sources) + len(inv.tombstones) + len(inv.podNames); n != 0 {
+	node := nodeOf("node-1", corev1.ConditionTrue, 1)
+	inv, _ := play(t, set(1, node), set(1, claim), set(3, volume), set(5, running(user, 5)),
+		gone(6, claim), gone(6, volume), gone(6, node), gone(400, running(user, 5)), set(1000, storageClass("a", "s1")), set(2000, storageClass("b", "s2")))
+	if n := len(inv.claimNames) + len(inv.volumeNames) + len(inv.volumeOf) + len(inv.sources) + len(inv.tombstones) + len(inv.podNames) + len(inv.nodes); n != 0 {
 		t.Errorf("%d entries are left", n)
 	}
 }

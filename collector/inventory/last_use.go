@@ -105,13 +105,13 @@ func b2i(b bool) int32 {
 // another volume than it seemed, or where a use that had ended goes on.
 func (inv *Inventory) findLastUse(v *volume) fact.Time {
 	at := v.settledUse
-	for p := range inv.eachPod {
+	inv.eachPod(func(p *pod) {
 		for i := range p.volumes {
 			if u := &p.volumes[i]; u.volume == v {
 				at = latest(at, u.lastUse)
 			}
 		}
-	}
+	})
 	return at
 }
 
@@ -158,9 +158,7 @@ func (inv *Inventory) podsOf(v *volume) []*pod {
 		}
 	}
 	var all []*pod
-	for p := range inv.eachPod {
-		all = append(all, p)
-	}
+	inv.eachPod(func(p *pod) { all = append(all, p) })
 	return all
 }
 

@@ -109,7 +109,7 @@ func (inv *Inventory) emitMountChanges(p *pod, m *mount, row *fact.Mount, obs Ob
 	if started || again {
 		change.Action, change.At = fact.Mounted, row.StartedAt
 		if again {
-			change.At = latest(m.emittedEnd, p.containers[m.container].run.began())
+			change.At = latest(m.emittedEnd, p.containers[m.container].run.at)
 		}
 		inv.change(change)
 	}
@@ -117,14 +117,6 @@ func (inv *Inventory) emitMountChanges(p *pod, m *mount, row *fact.Mount, obs Ob
 		change.Action, change.At, change.Details = fact.Unmounted, row.EndedAt, change.Details+": "+row.EndReason
 		inv.change(change)
 	}
-}
-
-// began is when the present run of a container began; zero if it is over, or has not begun.
-func (r *run) began() fact.Time {
-	if r.over {
-		return 0
-	}
-	return r.at
 }
 
 func (inv *Inventory) mountRow(p *pod, m *mount) fact.Mount {

@@ -46,7 +46,7 @@ func (s *claimName) claimOf(inv *Inventory, p *pod, u *podVolume) *claim {
 	if !p.over() {
 		return s.living() // rule 2.4: it runs, so the finalizer keeps the claim
 	}
-	return s.existingAt(inv, p.ended(), 0)
+	return s.existingAt(inv, p.finished, 0)
 }
 
 // living returns the claim that has the name now.
@@ -95,12 +95,4 @@ func (p *pod) held() fact.Time {
 		return p.scheduled
 	}
 	return p.started
-}
-
-// ended is the moment until which a pod that is over held its claim.
-func (p *pod) ended() fact.Time {
-	if p.finished != 0 {
-		return p.finished
-	}
-	return p.deleted
 }

@@ -238,7 +238,7 @@ func TestRecallIntoALiveInventory(t *testing.T) {
 		restored(claim, fact.Snapshot{}), restored(capacity(), fact.Snapshot{}), restored(oneOfEach()[fact.Drivers], fact.Snapshot{}), restored(oneOfEach()[fact.Namespaces], fact.Snapshot{}),
 		restored(storageClass("fast", "s1"), fact.Snapshot{}), restored(statefulSet("db", "sts"), fact.Snapshot{}),
 		restored(volumeAttachment("a1", "vol", 2), fact.Snapshot{Kind: fact.VolumeAttachments, UID: "a1", AttachedAt: at(1)}),
-		{Kind: "Rollout", UID: "r1", Object: "{}"},
+		{Kind: "Rollout", UID: "r1", Object: "{}"}, {Kind: fact.Pods, UID: "p9", Object: "{"},
 	}, 0, at(101), map[fact.Kind]fact.Time{fact.Pods: at(50), fact.Volumes: at(50)})
 	if err == nil {
 		t.Error("a kind that it does not take is no error")

@@ -223,7 +223,7 @@ func scheduledTo(o *corev1.Pod, node string, when int) *corev1.Pod {
 
 func nodeOf(name string, ready corev1.ConditionStatus, heartbeat int) *corev1.Node {
 	return &corev1.Node{ObjectMeta: objectMeta("", name, "n-"+name, 0), Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
-		{Type: corev1.NodeReady, Status: ready, LastHeartbeatTime: second(heartbeat)},
+		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse}, {Type: corev1.NodeReady, Status: ready, LastHeartbeatTime: second(heartbeat)},
 	}}}
 }
 

@@ -161,16 +161,14 @@ func (inv *Inventory) volumeByUID(uid string) *volume {
 	return nil
 }
 
-// eachPod yields the pods that are there or remembered.
-func (inv *Inventory) eachPod(yield func(*pod) bool) {
+// eachPod does something with each pod that is there or remembered.
+func (inv *Inventory) eachPod(do func(*pod)) {
 	for _, p := range inv.pods {
-		if !yield(p) {
-			return
-		}
+		do(p)
 	}
-	for id, t := range inv.dead {
-		if id.kind == fact.Pods && !yield(t.dead.(*pod)) {
-			return
+	for _, t := range inv.dead {
+		if p, ok := t.dead.(*pod); ok {
+			do(p)
 		}
 	}
 }
