@@ -361,7 +361,7 @@ type Checkpoint struct {
 	At              Time
 }
 
-// reset empties the rows and keeps their memory, except after a list.
+// Reset empties the rows and keeps their memory, except after a list.
 func (f *Facts) Reset() {
 	if f.Len() > KeepLength {
 		*f = Facts{}

@@ -7,8 +7,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// heldList is a list to be held for as long as an object, where to hold it in if it came in a
-// list.
+// retainList returns a list that is kept for as long as an object: in the slab, if the object
+// came in a list.
 func retainList[T any](inv *Inventory, in *intern.Slab[T], list []T) []T {
 	if !inv.listing {
 		return slices.Clip(list)
@@ -16,7 +16,7 @@ func retainList[T any](inv *Inventory, in *intern.Slab[T], list []T) []T {
 	return in.Hold(list)
 }
 
-// heldOne is one such element.
+// retainOne returns one such element.
 func retainOne[T any](inv *Inventory, in *intern.Slab[T], element T) *T {
 	if !inv.listing {
 		return &element
@@ -24,7 +24,7 @@ func retainOne[T any](inv *Inventory, in *intern.Slab[T], element T) *T {
 	return &in.Hold([]T{element})[0]
 }
 
-// heldName is a string to be held for as long as an object.
+// retainString returns a string that is kept for as long as an object.
 func (inv *Inventory) retainString(s string) string {
 	if !inv.listing {
 		return s
@@ -32,7 +32,7 @@ func (inv *Inventory) retainString(s string) string {
 	return inv.names.Hold(s)
 }
 
-// heldLabels is m packed, to be held for as long as an object; p if it is that already.
+// retainLabels returns m packed, to be kept for as long as an object; p if it is that already.
 func (inv *Inventory) retainLabels(p intern.Labels, m fact.Labels) intern.Labels {
 	if p.Equal(m) {
 		return p

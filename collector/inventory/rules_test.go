@@ -17,10 +17,7 @@ import (
 // the journal at any event, and after a restart from the journal or the catalog at the end.
 type situation struct {
 	events []event
-	// found is true if the events are not watched, but found by the first lists, which come in
-	// any order.
-	found bool
-	check func(t *testing.T, h *history)
+	check  func(t *testing.T, h *history)
 	// live is checked only where all was watched in order.
 	live func(t *testing.T, h *history)
 }

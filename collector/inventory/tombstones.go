@@ -53,7 +53,7 @@ func (inv *Inventory) entombPod(p *pod, at fact.Time) {
 	}
 	switch inv.dead[t.subjectID] = t; {
 	case !claims:
-		inv.evictDead(t, at)
+		inv.evictDead(t)
 	case known:
 		inv.podTombstones = append(inv.podTombstones, t)
 	default:
@@ -91,7 +91,7 @@ func (inv *Inventory) evictExpired(list []*tombstone, now, retention fact.Time) 
 			list = append(list, t)
 			continue
 		}
-		inv.evictDead(t, now)
+		inv.evictDead(t)
 	}
 	clear(list[:n]) // drops the references; append drops the room when it next grows
 	return list[n:]
@@ -121,7 +121,7 @@ func (inv *Inventory) usedBy(c *claim) *pod {
 	return nil
 }
 
-func (inv *Inventory) evictDead(t *tombstone, now fact.Time) {
+func (inv *Inventory) evictDead(t *tombstone) {
 	delete(inv.dead, t.subjectID)
 	switch dead := t.dead.(type) {
 	case *claim:
