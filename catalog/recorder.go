@@ -87,7 +87,8 @@ type Recorder struct {
 type pending struct {
 	facts     fact.Facts
 	rows      int
-	memories  []fact.Snapshot
+	snapshots []fact.Snapshot
+	forgotten map[[2]string]int // by kind and UID: which of the snapshots says so
 	positions map[fact.Kind]fact.Position
 	watched   []fact.Span // nil if they have not changed
 	version   uint64
@@ -122,12 +123,13 @@ func (r *Recorder) Apply(u *fact.Update) {
 		r.room.Wait()
 	}
 	p := &r.pending
-	if u.Large && p.rows == 0 && len(p.memories) == 0 {
-		p.facts, p.rows, p.memories = u.Facts, u.Facts.Len(), u.Snapshots // of the first lists, 100 MB
+	p.remember(u)
+	if u.Large && p.rows == 0 && len(p.snapshots) == 0 {
+		p.facts, p.rows, p.snapshots = u.Facts, u.Facts.Len(), u.Snapshots // of the first lists, 100 MB
 	} else {
 		facts := u.Facts
 		p.rows += moveRows(&p.facts, &facts, facts.Len())
-		p.memories = append(p.memories, u.Snapshots...)
+		p.snapshots = append(p.snapshots, u.Snapshots...)
 	}
 	p.version = max(p.version, u.Version)
 	if p.positions == nil {
@@ -140,6 +142,26 @@ func (r *Recorder) Apply(u *fact.Update) {
 		p.watched = u.Watched
 	}
 	r.notify()
+}
+
+// remember keeps in order what was forgotten and came back, as an object does that is restored
+// with its UID: its record is written before the forgotten ones are removed.
+func (p *pending) remember(u *fact.Update) {
+	for i := range u.Facts.Objects {
+		o := &u.Facts.Objects[i]
+		if at, ok := p.forgotten[[2]string{string(o.Kind), o.UID}]; ok {
+			p.snapshots[at] = fact.Snapshot{Kind: o.Kind, UID: o.UID}
+			delete(p.forgotten, [2]string{string(o.Kind), o.UID})
+		}
+	}
+	for i := range u.Snapshots {
+		if s := &u.Snapshots[i]; s.Forgotten {
+			if p.forgotten == nil {
+				p.forgotten = map[[2]string]int{}
+			}
+			p.forgotten[[2]string{string(s.Kind), s.UID}] = len(p.snapshots) + i
+		}
+	}
 }
 
 // notify tells Run that there is something to commit.
@@ -163,11 +185,11 @@ func (r *Recorder) Adopt(ctx context.Context, known *Recalled) error {
 		}
 		b.State = append(b.State, journal.Record{Kind: string(o.Kind), UID: o.UID, Data: []byte(o.Object)})
 		if o.Snapshot.UID != "" {
-			memory, err := memoryRecord(&o.Snapshot)
+			snapshot, err := snapshotRecord(&o.Snapshot)
 			if err != nil {
 				return err
 			}
-			b.State = append(b.State, memory)
+			b.State = append(b.State, snapshot)
 		}
 		if len(b.State) >= recordsPerCommit {
 			if err := r.put(ctx, b, fact.Facts{}); err != nil {
@@ -306,16 +328,16 @@ func (r *Recorder) commit(ctx context.Context) error {
 		}
 		rows, state = r.part(&p.facts)
 	}
-	for len(p.memories) > recordsPerCommit {
-		if state, err = appendMemories(state, p.memories[:recordsPerCommit]); err != nil {
+	for len(p.snapshots) > recordsPerCommit {
+		if state, err = appendSnapshots(state, p.snapshots[:recordsPerCommit]); err != nil {
 			return err
 		}
 		if err := r.put(ctx, journal.Batch{State: state}, rows); err != nil {
 			return err
 		}
-		rows, state, p.memories = fact.Facts{}, nil, p.memories[recordsPerCommit:]
+		rows, state, p.snapshots = fact.Facts{}, nil, p.snapshots[recordsPerCommit:]
 	}
-	if state, err = appendMemories(state, p.memories); err != nil {
+	if state, err = appendSnapshots(state, p.snapshots); err != nil {
 		return err
 	}
 	last := journal.Batch{State: append(state, tallied...), Version: p.version, Meta: map[string][]byte{metaCluster: []byte(r.options.Cluster)}}
@@ -415,15 +437,15 @@ const (
 	tallyKind    = "tally" // of records that are no object's
 )
 
-// appendMemories turns memories into records of the journal.
-func appendMemories(records []journal.Record, memories []fact.Snapshot) ([]journal.Record, error) {
-	for i := range memories {
-		m := &memories[i]
+// appendSnapshots turns snapshots into records of the journal.
+func appendSnapshots(records []journal.Record, snapshots []fact.Snapshot) ([]journal.Record, error) {
+	for i := range snapshots {
+		m := &snapshots[i]
 		if m.Forgotten {
 			records = append(records, journal.Record{Kind: string(m.Kind), UID: m.UID}, journal.Record{Kind: string(m.Kind) + memorySuffix, UID: m.UID})
 			continue
 		}
-		record, err := memoryRecord(m)
+		record, err := snapshotRecord(m)
 		if err != nil {
 			return nil, err
 		}
@@ -432,7 +454,7 @@ func appendMemories(records []journal.Record, memories []fact.Snapshot) ([]journ
 	return records, nil
 }
 
-func memoryRecord(m *fact.Snapshot) (journal.Record, error) {
+func snapshotRecord(m *fact.Snapshot) (journal.Record, error) {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return journal.Record{}, fmt.Errorf("journal: %w", err)

@@ -173,6 +173,24 @@ func TestRecorderAdopts(t *testing.T) {
 	}
 }
 
+// TestRecorderKeepsTheOrderOfAReturn: an object that goes and comes back under its UID within one
+// commit, as after etcd was restored from a backup, is kept, and one that comes and goes is not.
+func TestRecorderKeepsTheOrderOfAReturn(t *testing.T) {
+	gone := func(uid string) *fact.Update {
+		return &fact.Update{Snapshots: []fact.Snapshot{{Kind: fact.StorageClasses, UID: uid, Forgotten: true}}}
+	}
+	there := func(uid string) *fact.Update {
+		return &fact.Update{Facts: fact.Facts{Objects: []fact.Object{{Kind: fact.StorageClasses, UID: uid, Object: "{}"}}}}
+	}
+	position := &fact.Update{Positions: []fact.Position{{Kind: fact.StorageClasses, ResourceVersion: "7", Since: 3, At: 5}}}
+	j := newJournal(t)
+	recorded(t, RecorderOptions{Journal: j}, there("back"), gone("back"), there("back"), there("gone"), gone("gone"), position)
+	known, err := RecallJournal(j)
+	if err != nil || len(known.Objects) != 1 || known.Objects[0].UID != "back" {
+		t.Errorf("got %+v, %v", known, err)
+	}
+}
+
 // A first list is many times what may be held at once on its way.
 func TestRecorderTakesAListInParts(t *testing.T) {
 	const n = 2*objectsPerCommit + recordsPerCommit

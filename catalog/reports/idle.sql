@@ -1,11 +1,19 @@
 -- Volumes that nobody uses. Idle since the latest moment at which the last use
 -- can have ended, so that no volume is called idle for longer than is known; if
--- no use is known, since no pod refers to its claim, or since it was bound or
--- made, whichever is later. A claim that the API calls unused only since well
--- after it was bound has been used, unseen (as in the metric volume_state).
+-- no use is known, since it was bound or made. The condition Unused of its claim tells
+-- of a use that nobody watched, if it is dated in a gap of coverage: the volume is idle
+-- since then (rule 5.5 of collector/inventory, as in the metric volume_idle_seconds).
 -- How much of that time was watched is in observed_seconds: the spans of the table
 -- coverage, and all since the condition Unused of the claim, while it has that.
-WITH idle AS
+WITH watched AS
+(
+    SELECT cluster AS watched_cluster, started_micros, ended_micros, goes_on, before_micros
+    FROM
+    (
+{{template "watched.sql"}}
+    )
+),
+idle AS
 (
     SELECT
         v.cluster AS cluster,
@@ -13,9 +21,10 @@ WITH idle AS
         coalesce(b.bound_at, c.bound_at, v.created_at) AS had_since,
         multiIf(
             v.phase = 'Released', 'released',
-            u.last_ended_at IS NOT NULL OR c.unused_since > had_since + INTERVAL 10 SECOND, 'idle',
+            u.last_ended_at IS NOT NULL OR c.unseen_until > had_since + INTERVAL 10 SECOND, 'idle',
             'never_mounted') AS state,
-        coalesce(u.last_ended_at, if(c.unused_since < had_since, NULL, c.unused_since), had_since) AS idle_since,
+        coalesce(u.last_ended_at, had_since) AS known_since,
+        if(c.unseen_until > known_since, c.unseen_until, known_since) AS idle_since,
         u.last_ended_at AS last_used_at,
         u.last_namespace AS last_namespace,
         u.last_pod_uid AS last_pod_uid,
@@ -37,7 +46,18 @@ WITH idle AS
     ) AS v
     LEFT JOIN
     (
-        SELECT cluster, uid, namespace, name, unused_since, if(deleted_at IS NULL, unused_since, NULL) AS vouched_since, bound_at FROM claims
+        -- The controllers that write the times work within seconds.
+        SELECT
+            c.cluster AS cluster, c.uid AS uid, c.namespace AS namespace, c.name AS name, c.bound_at AS bound_at,
+            if(c.deleted_at IS NULL, c.unused_since, NULL) AS vouched_since,
+            w.started_micros != 0 AND c.unused_micros > w.started_micros + 10000000 AND (c.unused_micros <= w.ended_micros OR w.goes_on) AS was_watched,
+            if(was_watched, NULL, c.unused_since) AS unseen_until
+        FROM
+        (
+            SELECT cluster, uid, namespace, name, bound_at, deleted_at, unused_since, ifNull(toUnixTimestamp64Micro(unused_since), 0) AS unused_micros
+            FROM claims
+        ) AS c
+        ASOF LEFT JOIN watched AS w ON w.watched_cluster = c.cluster AND c.unused_micros >= w.started_micros
     ) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
     LEFT JOIN
     (
@@ -53,14 +73,6 @@ WITH idle AS
     ) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid
     WHERE u.running = 0
       AND ({namespace:String} = '' OR c.namespace = {namespace:String})
-),
-watched AS
-(
-    SELECT cluster AS watched_cluster, started_micros, ended_micros, before_micros
-    FROM
-    (
-{{template "watched.sql"}}
-    )
 ),
 -- For how long pods were watched until two moments: since when the volume is idle, and
 -- since when that is vouched for. The spans are many, so each is found by its time.

@@ -1,10 +1,11 @@
 -- Included by other reports: the spans in which pods were watched and nothing can have been
 -- missed, by whichever tracker of the cluster, apart from each other, in microseconds; and
--- for how long pods were watched before each.
+-- for how long pods were watched before each. The last one goes on.
 SELECT
     cluster,
     started_micros,
     ended_micros,
+    ended_micros = max(ended_micros) OVER (PARTITION BY cluster) AS goes_on,
     sum(ended_micros - started_micros) OVER (PARTITION BY cluster ORDER BY started_micros ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
         - (ended_micros - started_micros) AS before_micros
 FROM
