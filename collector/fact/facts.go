@@ -161,7 +161,7 @@ type Pod struct {
 	DeletedNotBefore Time
 }
 
-// ContainerKind tells apart the four roles a container has in a pod.
+// ContainerKind is one of the four roles that a container has in a pod.
 type ContainerKind string
 
 // The container kinds. A sidecar is an init container that is always restarted
@@ -302,11 +302,11 @@ type Change struct {
 	Name      string
 	Action    Action
 	Details   string // "10Gi → 20Gi"
-	Actor     string // the field manager that did it, where the object tells
-	// ResourceVersion is that of the object in which a change of state was seen, or that it
+	Actor     string // the field manager that did it, where the object says
+	// ResourceVersion is that of the object in which a change of state was observed, or that it
 	// was deleted with, or of the list that lacked it; two changes can be alike in all else,
-	// and two trackers date one change each by their own clock. Empty for what the object
-	// tells the time of.
+	// and two trackers date one change each by their own clock. Empty where the object
+	// itself gives the time.
 	ResourceVersion string
 
 	// Found is true for what had happened before the first list showed it: it is
@@ -380,7 +380,7 @@ func (f *Facts) Reset() {
 	f.StorageCapacity = f.StorageCapacity[:0]
 	f.Usage = f.Usage[:0]
 	f.Changes = f.Changes[:0]
-	clear(f.Objects) // lets go of the API's objects
+	clear(f.Objects) // drops the references to the API's objects
 	f.Objects = f.Objects[:0]
 }
 

@@ -1,15 +1,15 @@
 package fact
 
-// Snapshot is what is known of an object and the object does not say itself: what
-// was seen of it, or was once said by others. With the last version of the object
-// (see Object) it is all that a new inventory needs to go on where another one
-// ended. Times that do not concern the kind are absent.
+// Snapshot is what is known of an object and the object does not say itself: what was observed of
+// it, or once said by others. With the last version of the object (see Object) it is all that a
+// new inventory needs to go on where another one ended. Times that do not concern the kind are
+// absent.
 type Snapshot struct {
 	Kind Kind
 	UID  string
 	// Forgotten is true when neither the object nor this is of use any more.
 	Forgotten bool `json:",omitempty"`
-	// Deleted and NotBefore are set while it is gone, but still spoken of.
+	// Deleted and NotBefore are set while it is gone, and remembered.
 	Deleted   Time `json:",omitempty"`
 	NotBefore Time `json:",omitempty"`
 

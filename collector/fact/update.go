@@ -18,7 +18,7 @@ type Update struct {
 	// Version is the highest row version that has been given out.
 	Version uint64
 	// Large says that the update's memory is not used again, as there is much of it: the last
-	// one that is told may keep it.
+	// sink may keep it.
 	Large bool
 	// Positions are how far the kinds have been watched that have moved on since the
 	// last update; the rest of the update is all that happened up to there.

@@ -10,7 +10,7 @@ import (
 
 // attachment is a VolumeAttachment. The API dates neither attaching nor
 // detaching; the time at which its status was last written is the closest there
-// is to the first, the moment it was seen to be gone is the second.
+// is to the first; the moment at which it was observed to be gone is the second.
 type attachment struct {
 	row     fact.Attachment
 	volume  string // the volume's name
@@ -52,8 +52,8 @@ func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, obs Observat
 	return true
 }
 
-// statusWritten is when the status was last written, as far as managedFields
-// tell: only the attacher does so, when it has attached or failed to.
+// statusWritten is when the status was last written, according to managedFields:
+// only the attacher does so, when it has attached or failed to.
 func statusWritten(o *storagev1.VolumeAttachment) (at fact.Time) {
 	for i := range o.ManagedFields {
 		if entry := &o.ManagedFields[i]; entry.Subresource == "status" {
@@ -66,12 +66,11 @@ func statusWritten(o *storagev1.VolumeAttachment) (at fact.Time) {
 // resolveAttachment finds the attachment's volume, the one of its name that existed when the
 // attachment was made (rule 2.6), or leaves word for it.
 func (inv *Inventory) resolveAttachment(a *attachment) {
-	const second = fact.Time(1_000_000) // creations are in whole seconds
 	if a.row.VolumeUID != "" || a.volume == "" {
 		return
 	}
 	v := inv.volumeNamed(a.volume, func(v *volume) bool {
-		return a.created == 0 || v.created < a.created+second && (v.deleted == 0 || v.deleted >= a.created)
+		return a.created == 0 || v.existed(a.created, a.created)
 	})
 	switch {
 	case v != nil:

@@ -18,7 +18,7 @@ type binding struct {
 type pastBinding struct {
 	binding
 	ordinal uint16 // of those of this claim and volume
-	hearsay bool   // by the claim: the volume may tell it better
+	hearsay bool   // inferred from the claim alone: the volume may give exact times later
 }
 
 // introduce makes a volume known to its claim, or leaves word for it.
@@ -49,8 +49,8 @@ func (v *volume) shareNames(c *claim) {
 }
 
 // syncBinding opens and closes the interval in which a volume is its claim's (rule 2.8).
-// The volume's side tells it: the binder writes the claim's UID into claimRef
-// first, and the phase says whether the binding holds.
+// The volume decides: the binder writes the claim's UID into claimRef first, and the
+// phase says whether the binding holds.
 func (inv *Inventory) syncBinding(v *volume, obs Observation) {
 	b, phase := &v.binding, v.phase.Value()
 	bound := v.claimUID != "" && v.deleted == 0 && phase == string(corev1.VolumeBound)
@@ -68,18 +68,18 @@ func (inv *Inventory) syncBinding(v *volume, obs Observation) {
 		b.notBefore, b.released = b.bound, v.phaseChanged
 		inv.emitBinding(v, *b, v.ordinal, obs)
 	}
-	switch found := obs.Found && !inv.restoring; {
+	switch wasBound := obs.Found && !inv.restoring || inv.wasBound(v); {
 	case bound && (!same || b.released != 0):
 		inv.rebind(v, binding{claimUID: v.claimUID, bound: v.phaseChanged})
 		inv.emitBinding(v, *b, v.ordinal, obs)
-	case released && !same && (found || inv.wasBound(v)):
+	case released && !same && wasBound:
 		inv.rebind(v, inv.missedBinding(v, obs))
 		inv.emitBinding(v, *b, v.ordinal, obs)
 	}
 }
 
 // missedBinding is the binding of a volume that was given back before it was observed to be
-// Bound: its claimRef says to whom it was. When that began, only the claim could still tell.
+// Bound: its claimRef says to whom it was bound. Since when, only the claim can still say.
 func (inv *Inventory) missedBinding(v *volume, obs Observation) binding {
 	missed := binding{claimUID: v.claimUID, notBefore: v.phaseNotBefore, released: v.phaseChanged}
 	if missed.released == 0 { // an API server before 1.28

@@ -40,7 +40,8 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 
 // announceBinding emits once that a claim was bound, if that was observed (rule 2.9).
 func (inv *Inventory) announceBinding(c *claim, obs Observation) {
-	if c.announced || c.boundAt == 0 || c.volume == nil || c.phase.Value() != string(corev1.ClaimBound) {
+	bound := c.phase.Value() == string(corev1.ClaimBound) && c.volume != nil && c.boundAt != 0
+	if c.announced || !bound {
 		return
 	}
 	c.announced = true
@@ -53,8 +54,8 @@ func (inv *Inventory) announceBinding(c *claim, obs Observation) {
 // findVolume finds a claim's volume: by the volume's claimRef (rule 2.5), or by the name that
 // the claim gives (rule 2.6).
 func (inv *Inventory) findVolume(c *claim) {
-	// The volume may have been bound and released again by now, of which a claim that was deleted
-	// meanwhile never told.
+	// The volume may have been bound and released again by now, and a claim that was deleted
+	// meanwhile never became Bound.
 	if v := inv.volumeOf[c.uid]; v != nil && confirmed(c, v) {
 		delete(inv.volumeOf, c.uid)
 		inv.setVolume(c, v)
@@ -101,7 +102,6 @@ func (inv *Inventory) findVolumeByName(c *claim) {
 // mayHave reports whether a volume of the name that a claim gives can be the one that it was
 // bound to, and not a successor or a predecessor of the same name (rule 2.6).
 func (inv *Inventory) mayHave(c *claim, v *volume) bool {
-	const second = fact.Time(1_000_000) // creations are in whole seconds
 	from, until := c.created, c.deleted
 	switch {
 	case c.found:
@@ -109,14 +109,13 @@ func (inv *Inventory) mayHave(c *claim, v *volume) bool {
 	case c.boundAt != 0:
 		from, until = c.boundAt, c.boundAt
 	}
-	existed := (until == 0 || v.created < until+second) && (v.deleted == 0 || v.deleted+second > from)
-	return existed && !othersSince(v, c)
+	return v.existed(from, until) && !othersSince(v, c)
 }
 
 // othersSince reports whether a volume has been another claim's since before a claim was made.
 func othersSince(v *volume, c *claim) bool {
-	b := &v.binding
-	return v.claimUID != "" && v.claimUID != c.uid && b.claimUID == v.claimUID && b.bound != 0 && b.bound < c.created
+	b, others := &v.binding, v.claimUID != "" && v.claimUID != c.uid
+	return others && b.claimUID == v.claimUID && b.bound != 0 && b.bound < c.created
 }
 
 // volumeNamed returns the volume of a name that holds the condition, the one that is there

@@ -190,8 +190,9 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, obs Observation
 		inv.versioned(o, func() { inv.claimChanges(c, &spec, o, obs) })
 		c.claimSpec = spec
 	}
-	// Rule 2.9: until the volume tells it exactly, and if it was observed.
-	if c.phase.Value() == string(corev1.ClaimBound) && !wasBound && c.boundAt == 0 && !obs.Found {
+	// Rule 2.9: the observation counts until the volume gives the exact moment.
+	becameBound := c.phase.Value() == string(corev1.ClaimBound) && !wasBound && !obs.Found
+	if becameBound && c.boundAt == 0 {
 		c.boundAt = obs.At
 	}
 	c.labels = inv.retainLabels(c.labels, o.Labels)
@@ -255,13 +256,15 @@ func (inv *Inventory) listClaim(c *claim, obs Observation) {
 }
 
 // life is the first and the last version of a claim whose name others had before or
-// after it, as far as they were seen.
+// after it, as far as they were observed.
 type life struct{ born, died uint64 }
 
 // holds reports whether, by that, a pod can have held the claim that started in a
 // version; the last 32 bits of it are enough, as they all are of these minutes.
 func (l life) holds(version uint32) bool {
-	return version == 0 || (l.born == 0 || int32(version-uint32(l.born)) >= 0) && (l.died == 0 || int32(uint32(l.died)-version) >= 0)
+	unborn := l.born != 0 && int32(version-uint32(l.born)) < 0
+	dead := l.died != 0 && int32(uint32(l.died)-version) < 0
+	return version == 0 || !unborn && !dead
 }
 
 // versionText is an object's version as the API writes it.
@@ -280,7 +283,7 @@ func (inv *Inventory) claimChanges(c *claim, now *claimSpec, o *corev1.Persisten
 	if now.phase.Value() == string(corev1.ClaimLost) {
 		c.announced = false // it may be bound again
 	}
-	if c.phase != now.phase && now.phase.Value() != string(corev1.ClaimBound) { // Bound is told when its volume is known
+	if c.phase != now.phase && now.phase.Value() != string(corev1.ClaimBound) { // announceBinding emits Bound, once the volume is known
 		inv.change(c.change(fact.Change{
 			At: obs.At, Action: fact.Phase, Actor: actor, Details: orNone(c.phase.Value()) + " → " + orNone(now.phase.Value()),
 		}))

@@ -15,7 +15,7 @@ type containerUse struct {
 	started, finished, notBefore fact.Time
 	reason                       intern.Word // zero while it is in use
 	restarts                     int32
-	startUnknown                 bool // it ran before the first start that its status tells of
+	startUnknown                 bool // it ran before the first start that its status shows
 }
 
 // run is the present run of a container, or its last one if that is over.
@@ -46,7 +46,7 @@ const clockSlack = fact.Time(5_000_000)
 func (c *container) note(s *corev1.ContainerStatus, p *pod, said fact.Time) {
 	c.restarts = s.RestartCount
 	var first fact.Time
-	runs := int32(0) // that the status tells of
+	runs := int32(0) // that the status shows
 	if t := s.LastTerminationState.Terminated; t != nil {
 		first, runs = earliest(first, apiTime(t.StartedAt)), runs+1
 	}
@@ -148,8 +148,8 @@ func (c *container) unreported() run {
 }
 
 // said is the last moment at which the kubelet can have written what an observation of a pod
-// shows, by the API server's clock: when it last wrote the status, or, if the API does not tell,
-// when we observed it. 0 if our own clock is behind the API server's, and that is not known.
+// shows, by the API server's clock: when it last wrote the status, or, if managedFields do not
+// say, when we observed it. 0 if our own clock is behind the API server's, and that is not known.
 func (inv *Inventory) said(kubelet fact.Time, obs Observation) fact.Time {
 	const almostASecond = fact.Time(999_999) // the API gives whole seconds
 	switch {
@@ -191,9 +191,10 @@ func endedBefore(c *container, last run, end podEnd) bool {
 }
 
 // endedByDeletion reports whether a container ended after its pod's deletion was asked for. In
-// the very second, both in whole seconds, the exit code tells: one that was killed failed.
+// the very second, both in whole seconds, the exit code decides: one that was killed failed.
 func endedByDeletion(last run, end podEnd) bool {
-	return end.asked != 0 && (last.at > end.asked || last.at == end.asked && last.exitCode != 0)
+	killedThen := last.at == end.asked && last.exitCode != 0
+	return end.asked != 0 && (last.at > end.asked || killedThen)
 }
 
 var (
@@ -202,7 +203,7 @@ var (
 )
 
 // kubeletSaid is when the kubelet last wrote a pod's status, by the API server's clock; zero
-// if the API does not tell.
+// if managedFields do not say.
 func kubeletSaid(o *corev1.Pod) (at fact.Time) {
 	for i := range o.ManagedFields {
 		if e := &o.ManagedFields[i]; e.Subresource == "status" && isKubelet(e.Manager) {

@@ -4,7 +4,7 @@ import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 
 // A claim's condition Unused (KEP-5541) is the API's own inference of what ours
 // is: whether any pod that is not over refers to the claim. The two are compared,
-// and where they differ for longer than their watches lag, that is told.
+// and a difference that lasts for longer than their watches lag is emitted as a change.
 
 // disputeAfter is how long a difference lasts before it counts.
 const disputeAfter = fact.Time(60_000_000)
@@ -41,14 +41,14 @@ func (inv *Inventory) referred(c *claim) bool {
 	return false
 }
 
-// dispute tells of the differences that have lasted.
+// dispute emits the differences that have lasted.
 func (inv *Inventory) dispute(obs Observation) {
 	inv.now = obs.At
 	for len(inv.doubts) > 0 && obs.At-inv.doubts[0].at > disputeAfter {
 		d := inv.doubts[0]
 		inv.doubts = inv.doubts[1:]
 		if inv.doubted[d.claim] != d.at {
-			continue // it was settled meanwhile
+			continue // it has ended meanwhile
 		}
 		says := "the API calls it unused, but a pod refers to it"
 		if d.claim.unused == used {

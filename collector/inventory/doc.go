@@ -36,7 +36,7 @@
 // has both bounds in its row; they are equal if it is exact.
 //
 // 1.3 What the first list shows was found: it did not happen now. Counters do not count it, and
-// a moment that its object does not tell stays absent.
+// a moment that its object does not give stays absent.
 //
 // 1.4 A successor under the same name bounds the end of its predecessor: the API server lets a
 // name be taken again only when its bearer is gone.
@@ -96,7 +96,7 @@
 //
 // 3.2 A start lies between the pod's creation and the moment at which the kubelet reported it; a
 // node's clock that says otherwise is corrected to the nearer of the two. If the container has run
-// more often than its status tells of, its first start lies before what is known: the row's
+// more often than its status shows, its first start lies before what is known: the row's
 // started_not_before says since when it can have run.
 //
 // 3.3 The kubelet reported what a status shows when it last wrote it, by the API server's clock
@@ -114,7 +114,7 @@
 // lost. At: the observation. The one exception is a pod that is deleted while its node is
 // alive: its end is the deletion, as its kubelet would have reported an earlier end. A node is
 // lost if its Ready condition is not True, or it was deleted; of a node that is not known, its
-// pods' Ready conditions tell, which the node lifecycle controller sets to False. A
+// pods' Ready conditions decide, which the node lifecycle controller sets to False. A
 // VolumeAttachment is no evidence: it outlives its pods.
 //
 // 4. What a volume's last use is (last_use.go).
@@ -147,7 +147,7 @@
 // has its claimRef, over updates and restarts.
 //
 // 5.5 The condition Unused (KEP-5541) says since when no pod refers to a claim. It shortens the
-// idle time where it tells of a use that nobody watched, and never overrules what was watched: it
+// idle time where it shows a use that nobody watched, and never overrules what was watched: it
 // is dated by when its feature gate was switched on, and a pending pod resets it. How much of the
 // idle time was watched or vouched for by the condition is the exporter's to say
 // (volume_idle_observed_seconds).

@@ -148,7 +148,7 @@ func New() *Inventory {
 	}
 }
 
-// hash tells whether something is what was emitted last, without keeping that: a
+// hash lets a caller compare something with what was emitted last without keeping that: a
 // state takes two hundred bytes. Two in a row of the same hash, once in 2^64, cost
 // one update: a state of the metrics, a row of mounts.
 func (inv *Inventory) hash(state any) uint64 { return maphash.Comparable(inv.seed, state) }

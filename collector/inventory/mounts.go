@@ -15,7 +15,7 @@ import (
 type mount struct {
 	traits                   unique.Handle[mountTraits]
 	emitted                  uint64    // hash of the row that went out last; 0 for none
-	emittedStart, emittedEnd fact.Time // as they have been told
+	emittedStart, emittedEnd fact.Time // as they were emitted
 	container, volume        uint16    // indices into the pod's
 }
 

@@ -58,7 +58,7 @@ func (inv *Inventory) nameNamespace(n *namespace) {
 	inv.namespaceNames[n.name] = n
 }
 
-// touchRelabelled has the volumes told whose namespaces have other labels. That looks at
+// markRelabelled marks the volumes whose namespaces have other labels. That looks at
 // all volumes, once for an event, and for few events.
 func (inv *Inventory) markRelabelled() {
 	if len(inv.relabelled) == 0 {

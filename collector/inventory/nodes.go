@@ -13,7 +13,7 @@ import (
 type node struct {
 	uid   string
 	lost  bool      // its Ready condition is not True, or it was deleted
-	alive fact.Time // the last heartbeat of its kubelet that the API told of
+	alive fact.Time // the last heartbeat of its kubelet that the API has shown
 	queued
 }
 
@@ -68,7 +68,7 @@ func (inv *Inventory) evictNode(uid string, name nodeName) {
 
 // lostNode reports whether nobody can confirm that a pod's containers ended, because the node
 // is lost, and until when the node's kubelet is known to have lived. Of a node that we do not
-// know, the pod's own Ready condition tells: the node's controller sets it to False.
+// know, the pod's own Ready condition decides: the node lifecycle controller sets it to False.
 func (inv *Inventory) lostNode(p *pod) (alive fact.Time, lost bool) {
 	n := inv.nodes[intern.Text(p.node)]
 	if n == nil {

@@ -65,7 +65,7 @@ type written struct{ came any }
 func (w written) Document() string { return document(unpacked(w.came).(metav1.Object)) }
 
 // document writes an object as JSON, in the fields that the API has for it, but
-// without what changes with every write and tells nothing. What may hold secrets
+// without what changes with every write and says nothing. What may hold secrets
 // has been taken out by the collector before.
 func document(object metav1.Object) string {
 	var doc any
@@ -158,7 +158,7 @@ func deletionAsked(o metav1.Object) fact.Time {
 	return at
 }
 
-// deletingChange tells that a deletion was asked for, and what holds it back.
+// deletingChange is the change that a deletion was asked for, and what holds it back.
 func deletingChange(o metav1.Object, asked fact.Time) fact.Change {
 	return fact.Change{At: asked, Action: fact.Deleting, Actor: lastActor(o), Details: "held back by " + orNone(strings.Join(o.GetFinalizers(), ", "))}
 }

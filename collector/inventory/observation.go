@@ -24,7 +24,7 @@ func Live(at fact.Time) Observation { return Observation{At: at, NotBefore: at} 
 func (o Observation) live() bool { return o.NotBefore == o.At }
 
 // bounds returns between which moments something happened that this observation shows, not
-// before the moments that the object itself tells, whatever our clock says. They are equal if
+// before the moments that the object itself gives, whatever our clock says. They are equal if
 // the observation is live.
 func (o Observation) bounds(told ...fact.Time) (notBefore, at fact.Time) {
 	notBefore = o.NotBefore

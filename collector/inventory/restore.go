@@ -156,7 +156,8 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.Snapshot) {
 func (v *volume) restoreBinding(s *fact.Snapshot) {
 	b, phase := &v.binding, v.phase.Value()
 	early := s.ReleasedAt == 0 && (phase == string(corev1.VolumePending) || phase == string(corev1.VolumeAvailable))
-	if s.ClaimUID == "" || early || b.claimUID != "" && b.claimUID != s.ClaimUID {
+	others := b.claimUID != "" && b.claimUID != s.ClaimUID
+	if s.ClaimUID == "" || early || others {
 		return
 	}
 	*b = binding{

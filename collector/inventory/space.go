@@ -29,7 +29,7 @@ func (inv *Inventory) NodesInUse() map[string]struct{} {
 }
 
 // Measure takes what kubelets say. What differs from what is known goes out; the last that was
-// known of a volume is kept while nobody uses it, when no kubelet can tell.
+// known of a volume is kept while nobody uses it, when no kubelet can say.
 func (inv *Inventory) Measure(samples []Sample, now fact.Time) {
 	inv.begin("", "", Live(now))
 	for i := range samples {

@@ -8,7 +8,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// touchVolume and touchClaim mark what the exporter may have to be told.
+// markVolumeState and markClaimState have the next Take compare a state with the last one emitted.
 func (inv *Inventory) markVolumeState(v *volume) {
 	if !v.stale {
 		v.stale = true
@@ -106,7 +106,7 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 }
 
 // setIdleSince sets since when, at the longest, nobody has used a volume. It reports whether the
-// condition Unused tells of a use that nobody observed (rule 5.5).
+// condition Unused shows a use that nobody observed (rule 5.5).
 func (inv *Inventory) setIdleSince(v *volume, s *fact.VolumeState, unusedSince fact.Time) (unseenUse bool) {
 	s.IdleSince = v.boundOrCreated()
 	if s.LastUsed != 0 {
@@ -169,7 +169,7 @@ func (inv *Inventory) statusSince(v *volume, s *fact.VolumeState) fact.Time {
 	case fact.VolumeIdle, fact.VolumeNeverMounted:
 		return s.IdleSince
 	default:
-		// Absent where an API server before 1.28 does not tell, and it was not observed.
+		// Absent where an API server before 1.28 does not say, and it was not observed.
 		return v.phaseChanged
 	}
 }
