@@ -36,6 +36,25 @@ type auditLog struct {
 	claims      lives[corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaim]
 	volumes     lives[corev1.PersistentVolume, *corev1.PersistentVolume]
 	attachments lives[storagev1.VolumeAttachment, *storagev1.VolumeAttachment]
+	nodes       map[string][]nodeEvent // by name, in the order of the log
+}
+
+// nodeEvent is the creation or the deletion of a node. The log has no more of nodes.
+type nodeEvent struct {
+	at      time.Time
+	deleted bool
+}
+
+// nodeIsThere tells whether a node was there at a moment: one whose kubelet may have done
+// what was asked for.
+func (a *auditLog) nodeIsThere(name string, at time.Time) bool {
+	there := true // those of the cluster itself may be older than the log
+	for _, e := range a.nodes[name] {
+		if !e.at.After(at) {
+			there = !e.deleted
+		}
+	}
+	return there
 }
 
 func openAuditLog(path string) (*auditLog, error) {
@@ -50,6 +69,7 @@ func openAuditLog(path string) (*auditLog, error) {
 		claims:      lives[corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaim]{},
 		volumes:     lives[corev1.PersistentVolume, *corev1.PersistentVolume]{},
 		attachments: lives[storagev1.VolumeAttachment, *storagev1.VolumeAttachment]{},
+		nodes:       map[string][]nodeEvent{},
 	}, nil
 }
 
@@ -122,6 +142,10 @@ func (a *auditLog) take(e *auditEvent) error {
 		return a.volumes.take(e)
 	case "volumeattachments":
 		return a.attachments.take(e)
+	case "nodes":
+		if name := e.ObjectRef.Name; e.ObjectRef.Subresource == "" && (e.Verb == "create" || e.Verb == "delete") {
+			a.nodes[name] = append(a.nodes[name], nodeEvent{e.at(), e.Verb == "delete"})
+		}
 	}
 	return nil
 }
@@ -270,7 +294,7 @@ func (a *auditLog) history(uid string) string {
 	}
 	if l := a.claims[id]; l != nil {
 		for _, v := range l.versions {
-			line(v.at, v.number, v.object, v.object.Status.Phase, v.object.Spec.VolumeName)
+			line(v.at, v.number, v.object, v.object.Status.Phase, v.object.Spec.VolumeName, unusedOf(v.object))
 		}
 	}
 	if l := a.volumes[id]; l != nil {
@@ -284,6 +308,16 @@ func (a *auditLog) history(uid string) string {
 		}
 	}
 	return lines.String()
+}
+
+// unusedOf is what the API says by the condition Unused.
+func unusedOf(claim *corev1.PersistentVolumeClaim) string {
+	for _, c := range claim.Status.Conditions {
+		if c.Type == "Unused" {
+			return fmt.Sprintf("Unused %s since %s", c.Status, c.LastTransitionTime.UTC().Format(time.TimeOnly))
+		}
+	}
+	return ""
 }
 
 // relapses is how often a pod that had ended did not any more: kwok does that now and then
@@ -340,6 +374,7 @@ type stay struct {
 	number uint64 // the resourceVersion that first told of its start
 	start  time.Time
 	end    cell
+	exact  cell // whether the end is known exactly; absent while there is none
 }
 
 // stayOf returns the use that a container made of its volumes, if it has begun.
@@ -361,8 +396,19 @@ func stayOf(l *life[*corev1.Pod], name string) (r stay, begun bool) {
 	if r.start.IsZero() {
 		return stay{}, false
 	}
-	r.end = endOf(l, name)
+	r.end, r.exact = endOf(l, name), absent
+	if r.end != absent {
+		r.exact = text(1)
+	}
 	return r, true
+}
+
+// unreported tells whether nobody can know exactly when a use ended: no kubelet has said so,
+// and that the pod was deleted proves nothing, because its node was not there any more to
+// end the container then. Where the node is there, the deletion that was seen is the end.
+func (a *auditLog) unreported(l *life[*corev1.Pod], end cell) bool {
+	over := firstEnded(l)
+	return !end.from.IsZero() && !(over.Equal(l.removed()) && a.nodeIsThere(l.last().object.Spec.NodeName, over))
 }
 
 func startsOf(s *corev1.ContainerStatus) (list []time.Time) {
@@ -451,6 +497,12 @@ func truthOf(a *auditLog, belongs func(metav1.Object) bool) *truth {
 			continue
 		}
 		t.names[uid] = "volume " + life.last().object.Name
+		for _, v := range slices.Backward(life.versions) {
+			if ref := v.object.Spec.ClaimRef; ref != nil {
+				t.names[uid] += " of " + ref.Namespace + "/" + ref.Name
+				break
+			}
+		}
 		t.tellVolume(life)
 	}
 	for uid, life := range a.claims {
@@ -544,6 +596,10 @@ func (t *truth) tellClaim(l *life[*corev1.PersistentVolumeClaim]) {
 		"namespace": text(o.Namespace), "name": text(o.Name), "phase": text(o.Status.Phase), "volume_name": text(o.Spec.VolumeName),
 		"requested_bytes": text(o.Spec.Resources.Requests.Storage().Value()), "capacity_bytes": text(o.Status.Capacity.Storage().Value()),
 		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": observed(l.removed()), "volume_uid": text(""), "bound_at": absent,
+		"ephemeral": text(t.isEphemeral(o)),
+	}
+	if set := o.Labels["app"]; set != "" { // only StatefulSets give their claims labels here
+		row["workload_kind"], row["workload_name"] = text("StatefulSet"), text(set)
 	}
 	if s := t.boundTo(o.UID, math.MaxUint64); s != nil { // its volume may say so later than it went
 		row["volume_uid"], row["bound_at"] = text(s.volume), exactly(s.start)
@@ -558,8 +614,24 @@ func (t *truth) tellClaim(l *life[*corev1.PersistentVolumeClaim]) {
 			}
 			t.tellPhase(o.UID, string(v.object.Status.Phase), at)
 		}
-		t.tellSize(o.UID, before.Status.Capacity.Storage(), v.object.Status.Capacity.Storage(), v.at)
+		if v.object.Status.Phase != corev1.ClaimLost { // the controller blanks its capacity, and nothing has shrunk
+			t.tellSize(o.UID, before.Status.Capacity.Storage(), v.object.Status.Capacity.Storage(), v.at)
+		}
 	}
+}
+
+// isEphemeral tells whether a claim was made for a generic ephemeral volume: its controller
+// is a pod that has such a volume. A StatefulSet also makes pods the controllers of claims
+// that are to go with them.
+func (t *truth) isEphemeral(claim *corev1.PersistentVolumeClaim) bool {
+	owner := metav1.GetControllerOf(claim)
+	if owner == nil || t.log.pods[owner.UID] == nil {
+		return false
+	}
+	pod := t.log.pods[owner.UID].last().object
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.Ephemeral != nil && pod.Name+"-"+v.Name == claim.Name
+	})
 }
 
 // boundTo returns how a claim was bound at a resourceVersion; nil if it had not
@@ -606,6 +678,9 @@ func (t *truth) tellPod(l *life[*corev1.Pod]) {
 		r, begun := stayOf(l, c.Name)
 		t.tellContainer(o, &c, r, begun)
 		if begun {
+			if t.log.unreported(l, r.end) {
+				r.exact = text(0)
+			}
 			t.tellMounts(o, &c, r, started.number)
 		}
 	}
@@ -639,7 +714,10 @@ func (t *truth) tellMounts(pod *corev1.Pod, c *corev1.Container, r stay, podStar
 		if !isStorage(pod.Spec.Volumes[i]) {
 			return
 		}
-		row["started_at"], row["ended_at"], row["ended_not_before"] = exactly(r.start), r.end, r.end
+		row["started_at"], row["ended_at"], row["ended_not_before"], row["exact"] = exactly(r.start), r.end, r.end, r.exact
+		if r.exact == text(0) {
+			row["ended_not_before"] = cell{from: r.start, to: r.end.to}
+		}
 		t.tellSource(pod, &pod.Spec.Volumes[i], row, podStarted)
 		t.facts.put("mount", []any{pod.UID, c.Name, volume, path}, row)
 	}

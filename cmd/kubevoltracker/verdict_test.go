@@ -98,19 +98,20 @@ func (s scope) tables(volumes []string) []scopeTable {
 	)
 	return []scopeTable{
 		{monthTable{"mount", 4, `SELECT pod_uid, container, volume, mount_path, sub_path, read_only, block_device, source_kind, claim_uid, claim_name, volume_uid,
-			started_at, ended_at, ended_not_before FROM mounts WHERE ` + ours}, "started_at", "ended_at", nil},
+			started_at, ended_at, ended_not_before, ended_at = ended_not_before AS exact FROM mounts WHERE ` + ours}, "started_at", "ended_at", nil},
 		{monthTable{"binding", 3, `SELECT claim_uid, volume_uid, ordinal, bound_at, released_at, released_not_before FROM bindings
 			WHERE claim_uid IN ` + claims + ` OR volume_uid IN ` + vols}, "bound_at", "released_at", nil},
 		{monthTable{"phase", 3, `SELECT uid, multiIf(action = 'bound', 'Bound', action = 'released', 'Released', splitByString(' → ', details)[2]) AS phase,
 			row_number() OVER (PARTITION BY uid, phase ORDER BY at) AS n, at
 			FROM changes WHERE action IN ('bound', 'phase', 'released') AND ` + both}, "at", "at", nil},
 		{monthTable{"size", 2, `SELECT uid, details, at FROM changes WHERE action = 'resized' AND ` + both}, "at", "at", nil},
+		{monthTable{"modification", 2, `SELECT uid, details, at FROM changes WHERE action = 'modified' AND ` + both}, "at", "at", nil},
 		{monthTable{"event", 2, `SELECT uid, action, count() AS times FROM changes
 			WHERE action IN ('created', 'mounted', 'unmounted', 'deleted') AND ` + all + ` GROUP BY ALL`}, "", "", nil},
 		{monthTable{"volume", 1, `SELECT uid, name, phase, phase_changed_at, claim_uid, capacity_bytes, source_kind, created_at, deleted_at, deleted_not_before
 			FROM volumes WHERE ` + isOurs}, "created_at", "deleted_at", []string{"phase", "phase_changed_at", "claim_uid", "capacity_bytes"}},
-		{monthTable{"claim", 1, `SELECT uid, namespace, name, phase, volume_name, volume_uid, requested_bytes, capacity_bytes, created_at, bound_at, deleted_at, deleted_not_before
-			FROM claims WHERE ` + ours}, "created_at", "deleted_at", []string{"phase", "volume_name", "volume_uid", "requested_bytes", "capacity_bytes", "bound_at"}},
+		{monthTable{"claim", 1, `SELECT uid, namespace, name, phase, volume_name, volume_uid, requested_bytes, capacity_bytes, created_at, bound_at, deleted_at, deleted_not_before,
+			ephemeral, workload_kind, workload_name FROM claims WHERE ` + ours}, "created_at", "deleted_at", []string{"phase", "volume_name", "volume_uid", "requested_bytes", "capacity_bytes", "bound_at"}},
 		{monthTable{"container", 2, `SELECT pod_uid, name, image, started_at, finished_at, restarts FROM containers
 			WHERE pod_uid IN (SELECT uid FROM pods WHERE ` + ours + `)`}, "", "", []string{"started_at", "finished_at", "restarts"}},
 		{monthTable{"namespace", 1, `SELECT uid, name, created_at, deleted_at FROM namespaces WHERE startsWith(name, '` + string(s) + `')`}, "created_at", "deleted_at", nil},
@@ -247,7 +248,16 @@ func (j *judgement) table(t *truth, table scopeTable, found map[string][]map[str
 			if lost && (said == "" || said == absent.text) {
 				continue // what is known of it is only what was left
 			}
+			if column == "exact" {
+				if want[column] == text(0) && said != "0" {
+					j.wrong = append(j.wrong, fmt.Sprintf("%s %s: its end claims to be exact, and nobody reported it", table.name, key))
+				}
+				continue
+			}
 			bounded, problem := away.accept(want[column], said, since)
+			if problem == tooWide && want["exact"] == text(0) {
+				problem = ""
+			}
 			if problem != "" {
 				j.wrong = append(j.wrong, fmt.Sprintf("%s %s: %s is %s (not before %s), want %s: %s", table.name, key, column, said, since, want[column], problem))
 			}
@@ -340,6 +350,8 @@ func (t *truth) passed(table scopeTable, key string, want map[string]cell, away 
 	return ended && away.swallow(at, at)
 }
 
+const tooWide = "the bounds are wide, though it was watched"
+
 // accept compares a moment, or another value, that the catalog says with the truth: one
 // that was observed may have bounds, which have to contain the truth, and one that claims
 // to be exact has to be.
@@ -378,7 +390,7 @@ func (g gaps) accept(want cell, said, since string) (bounded bool, problem strin
 	case from.After(at.Add(slack)) || to.Before(at.Add(-time.Second)):
 		return true, "the bounds do not contain the truth"
 	case !g.overlaps(from, to) || to.After(g.until(at)):
-		return true, "the bounds are wide, though it was watched"
+		return true, tooWide
 	}
 	return true, ""
 }
