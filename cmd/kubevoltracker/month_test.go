@@ -87,7 +87,9 @@ func TestMonth(t *testing.T) {
 		c.namespace(t, namespace)
 	}
 	t.Cleanup(func() { endMonth(t, c) })
-	p := startTracker(t, c.serviceAccount(t))
+	kubeconfig, dir := c.serviceAccount(t), t.TempDir()
+	start := func() *tracker { return startTracker(t, kubeconfig, "--data-dir="+dir) }
+	p := start()
 	if path := os.Getenv("KUBEVOLTRACKER_RECORD"); path != "" {
 		stop := startRecording(t, objects)
 		defer func() { stop(path) }()
@@ -109,7 +111,27 @@ func TestMonth(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	expectTruth(t, c, p, log)
+	expectTruth(t, c, p, log, nil, "live")
+
+	// What was inferred outlives the tracker, and so it does the journal. By now the tracker
+	// has forgotten most of the pods that are gone.
+	afterwards := func(name string, away gaps) {
+		t.Run(name, func(t *testing.T) {
+			waitInVain(&story{t: t, c: c, objects: objects, namespace: monthNamespace}, strings.ReplaceAll(name, " ", "-"))
+		})
+		expectTruth(t, c, p, log, away, name)
+	}
+	p.stop(t)
+	p = start()
+	afterwards("from the journal", nil)
+	p.stop(t)
+	stopped := time.Now()
+	if err := os.Remove(filepath.Join(dir, "journal.db")); err != nil {
+		t.Fatal(err)
+	}
+	p = start()
+	p.expectReady(t)
+	afterwards("from the catalog", gaps{{from: stopped, to: time.Now(), lossy: true}})
 }
 
 // endMonth takes away what would be in other tests' way.
@@ -127,8 +149,9 @@ func endMonth(t *testing.T, c *localCluster) {
 }
 
 // expectTruth waits until the catalog says what the audit log does. What is still
-// on its way, in the cluster or to the catalog, is given some time.
-func expectTruth(t *testing.T, c *localCluster, p *tracker, log *auditLog) {
+// on its way, in the cluster or to the catalog, is given some time. Nothing happened while
+// the tracker was away, which it cannot know.
+func expectTruth(t *testing.T, c *localCluster, p *tracker, log *auditLog, away gaps, when string) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(500 * time.Millisecond) {
 		if err := log.read(); err != nil {
@@ -137,18 +160,16 @@ func expectTruth(t *testing.T, c *localCluster, p *tracker, log *auditLog) {
 		err := logIsComplete(c, log, ofTheMonth)
 		if err == nil {
 			truth := truthOf(log, ofTheMonth)
-			var rows, uses string
-			rows, err = compareAll(truth, p)
-			wrong, failed := []string(nil), error(nil)
-			uses, wrong, failed = truth.compareUses(t, p, nil)
-			if err = errors.Join(err, failed, truth.explain(wrong)); err == nil {
-				t.Log(rows)
-				t.Log("volumes: " + uses)
+			rows, different := compareAll(truth, p)
+			uses, wrong, failed := truth.compareUses(t, p, away)
+			if err = errors.Join(different, failed, truth.explain(wrong)); err == nil {
+				t.Logf("%s: %s; volumes: %s", when, rows, uses)
 				return
 			}
 		}
 		if time.Now().After(deadline) {
-			t.Fatal(err)
+			t.Errorf("%s: %v", when, err)
+			return
 		}
 	}
 }

@@ -78,6 +78,12 @@ func neverStarted(s *story) {
 	s.taken(last[1])
 }
 
+// reject writes what a kubelet does that does not admit a pod.
+func (s *story) reject(pod *corev1.Pod, reason string) {
+	s.t.Helper()
+	s.patch(pod, fmt.Sprintf(`{"status":{"phase":"Failed","reason":%q,"message":"Pod was rejected","containerStatuses":null,"conditions":null}}`, reason), "status")
+}
+
 // rejected: a kubelet does not admit pods that were given to it. They have failed without
 // having started; one is deleted then, the others stay.
 func rejected(s *story) {
@@ -87,11 +93,33 @@ func rejected(s *story) {
 		pod := s.slow("rejected-"+string(name[0]|0x20), of(claim))
 		s.create(pod)
 		s.taken(pod)
-		s.patch(pod, fmt.Sprintf(`{"status":{"phase":"Failed","reason":%q,"message":"Pod was rejected","containerStatuses":null,"conditions":null}}`, name), "status")
+		s.reject(pod, name)
 		if name == "NodeAffinity" {
 			s.remove(pod)
 		}
 	}
+}
+
+// waitInVain has pods wait for volumes that others used long ago, or nobody yet, and be
+// deleted or rejected.
+func waitInVain(s *story, when string) {
+	var waiting []*corev1.Pod
+	for _, claim := range []string{"never-started-fresh", "never-started-used", "rejected-used", "installed", "data-db-1"} {
+		waiting = append(waiting, s.unplaced(when+"-"+claim, of(claim)))
+	}
+	refused := s.slow(when+"-refused", of("reports"))
+	for _, pod := range append(waiting, refused) {
+		s.create(pod)
+	}
+	for _, pod := range waiting {
+		s.unschedulable(pod)
+	}
+	s.taken(refused)
+	s.reject(refused, "OutOfmemory")
+	for _, pod := range waiting {
+		s.ask(pod)
+	}
+	s.gone(waiting[0], waiting[1], waiting[2], waiting[3], waiting[4])
 }
 
 // lostNode: a node is gone, and its pod is deleted by force. Its kubelet may have been cut off
