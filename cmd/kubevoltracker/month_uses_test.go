@@ -81,7 +81,11 @@ func neverStarted(s *story) {
 // reject writes what a kubelet does that does not admit a pod.
 func (s *story) reject(pod *corev1.Pod, reason string) {
 	s.t.Helper()
-	s.patch(pod, fmt.Sprintf(`{"status":{"phase":"Failed","reason":%q,"message":"Pod was rejected","containerStatuses":null,"conditions":null}}`, reason), "status")
+	s.patch(pod, rejection(reason), "status")
+}
+
+func rejection(reason string) string {
+	return fmt.Sprintf(`{"status":{"phase":"Failed","reason":%q,"message":"Pod was rejected","containerStatuses":null,"conditions":null}}`, reason)
 }
 
 // rejected: a kubelet does not admit pods that were given to it. They have failed without

@@ -60,14 +60,14 @@ func (g gaps) swallowsEither(moments ...cell) bool {
 }
 
 // scope is what belongs to a churn: the namespaces that begin so, what is in them, and
-// the volumes of their claims.
+// the volumes of their claims, or that have no claim and whose names begin so.
 type scope string
 
 func (s scope) owns(o metav1.Object) bool {
 	namespace := o.GetNamespace()
 	switch o := o.(type) {
 	case *corev1.PersistentVolume:
-		if o.Spec.ClaimRef != nil {
+		if namespace = o.Name; o.Spec.ClaimRef != nil {
 			namespace = o.Spec.ClaimRef.Namespace
 		}
 	case *corev1.Namespace:
@@ -241,6 +241,9 @@ func (j *judgement) table(t *truth, table scopeTable, found map[string][]map[str
 		}
 		passed := t.passed(table, key, want, away)
 		for _, column := range slices.Sorted(maps.Keys(want)) {
+			if strings.HasPrefix(column, "workload_") && rows[0][column] == "" || column == "ephemeral" && away.swallowsEither(want["created_at"]) {
+				continue // the StatefulSet or the pod that tells may have gone before anybody looked
+			}
 			if strings.HasSuffix(column, "_not_before") || passed && slices.Contains(table.passing, column) || t.nameless(table, want, column, away) {
 				continue
 			}
@@ -327,15 +330,29 @@ func (t *truth) lost(table scopeTable, key string, want map[string]cell, away ga
 	return ok && ended && (away.swallow(from, to) || away.swallow(from.Add(time.Second), to))
 }
 
-// nameless tells whether a mount's claim came and went within a lossy gap: then its pod
-// names a claim that nobody knows, or one that was made anew in the second of its start.
+// nameless tells whether a mount's claim came and went within a lossy gap, or was bound to its
+// volume only then: then its pod names a claim that nobody knows, or one that was made anew in
+// the second of its start, or one of which nobody knows which volume it had.
 func (t *truth) nameless(table scopeTable, mount map[string]cell, column string, away gaps) bool {
 	if table.name != "mount" || !slices.Contains([]string{"claim_uid", "source_kind", "volume_uid"}, column) {
 		return false
 	}
 	uid := mount["claim_uid"].text
 	claim := t.facts["claim"][uid]
-	return claim != nil && t.lost(scopeTable{from: "created_at", to: "deleted_at"}, uid, claim, away)
+	if claim != nil && t.lost(scopeTable{from: "created_at", to: "deleted_at"}, uid, claim, away) {
+		return true
+	}
+	return column != "claim_uid" && claim != nil && t.unbound(uid, mount["volume_uid"].text, away)
+}
+
+// unbound tells whether nobody can know that a claim and a volume were bound to each other.
+func (t *truth) unbound(claim, volume string, away gaps) bool {
+	for binding, row := range t.facts["binding"] {
+		if part := strings.Fields(binding); part[0] == claim && part[1] == volume && !t.lost(scopeTable{from: "bound_at", to: "released_at"}, binding, row, away) {
+			return false
+		}
+	}
+	return volume != ""
 }
 
 // passed tells whether an object ended in a gap in which its last states are lost.

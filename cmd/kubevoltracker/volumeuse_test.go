@@ -40,6 +40,7 @@ type volumeUse struct {
 
 	namespace, claim, owner string // of the claim that has the volume, or had it when it was released
 	hasClaim                bool
+	anyOwner                bool // nobody need know the claim that had it
 }
 
 // span is the range in which a value has to be, both ends included.
@@ -80,7 +81,7 @@ func (t *truth) volumeUses(away gaps) map[string]*volumeUse {
 		}
 		v := l.last().object
 		u := &volumeUse{name: v.Name, storageClass: v.Spec.StorageClassName, phase: v.Status.Phase}
-		u.tellClaim(t, v)
+		u.tellClaim(t, v, away)
 		running, sure := t.tellUses(u, byVolume[v.UID], away)
 		u.mounts = span[int]{sure, running}
 		u.tellState(awaited[v.UID])
@@ -93,7 +94,7 @@ func (t *truth) volumeUses(away gaps) map[string]*volumeUse {
 }
 
 // tellClaim says whose the volume is, or was when it was released.
-func (u *volumeUse) tellClaim(t *truth, v *corev1.PersistentVolume) {
+func (u *volumeUse) tellClaim(t *truth, v *corev1.PersistentVolume, away gaps) {
 	ref := v.Spec.ClaimRef
 	if ref == nil || ref.UID == "" {
 		return
@@ -101,6 +102,8 @@ func (u *volumeUse) tellClaim(t *truth, v *corev1.PersistentVolume) {
 	u.hasClaim, u.namespace, u.claim = true, ref.Namespace, ref.Name
 	if l := t.log.claims[ref.UID]; l != nil {
 		u.owner = l.last().object.Labels["owner"]
+		claim := string(ref.UID)
+		u.anyOwner = t.lost(scopeTable{from: "created_at", to: "deleted_at"}, claim, t.facts["claim"][claim], away)
 	}
 }
 
@@ -154,20 +157,7 @@ func (t *truth) tellUses(u *volumeUse, mounts []string, away gaps) (running, sur
 // and went within a lossy gap, or its claim or its binding did.
 func (t *truth) unknownUse(key string, mount map[string]cell, away gaps) bool {
 	table := scopeTable{monthTable: monthTable{name: "mount"}, from: "started_at", to: "ended_at"}
-	if t.lost(table, key, mount, away) || t.nameless(table, mount, "volume_uid", away) {
-		return true
-	}
-	claim, volume := mount["claim_uid"].text, mount["volume_uid"].text
-	for binding, row := range t.facts["binding"] {
-		part := strings.Fields(binding)
-		if part[0] != claim || part[1] != volume {
-			continue
-		}
-		if !t.lost(scopeTable{from: "bound_at", to: "released_at"}, binding, row, away) {
-			return false
-		}
-	}
-	return true
+	return t.lost(table, key, mount, away) || t.nameless(table, mount, "volume_uid", away)
 }
 
 // wait is how sure it is that a volume is awaited.
@@ -395,7 +385,7 @@ func (u *volumeUse) compareMetrics(families map[string]map[string]volumeSample, 
 		differs("volume_mounts is %d, want %s", n, rangeText(u.mounts.from, u.mounts.to))
 	}
 	info := families["info"][u.name]
-	if u.hasClaim && !(state.labels["namespace"] == u.namespace && state.labels["persistentvolumeclaim"] == u.claim && info.labels["owner"] == u.owner) {
+	if u.hasClaim && !(state.labels["namespace"] == u.namespace && state.labels["persistentvolumeclaim"] == u.claim && (info.labels["owner"] == u.owner || u.anyOwner)) {
 		differs("its claim is %s/%s, owned by %q, want %s/%s, owned by %q",
 			state.labels["namespace"], state.labels["persistentvolumeclaim"], info.labels["owner"], u.namespace, u.claim, u.owner)
 	}
