@@ -169,6 +169,10 @@ type revision[P metav1.Object] struct {
 	at     time.Time // when the request came
 	number uint64    // the resourceVersion: one order for all kinds
 	object P
+
+	// unstored: the update made the object go, because a deletion without grace was under
+	// way. Its answer is what would have been written, and nobody has seen that.
+	unstored bool
 }
 
 func (l lives[T, P]) take(e *auditEvent) error {
@@ -216,10 +220,22 @@ func (l lives[T, P]) take(e *auditEvent) error {
 	if e.Verb == "delete" {
 		known.asked = e.at()
 	}
-	known.versions = append(known.versions, revision[P]{e.at(), number, object})
+	grace := object.GetDeletionGracePeriodSeconds()
+	unstored := (e.Verb == "patch" || e.Verb == "update") && object.GetDeletionTimestamp() != nil && !isHeld(object) && grace != nil && *grace == 0
+	known.versions = append(known.versions, revision[P]{e.at(), number, object, unstored})
 	// Requests end, and are logged, in another order than they write.
 	slices.SortStableFunc(known.versions, func(a, b revision[P]) int { return cmp.Compare(a.number, b.number) })
+	known.forgetUnstored()
 	return nil
+}
+
+// forgetUnstored gives a pod's versions that nobody has seen the status of the one before.
+func (l *life[P]) forgetUnstored() {
+	for i, v := range l.versions {
+		if pod, ok := any(v.object).(*corev1.Pod); ok && v.unstored && i > 0 {
+			pod.Status = *any(l.versions[i-1].object).(*corev1.Pod).Status.DeepCopy()
+		}
+	}
 }
 
 // ask notes that the deletion of whatever now has a name was asked for.

@@ -95,6 +95,13 @@ func TestMonth(t *testing.T) {
 		defer func() { stop(path) }()
 	}
 
+	t.Run("before the gate", func(t *testing.T) {
+		beforeTheGate(t, &story{t: t, c: c, objects: objects, namespace: monthNamespace})
+	})
+	if t.Failed() {
+		return
+	}
+
 	// Each chapter is a test of its own, so that it can fail on its own; they run all
 	// at once, however many tests may run in parallel: they only wait.
 	var chapters sync.WaitGroup
@@ -136,13 +143,17 @@ func TestMonth(t *testing.T) {
 
 // endMonth takes away what would be in other tests' way.
 func endMonth(t *testing.T, c *localCluster) {
+	_, err := c.client.CoreV1().PersistentVolumeClaims(monthNamespace).Patch(background, keptBack, types.MergePatchType, []byte(letGo), metav1.PatchOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Error(err)
+	}
 	for _, namespace := range []string{monthNamespace, monthOtherName, monthGoneNamespace} {
 		err := c.client.CoreV1().Namespaces().Delete(background, namespace, metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Error(err)
 		}
 	}
-	err := c.client.CoreV1().PersistentVolumes().DeleteCollection(background, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: monthLabel})
+	err = c.client.CoreV1().PersistentVolumes().DeleteCollection(background, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: monthLabel})
 	if err != nil {
 		t.Error(err)
 	}
