@@ -77,6 +77,7 @@ func openAuditLog(path string) (*auditLog, error) {
 type auditEvent struct {
 	Verb                     string
 	RequestReceivedTimestamp metav1.MicroTime
+	StageTimestamp           metav1.MicroTime // when it was answered
 	ObjectRef                struct{ Resource, Subresource, Namespace, Name string }
 	ResponseStatus           struct{ Code int }
 	ResponseObject           json.RawMessage
@@ -162,6 +163,25 @@ type apiObject[T any] interface {
 type life[P metav1.Object] struct {
 	versions []revision[P] // by resourceVersion
 	asked    time.Time     // when its deletion was last asked for
+
+	answered map[time.Time]time.Time // by when the request came; it was done in between
+}
+
+// note takes down when a request was answered.
+func (l *life[P]) note(e *auditEvent) {
+	if l.answered == nil {
+		l.answered = map[time.Time]time.Time{}
+	}
+	l.answered[e.at()] = e.StageTimestamp.Time
+}
+
+// observed is the moment that a request changed the object, which can only be seen.
+func (l *life[P]) observed(at time.Time) cell {
+	c := observed(at)
+	if answered := l.answered[at]; answered.After(at) {
+		c.to = c.to.Add(answered.Sub(at))
+	}
+	return c
 }
 
 // revision is an object from a write until the next.
@@ -186,6 +206,7 @@ func (l lives[T, P]) take(e *auditEvent) error {
 		for i := range list.Items {
 			if life := l[list.Items[i].UID]; life != nil {
 				life.asked = e.at()
+				life.note(e)
 			}
 		}
 		return nil
@@ -206,6 +227,7 @@ func (l lives[T, P]) take(e *auditEvent) error {
 	}
 	if answer.ResourceVersion == "" && l[answer.UID] != nil { // it was gone before it could be marked
 		l[answer.UID].asked = e.at()
+		l[answer.UID].note(e)
 		answer.ResourceVersion = strconv.FormatUint(l[answer.UID].last().number, 10)
 	}
 	number, err := strconv.ParseUint(answer.ResourceVersion, 10, 64)
@@ -217,7 +239,7 @@ func (l lives[T, P]) take(e *auditEvent) error {
 		known = &life[P]{}
 		l[answer.UID] = known
 	}
-	if e.Verb == "delete" {
+	if known.note(e); e.Verb == "delete" {
 		known.asked = e.at()
 	}
 	grace := object.GetDeletionGracePeriodSeconds()
@@ -243,6 +265,7 @@ func (l lives[T, P]) ask(e *auditEvent) {
 	for _, life := range l {
 		if o := life.last().object; o.GetNamespace() == e.ObjectRef.Namespace && o.GetName() == e.ObjectRef.Name && life.removed().IsZero() {
 			life.asked = e.at()
+			life.note(e)
 		}
 	}
 }
@@ -366,7 +389,7 @@ func stretches(l *life[*corev1.PersistentVolume]) (list []stretch) {
 			holder = ref.UID
 		}
 		if open != nil && open.claim != holder {
-			open.end = observed(v.at)
+			open.end = l.observed(v.at)
 			if v.object.Status.Phase == corev1.VolumeReleased {
 				open.end = exactly(v.object.Status.LastPhaseTransitionTime.Time)
 			}
@@ -380,7 +403,7 @@ func stretches(l *life[*corev1.PersistentVolume]) (list []stretch) {
 		}
 	}
 	if open != nil && !l.removed().IsZero() {
-		open.end = observed(l.removed())
+		open.end = l.observed(l.removed())
 	}
 	return list
 }
@@ -453,7 +476,7 @@ func endOf(l *life[*corev1.Pod], name string) cell {
 	case told != nil && (!over.IsZero() || pod.DeletionTimestamp != nil || !restarts(pod, name, told.ExitCode)):
 		return exactly(told.FinishedAt.Time)
 	case told == nil && !over.IsZero():
-		return observed(over)
+		return l.observed(over)
 	}
 	return absent
 }
@@ -537,7 +560,7 @@ func truthOf(a *auditLog, belongs func(metav1.Object) bool) *truth {
 		if o := life.last().object; belongs(o) {
 			t.names[uid] = "namespace " + o.Name
 			t.facts.put("namespace", []any{uid}, map[string]cell{
-				"name": text(o.Name), "created_at": exactly(o.CreationTimestamp.Time), "deleted_at": observed(life.removed()),
+				"name": text(o.Name), "created_at": exactly(o.CreationTimestamp.Time), "deleted_at": life.observed(life.removed()),
 			})
 		}
 	}
@@ -566,13 +589,13 @@ func (t *truth) tellAttachment(uid types.UID, l *life[*storagev1.VolumeAttachmen
 	attached := absent
 	for _, v := range slices.Backward(l.versions) {
 		if v.object.Status.Attached {
-			attached = observed(v.at)
+			attached = l.observed(v.at)
 		}
 	}
 	t.names[uid] = "attachment of " + *name
 	t.facts.put("attachment", []any{uid}, map[string]cell{
 		"volume_uid": text(volume.last().object.UID), "node": text(l.first().object.Spec.NodeName),
-		"attached_at": attached, "detached_at": observed(l.removed()),
+		"attached_at": attached, "detached_at": l.observed(l.removed()),
 	})
 }
 
@@ -585,7 +608,7 @@ func (t *truth) tellVolume(l *life[*corev1.PersistentVolume]) {
 	t.facts.put("volume", []any{o.UID}, map[string]cell{
 		"name": text(o.Name), "phase": text(o.Status.Phase), "phase_changed_at": exactly(o.Status.LastPhaseTransitionTime.Time),
 		"claim_uid": text(claim), "capacity_bytes": text(o.Spec.Capacity.Storage().Value()), "source_kind": text(kindOfVolume(o)),
-		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": observed(l.removed()),
+		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": l.observed(l.removed()),
 	})
 	had := stretches(l)
 	t.bound = append(t.bound, had...)
@@ -602,7 +625,7 @@ func (t *truth) tellVolume(l *life[*corev1.PersistentVolume]) {
 		if v.object.Status.Phase != before.Status.Phase {
 			t.tellPhase(o.UID, string(v.object.Status.Phase), exactly(v.object.Status.LastPhaseTransitionTime.Time))
 		}
-		t.tellSize(o.UID, before.Spec.Capacity.Storage(), v.object.Spec.Capacity.Storage(), v.at)
+		t.tellSize(o.UID, before.Spec.Capacity.Storage(), v.object.Spec.Capacity.Storage(), l.observed(v.at))
 	}
 }
 
@@ -611,7 +634,7 @@ func (t *truth) tellClaim(l *life[*corev1.PersistentVolumeClaim]) {
 	row := map[string]cell{
 		"namespace": text(o.Namespace), "name": text(o.Name), "phase": text(o.Status.Phase), "volume_name": text(o.Spec.VolumeName),
 		"requested_bytes": text(o.Spec.Resources.Requests.Storage().Value()), "capacity_bytes": text(o.Status.Capacity.Storage().Value()),
-		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": observed(l.removed()), "volume_uid": text(""), "bound_at": absent,
+		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": l.observed(l.removed()), "volume_uid": text(""), "bound_at": absent,
 		"ephemeral": text(t.isEphemeral(o)),
 	}
 	if set := o.Labels["app"]; set != "" { // only StatefulSets give their claims labels here
@@ -624,14 +647,14 @@ func (t *truth) tellClaim(l *life[*corev1.PersistentVolumeClaim]) {
 	for i, v := range l.versions[1:] {
 		before := l.versions[i].object
 		if v.object.Status.Phase != before.Status.Phase {
-			at := observed(v.at)
+			at := l.observed(v.at)
 			if s := t.boundTo(o.UID, v.number); s != nil && v.object.Status.Phase == corev1.ClaimBound {
 				at = exactly(s.start)
 			}
 			t.tellPhase(o.UID, string(v.object.Status.Phase), at)
 		}
 		if v.object.Status.Phase != corev1.ClaimLost { // the controller blanks its capacity, and nothing has shrunk
-			t.tellSize(o.UID, before.Status.Capacity.Storage(), v.object.Status.Capacity.Storage(), v.at)
+			t.tellSize(o.UID, before.Status.Capacity.Storage(), v.object.Status.Capacity.Storage(), l.observed(v.at))
 		}
 	}
 }
@@ -670,9 +693,9 @@ func (t *truth) tellPhase(uid types.UID, phase string, at cell) {
 	t.facts.put("phase", []any{uid, phase, n}, map[string]cell{"at": at})
 }
 
-func (t *truth) tellSize(uid types.UID, before, now *resource.Quantity, at time.Time) {
+func (t *truth) tellSize(uid types.UID, before, now *resource.Quantity, at cell) {
 	if !before.IsZero() && before.Cmp(*now) != 0 {
-		t.facts.put("size", []any{uid, before.String() + " → " + now.String()}, map[string]cell{"at": observed(at)})
+		t.facts.put("size", []any{uid, before.String() + " → " + now.String()}, map[string]cell{"at": at})
 	}
 }
 
@@ -680,7 +703,7 @@ func (t *truth) tellPod(l *life[*corev1.Pod]) {
 	o := l.last().object
 	row := map[string]cell{
 		"namespace": text(o.Namespace), "name": text(o.Name), "phase": text(o.Status.Phase),
-		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": observed(l.removed()), "started_at": absent,
+		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": l.observed(l.removed()), "started_at": absent,
 	}
 	var started stay // the first of its containers
 	for _, c := range containersOf(o) {
@@ -859,7 +882,7 @@ func observed(at time.Time) cell {
 	if at.IsZero() {
 		return absent
 	}
-	return cell{from: at.Add(-time.Second), to: at.Add(10 * time.Second)}
+	return cell{from: at.Add(-time.Second), to: at.Add(tardy)}
 }
 
 func (c cell) holds(found string) bool {

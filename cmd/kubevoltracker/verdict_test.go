@@ -308,6 +308,15 @@ func (c cell) moment() (at time.Time, ok bool) {
 	return at, err == nil
 }
 
+// latest returns the latest that a moment of the truth can have been.
+func (c cell) latest() time.Time {
+	if !c.from.IsZero() {
+		return c.to.Add(-tardy)
+	}
+	at, _ := c.moment()
+	return at
+}
+
 // lost tells whether nobody could know of a fact.
 func (t *truth) lost(table scopeTable, key string, want map[string]cell, away gaps) bool {
 	object := strings.Fields(key)[0]
@@ -388,15 +397,17 @@ func (g gaps) accept(want cell, said, since string) (bounded bool, problem strin
 		return false, "it is not told"
 	}
 	from, err := time.Parse(microseconds, since)
-	slack := time.Second
+	// etcd may have been slow: what was asked for was done later, by when it was answered.
+	done := want.latest()
+	slack := time.Second + done.Sub(at)
 	if !want.from.IsZero() && g.swallow(at, at) {
-		slack = 5 * time.Second // etcd may have been slow: what was asked for was done later
+		slack += 4 * time.Second
 	}
 	switch {
 	case err != nil && want.holds(said):
 		return false, ""
 	case err != nil: // it has no column for the earlier bound
-		if to.Before(at.Add(-time.Second)) || to.After(g.until(at)) || !g.overlaps(at, to) {
+		if to.Before(at.Add(-time.Second)) || to.After(g.until(done)) || !g.overlaps(at, to) {
 			return false, "it is not the API's"
 		}
 		return true, ""
@@ -409,7 +420,7 @@ func (g gaps) accept(want cell, said, since string) (bounded bool, problem strin
 		return false, problem
 	case from.After(at.Add(slack)) || to.Before(at.Add(-time.Second)):
 		return true, "the bounds do not contain the truth"
-	case !g.overlaps(from, to) || to.After(g.until(at)):
+	case !g.overlaps(from, to) || to.After(g.until(done)):
 		return true, tooWide
 	}
 	return true, ""

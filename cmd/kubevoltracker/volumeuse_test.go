@@ -54,7 +54,7 @@ func (g gaps) endSpan(end cell) (s span[time.Time]) {
 	if !end.from.IsZero() {
 		s = span[time.Time]{end.from, end.to}
 	}
-	if until := g.until(at); g.overlaps(at.Add(-time.Second), at.Add(2*time.Second)) && until.After(s.to) {
+	if until := g.until(end.latest()); g.overlaps(at.Add(-time.Second), at.Add(2*time.Second)) && until.After(s.to) {
 		s.to = until
 	}
 	return s
