@@ -1570,7 +1570,7 @@ func slimPod(o map[string]any) {
 		dropFrom(status, list, func(c map[string]any) bool { return inner(c, "state")["waiting"] != nil && c["lastState"] == nil })
 	}
 	dropFrom(status, "conditions", func(c map[string]any) bool {
-		return c["type"] != string(corev1.PodScheduled) && c["type"] != string(corev1.DisruptionTarget)
+		return c["type"] != string(corev1.PodScheduled) && c["type"] != string(corev1.DisruptionTarget) && c["type"] != string(corev1.PodReady)
 	})
 	for _, condition := range items(status, "conditions") {
 		keep(condition, "type", "status", "reason", "lastTransitionTime")
