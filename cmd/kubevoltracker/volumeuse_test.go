@@ -274,6 +274,9 @@ func (u *volumeUse) tellIdleSince(t *truth, v *corev1.PersistentVolume, away gap
 		// A use that perhaps nobody knows of; or the condition Unused says more than who was away.
 		u.idleSince.to = time.Now().Add(time.Minute)
 	}
+	if u.mayBeUsed {
+		u.idleSince.from = created // it is known after all, and was by a former claim
+	}
 	if u.mayBeUsed || away.someLost(created, time.Now()) {
 		if u.phase == corev1.VolumeBound && slices.Contains(u.states, "never_mounted") && !slices.Contains(u.states, "idle") {
 			u.states = append(u.states, "idle") // by the condition Unused, somebody used it meanwhile
