@@ -36,6 +36,25 @@ type auditLog struct {
 	claims      lives[corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaim]
 	volumes     lives[corev1.PersistentVolume, *corev1.PersistentVolume]
 	attachments lives[storagev1.VolumeAttachment, *storagev1.VolumeAttachment]
+	nodes       map[string][]nodeEvent // by name, in the order of the log
+}
+
+// nodeEvent is the creation or the deletion of a node. The log has no more of nodes.
+type nodeEvent struct {
+	at      time.Time
+	deleted bool
+}
+
+// nodeIsThere tells whether a node was there at a moment: one whose kubelet may have done
+// what was asked for.
+func (a *auditLog) nodeIsThere(name string, at time.Time) bool {
+	there := true // those of the cluster itself may be older than the log
+	for _, e := range a.nodes[name] {
+		if !e.at.After(at) {
+			there = !e.deleted
+		}
+	}
+	return there
 }
 
 func openAuditLog(path string) (*auditLog, error) {
@@ -50,6 +69,7 @@ func openAuditLog(path string) (*auditLog, error) {
 		claims:      lives[corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaim]{},
 		volumes:     lives[corev1.PersistentVolume, *corev1.PersistentVolume]{},
 		attachments: lives[storagev1.VolumeAttachment, *storagev1.VolumeAttachment]{},
+		nodes:       map[string][]nodeEvent{},
 	}, nil
 }
 
@@ -57,6 +77,7 @@ func openAuditLog(path string) (*auditLog, error) {
 type auditEvent struct {
 	Verb                     string
 	RequestReceivedTimestamp metav1.MicroTime
+	StageTimestamp           metav1.MicroTime // when it was answered
 	ObjectRef                struct{ Resource, Subresource, Namespace, Name string }
 	ResponseStatus           struct{ Code int }
 	ResponseObject           json.RawMessage
@@ -122,6 +143,10 @@ func (a *auditLog) take(e *auditEvent) error {
 		return a.volumes.take(e)
 	case "volumeattachments":
 		return a.attachments.take(e)
+	case "nodes":
+		if name := e.ObjectRef.Name; e.ObjectRef.Subresource == "" && (e.Verb == "create" || e.Verb == "delete") {
+			a.nodes[name] = append(a.nodes[name], nodeEvent{e.at(), e.Verb == "delete"})
+		}
 	}
 	return nil
 }
@@ -138,6 +163,25 @@ type apiObject[T any] interface {
 type life[P metav1.Object] struct {
 	versions []revision[P] // by resourceVersion
 	asked    time.Time     // when its deletion was last asked for
+
+	answered map[time.Time]time.Time // by when the request came; it was done in between
+}
+
+// note takes down when a request was answered.
+func (l *life[P]) note(e *auditEvent) {
+	if l.answered == nil {
+		l.answered = map[time.Time]time.Time{}
+	}
+	l.answered[e.at()] = e.StageTimestamp.Time
+}
+
+// observed is the moment that a request changed the object, which can only be seen.
+func (l *life[P]) observed(at time.Time) cell {
+	c := observed(at)
+	if answered := l.answered[at]; answered.After(at) {
+		c.to = c.to.Add(answered.Sub(at))
+	}
+	return c
 }
 
 // revision is an object from a write until the next.
@@ -145,6 +189,10 @@ type revision[P metav1.Object] struct {
 	at     time.Time // when the request came
 	number uint64    // the resourceVersion: one order for all kinds
 	object P
+
+	// unstored: the update made the object go, because a deletion without grace was under
+	// way. Its answer is what would have been written, and nobody has seen that.
+	unstored bool
 }
 
 func (l lives[T, P]) take(e *auditEvent) error {
@@ -158,6 +206,7 @@ func (l lives[T, P]) take(e *auditEvent) error {
 		for i := range list.Items {
 			if life := l[list.Items[i].UID]; life != nil {
 				life.asked = e.at()
+				life.note(e)
 			}
 		}
 		return nil
@@ -178,6 +227,7 @@ func (l lives[T, P]) take(e *auditEvent) error {
 	}
 	if answer.ResourceVersion == "" && l[answer.UID] != nil { // it was gone before it could be marked
 		l[answer.UID].asked = e.at()
+		l[answer.UID].note(e)
 		answer.ResourceVersion = strconv.FormatUint(l[answer.UID].last().number, 10)
 	}
 	number, err := strconv.ParseUint(answer.ResourceVersion, 10, 64)
@@ -189,13 +239,25 @@ func (l lives[T, P]) take(e *auditEvent) error {
 		known = &life[P]{}
 		l[answer.UID] = known
 	}
-	if e.Verb == "delete" {
+	if known.note(e); e.Verb == "delete" {
 		known.asked = e.at()
 	}
-	known.versions = append(known.versions, revision[P]{e.at(), number, object})
+	grace := object.GetDeletionGracePeriodSeconds()
+	unstored := (e.Verb == "patch" || e.Verb == "update") && object.GetDeletionTimestamp() != nil && !isHeld(object) && grace != nil && *grace == 0
+	known.versions = append(known.versions, revision[P]{e.at(), number, object, unstored})
 	// Requests end, and are logged, in another order than they write.
 	slices.SortStableFunc(known.versions, func(a, b revision[P]) int { return cmp.Compare(a.number, b.number) })
+	known.forgetUnstored()
 	return nil
+}
+
+// forgetUnstored gives a pod's versions that nobody has seen the status of the one before.
+func (l *life[P]) forgetUnstored() {
+	for i, v := range l.versions {
+		if pod, ok := any(v.object).(*corev1.Pod); ok && v.unstored && i > 0 {
+			pod.Status = *any(l.versions[i-1].object).(*corev1.Pod).Status.DeepCopy()
+		}
+	}
 }
 
 // ask notes that the deletion of whatever now has a name was asked for.
@@ -203,6 +265,7 @@ func (l lives[T, P]) ask(e *auditEvent) {
 	for _, life := range l {
 		if o := life.last().object; o.GetNamespace() == e.ObjectRef.Namespace && o.GetName() == e.ObjectRef.Name && life.removed().IsZero() {
 			life.asked = e.at()
+			life.note(e)
 		}
 	}
 }
@@ -270,7 +333,7 @@ func (a *auditLog) history(uid string) string {
 	}
 	if l := a.claims[id]; l != nil {
 		for _, v := range l.versions {
-			line(v.at, v.number, v.object, v.object.Status.Phase, v.object.Spec.VolumeName)
+			line(v.at, v.number, v.object, v.object.Status.Phase, v.object.Spec.VolumeName, unusedOf(v.object))
 		}
 	}
 	if l := a.volumes[id]; l != nil {
@@ -284,6 +347,16 @@ func (a *auditLog) history(uid string) string {
 		}
 	}
 	return lines.String()
+}
+
+// unusedOf is what the API says by the condition Unused.
+func unusedOf(claim *corev1.PersistentVolumeClaim) string {
+	for _, c := range claim.Status.Conditions {
+		if c.Type == "Unused" {
+			return fmt.Sprintf("Unused %s since %s", c.Status, c.LastTransitionTime.UTC().Format(time.TimeOnly))
+		}
+	}
+	return ""
 }
 
 // relapses is how often a pod that had ended did not any more: kwok does that now and then
@@ -316,7 +389,7 @@ func stretches(l *life[*corev1.PersistentVolume]) (list []stretch) {
 			holder = ref.UID
 		}
 		if open != nil && open.claim != holder {
-			open.end = observed(v.at)
+			open.end = l.observed(v.at)
 			if v.object.Status.Phase == corev1.VolumeReleased {
 				open.end = exactly(v.object.Status.LastPhaseTransitionTime.Time)
 			}
@@ -330,7 +403,7 @@ func stretches(l *life[*corev1.PersistentVolume]) (list []stretch) {
 		}
 	}
 	if open != nil && !l.removed().IsZero() {
-		open.end = observed(l.removed())
+		open.end = l.observed(l.removed())
 	}
 	return list
 }
@@ -340,6 +413,7 @@ type stay struct {
 	number uint64 // the resourceVersion that first told of its start
 	start  time.Time
 	end    cell
+	exact  cell // whether the end is known exactly; absent while there is none
 }
 
 // stayOf returns the use that a container made of its volumes, if it has begun.
@@ -361,8 +435,19 @@ func stayOf(l *life[*corev1.Pod], name string) (r stay, begun bool) {
 	if r.start.IsZero() {
 		return stay{}, false
 	}
-	r.end = endOf(l, name)
+	r.end, r.exact = endOf(l, name), absent
+	if r.end != absent {
+		r.exact = text(1)
+	}
 	return r, true
+}
+
+// unreported tells whether nobody can know exactly when a use ended: no kubelet has said so,
+// and that the pod was deleted proves nothing, because its node was not there any more to
+// end the container then. Where the node is there, the deletion that was seen is the end.
+func (a *auditLog) unreported(l *life[*corev1.Pod], end cell) bool {
+	over := firstEnded(l)
+	return !end.from.IsZero() && !(over.Equal(l.removed()) && a.nodeIsThere(l.last().object.Spec.NodeName, over))
 }
 
 func startsOf(s *corev1.ContainerStatus) (list []time.Time) {
@@ -391,7 +476,7 @@ func endOf(l *life[*corev1.Pod], name string) cell {
 	case told != nil && (!over.IsZero() || pod.DeletionTimestamp != nil || !restarts(pod, name, told.ExitCode)):
 		return exactly(told.FinishedAt.Time)
 	case told == nil && !over.IsZero():
-		return observed(over)
+		return l.observed(over)
 	}
 	return absent
 }
@@ -451,6 +536,12 @@ func truthOf(a *auditLog, belongs func(metav1.Object) bool) *truth {
 			continue
 		}
 		t.names[uid] = "volume " + life.last().object.Name
+		for _, v := range slices.Backward(life.versions) {
+			if ref := v.object.Spec.ClaimRef; ref != nil {
+				t.names[uid] += " of " + ref.Namespace + "/" + ref.Name
+				break
+			}
+		}
 		t.tellVolume(life)
 	}
 	for uid, life := range a.claims {
@@ -469,7 +560,7 @@ func truthOf(a *auditLog, belongs func(metav1.Object) bool) *truth {
 		if o := life.last().object; belongs(o) {
 			t.names[uid] = "namespace " + o.Name
 			t.facts.put("namespace", []any{uid}, map[string]cell{
-				"name": text(o.Name), "created_at": exactly(o.CreationTimestamp.Time), "deleted_at": observed(life.removed()),
+				"name": text(o.Name), "created_at": exactly(o.CreationTimestamp.Time), "deleted_at": life.observed(life.removed()),
 			})
 		}
 	}
@@ -498,13 +589,13 @@ func (t *truth) tellAttachment(uid types.UID, l *life[*storagev1.VolumeAttachmen
 	attached := absent
 	for _, v := range slices.Backward(l.versions) {
 		if v.object.Status.Attached {
-			attached = observed(v.at)
+			attached = l.observed(v.at)
 		}
 	}
 	t.names[uid] = "attachment of " + *name
 	t.facts.put("attachment", []any{uid}, map[string]cell{
 		"volume_uid": text(volume.last().object.UID), "node": text(l.first().object.Spec.NodeName),
-		"attached_at": attached, "detached_at": observed(l.removed()),
+		"attached_at": attached, "detached_at": l.observed(l.removed()),
 	})
 }
 
@@ -517,7 +608,7 @@ func (t *truth) tellVolume(l *life[*corev1.PersistentVolume]) {
 	t.facts.put("volume", []any{o.UID}, map[string]cell{
 		"name": text(o.Name), "phase": text(o.Status.Phase), "phase_changed_at": exactly(o.Status.LastPhaseTransitionTime.Time),
 		"claim_uid": text(claim), "capacity_bytes": text(o.Spec.Capacity.Storage().Value()), "source_kind": text(kindOfVolume(o)),
-		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": observed(l.removed()),
+		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": l.observed(l.removed()),
 	})
 	had := stretches(l)
 	t.bound = append(t.bound, had...)
@@ -534,7 +625,7 @@ func (t *truth) tellVolume(l *life[*corev1.PersistentVolume]) {
 		if v.object.Status.Phase != before.Status.Phase {
 			t.tellPhase(o.UID, string(v.object.Status.Phase), exactly(v.object.Status.LastPhaseTransitionTime.Time))
 		}
-		t.tellSize(o.UID, before.Spec.Capacity.Storage(), v.object.Spec.Capacity.Storage(), v.at)
+		t.tellSize(o.UID, before.Spec.Capacity.Storage(), v.object.Spec.Capacity.Storage(), l.observed(v.at))
 	}
 }
 
@@ -543,7 +634,11 @@ func (t *truth) tellClaim(l *life[*corev1.PersistentVolumeClaim]) {
 	row := map[string]cell{
 		"namespace": text(o.Namespace), "name": text(o.Name), "phase": text(o.Status.Phase), "volume_name": text(o.Spec.VolumeName),
 		"requested_bytes": text(o.Spec.Resources.Requests.Storage().Value()), "capacity_bytes": text(o.Status.Capacity.Storage().Value()),
-		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": observed(l.removed()), "volume_uid": text(""), "bound_at": absent,
+		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": l.observed(l.removed()), "volume_uid": text(""), "bound_at": absent,
+		"ephemeral": text(t.isEphemeral(o)),
+	}
+	if set := o.Labels["app"]; set != "" { // only StatefulSets give their claims labels here
+		row["workload_kind"], row["workload_name"] = text("StatefulSet"), text(set)
 	}
 	if s := t.boundTo(o.UID, math.MaxUint64); s != nil { // its volume may say so later than it went
 		row["volume_uid"], row["bound_at"] = text(s.volume), exactly(s.start)
@@ -552,14 +647,30 @@ func (t *truth) tellClaim(l *life[*corev1.PersistentVolumeClaim]) {
 	for i, v := range l.versions[1:] {
 		before := l.versions[i].object
 		if v.object.Status.Phase != before.Status.Phase {
-			at := observed(v.at)
+			at := l.observed(v.at)
 			if s := t.boundTo(o.UID, v.number); s != nil && v.object.Status.Phase == corev1.ClaimBound {
 				at = exactly(s.start)
 			}
 			t.tellPhase(o.UID, string(v.object.Status.Phase), at)
 		}
-		t.tellSize(o.UID, before.Status.Capacity.Storage(), v.object.Status.Capacity.Storage(), v.at)
+		if v.object.Status.Phase != corev1.ClaimLost { // the controller blanks its capacity, and nothing has shrunk
+			t.tellSize(o.UID, before.Status.Capacity.Storage(), v.object.Status.Capacity.Storage(), l.observed(v.at))
+		}
 	}
+}
+
+// isEphemeral tells whether a claim was made for a generic ephemeral volume: its controller
+// is a pod that has such a volume. A StatefulSet also makes pods the controllers of claims
+// that are to go with them.
+func (t *truth) isEphemeral(claim *corev1.PersistentVolumeClaim) bool {
+	owner := metav1.GetControllerOf(claim)
+	if owner == nil || t.log.pods[owner.UID] == nil {
+		return false
+	}
+	pod := t.log.pods[owner.UID].last().object
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.Ephemeral != nil && pod.Name+"-"+v.Name == claim.Name
+	})
 }
 
 // boundTo returns how a claim was bound at a resourceVersion; nil if it had not
@@ -582,9 +693,9 @@ func (t *truth) tellPhase(uid types.UID, phase string, at cell) {
 	t.facts.put("phase", []any{uid, phase, n}, map[string]cell{"at": at})
 }
 
-func (t *truth) tellSize(uid types.UID, before, now *resource.Quantity, at time.Time) {
+func (t *truth) tellSize(uid types.UID, before, now *resource.Quantity, at cell) {
 	if !before.IsZero() && before.Cmp(*now) != 0 {
-		t.facts.put("size", []any{uid, before.String() + " → " + now.String()}, map[string]cell{"at": observed(at)})
+		t.facts.put("size", []any{uid, before.String() + " → " + now.String()}, map[string]cell{"at": at})
 	}
 }
 
@@ -592,7 +703,7 @@ func (t *truth) tellPod(l *life[*corev1.Pod]) {
 	o := l.last().object
 	row := map[string]cell{
 		"namespace": text(o.Namespace), "name": text(o.Name), "phase": text(o.Status.Phase),
-		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": observed(l.removed()), "started_at": absent,
+		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": l.observed(l.removed()), "started_at": absent,
 	}
 	var started stay // the first of its containers
 	for _, c := range containersOf(o) {
@@ -606,6 +717,9 @@ func (t *truth) tellPod(l *life[*corev1.Pod]) {
 		r, begun := stayOf(l, c.Name)
 		t.tellContainer(o, &c, r, begun)
 		if begun {
+			if t.log.unreported(l, r.end) {
+				r.exact = text(0)
+			}
 			t.tellMounts(o, &c, r, started.number)
 		}
 	}
@@ -639,7 +753,10 @@ func (t *truth) tellMounts(pod *corev1.Pod, c *corev1.Container, r stay, podStar
 		if !isStorage(pod.Spec.Volumes[i]) {
 			return
 		}
-		row["started_at"], row["ended_at"], row["ended_not_before"] = exactly(r.start), r.end, r.end
+		row["started_at"], row["ended_at"], row["ended_not_before"], row["exact"] = exactly(r.start), r.end, r.end, r.exact
+		if r.exact == text(0) {
+			row["ended_not_before"] = cell{from: r.start, to: r.end.to}
+		}
 		t.tellSource(pod, &pod.Spec.Volumes[i], row, podStarted)
 		t.facts.put("mount", []any{pod.UID, c.Name, volume, path}, row)
 	}
@@ -765,7 +882,7 @@ func observed(at time.Time) cell {
 	if at.IsZero() {
 		return absent
 	}
-	return cell{from: at.Add(-time.Second), to: at.Add(10 * time.Second)}
+	return cell{from: at.Add(-time.Second), to: at.Add(tardy)}
 }
 
 func (c cell) holds(found string) bool {

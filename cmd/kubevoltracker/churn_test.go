@@ -112,7 +112,11 @@ type worker struct {
 }
 
 func (w *worker) work() {
-	things := []func(){w.task, w.task, w.service, w.service, w.set, w.fleeting, w.team, w.inLine, w.unused, w.waits, w.heir}
+	things := []func(){
+		w.task, w.task, w.service, w.service, w.set, w.fleeting, w.team, w.inLine, w.unused, w.waits, w.heir,
+		w.inVain, w.inVain, w.refused, w.handedOver, w.handedOver, w.cleared, w.madeAgain, w.shrinking,
+	}
+	w.veteran()
 	for w.ctx.Err() == nil {
 		w.n++
 		things[w.random.IntN(len(things))]()
@@ -154,7 +158,13 @@ func (w *worker) name(kind string) string { return fmt.Sprintf("%s-%d", kind, w.
 func (w *worker) oneOf(classes ...string) string { return classes[w.random.IntN(len(classes))] }
 
 func (w *worker) claim(name string, classes ...string) {
-	claim := w.story().claim(name, w.oneOf(classes...))
+	w.create(w.story().claim(name, w.oneOf(classes...)))
+}
+
+// create makes a claim; each has an owner.
+func (w *worker) create(claim *corev1.PersistentVolumeClaim) {
+	name := claim.Name
+	claim.Labels = map[string]string{"owner": w.oneOf("anna", "bela", "carla")}
 	w.insist("create claim "+name, func() error {
 		_, err := w.c.client.CoreV1().PersistentVolumeClaims(w.namespace).Create(background, claim, metav1.CreateOptions{})
 		return err

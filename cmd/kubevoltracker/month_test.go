@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -86,10 +87,19 @@ func TestMonth(t *testing.T) {
 		c.namespace(t, namespace)
 	}
 	t.Cleanup(func() { endMonth(t, c) })
-	p := startTracker(t, c.serviceAccount(t))
+	kubeconfig, dir := c.serviceAccount(t), t.TempDir()
+	start := func() *tracker { return startTracker(t, kubeconfig, "--data-dir="+dir) }
+	p := start()
 	if path := os.Getenv("KUBEVOLTRACKER_RECORD"); path != "" {
 		stop := startRecording(t, objects)
 		defer func() { stop(path) }()
+	}
+
+	t.Run("before the gate", func(t *testing.T) {
+		beforeTheGate(t, &story{t: t, c: c, objects: objects, namespace: monthNamespace})
+	})
+	if t.Failed() {
+		return
 	}
 
 	// Each chapter is a test of its own, so that it can fail on its own; they run all
@@ -108,26 +118,51 @@ func TestMonth(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	expectTruth(t, c, p, log)
+	expectTruth(t, c, p, log, nil, "live")
+
+	// What was inferred outlives the tracker, and so it does the journal. By now the tracker
+	// has forgotten most of the pods that are gone.
+	afterwards := func(name string, away gaps) {
+		t.Run(name, func(t *testing.T) {
+			waitInVain(&story{t: t, c: c, objects: objects, namespace: monthNamespace}, strings.ReplaceAll(name, " ", "-"))
+		})
+		expectTruth(t, c, p, log, away, name)
+	}
+	p.stop(t)
+	p = start()
+	afterwards("from the journal", nil)
+	p.stop(t)
+	stopped := time.Now()
+	if err := os.Remove(filepath.Join(dir, "journal.db")); err != nil {
+		t.Fatal(err)
+	}
+	p = start()
+	p.expectReady(t)
+	afterwards("from the catalog", gaps{{from: stopped, to: time.Now(), lossy: true}})
 }
 
 // endMonth takes away what would be in other tests' way.
 func endMonth(t *testing.T, c *localCluster) {
+	_, err := c.client.CoreV1().PersistentVolumeClaims(monthNamespace).Patch(background, keptBack, types.MergePatchType, []byte(letGo), metav1.PatchOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Error(err)
+	}
 	for _, namespace := range []string{monthNamespace, monthOtherName, monthGoneNamespace} {
 		err := c.client.CoreV1().Namespaces().Delete(background, namespace, metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Error(err)
 		}
 	}
-	err := c.client.CoreV1().PersistentVolumes().DeleteCollection(background, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: monthLabel})
+	err = c.client.CoreV1().PersistentVolumes().DeleteCollection(background, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: monthLabel})
 	if err != nil {
 		t.Error(err)
 	}
 }
 
 // expectTruth waits until the catalog says what the audit log does. What is still
-// on its way, in the cluster or to the catalog, is given some time.
-func expectTruth(t *testing.T, c *localCluster, p *tracker, log *auditLog) {
+// on its way, in the cluster or to the catalog, is given some time. Nothing happened while
+// the tracker was away, which it cannot know.
+func expectTruth(t *testing.T, c *localCluster, p *tracker, log *auditLog, away gaps, when string) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(500 * time.Millisecond) {
 		if err := log.read(); err != nil {
@@ -136,14 +171,16 @@ func expectTruth(t *testing.T, c *localCluster, p *tracker, log *auditLog) {
 		err := logIsComplete(c, log, ofTheMonth)
 		if err == nil {
 			truth := truthOf(log, ofTheMonth)
-			var summary string
-			if summary, err = compareAll(truth, p); err == nil {
-				t.Log(summary)
+			rows, different := compareAll(truth, p)
+			uses, wrong, failed := truth.compareUses(t, p, away)
+			if err = errors.Join(different, failed, truth.explain(wrong)); err == nil {
+				t.Logf("%s: %s; volumes: %s", when, rows, uses)
 				return
 			}
 		}
 		if time.Now().After(deadline) {
-			t.Fatal(err)
+			t.Errorf("%s: %v", when, err)
+			return
 		}
 	}
 }
@@ -212,16 +249,17 @@ func monthTables(volumes []string) []monthTable {
 	both := "(uid IN " + claims + " OR uid IN (SELECT uid FROM volumes WHERE " + isVolume + "))"
 	return []monthTable{
 		{"mount", 4, `SELECT pod_uid, container, volume, mount_path, sub_path, read_only, block_device, source_kind, claim_uid, claim_name, volume_uid,
-			started_at, ended_at, ended_not_before FROM mounts WHERE ` + ours},
+			started_at, ended_at, ended_not_before, ended_at = ended_not_before AS exact FROM mounts WHERE ` + ours},
 		{"binding", 3, `SELECT claim_uid, volume_uid, ordinal, bound_at, released_at, released_not_before FROM bindings
 			WHERE claim_uid IN ` + claims + ` OR volume_uid IN (SELECT uid FROM volumes WHERE ` + isVolume + `)`},
 		{"phase", 3, `SELECT uid, multiIf(action = 'bound', 'Bound', action = 'released', 'Released', splitByString(' → ', details)[2]) AS phase,
 			row_number() OVER (PARTITION BY uid, phase ORDER BY at) AS n, at
 			FROM changes WHERE action IN ('bound', 'phase', 'released') AND ` + both},
 		{"size", 2, `SELECT uid, details, at FROM changes WHERE action = 'resized' AND ` + both},
+		{"modification", 2, `SELECT uid, details, at FROM changes WHERE action = 'modified' AND ` + both},
 		{"volume", 1, `SELECT uid, name, phase, phase_changed_at, claim_uid, capacity_bytes, source_kind, created_at, deleted_at FROM volumes WHERE ` + isVolume},
-		{"claim", 1, `SELECT uid, namespace, name, phase, volume_name, volume_uid, requested_bytes, capacity_bytes, created_at, bound_at, deleted_at
-			FROM claims WHERE ` + ours},
+		{"claim", 1, `SELECT uid, namespace, name, phase, volume_name, volume_uid, requested_bytes, capacity_bytes, created_at, bound_at, deleted_at,
+			ephemeral, workload_kind, workload_name FROM claims WHERE ` + ours},
 		{"container", 2, `SELECT pod_uid, name, image, started_at, finished_at, restarts FROM containers
 			WHERE pod_uid IN (SELECT uid FROM pods WHERE ` + ours + `)`},
 		{"namespace", 1, `SELECT uid, name, created_at, deleted_at FROM namespaces WHERE startsWith(name, 'month-')`},
@@ -264,6 +302,24 @@ func compareAll(truth *truth, p *tracker) (summary string, err error) {
 	}
 	return summary, errors.New(summary + truth.named(text.String()))
 }
+
+// explain lists what is wrong, and the beginning of it with what the audit log says.
+func (t *truth) explain(wrong []string) error {
+	if len(wrong) == 0 {
+		return nil
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d states and last uses are wrong", len(wrong))
+	for i, line := range wrong {
+		text.WriteString("\nwrong: " + line)
+		if i < 5 {
+			text.WriteString(t.log.history(uidIn.FindString(line)))
+		}
+	}
+	return errors.New(t.named(text.String()))
+}
+
+var uidIn = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 // rows asks the catalog for a table.
 func (p *tracker) rows(table monthTable) (map[string]map[string]string, error) {
@@ -664,6 +720,16 @@ var monthChapters = map[string]func(*story){
 	"tainted":           tainted,
 	"left by the node":  leftByTheNode,
 	"never used":        neverUsed,
+	"never started":     neverStarted,
+	"rejected":          rejected,
+	"lost node":         lostNode,
+	"given away":        givenAway,
+	"given away, ended": givenAwayAndEnded,
+	"pulled away":       pulledAway,
+	"cleared":           cleared,
+	"made again":        madeAgain,
+	"swapped":           swapped,
+	"scaled down":       scaledDown,
 	"namespace deleted": namespaceDeleted,
 }
 
@@ -1209,10 +1275,13 @@ func evicted(s *story) {
 // leftByTheNode: what the collector of orphaned pods writes when a node is gone.
 // Nobody says when the container ended.
 func leftByTheNode(s *story) {
+	node := s.node("month-vanishing")
 	claim := s.claim("orphaned", "standard")
 	pod := s.pod("orphan", of(claim.Name))
+	settleOn(node, pod)
 	s.create(claim, pod)
 	s.running(pod)
+	s.remove(node)
 	status := pod.Status.DeepCopy()
 	status.Phase = corev1.PodFailed
 	status.Conditions = append(status.Conditions, corev1.PodCondition{
@@ -1255,19 +1324,30 @@ func preempted(s *story) {
 	s.remove(winner)
 }
 
-// tainted: a node sends its pods away.
-func tainted(s *story) {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "month-node", Labels: map[string]string{
-		corev1.LabelHostname: "month-node", corev1.LabelInstanceTypeStable: "kwok", // who looks after it
+// node makes a node for the pods that settleOn puts there, and for no other.
+func (s *story) node(name string) *corev1.Node {
+	s.t.Helper()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+		corev1.LabelHostname: name, corev1.LabelInstanceTypeStable: "kwok", // who looks after it
 	}}}
 	node.Spec.Taints = []corev1.Taint{{Key: monthLabel, Effect: corev1.TaintEffectNoSchedule}}
 	node.Status.Capacity = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("100")}
 	s.create(node)
+	return node
+}
+
+func settleOn(node *corev1.Node, pod *corev1.Pod) {
+	pod.Spec.NodeSelector = node.Labels
+	pod.Spec.Tolerations = []corev1.Toleration{{Key: monthLabel, Effect: corev1.TaintEffectNoSchedule}}
+}
+
+// tainted: a node sends its pods away.
+func tainted(s *story) {
+	node := s.node("month-node")
 	defer s.remove(node)
 	claim := s.claim("nomad", "nfs")
 	pod := s.pod("nomad", of(claim.Name))
-	pod.Spec.NodeSelector = node.Labels
-	pod.Spec.Tolerations = []corev1.Toleration{{Key: monthLabel, Effect: corev1.TaintEffectNoSchedule}}
+	settleOn(node, pod)
 	s.create(claim, pod)
 	s.running(pod)
 	s.patch(node, fmt.Sprintf(`{"spec":{"taints":[{"key":%q,"effect":"NoExecute"}]}}`, monthLabel))
@@ -1288,6 +1368,7 @@ func neverUsed(s *story) {
 func namespaceDeleted(s *story) {
 	s.namespace = monthGoneNamespace
 	kept, lost := s.claim("kept", "standard-retain"), s.claim("lost", "standard")
+	kept.Labels = map[string]string{"owner": "anna"}
 	users := []*corev1.Pod{s.pod("runs", of(kept.Name), of(lost.Name)), s.pod("runs-too", s.ephemeral("own", "late"))}
 	done, waits := s.task("done", "1", of(lost.Name)), s.pod("waits", of("nothing"))
 	set := s.statefulSet("set", "late", 2, podSpec(inLine("data", corev1.VolumeSource{})))
@@ -1299,6 +1380,7 @@ func namespaceDeleted(s *story) {
 	volume := s.bound(kept)
 	s.remove(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}})
 	s.inPhase(volume, corev1.VolumeReleased)
+	s.patch(volume, annotate("month", "over")) // and whose it was is still known
 }
 
 // recordedKinds are what the tracker watches, by the resources to be watched.
@@ -1488,7 +1570,7 @@ func slimPod(o map[string]any) {
 		dropFrom(status, list, func(c map[string]any) bool { return inner(c, "state")["waiting"] != nil && c["lastState"] == nil })
 	}
 	dropFrom(status, "conditions", func(c map[string]any) bool {
-		return c["type"] != string(corev1.PodScheduled) && c["type"] != string(corev1.DisruptionTarget)
+		return c["type"] != string(corev1.PodScheduled) && c["type"] != string(corev1.DisruptionTarget) && c["type"] != string(corev1.PodReady)
 	})
 	for _, condition := range items(status, "conditions") {
 		keep(condition, "type", "status", "reason", "lastTransitionTime")

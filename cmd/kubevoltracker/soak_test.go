@@ -225,6 +225,7 @@ type battlefield struct {
 	end     time.Time
 	outage  time.Duration // for so long ClickHouse is gone first
 	stall   time.Duration // for so long etcd does not answer
+	freeze  time.Duration // for so long a tracker is stopped at most
 	churn   *churn
 	log     *auditLog
 	stop    func() error
@@ -268,6 +269,9 @@ var troubles = []trouble{
 	{"diskfull", onSmallDisk, diskFull},
 	{"journal_lost", onCommon, journalLost},
 	{"away", onCommon, awayForAWhile},
+	{"frozen", onCommon, frozenForAWhile},
+	{"pair_a", oneOfAPair, oneOfThePairFrozen},
+	{"pair_b", oneOfAPair, func(*battlefield, *runner, *rand.Rand) {}}, // by the first one's
 }
 
 // killedAgainAndAgain kills the tracker at random moments, also while it starts, and
@@ -410,10 +414,76 @@ func awayForAWhile(b *battlefield, r *runner, random *rand.Rand) {
 	}
 }
 
+// stopFor stops the tracker by SIGSTOP for a while, as a suspended machine does. It sees
+// nothing then, and reads afterwards what came meanwhile.
+func (r *runner) stopFor(d time.Duration) gap {
+	r.t.Helper()
+	signal := func(s syscall.Signal) {
+		if err := r.p.process.Process.Signal(s); err != nil {
+			r.t.Error(err)
+		}
+	}
+	r.ended()
+	stopped := time.Now()
+	signal(syscall.SIGSTOP)
+	time.Sleep(d)
+	signal(syscall.SIGCONT)
+	eventually(r.t, "the tracker answers again", func() error {
+		status, _, err := r.p.get("/readyz")
+		if err == nil && status != 200 {
+			err = fmt.Errorf("it is not ready: %d", status)
+		}
+		return err
+	})
+	return gap{from: stopped.Add(-2 * time.Second), to: time.Now().Add(5 * time.Second)}
+}
+
+// frozen is for how long a tracker is stopped next: long enough that what it claims to have
+// seen just now happened too long ago, in most cases.
+func (b *battlefield) frozen(random *rand.Rand) time.Duration {
+	shortest := 12 * time.Second
+	if random.IntN(4) == 0 && b.freeze > shortest {
+		shortest = time.Second
+	}
+	return shortest + time.Duration(random.Int64N(int64(b.freeze-shortest)+1))
+}
+
+// frozenForAWhile stops the tracker and lets it go on.
+func frozenForAWhile(b *battlefield, r *runner, random *rand.Rand) {
+	for time.Now().Before(b.end) {
+		time.Sleep(time.Duration(random.Int64N(int64(2 * time.Second))))
+		r.away = append(r.away, r.stopFor(b.frozen(random)))
+		time.Sleep(3 * time.Second)
+	}
+}
+
+// oneOfAPair is a tracker that shares a catalog with another one.
+func oneOfAPair(b *battlefield, _ string) *runner {
+	return runnerOn(b, "pair", b.t.TempDir(), "--leader-election", "--leader-election.namespace=default", "--leader-election.lease=pair-of-"+strconv.Itoa(int(b.seed)))
+}
+
+// oneOfThePairFrozen stops one of two trackers, the one that writes or the other. Both may
+// write rows of that time: either may have bounds in them.
+func oneOfThePairFrozen(b *battlefield, r *runner, random *rand.Rand) {
+	pair := []*runner{r, b.runners["pair_b"]}
+	for time.Now().Before(b.end) {
+		time.Sleep(time.Duration(random.Int64N(int64(2 * time.Second))))
+		one := random.IntN(2)
+		if random.IntN(2) == 0 && pair[1-one].p.metrics(b.t)["kubevoltracker_leader"] == "1" {
+			one = 1 - one
+		}
+		was := pair[one].stopFor(b.frozen(random))
+		for _, r := range pair {
+			r.away = append(r.away, was)
+		}
+		time.Sleep(3 * time.Second)
+	}
+}
+
 // newBattlefield starts trackers, which see an empty field, and then the churn.
 func newBattlefield(t *testing.T, s scope, workers int, pause time.Duration, of []trouble) *battlefield {
 	t.Helper()
-	b := &battlefield{t: t, c: cluster(t), seed: soakSeed(t), runners: map[string]*runner{}, store: ownClickHouse(t), stall: 2 * time.Second}
+	b := &battlefield{t: t, c: cluster(t), seed: soakSeed(t), runners: map[string]*runner{}, store: ownClickHouse(t), stall: 2 * time.Second, freeze: 12 * time.Second}
 	var starting sync.WaitGroup
 	for _, trouble := range of {
 		if r := trouble.prepare(b, trouble.name); r != nil {
@@ -560,8 +630,9 @@ func (b *battlefield) judge(name string) {
 			truth.tellEvents()
 			var j *judgement
 			if j, err = b.churn.scope.judge(truth, r.p, r.away); err == nil {
-				if err = j.err(truth); err == nil {
-					b.t.Logf("%s: %d starts: %s", name, r.starts, j)
+				uses, wrong, failed := truth.compareUses(b.t, r.p, r.away)
+				if err = errors.Join(j.err(truth), failed, truth.explain(wrong)); err == nil {
+					b.t.Logf("%s: %d starts: %s; volumes: %s", name, r.starts, j, uses)
 					return
 				}
 			}
@@ -575,8 +646,9 @@ func (b *battlefield) judge(name string) {
 }
 
 // TestNothingIsLostInTrouble has trackers that are killed, whose ClickHouse fails, whose
-// disk is full, whose journal is lost and that are away for a while; then the cluster
-// itself is shaken. In the end each catalog has to say what the audit log does.
+// disk is full, whose journal is lost, that are away for a while, and that are stopped, alone
+// or as one of a pair; then the cluster itself is shaken. In the end each catalog has to say
+// what the audit log does, and each tracker has to know each volume's state and last use.
 func TestNothingIsLostInTrouble(t *testing.T) {
 	b := newBattlefield(t, "trouble-", 6, 300*time.Millisecond, troubles)
 	b.inflict(troubles, 15*time.Second)
@@ -592,6 +664,7 @@ func TestSoak(t *testing.T) {
 		t.Skip("it takes minutes: `make soak`, for SOAK_MINUTES")
 	}
 	b := newBattlefield(t, "soak-", 6, 500*time.Millisecond, troubles)
+	b.freeze = time.Minute
 	whole := time.Duration(minutes * float64(time.Minute))
 	end := time.Now().Add(whole)
 	go func() {

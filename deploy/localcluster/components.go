@@ -30,7 +30,10 @@ const (
 
 // featureGates that the API server and the controllers have to agree on: claims get the
 // Unused condition.
-const featureGates = "PersistentVolumeClaimUnusedSinceTime=true"
+const (
+	featureGates     = "PersistentVolumeClaimUnusedSinceTime=true"
+	featureGatesFlag = "--feature-gates="
+)
 
 //go:embed audit-policy.yaml
 var auditPolicy []byte
@@ -139,7 +142,7 @@ func (l layout) apiServer() []string {
 		"--service-account-signing-key-file=" + l.path("pki", "sa.key"),
 		"--authorization-mode=Node,RBAC",
 		"--allow-privileged",
-		"--feature-gates=" + featureGates,
+		featureGatesFlag + featureGates,
 		"--profiling=false",
 		// Told to end, it sends its watchers away instead of waiting a minute for them.
 		"--shutdown-watch-termination-grace-period=1s",
@@ -172,7 +175,7 @@ func (l layout) controllerManager() []string {
 		"--use-service-account-credentials",
 		"--service-account-private-key-file="+l.path("pki", "sa.key"),
 		"--root-ca-file="+l.path("pki", "ca.crt"),
-		"--feature-gates="+featureGates,
+		featureGatesFlag+featureGates,
 		"--kube-api-qps=300",
 		"--kube-api-burst=600",
 		"--profiling=false",

@@ -41,8 +41,9 @@ const usage = `localcluster runs a real Kubernetes control plane on loopback, fo
       With --kubelet there is one node more, kubelet-1, with a real kubelet.
       With --bare it is etcd and kube-apiserver alone, without nodes and without an
       audit log: for measurements, on objects that stay as they were written.
-  localcluster restart COMPONENT --dir D [--down DURATION] [--kill]
-      take one component of a running cluster away, and back on the same port
+  localcluster restart COMPONENT --dir D [--down DURATION] [--kill] [--feature-gates GATES]
+      take one component of a running cluster away, and back on the same port,
+      with other feature gates from then on if they are given
   localcluster kubectl ...
       the real kubectl (--kubeconfig or KUBECONFIG as usual)
   localcluster version

@@ -19,14 +19,16 @@ var componentNames = []string{etcd, kubeAPIServer, kubeControllerManager, kubeSc
 // it again on the same ports, as after an upgrade or a crash of it, and returns when the
 // new process runs and the API server, restarted or not, is ready.
 //
-// The request is a file beside the pid file that holds how long the component stays
-// away: the supervisor, told by the kernel that the component has ended, looks for it.
+// The request is a file beside the pid file that holds how long the component stays away,
+// and the feature gates that it has from then on, if they change: the supervisor, told by
+// the kernel that the component has ended, looks for it.
 func restart(args []string) error {
 	flags := flag.NewFlagSet("restart", flag.ContinueOnError)
 	flags.SetOutput(os.Stderr)
 	dir := flags.String("dir", "", "the cluster's `directory`")
 	down := flags.Duration("down", 0, "how long the component stays away")
 	kill := flags.Bool("kill", false, "SIGKILL instead of SIGTERM")
+	gates := flags.String("feature-gates", "", "the component's feature `gates` from now on; as they were if empty")
 	if len(args) == 0 || !slices.Contains(componentNames, args[0]) {
 		return fmt.Errorf("%w: restart needs a component first: %s", errUsage, strings.Join(componentNames, ", "))
 	}
@@ -46,7 +48,7 @@ func restart(args []string) error {
 	if err != nil {
 		return fmt.Errorf("no %s runs in %s: %w", name, l.dir, err)
 	}
-	if err := os.WriteFile(restartRequest(l, name), []byte(down.String()), 0o600); err != nil {
+	if err := os.WriteFile(restartRequest(l, name), []byte(down.String()+"\n"+*gates), 0o600); err != nil {
 		return err
 	}
 	signal := syscall.SIGTERM
@@ -76,16 +78,26 @@ func restart(args []string) error {
 
 func restartRequest(l layout, name string) string { return l.path("run", name+".restart") }
 
-// takeRestartRequest returns how long name is to stay away, if a restart was asked for,
-// and forgets the request.
-func takeRestartRequest(l layout, name string) (down time.Duration, asked bool) {
+// takeRestartRequest returns how long name is to stay away, if a restart was asked for, and
+// its new feature gates, if they change, and forgets the request.
+func takeRestartRequest(l layout, name string) (down time.Duration, gates string, asked bool) {
 	data, err := os.ReadFile(restartRequest(l, name))
 	if err != nil {
-		return 0, false
+		return 0, "", false
 	}
 	_ = os.Remove(restartRequest(l, name))
-	down, err = time.ParseDuration(string(data))
-	return down, err == nil
+	text, gates, _ := strings.Cut(string(data), "\n")
+	down, err = time.ParseDuration(text)
+	return down, gates, err == nil
+}
+
+// withGates returns a component's flags with other feature gates.
+func withGates(args []string, gates string) []string {
+	if gates == "" {
+		return args
+	}
+	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, featureGatesFlag) })
+	return append(args, featureGatesFlag+gates)
 }
 
 func readPID(l layout, name string) (int, error) {

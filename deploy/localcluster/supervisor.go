@@ -116,7 +116,7 @@ func (s *supervisor) watch(stop <-chan struct{}) error {
 		case <-stop:
 			return nil
 		case c := <-s.died:
-			down, asked := takeRestartRequest(s.layout, c.name)
+			down, gates, asked := takeRestartRequest(s.layout, c.name)
 			if !asked {
 				return s.obituary(c)
 			}
@@ -125,7 +125,7 @@ func (s *supervisor) watch(stop <-chan struct{}) error {
 				return nil
 			case <-time.After(down):
 			}
-			if err := s.start(c.name, c.args); err != nil {
+			if err := s.start(c.name, withGates(c.args, gates)); err != nil {
 				return err
 			}
 		}

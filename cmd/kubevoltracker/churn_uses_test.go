@@ -1,0 +1,234 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// What a worker of the churn does that decides a volume's state and its last use: see the
+// chapters of the month in month_uses_test.go.
+
+// veteran makes a volume that one pod uses, at the beginning.
+func (w *worker) veteran() {
+	w.claim("veteran", "standard", "nfs")
+	w.pod(w.story().task("veteran", "1", of("veteran")))
+	w.until("veteran", hasEnded)
+	w.removePod("veteran", false)
+}
+
+// inVain has a pod wait for a volume and be deleted before it has started: for the veteran,
+// whose user is soon long forgotten, for one that was used just now, or for a new one. Some
+// wait for a while.
+func (w *worker) inVain() {
+	claim := "veteran"
+	switch w.random.IntN(3) {
+	case 0:
+		claim = w.name("vain")
+		w.claim(claim, "standard", "nfs")
+	case 1:
+		claim = w.name("vain")
+		w.claim(claim, "standard", "nfs")
+		w.pod(w.story().task(w.name("before"), "1", of(claim)))
+		w.until(w.name("before"), hasEnded)
+		w.removePod(w.name("before"), false)
+	}
+	pod := w.story().unplaced(w.name("vain"), of(claim))
+	if w.random.IntN(2) == 0 {
+		pod = w.story().slow(w.name("vain"), of(claim))
+		w.pod(pod)
+		w.until(pod.Name, isTaken)
+		w.removePod(pod.Name, false)
+	} else {
+		w.pod(pod)
+		w.idle()
+	}
+	w.left = append(w.left, func() {
+		w.removePod(pod.Name, false)
+		if claim != "veteran" {
+			w.removeClaim(claim)
+		}
+	})
+}
+
+func isTaken(pod *corev1.Pod) bool { return pod.Status.StartTime != nil }
+
+// refused has a kubelet not admit a pod.
+func (w *worker) refused() {
+	claim, pod := w.name("refused"), w.story().slow(w.name("refused"), of(w.name("refused")))
+	w.claim(claim, "standard", "nfs")
+	w.pod(pod)
+	taken := false
+	w.until(pod.Name, func(p *corev1.Pod) bool { taken = isTaken(p); return taken })
+	if taken {
+		w.insist("reject", func() error {
+			_, err := w.c.client.CoreV1().Pods(w.namespace).Patch(background, pod.Name, types.MergePatchType, []byte(rejection("OutOfcpu")), metav1.PatchOptions{}, "status")
+			return err
+		})
+	} else {
+		w.removePod(pod.Name, false)
+	}
+	w.left = append(w.left, func() {
+		w.removePod(pod.Name, false)
+		w.removeClaim(claim)
+	})
+}
+
+// byHand makes a volume by hand, which no claim finds that does not name it.
+func (w *worker) byHand(name string) *corev1.PersistentVolume {
+	v := w.story().volume(name, "/"+name)
+	v.Name, v.Labels, v.Spec.StorageClassName = fmt.Sprintf("%s-%s", w.namespace, name), nil, string(w.scope)+"by-hand"
+	w.insist("create volume "+v.Name, func() error {
+		_, err := w.c.client.CoreV1().PersistentVolumes().Create(background, v, metav1.CreateOptions{})
+		return err
+	})
+	return v
+}
+
+func (w *worker) removeVolume(v *corev1.PersistentVolume) {
+	w.insist("delete volume "+v.Name, func() error {
+		return w.c.client.CoreV1().PersistentVolumes().Delete(background, v.Name, metav1.DeleteOptions{})
+	})
+}
+
+// volumeIs waits until a volume is as it should be, or is gone, but not for ever.
+func (w *worker) volumeIs(v *corev1.PersistentVolume, holds func(*corev1.PersistentVolume) bool) {
+	for start := time.Now(); time.Since(start) < 15*time.Second && w.ctx.Err() == nil; w.sleep(100 * time.Millisecond) {
+		now, err := w.c.client.CoreV1().PersistentVolumes().Get(background, v.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && holds(now) {
+			return
+		}
+	}
+}
+
+func hasPhase(phase corev1.PersistentVolumePhase) func(*corev1.PersistentVolume) bool {
+	return func(v *corev1.PersistentVolume) bool { return v.Status.Phase == phase }
+}
+
+func stays(*corev1.PersistentVolume) bool { return false } // until the API server does not find it
+
+// reclaim changes a volume's claimRef: to a claim that is not there yet, or to none.
+func (w *worker) reclaim(v *corev1.PersistentVolume, claim string) {
+	ref := "null"
+	if claim != "" {
+		ref = fmt.Sprintf(`{"namespace":%q,"name":%q,"uid":null,"resourceVersion":null}`, w.namespace, claim)
+	}
+	w.insist("change claimRef of "+v.Name, func() error {
+		_, err := w.c.client.CoreV1().PersistentVolumes().Patch(background, v.Name, types.MergePatchType, []byte(`{"spec":{"claimRef":`+ref+`}}`), metav1.PatchOptions{})
+		return err
+	})
+}
+
+// tenant has a pod run on a claim of a volume.
+func (w *worker) tenant(name string, v *corev1.PersistentVolume) {
+	w.create(w.story().claimFor(name, v))
+	w.pod(w.story().pod(name, of(name)))
+	w.until(name, runs)
+}
+
+// handedOver: a volume is given to another claim while a pod of the first one runs, which
+// ends soon after, or much later. The second claim has a pod, or none, or one that waits.
+func (w *worker) handedOver() {
+	v := w.byHand(w.name("handed"))
+	first, second := w.name("giver"), w.name("taker")
+	w.tenant(first, v)
+	w.reclaim(v, second)
+	w.create(w.story().claimFor(second, v))
+	w.volumeIs(v, hasPhase(corev1.VolumeBound))
+	long := w.random.IntN(2) == 0
+	if !long {
+		w.idle()
+		w.removePod(first, w.random.IntN(3) == 0)
+	}
+	switch w.random.IntN(3) {
+	case 0:
+		w.pod(w.story().task(second, "1", of(second)))
+		w.until(second, hasEnded)
+	case 1:
+		w.pod(w.story().unplaced(second, of(second)))
+	}
+	w.left = append(w.left, func() {
+		w.removePod(first, false)
+		w.removePod(second, false)
+		w.removeClaim(first)
+		w.removeClaim(second)
+		w.removeVolume(v)
+	})
+}
+
+// cleared: a volume that was used is released and made available again, and given to another
+// claim, or not.
+func (w *worker) cleared() {
+	v := w.byHand(w.name("cleared"))
+	first, second := w.name("former"), w.name("next")
+	w.tenant(first, v)
+	w.removePod(first, w.random.IntN(3) == 0)
+	w.removeClaim(first)
+	w.volumeIs(v, hasPhase(corev1.VolumeReleased))
+	w.reclaim(v, "")
+	w.idle()
+	if w.random.IntN(2) == 0 {
+		w.create(w.story().claimFor(second, v))
+		w.idle()
+	}
+	w.left = append(w.left, func() {
+		w.removeClaim(second)
+		w.removeVolume(v)
+	})
+}
+
+// madeAgain: a volume is made again under its name. The second one is used, or not.
+func (w *worker) madeAgain() {
+	name := w.name("again")
+	v := w.byHand(name)
+	w.tenant(w.name("old"), v)
+	w.removePod(w.name("old"), w.random.IntN(3) == 0)
+	w.removeClaim(w.name("old"))
+	w.volumeIs(v, hasPhase(corev1.VolumeReleased))
+	w.removeVolume(v)
+	w.volumeIs(v, stays)
+	w.byHand(name)
+	w.create(w.story().claimFor(w.name("new"), v))
+	w.volumeIs(v, hasPhase(corev1.VolumeBound))
+	if w.random.IntN(2) == 0 {
+		w.pod(w.story().task(w.name("new"), "1", of(w.name("new"))))
+		w.until(w.name("new"), hasEnded)
+	}
+	w.left = append(w.left, func() {
+		w.removePod(w.name("new"), false)
+		w.removeClaim(w.name("new"))
+		w.removeVolume(v)
+	})
+}
+
+// shrinking is a StatefulSet that gives up a replica, and its claim with it.
+func (w *worker) shrinking() {
+	set := w.story().statefulSet(w.name("shrinking"), w.oneOf("standard", "standard-retain"), 2, podSpec(inLine("data", corev1.VolumeSource{})))
+	set.Spec.Template.Spec.Volumes = nil
+	set.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
+	set.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+		WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType, WhenDeleted: appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
+	}
+	sets := w.c.client.AppsV1().StatefulSets(w.namespace)
+	w.insist("create stateful set", func() error {
+		_, err := sets.Create(background, set, metav1.CreateOptions{})
+		return err
+	})
+	last := set.Name + "-1"
+	w.until(set.Name+"-0", runs)
+	w.until(last, runs)
+	w.insist("scale down", func() error {
+		_, err := sets.Patch(background, set.Name, types.MergePatchType, []byte(replicas(1)), metav1.PatchOptions{})
+		return err
+	})
+	w.until(last, isGone)
+	w.left = append(w.left, func() {
+		w.insist("delete stateful set", func() error { return sets.Delete(background, set.Name, metav1.DeleteOptions{}) })
+		w.removeClaim("data-" + set.Name + "-0")
+	})
+}

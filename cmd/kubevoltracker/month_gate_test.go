@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os/exec"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// The gate lets the controller manager write the condition Unused of claims. The API server
+// knows it in any case.
+const unusedGate = "PersistentVolumeClaimUnusedSinceTime"
+
+// switchGate restarts the controller manager with the gate on or off. Nobody's watch is cut.
+func switchGate(t *testing.T, c *localCluster, on string) {
+	t.Helper()
+	out, err := exec.Command(program(t, "localcluster"), "restart", "kube-controller-manager", "--dir", c.dir, "--feature-gates="+unusedGate+"="+on).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+}
+
+// beforeTheGate are claims that are older than the condition Unused. As soon as the gate is on,
+// those that nobody uses then are said to be unused since then, which is no news: that they
+// were not used before either, or when, was watched.
+func beforeTheGate(t *testing.T, s *story) {
+	switchGate(t, s.c, "false")
+	never, mounted, awaited := s.claim("before-the-gate-never", "standard"), s.claim("before-the-gate-mounted", "nfs"), s.claim("before-the-gate-awaited", "standard")
+	user, waits := s.pod("before-the-gate", of(mounted.Name)), s.unplaced("before-the-gate-waits", of(awaited.Name))
+	s.create(never, mounted, awaited, user, waits)
+	used := s.used("before-the-gate-used", "nfs")
+	s.running(user)
+	for _, claim := range []*corev1.PersistentVolumeClaim{never, awaited, used} {
+		s.bound(claim)
+		if unusedOf(claim) != "" {
+			t.Fatalf("the gate is off, and claim %s is %s", claim.Name, unusedOf(claim))
+		}
+	}
+	s.unschedulable(waits)
+	time.Sleep(3 * time.Second) // longer than a metric may be off
+	switchGate(t, s.c, "true")
+	for _, claim := range []*corev1.PersistentVolumeClaim{never, used} {
+		s.until("is said to be unused", claim, func() bool { return unusedOf(claim) != "" })
+	}
+}
