@@ -30,8 +30,11 @@ type Snapshot struct {
 	Space          *Space            `json:",omitempty"` // as a kubelet reported last
 	Claimant       *Claimant         `json:",omitempty"` // of its last claim, when that is not remembered any more
 
-	// Of a claim: its volume.
-	VolumeUID string `json:",omitempty"`
+	// Of a claim: its volume, and whether that is inferred from its name alone; and whether it is
+	// or was Bound, and the change "bound" has not gone out.
+	VolumeUID   string `json:",omitempty"`
+	ByName      bool   `json:",omitempty"`
+	Unannounced bool   `json:",omitempty"`
 	// Of a claim: its first and last version; of a pod: the one that showed its start.
 	Born uint64 `json:",omitempty"`
 	Died uint64 `json:",omitempty"`

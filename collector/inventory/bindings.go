@@ -30,7 +30,7 @@ func (inv *Inventory) introduce(v *volume) {
 		inv.volumeOf[v.claimUID] = v
 		return
 	case c.volume == v:
-		v.user = c
+		v.user, c.byName = c, false
 	case v.deleted != 0 && c.volume != nil && c.volume.deleted == 0: // it has had another one since
 		inv.hadVolume(c.uid, v, c.volume)
 	default:
@@ -150,6 +150,9 @@ func (inv *Inventory) bindingOf(c *claim, v *volume, obs Observation) binding {
 	if changed == 0 && v.claimUID != "" && v.claimUID != c.uid {
 		changed = v.phaseChanged
 	}
+	if guessed := c.byName && c.volume == v; guessed && v.deleted != 0 && !inv.lostIts(c, v) {
+		changed = 0
+	}
 	if changed == 0 { // yet to come
 		if waiting := inv.unbound[v]; !slices.Contains(waiting, c) {
 			inv.unbound[v] = append(waiting, c)
@@ -160,6 +163,17 @@ func (inv *Inventory) bindingOf(c *claim, v *volume, obs Observation) binding {
 	inv.past[v] = append(inv.past[v], b)
 	inv.emitBinding(v, b.binding, b.ordinal, obs)
 	return binding{}
+}
+
+// lostIts reports whether a claim, as far as it says, had a volume that is gone: it is Lost, or it
+// is gone as well and no other volume of the name can have been its own. A claim that stays
+// Bound has a successor of the volume, which is still on its way.
+func (inv *Inventory) lostIts(c *claim, v *volume) bool {
+	if c.deleted == 0 {
+		return c.phase.Value() == string(corev1.ClaimLost)
+	}
+	other := inv.volumeNamed(v.name, func(o *volume) bool { return o != v && inv.mayHave(c, o) })
+	return other == nil
 }
 
 func releasedFromBound(v *volume, c *claim) bool {

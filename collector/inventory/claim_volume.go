@@ -38,13 +38,14 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 	inv.markClaimState(c)
 }
 
-// announceBinding emits once that a claim was bound, if that was observed (rule 2.9).
+// announceBinding emits once that a claim was bound, if that was observed (rule 2.9). By the time
+// that its volume is known it may be Lost, or deleted.
 func (inv *Inventory) announceBinding(c *claim, obs Observation) {
-	bound := c.phase.Value() == string(corev1.ClaimBound) && c.volume != nil && c.boundAt != 0
-	if c.announced || !bound {
+	if !c.unannounced || c.volume == nil || c.boundAt == 0 {
 		return
 	}
-	c.announced = true
+	c.unannounced = false
+	inv.markSnapshot(c)
 	inv.change(c.change(fact.Change{
 		At: c.boundAt, Action: fact.Bound, Details: "to volume " + c.volumeName, Found: obs.Found || c.foundBound,
 		Took: time.Duration(max(c.boundAt-c.created, 0)) * time.Microsecond, SourceKind: c.volume.source.kindOr(""),
@@ -59,8 +60,13 @@ func (inv *Inventory) findVolume(c *claim) {
 	if v := inv.volumeOf[c.uid]; v != nil && confirmed(c, v) {
 		delete(inv.volumeOf, c.uid)
 		inv.setVolume(c, v)
+		c.byName = false
 		v.user = c
 		v.shareNames(c)
+	}
+	if c.byName && !inv.mayHave(c, c.volume) {
+		inv.setVolume(c, nil)
+		c.byName = false
 	}
 	if c.volume == nil && c.everBound() {
 		inv.findVolumeByName(c)
@@ -79,8 +85,12 @@ func (c *claim) everBound() bool {
 	return c.volumeName != "" && (phase == string(corev1.ClaimBound) || phase == string(corev1.ClaimLost))
 }
 
+// setVolume gives a claim a volume. The one that it had before was another one of its life, unless
+// it was only inferred from its name: then it was a predecessor of the same name.
 func (inv *Inventory) setVolume(c *claim, v *volume) {
-	inv.hadVolume(c.uid, c.volume, v)
+	if !c.byName {
+		inv.hadVolume(c.uid, c.volume, v)
+	}
 	c.volume, c.fresh = v, true
 	inv.markPods(inv.slot(c.name))
 }
@@ -97,6 +107,7 @@ func (inv *Inventory) findVolumeByName(c *claim) {
 	}
 	inv.awaitNoVolume(c)
 	inv.setVolume(c, v)
+	c.byName = true
 }
 
 // mayHave reports whether a volume of the name that a claim gives can be the one that it was

@@ -26,7 +26,8 @@ type claim struct {
 	pending                    int32  // pods that await it: counted in and out by countUse
 
 	found, foundBound   bool // was there, and Bound, when we came
-	announced           bool // the change "bound" has gone out
+	unannounced         bool // it is or was Bound, and the change "bound" has not gone out
+	byName              bool // the volume is inferred from its name alone (rule 2.6)
 	fresh, dirty, stale bool
 	queued
 }
@@ -192,6 +193,9 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, obs Observation
 	}
 	// Rule 2.9: the observation counts until the volume gives the exact moment.
 	becameBound := c.phase.Value() == string(corev1.ClaimBound) && !wasBound && !obs.Found
+	if c.phase.Value() == string(corev1.ClaimBound) && !wasBound {
+		c.unannounced = true
+	}
 	if becameBound && c.boundAt == 0 {
 		c.boundAt = obs.At
 	}
@@ -280,9 +284,6 @@ func (c *claim) change(change fact.Change) fact.Change {
 
 func (inv *Inventory) claimChanges(c *claim, now *claimSpec, o *corev1.PersistentVolumeClaim, obs Observation) {
 	actor, had, has := lastActor(o), c.traits.Value(), now.traits.Value()
-	if now.phase.Value() == string(corev1.ClaimLost) {
-		c.announced = false // it may be bound again
-	}
 	if c.phase != now.phase && now.phase.Value() != string(corev1.ClaimBound) { // announceBinding emits Bound, once the volume is known
 		inv.change(c.change(fact.Change{
 			At: obs.At, Action: fact.Phase, Actor: actor, Details: orNone(c.phase.Value()) + " → " + orNone(now.phase.Value()),

@@ -173,8 +173,10 @@ func (v *volume) restoreBinding(s *fact.Snapshot) {
 func (inv *Inventory) restoreClaim(c *claim, s *fact.Snapshot) {
 	c.deleted, c.noBefore = s.Deleted, s.NotBefore
 	c.boundAt = cmp.Or(c.boundAt, s.BoundAt)
+	c.unannounced = s.Unannounced
 	if v := inv.volumeByUID(s.VolumeUID); v != nil && c.volume == nil {
 		inv.setVolume(c, v)
+		c.byName = s.ByName
 	}
 	if l := (life{s.Born, s.Died}); l != (life{}) {
 		inv.lives[c] = l

@@ -155,6 +155,75 @@ func TestRule2_6_SuccessorOfTheSameName(t *testing.T) {
 	})
 }
 
+// TestRule2_8_NoBindingIsInvented: a claim whose watch is ahead names a volume that is about to be
+// replaced by another one of its name.
+func TestRule2_8_NoBindingIsInvented(t *testing.T) {
+	claim := pvc("next", "c1", 62, "vol")
+	events := []event{
+		set(1, pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)), gone(60, pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)),
+		set(61, pv("vol", "v2", 61, nil, corev1.VolumeAvailable, 61)), set(62, pvc("next", "c1", 62, "")),
+		set(63, pv("vol", "v2", 61, claim, corev1.VolumeBound, 63)), set(63, claim),
+	}
+	end := []event{gone(70, claim), set(71, pv("vol", "v2", 61, claim, corev1.VolumeReleased, 71)), gone(72, pv("vol", "v2", 61, claim, corev1.VolumeReleased, 71))}
+	for name, list := range map[string][]event{"it is there": events, "all is gone": slices.Concat(events, end)} {
+		t.Run(name, func(t *testing.T) {
+			situation{
+				events: list,
+				check: func(t *testing.T, h *history) {
+					expect(t, "volume", h.claims["c1"].VolumeUID, "v2")
+					expect(t, "bindings", len(h.bindings), 1)
+					expect(t, "bound at", h.bindings[[2]string{"c1", "v2"}].BoundAt, at(63))
+				},
+			}.run(t)
+		})
+	}
+	// What became of the claimRef was missed: the claim alone says what it had.
+	lost := claim.DeepCopy()
+	lost.Status.Phase = corev1.ClaimLost
+	for name, list := range map[string][]event{
+		"the volume goes, and the claim is Lost":        {set(80, lost)},
+		"the volume goes, and the claim":                {gone(80, claim)},
+		"the volume goes, and the claim after a second": {gone(81, claim)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			made := pv("vol", "v2", 61, nil, corev1.VolumeAvailable, 61)
+			situation{
+				events: slices.Concat([]event{set(61, made), set(62, pvc("next", "c1", 62, "")), set(63, claim), gone(80, made)}, list),
+				check: func(t *testing.T, h *history) {
+					expect(t, "bindings", len(h.bindings), 1)
+					expect(t, "released", h.bindings[[2]string{"c1", "v2"}].ReleasedAt, at(80))
+				},
+			}.run(t)
+		})
+	}
+}
+
+// TestRule2_9_LostBeforeItsVolumeIsKnown: a claim whose watch is ahead is Lost before its volume's
+// watch has shown that they were bound.
+func TestRule2_9_LostBeforeItsVolumeIsKnown(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	lost := claim.DeepCopy()
+	lost.Status.Phase = corev1.ClaimLost
+	user := running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 5)
+	situation{
+		events: []event{
+			set(1, pvc("data", "c1", 1, "")), set(2, pv("vol", "v1", 2, claim, corev1.VolumePending, 2)), set(3, pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)),
+			set(3, claim), set(5, user), gone(20, pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)), set(21, lost),
+		},
+		check: func(t *testing.T, h *history) {
+			var bound []string
+			for _, c := range h.changes {
+				if c.Action == fact.Bound {
+					bound = append(bound, fmt.Sprint(c.At == at(3), c.Found))
+				}
+			}
+			expect(t, "bound", fmt.Sprint(bound), "[true false]")
+			expect(t, "volume", h.claims["c1"].VolumeUID, "v1")
+			expect(t, "mount", h.mount("p1", "db", "/data"), "c1@v1 5-")
+		},
+	}.run(t)
+}
+
 // instant is second, for where that name is taken.
 func instant(n int) metav1.Time { return second(n) }
 

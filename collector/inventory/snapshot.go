@@ -97,8 +97,9 @@ func (v *volume) snapshot(inv *Inventory) fact.Snapshot {
 func (c *claim) snapshot(inv *Inventory) fact.Snapshot {
 	traits, life := c.traits.Value(), inv.lives[c]
 	return fact.Snapshot{
-		Kind: fact.Claims, UID: c.uid, Deleted: c.deleted, NotBefore: c.noBefore, BoundAt: c.boundAt, VolumeUID: c.volumeUID(),
-		Born: life.born, Died: life.died, WorkloadKind: traits.workloadKind, WorkloadName: traits.workloadName,
+		Kind: fact.Claims, UID: c.uid, Deleted: c.deleted, NotBefore: c.noBefore, BoundAt: c.boundAt, VolumeUID: c.volumeUID(), ByName: c.byName,
+		Unannounced: c.unannounced,
+		Born:        life.born, Died: life.died, WorkloadKind: traits.workloadKind, WorkloadName: traits.workloadName,
 	}
 }
 
