@@ -338,9 +338,10 @@ func TestObservedTimeOfTheIdleReport(t *testing.T) {
 				apart = append(apart, s)
 			}
 		}
-		unwatched := func(second int64) bool {
+		unwatched := func(since, second int64) bool {
 			for i, s := range apart {
-				if second > s[0]+10 && (second <= s[1] || i == len(apart)-1) {
+				within := s[0] <= second && (second <= s[1] || i == len(apart)-1)
+				if within && (s[0] <= since || second > s[0]+10) {
 					return false
 				}
 			}
@@ -359,7 +360,7 @@ func TestObservedTimeOfTheIdleReport(t *testing.T) {
 			}
 			facts.Volumes = append(facts.Volumes, fact.Volume{Version: 1, UID: name, Name: name, ClaimUID: claim.UID, Phase: "Bound", CreatedAt: at(0)})
 			facts.Claims, facts.Mounts = append(facts.Claims, claim), append(facts.Mounts, mount)
-			if j%2 == 0 && unused > since && unwatched(unused) {
+			if j%2 == 0 && unused > since && unwatched(since, unused) {
 				since = unused
 			}
 			for s := since; s < end; s++ {

@@ -21,10 +21,13 @@ idle AS
         coalesce(b.bound_at, c.bound_at, v.created_at) AS had_since,
         multiIf(
             v.phase = 'Released', 'released',
-            u.last_ended_at IS NOT NULL OR c.unseen_until > had_since + INTERVAL 10 SECOND, 'idle',
+            u.last_ended_at IS NOT NULL OR unseen_until > had_since + INTERVAL 10 SECOND, 'idle',
             'never_mounted') AS state,
         coalesce(u.last_ended_at, had_since) AS known_since,
-        if(c.unseen_until > known_since, c.unseen_until, known_since) AS idle_since,
+        -- The controllers that write the times work within seconds.
+        c.in_span AND (c.span_micros <= toUnixTimestamp64Micro(known_since) OR c.unused_micros > c.span_micros + 10000000) AS was_watched,
+        if(was_watched, NULL, c.unused_since) AS unseen_until,
+        if(unseen_until > known_since, unseen_until, known_since) AS idle_since,
         u.last_ended_at AS last_used_at,
         u.last_namespace AS last_namespace,
         u.last_pod_uid AS last_pod_uid,
@@ -46,12 +49,11 @@ idle AS
     ) AS v
     LEFT JOIN
     (
-        -- The controllers that write the times work within seconds.
         SELECT
             c.cluster AS cluster, c.uid AS uid, c.namespace AS namespace, c.name AS name, c.bound_at AS bound_at,
             if(c.deleted_at IS NULL, c.unused_since, NULL) AS vouched_since,
-            w.started_micros != 0 AND c.unused_micros > w.started_micros + 10000000 AND (c.unused_micros <= w.ended_micros OR w.goes_on) AS was_watched,
-            if(was_watched, NULL, c.unused_since) AS unseen_until
+            c.unused_since AS unused_since, c.unused_micros AS unused_micros, w.started_micros AS span_micros,
+            w.started_micros != 0 AND (c.unused_micros <= w.ended_micros OR w.goes_on) AS in_span
         FROM
         (
             SELECT cluster, uid, namespace, name, bound_at, deleted_at, unused_since, ifNull(toUnixTimestamp64Micro(unused_since), 0) AS unused_micros

@@ -442,13 +442,10 @@ func stayOf(l *life[*corev1.Pod], name string) (r stay, begun bool) {
 	return r, true
 }
 
-// unreported tells whether nobody can know exactly when a use ended: no kubelet has said so,
-// and that the pod was deleted proves nothing, because its node was not there any more to
-// end the container then. Where the node is there, the deletion that was seen is the end.
-func (a *auditLog) unreported(l *life[*corev1.Pod], end cell) bool {
-	over := firstEnded(l)
-	return !end.from.IsZero() && !(over.Equal(l.removed()) && a.nodeIsThere(l.last().object.Spec.NodeName, over))
-}
+// unreported tells whether nobody can know exactly when a use ended: no kubelet has said so, and
+// that the pod was deleted proves nothing: a kubelet that is there says when a container ended
+// before it lets the pod go.
+func unreported(end cell) bool { return !end.from.IsZero() }
 
 func startsOf(s *corev1.ContainerStatus) (list []time.Time) {
 	if s.State.Running != nil {
@@ -717,7 +714,7 @@ func (t *truth) tellPod(l *life[*corev1.Pod]) {
 		r, begun := stayOf(l, c.Name)
 		t.tellContainer(o, &c, r, begun)
 		if begun {
-			if t.log.unreported(l, r.end) {
+			if unreported(r.end) {
 				r.exact = text(0)
 			}
 			t.tellMounts(o, &c, r, started.number)

@@ -30,11 +30,15 @@ type Snapshot struct {
 	Space          *Space            `json:",omitempty"` // as a kubelet reported last
 	Claimant       *Claimant         `json:",omitempty"` // of its last claim, when that is not remembered any more
 
-	// Of a claim: its volume, and whether that is inferred from its name alone; and whether it is
-	// or was Bound, and the change "bound" has not gone out.
+	// Of a claim: its volume, and whether that is inferred from its name alone; whether it is or was
+	// Bound and the change "bound" has not gone out, or has gone out before; whether it was there
+	// when the tracker came; and the pod that it was made for.
 	VolumeUID   string `json:",omitempty"`
 	ByName      bool   `json:",omitempty"`
 	Unannounced bool   `json:",omitempty"`
+	BoundBefore bool   `json:",omitempty"`
+	Found       bool   `json:",omitempty"`
+	PodUID      string `json:",omitempty"`
 	// Of a claim: its first and last version; of a pod: the one that showed its start.
 	Born uint64 `json:",omitempty"`
 	Died uint64 `json:",omitempty"`
@@ -45,10 +49,15 @@ type Snapshot struct {
 
 	// Of a pod: its containers that have started.
 	Containers []ContainerSnapshot `json:",omitempty"`
-	// Of a pod and a node: the last moment at which a kubelet vouched for it.
-	Alive Time `json:",omitempty"`
-	// Of a node: its Ready condition is not True.
-	Lost bool `json:",omitempty"`
+	// Of a pod: its Ready condition is False, and its node's clock is off.
+	Unready  bool `json:",omitempty"`
+	ClockOff bool `json:",omitempty"`
+	// Of a node: its conditions have been observed, Ready is not True, and its last heartbeat, by
+	// our clock and by its own.
+	Known     bool `json:",omitempty"`
+	Lost      bool `json:",omitempty"`
+	Alive     Time `json:",omitempty"`
+	Heartbeat Time `json:",omitempty"`
 
 	// Of an attachment.
 	AttachedAt Time `json:",omitempty"`
@@ -65,10 +74,12 @@ type ContainerSnapshot struct {
 	Name      string
 	StartedAt Time
 	// StartUnknown is true if the container ran before that, too.
-	StartUnknown bool   `json:",omitempty"`
-	FinishedAt   Time   `json:",omitempty"`
-	NotBefore    Time   `json:",omitempty"`
-	Reason       string `json:",omitempty"`
+	StartUnknown bool `json:",omitempty"`
+	// Alive is when the kubelet last said that it runs.
+	Alive      Time   `json:",omitempty"`
+	FinishedAt Time   `json:",omitempty"`
+	NotBefore  Time   `json:",omitempty"`
+	Reason     string `json:",omitempty"`
 }
 
 // BindingSnapshot is when a claim had a volume.

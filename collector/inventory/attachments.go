@@ -101,7 +101,13 @@ func (inv *Inventory) reattach(v *volume, obs Observation) {
 		}
 		had := a.row.VolumeUID
 		a.row.VolumeUID = ""
-		if inv.resolveAttachment(a); a.row.VolumeUID != had {
+		inv.resolveAttachment(a)
+		switch a.row.VolumeUID {
+		case had:
+		case "": // that is forgotten
+			a.row.VolumeUID = had
+			remove(inv.unattached, a.volume, a)
+		default:
 			inv.emitAttachment(a, obs)
 		}
 	}

@@ -24,7 +24,9 @@ type pastBinding struct {
 // introduce makes a volume known to its claim, or leaves word for it.
 func (inv *Inventory) introduce(v *volume) {
 	c := inv.claimByUID(v.claimUID)
-	switch {
+	switch had := inv.volumeOf[v.claimUID]; {
+	case had != nil && had != v && had.isBound() && !v.isBound():
+		return // this one was provisioned in vain
 	case c == nil:
 		inv.hadVolume(v.claimUID, inv.volumeOf[v.claimUID], v)
 		inv.volumeOf[v.claimUID] = v
@@ -40,6 +42,11 @@ func (inv *Inventory) introduce(v *volume) {
 	inv.markClaim(c)
 }
 
+// isBound reports whether a volume is bound to the claim in its claimRef.
+func (v *volume) isBound() bool {
+	return v.claimUID != "" && v.deleted == 0 && v.phase.Value() == string(corev1.VolumeBound)
+}
+
 // shareNames makes the volume hold its claim's strings: one copy is enough.
 func (v *volume) shareNames(c *claim) {
 	v.claimUID, v.claim = c.uid, c.name
@@ -53,14 +60,18 @@ func (v *volume) shareNames(c *claim) {
 // phase says whether the binding holds.
 func (inv *Inventory) syncBinding(v *volume, obs Observation) {
 	b, phase := &v.binding, v.phase.Value()
-	bound := v.claimUID != "" && v.deleted == 0 && phase == string(corev1.VolumeBound)
+	bound := v.isBound()
 	released := v.claimUID != "" && phase == string(corev1.VolumeReleased)
 	open, same := b.claimUID != "" && b.released == 0, b.claimUID == v.claimUID
 	switch {
 	case open && !(bound && same):
 		b.notBefore, b.released = obs.bounds(b.bound)
-		if phase == string(corev1.VolumeReleased) && v.phaseChanged != 0 && v.phaseChanged >= b.bound {
+		switch {
+		case v.deleted != 0 || v.phaseChanged < b.bound:
+		case phase == string(corev1.VolumeReleased) && v.phaseChanged != 0:
 			b.notBefore, b.released = latest(v.phaseNotBefore, b.bound), v.phaseChanged
+		case v.phaseChanged > b.bound && !obs.live(): // by then it was another one's, or nobody's
+			b.released = latest(min(b.released, v.phaseChanged), b.notBefore)
 		}
 		inv.emitBinding(v, *b, v.ordinal, obs)
 	case open && b.bound != 0 && b.bound < v.phaseChanged:
@@ -68,11 +79,11 @@ func (inv *Inventory) syncBinding(v *volume, obs Observation) {
 		b.notBefore, b.released = b.bound, v.phaseChanged
 		inv.emitBinding(v, *b, v.ordinal, obs)
 	}
-	switch wasBound := obs.Found && !inv.restoring || inv.wasBound(v); {
+	switch {
 	case bound && (!same || b.released != 0):
 		inv.rebind(v, binding{claimUID: v.claimUID, bound: v.phaseChanged})
 		inv.emitBinding(v, *b, v.ordinal, obs)
-	case released && !same && wasBound:
+	case released && !same && inv.wasBound(v):
 		inv.rebind(v, inv.missedBinding(v, obs))
 		inv.emitBinding(v, *b, v.ordinal, obs)
 	}
@@ -93,17 +104,28 @@ func (inv *Inventory) missedBinding(v *volume, obs Observation) binding {
 
 // wasBound reports whether a volume that is Released, and was not observed to be Bound, has
 // been: its claim says so. A claim that was deleted before it was bound leaves its volume
-// Released as well. What the first list finds Released is taken to have been bound.
+// Released as well, and so does one that was bound to another volume, while this one was
+// provisioned in vain. What was found Released, and whose claim is gone, is taken to have been
+// bound.
 func (inv *Inventory) wasBound(v *volume) bool {
 	c := inv.claimByUID(v.claimUID)
-	return c != nil && c.phase.Value() == string(corev1.ClaimBound)
+	if c == nil {
+		return v.foundReleased && inv.listed[fact.Claims]
+	}
+	return releasedFromBound(v, c)
 }
+
+// keepPast is how many bindings of a volume are remembered whatever becomes of their claims.
+const keepPast = 8
 
 // rebind begins a binding. One of the same claim as another one before it has the next
 // ordinal.
 func (inv *Inventory) rebind(v *volume, next binding) {
 	if v.binding.claimUID != "" {
 		inv.past[v] = append(inv.past[v], pastBinding{v.binding, v.ordinal, false})
+	}
+	if len(inv.past[v]) > keepPast { // a claim that is forgotten is not bound again
+		inv.past[v] = slices.DeleteFunc(inv.past[v], func(b pastBinding) bool { return inv.claimByUID(b.claimUID) == nil })
 	}
 	v.ordinal = 0
 	for i, b := range inv.past[v] {
@@ -177,5 +199,6 @@ func (inv *Inventory) lostIts(c *claim, v *volume) bool {
 }
 
 func releasedFromBound(v *volume, c *claim) bool {
-	return v.phase.Value() == string(corev1.VolumeReleased) && c.phase.Value() == string(corev1.ClaimBound)
+	named := c.phase.Value() == string(corev1.ClaimBound) && c.volumeName == v.name
+	return named && v.phase.Value() == string(corev1.VolumeReleased)
 }

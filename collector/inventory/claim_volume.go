@@ -48,8 +48,20 @@ func (inv *Inventory) announceBinding(c *claim, obs Observation) {
 	inv.markSnapshot(c)
 	inv.change(c.change(fact.Change{
 		At: c.boundAt, Action: fact.Bound, Details: "to volume " + c.volumeName, Found: obs.Found || c.foundBound,
-		Took: time.Duration(max(c.boundAt-c.created, 0)) * time.Microsecond, SourceKind: c.volume.source.kindOr(""),
+		Took: c.bindDuration(), SourceKind: c.volume.source.kindOr(""),
 	}))
+	c.boundBefore = true
+}
+
+// bindDuration is how long it took to bind a claim; zero if nobody observed when that was, or if
+// it was bound before and Lost its volume.
+func (c *claim) bindDuration() time.Duration {
+	v := c.volume
+	exact := c.boundAt != v.phaseChanged || v.phaseChanged == v.phaseNotBefore
+	if c.boundBefore || !exact {
+		return 0
+	}
+	return time.Duration(max(c.boundAt-c.created, 0)) * time.Microsecond
 }
 
 // findVolume finds a claim's volume: by the volume's claimRef (rule 2.5), or by the name that
@@ -120,7 +132,20 @@ func (inv *Inventory) mayHave(c *claim, v *volume) bool {
 	case c.boundAt != 0:
 		from, until = c.boundAt, c.boundAt
 	}
-	return v.existed(from, until) && !othersSince(v, c)
+	if !v.existed(from, until) || othersSince(v, c) {
+		return false
+	}
+	// Of a Lost claim that was found nothing says when it had a volume, but for a pod that runs.
+	lost := c.found && c.phase.Value() == string(corev1.ClaimLost)
+	return !lost || inv.runsSince(c, v.created)
+}
+
+// runsSince reports whether a pod that started after a moment runs with a claim.
+func (inv *Inventory) runsSince(c *claim, at fact.Time) bool {
+	return slices.ContainsFunc(inv.slot(c.name).pods, func(p *pod) bool {
+		uses := slices.ContainsFunc(p.volumes, func(u podVolume) bool { return u.claim == c })
+		return uses && p.started >= at && !p.over()
+	})
 }
 
 // othersSince reports whether a volume has been another claim's since before a claim was made.

@@ -27,6 +27,7 @@ type claim struct {
 
 	found, foundBound   bool // was there, and Bound, when we came
 	unannounced         bool // it is or was Bound, and the change "bound" has not gone out
+	boundBefore         bool // that has gone out at least once
 	byName              bool // the volume is inferred from its name alone (rule 2.6)
 	fresh, dirty, stale bool
 	queued
@@ -209,6 +210,9 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, obs Observation
 // unchanged compares with what the API says now. A workload that was found by
 // the claim's name is not in that, and is kept.
 func (c *claim) unchanged(now *claimSpec) bool {
+	if now.podUID == (intern.Word{}) { // a pod that is deleted with its claims orphaned has had them
+		now.podUID = c.podUID
+	}
 	had, has := c.traits.Value(), now.traits.Value()
 	if has.workloadKind == "" && had.workloadKind != "" {
 		has.workloadKind, has.workloadName = had.workloadKind, had.workloadName

@@ -46,28 +46,30 @@ const clockSlack = fact.Time(5_000_000)
 func (c *container) note(s *corev1.ContainerStatus, p *pod, said fact.Time) {
 	c.restarts = s.RestartCount
 	var first fact.Time
-	runs := int32(0) // that the status shows
-	if t := s.LastTerminationState.Terminated; t != nil {
-		first, runs = earliest(first, apiTime(t.StartedAt)), runs+1
+	runs := int32(0) // that the status shows the starts of
+	saw := func(start fact.Time) {
+		if start != 0 {
+			first, runs = earliest(first, start), runs+1
+		}
 	}
 	now, last := run{}, s.State.Terminated
+	if t := s.LastTerminationState.Terminated; t != nil {
+		saw(apiTime(t.StartedAt))
+	}
 	switch {
 	case s.State.Running != nil:
 		now.at = apiTime(s.State.Running.StartedAt)
-		first, runs = earliest(first, now.at), runs+1
+		saw(now.at)
 	case last != nil:
-		first, runs = earliest(first, apiTime(last.StartedAt)), runs+1
+		saw(apiTime(last.StartedAt))
 	default: // waiting: to be restarted, if it has run
 		last = s.LastTerminationState.Terminated
 	}
-	if first != 0 {
-		if c.started == 0 {
-			c.startUnknown = s.RestartCount >= runs
-		}
-		if said != 0 && first > said+clockSlack {
-			first = said
-		}
-		c.started = earliest(c.started, latest(first, p.created))
+	switch {
+	case first != 0:
+		c.noteStart(first, runs, p, said)
+	case c.started == 0 && p.isNew() && mayHaveRun(last):
+		c.started, c.startUnknown = latest(p.created, p.scheduled), true
 	}
 	if last != nil {
 		now = run{over: true, at: apiTime(last.FinishedAt), exitCode: last.ExitCode, reason: unique.Make(last.Reason)}
@@ -77,6 +79,27 @@ func (c *container) note(s *corev1.ContainerStatus, p *pod, said fact.Time) {
 		now.dated = false
 		c.run = now
 	}
+}
+
+// noteStart takes the first start that a status shows, of the runs that it shows.
+func (c *container) noteStart(first fact.Time, runs int32, p *pod, said fact.Time) {
+	late := said != 0 && first > said+clockSlack
+	if late || first+clockSlack < p.created {
+		p.clockOff = true
+	}
+	if late {
+		first = said
+	}
+	if c.started == 0 {
+		c.startUnknown = c.restarts >= runs
+	}
+	c.started = earliest(c.started, latest(first, p.created))
+}
+
+// mayHaveRun reports whether a container has run for all that is known when its pod is first
+// observed: the kubelet lost it, and says neither when it began nor when it ended (rule 3.6).
+func mayHaveRun(last *corev1.ContainerStateTerminated) bool {
+	return last != nil && last.Reason == "ContainerStatusUnknown"
 }
 
 // startedNotBefore is the earliest that the use can have begun (rule 3.2).
@@ -108,34 +131,37 @@ func (inv *Inventory) infer(p *pod, c *container, end podEnd, said fact.Time, ob
 
 // reportedEnd bounds an end that the kubelet has dated, by its node's clock (rule 3.5). That is
 // believed if it lies between the last evidence of the container's life and the moment at which
-// the kubelet said it; else the clock is off, and those two bound the end.
+// the kubelet said it, and the clock has not been off before; else those two bound the end.
 func (p *pod) reportedEnd(c *container, said fact.Time, obs Observation) (notBefore, at fact.Time) {
-	alive, reported := latest(c.started, p.vouched), c.run.at
-	late := said != 0 && reported > said+clockSlack
-	if reported+clockSlack >= alive && !late {
-		at = latest(reported, c.started)
-		return at, at
-	}
-	return alive, latest(cmp.Or(said, obs.At), alive)
-}
-
-// unreportedEnd bounds an end that the kubelet has not dated (rule 3.6). The deletion of a pod
-// ends its containers, and is as exact as its observation, where the pod's node is alive: its
-// kubelet would have said so if they had ended before. Otherwise nobody observed the end: it
-// came after the last evidence of life.
-func (inv *Inventory) unreportedEnd(p *pod, c *container, end podEnd, said fact.Time, obs Observation) (notBefore, at fact.Time) {
-	heartbeat, lost := inv.lostNode(p)
-	alive := latest(c.started, p.vouched)
-	if lost {
-		alive = latest(alive, min(heartbeat, obs.At))
-	}
-	if end.deleted && !lost && !c.run.over {
-		return obs.bounds(alive)
-	}
-	if c.run.over { // the kubelet said that it is over, and not when
+	alive, reported := latest(c.started, c.vouched), c.run.at
+	early, late := reported+clockSlack < alive, said != 0 && reported > said+clockSlack
+	if early || late || p.clockOff {
 		return alive, latest(cmp.Or(said, obs.At), alive)
 	}
-	return alive, latest(obs.At, alive)
+	at = latest(reported, c.started)
+	return at, at
+}
+
+// nodeGrace is for how long a node that died may still be Ready: node-monitor-grace-period, 50 s
+// (40 s before Kubernetes 1.32), and some more until its controller has written it.
+const nodeGrace = fact.Time(60_000_000)
+
+// unreportedEnd bounds an end that the kubelet has not dated (rule 3.6). Nobody observed it: it
+// came after the last evidence of life. A kubelet that lives reports an end, and deletes its pod
+// only after that; so a pod that was deleted in between lived as long as its node did.
+func (inv *Inventory) unreportedEnd(p *pod, c *container, end podEnd, said fact.Time, obs Observation) (notBefore, at fact.Time) {
+	heartbeat, lost := inv.lifeOfNode(p)
+	alive := max(c.started, c.vouched, min(heartbeat, obs.At))
+	switch {
+	case c.run.over: // the kubelet said that it is over, and not when
+		at = cmp.Or(said, obs.At)
+	case end.deleted && !lost:
+		alive = latest(alive, obs.NotBefore-nodeGrace)
+		fallthrough
+	default:
+		at = obs.At
+	}
+	return alive, latest(at, alive)
 }
 
 // unreported is the last run of a container whose end the kubelet has not dated: it may still
@@ -155,7 +181,7 @@ func (inv *Inventory) said(kubelet fact.Time, obs Observation) fact.Time {
 	switch {
 	case kubelet != 0:
 		return kubelet + almostASecond
-	case obs.At+clockSlack < inv.serverTime:
+	case inv.restoring || obs.At+clockSlack < inv.serverTime:
 		return 0
 	default:
 		return obs.At

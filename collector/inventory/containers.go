@@ -15,8 +15,9 @@ type container struct {
 	traits unique.Handle[containerTraits]
 	rules  *[]corev1.ContainerRestartRule // of the restart policy; nearly always nil
 	containerUse
-	run   run
-	fresh bool // row has not gone out
+	vouched fact.Time // when the kubelet last said that it runs, by the API server's clock
+	run     run
+	fresh   bool // row has not gone out
 }
 
 // containerTraits is what the containers of a template have in common.

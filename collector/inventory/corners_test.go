@@ -295,7 +295,7 @@ func TestClaimRecreatedInTheSecondOfAStart(t *testing.T) {
 	version(last, "40")
 	version(second, "50")
 	_, h := play(t, set(1, first), set(4, pending), set(5, started), gone(5, last), set(5, second), gone(6, started))
-	expect(t, "held when it started", h.mount("p1", "db", "/data"), "c1@ 5-6 Deleted")
+	expect(t, "held when it started", h.mount("p1", "db", "/data"), "c1@ 5-6(from 5) Deleted")
 	later := running(pending, 5)
 	version(later, "60")
 	_, h = play(t, set(1, first), gone(5, last), set(5, second), set(5, later))

@@ -90,8 +90,9 @@ type Inventory struct {
 	snapshotQueue []subject
 
 	seed        maphash.Seed
-	restoring   bool        // in Restore: what is noted did not happen now
-	began       fact.Time   // when the first list was found
+	restoring   bool      // in Restore: what is noted did not happen now
+	began       fact.Time // when the first list was found
+	listed      map[fact.Kind]bool
 	now         fact.Time   // of the last event
 	serverTime  fact.Time   // the API server's clock is at least there: the latest creation
 	kind        fact.Kind   // of the event in work; none in a Tick
@@ -134,6 +135,7 @@ func New() *Inventory {
 		goneVolumes:    map[string][]*volume{},
 		claimants:      map[*volume]claimant{},
 		dead:           map[subjectID]*tombstone{},
+		listed:         map[fact.Kind]bool{},
 		volumeOf:       map[string]*volume{},
 		formers:        map[string][]*volume{},
 		awaited:        map[string][]*claim{},
@@ -216,6 +218,14 @@ func (inv *Inventory) Replace(kind fact.Kind, objects []any, obs Observation) er
 			inv.drop(kind, uid, gone)
 		}
 	}
+	if first := !inv.listed[kind]; first && kind == fact.Claims { // rule 2.8
+		for _, v := range inv.volumes {
+			if v.foundReleased {
+				inv.markVolume(v)
+			}
+		}
+	}
+	inv.listed[kind] = true
 	inv.sync(obs)
 	return nil
 }

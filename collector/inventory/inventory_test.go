@@ -86,7 +86,7 @@ func TestMountLastsFromFirstStartToLastEnd(t *testing.T) {
 		"failed, restarts":       {[]event{set(8, ended(job, corev1.PodRunning, 5, 7, 1, "Error"))}, "c1@v1 5-", fact.VolumeMounted},
 		"completed, no restart":  {[]event{set(8, ended(job, corev1.PodRunning, 5, 7, 0, "Completed"))}, "c1@v1 5-7 Completed", fact.VolumeIdle},
 		"pod succeeded":          {[]event{set(8, ended(job, corev1.PodSucceeded, 5, 7, 0, "Completed"))}, "c1@v1 5-7 Completed", fact.VolumeIdle},
-		"forced, end seen":       {[]event{set(5, forced), gone(30, forced)}, "c1@v1 5-30 Deleted", fact.VolumeIdle},
+		"forced, end seen":       {[]event{set(5, forced), gone(30, forced)}, "c1@v1 5-30(from 5) Deleted", fact.VolumeIdle},
 		"deleted, end told":      {[]event{set(5, forced), set(21, deleting), set(22, deleted), gone(23, deleted)}, "c1@v1 5-22 Deleted", fact.VolumeIdle},
 		"deleted in one step":    {[]event{gone(23, deleted)}, "c1@v1 5-22 Deleted", fact.VolumeIdle},
 		"evicted":                {[]event{set(13, evicted)}, "c1@v1 5-12 Evicted", fact.VolumeIdle},
@@ -335,7 +335,7 @@ func TestListTellsWhatWentMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.take(inv)
-	expect(t, "gone in the gap, before its successor came", h.mount("p1", "db", "/data"), "c1@v1 5-55(from 40) Deleted")
+	expect(t, "gone in the gap, before its successor came", h.mount("p1", "db", "/data"), "c1@v1 5-55(from 5) Deleted")
 	expect(t, "its successor", h.mount("p2", "db", "/data"), "c1@v1 56-")
 	expect(t, "pod's bounds", h.pods["p1"].DeletedNotBefore, at(40))
 	for _, kind := range []fact.Kind{fact.Pods, fact.Claims, fact.Volumes, fact.StorageClasses} {
@@ -362,7 +362,7 @@ func TestReplacedUnderTheSameName(t *testing.T) {
 	expect(t, "claim", h.claims["c1"].DeletedAt, at(9))
 	expect(t, "volume", h.volumes["v1"].DeletedAt, at(9))
 	expect(t, "pod", h.pods["p1"].DeletedAt, at(9))
-	expect(t, "former mount", h.mount("p1", "db", "/data"), "c1@ 2-9 Deleted")
+	expect(t, "former mount", h.mount("p1", "db", "/data"), "c1@ 2-9(from 2) Deleted")
 	expect(t, "mount", h.mount("p2", "db", "/data"), "c2@ 9-")
 	for _, kind := range []fact.Kind{fact.StorageClasses, fact.Volumes, fact.Claims, fact.Pods} {
 		expect(t, string(kind), inv.Count(kind), 1)

@@ -28,9 +28,13 @@ type mountTraits struct {
 // podMounts reads the mounts of a pod's spec, of its containers from the given one on.
 func podMounts(o *corev1.Pod, p *pod, from int) []mount {
 	var list []mount
+	n := 0
 	add := func(name string, mounts []corev1.VolumeMount, devices []corev1.VolumeDevice) {
-		container := slices.IndexFunc(p.containers, func(c container) bool { return c.traits.Value().name == name })
-		if container < from {
+		at := n
+		if n++; at >= len(p.containers) || p.containers[at].traits.Value().name != name {
+			at = slices.IndexFunc(p.containers, func(c container) bool { return c.traits.Value().name == name })
+		}
+		if at < from {
 			return
 		}
 		put := func(volume string, traits mountTraits) {
@@ -39,7 +43,7 @@ func podMounts(o *corev1.Pod, p *pod, from int) []mount {
 				return
 			}
 			traits.readOnly = traits.readOnly || readOnlyVolume(o, volume)
-			list = append(list, mount{container: uint16(container), volume: uint16(v), traits: unique.Make(traits)})
+			list = append(list, mount{container: uint16(at), volume: uint16(v), traits: unique.Make(traits)})
 		}
 		for i := range mounts {
 			m := &mounts[i]

@@ -8,12 +8,14 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// node is what is known of the life of a node: rule 3.6 asks whether its kubelet can have
-// confirmed that a container ended.
+// node is what is known of the life of a node: rule 3.6 asks until when its kubelet can have
+// confirmed that a container lives.
 type node struct {
-	uid   string
-	lost  bool      // its Ready condition is not True, or it was deleted
-	alive fact.Time // the last heartbeat of its kubelet that the API has shown
+	uid       string
+	known     bool      // its conditions have been observed
+	lost      bool      // its Ready condition is not True, or it was deleted
+	heartbeat fact.Time // the last heartbeat of its kubelet, by the node's clock
+	alive     fact.Time // the same, by ours
 	queued
 }
 
@@ -31,15 +33,24 @@ func (inv *Inventory) noteNode(o metav1.Object, obs Observation) bool {
 	return inv.noteOther(fact.Nodes, o, obs)
 }
 
+// read takes the Ready condition. A heartbeat counts once, when it is first observed: the clock of
+// its node may be ahead. The node's controller leaves it as it is when it calls the node Unknown.
 func (n *node) read(o *corev1.Node, obs Observation, inv *Inventory) {
 	for i := range o.Status.Conditions {
 		c := &o.Status.Conditions[i]
 		if c.Type != corev1.NodeReady {
 			continue
 		}
-		n.alive = latest(n.alive, min(apiTime(c.LastHeartbeatTime), obs.At))
-		if lost := c.Status != corev1.ConditionTrue; lost != n.lost {
-			n.lost = lost
+		if heartbeat := apiTime(c.LastHeartbeatTime); heartbeat != n.heartbeat {
+			n.heartbeat = heartbeat
+			latestPossible := obs.At
+			if changed := apiTime(c.LastTransitionTime); c.Status == corev1.ConditionUnknown && changed != 0 {
+				latestPossible = min(latestPossible, changed)
+			}
+			n.alive = latest(n.alive, min(heartbeat, latestPossible))
+		}
+		if lost := c.Status != corev1.ConditionTrue; lost != n.lost || !n.known {
+			n.lost, n.known = lost, true
 			inv.markSnapshot(n)
 		}
 	}
@@ -66,19 +77,25 @@ func (inv *Inventory) evictNode(uid string, name nodeName) {
 	}
 }
 
-// lostNode reports whether nobody can confirm that a pod's containers ended, because the node
-// is lost, and until when the node's kubelet is known to have lived. Of a node that we do not
-// know, the pod's own Ready condition decides: the node lifecycle controller sets it to False.
-func (inv *Inventory) lostNode(p *pod) (alive fact.Time, lost bool) {
-	n := inv.nodes[intern.Text(p.node)]
-	if n == nil {
+// lifeOfNode returns until when the kubelet of a pod's node is known to have lived, and whether
+// the node is lost: nobody can tell what becomes of the pod's containers. A node that is not
+// among those that are known is gone. Where nodes are not known, the pod's own Ready condition
+// decides: the node lifecycle controller sets it to False.
+func (inv *Inventory) lifeOfNode(p *pod) (alive fact.Time, lost bool) {
+	switch n := inv.nodes[intern.Text(p.node)]; {
+	case n != nil && n.known:
+		return n.alive, n.lost
+	case n == nil && len(inv.nodes) > 0:
+		return 0, true
+	default:
 		return 0, p.unready
 	}
-	return n.alive, n.lost
 }
 
 func (n *node) snapshot(*Inventory) fact.Snapshot {
-	return fact.Snapshot{Kind: fact.Nodes, UID: n.uid, Lost: n.lost, Alive: n.alive}
+	return fact.Snapshot{Kind: fact.Nodes, UID: n.uid, Lost: n.lost, Known: n.known, Alive: n.alive, Heartbeat: n.heartbeat}
 }
 
-func (n *node) restore(s *fact.Snapshot) { n.lost, n.alive = s.Lost, latest(n.alive, s.Alive) }
+func (n *node) restore(s *fact.Snapshot) {
+	n.lost, n.known, n.alive, n.heartbeat = s.Lost, s.Known, latest(n.alive, s.Alive), s.Heartbeat
+}

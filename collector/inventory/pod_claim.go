@@ -25,6 +25,9 @@ func (inv *Inventory) attribute(p *pod, u *podVolume) {
 	if c == u.claim && v == u.volume {
 		return
 	}
+	if c != nil && v == nil && c.everBound() {
+		inv.markClaim(c) // rule 2.6: that the pod runs may say which volume it has
+	}
 	inv.uncount(u)
 	u.claim, u.volume = c, v
 }
@@ -92,7 +95,7 @@ func (s *claimName) existingAt(inv *Inventory, at fact.Time, version uint32) (fo
 // on the finalizer keeps the claim (rule 2.4). A node's clock may be off by any time.
 func (p *pod) held() fact.Time {
 	if p.scheduled != 0 {
-		return p.scheduled
+		return latest(p.scheduled, p.created)
 	}
 	return p.started
 }

@@ -20,13 +20,13 @@ type pod struct {
 	labels             intern.Labels
 	deleted, notBefore fact.Time
 	scheduled          fact.Time
-	vouched            fact.Time // when its kubelet last said that it runs, by the API server's clock
 	containers         []container
 	volumes            []podVolume
 	mounts             []mount
 
 	startedIn  uint32 // the version that first showed a start, its last 32 bits; 0 if that is not known
 	unready    bool   // its Ready condition is False
+	clockOff   bool   // its node's clock is off (rule 3.5)
 	announced  bool   // the change "started" has gone out
 	found      bool   // was there when we came
 	fresh      bool   // row has not gone out
@@ -65,6 +65,9 @@ type podVolume struct {
 	ephemeral bool    // the claim is the pod's own
 }
 
+// isNew reports whether a pod is being noted for the first time.
+func (p *pod) isNew() bool { return p.traits == (unique.Handle[podTraits]{}) }
+
 func (p *pod) over() bool {
 	phase := p.traits.Value().phase
 	return p.gone || phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed)
@@ -100,7 +103,7 @@ func (inv *Inventory) notePod(o *corev1.Pod, obs Observation) bool {
 	} else {
 		inv.updateContainers(p, o)
 	}
-	if at := scheduledAt(o); at != 0 && at != p.scheduled {
+	if at := scheduledAt(o); at != p.scheduled && inv.isControlPlanes(at, p, o, obs) {
 		p.scheduled = at
 		inv.change(p.change(fact.Change{At: at, Action: fact.Scheduled, Details: "to node " + o.Spec.NodeName, Found: obs.Found}))
 	}
@@ -138,6 +141,14 @@ func scheduledAt(o *corev1.Pod) fact.Time {
 		return apiTime(c.LastTransitionTime)
 	}
 	return 0
+}
+
+// isControlPlanes reports whether a pod was scheduled at a moment by the clock of the control
+// plane. Of a pod that names its node itself the kubelet writes the condition, by its node's
+// clock, which may be off: then it lies before the pod was made, or after it was reported.
+func (inv *Inventory) isControlPlanes(at fact.Time, p *pod, o *corev1.Pod, obs Observation) bool {
+	said := inv.said(kubeletSaid(o), obs)
+	return at+clockSlack >= p.created && at != 0 && (said == 0 || at <= said+clockSlack)
 }
 
 // condition returns a condition of a pod if it is true, else nil.
@@ -233,46 +244,50 @@ func (p *pod) change(c fact.Change) fact.Change {
 }
 
 // updateContainers takes over what can change of a pod's containers: a running pod can be given
-// ephemeral ones, and another image. One that the spec lacks, as after etcd was restored from a
-// backup, is kept (rule 6.4).
+// ephemeral ones, and another image (rule 6.5). One that the spec lacks, as after etcd was
+// restored from a backup, is kept (rule 6.4).
 func (inv *Inventory) updateContainers(p *pod, o *corev1.Pod) {
-	known := len(p.containers)
-	if n := len(o.Spec.InitContainers) + len(o.Spec.Containers) + len(o.Spec.EphemeralContainers); n != known || p.lacksEphemeral(o) {
-		for _, c := range containerSpecs(o) {
-			if p.container(c.traits.Value().name) == nil {
-				p.containers = append(p.containers, c)
-			}
+	known, missing, i := len(p.containers), false, 0
+	take := func(name, image string) {
+		c := p.containerNear(i, name)
+		i++
+		if missing = missing || c == nil; c == nil {
+			return
 		}
-		p.containers = retainList(inv, &inv.containers, p.containers)
+		if traits := c.traits.Value(); traits.image != image {
+			traits.image = image
+			c.traits, c.fresh = unique.Make(traits), true
+		}
 	}
-	if known > 0 && len(p.containers) > known {
+	for j := range o.Spec.InitContainers {
+		take(o.Spec.InitContainers[j].Name, o.Spec.InitContainers[j].Image)
+	}
+	for j := range o.Spec.Containers {
+		take(o.Spec.Containers[j].Name, o.Spec.Containers[j].Image)
+	}
+	for j := range o.Spec.EphemeralContainers {
+		take(o.Spec.EphemeralContainers[j].Name, o.Spec.EphemeralContainers[j].Image)
+	}
+	if !missing {
+		return
+	}
+	for j, c := range containerSpecs(o) {
+		if known == 0 || p.containerNear(j, c.traits.Value().name) == nil {
+			p.containers = append(p.containers, c)
+		}
+	}
+	p.containers = retainList(inv, &inv.containers, p.containers)
+	if known > 0 {
 		p.mounts = append(p.mounts, podMounts(o, p, known)...)
 	}
-	for i := range o.Spec.InitContainers {
-		p.noteImage(o.Spec.InitContainers[i].Name, o.Spec.InitContainers[i].Image)
-	}
-	for i := range o.Spec.Containers {
-		p.noteImage(o.Spec.Containers[i].Name, o.Spec.Containers[i].Image)
-	}
 }
 
-// noteImage takes over an image that was changed in place.
-func (p *pod) noteImage(name, image string) {
-	c := p.container(name)
-	if traits := c.traits.Value(); traits.image != image {
-		traits.image = image
-		c.traits, c.fresh = unique.Make(traits), true
+// containerNear is container, of one that is most likely the i-th.
+func (p *pod) containerNear(i int, name string) *container {
+	if i < len(p.containers) && p.containers[i].traits.Value().name == name {
+		return &p.containers[i]
 	}
-}
-
-// lacksEphemeral reports whether the spec has an ephemeral container that is not known.
-func (p *pod) lacksEphemeral(o *corev1.Pod) bool {
-	for i := range o.Spec.EphemeralContainers {
-		if p.container(o.Spec.EphemeralContainers[i].Name) == nil {
-			return true
-		}
-	}
-	return false
+	return p.container(name)
 }
 
 // container returns the pod's container of a name; nil if it has none. Names are unique in a
@@ -289,7 +304,7 @@ func (p *pod) container(name string) *container {
 // noteContainers takes the statuses of all containers. It returns true if
 // anything changed.
 func (inv *Inventory) noteContainers(p *pod, o *corev1.Pod, end podEnd, obs Observation) bool {
-	changed, running := false, false
+	changed := false
 	vouched := kubeletSaid(o)
 	said := inv.said(vouched, obs)
 	for i := range p.containers {
@@ -303,22 +318,33 @@ func (inv *Inventory) noteContainers(p *pod, o *corev1.Pod, end podEnd, obs Obse
 		case fact.EphemeralContainer:
 			list = o.Status.EphemeralContainerStatuses
 		}
-		for j := range list {
-			if list[j].Name == traits.name {
-				c.note(&list[j], p, said)
-				p.noteRecursive(i, list[j].VolumeMounts)
-				running = running || list[j].State.Running != nil
-			}
+		if s := statusOf(list, i, traits.name); s != nil {
+			c.note(s, p, said)
+			p.noteRecursive(i, s.VolumeMounts)
 		}
 		inv.infer(p, c, end, said, obs)
+		if c.started != 0 && !c.run.over && !end.over { // rule 3.3
+			c.vouched = latest(c.vouched, vouched)
+		}
 		c.fresh = c.fresh || c.containerUse != before
 		changed = changed || c.fresh
 	}
-	if running && !end.over {
-		p.vouched = latest(p.vouched, vouched)
+	if unready := isUnready(o); unready != p.unready {
+		p.unready = unready
+		inv.markSnapshot(p)
 	}
-	p.unready = isUnready(o)
 	return changed
+}
+
+// statusOf returns the status of a container, most likely the i-th, or one near it; nil if there is
+// none.
+func statusOf(list []corev1.ContainerStatus, i int, name string) *corev1.ContainerStatus {
+	for n := range list {
+		if s := &list[(i+n)%len(list)]; s.Name == name {
+			return s
+		}
+	}
+	return nil
 }
 
 func isUnready(o *corev1.Pod) bool {

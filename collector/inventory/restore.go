@@ -83,6 +83,9 @@ func (inv *Inventory) restoreOne(r *fact.Restored) error {
 	if !slices.Contains(fact.Kinds(), kind) {
 		return fmt.Errorf("the inventory takes no kind %q", kind)
 	}
+	if inv.dead[subjectID{kind, uid}] != nil {
+		return nil // it went after it was known to that inventory
+	}
 	if !inv.index(kind).has(uid) {
 		object, err := readObject(kind, []byte(r.Object))
 		if err != nil {
@@ -173,7 +176,10 @@ func (v *volume) restoreBinding(s *fact.Snapshot) {
 func (inv *Inventory) restoreClaim(c *claim, s *fact.Snapshot) {
 	c.deleted, c.noBefore = s.Deleted, s.NotBefore
 	c.boundAt = cmp.Or(c.boundAt, s.BoundAt)
-	c.unannounced = s.Unannounced
+	c.unannounced, c.boundBefore, c.found = s.Unannounced, s.BoundBefore, s.Found
+	if s.PodUID != "" {
+		c.podUID = unique.Make(s.PodUID)
+	}
 	if v := inv.volumeByUID(s.VolumeUID); v != nil && c.volume == nil {
 		inv.setVolume(c, v)
 		c.byName = s.ByName
@@ -196,7 +202,7 @@ func (inv *Inventory) restoreClaim(c *claim, s *fact.Snapshot) {
 
 func (inv *Inventory) restorePod(p *pod, s *fact.Snapshot) {
 	p.deleted, p.notBefore, p.gone, p.startedIn = s.Deleted, s.NotBefore, s.Deleted != 0, uint32(s.Born)
-	p.vouched = latest(p.vouched, s.Alive)
+	p.unready, p.clockOff = p.unready || s.Unready, p.clockOff || s.ClockOff
 	if traits := p.traits.Value(); s.WorkloadKind != "" {
 		traits.workload = workload{s.WorkloadKind, s.WorkloadName, s.WorkloadUID}
 		p.traits = unique.Make(traits)
@@ -217,7 +223,8 @@ func (inv *Inventory) restorePod(p *pod, s *fact.Snapshot) {
 // restore takes over when a container was in use. Its end, where it has ended, is the one that
 // was inferred when that was observed.
 func (c *container) restore(s *fact.ContainerSnapshot, p *pod) {
-	if c.started == 0 || s.StartedAt <= c.started {
+	c.vouched = latest(c.vouched, s.Alive)
+	if c.started == 0 || c.startUnknown || s.StartedAt <= c.started {
 		c.started, c.startUnknown = s.StartedAt, s.StartUnknown
 	}
 	if s.FinishedAt != 0 && (c.finished != 0 || p.over()) {

@@ -152,7 +152,7 @@ func TestRestartsChangeNothing(t *testing.T) {
 		stream[i] = recorded{at: at(e.at), kind: kind, uid: uid, object: e.object, delete: e.delete}
 	}
 	want := replay(t, stream)
-	expect(t, "the first start is known", want.mount("p1", "db", "/data"), "c1@v1 5-20 Deleted")
+	expect(t, "the first start is known", want.mount("p1", "db", "/data"), "c1@v1 5-20(from 5) Deleted")
 	for cut := 1; cut < len(stream); cut++ {
 		compare(t, fmt.Sprintf("restart before event %d", cut), interrupted(t, stream, func(i int) bool { return i == cut }), want)
 	}
@@ -245,7 +245,7 @@ func TestRecallIntoALiveInventory(t *testing.T) {
 	}
 	h.take(inv)
 	expect(t, "the first start", h.mount("p1", "db", "/data"), "c1@v1 5-")
-	expect(t, "what is gone has bounds", h.mount("p0", "db", "/data"), "c1@v1 3-101(from 50) Deleted")
+	expect(t, "what is gone has bounds", h.mount("p0", "db", "/data"), "c1@v1 3-101(from 3) Deleted")
 	expect(t, "idle since its last use", h.states["v2"].IdleSince, at(9))
 	expect(t, "workload", h.claims["c2"].WorkloadName, "db")
 	expect(t, "attached", h.attachments["a1"].AttachedAt, at(1))
@@ -292,7 +292,7 @@ func TestRecallOfWhatWasNotToldToTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.take(inv)
-	expect(t, "the mount, once its pod is gone", h.mount("p1", "db", "/data"), "c1@v1 13-101(from 50) Deleted")
+	expect(t, "the mount, once its pod is gone", h.mount("p1", "db", "/data"), "c1@v1 13-101(from 13) Deleted")
 	if err := inv.Set(pv("vol-2", "v2", 1, second, corev1.VolumeBound, 3), Observation{At: at(101), NotBefore: at(50)}); err != nil {
 		t.Fatal(err)
 	}

@@ -428,8 +428,10 @@ func TestRule6_5_WhatIsTakenOver(t *testing.T) {
 				want.ReleasedAt, want.ReleasedNotBefore = at(100), at(2)
 			}
 			inv, h := New(), newHistory()
-			if err := inv.Replace(fact.Volumes, []any{released}, Observation{At: at(100), Found: true}); err != nil {
-				t.Fatal(err)
+			for kind, list := range map[fact.Kind][]any{fact.Volumes: {released}, fact.Claims: nil} { // in any order
+				if err := inv.Replace(kind, list, Observation{At: at(100), Found: true}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if err := inv.Replace(fact.Volumes, []any{released}, Observation{At: at(200), NotBefore: at(150)}); err != nil {
 				t.Fatal(err)

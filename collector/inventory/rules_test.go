@@ -371,7 +371,7 @@ func TestRule4_3_UseBelongsToTheVolume(t *testing.T) {
 					last = 61
 				}
 				expectState(t, now, fact.VolumeAvailable, last, last)
-				expect(t, "mount", now.mount("p1", "db", "/data"), fmt.Sprintf("c1@v1 5-%d(from 6) Deleted", last))
+				expect(t, "mount", now.mount("p1", "db", "/data"), fmt.Sprintf("c1@v1 5-%d(from 5) Deleted", last))
 			})
 		}
 	})

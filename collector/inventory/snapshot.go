@@ -98,21 +98,21 @@ func (c *claim) snapshot(inv *Inventory) fact.Snapshot {
 	traits, life := c.traits.Value(), inv.lives[c]
 	return fact.Snapshot{
 		Kind: fact.Claims, UID: c.uid, Deleted: c.deleted, NotBefore: c.noBefore, BoundAt: c.boundAt, VolumeUID: c.volumeUID(), ByName: c.byName,
-		Unannounced: c.unannounced,
-		Born:        life.born, Died: life.died, WorkloadKind: traits.workloadKind, WorkloadName: traits.workloadName,
+		Unannounced: c.unannounced, BoundBefore: c.boundBefore, Found: c.found, PodUID: intern.Text(c.podUID),
+		Born: life.born, Died: life.died, WorkloadKind: traits.workloadKind, WorkloadName: traits.workloadName,
 	}
 }
 
 func (p *pod) snapshot(*Inventory) fact.Snapshot {
 	w := p.traits.Value().workload
 	s := fact.Snapshot{
-		Kind: fact.Pods, UID: p.uid, Deleted: p.deleted, NotBefore: p.notBefore, Born: uint64(p.startedIn), Alive: p.vouched,
+		Kind: fact.Pods, UID: p.uid, Deleted: p.deleted, NotBefore: p.notBefore, Born: uint64(p.startedIn), Unready: p.unready, ClockOff: p.clockOff,
 		WorkloadKind: w.kind, WorkloadName: w.name, WorkloadUID: w.uid,
 	}
 	for i := range p.containers {
 		if c := &p.containers[i]; c.started != 0 {
 			s.Containers = append(s.Containers, fact.ContainerSnapshot{
-				Name: c.traits.Value().name, StartedAt: c.started, StartUnknown: c.startUnknown, FinishedAt: c.finished,
+				Name: c.traits.Value().name, StartedAt: c.started, StartUnknown: c.startUnknown, Alive: c.vouched, FinishedAt: c.finished,
 				NotBefore: c.notBefore, Reason: intern.Text(c.reason),
 			})
 		}

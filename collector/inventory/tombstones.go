@@ -171,4 +171,9 @@ func (inv *Inventory) eachPod(do func(*pod)) {
 			do(p)
 		}
 	}
+	for _, p := range inv.dirtyPods { // those that go in this very event
+		if p.gone && !p.tombstoned {
+			do(p)
+		}
+	}
 }

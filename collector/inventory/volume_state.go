@@ -112,7 +112,7 @@ func (inv *Inventory) setIdleSince(v *volume, s *fact.VolumeState, unusedSince f
 	if s.LastUsed != 0 {
 		s.IdleSince = s.LastUsed
 	}
-	if unusedSince <= s.IdleSince || inv.wasWatched(unusedSince) {
+	if unusedSince <= s.IdleSince || inv.wasWatched(s.IdleSince, unusedSince) {
 		return false
 	}
 	unseenUse = unusedSince > s.IdleSince+unusedSlack
@@ -120,14 +120,21 @@ func (inv *Inventory) setIdleSince(v *volume, s *fact.VolumeState, unusedSince f
 	return unseenUse
 }
 
-func (v *volume) boundOrCreated() fact.Time { return latest(v.created, v.binding.bound) }
+// boundOrCreated is the earliest that a volume can have been bound, or else when it was made.
+func (v *volume) boundOrCreated() fact.Time {
+	bound := v.binding.bound
+	if bound == v.phaseChanged {
+		bound = v.phaseNotBefore
+	}
+	return latest(v.created, bound)
+}
 
-// wasWatched reports whether pods were watched at a moment, and for some time before: what then
-// happened was observed (rule 5.5).
-func (inv *Inventory) wasWatched(at fact.Time) bool {
+// wasWatched reports whether a use that ended as the condition Unused says was observed (rule
+// 5.5): pods were watched then, and for some time before, or since the volume is idle.
+func (inv *Inventory) wasWatched(idleSince, unusedSince fact.Time) bool {
 	for i, span := range inv.watched {
-		last := i == len(inv.watched)-1
-		if at > span.From+unusedSlack && (at <= span.To || last) {
+		within := span.From <= unusedSince && (unusedSince <= span.To || i == len(inv.watched)-1)
+		if within && (span.From <= idleSince || unusedSince > span.From+unusedSlack) {
 			return true
 		}
 	}

@@ -29,6 +29,7 @@ type volume struct {
 
 	active              int32  // containers that use it now, whoever has it
 	ordinal             uint16 // of the binding, of those of this claim and volume
+	foundReleased       bool   // was Released when we came
 	fresh, dirty, stale bool   // row has not gone out; is to be synced; state may not have gone out
 	queued
 }
@@ -131,6 +132,7 @@ func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, obs Observation) bo
 			if inv.volumeOf[former] == v {
 				delete(inv.volumeOf, former)
 			}
+			inv.forgetFormer(former, v)
 		}
 	}
 	v.labels = inv.retainLabels(v.labels, o.Labels)
@@ -153,6 +155,7 @@ func (inv *Inventory) reviveVolume(o *corev1.PersistentVolume, obs Observation) 
 func (inv *Inventory) addVolume(o *corev1.PersistentVolume, obs Observation) *volume {
 	v := &volume{uid: inv.retainString(string(o.UID)), name: inv.retainString(o.Name)}
 	v.volumeSpec = v.read(o, obs)
+	v.foundReleased = obs.Found && !inv.restoring && v.phase.Value() == string(corev1.VolumeReleased)
 	v.handle = inv.retainString(v.handle)
 	// The API lets nobody change a volume's source, so once is enough.
 	if src, ok := volumeSource(&o.Spec.PersistentVolumeSource); ok {
@@ -251,12 +254,20 @@ func (inv *Inventory) evictVolume(v *volume) {
 	if inv.volumeOf[v.claimUID] == v {
 		delete(inv.volumeOf, v.claimUID)
 	}
+	inv.forgetFormer(v.claimUID, v)
 	delete(inv.past, v)
 	delete(inv.spaces, v)
 	delete(inv.unbound, v)
 	delete(inv.claimants, v)
 	inv.releaseSource(v.source)
 	inv.forgetSnapshot(fact.Volumes, v.uid)
+}
+
+// forgetFormer forgets that a claim that nobody knows had a volume.
+func (inv *Inventory) forgetFormer(claim string, v *volume) {
+	if inv.claimByUID(claim) == nil {
+		remove(inv.formers, claim, v)
+	}
 }
 
 func (inv *Inventory) markVolume(v *volume) {
