@@ -150,10 +150,10 @@ func New() *Inventory {
 	}
 }
 
-// hash lets a caller compare something with what was emitted last without keeping that: a
-// state takes two hundred bytes. Two in a row of the same hash, once in 2^64, cost
-// one update: a state of the metrics, a row of mounts.
-func (inv *Inventory) hash(state any) uint64 { return maphash.Comparable(inv.seed, state) }
+// hashOf lets a caller compare something with what was emitted last without keeping that: a
+// state takes two hundred bytes. Two in a row of the same hash, once in 2^64, cost one update: a
+// state of the metrics, a row of mounts.
+func hashOf[T comparable](inv *Inventory, state T) uint64 { return maphash.Comparable(inv.seed, state) }
 
 // Set takes an object that was added or changed. An object of a kind that the
 // inventory does not take is an error, and changes nothing.
@@ -262,7 +262,7 @@ func (inv *Inventory) Take(u *fact.Update) {
 			v.status, v.statusSince = state.Status, state.ChangedAt
 			inv.markSnapshot(v)
 		}
-		if hash := inv.hash(state); hash != v.emitted {
+		if hash := hashOf(inv, state); hash != v.emitted {
 			v.emitted = hash
 			u.Volumes = append(u.Volumes, state)
 		}
@@ -271,7 +271,7 @@ func (inv *Inventory) Take(u *fact.Update) {
 		c.stale = false
 		inv.doubt(c)
 		state := inv.claimState(c)
-		if hash := inv.hash(state); hash != c.emitted {
+		if hash := hashOf(inv, state); hash != c.emitted {
 			c.emitted = hash
 			u.Claims = append(u.Claims, state)
 		}

@@ -87,7 +87,7 @@ func (inv *Inventory) emitMounts(p *pod, obs Observation) {
 			continue
 		}
 		row := inv.mountRow(p, m)
-		hash := inv.hash(row)
+		hash := hashOf(inv, row)
 		if hash == m.emitted {
 			continue
 		}

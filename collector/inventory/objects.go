@@ -21,7 +21,7 @@ type other struct {
 }
 
 func (inv *Inventory) noteOther(kind fact.Kind, o metav1.Object, obs Observation) bool {
-	uid, hash := string(o.GetUID()), inv.hash(document(o))
+	uid, hash := string(o.GetUID()), hashOf(inv, document(o))
 	had := inv.others[kind][uid]
 	if had != nil && had.emitted == hash {
 		return false
