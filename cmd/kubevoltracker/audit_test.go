@@ -36,25 +36,6 @@ type auditLog struct {
 	claims      lives[corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaim]
 	volumes     lives[corev1.PersistentVolume, *corev1.PersistentVolume]
 	attachments lives[storagev1.VolumeAttachment, *storagev1.VolumeAttachment]
-	nodes       map[string][]nodeEvent // by name, in the order of the log
-}
-
-// nodeEvent is the creation or the deletion of a node. The log has no more of nodes.
-type nodeEvent struct {
-	at      time.Time
-	deleted bool
-}
-
-// nodeIsThere tells whether a node was there at a moment: one whose kubelet may have done
-// what was asked for.
-func (a *auditLog) nodeIsThere(name string, at time.Time) bool {
-	there := true // those of the cluster itself may be older than the log
-	for _, e := range a.nodes[name] {
-		if !e.at.After(at) {
-			there = !e.deleted
-		}
-	}
-	return there
 }
 
 func openAuditLog(path string) (*auditLog, error) {
@@ -69,7 +50,6 @@ func openAuditLog(path string) (*auditLog, error) {
 		claims:      lives[corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaim]{},
 		volumes:     lives[corev1.PersistentVolume, *corev1.PersistentVolume]{},
 		attachments: lives[storagev1.VolumeAttachment, *storagev1.VolumeAttachment]{},
-		nodes:       map[string][]nodeEvent{},
 	}, nil
 }
 
@@ -143,10 +123,6 @@ func (a *auditLog) take(e *auditEvent) error {
 		return a.volumes.take(e)
 	case "volumeattachments":
 		return a.attachments.take(e)
-	case "nodes":
-		if name := e.ObjectRef.Name; e.ObjectRef.Subresource == "" && (e.Verb == "create" || e.Verb == "delete") {
-			a.nodes[name] = append(a.nodes[name], nodeEvent{e.at(), e.Verb == "delete"})
-		}
 	}
 	return nil
 }

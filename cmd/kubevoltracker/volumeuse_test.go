@@ -207,7 +207,7 @@ func mainStarted(l *life[*corev1.Pod]) bool {
 
 // presentClaim returns the claim that a pod's volume names now; nil if there is none.
 func (t *truth) presentClaim(pod *corev1.Pod, v *corev1.Volume) *corev1.PersistentVolumeClaim {
-	name := ""
+	var name string
 	switch {
 	case v.PersistentVolumeClaim != nil:
 		name = v.PersistentVolumeClaim.ClaimName

@@ -25,7 +25,7 @@ type claim struct {
 	emitted                    uint64 // hash of the ClaimState that went out last; 0 for none
 	pending                    int32  // pods that await it: counted in and out by countUse
 
-	found, foundBound   bool // was there, and Bound, when we came
+	found, foundBound   bool // was there, and Bound, when we came (rule 1.3)
 	unannounced         bool // it is or was Bound, and the change "bound" has not gone out
 	boundBefore         bool // that has gone out at least once
 	byName              bool // the volume is inferred from its name alone (rule 2.6)

@@ -173,7 +173,7 @@ func (c *container) unreported() run {
 	return run{}
 }
 
-// said is the last moment at which the kubelet can have written what an observation of a pod
+// said is the last moment (rule 3.3) at which the kubelet can have written what an observation of a pod
 // shows, by the API server's clock: when it last wrote the status, or, if managedFields do not
 // say, when we observed it. 0 if our own clock is behind the API server's, and that is not known.
 func (inv *Inventory) said(kubelet fact.Time, obs Observation) fact.Time {

@@ -60,10 +60,12 @@
 // assigns no pod whose claim is missing (volumebinding), and from then on the finalizer
 // kubernetes.io/pvc-protection keeps the claim until its pods have ended
 // (pvc_protection_controller.go). So the moment to ask for is the control plane's own, and a
-// node's clock may be off by any time. The API's times are whole seconds: where a claim was made
-// again within one, the resource versions of the two and of the pod's start decide. If none
-// existed then, as a pod with a nodeName of its own can show, a pod that runs holds the living
-// one, and one that is over the one that existed at its end.
+// node's clock may be off by any time. A pod with a nodeName of its own is not scheduled: the
+// kubelet dates its condition PodScheduled, which counts only between the pod's creation and the
+// moment at which it was reported; else the start counts. The API's times are whole seconds:
+// where a claim was made again within one, the resource versions of the two and of the pod's
+// start decide. If none existed then, a pod that runs holds the living one, and one that is over
+// the one that existed at its end.
 //
 // 2.5 A volume whose claimRef has the claim's UID, and that the claim names or that has been
 // Bound, is the claim's: the binder writes claimRef first (pv_controller.go, bindVolumeToClaim).
@@ -71,7 +73,8 @@
 //
 // 2.6 Otherwise a claim that is Bound or Lost has had the volume of the name that it gives, if
 // one existed when the claim was bound (or, of what was found, before it was found) that has not
-// been another claim's since before this one was made. A successor of the same name, as the
+// been another claim's since before this one was made. Of a claim that was found Lost only a pod
+// that runs with it can show that. A successor of the same name, as the
 // static local provisioner makes it, is another volume. VolumeAttachments name their volume, too:
 // it is the one that existed when they were made.
 //
@@ -80,7 +83,9 @@
 //
 // 2.8 A binding lasts while a volume is Bound with the claim's UID in its claimRef. It began and
 // ended when the volume says that its phase changed (lastPhaseTransitionTime, since Kubernetes
-// 1.28); before, when that was observed, with bounds. A volume found Released had its binding.
+// 1.28); before, when that was observed, with bounds. A volume found Released, whose claim is gone,
+// had its binding. One that its claim does not name was provisioned in vain, and never bound
+// (pv_controller.go, syncVolume).
 //
 // 2.9 A claim was bound when its volume says, or when it was observed to become Bound. Without an
 // observed transition there is no moment, no change, and nothing to count.
@@ -100,30 +105,34 @@
 // started_not_before says since when it can have run.
 //
 // 3.3 The kubelet reported what a status shows when it last wrote it, by the API server's clock
-// (managedFields), else at the observation. It vouched for all containers that run.
+// (managedFields), else at the observation. It vouches then for each container that it shows
+// running.
 //
 // 3.4 A use that goes on after its end, as that of an init container that runs again in a new
 // sandbox, began once more: starts and ends are counted alike. Its row is one interval.
 //
 // 3.5 The kubelet's word of an end, by its node's clock, is believed if it lies between the last
 // moment at which the kubelet vouched for the container and the moment at which it reported the
-// end, give or take clockSlack. Otherwise the clock is off, and those two bound the end.
+// end, give or take clockSlack. Otherwise, or if a start of the pod has shown that the clock is
+// off, those two bound the end.
 //
-// 3.6 An end that no kubelet reported is not exact. Not before: the last evidence of life, which
-// is the start, the last time that the kubelet vouched, and the last heartbeat of a node that is
-// lost. At: the observation. The one exception is a pod that is deleted while its node is
-// alive: its end is the deletion, as its kubelet would have reported an earlier end. A node is
-// lost if its Ready condition is not True, or it was deleted; of a node that is not known, its
-// pods' Ready conditions decide, which the node lifecycle controller sets to False. A
-// VolumeAttachment is no evidence: it outlives its pods.
+// 3.6 An end that no kubelet reported is never exact. Not before: the last evidence of life, which
+// is the start, the last time that the kubelet vouched, and the last heartbeat of its node. At:
+// the observation, or when the kubelet wrote that the container is over, and not when
+// (ContainerStatusUnknown). A kubelet that lives reports an end before it lets the pod go: a pod
+// that is deleted in between, by force, lived as long as its node is known to, which its
+// controller notices within nodeGrace. A node is lost if its Ready condition is not True, or if
+// it is not among those that are known; where none are, the pod's Ready condition decides, which
+// the node lifecycle controller sets to False. A VolumeAttachment is no evidence: it outlives its
+// pods. A container that the kubelet has lost before its pod was first observed may have run.
 //
 // 4. What a volume's last use is (last_use.go).
 //
 // 4.1 It is the end of the last use that is over: the latest that it can have been.
 //
-// 4.2 It is a fact of the volume and only grows: what pods that are remembered count for can be
-// corrected, and what a pod that is evicted counted for is settled for good. It never depends on
-// who happens to be remembered.
+// 4.2 It is a fact of the volume. What an evicted pod counted for is settled in the volume, and
+// only grows; what a pod that is remembered counts for can still be corrected, as when it turns
+// out to have used another volume. So eviction never changes it.
 //
 // 4.3 It belongs to the volume that the pod really used, whatever became of the claim and the
 // claimRef before the pod's end; likewise for what the containers that run count for.
@@ -158,7 +167,8 @@
 // podRetention for pods all of whose volumes are known.
 //
 // 6.2 A claim is remembered for as long as a pod refers to that very claim, and a volume for as
-// long as a Lost claim or a pod that runs does; nobody else keeps anything alive.
+// long as a Lost claim or a pod that runs does; nobody else keeps anything alive. Of a volume's
+// earlier bindings those of remembered claims are kept, and keepPast others.
 //
 // 6.3 What is inferred and cannot be inferred again from the objects is in their snapshots. What
 // the catalog knows does in their place when the journal is lost: see catalog.Recall.

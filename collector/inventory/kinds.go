@@ -153,7 +153,7 @@ func (m byUID[V]) has(uid string) bool {
 func (m byUID[V]) uids() []string { return slices.Collect(maps.Keys(m)) }
 func (m byUID[V]) count() int     { return len(m) }
 
-// held is what is held of a kind.
+// index is what is kept of a kind.
 func (inv *Inventory) index(kind fact.Kind) kindIndex {
 	switch kind {
 	case fact.Namespaces:

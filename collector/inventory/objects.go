@@ -50,7 +50,7 @@ func (inv *Inventory) dropOther(kind fact.Kind, uid string, obs Observation) {
 	}
 }
 
-// keep gives out a version of an object, which is held as it came until its document is
+// emitObject emits a version of an object, which is held as it came until its document is
 // written.
 func (inv *Inventory) emitObject(kind fact.Kind, o metav1.Object, came any, obs Observation) {
 	inv.update.Facts.Objects = append(inv.update.Facts.Objects, fact.Object{

@@ -23,7 +23,7 @@ func Live(at fact.Time) Observation { return Observation{At: at, NotBefore: at} 
 // live reports whether nothing can have happened between this observation and the one before.
 func (o Observation) live() bool { return o.NotBefore == o.At }
 
-// bounds returns between which moments something happened that this observation shows, not
+// bounds returns between which moments something happened that this observation shows (rule 1.2), not
 // before the moments that the object itself gives, whatever our clock says. They are equal if
 // the observation is live.
 func (o Observation) bounds(told ...fact.Time) (notBefore, at fact.Time) {

@@ -60,7 +60,7 @@ type podVolume struct {
 	claimName string
 	source    *source // without a claim
 	claim     *claim  // rules 2.1 to 2.4; nil while it is not known
-	volume    *volume // rules 2.5 to 2.7: the one that the pod uses through the claim
+	volume    *volume // rules 2.5 to 2.7 and 4.3: the one that the pod uses through the claim
 	use               // what is counted in the two
 	ephemeral bool    // the claim is the pod's own
 }

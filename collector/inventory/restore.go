@@ -12,7 +12,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// Restore takes what an earlier inventory knew, as Update gave it out: the last
+// Restore takes what an earlier inventory knew (rule 6.3), as Update gave it out: the last
 // version of each object that is not forgotten, and its snapshot. An inventory that is
 // empty goes on where the other one ended, and emits nothing but the present
 // states. One that has been given objects already completes what it knows of those,

@@ -7,7 +7,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// subject is what has a snapshot.
+// subject is what has a snapshot (rule 6.3).
 type subject interface {
 	snapshot(inv *Inventory) fact.Snapshot
 }

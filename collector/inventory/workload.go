@@ -168,7 +168,7 @@ func (inv *Inventory) podWorkload(p *pod, o *corev1.Pod) workload {
 	if had := p.traits; had != (unique.Handle[podTraits]{}) {
 		_, waits := inv.orphanOf[p]
 		if known := had.Value().workload; known != (workload{}) && (!waits || ref == (workload{})) {
-			return known // who made it does not change, and may be gone or have let it go by now
+			return known // rule 6.5: who made it may be gone, or have let it go
 		}
 	}
 	if ref == (workload{}) {
