@@ -42,14 +42,15 @@ type podEnd struct {
 const clockSlack = fact.Time(5_000_000)
 
 // note takes a container's status. Starts are clamped to what the API server knows (rule 3.2):
-// said is the last moment at which the kubelet can have written it, 0 if that is not known.
-func (c *container) note(s *corev1.ContainerStatus, p *pod, said fact.Time) {
+// said is the last moment at which the kubelet can have written it, 0 if that is not known; first,
+// whether nothing of the pod has been observed before.
+func (c *container) note(s *corev1.ContainerStatus, p *pod, said fact.Time, first bool) {
 	c.restarts = s.RestartCount
-	var first fact.Time
-	runs := int32(0) // that the status shows the starts of
+	var began fact.Time // the first run that the status shows the start of
+	runs := int32(0)    // how many those are
 	saw := func(start fact.Time) {
 		if start != 0 {
-			first, runs = earliest(first, start), runs+1
+			began, runs = earliest(began, start), runs+1
 		}
 	}
 	now, last := run{}, s.State.Terminated
@@ -66,9 +67,9 @@ func (c *container) note(s *corev1.ContainerStatus, p *pod, said fact.Time) {
 		last = s.LastTerminationState.Terminated
 	}
 	switch {
-	case first != 0:
-		c.noteStart(first, runs, p, said)
-	case c.started == 0 && p.isNew() && mayHaveRun(last):
+	case began != 0:
+		c.noteStart(began, runs, p, said)
+	case c.started == 0 && first && mayHaveRun(last):
 		c.started, c.startUnknown = latest(p.created, p.scheduled), true
 	}
 	if last != nil {
@@ -82,18 +83,18 @@ func (c *container) note(s *corev1.ContainerStatus, p *pod, said fact.Time) {
 }
 
 // noteStart takes the first start that a status shows, of the runs that it shows.
-func (c *container) noteStart(first fact.Time, runs int32, p *pod, said fact.Time) {
-	late := said != 0 && first > said+clockSlack
-	if late || first+clockSlack < p.created {
+func (c *container) noteStart(began fact.Time, runs int32, p *pod, said fact.Time) {
+	late := said != 0 && began > said+clockSlack
+	if late || began+clockSlack < p.created {
 		p.clockOff = true
 	}
 	if late {
-		first = said
+		began = said
 	}
 	if c.started == 0 {
 		c.startUnknown = c.restarts >= runs
 	}
-	c.started = earliest(c.started, latest(first, p.created))
+	c.started = earliest(c.started, latest(began, p.created))
 }
 
 // mayHaveRun reports whether a container has run for all that is known when its pod is first

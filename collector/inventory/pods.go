@@ -65,7 +65,7 @@ type podVolume struct {
 	ephemeral bool    // the claim is the pod's own
 }
 
-// isNew reports whether a pod is being noted for the first time.
+// isNew reports whether a pod is being noted for the first time in this process.
 func (p *pod) isNew() bool { return p.traits == (unique.Handle[podTraits]{}) }
 
 func (p *pod) over() bool {
@@ -307,6 +307,7 @@ func (inv *Inventory) noteContainers(p *pod, o *corev1.Pod, end podEnd, obs Obse
 	changed := false
 	vouched := kubeletSaid(o)
 	said := inv.said(vouched, obs)
+	first := p.isNew() && !inv.restoring
 	for i := range p.containers {
 		c := &p.containers[i]
 		before := c.containerUse
@@ -319,7 +320,7 @@ func (inv *Inventory) noteContainers(p *pod, o *corev1.Pod, end podEnd, obs Obse
 			list = o.Status.EphemeralContainerStatuses
 		}
 		if s := statusOf(list, i, traits.name); s != nil {
-			c.note(s, p, said)
+			c.note(s, p, said, first)
 			p.noteRecursive(i, s.VolumeMounts)
 		}
 		inv.infer(p, c, end, said, obs)

@@ -522,3 +522,18 @@ func TestRule3_6_NodeThatIsLostWhenWeCome(t *testing.T) {
 	_, h := play(t, set(500, lost), set(500, claim), set(500, pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)), set(500, user), gone(620, user))
 	expect(t, "mount", h.mount("p1", "db", "/data"), "c1@v1 5-620(from 90) Deleted")
 }
+
+// A container that was observed to wait, and that the kubelet has then lost, did not run; nor after
+// a restart.
+func TestRule3_6_StatusUnknownAfterWaiting(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	waiting := podOf("db-0", "p1", 4, []string{"db"}, "data")
+	waiting.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "db", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
+	unknown := waiting.DeepCopy()
+	unknown.Status.Phase, unknown.Status.Reason = corev1.PodFailed, "Evicted"
+	unknown.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"}}
+	situation{
+		events: []event{set(1, claim), set(3, pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)), set(5, waiting), set(100, unknown)},
+		check:  func(t *testing.T, h *history) { expectState(t, h, fact.VolumeNeverMounted, 0, 3) },
+	}.run(t)
+}
