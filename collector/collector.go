@@ -30,6 +30,7 @@ import (
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
@@ -135,10 +136,10 @@ const tickEvery = 5 * time.Second
 // Run watches until the context ends. An API server that is away is waited for.
 func (c *Collector) Run(ctx context.Context) {
 	var wg sync.WaitGroup
-	wg.Go(func() { c.beat(ctx) })
+	wg.Go(func() { wait.UntilWithContext(ctx, c.beat, beatEvery) })
 	c.goOn()
-	wg.Go(func() { c.tick(ctx) })
-	wg.Go(func() { c.probe(ctx) })
+	wg.Go(func() { wait.UntilWithContext(ctx, c.tick, tickEvery) })
+	wg.Go(func() { wait.UntilWithContext(ctx, c.probe, probeEvery) })
 	if c.kubelets != nil {
 		wg.Go(func() { c.readKubelets(ctx) })
 	}
@@ -213,23 +214,16 @@ func (c *Collector) Reconcile(recall func() (*Resume, error)) error {
 // which may wait for its caller to make room in the journal.
 func (c *Collector) Raise(version uint64) { c.floor.Store(version) }
 
-func (c *Collector) tick(ctx context.Context) {
-	ticker := time.NewTicker(tickEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			if c.Synced() != nil {
-				continue // nothing is given out before the first lists
-			}
-			_ = c.observe(func(inv *inventory.Inventory, now fact.Time) error {
-				inv.Tick(now)
-				return nil
-			})
-		}
+// tick moves the inventory's clock while nothing happens. Nothing is given out before the first
+// lists.
+func (c *Collector) tick(context.Context) {
+	if c.Synced() != nil {
+		return
 	}
+	_ = c.observe(func(inv *inventory.Inventory, now fact.Time) error {
+		inv.Tick(now)
+		return nil
+	})
 }
 
 // Synced reports whether the first lists have been taken: nil, or an error that

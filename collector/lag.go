@@ -27,23 +27,14 @@ type probe struct {
 	version         uint64
 }
 
-// probe probes, until the context ends, how far the API server is with pods.
-func (c *Collector) probe(ctx context.Context) {
-	ticker := time.NewTicker(probeEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		c.mu.Lock()
-		stores := c.stores
-		c.mu.Unlock()
-		for _, s := range stores {
-			if s.kind == fact.Pods {
-				s.probe()
-			}
+// probe asks how far the API server is with pods.
+func (c *Collector) probe(context.Context) {
+	c.mu.Lock()
+	stores := c.stores
+	c.mu.Unlock()
+	for _, s := range stores {
+		if s.kind == fact.Pods {
+			s.probe()
 		}
 	}
 }

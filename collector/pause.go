@@ -9,21 +9,12 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// beat keeps the heart beating until the context ends.
-func (c *Collector) beat(ctx context.Context) {
-	ticker := time.NewTicker(beatEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			c.heart.beat()
-			if c.mu.TryLock() { // else the next event notes it: a sink may hold the lock for hours
-				c.noteInterruption()
-				c.mu.Unlock()
-			}
-		}
+// beat reads the clocks once.
+func (c *Collector) beat(context.Context) {
+	c.heart.beat()
+	if c.mu.TryLock() { // else the next event notes it: a sink may hold the lock for hours
+		c.noteInterruption()
+		c.mu.Unlock()
 	}
 }
 

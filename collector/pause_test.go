@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
@@ -254,7 +255,7 @@ func TestTheHeartBeats(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { c.beat(ctx); close(done) }()
+	go func() { wait.UntilWithContext(ctx, c.beat, beatEvery); close(done) }()
 	defer func() { cancel(); <-done }()
 	for ; testutil.ToFloat64(c.metrics.pauses) == 0; time.Sleep(time.Millisecond) {
 		if time.Since(started) > 10*time.Second {

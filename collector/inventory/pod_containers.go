@@ -1,0 +1,140 @@
+package inventory
+
+import (
+	"unique"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// updateContainers takes over what can change of a pod's containers: a running pod can be given
+// ephemeral ones, and another image (rule 6.5). One that the spec lacks, as after etcd was
+// restored from a backup, is kept (rule 6.4).
+func (inv *Inventory) updateContainers(p *pod, o *corev1.Pod) {
+	known, missing, i := len(p.containers), false, 0
+	take := func(name, image string) {
+		c := p.containerNear(i, name)
+		i++
+		if missing = missing || c == nil; c == nil {
+			return
+		}
+		if traits := c.traits.Value(); traits.image != image {
+			traits.image = image
+			c.traits, c.fresh = unique.Make(traits), true
+		}
+	}
+	for j := range o.Spec.InitContainers {
+		take(o.Spec.InitContainers[j].Name, o.Spec.InitContainers[j].Image)
+	}
+	for j := range o.Spec.Containers {
+		take(o.Spec.Containers[j].Name, o.Spec.Containers[j].Image)
+	}
+	for j := range o.Spec.EphemeralContainers {
+		take(o.Spec.EphemeralContainers[j].Name, o.Spec.EphemeralContainers[j].Image)
+	}
+	if !missing {
+		return
+	}
+	for j, c := range containerSpecs(o) {
+		if known == 0 || p.containerNear(j, c.traits.Value().name) == nil {
+			p.containers = append(p.containers, c)
+		}
+	}
+	p.containers = retainList(inv, &inv.containers, p.containers)
+	if known > 0 {
+		p.mounts = append(p.mounts, podMounts(o, p, known)...)
+	}
+}
+
+// containerNear is container, of one that is most likely the i-th.
+func (p *pod) containerNear(i int, name string) *container {
+	if i < len(p.containers) && p.containers[i].traits.Value().name == name {
+		return &p.containers[i]
+	}
+	return p.container(name)
+}
+
+// container returns the pod's container of a name; nil if it has none. Names are unique in a
+// pod.
+func (p *pod) container(name string) *container {
+	for i := range p.containers {
+		if p.containers[i].traits.Value().name == name {
+			return &p.containers[i]
+		}
+	}
+	return nil
+}
+
+// noteContainers takes the statuses of all containers. It returns true if
+// anything changed.
+func (inv *Inventory) noteContainers(p *pod, o *corev1.Pod, end podEnd, obs Observation) bool {
+	changed := false
+	vouched := kubeletSaid(o)
+	said := inv.said(vouched, obs)
+	first := p.isNew() && !inv.restoring
+	for i := range p.containers {
+		c := &p.containers[i]
+		before := c.containerUse
+		traits := c.traits.Value()
+		list := o.Status.ContainerStatuses
+		switch traits.kind {
+		case fact.InitContainer, fact.SidecarContainer:
+			list = o.Status.InitContainerStatuses
+		case fact.EphemeralContainer:
+			list = o.Status.EphemeralContainerStatuses
+		}
+		if s := statusOf(list, i, traits.name); s != nil {
+			c.note(s, p, said, first)
+			p.noteRecursive(i, s.VolumeMounts)
+		}
+		inv.infer(p, c, end, said, obs)
+		if c.started != 0 && !c.run.over && !end.over { // rule 3.3
+			c.vouched = latest(c.vouched, vouched)
+		}
+		c.fresh = c.fresh || c.containerUse != before
+		changed = changed || c.fresh
+	}
+	if unready := isUnready(o); unready != p.unready {
+		p.unready = unready
+		inv.markSnapshot(p)
+	}
+	return changed
+}
+
+// statusOf returns the status of a container, most likely the i-th, or one near it; nil if there is
+// none.
+func statusOf(list []corev1.ContainerStatus, i int, name string) *corev1.ContainerStatus {
+	for n := range list {
+		if s := &list[(i+n)%len(list)]; s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+func isUnready(o *corev1.Pod) bool {
+	for i := range o.Status.Conditions {
+		if c := &o.Status.Conditions[i]; c.Type == corev1.PodReady {
+			return c.Status != corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// noteRecursive takes down which mounts of a container turned out to be read-only
+// with all that is below them, where the spec asked for that if possible.
+func (p *pod) noteRecursive(container int, statuses []corev1.VolumeMountStatus) {
+	for i := range statuses {
+		if s := &statuses[i]; s.RecursiveReadOnly == nil || *s.RecursiveReadOnly != corev1.RecursiveReadOnlyEnabled {
+			continue
+		}
+		for j := range p.mounts {
+			m := &p.mounts[j]
+			if traits := m.traits.Value(); int(m.container) == container && traits.path == statuses[i].MountPath {
+				traits.recursive = true
+				m.traits = unique.Make(traits)
+			}
+		}
+	}
+}
