@@ -125,7 +125,13 @@ func (inv *Inventory) rebind(v *volume, next binding) {
 		inv.past[v] = append(inv.past[v], pastBinding{v.binding, v.ordinal, false})
 	}
 	if len(inv.past[v]) > keepPast { // a claim that is forgotten is not bound again
-		inv.past[v] = slices.DeleteFunc(inv.past[v], func(b pastBinding) bool { return inv.claimByUID(b.claimUID) == nil })
+		inv.past[v] = slices.DeleteFunc(inv.past[v], func(b pastBinding) bool {
+			unknown := inv.claimByUID(b.claimUID) == nil
+			if unknown {
+				inv.forgetClaimOf(v, b.claimUID)
+			}
+			return unknown
+		})
 	}
 	v.ordinal = 0
 	for i, b := range inv.past[v] {

@@ -69,12 +69,14 @@ func (c *claim) bindDuration() time.Duration {
 func (inv *Inventory) findVolume(c *claim) {
 	// The volume may have been bound and released again by now, and a claim that was deleted
 	// meanwhile never became Bound.
-	if v := inv.volumeOf[c.uid]; v != nil && confirmed(c, v) {
+	if v := inv.volumeOf[c.uid]; v != nil && inv.confirmed(c, v) {
 		delete(inv.volumeOf, c.uid)
 		inv.setVolume(c, v)
 		c.byName = false
-		v.user = c
-		v.shareNames(c)
+		if v.claimUID == c.uid { // else it has been given away since
+			v.user = c
+			v.shareNames(c)
+		}
 	}
 	if c.byName && !inv.mayHave(c, c.volume) {
 		inv.setVolume(c, nil)
@@ -85,10 +87,15 @@ func (inv *Inventory) findVolume(c *claim) {
 	}
 }
 
-// confirmed reports whether a volume that names a claim in its claimRef is the claim's: the
-// claim names it too, or it has been Bound.
-func confirmed(c *claim, v *volume) bool {
-	return v.name == c.volumeName || v.phase.Value() == string(corev1.VolumeBound) || v.binding.claimUID == c.uid
+// confirmed reports whether a volume that names, or named, a claim in its claimRef is the claim's:
+// the claim names it too, or it has been Bound.
+func (inv *Inventory) confirmed(c *claim, v *volume) bool {
+	return v.name == c.volumeName || v.isBound() || inv.hadBinding(v, c.uid)
+}
+
+// hadBinding reports whether a volume has been bound to a claim, by its own word.
+func (inv *Inventory) hadBinding(v *volume, claim string) bool {
+	return v.binding.claimUID == claim || slices.ContainsFunc(inv.past[v], func(b pastBinding) bool { return b.claimUID == claim && !b.hearsay })
 }
 
 // everBound reports whether the claim says that it has, or had, the volume that it names.
@@ -150,8 +157,14 @@ func (inv *Inventory) runsSince(c *claim, at fact.Time) bool {
 
 // othersSince reports whether a volume has been another claim's since before a claim was made.
 func othersSince(v *volume, c *claim) bool {
-	b, others := &v.binding, v.claimUID != "" && v.claimUID != c.uid
-	return others && b.claimUID == v.claimUID && b.bound != 0 && b.bound < c.created
+	if v.claimUID == "" || v.claimUID == c.uid {
+		return false
+	}
+	since := v.phaseChanged // it has not been Bound to this one since then
+	if b := &v.binding; b.claimUID == v.claimUID && b.bound != 0 {
+		since = b.bound
+	}
+	return since != 0 && since < c.created
 }
 
 // volumeNamed returns the volume of a name that holds the condition, the one that is there

@@ -221,8 +221,16 @@ func TestVolumeThatPointedToAnUnknownClaimIsGivenToAnother(t *testing.T) {
 	first, second := pvc("data", "c1", 1, "vol"), pvc("data", "c2", 5, "vol")
 	inv, h := play(t, set(2, pv("vol", "v1", 1, first, corev1.VolumeBound, 2)), set(6, pv("vol", "v1", 1, second, corev1.VolumeBound, 6)), set(7, second))
 	expect(t, "the claim's volume", h.claims["c2"].VolumeUID, "v1")
-	expect(t, "nothing waits for the first", len(inv.volumeOf), 0)
 	expect(t, "the first had it", h.bindings[[2]string{"c1", "v1"}].ReleasedAt, at(6))
+	expect(t, "so it waits for the first", len(inv.volumeOf), 1)
+	if err := inv.Delete(pv("vol", "v1", 1, second, corev1.VolumeBound, 6), Live(at(8))); err != nil {
+		t.Fatal(err)
+	}
+	if err := inv.Delete(second, Live(at(8))); err != nil {
+		t.Fatal(err)
+	}
+	inv.evict(at(8) + retention + 1)
+	expect(t, "until it is forgotten", len(inv.volumeOf), 0)
 
 	gonePV := pv("vol", "v1", 1, first, corev1.VolumeBound, 2)
 	inv, _ = play(t, set(2, gonePV), gone(3, gonePV))

@@ -537,3 +537,85 @@ func TestRule3_6_StatusUnknownAfterWaiting(t *testing.T) {
 		check:  func(t *testing.T, h *history) { expectState(t, h, fact.VolumeNeverMounted, 0, 3) },
 	}.run(t)
 }
+
+// A volume that is given from claim to claim and then goes, before the claims' watch has shown the
+// first of them: that one was bound, and its pod used the volume.
+func TestRule2_5_GivenAwayBeforeTheClaimIsKnown(t *testing.T) {
+	giver, taker := pvc("giver", "c1", 10, "vol"), pvc("taker", "c2", 30, "vol")
+	lost := giver.DeepCopy()
+	lost.Status.Phase, lost.Status.Capacity = corev1.ClaimLost, nil
+	user := podOf("job", "p1", 12, []string{"main"}, "giver")
+	done := ended(user, corev1.PodSucceeded, 14, 20, 0, "Completed")
+	last := pv("vol", "v1", 5, taker, corev1.VolumeReleased, 50)
+	situation{
+		events: []event{
+			set(5, pv("vol", "v1", 5, nil, corev1.VolumeAvailable, 5)), set(10, pvc("giver", "c1", 10, "")), set(11, pv("vol", "v1", 5, giver, corev1.VolumeBound, 11)),
+			set(11, giver), set(12, user), set(14, running(user, 14)), set(20, done), gone(21, done),
+			set(31, pv("vol", "v1", 5, taker, corev1.VolumeBound, 31)), set(30, pvc("taker", "c2", 30, "")), set(31, taker), set(32, lost), gone(40, lost),
+			gone(49, taker), set(50, last), gone(51, last),
+		},
+		check: func(t *testing.T, h *history) {
+			expect(t, "giver", h.claims["c1"].VolumeUID, "v1")
+			expect(t, "taker", h.claims["c2"].VolumeUID, "v1")
+			expect(t, "mount", h.mount("p1", "main", "/giver"), "c1@v1 14-20 Completed")
+			expect(t, "bindings", len(h.bindings), 2)
+			bound := 0
+			for _, c := range h.changes {
+				if c.Action == fact.Bound {
+					bound++
+				}
+			}
+			expect(t, "bound", bound, 2)
+		},
+	}.run(t)
+}
+
+// A claim that names the volume that it wants from the start, before that is made again under its
+// name: while its watch is ahead, the former volume is on its way to its own claim.
+func TestRule2_8_ClaimForAVolumeThatIsMadeAgain(t *testing.T) {
+	former, next := pvc("old", "c1", 10, "vol"), pvc("new", "c2", 40, "vol")
+	wanted := next.DeepCopy()
+	wanted.Status.Phase, wanted.Status.Capacity = corev1.ClaimPending, nil
+	reserved := pv("vol", "v1", 5, former, corev1.VolumeAvailable, 5)
+	released := pv("vol", "v1", 5, former, corev1.VolumeReleased, 20)
+	situation{
+		events: []event{
+			set(5, pv("vol", "v1", 5, nil, corev1.VolumeAvailable, 5)), set(10, pvc("old", "c1", 10, "")), set(11, reserved), set(12, pv("vol", "v1", 5, former, corev1.VolumeBound, 12)),
+			set(12, former), gone(19, former), set(20, released), gone(21, released),
+			set(39, pv("vol", "v2", 39, nil, corev1.VolumeAvailable, 39)), set(40, wanted), set(41, pv("vol", "v2", 39, next, corev1.VolumeBound, 41)), set(41, next),
+		},
+		check: func(t *testing.T, h *history) {
+			expect(t, "former", h.claims["c1"].VolumeUID, "v1")
+			expect(t, "next", h.claims["c2"].VolumeUID, "v2")
+			expect(t, "bindings", len(h.bindings), 2)
+		},
+	}.run(t)
+}
+
+// A claim waits for the volume that it names, while that is another's first.
+func TestRule2_8_ClaimThatWaitsForAVolumeInUse(t *testing.T) {
+	other, claim := pvc("other", "c1", 2, "vol"), pvc("data", "c2", 1, "vol")
+	wanted := claim.DeepCopy()
+	wanted.Status.Phase, wanted.Status.Capacity = corev1.ClaimPending, nil
+	situation{
+		events: []event{
+			set(1, pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)), set(1, wanted), set(2, pvc("other", "c1", 2, "")),
+			set(6, pv("vol", "v1", 1, other, corev1.VolumeBound, 6)), set(6, other), gone(8, other), set(8, pv("vol", "v1", 1, other, corev1.VolumeReleased, 8)),
+			set(10, pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 10)), set(12, pv("vol", "v1", 1, claim, corev1.VolumeBound, 12)), set(12, claim),
+		},
+		check: func(t *testing.T, h *history) {
+			expect(t, "bindings", len(h.bindings), 2)
+			expect(t, "the other's", h.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(6), ReleasedAt: at(8), ReleasedNotBefore: at(8)})
+			expect(t, "its own", h.bindings[[2]string{"c2", "v1"}], fact.Binding{ClaimUID: "c2", VolumeUID: "v1", BoundAt: at(12)})
+		},
+	}.run(t)
+}
+
+// A pod that goes in the very event in which another one's use is corrected still counts.
+func TestRule4_2_PodThatGoesInTheSameEvent(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	done := ended(podOf("job", "p1", 4, []string{"main"}, "data"), corev1.PodSucceeded, 5, 9, 0, "Completed")
+	inv, _ := play(t, set(1, claim), set(3, pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)), set(9, done))
+	inv.dropPod(inv.pods["p1"], Live(at(20)))
+	expect(t, "last use", inv.findLastUse(inv.volumes["v1"]), at(9))
+}

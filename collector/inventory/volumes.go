@@ -129,7 +129,7 @@ func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, obs Observation) bo
 		if former != v.claimUID {
 			v.user = nil
 			delete(inv.claimants, v)
-			if inv.volumeOf[former] == v {
+			if inv.volumeOf[former] == v && !inv.hadBinding(v, former) { // else its claim is still on its way
 				delete(inv.volumeOf, former)
 			}
 			inv.forgetFormer(former, v)
@@ -251,8 +251,10 @@ func (inv *Inventory) entombVolume(v *volume, at fact.Time) {
 
 func (inv *Inventory) evictVolume(v *volume) {
 	remove(inv.goneVolumes, v.name, v)
-	if inv.volumeOf[v.claimUID] == v {
-		delete(inv.volumeOf, v.claimUID)
+	inv.forgetClaimOf(v, v.claimUID)
+	inv.forgetClaimOf(v, v.binding.claimUID)
+	for _, b := range inv.past[v] {
+		inv.forgetClaimOf(v, b.claimUID)
 	}
 	inv.forgetFormer(v.claimUID, v)
 	delete(inv.past, v)
@@ -261,6 +263,13 @@ func (inv *Inventory) evictVolume(v *volume) {
 	delete(inv.claimants, v)
 	inv.releaseSource(v.source)
 	inv.forgetSnapshot(fact.Volumes, v.uid)
+}
+
+// forgetClaimOf drops what was left for a claim that has or had a volume.
+func (inv *Inventory) forgetClaimOf(v *volume, claim string) {
+	if inv.volumeOf[claim] == v {
+		delete(inv.volumeOf, claim)
+	}
 }
 
 // forgetFormer forgets that a claim that nobody knows had a volume.
