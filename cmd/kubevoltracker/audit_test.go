@@ -411,6 +411,10 @@ func stayOf(l *life[*corev1.Pod], name string) (r stay, begun bool) {
 	if r.start.IsZero() {
 		return stay{}, false
 	}
+	// A stage of kwok may date a start before the pod was made, as a node's clock that is behind does.
+	if created := l.last().object.CreationTimestamp.Time; r.start.Before(created) {
+		r.start = created
+	}
 	r.end, r.exact = endOf(l, name), absent
 	if r.end != absent {
 		r.exact = text(1)

@@ -25,7 +25,8 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 		if b.bound != 0 && b.bound != c.boundAt {
 			c.boundAt, c.fresh = b.bound, true
 		}
-		waits = b.claimUID == "" && v.claimUID == c.uid && v.deleted == 0
+		unclaimed := c.byName && v.claimUID == "" // its claimRef is still on its way
+		waits = b.claimUID == "" && v.deleted == 0 && (unclaimed || v.claimUID == c.uid)
 	}
 	if !waits {
 		inv.announceBinding(c, obs)
