@@ -668,13 +668,31 @@ func TestNothingIsLostInTrouble(t *testing.T) {
 	b.verdict()
 }
 
+// chosenTroubles are those that SOAK_TROUBLES names, as in "pair_a,pair_b"; all if it is not set.
+func chosenTroubles(t *testing.T) []trouble {
+	text := os.Getenv("SOAK_TROUBLES")
+	if text == "" {
+		return troubles
+	}
+	var chosen []trouble
+	for name := range strings.SplitSeq(text, ",") {
+		i := slices.IndexFunc(troubles, func(x trouble) bool { return x.name == name })
+		if i < 0 {
+			t.Fatalf("SOAK_TROUBLES: there is no trouble %q", name)
+		}
+		chosen = append(chosen, troubles[i])
+	}
+	return chosen
+}
+
 // TestSoak is all of that at random for SOAK_MINUTES.
 func TestSoak(t *testing.T) {
 	minutes, err := strconv.ParseFloat(os.Getenv("SOAK_MINUTES"), 64)
 	if err != nil {
 		t.Skip("it takes minutes: `make soak`, for SOAK_MINUTES")
 	}
-	b := newBattlefield(t, "soak-", 6, 500*time.Millisecond, troubles)
+	chosen := chosenTroubles(t)
+	b := newBattlefield(t, "soak-", 6, 500*time.Millisecond, chosen)
 	b.freeze = time.Minute
 	whole := time.Duration(minutes * float64(time.Minute))
 	end := time.Now().Add(whole)
@@ -686,7 +704,7 @@ func TestSoak(t *testing.T) {
 	// The first round is long enough for ClickHouse to be gone for a fifth of the time.
 	b.outage = whole / 5
 	for round := whole / 4; time.Now().Before(end) && !t.Failed(); round = 40 * time.Second {
-		b.inflict(troubles, min(round, time.Until(end)))
+		b.inflict(chosen, min(round, time.Until(end)))
 		b.outage, b.stall = 0, 6*time.Second
 		b.shakeTheCluster()
 	}

@@ -347,8 +347,11 @@ func (inv *Inventory) dropClaim(c *claim, obs Observation) {
 
 func (inv *Inventory) evictClaim(c *claim) {
 	if v := c.volume; v != nil && v.user == c {
-		inv.keepClaimant(v)
+		inv.keepClaimant(v, c)
 		v.user = nil
+	}
+	if v := inv.volumeOf[c.uid]; v != nil {
+		inv.keepClaimant(v, c)
 	}
 	slot := inv.slot(c.name)
 	slot.claims = slices.DeleteFunc(slot.claims, func(other *claim) bool { return other == c })

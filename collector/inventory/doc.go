@@ -152,8 +152,9 @@
 // 5.3 A pod awaits its volumes until one of its main containers has started. A container that can
 // never start beside one that runs awaits nothing.
 //
-// 5.4 A Released volume keeps its last claim's namespace, name, owner and labels as long as it
-// has its claimRef, over updates and restarts.
+// 5.4 A volume shows the namespace, name, owner and labels of the claim in its claimRef: before the
+// two are bound, and when the claim is gone, as of a Released volume, for as long as the volume
+// has that claimRef, over updates and restarts.
 //
 // 5.5 The condition Unused (KEP-5541) says since when no pod refers to a claim. It shortens the
 // idle time where it shows a use that nobody watched, and never overrules what was watched: it

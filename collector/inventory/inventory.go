@@ -64,7 +64,7 @@ type Inventory struct {
 
 	volumeNames map[string]*volume   // those that are there
 	goneVolumes map[string][]*volume // by name: those that are remembered
-	claimants   map[*volume]claimant // of Released volumes whose last claim is not remembered
+	claimants   map[*volume]claimant // of volumes whose claimRef names a claim that is not remembered any more
 	volumeOf    map[string]*volume   // by the claim's UID: the volume that says it is its claim's
 	formers     map[string][]*volume // by the claim's UID: what it had before its volume
 	awaited     map[string][]*claim  // by the name of a volume that is not known yet: claims that are bound to it

@@ -158,9 +158,8 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.Snapshot) {
 // volume that we have.
 func (v *volume) restoreBinding(s *fact.Snapshot) {
 	b, phase := &v.binding, v.phase.Value()
-	early := s.ReleasedAt == 0 && (phase == string(corev1.VolumePending) || phase == string(corev1.VolumeAvailable))
 	others := b.claimUID != "" && b.claimUID != s.ClaimUID
-	if s.ClaimUID == "" || early || others {
+	if s.ClaimUID == "" || others || v.precedes(s) {
 		return
 	}
 	*b = binding{
@@ -170,6 +169,20 @@ func (v *volume) restoreBinding(s *fact.Snapshot) {
 	v.ordinal = max(v.ordinal, s.BindingOrdinal)
 	if phase == string(corev1.VolumeBound) {
 		b.released, b.notBefore = 0, 0
+	}
+}
+
+// precedes reports whether the version of a volume that we have is older than the binding of which a
+// snapshot tells: the list, or the watch, brings the one that shows it.
+func (v *volume) precedes(s *fact.Snapshot) bool {
+	phase, same := v.phase.Value(), v.claimUID == s.ClaimUID
+	switch {
+	case s.ReleasedAt != 0 || same && phase != string(corev1.VolumePending) && phase != string(corev1.VolumeAvailable):
+		return false // it was Bound
+	case s.BoundAt == 0 || v.phaseChanged == 0: // nothing says when; it is made, and then bound
+		return phase == string(corev1.VolumePending) || phase == string(corev1.VolumeAvailable)
+	default:
+		return v.phaseChanged <= s.BoundAt
 	}
 }
 

@@ -302,3 +302,48 @@ func TestRecallOfWhatWasNotToldToTheEnd(t *testing.T) {
 	b := h.bindings[[2]string{"c1", "v1"}]
 	expect(t, "the binding", b, fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)})
 }
+
+// TestRecallOfABindingWithAnOlderVolume is what the catalog knows of a volume whose last binding
+// was written, and the version of the volume that shows it was not yet: in any phase that it can
+// have had before. The list shows it Bound, and that is the binding that was told.
+func TestRecallOfABindingWithAnOlderVolume(t *testing.T) {
+	former, claim := pvc("logs", "c1", 1, "vol"), pvc("next", "c2", 60, "vol")
+	bound := pv("vol", "v1", 1, claim, corev1.VolumeBound, 60)
+	for name, older := range map[string]*corev1.PersistentVolume{
+		"Bound to another":         pv("vol", "v1", 1, former, corev1.VolumeBound, 3),
+		"Released from another":    pv("vol", "v1", 1, former, corev1.VolumeReleased, 50),
+		"Available":                pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 55),
+		"Available, in the second": pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 60),
+		"Available, and named":     pv("vol", "v1", 1, claim, corev1.VolumeAvailable, 55),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inv, h := New(), newHistory()
+			err := inv.Restore([]fact.Restored{
+				restored(claim, fact.Snapshot{Kind: fact.Claims, UID: "c2", BoundAt: at(60), VolumeUID: "v1"}),
+				restored(older, fact.Snapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60)}),
+			}, 7, at(100))
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.take(inv)
+			if err := inv.Replace(fact.Volumes, []any{bound}, Observation{At: at(101), NotBefore: at(50)}); err != nil {
+				t.Fatal(err)
+			}
+			h.take(inv)
+			delete(h.bindings, [2]string{"c1", "v1"}) // may be told again
+			expect(t, "bindings", fmt.Sprint(h.bindings), fmt.Sprint(map[[2]string]fact.Binding{{"c2", "v1"}: {ClaimUID: "c2", VolumeUID: "v1", BoundAt: at(60)}}))
+		})
+	}
+	inv, h := New(), newHistory()
+	if err := inv.Restore([]fact.Restored{
+		restored(pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 70), fact.Snapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60)}),
+	}, 7, at(100)); err != nil {
+		t.Fatal(err)
+	}
+	inv.Tick(at(101))
+	if err := inv.Replace(fact.Volumes, []any{pv("vol", "v1", 1, claim, corev1.VolumeBound, 80)}, Observation{At: at(102), NotBefore: at(50)}); err != nil {
+		t.Fatal(err)
+	}
+	h.take(inv)
+	expect(t, "bound again after a version that came later", h.bindings[[2]string{"c2", "v1/1"}].BoundAt, at(80))
+}

@@ -113,6 +113,25 @@ func TestRule5_4_ReleasedVolumeKeepsItsClaimant(t *testing.T) {
 	}.run(t)
 }
 
+// TestRule5_4_VolumeThatIsNotBoundYet shows whose it is to be, also when its claim is gone.
+func TestRule5_4_VolumeThatIsNotBoundYet(t *testing.T) {
+	claim := pvc("data", "c1", 1, "")
+	claim.Labels = map[string]string{"owner": "dana"}
+	volume := pv("vol", "v1", 2, claim, corev1.VolumePending, 2)
+	given := claim.DeepCopy()
+	given.Labels["owner"] = "emil"
+	owned := func(want string) func(*testing.T, *history) {
+		return func(t *testing.T, h *history) { expect(t, "owner", h.states["v1"].Owner, want) }
+	}
+	situation{events: []event{set(1, claim), set(2, volume)}, check: owned("dana")}.run(t)
+	situation{events: []event{set(1, claim), set(2, volume), set(3, given)}, check: owned("emil")}.run(t)
+	situation{events: []event{set(1, claim), set(2, volume), gone(3, claim)}, check: owned("dana")}.run(t)
+	situation{
+		events: []event{set(1, claim), set(2, volume), gone(3, claim), set(1000, storageClass("a", "s1")), set(1001, pv("vol", "v1", 2, claim, corev1.VolumeReleased, 1001))},
+		check:  owned("dana"),
+	}.run(t)
+}
+
 // TestRule2_6_SuccessorOfTheSameName: the static local provisioner makes a volume again under its
 // name. What was the former one's stays its own.
 func TestRule2_6_SuccessorOfTheSameName(t *testing.T) {

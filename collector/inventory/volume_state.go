@@ -24,6 +24,9 @@ func (inv *Inventory) markClaimState(c *claim) {
 	if c.volume != nil {
 		inv.markVolumeState(c.volume)
 	}
+	if v := inv.volumeOf[c.uid]; v != nil {
+		inv.markVolumeState(v)
+	}
 }
 
 func (inv *Inventory) claimState(c *claim) fact.ClaimState {
@@ -55,18 +58,31 @@ func (inv *Inventory) pendingSince(c *claim) fact.Time {
 // controllers that write the times work within seconds.
 const unusedSlack = fact.Time(10_000_000)
 
-// claimant is what a Released volume keeps of its last claim (rule 5.4).
+// claimant is what a volume keeps of the claim in its claimRef when that is gone (rule 5.4).
 type claimant struct {
 	owner  string
 	labels intern.Labels
 }
 
-// keepClaimant keeps what a volume's metrics say of its claim, which is evicted.
-func (inv *Inventory) keepClaimant(v *volume) {
-	if c := v.user; v.deleted == 0 && v.claimUID == c.uid {
+// keepClaimant keeps what a volume's metrics say of a claim, which is evicted.
+func (inv *Inventory) keepClaimant(v *volume, c *claim) {
+	if v.deleted == 0 && v.claimUID == c.uid {
 		inv.claimants[v] = claimant{c.traits.Value().owner, c.labels}
 		inv.markSnapshot(v)
 	}
+}
+
+// claimantOf tells of the claim in a volume's claimRef, be it bound to the volume yet or not, or
+// gone: the zero claimant if none is known.
+func (inv *Inventory) claimantOf(v *volume) claimant {
+	c := v.user
+	if c == nil && v.claimUID != "" {
+		c = inv.claimByUID(v.claimUID)
+	}
+	if c == nil {
+		return inv.claimants[v]
+	}
+	return claimant{c.traits.Value().owner, c.labels}
 }
 
 // volumeState infers what a volume is doing from its phase, from who uses it and who awaits it:
@@ -86,13 +102,12 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 	}
 	var unusedSince fact.Time
 	if c := v.user; c != nil {
-		s.Owner, s.ClaimLabels = c.traits.Value().owner, c.labels
 		if unusedSince = c.unusedSince; c.deleted == 0 {
 			s.UnusedSince = unusedSince
 		}
-	} else if had, ok := inv.claimants[v]; ok {
-		s.Owner, s.ClaimLabels = had.owner, had.labels
 	}
+	whose := inv.claimantOf(v)
+	s.Owner, s.ClaimLabels = whose.owner, whose.labels
 	unseenUse := inv.setIdleSince(v, &s, unusedSince)
 	s.Status = v.present(s.LastUsed != 0 || unseenUse)
 	switch s.Status {
