@@ -19,6 +19,16 @@ func (m checkpointMap) covers(kind fact.Kind, resourceVersion string) bool {
 	return version > 0 && version <= m[kind]
 }
 
+// reaches reports whether all kinds of another map are as far.
+func (m checkpointMap) reaches(other checkpointMap) bool {
+	for kind, version := range other {
+		if m[kind] < version {
+			return false
+		}
+	}
+	return true
+}
+
 // latestCheckpoints are those of one tracker, or if none is named, of that other than us
 // which wrote last.
 const latestCheckpoints = `

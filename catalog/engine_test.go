@@ -162,7 +162,11 @@ func record(t testing.TB, j *journal.Journal, facts *fact.Facts) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Commit(t.Context(), journal.Batch{Facts: data, Rows: facts.Len()}); err != nil {
+	b := journal.Batch{Facts: data, Rows: facts.Len()}
+	for _, p := range facts.Checkpoints {
+		b.Positions = append(b.Positions, journal.Position{Kind: string(p.Kind), ResourceVersion: p.ResourceVersion, At: p.At.Time()})
+	}
+	if err := j.Commit(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
 }

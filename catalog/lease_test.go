@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"sync"
 	"testing"
@@ -220,3 +221,111 @@ func TestATakeOverTellsNothingTwice(t *testing.T) {
 }
 
 const leaseOver = 12 * time.Second
+
+// cut is a lease that ends, as its holder is stopped, before an insert.
+type cut struct {
+	*granted
+	inserts int // that are made before
+}
+
+func (c *cut) Held() context.Context { // is asked before each insert
+	if c.inserts--; c.inserts < 0 {
+		c.set(false)
+	}
+	return c.granted.Held()
+}
+
+// TestATermThatIsCutShortLeavesNoOlderRow stops a leader before each of its inserts. It was stopped
+// before, too, while the former leader wrote that a volume was bound and released, and has read
+// both later. The catalog says Released at any time.
+func TestATermThatIsCutShortLeavesNoOlderRow(t *testing.T) {
+	c := migrated(t)
+	of := func(phase, volumes, claims string, at time.Time) *fact.Facts {
+		versions := map[fact.Kind]string{fact.Volumes: volumes}
+		if claims != "" {
+			versions[fact.Claims] = claims
+		}
+		return &fact.Facts{Volumes: []fact.Volume{{UID: "v", Phase: phase, Version: uint64(at.UnixMicro())}}, Checkpoints: points("us", versions)}
+	}
+	now := time.Now()
+	later := now.Add(time.Minute)
+	for inserts := range 7 {
+		cluster := fmt.Sprintf("cut before insert %d", inserts)
+		theirs := of("Released", "100", "9", now) // their checkpoint of claims is behind
+		theirs.Checkpoints = points("them", map[fact.Kind]string{fact.Volumes: "100", fact.Claims: "9"})
+		write(t, c, cluster, theirs)
+		j := newJournal(t)
+		record(t, j, of("Pending", "40", "8", later))
+		record(t, j, of("Bound", "50", "10", later.Add(1)))
+		record(t, j, of("Released", "100", "", later.Add(2)))
+		record(t, j, of("Released", "110", "", later.Add(3)))
+		lease := &cut{&granted{former: "them", until: later.Add(leaseOver), changed: make(chan struct{})}, inserts}
+		lease.set(true)
+		w := NewWriter(c, WriterOptions{Journal: j, Cluster: cluster, Lease: lease, Raise: func(uint64) {}, Logger: log.NewLogfmtLogger(t.Output())})
+		lead := func() {
+			t.Helper()
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			w.term = lease.granted.Held()
+			go func() {
+				for j.Stats().Rows > 0 {
+					time.Sleep(5 * time.Millisecond)
+				}
+				stop()
+			}()
+			if err := w.lead(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		released := func(when string) {
+			t.Helper()
+			if got := fmt.Sprint(rows(t, c, "SELECT phase FROM volumes WHERE cluster = '"+cluster+"'")); got != "[[Released]]" {
+				t.Errorf("%s, %s: %s", cluster, when, got)
+			}
+		}
+		lead()
+		released("after the first term")
+		// They lead again, and write what they have not let go of.
+		write(t, c, cluster, of("Bound", "90", "", later.Add(time.Hour)))
+		lease.inserts, lease.until = 1000, later.Add(2*time.Hour)
+		lease.set(true)
+		if j.Stats().Rows > 0 {
+			lead()
+			released("after the second term")
+		}
+	}
+}
+
+// TestANewLeaderWaitsUntilItIsAsFar has a new leader whose watch is behind what the former one has
+// written.
+func TestANewLeaderWaitsUntilItIsAsFar(t *testing.T) {
+	c := migrated(t)
+	theirs := &fact.Facts{Checkpoints: points("them", map[fact.Kind]string{fact.Pods: "100"})}
+	write(t, c, "east", theirs)
+	j := newJournal(t)
+	behind := numbered(0, 1)
+	behind.Checkpoints = points("us", map[fact.Kind]string{fact.Pods: "50"})
+	record(t, j, behind)
+	lease := &granted{former: "them", changed: make(chan struct{})}
+	lease.set(true)
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Lease: lease, Raise: func(uint64) {}, Logger: log.NewLogfmtLogger(t.Output())})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- w.Run(ctx) }()
+	time.Sleep(500 * time.Millisecond)
+	if j.Stats().Rows == 0 {
+		t.Error("it has not waited")
+	}
+	level := numbered(1, 1)
+	level.Checkpoints = points("us", map[fact.Kind]string{fact.Pods: "101"})
+	record(t, j, level)
+	until(t, "written", func() bool { return j.Stats().Rows == 0 })
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	// The first batch says nothing that they have not written.
+	if got := fmt.Sprint(rows(t, c, "SELECT uid FROM changes")); got != "[[1]]" {
+		t.Errorf("changes: %s", got)
+	}
+}

@@ -10,20 +10,34 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/go-kit/log/level"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// A new leader writes all that waits in its journal. Much of that the former one has
-// written as well, and may not have said so. Most rows are keyed by what they are about,
-// and replaced by version: writing them again changes nothing, if the versions are above
-// those that the other one gave. But a change, and a sample of capacity, that is dated by
-// the moment at which a tracker saw it has another key for each tracker. By the resource
-// version that showed it, it is known for the same, and left out.
+// A new leader writes what waits in its journal. Much of that the former one has written as well,
+// and may not have said so. Two rules keep the catalog right.
+//
+// No row is replaced by an older one. Most rows are keyed by what they are about, and replaced by
+// version; those of the new leader get versions above all that the former one gave. So the new
+// leader first waits until its own watches are as far as the former one has written, and lets go of
+// the batches that say nothing else. If some of the next batches tell of times that the former one
+// has written about too, they are written as one: in several, a start could be written over an end
+// that the former leader has written. Should this leader be stopped before it comes to the end, the
+// next one, which has let go of that end, would leave it so.
+//
+// No event is told twice. A change, or a sample of capacity, that is dated by the moment at which a
+// tracker saw it has another key for each tracker. By the resource version that showed it, it is
+// known for the same, and left out.
 
 // overlap is for how long after a take-over the journal can still tell of what the former
 // leader has written: our watches may be behind its.
 const overlap = time.Minute
+
+// levelWithin is how long a new leader waits for its watches to be as far as the former leader has
+// written. They may never be: where etcd was restored from a backup, or one of the two may not see
+// a kind.
+const levelWithin = 10 * time.Second
 
 // onTheirWay is more than the rows that can be on their way into the journal.
 const onTheirWay = 1_000_000
@@ -34,6 +48,7 @@ type takeover struct {
 	written checkpointMap // by the former leader
 	floor   uint64        // row versions are higher that are given out from now on
 	last    uint64        // of those that were given out before, the last one as it was written
+	shared  bool          // the next batches may tell of what the former leader has written
 }
 
 // takeOver finds out what the former leader has written.
@@ -68,21 +83,76 @@ func (w *Writer) takeOver(ctx context.Context) error {
 	}
 	t.since = time.Now()
 	t.floor = max(t.last, w.options.Journal.Version(), uint64(t.since.UnixMicro())) + uint64(w.options.Journal.Stats().Rows) + onTheirWay
+	t.shared = w.options.Lease != nil && len(t.written) > 0
 	w.options.Raise(t.floor)
 	w.taken = t
 	level.Info(w.options.Logger).Log("msg", "taking over the catalog", "from", former, "waiting_rows", w.options.Journal.Stats().Rows)
 	return nil
 }
 
+// drawLevel waits until the journal tells of all that the former leader has written, and lets go of
+// the batches that tell of nothing else. Its error is the journal's.
+func (w *Writer) drawLevel(ctx context.Context) error {
+	written := w.taken.written
+	waiting, cancel := context.WithTimeout(ctx, levelWithin)
+	defer cancel()
+	var behind fact.Kind
+	err := wait.PollUntilContextCancel(waiting, 100*time.Millisecond, true, func(context.Context) (bool, error) {
+		positions := w.options.Journal.Positions()
+		for kind, version := range written {
+			if behind = kind; fact.VersionNumber(positions[string(kind)].ResourceVersion) < version {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if ctx.Err() != nil {
+		return nil // the term is over, and nothing is written in it
+	}
+	if err != nil {
+		level.Warn(w.options.Logger).Log("msg", "taking over though this tracker's watch is behind what the former leader has written", "kind", behind)
+	}
+	return w.letGo(written)
+}
+
+// share adds, to the first batch of a term, the next ones up to the last that can tell of what the
+// former leader has written too: of each kind, up to the first one that is past its checkpoint. For
+// the sake of memory they are no more than a commit of the recorder's, or little more.
+func (w *Writer) share(b *batch) error {
+	past := checkpointMap{}
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	for next := b; ; {
+		for i := range next.facts.Checkpoints {
+			p := &next.facts.Checkpoints[i]
+			past[p.Kind] = max(past[p.Kind], fact.VersionNumber(p.ResourceVersion))
+		}
+		if next != b {
+			moveRows(&b.facts, &next.facts, next.facts.Len())
+			b.last = next.last
+		}
+		if past.reaches(w.taken.written) || b.facts.Len() >= rowsPerCommit {
+			return nil
+		}
+		var err error
+		if next, err = w.read(now, b.last); err != nil || next == nil {
+			return err
+		}
+	}
+}
+
 // adapt makes a batch of the journal one that can be written after what the former leader
 // has written.
-func (w *Writer) adapt(ctx context.Context, recorded time.Time, facts *fact.Facts) error {
-	t := &w.taken
+func (w *Writer) adapt(ctx context.Context, b *batch) error {
+	t, facts := &w.taken, &b.facts
 	if t.since.IsZero() {
 		return nil
 	}
+	// What an earlier term began to write would not be written again under its name, and may have
+	// been replaced since.
+	b.name = fmt.Sprintf("%s-%d", b.name, t.floor)
 	t.raise(facts)
-	if recorded.After(t.since.Add(overlap)) {
+	if b.recorded.After(t.since.Add(overlap)) {
 		return nil
 	}
 	facts.Changes = slices.DeleteFunc(facts.Changes, func(c fact.Change) bool {

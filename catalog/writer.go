@@ -101,10 +101,12 @@ func (w *Writer) Up() bool { return w.up.Load() }
 // tracker that wants to be ready waits for.
 func (w *Writer) Settled() bool { return w.settled.Load() }
 
-// batch is a batch of the journal on its way to ClickHouse.
+// batch is a batch of the journal on its way to ClickHouse, or several as one.
 type batch struct {
-	name  string // for ever the same
-	facts fact.Facts
+	name     string // in a term, for ever the same
+	last     uint64 // its number; of several, that of the last
+	recorded time.Time
+	facts    fact.Facts
 }
 
 // Run migrates the schema and writes what the journal holds until ctx ends; then it
@@ -172,6 +174,11 @@ func (w *Writer) lead(ctx context.Context) error {
 		w.term = nil
 		return nil // it is over already
 	}
+	if w.taken.shared {
+		if err := w.drawLevel(ctx); err != nil {
+			return err
+		}
+	}
 	w.follower = follower{}
 	for ctx.Err() == nil {
 		done, err := w.writeNext(ctx, pingEvery)
@@ -203,22 +210,38 @@ func (w *Writer) finish(ctx context.Context) error {
 func (w *Writer) writeNext(ctx context.Context, within time.Duration) (bool, error) {
 	waiting, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	entry, err := w.options.Journal.Next(waiting, 0)
-	if err != nil {
-		if waiting.Err() != nil && errors.Is(err, waiting.Err()) {
-			return false, nil
-		}
-		return false, fmt.Errorf("journal: %w", err)
+	b, err := w.read(waiting, 0)
+	if b == nil {
+		return false, err
 	}
-	b := &batch{name: fmt.Sprintf("%s-%d", entry.ID, entry.Number)}
-	if err := journal.DecodeFacts(entry.Facts, &b.facts); err != nil {
-		if err := w.putAside(entry, err); err != nil {
+	if w.taken.shared {
+		if err := w.share(b); err != nil {
 			return false, err
 		}
-	} else if w.adapt(ctx, entry.At, &b.facts) != nil || !w.write(ctx, b) {
+	}
+	if w.adapt(ctx, b) != nil || !w.write(ctx, b) {
 		return false, nil
 	}
-	return true, w.options.Journal.Acknowledge(entry.Number)
+	w.taken.shared = false
+	return true, w.options.Journal.Acknowledge(b.last)
+}
+
+// read returns the first batch that waits behind a number; nil if there was none before ctx ended.
+// One that cannot be read is put aside, and is empty.
+func (w *Writer) read(ctx context.Context, after uint64) (*batch, error) {
+	entry, err := w.options.Journal.Next(ctx, after)
+	if err != nil {
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	b := &batch{name: fmt.Sprintf("%s-%d", entry.ID, entry.Number), last: entry.Number, recorded: entry.At}
+	if err := journal.DecodeFacts(entry.Facts, &b.facts); err != nil {
+		b.facts = fact.Facts{}
+		return b, w.putAside(entry, err)
+	}
+	return b, nil
 }
 
 // putAside keeps a batch that cannot be read in a file of its own, so that it does not
