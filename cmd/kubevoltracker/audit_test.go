@@ -826,6 +826,25 @@ func kindOfVolume(v *corev1.PersistentVolume) string {
 	return "?"
 }
 
+// latest returns when the last request came that wrote an object.
+func (l lives[T, P]) latest(belongs func(metav1.Object) bool) (at time.Time) {
+	for _, life := range l {
+		for _, t := range []time.Time{life.last().at, life.asked} {
+			if t.After(at) && belongs(life.last().object) {
+				at = t
+			}
+		}
+	}
+	return at
+}
+
+// latest returns when the last request came that wrote an object.
+func (a *auditLog) latest(belongs func(metav1.Object) bool) time.Time {
+	return slices.MaxFunc([]time.Time{
+		a.namespaces.latest(belongs), a.pods.latest(belongs), a.claims.latest(belongs), a.volumes.latest(belongs), a.attachments.latest(belongs),
+	}, time.Time.Compare)
+}
+
 // living lists what is there, by the log: resourceVersions by UID.
 func (l lives[T, P]) living(belongs func(metav1.Object) bool) map[types.UID]string {
 	list := map[types.UID]string{}

@@ -194,6 +194,9 @@ func (s scope) judge(t *truth, p *tracker, away gaps) (*judgement, error) {
 			return nil, err
 		}
 		found := rowsOf(lines, table.key)
+		if table.name == "phase" {
+			found = t.align(table, found, away)
+		}
 		for key, rows := range found {
 			for range rows[1:] {
 				j.duplicated = append(j.duplicated, table.name+" "+key)
@@ -202,6 +205,41 @@ func (s scope) judge(t *truth, p *tracker, away gaps) (*judgement, error) {
 		j.table(t, table, found, away)
 	}
 	return j, j.countWritten(s, p)
+}
+
+// align gives the changes of phase the numbers that the truth has for them: where nobody could know
+// of the first of two, the second is the first that is told.
+func (t *truth) align(table scopeTable, found map[string][]map[string]string, away gaps) map[string][]map[string]string {
+	aligned := maps.Clone(found)
+	for key := range t.facts[table.name] {
+		group, one := strings.CutSuffix(key, " 1")
+		if !one {
+			continue
+		}
+		numbered := func(n int) string { return fmt.Sprint(group, " ", n) }
+		told, happened := 0, 0
+		for found[numbered(told+1)] != nil {
+			told++
+		}
+		for t.facts[table.name][numbered(happened+1)] != nil {
+			happened++
+		}
+		for n := range told {
+			delete(aligned, numbered(n+1))
+		}
+		next := 1
+		for n := 1; next <= told; n++ {
+			want := t.facts[table.name][numbered(n)]
+			if n <= happened && told-next < happened-n && t.lost(table, numbered(n), want, away) {
+				if _, problem := away.accept(want["at"], found[numbered(next)][0]["at"], ""); problem != "" {
+					continue // this one is not told
+				}
+			}
+			aligned[numbered(n)] = found[numbered(next)]
+			next++
+		}
+	}
+	return aligned
 }
 
 // rowsOf parses TSV with names; the key is made of the first columns.
