@@ -13,7 +13,7 @@ type coverage struct {
 	instance string
 	kinds    map[fact.Kind]fact.Position // as of the last update
 	told     map[fact.Kind]time.Time
-	moved    map[fact.Kind]fact.Position // since the checkpoints were last told
+	moved    map[fact.Kind]fact.Position // since the last checkpoints were written
 	pointed  time.Time                   // when that was
 	version  uint64
 }

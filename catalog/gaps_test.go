@@ -21,7 +21,7 @@ func TestGapsBetweenSpansOfWatching(t *testing.T) {
 		return row
 	}
 	write(t, c, "east", &fact.Facts{Coverage: []fact.Coverage{
-		span("a", fact.Pods, 0, 5, 0), span("a", fact.Pods, 0, 10, 10), // told again, with its end
+		span("a", fact.Pods, 0, 5, 0), span("a", fact.Pods, 0, 10, 10), // written again when it ended
 		span("a", fact.Claims, 0, 11, 11), span("a", fact.Jobs, 0, 1, 0),
 		span("a", fact.Claims, 20, 58, 0), span("b", fact.Pods, 21, 59, 0), // after a gap
 		span("standby", fact.Pods, 30, 40, 40), // beside another one

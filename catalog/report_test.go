@@ -328,7 +328,7 @@ func TestObservedTimeOfTheIdleReport(t *testing.T) {
 			spans = append(spans, [2]int64{from, to})
 			end = max(end, to)
 		}
-		// The condition Unused tells of a use that nobody watched only in a gap, or as a span begins.
+		// The condition Unused counts only for moments that no tracker watched: in a gap, or before the first span.
 		slices.SortFunc(spans, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 		var apart [][2]int64
 		for _, s := range spans {

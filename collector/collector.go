@@ -312,8 +312,8 @@ func (c *Collector) deliver(ticked bool) {
 	}
 }
 
-// moveTo notes, in the lock, how far a kind has been watched. The inventory is told of new
-// spans of Pods before the event that begins them.
+// moveTo notes how far a kind has been watched. The caller holds the lock. If that begins a new span
+// of Pods, the inventory learns of it here, before it takes the event.
 func (c *Collector) moveTo(position fact.Position) {
 	c.moved[position.Kind] = position
 	if position.Kind == fact.Pods && c.watched.move(position) {

@@ -36,8 +36,8 @@ func readings(now func() time.Time) func() reading {
 // the beat before. Beats come from a goroutine of their own, and from everyone who dates an
 // event: whoever runs first after a pause notices it, and nobody notices it again.
 //
-// A wall clock that is set forward cannot be told from a suspended machine, and counts as a
-// pause, which only widens bounds. A wall clock that is set back is no pause.
+// A wall clock that is set forward looks like a suspended machine, and counts as a pause, which only
+// widens bounds. A wall clock that is set back is no pause.
 type heartbeat struct {
 	read func() reading
 

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What a worker of the churn does that decides a volume's state and its last use: see the
-// chapters of the month in month_uses_test.go.
+// Things that a worker of the churn does to change a volume's state and its last use. The month has
+// the same stories as chapters (month_uses_test.go).
 
 // veteran makes a volume that one pod uses, at the beginning.
 func (w *worker) veteran() {

@@ -33,7 +33,7 @@ func (inv *Inventory) introduce(v *volume) {
 		return
 	case c.volume == v:
 		v.user, c.byName = c, false
-	case v.deleted != 0 && c.volume != nil && c.volume.deleted == 0: // it has had another one since
+	case v.deleted != 0 && c.volume != nil && c.volume.deleted == 0: // the claim has another volume by now
 		inv.hadVolume(c.uid, v, c.volume)
 	default:
 		inv.volumeOf[v.claimUID] = v

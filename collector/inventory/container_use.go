@@ -178,7 +178,6 @@ func (c *container) unreported() run {
 // shows, by the API server's clock: when it last wrote the status, or, if managedFields do not
 // say, when we observed it. 0 if our own clock is behind the API server's, and that is not known.
 func (inv *Inventory) said(kubelet fact.Time, obs Observation) fact.Time {
-	const almostASecond = fact.Time(999_999) // the API gives whole seconds
 	switch {
 	case kubelet != 0:
 		return kubelet + almostASecond

@@ -41,7 +41,6 @@ func (o Observation) bounds(told ...fact.Time) (notBefore, at fact.Time) {
 // before returns the observation of an end that came before a successor of the same name was
 // created (rule 1.4). The API gives creations in whole seconds.
 func (o Observation) before(created fact.Time) Observation {
-	const almostASecond = fact.Time(999_999)
 	if end := created + almostASecond; !o.live() && end < o.At && end > o.NotBefore {
 		o.At = end
 	}

@@ -6,6 +6,10 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
+// almostASecond is how much later than the API says something may have happened: it cuts times off
+// to whole seconds.
+const almostASecond = fact.Time(999_999)
+
 // apiTime turns a time of the API (whole seconds, often absent) into a Time.
 func apiTime(t metav1.Time) fact.Time { return fact.At(t.Time) }
 

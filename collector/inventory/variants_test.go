@@ -20,6 +20,22 @@ func relist(t *testing.T, inv *Inventory, kind fact.Kind, obs Observation, list 
 	}
 }
 
+// userOnNode is a claim, and a pod that runs with it on node-1, as its kubelet said.
+func userOnNode() (*corev1.PersistentVolumeClaim, *corev1.Pod) {
+	pending := podOf("db-0", "p1", 4, []string{"db"}, "data")
+	return pvc("data", "c1", 1, "vol"), vouch(running(scheduledTo(pending, "node-1", 4), 5), 6)
+}
+
+// expectBounds expects that no mount's end claims to be exact.
+func expectBounds(t *testing.T, h *history) {
+	t.Helper()
+	for key, m := range h.mounts {
+		if m.EndedAt == m.EndedNotBefore {
+			t.Errorf("exact: %s", h.mount(key[0], key[1], key[3]))
+		}
+	}
+}
+
 // a pod with a nodeName of its own: its PodScheduled condition is the kubelet's (by the node's clock).
 func TestRule2_4_ScheduledByTheNodesClock(t *testing.T) {
 	first, next := pvc("data", "c1", 90_000, "vol"), pvc("data", "c2", 90_300, "vol-2")
@@ -70,24 +86,18 @@ func TestRule3_5_LongUseOnANodeThatIsBehind(t *testing.T) {
 
 // the node is deleted, the tracker restarts from its journal, the pod is force-deleted.
 func TestRule3_6_NodeGoneBeforeARestart(t *testing.T) {
-	claim := pvc("data", "c1", 1, "vol")
-	user := vouch(running(scheduledTo(podOf("db-0", "p1", 4, []string{"db"}, "data"), "node-1", 4), 5), 6)
+	claim, user := userOnNode()
 	stream := recordedOf(t, []event{
 		set(0, nodeOf("node-1", corev1.ConditionTrue, 30)), set(1, pvc("data", "c1", 1, "")), set(3, claim), set(3, pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)),
 		set(4, user), gone(90, nodeOf("node-1", corev1.ConditionUnknown, 50)), gone(120, user),
 	})
 	h := interrupted(t, stream, func(i int) bool { return i == len(stream)-1 })
-	for _, m := range h.mounts {
-		if m.EndedAt == m.EndedNotBefore {
-			t.Errorf("exact: %s", h.mount("p1", "db", "/data"))
-		}
-	}
+	expectBounds(t, h)
 }
 
 // the list of nodes lacks the pod's node.
 func TestRule3_6_NodeThatDoesNotExist(t *testing.T) {
-	claim := pvc("data", "c1", 1, "vol")
-	user := vouch(running(scheduledTo(podOf("db-0", "p1", 4, []string{"db"}, "data"), "node-1", 4), 5), 6)
+	claim, user := userOnNode()
 	inv, h := New(), newHistory()
 	found := Observation{At: at(100), Found: true}
 	relist(t, inv, fact.Nodes, found, nodeOf("node-2", corev1.ConditionTrue, 90))
@@ -97,17 +107,12 @@ func TestRule3_6_NodeThatDoesNotExist(t *testing.T) {
 	h.take(inv)
 	apply(t, inv, recordedOf(t, []event{gone(120, user)})[0])
 	h.take(inv)
-	for _, m := range h.mounts {
-		if m.EndedAt == m.EndedNotBefore {
-			t.Errorf("exact: %s", h.mount("p1", "db", "/data"))
-		}
-	}
+	expectBounds(t, h)
 }
 
 // the pod's deletion overtakes the node's.
 func TestRule3_6_PodsBeforeNodes(t *testing.T) {
-	claim := pvc("data", "c1", 1, "vol")
-	user := vouch(running(scheduledTo(podOf("db-0", "p1", 4, []string{"db"}, "data"), "node-1", 4), 5), 6)
+	claim, user := userOnNode()
 	start := []event{set(0, nodeOf("node-1", corev1.ConditionTrue, 30)), set(1, claim), set(3, pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)), set(4, user)}
 	for name, then := range map[string][]event{
 		"the watch of nodes lags":                                      {gone(120, user), set(121, nodeOf("node-1", corev1.ConditionUnknown, 50))},
@@ -115,19 +120,14 @@ func TestRule3_6_PodsBeforeNodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, h := play(t, slices.Concat(start, then)...)
-			for _, m := range h.mounts {
-				if m.EndedAt == m.EndedNotBefore {
-					t.Errorf("exact: %s", h.mount("p1", "db", "/data"))
-				}
-			}
+			expectBounds(t, h)
 		})
 	}
 }
 
 // the clock of a node that is lost is ahead. Its last heartbeat is no evidence of life at each later update of the node.
 func TestRule3_6_HeartbeatOfANodeThatIsAhead(t *testing.T) {
-	claim := pvc("data", "c1", 1, "vol")
-	user := vouch(running(scheduledTo(podOf("db-0", "p1", 4, []string{"db"}, "data"), "node-1", 4), 5), 6)
+	claim, user := userOnNode()
 	lost := nodeOf("node-1", corev1.ConditionUnknown, 50+3600)
 	lost.Status.Conditions[1].LastTransitionTime = second(90)
 	drained := lost.DeepCopy()
@@ -430,8 +430,7 @@ func TestRule6_4_AnotherContainerName(t *testing.T) {
 
 // the catalog holds nodes, and not that they are lost.
 func TestRule3_6_NodeLostAndTheJournalToo(t *testing.T) {
-	claim := pvc("data", "c1", 1, "vol")
-	user := vouch(running(scheduledTo(podOf("db-0", "p1", 4, []string{"db"}, "data"), "node-1", 4), 5), 6)
+	claim, user := userOnNode()
 	user.Status.Conditions = append(user.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: second(90)})
 	inv, h := New(), newHistory()
 	if err := inv.Restore([]fact.Restored{
@@ -464,8 +463,7 @@ func TestRule2_6_AttachmentOfAForgottenVolume(t *testing.T) {
 
 // that a pod is not ready is forgotten over a restart: nothing else of it changed.
 func TestRule3_6_UnreadyBeforeARestart(t *testing.T) {
-	claim := pvc("data", "c1", 1, "vol")
-	user := vouch(running(scheduledTo(podOf("db-0", "p1", 4, []string{"db"}, "data"), "node-1", 4), 5), 6)
+	claim, user := userOnNode()
 	unready := user.DeepCopy()
 	unready.Status.Conditions = append(unready.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: second(90)})
 	for name, restart := range map[string]bool{"goes on": false, "restarts from its journal": true} {
@@ -515,8 +513,7 @@ func TestRule4_2_SeveralPodsGoAtOnce(t *testing.T) {
 
 // A tracker that comes when a node is lost already: the heartbeat was before its controller noticed.
 func TestRule3_6_NodeThatIsLostWhenWeCome(t *testing.T) {
-	claim := pvc("data", "c1", 1, "vol")
-	user := vouch(running(scheduledTo(podOf("db-0", "p1", 4, []string{"db"}, "data"), "node-1", 4), 5), 6)
+	claim, user := userOnNode()
 	lost := nodeOf("node-1", corev1.ConditionUnknown, 50+3600)
 	lost.Status.Conditions[1].LastTransitionTime = second(90)
 	_, h := play(t, set(500, lost), set(500, claim), set(500, pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)), set(500, user), gone(620, user))

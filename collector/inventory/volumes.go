@@ -222,8 +222,7 @@ func (inv *Inventory) volumeChanges(v *volume, now *volumeSpec, o *corev1.Persis
 // existed reports whether a volume can have existed at some time between two moments; until is
 // zero for now. The API gives creations in whole seconds.
 func (v *volume) existed(from, until fact.Time) bool {
-	const second = fact.Time(1_000_000)
-	created, gone := until == 0 || v.created < until+second, v.deleted != 0 && v.deleted < from
+	created, gone := until == 0 || v.created <= until+almostASecond, v.deleted != 0 && v.deleted < from
 	return created && !gone
 }
 
