@@ -173,6 +173,7 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		var deleted, deletedNotBefore, bound *time.Time
 		err := rows.Scan(&m.UID, &deleted, &deletedNotBefore, &bound, &m.WorkloadKind, &m.WorkloadName, &m.VolumeUID)
 		m.Kind, m.Deleted, m.NotBefore, m.BoundAt = fact.Claims, at(deleted), at(deletedNotBefore), at(bound)
+		m.BoundLate = m.BoundAt != 0 // as far as the row says
 		*memory(m.Kind, m.UID) = m
 		return err
 	})

@@ -31,12 +31,14 @@ type Snapshot struct {
 	Claimant       *Claimant         `json:",omitempty"` // of its last claim, when that is not remembered any more
 
 	// Of a claim: its volume, and whether that is inferred from its name alone; whether it is or was
-	// Bound and the change "bound" has not gone out, or has gone out before; whether it was there
-	// when the tracker came; and the pod that it was made for.
+	// Bound and the change "bound" has not gone out, or has gone out before; whether BoundAt is only
+	// the latest that it can have been bound; whether it was there when the tracker came; and the
+	// pod that it was made for.
 	VolumeUID   string `json:",omitempty"`
 	ByName      bool   `json:",omitempty"`
 	Unannounced bool   `json:",omitempty"`
 	BoundBefore bool   `json:",omitempty"`
+	BoundLate   bool   `json:",omitempty"`
 	Found       bool   `json:",omitempty"`
 	PodUID      string `json:",omitempty"`
 	// Of a claim: its first and last version; of a pod: the one that showed its start.

@@ -97,7 +97,7 @@ func (inv *Inventory) missedBinding(v *volume, obs Observation) binding {
 		missed.notBefore, missed.released = v.created, obs.At
 	}
 	if c := inv.claimByUID(v.claimUID); c != nil {
-		missed.bound = c.boundAt
+		missed.bound = c.boundBy(missed.released)
 	}
 	return missed
 }
@@ -187,10 +187,23 @@ func (inv *Inventory) bindingOf(c *claim, v *volume, obs Observation) binding {
 		}
 		return binding{}
 	}
-	b := pastBinding{binding: binding{claimUID: c.uid, bound: c.boundAt, released: latest(changed, c.boundAt), notBefore: c.boundAt}, hearsay: true}
+	b := pastBinding{binding: binding{claimUID: c.uid, bound: c.boundBy(changed)}, hearsay: true}
+	b.released, b.notBefore = latest(changed, b.bound), b.bound
+	if c.boundLate {
+		b.notBefore = min(latest(c.created, v.created), b.bound)
+	}
 	inv.past[v] = append(inv.past[v], b)
 	inv.emitBinding(v, b.binding, b.ordinal, obs)
 	return binding{}
+}
+
+// boundBy returns when a claim was bound that had been by a moment. If nobody watched then, its own
+// boundAt may be later.
+func (c *claim) boundBy(at fact.Time) fact.Time {
+	if c.boundLate {
+		return min(c.boundAt, at)
+	}
+	return c.boundAt
 }
 
 // lostIts reports whether a claim, as far as it says, had a volume that is gone: it is Lost, or it

@@ -127,6 +127,36 @@ func TestReleaseThatIsSeenFirstTellsTheBinding(t *testing.T) {
 	expect(t, "from when the claim was", h.bindings[key], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(5), ReleasedAt: at(6), ReleasedNotBefore: at(6)})
 }
 
+// TestRule2_8_BindingThatWasMissed: a claim is found to have been bound in a gap, and its volume has been
+// given away, or released, before the gap's end. When the claim was bound is not known, nor is when it
+// lost the volume.
+func TestRule2_8_BindingThatWasMissed(t *testing.T) {
+	claim, next := pvc("data", "c1", 31, "vol"), pvc("next", "c2", 33, "vol")
+	gap := Observation{At: at(52), NotBefore: at(28)}
+	for name, after := range map[string]*corev1.PersistentVolume{
+		"given away": pv("vol", "v1", 30, next, corev1.VolumeBound, 36),
+		"released":   pv("vol", "v1", 30, claim, corev1.VolumeReleased, 36),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inv, h := New(), newHistory()
+			for _, o := range []any{pvc("data", "c1", 31, ""), pv("vol", "v1", 30, nil, corev1.VolumeAvailable, 30)} {
+				if err := inv.Set(o, Live(at(31))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			relist(t, inv, fact.Claims, gap, claim)
+			relist(t, inv, fact.Volumes, gap, after)
+			h.take(inv)
+			b := h.bindings[[2]string{"c1", "v1"}]
+			expect(t, "bound, at the latest", b.BoundAt, at(36))
+			expect(t, "released", b.ReleasedAt, at(36))
+			if name == "given away" {
+				expect(t, "not before", b.ReleasedNotBefore, at(31))
+			}
+		})
+	}
+}
+
 // unusedClaim is a bound claim of which the API says that it is, or is not, in use.
 func unusedClaim(status corev1.ConditionStatus, since int) *corev1.PersistentVolumeClaim {
 	o := pvc("data", "c1", 1, "vol")

@@ -22,8 +22,9 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 			c.volumeName = v.name // one copy of the string is enough
 		}
 		b := inv.bindingOf(c, v, obs)
-		if b.bound != 0 && b.bound != c.boundAt {
-			c.boundAt, c.fresh = b.bound, true
+		if b.bound != 0 {
+			c.fresh = c.fresh || b.bound != c.boundAt
+			c.boundAt, c.boundLate = b.bound, false
 		}
 		unclaimed := c.byName && v.claimUID == "" // its claimRef is still on its way
 		waits = b.claimUID == "" && v.deleted == 0 && (unclaimed || v.claimUID == c.uid)

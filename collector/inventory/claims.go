@@ -26,6 +26,7 @@ type claim struct {
 	pending                    int32  // pods that await it: counted in and out by countUse
 
 	found, foundBound   bool // was there, and Bound, when we came (rule 1.3)
+	boundLate           bool // boundAt is the latest that it can have been bound: nobody watched
 	unannounced         bool // it is or was Bound, and the change "bound" has not gone out
 	boundBefore         bool // that has gone out at least once
 	byName              bool // the volume is inferred from its name alone (rule 2.6)
@@ -198,7 +199,7 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, obs Observation
 		c.unannounced = true
 	}
 	if becameBound && c.boundAt == 0 {
-		c.boundAt = obs.At
+		c.boundAt, c.boundLate = obs.At, !obs.live()
 	}
 	c.labels = inv.retainLabels(c.labels, o.Labels)
 	c.fresh = true

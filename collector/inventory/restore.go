@@ -189,7 +189,7 @@ func (v *volume) precedes(s *fact.Snapshot) bool {
 func (inv *Inventory) restoreClaim(c *claim, s *fact.Snapshot) {
 	c.deleted, c.noBefore = s.Deleted, s.NotBefore
 	c.boundAt = cmp.Or(c.boundAt, s.BoundAt)
-	c.unannounced, c.boundBefore, c.found = s.Unannounced, s.BoundBefore, s.Found
+	c.unannounced, c.boundBefore, c.boundLate, c.found = s.Unannounced, s.BoundBefore, s.BoundLate, s.Found
 	if s.PodUID != "" {
 		c.podUID = unique.Make(s.PodUID)
 	}
