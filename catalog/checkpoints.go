@@ -29,20 +29,34 @@ func (m checkpointMap) reaches(other checkpointMap) bool {
 	return true
 }
 
-// latestCheckpoints are those of one tracker, or if none is named, of that other than us
-// which wrote last.
+// latestCheckpoints are those of one tracker.
 const latestCheckpoints = `
 SELECT kind, resource_version FROM checkpoints
 WHERE cluster = {cluster:String} AND instance = {instance:String}`
+
+// reachedCheckpoints are, of each kind, the last event that any tracker has written, of those that
+// have written lately: what others wrote before, those have been as far as.
+const reachedCheckpoints = `
+SELECT kind, toString(max(toUInt64OrZero(if(event_version = '', resource_version, event_version)))) FROM checkpoints
+WHERE cluster = {cluster:String} AND (instance = {instance:String} OR at > now64() - INTERVAL 1 DAY) GROUP BY kind`
 
 const lastWriter = `
 SELECT argMax(instance, at) FROM checkpoints WHERE cluster = {cluster:String} AND instance != {instance:String}`
 
 // checkpoints reads how far an instance has written.
 func (c *Catalog) checkpoints(ctx context.Context, cluster, instance string) (checkpointMap, error) {
+	return c.checkpointsOf(ctx, latestCheckpoints, cluster, instance)
+}
+
+// reached reads how far an instance, or any that has written lately, has written.
+func (c *Catalog) reached(ctx context.Context, cluster, instance string) (checkpointMap, error) {
+	return c.checkpointsOf(ctx, reachedCheckpoints, cluster, instance)
+}
+
+func (c *Catalog) checkpointsOf(ctx context.Context, question, cluster, instance string) (checkpointMap, error) {
 	q := c.asking(ctx, cluster, instance)
 	m := checkpointMap{}
-	q.each(latestCheckpoints, func(rows driver.Rows) error {
+	q.each(question, func(rows driver.Rows) error {
 		var kind, text string
 		if err := rows.Scan(&kind, &text); err != nil {
 			return err

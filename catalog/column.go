@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -15,6 +17,7 @@ type column[T any] struct {
 	name    string
 	add     func(to driver.BatchColumn, rows []T) error
 	version func(*T) *uint64 // where it is the row's version
+	key     func(*T) string  // where it is part of the row's key
 }
 
 // plain is a column whose Go values clickhouse-go takes as they are: strings,
@@ -27,6 +30,14 @@ func plain[T, V any](name string, value func(*T) V) column[T] {
 		}
 		return to.Append(values)
 	}}
+}
+
+// key is a part of a row's key, behind the cluster: the row with the highest version of those that
+// have the same key is the present one.
+func key[T, V any](name string, value func(*T) V) column[T] {
+	c := plain(name, value)
+	c.key = func(row *T) string { return fmt.Sprint(value(row)) }
+	return c
 }
 
 // moment is a time that is always there.
@@ -63,8 +74,12 @@ type table struct {
 	// move moves the first n rows, or all if there are fewer, from src to the end of
 	// dst, without touching the memory of src.
 	move func(dst, src *fact.Facts, n int) int
-	// versions calls do with each row's version; nil where the rows have none.
+	// key are the columns by which rows replace each other; versions calls do with each row's version.
+	// Both are nil where the rows have no version.
+	key      []string
 	versions func(facts *fact.Facts, do func(*uint64))
+	// keep removes the rows of which do returns false.
+	keep func(facts *fact.Facts, do func(key string, version uint64) bool)
 	// text is the first row in JSON.
 	text func(*fact.Facts) string
 }
@@ -73,22 +88,44 @@ type table struct {
 func declare[T any](name string, rows func(*fact.Facts) *[]T, columns ...column[T]) table {
 	names := make([]string, 0, len(columns)+1)
 	names = append(names, "cluster")
-	var versions func(*fact.Facts, func(*uint64))
+	var version func(*T) *uint64
+	var key []string
+	var keyParts []func(*T) string
 	for _, c := range columns {
 		names = append(names, c.name)
 		if c.version != nil {
-			versions = func(f *fact.Facts, do func(*uint64)) {
-				all := *rows(f)
-				for i := range all {
-					do(c.version(&all[i]))
-				}
+			version = c.version
+		}
+		if c.key != nil {
+			key, keyParts = append(key, c.name), append(keyParts, c.key)
+		}
+	}
+	var versions func(*fact.Facts, func(*uint64))
+	var keep func(*fact.Facts, func(string, uint64) bool)
+	if version != nil {
+		versions = func(f *fact.Facts, do func(*uint64)) {
+			all := *rows(f)
+			for i := range all {
+				do(version(&all[i]))
 			}
+		}
+		keep = func(f *fact.Facts, do func(string, uint64) bool) {
+			of := rows(f)
+			*of = slices.DeleteFunc(*of, func(row T) bool {
+				id := name
+				for _, part := range keyParts {
+					id += "\x00" + part(&row)
+				}
+				return !do(id, *version(&row))
+			})
 		}
 	}
 	return table{
 		name:     name,
 		columns:  names,
+		key:      key,
 		versions: versions,
+		keep:     keep,
 		count:    func(f *fact.Facts) int { return len(*rows(f)) },
 		move: func(dst, src *fact.Facts, n int) int {
 			from, to := rows(src), rows(dst)

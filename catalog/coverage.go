@@ -50,7 +50,7 @@ func (c *coverage) checkpoints(rows int, now time.Time) (list []fact.Checkpoint)
 		return nil
 	}
 	for kind, p := range c.moved {
-		list = append(list, fact.Checkpoint{Instance: c.instance, Kind: kind, ResourceVersion: p.ResourceVersion, At: p.At})
+		list = append(list, fact.Checkpoint{Instance: c.instance, Kind: kind, ResourceVersion: p.ResourceVersion, EventVersion: p.EventVersion, At: p.At})
 	}
 	clear(c.moved)
 	c.pointed = now

@@ -2,11 +2,9 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
@@ -78,9 +76,7 @@ func (w *Writer) follow(ctx context.Context) error {
 // letGo acknowledges the batches that another tracker has written.
 func (w *Writer) letGo(written checkpointMap) error {
 	for {
-		if err := w.nextNeeds(); errors.Is(err, context.Canceled) || err == nil && !covered(w.follower.needs, written) {
-			return nil
-		} else if err != nil {
+		if found, err := w.nextNeeds(); err != nil || !found || !covered(w.follower.needs, written) {
 			return err
 		}
 		number := w.follower.number
@@ -91,26 +87,19 @@ func (w *Writer) letGo(written checkpointMap) error {
 	}
 }
 
-// nextNeeds finds the first batch with checkpoints, unless it is known already. The error
-// is context.Canceled if there is none.
-func (w *Writer) nextNeeds() error {
+// nextNeeds finds the first batch with checkpoints, unless it is known already.
+func (w *Writer) nextNeeds() (found bool, err error) {
 	if w.follower.number != 0 {
-		return nil
+		return true, nil
 	}
-	now, cancel := context.WithCancel(context.Background())
-	cancel()
-	for number := uint64(0); ; {
-		entry, err := w.options.Journal.Next(now, number)
-		if err != nil {
-			return err
+	for last := uint64(0); ; {
+		b, err := w.waiting(last)
+		if b == nil {
+			return false, err
 		}
-		var facts fact.Facts
-		if err := journal.DecodeFacts(entry.Facts, &facts); err != nil {
-			return fmt.Errorf("journal: batch %d: %w", entry.Number, err)
-		}
-		if number = entry.Number; len(facts.Checkpoints) > 0 {
-			w.follower = follower{number, facts.Checkpoints}
-			return nil
+		if last = b.number; len(b.facts.Checkpoints) > 0 {
+			w.follower = follower{b.number, b.facts.Checkpoints}
+			return true, nil
 		}
 	}
 }

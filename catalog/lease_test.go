@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -222,10 +224,10 @@ func TestATakeOverTellsNothingTwice(t *testing.T) {
 
 const leaseOver = 12 * time.Second
 
-// cut is a lease that ends, as its holder is stopped, before an insert.
+// cut is a lease that is lost after so many inserts.
 type cut struct {
 	*granted
-	inserts int // that are made before
+	inserts int
 }
 
 func (c *cut) Held() context.Context { // is asked before each insert
@@ -235,9 +237,9 @@ func (c *cut) Held() context.Context { // is asked before each insert
 	return c.granted.Held()
 }
 
-// TestATermThatIsCutShortLeavesNoOlderRow stops a leader before each of its inserts. It was stopped
-// before, too, while the former leader wrote that a volume was bound and released, and has read
-// both later. The catalog says Released at any time.
+// TestATermThatIsCutShortLeavesNoOlderRow has a new leader lose its lease after none of its inserts,
+// after one, and so on. Its journal says Pending, Bound, Released; the former leader has written
+// Released already. At no time may the catalog say anything else.
 func TestATermThatIsCutShortLeavesNoOlderRow(t *testing.T) {
 	c := migrated(t)
 	of := func(phase, volumes, claims string, at time.Time) *fact.Facts {
@@ -256,9 +258,9 @@ func TestATermThatIsCutShortLeavesNoOlderRow(t *testing.T) {
 		write(t, c, cluster, theirs)
 		j := newJournal(t)
 		record(t, j, of("Pending", "40", "8", later))
-		record(t, j, of("Bound", "50", "10", later.Add(1)))
-		record(t, j, of("Released", "100", "", later.Add(2)))
-		record(t, j, of("Released", "110", "", later.Add(3)))
+		record(t, j, of("Bound", "50", "10", later.Add(1*time.Microsecond)))
+		record(t, j, of("Released", "100", "", later.Add(2*time.Microsecond)))
+		record(t, j, of("Released", "110", "", later.Add(3*time.Microsecond)))
 		lease := &cut{&granted{former: "them", until: later.Add(leaseOver), changed: make(chan struct{})}, inserts}
 		lease.set(true)
 		w := NewWriter(c, WriterOptions{Journal: j, Cluster: cluster, Lease: lease, Raise: func(uint64) {}, Logger: log.NewLogfmtLogger(t.Output())})
@@ -285,7 +287,7 @@ func TestATermThatIsCutShortLeavesNoOlderRow(t *testing.T) {
 		}
 		lead()
 		released("after the first term")
-		// They lead again, and write what they have not let go of.
+		// The former leader leads again, and writes an old row that was still in its journal.
 		write(t, c, cluster, of("Bound", "90", "", later.Add(time.Hour)))
 		lease.inserts, lease.until = 1000, later.Add(2*time.Hour)
 		lease.set(true)
@@ -327,5 +329,124 @@ func TestANewLeaderWaitsUntilItIsAsFar(t *testing.T) {
 	// The first batch says nothing that they have not written.
 	if got := fmt.Sprint(rows(t, c, "SELECT uid FROM changes")); got != "[[1]]" {
 		t.Errorf("changes: %s", got)
+	}
+}
+
+// newLeader is a writer that has taken over from another tracker, and Run's result.
+func newLeader(t *testing.T, c *Catalog, j *journal.Journal, lease Lease) (stop func() error) {
+	w := NewWriter(c, WriterOptions{Journal: j, Dir: t.TempDir(), Cluster: "east", Lease: lease, Raise: func(uint64) {}, Logger: log.NewLogfmtLogger(t.Output())})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- w.Run(ctx) }()
+	return func() error { cancel(); return <-done }
+}
+
+// volumeIn is a batch of one row that says a volume's phase, as of a version of the volumes.
+func volumeIn(instance, phase, version string) *fact.Facts {
+	number := uint64(time.Now().UnixMicro()) + fact.VersionNumber(version)
+	return &fact.Facts{Volumes: []fact.Volume{{UID: "v", Phase: phase, Version: number}}, Checkpoints: points(instance, map[fact.Kind]string{fact.Volumes: version})}
+}
+
+func heldLease(former string) *granted {
+	lease := &granted{former: former, until: time.Now().Add(leaseOver), changed: make(chan struct{})}
+	lease.set(true)
+	return lease
+}
+
+// TestANewLeaderThatIsToldToEndWhileItWaits writes nothing: its rows are older.
+func TestANewLeaderThatIsToldToEndWhileItWaits(t *testing.T) {
+	c, j := migrated(t), newJournal(t)
+	write(t, c, "east", volumeIn("them", "Released", "100"))
+	record(t, j, volumeIn("us", "Bound", "50"))
+	stop := newLeader(t, c, j, heldLease("them"))
+	time.Sleep(500 * time.Millisecond)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(rows(t, c, "SELECT phase FROM volumes")); got != "[[Released]]" || j.Stats().Rows == 0 {
+		t.Errorf("%s, and %d rows wait", got, j.Stats().Rows)
+	}
+}
+
+// TestALeaderThatWroteNothing comes between two others: what the first one wrote counts for the third.
+func TestALeaderThatWroteNothing(t *testing.T) {
+	c, j := migrated(t), newJournal(t)
+	write(t, c, "east", volumeIn("first", "Released", "100"))
+	record(t, j, volumeIn("third", "Bound", "50"))
+	stop := newLeader(t, c, j, heldLease("second"))
+	time.Sleep(500 * time.Millisecond)
+	if got := fmt.Sprint(rows(t, c, "SELECT phase FROM volumes")); got != "[[Released]]" {
+		t.Errorf("an older row was written: %s", got)
+	}
+	record(t, j, volumeIn("third", "Released", "100"))
+	until(t, "written", func() bool { return j.Stats().Rows == 0 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(rows(t, c, "SELECT phase FROM volumes")); got != "[[Released]]" {
+		t.Errorf("in the end: %s", got)
+	}
+}
+
+// TestAQuietKindIsNotWaitedFor: the former leader's last word on a kind was a bookmark, which says
+// nothing that a new leader could lack.
+func TestAQuietKindIsNotWaitedFor(t *testing.T) {
+	c, j := migrated(t), newJournal(t)
+	theirs := &fact.Facts{Checkpoints: points("them", map[fact.Kind]string{fact.StorageClasses: "900", fact.Drivers: "7"})}
+	theirs.Checkpoints[0].EventVersion, theirs.Checkpoints[1].EventVersion = "7", "7"
+	write(t, c, "east", theirs)
+	ours := numbered(0, 1)
+	ours.Checkpoints = points("us", map[fact.Kind]string{fact.StorageClasses: "100"}) // it may not see the other kind
+	record(t, j, ours)
+	began := time.Now()
+	stop := newLeader(t, c, j, heldLease("them"))
+	until(t, "written", func() bool { return j.Stats().Rows == 0 })
+	if took := time.Since(began); took > levelWithin/2 {
+		t.Errorf("it has waited for %s", took)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestABatchThatCannotBeReadStopsNoLeader: it is put aside, by who stands by as well.
+func TestABatchThatCannotBeReadStopsNoLeader(t *testing.T) {
+	c, j := migrated(t), newJournal(t)
+	write(t, c, "east", &fact.Facts{Checkpoints: points("them", map[fact.Kind]string{fact.Pods: "100"})})
+	if err := j.Commit(t.Context(), journal.Batch{Facts: []byte("\xffof a later version"), Rows: 7}); err != nil {
+		t.Fatal(err)
+	}
+	last := numbered(0, 3)
+	last.Checkpoints = points("us", map[fact.Kind]string{fact.Pods: "110"})
+	record(t, j, last)
+	lease := heldLease("them")
+	lease.set(false)
+	stop := newLeader(t, c, j, lease)
+	time.Sleep(300 * time.Millisecond)
+	lease.set(true)
+	until(t, "written", func() bool { return j.Stats().Rows == 0 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(rows(t, c, "SELECT count() FROM changes")); got != "[[3]]" {
+		t.Errorf("%s rows", got)
+	}
+}
+
+// TestKeysOfTables compares the keys by which rows replace each other with those of ClickHouse.
+func TestKeysOfTables(t *testing.T) {
+	c := migrated(t)
+	for _, table := range tables() {
+		if table.keep == nil {
+			continue
+		}
+		of := rows(t, c, "SELECT sorting_key FROM system.tables WHERE database = currentDatabase() AND name = '"+table.name+"'")
+		theirs := strings.Split(of[0][0].(string), ", ")
+		ours := append([]string{"cluster"}, table.key...)
+		slices.Sort(theirs)
+		slices.Sort(ours)
+		if !slices.Equal(ours, theirs) {
+			t.Errorf("%s: ClickHouse has %s, and we %s", table.name, theirs, ours)
+		}
 	}
 }

@@ -29,7 +29,7 @@ func moveRows(dst, src *fact.Facts, n int) (moved int) {
 func namespaces() table {
 	type row = fact.Namespace
 	return declare("namespaces", func(f *fact.Facts) *[]row { return &f.Namespaces },
-		plain("uid", func(r *row) string { return r.UID }),
+		key("uid", func(r *row) string { return r.UID }),
 		plain("name", func(r *row) string { return r.Name }),
 		plain("labels", func(r *row) map[string]string { return r.Labels }),
 		plain("owner", func(r *row) string { return r.Owner }),
@@ -71,7 +71,7 @@ func usage() table {
 func attachments() table {
 	type row = fact.Attachment
 	return declare("attachments", func(f *fact.Facts) *[]row { return &f.Attachments },
-		plain("uid", func(r *row) string { return r.UID }),
+		key("uid", func(r *row) string { return r.UID }),
 		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
 		plain("node", func(r *row) string { return r.Node }),
 		plain("attacher", func(r *row) string { return r.Attacher }),
@@ -85,7 +85,7 @@ func attachments() table {
 func storageClasses() table {
 	type row = fact.StorageClass
 	return declare("storage_classes", func(f *fact.Facts) *[]row { return &f.StorageClasses },
-		plain("uid", func(r *row) string { return r.UID }),
+		key("uid", func(r *row) string { return r.UID }),
 		plain("name", func(r *row) string { return r.Name }),
 		plain("provisioner", func(r *row) string { return r.Provisioner }),
 		plain("reclaim_policy", func(r *row) string { return r.ReclaimPolicy }),
@@ -101,7 +101,7 @@ func storageClasses() table {
 func volumeSources() table {
 	type row = fact.VolumeSource
 	return declare("volume_sources", func(f *fact.Facts) *[]row { return &f.VolumeSources },
-		plain("id", func(r *row) string { return r.ID }),
+		key("id", func(r *row) string { return r.ID }),
 		plain("kind", func(r *row) string { return r.Kind }),
 		plain("driver", func(r *row) string { return r.Driver }),
 		plain("server", func(r *row) string { return r.Server }),
@@ -114,7 +114,7 @@ func volumeSources() table {
 func volumes() table {
 	type row = fact.Volume
 	return declare("volumes", func(f *fact.Facts) *[]row { return &f.Volumes },
-		plain("uid", func(r *row) string { return r.UID }),
+		key("uid", func(r *row) string { return r.UID }),
 		plain("name", func(r *row) string { return r.Name }),
 		plain("storage_class", func(r *row) string { return r.StorageClass }),
 		plain("attributes_class", func(r *row) string { return r.AttributesClass }),
@@ -141,8 +141,8 @@ func volumes() table {
 func claims() table {
 	type row = fact.Claim
 	return declare("claims", func(f *fact.Facts) *[]row { return &f.Claims },
-		plain("uid", func(r *row) string { return r.UID }),
-		plain("namespace", func(r *row) string { return r.Namespace }),
+		key("uid", func(r *row) string { return r.UID }),
+		key("namespace", func(r *row) string { return r.Namespace }),
 		plain("name", func(r *row) string { return r.Name }),
 		plain("storage_class", func(r *row) string { return r.StorageClass }),
 		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
@@ -178,8 +178,8 @@ func claims() table {
 func pods() table {
 	type row = fact.Pod
 	return declare("pods", func(f *fact.Facts) *[]row { return &f.Pods },
-		plain("uid", func(r *row) string { return r.UID }),
-		plain("namespace", func(r *row) string { return r.Namespace }),
+		key("uid", func(r *row) string { return r.UID }),
+		key("namespace", func(r *row) string { return r.Namespace }),
 		plain("name", func(r *row) string { return r.Name }),
 		plain("node", func(r *row) string { return r.Node }),
 		plain("service_account", func(r *row) string { return r.ServiceAccount }),
@@ -203,8 +203,8 @@ func pods() table {
 func containers() table {
 	type row = fact.Container
 	return declare("containers", func(f *fact.Facts) *[]row { return &f.Containers },
-		plain("pod_uid", func(r *row) string { return r.PodUID }),
-		plain("name", func(r *row) string { return r.Name }),
+		key("pod_uid", func(r *row) string { return r.PodUID }),
+		key("name", func(r *row) string { return r.Name }),
 		plain("kind", func(r *row) string { return string(r.Kind) }),
 		plain("image", func(r *row) string { return r.Image }),
 		plain("command", func(r *row) string { return r.Command }),
@@ -218,9 +218,9 @@ func containers() table {
 func bindings() table {
 	type row = fact.Binding
 	return declare("bindings", func(f *fact.Facts) *[]row { return &f.Bindings },
-		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
-		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
-		plain("ordinal", func(r *row) uint16 { return r.Ordinal }),
+		key("claim_uid", func(r *row) string { return r.ClaimUID }),
+		key("volume_uid", func(r *row) string { return r.VolumeUID }),
+		key("ordinal", func(r *row) uint16 { return r.Ordinal }),
 		nullable("bound_at", func(r *row) fact.Time { return r.BoundAt }),
 		nullable("released_at", func(r *row) fact.Time { return r.ReleasedAt }),
 		nullable("released_not_before", func(r *row) fact.Time { return r.ReleasedNotBefore }),
@@ -231,11 +231,11 @@ func bindings() table {
 func mounts() table {
 	type row = fact.Mount
 	return declare("mounts", func(f *fact.Facts) *[]row { return &f.Mounts },
-		plain("namespace", func(r *row) string { return r.Namespace }),
-		plain("pod_uid", func(r *row) string { return r.PodUID }),
-		plain("container", func(r *row) string { return r.Container }),
-		plain("volume", func(r *row) string { return r.Volume }),
-		plain("mount_path", func(r *row) string { return r.MountPath }),
+		key("namespace", func(r *row) string { return r.Namespace }),
+		key("pod_uid", func(r *row) string { return r.PodUID }),
+		key("container", func(r *row) string { return r.Container }),
+		key("volume", func(r *row) string { return r.Volume }),
+		key("mount_path", func(r *row) string { return r.MountPath }),
 		plain("sub_path", func(r *row) string { return r.SubPath }),
 		plain("read_only", func(r *row) bool { return r.ReadOnly }),
 		plain("recursive_read_only", func(r *row) bool { return r.RecursiveReadOnly }),
@@ -300,6 +300,7 @@ func checkpoints() table {
 		plain("instance", func(r *row) string { return r.Instance }),
 		plain("kind", func(r *row) string { return string(r.Kind) }),
 		plain("resource_version", func(r *row) string { return r.ResourceVersion }),
+		plain("event_version", func(r *row) string { return r.EventVersion }),
 		moment("at", func(r *row) fact.Time { return r.At }),
 	)
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -15,29 +16,33 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// A new leader writes what waits in its journal. Much of that the former one has written as well,
-// and may not have said so. Two rules keep the catalog right.
+// A new leader writes what waits in its journal. Others have written much of that, and may not have
+// said so. Three rules keep the catalog right.
 //
-// No row is replaced by an older one. Most rows are keyed by what they are about, and replaced by
-// version; those of the new leader get versions above all that the former one gave. So the new
-// leader first waits until its own watches are as far as the former one has written, and lets go of
-// the batches that say nothing else. If some of the next batches tell of times that the former one
-// has written about too, they are written as one: in several, a start could be written over an end
-// that the former leader has written. Should this leader be stopped before it comes to the end, the
-// next one, which has let go of that end, would leave it so.
+// 1. The last word on an object is the new leader's. Most rows are keyed by what they are about, and
+// replaced by version; rows that were recorded before the take-over get versions above all that
+// others gave.
 //
-// No event is told twice. A change, or a sample of capacity, that is dated by the moment at which a
-// tracker saw it has another key for each tracker. By the resource version that showed it, it is
+// 2. No row is replaced by an older one. The new leader first waits until its own watches have come
+// as far as what others have written. It lets go of the batches that the former leader has written.
+// The batches that follow may still begin before that point and end after it: of those, only the
+// last row of each key is written. Otherwise the start of a mount could replace the end that another
+// leader wrote; and should this leader be stopped in between, nobody would write that end again, as
+// the others have let go of it.
+//
+// 3. No event is told twice. A change, or a sample of capacity, that is dated by the moment at which
+// a tracker saw it has another key for each tracker. By the resource version that showed it, it is
 // known for the same, and left out.
 
 // overlap is for how long after a take-over the journal can still tell of what the former
 // leader has written: our watches may be behind its.
 const overlap = time.Minute
 
-// levelWithin is how long a new leader waits for its watches to be as far as the former leader has
-// written. They may never be: where etcd was restored from a backup, or one of the two may not see
-// a kind.
-const levelWithin = 10 * time.Second
+// levelWithin bounds the wait of rule 2. It can be in vain, as after etcd was restored from a backup.
+const levelWithin = time.Minute
+
+// mostRepeated bounds how many keys are looked at for rule 2. A minute of a busy cluster has fewer.
+const mostRepeated = 500_000
 
 // onTheirWay is more than the rows that can be on their way into the journal.
 const onTheirWay = 1_000_000
@@ -45,19 +50,21 @@ const onTheirWay = 1_000_000
 // takeover is what a term begins with. The zero one takes nothing over.
 type takeover struct {
 	since   time.Time
-	written checkpointMap // by the former leader
-	floor   uint64        // row versions are higher that are given out from now on
-	last    uint64        // of those that were given out before, the last one as it was written
-	shared  bool          // the next batches may tell of what the former leader has written
+	written checkpointMap     // by the former leader
+	reached checkpointMap     // by anybody
+	floor   uint64            // row versions are higher that are given out from now on
+	last    uint64            // the highest version given so far to a row recorded before the take-over
+	latest  map[string]uint64 // of each key in the batches up to until: the version of its last row
+	until   uint64
 }
 
 // takeOver finds out what the former leader has written.
 func (w *Writer) takeOver(ctx context.Context) error {
 	var former string
-	var until time.Time
+	var leaseEnd time.Time
 	switch {
 	case w.options.Lease != nil:
-		former, until = w.options.Lease.Former()
+		former, leaseEnd = w.options.Lease.Former()
 	case !w.options.TakesOver:
 		return nil
 	}
@@ -68,9 +75,13 @@ func (w *Writer) takeOver(ctx context.Context) error {
 				return err
 			}
 		}
-		if t.written, err = w.catalog.checkpoints(ctx, w.options.Cluster, former); err == nil {
-			t.last, err = w.catalog.highestVersion(ctx, w.options.Cluster)
+		if t.written, err = w.catalog.checkpoints(ctx, w.options.Cluster, former); err != nil {
+			return err
 		}
+		if t.reached, err = w.catalog.reached(ctx, w.options.Cluster, former); err != nil {
+			return err
+		}
+		t.last, err = w.catalog.highestVersion(ctx, w.options.Cluster)
 		return err
 	})
 	if err != nil || former == "" && w.options.Lease == nil {
@@ -78,67 +89,79 @@ func (w *Writer) takeOver(ctx context.Context) error {
 	}
 	// What the former leader sends now, if it does not know yet, has versions up to the end
 	// of its lease. Above them goes what waits, and above that what comes now.
-	if !until.IsZero() {
-		t.last = max(t.last, uint64(until.UnixMicro()))
+	if !leaseEnd.IsZero() {
+		t.last = max(t.last, uint64(leaseEnd.UnixMicro()))
 	}
 	t.since = time.Now()
 	t.floor = max(t.last, w.options.Journal.Version(), uint64(t.since.UnixMicro())) + uint64(w.options.Journal.Stats().Rows) + onTheirWay
-	t.shared = w.options.Lease != nil && len(t.written) > 0
 	w.options.Raise(t.floor)
 	w.taken = t
 	level.Info(w.options.Logger).Log("msg", "taking over the catalog", "from", former, "waiting_rows", w.options.Journal.Stats().Rows)
 	return nil
 }
 
-// drawLevel waits until the journal tells of all that the former leader has written, and lets go of
-// the batches that tell of nothing else. Its error is the journal's.
-func (w *Writer) drawLevel(ctx context.Context) error {
-	written := w.taken.written
-	waiting, cancel := context.WithTimeout(ctx, levelWithin)
+// drawLevel prepares a term for rule 2. It reports whether the term may begin: not if ctx has ended
+// before the watches were as far as what others have written. The error is the journal's.
+func (w *Writer) drawLevel(ctx context.Context) (bool, error) {
+	limited, cancel := context.WithTimeout(ctx, levelWithin)
 	defer cancel()
 	var behind fact.Kind
-	err := wait.PollUntilContextCancel(waiting, 100*time.Millisecond, true, func(context.Context) (bool, error) {
-		positions := w.options.Journal.Positions()
-		for kind, version := range written {
-			if behind = kind; fact.VersionNumber(positions[string(kind)].ResourceVersion) < version {
-				return false, nil
-			}
-		}
-		return true, nil
+	err := wait.PollUntilContextCancel(limited, 100*time.Millisecond, true, func(context.Context) (bool, error) {
+		behind = w.behind()
+		return behind == "", nil
 	})
 	if ctx.Err() != nil {
-		return nil // the term is over, and nothing is written in it
+		return false, nil
 	}
 	if err != nil {
-		level.Warn(w.options.Logger).Log("msg", "taking over though this tracker's watch is behind what the former leader has written", "kind", behind)
+		level.Warn(w.options.Logger).Log("msg", "this tracker's watch is behind what others have written; writing anyway", "kind", behind, "waited", levelWithin)
 	}
-	return w.letGo(written)
+	if err := w.letGo(w.taken.written); err != nil {
+		return false, err
+	}
+	return true, w.findRepeated()
 }
 
-// share adds, to the first batch of a term, the next ones up to the last that can tell of what the
-// former leader has written too: of each kind, up to the first one that is past its checkpoint. For
-// the sake of memory they are no more than a commit of the recorder's, or little more.
-func (w *Writer) share(b *batch) error {
-	past := checkpointMap{}
-	now, cancel := context.WithCancel(context.Background())
-	cancel()
-	for next := b; ; {
-		for i := range next.facts.Checkpoints {
-			p := &next.facts.Checkpoints[i]
-			past[p.Kind] = max(past[p.Kind], fact.VersionNumber(p.ResourceVersion))
-		}
-		if next != b {
-			moveRows(&b.facts, &next.facts, next.facts.Len())
-			b.last = next.last
-		}
-		if past.reaches(w.taken.written) || b.facts.Len() >= rowsPerCommit {
-			return nil
-		}
-		var err error
-		if next, err = w.read(now, b.last); err != nil || next == nil {
-			return err
+// behind returns a kind of which others have written more than the journal tells; empty if there is
+// none. A kind that this tracker may not see does not count. All kinds that it sees come into the
+// journal together, with the first lists.
+func (w *Writer) behind() fact.Kind {
+	positions := w.options.Journal.Positions()
+	for kind, version := range w.taken.reached {
+		if p, seen := positions[string(kind)]; (seen || len(positions) == 0) && fact.VersionNumber(p.ResourceVersion) < version {
+			return kind
 		}
 	}
+	return ""
+}
+
+// findRepeated finds the last row of each key in the batches that can tell of what others have
+// written: of each kind, up to the first batch that is past that.
+func (w *Writer) findRepeated() error {
+	t, past := &w.taken, checkpointMap{}
+	positions := w.options.Journal.Positions()
+	maps.DeleteFunc(t.reached, func(kind fact.Kind, _ uint64) bool { _, seen := positions[string(kind)]; return !seen })
+	t.latest = map[string]uint64{}
+	for len(t.latest) < mostRepeated && !past.reaches(t.reached) {
+		b, err := w.waiting(t.until)
+		if b == nil {
+			return err
+		}
+		t.until = b.number
+		for _, table := range allTables {
+			if table.keep != nil {
+				table.keep(&b.facts, func(key string, version uint64) bool {
+					t.latest[key] = max(t.latest[key], version)
+					return true
+				})
+			}
+		}
+		for i := range b.facts.Checkpoints {
+			p := &b.facts.Checkpoints[i]
+			past[p.Kind] = max(past[p.Kind], fact.VersionNumber(p.ResourceVersion))
+		}
+	}
+	return nil
 }
 
 // adapt makes a batch of the journal one that can be written after what the former leader
@@ -148,9 +171,10 @@ func (w *Writer) adapt(ctx context.Context, b *batch) error {
 	if t.since.IsZero() {
 		return nil
 	}
-	// What an earlier term began to write would not be written again under its name, and may have
-	// been replaced since.
+	// A new name in each term: under the old one ClickHouse would drop what an earlier term wrote in
+	// part, though another leader may have replaced it since.
 	b.name = fmt.Sprintf("%s-%d", b.name, t.floor)
+	t.dropRepeated(b)
 	t.raise(facts)
 	if b.recorded.After(t.since.Add(overlap)) {
 		return nil
@@ -161,7 +185,7 @@ func (w *Writer) adapt(ctx context.Context, b *batch) error {
 	facts.StorageCapacity = slices.DeleteFunc(facts.StorageCapacity, func(s fact.StorageCapacity) bool {
 		return t.written.covers(fact.StorageCapacities, s.ResourceVersion)
 	})
-	// Of what the former leader was writing when it ended, it has said nothing.
+	// What the former leader wrote last has no checkpoint yet: look for it in the catalog.
 	span := spanOf(facts, t.since)
 	if span.from.IsZero() {
 		return nil
@@ -174,6 +198,19 @@ func (w *Writer) adapt(ctx context.Context, b *batch) error {
 		}
 		return err
 	})
+}
+
+// dropRepeated drops the rows of a batch that later ones, which wait already, replace (rule 2).
+func (t *takeover) dropRepeated(b *batch) {
+	if b.number > t.until {
+		t.latest = nil // its memory can go
+		return
+	}
+	for _, table := range allTables {
+		if table.keep != nil {
+			table.keep(&b.facts, func(key string, version uint64) bool { return version >= t.latest[key] })
+		}
+	}
 }
 
 // raise gives the rows that were recorded before the take-over versions above those of the
@@ -214,10 +251,11 @@ type span struct {
 // to be found by the time of the other.
 const clocksApart = time.Hour
 
-// spanOf returns where those are that this tracker has dated. Those that are dated by the
-// API have the same key whoever writes them, but for the actor, where one has seen an object
-// made and the other has found it changed since: those are looked for of the hour before the
-// take-over. A dispute is about no event, and has no version.
+// spanOf returns where to look for the changes that this tracker has dated by its own clock.
+//
+// Changes that are dated by the API have the same key whoever writes them, but for the actor, where
+// one tracker has seen an object made and the other has found it changed since: those are looked for
+// of the hour before the take-over. A dispute is about no event, and has no version.
 func spanOf(facts *fact.Facts, since time.Time) (s span) {
 	add := func(at fact.Time, text string) {
 		if version := fact.VersionNumber(text); version > 0 {

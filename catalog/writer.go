@@ -101,10 +101,10 @@ func (w *Writer) Up() bool { return w.up.Load() }
 // tracker that wants to be ready waits for.
 func (w *Writer) Settled() bool { return w.settled.Load() }
 
-// batch is a batch of the journal on its way to ClickHouse, or several as one.
+// batch is a batch of the journal on its way to ClickHouse.
 type batch struct {
-	name     string // in a term, for ever the same
-	last     uint64 // its number; of several, that of the last
+	name     string // the deduplication token of its inserts; another one in each term
+	number   uint64 // in the journal
 	recorded time.Time
 	facts    fact.Facts
 }
@@ -174,8 +174,9 @@ func (w *Writer) lead(ctx context.Context) error {
 		w.term = nil
 		return nil // it is over already
 	}
-	if w.taken.shared {
-		if err := w.drawLevel(ctx); err != nil {
+	if w.options.Lease != nil {
+		if level, err := w.drawLevel(ctx); err != nil || !level {
+			w.term = nil // nothing is written before, nor when this process ends
 			return err
 		}
 	}
@@ -214,20 +215,21 @@ func (w *Writer) writeNext(ctx context.Context, within time.Duration) (bool, err
 	if b == nil {
 		return false, err
 	}
-	if w.taken.shared {
-		if err := w.share(b); err != nil {
-			return false, err
-		}
-	}
 	if w.adapt(ctx, b) != nil || !w.write(ctx, b) {
 		return false, nil
 	}
-	w.taken.shared = false
-	return true, w.options.Journal.Acknowledge(b.last)
+	return true, w.options.Journal.Acknowledge(b.number)
+}
+
+// waiting returns the first batch that waits behind a number; nil if there is none.
+func (w *Writer) waiting(after uint64) (*batch, error) {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	return w.read(now, after)
 }
 
 // read returns the first batch that waits behind a number; nil if there was none before ctx ended.
-// One that cannot be read is put aside, and is empty.
+// A batch that cannot be read is put aside, and an empty one is returned in its place.
 func (w *Writer) read(ctx context.Context, after uint64) (*batch, error) {
 	entry, err := w.options.Journal.Next(ctx, after)
 	if err != nil {
@@ -236,7 +238,7 @@ func (w *Writer) read(ctx context.Context, after uint64) (*batch, error) {
 		}
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	b := &batch{name: fmt.Sprintf("%s-%d", entry.ID, entry.Number), last: entry.Number, recorded: entry.At}
+	b := &batch{name: fmt.Sprintf("%s-%d", entry.ID, entry.Number), number: entry.Number, recorded: entry.At}
 	if err := journal.DecodeFacts(entry.Facts, &b.facts); err != nil {
 		b.facts = fact.Facts{}
 		return b, w.putAside(entry, err)

@@ -177,6 +177,7 @@ type store struct {
 
 	refused     bool      // the API server does not show this kind
 	since       fact.Time // from when on nothing can have been missed
+	event       string    // the version of the last event or list
 	lastSeen    fact.Time // what happened until then has been told, all of it
 	gapFrom     fact.Time // an event may have happened from then on; zero on a live watch
 	gapTo       uint64    // the last version in the gap; notKnownYet, or zero if the API server did not say
@@ -339,6 +340,7 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Obser
 		}
 		seen := s.seen(now, version)
 		if version != "" {
+			s.event = version
 			s.move(version)
 		}
 		s.collector.metrics.seen(s.kind, now)
@@ -361,7 +363,7 @@ func (s *store) heldUp() {
 
 // move notes, in the collector's lock, how far the watch is.
 func (s *store) move(resourceVersion string) {
-	s.collector.moveTo(fact.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen})
+	s.collector.moveTo(fact.Position{Kind: s.kind, ResourceVersion: resourceVersion, EventVersion: s.event, Since: s.since, At: s.lastSeen})
 }
 
 // Replace is given objects that have been trimmed as they arrived, streamed (by
@@ -407,7 +409,8 @@ func (s *store) listed(resourceVersion string) (before fact.Time, p fact.Positio
 	}
 	s.since = s.lastSeen
 	s.collector.metrics.seen(s.kind, s.lastSeen)
-	return before, fact.Position{Kind: s.kind, ResourceVersion: resourceVersion, Since: s.since, At: s.lastSeen}
+	s.event = resourceVersion
+	return before, fact.Position{Kind: s.kind, ResourceVersion: resourceVersion, EventVersion: s.event, Since: s.since, At: s.lastSeen}
 }
 
 func (s *store) Bookmark(resourceVersion string) error {

@@ -212,3 +212,30 @@ func TestBookmarkEndsTheGap(t *testing.T) {
 		t.Error("a version that is no number")
 	}
 }
+
+// TestABookmarkIsNoEvent: a bookmark moves the position, and not the last event. Two trackers get
+// theirs at different moments, and have seen the same events.
+func TestABookmarkIsNoEvent(t *testing.T) {
+	s := newTestStore(0)
+	expect := func(version, event string) {
+		t.Helper()
+		p, moved := s.collector.moved[fact.Claims]
+		if !moved {
+			p = s.sink.positions[fact.Claims]
+		}
+		if p.ResourceVersion != version || p.EventVersion != event {
+			t.Errorf("at %s, the last event at %s; want %s and %s", p.ResourceVersion, p.EventVersion, version, event)
+		}
+	}
+	close(s.collector.synced)
+	if err := s.Replace(nil, "7"); err != nil {
+		t.Fatal(err)
+	}
+	expect("7", "7")
+	s.comeAndGo(t, "10")
+	expect("10", "10")
+	if err := s.Bookmark("90"); err != nil {
+		t.Fatal(err)
+	}
+	expect("90", "10")
+}

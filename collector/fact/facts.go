@@ -358,6 +358,7 @@ type Checkpoint struct {
 	Instance        string
 	Kind            Kind
 	ResourceVersion string
+	EventVersion    string // of the last event or list; a bookmark may have come later
 	At              Time
 }
 

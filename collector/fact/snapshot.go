@@ -39,6 +39,7 @@ type Snapshot struct {
 	Unannounced bool   `json:",omitempty"`
 	BoundBefore bool   `json:",omitempty"`
 	BoundLate   bool   `json:",omitempty"`
+	BoundIn     uint32 `json:",omitempty"` // the version that showed it Bound, if the volumes are not as far
 	Found       bool   `json:",omitempty"`
 	PodUID      string `json:",omitempty"`
 	// Of a claim: its first and last version; of a pod: the one that showed its start.

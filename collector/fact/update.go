@@ -37,6 +37,7 @@ type Span struct{ From, To Time }
 type Position struct {
 	Kind            Kind
 	ResourceVersion string // up to which all is known
+	EventVersion    string // of the last event or list; empty if none has come since the start
 	Since           Time   // from when on nothing can have been missed
 	At              Time   // the last moment at which the watch was known to be up
 }

@@ -29,7 +29,7 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 		unclaimed := c.byName && v.claimUID == "" // its claimRef is still on its way
 		waits = b.claimUID == "" && v.deleted == 0 && (unclaimed || v.claimUID == c.uid)
 	}
-	if !waits {
+	if !waits && c.boundIn == 0 {
 		inv.announceBinding(c, obs)
 	}
 	if c.fresh {
@@ -38,6 +38,36 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 		inv.update.Facts.Claims = append(inv.update.Facts.Claims, c.row(inv.nextVersion(obs.At), inv.claimAnnotations.Unpack(c.annotations)))
 	}
 	inv.markClaimState(c)
+}
+
+// earlyFor is how long the volumes are waited for at most: theirs may be the last event of all.
+const earlyFor = fact.Time(time.Minute / time.Microsecond)
+
+// early is a claim that was found Bound after a gap. What is known of its volume may be older: the
+// two may have been bound, and unbound, before. A live watch shows the volume Bound first.
+type early struct {
+	claim *claim
+	at    fact.Time // when it was found Bound
+}
+
+// awaitVolumes has a claim's binding be announced when the volumes have been observed up to the
+// version that shows it Bound.
+func (inv *Inventory) awaitVolumes(c *claim, version uint32, at fact.Time) {
+	if c.boundIn = version; version != 0 {
+		inv.early = append(inv.early, early{c, at})
+	}
+}
+
+// syncEarly announces the bindings for which the volumes have been observed far enough.
+func (inv *Inventory) syncEarly(now fact.Time) {
+	inv.early = slices.DeleteFunc(inv.early, func(e early) bool {
+		behind := int32(e.claim.boundIn-inv.volumesAt) > 0 && now-e.at < earlyFor
+		if !behind {
+			e.claim.boundIn = 0
+			inv.markClaim(e.claim)
+		}
+		return !behind
+	})
 }
 
 // announceBinding emits once that a claim was bound, if that was observed (rule 2.9). By the time
@@ -166,7 +196,7 @@ func othersSince(v *volume, c *claim) bool {
 	if b := &v.binding; b.claimUID == v.claimUID && b.bound != 0 {
 		since = b.bound
 	}
-	return since != 0 && since < c.created
+	return since != 0 && since <= c.created
 }
 
 // volumeNamed returns the volume of a name that holds the condition, the one that is there

@@ -24,6 +24,7 @@ type claim struct {
 	boundAt, deleted, noBefore fact.Time
 	emitted                    uint64 // hash of the ClaimState that went out last; 0 for none
 	pending                    int32  // pods that await it: counted in and out by countUse
+	boundIn                    uint32 // while it is early: the version that showed it Bound, its last 32 bits
 
 	found, foundBound   bool // was there, and Bound, when we came (rule 1.3)
 	boundLate           bool // boundAt is the latest that it can have been bound: nobody watched
@@ -197,6 +198,9 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, obs Observation
 	becameBound := c.phase.Value() == string(corev1.ClaimBound) && !wasBound && !obs.Found
 	if c.phase.Value() == string(corev1.ClaimBound) && !wasBound {
 		c.unannounced = true
+		if !obs.live() && !obs.Found {
+			inv.awaitVolumes(c, uint32(versionOf(o)), obs.At)
+		}
 	}
 	if becameBound && c.boundAt == 0 {
 		c.boundAt, c.boundLate = obs.At, !obs.live()

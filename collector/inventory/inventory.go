@@ -64,6 +64,8 @@ type Inventory struct {
 
 	volumeNames map[string]*volume   // those that are there
 	goneVolumes map[string][]*volume // by name: those that are remembered
+	early       []early
+	volumesAt   uint32               // the version that showed the last volume, its last 32 bits
 	claimants   map[*volume]claimant // of volumes whose claimRef names a claim that is not remembered any more
 	volumeOf    map[string]*volume   // by the claim's UID: the volume that says it is its claim's
 	formers     map[string][]*volume // by the claim's UID: what it had before its volume
@@ -232,6 +234,7 @@ func (inv *Inventory) Replace(kind fact.Kind, objects []any, obs Observation) er
 
 // sync infers anew what depends on what was noted, from the backing store up.
 func (inv *Inventory) sync(obs Observation) {
+	inv.syncEarly(obs.At)
 	for len(inv.dirtyVolumes) > 0 || len(inv.dirtyClaims) > 0 || len(inv.dirtyPods) > 0 {
 		for i := 0; i < len(inv.dirtyVolumes); i++ {
 			inv.syncVolume(inv.dirtyVolumes[i], obs)
@@ -327,6 +330,9 @@ func (inv *Inventory) versioned(o metav1.Object, emit func()) {
 func (inv *Inventory) begin(kind fact.Kind, version string, obs Observation) {
 	obs.Version = version
 	inv.kind, inv.observation = kind, obs
+	if kind == fact.Volumes {
+		inv.volumesAt = uint32(fact.VersionNumber(version))
+	}
 	if obs.Found && inv.began == 0 {
 		inv.began = obs.At
 	}

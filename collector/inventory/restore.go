@@ -146,7 +146,7 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.Snapshot) {
 	for _, b := range s.Bindings {
 		inv.past[v] = append(inv.past[v], pastBinding{binding{b.ClaimUID, b.BoundAt, b.ReleasedAt, b.ReleasedNotBefore}, b.Ordinal, b.Hearsay})
 	}
-	v.restoreBinding(s)
+	inv.restoreBinding(v, s)
 	v.fresh = true
 	inv.markVolume(v)
 	if v.deleted != 0 {
@@ -154,12 +154,16 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.Snapshot) {
 	}
 }
 
-// restoreBinding takes over the last binding. What was emitted may be ahead of the version of the
-// volume that we have.
-func (v *volume) restoreBinding(s *fact.Snapshot) {
+// restoreBinding takes over the last binding. The binding may be newer than the version of the volume
+// that was read back: then it is kept for when the list or the watch shows the volume Bound.
+func (inv *Inventory) restoreBinding(v *volume, s *fact.Snapshot) {
 	b, phase := &v.binding, v.phase.Value()
 	others := b.claimUID != "" && b.claimUID != s.ClaimUID
-	if s.ClaimUID == "" || others || v.precedes(s) {
+	if s.ClaimUID == "" || others {
+		return
+	}
+	if v.precedes(s) {
+		inv.past[v] = append(inv.past[v], pastBinding{binding{claimUID: s.ClaimUID, bound: s.BoundAt}, s.BindingOrdinal, true})
 		return
 	}
 	*b = binding{
@@ -172,14 +176,13 @@ func (v *volume) restoreBinding(s *fact.Snapshot) {
 	}
 }
 
-// precedes reports whether the version of a volume that we have is older than the binding of which a
-// snapshot tells: the list, or the watch, brings the one that shows it.
+// precedes reports whether a volume, as it was read back, is older than the binding in its snapshot.
 func (v *volume) precedes(s *fact.Snapshot) bool {
 	phase, same := v.phase.Value(), v.claimUID == s.ClaimUID
 	switch {
 	case s.ReleasedAt != 0 || same && phase != string(corev1.VolumePending) && phase != string(corev1.VolumeAvailable):
 		return false // it was Bound
-	case s.BoundAt == 0 || v.phaseChanged == 0: // nothing says when; it is made, and then bound
+	case s.BoundAt == 0 || v.phaseChanged == 0: // no times: a volume is Pending or Available before it is bound
 		return phase == string(corev1.VolumePending) || phase == string(corev1.VolumeAvailable)
 	default:
 		return v.phaseChanged <= s.BoundAt
@@ -190,6 +193,7 @@ func (inv *Inventory) restoreClaim(c *claim, s *fact.Snapshot) {
 	c.deleted, c.noBefore = s.Deleted, s.NotBefore
 	c.boundAt = cmp.Or(c.boundAt, s.BoundAt)
 	c.unannounced, c.boundBefore, c.boundLate, c.found = s.Unannounced, s.BoundBefore, s.BoundLate, s.Found
+	inv.awaitVolumes(c, s.BoundIn, inv.now)
 	if s.PodUID != "" {
 		c.podUID = unique.Make(s.PodUID)
 	}

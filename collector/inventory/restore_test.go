@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -334,6 +335,20 @@ func TestRecallOfABindingWithAnOlderVolume(t *testing.T) {
 			expect(t, "bindings", fmt.Sprint(h.bindings), fmt.Sprint(map[[2]string]fact.Binding{{"c2", "v1"}: {ClaimUID: "c2", VolumeUID: "v1", BoundAt: at(60)}}))
 		})
 	}
+	t.Run("for the second time", func(t *testing.T) {
+		inv, h := New(), newHistory()
+		older := pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 55)
+		if err := inv.Restore([]fact.Restored{
+			restored(older, fact.Snapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60), BindingOrdinal: 1}),
+		}, 7, at(100)); err != nil {
+			t.Fatal(err)
+		}
+		if err := inv.Set(bound, Observation{At: at(101), NotBefore: at(50)}); err != nil {
+			t.Fatal(err)
+		}
+		h.take(inv)
+		expect(t, "its ordinal", fmt.Sprint(slices.Collect(maps.Keys(h.bindings))), "[[c2 v1/1]]")
+	})
 	inv, h := New(), newHistory()
 	if err := inv.Restore([]fact.Restored{
 		restored(pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 70), fact.Snapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60)}),

@@ -174,6 +174,99 @@ func TestRule2_6_SuccessorOfTheSameName(t *testing.T) {
 	})
 }
 
+// TestRule2_6_SuccessorInTheSameSecond: a volume is bound, released, deleted, made again and bound to
+// the next claim within a second. The next claim never had the first volume.
+func TestRule2_6_SuccessorInTheSameSecond(t *testing.T) {
+	first, second := pvc("data", "c1", 6, "vol"), pvc("next", "c2", 8, "vol")
+	waiting := func(o *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
+		o = o.DeepCopy()
+		o.Status.Phase = corev1.ClaimPending
+		return o
+	}
+	released := pv("vol", "v1", 6, first, corev1.VolumeReleased, 8)
+	events := []event{
+		set(6, pv("vol", "v1", 6, nil, corev1.VolumeAvailable, 6)), set(6, waiting(first)), set(6, pv("vol", "v1", 6, first, corev1.VolumeAvailable, 6)),
+		set(8, pv("vol", "v1", 6, first, corev1.VolumeBound, 8)), set(8, first), gone(8, first), set(8, released), gone(8, released),
+		set(8, pv("vol", "v2", 8, nil, corev1.VolumeAvailable, 8)), set(8, waiting(second)), set(8, pv("vol", "v2", 8, second, corev1.VolumeBound, 8)), set(8, second),
+	}
+	two := func(t *testing.T, h *history) {
+		expect(t, "bindings", len(h.bindings), 2)
+		expect(t, "the second claim's", h.bindings[[2]string{"c2", "v2"}].BoundAt, at(8))
+	}
+	situation{events: events, check: two}.run(t)
+	again := pv("vol", "v2", 8, second, corev1.VolumeReleased, 10)
+	situation{events: append(events, gone(10, second), set(10, again), gone(11, again)), check: two}.run(t)
+}
+
+// TestRule2_9_ClaimIsAheadAfterAGap: an administrator clears the claimRef before the claim is Bound, and
+// the controller binds the two again. After a gap the claims are read before the volumes. The claim was
+// bound the second time.
+func TestRule2_9_ClaimIsAheadAfterAGap(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	pending := claim.DeepCopy()
+	pending.Status.Phase = corev1.ClaimPending
+	numbered := func(version int, o metav1.Object) any {
+		o.SetResourceVersion(fmt.Sprint(version))
+		return o
+	}
+	for name, test := range map[string]struct {
+		volumes []any
+		want    int
+	}{
+		"bound again": {[]any{
+			numbered(120, pv("vol", "v1", 1, nil, corev1.VolumeBound, 3)), numbered(130, pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 48)),
+			numbered(140, pv("vol", "v1", 1, claim, corev1.VolumeBound, 50)), numbered(160, pv("other", "v2", 1, nil, corev1.VolumeAvailable, 1)),
+		}, 50},
+		"no other volume comes": {[]any{
+			numbered(120, pv("vol", "v1", 1, nil, corev1.VolumeBound, 3)), numbered(140, pv("vol", "v1", 1, claim, corev1.VolumeBound, 50)),
+		}, 50},
+		"no other binding comes": {[]any{numbered(120, pv("vol", "v1", 1, nil, corev1.VolumeBound, 3))}, 3},
+	} {
+		for _, restarts := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, restarts), func(t *testing.T) {
+				inv, h, k := New(), newHistory(), newKeeper()
+				step := func(obs Observation, o any) {
+					t.Helper()
+					if err := inv.Set(o, obs); err != nil {
+						t.Fatal(err)
+					}
+					var u fact.Update
+					inv.Take(&u)
+					k.take(&u)
+					h.add(&u)
+				}
+				gap := Observation{At: at(60), NotBefore: at(10)}
+				step(Live(at(2)), numbered(100, pending))
+				step(Live(at(3)), numbered(110, pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)))
+				step(gap, numbered(150, claim))
+				if restarts {
+					k.now = at(60)
+					inv = k.restart(t)
+				}
+				for _, v := range test.volumes {
+					step(gap, v)
+				}
+				inv.Tick(at(121))
+				h.take(inv)
+				var told []fact.Time
+				for _, c := range h.changes {
+					if c.Action == fact.Bound {
+						told = append(told, c.At)
+					}
+				}
+				expect(t, "told", fmt.Sprint(told), fmt.Sprint([]fact.Time{at(test.want)}))
+			})
+		}
+	}
+}
+
+// TestRule2_8_VolumeThatCameBackToItsPhase: a volume left its phase and came back while nobody watched.
+func TestRule2_8_VolumeThatCameBackToItsPhase(t *testing.T) {
+	first, second := pvc("data", "c1", 1, "vol"), pvc("next", "c2", 20, "vol")
+	expectStory(t, story(t, fact.Volumes, set(3, pv("vol", "v1", 1, first, corev1.VolumeBound, 3)), set(40, pv("vol", "v1", 1, second, corev1.VolumeBound, 30))),
+		"created: 10Gi on nfs", "phase: Bound → Bound")
+}
+
 // TestRule2_8_NoBindingIsInvented: a claim whose watch is ahead names a volume that is about to be
 // replaced by another one of its name.
 func TestRule2_8_NoBindingIsInvented(t *testing.T) {

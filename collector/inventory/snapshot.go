@@ -98,7 +98,7 @@ func (c *claim) snapshot(inv *Inventory) fact.Snapshot {
 	traits, life := c.traits.Value(), inv.lives[c]
 	return fact.Snapshot{
 		Kind: fact.Claims, UID: c.uid, Deleted: c.deleted, NotBefore: c.noBefore, BoundAt: c.boundAt, VolumeUID: c.volumeUID(), ByName: c.byName,
-		Unannounced: c.unannounced, BoundBefore: c.boundBefore, BoundLate: c.boundLate, Found: c.found, PodUID: intern.Text(c.podUID),
+		Unannounced: c.unannounced, BoundBefore: c.boundBefore, BoundLate: c.boundLate, BoundIn: c.boundIn, Found: c.found, PodUID: intern.Text(c.podUID),
 		Born: life.born, Died: life.died, WorkloadKind: traits.workloadKind, WorkloadName: traits.workloadName,
 	}
 }

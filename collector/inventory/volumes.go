@@ -194,7 +194,9 @@ func (inv *Inventory) listVolume(v *volume, obs Observation) {
 
 func (inv *Inventory) volumeChanges(v *volume, now *volumeSpec, o *corev1.PersistentVolume, obs Observation) {
 	actor, had, has := lastActor(o), v.traits.Value(), now.traits.Value()
-	if v.phase != now.phase {
+	// A volume that came into its phase later than before left it in between, and nobody observed that.
+	again := v.phaseChanged != 0 && now.phaseChanged > v.phaseChanged
+	if v.phase != now.phase || again {
 		c := fact.Change{
 			At: now.phaseChanged, Action: fact.Phase, Actor: actor, Details: orNone(v.phase.Value()) + " → " + orNone(now.phase.Value()),
 		}
