@@ -826,7 +826,7 @@ func kindOfVolume(v *corev1.PersistentVolume) string {
 	return "?"
 }
 
-// latest returns when the last request came that wrote an object.
+// latest returns when the last request came that wrote an object of a kind.
 func (l lives[T, P]) latest(belongs func(metav1.Object) bool) (at time.Time) {
 	for _, life := range l {
 		for _, t := range []time.Time{life.last().at, life.asked} {
@@ -838,7 +838,7 @@ func (l lives[T, P]) latest(belongs func(metav1.Object) bool) (at time.Time) {
 	return at
 }
 
-// latest returns when the last request came that wrote an object.
+// latest returns when the last request came that wrote an object of any kind.
 func (a *auditLog) latest(belongs func(metav1.Object) bool) time.Time {
 	return slices.MaxFunc([]time.Time{
 		a.namespaces.latest(belongs), a.pods.latest(belongs), a.claims.latest(belongs), a.volumes.latest(belongs), a.attachments.latest(belongs),

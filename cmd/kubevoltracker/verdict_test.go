@@ -207,8 +207,8 @@ func (s scope) judge(t *truth, p *tracker, away gaps) (*judgement, error) {
 	return j, j.countWritten(s, p)
 }
 
-// align gives the changes of phase the numbers that the truth has for them: where nobody could know
-// of the first of two, the second is the first that is told.
+// align numbers the changes of phase as the truth does. If nobody could know of the first of two, the
+// first that the catalog has is the truth's second.
 func (t *truth) align(table scopeTable, found map[string][]map[string]string, away gaps) map[string][]map[string]string {
 	aligned := maps.Clone(found)
 	for key := range t.facts[table.name] {

@@ -88,7 +88,8 @@
 // (pv_controller.go, syncVolume).
 //
 // 2.9 A claim was bound when its volume says, or when it was observed to become Bound. Without an
-// observed transition there is no moment, no change, and nothing to count.
+// observed transition there is no moment, no change, and nothing to count. After a gap the watch of
+// claims may be ahead of that of volumes: then the volumes are waited for.
 //
 // 2.10 A claim that becomes Lost loses its size and its class in the API: it was neither resized
 // nor modified.
@@ -152,9 +153,8 @@
 // 5.3 A pod awaits its volumes until one of its main containers has started. A container that can
 // never start beside one that runs awaits nothing.
 //
-// 5.4 A volume shows the namespace, name, owner and labels of the claim in its claimRef: before the
-// two are bound, and when the claim is gone, as of a Released volume, for as long as the volume
-// has that claimRef, over updates and restarts.
+// 5.4 A volume shows the namespace, name, owner and labels of the claim in its claimRef for as long as
+// it has that claimRef: also before the two are bound, after the claim is gone, and over restarts.
 //
 // 5.5 The condition Unused (KEP-5541) says since when no pod refers to a claim. It shortens the
 // idle time where it shows a use that nobody watched, and never overrules what was watched: it

@@ -304,9 +304,9 @@ func TestRecallOfWhatWasNotToldToTheEnd(t *testing.T) {
 	expect(t, "the binding", b, fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)})
 }
 
-// TestRecallOfABindingWithAnOlderVolume is what the catalog knows of a volume whose last binding
-// was written, and the version of the volume that shows it was not yet: in any phase that it can
-// have had before. The list shows it Bound, and that is the binding that was told.
+// TestRecallOfABindingWithAnOlderVolume has a catalog in which a volume's last binding is newer than
+// the volume itself, in each phase that the volume can have had before. The list shows it Bound, and
+// that is the binding that was told.
 func TestRecallOfABindingWithAnOlderVolume(t *testing.T) {
 	former, claim := pvc("logs", "c1", 1, "vol"), pvc("next", "c2", 60, "vol")
 	bound := pv("vol", "v1", 1, claim, corev1.VolumeBound, 60)

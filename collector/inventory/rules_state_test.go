@@ -113,7 +113,7 @@ func TestRule5_4_ReleasedVolumeKeepsItsClaimant(t *testing.T) {
 	}.run(t)
 }
 
-// TestRule5_4_VolumeThatIsNotBoundYet shows whose it is to be, also when its claim is gone.
+// TestRule5_4_VolumeThatIsNotBoundYet: it shows the claim that it is meant for, also when that is gone.
 func TestRule5_4_VolumeThatIsNotBoundYet(t *testing.T) {
 	claim := pvc("data", "c1", 1, "")
 	claim.Labels = map[string]string{"owner": "dana"}

@@ -6,8 +6,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// almostASecond is how much later than the API says something may have happened: it cuts times off
-// to whole seconds.
+// The API cuts times to whole seconds: what it dates may have happened up to almostASecond later.
 const almostASecond = fact.Time(999_999)
 
 // apiTime turns a time of the API (whole seconds, often absent) into a Time.

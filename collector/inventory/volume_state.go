@@ -58,7 +58,8 @@ func (inv *Inventory) pendingSince(c *claim) fact.Time {
 // controllers that write the times work within seconds.
 const unusedSlack = fact.Time(10_000_000)
 
-// claimant is what a volume keeps of the claim in its claimRef when that is gone (rule 5.4).
+// claimant is what a volume still shows of the claim in its claimRef after that claim is forgotten
+// (rule 5.4).
 type claimant struct {
 	owner  string
 	labels intern.Labels
@@ -72,8 +73,8 @@ func (inv *Inventory) keepClaimant(v *volume, c *claim) {
 	}
 }
 
-// claimantOf tells of the claim in a volume's claimRef, be it bound to the volume yet or not, or
-// gone: the zero claimant if none is known.
+// claimantOf returns the owner and the labels of the claim in a volume's claimRef, whether that claim
+// is bound, not bound yet, or gone; zero if it is not known.
 func (inv *Inventory) claimantOf(v *volume) claimant {
 	c := v.user
 	if c == nil && v.claimUID != "" {
