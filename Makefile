@@ -45,7 +45,7 @@ test: vet build localcluster libchdb promtool prometheus ## Pass all tests, on a
 	cd $(LOCALCLUSTER) && LOCALCLUSTER_BIN=$(BIN)/localcluster $(GO) test -count=1 -timeout 5m $(ARGS) ./...
 
 .PHONY: soak
-soak: build localcluster libchdb ## Trouble of all kinds at random, for SOAK_MINUTES=10; SOAK_SEED=N runs one again
+soak: build localcluster libchdb ## Trouble of all kinds at random, for SOAK_MINUTES=10; SOAK_SEED=N runs one again, SOAK_TROUBLES=pair,killed only some
 	@mkdir -p $(CACHE)/soak
 	SOAK_MINUTES=$(or $(SOAK_MINUTES),10) $(GO) test -count=1 -v -timeout 24h -run '^TestSoak$$' -artifacts -outputdir=$(CACHE)/soak $(ARGS) ./cmd/kubevoltracker
 
