@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -27,6 +29,9 @@ const followEvery = 3 * time.Second
 // follower lets go of what the leader has written. A batch is told to be written once the
 // leader's checkpoints are as far as its own, kind by kind; a batch that has none is the
 // first part of a longer one, and goes with its end.
+//
+// How full a volume is comes from no watch: no checkpoint says that the leader has measured it, too.
+// So the last measurement of each volume is kept for when this tracker leads.
 type follower struct {
 	number uint64 // of the first batch with checkpoints that was not covered when last looked at
 	needs  []fact.Checkpoint
@@ -97,9 +102,26 @@ func (w *Writer) nextNeeds() (found bool, err error) {
 		if b == nil {
 			return false, err
 		}
+		for _, u := range b.facts.Usage {
+			w.measured[u.VolumeUID] = u
+		}
 		if last = b.number; len(b.facts.Checkpoints) > 0 {
 			w.follower = follower{b.number, b.facts.Checkpoints}
 			return true, nil
 		}
 	}
+}
+
+// writeMeasured writes the measurements that were let go of. It returns false if ctx ended before.
+func (w *Writer) writeMeasured(ctx context.Context) bool {
+	if len(w.measured) == 0 {
+		return true
+	}
+	b := &batch{name: fmt.Sprintf("%s-measured-%d", w.options.Journal.ID(), w.taken.floor)}
+	b.facts.Usage = slices.Collect(maps.Values(w.measured))
+	if !w.write(ctx, b) {
+		return false
+	}
+	clear(w.measured)
+	return true
 }

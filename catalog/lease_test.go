@@ -409,6 +409,28 @@ func TestAQuietKindIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// TestAMeasurementThatWasLetGoOf is written by the tracker that took it, once that leads: how full a
+// volume is comes from no watch, and the former leader may not have asked.
+func TestAMeasurementThatWasLetGoOf(t *testing.T) {
+	c, j := migrated(t), newJournal(t)
+	write(t, c, "east", &fact.Facts{Checkpoints: points("them", map[fact.Kind]string{fact.Pods: "100"})})
+	for i, used := range []int64{80, 90} {
+		record(t, j, &fact.Facts{
+			Usage:       []fact.Usage{{At: fact.At(time.Now()), ClaimUID: "c", VolumeUID: "v", Space: fact.Space{CapacityBytes: 100, UsedBytes: used}}},
+			Checkpoints: points("us", map[fact.Kind]string{fact.Pods: fmt.Sprint(99 + i)}),
+		})
+	}
+	lease := heldLease("them")
+	lease.set(false)
+	stop := newLeader(t, c, j, lease)
+	until(t, "let go of", func() bool { return j.Stats().Rows == 0 })
+	lease.set(true)
+	until(t, "written", func() bool { return fmt.Sprint(rows(t, c, "SELECT used_bytes FROM usage")) == "[[90]]" })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestABatchThatCannotBeReadStopsNoLeader: it is put aside, by who stands by as well.
 func TestABatchThatCannotBeReadStopsNoLeader(t *testing.T) {
 	c, j := migrated(t), newJournal(t)

@@ -66,6 +66,7 @@ type Writer struct {
 	term     context.Context // of the lease, while it is held
 	taken    takeover
 	follower follower
+	measured map[string]fact.Usage // by the volume's UID: let go of, and perhaps measured by nobody else
 
 	migrated atomic.Bool
 	up       atomic.Bool
@@ -82,7 +83,7 @@ func NewWriter(c *Catalog, o WriterOptions) *Writer {
 	if o.Registerer == nil {
 		o.Registerer = prometheus.NewRegistry()
 	}
-	w := &Writer{catalog: c, options: o, outage: outage{logger: o.Logger, now: time.Now}}
+	w := &Writer{catalog: c, options: o, outage: outage{logger: o.Logger, now: time.Now}, measured: map[string]fact.Usage{}}
 	w.metrics = newMetrics(o.Registerer, w)
 	return w
 }
@@ -181,6 +182,9 @@ func (w *Writer) lead(ctx context.Context) error {
 		}
 	}
 	w.follower = follower{}
+	if !w.writeMeasured(ctx) {
+		return nil
+	}
 	for ctx.Err() == nil {
 		done, err := w.writeNext(ctx, pingEvery)
 		if err != nil {
