@@ -409,6 +409,48 @@ func TestAQuietKindIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// TestATakeOverIsRememberedUntilItIsOver: a tracker with a new journal may be killed before it has
+// written what another one may have written before; the next one has to know.
+func TestATakeOverIsRememberedUntilItIsOver(t *testing.T) {
+	c, j := migrated(t), newJournal(t)
+	r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func() (w *Writer, over *int) {
+		over = new(int)
+		return NewWriter(c, WriterOptions{
+			Journal: j, Cluster: "east", TakesOver: true, TookOver: func() { *over++ }, Raise: func(uint64) {}, Logger: log.NewLogfmtLogger(t.Output()),
+		}), over
+	}
+	w, over := start()
+	if err := w.takeOver(t.Context()); err != nil || *over != 1 {
+		t.Errorf("nobody has written before: %v, %d", err, *over)
+	}
+
+	for _, on := range []bool{true, false, true} {
+		r.SetTakingOver(on)
+		if err := r.commit(t.Context()); err != nil || r.TakingOver() != on {
+			t.Errorf("want %v: %v", on, err)
+		}
+	}
+	write(t, c, "east", &fact.Facts{Checkpoints: points("them", map[fact.Kind]string{fact.Pods: "100"})})
+	w, over = start()
+	w.term = context.Background()
+	if err := w.takeOver(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{0, 1, 1} {
+		if i > 0 {
+			w.taken.since = time.Now().Add(-2 * overlap)
+		}
+		record(t, j, numbered(i, 1))
+		if done, err := w.writeNext(t.Context(), time.Second); err != nil || !done || *over != want {
+			t.Errorf("batch %d: %v, %v; over %d times, not %d", i, done, err, *over, want)
+		}
+	}
+}
+
 // TestAMeasurementThatWasLetGoOf is written by the tracker that took it, once that leads: how full a
 // volume is comes from no watch, and the former leader may not have asked.
 func TestAMeasurementThatWasLetGoOf(t *testing.T) {

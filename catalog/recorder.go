@@ -203,12 +203,24 @@ func (r *Recorder) Adopt(ctx context.Context, known *Recalled) error {
 
 // SetUnread notes in the journal, with what is committed next, whether what the catalog
 // holds open is still to be read back: the journal does not know all of it.
-func (r *Recorder) SetUnread(unread bool) {
+func (r *Recorder) SetUnread(unread bool) { r.note(metaUnread, unread) }
+
+// SetTakingOver notes in the journal, with what is committed next, whether what waits in it may have
+// been written by another tracker: see WriterOptions.TakesOver.
+func (r *Recorder) SetTakingOver(takingOver bool) { r.note(metaTakingOver, takingOver) }
+
+// TakingOver is what was noted last, by this run or an earlier one.
+func (r *Recorder) TakingOver() bool { return r.options.Journal.Meta()[metaTakingOver] != nil }
+
+func (r *Recorder) note(key string, holds bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.pending.meta = map[string][]byte{metaUnread: nil}
-	if unread {
-		r.pending.meta[metaUnread] = []byte("yes")
+	if r.pending.meta == nil {
+		r.pending.meta = map[string][]byte{}
+	}
+	r.pending.meta[key] = nil
+	if holds {
+		r.pending.meta[key] = []byte("yes")
 	}
 	r.notify()
 }
@@ -430,11 +442,13 @@ func (r *Recorder) put(ctx context.Context, b journal.Batch, facts fact.Facts) (
 
 // The names of what the journal keeps beside facts, state and positions.
 const (
-	metaCluster  = "cluster"
-	metaSince    = "since/" // + kind: from when on nothing can have been missed
-	metaUnread   = "unread" // there while the catalog knows of more than the journal
-	memorySuffix = ".memory"
-	tallyKind    = "tally" // of records that are no object's
+	metaCluster = "cluster"
+	metaSince   = "since/" // + kind: from when on nothing can have been missed
+	metaUnread  = "unread" // there while the catalog knows of more than the journal
+	// there while the catalog may have rows of what waits in the journal, by another tracker
+	metaTakingOver = "taking-over"
+	memorySuffix   = ".memory"
+	tallyKind      = "tally" // of records that are no object's
 )
 
 // appendSnapshots turns snapshots into records of the journal.

@@ -84,8 +84,12 @@ func (w *Writer) takeOver(ctx context.Context) error {
 		t.last, err = w.catalog.highestVersion(ctx, w.options.Cluster)
 		return err
 	})
-	if err != nil || former == "" && w.options.Lease == nil {
-		return err // or nobody has written before
+	if err != nil {
+		return err
+	}
+	if former == "" && w.options.Lease == nil { // nobody has written before
+		w.tookOver()
+		return nil
 	}
 	// What the former leader sends now, if it does not know yet, has versions up to the end
 	// of its lease. Above them goes what waits, and above that what comes now.
@@ -177,6 +181,7 @@ func (w *Writer) adapt(ctx context.Context, b *batch) error {
 	t.dropRepeated(b)
 	t.raise(facts)
 	if b.recorded.After(t.since.Add(overlap)) {
+		w.tookOver()
 		return nil
 	}
 	facts.Changes = slices.DeleteFunc(facts.Changes, func(c fact.Change) bool {
@@ -198,6 +203,14 @@ func (w *Writer) adapt(ctx context.Context, b *batch) error {
 		}
 		return err
 	})
+}
+
+// tookOver tells, once, that nothing waits any more that another tracker may have written.
+func (w *Writer) tookOver() {
+	if w.options.TookOver != nil {
+		w.options.TookOver()
+		w.options.TookOver = nil
+	}
 }
 
 // dropRepeated drops the rows of a batch that later ones, which wait already, replace (rule 2).

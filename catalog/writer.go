@@ -29,9 +29,11 @@ type WriterOptions struct {
 	Cluster string
 	// Lease says when this tracker may write, if there are several; nil if there is one.
 	Lease Lease
-	// TakesOver says that the journal is new, and another one's tracker wrote before: what
-	// that has told of is not told again.
+	// TakesOver says that the journal was new a moment ago, and the tracker of another journal may have
+	// written before: what that has told of is not told again. TookOver is called when nothing of
+	// that time waits any more; nil if nobody wants to know.
 	TakesOver bool
+	TookOver  func()
 	// Raise has the row versions from now on be higher than the given one. It is called
 	// when this tracker takes the lease, or takes over, and needed for that.
 	Raise func(version uint64)

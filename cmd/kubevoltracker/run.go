@@ -224,7 +224,11 @@ func (h *history) open(ctx context.Context, f *runFlags, client *collector.Clien
 		return resumeOf(recalled), err
 	}
 	writing := catalog.WriterOptions{
-		Journal: h.journal, Dir: f.dataDir, Cluster: cluster, TakesOver: recalled == nil, Raise: h.raise, Registerer: registry, Logger: h.logger,
+		Journal: h.journal, Dir: f.dataDir, Cluster: cluster, TakesOver: recalled == nil || h.recorder.TakingOver(), Raise: h.raise, Registerer: registry, Logger: h.logger,
+	}
+	if writing.TakesOver {
+		h.recorder.SetTakingOver(true)
+		writing.TookOver = func() { h.recorder.SetTakingOver(false) }
 	}
 	if f.election.on {
 		h.election = election.New(f.election.options(client, h.journal.ID(), log.With(logger, "component", "election")))

@@ -229,9 +229,14 @@ func (t *truth) align(table scopeTable, found map[string][]map[string]string, aw
 		}
 		next := 1
 		for n := 1; next <= told; n++ {
-			want := t.facts[table.name][numbered(n)]
+			want, said := t.facts[table.name][numbered(n)], found[numbered(next)][0]["at"]
 			if n <= happened && told-next < happened-n && t.lost(table, numbered(n), want, away) {
-				if _, problem := away.accept(want["at"], found[numbered(next)][0]["at"], ""); problem != "" {
+				exactly := func(n int) bool { return t.facts[table.name][numbered(n)]["at"].holds(said) }
+				later := false
+				for m := n + 1; m <= happened; m++ {
+					later = later || exactly(m)
+				}
+				if _, problem := away.accept(want["at"], said, ""); problem != "" || !exactly(n) && later {
 					continue // this one is not told
 				}
 			}
