@@ -169,8 +169,11 @@ func TestATakeOverTellsNothingTwice(t *testing.T) {
 	sample := func(at time.Time, version string) fact.StorageCapacity {
 		return fact.StorageCapacity{At: fact.At(at), UID: "k", ResourceVersion: version}
 	}
+	created := func(details string) fact.Change {
+		return fact.Change{At: fact.At(now), Kind: string(fact.Claims), UID: "grown", Action: fact.Created, Details: details}
+	}
 	write(t, c, "east", &fact.Facts{
-		Changes:         []fact.Change{theirs("covered", "9"), theirs("unsaid", "11")}, // of the second no checkpoint tells
+		Changes:         []fact.Change{theirs("covered", "9"), theirs("unsaid", "11"), created("1Gi")}, // of the second no checkpoint tells
 		StorageCapacity: []fact.StorageCapacity{sample(now.Add(ahead), "5")},
 		Volumes:         []fact.Volume{volume(now.Add(ahead), "v1", "Bound"), volume(now.Add(ahead+time.Second), "v2", "Bound")},
 		Checkpoints:     points("them", map[fact.Kind]string{fact.Claims: "10"}),
@@ -178,7 +181,7 @@ func TestATakeOverTellsNothingTwice(t *testing.T) {
 
 	j := newJournal(t)
 	record(t, j, &fact.Facts{
-		Changes:         []fact.Change{ours("covered", "9"), ours("unsaid", "11"), ours("new", "12")},
+		Changes:         []fact.Change{ours("covered", "9"), ours("unsaid", "11"), ours("new", "12"), created("2Gi")},
 		StorageCapacity: []fact.StorageCapacity{sample(now, "5"), sample(now.Add(1000), "6")},
 		Volumes:         []fact.Volume{volume(now.Add(time.Second), "v1", "Released"), volume(now.Add(time.Second), "v2", "Released")},
 		Checkpoints:     points("us", map[fact.Kind]string{fact.Claims: "12"}),
@@ -208,7 +211,7 @@ func TestATakeOverTellsNothingTwice(t *testing.T) {
 	if floor < uint64(now.Add(ahead+leaseOver).UnixMicro()) {
 		t.Errorf("row versions go on from %s", time.UnixMicro(int64(floor)))
 	}
-	if got := rows(t, c, "SELECT uid, count() FROM changes GROUP BY uid ORDER BY uid"); !reflect.DeepEqual(got, [][]any{{"covered", uint64(1)}, {"new", uint64(1)}, {"unsaid", uint64(1)}}) {
+	if got := rows(t, c, "SELECT uid, count() FROM changes GROUP BY uid ORDER BY uid"); !reflect.DeepEqual(got, [][]any{{"covered", uint64(1)}, {"grown", uint64(1)}, {"new", uint64(1)}, {"unsaid", uint64(1)}}) {
 		t.Errorf("changes: %v", got)
 	}
 	if got := rows(t, c, "SELECT resource_version FROM storage_capacity ORDER BY 1"); !reflect.DeepEqual(got, [][]any{{"5"}, {"6"}}) {

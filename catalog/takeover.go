@@ -247,7 +247,16 @@ func (t *takeover) raise(facts *fact.Facts) {
 type changeKey struct{ kind, uid, action, details, version string }
 
 func keyOf(c *fact.Change) changeKey {
-	return changeKey{c.Kind, c.UID, string(c.Action), c.Details, c.ResourceVersion}
+	return changeKey{c.Kind, c.UID, string(c.Action), c.Details, c.ResourceVersion}.once()
+}
+
+// once leaves out the details of what happens to an object once: who finds it later may say other
+// ones, as the size of a claim that has grown.
+func (k changeKey) once() changeKey {
+	if k.action == string(fact.Created) || k.action == string(fact.Deleted) {
+		k.details = ""
+	}
+	return k
 }
 
 func sampleKey(s *fact.StorageCapacity) changeKey {
@@ -312,7 +321,7 @@ func (c *Catalog) told(ctx context.Context, cluster string, s span) (map[changeK
 	q.each(toldChanges, func(rows driver.Rows) error {
 		var key changeKey
 		err := rows.Scan(&key.kind, &key.uid, &key.action, &key.details, &key.version)
-		told[key] = true
+		told[key.once()] = true
 		return err
 	})
 	return told, q.err

@@ -175,8 +175,12 @@ func (inv *Inventory) bindingOf(c *claim, v *volume, obs Observation) binding {
 		return binding{}
 	}
 	changed := v.deleted
-	if changed == 0 && v.claimUID != "" && v.claimUID != c.uid {
+	switch reserved := v.claim != (name{}) && v.claim != c.name; { // for a claim that is not there yet, perhaps
+	case changed != 0:
+	case v.claimUID != "" && v.claimUID != c.uid:
 		changed = v.phaseChanged
+	case v.claimUID == "" && reserved:
+		changed = obs.At
 	}
 	if guessed := c.byName && c.volume == v; guessed && v.deleted != 0 && !inv.lostIts(c, v) {
 		changed = 0

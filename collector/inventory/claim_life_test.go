@@ -133,9 +133,12 @@ func TestReleaseThatIsSeenFirstTellsTheBinding(t *testing.T) {
 func TestRule2_8_BindingThatWasMissed(t *testing.T) {
 	claim, next := pvc("data", "c1", 31, "vol"), pvc("next", "c2", 33, "vol")
 	gap := Observation{At: at(52), NotBefore: at(28)}
+	reserved := pv("vol", "v1", 30, next, corev1.VolumeBound, 32)
+	reserved.Spec.ClaimRef.UID = ""
 	for name, after := range map[string]*corev1.PersistentVolume{
 		"given away": pv("vol", "v1", 30, next, corev1.VolumeBound, 36),
 		"released":   pv("vol", "v1", 30, claim, corev1.VolumeReleased, 36),
+		"reserved":   reserved, // given away, and the next claim is not there yet
 	} {
 		t.Run(name, func(t *testing.T) {
 			inv, h := New(), newHistory()
@@ -148,9 +151,13 @@ func TestRule2_8_BindingThatWasMissed(t *testing.T) {
 			relist(t, inv, fact.Volumes, gap, after)
 			h.take(inv)
 			b := h.bindings[[2]string{"c1", "v1"}]
-			expect(t, "bound, at the latest", b.BoundAt, at(36))
-			expect(t, "released", b.ReleasedAt, at(36))
-			if name == "given away" {
+			by := at(36)
+			if name == "reserved" {
+				by = gap.At
+			}
+			expect(t, "bound, at the latest", b.BoundAt, by)
+			expect(t, "released", b.ReleasedAt, by)
+			if name != "released" {
 				expect(t, "not before", b.ReleasedNotBefore, at(31))
 			}
 		})
