@@ -172,8 +172,11 @@ func TestATakeOverTellsNothingTwice(t *testing.T) {
 	created := func(details string) fact.Change {
 		return fact.Change{At: fact.At(now), Kind: string(fact.Claims), UID: "grown", Action: fact.Created, Details: details}
 	}
+	bound := func(before string, at time.Time) fact.Change { // of a volume, which says when
+		return fact.Change{At: fact.At(at), Kind: string(fact.Volumes), UID: "bound twice", Action: fact.Phase, Details: before + " → Bound"}
+	}
 	write(t, c, "east", &fact.Facts{
-		Changes:         []fact.Change{theirs("covered", "9"), theirs("unsaid", "11"), created("1Gi")}, // of the second no checkpoint tells
+		Changes:         []fact.Change{theirs("covered", "9"), theirs("unsaid", "11"), created("1Gi"), bound("Available", now)}, // of the second no checkpoint tells
 		StorageCapacity: []fact.StorageCapacity{sample(now.Add(ahead), "5")},
 		Volumes:         []fact.Volume{volume(now.Add(ahead), "v1", "Bound"), volume(now.Add(ahead+time.Second), "v2", "Bound")},
 		Checkpoints:     points("them", map[fact.Kind]string{fact.Claims: "10"}),
@@ -181,7 +184,7 @@ func TestATakeOverTellsNothingTwice(t *testing.T) {
 
 	j := newJournal(t)
 	record(t, j, &fact.Facts{
-		Changes:         []fact.Change{ours("covered", "9"), ours("unsaid", "11"), ours("new", "12"), created("2Gi")},
+		Changes:         []fact.Change{ours("covered", "9"), ours("unsaid", "11"), ours("new", "12"), created("2Gi"), bound("Bound", now), bound("Available", now.Add(time.Second))},
 		StorageCapacity: []fact.StorageCapacity{sample(now, "5"), sample(now.Add(1000), "6")},
 		Volumes:         []fact.Volume{volume(now.Add(time.Second), "v1", "Released"), volume(now.Add(time.Second), "v2", "Released")},
 		Checkpoints:     points("us", map[fact.Kind]string{fact.Claims: "12"}),
@@ -211,7 +214,7 @@ func TestATakeOverTellsNothingTwice(t *testing.T) {
 	if floor < uint64(now.Add(ahead+leaseOver).UnixMicro()) {
 		t.Errorf("row versions go on from %s", time.UnixMicro(int64(floor)))
 	}
-	if got := rows(t, c, "SELECT uid, count() FROM changes GROUP BY uid ORDER BY uid"); !reflect.DeepEqual(got, [][]any{{"covered", uint64(1)}, {"grown", uint64(1)}, {"new", uint64(1)}, {"unsaid", uint64(1)}}) {
+	if got := rows(t, c, "SELECT uid, count() FROM changes GROUP BY uid ORDER BY uid"); !reflect.DeepEqual(got, [][]any{{"bound twice", uint64(2)}, {"covered", uint64(1)}, {"grown", uint64(1)}, {"new", uint64(1)}, {"unsaid", uint64(1)}}) {
 		t.Errorf("changes: %v", got)
 	}
 	if got := rows(t, c, "SELECT resource_version FROM storage_capacity ORDER BY 1"); !reflect.DeepEqual(got, [][]any{{"5"}, {"6"}}) {

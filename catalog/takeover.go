@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -244,17 +245,31 @@ func (t *takeover) raise(facts *fact.Facts) {
 }
 
 // changeKey is what is the same of a change for all trackers that have seen it.
-type changeKey struct{ kind, uid, action, details, version string }
-
-func keyOf(c *fact.Change) changeKey {
-	return changeKey{c.Kind, c.UID, string(c.Action), c.Details, c.ResourceVersion}.once()
+type changeKey struct {
+	kind, uid, action, details, version string
+	at                                  int64 // of a change that the API dates, in microseconds
 }
 
-// once leaves out the details of what happens to an object once: who finds it later may say other
-// ones, as the size of a claim that has grown.
-func (k changeKey) once() changeKey {
-	if k.action == string(fact.Created) || k.action == string(fact.Deleted) {
-		k.details = ""
+func keyOf(c *fact.Change) changeKey {
+	return changeKey{c.Kind, c.UID, string(c.Action), c.Details, c.ResourceVersion, int64(c.At)}.common()
+}
+
+// common leaves out what trackers may say differently of the same change: who finds an object later
+// has another size of a claim that has grown, and another phase before the present one. A moment that
+// a tracker has observed is its own.
+func (k changeKey) common() changeKey {
+	if k.version != "" {
+		k.at = 0
+	}
+	switch fact.Action(k.action) {
+	case fact.Created, fact.Deleted:
+		k.details, k.at = "", 0
+	case fact.Phase, fact.Released:
+		if k.version == "" {
+			_, k.details, _ = strings.Cut(k.details, " → ")
+		}
+	default:
+		k.at = 0
 	}
 	return k
 }
@@ -302,11 +317,11 @@ func spanOf(facts *fact.Facts, since time.Time) (s span) {
 }
 
 const toldChanges = `
-SELECT toString(kind), uid, toString(action), details, resource_version FROM changes
+SELECT toString(kind), uid, toString(action), details, resource_version, toUnixTimestamp64Micro(at) FROM changes
 WHERE cluster = {cluster:String} AND at >= fromUnixTimestamp64Micro({from:Int64})
     AND (resource_version = '' OR toUInt64OrZero(resource_version) BETWEEN {low:UInt64} AND {top:UInt64})
 UNION ALL
-SELECT 'CSIStorageCapacity', uid, '', '', resource_version FROM storage_capacity
+SELECT 'CSIStorageCapacity', uid, '', '', resource_version, 0 FROM storage_capacity
 WHERE cluster = {cluster:String} AND at >= fromUnixTimestamp64Micro({from:Int64})
     AND toUInt64OrZero(resource_version) BETWEEN {low:UInt64} AND {top:UInt64}`
 
@@ -320,8 +335,8 @@ func (c *Catalog) told(ctx context.Context, cluster string, s span) (map[changeK
 	told := map[changeKey]bool{}
 	q.each(toldChanges, func(rows driver.Rows) error {
 		var key changeKey
-		err := rows.Scan(&key.kind, &key.uid, &key.action, &key.details, &key.version)
-		told[key.once()] = true
+		err := rows.Scan(&key.kind, &key.uid, &key.action, &key.details, &key.version, &key.at)
+		told[key.common()] = true
 		return err
 	})
 	return told, q.err

@@ -152,7 +152,7 @@ const nodeGrace = fact.Time(60_000_000)
 // only after that; so a pod that was deleted in between lived as long as its node did.
 func (inv *Inventory) unreportedEnd(p *pod, c *container, end podEnd, said fact.Time, obs Observation) (notBefore, at fact.Time) {
 	heartbeat, lost := inv.lifeOfNode(p)
-	alive := max(c.started, c.vouched, min(heartbeat, obs.At))
+	alive := max(c.started, c.vouched, min(heartbeat, obs.NotBefore)) // later the pod may be gone, and the node live on
 	switch {
 	case c.run.over: // the kubelet said that it is over, and not when
 		at = cmp.Or(said, obs.At)

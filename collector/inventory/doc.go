@@ -118,7 +118,8 @@
 // off, those two bound the end.
 //
 // 3.6 An end that no kubelet reported is never exact. Not before: the last evidence of life, which
-// is the start, the last time that the kubelet vouched, and the last heartbeat of its node. At:
+// is the start, the last time that the kubelet vouched, and the last heartbeat of its node, as long as
+// the pod is known to have been there. At:
 // the observation, or when the kubelet wrote that the container is over, and not when
 // (ContainerStatusUnknown). A kubelet that lives reports an end before it lets the pod go: a pod
 // that is deleted in between, by force, lived as long as its node is known to, which its

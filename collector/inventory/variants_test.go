@@ -125,6 +125,25 @@ func TestRule3_6_PodsBeforeNodes(t *testing.T) {
 	}
 }
 
+// after a gap the nodes are read before the pods: a heartbeat that came after the pod was deleted by
+// force is no evidence of the pod's life.
+func TestRule3_6_HeartbeatAfterTheDeletion(t *testing.T) {
+	claim, user := userOnNode()
+	inv, h := New(), newHistory()
+	for _, e := range recordedOf(t, []event{set(0, nodeOf("node-1", corev1.ConditionTrue, 0)), set(1, claim), set(3, pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)), set(6, user)}) {
+		apply(t, inv, e)
+	}
+	gap := Observation{At: at(60), NotBefore: at(10)} // the pod is deleted at 20
+	if err := inv.Set(nodeOf("node-1", corev1.ConditionTrue, 40), gap); err != nil {
+		t.Fatal(err)
+	}
+	if err := inv.Delete(user, gap); err != nil {
+		t.Fatal(err)
+	}
+	h.take(inv)
+	expect(t, "mount", h.mount("p1", "db", "/data"), "c1@v1 5-60(from 10) Deleted")
+}
+
 // the clock of a node that is lost is ahead. Its last heartbeat is no evidence of life at each later update of the node.
 func TestRule3_6_HeartbeatOfANodeThatIsAhead(t *testing.T) {
 	claim, user := userOnNode()
