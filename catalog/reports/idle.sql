@@ -24,8 +24,8 @@ idle AS
             u.last_ended_at IS NOT NULL OR unseen_until > had_since + INTERVAL 10 SECOND, 'idle',
             'never_mounted') AS state,
         coalesce(u.last_ended_at, had_since) AS known_since,
-        -- The controllers that write the times work within seconds.
-        c.in_span AND (c.span_micros <= toUnixTimestamp64Micro(known_since) OR c.unused_micros > c.span_micros + 10000000) AS was_watched,
+        -- The controllers that write the times work within seconds. The API cuts times to whole seconds.
+        c.in_span AND (c.span_micros <= toUnixTimestamp64Micro(known_since) + 999999 OR c.unused_micros > c.span_micros + 10000000) AS was_watched,
         if(was_watched, NULL, c.unused_since) AS unseen_until,
         if(unseen_until > known_since, unseen_until, known_since) AS idle_since,
         u.last_ended_at AS last_used_at,

@@ -620,6 +620,9 @@ func (t *truth) tellClaim(l *life[*corev1.PersistentVolumeClaim]) {
 	if s := t.boundTo(o.UID, math.MaxUint64); s != nil { // its volume may say so later than it went
 		row["volume_uid"], row["bound_at"] = text(s.volume), exactly(s.start)
 	}
+	if v := t.promised(o); v != "" && row["volume_uid"] == text("") {
+		row["volume_uid"] = text(v)
+	}
 	t.facts.put("claim", []any{o.UID}, row)
 	for i, v := range l.versions[1:] {
 		before := l.versions[i].object
@@ -634,6 +637,20 @@ func (t *truth) tellClaim(l *life[*corev1.PersistentVolumeClaim]) {
 			t.tellSize(o.UID, before.Status.Capacity.Storage(), v.object.Status.Capacity.Storage(), l.observed(v.at))
 		}
 	}
+}
+
+// promised returns the volume that a claim names, and whose claimRef has had the claim's UID: it is the
+// claim's, also if it was given away before the two were bound.
+func (t *truth) promised(claim *corev1.PersistentVolumeClaim) (volume types.UID) {
+	for uid, l := range t.log.volumes {
+		named := l.last().object.Name == claim.Spec.VolumeName
+		if named && slices.ContainsFunc(l.versions, func(v revision[*corev1.PersistentVolume]) bool {
+			return v.object.Spec.ClaimRef != nil && v.object.Spec.ClaimRef.UID == claim.UID
+		}) {
+			volume = uid
+		}
+	}
+	return volume
 }
 
 // isEphemeral tells whether a claim was made for a generic ephemeral volume: its controller

@@ -40,8 +40,9 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 	inv.markClaimState(c)
 }
 
-// earlyFor is how long the volumes are waited for at most: theirs may be the last event of all.
-const earlyFor = fact.Time(time.Minute / time.Microsecond)
+// earlyFor is how long the volumes are waited for at most: theirs may be the last event of all. After
+// a gap watches are seconds apart.
+const earlyFor = fact.Time(5 * time.Second / time.Microsecond)
 
 // early is a claim that was found Bound after a gap. What is known of its volume may be older: the
 // two may have been bound, and unbound, before. A live watch shows the volume Bound first.

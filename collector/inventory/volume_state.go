@@ -150,7 +150,7 @@ func (v *volume) boundOrCreated() fact.Time {
 func (inv *Inventory) wasWatched(idleSince, unusedSince fact.Time) bool {
 	for i, span := range inv.watched {
 		within := span.From <= unusedSince && (unusedSince <= span.To || i == len(inv.watched)-1)
-		if within && (span.From <= idleSince || unusedSince > span.From+unusedSlack) {
+		if within && (span.From <= idleSince+almostASecond || unusedSince > span.From+unusedSlack) {
 			return true
 		}
 	}
