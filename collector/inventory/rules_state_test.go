@@ -51,7 +51,7 @@ func TestRule5_5_ConditionUnused(t *testing.T) {
 		"before anybody watched":                         {append(slices.Clone(used[:3]), set(1001, unusedFrom(claim, 700))), []fact.Span{{From: at(1000), To: at(1001)}}, fact.VolumeIdle, 700},
 		"since it was bound, and nobody watched":         {append(slices.Clone(used[:3]), set(1001, unusedFrom(claim, 5))), nil, fact.VolumeNeverMounted, 5},
 		"the span goes on behind what is known of it":    {append(slices.Clone(used), set(6000, unusedFrom(claim, 6000))), always, fact.VolumeIdle, 9},
-		"bound in the second in which the watch began": {append(slices.Clone(used[:3]), set(7, unusedFrom(claim, 7))), []fact.Span{{From: at(3) + 50_000, To: at(5000)}}, fact.VolumeNeverMounted, 3},
+		"bound in the second in which the watch began":   {append(slices.Clone(used[:3]), set(7, unusedFrom(claim, 7))), []fact.Span{{From: at(3) + 50_000, To: at(5000)}}, fact.VolumeNeverMounted, 3},
 		"used again, the API calls it used, and watched": {append(slices.Clone(used), set(600, unusedFrom(claim, 0))), always, fact.VolumeIdle, 9},
 	} {
 		t.Run(name, func(t *testing.T) {
