@@ -112,7 +112,8 @@ func (w *Writer) nextNeeds() (found bool, err error) {
 	}
 }
 
-// writeMeasured writes the measurements that were let go of. It returns false if ctx ended before.
+// writeMeasured writes the measurements whose batches were acknowledged while another tracker led. It
+// returns false if ctx ended before they were written.
 func (w *Writer) writeMeasured(ctx context.Context) bool {
 	if len(w.measured) == 0 {
 		return true

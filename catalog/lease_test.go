@@ -503,6 +503,19 @@ func TestABatchThatCannotBeReadStopsNoLeader(t *testing.T) {
 	}
 }
 
+// TestABatchThatCannotBePutAsideIsKept: the writer ends with an error, and acknowledges nothing.
+func TestABatchThatCannotBePutAsideIsKept(t *testing.T) {
+	c, j := migrated(t), newJournal(t)
+	if err := j.Commit(t.Context(), journal.Batch{Facts: []byte("\xffof a later version"), Rows: 7}); err != nil {
+		t.Fatal(err)
+	}
+	w := NewWriter(c, WriterOptions{Journal: j, Dir: t.TempDir() + "/missing", Cluster: "east", Logger: log.NewLogfmtLogger(t.Output())})
+	w.term = context.Background()
+	if done, err := w.writeNext(t.Context(), time.Second); err == nil || done || j.Stats().Rows != 7 {
+		t.Errorf("done %v, %v, and %d rows wait", done, err, j.Stats().Rows)
+	}
+}
+
 // TestKeysOfTables compares the keys by which rows replace each other with those of ClickHouse.
 func TestKeysOfTables(t *testing.T) {
 	c := migrated(t)

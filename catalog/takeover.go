@@ -153,14 +153,10 @@ func (w *Writer) findRepeated() error {
 			return err
 		}
 		t.until = b.number
-		for _, table := range allTables {
-			if table.keep != nil {
-				table.keep(&b.facts, func(key string, version uint64) bool {
-					t.latest[key] = max(t.latest[key], version)
-					return true
-				})
-			}
-		}
+		keepRows(&b.facts, func(key string, version uint64) bool {
+			t.latest[key] = max(t.latest[key], version)
+			return true
+		})
 		for i := range b.facts.Checkpoints {
 			p := &b.facts.Checkpoints[i]
 			past[p.Kind] = max(past[p.Kind], fact.VersionNumber(p.ResourceVersion))
@@ -220,9 +216,14 @@ func (t *takeover) dropRepeated(b *batch) {
 		t.latest = nil // its memory can go
 		return
 	}
+	keepRows(&b.facts, func(key string, version uint64) bool { return version >= t.latest[key] })
+}
+
+// keepRows removes the rows with a version of which do returns false.
+func keepRows(facts *fact.Facts, do func(key string, version uint64) bool) {
 	for _, table := range allTables {
 		if table.keep != nil {
-			table.keep(&b.facts, func(key string, version uint64) bool { return version >= t.latest[key] })
+			table.keep(facts, do)
 		}
 	}
 }

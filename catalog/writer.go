@@ -30,8 +30,8 @@ type WriterOptions struct {
 	// Lease says when this tracker may write, if there are several; nil if there is one.
 	Lease Lease
 	// TakesOver says that the journal was new a moment ago, and the tracker of another journal may have
-	// written before: what that has told of is not told again. TookOver is called when nothing of
-	// that time waits any more; nil if nobody wants to know.
+	// written before: a change that is in the catalog already is not written again. TookOver is called
+	// once no batch of that time is left in the journal; it may be nil.
 	TakesOver bool
 	TookOver  func()
 	// Raise has the row versions from now on be higher than the given one. It is called
@@ -68,7 +68,7 @@ type Writer struct {
 	term     context.Context // of the lease, while it is held
 	taken    takeover
 	follower follower
-	measured map[string]fact.Usage // by the volume's UID: let go of, and perhaps measured by nobody else
+	measured map[string]fact.Usage // by the volume's UID: acknowledged, and perhaps not in the catalog
 
 	migrated atomic.Bool
 	up       atomic.Bool
@@ -246,8 +246,10 @@ func (w *Writer) read(ctx context.Context, after uint64) (*batch, error) {
 	}
 	b := &batch{name: fmt.Sprintf("%s-%d", entry.ID, entry.Number), number: entry.Number, recorded: entry.At}
 	if err := journal.DecodeFacts(entry.Facts, &b.facts); err != nil {
+		if err := w.putAside(entry, err); err != nil {
+			return nil, err
+		}
 		b.facts = fact.Facts{}
-		return b, w.putAside(entry, err)
 	}
 	return b, nil
 }
