@@ -114,6 +114,14 @@ func RepackShared(h unique.Handle[Labels], m map[string]string) unique.Handle[La
 	return unique.Make(Pack(m))
 }
 
+// Rehandle returns h if it is v's handle, else the one that is: to compare takes less than to look v up.
+func Rehandle[T comparable](h unique.Handle[T], v T) unique.Handle[T] {
+	if h != (unique.Handle[T]{}) && h.Value() == v {
+		return h
+	}
+	return unique.Make(v)
+}
+
 // Unpacker unpacks labels that many objects have in common, and keeps the last map: rows that
 // are emitted one after the other share it.
 type Unpacker struct {

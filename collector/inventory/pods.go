@@ -109,12 +109,12 @@ func (inv *Inventory) notePod(o *corev1.Pod, obs Observation) bool {
 	}
 	end := podEndOf(o)
 	spec := podSpec{
-		traits: unique.Make(podTraits{
+		traits: intern.Rehandle(p.traits, podTraits{
 			serviceAccount: o.Spec.ServiceAccountName, owner: ownerOf(o.Labels, o.Annotations),
 			groups: intern.Join(groupsOf(o.Labels, o.Annotations)), workload: inv.podWorkload(p, o),
 			phase: string(o.Status.Phase), reason: end.reason,
 		}),
-		node:    unique.Make(o.Spec.NodeName),
+		node:    intern.Rehandle(p.node, o.Spec.NodeName),
 		created: apiTime(o.CreationTimestamp),
 		asked:   end.asked, going: end.going,
 	}
@@ -126,11 +126,11 @@ func (inv *Inventory) notePod(o *corev1.Pod, obs Observation) bool {
 	if spec.finished != 0 && p.finished == 0 {
 		inv.change(p.change(fact.Change{At: spec.finished, Action: fact.Finished, Details: cmp.Or(end.reason, string(o.Status.Phase)), Found: obs.Found}))
 	}
-	if !changed && spec == p.podSpec && p.labels.Equal(o.Labels) {
+	labels := inv.retainLabels(p.labels, o.Labels)
+	if !changed && spec == p.podSpec && labels == p.labels {
 		return false
 	}
-	p.podSpec = spec
-	p.labels = inv.retainLabels(p.labels, o.Labels)
+	p.podSpec, p.labels = spec, labels
 	p.fresh = true
 	inv.markPod(p)
 	return true

@@ -109,6 +109,9 @@ func (p *pod) snapshot(*Inventory) fact.Snapshot {
 		Kind: fact.Pods, UID: p.uid, Deleted: p.deleted, NotBefore: p.notBefore, Born: uint64(p.startedIn), Unready: p.unready, ClockOff: p.clockOff,
 		WorkloadKind: w.kind, WorkloadName: w.name, WorkloadUID: w.uid,
 	}
+	if p.started != 0 {
+		s.Containers = make([]fact.ContainerSnapshot, 0, len(p.containers))
+	}
 	for i := range p.containers {
 		if c := &p.containers[i]; c.started != 0 {
 			s.Containers = append(s.Containers, fact.ContainerSnapshot{
