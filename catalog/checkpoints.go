@@ -34,8 +34,8 @@ const latestCheckpoints = `
 SELECT kind, resource_version FROM checkpoints
 WHERE cluster = {cluster:String} AND instance = {instance:String}`
 
-// reachedCheckpoints are, of each kind, the last event that any tracker has written, of those that
-// have written lately: what others wrote before, those have been as far as.
+// reachedCheckpoints are, for each kind, the resource version of the last event that any tracker has
+// written. Trackers that wrote nothing for a day are left out: those that wrote since have read past them.
 const reachedCheckpoints = `
 SELECT kind, toString(max(toUInt64OrZero(if(event_version = '', resource_version, event_version)))) FROM checkpoints
 WHERE cluster = {cluster:String} AND (instance = {instance:String} OR at > now64() - INTERVAL 1 DAY) GROUP BY kind`

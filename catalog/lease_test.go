@@ -404,12 +404,8 @@ func TestAQuietKindIsNotWaitedFor(t *testing.T) {
 	ours := numbered(0, 1)
 	ours.Checkpoints = points("us", map[fact.Kind]string{fact.StorageClasses: "100"}) // it may not see the other kind
 	record(t, j, ours)
-	began := time.Now()
 	stop := newLeader(t, c, j, heldLease("them"))
-	until(t, "written", func() bool { return j.Stats().Rows == 0 })
-	if took := time.Since(began); took > levelWithin/2 {
-		t.Errorf("it has waited for %s", took)
-	}
+	until(t, "written", func() bool { return j.Stats().Rows == 0 }) // gives up before levelWithin does
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}

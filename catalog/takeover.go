@@ -17,23 +17,23 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// A new leader writes what waits in its journal. Others have written much of that, and may not have
-// said so. Three rules keep the catalog right.
+// A new leader writes the batches that wait in its journal. Other leaders have written many of the
+// same rows, and may have died before they wrote a checkpoint. Three rules keep the catalog right.
 //
-// 1. The last word on an object is the new leader's. Most rows are keyed by what they are about, and
-// replaced by version; rows that were recorded before the take-over get versions above all that
-// others gave.
+// 1. The new leader's row of an object wins. ClickHouse keeps, of the rows with one key, that with the
+// highest version. So the new leader gives the rows that it recorded before the take-over versions above
+// all that are in the catalog.
 //
-// 2. No row is replaced by an older one. The new leader first waits until its own watches have come
-// as far as what others have written. It lets go of the batches that the former leader has written.
-// The batches that follow may still begin before that point and end after it: of those, only the
-// last row of each key is written. Otherwise the start of a mount could replace the end that another
-// leader wrote; and should this leader be stopped in between, nobody would write that end again, as
-// the others have let go of it.
+// 2. No row is replaced by an older one. The new leader first waits until its own watches have reached
+// the checkpoints of the others. It then drops the batches that the former leader has written. Of the
+// batches after that, which may begin before a checkpoint and end behind it, it writes only the last row
+// of each key. Otherwise the start of a mount could replace its end, which another leader wrote; and if
+// this leader were stopped in between, nobody would write that end again: the other trackers have
+// dropped it from their journals.
 //
-// 3. No event is told twice. A change, or a sample of capacity, that is dated by the moment at which
-// a tracker saw it has another key for each tracker. By the resource version that showed it, it is
-// known for the same, and left out.
+// 3. No event is written twice. Two trackers that date a change (or a sample of capacity) by their own
+// clocks give it two keys, so ClickHouse would keep both rows. The new leader recognises the change by
+// the resource version that showed it, and leaves it out.
 
 // overlap is for how long after a take-over the journal can still tell of what the former
 // leader has written: our watches may be behind its.
@@ -187,7 +187,7 @@ func (w *Writer) adapt(ctx context.Context, b *batch) error {
 	facts.StorageCapacity = slices.DeleteFunc(facts.StorageCapacity, func(s fact.StorageCapacity) bool {
 		return t.written.covers(fact.StorageCapacities, s.ResourceVersion)
 	})
-	// What the former leader wrote last has no checkpoint yet: look for it in the catalog.
+	// The former leader may have died between its last rows and their checkpoint: look for those rows.
 	span := spanOf(facts, t.since)
 	if span.from.IsZero() {
 		return nil
@@ -202,7 +202,7 @@ func (w *Writer) adapt(ctx context.Context, b *batch) error {
 	})
 }
 
-// tookOver tells, once, that nothing waits any more that another tracker may have written.
+// tookOver calls WriterOptions.TookOver once: no batch waits any more that another tracker may have written.
 func (w *Writer) tookOver() {
 	if w.options.TookOver != nil {
 		w.options.TookOver()

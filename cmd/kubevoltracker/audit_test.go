@@ -639,8 +639,8 @@ func (t *truth) tellClaim(l *life[*corev1.PersistentVolumeClaim]) {
 	}
 }
 
-// promised returns the volume that a claim names, and whose claimRef has had the claim's UID: it is the
-// claim's, also if it was given away before the two were bound.
+// promised returns the volume that a claim names in its spec and whose claimRef has had the claim's UID.
+// The claim has that volume (rule 2.5), even if the volume was given away before the two were bound.
 func (t *truth) promised(claim *corev1.PersistentVolumeClaim) (volume types.UID) {
 	for uid, l := range t.log.volumes {
 		named := l.last().object.Name == claim.Spec.VolumeName

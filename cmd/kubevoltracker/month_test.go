@@ -120,7 +120,7 @@ func TestMonth(t *testing.T) {
 	}
 	expectTruth(t, c, p, log, nil, "live")
 
-	// What was inferred is still known after a restart, and after the loss of the journal. By now the tracker
+	// A restart, with the journal and without it, changes nothing of what the reports say. By now the tracker
 	// has forgotten most of the pods that are gone.
 	afterwards := func(name string, away gaps) {
 		t.Run(name, func(t *testing.T) {
