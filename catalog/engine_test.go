@@ -84,7 +84,7 @@ func (e *engine) start() error {
 	if err := e.process.Start(); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		answer, err := http.Get("http://" + e.address + "/ping")
 		if err == nil {
 			answer.Body.Close()
@@ -94,7 +94,7 @@ func (e *engine) start() error {
 		}
 		if time.Now().After(deadline) {
 			e.kill()
-			return fmt.Errorf("%s did not answer within 30 s: %s", binary, said.String())
+			return fmt.Errorf("%s did not answer within a minute: %s", binary, said.String())
 		}
 	}
 }
@@ -137,7 +137,7 @@ func write(t *testing.T, c *Catalog, cluster string, facts *fact.Facts) {
 	t.Helper()
 	j := newJournal(t)
 	record(t, j, facts)
-	w := NewWriter(c, WriterOptions{Journal: j, Cluster: cluster, Grace: 10 * time.Second, Logger: log.NewLogfmtLogger(t.Output())})
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: cluster, Grace: time.Minute, Logger: log.NewLogfmtLogger(t.Output())})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := w.Run(ended); err != nil {

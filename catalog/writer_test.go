@@ -252,9 +252,9 @@ func written(w *Writer) float64 { return testutil.ToFloat64(w.metrics.rows.WithL
 
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(50 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not %s within 30 s", what)
+			t.Fatalf("not %s within 50 s", what)
 		}
 	}
 }

@@ -204,7 +204,7 @@ func TestTheFirstListsWait(t *testing.T) {
 		if there {
 			break
 		}
-		if time.Since(start) > 10*time.Second {
+		if time.Since(start) > time.Minute {
 			t.Fatal("the list did not come")
 		}
 	}
@@ -258,7 +258,7 @@ func TestTheHeartBeats(t *testing.T) {
 	go func() { wait.UntilWithContext(ctx, c.beat, beatEvery); close(done) }()
 	defer func() { cancel(); <-done }()
 	for ; testutil.ToFloat64(c.metrics.pauses) == 0; time.Sleep(time.Millisecond) {
-		if time.Since(started) > 10*time.Second {
+		if time.Since(started) > time.Minute {
 			t.Fatal("nobody noticed")
 		}
 	}

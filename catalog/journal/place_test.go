@@ -408,7 +408,7 @@ func TestAFileIsMadeSmallerOnceItIsDrained(t *testing.T) {
 	if err := j.Acknowledge(30); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); j.Stats().FileBytes > 10<<20; time.Sleep(soon) {
+	for deadline := time.Now().Add(time.Minute); j.Stats().FileBytes > 10<<20; time.Sleep(soon) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%+v", j.Stats())
 		}

@@ -77,7 +77,7 @@ func TestOneOfTwoTrackersWrites(t *testing.T) {
 	b.stop(t)
 	stopped = time.Now()
 	a.awaitLeader(t, "1")
-	if took := time.Since(stopped); took > 6*time.Second {
+	if took := time.Since(stopped); took > 10*time.Second {
 		t.Errorf("an orderly hand-over took %s", took)
 	}
 	comings.finish(t)

@@ -248,9 +248,10 @@ func TestTracksStorage(t *testing.T) {
 		if idle == nil || idle["state"] != "released" || idle["last_pod"] != "job" || idle["idle_since"] != finished.UTC().Format(time.RFC3339) {
 			t.Errorf("report idle: %v, want released, last used by job until %s", idle, finished.UTC())
 		}
+		before := time.Since(finished.Time).Seconds()
 		m := p.metrics(t)
 		if n, err := strconv.ParseFloat(m[metricOf(m, "kubevoltracker_volume_idle_seconds", volume.Name)], 64); err != nil ||
-			n < time.Since(finished.Time).Seconds()-3 || n > time.Since(finished.Time).Seconds()+3 {
+			n < before-3 || n > time.Since(finished.Time).Seconds()+3 {
 			t.Errorf("idle for %v s, finished %s ago", n, time.Since(finished.Time))
 		}
 		if n := created("standard-retain", "csi") - createdBefore; n != 1 {
