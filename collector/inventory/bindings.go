@@ -71,7 +71,8 @@ func (inv *Inventory) syncBinding(v *volume, obs Observation) {
 		case phase == string(corev1.VolumeReleased) && v.phaseChanged != 0:
 			b.notBefore, b.released = latest(v.phaseNotBefore, b.bound), v.phaseChanged
 		case v.phaseChanged > b.bound && !obs.live(): // by then it was another one's, or nobody's
-			b.released = latest(min(b.released, v.phaseChanged), b.notBefore)
+			b.released = min(b.released, v.phaseChanged)
+			b.notBefore = min(b.notBefore, b.released) // later than that by the API's whole seconds alone
 		}
 		inv.emitBinding(v, *b, v.ordinal, obs)
 	case open && b.bound != 0 && b.bound < v.phaseChanged:

@@ -176,6 +176,18 @@ func TestRule2_8_ReleaseInAGapHasBounds(t *testing.T) {
 	expect(t, "binding", b, fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(100), ReleasedNotBefore: at(10)})
 }
 
+// TestRule2_8_GivenBackInTheSecondOfTheLastObservation: the API dates the volume's phase by the whole
+// second, and the last observation before the gap lies within that.
+func TestRule2_8_GivenBackInTheSecondOfTheLastObservation(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	inv, h := play(t, set(1, pvc("data", "c1", 1, "")), set(3, pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)), set(3, claim))
+	gap := Observation{At: at(100), NotBefore: at(50) + 300_000}
+	relist(t, inv, fact.Claims, gap)
+	relist(t, inv, fact.Volumes, gap, pv("vol", "v1", 2, nil, corev1.VolumeAvailable, 50))
+	h.take(inv)
+	expect(t, "binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(50), ReleasedNotBefore: at(50)})
+}
+
 // TestRule3_4_InitContainerThatRunsAgain: as the pod's sandbox was made anew. What began as often
 // ended as often.
 func TestRule3_4_InitContainerThatRunsAgain(t *testing.T) {
