@@ -220,7 +220,7 @@ func BenchmarkRestart(b *testing.B) {
 	p.stop()
 	size := float64(p.journal.Stats().FileBytes)
 	for b.Loop() {
-		known, err := RecallJournal(p.journal)
+		known, err := RestoreJournal(p.journal)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -191,10 +191,7 @@ func TestATakeOverTellsNothingTwice(t *testing.T) {
 	})
 	lease := &granted{former: "them", until: now.Add(ahead + leaseOver), changed: make(chan struct{})}
 	lease.set(true)
-	var floor uint64
-	w := NewWriter(c, WriterOptions{
-		Journal: j, Cluster: "east", Lease: lease, Raise: func(version uint64) { floor = version }, Logger: log.NewLogfmtLogger(t.Output()),
-	})
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Lease: lease, Logger: log.NewLogfmtLogger(t.Output())})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()
@@ -211,7 +208,7 @@ func TestATakeOverTellsNothingTwice(t *testing.T) {
 	if j.Stats().Rows != 3 {
 		t.Errorf("%d rows wait", j.Stats().Rows)
 	}
-	if floor < uint64(now.Add(ahead+leaseOver).UnixMicro()) {
+	if floor := w.VersionFloor(); floor < uint64(now.Add(ahead+leaseOver).UnixMicro()) {
 		t.Errorf("row versions go on from %s", time.UnixMicro(int64(floor)))
 	}
 	if got := rows(t, c, "SELECT uid, count() FROM changes GROUP BY uid ORDER BY uid"); !reflect.DeepEqual(got, [][]any{{"bound twice", uint64(2)}, {"covered", uint64(1)}, {"grown", uint64(1)}, {"new", uint64(1)}, {"unsaid", uint64(1)}}) {
@@ -269,7 +266,7 @@ func TestATermThatIsCutShortLeavesNoOlderRow(t *testing.T) {
 		record(t, j, of("Released", "110", "", later.Add(3*time.Microsecond)))
 		lease := &cut{&granted{former: "them", until: later.Add(leaseOver), changed: make(chan struct{})}, inserts}
 		lease.set(true)
-		w := NewWriter(c, WriterOptions{Journal: j, Cluster: cluster, Lease: lease, Raise: func(uint64) {}, Logger: log.NewLogfmtLogger(t.Output())})
+		w := NewWriter(c, WriterOptions{Journal: j, Cluster: cluster, Lease: lease, Logger: log.NewLogfmtLogger(t.Output())})
 		lead := func() {
 			t.Helper()
 			ctx, stop := context.WithCancel(t.Context())
@@ -316,7 +313,7 @@ func TestANewLeaderWaitsUntilItIsAsFar(t *testing.T) {
 	record(t, j, behind)
 	lease := &granted{former: "them", changed: make(chan struct{})}
 	lease.set(true)
-	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Lease: lease, Raise: func(uint64) {}, Logger: log.NewLogfmtLogger(t.Output())})
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Lease: lease, Logger: log.NewLogfmtLogger(t.Output())})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()
@@ -340,7 +337,7 @@ func TestANewLeaderWaitsUntilItIsAsFar(t *testing.T) {
 
 // newLeader is a writer that has taken over from another tracker, and Run's result.
 func newLeader(t *testing.T, c *Catalog, j *journal.Journal, lease Lease) (stop func() error) {
-	w := NewWriter(c, WriterOptions{Journal: j, Dir: t.TempDir(), Cluster: "east", Lease: lease, Raise: func(uint64) {}, Logger: log.NewLogfmtLogger(t.Output())})
+	w := NewWriter(c, WriterOptions{Journal: j, Dir: t.TempDir(), Cluster: "east", Lease: lease, Logger: log.NewLogfmtLogger(t.Output())})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()
@@ -422,7 +419,7 @@ func TestATakeOverIsRememberedUntilItIsOver(t *testing.T) {
 	start := func() (w *Writer, over *int) {
 		over = new(int)
 		return NewWriter(c, WriterOptions{
-			Journal: j, Cluster: "east", TakesOver: true, TookOver: func() { *over++ }, Raise: func(uint64) {}, Logger: log.NewLogfmtLogger(t.Output()),
+			Journal: j, Cluster: "east", TakesOver: true, TookOver: func() { *over++ }, Logger: log.NewLogfmtLogger(t.Output()),
 		}), over
 	}
 	w, over := start()

@@ -87,7 +87,7 @@ type Recorder struct {
 type pending struct {
 	facts     fact.Facts
 	rows      int
-	snapshots []fact.Snapshot
+	snapshots []fact.ObjectSnapshot
 	forgotten map[[2]string]int // by kind and UID: which of the snapshots says so
 	positions map[fact.Kind]fact.Position
 	watched   []fact.Span // nil if they have not changed
@@ -150,7 +150,7 @@ func (p *pending) remember(u *fact.Update) {
 	for i := range u.Facts.Objects {
 		o := &u.Facts.Objects[i]
 		if at, ok := p.forgotten[[2]string{string(o.Kind), o.UID}]; ok {
-			p.snapshots[at] = fact.Snapshot{Kind: o.Kind, UID: o.UID}
+			p.snapshots[at] = fact.ObjectSnapshot{Kind: o.Kind, UID: o.UID}
 			delete(p.forgotten, [2]string{string(o.Kind), o.UID})
 		}
 	}
@@ -172,11 +172,11 @@ func (r *Recorder) notify() {
 	}
 }
 
-// Adopt puts into a new journal what has been read back from the catalog: what does not
-// change from now on would not come into it otherwise, and the next start goes on from it
-// alone. It is called before Run, and tries for as long as ctx lasts. Until the collector
-// has come to a position, the journal counts as new.
-func (r *Recorder) Adopt(ctx context.Context, known *Recalled) error {
+// Save puts the snapshot that the catalog had into a new journal: objects that do not change from now on
+// would not come into it otherwise, and the next start restores the journal alone. It is called before
+// Run, and tries for as long as ctx lasts. The journal counts as new until the collector reports a
+// position.
+func (r *Recorder) Save(ctx context.Context, known *fact.Snapshot) error {
 	b := journal.Batch{Version: known.Version, Meta: map[string][]byte{metaCluster: []byte(r.options.Cluster)}}
 	for i := range known.Objects {
 		o := &known.Objects[i]
@@ -201,12 +201,12 @@ func (r *Recorder) Adopt(ctx context.Context, known *Recalled) error {
 	return r.put(ctx, b, fact.Facts{})
 }
 
-// SetUnread notes in the journal, with what is committed next, whether what the catalog
-// holds open is still to be read back: the journal does not know all of it.
-func (r *Recorder) SetUnread(unread bool) { r.note(metaUnread, unread) }
+// SetIncomplete notes in the journal, with the next commit, whether the catalog knows of objects that the
+// journal lacks, and its snapshot is still to be restored.
+func (r *Recorder) SetIncomplete(incomplete bool) { r.note(metaIncomplete, incomplete) }
 
-// SetTakingOver notes in the journal, with what is committed next, whether what waits in it may have
-// been written by another tracker: see WriterOptions.TakesOver.
+// SetTakingOver notes in the journal, with the next commit, whether another tracker may have written rows
+// that wait in it: see WriterOptions.TakesOver.
 func (r *Recorder) SetTakingOver(takingOver bool) { r.note(metaTakingOver, takingOver) }
 
 // TakingOver is what was noted last, by this run or an earlier one.
@@ -225,8 +225,8 @@ func (r *Recorder) note(key string, holds bool) {
 	r.notify()
 }
 
-// Unread is what was noted last, by this run or an earlier one.
-func (r *Recorder) Unread() bool { return r.options.Journal.Meta()[metaUnread] != nil }
+// Incomplete is what was noted last, by this run or an earlier one.
+func (r *Recorder) Incomplete() bool { return r.options.Journal.Meta()[metaIncomplete] != nil }
 
 // Pending reports whether there are rows that are not in the journal yet.
 func (r *Recorder) Pending() bool {
@@ -442,9 +442,9 @@ func (r *Recorder) put(ctx context.Context, b journal.Batch, facts fact.Facts) (
 
 // The names of what the journal keeps beside facts, state and positions.
 const (
-	metaCluster = "cluster"
-	metaSince   = "since/" // + kind: from when on nothing can have been missed
-	metaUnread  = "unread" // there while the catalog knows of more than the journal
+	metaCluster    = "cluster"
+	metaSince      = "since/" // + kind: from when on nothing can have been missed
+	metaIncomplete = "unread" // there while the catalog knows of more than the journal
 	// there while the catalog may have rows of what waits in the journal, by another tracker
 	metaTakingOver = "taking-over"
 	memorySuffix   = ".memory"
@@ -452,7 +452,7 @@ const (
 )
 
 // appendSnapshots turns snapshots into records of the journal.
-func appendSnapshots(records []journal.Record, snapshots []fact.Snapshot) ([]journal.Record, error) {
+func appendSnapshots(records []journal.Record, snapshots []fact.ObjectSnapshot) ([]journal.Record, error) {
 	for i := range snapshots {
 		m := &snapshots[i]
 		if m.Forgotten {
@@ -468,7 +468,7 @@ func appendSnapshots(records []journal.Record, snapshots []fact.Snapshot) ([]jou
 	return records, nil
 }
 
-func snapshotRecord(m *fact.Snapshot) (journal.Record, error) {
+func snapshotRecord(m *fact.ObjectSnapshot) (journal.Record, error) {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return journal.Record{}, fmt.Errorf("journal: %w", err)

@@ -94,7 +94,7 @@ func TestRecorderKeepsWhatARestartNeeds(t *testing.T) {
 		return j
 	}
 	j := open()
-	if known, err := RecallJournal(j); known != nil || err != nil {
+	if known, err := RestoreJournal(j); known != nil || err != nil {
 		t.Errorf("a new journal knows %v, %v", known, err)
 	}
 	claim := func(uid string) *corev1.PersistentVolumeClaim {
@@ -107,7 +107,7 @@ func TestRecorderKeepsWhatARestartNeeds(t *testing.T) {
 	var u fact.Update
 	inv.Take(&u)
 	u.Positions = []fact.Position{{Kind: fact.Claims, ResourceVersion: "7", Since: 3, At: 5}}
-	gone := &fact.Update{Snapshots: []fact.Snapshot{{Kind: fact.Pods, UID: "p1", Forgotten: true}}}
+	gone := &fact.Update{Snapshots: []fact.ObjectSnapshot{{Kind: fact.Pods, UID: "p1", Forgotten: true}}}
 	gone.Facts.Objects = []fact.Object{{Kind: fact.Pods, UID: "p1", Object: "{}"}}
 	recorded(t, RecorderOptions{Journal: j, WithoutFacts: true}, &u, gone)
 	if n := len(waiting(t, j)); n != 0 {
@@ -119,7 +119,7 @@ func TestRecorderKeepsWhatARestartNeeds(t *testing.T) {
 
 	j = open()
 	defer func() { _ = j.Close() }()
-	known, err := RecallJournal(j)
+	known, err := RestoreJournal(j)
 	if err != nil || len(known.Objects) != 1 || known.Version != u.Version {
 		t.Fatalf("got %+v, %v", known, err)
 	}
@@ -134,41 +134,41 @@ func TestRecorderKeepsWhatARestartNeeds(t *testing.T) {
 	}
 }
 
-// TestRecorderAdopts has a new journal take what the catalog knew.
-func TestRecorderAdopts(t *testing.T) {
+// TestRecorderSaves has a new journal take what the catalog knew.
+func TestRecorderSaves(t *testing.T) {
 	j := newJournal(t)
 	r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod := fact.Restored{Kind: fact.Pods, UID: "p1", Object: `{"metadata":{"name":"web"}}`}
-	class := fact.Restored{Kind: fact.StorageClasses, UID: "s1", Object: `{"metadata":{"name":"fast"}}`}
-	pod.Snapshot = fact.Snapshot{Kind: fact.Pods, UID: "p1", WorkloadKind: "Job"}
-	adopted := &Recalled{Version: 9, Objects: []fact.Restored{pod, class}}
-	if err := r.Adopt(t.Context(), adopted); err != nil {
+	pod := fact.SavedObject{Kind: fact.Pods, UID: "p1", Object: `{"metadata":{"name":"web"}}`}
+	class := fact.SavedObject{Kind: fact.StorageClasses, UID: "s1", Object: `{"metadata":{"name":"fast"}}`}
+	pod.Snapshot = fact.ObjectSnapshot{Kind: fact.Pods, UID: "p1", WorkloadKind: "Job"}
+	adopted := &fact.Snapshot{Version: 9, Objects: []fact.SavedObject{pod, class}}
+	if err := r.Save(t.Context(), adopted); err != nil {
 		t.Fatal(err)
 	}
-	if known, err := RecallJournal(j); known != nil || err != nil {
+	if known, err := RestoreJournal(j); known != nil || err != nil {
 		t.Errorf("before anything was watched it counts as new, and not as %v, %v", known, err)
 	}
-	r.SetUnread(true)
+	r.SetIncomplete(true)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r.Apply(&fact.Update{Positions: []fact.Position{{Kind: fact.Pods, ResourceVersion: "8", Since: 3, At: 5}}})
 	if err := r.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	known, err := RecallJournal(j)
-	if err != nil || len(known.Objects) != 2 || known.Version != 9 || !r.Unread() {
-		t.Fatalf("got %+v, unread %v, %v", known, r.Unread(), err)
+	known, err := RestoreJournal(j)
+	if err != nil || len(known.Objects) != 2 || known.Version != 9 || !r.Incomplete() {
+		t.Fatalf("got %+v, unread %v, %v", known, r.Incomplete(), err)
 	}
 	for _, o := range known.Objects {
 		if o.Kind == fact.Pods && !reflect.DeepEqual(o, pod) {
 			t.Errorf("got %+v, want %+v", o, pod)
 		}
 	}
-	r.SetUnread(false)
-	if err := r.Run(ctx); err != nil || r.Unread() {
+	r.SetIncomplete(false)
+	if err := r.Run(ctx); err != nil || r.Incomplete() {
 		t.Errorf("it is still to be read back: %v", err)
 	}
 }
@@ -177,7 +177,7 @@ func TestRecorderAdopts(t *testing.T) {
 // commit, as after etcd was restored from a backup, is kept, and one that comes and goes is not.
 func TestRecorderKeepsTheOrderOfAReturn(t *testing.T) {
 	gone := func(uid string) *fact.Update {
-		return &fact.Update{Snapshots: []fact.Snapshot{{Kind: fact.StorageClasses, UID: uid, Forgotten: true}}}
+		return &fact.Update{Snapshots: []fact.ObjectSnapshot{{Kind: fact.StorageClasses, UID: uid, Forgotten: true}}}
 	}
 	there := func(uid string) *fact.Update {
 		return &fact.Update{Facts: fact.Facts{Objects: []fact.Object{{Kind: fact.StorageClasses, UID: uid, Object: "{}"}}}}
@@ -185,7 +185,7 @@ func TestRecorderKeepsTheOrderOfAReturn(t *testing.T) {
 	position := &fact.Update{Positions: []fact.Position{{Kind: fact.StorageClasses, ResourceVersion: "7", Since: 3, At: 5}}}
 	j := newJournal(t)
 	recorded(t, RecorderOptions{Journal: j}, there("back"), gone("back"), there("back"), there("gone"), gone("gone"), position)
-	known, err := RecallJournal(j)
+	known, err := RestoreJournal(j)
 	if err != nil || len(known.Objects) != 1 || known.Objects[0].UID != "back" {
 		t.Errorf("got %+v, %v", known, err)
 	}
@@ -207,7 +207,7 @@ func TestRecorderTakesAListInParts(t *testing.T) {
 	for i := range n {
 		uid := fmt.Sprint("c", i)
 		u.Facts.Objects = append(u.Facts.Objects, fact.Object{Kind: fact.Claims, UID: uid, Object: `{"metadata":{"uid":"` + uid + `"}}`})
-		u.Snapshots = append(u.Snapshots, fact.Snapshot{Kind: fact.Claims, UID: uid})
+		u.Snapshots = append(u.Snapshots, fact.ObjectSnapshot{Kind: fact.Claims, UID: uid})
 	}
 	u.Positions = []fact.Position{{Kind: fact.Claims, ResourceVersion: "7", Since: 3, At: 5}}
 	recorded(t, RecorderOptions{Journal: j}, u)
@@ -223,7 +223,7 @@ func TestRecorderTakesAListInParts(t *testing.T) {
 	}
 	j = open()
 	defer func() { _ = j.Close() }()
-	known, err := RecallJournal(j)
+	known, err := RestoreJournal(j)
 	if err != nil || objects != n || len(known.Objects) != n {
 		t.Fatalf("%d objects in batches, %d to go on with, %v", objects, len(known.Objects), err)
 	}

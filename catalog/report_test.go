@@ -389,28 +389,25 @@ func TestObservedTimeOfTheIdleReport(t *testing.T) {
 		}
 
 		// A new journal goes on with the same.
-		known, err := c.Recall(t.Context(), cluster, "new")
+		known, err := c.Restore(t.Context(), cluster, "new")
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got [seconds]bool
-		for i, s := range known.watchedOrNone() {
-			if i > 0 && s.From <= known.Watched[i-1].To {
-				t.Errorf("%s: %v are not apart", cluster, known.Watched)
+		var watched []fact.Span
+		if known != nil {
+			watched = known.Watched
+		}
+		for i, s := range watched {
+			if i > 0 && s.From <= watched[i-1].To {
+				t.Errorf("%s: %v are not apart", cluster, watched)
 			}
 			for second := int64(s.From)/1e6 - now + seconds; second < int64(s.To)/1e6-now+seconds; second++ {
 				got[second] = true
 			}
 		}
 		if got != seen {
-			t.Errorf("%s: recalled are %v", cluster, known.watchedOrNone())
+			t.Errorf("%s: restored are %v", cluster, watched)
 		}
 	}
-}
-
-func (r *Recalled) watchedOrNone() []fact.Span {
-	if r == nil {
-		return nil
-	}
-	return r.Watched
 }

@@ -4,7 +4,7 @@ import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 
 // tables are the tables that facts go to, in the order in which they are written. A
 // killed tracker may have written the first tables of a batch only, and lose the journal
-// with the rest; then Recall has to find what is left open. So the objects come before
+// with the rest; then Restore has to find what is left open. So the objects come before
 // all, without which nothing can be read back; what ends comes before what it ends with,
 // mounts before their container, pod, claim and volume, a binding before its volume; and
 // the checkpoints, which say up to where all is told, come after all that tells.

@@ -99,7 +99,7 @@ func (w *Writer) takeOver(ctx context.Context) error {
 	}
 	t.since = time.Now()
 	t.floor = max(t.last, w.options.Journal.Version(), uint64(t.since.UnixMicro())) + uint64(w.options.Journal.Stats().Rows) + onTheirWay
-	w.options.Raise(t.floor)
+	w.floor.Store(t.floor)
 	w.taken = t
 	level.Info(w.options.Logger).Log("msg", "taking over the catalog", "from", former, "waiting_rows", w.options.Journal.Stats().Rows)
 	return nil

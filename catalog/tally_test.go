@@ -37,14 +37,14 @@ func TestTallyIsKeptWithWhatItCounts(t *testing.T) {
 		return u
 	}
 	kept := func() string {
-		known, err := RecallJournal(j)
+		known, err := RestoreJournal(j)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(known.Objects) != 0 {
 			t.Errorf("counts are taken for objects: %v", known.Objects)
 		}
-		return fmt.Sprintf("%s", maps.Clone(known.Tally))
+		return fmt.Sprintf("%s", maps.Clone(known.Counters))
 	}
 	o := RecorderOptions{Journal: j, BatchRows: 2, Tally: tally}
 	recorded(t, o, changes("shop", "shop", "lab"), changes("shop"), changes("lab", "lab")) // in several transactions

@@ -26,7 +26,7 @@ func recalledSpans(t *testing.T, path string) []fact.Span {
 	if j.Origin() != journal.Resumed {
 		t.Fatalf("the journal is %s", j.Origin())
 	}
-	known, err := RecallJournal(j)
+	known, err := RestoreJournal(j)
 	if err != nil {
 		t.Fatal(err)
 	}

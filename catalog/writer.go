@@ -34,9 +34,6 @@ type WriterOptions struct {
 	// once no batch of that time is left in the journal; it may be nil.
 	TakesOver bool
 	TookOver  func()
-	// Raise has the row versions from now on be higher than the given one. It is called
-	// when this tracker takes the lease, or takes over, and needed for that.
-	Raise func(version uint64)
 	// Grace is how long Run goes on writing once it was told to end; 5 s if zero.
 	Grace time.Duration
 	// MaxBackoff is the longest pause between two attempts; 30 s if zero.
@@ -70,6 +67,7 @@ type Writer struct {
 	follower follower
 	measured map[string]fact.Usage // by the volume's UID: acknowledged, and perhaps not in the catalog
 
+	floor    atomic.Uint64 // see VersionFloor
 	migrated atomic.Bool
 	up       atomic.Bool
 	settled  atomic.Bool
@@ -103,6 +101,10 @@ func (w *Writer) Up() bool { return w.up.Load() }
 // Settled reports whether the catalog is migrated or known to be down: what a
 // tracker that wants to be ready waits for.
 func (w *Writer) Settled() bool { return w.settled.Load() }
+
+// VersionFloor is the row version that rows have to be above which are recorded from now on: another
+// tracker may have given the versions up to it. It rises when this tracker takes over from another one.
+func (w *Writer) VersionFloor() uint64 { return w.floor.Load() }
 
 // batch is a batch of the journal on its way to ClickHouse.
 type batch struct {

@@ -49,35 +49,15 @@ type Options struct {
 	Sinks      []Sink
 	Logger     log.Logger
 	Registerer prometheus.Registerer
-	// Resume is where an earlier tracker of this cluster ended; nil if that is not
-	// known.
-	Resume *Resume
+	// Snapshot is where an earlier tracker of this cluster ended; nil if that is not known.
+	Snapshot *fact.Snapshot
+	// VersionFloor returns the row version that all rows to come have to be above, as another tracker may
+	// have given the versions up to it to rows of its own. It does not block; none if nil.
+	VersionFloor func() uint64
 	// Kubelets tell how full volumes are; nil if they are not to be asked.
 	Kubelets *Kubelets
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
-}
-
-// Resume is what an earlier tracker knew.
-type Resume struct {
-	Objects []fact.Restored
-	Version uint64 // the highest row version that it gave out
-	// Positions are how far it watched each kind. A kind whose position has no
-	// resource version is listed, and compared with the objects.
-	Positions map[fact.Kind]fact.Position
-	// Watched are the spans in which pods were watched and nothing can have been missed, by
-	// it or by others. If the position of Pods has a resource version, the last one is the
-	// one that goes on from there.
-	Watched []fact.Span
-}
-
-// lastSeen is the last moment at which any watch was known to be up.
-func (r *Resume) lastSeen() time.Time {
-	var last fact.Time
-	for _, p := range r.Positions {
-		last = max(last, p.At)
-	}
-	return last.Time()
 }
 
 // Collector feeds the inventory from the API. Use New.
@@ -90,7 +70,7 @@ type Collector struct {
 	now      func() time.Time
 	heart    *heartbeat
 
-	resume *Resume
+	snapshot *fact.Snapshot // what restore goes on from
 
 	mu      sync.Mutex // guards inv, update, moved, watched, and how far the stores are
 	stores  []*store   // one for each watch
@@ -102,7 +82,7 @@ type Collector struct {
 	firstMu sync.Mutex
 	first   map[fact.Kind]firstList // until all are there
 
-	floor     atomic.Uint64 // row versions are higher
+	floor     func() uint64 // row versions are higher
 	synced    chan struct{} // closed when the first lists have been taken
 	behind    atomic.Int32  // watches that go on from before, and have not told yet what was missed
 	busySince atomic.Int64  // when the event in work began, in Unix nanoseconds; 0 between events
@@ -113,6 +93,9 @@ func New(o Options) *Collector {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.VersionFloor == nil {
+		o.VersionFloor = func() uint64 { return 0 }
+	}
 	return &Collector{
 		client:   o.Client,
 		kubelets: o.Kubelets,
@@ -121,7 +104,8 @@ func New(o Options) *Collector {
 		metrics:  newMetrics(o.Registerer),
 		now:      o.Now,
 		heart:    newHeartbeat(readings(o.Now)),
-		resume:   o.Resume,
+		snapshot: o.Snapshot,
+		floor:    o.VersionFloor,
 		inv:      inventory.New(),
 		moved:    map[fact.Kind]fact.Position{},
 		first:    map[fact.Kind]firstList{},
@@ -137,7 +121,7 @@ const tickEvery = 5 * time.Second
 func (c *Collector) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { wait.UntilWithContext(ctx, c.beat, beatEvery) })
-	c.goOn()
+	c.restore()
 	wg.Go(func() { wait.UntilWithContext(ctx, c.tick, tickEvery) })
 	wg.Go(func() { wait.UntilWithContext(ctx, c.probe, probeEvery) })
 	if c.kubelets != nil {
@@ -149,10 +133,10 @@ func (c *Collector) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// goOn takes up where an earlier tracker ended. If it knew how far it had watched,
-// the watches go on from there, and nothing is listed.
-func (c *Collector) goOn() {
-	if c.resume == nil {
+// restore has the inventory go on where an earlier tracker ended. If that one knew how far it had
+// watched, the watches go on from there, and nothing is listed.
+func (c *Collector) restore() {
+	if c.snapshot == nil {
 		return
 	}
 	for _, kind := range fact.Kinds() {
@@ -160,41 +144,41 @@ func (c *Collector) goOn() {
 			c.behind.Add(1)
 		}
 	}
-	recall := func(inv *inventory.Inventory, now fact.Time) error {
-		c.watched = resumeSpans(c.resume.Watched, c.before(fact.Pods))
+	restore := func(inv *inventory.Inventory, now fact.Time) error {
+		c.watched = restoreSpans(c.snapshot.Watched, c.before(fact.Pods))
 		inv.SetWatched(c.watched.list)
-		return inv.Restore(c.resume.Objects, c.resume.Version, now)
+		return inv.Restore(c.snapshot.Objects, c.snapshot.Version, now)
 	}
 	var err error
 	if c.behind.Load() > 0 {
-		err = c.observe(recall, fact.Kinds()...)
+		err = c.observe(restore, fact.Kinds()...)
 		defer close(c.synced)
 	} else { // it is given out with the first lists
 		c.mu.Lock()
-		err = recall(c.inv, fact.At(c.now()))
+		err = restore(c.inv, fact.At(c.now()))
 		c.mu.Unlock()
 	}
 	if err != nil {
 		level.Warn(c.logger).Log("msg", "an object that was held before is not taken up", "err", err)
 	}
-	level.Info(c.logger).Log("msg", "going on where the last run ended", "objects", len(c.resume.Objects), "since", c.resume.lastSeen().UTC().Format(time.RFC3339))
-	c.resume.Objects = nil
+	level.Info(c.logger).Log("msg", "going on where the last run ended", "objects", len(c.snapshot.Objects), "since", c.snapshot.LastSeen().Time().UTC().Format(time.RFC3339))
+	c.snapshot.Objects = nil
 }
 
 // before is how far an earlier tracker watched a kind.
 func (c *Collector) before(kind fact.Kind) fact.Position {
-	if c.resume == nil {
+	if c.snapshot == nil {
 		return fact.Position{Kind: kind}
 	}
-	return c.resume.Positions[kind]
+	return c.snapshot.Positions[kind]
 }
 
-// Reconcile completes, after the first lists, what is known by what an earlier tracker
-// knew: recall is called when nothing happens meanwhile. Its error is returned.
-func (c *Collector) Reconcile(recall func() (*Resume, error)) error {
+// Reconcile restores a snapshot after the first lists were taken: it adds to what the inventory knows. No
+// event is taken in while read reads the snapshot. Its error is returned.
+func (c *Collector) Reconcile(read func() (*fact.Snapshot, error)) error {
 	return c.observe(func(inv *inventory.Inventory, now fact.Time) error {
 		c.busySince.Store(0) // the catalog may take its time
-		known, err := recall()
+		known, err := read()
 		if err != nil || known == nil {
 			return err
 		}
@@ -208,11 +192,6 @@ func (c *Collector) Reconcile(recall func() (*Resume, error)) error {
 		return inv.Reconcile(known.Objects, known.Version, now, lastSeen)
 	}, fact.Kinds()...)
 }
-
-// Raise has the row versions of all that is seen from now on be higher than the given one:
-// that is what another tracker may have written. It does not wait for the event in work,
-// which may wait for its caller to make room in the journal.
-func (c *Collector) Raise(version uint64) { c.floor.Store(version) }
 
 // tick moves the inventory's clock while nothing happens. Nothing is given out before the first
 // lists.
@@ -276,7 +255,7 @@ func (c *Collector) observe(take func(*inventory.Inventory, fact.Time) error, ki
 	now := c.present()
 	c.busySince.Store(now.Time().UnixNano())
 	defer c.busySince.Store(0)
-	c.inv.Raise(c.floor.Load())
+	c.inv.Raise(c.floor())
 	if err := take(c.inv, now); err != nil {
 		return err
 	}

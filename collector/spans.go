@@ -25,9 +25,9 @@ type spans struct {
 	fresh bool        // the list was not given out
 }
 
-// resumeSpans returns the spans of an earlier tracker. The last one goes on if the watch of
+// restoreSpans returns the spans of an earlier tracker. The last one goes on if the watch of
 // pods does.
-func resumeSpans(watched []fact.Span, pods fact.Position) spans {
+func restoreSpans(watched []fact.Span, pods fact.Position) spans {
 	var s spans
 	s.merge(watched)
 	if len(s.list) > 0 && pods.ResourceVersion != "" {

@@ -61,7 +61,7 @@ func TestSpansGoOnAfterARestart(t *testing.T) {
 		"before an event that tells how far it is": {pods(10, 22), pods(10, 22), false, []fact.Span{{From: 1, To: 5}, {From: 10, To: 22}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := resumeSpans(before, test.position)
+			s := restoreSpans(before, test.position)
 			if changed := s.move(test.next); changed != test.changed {
 				t.Errorf("changed: %v", changed)
 			}
@@ -69,14 +69,14 @@ func TestSpansGoOnAfterARestart(t *testing.T) {
 			expectSpans(t, "given out again", s.take())
 		})
 	}
-	s := resumeSpans(nil, pods(0, 22)) // of a journal that knows no more than that
+	s := restoreSpans(nil, pods(0, 22)) // of a journal that knows no more than that
 	s.move(pods(0, 40))
 	s.move(pods(0, 50))
 	expectSpans(t, "from nobody knows when", s.now(), fact.Span{From: 40, To: 50})
 }
 
 func TestSpansOfOthersAreMerged(t *testing.T) {
-	s := resumeSpans(nil, fact.Position{})
+	s := restoreSpans(nil, fact.Position{})
 	s.move(pods(50, 60))
 	s.take()
 	if s.merge(nil) || s.merge([]fact.Span{{From: 55, To: 58}, {From: 70, To: 80}}) {
@@ -124,11 +124,11 @@ func TestCollectorGivesOutWhenPodsWereWatched(t *testing.T) {
 		}
 		return fact.At(s.now)
 	}
-	c.resume = &Resume{
+	c.snapshot = &fact.Snapshot{
 		Positions: map[fact.Kind]fact.Position{fact.Pods: {Kind: fact.Pods, ResourceVersion: "10", Since: began - 500, At: began - 100}},
 		Watched:   []fact.Span{{From: began - 500, To: began - 200}},
 	}
-	c.goOn()
+	c.restore()
 	s.store.since, s.store.lastSeen = began-500, began-100
 	expectSpans(t, "after a restart", s.sink.watched, fact.Span{From: began - 500, To: began - 100})
 	before := s.sink.watched
@@ -144,8 +144,8 @@ func TestCollectorGivesOutWhenPodsWereWatched(t *testing.T) {
 	again := fact.At(s.now)
 	expectSpans(t, "after a list", s.sink.watched, fact.Span{From: began - 500, To: last}, fact.Span{From: again, To: again})
 
-	err := c.Reconcile(func() (*Resume, error) {
-		return &Resume{Watched: []fact.Span{{From: 1, To: began - 900}, {From: last - 5, To: again - 5}}}, nil
+	err := c.Reconcile(func() (*fact.Snapshot, error) {
+		return &fact.Snapshot{Watched: []fact.Span{{From: 1, To: began - 900}, {From: last - 5, To: again - 5}}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -176,10 +176,10 @@ func TestHeldUp(t *testing.T) {
 func TestCaughtUpWithoutAKind(t *testing.T) {
 	s := newTestStore(0)
 	c := s.collector
-	c.resume = &Resume{Positions: map[fact.Kind]fact.Position{
+	c.snapshot = &fact.Snapshot{Positions: map[fact.Kind]fact.Position{
 		fact.Claims: {Kind: fact.Claims, ResourceVersion: "10"}, "Gadget": {Kind: "Gadget", ResourceVersion: "10"},
 	}}
-	c.goOn()
+	c.restore()
 	s.store.resumeAt, s.behind = "10", true
 	if c.Synced() != nil || c.CaughtUp() {
 		t.Error("it has caught up before the watch was there")

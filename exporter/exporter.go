@@ -199,12 +199,12 @@ func (e *Exporter) sayIfCut() {
 	e.cutting = over > 0
 }
 
-// Resume lets the counters go on from what an earlier run has counted and kept. What
+// Restore lets the counters go on from what an earlier run has counted and kept. What
 // happened just before that run was killed may not be kept, and is told once more by the
 // API server; until caughtUp says that it has been, the counters are left out of the
 // scrapes: Prometheus bridges a gap, but takes a counter that is lower for a moment for
 // one that began anew, and all of it for an increase.
-func (e *Exporter) Resume(t *Tally, caughtUp func() bool) {
+func (e *Exporter) Restore(t *Tally, caughtUp func() bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.counters.tally.adopt(t)

@@ -57,30 +57,38 @@ type ServerOptions struct {
 // Server is the tracker's HTTP server: metrics, health and a landing page. With
 // users in the web config file every path wants a login, the probes' too.
 type Server struct {
-	addresses []string
 	webConfig string
 	handler   http.Handler
 	slog      *slog.Logger
 }
 
-// NewServer checks the options and the web config file, so that a mistake in
-// either shows before anything is listened on. Its errors name the flag.
+// Check looks for mistakes in the options and the web config file. Its errors name the flag.
+func (o ServerOptions) Check() error {
+	if o.TelemetryPath != "" {
+		if err := checkTelemetryPath(o.TelemetryPath); err != nil {
+			return fmt.Errorf("--web.telemetry-path: %w", err)
+		}
+	}
+	if len(o.ListenAddresses) == 0 {
+		return errors.New("--web.listen-address: no address to listen on")
+	}
+	if err := web.Validate(o.WebConfigFile); err != nil {
+		// YAML's errors come as a headline and a line for each mistake.
+		return fmt.Errorf("--web.config.file %s: %s", o.WebConfigFile, strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return nil
+}
+
+// NewServer prepares a server; its errors are Check's.
 func NewServer(o ServerOptions) (*Server, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
 	if o.Logger == nil {
 		o.Logger = log.NewNopLogger()
 	}
 	if o.TelemetryPath == "" {
 		o.TelemetryPath = "/metrics"
-	}
-	if err := checkTelemetryPath(o.TelemetryPath); err != nil {
-		return nil, fmt.Errorf("--web.telemetry-path: %w", err)
-	}
-	if len(o.ListenAddresses) == 0 {
-		return nil, errors.New("--web.listen-address: no address to listen on")
-	}
-	if err := web.Validate(o.WebConfigFile); err != nil {
-		// YAML's errors come as a headline and a line for each mistake.
-		return nil, fmt.Errorf("--web.config.file %s: %s", o.WebConfigFile, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	landing, err := landingPage(o.TelemetryPath, o.Pprof)
 	if err != nil {
@@ -102,7 +110,6 @@ func NewServer(o ServerOptions) (*Server, error) {
 		mux.HandleFunc("GET "+pprofPath+"trace", pprof.Trace)
 	}
 	return &Server{
-		addresses: o.ListenAddresses,
 		webConfig: o.WebConfigFile,
 		handler:   mux,
 		slog:      slog.New(slogHandler{logger: o.Logger}),
@@ -122,9 +129,9 @@ func checkTelemetryPath(p string) error {
 // Listen opens all addresses, or none: a port that is taken is known before the
 // tracker starts its work. The bound addresses are the listeners' Addr; Serve
 // closes them.
-func (s *Server) Listen(ctx context.Context) ([]net.Listener, error) {
+func Listen(ctx context.Context, addresses []string) ([]net.Listener, error) {
 	var listeners []net.Listener
-	for _, address := range s.addresses {
+	for _, address := range addresses {
 		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 		if err != nil {
 			for _, l := range listeners {

@@ -30,7 +30,7 @@ func serve(t *testing.T, o ServerOptions) (addresses []string, stop func() error
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	listeners, err := s.Listen(ctx)
+	listeners, err := Listen(ctx, o.ListenAddresses)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,14 +145,7 @@ func TestBusyPortIsOneErrorThatNamesTheFlag(t *testing.T) {
 	}
 	_ = free.Close()
 
-	s, err := NewServer(ServerOptions{
-		ListenAddresses: []string{free.Addr().String(), busy.Addr().String()},
-		Metrics:         http.NotFoundHandler(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.Listen(t.Context())
+	_, err = Listen(t.Context(), []string{free.Addr().String(), busy.Addr().String()})
 	want := fmt.Sprintf("--web.listen-address %[1]s: listen tcp %[1]s: bind: address already in use", busy.Addr())
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
@@ -183,7 +176,7 @@ func TestBadOptionsNameTheFlag(t *testing.T) {
 		{ServerOptions{ListenAddresses: address, TelemetryPath: "/debug/pprof"}, "--web.telemetry-path: /debug/pprof is taken"},
 		{ServerOptions{}, "--web.listen-address: no address"},
 	} {
-		_, err := NewServer(tc.options)
+		err := tc.options.Check()
 		if err == nil || !strings.HasPrefix(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("got %q, want one line that begins with %q", err, tc.want)
 		}

@@ -15,7 +15,7 @@ import (
 // Tally is how often what has happened: the values of the counters. The exporter
 // counts for itself what it is told. A second Tally, which counts what has come into
 // the journal and is kept there, lets the counters of the next run go on from it (see
-// Exporter.Resume). It is not for use by several goroutines.
+// Exporter.Restore). It is not for use by several goroutines.
 type Tally struct {
 	now     func() time.Time
 	parts   map[string]*tallyPart // by namespace; clusterPart for what has none

@@ -43,7 +43,7 @@ func TestCountersGoOnFromWhatWasKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := newTestExporter()
-	e.Resume(restored, func() bool { return true })
+	e.Restore(restored, func() bool { return true })
 	e.Apply(changesUpdate(everyChange()...)) // what came while the tracker was away
 	wantText(t, samples(t, e, append(counterPrefixes, "kubevoltracker_unused")...), `
 kubevoltracker_claims_bound_total{namespace="shop",storageclass="fast"} 2
@@ -69,7 +69,7 @@ func TestCountersAreLeftOutUntilTheGapIsCaughtUpWith(t *testing.T) {
 	caughtUp := false
 	e := newTestExporter()
 	e.Apply(claimsUpdate(testClaim()))
-	e.Resume(kept, func() bool { return caughtUp })
+	e.Restore(kept, func() bool { return caughtUp })
 	if got := samples(t, e, counterPrefixes...); got != "" {
 		t.Errorf("there are\n%s", got)
 	}
@@ -153,7 +153,7 @@ func TestRecordsOfAnotherVersionAreNoHarm(t *testing.T) {
 		t.Error(err)
 	}
 	e := newTestExporter()
-	e.Resume(tally, func() bool { return true })
+	e.Restore(tally, func() bool { return true })
 	wantText(t, samples(t, e, "kubevoltracker_claims_created", "kubevoltracker_volumes_created", "kubevoltracker_unused"), `
 kubevoltracker_claims_created_total{namespace="shop",storageclass="fast"} 3
 kubevoltracker_unused_disagreements_total 2

@@ -11,10 +11,11 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
 )
 
-func addReport(app *kingpin.Application, commands map[string]command, stdout, stderr io.Writer) {
-	report := app.Command("report", "Answer a question from the catalog.")
+func addReport(application *kingpin.Application, commands map[string]command, stdout, stderr io.Writer) {
+	report := application.Command("report", "Answer a question from the catalog.")
 	for _, r := range catalog.Reports() {
 		cmd := report.Command(r.Name, r.Help)
 		values := map[string]*string{}
@@ -47,7 +48,7 @@ func addReport(app *kingpin.Application, commands map[string]command, stdout, st
 			return where.ask(func(ctx context.Context, c *catalog.Catalog) error {
 				table, err := c.RunReport(ctx, r.Name, parameters)
 				if err != nil && !errors.As(err, new(*catalog.Error)) {
-					return usageError{err}
+					return app.UsageError{Err: err}
 				}
 				if err != nil {
 					return err
@@ -87,18 +88,18 @@ func noteGaps(ctx context.Context, c *catalog.Catalog, cluster string, stderr io
 // HTTP ClickHouse obeys, and answers with what its client cannot read.
 var formatClause = regexp.MustCompile(`(?is)\sFORMAT\s+(\w+)(\s+SETTINGS\s[^']*)?[\s;]*$`)
 
-func addSQL(app *kingpin.Application, commands map[string]command, stdout io.Writer) {
-	cmd := app.Command("sql", "Ask the catalog in SQL. Rows that were replaced since do not show: every table is read as with FINAL.")
+func addSQL(application *kingpin.Application, commands map[string]command, stdout io.Writer) {
+	cmd := application.Command("sql", "Ask the catalog in SQL. Rows that were replaced since do not show: every table is read as with FINAL.")
 	query := cmd.Arg("query", "A statement of ClickHouse's SQL.").Required().String()
 	params := cmd.Flag("param", "Value for {NAME:Type} in the query; repeatable.").PlaceHolder("NAME=VALUE").StringMap()
 	output := addOutputFlag(cmd)
 	where := addCatalogFlags(cmd, defaultCatalogURL, "")
 	commands[cmd.FullCommand()] = func() error {
 		if strings.TrimSpace(*query) == "" {
-			return usageError{fmt.Errorf("sql: the query is empty")}
+			return app.UsageError{Err: fmt.Errorf("sql: the query is empty")}
 		}
 		if m := formatClause.FindStringSubmatch(*query); m != nil && !strings.EqualFold(m[1], "Null") {
-			return usageError{fmt.Errorf("sql: leave out FORMAT %s; -o says how to print: %s", m[1], strings.Join(catalog.Formats(), ", "))}
+			return app.UsageError{Err: fmt.Errorf("sql: leave out FORMAT %s; -o says how to print: %s", m[1], strings.Join(catalog.Formats(), ", "))}
 		}
 		return where.ask(func(ctx context.Context, c *catalog.Catalog) error {
 			table, err := c.Query(ctx, *query, *params)
@@ -110,8 +111,8 @@ func addSQL(app *kingpin.Application, commands map[string]command, stdout io.Wri
 	}
 }
 
-func addSchema(app *kingpin.Application, commands map[string]command, stdout io.Writer) {
-	schema := app.Command("schema", "The catalog's tables.")
+func addSchema(application *kingpin.Application, commands map[string]command, stdout io.Writer) {
+	schema := application.Command("schema", "The catalog's tables.")
 	print := schema.Command("print", "Print the SQL that makes the tables.").Default()
 	commands[print.FullCommand()] = func() error {
 		text, err := catalog.Schema()

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/common/version"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
 )
 
 // defaultCatalogURL is where the embedded engine of a tracker on this machine
@@ -35,21 +36,28 @@ func addCatalogFlags(cmd *kingpin.CmdClause, url, help string) *catalogFlags {
 	return f
 }
 
-// open prepares the connection. It does not connect.
-func (f *catalogFlags) open() (*catalog.Catalog, error) {
-	password := os.Getenv(passwordVariable)
+// options reads the password.
+func (f *catalogFlags) options() (catalog.Options, error) {
+	o := catalog.Options{URL: f.url, Username: f.username, Password: os.Getenv(passwordVariable), Version: version.Version}
 	if f.passwordFile != "" {
 		text, err := os.ReadFile(f.passwordFile)
 		if err != nil {
-			return nil, usageError{fmt.Errorf("--catalog.password-file: %w", err)}
+			return o, app.UsageError{Err: fmt.Errorf("--catalog.password-file: %w", err)}
 		}
-		password = strings.TrimRight(string(text), "\r\n")
+		o.Password = strings.TrimRight(string(text), "\r\n")
 	}
-	c, err := catalog.Open(catalog.Options{
-		URL: f.url, Username: f.username, Password: password, Version: version.Version,
-	})
+	return o, nil
+}
+
+// open prepares the connection. It does not connect.
+func (f *catalogFlags) open() (*catalog.Catalog, error) {
+	o, err := f.options()
 	if err != nil {
-		return nil, usageError{err}
+		return nil, err
+	}
+	c, err := catalog.Open(o)
+	if err != nil {
+		return nil, app.UsageError{Err: err}
 	}
 	return c, nil
 }

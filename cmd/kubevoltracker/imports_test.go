@@ -25,7 +25,8 @@ func TestDirectionOfImports(t *testing.T) {
 		"catalog/journal":               {"collector/fact"},
 		"catalog/embedded":              {},
 		"catalog/engine":                {},
-		"cmd/kubevoltracker":            {"collector", "collector/election", "collector/fact", "exporter", "catalog", "catalog/engine", "catalog/journal"},
+		"cmd/kubevoltracker/app":        {"collector", "collector/election", "collector/fact", "exporter", "catalog", "catalog/engine", "catalog/journal"},
+		"cmd/kubevoltracker":            {"cmd/kubevoltracker/app", "catalog", "exporter"},
 		"cmd/kubevoltracker-clickhouse": {"catalog/embedded"},
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()

@@ -1,9 +1,7 @@
 // Command kubevoltracker remembers who used which Kubernetes storage, when.
 //
-// It only parses flags and wires: the collector watches the API server, the
-// exporter serves what it infers to Prometheus, the catalog keeps it in
-// ClickHouse. Exit codes: 0, 1 for a failure, 2 for a mistake in the command
-// line.
+// It only parses flags: package app is the tracker itself, package catalog answers reports. Exit codes: 0,
+// 1 for a failure, 2 for a mistake in the command line.
 package main
 
 import (
@@ -16,6 +14,8 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/version"
+
+	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -23,30 +23,25 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 // command is what a subcommand does once its flags are read.
 type command func() error
 
-// usageError is a mistake in the command line.
-type usageError struct{ err error }
-
-func (e usageError) Error() string { return e.err.Error() }
-
 func run(args []string, stdout, stderr io.Writer) int {
-	app := kingpin.New("kubevoltracker", "Remembers who used which Kubernetes storage, when: watches the API server, serves metrics to Prometheus, keeps the history in ClickHouse.")
-	app.HelpFlag.Short('h')
-	app.UsageWriter(stdout)
-	app.Version(version.Print("kubevoltracker"))
-	app.DefaultEnvars()
-	app.HelpFlag.NoEnvar()
-	app.VersionFlag.NoEnvar() // an image may well set KUBEVOLTRACKER_VERSION
+	application := kingpin.New("kubevoltracker", "Remembers who used which Kubernetes storage, when: watches the API server, serves metrics to Prometheus, keeps the history in ClickHouse.")
+	application.HelpFlag.Short('h')
+	application.UsageWriter(stdout)
+	application.Version(version.Print("kubevoltracker"))
+	application.DefaultEnvars()
+	application.HelpFlag.NoEnvar()
+	application.VersionFlag.NoEnvar() // an image may well set KUBEVOLTRACKER_VERSION
 
 	commands := map[string]command{}
-	addRun(app, commands, stderr)
-	addReport(app, commands, stdout, stderr)
-	addSQL(app, commands, stdout)
-	addSchema(app, commands, stdout)
-	addVersion(app, commands, stdout)
+	addRun(application, commands, stderr)
+	addReport(application, commands, stdout, stderr)
+	addSQL(application, commands, stdout)
+	addSchema(application, commands, stdout)
+	addVersion(application, commands, stdout)
 
-	name, err := app.Parse(args)
+	name, err := application.Parse(args)
 	if err != nil {
-		err = usageError{fmt.Errorf("%w (see kubevoltracker --help)", err)}
+		err = app.UsageError{Err: fmt.Errorf("%w (see kubevoltracker --help)", err)}
 	} else {
 		err = commands[name]()
 	}
@@ -54,7 +49,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 0
 	}
 	fmt.Fprintln(stderr, "kubevoltracker:", oneLine(err))
-	if errors.As(err, new(usageError)) {
+	if errors.As(err, new(app.UsageError)) {
 		return 2
 	}
 	return 1
@@ -87,8 +82,8 @@ func (c *choice) Set(text string) error {
 	return nil
 }
 
-func addVersion(app *kingpin.Application, commands map[string]command, stdout io.Writer) {
-	cmd := app.Command("version", "Print the version.")
+func addVersion(application *kingpin.Application, commands map[string]command, stdout io.Writer) {
+	cmd := application.Command("version", "Print the version.")
 	commands[cmd.FullCommand()] = func() error {
 		_, err := fmt.Fprintln(stdout, version.Print("kubevoltracker"))
 		return err

@@ -10,8 +10,7 @@ import (
 )
 
 // addMetricsFlags adds the flags that say which metrics are served.
-func addMetricsFlags(cmd *kingpin.CmdClause) *exporter.Options {
-	o := &exporter.Options{}
+func addMetricsFlags(cmd *kingpin.CmdClause, o *exporter.Options) {
 	cmd.Flag("metrics.per-volume", "Serve the metrics that have a series for each volume.").Default("true").BoolVar(&o.PerVolume)
 	list := func(flag, help string, add func(string) error) {
 		cmd.Flag(flag, help).SetValue(&listFlag{flag: flag, add: add})
@@ -31,7 +30,6 @@ func addMetricsFlags(cmd *kingpin.CmdClause) *exporter.Options {
 	list("metrics.claim-labels", "Labels of claims to show on volume_info"+labels, o.ClaimLabels.Add)
 	list("metrics.namespace-labels", "Labels of the claim's namespace to show on volume_info, as namespace_label_…; with commas between them, or repeatable.", o.NamespaceLabels.Add)
 	cmd.Flag("metrics.created-timestamps", "Tell in OpenMetrics' text when each counter began, by a line _created; protobuf always does.").BoolVar(&o.CreatedTimestamps)
-	return o
 }
 
 // listFlag is a flag that may be given again and again, or once. Its error names the flag.

@@ -25,6 +25,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector"
+	"github.com/kubevoltracker/kubevoltracker/collector/election"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 )
@@ -51,7 +52,7 @@ func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 		t.Fatal(err)
 	}
 	catalog.NewWriter(nil, catalog.WriterOptions{Journal: j, Registerer: registry})
-	registerLeader(registry, nil)
+	election.Register(registry, nil)
 	e.Apply(&fact.Update{
 		Classes:    []fact.ClassState{{Name: "fast", Provisioner: "csi.example"}},
 		Capacities: []fact.CapacityState{{UID: "k1"}},

@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
 	"github.com/kubevoltracker/kubevoltracker/collector"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
@@ -92,7 +93,7 @@ func TestSyntheticProcess(t *testing.T) {
 	if _, err := fmt.Sscan(os.Getenv(syntheticVolumes), &n); err != nil {
 		t.Skip("TestSynthetic starts it")
 	}
-	spare(startMemory)
+	app.SetStartGarbage()
 	registry := prometheus.NewRegistry()
 	e := exporter.New(exporter.Options{Registry: registry, PerVolume: true, MaxVolumes: 100_000})
 	inv, u := inventory.New(), &fact.Update{}
@@ -111,13 +112,13 @@ func TestSyntheticProcess(t *testing.T) {
 	apply()
 	*u = fact.Update{}   // the lists are garbage, too
 	debug.FreeOSMemory() // as the recorder does after a list
-	spare(spareMemory)
+	app.SetRestGarbage()
 
 	server, err := exporter.NewServer(exporter.ServerOptions{ListenAddresses: []string{"127.0.0.1:0"}, Metrics: e.Handler(), Pprof: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	listeners, err := server.Listen(background)
+	listeners, err := exporter.Listen(background, []string{"127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

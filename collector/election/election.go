@@ -21,6 +21,7 @@ import (
 
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
+	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -247,4 +248,17 @@ func (l *lock) failed(err error) error {
 		level.Warn(l.election.options.Logger).Log("msg", "the lease cannot be had; trying again", "lease", l.Describe(), "err", err)
 	}
 	return err
+}
+
+// Register exports whether this tracker writes the catalog: e holds the lease, or is nil, as there is no other.
+func Register(reg prometheus.Registerer, e *Election) {
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "kubevoltracker_leader",
+		Help: "1 if this tracker is the one that writes the catalog, 0 if it stands by.",
+	}, func() float64 {
+		if e == nil || e.Held() != nil {
+			return 1
+		}
+		return 0
+	}))
 }

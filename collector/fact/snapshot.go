@@ -1,10 +1,37 @@
 package fact
 
-// Snapshot is what is known of an object and the object does not say itself: what was observed of
+// Snapshot is what a tracker knows of a cluster: its successor restores it and goes on from there. The
+// journal keeps the snapshot of the tracker that it belongs to. The catalog keeps one of all trackers
+// together, which a tracker restores that has lost its journal.
+type Snapshot struct {
+	// Objects are those that were there, or were remembered, in no order.
+	Objects []SavedObject
+	// Version is the highest row version that was given to a row.
+	Version uint64
+	// Positions are how far each kind was watched. A kind whose position has no resource version is listed
+	// again, and compared with the objects.
+	Positions map[Kind]Position
+	// Watched are the spans in which pods were watched and nothing can have been missed, oldest first. If
+	// the position of Pods has a resource version, the last span is the one that goes on from there.
+	Watched []Span
+	// Counters are the records of the exporter's counters by their names; only a journal has them.
+	Counters map[string][]byte
+}
+
+// LastSeen is the last moment at which any watch was known to be up; 0 if none was.
+func (s *Snapshot) LastSeen() Time {
+	var last Time
+	for _, p := range s.Positions {
+		last = max(last, p.At)
+	}
+	return last
+}
+
+// ObjectSnapshot is what is known of an object and the object does not say itself: what was observed of
 // it, or once said by others. With the last version of the object (see Object) it is all that a
 // new inventory needs to go on where another one ended. Times that do not concern the kind are
 // absent.
-type Snapshot struct {
+type ObjectSnapshot struct {
 	Kind Kind
 	UID  string
 	// Forgotten is true when neither the object nor this is of use any more.
@@ -95,13 +122,13 @@ type BindingSnapshot struct {
 	Hearsay           bool   `json:",omitempty"` // by the claim alone
 }
 
-// Restored is an object as an earlier inventory held it.
-type Restored struct {
+// SavedObject is an object as an earlier inventory held it.
+type SavedObject struct {
 	Kind Kind
 	UID  string
 	// Object is its last version, as JSON (see Object).
 	Object   string
-	Snapshot Snapshot
+	Snapshot ObjectSnapshot
 	// Incomplete is true when rows of it may be missing: not all of what followed from it
 	// reached the catalog.
 	Incomplete bool

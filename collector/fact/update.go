@@ -14,7 +14,7 @@ type Update struct {
 	Capacities []CapacityState
 	// Snapshots, with the Objects of the Facts, are what another inventory needs to go
 	// on from here: see Restored.
-	Snapshots []Snapshot
+	Snapshots []ObjectSnapshot
 	// Version is the highest row version that has been given out.
 	Version uint64
 	// Large says that the update's memory is not used again, as there is much of it: the last

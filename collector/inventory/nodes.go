@@ -92,10 +92,10 @@ func (inv *Inventory) lifeOfNode(p *pod) (alive fact.Time, lost bool) {
 	}
 }
 
-func (n *node) snapshot(*Inventory) fact.Snapshot {
-	return fact.Snapshot{Kind: fact.Nodes, UID: n.uid, Lost: n.lost, Known: n.known, Alive: n.alive, Heartbeat: n.heartbeat}
+func (n *node) snapshot(*Inventory) fact.ObjectSnapshot {
+	return fact.ObjectSnapshot{Kind: fact.Nodes, UID: n.uid, Lost: n.lost, Known: n.known, Alive: n.alive, Heartbeat: n.heartbeat}
 }
 
-func (n *node) restore(s *fact.Snapshot) {
+func (n *node) restore(s *fact.ObjectSnapshot) {
 	n.lost, n.known, n.alive, n.heartbeat = s.Lost, s.Known, latest(n.alive, s.Alive), s.Heartbeat
 }

@@ -22,7 +22,7 @@ import (
 //
 // It is an error if an object is of no kind that the inventory takes, or cannot be read;
 // the others are taken.
-func (inv *Inventory) Restore(list []fact.Restored, version uint64, now fact.Time) (err error) {
+func (inv *Inventory) Restore(list []fact.SavedObject, version uint64, now fact.Time) (err error) {
 	empty := inv.version == 0
 	inv.version, inv.now = max(inv.version, version), now
 	inv.began = earliest(inv.began, now)
@@ -34,7 +34,7 @@ func (inv *Inventory) Restore(list []fact.Restored, version uint64, now fact.Tim
 		order[kind] = i
 	}
 	// What is gone comes first, as it did: it may have left its name to another.
-	slices.SortStableFunc(list, func(a, b fact.Restored) int {
+	slices.SortStableFunc(list, func(a, b fact.SavedObject) int {
 		return cmp.Or(cmp.Compare(order[a.Kind], order[b.Kind]), cmp.Compare(b2i(a.Snapshot.Deleted == 0), b2i(b.Snapshot.Deleted == 0)))
 	})
 	had := len(inv.update.Facts.Changes)
@@ -61,8 +61,8 @@ func (inv *Inventory) Restore(list []fact.Restored, version uint64, now fact.Tim
 
 // Reconcile is Restore for an inventory that has been given its first lists meanwhile: what the
 // earlier inventory knew and the lists lacked is gone, since its kind was last watched.
-func (inv *Inventory) Reconcile(list []fact.Restored, version uint64, now fact.Time, lastSeen map[fact.Kind]fact.Time) error {
-	var gone []fact.Restored
+func (inv *Inventory) Reconcile(list []fact.SavedObject, version uint64, now fact.Time, lastSeen map[fact.Kind]fact.Time) error {
+	var gone []fact.SavedObject
 	for _, r := range list {
 		if !inv.index(r.Kind).has(r.UID) {
 			gone = append(gone, r)
@@ -78,7 +78,7 @@ func (inv *Inventory) Reconcile(list []fact.Restored, version uint64, now fact.T
 
 // restoreOne takes one object: noted as found, unless it is known already, and completed
 // by its snapshot.
-func (inv *Inventory) restoreOne(r *fact.Restored) error {
+func (inv *Inventory) restoreOne(r *fact.SavedObject) error {
 	kind, uid := r.Kind, r.UID
 	if !slices.Contains(fact.Kinds(), kind) {
 		return fmt.Errorf("the inventory takes no kind %q", kind)
@@ -127,7 +127,7 @@ func (inv *Inventory) restoreOne(r *fact.Restored) error {
 	return nil
 }
 
-func (inv *Inventory) restoreVolume(v *volume, s *fact.Snapshot) {
+func (inv *Inventory) restoreVolume(v *volume, s *fact.ObjectSnapshot) {
 	v.deleted, v.notBefore = s.Deleted, s.NotBefore
 	if v.phaseChanged == 0 {
 		v.phaseNotBefore, v.phaseChanged = s.PhaseNotBefore, s.PhaseChanged
@@ -156,7 +156,7 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.Snapshot) {
 
 // restoreBinding takes over the last binding. The binding may be newer than the version of the volume
 // that was read back: then it is kept for when the list or the watch shows the volume Bound.
-func (inv *Inventory) restoreBinding(v *volume, s *fact.Snapshot) {
+func (inv *Inventory) restoreBinding(v *volume, s *fact.ObjectSnapshot) {
 	b, phase := &v.binding, v.phase.Value()
 	others := b.claimUID != "" && b.claimUID != s.ClaimUID
 	if s.ClaimUID == "" || others {
@@ -177,7 +177,7 @@ func (inv *Inventory) restoreBinding(v *volume, s *fact.Snapshot) {
 }
 
 // precedes reports whether a volume, as it was read back, is older than the binding in its snapshot.
-func (v *volume) precedes(s *fact.Snapshot) bool {
+func (v *volume) precedes(s *fact.ObjectSnapshot) bool {
 	phase, same := v.phase.Value(), v.claimUID == s.ClaimUID
 	switch {
 	case s.ReleasedAt != 0 || same && phase != string(corev1.VolumePending) && phase != string(corev1.VolumeAvailable):
@@ -189,7 +189,7 @@ func (v *volume) precedes(s *fact.Snapshot) bool {
 	}
 }
 
-func (inv *Inventory) restoreClaim(c *claim, s *fact.Snapshot) {
+func (inv *Inventory) restoreClaim(c *claim, s *fact.ObjectSnapshot) {
 	c.deleted, c.noBefore = s.Deleted, s.NotBefore
 	c.boundAt = cmp.Or(c.boundAt, s.BoundAt)
 	c.unannounced, c.boundBefore, c.boundLate, c.found = s.Unannounced, s.BoundBefore, s.BoundLate, s.Found
@@ -217,7 +217,7 @@ func (inv *Inventory) restoreClaim(c *claim, s *fact.Snapshot) {
 	}
 }
 
-func (inv *Inventory) restorePod(p *pod, s *fact.Snapshot) {
+func (inv *Inventory) restorePod(p *pod, s *fact.ObjectSnapshot) {
 	p.deleted, p.notBefore, p.gone, p.startedIn = s.Deleted, s.NotBefore, s.Deleted != 0, uint32(s.Born)
 	p.unready, p.clockOff = p.unready || s.Unready, p.clockOff || s.ClockOff
 	if traits := p.traits.Value(); s.WorkloadKind != "" {
@@ -250,7 +250,7 @@ func (c *container) restore(s *fact.ContainerSnapshot, p *pod) {
 	}
 }
 
-func (inv *Inventory) restoreAttachment(a *attachment, s *fact.Snapshot) {
+func (inv *Inventory) restoreAttachment(a *attachment, s *fact.ObjectSnapshot) {
 	a.row.AttachedAt, a.row.DetachedAt = cmp.Or(s.AttachedAt, a.row.AttachedAt), s.Deleted
 	if s.Deleted != 0 {
 		delete(inv.attachments, a.row.UID)

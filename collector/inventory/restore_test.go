@@ -18,7 +18,7 @@ import (
 type keeper struct {
 	objects  map[memoryKey]fact.Object
 	ever     map[memoryKey]fact.Object // also those that are forgotten
-	memories map[memoryKey]fact.Snapshot
+	memories map[memoryKey]fact.ObjectSnapshot
 	version  uint64
 	now      fact.Time
 }
@@ -29,7 +29,7 @@ type memoryKey struct {
 }
 
 func newKeeper() *keeper {
-	return &keeper{objects: map[memoryKey]fact.Object{}, ever: map[memoryKey]fact.Object{}, memories: map[memoryKey]fact.Snapshot{}}
+	return &keeper{objects: map[memoryKey]fact.Object{}, ever: map[memoryKey]fact.Object{}, memories: map[memoryKey]fact.ObjectSnapshot{}}
 }
 
 func (k *keeper) take(u *fact.Update) {
@@ -61,14 +61,14 @@ func (k *keeper) restart(t testing.TB) *Inventory {
 }
 
 // list is what was kept, written and read.
-func (k *keeper) list(t testing.TB) (list []fact.Restored) {
+func (k *keeper) list(t testing.TB) (list []fact.SavedObject) {
 	t.Helper()
 	for key, o := range k.objects {
 		text, err := json.Marshal(k.memories[key])
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := fact.Restored{Kind: key.kind, UID: key.uid, Object: o.Object}
+		r := fact.SavedObject{Kind: key.kind, UID: key.uid, Object: o.Object}
 		if err := json.Unmarshal(text, &r.Snapshot); err != nil {
 			t.Fatal(err)
 		}
@@ -78,12 +78,12 @@ func (k *keeper) list(t testing.TB) (list []fact.Restored) {
 }
 
 // restored is an object as an earlier inventory held it.
-func restored(object any, snapshot fact.Snapshot) fact.Restored {
+func restored(object any, snapshot fact.ObjectSnapshot) fact.SavedObject {
 	kind, uid, err := identify(object)
 	if err != nil {
 		panic(err)
 	}
-	return fact.Restored{Kind: kind, UID: uid, Object: document(object.(metav1.Object)), Snapshot: snapshot}
+	return fact.SavedObject{Kind: kind, UID: uid, Object: document(object.(metav1.Object)), Snapshot: snapshot}
 }
 
 // interrupted plays events, going over to a new inventory before some of them.
@@ -210,9 +210,9 @@ func TestClaimsWorkloadIsRememberedWhenThatIsGone(t *testing.T) {
 	expect(t, "workload", h.claims["c1"].WorkloadName, "db")
 }
 
-// TestRecallIntoALiveInventory is what happens when the catalog can be asked only
+// TestRestoreIntoALiveInventory is what happens when the catalog can be asked only
 // after the first lists were taken.
-func TestRecallIntoALiveInventory(t *testing.T) {
+func TestRestoreIntoALiveInventory(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)
 	user := running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 13)
@@ -230,15 +230,15 @@ func TestRecallIntoALiveInventory(t *testing.T) {
 	h.take(inv)
 	expect(t, "before", h.mount("p1", "db", "/data"), "c1@v1 13-")
 	goneVolume := pv("vol", "v0", 1, nil, corev1.VolumeAvailable, 1) // of the same name
-	err := inv.Reconcile([]fact.Restored{
-		restored(user, fact.Snapshot{Kind: fact.Pods, UID: "p1", Containers: []fact.ContainerSnapshot{{Name: "db", StartedAt: at(5)}}}),
-		restored(former, fact.Snapshot{Kind: fact.Pods, UID: "p0", Containers: []fact.ContainerSnapshot{{Name: "db", StartedAt: at(3)}}}),
-		restored(idle, fact.Snapshot{Kind: fact.Claims, UID: "c2", WorkloadKind: "StatefulSet", WorkloadName: "db"}),
-		restored(idleVolume, fact.Snapshot{Kind: fact.Volumes, UID: "v2", LastUse: at(9)}),
-		restored(goneVolume, fact.Snapshot{Kind: fact.Volumes, UID: "v0"}),
-		restored(claim, fact.Snapshot{}), restored(capacity(), fact.Snapshot{}), restored(oneOfEach()[fact.Drivers], fact.Snapshot{}), restored(oneOfEach()[fact.Namespaces], fact.Snapshot{}),
-		restored(storageClass("fast", "s1"), fact.Snapshot{}), restored(statefulSet("db", "sts"), fact.Snapshot{}),
-		restored(volumeAttachment("a1", "vol", 2), fact.Snapshot{Kind: fact.VolumeAttachments, UID: "a1", AttachedAt: at(1)}),
+	err := inv.Reconcile([]fact.SavedObject{
+		restored(user, fact.ObjectSnapshot{Kind: fact.Pods, UID: "p1", Containers: []fact.ContainerSnapshot{{Name: "db", StartedAt: at(5)}}}),
+		restored(former, fact.ObjectSnapshot{Kind: fact.Pods, UID: "p0", Containers: []fact.ContainerSnapshot{{Name: "db", StartedAt: at(3)}}}),
+		restored(idle, fact.ObjectSnapshot{Kind: fact.Claims, UID: "c2", WorkloadKind: "StatefulSet", WorkloadName: "db"}),
+		restored(idleVolume, fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v2", LastUse: at(9)}),
+		restored(goneVolume, fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v0"}),
+		restored(claim, fact.ObjectSnapshot{}), restored(capacity(), fact.ObjectSnapshot{}), restored(oneOfEach()[fact.Drivers], fact.ObjectSnapshot{}), restored(oneOfEach()[fact.Namespaces], fact.ObjectSnapshot{}),
+		restored(storageClass("fast", "s1"), fact.ObjectSnapshot{}), restored(statefulSet("db", "sts"), fact.ObjectSnapshot{}),
+		restored(volumeAttachment("a1", "vol", 2), fact.ObjectSnapshot{Kind: fact.VolumeAttachments, UID: "a1", AttachedAt: at(1)}),
 		{Kind: "Rollout", UID: "r1", Object: "{}"}, {Kind: fact.Pods, UID: "p9", Object: "{"},
 	}, 0, at(101), map[fact.Kind]fact.Time{fact.Pods: at(50), fact.Volumes: at(50)})
 	if err == nil {
@@ -261,22 +261,22 @@ func TestRecallIntoALiveInventory(t *testing.T) {
 	}
 }
 
-// TestRecallOfWhatWasNotToldToTheEnd is what is left of a tracker that was killed between
+// TestRestoreOfWhatWasNotToldToTheEnd is what is left of a tracker that was killed between
 // two rows: of a pod, that it was seen; that a volume, which as far as its own versions go
 // is still bound, was given back; and that one was bound, which is not yet as far as its go.
-func TestRecallOfWhatWasNotToldToTheEnd(t *testing.T) {
+func TestRestoreOfWhatWasNotToldToTheEnd(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)
 	user := running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 13)
 	second := pvc("logs", "c2", 1, "vol-2")
-	incomplete := restored(user, fact.Snapshot{})
+	incomplete := restored(user, fact.ObjectSnapshot{})
 	incomplete.Incomplete = true
 	inv, h := New(), newHistory()
-	err := inv.Restore([]fact.Restored{
-		restored(second, fact.Snapshot{Kind: fact.Claims, UID: "c2"}),
-		restored(pv("vol-2", "v2", 1, second, corev1.VolumePending, 1), fact.Snapshot{Kind: fact.Volumes, UID: "v2", ClaimUID: "c2", BoundAt: at(3)}),
-		restored(claim, fact.Snapshot{Kind: fact.Claims, UID: "c1", BoundAt: at(3)}),
-		restored(volume, fact.Snapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)}),
+	err := inv.Restore([]fact.SavedObject{
+		restored(second, fact.ObjectSnapshot{Kind: fact.Claims, UID: "c2"}),
+		restored(pv("vol-2", "v2", 1, second, corev1.VolumePending, 1), fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v2", ClaimUID: "c2", BoundAt: at(3)}),
+		restored(claim, fact.ObjectSnapshot{Kind: fact.Claims, UID: "c1", BoundAt: at(3)}),
+		restored(volume, fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)}),
 		incomplete,
 	}, 7, at(100))
 	if err != nil {
@@ -304,10 +304,10 @@ func TestRecallOfWhatWasNotToldToTheEnd(t *testing.T) {
 	expect(t, "the binding", b, fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)})
 }
 
-// TestRecallOfABindingWithAnOlderVolume has a catalog in which a volume's last binding is newer than
+// TestRestoreOfABindingWithAnOlderVolume has a catalog in which a volume's last binding is newer than
 // the volume itself, in each phase that the volume can have had before. The list shows it Bound, and
 // that is the binding that was told.
-func TestRecallOfABindingWithAnOlderVolume(t *testing.T) {
+func TestRestoreOfABindingWithAnOlderVolume(t *testing.T) {
 	former, claim := pvc("logs", "c1", 1, "vol"), pvc("next", "c2", 60, "vol")
 	bound := pv("vol", "v1", 1, claim, corev1.VolumeBound, 60)
 	for name, older := range map[string]*corev1.PersistentVolume{
@@ -319,9 +319,9 @@ func TestRecallOfABindingWithAnOlderVolume(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inv, h := New(), newHistory()
-			err := inv.Restore([]fact.Restored{
-				restored(claim, fact.Snapshot{Kind: fact.Claims, UID: "c2", BoundAt: at(60), VolumeUID: "v1"}),
-				restored(older, fact.Snapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60)}),
+			err := inv.Restore([]fact.SavedObject{
+				restored(claim, fact.ObjectSnapshot{Kind: fact.Claims, UID: "c2", BoundAt: at(60), VolumeUID: "v1"}),
+				restored(older, fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60)}),
 			}, 7, at(100))
 			if err != nil {
 				t.Fatal(err)
@@ -338,8 +338,8 @@ func TestRecallOfABindingWithAnOlderVolume(t *testing.T) {
 	t.Run("for the second time", func(t *testing.T) {
 		inv, h := New(), newHistory()
 		older := pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 55)
-		if err := inv.Restore([]fact.Restored{
-			restored(older, fact.Snapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60), BindingOrdinal: 1}),
+		if err := inv.Restore([]fact.SavedObject{
+			restored(older, fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60), BindingOrdinal: 1}),
 		}, 7, at(100)); err != nil {
 			t.Fatal(err)
 		}
@@ -350,8 +350,8 @@ func TestRecallOfABindingWithAnOlderVolume(t *testing.T) {
 		expect(t, "its ordinal", fmt.Sprint(slices.Collect(maps.Keys(h.bindings))), "[[c2 v1/1]]")
 	})
 	inv, h := New(), newHistory()
-	if err := inv.Restore([]fact.Restored{
-		restored(pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 70), fact.Snapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60)}),
+	if err := inv.Restore([]fact.SavedObject{
+		restored(pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 70), fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60)}),
 	}, 7, at(100)); err != nil {
 		t.Fatal(err)
 	}

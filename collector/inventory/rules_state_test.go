@@ -507,7 +507,7 @@ func TestRule6_4_BackFromTheDead(t *testing.T) {
 	}
 	for _, kind := range []fact.Kind{fact.Volumes, fact.Claims, fact.Pods, fact.StatefulSets, fact.Jobs, fact.VolumeAttachments} {
 		expect(t, "held of "+string(kind), inv.Count(kind), 1)
-		expect(t, "kept of "+string(kind), len(slices.DeleteFunc(k.list(t), func(r fact.Restored) bool { return r.Kind != kind })), 1)
+		expect(t, "kept of "+string(kind), len(slices.DeleteFunc(k.list(t), func(r fact.SavedObject) bool { return r.Kind != kind })), 1)
 	}
 }
 

@@ -55,7 +55,7 @@ func (s situation) run(t *testing.T) {
 			k.now = e.at
 			h.add(&u)
 		}
-		for name, list := range map[string][]fact.Restored{"journal": k.list(t), "catalog": catalogOf(h, k)} {
+		for name, list := range map[string][]fact.SavedObject{"journal": k.list(t), "catalog": catalogOf(h, k)} {
 			again := New()
 			if err := again.Restore(list, k.version, k.now); err != nil {
 				t.Fatal(err)
@@ -121,8 +121,8 @@ func shuffledKinds(stream []recorded, random *rand.Rand) (list []recorded) {
 	return list
 }
 
-// catalogOf is what Catalog.Recall reads back from the rows: see the questions there.
-func catalogOf(h *history, k *keeper) (list []fact.Restored) {
+// catalogOf is what Catalog.Restore reads back from the rows: see the questions there.
+func catalogOf(h *history, k *keeper) (list []fact.SavedObject) {
 	needed := map[string]bool{}
 	for _, m := range h.mounts {
 		if p := h.pods[m.PodUID]; p.DeletedAt == 0 {
@@ -130,8 +130,8 @@ func catalogOf(h *history, k *keeper) (list []fact.Restored) {
 		}
 	}
 	for key, o := range k.ever {
-		r := fact.Restored{Kind: key.kind, UID: key.uid, Object: o.Object}
-		s := fact.Snapshot{Kind: key.kind, UID: key.uid}
+		r := fact.SavedObject{Kind: key.kind, UID: key.uid, Object: o.Object}
+		s := fact.ObjectSnapshot{Kind: key.kind, UID: key.uid}
 		switch key.kind {
 		case fact.Volumes:
 			v := h.volumes[key.uid]

@@ -9,7 +9,7 @@ import (
 
 // subject is what has a snapshot (rule 6.3).
 type subject interface {
-	snapshot(inv *Inventory) fact.Snapshot
+	snapshot(inv *Inventory) fact.ObjectSnapshot
 }
 
 // queued is a subject whose snapshot goes out with the next Take: once, however often it
@@ -39,8 +39,8 @@ type forgotten struct {
 	uid  string
 }
 
-func (f forgotten) snapshot(*Inventory) fact.Snapshot {
-	return fact.Snapshot{Kind: f.kind, UID: f.uid, Forgotten: true}
+func (f forgotten) snapshot(*Inventory) fact.ObjectSnapshot {
+	return fact.ObjectSnapshot{Kind: f.kind, UID: f.uid, Forgotten: true}
 }
 
 // departed is a controller that is gone, but still referred to.
@@ -50,8 +50,8 @@ type departed struct {
 	at   fact.Time
 }
 
-func (d departed) snapshot(*Inventory) fact.Snapshot {
-	return fact.Snapshot{Kind: d.kind, UID: d.uid, Deleted: d.at}
+func (d departed) snapshot(*Inventory) fact.ObjectSnapshot {
+	return fact.ObjectSnapshot{Kind: d.kind, UID: d.uid, Deleted: d.at}
 }
 
 // takeSnapshots moves the snapshots that have changed into u; of one object, the last
@@ -73,8 +73,8 @@ func (inv *Inventory) clearSnapshotQueue() {
 	inv.snapshotQueue = emptied(inv.snapshotQueue)
 }
 
-func (v *volume) snapshot(inv *Inventory) fact.Snapshot {
-	s := fact.Snapshot{
+func (v *volume) snapshot(inv *Inventory) fact.ObjectSnapshot {
+	s := fact.ObjectSnapshot{
 		Kind: fact.Volumes, UID: v.uid, Deleted: v.deleted, NotBefore: v.notBefore, ClaimUID: v.binding.claimUID,
 		BoundAt: v.binding.bound, ReleasedAt: v.binding.released, ReleasedNotBefore: v.binding.notBefore,
 		PhaseChanged: v.phaseChanged, PhaseNotBefore: v.phaseNotBefore, LastUse: v.settledUse, BindingOrdinal: v.ordinal,
@@ -94,18 +94,18 @@ func (v *volume) snapshot(inv *Inventory) fact.Snapshot {
 	return s
 }
 
-func (c *claim) snapshot(inv *Inventory) fact.Snapshot {
+func (c *claim) snapshot(inv *Inventory) fact.ObjectSnapshot {
 	traits, life := c.traits.Value(), inv.lives[c]
-	return fact.Snapshot{
+	return fact.ObjectSnapshot{
 		Kind: fact.Claims, UID: c.uid, Deleted: c.deleted, NotBefore: c.noBefore, BoundAt: c.boundAt, VolumeUID: c.volumeUID(), ByName: c.byName,
 		Unannounced: c.unannounced, BoundBefore: c.boundBefore, BoundLate: c.boundLate, BoundIn: c.boundIn, Found: c.found, PodUID: intern.Text(c.podUID),
 		Born: life.born, Died: life.died, WorkloadKind: traits.workloadKind, WorkloadName: traits.workloadName,
 	}
 }
 
-func (p *pod) snapshot(*Inventory) fact.Snapshot {
+func (p *pod) snapshot(*Inventory) fact.ObjectSnapshot {
 	w := p.traits.Value().workload
-	s := fact.Snapshot{
+	s := fact.ObjectSnapshot{
 		Kind: fact.Pods, UID: p.uid, Deleted: p.deleted, NotBefore: p.notBefore, Born: uint64(p.startedIn), Unready: p.unready, ClockOff: p.clockOff,
 		WorkloadKind: w.kind, WorkloadName: w.name, WorkloadUID: w.uid,
 	}
@@ -123,8 +123,8 @@ func (p *pod) snapshot(*Inventory) fact.Snapshot {
 	return s
 }
 
-func (a *attachment) snapshot(*Inventory) fact.Snapshot {
-	s := fact.Snapshot{Kind: fact.VolumeAttachments, UID: a.row.UID, Deleted: a.row.DetachedAt, AttachedAt: a.row.AttachedAt}
+func (a *attachment) snapshot(*Inventory) fact.ObjectSnapshot {
+	s := fact.ObjectSnapshot{Kind: fact.VolumeAttachments, UID: a.row.UID, Deleted: a.row.DetachedAt, AttachedAt: a.row.AttachedAt}
 	s.Forgotten = s.Deleted != 0 && (a.row.VolumeUID != "" || a.volume == "") // its volume is not on its way
 	return s
 }

@@ -452,11 +452,11 @@ func TestRule3_6_NodeLostAndTheJournalToo(t *testing.T) {
 	claim, user := userOnNode()
 	user.Status.Conditions = append(user.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: second(90)})
 	inv, h := New(), newHistory()
-	if err := inv.Restore([]fact.Restored{
-		restored(nodeOf("node-1", corev1.ConditionUnknown, 50), fact.Snapshot{}),
-		restored(pv("vol", "v1", 2, claim, corev1.VolumeBound, 3), fact.Snapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c1", BoundAt: at(3)}),
-		restored(claim, fact.Snapshot{Kind: fact.Claims, UID: "c1", BoundAt: at(3), VolumeUID: "v1"}),
-		restored(user, fact.Snapshot{Kind: fact.Pods, UID: "p1", Containers: []fact.ContainerSnapshot{{Name: "db", StartedAt: at(5)}}}),
+	if err := inv.Restore([]fact.SavedObject{
+		restored(nodeOf("node-1", corev1.ConditionUnknown, 50), fact.ObjectSnapshot{}),
+		restored(pv("vol", "v1", 2, claim, corev1.VolumeBound, 3), fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c1", BoundAt: at(3)}),
+		restored(claim, fact.ObjectSnapshot{Kind: fact.Claims, UID: "c1", BoundAt: at(3), VolumeUID: "v1"}),
+		restored(user, fact.ObjectSnapshot{Kind: fact.Pods, UID: "p1", Containers: []fact.ContainerSnapshot{{Name: "db", StartedAt: at(5)}}}),
 	}, 1, at(200)); err != nil {
 		t.Fatal(err)
 	}

@@ -11,27 +11,18 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// Recalled is what a journal or the catalog knows of a cluster from before.
-type Recalled struct {
-	Objects   []fact.Restored
-	Version   uint64 // the highest row version that was given out
-	Positions map[fact.Kind]fact.Position
-	Watched   []fact.Span       // in which pods were watched and nothing can have been missed; see fact.Update
-	Tally     map[string][]byte // the records of the last run's Tally
-}
-
-// RecallJournal reads what a journal holds; nil if it is new. An error says that the
-// journal is damaged (journal.ErrCorrupt).
-func RecallJournal(j *journal.Journal) (*Recalled, error) {
-	r := &Recalled{Version: j.Version(), Positions: positionsOf(j), Tally: map[string][]byte{}}
+// RestoreJournal reads the snapshot that a journal holds; nil if the journal is new. An error says that
+// the journal is damaged (journal.ErrCorrupt).
+func RestoreJournal(j *journal.Journal) (*fact.Snapshot, error) {
+	r := &fact.Snapshot{Version: j.Version(), Positions: positionsOf(j), Counters: map[string][]byte{}}
 	if len(r.Positions) == 0 {
 		return nil, nil
 	}
-	objects := map[[2]string]*fact.Restored{}
-	held := func(kind, uid string) *fact.Restored {
+	objects := map[[2]string]*fact.SavedObject{}
+	held := func(kind, uid string) *fact.SavedObject {
 		key := [2]string{kind, uid}
 		if objects[key] == nil {
-			objects[key] = &fact.Restored{Kind: fact.Kind(kind), UID: uid}
+			objects[key] = &fact.SavedObject{Kind: fact.Kind(kind), UID: uid}
 		}
 		return objects[key]
 	}
@@ -39,7 +30,7 @@ func RecallJournal(j *journal.Journal) (*Recalled, error) {
 	err := j.State(func(kind, uid string, data []byte) (err error) {
 		switch kind {
 		case tallyKind:
-			r.Tally[uid] = bytes.Clone(data)
+			r.Counters[uid] = bytes.Clone(data)
 			return nil
 		case watchedKind:
 			watched = bytes.Clone(data)

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package main
+package app
 
 // unload does nothing where what it does on Linux is not known to be safe.
 func unload() {}

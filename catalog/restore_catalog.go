@@ -120,18 +120,18 @@ var heldVersion = func() string {
 	return "SELECT max(version) FROM (" + strings.Join(of, " UNION ALL ") + ")"
 }()
 
-// Recall reads back what the catalog holds open of a cluster: the objects that it takes
-// for living, with what it knows of their use, the last moment at which each kind
-// was watched, by another instance than this, and when pods were watched by any instance. It is nil if the catalog knows nothing of the cluster. Errors are *Error,
-// or say which object cannot be read.
-func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recalled, error) {
+// Restore reads the snapshot of a cluster that the catalog holds: the objects that it takes for living,
+// with what it knows of their use; the last moment at which each kind was watched by another instance
+// than the given one; and when pods were watched by any instance. It returns nil if the catalog knows
+// nothing of the cluster. Errors are *Error, or say which object cannot be read.
+func (c *Catalog) Restore(ctx context.Context, cluster, instance string) (*fact.Snapshot, error) {
 	h := c.asking(ctx, cluster, instance)
-	r := &Recalled{Positions: map[fact.Kind]fact.Position{}}
-	memories := map[[2]string]*fact.Snapshot{}
-	memory := func(kind fact.Kind, uid string) *fact.Snapshot {
+	r := &fact.Snapshot{Positions: map[fact.Kind]fact.Position{}}
+	memories := map[[2]string]*fact.ObjectSnapshot{}
+	memory := func(kind fact.Kind, uid string) *fact.ObjectSnapshot {
 		key := [2]string{string(kind), uid}
 		if memories[key] == nil {
-			memories[key] = &fact.Snapshot{Kind: kind, UID: uid}
+			memories[key] = &fact.ObjectSnapshot{Kind: kind, UID: uid}
 		}
 		return memories[key]
 	}
@@ -169,7 +169,7 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		return err
 	})
 	h.each(heldClaims, func(rows driver.Rows) error {
-		var m fact.Snapshot
+		var m fact.ObjectSnapshot
 		var deleted, deletedNotBefore, bound *time.Time
 		err := rows.Scan(&m.UID, &deleted, &deletedNotBefore, &bound, &m.WorkloadKind, &m.WorkloadName, &m.VolumeUID)
 		m.Kind, m.Deleted, m.NotBefore, m.BoundAt = fact.Claims, at(deleted), at(deletedNotBefore), at(bound)
@@ -178,7 +178,7 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		return err
 	})
 	h.each(heldPods, func(rows driver.Rows) error {
-		var m fact.Snapshot
+		var m fact.ObjectSnapshot
 		err := rows.Scan(&m.UID, &m.WorkloadKind, &m.WorkloadName, &m.WorkloadUID)
 		m.Kind = fact.Pods
 		*memory(m.Kind, m.UID) = m
@@ -213,7 +213,7 @@ func (c *Catalog) Recall(ctx context.Context, cluster, instance string) (*Recall
 		if err := rows.Scan(&kind, &uid, &untold, &text); err != nil {
 			return err
 		}
-		r.Objects = append(r.Objects, fact.Restored{
+		r.Objects = append(r.Objects, fact.SavedObject{
 			Kind: fact.Kind(kind), UID: uid, Object: text, Snapshot: *memory(fact.Kind(kind), uid), Incomplete: untold,
 		})
 		return nil

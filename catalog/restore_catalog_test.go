@@ -7,11 +7,11 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// TestRecallOfAHalfWrittenBatch is what a killed tracker has left whose journal is lost: of
+// TestRestoreOfAHalfWrittenBatch is what a killed tracker has left whose journal is lost: of
 // pod p1 a version that is newer than its rows, of p2 an object and a mount and no more, of
 // p3 all, to its end; of v1 a binding, and no volume; of the claim c2 that p2 has its end; of v2 all, and how full
 // it was.
-func TestRecallOfAHalfWrittenBatch(t *testing.T) {
+func TestRestoreOfAHalfWrittenBatch(t *testing.T) {
 	c := openCatalog(t)
 	if err := c.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestRecallOfAHalfWrittenBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	known, err := c.Recall(t.Context(), "east", "new")
+	known, err := c.Restore(t.Context(), "east", "new")
 	if err != nil {
 		t.Fatal(err)
 	}

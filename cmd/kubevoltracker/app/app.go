@@ -1,0 +1,148 @@
+// Package app is the tracker as a whole: it connects its parts, starts them, restores what an earlier run
+// knew, and stops them in order.
+//
+// The collector watches the API server and sends each update to two sinks: the exporter, which serves the
+// metrics, and the recorder, which commits rows and state to the journal. The writer brings the rows from
+// the journal to ClickHouse. With --leader-election it does so while it holds the lease.
+//
+// New refuses what cannot work (an API server, a port, a directory, a login) before anything runs. What goes
+// away later is waited for.
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/version"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kubevoltracker/kubevoltracker/collector"
+	"github.com/kubevoltracker/kubevoltracker/collector/election"
+	"github.com/kubevoltracker/kubevoltracker/exporter"
+)
+
+// App is a tracker that has been started, and does not run yet. Run it or Close it.
+type App struct {
+	logger    log.Logger
+	listeners []net.Listener
+	server    *exporter.Server
+	collector *collector.Collector
+	history   *history
+}
+
+// New connects to the API server, opens the ports, the journal and the catalog, and restores what an
+// earlier run knew. A ClickHouse that cannot be reached is no error: it is waited for. The error is one line
+// that names what was wrong and the flag for it; it is a UsageError if only the user can mend it. It is
+// ctx's error if ctx ends first.
+func New(ctx context.Context, o Options) (_ *App, err error) {
+	registry := prometheus.NewRegistry()
+	client, err := collector.NewClient(o.Client)
+	if err != nil {
+		return nil, err
+	}
+	kubelets, err := openKubelets(client, o.Kubelets)
+	if err != nil {
+		return nil, err
+	}
+	uid, err := client.Connect(ctx, log.With(o.Logger, "component", "collector"))
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil && (o.Cluster == "" || !apierrors.IsForbidden(err)) {
+		return nil, err
+	}
+	o.Cluster = cmp.Or(o.Cluster, uid)
+	if err := o.Election.check(ctx, client, o.Catalog.URL); err != nil {
+		return nil, err
+	}
+	if err := o.Web.Check(); err != nil {
+		return nil, UsageError{err}
+	}
+	a := &App{logger: o.Logger, history: &history{cluster: o.Cluster, logger: log.With(o.Logger, "component", "catalog")}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if a.listeners, err = exporter.Listen(ctx, o.Web.ListenAddresses); err != nil {
+		return nil, err
+	}
+	if err := a.history.open(ctx, o, client, registry); err != nil {
+		return nil, err
+	}
+	o.Metrics.Registry, o.Metrics.Logger = registry, log.With(o.Logger, "component", "exporter")
+	metrics := exporter.New(o.Metrics)
+	election.Register(registry, a.history.election)
+	a.collector = collector.New(collector.Options{
+		Client: client, Kubelets: kubelets, Sinks: []collector.Sink{metrics, a.history.recorder},
+		Snapshot: a.history.takeSnapshot(), VersionFloor: a.history.versionFloor,
+		Logger: log.With(o.Logger, "component", "collector"), Registerer: registry,
+	})
+	metrics.Restore(a.history.tally, a.collector.CaughtUp)
+	o.Web.Metrics, o.Web.Logger = metrics.Handler(), log.With(o.Logger, "component", "web")
+	o.Web.Live = []exporter.Check{{Name: "collector", Check: a.collector.Alive}}
+	o.Web.Ready = []exporter.Check{{Name: "lists", Check: a.collector.Synced}, {Name: "catalog", Check: a.history.settled}}
+	if a.server, err = exporter.NewServer(o.Web); err != nil {
+		return nil, UsageError{err}
+	}
+	level.Info(o.Logger).Log("msg", "tracking", "version", version.Info(), "server", client.Host(), "cluster", o.Cluster)
+	for _, l := range a.listeners {
+		level.Info(o.Logger).Log("msg", "serving", "address", l.Addr())
+	}
+	return a, nil
+}
+
+// Addresses are those on which the metrics are served.
+func (a *App) Addresses() (list []net.Addr) {
+	for _, l := range a.listeners {
+		list = append(list, l.Addr())
+	}
+	return list
+}
+
+// Run tracks until ctx ends or a part fails, stops all parts in order, and closes the App. The error is why
+// parts failed, and why they could not be stopped or closed in order; nil after an orderly end.
+func (a *App) Run(ctx context.Context) error {
+	err := runStages(ctx, a.stages())
+	err = errors.Join(err, a.Close())
+	level.Info(a.logger).Log("msg", "stopped")
+	return err
+}
+
+// stages are the parts in the order in which they stop. The watches stop first. The recorder then commits
+// the last of what they observed; while the journal is full the collector waits for it, and does not see
+// its own end before. The writer then writes what it can of the journal. The lease is given back last.
+func (a *App) stages() []stage {
+	h := a.history
+	watching := stage{
+		{"web server", func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners) }},
+		{"collector", func(ctx context.Context) error { a.collector.Run(ctx); return nil }},
+		{"memory", func(ctx context.Context) error {
+			return spareMemory(ctx, func() bool { return a.collector.Synced() == nil && !h.recorder.Pending() })
+		}},
+	}
+	if h.incomplete {
+		watching = append(watching, part{"restore", func(ctx context.Context) error { return h.restoreLater(ctx, a.collector) }})
+	}
+	stages := []stage{watching, {{"recorder", h.recorder.Run}}}
+	if h.writer != nil {
+		stages = append(stages, stage{{"writer", h.writer.Run}})
+	}
+	if h.election != nil {
+		stages = append(stages, stage{{"leader election", h.election.Run}})
+	}
+	return stages
+}
+
+// Close frees what New has opened. Run calls it.
+func (a *App) Close() error {
+	for _, l := range a.listeners {
+		_ = l.Close() // the server has closed those that it served on
+	}
+	return a.history.close()
+}

@@ -1,0 +1,238 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/engine"
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
+	"github.com/kubevoltracker/kubevoltracker/collector"
+	"github.com/kubevoltracker/kubevoltracker/collector/election"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/exporter"
+)
+
+// history is what outlives a run: the journal, and the catalog with its writer. The embedded catalog has an
+// engine, and --leader-election an election; without a catalog all but the journal are nil.
+type history struct {
+	cluster  string
+	logger   log.Logger
+	journal  *journal.Journal
+	recorder *catalog.Recorder
+	tally    *exporter.Tally // of the rows in the journal
+	catalog  *catalog.Catalog
+	writer   *catalog.Writer
+	engine   *engine.Engine
+	election *election.Election
+
+	snapshot   *fact.Snapshot // of the run before; nil if there is none, or it cannot be read yet
+	incomplete bool           // the catalog knows of objects that snapshot lacks, and could not be read yet
+}
+
+// open opens the journal and the catalog, and restores the snapshot of the run before: the journal's, or if
+// the journal is new the catalog's. A ClickHouse that is away is no error. One that refuses the login is.
+func (h *history) open(ctx context.Context, o Options, client *collector.Client, registry *prometheus.Registry) (err error) {
+	if err := h.openCatalog(ctx, o); err != nil {
+		return err
+	}
+	if err := h.openJournal(o); err != nil {
+		return err
+	}
+	h.tally = exporter.NewTally(time.Now)
+	if h.snapshot != nil {
+		if err := h.tally.Restore(h.snapshot.Counters); err != nil {
+			level.Warn(h.logger).Log("msg", "some counters begin anew", "err", err)
+		}
+	}
+	h.recorder, err = catalog.NewRecorder(catalog.RecorderOptions{
+		Journal: h.journal, Cluster: h.cluster, WithoutFacts: h.catalog == nil, Tally: h.tally, Registerer: registry, Logger: h.logger,
+	})
+	if err != nil || h.catalog == nil {
+		return err
+	}
+	h.newWriter(o, client, registry)
+	if err := h.restoreFromCatalog(ctx); err != nil {
+		return err
+	}
+	if h.incomplete != h.recorder.Incomplete() {
+		h.recorder.SetIncomplete(h.incomplete)
+	}
+	return nil
+}
+
+func (h *history) openCatalog(ctx context.Context, o Options) (err error) {
+	switch o.Catalog.URL {
+	case NoCatalog:
+		return nil
+	case EmbeddedCatalog:
+		o.Engine.DataDir, o.Engine.Logger = filepath.Join(o.DataDir, "clickhouse"), o.Logger
+		if h.engine, err = startEngine(ctx, o.Engine); err != nil {
+			return err
+		}
+		o.Catalog.URL = h.engine.URL() + "/" + catalog.DefaultDatabase
+	}
+	if h.catalog, err = catalog.Open(o.Catalog); err != nil {
+		return UsageError{err}
+	}
+	return nil
+}
+
+// openJournal opens the journal and restores its snapshot; there is none if the journal is new. A journal
+// that turns out to be damaged is set aside.
+func (h *history) openJournal(o Options) (err error) {
+	if err := os.MkdirAll(o.DataDir, 0o750); err != nil {
+		return fmt.Errorf("--data-dir: %w", err)
+	}
+	h.journal, err = journal.Open(journal.Options{
+		Path: filepath.Join(o.DataDir, "journal.db"), MaxBytes: o.JournalBytes, Logger: h.logger,
+	})
+	if err != nil {
+		return err
+	}
+	if h.snapshot, err = catalog.RestoreJournal(h.journal); errors.Is(err, journal.ErrCorrupt) {
+		err = h.journal.Reset()
+	}
+	return err
+}
+
+// newWriter makes the writer, and the election if there is one.
+func (h *history) newWriter(o Options, client *collector.Client, registry *prometheus.Registry) {
+	writing := catalog.WriterOptions{
+		Journal: h.journal, Dir: o.DataDir, Cluster: h.cluster, Registerer: registry, Logger: h.logger,
+		TakesOver: h.snapshot == nil || h.recorder.TakingOver(),
+	}
+	if writing.TakesOver {
+		h.recorder.SetTakingOver(true)
+		writing.TookOver = func() { h.recorder.SetTakingOver(false) }
+	}
+	if o.Election.Enabled {
+		h.election = election.New(o.Election.options(client, h.journal.ID(), log.With(o.Logger, "component", "election")))
+		writing.Lease = h.election
+	}
+	h.writer = catalog.NewWriter(h.catalog, writing)
+}
+
+// restoreFromCatalog migrates the catalog and, if the journal had no snapshot, restores the catalog's. If
+// the catalog cannot be asked now, restoreLater does so.
+func (h *history) restoreFromCatalog(ctx context.Context) error {
+	migrateCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	switch err := h.catalog.Migrate(migrateCtx); {
+	case catalog.IsFatal(err):
+		return err
+	case err != nil:
+		level.Warn(h.logger).Log("msg", "the catalog is not there yet, going on without it until it is", "err", err)
+		h.incomplete = h.snapshot == nil || h.recorder.Incomplete()
+		return nil
+	case h.snapshot != nil:
+		h.incomplete = h.recorder.Incomplete()
+		return nil
+	}
+	snapshot, err := h.catalog.Restore(ctx, h.cluster, h.journal.ID())
+	switch {
+	case err != nil:
+		level.Warn(h.logger).Log("msg", "the snapshot in the catalog cannot be read yet", "err", err)
+		h.incomplete = true
+		return nil
+	case snapshot == nil:
+		return nil
+	}
+	h.snapshot = snapshot
+	return h.recorder.Save(ctx, snapshot)
+}
+
+// takeSnapshot hands the snapshot over: the collector frees it once it is restored.
+func (h *history) takeSnapshot() *fact.Snapshot {
+	snapshot := h.snapshot
+	h.snapshot = nil
+	return snapshot
+}
+
+// restoreLater restores the catalog's snapshot as soon as the catalog can be asked and has all rows that
+// this run has recorded.
+func (h *history) restoreLater(ctx context.Context, tracker *collector.Collector) error {
+	const every = time.Second
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(every):
+		}
+		if tracker.Synced() != nil || !h.writer.Up() || h.journal.Stats().Rows > 0 {
+			continue
+		}
+		err := tracker.Reconcile(func() (*fact.Snapshot, error) {
+			if h.recorder.Pending() || h.journal.Stats().Rows > 0 {
+				return nil, errNotYet
+			}
+			return h.catalog.Restore(ctx, h.cluster, h.journal.ID())
+		})
+		switch {
+		case err == nil:
+			h.recorder.SetIncomplete(false)
+			level.Info(h.logger).Log("msg", "restored the snapshot in the catalog")
+			return nil
+		case !errors.Is(err, errNotYet) && ctx.Err() == nil:
+			level.Warn(h.logger).Log("msg", "the snapshot in the catalog cannot be read yet", "err", err)
+		}
+	}
+}
+
+var errNotYet = errors.New("rows are on their way to the catalog")
+
+// startEngine starts the embedded ClickHouse. The end of ctx cancels the start, but does not stop an engine
+// that has started: the writer needs it for its last rows.
+func startEngine(ctx context.Context, o engine.Options) (*engine.Engine, error) {
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, cancel)()
+	e, err := engine.Start(running, o)
+	if exit := (*engine.ExitError)(nil); errors.As(err, &exit) {
+		// The engine names its own flags; the user knows the tracker's.
+		ours := strings.NewReplacer("--listen-address", "--catalog.embedded-listen-address", "--library", "--catalog.embedded-library")
+		return nil, errors.New(ours.Replace(exit.Line))
+	}
+	return e, err
+}
+
+// versionFloor is the row version that all rows to come have to be above.
+func (h *history) versionFloor() uint64 {
+	if h.writer == nil {
+		return 0
+	}
+	return h.writer.VersionFloor()
+}
+
+// settled is a check of readiness: the catalog is migrated, or known to be down.
+func (h *history) settled() error {
+	if h.writer != nil && !h.writer.Settled() {
+		return errors.New("the catalog is being migrated")
+	}
+	return nil
+}
+
+// close closes the catalog, its engine, and the journal, which keeps the rows that the catalog has not taken.
+func (h *history) close() error {
+	if h.catalog != nil {
+		_ = h.catalog.Close() // an answer that got lost is no loss: its rows are in the journal
+	}
+	if h.engine != nil {
+		h.engine.Stop()
+	}
+	if h.journal == nil {
+		return nil
+	}
+	if err := h.journal.Close(); err != nil {
+		return fmt.Errorf("closing the journal: %w", err)
+	}
+	return nil
+}

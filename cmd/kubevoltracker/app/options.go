@@ -1,0 +1,48 @@
+package app
+
+import (
+	"github.com/go-kit/log"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/engine"
+	"github.com/kubevoltracker/kubevoltracker/collector"
+	"github.com/kubevoltracker/kubevoltracker/exporter"
+)
+
+// The values of Options.Catalog.URL that name no ClickHouse server.
+const (
+	EmbeddedCatalog = "embedded:" // the tracker runs a ClickHouse of its own
+	NoCatalog       = "none"      // metrics alone
+)
+
+// Options are what the flags of "run" say.
+type Options struct {
+	Client collector.ClientOptions
+	// Cluster is the cluster's name in the catalog; if empty, the UID of its namespace kube-system.
+	Cluster string
+	// DataDir is the directory for all that the tracker keeps on disk.
+	DataDir string
+	// JournalBytes is how much may wait in the journal for ClickHouse.
+	JournalBytes int64
+	Web          exporter.ServerOptions   // New sets what is served, and by which checks
+	Metrics      exporter.Options         // New sets Registry and Logger
+	Kubelets     collector.KubeletOptions // not asked if the interval is 0
+	Catalog      catalog.Options
+	Engine       engine.Options // of EmbeddedCatalog; New sets DataDir and Logger
+	Election     ElectionOptions
+	Logger       log.Logger
+}
+
+// ElectionOptions say whether several trackers share one catalog, and by which lease.
+type ElectionOptions struct {
+	Enabled bool
+	// Namespace is that of the lease; if empty, in a cluster the pod's own, else kubevoltracker.
+	Namespace, Name string
+}
+
+// UsageError is a mistake in the options that the user has to mend. Its text names the flag.
+type UsageError struct{ Err error }
+
+func (e UsageError) Error() string { return e.Err.Error() }
+
+func (e UsageError) Unwrap() error { return e.Err }

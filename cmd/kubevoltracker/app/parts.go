@@ -1,0 +1,54 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/go-kit/log"
+
+	"github.com/kubevoltracker/kubevoltracker/collector"
+	"github.com/kubevoltracker/kubevoltracker/collector/election"
+)
+
+// openKubelets prepares to ask the kubelets how full volumes are; nil if they are not to be asked.
+func openKubelets(client *collector.Client, o collector.KubeletOptions) (*collector.Kubelets, error) {
+	switch {
+	case o.Interval < 0:
+		return nil, UsageError{errors.New("--kubelet.interval: it cannot be negative; 0s switches it off")}
+	case o.InsecureTLS && o.CertificateAuthority != "":
+		return nil, UsageError{errors.New("--kubelet.insecure-tls: no certificate is looked at, so --kubelet.certificate-authority would do nothing; leave one out")}
+	case o.Interval == 0:
+		return nil, nil
+	}
+	kubelets, err := client.Kubelets(o)
+	if err != nil {
+		return nil, UsageError{err}
+	}
+	return kubelets, nil
+}
+
+// namespaceFile holds the namespace of the pod that a process is in.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// check reports whether the lease can be had and is of use, and completes the options.
+func (o *ElectionOptions) check(ctx context.Context, client *collector.Client, catalogURL string) error {
+	if !o.Enabled {
+		return nil
+	}
+	if catalogURL == EmbeddedCatalog || catalogURL == NoCatalog {
+		return UsageError{errors.New("--leader-election: the trackers need a catalog that they share: name it by --catalog.url")}
+	}
+	if o.Namespace == "" {
+		o.Namespace = "kubevoltracker"
+		if text, err := os.ReadFile(namespaceFile); err == nil {
+			o.Namespace = strings.TrimSpace(string(text))
+		}
+	}
+	return election.Check(ctx, o.options(client, "", nil))
+}
+
+func (o *ElectionOptions) options(client *collector.Client, instance string, logger log.Logger) election.Options {
+	return election.Options{Leases: client.Leases(), Namespace: o.Namespace, Name: o.Name, Instance: instance, Logger: logger}
+}
