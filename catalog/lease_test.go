@@ -450,6 +450,42 @@ func TestATakeOverIsRememberedUntilItIsOver(t *testing.T) {
 	}
 }
 
+// TestCheckpointsWaitForTheRowsThatReplaceOthers: of a claim that changes twice the first row is dropped.
+// Until the second one is written, no checkpoint says that the claim is in the catalog.
+func TestCheckpointsWaitForTheRowsThatReplaceOthers(t *testing.T) {
+	c, j := migrated(t), newJournal(t)
+	write(t, c, "east", &fact.Facts{Checkpoints: points("them", map[fact.Kind]string{fact.Claims: "100", fact.Pods: "100"})})
+	claim := fact.Claim{UID: "c1", Name: "data", Version: uint64(time.Now().UnixMicro())}
+	at := func(phase string, points []fact.Checkpoint) {
+		t.Helper()
+		claim.Version++
+		claim.Phase = phase
+		record(t, j, &fact.Facts{
+			Objects: []fact.Object{{Kind: fact.Claims, UID: "c1", ResourceVersion: points[0].ResourceVersion, Object: "{}"}},
+			Claims:  []fact.Claim{claim}, Checkpoints: points,
+		})
+	}
+	at("Pending", slices.Concat(points("us", map[fact.Kind]string{fact.Claims: "90"}), points("us", map[fact.Kind]string{fact.Pods: "120"})))
+	at("Bound", points("us", map[fact.Kind]string{fact.Claims: "110"}))
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", TakesOver: true, Logger: log.NewLogfmtLogger(t.Output())})
+	w.term = context.Background()
+	if err := w.takeOver(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := w.drawLevel(t.Context()); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	for _, want := range [][]any{{uint64(0), uint64(0)}, {uint64(1), uint64(2)}} {
+		if done, err := w.writeNext(t.Context(), time.Second); err != nil || !done {
+			t.Fatal(done, err)
+		}
+		got := rows(t, c, "SELECT (SELECT count() FROM claims FINAL WHERE uid = 'c1'), (SELECT count() FROM checkpoints FINAL WHERE instance = 'us')")
+		if !reflect.DeepEqual(got, [][]any{want}) {
+			t.Errorf("claims and checkpoints are %v, want %v", got, want)
+		}
+	}
+}
+
 // TestAMeasurementThatWasLetGoOf is written by the tracker that took it, once that leads: how full a
 // volume is comes from no watch, and the former leader may not have asked.
 func TestAMeasurementThatWasLetGoOf(t *testing.T) {

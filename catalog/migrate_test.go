@@ -50,7 +50,7 @@ func TestMigrateRefusesANewerSchema(t *testing.T) {
 	if !IsReason(err, NewerSchema) || !IsFatal(err) {
 		t.Fatalf("got %v", err)
 	}
-	for _, part := range []string{"999", "knows up to version 21", "use the newer kubevoltracker"} {
+	for _, part := range []string{"999", "knows up to version 22", "use the newer kubevoltracker"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q does not say %q", err, part)
 		}

@@ -67,7 +67,7 @@ WHERE cluster = {cluster:String} AND (
 GROUP BY kind, uid`
 
 	heldVolumes = `
-SELECT v.uid, v.deleted_at, v.deleted_not_before, v.phase_changed_at, b.claim, b.ordinal, b.bound, b.released, b.released_not_before, m.last_used,
+SELECT v.uid, v.deleted_at, v.deleted_not_before, v.phase_changed_at, b.claim, b.ordinal, b.bound, b.released, b.released_not_before, m.last_used, v.unseen_use_at,
     s.capacity_bytes, s.used_bytes, s.available_bytes, s.inodes, s.inodes_used, c.owner, c.labels
 FROM volumes AS v
 LEFT JOIN (
@@ -148,11 +148,11 @@ func (c *Catalog) Restore(ctx context.Context, cluster, instance string) (*fact.
 		var uid string
 		var claim *string
 		var ordinal *uint16
-		var deleted, deletedNotBefore, phased, bound, released, releasedNotBefore, used *time.Time
+		var deleted, deletedNotBefore, phased, bound, released, releasedNotBefore, used, unseen *time.Time
 		var capacity, usedBytes, available, inodes, inodesUsed *int64
 		var owner *string
 		var labels map[string]string
-		err := rows.Scan(&uid, &deleted, &deletedNotBefore, &phased, &claim, &ordinal, &bound, &released, &releasedNotBefore, &used,
+		err := rows.Scan(&uid, &deleted, &deletedNotBefore, &phased, &claim, &ordinal, &bound, &released, &releasedNotBefore, &used, &unseen,
 			&capacity, &usedBytes, &available, &inodes, &inodesUsed, &owner, &labels)
 		m := memory(fact.Volumes, uid)
 		if claim != nil && ordinal != nil {
@@ -166,6 +166,7 @@ func (c *Catalog) Restore(ctx context.Context, cluster, instance string) (*fact.
 		}
 		m.Deleted, m.NotBefore = at(deleted), at(deletedNotBefore)
 		m.PhaseChanged, m.BoundAt, m.ReleasedAt, m.ReleasedNotBefore, m.LastUse = at(phased), at(bound), at(released), at(releasedNotBefore), at(used)
+		m.UnseenUse = at(unseen)
 		return err
 	})
 	h.each(heldClaims, func(rows driver.Rows) error {

@@ -128,6 +128,7 @@ func volumes() table {
 		plain("reclaim_policy", func(r *row) string { return r.ReclaimPolicy }),
 		plain("phase", func(r *row) string { return r.Phase }),
 		nullable("phase_changed_at", func(r *row) fact.Time { return r.PhaseChangedAt }),
+		nullable("unseen_use_at", func(r *row) fact.Time { return r.UnseenUseAt }),
 		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
 		plain("labels", func(r *row) map[string]string { return r.Labels }),
 		plain("annotations", func(r *row) map[string]string { return r.Annotations }),

@@ -57,6 +57,7 @@ type takeover struct {
 	last    uint64            // the highest version given so far to a row recorded before the take-over
 	latest  map[string]uint64 // of each key in the batches up to until: the version of its last row
 	until   uint64
+	held    map[fact.Kind]fact.Checkpoint // of the batches before until
 }
 
 // takeOver finds out what the former leader has written.
@@ -210,13 +211,25 @@ func (w *Writer) tookOver() {
 	}
 }
 
-// dropRepeated drops the rows of a batch that later ones, which wait already, replace (rule 2).
+// dropRepeated drops the rows of a batch that later ones, which wait already, replace (rule 2). A
+// checkpoint says that the rows before it are in the catalog, so those of the first batches wait for
+// the last one: if the journal is lost in between, a row that was dropped is in no batch any more.
 func (t *takeover) dropRepeated(b *batch) {
 	if b.number > t.until {
 		t.latest = nil // its memory can go
 		return
 	}
 	keepRows(&b.facts, func(key string, version uint64) bool { return version >= t.latest[key] })
+	if t.held == nil {
+		t.held = map[fact.Kind]fact.Checkpoint{}
+	}
+	for _, p := range b.facts.Checkpoints {
+		t.held[p.Kind] = p
+	}
+	b.facts.Checkpoints = nil
+	if b.number == t.until {
+		b.facts.Checkpoints, t.held = slices.Collect(maps.Values(t.held)), nil
+	}
 }
 
 // keepRows removes the rows with a version of which do returns false.

@@ -21,9 +21,10 @@ idle AS
         coalesce(b.bound_at, c.bound_at, v.created_at) AS had_since,
         multiIf(
             v.phase = 'Released', 'released',
-            u.last_ended_at IS NOT NULL OR unseen_until > had_since + INTERVAL 10 SECOND, 'idle',
+            used_until IS NOT NULL OR unseen_until > had_since + INTERVAL 10 SECOND, 'idle',
             'never_mounted') AS state,
-        coalesce(u.last_ended_at, had_since) AS known_since,
+        if(ifNull(v.unseen_use_at > u.last_ended_at, u.last_ended_at IS NULL), v.unseen_use_at, u.last_ended_at) AS used_until,
+        coalesce(used_until, had_since) AS known_since,
         -- The controllers that write the times work within seconds. The API cuts times to whole seconds.
         c.in_span AND (c.span_micros <= toUnixTimestamp64Micro(known_since) + 999999 OR c.unused_micros > c.span_micros + 10000000) AS was_watched,
         if(was_watched, NULL, c.unused_since) AS unseen_until,
@@ -40,7 +41,7 @@ idle AS
         v.reclaim_policy AS reclaim_policy
     FROM
     (
-        SELECT cluster, uid, name, phase, claim_uid, created_at, storage_class, capacity_bytes, reclaim_policy
+        SELECT cluster, uid, name, phase, unseen_use_at, claim_uid, created_at, storage_class, capacity_bytes, reclaim_policy
         FROM volumes
         WHERE deleted_at IS NULL
           AND phase IN ('Bound', 'Released')

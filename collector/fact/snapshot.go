@@ -50,6 +50,7 @@ type ObjectSnapshot struct {
 	BoundAt Time `json:",omitempty"`
 	// Of a volume: the end of its last use by pods that are not remembered any more.
 	LastUse        Time              `json:",omitempty"`
+	UnseenUse      Time              `json:",omitempty"` // the end of a use that only the condition Unused showed
 	BindingOrdinal uint16            `json:",omitempty"`
 	Bindings       []BindingSnapshot `json:",omitempty"` // those before the last one
 	Status         VolumeStatus      `json:",omitempty"`
@@ -88,6 +89,9 @@ type ObjectSnapshot struct {
 	Lost      bool `json:",omitempty"`
 	Alive     Time `json:",omitempty"`
 	Heartbeat Time `json:",omitempty"`
+	// Of a node that was lost and is back: when it was observed to be, and its last heartbeat before.
+	NodeReturned Time `json:",omitempty"`
+	AliveBefore  Time `json:",omitempty"`
 
 	// Of an attachment.
 	AttachedAt Time `json:",omitempty"`

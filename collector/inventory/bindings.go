@@ -98,7 +98,7 @@ func (inv *Inventory) missedBinding(v *volume, obs Observation) binding {
 		missed.notBefore, missed.released = v.created, obs.At
 	}
 	if c := inv.claimByUID(v.claimUID); c != nil {
-		missed.bound = c.boundBy(missed.released)
+		missed.bound = c.boundTo(v, missed.released)
 	}
 	return missed
 }
@@ -192,23 +192,32 @@ func (inv *Inventory) bindingOf(c *claim, v *volume, obs Observation) binding {
 		}
 		return binding{}
 	}
-	b := pastBinding{binding: binding{claimUID: c.uid, bound: c.boundBy(changed)}, hearsay: true}
+	b := pastBinding{binding: binding{claimUID: c.uid, bound: c.boundTo(v, changed)}, hearsay: true}
 	b.released, b.notBefore = latest(changed, b.bound), b.bound
-	if c.boundLate {
-		b.notBefore = min(latest(c.created, v.created), b.bound)
+	if c.boundLate || b.bound == 0 || c.boundAfter(changed) {
+		b.notBefore = min(latest(c.created, v.created), b.released)
 	}
 	inv.past[v] = append(inv.past[v], b)
 	inv.emitBinding(v, b.binding, b.ordinal, obs)
 	return binding{}
 }
 
-// boundBy returns when a claim was bound that had been by a moment. If nobody watched then, its own
-// boundAt may be later.
-func (c *claim) boundBy(at fact.Time) fact.Time {
-	if c.boundLate {
-		return min(c.boundAt, at)
+// boundAfter reports whether a claim was observed to become Bound when its volume was not its own any
+// more. The API gives the change of the volume in whole seconds.
+func (c *claim) boundAfter(changed fact.Time) bool { return c.boundAt > changed+almostASecond }
+
+// boundTo returns when a claim was bound to a volume, as far as the claim knows, that it had been by a
+// moment. The claim's own boundAt may be later, if nobody watched then, or if the controller wrote the
+// claim long after the volume. 0 if it was bound to another volume then, and nobody knows.
+func (c *claim) boundTo(v *volume, by fact.Time) fact.Time {
+	switch {
+	case c.boundAt < v.created:
+		return 0
+	case c.boundLate || c.boundAfter(by):
+		return min(c.boundAt, by)
+	default:
+		return c.boundAt
 	}
-	return c.boundAt
 }
 
 // lostIts reports whether a claim, as far as it says, had a volume that is gone: it is Lost, or it

@@ -127,6 +127,26 @@ func TestReleaseThatIsSeenFirstTellsTheBinding(t *testing.T) {
 	expect(t, "from when the claim was", h.bindings[key], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(5), ReleasedAt: at(6), ReleasedNotBefore: at(6)})
 }
 
+// TestRule2_8_ClaimThatIsBoundLate: the controller writes that a claim is Bound when the volume has been
+// given to another one, which was missed.
+func TestRule2_8_ClaimThatIsBoundLate(t *testing.T) {
+	claim, next := pvc("data", "c1", 31, "vol"), pvc("next", "c2", 33, "vol")
+	inv, h := New(), newHistory()
+	pending := claim.DeepCopy()
+	pending.Status.Phase, pending.Status.Capacity = corev1.ClaimPending, nil
+	for _, o := range []any{pending, pv("vol", "v1", 30, nil, corev1.VolumeAvailable, 30)} {
+		if err := inv.Set(o, Live(at(31))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	relist(t, inv, fact.Volumes, Observation{At: at(40), NotBefore: at(32)}, pv("vol", "v1", 30, next, corev1.VolumeBound, 36))
+	if err := inv.Set(claim, Live(at(52))); err != nil { // the controller's cache was behind
+		t.Fatal(err)
+	}
+	h.take(inv)
+	expect(t, "binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(36), ReleasedAt: at(36), ReleasedNotBefore: at(31)})
+}
+
 // TestRule2_8_BindingThatWasMissed: a claim is found to have been bound in a gap, and its volume has been
 // given away, or released, before the gap's end. When the claim was bound is not known, nor is when it
 // lost the volume.

@@ -16,7 +16,7 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 	for _, former := range inv.formers[c.uid] {
 		inv.bindingOf(c, former, obs)
 	}
-	waits := false // for its volume, which comes to be Bound first and says when, to be observed to
+	waits := false // until its volume is observed to be Bound: it is before the claim, and says when
 	if v := c.volume; v != nil {
 		if c.volumeName == v.name {
 			c.volumeName = v.name // one copy of the string is enough
@@ -44,8 +44,9 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 // a gap watches are seconds apart.
 const earlyFor = fact.Time(5 * time.Second / time.Microsecond)
 
-// early is a claim that was found Bound after a gap. What is known of its volume may be older: the
-// two may have been bound, and unbound, before. A live watch shows the volume Bound first.
+// early is a claim that was found Bound after a gap. The watch of volumes may lag: the binding that is
+// known may be an earlier one, which has ended since. So the claim waits until the volumes have been
+// observed up to its own version.
 type early struct {
 	claim *claim
 	at    fact.Time // when it was found Bound
@@ -168,7 +169,7 @@ func (inv *Inventory) mayHave(c *claim, v *volume) bool {
 	from, until := c.created, c.deleted
 	switch {
 	case c.found:
-		until = inv.began // what came later is not what it was found bound to
+		until = earliest(until, inv.began) // what came later is not what it was found bound to
 	case c.boundAt != 0:
 		from, until = c.boundAt, c.boundAt
 	}

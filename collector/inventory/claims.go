@@ -192,6 +192,9 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, obs Observation
 		return false
 	} else {
 		inv.versioned(o, func() { inv.claimChanges(c, &spec, o, obs) })
+		if v := c.volume; v != nil && v.user == c && spec.unusedSince != c.unusedSince {
+			inv.settleUnseenUse(v)
+		}
 		c.claimSpec = spec
 	}
 	// Rule 2.9: the observation counts until the volume gives the exact moment.
@@ -272,8 +275,8 @@ func (inv *Inventory) listClaim(c *claim, obs Observation) {
 // after it, as far as they were observed.
 type life struct{ born, died uint64 }
 
-// holds reports whether, by that, a pod can have held the claim that started in a
-// version; the last 32 bits of it are enough, as they all are of these minutes.
+// holds reports whether, by that, a pod that started in a version can have held the claim. The last 32
+// bits of the version are enough: all that are compared are minutes apart, so fewer than 2^31 versions.
 func (l life) holds(version uint32) bool {
 	unborn := l.born != 0 && int32(version-uint32(l.born)) < 0
 	dead := l.died != 0 && int32(uint32(l.died)-version) < 0
@@ -352,6 +355,7 @@ func (inv *Inventory) dropClaim(c *claim, obs Observation) {
 
 func (inv *Inventory) evictClaim(c *claim) {
 	if v := c.volume; v != nil && v.user == c {
+		inv.settleUnseenUse(v)
 		inv.keepClaimant(v, c)
 		v.user = nil
 	}

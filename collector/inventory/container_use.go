@@ -34,6 +34,7 @@ type podEnd struct {
 	deleted bool // the pod is gone from the API
 	reason  string
 	asked   fact.Time // since when the pod was to end; zero if it came to an end by itself
+	said    fact.Time // when the kubelet last wrote the pod's status, as kubeletSaid
 }
 
 // clockSlack is how far a node's word of a start or an end may be from what the API server says, and be
@@ -82,23 +83,29 @@ func (c *container) note(s *corev1.ContainerStatus, p *pod, said fact.Time, firs
 	}
 }
 
-// noteStart takes the first start that a status shows, of the runs that it shows.
+// noteStart takes the first start that a status shows, of the runs that it shows. It came after the pod
+// was scheduled, after the kubelet last said that the container waits, and before said.
 func (c *container) noteStart(began fact.Time, runs int32, p *pod, said fact.Time) {
-	late := said != 0 && began > said+clockSlack
-	if late || began+clockSlack < p.created {
-		p.clockOff = true
-	}
-	if late {
-		began = said
-	}
-	if c.started == 0 {
+	waited := latest(p.created, p.scheduled)
+	switch {
+	case c.started == 0:
+		waited = latest(waited, c.vouched)
 		c.startUnknown = c.restarts >= runs
+	case p.clockOff: // it has been corrected
+		return
+	}
+	late, early := said != 0 && began > said+clockSlack, began+clockSlack < waited
+	switch {
+	case late:
+		p.clockOff, began = true, said
+	case early:
+		p.clockOff, began = true, waited
 	}
 	c.started = earliest(c.started, latest(began, p.created))
 }
 
-// mayHaveRun reports whether a container has run for all that is known when its pod is first
-// observed: the kubelet lost it, and says neither when it began nor when it ended (rule 3.6).
+// mayHaveRun reports whether a container may have run before its pod was first observed: its status is
+// ContainerStatusUnknown, without a time (rule 3.6).
 func mayHaveRun(last *corev1.ContainerStateTerminated) bool {
 	return last != nil && last.Reason == "ContainerStatusUnknown"
 }
@@ -113,12 +120,12 @@ func (c *container) startedNotBefore(p *pod) fact.Time {
 
 // infer infers whether the container's use has ended, when, and why. Said is as for note.
 func (inv *Inventory) infer(p *pod, c *container, end podEnd, said fact.Time, obs Observation) {
-	done := c.run.over && (end.going || !c.willRestart(c.run.exitCode))
+	done := c.run.over && (!c.willRestart(c.run.exitCode) || inv.wasLast(p, c, end, obs))
 	switch {
 	case c.started == 0 || !done && !end.over: // rule 3.1: it goes on, or is between two runs
 		c.finished, c.notBefore, c.reason = 0, 0, intern.Word{}
 		c.run.dated = false
-	case c.run.over && c.run.at != 0:
+	case done && c.run.at != 0:
 		if !c.run.dated {
 			c.run.dated = true
 			c.notBefore, c.finished = p.reportedEnd(c, said, obs)
@@ -127,6 +134,29 @@ func (inv *Inventory) infer(p *pod, c *container, end podEnd, said fact.Time, ob
 	case c.finished == 0:
 		c.notBefore, c.finished = inv.unreportedEnd(p, c, end, said, obs)
 		c.reason = c.endReason(c.unreported(), end)
+	}
+}
+
+// byPodGC is why a pod has failed whose node is gone (pod_gc_controller.go): no kubelet says so.
+const byPodGC = "DeletionByPodGC"
+
+// wasLast reports whether the last run that is known of a container is its last one, although a
+// container that exits so is restarted (rule 3.1). A kubelet restarts nothing in a pod that is to
+// end; but it may have done so before, if nobody observed the pod, or the node could not report.
+func (inv *Inventory) wasLast(p *pod, c *container, end podEnd, obs Observation) bool {
+	_, lost := inv.lifeOfNode(p, latest(latest(c.started, c.vouched), c.run.at))
+	ending := end.going || end.over
+	switch {
+	case !ending:
+		return false
+	case c.run.dated: // it was before
+		return true
+	case end.over && !end.deleted && end.reason != byPodGC: // the kubelet's own last word
+		return true
+	case end.asked != 0 && end.said >= end.asked: // the kubelet has known of the end
+		return true
+	default:
+		return obs.live() && !lost
 	}
 }
 
@@ -151,10 +181,13 @@ const nodeGrace = fact.Time(60_000_000)
 // came after the last evidence of life. A kubelet that lives reports an end, and deletes its pod
 // only after that; so a pod that was deleted in between lived as long as its node did.
 func (inv *Inventory) unreportedEnd(p *pod, c *container, end podEnd, said fact.Time, obs Observation) (notBefore, at fact.Time) {
-	heartbeat, lost := inv.lifeOfNode(p)
+	heartbeat, lost := inv.lifeOfNode(p, latest(c.started, c.vouched))
 	alive := max(c.started, c.vouched, min(heartbeat, obs.NotBefore)) // later the pod may be gone, and the node live on
+	if c.run.over {                                                   // it was to be restarted
+		alive = latest(alive, c.run.at)
+	}
 	switch {
-	case c.run.over: // the kubelet said that it is over, and not when
+	case c.run.over && c.run.at == 0: // the kubelet said that it is over, and not when
 		at = cmp.Or(said, obs.At)
 	case end.deleted && !lost:
 		alive = latest(alive, obs.NotBefore-nodeGrace)
@@ -168,7 +201,7 @@ func (inv *Inventory) unreportedEnd(p *pod, c *container, end podEnd, said fact.
 // unreported is the last run of a container whose end the kubelet has not dated: it may still
 // say why (ContainerStatusUnknown).
 func (c *container) unreported() run {
-	if c.run.over {
+	if c.run.over && c.run.at == 0 {
 		return c.run
 	}
 	return run{}

@@ -15,7 +15,7 @@ type container struct {
 	traits unique.Handle[containerTraits]
 	rules  *[]corev1.ContainerRestartRule // of the restart policy; nearly always nil
 	containerUse
-	vouched fact.Time // when the kubelet last said that it runs, by the API server's clock
+	vouched fact.Time // when the kubelet last said that it runs, or is yet to start, by the API server's clock
 	run     run
 	fresh   bool // row has not gone out
 }

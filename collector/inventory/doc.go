@@ -65,15 +65,15 @@
 // moment at which it was reported; else the start counts. The API's times are whole seconds:
 // where a claim was made again within one, the resource versions of the two and of the pod's
 // start decide. If none existed then, a pod that runs holds the living one, and one that is over
-// the one that existed at its end.
+// the one that existed at its end, or else at its start.
 //
 // 2.5 A volume whose claimRef has the claim's UID, and that the claim names or that has been
 // Bound, is the claim's: the binder writes claimRef first (pv_controller.go, bindVolumeToClaim).
 // That is kept when the claimRef is cleared, given to another claim, or the volume goes.
 //
-// 2.6 Otherwise a claim that is Bound or Lost has had the volume of the name that it gives, if
-// one existed when the claim was bound (or, of what was found, before it was found) that has not
-// been another claim's since before this one was made. Of a claim that was found Lost only a pod
+// 2.6 Otherwise a claim that is Bound or Lost has had the volume of the name that it gives. That volume
+// must have existed when the claim was bound; if the claim was found Bound, when it was found. And
+// it must not have been another claim's since before this claim was made. Of a claim that was found Lost only a pod
 // that runs with it can show that. A successor of the same name, as the
 // static local provisioner makes it, is another volume. VolumeAttachments name their volume, too:
 // it is the one that existed when they were made.
@@ -83,7 +83,8 @@
 //
 // 2.8 A binding lasts while a volume is Bound with the claim's UID in its claimRef. It began and
 // ended when the volume says that its phase changed (lastPhaseTransitionTime, since Kubernetes
-// 1.28); before, when that was observed, with bounds. A volume found Released, whose claim is gone,
+// 1.28); before, when that was observed, with bounds, also if the volume is found bound to
+// another claim. A volume found Released, whose claim is gone,
 // had its binding. One that its claim does not name was provisioned in vain, and never bound
 // (pv_controller.go, syncVolume).
 //
@@ -98,19 +99,23 @@
 //
 // 3.1 A container uses its volumes from its first start to its last end. One that will be
 // restarted, by its pod's restart policy or its own rules, is between two runs of one use;
-// crash-looping counts as use. What ends a pod (Succeeded, Failed, deleted) ends its containers.
+// crash-looping counts as use. What ends a pod (Succeeded, Failed, deleted) ends its containers. Of a
+// container between two runs the last run that is known was its last one if the kubelet has
+// written the pod's status since the end was asked for, or if the pod was watched all the time and
+// its node is not lost. Otherwise the container may have run again, and nobody reported its end.
 //
-// 3.2 A start lies between the pod's creation and the moment at which the kubelet reported it; a
-// node's clock that says otherwise is corrected to the nearer of the two. If the container has run
+// 3.2 A start lies after the pod was scheduled, after the kubelet last reported that the container
+// waits, and before the kubelet reported the start; a node's clock that says otherwise is off, and
+// is corrected to the nearer of the two. If the container has run
 // more often than its status shows, its first start lies before what is known: the row's
 // started_not_before says since when it can have run.
 //
 // 3.3 The kubelet reported what a status shows when it last wrote it, by the API server's clock
 // (managedFields), else at the observation. It vouches then for each container that it shows
-// running.
+// running, or yet to start.
 //
-// 3.4 A use that goes on after its end, as that of an init container that runs again in a new
-// sandbox, began once more: starts and ends are counted alike. Its row is one interval.
+// 3.4 If a container runs again after its end was observed, as an init container does in a new
+// sandbox, that is one more start, and later one more end. Its row stays one interval.
 //
 // 3.5 The kubelet's word of an end, by its node's clock, is believed if it lies between the last
 // moment at which the kubelet vouched for the container and the moment at which it reported the
@@ -125,7 +130,8 @@
 // that is deleted in between, by force, lived as long as its node is known to, which its
 // controller notices within nodeGrace. A node is lost if its Ready condition is not True, or if
 // it is not among those that are known; where none are, the pod's Ready condition decides, which
-// the node lifecycle controller sets to False. A VolumeAttachment is no evidence: it outlives its
+// the node lifecycle controller sets to False. When a lost node is back, its heartbeats are evidence of
+// the containers that its kubelet has vouched for since: the node may have been rebooted. A VolumeAttachment is no evidence: it outlives its
 // pods. A container that the kubelet has lost before its pod was first observed may have run.
 //
 // 4. What a volume's last use is (last_use.go).
@@ -159,7 +165,9 @@
 //
 // 5.5 The condition Unused (KEP-5541) says since when no pod refers to a claim. It shortens the
 // idle time where it shows a use that nobody watched, and never overrules what was watched: it
-// is dated by when its feature gate was switched on, and a pending pod resets it. How much of the
+// is dated by when its feature gate was switched on, and a pending pod resets it. So the use that
+// it shows is settled in the volume before the condition changes, and stays until the pod that
+// used the volume is known. How much of the
 // idle time was watched or vouched for by the condition is the exporter's to say
 // (volume_idle_observed_seconds).
 //

@@ -14,9 +14,8 @@ import (
 // name is a namespace and a name in it.
 type name struct{ namespace, name string }
 
-// byName are things by the name that they have in a namespace, a map for each: from four
-// names on those take less than one map would, which had room for a namespace with each name
-// and for a third more of them.
+// byName is a map for each namespace. From about four names in a namespace on, this takes less
+// memory than one map whose keys have both.
 type byName[V any] map[string]map[string]V
 
 func (m byName[V]) get(n name) V { return m[n.namespace][n.name] }
@@ -87,8 +86,8 @@ type Inventory struct {
 	doubts  []doubt              // the same in the order of their times
 
 	dead          map[subjectID]*tombstone // what is gone and remembered
-	tombstones    []*tombstone             // the same in the order of their times, but for
-	podTombstones []*tombstone             // pods all of whose volumes are known
+	tombstones    []*tombstone             // the same, oldest first, without those in podTombstones
+	podTombstones []*tombstone             // those of pods all of whose volumes are known, oldest first
 	snapshotQueue []subject
 
 	seed        maphash.Seed
@@ -152,9 +151,9 @@ func New() *Inventory {
 	}
 }
 
-// hashOf lets a caller compare something with what was emitted last without keeping that: a
-// state takes two hundred bytes. Two in a row of the same hash, once in 2^64, cost one update: a
-// state of the metrics, a row of mounts.
+// hashOf lets a caller compare a state with the one that was emitted last and keep 8 bytes of that instead
+// of two hundred. If two successive states had the same hash, once in 2^64, one update of the metrics or
+// one row of mounts would be missing.
 func hashOf[T comparable](inv *Inventory, state T) uint64 { return maphash.Comparable(inv.seed, state) }
 
 // Set takes an object that was added or changed. An object of a kind that the

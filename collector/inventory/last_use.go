@@ -81,6 +81,7 @@ func (inv *Inventory) recount(u *podVolume, now use) {
 			v.lastUse = inv.findLastUse(v)
 		}
 		v.lastUse = latest(v.lastUse, now.lastUse)
+		inv.dropSeenUse(v)
 		inv.markVolumeState(v)
 	}
 	inv.markClaimState(u.claim)

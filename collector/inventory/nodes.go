@@ -16,6 +16,8 @@ type node struct {
 	lost      bool      // its Ready condition is not True, or it was deleted
 	heartbeat fact.Time // the last heartbeat of its kubelet, by the node's clock
 	alive     fact.Time // the same, by ours
+	returned  fact.Time // when it was observed to be Ready again; 0 if it was never lost
+	before    fact.Time // its last heartbeat before it was lost
 	queued
 }
 
@@ -40,6 +42,9 @@ func (n *node) read(o *corev1.Node, obs Observation, inv *Inventory) {
 		c := &o.Status.Conditions[i]
 		if c.Type != corev1.NodeReady {
 			continue
+		}
+		if c.Status == corev1.ConditionTrue && n.lost && n.known {
+			n.returned, n.before = obs.At, n.alive
 		}
 		if heartbeat := apiTime(c.LastHeartbeatTime); heartbeat != n.heartbeat {
 			n.heartbeat = heartbeat
@@ -78,11 +83,15 @@ func (inv *Inventory) evictNode(uid string, name nodeName) {
 }
 
 // lifeOfNode returns until when the kubelet of a pod's node is known to have lived, and whether
-// the node is lost: nobody can tell what becomes of the pod's containers. A node that is not
-// among those that are known is gone. Where nodes are not known, the pod's own Ready condition
-// decides: the node lifecycle controller sets it to False.
-func (inv *Inventory) lifeOfNode(p *pod) (alive fact.Time, lost bool) {
+// the node is lost: nobody can tell what becomes of the pod's containers. Of a container that the
+// kubelet has vouched for before the node was lost, and not since it is back, nobody can tell
+// either: the node may have been rebooted. A node that is not among those that are known is gone.
+// Where nodes are not known, the pod's own Ready condition decides: the node lifecycle controller
+// sets it to False.
+func (inv *Inventory) lifeOfNode(p *pod, vouched fact.Time) (alive fact.Time, lost bool) {
 	switch n := inv.nodes[intern.Text(p.node)]; {
+	case n != nil && n.known && vouched < n.returned:
+		return n.before, true
 	case n != nil && n.known:
 		return n.alive, n.lost
 	case n == nil && len(inv.nodes) > 0:
@@ -93,9 +102,10 @@ func (inv *Inventory) lifeOfNode(p *pod) (alive fact.Time, lost bool) {
 }
 
 func (n *node) snapshot(*Inventory) fact.ObjectSnapshot {
-	return fact.ObjectSnapshot{Kind: fact.Nodes, UID: n.uid, Lost: n.lost, Known: n.known, Alive: n.alive, Heartbeat: n.heartbeat}
+	return fact.ObjectSnapshot{Kind: fact.Nodes, UID: n.uid, Lost: n.lost, Known: n.known, Alive: n.alive, Heartbeat: n.heartbeat, NodeReturned: n.returned, AliveBefore: n.before}
 }
 
 func (n *node) restore(s *fact.ObjectSnapshot) {
 	n.lost, n.known, n.alive, n.heartbeat = s.Lost, s.Known, latest(n.alive, s.Alive), s.Heartbeat
+	n.returned, n.before = s.NodeReturned, s.AliveBefore
 }

@@ -49,7 +49,10 @@ func (s *claimName) claimOf(inv *Inventory, p *pod, u *podVolume) *claim {
 	if !p.over() {
 		return s.living() // rule 2.4: it runs, so the finalizer keeps the claim
 	}
-	return s.existingAt(inv, p.finished, 0)
+	if c := s.existingAt(inv, p.finished, 0); c != nil {
+		return c
+	}
+	return s.existingAt(inv, p.started, p.startedIn) // its node's clock may be ahead by seconds
 }
 
 // living returns the claim that has the name now.

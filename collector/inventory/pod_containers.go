@@ -70,8 +70,7 @@ func (p *pod) container(name string) *container {
 // anything changed.
 func (inv *Inventory) noteContainers(p *pod, o *corev1.Pod, end podEnd, obs Observation) bool {
 	changed := false
-	vouched := kubeletSaid(o)
-	said := inv.said(vouched, obs)
+	said := inv.said(end.said, obs)
 	first := p.isNew() && !inv.restoring
 	for i := range p.containers {
 		c := &p.containers[i]
@@ -89,8 +88,8 @@ func (inv *Inventory) noteContainers(p *pod, o *corev1.Pod, end podEnd, obs Obse
 			p.noteRecursive(i, s.VolumeMounts)
 		}
 		inv.infer(p, c, end, said, obs)
-		if c.started != 0 && !c.run.over && !end.over { // rule 3.3
-			c.vouched = latest(c.vouched, vouched)
+		if !c.run.over && !end.over { // rule 3.3
+			inv.vouch(p, c, end.said)
 		}
 		c.fresh = c.fresh || c.containerUse != before
 		changed = changed || c.fresh
@@ -100,6 +99,21 @@ func (inv *Inventory) noteContainers(p *pod, o *corev1.Pod, end podEnd, obs Obse
 		inv.markSnapshot(p)
 	}
 	return changed
+}
+
+// vouchEvery is how much may be lost at a restart of what a kubelet has vouched for: not each status
+// that a kubelet writes is worth a record in the journal.
+const vouchEvery = fact.Time(60_000_000)
+
+// vouch notes that the kubelet has reported a container as running, or as still to start.
+func (inv *Inventory) vouch(p *pod, c *container, said fact.Time) {
+	if said <= c.vouched {
+		return
+	}
+	if c.started != 0 && said/vouchEvery != c.vouched/vouchEvery {
+		inv.markSnapshot(p)
+	}
+	c.vouched = said
 }
 
 // statusOf returns the status of a container, most likely the i-th, or one near it; nil if there is

@@ -171,6 +171,7 @@ func podEndOf(o *corev1.Pod) podEnd {
 		going:  o.DeletionTimestamp != nil,
 		reason: o.Status.Reason,
 		asked:  deletionAsked(o),
+		said:   kubeletSaid(o),
 	}
 	if c := condition(o, corev1.DisruptionTarget); c != nil {
 		end.reason = cmp.Or(end.reason, c.Reason)

@@ -16,9 +16,9 @@ import (
 // version of each object that is not forgotten, and its snapshot. An inventory that is
 // empty goes on where the other one ended, and emits nothing but the present
 // states. One that has been given objects already completes what it knows of those,
-// and takes the others for living, until Delete or Replace says otherwise. What is
-// Incomplete is emitted as if it was found now. Version is the highest one that was
-// given out, now the moment.
+// and takes the others for living, until Delete or Replace says otherwise. For objects
+// marked Incomplete all rows are emitted again, as from a first list. version is the highest row
+// version used so far, now the current time.
 //
 // It is an error if an object is of no kind that the inventory takes, or cannot be read;
 // the others are taken.
@@ -134,6 +134,7 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.ObjectSnapshot) {
 	}
 	v.settledUse = latest(v.settledUse, s.LastUse)
 	v.lastUse = latest(v.lastUse, v.settledUse)
+	v.unseenUse = latest(v.unseenUse, s.UnseenUse)
 	if _, ok := inv.spaces[v]; !ok && s.Space != nil {
 		inv.spaces[v] = *s.Space
 	}
@@ -244,7 +245,7 @@ func (c *container) restore(s *fact.ContainerSnapshot, p *pod) {
 	if c.started == 0 || c.startUnknown || s.StartedAt <= c.started {
 		c.started, c.startUnknown = s.StartedAt, s.StartUnknown
 	}
-	if s.FinishedAt != 0 && (c.finished != 0 || p.over()) {
+	if s.FinishedAt != 0 && (c.run.over || p.over()) {
 		c.finished, c.notBefore, c.reason = s.FinishedAt, s.NotBefore, unique.Make(s.Reason)
 		c.run.dated = true
 	}

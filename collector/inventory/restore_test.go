@@ -349,6 +349,23 @@ func TestRestoreOfABindingWithAnOlderVolume(t *testing.T) {
 		h.take(inv)
 		expect(t, "its ordinal", fmt.Sprint(slices.Collect(maps.Keys(h.bindings))), "[[c2 v1/1]]")
 	})
+	t.Run("without times, before 1.28", func(t *testing.T) {
+		inv, h := New(), newHistory()
+		older := pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 55)
+		older.Status.LastPhaseTransitionTime = nil
+		if err := inv.Restore([]fact.SavedObject{
+			restored(older, fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60)}),
+		}, 7, at(100)); err != nil {
+			t.Fatal(err)
+		}
+		now := bound.DeepCopy()
+		now.Status.LastPhaseTransitionTime = nil
+		if err := inv.Set(now, Observation{At: at(101), NotBefore: at(50)}); err != nil {
+			t.Fatal(err)
+		}
+		h.take(inv)
+		expect(t, "its ordinal", fmt.Sprint(slices.Collect(maps.Keys(h.bindings))), "[[c2 v1]]")
+	})
 	inv, h := New(), newHistory()
 	if err := inv.Restore([]fact.SavedObject{
 		restored(pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 70), fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60)}),

@@ -77,7 +77,7 @@ func (v *volume) snapshot(inv *Inventory) fact.ObjectSnapshot {
 	s := fact.ObjectSnapshot{
 		Kind: fact.Volumes, UID: v.uid, Deleted: v.deleted, NotBefore: v.notBefore, ClaimUID: v.binding.claimUID,
 		BoundAt: v.binding.bound, ReleasedAt: v.binding.released, ReleasedNotBefore: v.binding.notBefore,
-		PhaseChanged: v.phaseChanged, PhaseNotBefore: v.phaseNotBefore, LastUse: v.settledUse, BindingOrdinal: v.ordinal,
+		PhaseChanged: v.phaseChanged, PhaseNotBefore: v.phaseNotBefore, LastUse: v.settledUse, UnseenUse: v.unseenUse, BindingOrdinal: v.ordinal,
 		Status: v.status, StatusSince: v.statusSince,
 	}
 	if space, ok := inv.spaces[v]; ok {

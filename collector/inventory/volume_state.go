@@ -110,7 +110,7 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 	whose := inv.claimantOf(v)
 	s.Owner, s.ClaimLabels = whose.owner, whose.labels
 	unseenUse := inv.setIdleSince(v, &s, unusedSince)
-	s.Status = v.present(s.LastUsed != 0 || unseenUse)
+	s.Status = v.present(s.LastUsed != 0 || v.unseenUse != 0 || unseenUse)
 	switch s.Status {
 	case fact.VolumeMounted:
 		s.LastUsed, s.IdleSince = 0, 0
@@ -124,16 +124,44 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 // setIdleSince sets since when, at the longest, nobody has used a volume. It reports whether the
 // condition Unused shows a use that nobody observed (rule 5.5).
 func (inv *Inventory) setIdleSince(v *volume, s *fact.VolumeState, unusedSince fact.Time) (unseenUse bool) {
-	s.IdleSince = v.boundOrCreated()
-	if s.LastUsed != 0 {
-		s.IdleSince = s.LastUsed
-	}
+	s.IdleSince = v.idleSince()
 	if unusedSince <= s.IdleSince || inv.wasWatched(s.IdleSince, unusedSince) {
 		return false
 	}
 	unseenUse = unusedSince > s.IdleSince+unusedSlack
 	s.IdleSince = unusedSince
 	return unseenUse
+}
+
+// settleUnseenUse keeps a use that only the condition Unused of a volume's claim shows, before that
+// condition changes or the claim is forgotten: a pod that never starts resets it (rule 5.5).
+func (inv *Inventory) settleUnseenUse(v *volume) {
+	if v.user == nil {
+		return
+	}
+	var s fact.VolumeState
+	if inv.setIdleSince(v, &s, v.user.unusedSince) {
+		v.unseenUse, v.fresh = s.IdleSince, true
+		inv.markVolume(v)
+	}
+}
+
+// dropSeenUse drops a use that was taken for unobserved once its pod is known: the watch of claims may
+// be ahead of that of pods.
+func (inv *Inventory) dropSeenUse(v *volume) {
+	if v.unseenUse != 0 && v.unseenUse <= v.lastUse+unusedSlack {
+		v.unseenUse, v.fresh = 0, true
+		inv.markVolume(v)
+	}
+}
+
+// idleSince is since when, at the longest, nobody has used a volume, but for what the present condition
+// Unused shows.
+func (v *volume) idleSince() fact.Time {
+	if used := latest(v.lastUse, v.unseenUse); used != 0 {
+		return used
+	}
+	return v.boundOrCreated()
 }
 
 // boundOrCreated is the earliest that a volume can have been bound, or else when it was made.

@@ -23,6 +23,7 @@ type volume struct {
 	user               *claim    // the claim that has it, or that it was released from; nil until that is known
 	lastUse            fact.Time // end of the last use that is over (rule 4.2)
 	settledUse         fact.Time // the same of pods that are evicted
+	unseenUse          fact.Time // end of the last use that only the condition Unused of a former time shows (rule 5.5)
 	status             fact.VolumeStatus
 	statusSince        fact.Time
 	emitted            uint64 // hash of the VolumeState that went out last; 0 for none
@@ -59,7 +60,7 @@ func (v *volume) row(version uint64, annotations fact.Labels) fact.Volume {
 		SourceKind: v.source.kindOr(""), SourceID: v.source.idText(), Driver: traits.driver, VolumeHandle: v.handle, CapacityBytes: v.capacity,
 		AccessModes: intern.Split(traits.accessModes), VolumeMode: traits.mode, ReclaimPolicy: traits.reclaimPolicy,
 		Phase: v.phase.Value(), PhaseChangedAt: v.phaseChanged, ClaimUID: v.claimUID, Labels: v.labels.Unpack(),
-		Annotations: annotations, CreatedAt: v.created, DeletedAt: v.deleted, DeletedNotBefore: v.notBefore,
+		Annotations: annotations, CreatedAt: v.created, DeletedAt: v.deleted, DeletedNotBefore: v.notBefore, UnseenUseAt: v.unseenUse,
 	}
 }
 
@@ -85,8 +86,9 @@ func (v *volume) read(o *corev1.PersistentVolume, obs Observation) volumeSpec {
 	}
 	spec.phaseNotBefore = spec.phaseChanged
 	if spec.phaseChanged == 0 { // an API server before 1.28
+		same := v.claimUID == spec.claimUID || spec.phase.Value() != string(corev1.VolumeBound)
 		switch {
-		case v.phase == spec.phase:
+		case v.phase == spec.phase && same:
 			spec.phaseNotBefore, spec.phaseChanged = v.phaseNotBefore, v.phaseChanged
 		case !obs.Found:
 			spec.phaseNotBefore, spec.phaseChanged = obs.bounds(spec.created)
@@ -127,6 +129,7 @@ func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, obs Observation) bo
 		former := v.claimUID
 		v.volumeSpec = spec
 		if former != v.claimUID {
+			inv.settleUnseenUse(v)
 			v.user = nil
 			delete(inv.claimants, v)
 			if inv.volumeOf[former] == v && !inv.hadBinding(v, former) { // else its claim is still on its way
@@ -145,6 +148,10 @@ func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, obs Observation) bo
 func (inv *Inventory) reviveVolume(o *corev1.PersistentVolume, obs Observation) bool {
 	v, ok := inv.revive(fact.Volumes, string(o.UID)).(*volume)
 	if ok {
+		if b := &v.binding; b.released >= v.deleted { // its deletion ended it
+			b.released, b.notBefore = 0, 0
+			inv.emitBinding(v, *b, v.ordinal, obs)
+		}
 		v.deleted, v.notBefore = 0, 0
 		remove(inv.goneVolumes, v.name, v)
 		inv.listVolume(v, obs)
