@@ -411,3 +411,37 @@ func TestObservedTimeOfTheIdleReport(t *testing.T) {
 		}
 	}
 }
+
+// TestIdleSinceAUseThatOnlyUnusedShowed: the condition has changed since, and the volume's row knows it.
+func TestIdleSinceAUseThatOnlyUnusedShowed(t *testing.T) {
+	c := migrated(t)
+	facts := &fact.Facts{}
+	for name, times := range map[string][2]fact.Time{ // the end of the last use that was watched, and of one that was not
+		"never watched": {0, day(2, 7)}, "watched before": {day(2, 1), day(2, 7)}, "watched after": {day(2, 9), day(2, 7)},
+	} {
+		facts.Volumes = append(facts.Volumes, fact.Volume{
+			Version: 1, UID: name, Name: name, Phase: "Bound", ClaimUID: name, CreatedAt: day(1, 1), UnseenUseAt: times[1],
+		})
+		facts.Claims = append(facts.Claims, fact.Claim{Version: 1, UID: name, Namespace: "shop", Name: name, VolumeUID: name, Phase: "Bound", CreatedAt: day(1, 1), BoundAt: day(1, 2)})
+		if times[0] != 0 {
+			facts.Mounts = append(facts.Mounts, fact.Mount{
+				Version: 1, Namespace: "shop", PodUID: name, Container: "main", MountPath: "/", ClaimUID: name, VolumeUID: name,
+				StartedAt: day(1, 3), EndedAt: times[0], EndedNotBefore: times[0],
+			})
+		}
+	}
+	write(t, c, "east", facts)
+	table, err := c.RunReport(t.Context(), "idle", map[string]string{"cluster": "east"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	if err := table.Write(&got, Format("csv")); err != nil {
+		t.Fatal(err)
+	}
+	for name, since := range map[string]string{"never watched": "2026-02-07", "watched before": "2026-02-07", "watched after": "2026-02-09"} {
+		if !strings.Contains(got.String(), name+`","idle","`+since) && !strings.Contains(got.String(), name+",idle,"+since) {
+			t.Errorf("%s is to be idle since %s:\n%s", name, since, got.String())
+		}
+	}
+}
