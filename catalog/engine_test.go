@@ -158,7 +158,7 @@ func newJournal(t testing.TB) *journal.Journal {
 // record puts a batch into a journal.
 func record(t testing.TB, j *journal.Journal, facts *fact.Facts) {
 	t.Helper()
-	data, err := journal.EncodeFacts(facts)
+	data, err := encodeFacts(facts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -416,7 +416,7 @@ func (r *Recorder) tally(facts *fact.Facts) ([]journal.Record, error) {
 // cleared.
 func (r *Recorder) put(ctx context.Context, b journal.Batch, facts fact.Facts) (err error) {
 	if b.Rows = facts.Len(); b.Rows > 0 {
-		if b.Facts, err = journal.EncodeFacts(&facts); err != nil {
+		if b.Facts, err = encodeFacts(&facts); err != nil {
 			return err
 		}
 	}

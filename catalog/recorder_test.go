@@ -51,7 +51,7 @@ func waiting(t *testing.T, j *journal.Journal) (batches []fact.Facts) {
 			return batches
 		}
 		var facts fact.Facts
-		if err := journal.DecodeFacts(entry.Facts, &facts); err != nil {
+		if err := decodeFacts(entry.Facts, &facts); err != nil {
 			t.Fatal(err)
 		}
 		if facts.Len() != entry.Rows {

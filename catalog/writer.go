@@ -247,7 +247,7 @@ func (w *Writer) read(ctx context.Context, after uint64) (*batch, error) {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	b := &batch{name: fmt.Sprintf("%s-%d", entry.ID, entry.Number), number: entry.Number, recorded: entry.At}
-	if err := journal.DecodeFacts(entry.Facts, &b.facts); err != nil {
+	if err := decodeFacts(entry.Facts, &b.facts); err != nil {
 		if err := w.putAside(entry, err); err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ func TestDirectionOfImports(t *testing.T) {
 		"collector/election":            {},
 		"exporter":                      {"collector/fact"},
 		"catalog":                       {"catalog/journal", "collector/fact"},
-		"catalog/journal":               {"collector/fact"},
+		"catalog/journal":               {},
 		"catalog/embedded":              {},
 		"catalog/engine":                {},
 		"cmd/kubevoltracker/app":        {"collector", "collector/election", "collector/fact", "exporter", "catalog", "catalog/engine", "catalog/journal"},

@@ -1,4 +1,4 @@
-package journal
+package catalog
 
 import (
 	"math/rand/v2"
@@ -9,9 +9,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// fill sets a value, and all that is in it, to random ones; lists and maps get up to
+// randomise sets a value, and all that is in it, to random ones; lists and maps get up to
 // rows elements.
-func fill(random *rand.Rand, v reflect.Value, rows int) {
+func randomise(random *rand.Rand, v reflect.Value, rows int) {
 	switch v.Kind() {
 	case reflect.String:
 		letters := []string{"", "a", "pvc-", "é", "→", "\x00", "\xff", "10Gi", strings.Repeat("long ", 100)}
@@ -28,23 +28,23 @@ func fill(random *rand.Rand, v reflect.Value, rows int) {
 		n := random.IntN(rows + 1)
 		v.Set(reflect.MakeSlice(v.Type(), n, n))
 		for i := range n {
-			fill(random, v.Index(i), 3)
+			randomise(random, v.Index(i), 3)
 		}
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		for range random.IntN(rows + 1) {
 			key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-			fill(random, key, 3)
-			fill(random, value, 3)
+			randomise(random, key, 3)
+			randomise(random, value, 3)
 			v.SetMapIndex(key, value)
 		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		fill(random, v.Elem(), rows)
+		randomise(random, v.Elem(), rows)
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).Tag.Get("cbor") != "-" { // the others are not encoded
-				fill(random, v.Field(i), rows)
+				randomise(random, v.Field(i), rows)
 			}
 		}
 	default:
@@ -83,14 +83,14 @@ func TestFactsComeBackAsTheyWere(t *testing.T) {
 		tables := reflect.ValueOf(&want).Elem()
 		for i := range tables.NumField() {
 			if random.IntN(3) > 0 {
-				fill(random, tables.Field(i), int(seed/5))
+				randomise(random, tables.Field(i), int(seed/5))
 			}
 		}
-		data, err := EncodeFacts(&want)
+		data, err := encodeFacts(&want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := DecodeFacts(data, &got); err != nil {
+		if err := decodeFacts(data, &got); err != nil {
 			t.Fatal(err)
 		}
 		normalise(reflect.ValueOf(&want).Elem())
@@ -104,24 +104,24 @@ func TestFactsComeBackAsTheyWere(t *testing.T) {
 func TestFactsOfManyRowsComeBack(t *testing.T) {
 	t.Parallel()
 	want := fact.Facts{Checkpoints: make([]fact.Checkpoint, 1<<17+1)} // more than CBOR takes by itself
-	data, err := EncodeFacts(&want)
+	data, err := encodeFacts(&want)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got fact.Facts
-	if err := DecodeFacts(data, &got); err != nil || len(got.Checkpoints) != len(want.Checkpoints) {
+	if err := decodeFacts(data, &got); err != nil || len(got.Checkpoints) != len(want.Checkpoints) {
 		t.Fatal(len(got.Checkpoints), err)
 	}
 }
 
 func TestNoFactsAreNoBytes(t *testing.T) {
 	t.Parallel()
-	data, err := EncodeFacts(&fact.Facts{Volumes: []fact.Volume{}})
+	data, err := encodeFacts(&fact.Facts{Volumes: []fact.Volume{}})
 	if err != nil || len(data) != 0 {
 		t.Errorf("%v, %v", data, err)
 	}
 	var facts fact.Facts
-	if err := DecodeFacts(data, &facts); err != nil || facts.Len() != 0 {
+	if err := decodeFacts(data, &facts); err != nil || facts.Len() != 0 {
 		t.Error(err)
 	}
 }
@@ -147,17 +147,17 @@ func TestFactsOfAnotherVersionAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var facts fact.Facts
-	if err := DecodeFacts(c.pack.EncodeAll(plain, []byte{factsForm}), &facts); err != nil {
+	if err := decodeFacts(c.pack.EncodeAll(plain, []byte{factsForm}), &facts); err != nil {
 		t.Fatal(err)
 	}
 	if want := (fact.Facts{Volumes: []fact.Volume{{UID: "uid", Version: 7}}}); !reflect.DeepEqual(facts, want) {
 		t.Errorf("%+v", facts)
 	}
-	if err := DecodeFacts([]byte{factsForm + 1, 0}, &facts); err == nil || !strings.Contains(err.Error(), "later version") {
+	if err := decodeFacts([]byte{factsForm + 1, 0}, &facts); err == nil || !strings.Contains(err.Error(), "later version") {
 		t.Error(err)
 	}
 	for _, data := range [][]byte{{factsForm}, {factsForm, 1, 2, 3}, c.pack.EncodeAll([]byte("no CBOR"), []byte{factsForm})} {
-		if err := DecodeFacts(data, &facts); err == nil {
+		if err := decodeFacts(data, &facts); err == nil {
 			t.Errorf("%x was decoded", data)
 		}
 	}

@@ -1,4 +1,4 @@
-package journal
+package catalog
 
 import (
 	"fmt"
@@ -59,8 +59,8 @@ var theCodec = sync.OnceValues(func() (c codec, err error) {
 	return c, err
 })
 
-// EncodeFacts returns facts as bytes, for Batch.Facts; nothing if there are none.
-func EncodeFacts(facts *fact.Facts) ([]byte, error) {
+// encodeFacts returns facts as bytes, for Batch.Facts; nothing if there are none.
+func encodeFacts(facts *fact.Facts) ([]byte, error) {
 	if !hasRows(facts) {
 		return nil, nil
 	}
@@ -86,9 +86,9 @@ func hasRows(facts *fact.Facts) bool {
 	return false
 }
 
-// DecodeFacts reads what EncodeFacts has made into facts, which should be empty. Maps
+// decodeFacts reads what encodeFacts has made into facts, which should be empty. Maps
 // and lists that were empty may come back as nil.
-func DecodeFacts(data []byte, facts *fact.Facts) error {
+func decodeFacts(data []byte, facts *fact.Facts) error {
 	if len(data) == 0 {
 		return nil
 	}
