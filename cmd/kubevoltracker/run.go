@@ -64,11 +64,11 @@ func track(f *runFlags, stderr io.Writer) (err error) {
 		return err
 	}
 	a, err := app.New(ctx, f.Options)
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return nil // stopped while it started
+	if err == nil {
+		err = a.Run(ctx)
 	}
-	if err != nil {
-		return err
+	if errors.Is(err, context.Canceled) { // a signal stopped it while it started
+		err = nil
 	}
-	return a.Run(ctx)
+	return err
 }

@@ -95,7 +95,7 @@ type Volume struct {
 	ReclaimPolicy    string   // Delete, Retain, Recycle
 	Phase            string   // Pending, Available, Bound, Released, Failed
 	PhaseChangedAt   Time
-	UnseenUseAt      Time // end of the last use that nobody observed: a condition Unused showed it, which has changed since
+	UnseenUseAt      Time   // end of the last use that nobody observed: a condition Unused showed it, which has changed since
 	ClaimUID         string // of spec.claimRef; empty while merely reserved
 	Labels           Labels
 	Annotations      Labels
