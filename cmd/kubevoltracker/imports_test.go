@@ -85,11 +85,11 @@ func TestTrackerIsStatic(t *testing.T) {
 // of the standard library what only computes.
 func pure(path string) bool {
 	switch path {
-	case "crypto/sha256", "encoding/json", "encoding/hex", "hash/maphash", "unique", "errors", "fmt", "maps", "reflect", "slices", "strings", "strconv", "time", "cmp", "math":
+	case "crypto/sha256", "encoding/binary", "encoding/json", "encoding/hex", "hash/maphash", "unique", "errors", "fmt", "maps", "reflect", "slices", "strings", "strconv", "time", "cmp", "math":
 		return true
 	}
 	if strings.HasPrefix(path, "github.com/kubevoltracker/") {
 		return true // the table says which
 	}
-	return strings.HasPrefix(path, "k8s.io/api/") || strings.HasPrefix(path, "k8s.io/apimachinery/")
+	return path == "k8s.io/utils/ptr" || strings.HasPrefix(path, "k8s.io/api/") || strings.HasPrefix(path, "k8s.io/apimachinery/")
 }

@@ -1,6 +1,7 @@
 package intern
 
 import (
+	"encoding/binary"
 	"maps"
 	"slices"
 	"unique"
@@ -54,14 +55,11 @@ func (p Labels) In(a *Arena) Labels {
 }
 
 func appendPacked(b []byte, s string) []byte {
-	n := len(s)
-	for ; n >= 0x80; n >>= 7 {
-		b = append(b, byte(n)|0x80)
-	}
-	return append(append(b, byte(n)), s...)
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// cut returns the first of the strings that appendPacked has written, and the rest.
+// cut returns the first of the strings that appendPacked has written, and the rest. It is
+// binary.Uvarint of a string, which that does not take.
 func cut(s string) (first, rest string) {
 	n, i := 0, 0
 	for shift := 0; ; shift += 7 {

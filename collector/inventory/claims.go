@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
@@ -98,7 +99,7 @@ func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 	traits := claimTraits{
 		class: claimClass(o), accessModes: intern.Join(o.Spec.AccessModes), mode: volumeMode(o.Spec.VolumeMode),
 		owner: ownerOf(o.Labels, o.Annotations), groups: intern.Join(groupsOf(o.Labels, o.Annotations)),
-		attributesClass: deref(o.Spec.VolumeAttributesClassName), currentAttributesClass: deref(o.Status.CurrentVolumeAttributesClassName),
+		attributesClass: ptr.Deref(o.Spec.VolumeAttributesClassName, ""), currentAttributesClass: ptr.Deref(o.Status.CurrentVolumeAttributesClassName, ""),
 		conditions: claimConditions(o),
 	}
 	spec := claimSpec{
@@ -158,13 +159,6 @@ func claimConditions(o *corev1.PersistentVolumeClaim) string {
 	}
 	slices.Sort(list)
 	return strings.Join(list, ",")
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // claimClass returns the claim's storage class; the annotation is how claims

@@ -1,10 +1,11 @@
 package inventory
 
 import (
-	"fmt"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
@@ -68,7 +69,7 @@ func (v *volume) row(version uint64, annotations fact.Labels) fact.Volume {
 func (v *volume) read(o *corev1.PersistentVolume, obs Observation) volumeSpec {
 	spec := volumeSpec{
 		traits: unique.Make(volumeTraits{
-			class: o.Spec.StorageClassName, attributesClass: deref(o.Spec.VolumeAttributesClassName), driver: driverOf(&o.Spec.PersistentVolumeSource), mode: volumeMode(o.Spec.VolumeMode),
+			class: o.Spec.StorageClassName, attributesClass: ptr.Deref(o.Spec.VolumeAttributesClassName, ""), driver: driverOf(&o.Spec.PersistentVolumeSource), mode: volumeMode(o.Spec.VolumeMode),
 			reclaimPolicy: string(o.Spec.PersistentVolumeReclaimPolicy), accessModes: intern.Join(o.Spec.AccessModes),
 		}),
 		annotations:  intern.RepackShared(v.annotations, o.Annotations),
@@ -323,12 +324,4 @@ func orNone(s string) string {
 }
 
 // bytesText writes a size as the API's quantities do: 10Gi, 1536Mi.
-func bytesText(n int64) string {
-	units := []string{"", "Ki", "Mi", "Gi", "Ti", "Pi"}
-	i := 0
-	for n != 0 && n%1024 == 0 && i < len(units)-1 {
-		n /= 1024
-		i++
-	}
-	return fmt.Sprintf("%d%s", n, units[i])
-}
+func bytesText(n int64) string { return resource.NewQuantity(n, resource.BinarySI).String() }
