@@ -562,3 +562,20 @@ func TestKeysOfTables(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldCheckpointsOverAnInterruptedWrite: the last batch with repeated rows is read and adapted again in
+// the same term, when its write was interrupted. The checkpoints of the batches before are in it again.
+func TestHeldCheckpointsOverAnInterruptedWrite(t *testing.T) {
+	taken := takeover{until: 2, latest: map[string]uint64{}}
+	read := func(number uint64, kind fact.Kind) *batch {
+		return &batch{number: number, facts: fact.Facts{Checkpoints: []fact.Checkpoint{{Kind: kind, ResourceVersion: "7"}}}}
+	}
+	taken.dropRepeated(read(1, fact.StorageClasses)) // written and acknowledged
+	first := read(2, fact.Pods)
+	taken.dropRepeated(first) // and its write is interrupted
+	again := read(2, fact.Pods)
+	taken.dropRepeated(again)
+	if a, b := len(first.facts.Checkpoints), len(again.facts.Checkpoints); a != 2 || b != 2 {
+		t.Errorf("checkpoints: %d at first, %d when it is written again; want 2 and 2", a, b)
+	}
+}

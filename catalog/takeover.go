@@ -216,7 +216,7 @@ func (w *Writer) tookOver() {
 // the last one: if the journal is lost in between, a row that was dropped is in no batch any more.
 func (t *takeover) dropRepeated(b *batch) {
 	if b.number > t.until {
-		t.latest = nil // its memory can go
+		t.latest, t.held = nil, nil // their memory can go
 		return
 	}
 	keepRows(&b.facts, func(key string, version uint64) bool { return version >= t.latest[key] })
@@ -228,7 +228,7 @@ func (t *takeover) dropRepeated(b *batch) {
 	}
 	b.facts.Checkpoints = nil
 	if b.number == t.until {
-		b.facts.Checkpoints, t.held = slices.Collect(maps.Values(t.held)), nil
+		b.facts.Checkpoints = slices.Collect(maps.Values(t.held))
 	}
 }
 

@@ -242,6 +242,33 @@ func (r *runner) saveLog(name string) {
 	r.t.Logf("%s: what the trackers said is in %s, if artifacts are kept", name, path)
 }
 
+// saveRows keeps all rows that the catalog has of the UIDs in a verdict, also those that were replaced.
+func (r *runner) saveRows(name string, verdict error) {
+	r.t.Helper()
+	uids := uidIn.FindAllString(verdict.Error(), -1)
+	slices.Sort(uids)
+	list := "('" + strings.Join(slices.Compact(uids), "', '") + "')"
+	var text strings.Builder
+	for table, columns := range map[string]string{
+		"volumes": "uid", "claims": "uid", "pods": "uid", "attachments": "uid, volume_uid", "bindings": "claim_uid, volume_uid", "mounts": "pod_uid, volume_uid",
+		"objects": "uid", "changes": "uid", "checkpoints": "", "coverage": "",
+	} {
+		what, where := "*", "1"
+		if columns != "" {
+			where = "hasAny([" + columns + "], " + strings.NewReplacer("(", "[", ")", "]").Replace(list) + ")"
+		}
+		if table == "objects" {
+			what = "kind, uid, resource_version, observed_at"
+		}
+		rows, err := r.p.query("SELECT " + what + " FROM " + table + " WHERE " + where + " ORDER BY ALL SETTINGS final = 0 FORMAT TSVWithNames")
+		fmt.Fprintf(&text, "%s %v\n%s\n\n", table, err, strings.Join(rows, "\n"))
+	}
+	path := filepath.Join(r.t.ArtifactDir(), name+".rows")
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		r.t.Error(err)
+	}
+}
+
 // ended fails the test if the tracker has ended by itself.
 func (r *runner) ended() {
 	r.t.Helper()
@@ -733,6 +760,7 @@ func (b *battlefield) judge(name string) {
 		if time.Now().After(deadline) {
 			b.t.Errorf("%s: %v", name, err)
 			r.saveLog(name)
+			r.saveRows(name, err)
 			return
 		}
 	}

@@ -78,7 +78,7 @@ type ObjectSnapshot struct {
 	WorkloadName string `json:",omitempty"`
 	WorkloadUID  string `json:",omitempty"`
 
-	// Of a pod: its containers that have started.
+	// Of a pod: its containers that have started, or that its kubelet has reported to wait.
 	Containers []ContainerSnapshot `json:",omitempty"`
 	// Of a pod: its Ready condition is False, and its node's clock is off.
 	Unready  bool `json:",omitempty"`
@@ -89,7 +89,7 @@ type ObjectSnapshot struct {
 	Lost      bool `json:",omitempty"`
 	Alive     Time `json:",omitempty"`
 	Heartbeat Time `json:",omitempty"`
-	// Of a node that was lost and is back: when it was observed to be, and its last heartbeat before.
+	// Of a node: when it was made or is back after it was lost; and while it is lost its last heartbeat before.
 	NodeReturned Time `json:",omitempty"`
 	AliveBefore  Time `json:",omitempty"`
 
@@ -109,11 +109,13 @@ type ContainerSnapshot struct {
 	StartedAt Time
 	// StartUnknown is true if the container ran before that, too.
 	StartUnknown bool `json:",omitempty"`
-	// Alive is when the kubelet last said that it runs.
+	// Alive is when the kubelet last said that it runs, or is yet to start.
 	Alive      Time   `json:",omitempty"`
 	FinishedAt Time   `json:",omitempty"`
 	NotBefore  Time   `json:",omitempty"`
 	Reason     string `json:",omitempty"`
+	// Unreported is true of an end that no kubelet has reported, after a run that one has.
+	Unreported bool `json:",omitempty"`
 }
 
 // BindingSnapshot is when a claim had a volume.

@@ -98,7 +98,7 @@ func (inv *Inventory) missedBinding(v *volume, obs Observation) binding {
 		missed.notBefore, missed.released = v.created, obs.At
 	}
 	if c := inv.claimByUID(v.claimUID); c != nil {
-		missed.bound = c.boundTo(v, missed.released)
+		missed.bound = min(c.boundTo(v, missed.released), missed.released)
 	}
 	return missed
 }

@@ -83,23 +83,28 @@ func (c *container) note(s *corev1.ContainerStatus, p *pod, said fact.Time, firs
 	}
 }
 
+// waitSlack is how much later than it was true a kubelet that is busy may write that a container waits.
+const waitSlack = fact.Time(60_000_000)
+
 // noteStart takes the first start that a status shows, of the runs that it shows. It came after the pod
 // was scheduled, after the kubelet last said that the container waits, and before said.
 func (c *container) noteStart(began fact.Time, runs int32, p *pod, said fact.Time) {
-	waited := latest(p.created, p.scheduled)
-	switch {
-	case c.started == 0:
-		waited = latest(waited, c.vouched)
-		c.startUnknown = c.restarts >= runs
-	case p.clockOff: // it has been corrected
-		return
+	if c.started != 0 && p.clockOff {
+		return // it has been corrected
 	}
-	late, early := said != 0 && began > said+clockSlack, began+clockSlack < waited
+	scheduled, waited := latest(p.created, p.scheduled), fact.Time(0)
+	if c.started == 0 {
+		waited = c.vouched
+		c.startUnknown = c.restarts >= runs
+	}
 	switch {
-	case late:
+	case said != 0 && began > said+clockSlack:
 		p.clockOff, began = true, said
-	case early:
+	case began+waitSlack < waited:
 		p.clockOff, began = true, waited
+		c.startUnknown = true // the kubelet may have written that late
+	case began+clockSlack < scheduled:
+		p.clockOff, began = true, scheduled
 	}
 	c.started = earliest(c.started, latest(began, p.created))
 }
@@ -120,7 +125,7 @@ func (c *container) startedNotBefore(p *pod) fact.Time {
 
 // infer infers whether the container's use has ended, when, and why. Said is as for note.
 func (inv *Inventory) infer(p *pod, c *container, end podEnd, said fact.Time, obs Observation) {
-	done := c.run.over && (!c.willRestart(c.run.exitCode) || inv.wasLast(p, c, end, obs))
+	done := c.run.over && (!c.willRestart(c.run.exitCode) || inv.wasLast(p, c, end))
 	switch {
 	case c.started == 0 || !done && !end.over: // rule 3.1: it goes on, or is between two runs
 		c.finished, c.notBefore, c.reason = 0, 0, intern.Word{}
@@ -142,21 +147,20 @@ const byPodGC = "DeletionByPodGC"
 
 // wasLast reports whether the last run that is known of a container is its last one, although a
 // container that exits so is restarted (rule 3.1). A kubelet restarts nothing in a pod that is to
-// end; but it may have done so before, if nobody observed the pod, or the node could not report.
-func (inv *Inventory) wasLast(p *pod, c *container, end podEnd, obs Observation) bool {
-	_, lost := inv.lifeOfNode(p, latest(latest(c.started, c.vouched), c.run.at))
-	ending := end.going || end.over
+// end, and says so. Before it has, the container may have run again, and the node been lost.
+func (inv *Inventory) wasLast(p *pod, c *container, end podEnd) bool {
+	_, lost := inv.lifeOfNode(p, max(c.started, c.vouched, end.said))
 	switch {
-	case !ending:
+	case !end.going && !end.over:
 		return false
 	case c.run.dated: // it was before
 		return true
-	case end.over && !end.deleted && end.reason != byPodGC: // the kubelet's own last word
+	case end.asked != 0 && end.said > end.asked: // the kubelet has known of the end
 		return true
-	case end.asked != 0 && end.said >= end.asked: // the kubelet has known of the end
+	case end.asked != 0 && c.run.at >= end.asked && !p.clockOff: // the end of the pod has ended it
 		return true
-	default:
-		return obs.live() && !lost
+	default: // the kubelet's own last word: a pod whose node is lost is failed by others
+		return end.over && !end.deleted && !lost && end.reason != byPodGC
 	}
 }
 
@@ -183,8 +187,8 @@ const nodeGrace = fact.Time(60_000_000)
 func (inv *Inventory) unreportedEnd(p *pod, c *container, end podEnd, said fact.Time, obs Observation) (notBefore, at fact.Time) {
 	heartbeat, lost := inv.lifeOfNode(p, latest(c.started, c.vouched))
 	alive := max(c.started, c.vouched, min(heartbeat, obs.NotBefore)) // later the pod may be gone, and the node live on
-	if c.run.over {                                                   // it was to be restarted
-		alive = latest(alive, c.run.at)
+	if c.run.over && !p.clockOff {                                    // it was to be restarted
+		alive = latest(alive, min(c.run.at, obs.NotBefore))
 	}
 	switch {
 	case c.run.over && c.run.at == 0: // the kubelet said that it is over, and not when

@@ -25,7 +25,7 @@ func TestTimes(t *testing.T) {
 
 func TestDeletingWhatWasNeverSeen(t *testing.T) {
 	// The object comes with its deletion, so that its life is told at once.
-	user := ended(podOf("db-0", "p1", 4, []string{"db"}, "data"), corev1.PodRunning, 5, 8, 0, "Completed")
+	user := ended(podOf("db-0", "p1", 4, []string{"db"}, "data"), corev1.PodSucceeded, 5, 8, 0, "Completed")
 	_, h := play(t, gone(9, pvc("data", "c1", 1, "vol")), gone(9, user), gone(9, podOf("web", "p2", 1, []string{"web"})),
 		gone(9, storageClass("fast", "s1")), gone(9, &corev1.Namespace{ObjectMeta: objectMeta("", "shop", "n1", 1)}),
 		gone(9, volumeAttachment("a1", "vol", 7)), gone(9, statefulSet("db", "s2", "data")))

@@ -100,13 +100,14 @@
 // 3.1 A container uses its volumes from its first start to its last end. One that will be
 // restarted, by its pod's restart policy or its own rules, is between two runs of one use;
 // crash-looping counts as use. What ends a pod (Succeeded, Failed, deleted) ends its containers. Of a
-// container between two runs the last run that is known was its last one if the kubelet has
-// written the pod's status since the end was asked for, or if the pod was watched all the time and
-// its node is not lost. Otherwise the container may have run again, and nobody reported its end.
+// container between two runs the last run that is known was its last one if it ended since the end of
+// the pod was asked for, if the kubelet has written the pod's status since then, or if the kubelet says
+// that the pod is over: not pod GC, which fails pods whose node is lost. Otherwise the container may have
+// run again, and nobody reported its end.
 //
 // 3.2 A start lies after the pod was scheduled, after the kubelet last reported that the container
-// waits, and before the kubelet reported the start; a node's clock that says otherwise is off, and
-// is corrected to the nearer of the two. If the container has run
+// waits (a busy kubelet may write that up to waitSlack late), and before the kubelet reported the
+// start; a node's clock that says otherwise is off, and is corrected to the nearer of the two. If the container has run
 // more often than its status shows, its first start lies before what is known: the row's
 // started_not_before says since when it can have run.
 //
@@ -130,8 +131,9 @@
 // that is deleted in between, by force, lived as long as its node is known to, which its
 // controller notices within nodeGrace. A node is lost if its Ready condition is not True, or if
 // it is not among those that are known; where none are, the pod's Ready condition decides, which
-// the node lifecycle controller sets to False. When a lost node is back, its heartbeats are evidence of
-// the containers that its kubelet has vouched for since: the node may have been rebooted. A VolumeAttachment is no evidence: it outlives its
+// the node lifecycle controller sets to False. A node's heartbeats are evidence of the containers that its
+// kubelet has vouched for since the node was made, or was back after it was lost: it may have been
+// rebooted. A VolumeAttachment is no evidence: it outlives its
 // pods. A container that the kubelet has lost before its pod was first observed may have run.
 //
 // 4. What a volume's last use is (last_use.go).
@@ -166,8 +168,8 @@
 // 5.5 The condition Unused (KEP-5541) says since when no pod refers to a claim. It shortens the
 // idle time where it shows a use that nobody watched, and never overrules what was watched: it
 // is dated by when its feature gate was switched on, and a pending pod resets it. So the use that
-// it shows is settled in the volume before the condition changes, and stays until the pod that
-// used the volume is known. How much of the
+// it shows is settled in the volume before the condition changes, and stays unless it turns out that
+// pods were watched then. How much of the
 // idle time was watched or vouched for by the condition is the exporter's to say
 // (volume_idle_observed_seconds).
 //

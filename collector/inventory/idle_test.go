@@ -57,7 +57,7 @@ func TestIdleTimes(t *testing.T) {
 		"CronJob, second run": {append(run(first, 5, 9), append(run(second1, 105, 109)[:2], gone(106, done))...), fact.VolumeMounted, 0, 0, "it is used again"},
 		"CronJob after the second run": {append(run(first, 5, 9), run(second1, 105, 109)...), fact.VolumeIdle, at(109), at(109),
 			"the last run counts"},
-		"scaled-down StatefulSet": {[]event{set(1, set0), set(3, db), set(5, running(db, 5)), set(9, ended(db, corev1.PodRunning, 5, 9, 0, "Completed")), gone(10, ended(db, corev1.PodRunning, 5, 9, 0, "Completed"))},
+		"scaled-down StatefulSet": {[]event{set(1, set0), set(3, db), set(5, running(db, 5)), set(9, ended(db, corev1.PodSucceeded, 5, 9, 0, "Completed")), gone(10, ended(db, corev1.PodSucceeded, 5, 9, 0, "Completed"))},
 			fact.VolumeIdle, at(9), at(9), "the claim is kept, and nobody uses it"},
 		"completed pod":  {run(first, 5, 9), fact.VolumeIdle, at(9), at(9), ""},
 		"failed pod":     {[]event{set(3, first), set(10, ended(first, corev1.PodFailed, 5, 9, 1, "Error"))}, fact.VolumeIdle, at(9), at(9), ""},

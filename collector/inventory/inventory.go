@@ -50,6 +50,7 @@ type Inventory struct {
 	namespaceNames map[string]*namespace
 	relabelled     map[string]struct{} // names of namespaces whose volumes are not touched yet
 	watched        []fact.Span         // see SetWatched
+	podsObserved   bool                // the last of them goes on: pods have been observed since the start
 
 	volumeAnnotations, claimAnnotations intern.Unpacker
 
@@ -298,11 +299,7 @@ func (inv *Inventory) Tick(now fact.Time) {
 // oldest first and apart from each other; the last one goes on. The list is not written to.
 func (inv *Inventory) SetWatched(spans []fact.Span) {
 	inv.watched = spans
-	for _, v := range inv.volumes { // rule 5.5 asks when somebody watched
-		if v.user != nil && v.user.unusedSince != 0 {
-			inv.markVolumeState(v)
-		}
-	}
+	inv.reviewUnused() // rule 5.5 asks when somebody watched
 }
 
 // Raise has the row versions go on from the given one, if it is higher: rows that another
@@ -329,6 +326,10 @@ func (inv *Inventory) versioned(o metav1.Object, emit func()) {
 func (inv *Inventory) begin(kind fact.Kind, version string, obs Observation) {
 	obs.Version = version
 	inv.kind, inv.observation = kind, obs
+	if kind == fact.Pods && !inv.podsObserved {
+		inv.podsObserved = true
+		inv.reviewUnused()
+	}
 	if kind == fact.Volumes {
 		inv.volumesAt = uint32(fact.VersionNumber(version))
 	}

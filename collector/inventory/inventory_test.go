@@ -163,7 +163,7 @@ func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 		{set(1, pv("vol-old", "v-old", 1, nil, corev1.VolumeAvailable, 1)), set(2, oldVolume),
 			set(8, pv("vol-old", "v-old", 1, old, corev1.VolumeReleased, 8)), set(11, volume)},
 		{set(11, otherVolume)},
-		{set(2, before), set(3, running(before, 3)), gone(7, ended(before, corev1.PodRunning, 3, 6, 0, "Completed")),
+		{set(2, before), set(3, running(before, 3)), gone(7, ended(before, corev1.PodSucceeded, 3, 6, 0, "Completed")),
 			set(10, after), set(14, running(after, 13)), set(20, running(after, 13))},
 	}
 	want := play1(t, streams[0], streams[1], streams[2], streams[3], streams[4])
@@ -265,7 +265,7 @@ func TestRetainedVolumeIsBoundAgain(t *testing.T) {
 	user := podOf("db-0", "p1", 4, []string{"db"}, "data")
 	inv, h := play(t,
 		set(1, first), set(2, pv("vol", "v1", 2, first, corev1.VolumeBound, 2)),
-		set(5, running(user, 5)), gone(8, ended(user, corev1.PodRunning, 5, 7, 0, "Completed")),
+		set(5, running(user, 5)), gone(8, ended(user, corev1.PodSucceeded, 5, 7, 0, "Completed")),
 		gone(10, first), set(10, pv("vol", "v1", 2, first, corev1.VolumeReleased, 10)),
 		set(15, pv("vol", "v1", 2, nil, corev1.VolumeAvailable, 15)),
 	)

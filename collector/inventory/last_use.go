@@ -76,12 +76,16 @@ func (inv *Inventory) recount(u *podVolume, now use) {
 	u.use = now
 	u.claim.pending += b2i(now.pending) - b2i(was.pending)
 	if v := u.volume; v != nil {
+		shown := v.shownUnseenUse()
 		v.active += now.active - was.active
 		if now.lastUse < was.lastUse && was.lastUse == v.lastUse {
 			v.lastUse = inv.findLastUse(v)
 		}
 		v.lastUse = latest(v.lastUse, now.lastUse)
-		inv.dropSeenUse(v)
+		if v.shownUnseenUse() != shown {
+			v.fresh = true
+			inv.markVolume(v)
+		}
 		inv.markVolumeState(v)
 	}
 	inv.markClaimState(u.claim)

@@ -16,8 +16,8 @@ type node struct {
 	lost      bool      // its Ready condition is not True, or it was deleted
 	heartbeat fact.Time // the last heartbeat of its kubelet, by the node's clock
 	alive     fact.Time // the same, by ours
-	returned  fact.Time // when it was observed to be Ready again; 0 if it was never lost
-	before    fact.Time // its last heartbeat before it was lost
+	returned  fact.Time // when it was made, or observed to be Ready again after it was lost
+	before    fact.Time // while it is lost: its last heartbeat before
 	queued
 }
 
@@ -26,7 +26,11 @@ type node struct {
 func (inv *Inventory) noteNode(o metav1.Object, obs Observation) bool {
 	n := inv.nodes[o.GetName()]
 	if n == nil || n.uid != string(o.GetUID()) {
-		n = &node{uid: string(o.GetUID())}
+		again := n != nil
+		n = &node{uid: string(o.GetUID()), returned: apiTime(o.GetCreationTimestamp())}
+		if again {
+			n.returned = obs.At
+		}
 		inv.nodes[o.GetName()] = n
 	}
 	if whole, ok := o.(*corev1.Node); ok {
@@ -43,9 +47,7 @@ func (n *node) read(o *corev1.Node, obs Observation, inv *Inventory) {
 		if c.Type != corev1.NodeReady {
 			continue
 		}
-		if c.Status == corev1.ConditionTrue && n.lost && n.known {
-			n.returned, n.before = obs.At, n.alive
-		}
+		before := n.alive
 		if heartbeat := apiTime(c.LastHeartbeatTime); heartbeat != n.heartbeat {
 			n.heartbeat = heartbeat
 			latestPossible := obs.At
@@ -54,10 +56,20 @@ func (n *node) read(o *corev1.Node, obs Observation, inv *Inventory) {
 			}
 			n.alive = latest(n.alive, min(heartbeat, latestPossible))
 		}
-		if lost := c.Status != corev1.ConditionTrue; lost != n.lost || !n.known {
-			n.lost, n.known = lost, true
-			inv.markSnapshot(n)
+		lost := c.Status != corev1.ConditionTrue
+		if lost == n.lost && n.known {
+			continue
 		}
+		switch {
+		case c.Status == corev1.ConditionUnknown:
+			n.before = n.alive
+		case lost: // a kubelet that starts, perhaps after a reboot
+			n.before = before
+		case n.known:
+			n.returned = obs.At
+		}
+		n.lost, n.known = lost, true
+		inv.markSnapshot(n)
 	}
 }
 
@@ -66,7 +78,9 @@ func (n *node) read(o *corev1.Node, obs Observation, inv *Inventory) {
 func (inv *Inventory) dropNode(uid string, obs Observation) {
 	if had := inv.others[fact.Nodes][uid]; had != nil {
 		if n := inv.nodes[had.name]; n != nil && n.uid == uid {
-			n.lost = true
+			if !n.lost {
+				n.lost, n.before = true, n.alive
+			}
 			inv.entomb(fact.Nodes, uid, obs.At, nodeName(had.name))
 		}
 	}
@@ -90,10 +104,12 @@ func (inv *Inventory) evictNode(uid string, name nodeName) {
 // sets it to False.
 func (inv *Inventory) lifeOfNode(p *pod, vouched fact.Time) (alive fact.Time, lost bool) {
 	switch n := inv.nodes[intern.Text(p.node)]; {
-	case n != nil && n.known && vouched < n.returned:
+	case n != nil && n.known && vouched+almostASecond < n.returned:
+		return 0, true
+	case n != nil && n.known && n.lost:
 		return n.before, true
 	case n != nil && n.known:
-		return n.alive, n.lost
+		return n.alive, false
 	case n == nil && len(inv.nodes) > 0:
 		return 0, true
 	default:
@@ -107,5 +123,5 @@ func (n *node) snapshot(*Inventory) fact.ObjectSnapshot {
 
 func (n *node) restore(s *fact.ObjectSnapshot) {
 	n.lost, n.known, n.alive, n.heartbeat = s.Lost, s.Known, latest(n.alive, s.Alive), s.Heartbeat
-	n.returned, n.before = s.NodeReturned, s.AliveBefore
+	n.returned, n.before = latest(n.returned, s.NodeReturned), s.AliveBefore
 }

@@ -110,7 +110,7 @@ func (inv *Inventory) vouch(p *pod, c *container, said fact.Time) {
 	if said <= c.vouched {
 		return
 	}
-	if c.started != 0 && said/vouchEvery != c.vouched/vouchEvery {
+	if said/vouchEvery != c.vouched/vouchEvery {
 		inv.markSnapshot(p)
 	}
 	c.vouched = said

@@ -242,12 +242,13 @@ func (inv *Inventory) restorePod(p *pod, s *fact.ObjectSnapshot) {
 // was inferred when that was observed.
 func (c *container) restore(s *fact.ContainerSnapshot, p *pod) {
 	c.vouched = latest(c.vouched, s.Alive)
-	if c.started == 0 || c.startUnknown || s.StartedAt <= c.started {
+	worse := s.StartUnknown && c.started != 0 && c.started < s.StartedAt && !p.clockOff
+	if s.StartedAt != 0 && !worse {
 		c.started, c.startUnknown = s.StartedAt, s.StartUnknown
 	}
 	if s.FinishedAt != 0 && (c.run.over || p.over()) {
 		c.finished, c.notBefore, c.reason = s.FinishedAt, s.NotBefore, unique.Make(s.Reason)
-		c.run.dated = true
+		c.run.dated = !s.Unreported
 	}
 }
 

@@ -222,7 +222,7 @@ func TestRule3_6_HeartbeatAfterAReboot(t *testing.T) {
 	unknown.Status.Phase = corev1.PodFailed
 	_, h := play(t, append(slices.Clone(base), set(4, nodeOf("node-1", corev1.ConditionTrue, 4)), set(6, o), set(50, nodeOf("node-1", corev1.ConditionTrue, 50)),
 		set(110, nodeOf("node-1", corev1.ConditionUnknown, 50)), set(200, nodeOf("node-1", corev1.ConditionTrue, 200)), set(210, unknown))...)
-	expect(t, "mount", h.mount("p1", "db", "/data"), "c1@v1 5-210(from 50) ContainerStatusUnknown")
+	expect(t, "mount", h.mount("p1", "db", "/data"), "c1@v1 5-210(from 6) ContainerStatusUnknown")
 }
 
 // TestRule3_1_BackOffBeforeARestart: as TestRule3_1_BackOffBeforeAGap, with a restart from the
@@ -362,7 +362,7 @@ func TestRule3_6_NodeThatIsBackAfterAGap(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.take(inv)
-	expect(t, "nodes first", h.mount("p1", "db", "/data"), "c1@v1 5-2000(from 50) Deleted")
+	expect(t, "nodes first", h.mount("p1", "db", "/data"), "c1@v1 5-2000(from 6) Deleted")
 	inv, h = play(t, append(slices.Clone(base), set(4, nodeOf("node-1", corev1.ConditionTrue, 4)), set(6, o), set(50, nodeOf("node-1", corev1.ConditionTrue, 50)),
 		set(110, nodeOf("node-1", corev1.ConditionUnknown, 50)))...)
 	if err := inv.Replace(fact.Pods, nil, gap); err != nil {

@@ -113,10 +113,10 @@ func (p *pod) snapshot(*Inventory) fact.ObjectSnapshot {
 		s.Containers = make([]fact.ContainerSnapshot, 0, len(p.containers))
 	}
 	for i := range p.containers {
-		if c := &p.containers[i]; c.started != 0 {
+		if c := &p.containers[i]; c.started != 0 || c.vouched != 0 {
 			s.Containers = append(s.Containers, fact.ContainerSnapshot{
 				Name: c.traits.Value().name, StartedAt: c.started, StartUnknown: c.startUnknown, Alive: c.vouched, FinishedAt: c.finished,
-				NotBefore: c.notBefore, Reason: intern.Text(c.reason),
+				NotBefore: c.notBefore, Reason: intern.Text(c.reason), Unreported: c.finished != 0 && c.run.over && !c.run.dated,
 			})
 		}
 	}

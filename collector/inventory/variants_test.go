@@ -431,7 +431,7 @@ func TestRule3_3_VouchedForWhatDoesNotRun(t *testing.T) {
 	}
 	deleting := looping(300)
 	deleting.DeletionTimestamp = new(second(310))
-	_, h := play(t, set(1, claim), set(3, pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)), set(6, vouch(running(o, 5), 6)), set(21, looping(21)), set(300, looping(300)), set(310, deleting))
+	_, h := play(t, set(1, claim), set(3, pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)), set(6, vouch(running(o, 5), 6)), set(21, looping(21)), set(300, looping(300)), set(310, deleting), set(311, vouch(deleting, 311)))
 	expect(t, "mount", h.mount("p1", "app", "/data"), "c1@v1 5-20 Error")
 }
 

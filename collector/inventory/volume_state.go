@@ -110,7 +110,7 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 	whose := inv.claimantOf(v)
 	s.Owner, s.ClaimLabels = whose.owner, whose.labels
 	unseenUse := inv.setIdleSince(v, &s, unusedSince)
-	s.Status = v.present(s.LastUsed != 0 || v.unseenUse != 0 || unseenUse)
+	s.Status = v.present(s.LastUsed != 0 || v.shownUnseenUse() != 0 || unseenUse)
 	switch s.Status {
 	case fact.VolumeMounted:
 		s.LastUsed, s.IdleSince = 0, 0
@@ -146,19 +146,32 @@ func (inv *Inventory) settleUnseenUse(v *volume) {
 	}
 }
 
-// dropSeenUse drops a use that was taken for unobserved once its pod is known: the watch of claims may
-// be ahead of that of pods.
-func (inv *Inventory) dropSeenUse(v *volume) {
-	if v.unseenUse != 0 && v.unseenUse <= v.lastUse+unusedSlack {
-		v.unseenUse, v.fresh = 0, true
-		inv.markVolume(v)
+// shownUnseenUse is the end of the last use that nobody observed; 0 if a later one was observed, or the
+// pod of this one has been found since: the watch of claims may be ahead of that of pods.
+func (v *volume) shownUnseenUse() fact.Time {
+	if v.unseenUse <= v.lastUse+unusedSlack {
+		return 0
+	}
+	return v.unseenUse
+}
+
+// reviewUnused judges the conditions Unused anew, when more is known of when pods were watched.
+func (inv *Inventory) reviewUnused() {
+	for _, v := range inv.volumes {
+		if v.unseenUse != 0 && inv.wasWatched(latest(v.lastUse, v.boundOrCreated()), v.unseenUse) {
+			v.unseenUse, v.fresh = 0, true
+			inv.markVolume(v)
+		}
+		if v.user != nil && v.user.unusedSince != 0 {
+			inv.markVolumeState(v)
+		}
 	}
 }
 
 // idleSince is since when, at the longest, nobody has used a volume, but for what the present condition
 // Unused shows.
 func (v *volume) idleSince() fact.Time {
-	if used := latest(v.lastUse, v.unseenUse); used != 0 {
+	if used := latest(v.lastUse, v.shownUnseenUse()); used != 0 {
 		return used
 	}
 	return v.boundOrCreated()
@@ -177,7 +190,8 @@ func (v *volume) boundOrCreated() fact.Time {
 // 5.5): pods were watched then, and for some time before, or since the volume is idle.
 func (inv *Inventory) wasWatched(idleSince, unusedSince fact.Time) bool {
 	for i, span := range inv.watched {
-		within := span.From <= unusedSince && (unusedSince <= span.To || i == len(inv.watched)-1)
+		goesOn := i == len(inv.watched)-1 && inv.podsObserved
+		within := span.From <= unusedSince && (unusedSince <= span.To || goesOn)
 		if within && (span.From <= idleSince+almostASecond || unusedSince > span.From+unusedSlack) {
 			return true
 		}
@@ -216,7 +230,7 @@ func (inv *Inventory) statusSince(v *volume, s *fact.VolumeState) fact.Time {
 		if s.Status == fact.VolumeMounted {
 			return inv.firstStart(v)
 		}
-		return latest(inv.firstWait(v.user), latest(v.boundOrCreated(), v.lastUse))
+		return max(inv.firstWait(v.user), v.boundOrCreated(), v.lastUse, v.shownUnseenUse())
 	case fact.VolumeIdle, fact.VolumeNeverMounted:
 		return s.IdleSince
 	default:

@@ -61,7 +61,7 @@ func (v *volume) row(version uint64, annotations fact.Labels) fact.Volume {
 		SourceKind: v.source.kindOr(""), SourceID: v.source.idText(), Driver: traits.driver, VolumeHandle: v.handle, CapacityBytes: v.capacity,
 		AccessModes: intern.Split(traits.accessModes), VolumeMode: traits.mode, ReclaimPolicy: traits.reclaimPolicy,
 		Phase: v.phase.Value(), PhaseChangedAt: v.phaseChanged, ClaimUID: v.claimUID, Labels: v.labels.Unpack(),
-		Annotations: annotations, CreatedAt: v.created, DeletedAt: v.deleted, DeletedNotBefore: v.notBefore, UnseenUseAt: v.unseenUse,
+		Annotations: annotations, CreatedAt: v.created, DeletedAt: v.deleted, DeletedNotBefore: v.notBefore, UnseenUseAt: v.shownUnseenUse(),
 	}
 }
 
@@ -149,7 +149,7 @@ func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, obs Observation) bo
 func (inv *Inventory) reviveVolume(o *corev1.PersistentVolume, obs Observation) bool {
 	v, ok := inv.revive(fact.Volumes, string(o.UID)).(*volume)
 	if ok {
-		if b := &v.binding; b.released >= v.deleted { // its deletion ended it
+		if b := &v.binding; b.released != 0 && b.claimUID == v.claimUID && v.phase.Value() == string(corev1.VolumeBound) { // its deletion ended it
 			b.released, b.notBefore = 0, 0
 			inv.emitBinding(v, *b, v.ordinal, obs)
 		}

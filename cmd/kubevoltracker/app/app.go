@@ -75,6 +75,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.history.open(ctx, o, client, registry); err != nil {
 		return nil, err
 	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	o.Metrics.Registry, o.Metrics.Logger = registry, log.With(o.Logger, "component", "exporter")
 	metrics := exporter.New(o.Metrics)
 	election.Register(registry, a.history.election)

@@ -64,11 +64,14 @@ func runStagesWithin(ctx context.Context, stages []stage, grace time.Duration) e
 	<-ctx.Done()
 	for i, stop := range stops {
 		stop()
-		await(ended[i], time.After(grace))
+		patience, cancelPatience := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		await(patience, ended[i])
+		cancelPatience()
 	}
-	last := time.After(lastGrace)
+	last, cancelLast := context.WithTimeout(context.WithoutCancel(ctx), lastGrace)
+	defer cancelLast()
 	for i := range ended { // a part may have waited for a later stage
-		await(ended[i], last)
+		await(last, ended[i])
 	}
 	mu.Lock()
 	defer mu.Unlock()
@@ -78,9 +81,9 @@ func runStagesWithin(ctx context.Context, stages []stage, grace time.Duration) e
 	return errors.Join(failures...)
 }
 
-func await(ended <-chan struct{}, late <-chan time.Time) {
+func await(ctx context.Context, ended <-chan struct{}) {
 	select {
 	case <-ended:
-	case <-late:
+	case <-ctx.Done():
 	}
 }

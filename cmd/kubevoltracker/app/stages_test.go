@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -71,5 +72,26 @@ func TestAPartThatDoesNotStopIsNamed(t *testing.T) {
 	err := runStagesWithin(ctx, []stage{{stuck}}, time.Millisecond)
 	if err == nil || err.Error() != "the stuck part did not stop in time" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestTwoPartsThatDoNotStop are in two stages: the stop is bounded all the same, and both are named.
+func TestTwoPartsThatDoNotStop(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	forever := make(chan struct{})
+	defer close(forever)
+	stuck := func(name string) part { return part{name, func(context.Context) error { <-forever; return nil }} }
+	done := make(chan error, 1)
+	go func() {
+		done <- runStagesWithin(ctx, []stage{{stuck("collector")}, {stuck("recorder")}}, time.Millisecond)
+	}()
+	select {
+	case err := <-done:
+		if err == nil || !strings.Contains(err.Error(), "the collector did not stop") || !strings.Contains(err.Error(), "the recorder did not stop") {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("runStages has not returned")
 	}
 }
