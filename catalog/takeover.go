@@ -175,7 +175,7 @@ func (w *Writer) adapt(ctx context.Context, b *batch) error {
 	}
 	// A new name in each term: under the old one ClickHouse would drop what an earlier term wrote in
 	// part, though another leader may have replaced it since.
-	b.name = fmt.Sprintf("%s-%d", b.name, t.floor)
+	b.name = fmt.Sprintf("%s-%d", b.name, t.since.UnixNano())
 	t.dropRepeated(b)
 	t.raise(facts)
 	if b.recorded.After(t.since.Add(overlap)) {

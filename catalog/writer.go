@@ -29,8 +29,9 @@ type WriterOptions struct {
 	Cluster string
 	// Lease says when this tracker may write, if there are several; nil if there is one.
 	Lease Lease
-	// TakesOver says that the journal was new a moment ago, and the tracker of another journal may have
-	// written before: a change that is in the catalog already is not written again. TookOver is called
+	// TakesOver says that the journal was new a moment ago, or has lost its last transaction, and that the
+	// tracker of another journal, or of this one before, may have written what this journal has still to
+	// write: a change that is in the catalog already is not written again. TookOver is called
 	// once no batch of that time is left in the journal; it may be nil.
 	TakesOver bool
 	TookOver  func()

@@ -36,6 +36,7 @@ type Origin string
 const (
 	New      Origin = "new"       // there was no file
 	Resumed  Origin = "resumed"   // from the file that was there
+	Rewound  Origin = "rewound"   // the same, but its last transaction may be lost
 	SetAside Origin = "set aside" // the file that was there could not be trusted, so this one is new
 )
 
@@ -172,6 +173,7 @@ func (j *Journal) resume(s *store) error {
 	if !c.doubtful {
 		return nil
 	}
+	j.origin = Rewound
 	level.Warn(j.options.Logger).Log("msg", "the journal's last transaction may be lost: one of its two beginnings was damaged", "path", j.options.Path)
 	return j.rename()
 }

@@ -109,7 +109,7 @@ func (h *history) openJournal(o Options) (err error) {
 func (h *history) newWriter(o Options, client *collector.Client, registry *prometheus.Registry) {
 	writing := catalog.WriterOptions{
 		Journal: h.journal, Dir: o.DataDir, Cluster: h.cluster, Registerer: registry, Logger: h.logger,
-		TakesOver: h.snapshot == nil || h.recorder.TakingOver(),
+		TakesOver: h.snapshot == nil || h.recorder.TakingOver() || h.journal.Origin() == journal.Rewound,
 	}
 	if writing.TakesOver {
 		h.recorder.SetTakingOver(true)
