@@ -379,3 +379,57 @@ func TestRestoreOfABindingWithAnOlderVolume(t *testing.T) {
 	h.take(inv)
 	expect(t, "bound again after a version that came later", h.bindings[[2]string{"c2", "v1/1"}].BoundAt, at(80))
 }
+
+// tracked is an inventory with what a catalog and a journal keep of it.
+type tracked struct {
+	*history
+	t   *testing.T
+	inv *Inventory
+	k   *keeper
+}
+
+func track(t *testing.T) *tracked {
+	return &tracked{history: newHistory(), t: t, inv: New(), k: newKeeper()}
+}
+
+// taken moves what changed to catalog and journal.
+func (r *tracked) taken() {
+	var u fact.Update
+	r.inv.Take(&u)
+	r.k.take(&u)
+	r.add(&u)
+}
+
+// play has the inventory watch events.
+func (r *tracked) play(events ...event) {
+	r.t.Helper()
+	for _, e := range recordedOf(r.t, events) {
+		apply(r.t, r.inv, e)
+		r.k.now = e.at
+		r.taken()
+	}
+}
+
+// list has a list of a kind replace what is known.
+func (r *tracked) list(kind fact.Kind, obs Observation, objects ...any) {
+	r.t.Helper()
+	relist(r.t, r.inv, kind, obs, objects...)
+	r.k.now = obs.At
+	r.taken()
+}
+
+// set takes one object.
+func (r *tracked) set(o any, obs Observation) {
+	r.t.Helper()
+	if err := r.inv.Set(o, obs); err != nil {
+		r.t.Fatal(err)
+	}
+	r.taken()
+}
+
+// restart begins a new inventory from the journal.
+func (r *tracked) restart() {
+	r.t.Helper()
+	r.inv = r.k.restart(r.t)
+	r.taken()
+}

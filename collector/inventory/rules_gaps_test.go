@@ -28,41 +28,29 @@ func gapRun(t *testing.T, events []event, lists map[fact.Kind][]any, old bool, c
 	}
 	for _, order := range allOrders() {
 		for restart := range 5 { // 4: never
-			inv, h, k := New(), newHistory(), newKeeper()
-			take := func() {
-				var u fact.Update
-				inv.Take(&u)
-				k.take(&u)
-				h.add(&u)
-			}
+			r := track(t)
 			for _, e := range recordedOf(t, events) {
 				e.object = strip(e.object)
-				apply(t, inv, e)
-				k.now = e.at
-				take()
+				apply(t, r.inv, e)
+				r.k.now = e.at
+				r.taken()
 			}
 			for i, kind := range order {
 				if restart == i {
-					inv = k.restart(t)
-					take()
+					r.restart()
 				}
 				var list []any
 				for _, o := range lists[kind] {
 					list = append(list, strip(o))
 				}
-				if err := inv.Replace(kind, list, Observation{At: at(1000 + i), NotBefore: at(20)}); err != nil {
-					t.Fatal(err)
-				}
-				k.now = at(1000 + i)
-				take()
+				r.list(kind, Observation{At: at(1000 + i), NotBefore: at(20)}, list...)
 			}
 			if restart == 3 {
-				inv = k.restart(t)
-				take()
+				r.restart()
 			}
-			inv.Tick(at(1010))
-			take()
-			check(t, fmt.Sprint(order, " restart ", restart, " old ", old, ": "), h)
+			r.inv.Tick(at(1010))
+			r.taken()
+			check(t, fmt.Sprint(order, " restart ", restart, " old ", old, ": "), r.history)
 			if t.Failed() {
 				return
 			}

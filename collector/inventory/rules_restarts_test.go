@@ -175,44 +175,28 @@ func TestRule3_2_StatusThatIsWrittenLate(t *testing.T) {
 	}
 }
 
-// TestRule5_5_ClaimsReplayedBeforeThePods: the same, and the watch of pods goes on, too: it shows that nobody
-// used the volume, only that a pod waited for it.
+// TestRule5_5_ClaimsReplayedBeforeThePods: after a downtime the watches of claims and of pods go on, and the
+// claims' is first. That of pods shows that nobody used the volume: a pod only waited for it.
 func TestRule5_5_ClaimsReplayedBeforeThePods(t *testing.T) {
 	base, user := boundVolume()
 	claim := pvc("data", "c1", 1, "vol")
 	done := ended(user, corev1.PodSucceeded, 5, 9, 0, "Completed")
-	inv, h, k := New(), newHistory(), newKeeper()
-	take := func() {
-		var u fact.Update
-		inv.Take(&u)
-		k.take(&u)
-		h.add(&u)
-	}
-	for _, e := range recordedOf(t, append(slices.Clone(base), set(4, user), set(5, running(user, 5)), set(9, done), gone(10, done), set(12, unusedFrom(claim, 10)))) {
-		apply(t, inv, e)
-		k.now = e.at
-		take()
-	}
-	k.now = at(600)
-	inv = New()
-	inv.SetWatched([]fact.Span{{From: at(0), To: at(300)}})
-	if err := inv.Restore(k.list(t), k.version, k.now); err != nil {
+	r := track(t)
+	r.play(append(slices.Clone(base), set(4, user), set(5, running(user, 5)), set(9, done), gone(10, done), set(12, unusedFrom(claim, 10)))...)
+	r.k.now = at(600)
+	r.inv = New()
+	r.inv.SetWatched([]fact.Span{{From: at(0), To: at(300)}})
+	if err := r.inv.Restore(r.k.list(t), r.k.version, r.k.now); err != nil {
 		t.Fatal(err)
 	}
-	take()
+	r.taken()
 	gap := Observation{At: at(601), NotBefore: at(300)}
 	for _, since := range []int{0, 450, 0} { // a pod of 310 to 450 never started
-		if err := inv.Set(unusedFrom(claim, since), gap); err != nil {
-			t.Fatal(err)
-		}
-		take()
+		r.set(unusedFrom(claim, since), gap)
 	}
-	expect(t, "while pods are not observed", h.volumes["v1"].UnseenUseAt, at(450))
-	if err := inv.Set(podOf("db-1", "p3", 590, []string{"db"}, "data"), gap); err != nil {
-		t.Fatal(err)
-	}
-	take()
-	expect(t, "once they are", h.volumes["v1"].UnseenUseAt, 0)
+	expect(t, "while pods are not observed", r.volumes["v1"].UnseenUseAt, at(450))
+	r.set(podOf("db-1", "p3", 590, []string{"db"}, "data"), gap)
+	expect(t, "once they are", r.volumes["v1"].UnseenUseAt, 0)
 }
 
 // TestRule5_5_ClaimsReplayedBeforeThePodsAreListed: after a downtime the watch of claims goes on, and pods are
@@ -222,42 +206,26 @@ func TestRule5_5_ClaimsReplayedBeforeThePodsAreListed(t *testing.T) {
 		base, user := boundVolume()
 		claim := pvc("data", "c1", 1, "vol")
 		done := ended(user, corev1.PodSucceeded, 5, 9, 0, "Completed")
-		inv, h, k := New(), newHistory(), newKeeper()
-		take := func() {
-			var u fact.Update
-			inv.Take(&u)
-			k.take(&u)
-			h.add(&u)
-		}
-		inv.SetWatched([]fact.Span{{From: at(0), To: at(0)}})
-		for _, e := range recordedOf(t, append(slices.Clone(base), set(4, user), set(5, running(user, 5)), set(9, done), gone(10, done), set(12, unusedFrom(claim, 10)))) {
-			apply(t, inv, e)
-			k.now = e.at
-			take()
-		}
+		r := track(t)
+		r.inv.SetWatched([]fact.Span{{From: at(0), To: at(0)}})
+		r.play(append(slices.Clone(base), set(4, user), set(5, running(user, 5)), set(9, done), gone(10, done), set(12, unusedFrom(claim, 10)))...)
 		// down from 300 to 600. As Collector.restore does:
-		k.now = at(600)
-		inv = New()
-		inv.SetWatched([]fact.Span{{From: at(0), To: at(300)}})
-		if err := inv.Restore(k.list(t), k.version, k.now); err != nil {
+		r.k.now = at(600)
+		r.inv = New()
+		r.inv.SetWatched([]fact.Span{{From: at(0), To: at(300)}})
+		if err := r.inv.Restore(r.k.list(t), r.k.version, r.k.now); err != nil {
 			t.Fatal(err)
 		}
-		take()
+		r.taken()
 		waiting := podOf("db-1", "p3", 590, []string{"db"}, "data") // pending
 		gap := Observation{At: at(601), NotBefore: at(300)}
 		pods := func() { // Collector.moveTo, then Replace
-			inv.SetWatched([]fact.Span{{From: at(0), To: at(300)}, {From: at(601), To: at(601)}})
-			if err := inv.Replace(fact.Pods, []any{waiting}, gap); err != nil {
-				t.Fatal(err)
-			}
-			take()
+			r.inv.SetWatched([]fact.Span{{From: at(0), To: at(300)}, {From: at(601), To: at(601)}})
+			r.list(fact.Pods, gap, waiting)
 		}
 		claims := func() { // a pod of 310 to 450 has come and gone
 			for _, since := range []int{0, 450, 0} {
-				if err := inv.Set(unusedFrom(claim, since), gap); err != nil {
-					t.Fatal(err)
-				}
-				take()
+				r.set(unusedFrom(claim, since), gap)
 			}
 		}
 		if podsFirst {
@@ -267,13 +235,10 @@ func TestRule5_5_ClaimsReplayedBeforeThePodsAreListed(t *testing.T) {
 			claims()
 			pods()
 		}
-		for _, e := range recordedOf(t, []event{gone(700, waiting), set(701, unusedFrom(claim, 701))}) {
-			apply(t, inv, e)
-			take()
-		}
+		r.play(gone(700, waiting), set(701, unusedFrom(claim, 701)))
 		what := map[bool]string{true: "pods first", false: "claims first"}[podsFirst]
-		expect(t, what+": unseen use", h.volumes["v1"].UnseenUseAt, at(450))
-		expect(t, what+": idle since", (h.states["v1"].IdleSince-at(0))/1e6, 450)
+		expect(t, what+": unseen use", r.volumes["v1"].UnseenUseAt, at(450))
+		expect(t, what+": idle since", (r.states["v1"].IdleSince-at(0))/1e6, 450)
 	}
 }
 

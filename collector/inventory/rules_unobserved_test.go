@@ -168,7 +168,6 @@ func TestRule3_2_StartBeforeItWasScheduled(t *testing.T) {
 	}
 }
 
-// 5: a found claim, its volume and its completed pod; claim and volume go, the static provisioner makes the volume
 // TestRule2_6_SuccessorAfterARestart: the first list finds a claim, its volume and its completed pod.
 // Claim and volume go, and the static provisioner makes the volume again. The successor has no use, also
 // after a restart.
@@ -176,40 +175,23 @@ func TestRule2_6_SuccessorAfterARestart(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
 	done := ended(podOf("job", "p1", 4, []string{"db"}, "data"), corev1.PodSucceeded, 5, 9, 0, "Completed")
-	inv, h, k := New(), newHistory(), newKeeper()
-	take := func() {
-		var u fact.Update
-		inv.Take(&u)
-		k.take(&u)
-		h.add(&u)
-	}
+	r := track(t)
 	for kind, list := range map[fact.Kind][]any{fact.Volumes: {volume}, fact.Claims: {claim}, fact.Pods: {done}} {
-		if err := inv.Replace(kind, list, Observation{At: at(20), Found: true}); err != nil {
-			t.Fatal(err)
-		}
-		take()
+		r.list(kind, Observation{At: at(20), Found: true}, list...)
 	}
 	released := pv("vol", "v1", 2, claim, corev1.VolumeReleased, 31)
 	made := pv("vol", "v2", 50, nil, corev1.VolumeAvailable, 50)
-	for _, e := range recordedOf(t, []event{gone(30, claim), set(31, released), gone(32, released), set(50, made), set(1000, storageClass("a", "s1")), set(1001, storageClass("b", "s2"))}) {
-		apply(t, inv, e)
-		k.now = e.at
-		take()
-	}
-	expect(t, "before", h.mount("p1", "db", "/data"), "c1@v1 5-9 Completed")
-	expect(t, "successor before", h.states["v2"].LastUsed, 0)
-	inv = k.restart(t)
-	take()
-	expect(t, "claim's volume", h.claims["c1"].VolumeUID, "v1")
-	expect(t, "successor, made at 50, last used", h.states["v2"].LastUsed, 0)
-	expect(t, "successor idle since", h.states["v2"].IdleSince, at(50))
+	r.play(gone(30, claim), set(31, released), gone(32, released), set(50, made), set(1000, storageClass("a", "s1")), set(1001, storageClass("b", "s2")))
+	expect(t, "before", r.mount("p1", "db", "/data"), "c1@v1 5-9 Completed")
+	expect(t, "successor before", r.states["v2"].LastUsed, 0)
+	r.restart()
+	expect(t, "claim's volume", r.claims["c1"].VolumeUID, "v1")
+	expect(t, "successor, made at 50, last used", r.states["v2"].LastUsed, 0)
+	expect(t, "successor idle since", r.states["v2"].IdleSince, at(50))
 	relabelled := done.DeepCopy()
 	relabelled.Labels = map[string]string{"x": "y"}
-	for _, e := range recordedOf(t, []event{set(1100, relabelled), gone(1101, relabelled)}) {
-		apply(t, inv, e)
-		take()
-	}
-	expect(t, "mount", h.mount("p1", "db", "/data"), "c1@v1 5-9 Completed")
+	r.play(set(1100, relabelled), gone(1101, relabelled))
+	expect(t, "mount", r.mount("p1", "db", "/data"), "c1@v1 5-9 Completed")
 }
 
 // TestRule3_6_HeartbeatAfterAReboot: a node reboots, and its kubelet has lost the container. A
@@ -229,26 +211,12 @@ func TestRule3_6_HeartbeatAfterAReboot(t *testing.T) {
 // journal in between.
 func TestRule3_1_BackOffBeforeARestart(t *testing.T) {
 	base, user := boundVolume()
-	inv, h, k := New(), newHistory(), newKeeper()
-	take := func() {
-		var u fact.Update
-		inv.Take(&u)
-		k.take(&u)
-		h.add(&u)
-	}
-	for _, e := range recordedOf(t, append(base, set(4, user), set(5, running(user, 5)), set(9, crashLooping(user, 1, 5, 8)))) {
-		apply(t, inv, e)
-		k.now = e.at
-		take()
-	}
-	inv = k.restart(t)
-	take()
-	if err := inv.Replace(fact.Pods, nil, Observation{At: at(3600), NotBefore: at(10)}); err != nil {
-		t.Fatal(err)
-	}
-	take()
-	expect(t, "mount", h.mount("p1", "db", "/data"), "c1@v1 5-3600(from 8) Deleted")
-	expect(t, "idle since", h.states["v1"].IdleSince, at(3600))
+	r := track(t)
+	r.play(append(base, set(4, user), set(5, running(user, 5)), set(9, crashLooping(user, 1, 5, 8)))...)
+	r.restart()
+	r.list(fact.Pods, Observation{At: at(3600), NotBefore: at(10)})
+	expect(t, "mount", r.mount("p1", "db", "/data"), "c1@v1 5-3600(from 8) Deleted")
+	expect(t, "idle since", r.states["v1"].IdleSince, at(3600))
 }
 
 // TestRule2_6_BoundSuccessorAfterARestart: as TestRule2_6_SuccessorAfterARestart, with a
@@ -257,32 +225,18 @@ func TestRule2_6_BoundSuccessorAfterARestart(t *testing.T) {
 	claim, next := pvc("data", "c1", 1, "vol"), pvc("next", "c2", 60, "vol")
 	volume := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
 	done := ended(podOf("job", "p1", 4, []string{"db"}, "data"), corev1.PodSucceeded, 5, 9, 0, "Completed")
-	inv, h, k := New(), newHistory(), newKeeper()
-	take := func() {
-		var u fact.Update
-		inv.Take(&u)
-		k.take(&u)
-		h.add(&u)
-	}
+	r := track(t)
 	for kind, list := range map[fact.Kind][]any{fact.Volumes: {volume}, fact.Claims: {claim}, fact.Pods: {done}} {
-		if err := inv.Replace(kind, list, Observation{At: at(20), Found: true}); err != nil {
-			t.Fatal(err)
-		}
-		take()
+		r.list(kind, Observation{At: at(20), Found: true}, list...)
 	}
 	released := pv("vol", "v1", 2, claim, corev1.VolumeReleased, 31)
-	for _, e := range recordedOf(t, []event{gone(30, claim), set(31, released), gone(32, released), set(50, pv("vol", "v2", 50, nil, corev1.VolumeAvailable, 50)),
+	r.play(gone(30, claim), set(31, released), gone(32, released), set(50, pv("vol", "v2", 50, nil, corev1.VolumeAvailable, 50)),
 		set(61, pv("vol", "v2", 50, next, corev1.VolumeBound, 61)), set(61, next),
-		set(1000, storageClass("a", "s1")), set(1001, storageClass("b", "s2"))}) {
-		apply(t, inv, e)
-		k.now = e.at
-		take()
-	}
-	expect(t, "before", h.states["v2"].Status, fact.VolumeNeverMounted)
-	inv = k.restart(t)
-	take()
-	expect(t, "status", h.states["v2"].Status, fact.VolumeNeverMounted)
-	expect(t, "idle since", h.states["v2"].IdleSince, at(61))
+		set(1000, storageClass("a", "s1")), set(1001, storageClass("b", "s2")))
+	expect(t, "before", r.states["v2"].Status, fact.VolumeNeverMounted)
+	r.restart()
+	expect(t, "status", r.states["v2"].Status, fact.VolumeNeverMounted)
+	expect(t, "idle since", r.states["v2"].IdleSince, at(61))
 }
 
 // TestRule3_2_StartBeforeTheKubeletSaidItWaits: the kubelet said at 1800 that the
