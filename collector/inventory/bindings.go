@@ -193,10 +193,8 @@ func (inv *Inventory) bindingOf(c *claim, v *volume, obs Observation) binding {
 		return binding{}
 	}
 	b := pastBinding{binding: binding{claimUID: c.uid, bound: c.boundTo(v, changed)}, hearsay: true}
-	b.released, b.notBefore = latest(changed, b.bound), b.bound
-	if c.boundLate || b.bound == 0 || c.boundAfter(changed) {
-		b.notBefore = min(latest(c.created, v.created), b.released)
-	}
+	b.released = latest(changed, b.bound)
+	b.notBefore = min(latest(c.created, v.created), b.released) // the controller may write the claim after that
 	inv.past[v] = append(inv.past[v], b)
 	inv.emitBinding(v, b.binding, b.ordinal, obs)
 	return binding{}

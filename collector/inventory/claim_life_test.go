@@ -147,6 +147,25 @@ func TestRule2_8_ClaimThatIsBoundLate(t *testing.T) {
 	expect(t, "binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(36), ReleasedAt: at(36), ReleasedNotBefore: at(31)})
 }
 
+// TestRule2_8_ClaimThatIsBoundAfterItsVolumeWasReserved: in a gap a volume is bound, and reserved for another
+// claim that is not there yet. The controller writes that the first claim is Bound before the gap's end. When
+// it lost the volume is not known.
+func TestRule2_8_ClaimThatIsBoundAfterItsVolumeWasReserved(t *testing.T) {
+	claim, next := pvc("data", "c1", 31, "vol"), pvc("next", "c2", 70, "vol")
+	pending := claim.DeepCopy()
+	pending.Status.Phase, pending.Status.Capacity = corev1.ClaimPending, nil
+	inv, h := play(t, set(30, pv("vol", "v1", 30, nil, corev1.VolumeAvailable, 30)), set(31, pending), set(59, claim))
+	reserved := pv("vol", "v1", 30, next, corev1.VolumeBound, 38)
+	reserved.Spec.ClaimRef.UID = ""
+	if err := inv.Set(reserved, Observation{At: at(60), NotBefore: at(37)}); err != nil {
+		t.Fatal(err)
+	}
+	h.take(inv)
+	b := h.bindings[[2]string{"c1", "v1"}]
+	expect(t, "released", b.ReleasedAt, at(60))
+	expect(t, "not before", b.ReleasedNotBefore, at(31))
+}
+
 // TestRule2_8_BindingThatWasMissed: a claim is found to have been bound in a gap, and its volume has been
 // given away, or released, before the gap's end. When the claim was bound is not known, nor is when it
 // lost the volume.
