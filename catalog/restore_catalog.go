@@ -40,15 +40,16 @@ const (
 
 	// The last version of each object that is there, as far as is known, of those that were
 	// written with all rows that go with them: up to the checkpoint of their kind. Of an
-	// object that has none, the last one, which was not told to the end. Controllers are left
-	// out: what they made has its workload.
+	// object that has none, the last one, which was not told to the end; likewise of a version that
+	// is not known. Controllers are left out: what they made has its workload.
 	heldObjects = `
 SELECT kind, uid, countIf(told) = 0 AS untold,
-    if(untold, argMax(object, tuple(number, observed_at)), argMaxIf(object, tuple(number, observed_at), told))
+    if(untold, argMax(object, tuple(number, observed_at)), argMaxIf(object, tuple(number, observed_at), told)),
+    if(untold, argMax(resource_version, tuple(number, observed_at)), argMaxIf(resource_version, tuple(number, observed_at), told))
 FROM
 (
-    SELECT o.cluster AS cluster, o.kind AS kind, o.uid AS uid, o.object AS object, o.observed_at AS observed_at,
-        toUInt64OrZero(o.resource_version) AS number, c.reached = 0 OR number <= c.reached AS told
+    SELECT o.cluster AS cluster, o.kind AS kind, o.uid AS uid, o.object AS object, o.resource_version AS resource_version, o.observed_at AS observed_at,
+        toUInt64OrZero(o.resource_version) AS number, number BETWEEN 1 AND c.reached AS told
     FROM objects AS o
     LEFT JOIN
     (
@@ -209,13 +210,13 @@ func (c *Catalog) Restore(ctx context.Context, cluster, instance string) (*fact.
 		return err
 	})
 	h.each(heldObjects, func(rows driver.Rows) error {
-		var kind, uid, text string
+		var kind, uid, text, version string
 		var untold bool
-		if err := rows.Scan(&kind, &uid, &untold, &text); err != nil {
+		if err := rows.Scan(&kind, &uid, &untold, &text, &version); err != nil {
 			return err
 		}
 		r.Objects = append(r.Objects, fact.SavedObject{
-			Kind: fact.Kind(kind), UID: uid, Object: text, Snapshot: *memory(fact.Kind(kind), uid), Incomplete: untold,
+			Kind: fact.Kind(kind), UID: uid, Object: text, ResourceVersion: version, Snapshot: *memory(fact.Kind(kind), uid), Incomplete: untold,
 		})
 		return nil
 	})

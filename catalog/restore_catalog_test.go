@@ -28,6 +28,7 @@ func TestRestoreOfAHalfWrittenBatch(t *testing.T) {
 			object(fact.Pods, "p3", "8", `{"metadata":{"uid":"p3","resourceVersion":"8"},"status":{"phase":"Running"}}`),
 			object(fact.Claims, "c2", "7", `{"metadata":{"uid":"c2","resourceVersion":"7"},"status":{"phase":"Bound"}}`),
 			object(fact.Volumes, "v1", "12", `{"metadata":{"uid":"v1","resourceVersion":"12"}}`),
+			object(fact.Volumes, "v1", "", `{"metadata":{"uid":"v1"}}`), // no checkpoint says that it was told
 			object(fact.Volumes, "v2", "2", `{"metadata":{"uid":"v2","resourceVersion":"2"}}`),
 		},
 		Pods:        []fact.Pod{{UID: "p1", Version: 1}, {UID: "p3", Version: 4, DeletedAt: 4}},
@@ -36,7 +37,7 @@ func TestRestoreOfAHalfWrittenBatch(t *testing.T) {
 		Volumes:     []fact.Volume{{UID: "v2", Version: 1}},
 		Usage:       []fact.Usage{{VolumeUID: "v2", At: 2, Space: fact.Space{UsedBytes: 20}}, {VolumeUID: "v2", At: 3, Space: space}, {VolumeUID: "v2", At: 1, Space: fact.Space{UsedBytes: 10}}},
 		Bindings:    []fact.Binding{{VolumeUID: "v1", ClaimUID: "c1", BoundAt: 3, Version: 5}},
-		Checkpoints: []fact.Checkpoint{{Instance: "former", Kind: fact.Pods, ResourceVersion: "9"}, {Instance: "other", Kind: fact.Volumes, ResourceVersion: "2"}},
+		Checkpoints: []fact.Checkpoint{{Instance: "former", Kind: fact.Pods, ResourceVersion: "9"}, {Instance: "former", Kind: fact.Claims, ResourceVersion: "7"}, {Instance: "other", Kind: fact.Volumes, ResourceVersion: "2"}},
 	}
 	for _, table := range tables() {
 		if table.count(facts) == 0 {
@@ -64,6 +65,9 @@ func TestRestoreOfAHalfWrittenBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		got[o.UID] = held{object.Status.Phase, o.Incomplete}
+		if o.UID == "v1" && o.ResourceVersion != "12" {
+			t.Errorf("v1 has the version %q", o.ResourceVersion)
+		}
 		switch {
 		case o.Kind == fact.Claims && (o.Snapshot.Deleted != 4 || o.Snapshot.NotBefore != 3):
 			t.Errorf("the claim's snapshot is %+v", o.Snapshot)

@@ -133,8 +133,10 @@ type SavedObject struct {
 	Kind Kind
 	UID  string
 	// Object is its last version, as JSON (see Object).
-	Object   string
-	Snapshot ObjectSnapshot
+	Object string
+	// ResourceVersion is that of the object, which Object lacks; empty if it is not known.
+	ResourceVersion string
+	Snapshot        ObjectSnapshot
 	// Incomplete is true when rows of it may be missing: not all of what followed from it
 	// reached the catalog.
 	Incomplete bool

@@ -7,6 +7,7 @@ import (
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
@@ -90,6 +91,9 @@ func (inv *Inventory) restoreOne(r *fact.SavedObject) error {
 		object, err := readObject(kind, []byte(r.Object))
 		if err != nil {
 			return err
+		}
+		if o := object.(metav1.Object); o.GetResourceVersion() == "" {
+			o.SetResourceVersion(r.ResourceVersion)
 		}
 		inv.note(kind, object, Observation{At: inv.now, Found: true})
 	}

@@ -304,6 +304,24 @@ func TestRestoreOfWhatWasNotToldToTheEnd(t *testing.T) {
 	expect(t, "the binding", b, fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)})
 }
 
+// TestRestoreOfAnIncompleteObject: its row has the version again that the catalog has of it, which no
+// checkpoint may count as told.
+func TestRestoreOfAnIncompleteObject(t *testing.T) {
+	inv, h := New(), newHistory()
+	saved := restored(pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1), fact.ObjectSnapshot{})
+	saved.Incomplete, saved.ResourceVersion = true, "77"
+	if err := inv.Restore([]fact.SavedObject{saved}, 7, at(100)); err != nil {
+		t.Fatal(err)
+	}
+	var u fact.Update
+	inv.Take(&u)
+	h.add(&u)
+	expect(t, "rows", len(h.volumes), 1)
+	if len(u.Facts.Objects) != 1 || u.Facts.Objects[0].ResourceVersion != "77" {
+		t.Errorf("objects are %+v", u.Facts.Objects)
+	}
+}
+
 // TestRestoreOfABindingWithAnOlderVolume has a catalog in which a volume's last binding is newer than
 // the volume itself, in each phase that the volume can have had before. The list shows it Bound, and
 // that is the binding that was told.
