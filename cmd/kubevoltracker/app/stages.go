@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -37,6 +38,9 @@ func runStagesWithin(ctx context.Context, stages []stage, grace time.Duration) e
 	var mu sync.Mutex
 	var failures []error
 	running := map[string]bool{}
+	for _, p := range slices.Concat(stages...) {
+		running[p.name] = true
+	}
 
 	stops := make([]context.CancelFunc, len(stages))
 	ended := make([]chan struct{}, len(stages))
@@ -46,7 +50,6 @@ func runStagesWithin(ctx context.Context, stages []stage, grace time.Duration) e
 		stops[i], ended[i] = stop, make(chan struct{})
 		var parts sync.WaitGroup
 		for _, p := range s {
-			running[p.name] = true
 			parts.Go(func() {
 				err := p.run(stageCtx)
 				mu.Lock()
