@@ -38,10 +38,9 @@ const (
         WHERE cluster = {cluster:String} AND uid IN (SELECT pod_uid FROM mounts WHERE cluster = {cluster:String} AND ended_at IS NULL)) AS p ON p.uid = m.pod_uid
     WHERE m.cluster = {cluster:String} AND m.ended_at IS NULL)`
 
-	// The last version of each object that is there, as far as is known, of those that were
-	// written with all rows that go with them: up to the checkpoint of their kind. Of an
-	// object that has none, the last one, which was not told to the end; likewise of a version that
-	// is not known. Controllers are left out: what they made has its workload.
+	// The last version of each living object whose rows are all written: those up to the checkpoint of
+	// its kind. If an object has no such version, its last one, marked as incomplete. A version without
+	// a number is never complete. Controllers are left out: the pods and claims they made name them.
 	heldObjects = `
 SELECT kind, uid, countIf(told) = 0 AS untold,
     if(untold, argMax(object, tuple(number, observed_at)), argMaxIf(object, tuple(number, observed_at), told)),

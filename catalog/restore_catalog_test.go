@@ -28,7 +28,7 @@ func TestRestoreOfAHalfWrittenBatch(t *testing.T) {
 			object(fact.Pods, "p3", "8", `{"metadata":{"uid":"p3","resourceVersion":"8"},"status":{"phase":"Running"}}`),
 			object(fact.Claims, "c2", "7", `{"metadata":{"uid":"c2","resourceVersion":"7"},"status":{"phase":"Bound"}}`),
 			object(fact.Volumes, "v1", "12", `{"metadata":{"uid":"v1","resourceVersion":"12"}}`),
-			object(fact.Volumes, "v1", "", `{"metadata":{"uid":"v1"}}`), // no checkpoint says that it was told
+			object(fact.Volumes, "v1", "", `{"metadata":{"uid":"v1"}}`), // a version without a number is not complete
 			object(fact.Volumes, "v2", "2", `{"metadata":{"uid":"v2","resourceVersion":"2"}}`),
 		},
 		Pods:        []fact.Pod{{UID: "p1", Version: 1}, {UID: "p3", Version: 4, DeletedAt: 4}},

@@ -216,7 +216,7 @@ func TestAppRefuses(t *testing.T) {
 	}
 }
 
-// TestAppEndsWhileItStarts: no API server answers, and it is told to stop.
+// TestAppEndsWhileItStarts: the context ends before the tracker has started.
 func TestAppEndsWhileItStarts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -639,7 +639,7 @@ func (t *truth) tellClaim(l *life[*corev1.PersistentVolumeClaim]) {
 	}
 }
 
-// promised returns the volume that a claim names in its spec and whose claimRef has had the claim's UID.
+// promised returns the volume that a claim names in its spec, if that volume's claimRef has had the claim's UID.
 // The claim has that volume (rule 2.5), even if the volume was given away before the two were bound.
 func (t *truth) promised(claim *corev1.PersistentVolumeClaim) (volume types.UID) {
 	for uid, l := range t.log.volumes {

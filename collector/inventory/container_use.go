@@ -149,7 +149,6 @@ const byPodGC = "DeletionByPodGC"
 // container that exits so is restarted (rule 3.1). A kubelet restarts nothing in a pod that is to
 // end, and says so. Before it has, the container may have run again, and the node been lost.
 func (inv *Inventory) wasLast(p *pod, c *container, end podEnd) bool {
-	_, lost := inv.lifeOfNode(p, max(c.started, c.vouched, end.said))
 	switch {
 	case !end.going && !end.over:
 		return false
@@ -159,8 +158,11 @@ func (inv *Inventory) wasLast(p *pod, c *container, end podEnd) bool {
 		return true
 	case end.asked != 0 && c.run.at >= end.asked && !p.clockOff: // the end of the pod has ended it
 		return true
-	default: // the kubelet's own last word: a pod whose node is lost is failed by others
-		return end.over && !end.deleted && !lost && end.reason != byPodGC
+	case !end.over || end.deleted || end.reason == byPodGC:
+		return false
+	default: // the kubelet says that the pod is over; where its node is lost, others do
+		_, lost := inv.lifeOfNode(p, max(c.started, c.vouched, end.said))
+		return !lost
 	}
 }
 

@@ -71,7 +71,7 @@
 // Bound, is the claim's: the binder writes claimRef first (pv_controller.go, bindVolumeToClaim).
 // That is kept when the claimRef is cleared, given to another claim, or the volume goes.
 //
-// 2.6 Otherwise a claim that is Bound or Lost has had the volume of the name that it gives. That volume
+// 2.6 Otherwise a claim that is Bound or Lost has the volume whose name it gives. That volume
 // must have existed when the claim was bound; if the claim was found Bound, when it was found. And
 // it must not have been another claim's since before this claim was made. Of a claim that was found Lost only a pod
 // that runs with it can show that. A successor of the same name, as the

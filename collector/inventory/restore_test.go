@@ -304,8 +304,8 @@ func TestRestoreOfWhatWasNotToldToTheEnd(t *testing.T) {
 	expect(t, "the binding", b, fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)})
 }
 
-// TestRestoreOfAnIncompleteObject: its row has the version again that the catalog has of it, which no
-// checkpoint may count as told.
+// TestRestoreOfAnIncompleteObject: its row is emitted again with the resource version that the catalog has.
+// Without one, a later restore would take the object for complete.
 func TestRestoreOfAnIncompleteObject(t *testing.T) {
 	inv, h := New(), newHistory()
 	saved := restored(pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1), fact.ObjectSnapshot{})
