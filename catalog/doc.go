@@ -1,16 +1,13 @@
-// Package catalog keeps the history of storage usage in ClickHouse.
+// Package catalog reads the history of storage usage, which is kept in ClickHouse, and owns its schema.
 //
-// It owns the schema (migrations/, applied by Migrate), the way rows get there
-// (Writer) and the questions that are asked of it (Query, RunReport).
+// It owns the connection (Open), the tables (migrations/, applied by Migrate), the reports (reports/, answered by
+// RunReport), and the gaps in which no tracker watched (Gaps). Questions flow in; results flow out row by row, and
+// are written as text, JSON or CSV (Result). Package ingest, which writes the rows, builds on Insert and Each.
 //
-// Facts of the inventory flow in through Writer.Record; they wait in memory until
-// ClickHouse has acknowledged them. Tables of results flow out, as text, JSON or
-// CSV. The catalog speaks clickhouse-go/v2 and nothing else, to a server or to the
-// embedded engine alike; it knows neither the collector nor the exporter.
+// The catalog speaks clickhouse-go/v2 and nothing else, to a server and to the embedded engine alike. It imports
+// no other package of the project: what the rows mean is known to its SQL alone.
 //
-// What it promises: an outage of ClickHouse costs no row and stops nobody, up to
-// a stated number of rows in memory; a row that is written again changes nothing
-// that a reader sees, as every table is a ReplacingMergeTree on a natural key and
-// every question is asked with FINAL; what is wrong with the connection comes back
-// as one line that names the cure (see Error).
+// What it promises: every question reads only the newest version of each row (every table is a ReplacingMergeTree
+// on a natural key, read with FINAL); Insert returns once the rows are on disk, and a block that is sent twice is
+// stored once; what is wrong with the connection comes back as one line that names the cure (see Error).
 package catalog

@@ -66,9 +66,10 @@ func IsFatal(err error) bool { return IsReason(err, RefusedLogin, Untrusted, New
 
 // Codes of ClickHouse's exceptions, from src/Common/ErrorCodes.cpp.
 const (
-	codeUnknownColumn   = 47
-	codeUnknownTable    = 60
-	codeUnknownDatabase = 81
+	CodeUnknownTable    = 60
+	CodeUnknownDatabase = 81
+
+	codeUnknownColumn = 47
 )
 
 var (
@@ -109,29 +110,6 @@ var (
 	}
 )
 
-// rowCodes are the exceptions that are about what is in a row: sending it again is of no
-// use, and sending the others without it is.
-var rowCodes = []int32{
-	6,   // CANNOT_PARSE_TEXT
-	27,  // CANNOT_PARSE_INPUT_ASSERTION_FAILED
-	32,  // ATTEMPT_TO_READ_AFTER_EOF
-	38,  // CANNOT_PARSE_DATE
-	41,  // CANNOT_PARSE_DATETIME
-	69,  // ARGUMENT_OUT_OF_BOUND
-	70,  // CANNOT_CONVERT_TYPE
-	72,  // CANNOT_PARSE_NUMBER
-	117, // INCORRECT_DATA
-	131, // TOO_LARGE_STRING_SIZE
-	321, // VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE
-	349, // CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
-	395, // FUNCTION_THROW_IF_VALUE_IS_NON_ZERO, as in a view of somebody's
-	407, // DECIMAL_OVERFLOW
-	469, // VIOLATED_CONSTRAINT
-}
-
-// refusesRows reports whether ClickHouse refuses rows for what is in them.
-func refusesRows(err error) bool { return hasCode(err, rowCodes...) }
-
 // explain turns an error of clickhouse-go into an *Error; nil stays nil, and
 // what was cancelled by us stays context.Canceled.
 func (c *Catalog) explain(op string, err error) error {
@@ -165,7 +143,7 @@ func (c *Catalog) explainException(x *clickhouse.Exception) (Reason, string) {
 		// The server's own text runs over several lines about ClickHouse Cloud.
 		return RefusedLogin, fmt.Sprintf("refuses the login of user %q (code %d); check the user in --catalog.url and the password in --catalog.password-file or KUBEVOLTRACKER_CATALOG_PASSWORD",
 			c.user(), x.Code)
-	case x.Code == codeUnknownDatabase:
+	case x.Code == CodeUnknownDatabase:
 		return Refused, fmt.Sprintf("has no database %q; create it with `kubevoltracker schema migrate`", c.Database())
 	case slices.Contains(passingCodes, x.Code):
 		return Overloaded, "cannot do this at present " + said
@@ -181,8 +159,8 @@ func (c *Catalog) user() string {
 	return c.options.Auth.Username
 }
 
-// hasCode reports whether ClickHouse answered with one of these codes.
-func hasCode(err error, codes ...int32) bool {
+// HasCode reports whether ClickHouse answered with one of these codes, as in src/Common/ErrorCodes.cpp.
+func HasCode(err error, codes ...int32) bool {
 	var x *clickhouse.Exception
 	return errors.As(err, &x) && slices.Contains(codes, x.Code)
 }

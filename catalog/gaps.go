@@ -26,8 +26,8 @@ func (g Gap) String() string {
 
 func humanTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
-// coverageSlack is how far behind the catalog's word of a watch may be that is up: a
-// bookmark a minute from the API server, a row a minute, and the batch.
+// coverageSlack is how old the newest row about a watch that is up may be: the API server sends a bookmark a
+// minute, the tracker records a row a minute, and both wait for their batch.
 const coverageSlack = 5 * time.Minute
 
 // gaps are the times between spans of watching, by kind; the last one of each kind has
@@ -45,8 +45,7 @@ ORDER BY cluster, ended`
 // Gaps returns the times in which nobody watched, of one cluster or, if that is empty,
 // of all, oldest first. Errors are *Error.
 func (c *Catalog) Gaps(ctx context.Context, cluster string) (list []Gap, err error) {
-	h := c.asking(ctx, cluster, "")
-	h.each(gaps, func(rows driver.Rows) error {
+	err = c.Each(ctx, "read the gaps of watching", gaps, map[string]string{"cluster": cluster}, func(rows driver.Rows) error {
 		var g Gap
 		var began *time.Time
 		if err := rows.Scan(&g.Cluster, &g.From, &began); err != nil {
@@ -60,11 +59,10 @@ func (c *Catalog) Gaps(ctx context.Context, cluster string) (list []Gap, err err
 		list = joinedGaps(list, g)
 		return nil
 	})
-	return list, h.err
+	return list, err
 }
 
-// joinedGaps adds a gap to those before it; kinds that were not watched at the same time
-// make one.
+// joinedGaps adds a gap to those before it. Gaps of several kinds that overlap become one.
 func joinedGaps(list []Gap, g Gap) []Gap {
 	if n := len(list); n > 0 {
 		if last := &list[n-1]; last.Cluster == g.Cluster && (last.To.IsZero() || !g.From.After(last.To)) {
@@ -75,4 +73,22 @@ func joinedGaps(list []Gap, g Gap) []Gap {
 		}
 	}
 	return append(list, g)
+}
+
+// Span is a time in which pods were watched without a gap.
+type Span struct{ From, To time.Time }
+
+// watchedSpans asks for the spans that the report on idle volumes counts as observed.
+var watchedSpans = `SELECT started_micros, ended_micros FROM (` + included("watched.sql") + `) WHERE cluster = {cluster:String} ORDER BY started_micros`
+
+// Watched returns the spans in which any tracker of a cluster watched pods, oldest first and apart from each
+// other: a gap of one tracker in which another one watched is no gap. Errors are *Error.
+func (c *Catalog) Watched(ctx context.Context, cluster string) (spans []Span, err error) {
+	err = c.Each(ctx, "read the spans of watching", watchedSpans, map[string]string{"cluster": cluster}, func(rows driver.Rows) error {
+		var from, to int64
+		err := rows.Scan(&from, &to)
+		spans = append(spans, Span{time.UnixMicro(from).UTC(), time.UnixMicro(to).UTC()})
+		return err
+	})
+	return spans, err
 }

@@ -1,18 +1,23 @@
-package catalog
+package catalog_test
 
 import (
 	"reflect"
 	"testing"
 	"time"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 func TestGapsBetweenSpansOfWatching(t *testing.T) {
-	c := migrated(t)
 	begin := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	at := func(minute int) fact.Time { return fact.At(begin.Add(time.Duration(minute) * time.Minute)) }
-	c.now = func() time.Time { return at(60).Time() }
+	c := migrated(t)
+	later, err := catalog.Open(catalog.Options{URL: "http://" + c.Address() + "/" + c.Database(), Now: func() time.Time { return at(60).Time() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer later.Close()
 	span := func(instance string, kind fact.Kind, started, seen, ended int) fact.Coverage {
 		row := fact.Coverage{Version: uint64(seen), Instance: instance, Kind: kind, StartedAt: at(started), SeenAt: at(seen)}
 		if ended != 0 {
@@ -27,11 +32,11 @@ func TestGapsBetweenSpansOfWatching(t *testing.T) {
 		span("standby", fact.Pods, 30, 40, 40), // beside another one
 	}})
 	write(t, c, "west", &fact.Facts{Coverage: []fact.Coverage{span("c", fact.Pods, 0, 30, 0), span("c", fact.Claims, 0, 59, 0)}})
-	got, err := c.Gaps(t.Context(), "")
+	got, err := later.Gaps(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Gap{{"east", at(10).Time(), at(21).Time()}, {Cluster: "west", From: at(30).Time()}}
+	want := []catalog.Gap{{"east", at(10).Time(), at(21).Time()}, {Cluster: "west", From: at(30).Time()}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("\n got %v\nwant %v", got, want)
 	}
@@ -43,7 +48,7 @@ func TestGapsBetweenSpansOfWatching(t *testing.T) {
 			t.Errorf("%s", got[i])
 		}
 	}
-	if got, err := c.Gaps(t.Context(), "west"); err != nil || len(got) != 1 {
+	if got, err := later.Gaps(t.Context(), "west"); err != nil || len(got) != 1 {
 		t.Errorf("of one cluster: %v, %v", got, err)
 	}
 }

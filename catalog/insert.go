@@ -2,54 +2,45 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-
-	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// insert writes the rows that facts hold for t as one block. The token makes
-// ClickHouse drop the block if it has it already, so an insert whose answer was
-// lost may simply be sent again. Just before it is sent, may is asked; its error is
-// returned. All others are *Error.
-func (c *Catalog) insert(ctx context.Context, t table, cluster, token string, facts *fact.Facts, may func() error) error {
-	op := fmt.Sprintf("write %d rows to %s", t.count(facts), t.name)
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
-		// An acknowledged row must be on disk, not in a buffer of the server's.
-		"async_insert":               0,
-		"insert_deduplicate":         1,
-		"insert_deduplication_token": token,
-	}))
-	rows, err := c.conn.PrepareBatch(ctx, "INSERT INTO "+t.name+" ("+strings.Join(t.columns, ", ")+")")
-	if err != nil {
-		return c.explain(op, err)
-	}
-	defer rows.Close()
-	if err := t.fill(rows, cluster, facts); err != nil {
-		return c.explain(op, err)
-	}
-	if err := may(); err != nil {
-		return err
-	}
-	return c.explain(op, rows.Send())
+// Block is a set of rows that ClickHouse stores as a whole or not at all.
+type Block struct {
+	Table   string
+	Columns []string
+	// Token identifies the block: ClickHouse drops a second block with the same token, so an insert whose
+	// answer was lost can be sent again.
+	Token string
+	// Fill appends the rows.
+	Fill func(driver.Batch) error
+	// Allow is called just before the block is sent; if it returns an error, nothing is sent. Nil allows.
+	Allow func() error
 }
 
-// reject writes a row that was refused to catalog_rejects. Errors are *Error.
-func (c *Catalog) reject(ctx context.Context, cluster, token string, at time.Time, table, row string, refusal error) error {
-	op := "set a row of " + table + " aside"
+// Insert writes a block and returns once ClickHouse has it on disk. Its error is that of Allow, or an *Error, in
+// which op says what was being done.
+func (c *Catalog) Insert(ctx context.Context, op string, b Block) error {
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
-		"async_insert": 0, "insert_deduplicate": 1, "insert_deduplication_token": token,
+		"async_insert":               0, // which would acknowledge rows that are only in the server's memory
+		"insert_deduplicate":         1,
+		"insert_deduplication_token": b.Token,
 	}))
-	rows, err := c.conn.PrepareBatch(ctx, "INSERT INTO catalog_rejects (cluster, at, table_name, row, error)")
+	rows, err := c.conn.PrepareBatch(ctx, "INSERT INTO "+b.Table+" ("+strings.Join(b.Columns, ", ")+")")
 	if err != nil {
 		return c.explain(op, err)
 	}
 	defer rows.Close()
-	if err := rows.Append(cluster, at, table, row, refusal.Error()); err != nil {
+	if err := b.Fill(rows); err != nil {
 		return c.explain(op, err)
+	}
+	if b.Allow != nil {
+		if err := b.Allow(); err != nil {
+			return err
+		}
 	}
 	return c.explain(op, rows.Send())
 }

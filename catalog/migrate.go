@@ -66,7 +66,7 @@ func (c *Catalog) schemaVersions(ctx context.Context, provider *goose.Provider) 
 	sources := provider.ListSources()
 	v := Versions{Latest: sources[len(sources)-1].Version}
 	err := c.conn.QueryRow(ctx, "SELECT max(version_id) FROM "+versionTable).Scan(&v.Current)
-	if err != nil && !hasCode(err, codeUnknownTable, codeUnknownDatabase) {
+	if err != nil && !HasCode(err, CodeUnknownTable, CodeUnknownDatabase) {
 		return v, c.explain("read the schema's version", err)
 	}
 	return v, nil
@@ -104,7 +104,7 @@ func (c *Catalog) Migrate(ctx context.Context) error {
 // without the right to create one can use one that was made for it.
 func (c *Catalog) ensureDatabase(ctx context.Context) error {
 	err := c.conn.Ping(ctx)
-	if !hasCode(err, codeUnknownDatabase) {
+	if !HasCode(err, CodeUnknownDatabase) {
 		return c.explain("connect", err)
 	}
 	o := c.options

@@ -6,31 +6,56 @@ import (
 	"io"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 // Query runs any statement of ClickHouse's SQL; parameters fill in {name:Type}
 // on the server, so values need no quoting. Rows that were replaced since never
-// show, as if every table were read with FINAL. The caller closes the Table. Errors
+// show, as if every table were read with FINAL. The caller closes the Result. Errors
 // are *Error.
-func (c *Catalog) Query(ctx context.Context, sql string, parameters map[string]string) (*Table, error) {
+func (c *Catalog) Query(ctx context.Context, sql string, parameters map[string]string) (*Result, error) {
 	explain := func(err error) error { return c.explain("query", err) }
 	return c.query(ctx, explain, sql, parameters, clickhouse.Settings{"final": 1})
 }
 
-func (c *Catalog) query(ctx context.Context, explain func(error) error, sql string, parameters map[string]string, settings clickhouse.Settings) (*Table, error) {
-	args := make([]any, 0, len(parameters))
-	for name, value := range parameters {
-		args = append(args, clickhouse.Named(name, value))
-	}
+func (c *Catalog) query(ctx context.Context, explain func(error) error, sql string, parameters map[string]string, settings clickhouse.Settings) (*Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	rows, err := c.conn.Query(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), sql, args...)
+	rows, err := c.conn.Query(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), sql, named(parameters)...)
 	switch {
 	case errors.Is(err, io.EOF): // the native protocol's way to say "done, no result"
 		cancel()
-		return newTable(nil, nil, explain), nil
+		return newResult(nil, nil, explain), nil
 	case err != nil:
 		cancel()
 		return nil, explain(err)
 	}
-	return newTable(rows, cancel, explain), nil
+	return newResult(rows, cancel, explain), nil
+}
+
+// Each asks one of the program's own questions and calls read with each row of the answer, which read scans into
+// its variables. It sees the same rows as Query, and stops at the first error. Errors are *Error, in which op says
+// what was being done.
+func (c *Catalog) Each(ctx context.Context, op, sql string, parameters map[string]string, read func(driver.Rows) error) error {
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"final": 1}))
+	rows, err := c.conn.Query(ctx, sql, named(parameters)...)
+	if err != nil {
+		return c.explain(op, err)
+	}
+	for rows.Next() && err == nil {
+		err = read(rows)
+	}
+	if err == nil {
+		err = rows.Err()
+	}
+	_ = rows.Close() // the answer has been read, or is given up
+	return c.explain(op, err)
+}
+
+// named returns parameters as clickhouse-go takes them.
+func named(parameters map[string]string) []any {
+	args := make([]any, 0, len(parameters))
+	for name, value := range parameters {
+		args = append(args, clickhouse.Named(name, value))
+	}
+	return args
 }

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// Format is a way to write a Table.
+// Format is a way to write a Result.
 type Format string
 
 // The formats. TableFormat is for people: aligned, with sizes like 10 GiB and
@@ -30,18 +30,18 @@ const (
 // Formats lists them, for a flag.
 func Formats() []string { return []string{string(TableFormat), string(JSONFormat), string(CSVFormat)} }
 
-// Write writes the rows of t that were not read yet to w and closes t.
-func (t *Table) Write(w io.Writer, format Format) error {
-	defer t.Close()
+// Write writes the rows of r that were not read yet to w and closes r.
+func (r *Result) Write(w io.Writer, format Format) error {
+	defer r.Close()
 	buffered := bufio.NewWriter(w)
 	var err error
 	switch format {
 	case TableFormat:
-		err = t.writeText(buffered)
+		err = r.writeText(buffered)
 	case JSONFormat:
-		err = t.writeJSON(buffered)
+		err = r.writeJSON(buffered)
 	case CSVFormat:
-		err = t.writeCSV(buffered, terminal(w))
+		err = r.writeCSV(buffered, terminal(w))
 	default:
 		return fmt.Errorf("unknown format %q; use %s", format, strings.Join(Formats(), ", "))
 	}
@@ -51,15 +51,15 @@ func (t *Table) Write(w io.Writer, format Format) error {
 // columnGap is how many blanks part the columns of a table.
 const columnGap = 3
 
-func (t *Table) writeText(w io.Writer) error {
-	if len(t.Columns) == 0 {
-		return t.drain()
+func (r *Result) writeText(w io.Writer) error {
+	if len(r.Columns) == 0 {
+		return r.drain()
 	}
-	lines, shown, err := t.lines()
+	lines, shown, err := r.lines()
 	if err != nil {
 		return err
 	}
-	widths := make([]int, len(t.Columns))
+	widths := make([]int, len(r.Columns))
 	for _, line := range lines {
 		for i, cell := range line {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
@@ -81,41 +81,41 @@ func (t *Table) writeText(w io.Writer) error {
 
 // lines are the titles, the rows and the total as text, and which of their
 // columns are to be shown.
-func (t *Table) lines() (lines [][]string, shown []bool, err error) {
-	titles := make([]string, len(t.Columns))
-	shown = make([]bool, len(t.Columns))
-	for i, c := range t.Columns {
+func (r *Result) lines() (lines [][]string, shown []bool, err error) {
+	titles := make([]string, len(r.Columns))
+	shown = make([]bool, len(r.Columns))
+	for i, c := range r.Columns {
 		titles[i], shown[i] = printable(c.Title), !c.Hidden && !c.optional
 	}
 	lines = append(lines, titles)
-	sums := make([]big.Int, len(t.Columns))
-	for t.Next() {
-		line := make([]string, len(t.Columns))
-		for i, c := range t.Columns {
-			line[i] = humanText(t.row[i], c.Unit)
-			if text := plainText(t.row[i]); c.optional && text != "" && text != c.usual {
+	sums := make([]big.Int, len(r.Columns))
+	for r.Next() {
+		line := make([]string, len(r.Columns))
+		for i, c := range r.Columns {
+			line[i] = humanText(r.row[i], c.Unit)
+			if text := plainText(r.row[i]); c.optional && text != "" && text != c.usual {
 				shown[i] = !c.Hidden
 			}
-			if n, ok := integer(t.row[i]); ok && c.Sum {
+			if n, ok := integer(r.row[i]); ok && c.Sum {
 				sums[i].Add(&sums[i], n)
 			}
 		}
 		lines = append(lines, line)
 	}
-	if total := t.total(sums, shown); total != nil && len(lines) > 2 {
+	if total := r.total(sums, shown); total != nil && len(lines) > 2 {
 		lines = append(lines, total)
 	}
-	return lines, shown, t.Err()
+	return lines, shown, r.Err()
 }
 
 // total is the last line, if any column is to be summed up.
-func (t *Table) total(sums []big.Int, shown []bool) []string {
-	if !slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Sum }) {
+func (r *Result) total(sums []big.Int, shown []bool) []string {
+	if !slices.ContainsFunc(r.Columns, func(c ResultColumn) bool { return c.Sum }) {
 		return nil
 	}
-	line := make([]string, len(t.Columns))
+	line := make([]string, len(r.Columns))
 	line[max(0, slices.Index(shown, true))] = "total"
-	for i, c := range t.Columns {
+	for i, c := range r.Columns {
 		if c.Sum {
 			line[i] = humanText(&sums[i], c.Unit)
 		}
@@ -123,21 +123,21 @@ func (t *Table) total(sums []big.Int, shown []bool) []string {
 	return line
 }
 
-func (t *Table) writeJSON(w io.Writer) error {
-	if len(t.Columns) == 0 {
-		if err := t.drain(); err != nil {
+func (r *Result) writeJSON(w io.Writer) error {
+	if len(r.Columns) == 0 {
+		if err := r.drain(); err != nil {
 			return err
 		}
 	}
 	separator := "["
-	for t.Next() {
+	for r.Next() {
 		var line strings.Builder
 		line.WriteString(separator + "\n  {")
-		for i, c := range t.Columns {
+		for i, c := range r.Columns {
 			if i > 0 {
 				line.WriteString(", ")
 			}
-			line.WriteString(jsonText(c.Name) + ": " + jsonText(t.row[i]))
+			line.WriteString(jsonText(c.Name) + ": " + jsonText(r.row[i]))
 		}
 		line.WriteString("}")
 		if _, err := io.WriteString(w, line.String()); err != nil {
@@ -145,8 +145,8 @@ func (t *Table) writeJSON(w io.Writer) error {
 		}
 		separator = ","
 	}
-	if t.Err() != nil {
-		return t.Err() // half an array is no JSON, and so not taken for the whole
+	if r.Err() != nil {
+		return r.Err() // half an array is no JSON, and so not taken for the whole
 	}
 	end := "\n]\n"
 	if separator == "[" {
@@ -156,23 +156,23 @@ func (t *Table) writeJSON(w io.Writer) error {
 	return err
 }
 
-func (t *Table) writeCSV(w io.Writer, escape bool) error {
-	if len(t.Columns) == 0 {
-		return t.drain()
+func (r *Result) writeCSV(w io.Writer, escape bool) error {
+	if len(r.Columns) == 0 {
+		return r.drain()
 	}
 	out := csv.NewWriter(w)
-	line := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
+	line := make([]string, len(r.Columns))
+	for i, c := range r.Columns {
 		line[i] = c.Name
 	}
 	for {
 		if err := out.Write(line); err != nil {
 			return err
 		}
-		if !t.Next() {
+		if !r.Next() {
 			break
 		}
-		for i, v := range t.row {
+		for i, v := range r.row {
 			line[i] = plainText(v)
 			if escape {
 				line[i] = printable(line[i])
@@ -180,14 +180,14 @@ func (t *Table) writeCSV(w io.Writer, escape bool) error {
 		}
 	}
 	out.Flush()
-	return errors.Join(t.Err(), out.Error())
+	return errors.Join(r.Err(), out.Error())
 }
 
 // drain reads to the end, where an error may wait.
-func (t *Table) drain() error {
-	for t.Next() { // rows without columns have nothing to show
+func (r *Result) drain() error {
+	for r.Next() { // rows without columns have nothing to show
 	}
-	return t.Err()
+	return r.Err()
 }
 
 // terminal reports whether w may interpret control characters.

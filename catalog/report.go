@@ -69,9 +69,9 @@ type remark struct {
 }
 
 // RunReport answers a report; parameters are flags by name, as text, and those
-// left out have their default. The caller closes the Table. Errors are a user's
+// left out have their default. The caller closes the Result. Errors are a user's
 // mistake in one line, or *Error.
-func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[string]string) (*Table, error) {
+func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[string]string) (*Result, error) {
 	r, err := findReport(name)
 	if err != nil {
 		return nil, err
@@ -90,13 +90,13 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 	if err != nil {
 		return nil, explain(err)
 	}
-	t, err := c.runReport(ctx, explain, sql, values)
+	result, err := c.runReport(ctx, explain, sql, values)
 	if err != nil {
 		return nil, err
 	}
-	t.remark = r.remark
-	for i := range t.Columns {
-		column := &t.Columns[i]
+	result.remark = r.remark
+	for i := range result.Columns {
+		column := &result.Columns[i]
 		if column.Name == "group" {
 			column.Name = values["by"]
 		}
@@ -106,7 +106,7 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 		column.usual, column.optional = r.usual[column.Name]
 		column.Sum = slices.Contains(r.sums, column.Name) && values["limit"] == noLimit // of a part it would mislead
 	}
-	return t, nil
+	return result, nil
 }
 
 // explainReport is explain for questions of our own: where these lack a table or
@@ -114,35 +114,35 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 func (c *Catalog) explainReport(op string, err error) error {
 	err = c.explain(op, err)
 	var e *Error
-	if errors.As(err, &e) && hasCode(err, codeUnknownTable, codeUnknownColumn) {
+	if errors.As(err, &e) && HasCode(err, CodeUnknownTable, codeUnknownColumn) {
 		e.Hint = fmt.Sprintf("has no tables of this kubevoltracker in database %q; make them with `kubevoltracker schema migrate`, or name another database in --catalog.url", c.Database())
 	}
 	return err
 }
 
-func (c *Catalog) runReport(ctx context.Context, explain func(error) error, sql string, values map[string]string) (*Table, error) {
+func (c *Catalog) runReport(ctx context.Context, explain func(error) error, sql string, values map[string]string) (*Result, error) {
 	settings := func() clickhouse.Settings {
 		// What a LEFT JOIN does not find is empty, and NULL only where the column can be.
 		return clickhouse.Settings{"final": 1, "join_use_nulls": 0}
 	}
-	t, err := c.query(ctx, explain, sql, values, settings())
-	if err != nil || len(t.Columns) > 0 {
-		return t, err
+	result, err := c.query(ctx, explain, sql, values, settings())
+	if err != nil || len(result.Columns) > 0 {
+		return result, err
 	}
 	// Over HTTP, a result without rows comes without columns too.
-	defer t.Close()
-	if t.Next(); t.Err() != nil {
-		return nil, t.Err()
+	defer result.Close()
+	if result.Next(); result.Err() != nil {
+		return nil, result.Err()
 	}
 	described, err := c.query(ctx, explain, "DESCRIBE (\n"+sql+"\n)", values, settings())
 	if err != nil {
 		return nil, err
 	}
 	defer described.Close()
-	empty := newTable(nil, nil, explain)
+	empty := newResult(nil, nil, explain)
 	for described.Next() {
 		row := described.Row()
-		empty.Columns = append(empty.Columns, newColumn(fmt.Sprint(row[0]), fmt.Sprint(row[1])))
+		empty.Columns = append(empty.Columns, newResultColumn(fmt.Sprint(row[0]), fmt.Sprint(row[1])))
 	}
 	return empty, described.Err()
 }

@@ -1,15 +1,13 @@
-package catalog
+package catalog_test
 
 import (
-	"cmp"
-	"fmt"
 	"io"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
@@ -106,7 +104,7 @@ func company() *fact.Facts {
 		return fact.Coverage{Version: uint64(to), Instance: instance, Kind: kind, StartedAt: from, SeenAt: to}
 	}
 	f.Coverage = []fact.Coverage{
-		watched("a", fact.Pods, day(1, 10), day(1, 31)), watched("a", fact.Pods, day(2, 10), fact.At(testClock())-90e6),
+		watched("a", fact.Pods, day(1, 10), day(1, 31)), watched("a", fact.Pods, day(2, 10), fact.At(catalogtest.Clock())-90e6),
 		watched("b", fact.Pods, day(1, 20), day(2, 5)), watched("a", fact.Claims, day(1, 1), day(3, 1)),
 	}
 	f.Mounts[2].ReadOnly = true
@@ -132,19 +130,19 @@ func branch() *fact.Facts {
 	return f
 }
 
-func report(t *testing.T, c *Catalog, name string, format Format, flags ...string) string {
+func report(t *testing.T, c *catalog.Catalog, name string, format catalog.Format, flags ...string) string {
 	t.Helper()
 	parameters := map[string]string{}
 	for _, f := range flags {
 		key, value, _ := strings.Cut(f, "=")
 		parameters[key] = value
 	}
-	table, err := c.RunReport(t.Context(), name, parameters)
+	result, err := c.RunReport(t.Context(), name, parameters)
 	if err != nil {
 		t.Fatalf("%s %v: %v", name, flags, err)
 	}
 	var out strings.Builder
-	if err := table.Write(&out, format); err != nil {
+	if err := result.Write(&out, format); err != nil {
 		t.Fatalf("%s %v: %v", name, flags, err)
 	}
 	return out.String()
@@ -159,24 +157,24 @@ func TestReports(t *testing.T) {
 	write(t, c, "east", older)
 	write(t, c, "east", company())
 
-	golden(t, "mounts.txt", report(t, c, "mounts", TableFormat))
-	golden(t, "mounts.csv", report(t, c, "mounts", CSVFormat))
-	golden(t, "mounts_running.json", report(t, c, "mounts", JSONFormat, "running=true", "namespace=shop"))
-	golden(t, "mounts_running.txt", report(t, c, "mounts", TableFormat, "running=true"))
-	golden(t, "mounts_volume.txt", report(t, c, "mounts", TableFormat, "volume=pv-old"))
-	golden(t, "idle.txt", report(t, c, "idle", TableFormat))
-	golden(t, "idle.csv", report(t, c, "idle", CSVFormat))
-	golden(t, "idle.json", report(t, c, "idle", JSONFormat, "limit=2"))
-	golden(t, "idle_filtered.txt", report(t, c, "idle", TableFormat, "min-idle=27d", "storageclass=fast", "namespace=shop"))
-	golden(t, "space.txt", report(t, c, "space", TableFormat))
-	golden(t, "space_by_storageclass.txt", report(t, c, "space", TableFormat, "by=storageclass"))
-	golden(t, "space_by_storageclass.json", report(t, c, "space", JSONFormat, "by=storageclass"))
+	golden(t, "mounts.txt", report(t, c, "mounts", catalog.TableFormat))
+	golden(t, "mounts.csv", report(t, c, "mounts", catalog.CSVFormat))
+	golden(t, "mounts_running.json", report(t, c, "mounts", catalog.JSONFormat, "running=true", "namespace=shop"))
+	golden(t, "mounts_running.txt", report(t, c, "mounts", catalog.TableFormat, "running=true"))
+	golden(t, "mounts_volume.txt", report(t, c, "mounts", catalog.TableFormat, "volume=pv-old"))
+	golden(t, "idle.txt", report(t, c, "idle", catalog.TableFormat))
+	golden(t, "idle.csv", report(t, c, "idle", catalog.CSVFormat))
+	golden(t, "idle.json", report(t, c, "idle", catalog.JSONFormat, "limit=2"))
+	golden(t, "idle_filtered.txt", report(t, c, "idle", catalog.TableFormat, "min-idle=27d", "storageclass=fast", "namespace=shop"))
+	golden(t, "space.txt", report(t, c, "space", catalog.TableFormat))
+	golden(t, "space_by_storageclass.txt", report(t, c, "space", catalog.TableFormat, "by=storageclass"))
+	golden(t, "space_by_storageclass.json", report(t, c, "space", catalog.JSONFormat, "by=storageclass"))
 
-	byName := report(t, c, "mounts", JSONFormat, "volume=pv-old")
-	if byUID := report(t, c, "mounts", JSONFormat, "volume=old"); byUID != byName {
+	byName := report(t, c, "mounts", catalog.JSONFormat, "volume=pv-old")
+	if byUID := report(t, c, "mounts", catalog.JSONFormat, "volume=old"); byUID != byName {
 		t.Errorf("by UID:\n%s", byUID)
 	}
-	if ended := report(t, c, "mounts", CSVFormat, "ended=true"); strings.Count(ended, "\n") != 6 {
+	if ended := report(t, c, "mounts", catalog.CSVFormat, "ended=true"); strings.Count(ended, "\n") != 6 {
 		t.Errorf("ended:\n%s", ended)
 	}
 }
@@ -186,10 +184,10 @@ func TestReportsTellClustersApart(t *testing.T) {
 	write(t, c, "east", company())
 	write(t, c, "west", branch())
 
-	golden(t, "two_clusters_mounts.txt", report(t, c, "mounts", TableFormat, "volume=pv-data"))
-	golden(t, "two_clusters_idle.txt", report(t, c, "idle", TableFormat, "min-idle=0s", "storageclass=fast"))
-	golden(t, "two_clusters_space.txt", report(t, c, "space", TableFormat))
-	golden(t, "one_of_two_clusters.txt", report(t, c, "idle", TableFormat, "cluster=west"))
+	golden(t, "two_clusters_mounts.txt", report(t, c, "mounts", catalog.TableFormat, "volume=pv-data"))
+	golden(t, "two_clusters_idle.txt", report(t, c, "idle", catalog.TableFormat, "min-idle=0s", "storageclass=fast"))
+	golden(t, "two_clusters_space.txt", report(t, c, "space", catalog.TableFormat))
+	golden(t, "one_of_two_clusters.txt", report(t, c, "idle", catalog.TableFormat, "cluster=west"))
 }
 
 // A volume of two claims: released from one, kept, and bound to another one in
@@ -209,20 +207,20 @@ func TestAVolumeThatIsBoundAnewCountsOnce(t *testing.T) {
 		Pods:          []fact.Pod{{Version: 1, UID: "p", Namespace: "before", Name: "user"}},
 		Mounts:        []fact.Mount{mount},
 	})
-	golden(t, "bound_anew.txt", report(t, c, "idle", CSVFormat)+report(t, c, "mounts", CSVFormat)+report(t, c, "space", TableFormat))
+	golden(t, "bound_anew.txt", report(t, c, "idle", catalog.CSVFormat)+report(t, c, "mounts", catalog.CSVFormat)+report(t, c, "space", catalog.TableFormat))
 }
 
 func TestAPartHasNoTotal(t *testing.T) {
 	c := migrated(t)
 	write(t, c, "east", company())
-	if got := report(t, c, "space", TableFormat, "by=storageclass", "limit=2"); strings.Contains(got, "total") {
+	if got := report(t, c, "space", catalog.TableFormat, "by=storageclass", "limit=2"); strings.Contains(got, "total") {
 		t.Errorf("the total of two of three classes:\n%s", got)
 	}
 }
 
 func TestReportsWithoutTablesNameTheCure(t *testing.T) {
-	c := openAt(t, sharedAddress, "default")
-	for _, r := range Reports() {
+	c := catalogtest.Open(t, sharedAddress, "default")
+	for _, r := range catalog.Reports() {
 		_, err := c.RunReport(t.Context(), r.Name, nil)
 		if err == nil || !strings.Contains(err.Error(), "catalog: report "+r.Name) || !strings.Contains(err.Error(), "`kubevoltracker schema migrate`") {
 			t.Errorf("%s: got %v", r.Name, err)
@@ -233,8 +231,8 @@ func TestReportsWithoutTablesNameTheCure(t *testing.T) {
 func TestReportsWithoutRowsStillHaveTheirColumns(t *testing.T) {
 	c := migrated(t)
 	var out strings.Builder
-	for _, r := range Reports() {
-		for _, format := range []Format{TableFormat, JSONFormat, CSVFormat} {
+	for _, r := range catalog.Reports() {
+		for _, format := range []catalog.Format{catalog.TableFormat, catalog.JSONFormat, catalog.CSVFormat} {
 			out.WriteString(r.Name + " " + string(format) + "\n" + report(t, c, r.Name, format))
 		}
 	}
@@ -269,23 +267,23 @@ func TestFlagsOfReportsAreValuesNeverSQL(t *testing.T) {
 	c := migrated(t)
 	write(t, c, "east", company())
 	for _, value := range []string{"' OR 1=1 --", `\' OR '1'='1`, "a\tb\nc", `{volume:String}`} {
-		if got := report(t, c, "mounts", JSONFormat, "volume="+value, "namespace="+value); got != "[]\n" {
+		if got := report(t, c, "mounts", catalog.JSONFormat, "volume="+value, "namespace="+value); got != "[]\n" {
 			t.Errorf("%q: %s", value, got)
 		}
 	}
 }
 
 // remarkOf returns what is said beside a report.
-func remarkOf(t *testing.T, c *Catalog, flags map[string]string) string {
+func remarkOf(t *testing.T, c *catalog.Catalog, flags map[string]string) string {
 	t.Helper()
-	table, err := c.RunReport(t.Context(), "idle", flags)
+	result, err := c.RunReport(t.Context(), "idle", flags)
 	if err == nil {
-		err = table.Write(io.Discard, CSVFormat)
+		err = result.Write(io.Discard, catalog.CSVFormat)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return table.Remark()
+	return result.Remark()
 }
 
 func TestTheIdleReportSaysWhyItsTwoTimesDiffer(t *testing.T) {
@@ -298,117 +296,6 @@ func TestTheIdleReportSaysWhyItsTwoTimesDiffer(t *testing.T) {
 	write(t, c, "west", branch())
 	if remark := remarkOf(t, c, map[string]string{"cluster": "west"}); remark != "" {
 		t.Errorf("%q", remark)
-	}
-}
-
-// Whatever was watched by whom, observed_seconds is what counting each second gives.
-func TestObservedTimeOfTheIdleReport(t *testing.T) {
-	const seconds = 400
-	c := migrated(t)
-	now := testClock().Unix()
-	at := func(second int64) fact.Time { return fact.Time((now - seconds + second) * 1e6) }
-	rnd := rand.New(rand.NewPCG(7, 8))
-	for i := range 15 {
-		cluster := fmt.Sprint("c", i)
-		seen := [seconds]bool{}
-		var spans [][2]int64
-		end := int64(0)
-		facts := &fact.Facts{}
-		for j := range rnd.IntN(8) {
-			from := rnd.Int64N(seconds)
-			to := min(seconds, from+rnd.Int64N(60))
-			row := fact.Coverage{Version: 1, Instance: fmt.Sprint("i", j), Kind: fact.Pods, StartedAt: at(from), SeenAt: at(to)}
-			if rnd.IntN(2) == 0 {
-				row.EndedAt = at(to)
-			}
-			facts.Coverage = append(facts.Coverage, row)
-			for s := from; s < to; s++ {
-				seen[s] = true
-			}
-			spans = append(spans, [2]int64{from, to})
-			end = max(end, to)
-		}
-		// The condition Unused counts only for moments that no tracker watched: in a gap, or before the first span.
-		slices.SortFunc(spans, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-		var apart [][2]int64
-		for _, s := range spans {
-			if n := len(apart); n > 0 && s[0] <= apart[n-1][1] {
-				apart[n-1][1] = max(apart[n-1][1], s[1])
-			} else {
-				apart = append(apart, s)
-			}
-		}
-		unwatched := func(since, second int64) bool {
-			for i, s := range apart {
-				within := s[0] <= second && (second <= s[1] || i == len(apart)-1)
-				if within && (s[0] <= since || second > s[0]+10) {
-					return false
-				}
-			}
-			return true
-		}
-		want := map[string]int64{}
-		for j := range 10 {
-			name, since, unused := fmt.Sprint("v", j), 1+rnd.Int64N(seconds-1), 1+rnd.Int64N(seconds-1)
-			claim := fact.Claim{Version: 1, UID: "claim-" + name, Namespace: "shop", Name: name, VolumeUID: name, Phase: "Bound", CreatedAt: at(0), BoundAt: at(0)}
-			mount := fact.Mount{Version: 1, Namespace: "shop", PodUID: "p", Container: "main", Volume: name, MountPath: "/" + name,
-				ClaimUID: claim.UID, ClaimName: name, VolumeUID: name, StartedAt: at(0), EndedAt: at(since), EndedNotBefore: at(since)}
-			if j%2 == 0 {
-				claim.UnusedSince = at(unused)
-			} else {
-				unused = seconds
-			}
-			facts.Volumes = append(facts.Volumes, fact.Volume{Version: 1, UID: name, Name: name, ClaimUID: claim.UID, Phase: "Bound", CreatedAt: at(0)})
-			facts.Claims, facts.Mounts = append(facts.Claims, claim), append(facts.Mounts, mount)
-			if j%2 == 0 && unused > since && unwatched(since, unused) {
-				since = unused
-			}
-			for s := since; s < end; s++ {
-				if seen[s] || s >= unused {
-					want[name]++
-				}
-			}
-		}
-		write(t, c, cluster, facts)
-		table, err := c.RunReport(t.Context(), "idle", map[string]string{"cluster": cluster})
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows := 0
-		for ; table.Next(); rows++ {
-			row := map[string]any{}
-			for i, column := range table.Columns {
-				row[column.Name] = table.Row()[i]
-			}
-			if name := row["volume"].(string); row["observed_seconds"] != want[name] {
-				t.Errorf("%s in %s: %v of %v s are observed, want %d", name, cluster, row["observed_seconds"], row["idle_seconds"], want[name])
-			}
-		}
-		if table.Close(); table.Err() != nil || rows != 10 {
-			t.Fatalf("%d rows, %v", rows, table.Err())
-		}
-
-		// A new journal goes on with the same.
-		known, err := c.Restore(t.Context(), cluster, "new")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got [seconds]bool
-		var watched []fact.Span
-		if known != nil {
-			watched = known.Watched
-		}
-		for i, s := range watched {
-			if i > 0 && s.From <= watched[i-1].To {
-				t.Errorf("%s: %v are not apart", cluster, watched)
-			}
-			for second := int64(s.From)/1e6 - now + seconds; second < int64(s.To)/1e6-now+seconds; second++ {
-				got[second] = true
-			}
-		}
-		if got != seen {
-			t.Errorf("%s: restored are %v", cluster, watched)
-		}
 	}
 }
 
@@ -431,12 +318,12 @@ func TestIdleSinceAUseThatOnlyUnusedShowed(t *testing.T) {
 		}
 	}
 	write(t, c, "east", facts)
-	table, err := c.RunReport(t.Context(), "idle", map[string]string{"cluster": "east"})
+	result, err := c.RunReport(t.Context(), "idle", map[string]string{"cluster": "east"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got strings.Builder
-	if err := table.Write(&got, Format("csv")); err != nil {
+	if err := result.Write(&got, catalog.Format("csv")); err != nil {
 		t.Fatal(err)
 	}
 	for name, since := range map[string]string{"never watched": "2026-02-07", "watched before": "2026-02-07", "watched after": "2026-02-09"} {

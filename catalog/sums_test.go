@@ -1,10 +1,11 @@
-package catalog
+package catalog_test
 
 import (
 	"fmt"
 	"math"
 	"testing"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
@@ -19,5 +20,5 @@ func TestSumsOfSpaceDoNotOverflow(t *testing.T) {
 		facts.Usage = append(facts.Usage, fact.Usage{At: day(1, 5), VolumeUID: uid, Space: fact.Space{UsedBytes: math.MaxInt64}})
 	}
 	write(t, c, "east", facts)
-	golden(t, "space_huge.txt", report(t, c, "space", CSVFormat)+report(t, c, "space", JSONFormat)+report(t, c, "space", TableFormat))
+	golden(t, "space_huge.txt", report(t, c, "space", catalog.CSVFormat)+report(t, c, "space", catalog.JSONFormat)+report(t, c, "space", catalog.TableFormat))
 }

@@ -20,13 +20,25 @@ const timeLayout = "2006-01-02T15:04:05.999999Z07:00"
 
 // humanText is a value for people, on one line, safe for a terminal.
 func humanText(v any, unit Unit) string {
+	if text := measure(v, unit); text != "" {
+		return text
+	}
+	if v == nil {
+		return "-"
+	}
+	if text := printable(plainText(v)); text != "" {
+		return text
+	}
+	return "-"
+}
+
+// measure is a number with its unit, such as 10 GiB or 41d; empty if v is no such number.
+func measure(v any, unit Unit) string {
 	n, isNumber := number(v)
 	whole, isInteger := integer(v)
 	switch {
-	case v == nil:
-		return "-"
 	case !isNumber:
-	case unit == Bytes && n >= 0 && n < math.MaxInt64: // and so not NaN
+	case unit == Bytes && n >= 0 && n < math.MaxInt64: // false for NaN
 		return humanize.IBytes(uint64(n))
 	case unit == Bytes && n < 0 && n > math.MinInt64:
 		return "-" + humanize.IBytes(uint64(-n))
@@ -35,11 +47,7 @@ func humanText(v any, unit Unit) string {
 	case unit == Seconds && n >= 0 && n < math.MaxInt64/1e9:
 		return duration.HumanDuration(time.Duration(n * float64(time.Second)))
 	}
-	text := printable(plainText(v))
-	if text == "" {
-		return "-"
-	}
-	return text
+	return ""
 }
 
 // plainText is a value for programs: raw numbers, RFC 3339 times, JSON for lists

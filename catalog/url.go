@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -40,7 +41,7 @@ var databaseName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func ParseURL(raw string) (*clickhouse.Options, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		// The error of net/url repeats the URL, which may hold a password.
+		// The error of net/url repeats the URL, which may have a password in it.
 		return nil, errors.New("--catalog.url: not a URL; write it like http://host:8123/kubevoltracker or clickhouse://user@host:9000/kubevoltracker")
 	}
 	if _, has := u.User.Password(); has || u.Query().Has("password") {
@@ -53,44 +54,17 @@ func ParseURL(raw string) (*clickhouse.Options, error) {
 	if err := knownParameters(query); err != nil {
 		return nil, err
 	}
-	secure, err := boolParameter(query, "secure")
+	protocol, port, secure, err := transport(u.Scheme, query)
 	if err != nil {
 		return nil, err
 	}
-
-	o := &clickhouse.Options{DialTimeout: dialTimeout}
-	port := "8123"
-	switch u.Scheme {
-	case "clickhouse":
-		o.Protocol, port = clickhouse.Native, "9000"
-		if secure {
-			port = "9440"
-		}
-	case "http":
-		o.Protocol = clickhouse.HTTP
-		if secure {
-			return nil, errors.New("--catalog.url: http cannot be secure; write https://")
-		}
-	case "https":
-		o.Protocol, port, secure = clickhouse.HTTP, "8443", true
-	case "embedded": // which run knows, and starts
-		return nil, errors.New("--catalog.url: the embedded ClickHouse of a tracker is at http://127.0.0.1:8123/kubevoltracker, or where --catalog.embedded-listen-address puts it")
-	default:
-		return nil, fmt.Errorf("--catalog.url: unknown scheme %q; use clickhouse://, http:// or https://", u.Scheme)
-	}
+	o := &clickhouse.Options{DialTimeout: dialTimeout, Protocol: protocol}
 	if u.Hostname() == "" {
 		return nil, fmt.Errorf("--catalog.url: no host in %q", raw)
 	}
-	if u.Port() != "" {
-		port = u.Port()
-	}
-	o.Addr = []string{net.JoinHostPort(u.Hostname(), port)}
-
+	o.Addr = []string{net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))}
 	o.Auth.Username = u.User.Username()
-	o.Auth.Database = strings.Trim(u.Path, "/")
-	if o.Auth.Database == "" {
-		o.Auth.Database = DefaultDatabase
-	}
+	o.Auth.Database = cmp.Or(strings.Trim(u.Path, "/"), DefaultDatabase)
 	if !databaseName.MatchString(o.Auth.Database) {
 		return nil, fmt.Errorf("--catalog.url: %q is no database name; use letters, digits and underscores", o.Auth.Database)
 	}
@@ -105,6 +79,32 @@ func ParseURL(raw string) (*clickhouse.Options, error) {
 		o.Compression = &clickhouse.Compression{Method: clickhouse.CompressionLZ4}
 	}
 	return o, nil
+}
+
+// transport returns what a scheme stands for: the protocol, its default port, and whether it runs over TLS.
+func transport(scheme string, query url.Values) (protocol clickhouse.Protocol, port string, secure bool, err error) {
+	if secure, err = boolParameter(query, "secure"); err != nil {
+		return 0, "", false, err
+	}
+	switch scheme {
+	case "clickhouse":
+		if secure {
+			return clickhouse.Native, "9440", true, nil
+		}
+		return clickhouse.Native, "9000", false, nil
+	case "http":
+		if secure {
+			err = errors.New("--catalog.url: http cannot be secure; write https://")
+		}
+		return clickhouse.HTTP, "8123", false, err
+	case "https":
+		return clickhouse.HTTP, "8443", true, nil
+	case "embedded": // "run" starts this one itself
+		err = errors.New("--catalog.url: the embedded ClickHouse of a tracker is at http://127.0.0.1:8123/kubevoltracker, or where --catalog.embedded-listen-address puts it")
+	default:
+		err = fmt.Errorf("--catalog.url: unknown scheme %q; use clickhouse://, http:// or https://", scheme)
+	}
+	return 0, "", false, err
 }
 
 func knownParameters(query url.Values) error {
@@ -149,7 +149,7 @@ func tlsConfig(query url.Values) (*tls.Config, error) {
 	return config, nil
 }
 
-// loopback tells whether compressing would only heat the same processor twice.
+// loopback reports whether the server is on this machine, where compression costs more than it saves.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || (ip != nil && ip.IsLoopback())

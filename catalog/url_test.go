@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"cmp"
@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
 )
 
 func TestURLsAreUnderstood(t *testing.T) {
@@ -25,7 +28,7 @@ func TestURLsAreUnderstood(t *testing.T) {
 		{url: "clickhouse://ch?secure=true&skip_verify=1", address: "ch:9440", database: "kubevoltracker", tls: true},
 		{url: "clickhouse://[::1]:9001", address: "[::1]:9001", database: "kubevoltracker"},
 	} {
-		o, err := ParseURL(test.url)
+		o, err := catalog.ParseURL(test.url)
 		if err != nil {
 			t.Errorf("%s: %v", test.url, err)
 			continue
@@ -56,7 +59,7 @@ func TestMistakesInURLsGetOneLineThatNamesTheCure(t *testing.T) {
 		"http://ch/a-b":                    `"a-b" is no database name`,
 		"http://ch/a/b":                    "is no database name",
 	} {
-		_, err := Open(Options{URL: url})
+		_, err := catalog.Open(catalog.Options{URL: url})
 		if err == nil {
 			t.Errorf("%s was taken", url)
 			continue
@@ -75,29 +78,29 @@ func TestARefusedLoginIsFatalAndSaysWhatToCheck(t *testing.T) {
 	if err := os.WriteFile(file, []byte("right"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e := &engine{dir: filepath.Join(dir, "data"), flags: []string{"--password-file", file}}
-	if err := e.start(); err != nil {
+	e := &catalogtest.Engine{Dir: filepath.Join(dir, "data"), Flags: []string{"--password-file", file}}
+	if err := e.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer e.kill()
+	defer e.Kill()
 	for user, password := range map[string]string{"": "wrong", "nobody": "right", "default": "", "me": ""} {
-		c, err := Open(Options{URL: "http://" + e.address, Username: user, Password: password})
+		c, err := catalog.Open(catalog.Options{URL: "http://" + e.Address, Username: user, Password: password})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
 		err = c.Migrate(t.Context())
-		if !IsReason(err, RefusedLogin) || !IsFatal(err) {
+		if !catalog.IsReason(err, catalog.RefusedLogin) || !catalog.IsFatal(err) {
 			t.Errorf("%q: %v", user, err)
 			continue
 		}
 		want := fmt.Sprintf("catalog: connect: ClickHouse at %s refuses the login of user %q (code 516); check the user in --catalog.url and the password in --catalog.password-file or KUBEVOLTRACKER_CATALOG_PASSWORD",
-			e.address, cmp.Or(user, "default"))
+			e.Address, cmp.Or(user, "default"))
 		if err.Error() != want {
 			t.Errorf("got\n%s\nwant\n%s", err, want)
 		}
 	}
-	c, err := Open(Options{URL: "http://" + e.address, Password: "right"})
+	c, err := catalog.Open(catalog.Options{URL: "http://" + e.Address, Password: "right"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,14 +112,14 @@ func TestARefusedLoginIsFatalAndSaysWhatToCheck(t *testing.T) {
 
 func TestAnAbsentServerIsNotFatal(t *testing.T) {
 	for _, scheme := range []string{"http", "clickhouse"} {
-		c, err := Open(Options{URL: scheme + "://127.0.0.1:1/x"})
+		c, err := catalog.Open(catalog.Options{URL: scheme + "://127.0.0.1:1/x"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
 		start := time.Now()
 		err = c.Migrate(t.Context())
-		if !IsReason(err, Unreachable) || IsFatal(err) || !strings.HasSuffix(err.Error(), "cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused") {
+		if !catalog.IsReason(err, catalog.Unreachable) || catalog.IsFatal(err) || !strings.HasSuffix(err.Error(), "cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused") {
 			t.Errorf("%s: %v", scheme, err)
 		}
 		if took := time.Since(start); took > 10*time.Second {
@@ -127,7 +130,7 @@ func TestAnAbsentServerIsNotFatal(t *testing.T) {
 
 func TestBadSQLIsRefusedInOneLine(t *testing.T) {
 	_, err := migrated(t).Query(t.Context(), "SELECT nonsense FROM mounts", nil)
-	if !IsReason(err, Refused) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "nonsense") {
+	if !catalog.IsReason(err, catalog.Refused) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "nonsense") {
 		t.Fatalf("got %v", err)
 	}
 }

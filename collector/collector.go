@@ -2,20 +2,21 @@
 // storage usage.
 //
 // It owns the watches and the inventory. One reflector for each kind lists and
-// watches; what arrives is trimmed to what storage questions need and taken into
-// the inventory, one event after another, under one lock. What changed goes at
-// once to the sinks: rows to the catalog, present states to the exporter. A
-// sink that blocks holds up the watches and loses nothing: the API server keeps
-// the state, and the watches go on, or list again, from where they were.
+// watches. The collector trims each object to what storage questions need and sets
+// it in the inventory, one event after another, under one lock. It emits what
+// changed at once as a fact.Update: to the Exporter, which shows the present states,
+// and then to the Recorder, which persists the rows. When the Recorder blocks, the
+// watches wait, and nothing is lost: the API server keeps the state, and the watches
+// go on, or list again, from where they were.
 //
-// An event of a live watch happened when it is taken. After a gap it has bounds: between two
-// connections, after a sink has held up the watch, after a pause of this process (heartbeat.go),
-// and on a watch that lags (lag.go). A store (watch.go) knows whether its watch is in a gap.
+// An event of a live watch is dated with the moment at which the collector takes it. After a gap an event has bounds
+// instead: between two connections, after the Recorder blocked, after a pause of this process (heartbeat.go), and on a
+// watch that lags (lag.go). A store (watch.go) knows whether its watch is in a gap.
 //
-// What no watch tells, how full volumes are, the kubelets are asked for (Kubelets).
+// How full volumes are comes from no watch: the collector asks the kubelets (Kubelets).
 //
-// The first lists of all kinds are taken as one event, once all are there, from
-// the backing stores up to the pods: nobody is shown a half of the cluster.
+// The collector takes the first lists of all kinds as one event, once it has all of them, from the backing stores up
+// to the pods: no update shows a part of the cluster.
 package collector
 
 import (
@@ -36,25 +37,39 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
-// Sink takes what changed. Calls come one at a time, in the order of the events.
-// The update's memory is used again after the call: a sink copies what it keeps, unless it
-// is Large, which the last sink may keep.
-type Sink interface {
+// Exporter shows what changed. It borrows the update: it may read it until Apply returns, must not change it, and
+// copies what it keeps, as the collector reuses the memory of the lists. Strings, maps and Update.Watched are never
+// written to again and may be kept.
+//
+// The collector calls Apply for one update after another, in the order of the events.
+type Exporter interface {
 	Apply(*fact.Update)
+}
+
+// Recorder persists what changed. The collector calls Record for each update after Exporter.Apply, and waits for it:
+// a Recorder that blocks makes the watches wait.
+//
+// The Recorder borrows the update as the Exporter does, but it may take the lists of rows and snapshots out of it, and
+// then owns them (fact.Update.TakeRows). The collector reuses the memory of the lists that are left in the update. The
+// first lists of a large cluster have 100 MB of rows, which need not be copied this way.
+type Recorder interface {
+	Record(*fact.Update)
 }
 
 // Options are what a Collector needs.
 type Options struct {
-	Client     *Client
-	Sinks      []Sink
+	Client *Client
+	// Exporter and Recorder receive the updates; nil if there is none.
+	Exporter   Exporter
+	Recorder   Recorder
 	Logger     log.Logger
 	Registerer prometheus.Registerer
-	// Snapshot is where an earlier tracker of this cluster ended; nil if that is not known.
+	// Snapshot is what an earlier tracker of this cluster knew; nil if there is none.
 	Snapshot *fact.Snapshot
-	// VersionFloor returns the row version that all rows to come have to be above, as another tracker may
-	// have given the versions up to it to rows of its own. It does not block; none if nil.
+	// VersionFloor returns the row version above which new rows need their versions: another tracker may have given
+	// the versions up to it. It does not block. There is no floor if it is nil.
 	VersionFloor func() uint64
-	// Kubelets tell how full volumes are; nil if they are not to be asked.
+	// Kubelets say how full volumes are; nil if nobody asks them.
 	Kubelets *Kubelets
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
@@ -64,7 +79,8 @@ type Options struct {
 type Collector struct {
 	client   *Client
 	kubelets *Kubelets
-	sinks    []Sink
+	exporter Exporter
+	recorder Recorder
 	logger   log.Logger
 	metrics  *metrics
 	now      func() time.Time
@@ -76,7 +92,7 @@ type Collector struct {
 	stores  []*store   // one for each watch
 	inv     *inventory.Inventory
 	update  fact.Update
-	moved   map[fact.Kind]fact.Position // not given out yet
+	moved   map[fact.Kind]fact.Position // since the last update
 	watched spans
 
 	firstMu sync.Mutex
@@ -84,7 +100,7 @@ type Collector struct {
 
 	floor     func() uint64 // row versions are higher
 	synced    chan struct{} // closed when the first lists have been taken
-	behind    atomic.Int32  // watches that go on from before, and have not told yet what was missed
+	behind    atomic.Int32  // watches that go on from an earlier run, and have not caught up yet
 	busySince atomic.Int64  // when the event in work began, in Unix nanoseconds; 0 between events
 }
 
@@ -99,7 +115,8 @@ func New(o Options) *Collector {
 	return &Collector{
 		client:   o.Client,
 		kubelets: o.Kubelets,
-		sinks:    o.Sinks,
+		exporter: o.Exporter,
+		recorder: o.Recorder,
 		logger:   o.Logger,
 		metrics:  newMetrics(o.Registerer),
 		now:      o.Now,
@@ -113,8 +130,8 @@ func New(o Options) *Collector {
 	}
 }
 
-// tickEvery is how often the sinks are told how far the watches are while nothing
-// happens.
+// tickEvery is how often an update with the positions of the watches is emitted while
+// nothing happens.
 const tickEvery = 5 * time.Second
 
 // Run watches until the context ends. An API server that is away is waited for.
@@ -133,8 +150,8 @@ func (c *Collector) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// restore has the inventory go on where an earlier tracker ended. If that one knew how far it had
-// watched, the watches go on from there, and nothing is listed.
+// restore restores the snapshot of an earlier tracker into the inventory. If the snapshot has positions, the watches
+// go on from these, and nothing is listed.
 func (c *Collector) restore() {
 	if c.snapshot == nil {
 		return
@@ -153,7 +170,7 @@ func (c *Collector) restore() {
 	if c.behind.Load() > 0 {
 		err = c.observe(restore, fact.Kinds()...)
 		defer close(c.synced)
-	} else { // it is given out with the first lists
+	} else { // the first lists emit it
 		c.mu.Lock()
 		err = restore(c.inv, fact.At(c.now()))
 		c.mu.Unlock()
@@ -165,7 +182,7 @@ func (c *Collector) restore() {
 	c.snapshot.Objects = nil
 }
 
-// before is how far an earlier tracker watched a kind.
+// before is the position up to which an earlier tracker watched a kind.
 func (c *Collector) before(kind fact.Kind) fact.Position {
 	if c.snapshot == nil {
 		return fact.Position{Kind: kind}
@@ -193,7 +210,7 @@ func (c *Collector) Reconcile(read func() (*fact.Snapshot, error)) error {
 	}, fact.Kinds()...)
 }
 
-// tick moves the inventory's clock while nothing happens. Nothing is given out before the first
+// tick moves the inventory's clock while nothing happens. Nothing is emitted before the first
 // lists.
 func (c *Collector) tick(context.Context) {
 	if c.Synced() != nil {
@@ -226,8 +243,8 @@ func (c *Collector) Synced() error {
 	return fmt.Errorf("not listed yet: %s", strings.Join(missing, ", "))
 }
 
-// CaughtUp reports whether all has been told that happened while no tracker watched: by
-// the first lists, or by the watches that go on where they were.
+// CaughtUp reports whether all changes from before this run have been emitted: those
+// that the first lists show, or the watches that go on from an earlier run.
 func (c *Collector) CaughtUp() bool { return c.Synced() == nil && c.behind.Load() == 0 }
 
 // stuckAfter is how long one event may take before the collector is taken for
@@ -247,8 +264,7 @@ func (c *Collector) Alive() error {
 	return nil
 }
 
-// observe takes one event of some kinds into the inventory and gives out what
-// changed.
+// observe takes one event of some kinds into the inventory and emits what changed.
 func (c *Collector) observe(take func(*inventory.Inventory, fact.Time) error, kinds ...fact.Kind) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -267,6 +283,7 @@ func (c *Collector) observe(take func(*inventory.Inventory, fact.Time) error, ki
 	return nil
 }
 
+// deliver passes what changed to the exporter and the recorder. The caller holds the lock.
 func (c *Collector) deliver(ticked bool) {
 	c.inv.Take(&c.update)
 	c.update.Positions, c.update.Watched = c.update.Positions[:0], nil
@@ -282,11 +299,14 @@ func (c *Collector) deliver(ticked bool) {
 		return
 	}
 	c.busySince.Store(0)
-	c.update.Large = c.update.Facts.Len() > keepRows
-	for _, sink := range c.sinks {
-		sink.Apply(&c.update)
+	large := c.update.Facts.Len() > keepRows
+	if c.exporter != nil {
+		c.exporter.Apply(&c.update)
 	}
-	if c.update.Large {
+	if c.recorder != nil {
+		c.recorder.Record(&c.update)
+	}
+	if large {
 		c.update = fact.Update{}
 	}
 }
@@ -300,8 +320,8 @@ func (c *Collector) moveTo(position fact.Position) {
 	}
 }
 
-// keepRows is how large an update may have been whose memory is kept for the next one:
-// not that of a list, which takes as much as the inventory itself.
+// keepRows is the number of rows up to which the memory of an update is kept for the next
+// one. That of the first lists, which take as much as the inventory itself, is freed.
 const keepRows = 10_000
 
 // firstList is the first list of a kind.
@@ -310,8 +330,8 @@ type firstList struct {
 	position fact.Position // zero if the kind is not shown
 }
 
-// replace takes the list of a kind. The first lists are held back, and their
-// watches with them, until all kinds have theirs.
+// replace takes the list of a kind. The first lists, and their watches, wait until
+// all kinds have theirs.
 func (c *Collector) replace(ctx context.Context, objects []any, lastSeen fact.Time, position fact.Position) error {
 	kind := position.Kind
 	c.metrics.lists[kind].Inc()
@@ -335,9 +355,9 @@ func (c *Collector) replace(ctx context.Context, objects []any, lastSeen fact.Ti
 	return nil
 }
 
-// listSeen is how a list is seen. A kind that is shown for the first time is found:
-// it did not come to be now. What a later list shows has happened since the kind was
-// last seen.
+// listSeen is the observation of a list. The objects of a kind that is listed for the
+// first time are found: they were not created now. Changes that a later list shows
+// have happened since the kind was last seen.
 func listSeen(now, lastSeen fact.Time, version string) inventory.Observation {
 	return inventory.Observation{At: now, NotBefore: min(lastSeen, now), Found: lastSeen == 0, Version: version}
 }
@@ -370,7 +390,7 @@ func (c *Collector) takeFirst(lists map[fact.Kind]firstList) error {
 			if err := inv.Replace(kind, lists[kind].objects, listSeen(now, c.before(kind).At, lists[kind].position.ResourceVersion)); err != nil {
 				return err
 			}
-			delete(lists, kind) // what it held can go
+			delete(lists, kind) // its memory can be freed
 		}
 		return nil
 	}, fact.Kinds()...)

@@ -11,7 +11,7 @@ const beatEvery = 250 * time.Millisecond
 
 // pausedAfter is how far a clock must have moved between two beats for the process to have
 // been paused: a beat that is 0.75 s late. A shorter pause dates an event late by no more than
-// a slow sink may: see heldUpAfter. On two cores with eight busy processes beats were 10 ms
+// a slow recorder may: see heldUpAfter. On two cores with eight busy processes beats were 10 ms
 // late; a beat called late wrongly widens bounds, and makes none wrong.
 const pausedAfter = heldUpAfter
 

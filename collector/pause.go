@@ -12,7 +12,7 @@ import (
 // beat reads the clocks once.
 func (c *Collector) beat(context.Context) {
 	c.heart.beat()
-	if c.mu.TryLock() { // else the next event notes it: a sink may hold the lock for hours
+	if c.mu.TryLock() { // else the next event notes it: the recorder may block under the lock for hours
 		c.noteInterruption()
 		c.mu.Unlock()
 	}

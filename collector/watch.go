@@ -352,8 +352,8 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Obser
 	return err
 }
 
-// heldUp notes that the events to come have been waiting since the last one: the sinks took
-// their time.
+// heldUp notes that the events to come have been waiting since the last one, as the recorder
+// took its time.
 func (s *store) heldUp() {
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()

@@ -53,7 +53,7 @@ type testStore struct {
 func newTestStore(latest uint64) *testStore {
 	s := &testStore{sink: &sink{positions: map[fact.Kind]fact.Position{}}, now: time.Unix(1_700_000_000, 0)}
 	c := New(Options{
-		Sinks: []Sink{s.sink}, Logger: log.NewNopLogger(), Registerer: prometheus.NewRegistry(), Now: func() time.Time { return s.now },
+		Exporter: s.sink, Logger: log.NewNopLogger(), Registerer: prometheus.NewRegistry(), Now: func() time.Time { return s.now },
 	})
 	s.latest.Store(latest)
 	c.heart = newHeartbeat(func() reading { return reading{s.now, s.steady} })

@@ -1,10 +1,10 @@
 // Package exporter serves what the tracker knows about the present: metrics for
 // Prometheus, health for the kubelet, and a landing page for people.
 //
-// In flows one *inventory.Update per event, or one for a whole list, through
-// [Exporter.Apply]; the collector's goroutine calls it and is never held up by a
-// scrape. Out flow the families that DESIGN.md lists under "Exporter: metrics",
-// in the text format, OpenMetrics and protobuf.
+// In flows one *fact.Update per event, or one for a whole list, through
+// [Exporter.Apply]; the collector's goroutine calls it and never waits for a
+// scrape. Out flow the families of docs/metrics.md, in the text format,
+// OpenMetrics and protobuf.
 //
 // It promises:
 //

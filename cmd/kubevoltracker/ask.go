@@ -46,17 +46,17 @@ func addReport(application *kingpin.Application, commands map[string]command, st
 				parameters[name] = fmt.Sprint(*v)
 			}
 			return where.ask(func(ctx context.Context, c *catalog.Catalog) error {
-				table, err := c.RunReport(ctx, r.Name, parameters)
+				result, err := c.RunReport(ctx, r.Name, parameters)
 				if err != nil && !errors.As(err, new(*catalog.Error)) {
 					return app.UsageError{Err: err}
 				}
 				if err != nil {
 					return err
 				}
-				if err := table.Write(stdout, catalog.Format(*output)); err != nil {
+				if err := result.Write(stdout, catalog.Format(*output)); err != nil {
 					return err
 				}
-				if remark := table.Remark(); remark != "" {
+				if remark := result.Remark(); remark != "" {
 					if _, err := fmt.Fprintf(stderr, "note: %s\n", remark); err != nil {
 						return err
 					}
@@ -102,11 +102,11 @@ func addSQL(application *kingpin.Application, commands map[string]command, stdou
 			return app.UsageError{Err: fmt.Errorf("sql: leave out FORMAT %s; -o says how to print: %s", m[1], strings.Join(catalog.Formats(), ", "))}
 		}
 		return where.ask(func(ctx context.Context, c *catalog.Catalog) error {
-			table, err := c.Query(ctx, *query, *params)
+			result, err := c.Query(ctx, *query, *params)
 			if err != nil {
 				return err
 			}
-			return table.Write(stdout, catalog.Format(*output))
+			return result.Write(stdout, catalog.Format(*output))
 		})
 	}
 }

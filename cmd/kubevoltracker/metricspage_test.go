@@ -22,7 +22,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/encoding/protodelim"
 
-	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/ingest"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector"
 	"github.com/kubevoltracker/kubevoltracker/collector/election"
@@ -48,10 +48,10 @@ func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 	registry := prometheus.NewRegistry()
 	e := exporter.New(exporter.Options{Registry: registry, PerVolume: true})
 	collector.New(collector.Options{Registerer: registry})
-	if _, err := catalog.NewRecorder(catalog.RecorderOptions{Journal: j, Registerer: registry}); err != nil {
+	if _, err := ingest.NewRecorder(ingest.RecorderOptions{Journal: j, Registerer: registry}); err != nil {
 		t.Fatal(err)
 	}
-	catalog.NewWriter(nil, catalog.WriterOptions{Journal: j, Registerer: registry})
+	ingest.NewWriter(nil, ingest.WriterOptions{Journal: j, Registerer: registry})
 	election.Register(registry, nil)
 	e.Apply(&fact.Update{
 		Classes:    []fact.ClassState{{Name: "fast", Provisioner: "csi.example"}},

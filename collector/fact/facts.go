@@ -10,9 +10,8 @@ import (
 // are shared, never written to.
 type Labels = map[string]string
 
-// Facts are rows for the catalog, by table, in the order in which they came to
-// be. Each row is whole: a later row of the same key replaces the earlier one,
-// by its Version.
+// Facts are rows for the catalog, by table, in the order in which the inventory emitted them. Each row is complete: of
+// two rows with the same key, the one with the higher Version replaces the other.
 type Facts struct {
 	Namespaces      []Namespace
 	StorageClasses  []StorageClass
@@ -32,7 +31,7 @@ type Facts struct {
 	Checkpoints     []Checkpoint
 }
 
-// Len is the number of
+// Len is the number of rows in all tables.
 func (f *Facts) Len() int {
 	return len(f.Namespaces) + len(f.StorageClasses) + len(f.VolumeSources) + len(f.Volumes) + len(f.Claims) + len(f.Pods) +
 		len(f.Containers) + len(f.Mounts) + len(f.Bindings) + len(f.Attachments) + len(f.StorageCapacity) + len(f.Usage) +
@@ -45,7 +44,7 @@ type Namespace struct {
 	UID       string
 	Name      string
 	Labels    Labels
-	Owner     string // see owner.go
+	Owner     string // see collector/inventory/owner.go
 	Groups    []string
 	CreatedAt Time
 	DeletedAt Time
@@ -118,7 +117,7 @@ type Claim struct {
 	AccessModes            []string
 	VolumeMode             string
 	Phase                  string // Pending, Bound, Lost
-	Owner                  string // see owner.go
+	Owner                  string // see collector/inventory/owner.go
 	Groups                 []string
 	Ephemeral              bool   // made for a pod's generic ephemeral volume
 	PodUID                 string // of that pod
@@ -292,9 +291,8 @@ const (
 	Disputed Action = "disputed"
 )
 
-// Change is a row of changes: what happened to an object, for a person to read.
-// Writing the same change again changes nothing: its key is everything but the
-// fields behind Actor, which go to the metrics and not to the catalog.
+// Change is a row of changes: what happened to an object, for a person to read. Its key is all columns, so writing the
+// same change again changes nothing. The fields after ResourceVersion are no columns: only the metrics use them.
 type Change struct {
 	At        Time
 	Kind      string // PersistentVolume, PersistentVolumeClaim, Pod, StorageClass
@@ -304,23 +302,21 @@ type Change struct {
 	Action    Action
 	Details   string // "10Gi → 20Gi"
 	Actor     string // the field manager that did it, where the object says
-	// ResourceVersion is that of the object in which a change of state was observed, or that it
-	// was deleted with, or of the list that lacked it; two changes can be alike in all else,
-	// and two trackers date one change each by their own clock. Empty where the object
-	// itself gives the time.
+	// ResourceVersion is that of the version of the object that showed a change of state, of its deletion, or of the
+	// list that lacked it. It tells two changes apart that are equal in all other columns, and identifies a change
+	// that two trackers date each by its own clock. Empty where the object itself gives the time.
 	ResourceVersion string
 
-	// Found is true for what had happened before the first list showed it: it is
-	// history, and counters do not count it.
+	// Found is true if the change happened before the first list showed it. Counters leave it out.
 	Found        bool
 	StorageClass string
 	SourceKind   string
-	// Took is how long it took: from a claim's creation until it was Bound, from
-	// a pod's scheduling until its first container Started. Zero where unknown.
+	// Took is the time from a claim's creation until it was Bound, or from a pod's scheduling until its first
+	// container Started. Zero where unknown.
 	Took time.Duration
 }
 
-// EventKind is the kind whose event shows such a change, which its ResourceVersion is of.
+// EventKind is the kind of the object whose event showed the change, and which ResourceVersion belongs to.
 func (c *Change) EventKind() Kind {
 	if c.Action == Attached || c.Action == Detached {
 		return VolumeAttachments
@@ -363,7 +359,7 @@ type Checkpoint struct {
 	At              Time
 }
 
-// Reset empties the rows and keeps their memory, except after a list.
+// Reset removes the rows and keeps their memory for the next event, up to KeepLength.
 func (f *Facts) Reset() {
 	if f.Len() > KeepLength {
 		*f = Facts{}
@@ -392,9 +388,8 @@ type LabelSet = intern.Labels
 // PackLabels returns a map of labels as a LabelSet.
 func PackLabels(m Labels) LabelSet { return intern.Pack(m) }
 
-// WriteDocuments fills in the JSON of the objects. That takes longer than all that
-// the inventory does with one of them, so it is left to who writes the rows, and
-// to when.
+// WriteDocuments fills in the JSON of the objects. That takes longer than all of the inventory's work on an object, so
+// the Recorder calls it, outside the inventory's lock.
 func (f *Facts) WriteDocuments() {
 	for i := range f.Objects {
 		if o := &f.Objects[i]; o.From != nil {
@@ -406,6 +401,6 @@ func (f *Facts) WriteDocuments() {
 // Document is an object whose JSON has not been written yet.
 type Document interface{ Document() string }
 
-// KeepLength is how long a list may have been whose memory is kept for the next event: what
-// a hundred thousand objects took is not kept for one at a time.
+// KeepLength is the capacity up to which the memory of a list is kept for the next event. The memory of a first list of
+// a hundred thousand objects is freed.
 const KeepLength = 1024

@@ -13,13 +13,10 @@ type Update struct {
 	Classes    []ClassState
 	Capacities []CapacityState
 	// Snapshots, with the Objects of the Facts, are what another inventory needs to go
-	// on from here: see Restored.
+	// on from here: see Snapshot.
 	Snapshots []ObjectSnapshot
 	// Version is the highest row version that has been given out.
 	Version uint64
-	// Large says that the update's memory is not used again, as there is much of it: the last
-	// sink may keep it.
-	Large bool
 	// Positions are how far the kinds have been watched that have moved on since the
 	// last update; the rest of the update is all that happened up to there.
 	Positions []Position
@@ -32,6 +29,14 @@ type Update struct {
 
 // Span is a stretch of time, From and To included.
 type Span struct{ From, To Time }
+
+// TakeRows moves Facts and Snapshots out of the update: the caller owns the lists that it returns, and the update is
+// left without any.
+func (u *Update) TakeRows() (Facts, []ObjectSnapshot) {
+	facts, snapshots := u.Facts, u.Snapshots
+	u.Facts, u.Snapshots = Facts{}, nil
+	return facts, snapshots
+}
 
 // Position is how far a kind has been watched.
 type Position struct {

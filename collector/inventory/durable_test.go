@@ -9,11 +9,10 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// The events of seeds/durable-local-volumes.md, for each way that data is kept:
-// what history must result, and why. A mount is of a pod by its UID; so what the
-// seed calls reuse of an EmptyDirectory is one mount that goes on, and what it
-// calls garbage collection is a mount that ends. Data in a PersistentVolume
-// outlives the mount, and the volume is idle from its end.
+// Restarts, evictions and deletions of pods with durable local data, for each way that data is kept: the history that
+// must result, and why. A mount belongs to a pod by its UID: when a container restarts on the same emptyDir, one mount
+// goes on; when the kubelet removes the emptyDir, the mount ends. Data in a PersistentVolume outlives the mount, and
+// the volume is idle from the mount's end.
 
 // stores are the backing stores: what is made before the pod, and the volume
 // that the pod mounts.

@@ -145,8 +145,7 @@ func TestContainerRestartRules(t *testing.T) {
 	expect(t, "other code", h.mount("p1", "main", "/data"), "c1@ 5-8 Error")
 }
 
-// The prototype's own cases (seeds/kubevoltracker-readme.md): whatever comes
-// late, the mount ends at the right claim and volume.
+// Whatever comes late, the mount gets the right claim and volume in the end.
 func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 	old := pvc("data", "c-old", 1, "vol-old")
 	oldVolume := pv("vol-old", "v-old", 1, old, corev1.VolumeBound, 2)

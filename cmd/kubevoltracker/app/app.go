@@ -1,8 +1,8 @@
 // Package app is the tracker as a whole: it connects its parts, starts them, restores what an earlier run
 // knew, and stops them in order.
 //
-// The collector watches the API server and sends each update to two sinks: the exporter, which serves the
-// metrics, and the recorder, which commits rows and state to the journal. The writer brings the rows from
+// The collector watches the API server and passes each update to the exporter, which serves the metrics, and to the
+// recorder, which commits rows and state to the journal. The writer brings the rows from
 // the journal to ClickHouse. With --leader-election it does so while it holds the lease.
 //
 // New refuses what cannot work (an API server, a port, a directory, a login) before anything runs. What goes
@@ -82,14 +82,14 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	metrics := exporter.New(o.Metrics)
 	election.Register(registry, a.history.election)
 	a.collector = collector.New(collector.Options{
-		Client: client, Kubelets: kubelets, Sinks: []collector.Sink{metrics, a.history.recorder},
+		Client: client, Kubelets: kubelets, Exporter: metrics, Recorder: a.history.recorder,
 		Snapshot: a.history.takeSnapshot(), VersionFloor: a.history.versionFloor,
 		Logger: log.With(o.Logger, "component", "collector"), Registerer: registry,
 	})
 	metrics.Restore(a.history.tally, a.collector.CaughtUp)
 	o.Web.Metrics, o.Web.Logger = metrics.Handler(), log.With(o.Logger, "component", "web")
 	o.Web.Live = []exporter.Check{{Name: "collector", Check: a.collector.Alive}}
-	o.Web.Ready = []exporter.Check{{Name: "lists", Check: a.collector.Synced}, {Name: "catalog", Check: a.history.settled}}
+	o.Web.Ready = []exporter.Check{{Name: "lists", Check: a.collector.Synced}, {Name: "catalog", Check: a.history.ready}}
 	if a.server, err = exporter.NewServer(o.Web); err != nil {
 		return nil, UsageError{err}
 	}

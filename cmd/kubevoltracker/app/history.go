@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/catalog/engine"
+	"github.com/kubevoltracker/kubevoltracker/catalog/ingest"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector"
 	"github.com/kubevoltracker/kubevoltracker/collector/election"
@@ -28,10 +29,10 @@ type history struct {
 	cluster  string
 	logger   log.Logger
 	journal  *journal.Journal
-	recorder *catalog.Recorder
+	recorder *ingest.Recorder
 	tally    *exporter.Tally // of the rows in the journal
 	catalog  *catalog.Catalog
-	writer   *catalog.Writer
+	writer   *ingest.Writer
 	engine   *engine.Engine
 	election *election.Election
 
@@ -54,7 +55,7 @@ func (h *history) open(ctx context.Context, o Options, client *collector.Client,
 			level.Warn(h.logger).Log("msg", "some counters begin anew", "err", err)
 		}
 	}
-	h.recorder, err = catalog.NewRecorder(catalog.RecorderOptions{
+	h.recorder, err = ingest.NewRecorder(ingest.RecorderOptions{
 		Journal: h.journal, Cluster: h.cluster, WithoutFacts: h.catalog == nil, Tally: h.tally, Registerer: registry, Logger: h.logger,
 	})
 	if err != nil || h.catalog == nil {
@@ -99,7 +100,7 @@ func (h *history) openJournal(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if h.snapshot, err = catalog.RestoreJournal(h.journal); errors.Is(err, journal.ErrCorrupt) {
+	if h.snapshot, err = ingest.RestoreJournal(h.journal); errors.Is(err, journal.ErrCorrupt) {
 		err = h.journal.Reset()
 	}
 	return err
@@ -107,7 +108,7 @@ func (h *history) openJournal(o Options) (err error) {
 
 // newWriter makes the writer, and the election if there is one.
 func (h *history) newWriter(o Options, client *collector.Client, registry *prometheus.Registry) {
-	writing := catalog.WriterOptions{
+	writing := ingest.WriterOptions{
 		Journal: h.journal, Dir: o.DataDir, Cluster: h.cluster, Registerer: registry, Logger: h.logger,
 		TakesOver: h.snapshot == nil || h.recorder.TakingOver() || h.journal.Origin() == journal.Rewound,
 	}
@@ -119,7 +120,7 @@ func (h *history) newWriter(o Options, client *collector.Client, registry *prome
 		h.election = election.New(o.Election.options(client, h.journal.ID(), log.With(o.Logger, "component", "election")))
 		writing.Lease = h.election
 	}
-	h.writer = catalog.NewWriter(h.catalog, writing)
+	h.writer = ingest.NewWriter(h.catalog, writing)
 }
 
 // restoreFromCatalog migrates the catalog and, if the journal had no snapshot, restores the catalog's. If
@@ -138,7 +139,7 @@ func (h *history) restoreFromCatalog(ctx context.Context) error {
 		h.incomplete = h.recorder.Incomplete()
 		return nil
 	}
-	snapshot, err := h.catalog.Restore(ctx, h.cluster, h.journal.ID())
+	snapshot, err := ingest.RestoreCatalog(ctx, h.catalog, h.cluster, h.journal.ID())
 	switch {
 	case err != nil:
 		level.Warn(h.logger).Log("msg", "the snapshot in the catalog cannot be read yet", "err", err)
@@ -175,7 +176,7 @@ func (h *history) restoreLater(ctx context.Context, tracker *collector.Collector
 			if h.recorder.Pending() || h.journal.Stats().Rows > 0 {
 				return nil, errNotYet
 			}
-			return h.catalog.Restore(ctx, h.cluster, h.journal.ID())
+			return ingest.RestoreCatalog(ctx, h.catalog, h.cluster, h.journal.ID())
 		})
 		switch {
 		case err == nil:
@@ -204,7 +205,7 @@ func startEngine(ctx context.Context, o engine.Options) (*engine.Engine, error) 
 	return e, err
 }
 
-// versionFloor is the row version that all rows to come have to be above.
+// versionFloor is the row version above which new rows need their versions.
 func (h *history) versionFloor() uint64 {
 	if h.writer == nil {
 		return 0
@@ -212,9 +213,9 @@ func (h *history) versionFloor() uint64 {
 	return h.writer.VersionFloor()
 }
 
-// settled is a check of readiness: the catalog is migrated, or known to be down.
-func (h *history) settled() error {
-	if h.writer != nil && !h.writer.Settled() {
+// ready is a check of readiness: the catalog is migrated, or known to be down.
+func (h *history) ready() error {
+	if h.writer != nil && !h.writer.Ready() {
 		return errors.New("the catalog is being migrated")
 	}
 	return nil

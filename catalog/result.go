@@ -23,8 +23,8 @@ const (
 	Seconds
 )
 
-// Column is a column of a result.
-type Column struct {
+// ResultColumn is a column of a Result.
+type ResultColumn struct {
 	Name string
 	// Title heads the column in a table for people.
 	Title string
@@ -42,10 +42,10 @@ type Column struct {
 	decimal  bool
 }
 
-// Table is the result of a question. Its rows stream from ClickHouse: ask Next
-// and Row until Next is false, then Err; or hand it to Write. Close it in any case.
-type Table struct {
-	Columns []Column
+// Result is the answer to a question. Its rows stream from ClickHouse: call Next
+// and Row until Next is false, then Err; or call Write. Close it in any case.
+type Result struct {
+	Columns []ResultColumn
 
 	rows    driver.Rows        // nil if the statement has no result
 	cancel  context.CancelFunc // ends the statement
@@ -54,24 +54,24 @@ type Table struct {
 	err     error
 	explain func(error) error
 	remark  remark
-	said    bool // a row makes the remark needed
+	needed  bool // a row needs the remark
 }
 
-func newTable(rows driver.Rows, cancel context.CancelFunc, explain func(error) error) *Table {
-	t := &Table{rows: rows, cancel: cancel, explain: explain}
+func newResult(rows driver.Rows, cancel context.CancelFunc, explain func(error) error) *Result {
+	r := &Result{rows: rows, cancel: cancel, explain: explain}
 	if rows == nil {
-		return t
+		return r
 	}
 	for _, c := range rows.ColumnTypes() {
-		t.Columns = append(t.Columns, newColumn(c.Name(), c.DatabaseTypeName()))
-		t.dest = append(t.dest, reflect.New(c.ScanType()).Interface())
+		r.Columns = append(r.Columns, newResultColumn(c.Name(), c.DatabaseTypeName()))
+		r.dest = append(r.dest, reflect.New(c.ScanType()).Interface())
 	}
-	t.row = make([]any, len(t.Columns))
-	return t
+	r.row = make([]any, len(r.Columns))
+	return r
 }
 
-func newColumn(name, databaseType string) Column {
-	c := Column{Name: name, Title: name}
+func newResultColumn(name, databaseType string) ResultColumn {
+	c := ResultColumn{Name: name, Title: name}
 	switch {
 	case strings.HasSuffix(name, "_bytes"):
 		c.Unit = Bytes
@@ -85,70 +85,70 @@ func newColumn(name, databaseType string) Column {
 }
 
 // Next reads the next row; false at the end, or when reading failed (see Err).
-func (t *Table) Next() bool {
-	if t.rows == nil || t.err != nil {
+func (r *Result) Next() bool {
+	if r.rows == nil || r.err != nil {
 		return false
 	}
-	if !t.rows.Next() {
-		t.err = t.explain(t.rows.Err())
+	if !r.rows.Next() {
+		r.err = r.explain(r.rows.Err())
 		return false
 	}
-	if err := t.rows.Scan(t.dest...); err != nil {
-		t.err = fmt.Errorf("read a row of the result: %w", err)
+	if err := r.rows.Scan(r.dest...); err != nil {
+		r.err = fmt.Errorf("read a row of the result: %w", err)
 		return false
 	}
-	for i, pointer := range t.dest {
-		t.row[i] = t.plain(i, reflect.ValueOf(pointer).Elem())
+	for i, pointer := range r.dest {
+		r.row[i] = r.plain(i, reflect.ValueOf(pointer).Elem())
 	}
-	t.said = t.said || t.differs()
+	r.needed = r.needed || r.differs()
 	return true
 }
 
 // differs reports whether the row is one that the remark explains.
-func (t *Table) differs() bool {
-	if t.remark.text == "" {
+func (r *Result) differs() bool {
+	if r.remark.text == "" {
 		return false
 	}
 	var larger, smaller int64
-	for i, c := range t.Columns {
-		switch n, _ := t.row[i].(int64); c.Name {
-		case t.remark.larger:
+	for i, c := range r.Columns {
+		switch n, _ := r.row[i].(int64); c.Name {
+		case r.remark.larger:
 			larger = n
-		case t.remark.smaller:
+		case r.remark.smaller:
 			smaller = n
 		}
 	}
-	return larger-smaller > t.remark.by
+	return larger-smaller > r.remark.by
 }
 
 // Remark returns a line that the reader of the rows so far needs; empty if there is none.
-func (t *Table) Remark() string {
-	if !t.said {
+func (r *Result) Remark() string {
+	if !r.needed {
 		return ""
 	}
-	return t.remark.text
+	return r.remark.text
 }
 
 // Row returns the row that Next read: nil for NULL, time.Time in UTC, a string
 // for a day, else what clickhouse-go makes of the type. It is valid until Next.
-func (t *Table) Row() []any { return t.row }
+func (r *Result) Row() []any { return r.row }
 
 // Err returns why Next ended before the end, as *Error where it was ClickHouse.
-func (t *Table) Err() error { return t.err }
+func (r *Result) Err() error { return r.err }
 
-// Close lets go of the connection, and ends the question if it is not answered
-// yet. What went wrong before is in Err.
-func (t *Table) Close() {
-	if t.rows == nil {
+// Close gives the connection back, and cancels the question if its answer has not been read to the end. Err keeps
+// its error.
+func (r *Result) Close() {
+	if r.rows == nil {
 		return
 	}
-	t.cancel()
-	// It reads on to the end of the answer, which the cancelled context makes near;
-	// its error is the cancellation, or what Next has met.
-	_ = t.rows.Close()
+	r.cancel()
+	// Close reads on to the end of the answer, which is near once the context is cancelled.
+	// Its error is the cancellation, or the one that Next met.
+	_ = r.rows.Close()
 }
 
-func (t *Table) plain(i int, v reflect.Value) any {
+func (r *Result) plain(i int, v reflect.Value) any {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {
 			return nil
@@ -157,12 +157,12 @@ func (t *Table) plain(i int, v reflect.Value) any {
 	}
 	switch x := v.Interface().(type) {
 	case time.Time:
-		if t.Columns[i].date {
+		if r.Columns[i].date {
 			return x.Format(time.DateOnly)
 		}
 		return x.UTC()
 	case fmt.Stringer:
-		if t.Columns[i].decimal {
+		if r.Columns[i].decimal {
 			return json.Number(x.String())
 		}
 	}

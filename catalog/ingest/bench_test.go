@@ -1,4 +1,4 @@
-package catalog
+package ingest
 
 import (
 	"context"
@@ -11,12 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/go-kit/log"
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
@@ -24,7 +26,7 @@ import (
 
 // pipeline is the way of the facts: recorder, journal on disk, writer, engine.
 type pipeline struct {
-	catalog  *Catalog
+	catalog  *catalog.Catalog
 	journal  *journal.Journal
 	recorder *Recorder
 	stop     func()
@@ -32,7 +34,7 @@ type pipeline struct {
 
 func newPipeline(b *testing.B, database string) *pipeline {
 	b.Helper()
-	c, err := Open(Options{URL: "http://" + sharedAddress + "/" + database})
+	c, err := catalog.Open(catalog.Options{URL: "http://" + sharedAddress + "/" + database})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -64,15 +66,15 @@ func newPipeline(b *testing.B, database string) *pipeline {
 // BenchmarkFacts is how fast rows get through the journal into the embedded engine, each
 // on disk before the next step counts; what the journal and the engine write for one, and
 // what the engine keeps of it once its parts are merged, as columns (raw) and compressed.
-// The rows are mounts with random UIDs, none of them told twice.
+// The rows are mounts with random UIDs, none of them recorded twice.
 func BenchmarkFacts(b *testing.B) {
 	database := fmt.Sprint("benchmark_facts_", time.Now().UnixNano())
 	p := newPipeline(b, database)
-	const rows = 20_000
+	const perUpdate = 20_000
 	u := &fact.Update{}
 	began := fact.At(time.Now())
 	ask := func(sql string, into ...any) {
-		if err := p.catalog.conn.QueryRow(context.Background(), sql).Scan(into...); err != nil {
+		if err := ask(p.catalog, sql, into...); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -85,41 +87,44 @@ func BenchmarkFacts(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		u.Facts.Mounts = u.Facts.Mounts[:0]
-		for i := range rows {
+		for i := range perUpdate {
 			claim := uuid.NewString()
 			u.Facts.Mounts = append(u.Facts.Mounts, fact.Mount{
-				Version: uint64(n*rows + i), Namespace: "shop", PodUID: uuid.NewString(), Container: "main", Volume: "data", MountPath: "/data",
-				SourceKind: "csi", ClaimUID: claim, ClaimName: "data", VolumeUID: uuid.NewString(), StartedAt: began + fact.Time((n*rows+i)*1000),
+				Version: uint64(n*perUpdate + i), Namespace: "shop", PodUID: uuid.NewString(), Container: "main", Volume: "data", MountPath: "/data",
+				SourceKind: "csi", ClaimUID: claim, ClaimName: "data", VolumeUID: uuid.NewString(), StartedAt: began + fact.Time((n*perUpdate+i)*1000),
 			})
 		}
 		b.StartTimer()
-		p.recorder.Apply(u)
+		p.recorder.Record(u)
 		n++
 	}
-	all := float64(n * rows)
+	all := float64(n * perUpdate)
 	p.stop()
 	b.ReportMetric(all/time.Since(start).Seconds(), "rows/s")
 	b.ReportMetric(float64(bytesWritten(b)-before)/all, "journal-written-B/row")
 
-	c, err := Open(Options{URL: "http://" + sharedAddress + "/" + database})
+	c, err := catalog.Open(catalog.Options{URL: "http://" + sharedAddress + "/" + database})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer c.Close()
 	p.catalog = c
-	if err := c.conn.Exec(context.Background(), "OPTIMIZE TABLE mounts FINAL"); err != nil {
-		b.Fatal(err)
-	}
+	rows(b, c, "OPTIMIZE TABLE mounts FINAL")
 	ask(engineWrote, &written)
 	var kept, compressed, raw uint64
 	ask("SELECT sum(rows), sum(bytes_on_disk), sum(data_uncompressed_bytes) FROM system.parts WHERE database = currentDatabase() AND table = 'mounts' AND active", &kept, &compressed, &raw)
-	if kept != uint64(n*rows) {
-		b.Errorf("%d rows are there, of %d", kept, n*rows)
+	if kept != uint64(n*perUpdate) {
+		b.Errorf("%d rows are there, of %d", kept, n*perUpdate)
 	}
 	b.ReportMetric(float64(written-writtenBefore)/all, "engine-written-B/row")
 	b.ReportMetric(float64(compressed)/all, "disk-B/row")
 	b.ReportMetric(float64(raw)/all, "raw-B/row")
 	b.ReportMetric(0, "ns/op")
+}
+
+// ask scans the last row of an answer.
+func ask(c *catalog.Catalog, sql string, into ...any) error {
+	return c.Each(context.Background(), "ask", sql, nil, func(rows driver.Rows) error { return rows.Scan(into...) })
 }
 
 // bytesWritten is what this process has had written to disk: that is the journal.
@@ -142,7 +147,7 @@ func bytesWritten(b *testing.B) int64 {
 }
 
 // BenchmarkEventToRow is how long it takes from an event to its rows in ClickHouse while
-// 1,000 pods a second change: each starts, and is seen to, in its own update.
+// 1,000 pods a second change: each starts in an update of its own.
 func BenchmarkEventToRow(b *testing.B) {
 	const perSecond, events = 1000, 10_000
 	for range b.N { // one round takes ten seconds
@@ -154,7 +159,7 @@ func BenchmarkEventToRow(b *testing.B) {
 			defer close(done)
 			for len(all) < events {
 				var n uint64
-				if err := p.catalog.conn.QueryRow(context.Background(), "SELECT uniqExact(pod_uid) FROM mounts").Scan(&n); err != nil {
+				if err := ask(p.catalog, "SELECT uniqExact(pod_uid) FROM mounts SETTINGS final = 0", &n); err != nil {
 					b.Error(err)
 					return
 				}
@@ -175,7 +180,7 @@ func BenchmarkEventToRow(b *testing.B) {
 				b.Fatal(err)
 			}
 			inv.Take(u)
-			p.recorder.Apply(u)
+			p.recorder.Record(u)
 		}
 		<-done
 		p.stop()
@@ -202,8 +207,8 @@ func startedPod(i int, now time.Time) *corev1.Pod {
 	}
 }
 
-// BenchmarkRestart is how long it takes to take up again what a journal holds: 20,000
-// pods that have started, each with a document and a memory.
+// BenchmarkRestart measures how long it takes to restore a journal: 20,000 pods that have started, each with a document
+// and a snapshot.
 func BenchmarkRestart(b *testing.B) {
 	const pods = 20_000
 	p := newPipeline(b, "benchmark_restart")
@@ -215,7 +220,7 @@ func BenchmarkRestart(b *testing.B) {
 		}
 		inv.Take(u)
 		u.Positions = []fact.Position{{Kind: fact.Pods, ResourceVersion: fmt.Sprint(i), At: fact.At(now)}}
-		p.recorder.Apply(u)
+		p.recorder.Record(u)
 	}
 	p.stop()
 	size := float64(p.journal.Stats().FileBytes)

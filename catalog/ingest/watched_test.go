@@ -1,4 +1,4 @@
-package catalog
+package ingest
 
 import (
 	"errors"
@@ -76,10 +76,10 @@ func TestOldJournalsKnowTheLastSpanOfWatching(t *testing.T) {
 	if got, want := recalledSpans(t, path), []fact.Span{{From: 3_000_000, To: 5_000_000}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if got, err := watchedOf(nil, fact.Position{Kind: fact.Pods, At: 5}); got != nil || err != nil {
+	if got, err := restoreWatched(nil, fact.Position{Kind: fact.Pods, At: 5}); got != nil || err != nil {
 		t.Errorf("of a journal that does not say since when: %v, %v", got, err)
 	}
-	if _, err := watchedOf([]byte("{"), fact.Position{}); !errors.Is(err, journal.ErrCorrupt) {
+	if _, err := restoreWatched([]byte("{"), fact.Position{}); !errors.Is(err, journal.ErrCorrupt) {
 		t.Errorf("of a damaged record: %v", err)
 	}
 }

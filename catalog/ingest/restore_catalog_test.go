@@ -1,4 +1,4 @@
-package catalog
+package ingest
 
 import (
 	"encoding/json"
@@ -43,11 +43,11 @@ func TestRestoreOfAHalfWrittenBatch(t *testing.T) {
 		if table.count(facts) == 0 {
 			continue
 		}
-		if err := c.insert(t.Context(), table, "east", table.name, facts, func() error { return nil }); err != nil {
+		if err := insertRows(t.Context(), c, table, "east", table.name, facts, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	known, err := c.Restore(t.Context(), "east", "new")
+	known, err := RestoreCatalog(t.Context(), c, "east", "new")
 	if err != nil {
 		t.Fatal(err)
 	}

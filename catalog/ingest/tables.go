@@ -1,13 +1,15 @@
-package catalog
+package ingest
 
 import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 
-// tables are the tables that facts go to, in the order in which they are written. A
-// killed tracker may have written the first tables of a batch only, and lose the journal
-// with the rest; then Restore has to find what is left open. So the objects come before
-// all, without which nothing can be read back; what ends comes before what it ends with,
-// mounts before their container, pod, claim and volume, a binding before its volume; and
-// the checkpoints, which say up to where all is told, come after all that tells.
+// tables returns the tables in the order in which a batch is written. A tracker that is killed may have written only
+// the first tables of a batch, and lose the journal with the rest; RestoreCatalog then has to find every object that
+// still exists. So the order is:
+//
+//   - objects come first: nothing can be restored without them.
+//   - The end of a thing comes before the end of the thing that it belongs to: mounts before their container, pod,
+//     claim and volume, a binding before its volume.
+//   - checkpoints come after all tables that a snapshot is restored from: they say that these are complete.
 func tables() []table {
 	return []table{
 		objects(), namespaces(), storageClasses(), storageCapacity(), usage(), volumeSources(), mounts(), containers(), pods(),
@@ -17,8 +19,8 @@ func tables() []table {
 
 var allTables = tables()
 
-// moveRows moves up to n rows from the front of src to the end of dst, table by table
-// in the order in which they are written, without touching the memory of src.
+// moveRows moves up to n rows from the front of src to the end of dst, in the order of tables, and returns how many.
+// It does not write to the memory of src.
 func moveRows(dst, src *fact.Facts, n int) (moved int) {
 	for _, t := range allTables {
 		moved += t.move(dst, src, n-moved)

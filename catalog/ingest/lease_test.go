@@ -1,17 +1,18 @@
-package catalog
+package ingest
 
 import (
 	"context"
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-kit/log"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
@@ -94,7 +95,7 @@ func TestWhoStandsByLetsGoOfWhatTheLeaderHasWritten(t *testing.T) {
 	record(t, j, of(map[fact.Kind]string{fact.Pods: "100", fact.Claims: "20"}))
 	record(t, j, of(map[fact.Kind]string{fact.Pods: "99"}))
 	record(t, j, of(map[fact.Kind]string{fact.Pods: "not a number"}))
-	w := NewWriter(openAt(t, "127.0.0.1:1", "x"), WriterOptions{Journal: j})
+	w := NewWriter(catalogtest.Open(t, "127.0.0.1:1", "x"), WriterOptions{Journal: j})
 	for _, step := range []struct {
 		written checkpointMap
 		left    []uint64
@@ -106,7 +107,7 @@ func TestWhoStandsByLetsGoOfWhatTheLeaderHasWritten(t *testing.T) {
 		{checkpointMap{fact.Pods: 100, fact.Claims: 20}, []uint64{5}},
 		{checkpointMap{fact.Pods: 1 << 60, fact.Claims: 20}, []uint64{5}},
 	} {
-		if err := w.letGo(step.written); err != nil {
+		if err := w.acknowledgeWritten(step.written); err != nil {
 			t.Fatal(err)
 		}
 		if left := numbers(j); !reflect.DeepEqual(left, step.left) {
@@ -130,7 +131,7 @@ func TestCheckpointsOfARecorder(t *testing.T) {
 		{Facts: *numbered(0, 25), Positions: at(fact.Pods, "3")},    // is cut; the end says how far all are
 		{Facts: *numbered(25, 1), Positions: at(fact.Claims, "12")}, // the pods have not moved
 	} {
-		r.Apply(u)
+		r.Record(u)
 		if err := r.commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +221,7 @@ func TestATakeOverTellsNothingTwice(t *testing.T) {
 	if got := rows(t, c, "SELECT phase FROM volumes ORDER BY uid"); !reflect.DeepEqual(got, [][]any{{"Released"}, {"Released"}}) {
 		t.Errorf("volumes: %v", got)
 	}
-	if other, err := c.lastWriter(t.Context(), "east", "us"); err != nil || other != "them" {
+	if other, err := readLastWriter(t.Context(), c, "east", "us"); err != nil || other != "them" {
 		t.Errorf("the last writer is %q, %v", other, err)
 	}
 }
@@ -336,7 +337,7 @@ func TestANewLeaderWaitsUntilItIsAsFar(t *testing.T) {
 }
 
 // newLeader is a writer that has taken over from another tracker, and Run's result.
-func newLeader(t *testing.T, c *Catalog, j *journal.Journal, lease Lease) (stop func() error) {
+func newLeader(t *testing.T, c *catalog.Catalog, j *journal.Journal, lease Lease) (stop func() error) {
 	w := NewWriter(c, WriterOptions{Journal: j, Dir: t.TempDir(), Cluster: "east", Lease: lease, Logger: log.NewLogfmtLogger(t.Output())})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -402,7 +403,7 @@ func TestAQuietKindIsNotWaitedFor(t *testing.T) {
 	ours.Checkpoints = points("us", map[fact.Kind]string{fact.StorageClasses: "100"}) // it may not see the other kind
 	record(t, j, ours)
 	stop := newLeader(t, c, j, heldLease("them"))
-	until(t, "written", func() bool { return j.Stats().Rows == 0 }) // gives up before levelWithin does
+	until(t, "written", func() bool { return j.Stats().Rows == 0 }) // sooner than catchUpWithin
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -472,7 +473,7 @@ func TestCheckpointsWaitForTheRowsThatReplaceOthers(t *testing.T) {
 	if err := w.takeOver(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := w.drawLevel(t.Context()); err != nil || !ok {
+	if ok, err := w.catchUp(t.Context()); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	for _, want := range [][]any{{uint64(0), uint64(0)}, {uint64(1), uint64(2)}} {
@@ -542,24 +543,6 @@ func TestABatchThatCannotBePutAsideIsKept(t *testing.T) {
 	w.term = context.Background()
 	if done, err := w.writeNext(t.Context(), time.Second); err == nil || done || j.Stats().Rows != 7 {
 		t.Errorf("done %v, %v, and %d rows wait", done, err, j.Stats().Rows)
-	}
-}
-
-// TestKeysOfTables compares the keys by which rows replace each other with those of ClickHouse.
-func TestKeysOfTables(t *testing.T) {
-	c := migrated(t)
-	for _, table := range tables() {
-		if table.keep == nil {
-			continue
-		}
-		of := rows(t, c, "SELECT sorting_key FROM system.tables WHERE database = currentDatabase() AND name = '"+table.name+"'")
-		theirs := strings.Split(of[0][0].(string), ", ")
-		ours := append([]string{"cluster"}, table.key...)
-		slices.Sort(theirs)
-		slices.Sort(ours)
-		if !slices.Equal(ours, theirs) {
-			t.Errorf("%s: ClickHouse has %s, and we %s", table.name, theirs, ours)
-		}
 	}
 }
 

@@ -1,4 +1,4 @@
-package catalog
+package ingest
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/go-kit/log/level"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
@@ -21,7 +21,7 @@ import (
 // same rows, and may have died before they wrote a checkpoint. Three rules keep the catalog right.
 //
 // 1. The new leader's row of an object wins. ClickHouse keeps, of the rows with one key, that with the
-// highest version. So the new leader gives the rows that it recorded before the take-over versions above
+// highest version. So the new leader gives the rows that it recorded before the takeover versions above
 // all that are in the catalog.
 //
 // 2. No row is replaced by an older one. The new leader first waits until its own watches have reached
@@ -35,32 +35,32 @@ import (
 // clocks give it two keys, so ClickHouse would keep both rows. The new leader recognises the change by
 // the resource version that showed it, and leaves it out.
 
-// overlap is for how long after a take-over the journal can still tell of what the former
-// leader has written: our watches may be behind its.
-const overlap = time.Minute
+const (
+	// overlap is how long after a takeover batches can still have rows that the former leader has written: our
+	// watches may be that far behind its watches.
+	overlap = time.Minute
+	// catchUpWithin bounds the wait of rule 2, which can be in vain: after etcd was restored from a backup, versions
+	// are lower than the checkpoints of the others.
+	catchUpWithin = time.Minute
+	// mostRepeated bounds how many keys rule 2 looks at. A busy cluster has fewer in a minute.
+	mostRepeated = 500_000
+	// uncommittedRows is more than the rows that can be on their way into the journal.
+	uncommittedRows = 1_000_000
+)
 
-// levelWithin bounds the wait of rule 2. It can be in vain, as after etcd was restored from a backup.
-const levelWithin = time.Minute
-
-// mostRepeated bounds how many keys are looked at for rule 2. A minute of a busy cluster has fewer.
-const mostRepeated = 500_000
-
-// onTheirWay is more than the rows that can be on their way into the journal.
-const onTheirWay = 1_000_000
-
-// takeover is what a term begins with. The zero one takes nothing over.
+// takeover is the state of rules 1 to 3 in a term. The zero takeover takes nothing over.
 type takeover struct {
-	since   time.Time
-	written checkpointMap     // by the former leader
-	reached checkpointMap     // by anybody
-	floor   uint64            // row versions are higher that are given out from now on
-	last    uint64            // the highest version given so far to a row recorded before the take-over
-	latest  map[string]uint64 // of each key in the batches up to until: the version of its last row
-	until   uint64
-	held    map[fact.Kind]fact.Checkpoint // of the batches before until
+	since       time.Time
+	written     checkpointMap                 // of the former leader
+	reached     checkpointMap                 // the highest of any tracker
+	floor       uint64                        // new rows have higher versions
+	last        uint64                        // the highest version given so far to a row from before the takeover
+	latest      map[string]uint64             // the version of the last row of each key, in the batches up to until
+	until       uint64                        // the last batch that can have rows that others have written
+	checkpoints map[fact.Kind]fact.Checkpoint // of the batches before until
 }
 
-// takeOver finds out what the former leader has written.
+// takeOver reads how far the former leader and all others have written, and raises the floor of row versions.
 func (w *Writer) takeOver(ctx context.Context) error {
 	var former string
 	var leaseEnd time.Time
@@ -73,17 +73,17 @@ func (w *Writer) takeOver(ctx context.Context) error {
 	var t takeover
 	err := w.persist(ctx, func(ctx context.Context) (err error) {
 		if former == "" {
-			if former, err = w.catalog.lastWriter(ctx, w.options.Cluster, w.options.Journal.ID()); err != nil {
+			if former, err = readLastWriter(ctx, w.catalog, w.options.Cluster, w.options.Journal.ID()); err != nil {
 				return err
 			}
 		}
-		if t.written, err = w.catalog.checkpoints(ctx, w.options.Cluster, former); err != nil {
+		if t.written, err = readCheckpoints(ctx, w.catalog, w.options.Cluster, former); err != nil {
 			return err
 		}
-		if t.reached, err = w.catalog.reached(ctx, w.options.Cluster, former); err != nil {
+		if t.reached, err = readReached(ctx, w.catalog, w.options.Cluster, former); err != nil {
 			return err
 		}
-		t.last, err = w.catalog.highestVersion(ctx, w.options.Cluster)
+		t.last, err = readHighestVersion(ctx, w.catalog, w.options.Cluster)
 		return err
 	})
 	if err != nil {
@@ -93,23 +93,23 @@ func (w *Writer) takeOver(ctx context.Context) error {
 		w.tookOver()
 		return nil
 	}
-	// What the former leader sends now, if it does not know yet, has versions up to the end
-	// of its lease. Above them goes what waits, and above that what comes now.
+	// A former leader that has not noticed the end of its lease may still send rows, with versions up to that end.
+	// The rows in the journal get versions above these, and new rows get versions above both.
 	if !leaseEnd.IsZero() {
 		t.last = max(t.last, uint64(leaseEnd.UnixMicro()))
 	}
 	t.since = time.Now()
-	t.floor = max(t.last, w.options.Journal.Version(), uint64(t.since.UnixMicro())) + uint64(w.options.Journal.Stats().Rows) + onTheirWay
+	t.floor = max(t.last, w.options.Journal.Version(), uint64(t.since.UnixMicro())) + uint64(w.options.Journal.Stats().Rows) + uncommittedRows
 	w.floor.Store(t.floor)
 	w.taken = t
 	level.Info(w.options.Logger).Log("msg", "taking over the catalog", "from", former, "waiting_rows", w.options.Journal.Stats().Rows)
 	return nil
 }
 
-// drawLevel prepares a term for rule 2. It reports whether the term may begin: not if ctx has ended
-// before the watches were as far as what others have written. The error is the journal's.
-func (w *Writer) drawLevel(ctx context.Context) (bool, error) {
-	limited, cancel := context.WithTimeout(ctx, levelWithin)
+// catchUp prepares a term for rule 2: it waits for this tracker's watches, and looks through the batches of the
+// journal. It returns false if ctx ended before the term may begin. The error is the journal's.
+func (w *Writer) catchUp(ctx context.Context) (bool, error) {
+	limited, cancel := context.WithTimeout(ctx, catchUpWithin)
 	defer cancel()
 	var behind fact.Kind
 	err := wait.PollUntilContextCancel(limited, 100*time.Millisecond, true, func(context.Context) (bool, error) {
@@ -120,17 +120,17 @@ func (w *Writer) drawLevel(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		level.Warn(w.options.Logger).Log("msg", "this tracker's watch is behind what others have written; writing anyway", "kind", behind, "waited", levelWithin)
+		level.Warn(w.options.Logger).Log("msg", "this tracker's watch is behind what others have written; writing anyway", "kind", behind, "waited", catchUpWithin)
 	}
-	if err := w.letGo(w.taken.written); err != nil {
+	if err := w.acknowledgeWritten(w.taken.written); err != nil {
 		return false, err
 	}
 	return true, w.findRepeated()
 }
 
-// behind returns a kind of which others have written more than the journal tells; empty if there is
-// none. A kind that this tracker may not see does not count. All kinds that it sees come into the
-// journal together, with the first lists.
+// behind returns a kind whose position in the journal is behind the checkpoints of others; empty if there is none. A
+// kind that this tracker may not list does not count: it has no position, though the others, which get theirs
+// together with the first lists, do.
 func (w *Writer) behind() fact.Kind {
 	positions := w.options.Journal.Positions()
 	for kind, version := range w.taken.reached {
@@ -141,15 +141,15 @@ func (w *Writer) behind() fact.Kind {
 	return ""
 }
 
-// findRepeated finds the last row of each key in the batches that can tell of what others have
-// written: of each kind, up to the first batch that is past that.
+// findRepeated finds the last row of each key in the batches that can have rows that others have written. These
+// batches end where, for each kind, the checkpoints have passed those of the others.
 func (w *Writer) findRepeated() error {
 	t, past := &w.taken, checkpointMap{}
 	positions := w.options.Journal.Positions()
 	maps.DeleteFunc(t.reached, func(kind fact.Kind, _ uint64) bool { _, seen := positions[string(kind)]; return !seen })
 	t.latest = map[string]uint64{}
 	for len(t.latest) < mostRepeated && !past.reaches(t.reached) {
-		b, err := w.waiting(t.until)
+		b, err := w.peek(t.until)
 		if b == nil {
 			return err
 		}
@@ -166,15 +166,14 @@ func (w *Writer) findRepeated() error {
 	return nil
 }
 
-// adapt makes a batch of the journal one that can be written after what the former leader
-// has written.
+// adapt changes a batch by rules 1 to 3, after which it can be written. Its error is that of ctx.
 func (w *Writer) adapt(ctx context.Context, b *batch) error {
 	t, facts := &w.taken, &b.facts
 	if t.since.IsZero() {
 		return nil
 	}
-	// A new name in each term: under the old one ClickHouse would drop what an earlier term wrote in
-	// part, though another leader may have replaced it since.
+	// Each term has new names. Under the old name ClickHouse would drop a block that an earlier term wrote, though
+	// another leader may have replaced its rows since.
 	b.name = fmt.Sprintf("%s-%d", b.name, t.since.UnixNano())
 	t.dropRepeated(b)
 	t.raise(facts)
@@ -194,16 +193,16 @@ func (w *Writer) adapt(ctx context.Context, b *batch) error {
 		return nil
 	}
 	return w.persist(ctx, func(ctx context.Context) error {
-		told, err := w.catalog.told(ctx, w.options.Cluster, span)
+		present, err := readEvents(ctx, w.catalog, w.options.Cluster, span)
 		if err == nil {
-			facts.Changes = slices.DeleteFunc(facts.Changes, func(c fact.Change) bool { return told[keyOf(&c)] })
-			facts.StorageCapacity = slices.DeleteFunc(facts.StorageCapacity, func(s fact.StorageCapacity) bool { return told[sampleKey(&s)] })
+			facts.Changes = slices.DeleteFunc(facts.Changes, func(c fact.Change) bool { return present[keyOf(&c)] })
+			facts.StorageCapacity = slices.DeleteFunc(facts.StorageCapacity, func(s fact.StorageCapacity) bool { return present[sampleKey(&s)] })
 		}
 		return err
 	})
 }
 
-// tookOver calls WriterOptions.TookOver once: no batch waits any more that another tracker may have written.
+// tookOver calls WriterOptions.TookOver once.
 func (w *Writer) tookOver() {
 	if w.options.TookOver != nil {
 		w.options.TookOver()
@@ -211,28 +210,28 @@ func (w *Writer) tookOver() {
 	}
 }
 
-// dropRepeated drops the rows of a batch that later ones, which wait already, replace (rule 2). A
-// checkpoint says that the rows before it are in the catalog, so those of the first batches wait for
-// the last one: if the journal is lost in between, a row that was dropped is in no batch any more.
+// dropRepeated drops the rows of a batch that later batches in the journal replace (rule 2). It moves the checkpoints
+// of the batches up to until into that last one: a checkpoint says that the rows before it are in the catalog, and a
+// row that was dropped is not there before the row that replaces it.
 func (t *takeover) dropRepeated(b *batch) {
 	if b.number > t.until {
-		t.latest, t.held = nil, nil // their memory can go
+		t.latest, t.checkpoints = nil, nil // their memory can be freed
 		return
 	}
 	keepRows(&b.facts, func(key string, version uint64) bool { return version >= t.latest[key] })
-	if t.held == nil {
-		t.held = map[fact.Kind]fact.Checkpoint{}
+	if t.checkpoints == nil {
+		t.checkpoints = map[fact.Kind]fact.Checkpoint{}
 	}
 	for _, p := range b.facts.Checkpoints {
-		t.held[p.Kind] = p
+		t.checkpoints[p.Kind] = p
 	}
 	b.facts.Checkpoints = nil
 	if b.number == t.until {
-		b.facts.Checkpoints = slices.Collect(maps.Values(t.held))
+		b.facts.Checkpoints = slices.Collect(maps.Values(t.checkpoints))
 	}
 }
 
-// keepRows removes the rows with a version of which do returns false.
+// keepRows removes the rows with a version for which do returns false.
 func keepRows(facts *fact.Facts, do func(key string, version uint64) bool) {
 	for _, table := range allTables {
 		if table.keep != nil {
@@ -241,9 +240,7 @@ func keepRows(facts *fact.Facts, do func(key string, version uint64) bool) {
 	}
 }
 
-// raise gives the rows that were recorded before the take-over versions above those of the
-// former leader, in their order: the last word on each object is ours. For the moment until
-// all that waits is written, an earlier word may show.
+// raise gives the rows from before the takeover versions above those of the former leader, in their order (rule 1).
 func (t *takeover) raise(facts *fact.Facts) {
 	add := func(version *uint64) {
 		if *version <= t.floor {
@@ -258,7 +255,7 @@ func (t *takeover) raise(facts *fact.Facts) {
 	}
 }
 
-// changeKey is what is the same of a change for all trackers that have seen it.
+// changeKey identifies a change: all trackers that have seen it make the same key.
 type changeKey struct {
 	kind, uid, action, details, version string
 	at                                  int64 // of a change that the API dates, in microseconds
@@ -268,9 +265,9 @@ func keyOf(c *fact.Change) changeKey {
 	return changeKey{c.Kind, c.UID, string(c.Action), c.Details, c.ResourceVersion, int64(c.At)}.common()
 }
 
-// common leaves out what trackers may say differently of the same change: who finds an object later
-// has another size of a claim that has grown, and another phase before the present one. A moment that
-// a tracker has observed is its own.
+// common leaves out the fields in which trackers can differ about the same change: a tracker that finds an object
+// later sees another size of a claim that has grown, and another phase before the present one; and each tracker dates
+// an event that it observes by its own clock.
 func (k changeKey) common() changeKey {
 	if k.version != "" {
 		k.at = 0
@@ -292,21 +289,20 @@ func sampleKey(s *fact.StorageCapacity) changeKey {
 	return changeKey{kind: string(fact.StorageCapacities), uid: s.UID, version: s.ResourceVersion}
 }
 
-// span is where in the catalog the changes and samples of a batch can be, if they are.
+// span is where to look in the catalog for the changes and samples of a batch.
 type span struct {
 	from     time.Time // zero if there is nothing to look for
 	low, top uint64    // resource versions
 }
 
-// clocksApart is by how much the clocks of two trackers may differ for a change of the one
-// to be found by the time of the other.
+// clocksApart is by how much the clocks of two trackers may differ.
 const clocksApart = time.Hour
 
 // spanOf returns where to look for the changes that this tracker has dated by its own clock.
 //
-// Changes that are dated by the API have the same key whoever writes them, but for the actor, where
-// one tracker has seen an object made and the other has found it changed since: those are looked for
-// of the hour before the take-over. A dispute is about no event, and has no version.
+// Changes that the API dates have the same key in every tracker, except for the actor, if one tracker saw an object
+// created and the other found it changed since; these are looked for in the hour before the takeover. A dispute is no
+// event of the cluster, and has no version.
 func spanOf(facts *fact.Facts, since time.Time) (s span) {
 	add := func(at fact.Time, text string) {
 		if version := fact.VersionNumber(text); version > 0 {
@@ -330,7 +326,7 @@ func spanOf(facts *fact.Facts, since time.Time) (s span) {
 	return s
 }
 
-const toldChanges = `
+const presentEvents = `
 SELECT toString(kind), uid, toString(action), details, resource_version, toUnixTimestamp64Micro(at) FROM changes
 WHERE cluster = {cluster:String} AND at >= fromUnixTimestamp64Micro({from:Int64})
     AND (resource_version = '' OR toUInt64OrZero(resource_version) BETWEEN {low:UInt64} AND {top:UInt64})
@@ -339,19 +335,17 @@ SELECT 'CSIStorageCapacity', uid, '', '', resource_version, 0 FROM storage_capac
 WHERE cluster = {cluster:String} AND at >= fromUnixTimestamp64Micro({from:Int64})
     AND toUInt64OrZero(resource_version) BETWEEN {low:UInt64} AND {top:UInt64}`
 
-// told reads which changes and samples of a span are in the catalog, whoever wrote them.
-func (c *Catalog) told(ctx context.Context, cluster string, s span) (map[changeKey]bool, error) {
-	q := c.asking(ctx, cluster, "")
-	q.more = []any{
-		clickhouse.Named("from", strconv.FormatInt(s.from.UnixMicro(), 10)),
-		clickhouse.Named("low", fmt.Sprint(s.low)), clickhouse.Named("top", fmt.Sprint(s.top)),
-	}
-	told := map[changeKey]bool{}
-	q.each(toldChanges, func(rows driver.Rows) error {
+// readEvents reads which changes and samples of a span are in the catalog, by any tracker.
+func readEvents(ctx context.Context, c *catalog.Catalog, cluster string, s span) (map[changeKey]bool, error) {
+	q := newQuestions(ctx, c, cluster, "")
+	q.parameters["from"] = strconv.FormatInt(s.from.UnixMicro(), 10)
+	q.parameters["low"], q.parameters["top"] = strconv.FormatUint(s.low, 10), strconv.FormatUint(s.top, 10)
+	present := map[changeKey]bool{}
+	q.each(presentEvents, func(rows driver.Rows) error {
 		var key changeKey
 		err := rows.Scan(&key.kind, &key.uid, &key.action, &key.details, &key.version, &key.at)
-		told[key.common()] = true
+		present[key.common()] = true
 		return err
 	})
-	return told, q.err
+	return present, q.err
 }

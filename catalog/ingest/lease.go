@@ -1,4 +1,4 @@
-package catalog
+package ingest
 
 import (
 	"context"
@@ -10,34 +10,33 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// Lease says which of several trackers writes the catalog; an instance is the ID of a
-// tracker's journal.
+// Lease says which of several trackers writes the catalog. An instance is the ID of a tracker's journal. Package
+// election implements it.
 type Lease interface {
 	// Held returns a context that ends with this tracker's lease; nil while it has none.
 	Held() context.Context
-	// Former tells of the other tracker that holds the lease, or held it last: its
-	// instance, empty if there is none, and the last moment, by its own clock, at which it can
-	// have given out a row.
+	// Former returns the instance of the other tracker that holds the lease, or held it last; empty if there is
+	// none. Until is the last moment, by that tracker's clock, at which it can have given a version to a row.
 	Former() (instance string, until time.Time)
 	// Changed returns a channel that is closed when this tracker's lease begins or ends.
 	Changed() <-chan struct{}
 }
 
-// followEvery is how often a tracker that stands by looks how far the leader is.
+// followEvery is how often a tracker that stands by reads the leader's checkpoints.
 const followEvery = 3 * time.Second
 
-// follower lets go of what the leader has written. A batch is told to be written once the
-// leader's checkpoints are as far as its own, kind by kind; a batch that has none is the
-// first part of a longer one, and goes with its end.
+// follower is the state of a tracker that stands by. Its writer acknowledges the batches whose rows the leader has
+// written, without writing them. A batch counts as written once the leader's checkpoints reach its own, for each kind.
+// A batch without checkpoints is the first part of a longer commit, and is acknowledged with the last part.
 //
-// How full a volume is comes from no watch: no checkpoint says that the leader has measured it, too.
-// So the last measurement of each volume is kept for when this tracker leads.
+// How full a volume is comes from kubelets and not from a watch, and no checkpoint says that the leader has asked them.
+// The last measurement of each volume is therefore kept in Writer.measured, until this tracker leads.
 type follower struct {
-	number uint64 // of the first batch with checkpoints that was not covered when last looked at
-	needs  []fact.Checkpoint
+	number uint64            // the first batch with checkpoints; 0 if it has to be looked for
+	needs  []fact.Checkpoint // its checkpoints
 }
 
-// covered reports whether all that a batch needs has been written.
+// covered reports whether the leader's checkpoints reach those of a batch.
 func covered(needs []fact.Checkpoint, by checkpointMap) bool {
 	for i := range needs {
 		if !by.covers(needs[i].Kind, needs[i].ResourceVersion) {
@@ -47,8 +46,8 @@ func covered(needs []fact.Checkpoint, by checkpointMap) bool {
 	return true
 }
 
-// follow looks once how far the leader is, lets go of the batches that it has written,
-// and waits a while.
+// follow reads the leader's checkpoints once, acknowledges the batches that the leader has written, and waits for
+// followEvery or a change of the lease.
 func (w *Writer) follow(ctx context.Context) error {
 	changed := w.options.Lease.Changed()
 	if w.options.Lease.Held() != nil {
@@ -57,11 +56,11 @@ func (w *Writer) follow(ctx context.Context) error {
 	if leader, _ := w.options.Lease.Former(); leader != "" {
 		var written checkpointMap
 		err := w.attempt(ctx, func(ctx context.Context) (err error) {
-			written, err = w.catalog.checkpoints(ctx, w.options.Cluster, leader)
+			written, err = readCheckpoints(ctx, w.catalog, w.options.Cluster, leader)
 			return err
 		})
 		if err == nil {
-			if err := w.letGo(written); err != nil {
+			if err := w.acknowledgeWritten(written); err != nil {
 				return err
 			}
 		}
@@ -78,8 +77,8 @@ func (w *Writer) follow(ctx context.Context) error {
 	return nil
 }
 
-// letGo acknowledges the batches that another tracker has written.
-func (w *Writer) letGo(written checkpointMap) error {
+// acknowledgeWritten acknowledges the batches that another tracker has written, by its checkpoints.
+func (w *Writer) acknowledgeWritten(written checkpointMap) error {
 	for {
 		if found, err := w.nextNeeds(); err != nil || !found || !covered(w.follower.needs, written) {
 			return err
@@ -92,13 +91,14 @@ func (w *Writer) letGo(written checkpointMap) error {
 	}
 }
 
-// nextNeeds finds the first batch with checkpoints, unless it is known already.
+// nextNeeds looks for the first batch with checkpoints, unless it is known already, and keeps the measurements of the
+// batches on the way.
 func (w *Writer) nextNeeds() (found bool, err error) {
 	if w.follower.number != 0 {
 		return true, nil
 	}
 	for last := uint64(0); ; {
-		b, err := w.waiting(last)
+		b, err := w.peek(last)
 		if b == nil {
 			return false, err
 		}
@@ -112,8 +112,8 @@ func (w *Writer) nextNeeds() (found bool, err error) {
 	}
 }
 
-// writeMeasured writes the measurements whose batches were acknowledged while another tracker led. It
-// returns false if ctx ended before they were written.
+// writeMeasured writes the measurements whose batches were acknowledged while another tracker led. It returns false if
+// ctx ended before they were written.
 func (w *Writer) writeMeasured(ctx context.Context) bool {
 	if len(w.measured) == 0 {
 		return true

@@ -1,4 +1,4 @@
-package catalog
+package ingest
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
@@ -22,20 +23,20 @@ import (
 type WriterOptions struct {
 	// Journal is where the rows come from.
 	Journal *journal.Journal
-	// Dir is where a batch is put that cannot be read, such as one that a later version
-	// has left; the working directory if empty.
+	// Dir is the directory for the files of batches that cannot be read, such as those of a later version of this
+	// program; the working directory if empty.
 	Dir string
-	// Cluster names the cluster that the rows are of.
+	// Cluster is the name of the cluster in each row.
 	Cluster string
 	// Lease says when this tracker may write, if there are several; nil if there is one.
 	Lease Lease
-	// TakesOver says that the journal was new a moment ago, or has lost its last transaction, and that the
-	// tracker of another journal, or of this one before, may have written what this journal has still to
-	// write: a change that is in the catalog already is not written again. TookOver is called
-	// once no batch of that time is left in the journal; it may be nil.
+	// TakesOver is true if the journal is new or has lost its last transaction. An earlier tracker, with another
+	// journal or with the lost end of this one, may then have written rows that are also in this journal; changes
+	// that are already in the catalog are not written again. TookOver is called once no batch of that time is left
+	// in the journal; it may be nil.
 	TakesOver bool
 	TookOver  func()
-	// Grace is how long Run goes on writing once it was told to end; 5 s if zero.
+	// Grace is how long Run goes on writing after its context has ended; 5 s if zero.
 	Grace time.Duration
 	// MaxBackoff is the longest pause between two attempts; 30 s if zero.
 	MaxBackoff time.Duration
@@ -45,37 +46,36 @@ type WriterOptions struct {
 }
 
 const (
-	// An attempt that takes longer than this has hung: a full batch takes a second
-	// or two on a small machine.
+	// attemptTimeout is for attempts that hang: a full batch takes one or two seconds on a small machine.
 	attemptTimeout = 2 * time.Minute
-	// How often a catalog that nothing is written to is asked for a sign of life.
+	// pingEvery is how often ClickHouse is pinged while there is nothing to write.
 	pingEvery = 15 * time.Second
 )
 
-// Writer brings facts from the journal to ClickHouse: in order, batch by batch,
-// retried for ever. What ClickHouse has acknowledged leaves the journal.
+// Writer writes the batches of the journal to ClickHouse, in order, and retries each for ever. It acknowledges a batch
+// to the journal once ClickHouse has all of its rows on disk.
 //
-// Of several trackers, one holds the lease and writes. The others stand by, and let go of
-// what it has written.
+// Of several trackers, one holds the lease and writes. The writers of the others stand by, and acknowledge the batches
+// whose rows the leader has written (lease.go).
 type Writer struct {
-	catalog *Catalog
+	catalog *catalog.Catalog
 	options WriterOptions
 	metrics *metrics
 	outage  outage
 
-	term     context.Context // of the lease, while it is held
+	term     context.Context // ends with the lease; nil while this tracker has none
 	taken    takeover
 	follower follower
-	measured map[string]fact.Usage // by the volume's UID: acknowledged, and perhaps not in the catalog
+	measured map[string]fact.Usage // by the volume's UID: those acknowledged unwritten while another tracker led
 
 	floor    atomic.Uint64 // see VersionFloor
 	migrated atomic.Bool
 	up       atomic.Bool
-	settled  atomic.Bool
+	ready    atomic.Bool
 }
 
-// NewWriter prepares a writer; Run does the writing.
-func NewWriter(c *Catalog, o WriterOptions) *Writer {
+// NewWriter returns a writer that does nothing until Run.
+func NewWriter(c *catalog.Catalog, o WriterOptions) *Writer {
 	o.Grace = orDefault(o.Grace, 5*time.Second)
 	o.MaxBackoff = orDefault(o.MaxBackoff, 30*time.Second)
 	if o.Logger == nil {
@@ -96,15 +96,14 @@ func orDefault[T int | time.Duration](value, standard T) T {
 	return value
 }
 
-// Up reports whether ClickHouse did what it was asked last.
+// Up reports whether the last attempt to use ClickHouse succeeded.
 func (w *Writer) Up() bool { return w.up.Load() }
 
-// Settled reports whether the catalog is migrated or known to be down: what a
-// tracker that wants to be ready waits for.
-func (w *Writer) Settled() bool { return w.settled.Load() }
+// Ready reports whether the first attempt to use the catalog is over: it is migrated, or known to be down.
+func (w *Writer) Ready() bool { return w.ready.Load() }
 
-// VersionFloor is the row version that rows have to be above which are recorded from now on: another
-// tracker may have given the versions up to it. It rises when this tracker takes over from another one.
+// VersionFloor returns the row version above which new rows need their versions: another tracker may have given the
+// versions up to it. It rises when this tracker takes over from another one.
 func (w *Writer) VersionFloor() uint64 { return w.floor.Load() }
 
 // batch is a batch of the journal on its way to ClickHouse.
@@ -115,9 +114,8 @@ type batch struct {
 	facts    fact.Facts
 }
 
-// Run migrates the schema and writes what the journal holds until ctx ends; then it
-// writes what it can within the grace period, and leaves the rest for the next start.
-// The error is one that does not pass: the journal is damaged.
+// Run migrates the schema and writes the batches of the journal until ctx ends. Then it goes on for the grace period,
+// and leaves the rest for the next start. Its error says that the journal cannot be used any more.
 func (w *Writer) Run(ctx context.Context) error {
 	_ = w.persist(ctx, func(context.Context) error { return nil })
 	if w.options.Lease == nil {
@@ -125,7 +123,7 @@ func (w *Writer) Run(ctx context.Context) error {
 	}
 	for ctx.Err() == nil {
 		turn := w.lead
-		if w.term = w.held(); w.term == nil {
+		if w.term = w.currentTerm(); w.term == nil {
 			turn = w.follow
 		}
 		if err := turn(ctx); err != nil {
@@ -142,8 +140,8 @@ func (w *Writer) Run(ctx context.Context) error {
 	return err
 }
 
-// held returns the term of the lease; one without end where there is no lease.
-func (w *Writer) held() context.Context {
+// currentTerm returns the term of the lease: nil while another tracker has it, without end where there is no lease.
+func (w *Writer) currentTerm() context.Context {
 	if w.options.Lease == nil {
 		return context.Background()
 	}
@@ -153,10 +151,10 @@ func (w *Writer) held() context.Context {
 // errLeaseLost is why a leader stops writing.
 var errLeaseLost = errors.New("the lease is lost")
 
-// mayWrite is asked before each insert: a process that was stopped does not know that its
-// time is over until it looks at the clock.
+// mayWrite returns an error if the term is over. It is called just before each insert: a process that was stopped for
+// a while (SIGSTOP, a paused machine) notices only then that its lease has run out.
 func (w *Writer) mayWrite() error {
-	if w.held() != w.term {
+	if w.currentTerm() != w.term {
 		return errLeaseLost
 	}
 	return nil
@@ -172,17 +170,17 @@ func (w *Writer) within(ctx context.Context) (context.Context, context.CancelFun
 	}
 }
 
-// lead writes what the journal holds until ctx or the term ends.
+// lead writes the batches of the journal until ctx or the term ends.
 func (w *Writer) lead(ctx context.Context) error {
 	ctx, cancel := w.within(ctx)
 	defer cancel()
 	if err := w.takeOver(ctx); err != nil {
 		w.term = nil
-		return nil // it is over already
+		return nil // the term is over already
 	}
 	if w.options.Lease != nil {
-		if level, err := w.drawLevel(ctx); err != nil || !level {
-			w.term = nil // nothing is written before, nor when this process ends
+		if caughtUp, err := w.catchUp(ctx); err != nil || !caughtUp {
+			w.term = nil // finish must not write either
 			return err
 		}
 	}
@@ -202,7 +200,7 @@ func (w *Writer) lead(ctx context.Context) error {
 	return nil
 }
 
-// finish writes what is left, after ctx has ended, within the grace period.
+// finish writes the batches that are left within the grace period. ctx has ended.
 func (w *Writer) finish(ctx context.Context) error {
 	ctx, cancel := w.within(context.WithoutCancel(ctx))
 	defer cancel()
@@ -215,8 +213,8 @@ func (w *Writer) finish(ctx context.Context) error {
 	}
 }
 
-// writeNext writes the first batch that waits and acknowledges it. It returns false if
-// there was none within the time given, or if ctx ended.
+// writeNext writes the first batch of the journal and acknowledges it. It returns false if none came within the time
+// given, or if ctx ended.
 func (w *Writer) writeNext(ctx context.Context, within time.Duration) (bool, error) {
 	waiting, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -230,15 +228,15 @@ func (w *Writer) writeNext(ctx context.Context, within time.Duration) (bool, err
 	return true, w.options.Journal.Acknowledge(b.number)
 }
 
-// waiting returns the first batch that waits behind a number; nil if there is none.
-func (w *Writer) waiting(after uint64) (*batch, error) {
+// peek returns the first batch after a number without waiting; nil if there is none.
+func (w *Writer) peek(after uint64) (*batch, error) {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
 	return w.read(now, after)
 }
 
-// read returns the first batch that waits behind a number; nil if there was none before ctx ended.
-// A batch that cannot be read is put aside, and an empty one is returned in its place.
+// read returns the first batch after a number; nil if ctx ended before one came. A batch that cannot be decoded is put
+// aside, and an empty batch is returned in its place.
 func (w *Writer) read(ctx context.Context, after uint64) (*batch, error) {
 	entry, err := w.options.Journal.Next(ctx, after)
 	if err != nil {
@@ -257,8 +255,7 @@ func (w *Writer) read(ctx context.Context, after uint64) (*batch, error) {
 	return b, nil
 }
 
-// putAside keeps a batch that cannot be read in a file of its own, so that it does not
-// block what follows.
+// putAside saves a batch that cannot be decoded as a file, so that it does not block the batches after it.
 func (w *Writer) putAside(entry journal.Entry, reason error) error {
 	path := filepath.Join(w.options.Dir, fmt.Sprintf("journal.batch-%s-%d", entry.ID, entry.Number))
 	if err := os.WriteFile(path, entry.Facts, 0o600); err != nil {
@@ -268,8 +265,7 @@ func (w *Writer) putAside(entry journal.Entry, reason error) error {
 	return nil
 }
 
-// write inserts a batch, table by table, each until ClickHouse has acknowledged it;
-// false if ctx ended before all were.
+// write inserts a batch table by table. It returns false if ctx ended before ClickHouse acknowledged all tables.
 func (w *Writer) write(ctx context.Context, b *batch) bool {
 	for _, t := range allTables {
 		if t.count(&b.facts) > 0 && w.insert(ctx, t, b.name+"-"+t.name, &b.facts) != nil {
@@ -280,14 +276,13 @@ func (w *Writer) write(ctx context.Context, b *batch) bool {
 	return true
 }
 
-// insert writes the rows that facts hold for a table. If ClickHouse refuses them for
-// what is in them, the block is halved until what it refuses stands alone; that is
-// set aside. Its error is that of ctx.
+// insert writes the rows of one table. If ClickHouse refuses the block for its content, insert halves it until the
+// refused row is alone, and sets that row aside. Its error is that of ctx, or errLeaseLost.
 func (w *Writer) insert(ctx context.Context, t table, token string, facts *fact.Facts) error {
 	rows := t.count(facts)
 	err := w.persist(ctx, func(ctx context.Context) error {
 		start := time.Now()
-		err := w.catalog.insert(ctx, t, w.options.Cluster, token, facts, w.mayWrite)
+		err := insertRows(ctx, w.catalog, t, w.options.Cluster, token, facts, w.mayWrite)
 		w.metrics.insertDuration.Observe(time.Since(start).Seconds())
 		return err
 	})
@@ -305,18 +300,18 @@ func (w *Writer) insert(ctx context.Context, t table, token string, facts *fact.
 	return errors.Join(w.insert(ctx, t, token+"a", &first), w.insert(ctx, t, token+"b", facts))
 }
 
-// setAside puts a row that ClickHouse refuses where it can be looked at.
+// setAside writes a row that ClickHouse refuses to catalog_rejects, where a person can look at it.
 func (w *Writer) setAside(ctx context.Context, t table, token string, facts *fact.Facts, refusal error) error {
 	w.metrics.rejects.WithLabelValues(t.name).Inc()
 	level.Error(w.options.Logger).Log("msg", "ClickHouse refuses a row for what is in it; it is set aside in catalog_rejects", "table", t.name, "err", refusal)
 	at := time.Now()
 	return w.persist(ctx, func(ctx context.Context) error {
-		return w.catalog.reject(ctx, w.options.Cluster, token, at, t.name, t.text(facts), refusal)
+		return insertReject(ctx, w.catalog, w.options.Cluster, token, at, t.name, t.text(facts), refusal)
 	})
 }
 
-// persist attempts do until it succeeds, with growing pauses. Its error is that of
-// ctx, or one that says that the rows themselves are refused.
+// persist attempts do until it succeeds, with growing pauses. Its error is that of ctx, errLeaseLost, or one that
+// says that ClickHouse refuses the rows for their content.
 func (w *Writer) persist(ctx context.Context, do func(context.Context) error) error {
 	delay := wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 20, Cap: w.options.MaxBackoff}.DelayFunc()
 	for {
@@ -333,8 +328,7 @@ func (w *Writer) persist(ctx context.Context, do func(context.Context) error) er
 	}
 }
 
-// attempt does one thing with ClickHouse, after migrating the schema if that is
-// still to be done, and keeps account of how it went.
+// attempt calls do once, after migrating the schema if that has not been done, and notes whether ClickHouse is up.
 func (w *Writer) attempt(ctx context.Context, do func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
@@ -348,15 +342,15 @@ func (w *Writer) attempt(ctx context.Context, do func(context.Context) error) er
 		err = do(limited)
 	}
 	if (ctx.Err() != nil && err != nil) || errors.Is(err, errLeaseLost) {
-		return err // we ended it; that says nothing about ClickHouse
+		return err // this tracker ended the attempt, which says nothing about ClickHouse
 	}
 	w.up.Store(err == nil || refusesRows(err))
-	w.settled.Store(true)
+	w.ready.Store(true)
 	if w.Up() {
 		w.outage.ended()
 		return err
 	}
-	if hasCode(err, codeUnknownDatabase, codeUnknownTable) {
+	if catalog.HasCode(err, catalog.CodeUnknownDatabase, catalog.CodeUnknownTable) {
 		// The database was dropped, or another one answers there now.
 		w.migrated.Store(false)
 	}
@@ -365,7 +359,7 @@ func (w *Writer) attempt(ctx context.Context, do func(context.Context) error) er
 	return err
 }
 
-// outage logs the first of a row of failures, then one a minute, and the end.
+// outage logs the first of consecutive failures, then one a minute, and the first success after them.
 type outage struct {
 	logger        log.Logger
 	now           func() time.Time
@@ -383,7 +377,7 @@ func (o *outage) failed(err error, rows int) {
 	}
 	o.logged = now
 	msg := "ClickHouse cannot be written to; retrying"
-	if IsReason(err, Refused) && !hasCode(err, codeUnknownDatabase) {
+	if catalog.IsReason(err, catalog.Refused) && !catalog.HasCode(err, catalog.CodeUnknownDatabase) {
 		msg = "ClickHouse refuses the rows; retrying, but this will not pass by itself"
 	}
 	level.Error(o.logger).Log("msg", msg, "err", err, "failures", o.failures, "waiting_rows", rows)

@@ -1,4 +1,4 @@
-package catalog
+package ingest
 
 import (
 	"context"
@@ -27,14 +27,14 @@ func recorded(t *testing.T, o RecorderOptions, updates ...*fact.Update) {
 		t.Fatal(err)
 	}
 	for _, u := range updates {
-		r.Apply(u)
+		r.Record(u)
 	}
 	// Run would give what is left five seconds, which a slow disk may not do with.
 	if err := r.commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r.close()
-	r.Apply(&fact.Update{Facts: *numbered(0, 1_000_000)}) // nobody hangs
+	r.Record(&fact.Update{Facts: *numbered(0, 1_000_000)}) // nobody hangs
 	if !r.Pending() {
 		t.Error("nothing is pending")
 	}
@@ -154,7 +154,7 @@ func TestRecorderSaves(t *testing.T) {
 	r.SetIncomplete(true)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r.Apply(&fact.Update{Positions: []fact.Position{{Kind: fact.Pods, ResourceVersion: "8", Since: 3, At: 5}}})
+	r.Record(&fact.Update{Positions: []fact.Position{{Kind: fact.Pods, ResourceVersion: "8", Since: 3, At: 5}}})
 	if err := r.Run(ctx); err != nil {
 		t.Fatal(err)
 	}

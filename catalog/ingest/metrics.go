@@ -1,4 +1,4 @@
-package catalog
+package ingest
 
 import (
 	"time"
@@ -9,7 +9,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 )
 
-// metrics are what the writer tells about itself.
+// metrics are the metrics of the writer.
 type metrics struct {
 	rows, rejects  *prometheus.CounterVec
 	batches        prometheus.Counter
@@ -61,7 +61,7 @@ func newMetrics(reg prometheus.Registerer, w *Writer) *metrics {
 	return m
 }
 
-// registerJournal exports how full a journal is.
+// registerJournal registers the metrics of how full a journal is.
 func registerJournal(reg prometheus.Registerer, j *journal.Journal) {
 	with := promauto.With(reg)
 	with.NewGaugeFunc(prometheus.GaugeOpts{

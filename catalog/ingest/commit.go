@@ -1,0 +1,213 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/go-kit/log/level"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+const (
+	// recordsPerCommit bounds a transaction of state, rowsPerCommit one of rows, and objectsPerCommit one of
+	// objects, whose documents have one or two kilobytes each. A transaction is in memory several times on its way:
+	// encoded, decoded, as columns, and for a while in the connection to ClickHouse.
+	recordsPerCommit = 20_000
+	rowsPerCommit    = 10_000
+	objectsPerCommit = 1_500
+	// freeEvery is how often, at most, a commit in parts forces a garbage collection. At a thousand changes of
+	// pods a second each commit is in parts, and would wait for it.
+	freeEvery = 10 * time.Minute
+)
+
+// commit moves all that is pending into the journal: first the rows with their objects, then the snapshots, and last
+// the positions. After a crash in between, the watches go on from the old positions; the rows that they lead to a
+// second time change nothing.
+func (r *Recorder) commit(ctx context.Context) error {
+	p := r.takePending()
+	defer r.committed()
+
+	tallied, err := r.tally(&p.facts)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	r.coverage.add(&p.facts, p.positions, now)
+	points := r.coverage.checkpoints(p.facts.Len(), now)
+	if r.options.WithoutFacts {
+		points = nil
+	}
+	rows, state := r.part(&p.facts)
+	if p.facts.Len() > 0 && now.Sub(r.freed) > freeEvery {
+		// The commit has several parts, most likely those of the first lists. These leave many times as much garbage
+		// as memory that stays in use, and otherwise minutes pass before it is collected.
+		defer func() {
+			debug.FreeOSMemory()
+			r.freed = time.Now()
+		}()
+	}
+	for p.facts.Len() > 0 {
+		if err := r.put(ctx, journal.Batch{State: state}, rows); err != nil {
+			return err
+		}
+		rows, state = r.part(&p.facts)
+	}
+	for len(p.snapshots) > recordsPerCommit {
+		if state, err = appendSnapshots(state, p.snapshots[:recordsPerCommit]); err != nil {
+			return err
+		}
+		if err := r.put(ctx, journal.Batch{State: state}, rows); err != nil {
+			return err
+		}
+		rows, state, p.snapshots = fact.Facts{}, nil, p.snapshots[recordsPerCommit:]
+	}
+	last, err := r.lastBatch(&p, state)
+	if err != nil {
+		return err
+	}
+	last.State = append(last.State, tallied...)
+	// The checkpoints are in the last part only: they cover the rows of all parts.
+	rows.Checkpoints = append(rows.Checkpoints, points...)
+	return r.put(ctx, last, rows)
+}
+
+// takePending empties pending, and makes room for Record.
+func (r *Recorder) takePending() pending {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.pending
+	r.pending, r.committing = pending{}, true
+	r.room.Broadcast()
+	return p
+}
+
+func (r *Recorder) committed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.committing = false
+}
+
+// lastBatch returns the last transaction of a commit: the snapshots that are left, and the positions.
+func (r *Recorder) lastBatch(p *pending, state []journal.Record) (b journal.Batch, err error) {
+	b = journal.Batch{Version: p.version, Meta: map[string][]byte{metaCluster: []byte(r.options.Cluster)}}
+	maps.Copy(b.Meta, p.meta)
+	if b.State, err = appendSnapshots(state, p.snapshots); err != nil {
+		return b, err
+	}
+	if p.watched != nil {
+		watched, err := watchedRecord(p.watched)
+		if err != nil {
+			return b, err
+		}
+		b.State = append(b.State, watched)
+	}
+	for kind, position := range p.positions {
+		b.Positions = append(b.Positions, journal.Position{Kind: string(kind), ResourceVersion: position.ResourceVersion, At: position.At.Time()})
+		b.Meta[metaSince+string(kind)] = []byte(position.Since.Time().Format(time.RFC3339Nano))
+	}
+	return b, nil
+}
+
+// part moves the rows of one transaction out of facts, and returns them with the state records of the objects among
+// them. Objects come after all other rows: an object whose record is in the journal has its rows there, too.
+func (r *Recorder) part(facts *fact.Facts) (rows fact.Facts, state []journal.Record) {
+	objects := facts.Objects
+	facts.Objects = nil
+	most := min(r.options.BatchRows, rowsPerCommit)
+	n := moveRows(&rows, facts, most)
+	if facts.Objects = objects; facts.Len() == len(objects) {
+		n = min(most-n, objectsPerCommit, len(objects))
+		rows.Objects = slices.Clone(objects[:n])
+		clear(objects[:n]) // their memory can be freed
+		facts.Objects = objects[n:]
+	}
+	rows.WriteDocuments() // now, and not earlier: the documents of all objects take more memory than the objects
+	for i := range rows.Objects {
+		o := &rows.Objects[i]
+		state = append(state, journal.Record{Kind: string(o.Kind), UID: o.UID, Data: []byte(o.Object)})
+	}
+	if r.options.WithoutFacts {
+		rows = fact.Facts{}
+	}
+	return rows, state
+}
+
+// tally counts the rows, and returns the records to commit with the positions after them.
+func (r *Recorder) tally(facts *fact.Facts) ([]journal.Record, error) {
+	if r.options.Tally == nil {
+		return nil, nil
+	}
+	r.options.Tally.Add(facts)
+	changed, err := r.options.Tally.Records()
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	var records []journal.Record
+	for name, data := range changed {
+		records = append(records, journal.Record{Kind: tallyKind, UID: name, Data: data})
+	}
+	return records, nil
+}
+
+// Save puts the snapshot of the catalog into a new journal. Objects that do not change from now on would not get into
+// the journal otherwise, and the next start restores from the journal alone. It is called before Run, and retries
+// until ctx ends. The journal counts as new until the collector reports a position.
+func (r *Recorder) Save(ctx context.Context, known *fact.Snapshot) error {
+	b := journal.Batch{Version: known.Version, Meta: map[string][]byte{metaCluster: []byte(r.options.Cluster)}}
+	for i := range known.Objects {
+		o := &known.Objects[i]
+		if o.Incomplete {
+			continue // the inventory emits it again, with its rows
+		}
+		b.State = append(b.State, journal.Record{Kind: string(o.Kind), UID: o.UID, Data: []byte(o.Object)})
+		if o.Snapshot.UID != "" {
+			snapshot, err := snapshotRecord(&o.Snapshot)
+			if err != nil {
+				return err
+			}
+			b.State = append(b.State, snapshot)
+		}
+		if len(b.State) >= recordsPerCommit {
+			if err := r.put(ctx, b, fact.Facts{}); err != nil {
+				return err
+			}
+			b.State = b.State[:0]
+		}
+	}
+	return r.put(ctx, b, fact.Facts{})
+}
+
+// put commits one transaction, and retries while it can succeed later: a full disk may be cleared.
+func (r *Recorder) put(ctx context.Context, b journal.Batch, facts fact.Facts) (err error) {
+	if b.Rows = facts.Len(); b.Rows > 0 {
+		if b.Facts, err = encodeFacts(&facts); err != nil {
+			return err
+		}
+	}
+	delay := wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 20, Cap: 10 * time.Second}.DelayFunc()
+	var logged time.Time
+	for {
+		err := r.options.Journal.Commit(ctx, b)
+		switch {
+		case err == nil || errors.Is(err, journal.ErrCorrupt) || errors.Is(err, journal.ErrClosed):
+			return err
+		case ctx.Err() != nil:
+			return fmt.Errorf("journal: %d rows could not be put into it before the end; the watches go on before them: %w", b.Rows, err)
+		case time.Since(logged) > time.Minute:
+			logged = time.Now()
+			level.Error(r.options.Logger).Log("msg", "the journal cannot be written; retrying, and the watches wait", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(delay()):
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// insertRows writes the rows of one table as one block, which the token identifies: see catalog.Block. It calls
+// allow just before the block is sent, and returns its error; all others are *catalog.Error.
+func insertRows(ctx context.Context, c *catalog.Catalog, t table, cluster, token string, facts *fact.Facts, allow func() error) error {
+	return c.Insert(ctx, fmt.Sprintf("write %d rows to %s", t.count(facts), t.name), catalog.Block{
+		Table: t.name, Columns: t.columns, Token: token, Allow: allow,
+		Fill: func(rows driver.Batch) error { return t.fill(rows, cluster, facts) },
+	})
+}
+
+// insertReject writes a row that was refused to catalog_rejects. Errors are *catalog.Error.
+func insertReject(ctx context.Context, c *catalog.Catalog, cluster, token string, at time.Time, table, row string, refusal error) error {
+	return c.Insert(ctx, "set a row of "+table+" aside", catalog.Block{
+		Table: "catalog_rejects", Columns: []string{"cluster", "at", "table_name", "row", "error"}, Token: token,
+		Fill: func(rows driver.Batch) error { return rows.Append(cluster, at, table, row, refusal.Error()) },
+	})
+}
+
+// rowCodes are ClickHouse's exceptions about the content of a row. Sending the row again does not help; sending
+// the others without it does.
+var rowCodes = []int32{
+	6,   // CANNOT_PARSE_TEXT
+	27,  // CANNOT_PARSE_INPUT_ASSERTION_FAILED
+	32,  // ATTEMPT_TO_READ_AFTER_EOF
+	38,  // CANNOT_PARSE_DATE
+	41,  // CANNOT_PARSE_DATETIME
+	69,  // ARGUMENT_OUT_OF_BOUND
+	70,  // CANNOT_CONVERT_TYPE
+	72,  // CANNOT_PARSE_NUMBER
+	117, // INCORRECT_DATA
+	131, // TOO_LARGE_STRING_SIZE
+	321, // VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE
+	349, // CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
+	395, // FUNCTION_THROW_IF_VALUE_IS_NON_ZERO, as in a view of somebody's
+	407, // DECIMAL_OVERFLOW
+	469, // VIOLATED_CONSTRAINT
+}
+
+// refusesRows reports whether ClickHouse refuses rows for their content.
+func refusesRows(err error) bool { return catalog.HasCode(err, rowCodes...) }

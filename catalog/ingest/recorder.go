@@ -1,0 +1,253 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// RecorderOptions are what a Recorder needs.
+type RecorderOptions struct {
+	Journal *journal.Journal
+	// Cluster is the cluster that is tracked. A journal is of one cluster.
+	Cluster string
+	// WithoutFacts leaves the rows out, where there is no catalog. The journal then has only what a restart needs.
+	WithoutFacts bool
+	// BatchAge is the longest time for which rows are gathered for one transaction, BatchRows their largest number;
+	// 1 s and 50,000 if zero.
+	BatchAge  time.Duration
+	BatchRows int
+	// Tally counts the rows that are committed, and is kept in the journal; none if nil.
+	Tally Tally
+	// Registerer takes the metrics; none are kept if nil.
+	Registerer prometheus.Registerer
+	Logger     log.Logger
+}
+
+// Tally counts rows for the counters of the next run. Add sees exactly the rows that are committed, and the records
+// go into the same transaction. Run calls both.
+type Tally interface {
+	Add(*fact.Facts)
+	// Records returns the records that have changed since the last call, by name; nil deletes a record.
+	Records() (map[string][]byte, error)
+}
+
+const (
+	// gather is how long the first rows after a quiet time wait for others.
+	gather = 20 * time.Millisecond
+	// pendingBatches is how many batches of rows may wait for the disk before Record blocks.
+	pendingBatches = 4
+	// finishTime is how long the last commit, after Run's context has ended, may take.
+	finishTime = 5 * time.Second
+)
+
+// Recorder commits the collector's updates to the journal: rows for the catalog, and the state and positions that a
+// restart needs. It implements collector.Recorder.
+type Recorder struct {
+	options  RecorderOptions
+	coverage *coverage
+
+	mu      sync.Mutex // guards pending, closed and committing
+	room    *sync.Cond // signals that pending may have room again
+	pending pending
+	closed  bool
+	// committing is true while rows that were pending are on their way into the journal.
+	committing bool
+
+	freed   time.Time     // when a commit last forced a garbage collection; only Run uses it
+	arrived chan struct{} // capacity 1
+}
+
+// pending is what has been recorded and is not in the journal yet.
+type pending struct {
+	facts     fact.Facts
+	rows      int
+	snapshots []fact.ObjectSnapshot
+	forgotten map[[2]string]int // by kind and UID: the index of the snapshot that says so
+	positions map[fact.Kind]fact.Position
+	watched   []fact.Span // nil if they have not changed
+	version   uint64
+	meta      map[string][]byte
+}
+
+// NewRecorder returns a recorder that does nothing until Run. It is an error if the journal is another cluster's.
+func NewRecorder(o RecorderOptions) (*Recorder, error) {
+	o.BatchAge = orDefault(o.BatchAge, time.Second)
+	o.BatchRows = orDefault(o.BatchRows, 50_000)
+	if o.Logger == nil {
+		o.Logger = log.NewNopLogger()
+	}
+	if of := string(o.Journal.Meta()[metaCluster]); of != "" && of != o.Cluster {
+		return nil, fmt.Errorf("the journal holds the cluster %q, and this one is %q: give each cluster a --data-dir of its own, or this one its former --cluster.name", of, o.Cluster)
+	}
+	if o.Registerer != nil {
+		registerJournal(o.Registerer, o.Journal)
+	}
+	r := &Recorder{options: o, arrived: make(chan struct{}, 1), coverage: newCoverage(o.Journal)}
+	r.room = sync.NewCond(&r.mu)
+	return r, nil
+}
+
+// Record takes an update. It blocks while the disk is too slow or the journal is full, and never fails.
+//
+// If nothing is pending, it takes the lists of rows and snapshots out of the update (see collector.Recorder): those of
+// the first lists are 100 MB, which are not copied.
+func (r *Recorder) Record(u *fact.Update) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.pending.rows > pendingBatches*r.options.BatchRows && !r.closed {
+		r.room.Wait()
+	}
+	p := &r.pending
+	p.keepOrder(u)
+	if p.rows == 0 && len(p.snapshots) == 0 {
+		p.rows = u.Facts.Len()
+		p.facts, p.snapshots = u.TakeRows()
+	} else {
+		facts := u.Facts
+		p.rows += moveRows(&p.facts, &facts, facts.Len())
+		p.snapshots = append(p.snapshots, u.Snapshots...)
+	}
+	p.version = max(p.version, u.Version)
+	if p.positions == nil {
+		p.positions = map[fact.Kind]fact.Position{}
+	}
+	for _, position := range u.Positions {
+		p.positions[position.Kind] = position
+	}
+	if u.Watched != nil {
+		p.watched = u.Watched
+	}
+	r.notify()
+}
+
+// keepOrder cancels the Forgotten snapshot of an object that is in the update again, as an object is that was
+// restored with its UID: a commit writes the records of objects before it deletes the forgotten ones.
+func (p *pending) keepOrder(u *fact.Update) {
+	for i := range u.Facts.Objects {
+		o := &u.Facts.Objects[i]
+		if at, ok := p.forgotten[[2]string{string(o.Kind), o.UID}]; ok {
+			p.snapshots[at] = fact.ObjectSnapshot{Kind: o.Kind, UID: o.UID}
+			delete(p.forgotten, [2]string{string(o.Kind), o.UID})
+		}
+	}
+	for i := range u.Snapshots {
+		if s := &u.Snapshots[i]; s.Forgotten {
+			if p.forgotten == nil {
+				p.forgotten = map[[2]string]int{}
+			}
+			p.forgotten[[2]string{string(s.Kind), s.UID}] = len(p.snapshots) + i
+		}
+	}
+}
+
+// notify wakes Run, as there is something to commit.
+func (r *Recorder) notify() {
+	select {
+	case r.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// SetIncomplete notes in the journal, with the next commit, whether the catalog knows of objects that the
+// journal lacks, and its snapshot is still to be restored.
+func (r *Recorder) SetIncomplete(incomplete bool) { r.note(metaIncomplete, incomplete) }
+
+// Incomplete is what SetIncomplete noted last, in this run or an earlier one.
+func (r *Recorder) Incomplete() bool { return r.options.Journal.Meta()[metaIncomplete] != nil }
+
+// SetTakingOver notes in the journal, with the next commit, whether another tracker may have written rows
+// that wait in it: see WriterOptions.TakesOver.
+func (r *Recorder) SetTakingOver(takingOver bool) { r.note(metaTakingOver, takingOver) }
+
+// TakingOver is what SetTakingOver noted last, in this run or an earlier one.
+func (r *Recorder) TakingOver() bool { return r.options.Journal.Meta()[metaTakingOver] != nil }
+
+func (r *Recorder) note(key string, holds bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pending.meta == nil {
+		r.pending.meta = map[string][]byte{}
+	}
+	r.pending.meta[key] = nil
+	if holds {
+		r.pending.meta[key] = []byte("yes")
+	}
+	r.notify()
+}
+
+// Pending reports whether there are rows that are not in the journal yet.
+func (r *Recorder) Pending() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.pending.rows > 0 || r.committing
+}
+
+// Run commits what is recorded until ctx ends, and then the rest. It returns an error only if the journal cannot be
+// used any more, as it is damaged, or if the rest could not be committed within five seconds.
+func (r *Recorder) Run(ctx context.Context) error {
+	defer r.close()
+	// A transaction that has begun when ctx ends is completed, if it can be.
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(finishTime, cancel) })()
+	var last time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return r.commit(working)
+		case <-r.arrived:
+		}
+		r.gather(ctx, max(gather, r.age()-time.Since(last)))
+		last = time.Now()
+		if err := r.commit(working); err != nil {
+			return err
+		}
+	}
+}
+
+// age is how long rows are gathered for: ten times longer while ClickHouse does not take them, for fewer batches to
+// write once it does.
+func (r *Recorder) age() time.Duration {
+	oldest := r.options.Journal.Stats().Oldest
+	if behind := 10 * r.options.BatchAge; !oldest.IsZero() && time.Since(oldest) > behind {
+		return behind
+	}
+	return r.options.BatchAge
+}
+
+// gather waits for more rows, for at most d, or until there are enough for a batch.
+func (r *Recorder) gather(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		r.mu.Lock()
+		full := r.pending.rows >= r.options.BatchRows
+		r.mu.Unlock()
+		if full {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case <-r.arrived:
+		}
+	}
+}
+
+// close makes Record block no more: nobody commits.
+func (r *Recorder) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	r.room.Broadcast()
+}

@@ -1,0 +1,88 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
+	"github.com/kubevoltracker/kubevoltracker/catalog/ingest"
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+var (
+	update = flag.Bool("update", false, "rewrite the golden files in testdata")
+	// sharedAddress is that of the engine that most tests share; each has a database of its own.
+	sharedAddress string
+)
+
+func TestMain(m *testing.M) { catalogtest.Main(m, &sharedAddress) }
+
+// openCatalog opens a database of the test's own on the shared engine.
+func openCatalog(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	return catalogtest.Open(t, sharedAddress, t.Name())
+}
+
+func migrated(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	return catalogtest.OpenMigrated(t, sharedAddress)
+}
+
+func rows(t *testing.T, c *catalog.Catalog, sql string) [][]any {
+	t.Helper()
+	return catalogtest.Rows(t, c, sql)
+}
+
+// write brings facts into the catalog as a tracker does: through a recorder, a journal and a writer.
+func write(t *testing.T, c *catalog.Catalog, cluster string, facts *fact.Facts) {
+	t.Helper()
+	logger := log.NewLogfmtLogger(t.Output())
+	j, err := journal.Open(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db"), Logger: logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = j.Close() }()
+	r, err := ingest.NewRecorder(ingest.RecorderOptions{Journal: j, Cluster: cluster, Logger: logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	recorded := make(chan error)
+	go func() { recorded <- r.Run(ctx) }()
+	r.Record(&fact.Update{Facts: *facts})
+	for r.Pending() {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	w := ingest.NewWriter(c, ingest.WriterOptions{Journal: j, Cluster: cluster, Grace: time.Minute, Logger: logger})
+	if err := errors.Join(<-recorded, w.Run(ctx)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// golden compares got with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; got:\n%s\nwant:\n%s", path, got, want)
+	}
+}
