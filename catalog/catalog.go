@@ -9,7 +9,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// Options say which ClickHouse holds the catalog.
+// Options say which ClickHouse has the catalog.
 type Options struct {
 	// URL as ParseURL has it.
 	URL string
@@ -22,8 +22,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Catalog is a connection to the database that holds the history. It is safe
-// for use by several goroutines.
+// Catalog is a connection to the database of the history. It is safe for use by several goroutines.
 type Catalog struct {
 	options clickhouse.Options
 	conn    driver.Conn
@@ -43,8 +42,8 @@ func Open(o Options) (*Catalog, error) {
 	}
 	parsed.Auth.Password = o.Password
 	parsed.MaxOpenConns = 8
-	// A connection holds on to as much as it had to send at once, which after the first
-	// lists is megabytes.
+	// A connection keeps a buffer of the size of its largest block, which is megabytes
+	// after the first lists.
 	parsed.ConnMaxLifetime, parsed.FreeBufOnConnRelease = time.Minute, true
 	parsed.ClientInfo.Products = append(parsed.ClientInfo.Products,
 		struct{ Name, Version string }{"kubevoltracker", o.Version})
@@ -65,7 +64,7 @@ func (c *Catalog) Close() error { return c.conn.Close() }
 // Address is where the catalog is: host:port.
 func (c *Catalog) Address() string { return c.options.Addr[0] }
 
-// Database is the name of the database that holds the tables.
+// Database is the name of the database with the tables.
 func (c *Catalog) Database() string { return c.options.Auth.Database }
 
 // Ping asks ClickHouse for a sign of life. Errors are *Error; a database that

@@ -9,7 +9,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// Two claims of 8Ei are more than 64 bits hold.
+// TestSumsOfSpaceDoNotOverflow: two claims of 8Ei do not fit into 64 bits.
 func TestSumsOfSpaceDoNotOverflow(t *testing.T) {
 	c := migrated(t)
 	facts := &fact.Facts{}

@@ -176,7 +176,7 @@ func (c *Collector) restore() {
 		c.mu.Unlock()
 	}
 	if err != nil {
-		level.Warn(c.logger).Log("msg", "an object that was held before is not taken up", "err", err)
+		level.Warn(c.logger).Log("msg", "an object of the snapshot cannot be restored", "err", err)
 	}
 	level.Info(c.logger).Log("msg", "going on where the last run ended", "objects", len(c.snapshot.Objects), "since", c.snapshot.LastSeen().Time().UTC().Format(time.RFC3339))
 	c.snapshot.Objects = nil

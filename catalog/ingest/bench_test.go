@@ -127,7 +127,7 @@ func ask(c *catalog.Catalog, sql string, into ...any) error {
 	return c.Each(context.Background(), "ask", sql, nil, func(rows driver.Rows) error { return rows.Scan(into...) })
 }
 
-// bytesWritten is what this process has had written to disk: that is the journal.
+// bytesWritten is how much this process has written to disk, which is the journal.
 func bytesWritten(b *testing.B) int64 {
 	text, err := os.ReadFile("/proc/self/io")
 	if err != nil {

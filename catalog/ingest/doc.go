@@ -16,6 +16,6 @@
 //   - A row that ClickHouse refuses for its content stops no other row: it goes to the table catalog_rejects.
 //   - Of several trackers only the one with the lease writes (lease.go), and after a takeover no row is replaced by
 //     an older one, and no event is written twice (takeover.go).
-//   - After a crash the journal holds all rows up to its positions; the watches go on from there, and rows that are
+//   - After a crash the journal has all rows up to its positions; the watches go on from there, and rows that are
 //     recorded a second time change nothing.
 package ingest

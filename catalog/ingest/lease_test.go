@@ -17,7 +17,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// granted is a lease that a test gives and takes.
+// granted is a lease that a test grants and ends.
 type granted struct {
 	mu      sync.Mutex
 	term    context.Context
@@ -39,7 +39,7 @@ func (g *granted) Former() (string, time.Time) {
 	return g.former, g.until
 }
 
-// forget has nobody to follow.
+// forget leaves no former leader.
 func (g *granted) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -85,7 +85,7 @@ func numbers(j *journal.Journal) (list []uint64) {
 	}
 }
 
-func TestWhoStandsByLetsGoOfWhatTheLeaderHasWritten(t *testing.T) {
+func TestAStandbyAcknowledgesWhatTheLeaderHasWritten(t *testing.T) {
 	j := newJournal(t)
 	of := func(kinds map[fact.Kind]string) *fact.Facts {
 		return &fact.Facts{Changes: numbered(0, 1).Changes, Checkpoints: points("us", kinds)}
@@ -152,9 +152,9 @@ func TestCheckpointsOfARecorder(t *testing.T) {
 	}
 }
 
-// TestATakeOverTellsNothingTwice writes what two trackers have seen of the same events,
+// TestATakeoverWritesNoEventTwice writes what two trackers have seen of the same events,
 // each by its own clock, the former leader's being an hour ahead.
-func TestATakeOverTellsNothingTwice(t *testing.T) {
+func TestATakeoverWritesNoEventTwice(t *testing.T) {
 	c := migrated(t)
 	now := time.Now()
 	seen := func(ahead time.Duration) func(uid, version string) fact.Change {
@@ -177,7 +177,7 @@ func TestATakeOverTellsNothingTwice(t *testing.T) {
 		return fact.Change{At: fact.At(at), Kind: string(fact.Volumes), UID: "bound twice", Action: fact.Phase, Details: before + " → Bound"}
 	}
 	write(t, c, "east", &fact.Facts{
-		Changes:         []fact.Change{theirs("covered", "9"), theirs("unsaid", "11"), created("1Gi"), bound("Available", now)}, // of the second no checkpoint tells
+		Changes:         []fact.Change{theirs("covered", "9"), theirs("uncovered", "11"), created("1Gi"), bound("Available", now)}, // no checkpoint covers the second
 		StorageCapacity: []fact.StorageCapacity{sample(now.Add(ahead), "5")},
 		Volumes:         []fact.Volume{volume(now.Add(ahead), "v1", "Bound"), volume(now.Add(ahead+time.Second), "v2", "Bound")},
 		Checkpoints:     points("them", map[fact.Kind]string{fact.Claims: "10"}),
@@ -185,7 +185,7 @@ func TestATakeOverTellsNothingTwice(t *testing.T) {
 
 	j := newJournal(t)
 	record(t, j, &fact.Facts{
-		Changes:         []fact.Change{ours("covered", "9"), ours("unsaid", "11"), ours("new", "12"), created("2Gi"), bound("Bound", now), bound("Available", now.Add(time.Second))},
+		Changes:         []fact.Change{ours("covered", "9"), ours("uncovered", "11"), ours("new", "12"), created("2Gi"), bound("Bound", now), bound("Available", now.Add(time.Second))},
 		StorageCapacity: []fact.StorageCapacity{sample(now, "5"), sample(now.Add(1000), "6")},
 		Volumes:         []fact.Volume{volume(now.Add(time.Second), "v1", "Released"), volume(now.Add(time.Second), "v2", "Released")},
 		Checkpoints:     points("us", map[fact.Kind]string{fact.Claims: "12"}),
@@ -212,7 +212,7 @@ func TestATakeOverTellsNothingTwice(t *testing.T) {
 	if floor := w.VersionFloor(); floor < uint64(now.Add(ahead+leaseOver).UnixMicro()) {
 		t.Errorf("row versions go on from %s", time.UnixMicro(int64(floor)))
 	}
-	if got := rows(t, c, "SELECT uid, count() FROM changes GROUP BY uid ORDER BY uid"); !reflect.DeepEqual(got, [][]any{{"bound twice", uint64(2)}, {"covered", uint64(1)}, {"grown", uint64(1)}, {"new", uint64(1)}, {"unsaid", uint64(1)}}) {
+	if got := rows(t, c, "SELECT uid, count() FROM changes GROUP BY uid ORDER BY uid"); !reflect.DeepEqual(got, [][]any{{"bound twice", uint64(2)}, {"covered", uint64(1)}, {"grown", uint64(1)}, {"new", uint64(1)}, {"uncovered", uint64(1)}}) {
 		t.Errorf("changes: %v", got)
 	}
 	if got := rows(t, c, "SELECT resource_version FROM storage_capacity ORDER BY 1"); !reflect.DeepEqual(got, [][]any{{"5"}, {"6"}}) {
@@ -357,8 +357,8 @@ func heldLease(former string) *granted {
 	return lease
 }
 
-// TestANewLeaderThatIsToldToEndWhileItWaits writes nothing: its rows are older.
-func TestANewLeaderThatIsToldToEndWhileItWaits(t *testing.T) {
+// TestANewLeaderThatIsStoppedWhileItWaits writes nothing: its rows are older.
+func TestANewLeaderThatIsStoppedWhileItWaits(t *testing.T) {
 	c, j := migrated(t), newJournal(t)
 	write(t, c, "east", volumeIn("them", "Released", "100"))
 	record(t, j, volumeIn("us", "Bound", "50"))
@@ -487,9 +487,9 @@ func TestCheckpointsWaitForTheRowsThatReplaceOthers(t *testing.T) {
 	}
 }
 
-// TestAMeasurementThatWasLetGoOf is written by the tracker that took it, once that leads: how full a
+// TestAMeasurementThatWasAcknowledgedUnwritten is written by the tracker that took it, once that leads: how full a
 // volume is comes from no watch, and the former leader may not have asked.
-func TestAMeasurementThatWasLetGoOf(t *testing.T) {
+func TestAMeasurementThatWasAcknowledgedUnwritten(t *testing.T) {
 	c, j := migrated(t), newJournal(t)
 	write(t, c, "east", &fact.Facts{Checkpoints: points("them", map[fact.Kind]string{fact.Pods: "100"})})
 	for i, used := range []int64{80, 90} {
@@ -501,7 +501,7 @@ func TestAMeasurementThatWasLetGoOf(t *testing.T) {
 	lease := heldLease("them")
 	lease.set(false)
 	stop := newLeader(t, c, j, lease)
-	until(t, "let go of", func() bool { return j.Stats().Rows == 0 })
+	until(t, "acknowledged", func() bool { return j.Stats().Rows == 0 })
 	lease.set(true)
 	until(t, "written", func() bool { return fmt.Sprint(rows(t, c, "SELECT used_bytes FROM usage")) == "[[90]]" })
 	if err := stop(); err != nil {

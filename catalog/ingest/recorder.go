@@ -170,14 +170,14 @@ func (r *Recorder) SetTakingOver(takingOver bool) { r.note(metaTakingOver, takin
 // TakingOver is what SetTakingOver noted last, in this run or an earlier one.
 func (r *Recorder) TakingOver() bool { return r.options.Journal.Meta()[metaTakingOver] != nil }
 
-func (r *Recorder) note(key string, holds bool) {
+func (r *Recorder) note(key string, on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pending.meta == nil {
 		r.pending.meta = map[string][]byte{}
 	}
 	r.pending.meta[key] = nil
-	if holds {
+	if on {
 		r.pending.meta[key] = []byte("yes")
 	}
 	r.notify()

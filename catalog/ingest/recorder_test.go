@@ -191,7 +191,7 @@ func TestRecorderKeepsTheOrderOfAReturn(t *testing.T) {
 	}
 }
 
-// A first list is many times what may be held at once on its way.
+// TestRecorderTakesAListInParts: a first list is much larger than a transaction may be.
 func TestRecorderTakesAListInParts(t *testing.T) {
 	const n = 2*objectsPerCommit + recordsPerCommit
 	path := filepath.Join(t.TempDir(), "journal.db")

@@ -212,7 +212,7 @@ type Mount struct {
 	EndReason         string // Completed, Error, OOMKilled, Evicted, Deleted, ...
 }
 
-// Binding is a row of bindings: a claim had a volume. Its key is ClaimUID, VolumeUID
+// Binding is a row of bindings: a claim is or was bound to a volume. Its key is ClaimUID, VolumeUID
 // and Ordinal.
 type Binding struct {
 	Version           uint64
@@ -284,7 +284,7 @@ const (
 	Modified        Action = "modified"
 	NodeSelected    Action = "node_selected" // for a claim that is bound late
 	Provisioning    Action = "provisioning"  // a volume is being made for a claim
-	Deleting        Action = "deleting"      // deletion asked for, held back by finalizers
+	Deleting        Action = "deleting"      // deletion asked for, and delayed by finalizers
 
 	// Disputed is no event of the cluster: the API calls a claim unused that pods
 	// refer to, or used that none does.
@@ -303,7 +303,7 @@ type Change struct {
 	Details   string // "10Gi → 20Gi"
 	Actor     string // the field manager that did it, where the object says
 	// ResourceVersion is that of the version of the object that showed a change of state, of its deletion, or of the
-	// list that lacked it. It tells two changes apart that are equal in all other columns, and identifies a change
+	// list that lacked it. It distinguishes two changes that are equal in all other columns, and identifies a change
 	// that two trackers date each by its own clock. Empty where the object itself gives the time.
 	ResourceVersion string
 

@@ -118,7 +118,7 @@ type ContainerSnapshot struct {
 	Unreported bool `json:",omitempty"`
 }
 
-// BindingSnapshot is when a claim had a volume.
+// BindingSnapshot is when a claim was bound to a volume.
 type BindingSnapshot struct {
 	ClaimUID          string
 	Ordinal           uint16 `json:",omitempty"`
@@ -128,7 +128,7 @@ type BindingSnapshot struct {
 	Hearsay           bool   `json:",omitempty"` // by the claim alone
 }
 
-// SavedObject is an object as an earlier inventory held it.
+// SavedObject is an object as an earlier inventory knew it.
 type SavedObject struct {
 	Kind Kind
 	UID  string

@@ -4,7 +4,7 @@ import "time"
 
 // Time is a moment in microseconds since the Unix epoch, UTC; zero means
 // "absent". It takes 8 bytes where time.Time takes 24, which counts when some
-// hundred thousand objects are held, and it compares with ==.
+// hundred thousand objects are in memory, and it compares with ==.
 type Time int64
 
 // At turns t into a Time; the zero time.Time becomes "absent".

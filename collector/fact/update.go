@@ -15,7 +15,7 @@ type Update struct {
 	// Snapshots, with the Objects of the Facts, are what another inventory needs to go
 	// on from here: see Snapshot.
 	Snapshots []ObjectSnapshot
-	// Version is the highest row version that has been given out.
+	// Version is the highest row version given so far.
 	Version uint64
 	// Positions are how far the kinds have been watched that have moved on since the
 	// last update; the rest of the update is all that happened up to there.

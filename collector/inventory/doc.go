@@ -183,7 +183,7 @@
 // earlier bindings those of remembered claims are kept, and keepPast others.
 //
 // 6.3 What is inferred and cannot be inferred again from the objects is in their snapshots. What
-// the catalog knows does in their place when the journal is lost: see catalog.Restore.
+// the catalog knows does in their place when the journal is lost: see ingest.RestoreCatalog.
 //
 // 6.4 An object that is there again under its UID, as after etcd was restored from a backup, was
 // never gone; containers that are missing from its pod are kept.

@@ -121,7 +121,7 @@ func shuffledKinds(stream []recorded, random *rand.Rand) (list []recorded) {
 	return list
 }
 
-// catalogOf is what Catalog.Restore reads back from the rows: see the questions there.
+// catalogOf is what ingest.RestoreCatalog reads from the rows: see the questions there.
 func catalogOf(h *history, k *keeper) (list []fact.SavedObject) {
 	needed := map[string]bool{}
 	for _, m := range h.mounts {
