@@ -1,0 +1,19 @@
+package harness
+
+import (
+	"testing"
+	"time"
+)
+
+// Eventually calls try until it returns no error, and fails the test with its last error after a minute. Controllers
+// that share two cores with other tests need that long.
+func Eventually(t testing.TB, what string, try func() error) {
+	t.Helper()
+	var err error
+	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(100 * time.Millisecond) {
+		if err = try(); err == nil {
+			return
+		}
+	}
+	t.Fatalf("%s: %v", what, err)
+}
