@@ -38,6 +38,7 @@ func ruleFiles(t testing.TB) (rules, tests []string) {
 
 // TestAlertsFireAndStayQuiet runs promtool's own tests of the rules.
 func TestAlertsFireAndStayQuiet(t *testing.T) {
+	t.Parallel()
 	rules, tests := ruleFiles(t)
 	for _, args := range [][]string{
 		append([]string{"check", "rules", "--lint=all", "--lint-fatal"}, rules...),

@@ -22,9 +22,9 @@ type away struct {
 }
 
 // newAway makes a volume that was used before and two that are in use.
-func newAway(t *testing.T, namespace string) away {
+func newAway(t *testing.T, c *harness.LocalCluster, namespace string) away {
 	t.Helper()
-	a := away{harness.Cluster(t), harness.Cluster(t).CreateNamespace(t, namespace)}
+	a := away{c, c.CreateNamespace(t, namespace)}
 	for _, claim := range []string{"idle", "left", "kept"} {
 		a.cluster.CreateClaim(t, a.namespace, claim, "standard")
 	}

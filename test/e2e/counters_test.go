@@ -12,6 +12,7 @@ import (
 // TestCountersGoOnAfterARestart kills a tracker, lets a claim and a mount come
 // meanwhile, and starts it again: each is counted once, and nothing anew.
 func TestCountersGoOnAfterARestart(t *testing.T) {
+	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "counted")
 	c.CreateClaim(t, ns, "found", "standard")

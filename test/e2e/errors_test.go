@@ -16,6 +16,7 @@ import (
 // mistakes are what a user can get wrong: each is one line that says what, and an
 // exit code.
 func TestMistakesAreOneLine(t *testing.T) {
+	t.Parallel()
 	kubeconfig := harness.Cluster(t).Kubeconfig
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -123,6 +124,7 @@ func TestMistakesAreOneLine(t *testing.T) {
 }
 
 func TestVersionAndHelpExitWithZero(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{{"version"}, {"--version"}, {"--help"}, {"run", "--help"}, {"schema", "print"}} {
 		out, err := exec.Command(harness.Program(t, "kubevoltracker"), args...).Output()
 		if err != nil || len(out) == 0 {
@@ -132,6 +134,7 @@ func TestVersionAndHelpExitWithZero(t *testing.T) {
 }
 
 func TestFlagsReadTheEnvironment(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command(harness.Program(t, "kubevoltracker"), "run")
 	cmd.Env = append(os.Environ(), "KUBEVOLTRACKER_KUBE_KUBECONFIG=/nowhere/kubeconfig")
 	out, _ := cmd.CombinedOutput()

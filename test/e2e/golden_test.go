@@ -18,6 +18,7 @@ const demoScrape = "testdata/demo-scrape.txt"
 // TestGoldenScrapeOfTheDemo holds what is served of the demo's workload once it has settled,
 // but for what is another's in each cluster: UIDs, times, and the order of the volumes.
 func TestGoldenScrapeOfTheDemo(t *testing.T) {
+	t.Parallel()
 	c, err := harness.StartCluster(harness.Program(t, "localcluster"))
 	if err != nil {
 		t.Fatal(err)

@@ -61,6 +61,7 @@ func unwatched(t *testing.T, p *harness.Tracker, c *harness.LocalCluster, pod *c
 // TestIdleTimeThatWasWatched follows the watched part of an idle time: it grows, goes on over a
 // restart from the journal, and comes back from the catalog without the journal, less the gap.
 func TestIdleTimeThatWasWatched(t *testing.T) {
+	t.Parallel()
 	const volume, away = "watched-spare", 6 * time.Second
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "watched")

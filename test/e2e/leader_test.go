@@ -15,6 +15,7 @@ import (
 // and go. The one that writes is stopped by a signal for longer than its lease, and woken
 // up; then the other one ends in order.
 func TestOneOfTwoTrackersWrites(t *testing.T) {
+	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "leader")
 	kubeconfig := c.ServiceAccount(t) // with what deploy/rbac.yaml grants

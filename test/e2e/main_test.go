@@ -8,8 +8,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// atOnce is how many parallel tests run at once. On two cores, more of them only wait longer for each other.
-const atOnce = 6
+// atOnce is how many parallel tests run at once. They wait half of the time, so two cores serve twice as many.
+const atOnce = 4
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m, atOnce)) }
 

@@ -82,6 +82,7 @@ func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 // TestMetricsPage makes docs/metrics.md from what is served and compares; the page's
 // prose and questions are in testdata.
 func TestMetricsPage(t *testing.T) {
+	t.Parallel()
 	families := allMetrics(t)
 	table := func(args ...string) (string, error) {
 		var b strings.Builder
@@ -122,7 +123,7 @@ func TestMetricsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("%s is out of date: go test ./cmd/kubevoltracker -run MetricsPage -update", metricsPage)
+		t.Errorf("%s is out of date: go test ./test/e2e -run MetricsPage -update", metricsPage)
 	}
 }
 
@@ -152,6 +153,7 @@ func askMetricsPage(t *testing.T, s *prometheusServer) {
 // TestScrapePassesPromtool lets Prometheus' own tool read the scrape of a tracker, with
 // labels that are carried along, and the golden one.
 func TestScrapePassesPromtool(t *testing.T) {
+	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "linted")
 	c.CreateClaim(t, ns, "data", "standard")

@@ -13,18 +13,17 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/truth"
 )
 
-// expectTruth waits until the catalog says what the audit log does. What is still
-// on its way, in the cluster or to the catalog, is given some time. Nothing happened while
-// the tracker was away, which it cannot know.
-func expectTruth(t *testing.T, c *harness.LocalCluster, p *harness.Tracker, log *truth.Log, away truth.Gaps, when string) {
+// expectTruth waits until the catalog says what the audit log does. Events may still be under way, in the cluster or
+// to the catalog. Nothing happened while the tracker was away, but it cannot know that.
+func (m *month) expectTruth(t *testing.T, p *harness.Tracker, away truth.Gaps, when string) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(500 * time.Millisecond) {
-		if err := log.Read(); err != nil {
+		if err := m.log.Read(); err != nil {
 			t.Fatal(err)
 		}
-		err := log.AgreesWith(c, ofTheMonth)
+		err := m.log.AgreesWith(m.c, ofTheMonth)
 		if err == nil {
-			want := truth.Of(log, ofTheMonth)
+			want := truth.Of(m.log, ofTheMonth)
 			rows, different := compareAll(want, p)
 			uses, wrong, failed := want.CompareUses(t, p, away)
 			if err = errors.Join(different, failed, want.Explain(wrong)); err == nil {
@@ -39,8 +38,7 @@ func expectTruth(t *testing.T, c *harness.LocalCluster, p *harness.Tracker, log 
 	}
 }
 
-// monthTables ask for everything that could be of the month: by namespace, by
-// label, and by what refers to it.
+// monthTables returns the queries of all that could belong to the month: by namespace, by label, and by reference.
 func monthTables(volumes []string) []truth.Table {
 	const (
 		ours   = "startsWith(namespace, 'month-')"
@@ -49,28 +47,28 @@ func monthTables(volumes []string) []truth.Table {
 	isVolume := "(mapContains(labels, 'month') OR claim_uid IN " + claims + " OR uid IN ('" + strings.Join(volumes, "', '") + "'))"
 	both := "(uid IN " + claims + " OR uid IN (SELECT uid FROM volumes WHERE " + isVolume + "))"
 	return []truth.Table{
-		{"mount", 4, `SELECT pod_uid, container, volume, mount_path, sub_path, read_only, block_device, source_kind, claim_uid, claim_name, volume_uid,
+		{Name: "mount", Key: 4, SQL: `SELECT pod_uid, container, volume, mount_path, sub_path, read_only, block_device, source_kind, claim_uid, claim_name, volume_uid,
 			started_at, ended_at, ended_not_before, ended_at = ended_not_before AS exact FROM mounts WHERE ` + ours},
-		{"binding", 3, `SELECT claim_uid, volume_uid, ordinal, bound_at, released_at, released_not_before FROM bindings
+		{Name: "binding", Key: 3, SQL: `SELECT claim_uid, volume_uid, ordinal, bound_at, released_at, released_not_before FROM bindings
 			WHERE claim_uid IN ` + claims + ` OR volume_uid IN (SELECT uid FROM volumes WHERE ` + isVolume + `)`},
-		{"phase", 3, `SELECT uid, multiIf(action = 'bound', 'Bound', action = 'released', 'Released', splitByString(' → ', details)[2]) AS phase,
+		{Name: "phase", Key: 3, SQL: `SELECT uid, multiIf(action = 'bound', 'Bound', action = 'released', 'Released', splitByString(' → ', details)[2]) AS phase,
 			row_number() OVER (PARTITION BY uid, phase ORDER BY at) AS n, at
 			FROM changes WHERE action IN ('bound', 'phase', 'released') AND ` + both},
-		{"size", 2, `SELECT uid, details, at FROM changes WHERE action = 'resized' AND ` + both},
-		{"modification", 2, `SELECT uid, details, at FROM changes WHERE action = 'modified' AND ` + both},
-		{"volume", 1, `SELECT uid, name, phase, phase_changed_at, claim_uid, capacity_bytes, source_kind, created_at, deleted_at FROM volumes WHERE ` + isVolume},
-		{"claim", 1, `SELECT uid, namespace, name, phase, volume_name, volume_uid, requested_bytes, capacity_bytes, created_at, bound_at, deleted_at,
+		{Name: "size", Key: 2, SQL: `SELECT uid, details, at FROM changes WHERE action = 'resized' AND ` + both},
+		{Name: "modification", Key: 2, SQL: `SELECT uid, details, at FROM changes WHERE action = 'modified' AND ` + both},
+		{Name: "volume", Key: 1, SQL: `SELECT uid, name, phase, phase_changed_at, claim_uid, capacity_bytes, source_kind, created_at, deleted_at FROM volumes WHERE ` + isVolume},
+		{Name: "claim", Key: 1, SQL: `SELECT uid, namespace, name, phase, volume_name, volume_uid, requested_bytes, capacity_bytes, created_at, bound_at, deleted_at,
 			ephemeral, workload_kind, workload_name FROM claims WHERE ` + ours},
-		{"container", 2, `SELECT pod_uid, name, image, started_at, finished_at, restarts FROM containers
+		{Name: "container", Key: 2, SQL: `SELECT pod_uid, name, image, started_at, finished_at, restarts FROM containers
 			WHERE pod_uid IN (SELECT uid FROM pods WHERE ` + ours + `)`},
-		{"namespace", 1, `SELECT uid, name, created_at, deleted_at FROM namespaces WHERE startsWith(name, 'month-')`},
-		{"attachment", 1, `SELECT uid, volume_uid, node, attached_at, detached_at FROM attachments
+		{Name: "namespace", Key: 1, SQL: `SELECT uid, name, created_at, deleted_at FROM namespaces WHERE startsWith(name, 'month-')`},
+		{Name: "attachment", Key: 1, SQL: `SELECT uid, volume_uid, node, attached_at, detached_at FROM attachments
 			WHERE volume_uid IN (SELECT uid FROM volumes WHERE ` + isVolume + `)`},
-		{"pod", 1, `SELECT uid, namespace, name, phase, created_at, started_at, deleted_at FROM pods WHERE ` + ours},
+		{Name: "pod", Key: 1, SQL: `SELECT uid, namespace, name, phase, created_at, started_at, deleted_at FROM pods WHERE ` + ours},
 	}
 }
 
-// compareAll compares the catalog with the truth; the error lists all that differs.
+// compareAll compares the tables of the catalog with the truth. Its error lists all that differs.
 func compareAll(want *truth.Truth, p *harness.Tracker) (summary string, err error) {
 	var all truth.Difference
 	var expected []string
@@ -104,9 +102,9 @@ func compareAll(want *truth.Truth, p *harness.Tracker) (summary string, err erro
 	return summary, errors.New(summary + want.Named(text.String()))
 }
 
-// rows asks the catalog for a table.
+// rowsOfTable asks the catalog for a table, and returns its rows by key and column.
 func rowsOfTable(p *harness.Tracker, table truth.Table) (map[string]map[string]string, error) {
-	lines, err := p.Query(table.Sql + " FORMAT TSVWithNames")
+	lines, err := p.Query(table.SQL + " FORMAT TSVWithNames")
 	if err != nil {
 		return nil, err
 	}

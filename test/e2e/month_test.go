@@ -9,9 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -19,8 +17,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/truth"
 )
 
-// The month's namespaces; the last is deleted with all that is in it. Volumes made
-// by hand have the label.
+// The namespaces of the month, of which the last is deleted with all that is in it, and the label of volumes that are made
+// by hand.
 const (
 	monthNamespace = "month-a"
 )
@@ -38,9 +36,10 @@ const (
 )
 
 const (
-	hold = "kubevoltracker.io/hold" // a finalizer of ours
+	hold = "kubevoltracker.io/hold" // a finalizer that nobody else handles
 )
 
+// ofTheMonth reports whether an object belongs to the month.
 func ofTheMonth(o metav1.Object) bool {
 	namespace := o.GetNamespace()
 	switch o := o.(type) {
@@ -54,100 +53,103 @@ func ofTheMonth(o metav1.Object) bool {
 	return isOfTheMonth(namespace) || o.GetLabels()[monthLabel] != ""
 }
 
-// TestMonth lives through a month of storage in a minute, and compares all that
-// the catalog says of it with what the API server's audit log does.
-func TestMonth(t *testing.T) {
-	c := harness.Cluster(t)
-	log, err := truth.OpenLog(filepath.Join(c.Dir, "audit.log"))
-	if err != nil {
-		t.Fatal(err)
+// TestMonthIsRecordedAsInTheAuditLog plays a month of storage in a minute on a control plane of its own, and compares all
+// that the catalog, the metrics and the report idle say of it with the API server's audit log: live, after a restart from
+// the journal, and after one without it.
+//
+// With KUBEVOLTRACKER_RECORD=FILE it writes what the watches sent, for collector/inventory/testdata/month.jsonl.
+func TestMonthIsRecordedAsInTheAuditLog(t *testing.T) {
+	t.Parallel()
+	m := newMonth(t)
+	dir := t.TempDir()
+	start := func() *harness.Tracker {
+		p := harness.StartTracker(t, m.kubeconfig, "--data-dir="+dir)
+		p.ExpectReady(t)
+		return p
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.QPS = -1
-	objects, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, namespace := range []string{monthNamespace, monthOtherName, monthGoneNamespace} {
-		c.CreateNamespace(t, namespace)
-	}
-	t.Cleanup(func() { endMonth(t, c) })
-	kubeconfig, dir := c.ServiceAccount(t), t.TempDir()
-	start := func() *harness.Tracker { return harness.StartTracker(t, kubeconfig, "--data-dir="+dir) }
 	p := start()
 	if path := os.Getenv("KUBEVOLTRACKER_RECORD"); path != "" {
-		stop := startRecording(t, objects)
+		stop := startRecording(t, m.objects)
 		defer func() { stop(path) }()
 	}
-
-	t.Run("before the gate", func(t *testing.T) {
-		beforeTheGate(t, &story{t: t, c: c, objects: objects, Namespace: monthNamespace})
-	})
+	m.play(t)
 	if t.Failed() {
 		return
 	}
+	m.expectTruth(t, p, nil, "live")
 
-	// Each chapter is a test of its own, so that it can fail on its own; they run all
-	// at once, however many tests may run in parallel: they only wait.
-	var chapters sync.WaitGroup
-	for name, chapter := range monthChapters {
-		chapters.Go(func() {
-			t.Run(name, func(t *testing.T) {
-				start := time.Now()
-				chapter(&story{t: t, c: c, objects: objects, Namespace: monthNamespace})
-				t.Logf("took %.1f s", time.Since(start).Seconds())
-			})
-		})
-	}
-	chapters.Wait()
-	if t.Failed() {
-		return
-	}
-	expectTruth(t, c, p, log, nil, "live")
-
-	// A restart, with the journal and without it, changes nothing of what the reports say. By now the tracker
-	// has forgotten most of the pods that are gone.
-	afterwards := func(name string, away truth.Gaps) {
-		t.Run(name, func(t *testing.T) {
-			waitInVain(&story{t: t, c: c, objects: objects, Namespace: monthNamespace}, strings.ReplaceAll(name, " ", "-"))
-		})
-		expectTruth(t, c, p, log, away, name)
+	// By now the tracker has forgotten most of the pods that are gone. Pods that wait in vain change nothing.
+	again := func(name string, away truth.Gaps) {
+		t.Run(name, func(t *testing.T) { waitInVain(m.story(t), strings.ReplaceAll(name, " ", "-")) })
+		m.expectTruth(t, p, away, name)
 	}
 	p.Stop(t)
 	p = start()
-	afterwards("from the journal", nil)
+	again("from the journal", nil)
 	p.Stop(t)
 	stopped := time.Now()
 	if err := os.Remove(filepath.Join(dir, "journal.db")); err != nil {
 		t.Fatal(err)
 	}
 	p = start()
-	p.ExpectReady(t)
-	afterwards("from the catalog", truth.Gaps{{From: stopped, To: time.Now(), Lossy: true}})
+	again("from the catalog", truth.Gaps{{From: stopped, To: time.Now(), Lossy: true}})
 }
 
-// endMonth takes away what would be in other tests' way.
-func endMonth(t *testing.T, c *harness.LocalCluster) {
-	_, err := c.Client.CoreV1().PersistentVolumeClaims(monthNamespace).Patch(background, keptBack, types.MergePatchType, []byte(harness.DropFinalizers), metav1.PatchOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		t.Error(err)
+// month is the control plane on which the month is played, and its audit log.
+type month struct {
+	c          *harness.LocalCluster
+	kubeconfig string // with the rights of deploy/rbac.yaml
+	objects    dynamic.Interface
+	log        *truth.Log
+}
+
+func newMonth(t *testing.T) *month {
+	t.Helper()
+	m := &month{c: harness.OwnCluster(t)}
+	var err error
+	if m.log, err = truth.OpenLog(filepath.Join(m.c.Dir, "audit.log")); err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", m.c.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	if m.objects, err = dynamic.NewForConfig(config); err != nil {
+		t.Fatal(err)
 	}
 	for _, namespace := range []string{monthNamespace, monthOtherName, monthGoneNamespace} {
-		err := c.Client.CoreV1().Namespaces().Delete(background, namespace, metav1.DeleteOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			t.Error(err)
-		}
+		m.c.CreateNamespace(t, namespace)
 	}
-	err = c.Client.CoreV1().PersistentVolumes().DeleteCollection(background, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: monthLabel})
-	if err != nil {
-		t.Error(err)
-	}
+	m.kubeconfig = m.c.ServiceAccount(t)
+	return m
 }
 
-// monthChapters are what happens in the month.
+// play runs the chapters: first those with the gate off, then all others at once, however many tests may run in parallel,
+// as they only wait. Each is a subtest.
+func (m *month) play(t *testing.T) {
+	t.Run("before the gate", func(t *testing.T) { beforeTheGate(t, m.story(t)) })
+	if t.Failed() {
+		return
+	}
+	var chapters sync.WaitGroup
+	for name, chapter := range monthChapters {
+		chapters.Go(func() {
+			t.Run(name, func(t *testing.T) {
+				start := time.Now()
+				chapter(m.story(t))
+				t.Logf("took %.1f s", time.Since(start).Seconds())
+			})
+		})
+	}
+	chapters.Wait()
+}
+
+func (m *month) story(t *testing.T) *story {
+	return &story{t: t, c: m.c, objects: m.objects, Namespace: monthNamespace}
+}
+
+// monthChapters are the stories of the month, by the name of their subtest.
 var monthChapters = map[string]func(*story){
 	"databases":         databases,
 	"brokers":           brokers,

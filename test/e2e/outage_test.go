@@ -18,6 +18,7 @@ import (
 // TestWaitsForClickHouse starts a tracker whose ClickHouse is not there yet: it
 // serves, and writes all it has seen once ClickHouse comes.
 func TestWaitsForClickHouse(t *testing.T) {
+	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "waits")
 	server := harness.NewClickHouse(t)
@@ -42,6 +43,7 @@ func TestWaitsForClickHouse(t *testing.T) {
 
 // TestEngineCrashCostsNothing kills the embedded ClickHouse under the tracker.
 func TestEngineCrashCostsNothing(t *testing.T) {
+	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "crash")
 	p := harness.StartTracker(t, c.Kubeconfig)
@@ -64,9 +66,8 @@ func engineOf(t testing.TB, parent int) int {
 	return 0
 }
 
-// TestWaitsForTheAPIServer takes the API server away and back.
-func TestWaitsForTheAPIServer(t *testing.T) {
-	c := harness.Cluster(t)
+// waitsForTheAPIServer takes the API server away and back.
+func waitsForTheAPIServer(t *testing.T, c *harness.LocalCluster) {
 	ns := c.CreateNamespace(t, "restart")
 	c.CreateClaim(t, ns, "before", "standard")
 	c.AwaitBound(t, ns, "before")
@@ -92,6 +93,7 @@ func TestWaitsForTheAPIServer(t *testing.T) {
 // TestStopsInOrder holds that what was seen is written before the tracker ends,
 // and that nothing is left behind.
 func TestStopsInOrder(t *testing.T) {
+	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "stops")
 	c.CreateClaim(t, ns, "data", "standard")
@@ -116,6 +118,7 @@ func TestStopsInOrder(t *testing.T) {
 // TestKilledTrackerLeavesNothingBehind holds that the engine ends with its tracker,
 // whatever ends that, and that the next tracker gets at the data.
 func TestKilledTrackerLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "killed")
 	c.CreateClaim(t, ns, "data", "standard")
@@ -138,6 +141,7 @@ func TestKilledTrackerLeavesNothingBehind(t *testing.T) {
 // TestASecondSignalStopsAtOnce stops a tracker whose rows cannot be written now: it tries
 // for a while, unless it is told again. Either way they are written later.
 func TestASecondSignalStopsAtOnce(t *testing.T) {
+	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "hurried")
 	proxy := harness.StartFaultProxy(t, harness.StartClickHouse(t))

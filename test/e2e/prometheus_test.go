@@ -16,10 +16,12 @@ import (
 // TestPrometheusScrapesTheTracker lets a real Prometheus scrape a tracker, and
 // asks it all that our alerts and dashboards ask.
 func TestPrometheusScrapesTheTracker(t *testing.T) {
+	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "scraped")
+	c.CreateClass(t, "scraped", "nfs") // counterGrows counts its volumes
 	p := harness.StartTracker(t, c.Kubeconfig, "--kubelet.interval=1s")
-	for claim, class := range map[string]string{"used": "standard", "unused": "standard", "goes": "standard", "kept": "standard-retain", "first": "nfs"} {
+	for claim, class := range map[string]string{"used": "standard", "unused": "standard", "goes": "standard", "kept": "standard-retain", "first": "scraped"} {
 		c.CreateClaim(t, ns, claim, class)
 	}
 	c.CreatePod(t, ns, "user", 0, "used")
@@ -33,19 +35,21 @@ func TestPrometheusScrapesTheTracker(t *testing.T) {
 		c.AwaitBound(t, ns, claim)
 	}
 
-	t.Run("up", func(t *testing.T) {
-		s.awaitScrape(t)
+	_, kept := c.AwaitBound(t, ns, "kept")
+	deleteClaim(t, c, ns, "kept")
+	c.AwaitVolume(t, kept.Name, corev1.VolumeReleased)
+	s.awaitScrape(t)
+
+	t.Run("both targets are up", func(t *testing.T) {
 		if up, err := s.value(`sum(up{job="kubevoltracker"})`); err != nil || up != 2 {
 			t.Errorf("%v of 2 targets are up: %v", up, err)
 		}
 	})
 	t.Run("a counter grows by what was created", func(t *testing.T) { counterGrows(t, c, p, s, ns) })
 	t.Run("series of a deleted claim's volume end with the next scrape", func(t *testing.T) { seriesEnd(t, c, p, s, ns) })
-	t.Run("a released volume is told", func(t *testing.T) {
-		_, volume := c.AwaitBound(t, ns, "kept")
-		deleteClaim(t, c, ns, "kept")
+	t.Run("a released volume has that state", func(t *testing.T) {
 		harness.Eventually(t, "released", func() error {
-			_, err := s.value(fmt.Sprintf(`max by (state) (kubevoltracker_volume_state{persistentvolume=%q, namespace=%q, state="released"})`, volume.Name, ns))
+			_, err := s.value(fmt.Sprintf(`max by (state) (kubevoltracker_volume_state{persistentvolume=%q, namespace=%q, state="released"})`, kept.Name, ns))
 			return err
 		})
 	})
@@ -84,12 +88,12 @@ func deleteClaim(t testing.TB, c *harness.LocalCluster, namespace, name string) 
 func counterGrows(t *testing.T, c *harness.LocalCluster, p *harness.Tracker, s *prometheusServer, ns string) {
 	const (
 		created = 5
-		counter = `kubevoltracker_volumes_created_total{instance="a", storageclass="nfs", source="nfs"}`
-		shown   = `kubevoltracker_volumes_created_total{source="nfs",storageclass="nfs"}`
+		counter = `kubevoltracker_volumes_created_total{instance="a", storageclass="scraped", source="nfs"}`
+		shown   = `kubevoltracker_volumes_created_total{source="nfs",storageclass="scraped"}`
 	)
 	before, beforeShown := s.samples(t, counter), p.Metrics(t)[shown]
 	for i := range created {
-		c.CreateClaim(t, ns, fmt.Sprint("more-", i), "nfs")
+		c.CreateClaim(t, ns, fmt.Sprint("more-", i), "scraped")
 	}
 	for i := range created {
 		c.AwaitBound(t, ns, fmt.Sprint("more-", i))

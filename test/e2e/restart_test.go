@@ -14,7 +14,8 @@ import (
 // TestNothingIsLostWhileTheTrackerIsAway kills the tracker, lets things happen, and
 // starts it again: the journal knows how far it was, and the API server what came then.
 func TestNothingIsLostWhileTheTrackerIsAway(t *testing.T) {
-	a := newAway(t, "away")
+	t.Parallel()
+	a := newAway(t, harness.Cluster(t), "away")
 	dir := t.TempDir()
 	p := harness.StartTracker(t, a.cluster.Kubeconfig, "--data-dir="+dir)
 	a.awaitKnown(t, p)
@@ -65,7 +66,8 @@ func TestNothingIsLostWhileTheTrackerIsAway(t *testing.T) {
 // TestJournalIsLost deletes the journal as well: what the catalog holds open is read
 // back and compared with what there is.
 func TestJournalIsLost(t *testing.T) {
-	a := newAway(t, "lost")
+	t.Parallel()
+	a := newAway(t, harness.Cluster(t), "lost")
 	dir := t.TempDir()
 	p := harness.StartTracker(t, a.cluster.Kubeconfig, "--data-dir="+dir)
 	a.awaitKnown(t, p)
@@ -108,7 +110,8 @@ func TestJournalIsLost(t *testing.T) {
 // TestJournalIsLostAndClickHouseAway starts a tracker that can ask nobody what was
 // before, until ClickHouse comes.
 func TestJournalIsLostAndClickHouseAway(t *testing.T) {
-	a := newAway(t, "nobody-knows")
+	t.Parallel()
+	a := newAway(t, harness.Cluster(t), "nobody-knows")
 	server := harness.NewClickHouse(t)
 	url := server.URL("kubevoltracker")
 	server.Start()
@@ -143,10 +146,10 @@ func TestJournalIsLostAndClickHouseAway(t *testing.T) {
 	}
 }
 
-// TestTheAPIServerHasForgotten lets the API server forget what happened while the
+// listsWhatTheAPIServerHasForgotten lets the API server forget what happened while the
 // tracker was away: a real 410 leads to a list that is compared with the journal.
-func TestTheAPIServerHasForgotten(t *testing.T) {
-	a := newAway(t, "forgotten")
+func listsWhatTheAPIServerHasForgotten(t *testing.T, c *harness.LocalCluster) {
+	a := newAway(t, c, "forgotten")
 	dir := t.TempDir()
 	p := harness.StartTracker(t, a.cluster.Kubeconfig, "--data-dir="+dir)
 	a.awaitKnown(t, p)

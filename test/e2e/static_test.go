@@ -2,22 +2,16 @@ package e2e
 
 import (
 	"debug/elf"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// TestTrackerIsStatic holds that the tracker needs no loader and no libc where it
-// runs: that is why the engine is a program of its own.
+// TestTrackerIsStatic checks that the built tracker needs no loader and no libc where it runs. The engine does, and is a
+// program of its own for that reason.
 func TestTrackerIsStatic(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "kubevoltracker")
-	build := exec.Command("go", "build", "-o", path, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	f, err := elf.Open(path)
+	t.Parallel()
+	f, err := elf.Open(harness.Program(t, "kubevoltracker"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 // TestHowFullVolumesAre asks a real kubelet, with the rights of deploy/rbac.yaml.
 func TestHowFullVolumesAre(t *testing.T) {
+	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "full")
 	d := newDisk(t, c, ns, "disk")
@@ -25,9 +26,9 @@ func TestHowFullVolumesAre(t *testing.T) {
 	d.fill(t, 32<<20)
 	d.awaitUsed(t, p)
 	_, capacity := d.usedBytes(t)
-	p.ExpectRows(t, "SELECT DISTINCT v.name, c.name, u.capacity_bytes FROM usage u JOIN volumes v ON v.uid = u.volume_uid JOIN claims c ON c.uid = u.claim_uid",
+	p.ExpectRows(t, "SELECT DISTINCT v.name, c.name, u.capacity_bytes FROM usage u JOIN volumes v ON v.uid = u.volume_uid JOIN claims c ON c.uid = u.claim_uid WHERE c.namespace = 'full'",
 		fmt.Sprintf("%s\tdisk\t%d", d.volume, capacity))
-	p.ExpectRows(t, "SELECT max(used_bytes) - min(used_bytes) >= 30 * 1024 * 1024 FROM usage", "1")
+	p.ExpectRows(t, "SELECT max(used_bytes) - min(used_bytes) >= 30 * 1024 * 1024 FROM usage WHERE claim_uid IN (SELECT uid FROM claims WHERE namespace = 'full')", "1")
 
 	// The pod goes, and nobody can tell any more: what was known stays, over a restart and
 	// over the loss of the journal.
@@ -59,16 +60,19 @@ func TestHowFullVolumesAre(t *testing.T) {
 		})
 	}
 	for _, report := range []string{"idle", "space"} {
-		rows := p.Report(t, report)
-		if text := fmt.Sprint(rows); !strings.Contains(text, last) && !strings.Contains(text, fmt.Sprintf("%g", mustFloat(t, last))) {
-			t.Errorf("report %s does not tell %s: %s", report, last, text)
-		}
+		harness.Eventually(t, "the report "+report+" has the used space", func() error { // the catalog is behind the metrics
+			rows := p.Report(t, report)
+			if text := fmt.Sprint(rows); !strings.Contains(text, last) && !strings.Contains(text, fmt.Sprintf("%g", mustFloat(t, last))) {
+				return fmt.Errorf("it lacks %s: %s", last, text)
+			}
+			return nil
+		})
 	}
 }
 
-// TestKubeletsThatRefuse takes the right to the statistics away, and the trust in who signs.
-func TestKubeletsThatRefuse(t *testing.T) {
-	c := harness.Cluster(t)
+// logsWhyAKubeletRefuses has the tracker distrust the authority of the kubelets' certificates, and then takes the right
+// to their statistics away.
+func logsWhyAKubeletRefuses(t *testing.T, c *harness.LocalCluster) {
 	ns := c.CreateNamespace(t, "refused")
 	newDisk(t, c, ns, "disk")
 	kubeconfig := c.ServiceAccount(t)
@@ -95,6 +99,6 @@ func TestKubeletsThatRefuse(t *testing.T) {
 	told("--kubelet.insecure-tls", "--kubelet.certificate-authority="+filepath.Join(c.Dir, "pki", "etcd-ca.crt"))
 
 	c.Revoke(t, "nodes/stats")
-	t.Cleanup(func() { c.Kubectl(t, "apply", "-f", harness.File(t, "deploy/rbac.yaml")) })
+	t.Cleanup(func() { c.GrantRights(t) })
 	told("403 Forbidden: grant nodes/stats")
 }

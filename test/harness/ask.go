@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-func (p *Tracker) ExpectReady(t *testing.T) {
+// ExpectReady waits until /readyz answers 200.
+func (p *Tracker) ExpectReady(t testing.TB) {
 	t.Helper()
 	Eventually(t, "ready", func() error {
 		if status, body, err := p.Get("/readyz?verbose"); err != nil || status != 200 {
@@ -22,6 +23,7 @@ func (p *Tracker) ExpectReady(t *testing.T) {
 	})
 }
 
+// Get asks the tracker's HTTP server for a path.
 func (p *Tracker) Get(path string) (status int, body string, err error) {
 	r, err := http.Get("http://" + p.Web + path)
 	if err != nil {
@@ -32,7 +34,7 @@ func (p *Tracker) Get(path string) (status int, body string, err error) {
 	return r.StatusCode, string(b), err
 }
 
-// metrics scrapes the tracker: values by series, as the text format writes them.
+// Metrics scrapes the tracker and returns the values by series, as the text format writes them.
 func (p *Tracker) Metrics(t testing.TB) map[string]string {
 	t.Helper()
 	_, body, err := p.Get("/metrics")
@@ -48,8 +50,8 @@ func (p *Tracker) Metrics(t testing.TB) map[string]string {
 	return series
 }
 
-// query asks the catalog over plain HTTP, as curl would, and returns the rows as
-// text, columns parted by tabs.
+// Query asks the catalog over plain HTTP, as curl would, with FINAL. It returns the rows as text with tabs between
+// the columns.
 func (p *Tracker) Query(sql string) ([]string, error) {
 	server, database := path.Split(p.Catalog)
 	r, err := http.Post(server+"?final=1&database="+database, "text/plain", strings.NewReader(sql))
@@ -67,7 +69,7 @@ func (p *Tracker) Query(sql string) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n"), nil
 }
 
-// expectRows waits until a query returns the wanted rows.
+// ExpectRows waits until a query returns the wanted rows.
 func (p *Tracker) ExpectRows(t testing.TB, sql string, want ...string) {
 	t.Helper()
 	Eventually(t, sql, func() error {
@@ -79,7 +81,7 @@ func (p *Tracker) ExpectRows(t testing.TB, sql string, want ...string) {
 	})
 }
 
-// report runs a report and returns its rows.
+// Report runs a report and returns its rows.
 func (p *Tracker) Report(t testing.TB, args ...string) []map[string]any {
 	t.Helper()
 	out, err := exec.Command(Program(t, "kubevoltracker"),

@@ -9,6 +9,7 @@ import (
 	"testing"
 )
 
+// FreePort returns a port of this machine on which nobody listens.
 func FreePort(t testing.TB) string {
 	_, port, err := net.SplitHostPort(freeAddress(t))
 	if err != nil {
@@ -17,7 +18,7 @@ func FreePort(t testing.TB) string {
 	return port
 }
 
-// clickHouse is the embedded engine in a process of its own, at an address that it keeps.
+// ClickHouse is the embedded engine as a process of its own. It keeps its address and its data over restarts.
 type ClickHouse struct {
 	t             testing.TB
 	data, Address string
@@ -37,8 +38,8 @@ func freeAddress(t testing.TB) string {
 	return listener.Addr().String()
 }
 
-// newClickHouse reserves an address and a directory for a ClickHouse, which the test starts when it wants to. It ends
-// with the test.
+// NewClickHouse reserves an address and a directory for a ClickHouse, which the test starts when it wants to. It
+// ends with the test.
 func NewClickHouse(t testing.TB, args ...string) *ClickHouse {
 	t.Helper()
 	s := &ClickHouse{t: t, data: t.TempDir(), Address: freeAddress(t), args: args}
@@ -46,7 +47,7 @@ func NewClickHouse(t testing.TB, args ...string) *ClickHouse {
 	return s
 }
 
-// startClickHouse starts a ClickHouse and waits until it answers.
+// StartClickHouse starts a ClickHouse and waits until it answers.
 func StartClickHouse(t testing.TB, args ...string) *ClickHouse {
 	t.Helper()
 	s := NewClickHouse(t, args...)
@@ -61,9 +62,10 @@ func StartClickHouse(t testing.TB, args ...string) *ClickHouse {
 	return s
 }
 
+// URL returns the URL of a database, for --catalog.url.
 func (s *ClickHouse) URL(database string) string { return "http://" + s.Address + "/" + database }
 
-// start starts the engine, and does not wait for it.
+// Start starts the process and does not wait for it.
 func (s *ClickHouse) Start() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,6 +76,7 @@ func (s *ClickHouse) Start() {
 	}
 }
 
+// End sends a signal to the process and waits until it has ended. It does nothing if no process runs.
 func (s *ClickHouse) End(signal syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

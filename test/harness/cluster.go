@@ -62,6 +62,18 @@ func Cluster(t testing.TB) *LocalCluster {
 	return shared.cluster
 }
 
+// OwnCluster starts a control plane like that of Cluster for one test, and stops it when the test ends. A test needs it
+// that restarts components, changes rights, or looks at all of a cluster.
+func OwnCluster(t testing.TB) *LocalCluster {
+	t.Helper()
+	c, err := StartCluster(Program(t, "localcluster"), "--kubelet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	return c
+}
+
 // StartCluster starts a control plane by the program at path, and waits until it is ready. The caller stops it.
 func StartCluster(path string, args ...string) (*LocalCluster, error) {
 	dir, err := os.MkdirTemp("", "kubevoltracker-test-")

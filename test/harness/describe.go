@@ -8,10 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// in describes objects in a namespace.
+// Namespace describes objects that are in it. It creates none.
 type Namespace string
 
-// claim describes a claim of a class.
+// Claim describes a claim of 1Gi. Those of the class nfs may be mounted by many nodes.
 func (n Namespace) Claim(name, class string) *corev1.PersistentVolumeClaim {
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 	if class == "nfs" {
@@ -23,7 +23,7 @@ func (n Namespace) Claim(name, class string) *corev1.PersistentVolumeClaim {
 	}
 }
 
-// claimFor describes a claim that asks for a volume by its name.
+// ClaimFor describes a claim that asks for a volume by its name.
 func (n Namespace) ClaimFor(name string, volume *corev1.PersistentVolume) *corev1.PersistentVolumeClaim {
 	claim := n.Claim(name, volume.Spec.StorageClassName)
 	claim.Spec.AccessModes = volume.Spec.AccessModes
@@ -31,11 +31,12 @@ func (n Namespace) ClaimFor(name string, volume *corev1.PersistentVolume) *corev
 	return claim
 }
 
+// Requesting returns the resources of a claim that requests a size.
 func Requesting(size string) corev1.VolumeResourceRequirements {
 	return corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}}
 }
 
-// exported describes a volume made by hand: on an NFS export, and kept.
+// NFSVolume describes a volume of 5Gi on an NFS export, as an administrator makes it by hand. It is retained.
 func NFSVolume(name, export string) *corev1.PersistentVolume {
 	return &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -48,13 +49,12 @@ func NFSVolume(name, export string) *corev1.PersistentVolume {
 	}
 }
 
-// pod describes a pod that mounts volumes at their names and runs until it is
-// deleted.
+// Pod describes a pod that mounts volumes at /NAME and runs until it is deleted.
 func (n Namespace) Pod(name string, volumes ...corev1.Volume) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: string(n), Annotations: map[string]string{}}, Spec: PodSpec(volumes...)}
 }
 
-// task describes a pod that comes to an end.
+// Task describes a pod that runs for some seconds and completes.
 func (n Namespace) Task(name, seconds string, volumes ...corev1.Volume) *corev1.Pod {
 	pod := n.Pod(name, volumes...)
 	pod.Annotations[RunSeconds] = seconds
@@ -62,11 +62,12 @@ func (n Namespace) Task(name, seconds string, volumes ...corev1.Volume) *corev1.
 	return pod
 }
 
+// PodSpec describes the pod of one container that mounts volumes at /NAME.
 func PodSpec(volumes ...corev1.Volume) corev1.PodSpec {
 	return corev1.PodSpec{Containers: []corev1.Container{Container("main", volumes...)}, Volumes: volumes}
 }
 
-// mounting describes a container that mounts volumes at their names.
+// Container describes a container that mounts volumes at /NAME.
 func Container(name string, volumes ...corev1.Volume) corev1.Container {
 	c := corev1.Container{Name: name, Image: name + ":1"}
 	for _, v := range volumes {
@@ -75,31 +76,34 @@ func Container(name string, volumes ...corev1.Volume) corev1.Container {
 	return c
 }
 
-// of describes a pod's volume that is a claim's.
+// ClaimVolume describes a pod's volume that is backed by a claim. The volume has the claim's name.
 func ClaimVolume(claim string) corev1.Volume {
 	return InlineVolume(claim, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}})
 }
 
+// InlineVolume describes a pod's volume of any source.
 func InlineVolume(name string, source corev1.VolumeSource) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: source}
 }
 
-// ephemeral describes a generic ephemeral volume.
+// Ephemeral describes a pod's generic ephemeral volume.
 func (n Namespace) Ephemeral(name, class string) corev1.Volume {
 	return InlineVolume(name, corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
 		VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: n.Claim("", class).Spec},
 	}})
 }
 
+// PodTemplate describes the pods of a workload. They have the label app.
 func PodTemplate(app string, spec corev1.PodSpec) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": app}, Annotations: map[string]string{}}, Spec: spec}
 }
 
+// Selector selects the pods of PodTemplate.
 func Selector(app string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
 }
 
-// statefulSet describes one whose claims are called data.
+// StatefulSet describes a StatefulSet whose claims are named data.
 func (n Namespace) StatefulSet(name, class string, replicas int32, spec corev1.PodSpec) *appsv1.StatefulSet {
 	claim := n.Claim("data", class)
 	claim.Namespace = ""
@@ -112,6 +116,7 @@ func (n Namespace) StatefulSet(name, class string, replicas int32, spec corev1.P
 	}
 }
 
+// Deployment describes a Deployment.
 func (n Namespace) Deployment(name string, replicas int32, spec corev1.PodSpec) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: string(n)},
@@ -119,6 +124,7 @@ func (n Namespace) Deployment(name string, replicas int32, spec corev1.PodSpec) 
 	}
 }
 
+// Job describes a Job.
 func (n Namespace) Job(name string, spec corev1.PodSpec) *batchv1.Job {
 	if spec.RestartPolicy == "" {
 		spec.RestartPolicy = corev1.RestartPolicyNever
@@ -129,14 +135,14 @@ func (n Namespace) Job(name string, spec corev1.PodSpec) *batchv1.Job {
 	}
 }
 
-// unplaced describes a pod that no node can take.
+// Unplaced describes a pod that fits no node.
 func (n Namespace) Unplaced(name string, volumes ...corev1.Volume) *corev1.Pod {
 	pod := n.Pod(name, volumes...)
 	pod.Spec.NodeSelector = map[string]string{"no": "where"}
 	return pod
 }
 
-// slow describes a pod that gets a node, and whose containers do not start in this month.
+// Slow describes a pod that gets a node, and whose containers do not start within ten minutes.
 func (n Namespace) Slow(name string, volumes ...corev1.Volume) *corev1.Pod {
 	pod := n.Pod(name, volumes...)
 	pod.Annotations[startSeconds] = "600"

@@ -14,13 +14,14 @@ import (
 	"testing"
 )
 
-// etcd is that of a local cluster.
+// Etcd is the etcd of a local cluster, reached by its JSON gateway.
 type Etcd struct {
 	PID    int
 	url    string
 	client http.Client
 }
 
+// EtcdOf reads where a cluster's etcd listens, and which certificates it accepts.
 func EtcdOf(t testing.TB, c *LocalCluster) *Etcd {
 	t.Helper()
 	read := func(parts ...string) []byte {
@@ -53,8 +54,8 @@ func EtcdOf(t testing.TB, c *LocalCluster) *Etcd {
 	return e
 }
 
-// compact throws away all of the history but the present state, as the API server has etcd
-// do every five minutes.
+// Compact drops the history before the present revision, as the API server does every five minutes. A watch that
+// resumes from an older version gets a 410.
 func (e *Etcd) Compact(t testing.TB) {
 	t.Helper()
 	var header struct {
@@ -68,7 +69,7 @@ func (e *Etcd) Compact(t testing.TB) {
 	}
 }
 
-// call asks etcd's gRPC gateway.
+// Call posts a JSON request to a path of the gateway, and decodes the answer if that is not nil.
 func (e *Etcd) Call(path, body string, answer any) error {
 	response, err := e.client.Post(e.url+path, "application/json", strings.NewReader(body))
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// fault is what a proxy does with what the tracker asks of ClickHouse.
+// Fault is what a FaultProxy does with a request to ClickHouse. The zero Fault passes it on.
 type Fault struct {
 	Name string
-	// every other insert alone has the fault
-	alternate bool
-	Do        func(p *FaultProxy, w http.ResponseWriter, r *http.Request)
+	Do   func(p *FaultProxy, w http.ResponseWriter, r *http.Request)
+
+	alternate bool // only every other insert has the fault
 }
 
-// exception answers as ClickHouse does when it cannot do something.
+// exception answers as ClickHouse does when a request fails.
 func exception(code int, name string) Fault {
 	return Fault{Name: name, Do: func(_ *FaultProxy, w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -27,16 +27,16 @@ func exception(code int, name string) Fault {
 	}}
 }
 
-// alternately has a fault at every other insert.
+// alternately restricts a fault to every other insert.
 func alternately(f Fault) Fault {
 	f.Name, f.alternate = "every other insert: "+f.Name, true
 	return f
 }
 
 var (
-	// hangUp closes the connection without a word.
+	// hangUp closes the connection without an answer.
 	hangUp = Fault{Name: "hangs up", Do: func(*FaultProxy, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }}
-	// loseAnswer does what is asked, and closes the connection in place of the answer.
+	// loseAnswer passes the request on, and closes the connection in place of the answer.
 	loseAnswer = Fault{Name: "loses the answer", Do: func(p *FaultProxy, _ http.ResponseWriter, r *http.Request) {
 		p.proxy.ServeHTTP(nowhere{http.Header{}}, r)
 		panic(http.ErrAbortHandler)
@@ -51,7 +51,7 @@ var (
 		case <-r.Context().Done():
 		}
 	}}
-	// cutShort passes half of what is asked on, and then nothing.
+	// cutShort passes the first 200 bytes of the request on, and closes both connections.
 	cutShort = Fault{Name: "cuts the request short", Do: func(p *FaultProxy, _ http.ResponseWriter, r *http.Request) {
 		r.Body = io.NopCloser(io.MultiReader(io.LimitReader(r.Body, 200), broken{}))
 		p.proxy.ServeHTTP(nowhere{http.Header{}}, r)
@@ -65,17 +65,19 @@ var (
 	}
 )
 
+// broken is a request body that ends too early.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
+// nowhere is a ResponseWriter that drops the answer.
 type nowhere struct{ header http.Header }
 
 func (n nowhere) Header() http.Header       { return n.header }
 func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
 func (nowhere) WriteHeader(int)             {}
 
-// killedInMidInsert is a fault that kills the process when it has half of an insert.
+// killedInMidInsert kills the process once it has 200 bytes of an insert.
 func killedInMidInsert(server *ClickHouse) Fault {
 	return Fault{Name: "is killed in mid-insert", Do: func(p *FaultProxy, w http.ResponseWriter, r *http.Request) {
 		if !isInsert(r) {
@@ -88,11 +90,11 @@ func killedInMidInsert(server *ClickHouse) Fault {
 	}}
 }
 
-// killing is a reader at whose turn a server is killed.
+// killing is a request body that kills a ClickHouse when it is read.
 type killing struct{ server *ClickHouse }
 
 func (k killing) Read([]byte) (int, error) {
-	time.Sleep(50 * time.Millisecond) // what comes before has arrived
+	time.Sleep(50 * time.Millisecond) // so that ClickHouse has the bytes before
 	k.server.End(syscall.SIGKILL)
 	return 0, io.ErrUnexpectedEOF
 }

@@ -10,11 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// HasEnded reports whether a pod has succeeded or failed.
 func HasEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// namespace makes a namespace for one test.
+// CreateNamespace creates a namespace and waits for its default service account: no pod is admitted before.
 func (c *LocalCluster) CreateNamespace(t testing.TB, name string) string {
 	t.Helper()
 	_, err := c.Client.CoreV1().Namespaces().Create(background, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -29,7 +30,7 @@ func (c *LocalCluster) CreateNamespace(t testing.TB, name string) string {
 	return name
 }
 
-// claim makes a claim of 1Gi.
+// CreateClaim creates a claim of 1Gi.
 func (c *LocalCluster) CreateClaim(t testing.TB, namespace, name, class string) *corev1.PersistentVolumeClaim {
 	t.Helper()
 	claim, err := c.Client.CoreV1().PersistentVolumeClaims(namespace).Create(background, &corev1.PersistentVolumeClaim{
@@ -46,13 +47,15 @@ func (c *LocalCluster) CreateClaim(t testing.TB, namespace, name, class string) 
 	return claim
 }
 
-// pod makes a pod with one container that mounts the claims at /NAME. With
-// seconds it runs that long and completes.
+// CreatePod creates a pod with one container that mounts the claims at /NAME. With seconds above 0 it runs that long
+// and completes.
 func (c *LocalCluster) CreatePod(t testing.TB, namespace, name string, seconds int, claims ...string) *corev1.Pod {
 	t.Helper()
 	return c.StartPod(t, namespace, NewPod(name, seconds, claims...))
 }
 
+// NewPod describes the pod of CreatePod. Its command and environment have secrets, which must not get into the
+// catalog.
 func NewPod(name string, seconds int, claims ...string) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -73,6 +76,7 @@ func NewPod(name string, seconds int, claims ...string) *corev1.Pod {
 	return pod
 }
 
+// StartPod creates a pod.
 func (c *LocalCluster) StartPod(t testing.TB, namespace string, pod *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	pod, err := c.Client.CoreV1().Pods(namespace).Create(background, pod, metav1.CreateOptions{})
@@ -82,7 +86,7 @@ func (c *LocalCluster) StartPod(t testing.TB, namespace string, pod *corev1.Pod)
 	return pod
 }
 
-// await waits until a pod is in a phase, and returns it.
+// AwaitPod waits until a pod is in a phase, and returns it.
 func (c *LocalCluster) AwaitPod(t testing.TB, namespace, name string, phase corev1.PodPhase) (pod *corev1.Pod) {
 	t.Helper()
 	Eventually(t, "pod "+name+" is "+string(phase), func() (err error) {
@@ -94,6 +98,7 @@ func (c *LocalCluster) AwaitPod(t testing.TB, namespace, name string, phase core
 	return pod
 }
 
+// AwaitBound waits until a claim is bound, and returns it with its volume.
 func (c *LocalCluster) AwaitBound(t testing.TB, namespace, name string) (claim *corev1.PersistentVolumeClaim, volume *corev1.PersistentVolume) {
 	t.Helper()
 	Eventually(t, "claim "+name+" is bound", func() (err error) {
@@ -107,4 +112,32 @@ func (c *LocalCluster) AwaitBound(t testing.TB, namespace, name string) (claim *
 		return err
 	})
 	return claim, volume
+}
+
+// AwaitVolume waits until a volume is in a phase, and returns it.
+func (c *LocalCluster) AwaitVolume(t testing.TB, name string, phase corev1.PersistentVolumePhase) (volume *corev1.PersistentVolume) {
+	t.Helper()
+	Eventually(t, "volume "+name+" is "+string(phase), func() (err error) {
+		if volume, err = c.Client.CoreV1().PersistentVolumes().Get(background, name, metav1.GetOptions{}); err == nil && volume.Status.Phase != phase {
+			err = fmt.Errorf("it is %s", volume.Status.Phase)
+		}
+		return err
+	})
+	return volume
+}
+
+// CreateClass creates a copy of a storage class for one test, which counts by class, and returns its name.
+func (c *LocalCluster) CreateClass(t testing.TB, name, like string) string {
+	t.Helper()
+	classes := c.Client.StorageV1().StorageClasses()
+	class, err := classes.Get(background, like, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	class.ObjectMeta = metav1.ObjectMeta{Name: name}
+	if _, err := classes.Create(background, class, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = classes.Delete(background, name, metav1.DeleteOptions{}) })
+	return name
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// stat returns the fields of /proc/PID/stat behind the program's name; the first is its state.
+// Stat returns the fields of /proc/PID/stat after the program's name. The first is the state, the second the parent.
 func Stat(pid int) ([]string, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -19,7 +19,7 @@ func Stat(pid int) ([]string, error) {
 	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])), nil
 }
 
-// childOf returns the process that another one has started, 0 if it has none.
+// ChildOf returns a process that another one has started and that still runs, or 0.
 func ChildOf(t testing.TB, pid int) int {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// faultProxy stands before a ClickHouse and does to it what it is told.
+// FaultProxy stands between a tracker and its ClickHouse, and fails requests when it is told to.
 type FaultProxy struct {
 	proxy   *httputil.ReverseProxy
 	Address string
@@ -20,9 +20,10 @@ type FaultProxy struct {
 	mu      sync.Mutex
 	fault   Fault
 	inserts int
-	Faults  map[string]int // how often each happened
+	Faults  map[string]int // how many requests had each fault
 }
 
+// StartFaultProxy starts a proxy, which ends with the test.
 func StartFaultProxy(t testing.TB, server *ClickHouse) *FaultProxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -43,6 +44,7 @@ func StartFaultProxy(t testing.TB, server *ClickHouse) *FaultProxy {
 	return p
 }
 
+// Set chooses the fault of the next requests.
 func (p *FaultProxy) Set(f Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +73,7 @@ func (p *FaultProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.Do(p, w, r)
 }
 
-// gone has a ClickHouse be killed, and not be there for a while.
+// Gone kills a ClickHouse, and starts it again after a while.
 func (p *FaultProxy) Gone(server *ClickHouse, d time.Duration) {
 	if d == 0 {
 		return
@@ -81,8 +83,7 @@ func (p *FaultProxy) Gone(server *ClickHouse, d time.Duration) {
 	server.Start()
 }
 
-// torment does one thing after another to a ClickHouse until the end: faults of the
-// proxy, and now and then its process is killed.
+// Torment inflicts one fault after another on a ClickHouse until the end, and kills its process now and then.
 func (p *FaultProxy) Torment(server *ClickHouse, random *rand.Rand, longest time.Duration, end time.Time) {
 	for time.Now().Before(end) {
 		switch random.IntN(8) {
@@ -92,8 +93,8 @@ func (p *FaultProxy) Torment(server *ClickHouse, random *rand.Rand, longest time
 			p.Set(killedInMidInsert(server))
 			time.Sleep(1 + time.Duration(random.Int64N(int64(longest))))
 			p.Set(Fault{})
-			time.Sleep(200 * time.Millisecond) // for an insert on its way
-			server.End(syscall.SIGKILL)        // if there was none
+			time.Sleep(200 * time.Millisecond) // an insert may be on its way
+			server.End(syscall.SIGKILL)        // no insert may have come
 			server.Start()
 		default:
 			p.Set(clickHouseFaults[random.IntN(len(clickHouseFaults))])

@@ -11,11 +11,11 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// serviceAccount returns the kubeconfig of the service account of
-// deploy/rbac.yaml: the tracker has to do with what that grants.
+// ServiceAccount applies deploy/rbac.yaml and returns the kubeconfig of its service account: a tracker with it has
+// the rights that users grant.
 func (c *LocalCluster) ServiceAccount(t testing.TB) string {
 	t.Helper()
-	c.Kubectl(t, "apply", "-f", File(t, "deploy/rbac.yaml"))
+	c.GrantRights(t)
 	token, err := c.Client.CoreV1().ServiceAccounts("kubevoltracker").CreateToken(background, "kubevoltracker", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,17 @@ func (c *LocalCluster) ServiceAccount(t testing.TB) string {
 	return path
 }
 
-// revoke takes rights to resources out of deploy/rbac.yaml's role, until that is applied again.
+// GrantRights applies deploy/rbac.yaml. It tries again, as another test may do the same at the same time.
+func (c *LocalCluster) GrantRights(t testing.TB) {
+	t.Helper()
+	Eventually(t, "deploy/rbac.yaml is applied", func() error {
+		_, err := c.TryKubectl(t, "apply", "-f", File(t, "deploy/rbac.yaml"))
+		return err
+	})
+}
+
+// Revoke takes the rights to resources out of the role in deploy/rbac.yaml, until GrantRights. It affects every
+// tracker that uses ServiceAccount, so a test that calls it must not run in parallel with others.
 func (c *LocalCluster) Revoke(t testing.TB, resources ...string) {
 	t.Helper()
 	role, err := c.Client.RbacV1().ClusterRoles().Get(background, "kubevoltracker", metav1.GetOptions{})

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// tracker is a running `kubevoltracker run`.
+// Tracker is a running `kubevoltracker run`.
 type Tracker struct {
 	process *exec.Cmd
 	Web     string // host:port
@@ -26,8 +26,7 @@ type Tracker struct {
 	log []map[string]any
 }
 
-// runArgs completes the arguments of run with a directory and free ports, where
-// they name none.
+// RunArgs completes the arguments of `kubevoltracker run` by a data directory and free ports, where they name none.
 func RunArgs(t testing.TB, args ...string) []string {
 	for _, standard := range []string{
 		"--data-dir=" + t.TempDir(), "--web.listen-address=127.0.0.1:0", "--catalog.embedded-listen-address=127.0.0.1:0",
@@ -41,8 +40,7 @@ func RunArgs(t testing.TB, args ...string) []string {
 	return append([]string{"run"}, args...)
 }
 
-// startTracker runs a tracker of the shared cluster until the test ends, and
-// waits until it serves.
+// StartTracker starts a tracker, waits until it serves, and stops it when the test ends.
 func StartTracker(t testing.TB, kubeconfig string, args ...string) *Tracker {
 	t.Helper()
 	p := LaunchTracker(t, kubeconfig, args...)
@@ -56,7 +54,7 @@ func StartTracker(t testing.TB, kubeconfig string, args ...string) *Tracker {
 	return p
 }
 
-// showLog puts the last lines of the tracker's log into the test's.
+// ShowLog copies the last lines of the tracker's log into the test's.
 func (p *Tracker) ShowLog(t testing.TB) {
 	lines := p.Lines()
 	for _, line := range lines[max(0, len(lines)-40):] {
@@ -64,7 +62,7 @@ func (p *Tracker) ShowLog(t testing.TB) {
 	}
 }
 
-// launchTracker starts a tracker, which the caller has to end.
+// LaunchTracker starts a tracker and does not wait for it. The caller ends it.
 func LaunchTracker(t testing.TB, kubeconfig string, args ...string) *Tracker {
 	t.Helper()
 	args = RunArgs(t, append(args, "--kube.kubeconfig="+kubeconfig, "--log.format=json", "--log.level=debug")...)
@@ -80,7 +78,7 @@ func LaunchTracker(t testing.TB, kubeconfig string, args ...string) *Tracker {
 	return p
 }
 
-// awaitServing waits until a tracker serves, and notes where.
+// AwaitServing waits until the tracker serves, and sets Web and Catalog to the addresses that it logs.
 func (p *Tracker) AwaitServing(t testing.TB) {
 	t.Helper()
 	Eventually(t, "the tracker serves", func() error {
@@ -114,7 +112,8 @@ func (p *Tracker) read(out io.Reader) {
 	p.exited <- p.process.Wait()
 }
 
-// stop asks the tracker to stop, once.
+// Stop ends the tracker by SIGTERM, and fails the test if it takes more than 30 s or exits with an error. A second
+// call does nothing.
 func (p *Tracker) Stop(t testing.TB) {
 	t.Helper()
 	if p.process.ProcessState != nil {
@@ -133,19 +132,19 @@ func (p *Tracker) Stop(t testing.TB) {
 	}
 }
 
-// logged reports whether a message was logged.
+// Logged reports whether the tracker has logged a message.
 func (p *Tracker) Logged(msg string) bool {
 	return slices.ContainsFunc(p.Lines(), func(line map[string]any) bool { return line["msg"] == msg })
 }
 
-// lines returns the log up to now, a map of its keys for each line.
+// Lines returns the log up to now: the keys and values of each line.
 func (p *Tracker) Lines() []map[string]any {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.log)
 }
 
-// signal sends a signal to the tracker's process.
+// Signal sends a signal to the tracker's process.
 func (p *Tracker) Signal(t testing.TB, s syscall.Signal) {
 	t.Helper()
 	if err := p.process.Process.Signal(s); err != nil {
@@ -153,24 +152,24 @@ func (p *Tracker) Signal(t testing.TB, s syscall.Signal) {
 	}
 }
 
-// pid returns the id of the tracker's process.
+// PID returns the id of the tracker's process.
 func (p *Tracker) PID() int { return p.process.Process.Pid }
 
-// kill ends the tracker by SIGKILL, and its ClickHouse with it.
+// Kill ends the tracker by SIGKILL. Its ClickHouse ends with it.
 func (p *Tracker) Kill(t testing.TB) {
 	t.Helper()
 	p.Signal(t, syscall.SIGKILL)
 	_ = p.Wait()
 }
 
-// wait waits until the tracker's process has ended, and returns how. stop does not complain about that end any more.
+// Wait waits until the tracker's process has ended, and returns its error. Stop accepts that end afterwards.
 func (p *Tracker) Wait() error {
 	err := <-p.exited
 	p.exited <- errors.Join(err, errKilled)
 	return err
 }
 
-// ended reports whether the tracker's process has ended by now, and how.
+// Ended reports whether the tracker's process has ended by now, and its error.
 func (p *Tracker) Ended() (bool, error) {
 	select {
 	case err := <-p.exited:
@@ -181,5 +180,5 @@ func (p *Tracker) Ended() (bool, error) {
 	}
 }
 
-// errKilled is how a tracker ends that a test has ended otherwise than by stop.
+// errKilled marks the end of a tracker that a test has ended otherwise than by Stop.
 var errKilled = errors.New("ended by the test")

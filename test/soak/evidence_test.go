@@ -34,7 +34,7 @@ func (r *runner) saveLog(name string) {
 // saveRows keeps all rows that the catalog has of the UIDs in a verdict, also those that were replaced.
 func (r *runner) saveRows(name string, verdict error) {
 	r.t.Helper()
-	uids := truth.UidsIn(verdict.Error())
+	uids := truth.UIDs(verdict.Error())
 	slices.Sort(uids)
 	list := "('" + strings.Join(slices.Compact(uids), "', '") + "')"
 	var text strings.Builder

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// align numbers the changes of phase as the truth does. If nobody could know of the first of two, the
-// first that the catalog has is the truth's second.
+// align numbers the changes to a phase as the truth does. If nobody could know of the first of two, the first that
+// the catalog has is the second of the truth.
 func (t *Truth) align(table scopeTable, found map[string][]map[string]string, away Gaps) map[string][]map[string]string {
 	aligned := maps.Clone(found)
 	for key := range t.Facts[table.Name] {
@@ -46,7 +46,7 @@ func (t *Truth) align(table scopeTable, found map[string][]map[string]string, aw
 	return aligned
 }
 
-// rowsOf parses TSV with names; the key is made of the first columns.
+// rowsOf parses rows of TSV with names, by their first columns.
 func rowsOf(lines []string, key int) map[string][]map[string]string {
 	columns := strings.Split(lines[0], "\t")
 	rows := map[string][]map[string]string{}

@@ -8,17 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// stretch is a claim and a volume bound to each other.
-type stretch struct {
+// boundSpan is the time during which a claim and a volume are bound to each other.
+type boundSpan struct {
 	claim, volume types.UID
-	number        uint64 // the resourceVersion from which on
+	number        uint64 // the resource version at its start
 	start         time.Time
 	end           cell
 }
 
-// stretches follows a volume's phase and claimRef.
-func stretches(l *life[*corev1.PersistentVolume]) (list []stretch) {
-	var open *stretch
+// boundSpans follows a volume's phase and claimRef.
+func boundSpans(l *life[*corev1.PersistentVolume]) (list []boundSpan) {
+	var open *boundSpan
 	for _, v := range l.versions {
 		holder := types.UID("")
 		if ref := v.object.Spec.ClaimRef; ref != nil && v.object.Status.Phase == corev1.VolumeBound {
@@ -32,7 +32,7 @@ func stretches(l *life[*corev1.PersistentVolume]) (list []stretch) {
 			open = nil
 		}
 		if open == nil && holder != "" {
-			list = append(list, stretch{
+			list = append(list, boundSpan{
 				claim: holder, volume: v.object.UID, number: v.number, start: v.object.Status.LastPhaseTransitionTime.Time, end: absent,
 			})
 			open = &list[len(list)-1]
@@ -44,8 +44,8 @@ func stretches(l *life[*corev1.PersistentVolume]) (list []stretch) {
 	return list
 }
 
-// promised returns the volume that a claim names in its spec, if that volume's claimRef has had the claim's UID.
-// The claim has that volume (rule 2.5), even if the volume was given away before the two were bound.
+// promised returns the volume that a claim names in its spec, if that volume's claimRef has had the claim's UID. The
+// claim has that volume (rule 2.5), even if the volume was given away before the two were bound.
 func (t *Truth) promised(claim *corev1.PersistentVolumeClaim) (volume types.UID) {
 	for uid, l := range t.log.volumes {
 		named := l.last().object.Name == claim.Spec.VolumeName
@@ -58,9 +58,8 @@ func (t *Truth) promised(claim *corev1.PersistentVolumeClaim) (volume types.UID)
 	return volume
 }
 
-// boundTo returns how a claim was bound at a resourceVersion; nil if it had not
-// been yet.
-func (t *Truth) boundTo(claim types.UID, number uint64) (latest *stretch) {
+// boundTo returns how a claim was bound at a resource version, and nil if it had not been bound by then.
+func (t *Truth) boundTo(claim types.UID, number uint64) (latest *boundSpan) {
 	for i := range t.bound {
 		if s := &t.bound[i]; s.claim == claim && s.number <= number && (latest == nil || s.number > latest.number) {
 			latest = s

@@ -7,20 +7,21 @@ import (
 	"strings"
 )
 
-// facts are rows by table and key.
+// facts has the wanted rows by table and key.
 type facts map[string]map[string]map[string]cell
 
+// factKey joins the columns of a key.
 func factKey(key ...any) string {
 	return strings.TrimSuffix(fmt.Sprintln(key...), "\n")
 }
 
+// has reports whether a row is wanted.
 func (f facts) has(table string, key ...any) bool {
 	_, ok := f[table][factKey(key...)]
 	return ok
 }
 
-// put adds a row. Two rows of one key are one too many: the catalog cannot hold
-// both.
+// put adds a row. A second row of one key gets a key of its own, and is missing from the catalog then.
 func (f facts) put(table string, key []any, row map[string]cell) {
 	if f[table] == nil {
 		f[table] = map[string]map[string]cell{}
@@ -32,11 +33,10 @@ func (f facts) put(table string, key []any, row map[string]cell) {
 	f[table][k] = row
 }
 
-// verdict is what came of comparing the truth with the catalog.
+// Difference is what a catalog lacks, what it has too much, and which of its values are wrong.
 type Difference struct{ Missing, Invented, Wrong []string }
 
-// compare compares whole tables: what the catalog lacks, has too much, or has
-// otherwise.
+// Compare compares a whole table with the rows that were found, by key.
 func (f facts) Compare(table string, found map[string]map[string]string) (v Difference) {
 	for _, key := range slices.Sorted(maps.Keys(f[table])) {
 		row, ok := found[key]
@@ -58,10 +58,9 @@ func (f facts) Compare(table string, found map[string]map[string]string) (v Diff
 	return v
 }
 
-// monthTable is what is compared of the catalog: rows of the month, by a key of so
-// many columns.
+// Table is what is compared of the catalog: the rows of a query, whose first columns are their key.
 type Table struct {
 	Name string
-	Key  int
-	Sql  string
+	Key  int // columns
+	SQL  string
 }

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// gap is a time in which no tracker watched, or in which what it saw was lost again.
+// Gap is a time in which no tracker watched, or in which what it saw was lost again.
 type Gap struct {
 	From, To time.Time
-	// lossy: nobody can tell afterwards what came and went within it. Otherwise the
-	// API server still knew, and only the moment of what it does not date is not known.
+	// Lossy: nobody can know what came and went within the gap. Otherwise the API server still knew the events, and only
+	// the moments that it does not date are unknown.
 	Lossy bool
 }
 
+// Gaps are the gaps of one tracker.
 type Gaps []Gap
 
-// tardy is how much later than it happened something may be seen by one who watches:
-// two cores do everything here.
-const tardy = 10 * time.Second
+// lateness is how late a tracker that watches may see an event: two cores do everything here.
+const lateness = 10 * time.Second
 
-// until returns when at the latest one sees what happens at a moment.
+// until returns when at the latest a tracker sees what happens at a moment.
 func (g Gaps) until(at time.Time) time.Time {
 	end := at
 	for again := true; again; {
@@ -30,32 +30,33 @@ func (g Gaps) until(at time.Time) time.Time {
 			}
 		}
 	}
-	return end.Add(tardy)
+	return end.Add(lateness)
 }
 
-// overlaps tells whether nobody watched at some moment of a span.
+// overlaps reports whether nobody watched at some moment of a span.
 func (g Gaps) overlaps(from, to time.Time) bool {
 	return slices.ContainsFunc(g, func(one Gap) bool { return !one.From.After(to) && !one.To.Before(from) })
 }
 
-// swallow tells whether a span is within one lossy gap: to nobody's knowledge.
-func (g Gaps) swallow(from, to time.Time) bool {
+// loses reports whether a span is within one lossy gap, so that nobody knows of it.
+func (g Gaps) loses(from, to time.Time) bool {
 	return slices.ContainsFunc(g, func(one Gap) bool { return one.Lossy && !from.Before(one.From) && !to.After(one.To) })
 }
 
-// swallowsEither tells whether one of two moments is within a lossy gap.
-func (g Gaps) swallowsEither(moments ...cell) bool {
+// losesEither reports whether one of some moments is within a lossy gap.
+func (g Gaps) losesEither(moments ...cell) bool {
 	return slices.ContainsFunc(moments, func(c cell) bool {
 		at, ok := c.moment()
-		return ok && (g.swallow(at, at) || g.swallow(at.Add(time.Second), at.Add(time.Second)))
+		return ok && (g.loses(at, at) || g.loses(at.Add(time.Second), at.Add(time.Second)))
 	})
 }
 
+// tooWide is the problem of bounds around a moment at which the tracker watched.
 const tooWide = "the bounds are wide, though it was watched"
 
-// accept compares a moment, or another value, that the catalog says with the truth: one
-// that was observed may have bounds, which have to contain the truth, and one that claims
-// to be exact has to be.
+// accept compares a value of the catalog, and its earlier bound if it has one, with the truth. A moment that was
+// observed may have bounds, which have to contain the truth. A moment without bounds claims to be exact, and has to
+// be.
 func (g Gaps) accept(want cell, said, since string) (bounded bool, problem string) {
 	at, isMoment := want.moment()
 	if !isMoment {
@@ -66,19 +67,19 @@ func (g Gaps) accept(want cell, said, since string) (bounded bool, problem strin
 	}
 	to, err := time.Parse(microseconds, said)
 	if err != nil {
-		return false, "it is not told"
+		return false, "it is no moment"
 	}
 	from, err := time.Parse(microseconds, since)
-	// etcd may have been slow: what was asked for was done later, by when it was answered.
+	// etcd may have been slow: the request was carried out at some time before it was answered.
 	done := want.latest()
 	slack := time.Second + done.Sub(at)
-	if !want.from.IsZero() && g.swallow(at, at) {
+	if !want.from.IsZero() && g.loses(at, at) {
 		slack += 4 * time.Second
 	}
 	switch {
 	case err != nil && want.holds(said):
 		return false, ""
-	case err != nil: // it has no column for the earlier bound
+	case err != nil: // the table has no column for the earlier bound
 		if to.Before(at.Add(-time.Second)) || to.After(g.until(done)) || !g.overlaps(at, to) {
 			return false, "it is not the API's"
 		}
@@ -98,8 +99,8 @@ func (g Gaps) accept(want cell, said, since string) (bounded bool, problem strin
 	return true, ""
 }
 
-// endSpan returns the moments that may be given for the end of a use: an API time as it is,
-// and one that had to be observed when a watcher saw it.
+// endSpan returns the moments that the catalog may give for the end of a use: the moment that the API dates, or else
+// any until a watcher saw the end.
 func (g Gaps) endSpan(end cell) (s span[time.Time]) {
 	at, _ := end.moment()
 	s = span[time.Time]{at, at}
@@ -112,7 +113,7 @@ func (g Gaps) endSpan(end cell) (s span[time.Time]) {
 	return s
 }
 
-// someLost tells whether nobody can tell what happened at some moment of a span.
-func (g Gaps) someLost(from, to time.Time) bool {
+// losesSome reports whether some moment of a span is within a lossy gap.
+func (g Gaps) losesSome(from, to time.Time) bool {
 	return slices.ContainsFunc(g, func(one Gap) bool { return one.Lossy && !one.From.After(to) && !one.To.Before(from) })
 }

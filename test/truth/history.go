@@ -14,8 +14,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// history tells the versions of an object, a line each, for who has to find out why the
-// catalog says something else of it.
+// history lists the versions of an object, a line each, for whoever looks into a difference.
 func (a *Log) history(uid string) string {
 	var lines strings.Builder
 	id := types.UID(strings.TrimSuffix(uid, ":"))
@@ -55,7 +54,7 @@ func (a *Log) history(uid string) string {
 	return lines.String()
 }
 
-// unusedOf is what the API says by the condition Unused.
+// UnusedOf returns what a claim's condition Unused says, and "" if it has none.
 func UnusedOf(claim *corev1.PersistentVolumeClaim) string {
 	for _, c := range claim.Status.Conditions {
 		if c.Type == "Unused" {
@@ -65,8 +64,8 @@ func UnusedOf(claim *corev1.PersistentVolumeClaim) string {
 	return ""
 }
 
-// relapses is how often a pod that had ended did not any more: kwok does that now and then
-// with one that has its predecessor's name, when it is late to write how that ended.
+// relapses counts how often a pod that had ended ran again. kwok does that now and then with a pod whose predecessor
+// of the same name it writes late.
 func (a *Log) relapses(pod string) (n int) {
 	if l := a.pods[types.UID(pod)]; l != nil {
 		for i, v := range l.versions[1:] {
@@ -78,7 +77,8 @@ func (a *Log) relapses(pod string) (n int) {
 	return n
 }
 
-// explain lists what is wrong, and the beginning of it with what the audit log says.
+// Explain returns an error that lists what is wrong, and nil if nothing is. It adds the audit log's history of the
+// first five.
 func (t *Truth) Explain(wrong []string) error {
 	if len(wrong) == 0 {
 		return nil
@@ -94,12 +94,12 @@ func (t *Truth) Explain(wrong []string) error {
 	return errors.New(t.Named(text.String()))
 }
 
-// uidsIn returns the UIDs in a text.
-func UidsIn(text string) []string { return uidIn.FindAllString(text, -1) }
+// UIDs returns the UIDs in a text.
+func UIDs(text string) []string { return uidIn.FindAllString(text, -1) }
 
 var uidIn = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// named puts the names behind the UIDs.
+// Named puts names in front of the UIDs in a text.
 func (t *Truth) Named(text string) string {
 	var pairs []string
 	for uid, name := range t.names {

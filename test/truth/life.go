@@ -15,7 +15,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// lives are those of the objects of a kind, by UID.
+// lives has the objects of a kind by UID.
 type lives[T any, P apiObject[T]] map[types.UID]*life[P]
 
 type apiObject[T any] interface {
@@ -23,15 +23,15 @@ type apiObject[T any] interface {
 	metav1.Object
 }
 
-// life is that of one object.
+// life is what the log says of one object.
 type life[P metav1.Object] struct {
 	versions []revision[P] // by resourceVersion
 	asked    time.Time     // when its deletion was last asked for
 
-	answered map[time.Time]time.Time // by when the request came; it was done in between
+	answered map[time.Time]time.Time // when each request was answered, by when it came
 }
 
-// note takes down when a request was answered.
+// note keeps when a request was answered.
 func (l *life[P]) note(e *auditEvent) {
 	if l.answered == nil {
 		l.answered = map[time.Time]time.Time{}
@@ -39,7 +39,8 @@ func (l *life[P]) note(e *auditEvent) {
 	l.answered[e.at()] = e.StageTimestamp.Time
 }
 
-// observed is the moment that a request changed the object, which can only be seen.
+// observed returns the moments at which a watcher may see what a request changed, if the API does not date the
+// change.
 func (l *life[P]) observed(at time.Time) cell {
 	c := observed(at)
 	if answered := l.answered[at]; answered.After(at) {
@@ -48,19 +49,20 @@ func (l *life[P]) observed(at time.Time) cell {
 	return c
 }
 
-// revision is an object from a write until the next.
+// revision is a version of an object.
 type revision[P metav1.Object] struct {
 	at     time.Time // when the request came
 	number uint64    // the resourceVersion: one order for all kinds
 	object P
 
-	// unstored: the update made the object go, because a deletion without grace was under
-	// way. Its answer is what would have been written, and nobody has seen that.
+	// unstored: the update removed the object, because its deletion without grace was under way. The answer is what
+	// would have been written, and no watcher has seen it.
 	unstored bool
 }
 
+// take adds the version in an event's answer to the life of its object.
 func (l lives[T, P]) take(e *auditEvent) error {
-	if e.Verb == "deletecollection" { // answers with the list as it was before
+	if e.Verb == "deletecollection" { // its answer is the list before the deletion
 		var list struct {
 			Items []metav1.PartialObjectMetadata
 		}
@@ -79,7 +81,7 @@ func (l lives[T, P]) take(e *auditEvent) error {
 	if err := json.Unmarshal(e.ResponseObject, &answer); err != nil {
 		return err
 	}
-	if answer.UID == "" || answer.ResourceVersion == "" { // answers that it is a success, or what would be
+	if answer.UID == "" || answer.ResourceVersion == "" { // the answer is a Status, or an object that was not written
 		if e.Verb == "delete" || e.ObjectRef.Subresource == "eviction" {
 			l.ask(e)
 		}
@@ -89,7 +91,7 @@ func (l lives[T, P]) take(e *auditEvent) error {
 	if err := json.Unmarshal(e.ResponseObject, object); err != nil {
 		return fmt.Errorf("%s %s %s/%s: %w", e.Verb, e.ObjectRef.Resource, e.ObjectRef.Namespace, e.ObjectRef.Name, err)
 	}
-	if answer.ResourceVersion == "" && l[answer.UID] != nil { // it was gone before it could be marked
+	if answer.ResourceVersion == "" && l[answer.UID] != nil { // it was removed before it was marked
 		l[answer.UID].asked = e.at()
 		l[answer.UID].note(e)
 		answer.ResourceVersion = strconv.FormatUint(l[answer.UID].last().number, 10)
@@ -107,15 +109,15 @@ func (l lives[T, P]) take(e *auditEvent) error {
 		known.asked = e.at()
 	}
 	grace := object.GetDeletionGracePeriodSeconds()
-	unstored := (e.Verb == "patch" || e.Verb == "update") && object.GetDeletionTimestamp() != nil && !isHeld(object) && grace != nil && *grace == 0
+	unstored := (e.Verb == "patch" || e.Verb == "update") && object.GetDeletionTimestamp() != nil && !hasFinalizers(object) && grace != nil && *grace == 0
 	known.versions = append(known.versions, revision[P]{e.at(), number, object, unstored})
-	// Requests end, and are logged, in another order than they write.
+	// Requests end, and are logged, in another order than that of their writes.
 	slices.SortStableFunc(known.versions, func(a, b revision[P]) int { return cmp.Compare(a.number, b.number) })
 	known.forgetUnstored()
 	return nil
 }
 
-// forgetUnstored gives a pod's versions that nobody has seen the status of the one before.
+// forgetUnstored replaces the status of a pod's unstored versions by that of the version before.
 func (l *life[P]) forgetUnstored() {
 	for i, v := range l.versions {
 		if pod, ok := any(v.object).(*corev1.Pod); ok && v.unstored && i > 0 {
@@ -124,7 +126,7 @@ func (l *life[P]) forgetUnstored() {
 	}
 }
 
-// ask notes that the deletion of whatever now has a name was asked for.
+// ask notes that the deletion of the object that now has a name was requested.
 func (l lives[T, P]) ask(e *auditEvent) {
 	for _, life := range l {
 		if o := life.last().object; o.GetNamespace() == e.ObjectRef.Namespace && o.GetName() == e.ObjectRef.Name && life.removed().IsZero() {
@@ -137,38 +139,37 @@ func (l lives[T, P]) ask(e *auditEvent) {
 func (l *life[P]) first() revision[P] { return l.versions[0] }
 func (l *life[P]) last() revision[P]  { return l.versions[len(l.versions)-1] }
 
-// removed returns when the request came that made an object go; zero if it is
-// there. That is the one that took the last finalizer off an object that was to
-// be deleted, or that let its time of grace end; its answer need not show the
-// object's last version. Else the object went without being marked.
+// removed returns when the request came that removed the object, and zero if the object exists.
+//
+// That is the request that took the last finalizer off an object that was to be deleted, or that ended its grace
+// period. Its answer need not show the object's last version. An object without either was removed by the request to
+// delete it.
 func (l *life[P]) removed() time.Time {
 	for _, v := range l.versions {
 		if grace := v.object.GetDeletionGracePeriodSeconds(); v.object.GetDeletionTimestamp() != nil &&
-			!isHeld(v.object) && (grace == nil || *grace == 0) {
+			!hasFinalizers(v.object) && (grace == nil || *grace == 0) {
 			return v.at
 		}
 	}
-	if last := l.last(); last.object.GetDeletionTimestamp() == nil && !isHeld(last.object) && !l.asked.Before(last.at) && !graceful(last.object) {
+	if last := l.last(); last.object.GetDeletionTimestamp() == nil && !hasFinalizers(last.object) && !l.asked.Before(last.at) && !graceful(last.object) {
 		return l.asked
 	}
 	return time.Time{}
 }
 
-// isHeld tells whether there is a finalizer; those of a namespace are of another
-// sort.
-func isHeld(o metav1.Object) bool {
+// hasFinalizers reports whether an object has finalizers. Those of a namespace are in its spec.
+func hasFinalizers(o metav1.Object) bool {
 	namespace, ok := o.(*corev1.Namespace)
 	return len(o.GetFinalizers()) > 0 || (ok && len(namespace.Spec.Finalizers) > 0)
 }
 
-// graceful tells whether a deletion waits for a kubelet: it does for a pod that
-// has one and has not ended.
+// graceful reports whether a deletion waits for a kubelet: for a pod that has a node and has not ended.
 func graceful(o metav1.Object) bool {
 	pod, ok := o.(*corev1.Pod)
 	return ok && pod.Spec.NodeName != "" && !harness.HasEnded(pod)
 }
 
-// latest returns when the last request came that wrote an object of a kind.
+// latest returns when the last request came that wrote an object of the kind.
 func (l lives[T, P]) latest(belongs func(metav1.Object) bool) (at time.Time) {
 	for _, life := range l {
 		for _, t := range []time.Time{life.last().at, life.asked} {
@@ -180,7 +181,7 @@ func (l lives[T, P]) latest(belongs func(metav1.Object) bool) (at time.Time) {
 	return at
 }
 
-// living lists what is there, by the log: resourceVersions by UID.
+// living returns the resource versions of the objects that exist by the log, by UID.
 func (l lives[T, P]) living(belongs func(metav1.Object) bool) map[types.UID]string {
 	list := map[types.UID]string{}
 	for uid, life := range l {

@@ -20,14 +20,11 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// What really happened, by the API server's audit log: every version of every
-// object that the catalog tells of, in order. From that follows, by code that
-// shares nothing with the inventory, what the catalog has to say.
-
-// auditLog reads the audit log, as it grows.
+// Log reads the API server's audit log as it grows, and keeps every version of every object that the catalog
+// records.
 type Log struct {
 	file *os.File
-	rest []byte // the beginning of a line whose end is not there yet
+	rest []byte // the beginning of a line that is not complete yet
 
 	namespaces  lives[corev1.Namespace, *corev1.Namespace]
 	pods        lives[corev1.Pod, *corev1.Pod]
@@ -36,6 +33,7 @@ type Log struct {
 	attachments lives[storagev1.VolumeAttachment, *storagev1.VolumeAttachment]
 }
 
+// OpenLog opens an audit log. Read takes its lines in.
 func OpenLog(path string) (*Log, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -61,9 +59,10 @@ type auditEvent struct {
 	ResponseObject           json.RawMessage
 }
 
+// at returns when the request came.
 func (e *auditEvent) at() time.Time { return e.RequestReceivedTimestamp.Time }
 
-// read takes in what was written since it was last called.
+// Read takes in the lines that were written since the last call.
 func (a *Log) Read() error {
 	lines := bufio.NewReader(a.file)
 	for {
@@ -90,22 +89,23 @@ func (a *Log) Read() error {
 	}
 }
 
-// next goes on with the next file, if the API server has begun one: it does every
-// hundred megabytes, and gives the old one another name.
+// next opens the next file, if the API server has begun one. It begins one every hundred megabytes, and renames the
+// one before.
 func (a *Log) next() (again bool, err error) {
-	present, missing := os.Stat(a.file.Name()) // missing while it is about to begin one
+	present, missing := os.Stat(a.file.Name()) // missing while the API server renames it
 	ours, err := a.file.Stat()
 	if err != nil || missing != nil || os.SameFile(ours, present) {
 		return false, err
 	}
 	if n, err := a.file.Seek(0, io.SeekCurrent); err != nil || n < ours.Size() {
-		return true, err // something came just before
+		return true, err // lines came just before it was renamed
 	}
 	_ = a.file.Close()
 	a.file, err = os.Open(a.file.Name())
 	return err == nil, err
 }
 
+// take takes one event in. Requests that failed changed nothing.
 func (a *Log) take(e *auditEvent) error {
 	if e.ResponseStatus.Code >= 300 {
 		return nil
@@ -125,15 +125,15 @@ func (a *Log) take(e *auditEvent) error {
 	return nil
 }
 
-// latest returns when the last request came that wrote an object of any kind.
+// Latest returns when the last request came that wrote an object that belongs to the test.
 func (a *Log) Latest(belongs func(metav1.Object) bool) time.Time {
 	return slices.MaxFunc([]time.Time{
 		a.namespaces.latest(belongs), a.pods.latest(belongs), a.claims.latest(belongs), a.volumes.latest(belongs), a.attachments.latest(belongs),
 	}, time.Time.Compare)
 }
 
-// agreesWith holds the truth against the API server: what is there by the log
-// is what is there, in the same version.
+// AgreesWith returns an error unless the API server has the objects that exist by the log, in the same versions. A
+// log that lags behind does not agree.
 func (log *Log) AgreesWith(c *harness.LocalCluster, belongs func(metav1.Object) bool) error {
 	pods, err := c.Client.CoreV1().Pods("").List(background, metav1.ListOptions{})
 	if err != nil {

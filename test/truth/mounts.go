@@ -7,33 +7,35 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func (t *Truth) tellPod(l *life[*corev1.Pod]) {
+// addPod adds the rows of a pod, its containers and its mounts.
+func (t *Truth) addPod(l *life[*corev1.Pod]) {
 	o := l.last().object
 	row := map[string]cell{
 		"namespace": text(o.Namespace), "name": text(o.Name), "phase": text(o.Status.Phase),
 		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": l.observed(l.removed()), "started_at": absent,
 	}
-	var started stay // the first of its containers
+	var started containerUse // of the container that started first
 	for _, c := range containersOf(o) {
-		if r, begun := stayOf(l, c.Name); begun && (started.start.IsZero() || r.number < started.number) {
+		if r, begun := useOf(l, c.Name); begun && (started.start.IsZero() || r.number < started.number) {
 			started = r
 			row["started_at"] = exactly(r.start)
 		}
 	}
 	t.Facts.put("pod", []any{o.UID}, row)
 	for _, c := range containersOf(o) {
-		r, begun := stayOf(l, c.Name)
-		t.tellContainer(o, &c, r, begun)
+		r, begun := useOf(l, c.Name)
+		t.addContainer(o, &c, r, begun)
 		if begun {
 			if unreported(r.end) {
 				r.exact = text(0)
 			}
-			t.tellMounts(o, &c, r, started.number)
+			t.addMounts(o, &c, r, started.number)
 		}
 	}
 }
 
-func (t *Truth) tellContainer(pod *corev1.Pod, c *corev1.Container, r stay, begun bool) {
+// addContainer adds the row of a container.
+func (t *Truth) addContainer(pod *corev1.Pod, c *corev1.Container, r containerUse, begun bool) {
 	row := map[string]cell{"image": text(c.Image), "started_at": absent, "finished_at": absent, "restarts": text(0)}
 	if s := statusOf(pod, c.Name); s != nil {
 		row["restarts"] = text(s.RestartCount)
@@ -44,10 +46,9 @@ func (t *Truth) tellContainer(pod *corev1.Pod, c *corev1.Container, r stay, begu
 	t.Facts.put("container", []any{pod.UID, c.Name}, row)
 }
 
-// tellMounts tells what a container uses. Which claim it is was settled when the
-// pod started.
-func (t *Truth) tellMounts(pod *corev1.Pod, c *corev1.Container, r stay, podStarted uint64) {
-	tell := func(volume, path string, row map[string]cell) {
+// addMounts adds the rows of what a container mounts. The pod's first start decides which claim that is.
+func (t *Truth) addMounts(pod *corev1.Pod, c *corev1.Container, r containerUse, podStarted uint64) {
+	add := func(volume, path string, row map[string]cell) {
 		i := slices.IndexFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume })
 		if !isStorage(pod.Spec.Volumes[i]) {
 			return
@@ -56,19 +57,19 @@ func (t *Truth) tellMounts(pod *corev1.Pod, c *corev1.Container, r stay, podStar
 		if r.exact == text(0) {
 			row["ended_not_before"] = cell{from: r.start, to: r.end.to}
 		}
-		t.tellSource(pod, &pod.Spec.Volumes[i], row, podStarted)
+		t.addSource(pod, &pod.Spec.Volumes[i], row, podStarted)
 		t.Facts.put("mount", []any{pod.UID, c.Name, volume, path}, row)
 	}
 	for _, m := range c.VolumeMounts {
-		tell(m.Name, m.MountPath, map[string]cell{"read_only": text(m.ReadOnly), "block_device": text(false), "sub_path": text(m.SubPath)})
+		add(m.Name, m.MountPath, map[string]cell{"read_only": text(m.ReadOnly), "block_device": text(false), "sub_path": text(m.SubPath)})
 	}
 	for _, d := range c.VolumeDevices {
-		tell(d.Name, d.DevicePath, map[string]cell{"read_only": text(false), "block_device": text(true), "sub_path": text("")})
+		add(d.Name, d.DevicePath, map[string]cell{"read_only": text(false), "block_device": text(true), "sub_path": text("")})
 	}
 }
 
-// tellSource tells what is behind a pod's volume.
-func (t *Truth) tellSource(pod *corev1.Pod, volume *corev1.Volume, row map[string]cell, podStarted uint64) {
+// addSource fills in what is behind a pod's volume: the claim, its volume and the kind of storage.
+func (t *Truth) addSource(pod *corev1.Pod, volume *corev1.Volume, row map[string]cell, podStarted uint64) {
 	kind, readOnly, claimName, claimUID, volumeUID := "", false, "", types.UID(""), types.UID("")
 	switch {
 	case volume.PersistentVolumeClaim != nil:
@@ -93,8 +94,7 @@ func (t *Truth) tellSource(pod *corev1.Pod, volume *corev1.Volume, row map[strin
 	}
 }
 
-// claimAt returns the claim that had a name when a pod started: the youngest that
-// there was by then.
+// claimAt returns the claim that had a name when a pod started: the youngest that had been created by then.
 func (t *Truth) claimAt(pod *corev1.Pod, name string, number uint64) *corev1.PersistentVolumeClaim {
 	var youngest *life[*corev1.PersistentVolumeClaim]
 	for _, l := range t.log.claims {
@@ -109,13 +109,13 @@ func (t *Truth) claimAt(pod *corev1.Pod, name string, number uint64) *corev1.Per
 	return youngest.last().object
 }
 
-// isStorage is true for all volumes but those that bring configuration.
+// isStorage is true for all volumes but those of configuration.
 func isStorage(v corev1.Volume) bool {
 	return v.Projected == nil && v.Secret == nil && v.ConfigMap == nil && v.DownwardAPI == nil
 }
 
-// kindInLine returns the kind of storage that a pod names itself, of those that
-// the test uses, and whether it is mounted read-only whatever the container says.
+// kindInLine returns the kind of a volume's storage that the pod itself names, of the kinds that the tests use, and
+// whether it is read-only whatever the container says.
 func kindInLine(v *corev1.Volume) (kind string, readOnly bool) {
 	switch {
 	case v.EmptyDir != nil:

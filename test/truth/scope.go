@@ -7,10 +7,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// scope is what belongs to a churn: the namespaces that begin so, what is in them, and
-// the volumes of their claims, or that have no claim and whose names begin so.
+// Scope is a prefix of namespaces. What is in them belongs to it, the volumes of their claims do, and so do volumes
+// without a claim whose names have the prefix.
 type Scope string
 
+// Owns reports whether an object belongs to the scope.
 func (s Scope) Owns(o metav1.Object) bool {
 	namespace := o.GetNamespace()
 	switch o := o.(type) {
@@ -24,17 +25,17 @@ func (s Scope) Owns(o metav1.Object) bool {
 	return strings.HasPrefix(namespace, string(s))
 }
 
-// scopeTable is what is compared of the catalog: rows by a key of so many columns.
+// scopeTable is a Table with what may be unknown of its rows.
 type scopeTable struct {
 	Table
-	// from and to are the columns that tell how long a row's subject lived, as the
-	// truth has them: what lived within a lossy gap need not be known.
+	// from and to are the columns of when a row's subject came and went. A subject that lived within a lossy gap need
+	// not be known.
 	from, to string
-	// passing columns tell a state, of which nobody knows the last if that was within
-	// a lossy gap.
+	// passing are the columns of a state. Nobody knows the last state of a subject that ended within a lossy gap.
 	passing []string
 }
 
+// tables returns the queries of what the catalog has of the scope.
 func (s Scope) tables(volumes []string) []scopeTable {
 	var (
 		ours   = "startsWith(namespace, '" + string(s) + "')"
@@ -69,11 +70,11 @@ func (s Scope) tables(volumes []string) []scopeTable {
 	}
 }
 
-// notBefore are the columns that tell the earliest that a moment can have been.
+// notBefore names the column with the earlier bound of a moment.
 var notBefore = map[string]string{"ended_at": "ended_not_before", "released_at": "released_not_before", "deleted_at": "deleted_not_before"}
 
-// tellEvents tells how often the catalog's changes have to tell what happens once: an
-// object is made and deleted, a volume mounted and unmounted.
+// CountEvents adds how many changes of each kind the catalog has to have: an object is created and deleted once, and
+// a volume mounted and unmounted.
 func (t *Truth) CountEvents() {
 	count := map[string]int{}
 	for _, table := range []string{"volume", "claim", "pod"} {

@@ -9,16 +9,16 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// stay is a container's use of what it mounts.
-type stay struct {
-	number uint64 // the resourceVersion that first told of its start
+// containerUse is a container's use of the volumes that it mounts.
+type containerUse struct {
+	number uint64 // the resource version that first has its start
 	start  time.Time
 	end    cell
-	exact  cell // whether the end is known exactly; absent while there is none
+	exact  cell // whether the end is known exactly; absent while there is no end
 }
 
-// stayOf returns the use that a container made of its volumes, if it has begun.
-func stayOf(l *life[*corev1.Pod], name string) (r stay, begun bool) {
+// useOf returns the use that a container has made of its volumes, if it has started.
+func useOf(l *life[*corev1.Pod], name string) (r containerUse, begun bool) {
 	for _, v := range l.versions {
 		s := statusOf(v.object, name)
 		if s == nil {
@@ -34,9 +34,9 @@ func stayOf(l *life[*corev1.Pod], name string) (r stay, begun bool) {
 		}
 	}
 	if r.start.IsZero() {
-		return stay{}, false
+		return containerUse{}, false
 	}
-	// A stage of kwok may date a start before the pod was made, as a node's clock that is behind does.
+	// kwok may date a start before the pod was created, as a node does whose clock is behind.
 	if created := l.last().object.CreationTimestamp.Time; r.start.Before(created) {
 		r.start = created
 	}
@@ -47,11 +47,11 @@ func stayOf(l *life[*corev1.Pod], name string) (r stay, begun bool) {
 	return r, true
 }
 
-// unreported tells whether nobody can know exactly when a use ended: no kubelet has said so, and
-// that the pod was deleted proves nothing: a kubelet that is there says when a container ended
-// before it lets the pod go.
+// unreported reports whether no kubelet has dated the end of a use, so that nobody can know it exactly. A pod's
+// deletion dates nothing: a kubelet reports how a container ended before it lets the pod go.
 func unreported(end cell) bool { return !end.from.IsZero() }
 
+// startsOf returns the starts that a status has.
 func startsOf(s *corev1.ContainerStatus) (list []time.Time) {
 	if s.State.Running != nil {
 		list = append(list, s.State.Running.StartedAt.Time)
@@ -64,8 +64,8 @@ func startsOf(s *corev1.ContainerStatus) (list []time.Time) {
 	return list
 }
 
-// endOf returns when a container that has started ended for good: as it was told,
-// or when its pod was seen to have ended without a word of it.
+// endOf returns when a container that has started ended for good: as its status dates it, or when its pod was seen
+// to have ended without that.
 func endOf(l *life[*corev1.Pod], name string) cell {
 	pod := l.last().object
 	s := statusOf(pod, name)
@@ -83,8 +83,7 @@ func endOf(l *life[*corev1.Pod], name string) cell {
 	return absent
 }
 
-// firstEnded returns when the request came that made a pod be over; zero if it is
-// not.
+// firstEnded returns when the request came by which a pod was over, and zero if it is not.
 func firstEnded(l *life[*corev1.Pod]) time.Time {
 	for _, v := range l.versions {
 		if harness.HasEnded(v.object) {
@@ -94,7 +93,7 @@ func firstEnded(l *life[*corev1.Pod]) time.Time {
 	return l.removed()
 }
 
-// restarts tells whether a kubelet starts a container again that has ended so.
+// restarts reports whether a kubelet restarts a container that ended with an exit code.
 func restarts(pod *corev1.Pod, name string, exitCode int32) bool {
 	named := func(c corev1.Container) bool { return c.Name == name }
 	if i := slices.IndexFunc(pod.Spec.InitContainers, named); i >= 0 {
@@ -109,6 +108,7 @@ func restarts(pod *corev1.Pod, name string, exitCode int32) bool {
 	return false // an ephemeral container
 }
 
+// statusOf returns the status of a container, and nil if it has none.
 func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	for _, list := range [][]corev1.ContainerStatus{
 		pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses,
@@ -122,7 +122,7 @@ func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// containersOf lists all containers of a pod.
+// containersOf returns all containers of a pod.
 func containersOf(pod *corev1.Pod) []corev1.Container {
 	list := slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
 	for i := range pod.Spec.EphemeralContainers {

@@ -11,15 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// truth is what the catalog has to say.
+// Truth is what the catalog has to say of the objects that belong to a test.
 type Truth struct {
+	Facts facts // the wanted rows
+
 	log   *Log
-	Facts facts
-	names map[types.UID]string
-	bound []stretch
+	names map[types.UID]string // for messages
+	bound []boundSpan
 }
 
-// truthOf computes the truth about the objects that belong to the test.
+// Of computes the truth about the objects that belong to a test.
 func Of(a *Log, belongs func(metav1.Object) bool) *Truth {
 	t := &Truth{log: a, Facts: facts{}, names: map[types.UID]string{}}
 	for uid, life := range a.volumes {
@@ -33,18 +34,18 @@ func Of(a *Log, belongs func(metav1.Object) bool) *Truth {
 				break
 			}
 		}
-		t.tellVolume(life)
+		t.addVolume(life)
 	}
 	for uid, life := range a.claims {
 		if o := life.last().object; belongs(o) {
 			t.names[uid] = "claim " + o.Namespace + "/" + o.Name
-			t.tellClaim(life)
+			t.addClaim(life)
 		}
 	}
 	for uid, life := range a.pods {
 		if o := life.last().object; belongs(o) && slices.ContainsFunc(o.Spec.Volumes, isStorage) {
 			t.names[uid] = "pod " + o.Namespace + "/" + o.Name
-			t.tellPod(life)
+			t.addPod(life)
 		}
 	}
 	for uid, life := range a.namespaces {
@@ -56,18 +57,18 @@ func Of(a *Log, belongs func(metav1.Object) bool) *Truth {
 		}
 	}
 	for uid, life := range a.attachments {
-		t.tellAttachment(uid, life)
+		t.addAttachment(uid, life)
 	}
 	return t
 }
 
-// tellAttachment tells of the attachment of a volume that belongs to the test.
-func (t *Truth) tellAttachment(uid types.UID, l *life[*storagev1.VolumeAttachment]) {
+// addAttachment adds the row of an attachment of a volume that belongs to the test.
+func (t *Truth) addAttachment(uid types.UID, l *life[*storagev1.VolumeAttachment]) {
 	name := l.first().object.Spec.Source.PersistentVolumeName
 	if name == nil {
 		return
 	}
-	// A volume that is attached is there: of those of its name the youngest.
+	// The volume of that name that existed when it was attached is the youngest that was created before.
 	var volume *life[*corev1.PersistentVolume]
 	for _, v := range t.log.volumes {
 		if v.last().object.Name == *name && v.first().number < l.first().number && (volume == nil || v.first().number > volume.first().number) {
@@ -90,7 +91,8 @@ func (t *Truth) tellAttachment(uid types.UID, l *life[*storagev1.VolumeAttachmen
 	})
 }
 
-func (t *Truth) tellVolume(l *life[*corev1.PersistentVolume]) {
+// addVolume adds the rows of a volume, of its bindings, and of its changes of phase and size.
+func (t *Truth) addVolume(l *life[*corev1.PersistentVolume]) {
 	o := l.last().object
 	claim := types.UID("")
 	if o.Spec.ClaimRef != nil {
@@ -101,7 +103,7 @@ func (t *Truth) tellVolume(l *life[*corev1.PersistentVolume]) {
 		"claim_uid": text(claim), "capacity_bytes": text(o.Spec.Capacity.Storage().Value()), "source_kind": text(kindOfVolume(o)),
 		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": l.observed(l.removed()),
 	})
-	had := stretches(l)
+	had := boundSpans(l)
 	t.bound = append(t.bound, had...)
 	times := map[types.UID]int{}
 	for _, s := range had {
@@ -114,13 +116,14 @@ func (t *Truth) tellVolume(l *life[*corev1.PersistentVolume]) {
 	for i, v := range l.versions[1:] {
 		before := l.versions[i].object
 		if v.object.Status.Phase != before.Status.Phase {
-			t.tellPhase(o.UID, string(v.object.Status.Phase), exactly(v.object.Status.LastPhaseTransitionTime.Time))
+			t.addPhase(o.UID, string(v.object.Status.Phase), exactly(v.object.Status.LastPhaseTransitionTime.Time))
 		}
-		t.tellSize(o.UID, before.Spec.Capacity.Storage(), v.object.Spec.Capacity.Storage(), l.observed(v.at))
+		t.addSize(o.UID, before.Spec.Capacity.Storage(), v.object.Spec.Capacity.Storage(), l.observed(v.at))
 	}
 }
 
-func (t *Truth) tellClaim(l *life[*corev1.PersistentVolumeClaim]) {
+// addClaim adds the rows of a claim, and of its changes of phase and size.
+func (t *Truth) addClaim(l *life[*corev1.PersistentVolumeClaim]) {
 	o := l.last().object
 	row := map[string]cell{
 		"namespace": text(o.Namespace), "name": text(o.Name), "phase": text(o.Status.Phase), "volume_name": text(o.Spec.VolumeName),
@@ -128,10 +131,10 @@ func (t *Truth) tellClaim(l *life[*corev1.PersistentVolumeClaim]) {
 		"created_at": exactly(o.CreationTimestamp.Time), "deleted_at": l.observed(l.removed()), "volume_uid": text(""), "bound_at": absent,
 		"ephemeral": text(t.isEphemeral(o)),
 	}
-	if set := o.Labels["app"]; set != "" { // only StatefulSets give their claims labels here
+	if set := o.Labels["app"]; set != "" { // in these tests, only StatefulSets label their claims
 		row["workload_kind"], row["workload_name"] = text("StatefulSet"), text(set)
 	}
-	if s := t.boundTo(o.UID, math.MaxUint64); s != nil { // its volume may say so later than it went
+	if s := t.boundTo(o.UID, math.MaxUint64); s != nil { // the volume may become Bound after the claim was removed
 		row["volume_uid"], row["bound_at"] = text(s.volume), exactly(s.start)
 	}
 	if v := t.promised(o); v != "" && row["volume_uid"] == text("") {
@@ -145,17 +148,16 @@ func (t *Truth) tellClaim(l *life[*corev1.PersistentVolumeClaim]) {
 			if s := t.boundTo(o.UID, v.number); s != nil && v.object.Status.Phase == corev1.ClaimBound {
 				at = exactly(s.start)
 			}
-			t.tellPhase(o.UID, string(v.object.Status.Phase), at)
+			t.addPhase(o.UID, string(v.object.Status.Phase), at)
 		}
-		if v.object.Status.Phase != corev1.ClaimLost { // the controller blanks its capacity, and nothing has shrunk
-			t.tellSize(o.UID, before.Status.Capacity.Storage(), v.object.Status.Capacity.Storage(), l.observed(v.at))
+		if v.object.Status.Phase != corev1.ClaimLost { // the controller clears its capacity, which is no change of size
+			t.addSize(o.UID, before.Status.Capacity.Storage(), v.object.Status.Capacity.Storage(), l.observed(v.at))
 		}
 	}
 }
 
-// isEphemeral tells whether a claim was made for a generic ephemeral volume: its controller
-// is a pod that has such a volume. A StatefulSet also makes pods the controllers of claims
-// that are to go with them.
+// isEphemeral reports whether a claim was created for a generic ephemeral volume: its controller is a pod that has
+// such a volume. A StatefulSet makes pods the controllers of claims, too, which are to be deleted with them.
 func (t *Truth) isEphemeral(claim *corev1.PersistentVolumeClaim) bool {
 	owner := metav1.GetControllerOf(claim)
 	if owner == nil || t.log.pods[owner.UID] == nil {
@@ -167,8 +169,8 @@ func (t *Truth) isEphemeral(claim *corev1.PersistentVolumeClaim) bool {
 	})
 }
 
-// tellPhase tells of the n-th time that an object came into a phase.
-func (t *Truth) tellPhase(uid types.UID, phase string, at cell) {
+// addPhase adds the change by which an object came into a phase. The key numbers the changes to one phase.
+func (t *Truth) addPhase(uid types.UID, phase string, at cell) {
 	n := 1
 	for t.Facts.has("phase", uid, phase, n) {
 		n++
@@ -176,12 +178,14 @@ func (t *Truth) tellPhase(uid types.UID, phase string, at cell) {
 	t.Facts.put("phase", []any{uid, phase, n}, map[string]cell{"at": at})
 }
 
-func (t *Truth) tellSize(uid types.UID, before, now *resource.Quantity, at cell) {
+// addSize adds a change of size, if there is one.
+func (t *Truth) addSize(uid types.UID, before, now *resource.Quantity, at cell) {
 	if !before.IsZero() && before.Cmp(*now) != 0 {
 		t.Facts.put("size", []any{uid, before.String() + " → " + now.String()}, map[string]cell{"at": at})
 	}
 }
 
+// kindOfVolume returns the kind of a volume's storage.
 func kindOfVolume(v *corev1.PersistentVolume) string {
 	switch {
 	case v.Spec.CSI != nil:

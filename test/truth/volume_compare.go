@@ -16,7 +16,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// volumeSample is a series of a family of /metrics with a series a volume.
+// volumeSample is a series of a family that has one series a volume.
 type volumeSample struct {
 	labels map[string]string
 	value  float64
@@ -24,8 +24,8 @@ type volumeSample struct {
 
 var labelPair = regexp.MustCompile(`(\w+)="((?:[^"\\]|\\.)*)"`)
 
-// volumeSamples picks the families with a series a volume out of a scrape: by family and
-// volume. Two series of one volume in one family are an error.
+// volumeSamples returns the families that have one series a volume, by family and volume. Two series of one volume
+// in one family are an error.
 func volumeSamples(metrics map[string]string) (map[string]map[string]volumeSample, error) {
 	families := map[string]map[string]volumeSample{}
 	for series, text := range metrics {
@@ -54,8 +54,8 @@ func volumeSamples(metrics map[string]string) (map[string]map[string]volumeSampl
 	return families, nil
 }
 
-// compareUses compares what /metrics and the report of idle volumes say of each volume with
-// the truth, and returns all that differs.
+// CompareUses compares what /metrics and the report of idle volumes say of each volume with the truth, and returns
+// all that differs.
 func (t *Truth) CompareUses(test testing.TB, p *harness.Tracker, away Gaps) (summary string, wrong []string, err error) {
 	test.Helper()
 	uses := t.volumeUses(away)
@@ -106,6 +106,7 @@ func (t *Truth) volumeUID(name string) string {
 	return name
 }
 
+// compareMetrics compares the volume's series.
 func (u *volumeUse) compareMetrics(families map[string]map[string]volumeSample, scraped time.Time) (problems []string) {
 	differs := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	state, ok := families["state"][u.name]
@@ -154,8 +155,8 @@ func (u *volumeUse) compareMetrics(families map[string]map[string]volumeSample, 
 	return problems
 }
 
-// compareReport compares the volume's row of the report of idle volumes, which are those that
-// are bound or released and nobody uses. Whether one that is awaited is among them is open.
+// compareReport compares the volume's row of the report of idle volumes. It lists the bound and released volumes
+// that nobody uses, and may list one that a pod waits for.
 func (u *volumeUse) compareReport(row map[string]any) (problems []string) {
 	differs := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	listed := u.phase == corev1.VolumeBound || u.phase == corev1.VolumeReleased
@@ -188,8 +189,7 @@ func (u *volumeUse) compareReport(row map[string]any) (problems []string) {
 	return problems
 }
 
-// within tells whether a moment, of which a report or a metric may have cut off what is less
-// than a second, is in a span.
+// within reports whether a moment is in a span. A report or a metric may have cut it to whole seconds.
 func within(at time.Time, s span[time.Time]) bool {
 	return !at.Before(s.from.Add(-time.Second)) && !at.After(s.to.Add(time.Millisecond))
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// wait is how sure it is that a volume is awaited.
+// wait is how sure it is that a pod waits for a volume.
 type wait int
 
 const (
 	notAwaited   wait = iota
-	maybeAwaited      // the pod or its claim is about to go
+	maybeAwaited      // the pod or its claim is being deleted
 	isAwaited
 )
 
-// awaited returns the volumes that pods await.
+// awaited returns the volumes that pods wait for.
 func (t *Truth) awaited() map[types.UID]wait {
 	list := map[types.UID]wait{}
 	for uid, l := range t.log.pods {
@@ -48,15 +48,15 @@ func (t *Truth) awaited() map[types.UID]wait {
 	return list
 }
 
-// mainStarted tells whether one of a pod's main containers has started.
+// mainStarted reports whether one of a pod's main containers has started.
 func mainStarted(l *life[*corev1.Pod]) bool {
 	return slices.ContainsFunc(l.last().object.Spec.Containers, func(c corev1.Container) bool {
-		_, begun := stayOf(l, c.Name)
+		_, begun := useOf(l, c.Name)
 		return begun
 	})
 }
 
-// presentClaim returns the claim that a pod's volume names now; nil if there is none.
+// presentClaim returns the claim that a pod's volume names now, and nil if there is none.
 func (t *Truth) presentClaim(pod *corev1.Pod, v *corev1.Volume) *corev1.PersistentVolumeClaim {
 	var name string
 	switch {
@@ -76,7 +76,8 @@ func (t *Truth) presentClaim(pod *corev1.Pod, v *corev1.Volume) *corev1.Persiste
 	return nil
 }
 
-func (u *volumeUse) tellState(awaited wait) {
+// setState sets the states that the volume may be in.
+func (u *volumeUse) setState(awaited wait) {
 	byPhase := func() []string {
 		switch u.phase {
 		case corev1.VolumeReleased:
@@ -108,9 +109,8 @@ func (u *volumeUse) tellState(awaited wait) {
 	}
 }
 
-// tellIdleSince says since when a volume is idle of which no use is known: since it was
-// bound, or created.
-func (u *volumeUse) tellIdleSince(t *Truth, v *corev1.PersistentVolume, away Gaps) {
+// setIdleSince sets since when a volume is idle of which no use is known: since it was bound, or created.
+func (u *volumeUse) setIdleSince(t *Truth, v *corev1.PersistentVolume, away Gaps) {
 	created := v.CreationTimestamp.Time
 	u.idleSince = span[time.Time]{created, created}
 	for i := range t.bound {
@@ -122,15 +122,15 @@ func (u *volumeUse) tellIdleSince(t *Truth, v *corev1.PersistentVolume, away Gap
 		u.idleSince.from = u.idleSince.to
 	}
 	if u.mayBeUsed || away.overlaps(created, time.Now()) {
-		// A use that perhaps nobody knows of; or the condition Unused says more than who was away.
+		// A use may be unknown, or the condition Unused may say more than a tracker that was away.
 		u.idleSince.to = time.Now().Add(time.Minute)
 	}
 	if u.mayBeUsed {
-		u.idleSince.from = created // it is known after all, and was by a former claim
+		u.idleSince.from = created // the use is known after all, and was that of a former claim
 	}
-	if u.mayBeUsed || away.someLost(created, time.Now()) {
+	if u.mayBeUsed || away.losesSome(created, time.Now()) {
 		if u.phase == corev1.VolumeBound && slices.Contains(u.states, "never_mounted") && !slices.Contains(u.states, "idle") {
-			u.states = append(u.states, "idle") // by the condition Unused, somebody used it meanwhile
+			u.states = append(u.states, "idle") // the condition Unused may say that it was used meanwhile
 		}
 	}
 }

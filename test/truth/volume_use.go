@@ -23,21 +23,21 @@ import (
 type volumeUse struct {
 	name, storageClass string
 	phase              corev1.PersistentVolumePhase
-	states             []string // one of them is right
+	states             []string // any of them is right
 	mounts             span[int]
 
-	used      bool            // a use is known that has ended
-	mayBeUsed bool            // a use has ended that perhaps nobody could know of
-	last      span[time.Time] // the end of the last use
+	used      bool            // by a use that has ended, and that must be known
+	mayBeUsed bool            // by a use that has ended, and that need not be known
+	last      span[time.Time] // end of the last use
 	users     []string        // namespace/name of the pods that may have been the last ones
 	idleSince span[time.Time]
 
 	namespace, claim, owner string // of the claim that has the volume, or had it when it was released
 	hasClaim                bool
-	anyOwner                bool // nobody need know the claim that had it
+	anyOwner                bool // the claim that had it need not be known
 }
 
-// span is the range in which a value has to be, both ends included.
+// span is a range in which a value has to be, both ends included.
 type span[T any] struct{ from, to T }
 
 // volumeUses returns the truth about each volume that exists, by its name.
@@ -56,20 +56,20 @@ func (t *Truth) volumeUses(away Gaps) map[string]*volumeUse {
 		}
 		v := l.last().object
 		u := &volumeUse{name: v.Name, storageClass: v.Spec.StorageClassName, phase: v.Status.Phase}
-		u.tellClaim(t, v, away)
-		running, sure := t.tellUses(u, byVolume[v.UID], away)
+		u.setClaim(t, v, away)
+		running, sure := u.setUses(t, byVolume[v.UID], away)
 		u.mounts = span[int]{sure, running}
-		u.tellState(awaited[v.UID])
+		u.setState(awaited[v.UID])
 		if !u.used {
-			u.tellIdleSince(t, v, away)
+			u.setIdleSince(t, v, away)
 		}
 		uses[v.Name] = u
 	}
 	return uses
 }
 
-// tellClaim says whose the volume is, or was when it was released.
-func (u *volumeUse) tellClaim(t *Truth, v *corev1.PersistentVolume, away Gaps) {
+// setClaim sets the claim that has the volume, or had it when the volume was released.
+func (u *volumeUse) setClaim(t *Truth, v *corev1.PersistentVolume, away Gaps) {
 	ref := v.Spec.ClaimRef
 	if ref == nil || ref.UID == "" {
 		return
@@ -82,15 +82,15 @@ func (u *volumeUse) tellClaim(t *Truth, v *corev1.PersistentVolume, away Gaps) {
 	}
 }
 
-// tellUses says how often the volume is used now, and when and by whom it was used last.
-// Of the uses that go on, only those count as sure that nobody can have missed.
-func (t *Truth) tellUses(u *volumeUse, mounts []string, away Gaps) (running, sure int) {
+// setUses sets the last use, and returns how many containers use the volume now. Of those, only the ones that nobody
+// can have missed are sure.
+func (u *volumeUse) setUses(t *Truth, mounts []string, away Gaps) (running, sure int) {
 	type past struct {
 		end   span[time.Time]
 		known bool
 		pod   string
 	}
-	containers := map[string]bool{} // by pod and name: whether it is sure
+	containers := map[string]bool{} // by pod and name; true if it is sure
 	var ended []past
 	for _, key := range mounts {
 		row := t.Facts["mount"][key]
@@ -122,14 +122,14 @@ func (t *Truth) tellUses(u *volumeUse, mounts []string, away Gaps) (running, sur
 			u.users = append(u.users, p.pod)
 		}
 	}
-	if u.idleSince = u.last; u.used && away.someLost(u.last.from, time.Now()) {
-		u.idleSince.to = time.Now().Add(time.Minute) // by the condition Unused
+	if u.idleSince = u.last; u.used && away.losesSome(u.last.from, time.Now()) {
+		u.idleSince.to = time.Now().Add(time.Minute) // the condition Unused may say more
 	}
 	return running, sure
 }
 
-// unknownUse tells whether nobody can know of a use that it was one of this volume: it came
-// and went within a lossy gap, or its claim or its binding did.
+// unknownUse reports whether nobody can know that a use was one of this volume: the use, its claim or its binding
+// came and went within a lossy gap.
 func (t *Truth) unknownUse(key string, mount map[string]cell, away Gaps) bool {
 	table := scopeTable{Table: Table{Name: "mount"}, from: "started_at", to: "ended_at"}
 	return t.lost(table, key, mount, away) || t.nameless(table, mount, "volume_uid", away)
