@@ -6,24 +6,22 @@ import (
 	"time"
 )
 
-// changes are pods that end, and then start again, so that whoever is measured finds the
-// next one as it found this one.
+// changes end pods and start them again, so that each rival finds the cluster as the one before did.
 type changes struct {
 	pods int
-	// end and start do it, and call sent right before the request that is to be seen.
+	// end and start change a pod, and call sent right before the request that is to show.
 	end, start func(pod int, sent func()) error
 	prepare    func(pod int) error // nil, or a change of its own before the start
-	// told is when a bare watch was told of a change, zero if it has not been; nil if there is none.
+	// told returns when a bare watch got the event of a change, or zero if it has not. It is nil without a bare watch.
 	told func(pod int, runs bool) time.Time
 }
 
 // changesPerSecond is how many changes of pods a second are asked for.
 const changesPerSecond = 1000
 
-// changesVisible ends all pods, and then starts them again, while it scrapes, and returns
-// how long it took each time from before the request was sent to the end of the first scrape
-// that showed it; what of that was after a bare watch was told; and how many changes a second
-// there were. A pod's creation is a change as well, which nobody waits for.
+// changesVisible ends all pods, and then starts them again, while it scrapes. It returns the time of each change
+// from before the request to the end of the first scrape that shows it, the part of that after a bare watch got the
+// event, and the rate of changes. Nobody waits for the creation of a pod, which is a change as well.
 func changesVisible(t testing.TB, m *measured, podOf func([]byte) (int, bool, bool), c changes) (times, own []time.Duration, rate float64) {
 	t.Helper()
 	w := &watcher{measured: m, podOf: podOf, told: c.told, sent: make([]time.Time, c.pods)}
@@ -96,7 +94,7 @@ func atRateSeen(t testing.TB, w *watcher, runs bool, n int, do func() float64) (
 	return rate
 }
 
-// look scrapes once. Only what was sent before the scrape may be seen in it.
+// look scrapes once. Only changes that were sent before the scrape count as seen in it.
 func (w *watcher) look(t testing.TB, runs bool) {
 	t.Helper()
 	running := make([]bool, len(w.sent))
@@ -118,7 +116,7 @@ func (w *watcher) look(t testing.TB, runs bool) {
 			w.times = append(w.times, now.Sub(sent))
 			if w.told != nil {
 				told := w.told(pod, runs)
-				if told.IsZero() { // it is behind
+				if told.IsZero() { // it is late
 					told = now
 				}
 				w.own = append(w.own, now.Sub(told))

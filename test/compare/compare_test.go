@@ -16,9 +16,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// TestCompare measures the tracker beside kube-state-metrics, on the same objects of the
-// same API server, one after the other, by the same client. Times are printed, and judged,
-// and never fail the test. See docs/performance.md.
+// TestCompare measures the tracker beside kube-state-metrics, on the same objects of the same API server, one after
+// the other, by the same client. It prints and judges times, and fails by none. See docs/performance.md.
 func TestCompare(t *testing.T) {
 	sizes := sizesOf(t, "COMPARE_OBJECTS")
 	c := startBenchCluster(t)
@@ -54,10 +53,9 @@ func sizesOf(t testing.TB, variable string) (sizes []int) {
 type rival struct {
 	name, watched string
 	launch        func(t testing.TB, kubeconfig string) *measured
-	// whole are the beginnings of lines of which there is one for each object.
+	// whole are prefixes of lines of which there is one for each object.
 	whole []string
-	// podOf tells of a line which pod it is of, and whether that runs; nil if pods are not
-	// watched.
+	// podOf returns the pod of a line, and whether the pod runs. It is nil for a rival that does not watch pods.
 	podOf func(line []byte) (pod int, runs, ok bool)
 }
 
@@ -81,7 +79,7 @@ var rivals = []rival{
 	},
 }
 
-// stateMetrics runs kube-state-metrics by its defaults, but that it may compress.
+// stateMetrics runs kube-state-metrics by its defaults, and lets it compress.
 func stateMetrics(resources string) func(testing.TB, string) *measured {
 	return func(t testing.TB, kubeconfig string) *measured {
 		port, own := harness.FreePort(t), harness.FreePort(t)
@@ -122,10 +120,10 @@ func trackerPod(line []byte) (pod int, runs, ok bool) {
 	return pod, string(value) == "2", err == nil
 }
 
-// unmeasured is the value of what is not measured.
+// unmeasured is the value of a quantity that is not measured.
 var unmeasured = math.NaN()
 
-// measurement is what came out; seconds and bytes.
+// measurement has what was measured, in seconds and bytes.
 type measurement struct {
 	name, watched        string
 	load                 string // of the machine, when the measurement began
@@ -146,7 +144,7 @@ type measurement struct {
 	rate                 float64 // changes of pods a second
 }
 
-// newMeasurement is one with nothing measured yet.
+// newMeasurement returns a measurement in which nothing is measured yet.
 func newMeasurement(t testing.TB, name, watched string) measurement {
 	no := memory{unmeasured, unmeasured, unmeasured, unmeasured}
 	return measurement{
@@ -208,8 +206,8 @@ func load(t testing.TB) string {
 	return one
 }
 
-// awaitWhole scrapes until all objects show, and returns how long after the start that
-// scrape began. It scrapes half of the time at most, so as not to hold up what it waits for.
+// awaitWhole scrapes until all objects show, and returns when that scrape began after the start. It scrapes half of
+// the time at most, so as not to delay what it waits for.
 func (r *rival) awaitWhole(t testing.TB, m *measured, n int) float64 {
 	t.Helper()
 	var counts []int
@@ -231,8 +229,8 @@ func (r *rival) awaitWhole(t testing.TB, m *measured, n int) float64 {
 	return 0
 }
 
-// awaitCatalog waits until the tracker has nothing left to write to ClickHouse, for some
-// seconds, and returns how long after the start that was; for others, nothing.
+// awaitCatalog waits until the tracker has had nothing to write to ClickHouse for some seconds, and returns when
+// that began after the start. Programs without a journal are unmeasured.
 func awaitCatalog(t testing.TB, m *measured) float64 {
 	t.Helper()
 	const quiet = 5 * time.Second
@@ -274,8 +272,8 @@ func countSeries(t testing.TB, m *measured) (n int) {
 	return n
 }
 
-// updateCPU is the processor time that a process, and its engine if it has one, take for
-// 1,000 updates of pods by their kubelets, at 300 a second, while nobody scrapes.
+// updateCPU returns the processor time that a process, and its engine if it has one, take for 1,000 updates of pods
+// by their kubelets, at 300 a second, while nobody scrapes.
 func updateCPU(t testing.TB, c *benchCluster, pid, engine int) (cpu, engineCPU float64) {
 	t.Helper()
 	const updates, perSecond = 6000, 300

@@ -16,10 +16,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// benchEtcd writes pods into the API server's etcd, by its JSON gateway. An API server that
-// shares two cores with all else takes some hundred writes a second, for what admission,
-// field management and the encodings cost; one that a large cluster has is told by etcd of
-// what the others take, too. To a watch that is the same.
+// benchEtcd writes pods into the API server's etcd by its JSON gateway. An API server that shares two cores with all
+// else accepts some hundred writes a second, because of admission, field management and encodings. In a large
+// cluster there are several, and etcd tells each what the others have written. A watch sees no difference.
 type benchEtcd struct {
 	*harness.Etcd
 	codec runtime.Encoder
@@ -49,8 +48,7 @@ func (e *benchEtcd) put(p *corev1.Pod) error {
 	return e.ask("/v3/kv/put", map[string][]byte{"key": podKey(p), "value": value.Bytes()})
 }
 
-// changes ends n pods, and starts new ones of their names: the first write makes the pod,
-// the second has it run.
+// changes ends n pods, and starts new ones of their names: the first write creates the pod, the second has it run.
 func (e *benchEtcd) changes(c *benchCluster, n int) changes {
 	return changes{
 		pods: n,

@@ -43,7 +43,7 @@ func (m *measured) stop() {
 	_ = m.process.Wait()
 }
 
-// memory is what the kernel says that a process has, in bytes.
+// memory is what the kernel counts as a process's memory, in bytes.
 type memory struct{ rss, anonymous, file, peak float64 }
 
 func memoryOf(t testing.TB, pid int) memory {
@@ -62,11 +62,11 @@ func memoryOf(t testing.TB, pid int) memory {
 	return memory{fields["VmRSS"], fields["RssAnon"], fields["RssFile"], fields["VmHWM"]}
 }
 
-// rest has the process collect its garbage, waits until it gives no more memory back to
-// the kernel, for four minutes at most, and returns what it has then.
+// rest has the process collect garbage, waits until it returns no more memory to the kernel, for four minutes at
+// most, and returns its memory then.
 func (m *measured) rest(t testing.TB) memory {
 	t.Helper()
-	for range 2 { // the second takes what finalizers let go
+	for range 2 { // the second collects what finalizers have freed
 		r, err := http.Get(m.profile)
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func (m *measured) rest(t testing.TB) memory {
 	return now
 }
 
-// cpuOf is the processor time that a process has had, in user mode and in the kernel.
+// cpuOf returns the processor time that a process has used, in user mode and in the kernel.
 func cpuOf(t testing.TB, pid int) time.Duration {
 	t.Helper()
 	fields, err := harness.Stat(pid)
@@ -116,7 +116,7 @@ type scraped struct {
 // The one client of all that is measured: it keeps its connection, as Prometheus does.
 var benchClient = &http.Client{Transport: &http.Transport{DisableCompression: true}}
 
-// scrape gets the metrics, and shows each line to see if that is not nil.
+// scrape gets the metrics, and calls see with each line if that is not nil.
 func (m *measured) scrape(encoding string, see func(line []byte)) (scraped, error) {
 	r, err := http.NewRequest(http.MethodGet, m.metrics, nil)
 	if err != nil {
@@ -170,8 +170,7 @@ func eachLine(r io.Reader, encoding string, see func([]byte)) error {
 	return lines.Err()
 }
 
-// scrapes are the times of a hundred scrapes, or of as many as half a minute allows, ten
-// at least.
+// scrapes returns the times of a hundred scrapes, or of as many as half a minute allows, and of ten at least.
 func (m *measured) scrapes(t testing.TB, encoding string) (times []time.Duration, bytes int64) {
 	t.Helper()
 	for start := time.Now(); len(times) < 10 || len(times) < 100 && time.Since(start) < 30*time.Second; {
@@ -184,7 +183,7 @@ func (m *measured) scrapes(t testing.TB, encoding string) (times []time.Duration
 	return times, bytes
 }
 
-// quantile is by the nearest rank; of fewer than a hundred, the 0.99 is the largest.
+// quantile returns a quantile by the nearest rank. Of fewer than a hundred times, the 0.99 is the largest.
 func quantile(times []time.Duration, q float64) float64 {
 	if len(times) == 0 {
 		return unmeasured

@@ -25,10 +25,10 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 )
 
-// TestSynthetic measures inventory and exporter where no API server could be filled in a
-// reasonable time: up to 100,000 volumes with their claims, and 150,000 pods. They are in
-// a process of their own, TestSyntheticProcess, which is given the objects as the collector
-// gives them: decoded, trimmed, in whole lists first, which are packed.
+// TestSynthetic measures inventory and exporter on more objects than an API server here can hold in a reasonable
+// time: up to 100,000 volumes with their claims, and 150,000 pods. They run in a process of their own,
+// TestSyntheticProcess, which gets the objects as the collector gives them: decoded, trimmed, in whole packed lists
+// first.
 func TestSynthetic(t *testing.T) {
 	var all []measurement
 	for _, n := range sizesOf(t, "COMPARE_SYNTHETIC") {
@@ -83,11 +83,11 @@ func measureSynthetic(t *testing.T, n int) measurement {
 	return v
 }
 
-// syntheticVolumes says, in the environment, that this is the process to be measured.
+// syntheticVolumes is the environment variable that makes a process the one to be measured.
 const syntheticVolumes = "SYNTHETIC_VOLUMES"
 
-// TestSyntheticProcess is the process that TestSynthetic starts: it serves, and takes
-// orders about pods from its standard input.
+// TestSyntheticProcess is the process that TestSynthetic starts: it serves metrics, and reads from its standard
+// input which pods end and start.
 func TestSyntheticProcess(t *testing.T) {
 	var n int
 	if _, err := fmt.Sscan(os.Getenv(syntheticVolumes), &n); err != nil {
@@ -154,8 +154,8 @@ func TestSyntheticProcess(t *testing.T) {
 	}
 }
 
-// syntheticLists are n volumes with their claims, and pods: one for each volume, and
-// another one for each volume of the second half.
+// syntheticLists returns n volumes with their claims, and pods: one for each volume, and a second one for each
+// volume of the second half.
 func syntheticLists(t testing.TB, n int) map[fact.Kind][]any {
 	lists := map[fact.Kind][]any{fact.StorageClasses: {benchClassObject()}}
 	for i := range n {
@@ -184,7 +184,7 @@ func syntheticSet(claim int) types.UID {
 	return types.UID(fmt.Sprintf("44444444-0000-4000-8000-%012d", claim/100))
 }
 
-// syntheticPod is pod i, which mounts a claim, for the generation-th time.
+// syntheticPod returns pod i, which mounts a claim. Each generation has a UID of its own.
 func syntheticPod(t testing.TB, i, claim, generation int) *corev1.Pod {
 	p := benchPod(claim, syntheticSet(claim))
 	p.Name = fmt.Sprint("db-", i)
@@ -192,7 +192,7 @@ func syntheticPod(t testing.TB, i, claim, generation int) *corev1.Pod {
 	return decoded(t, fact.Pods, p, &corev1.Pod{})
 }
 
-// decoded is an object as the collector has it from the wire, with what that leaves of it.
+// decoded returns an object as the collector has it from the wire, trimmed.
 func decoded[T interface{ Unmarshal([]byte) error }](t testing.TB, kind fact.Kind, o interface{ Marshal() ([]byte, error) }, into T) T {
 	data, err := o.Marshal()
 	if err == nil {

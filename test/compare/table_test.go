@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// row is one quantity of a measurement.
+// tableRow is one quantity of a measurement.
 type tableRow struct {
 	name   string
 	format string
@@ -52,7 +52,7 @@ var tableRows = []tableRow{
 	{"ClickHouse: has all after, s", "%.1f", 1, func(v *measurement) float64 { return v.settled }},
 }
 
-// printTable puts measurements side by side, with what the last has of each other one's.
+// printTable prints measurements side by side, with the ratio of the last one to each other one.
 func printTable(t testing.TB, title string, all []measurement) {
 	last := &all[len(all)-1]
 	fmt.Fprintf(t.Output(), "\n%s\n\n", title)
@@ -88,7 +88,7 @@ func number(format string, v float64) string {
 	return fmt.Sprintf(format, v)
 }
 
-// printVerdict holds the tracker's numbers against what is promised of them.
+// printVerdict compares the tracker's numbers with those that are promised.
 func printVerdict(t testing.TB, withPods, withoutPods, ours measurement) {
 	w := t.Output()
 	fmt.Fprintln(w)

@@ -13,8 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// bareWatch is a client that does nothing but watch pods: how late it is told of a change is
-// the API server's doing.
+// bareWatch is a client that only watches pods: its delay is that of the API server.
 type bareWatch struct {
 	mu           sync.Mutex
 	ended, began []time.Time // by pod
@@ -58,7 +57,7 @@ func (w *bareWatch) note(event watch.EventType, p *corev1.Pod) {
 	}
 }
 
-// told is when it was told of a pod's change; zero if it has not been yet.
+// told returns when the watch got the event of a pod's change, and zero if it has not.
 func (w *bareWatch) told(pod int, runs bool) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -21,8 +21,7 @@ import (
 // benchWriters is how many requests the API server is given at once.
 const benchWriters = 32
 
-// benchCluster is an API server with nothing but what is written here: no controller
-// touches it.
+// benchCluster is an API server with nothing but what is written here. No controller touches it.
 type benchCluster struct {
 	kubeconfig string
 	client     *kubernetes.Clientset
@@ -97,7 +96,7 @@ func (b *benchCluster) addNamespace(t testing.TB, name string) {
 	b.owners[name] = set.UID
 }
 
-// add writes a claim with its volume, bound to each other, and its pod.
+// add writes a claim, its volume, bound to each other, and its pod.
 func (b *benchCluster) add(ctx context.Context, i int) error {
 	core := b.client.CoreV1()
 	want := benchClaim(i)
@@ -134,7 +133,7 @@ func (b *benchCluster) writeStatus(ctx context.Context, i int) error {
 	return err
 }
 
-// atRate does n things, so many a second if it can, and returns how many it did a second.
+// atRate does n things at a rate, if it can, and returns the rate that it reached.
 func atRate(t testing.TB, n int, perSecond float64, do func(i int) error) float64 {
 	t.Helper()
 	work := make(chan int)

@@ -19,7 +19,7 @@ const (
 	alertsDir = "alerts"
 )
 
-// ruleFiles returns the rule files and their tests, each with an absolute path.
+// ruleFiles returns the absolute paths of the rule files and of their tests.
 func ruleFiles(t testing.TB) (rules, tests []string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(harness.File(t, alertsDir), "*.yaml"))
@@ -36,8 +36,8 @@ func ruleFiles(t testing.TB) (rules, tests []string) {
 	return rules, tests
 }
 
-// TestAlertsFireAndStayQuiet runs promtool's own tests of the rules.
-func TestAlertsFireAndStayQuiet(t *testing.T) {
+// TestAlertRulesPassTheirTests runs promtool's tests of the rules. Each rule file has one.
+func TestAlertRulesPassTheirTests(t *testing.T) {
 	t.Parallel()
 	rules, tests := ruleFiles(t)
 	for _, args := range [][]string{
@@ -55,9 +55,8 @@ func TestAlertsFireAndStayQuiet(t *testing.T) {
 	}
 }
 
-// rulesWork holds that Prometheus evaluates each alert without a complaint, that
-// each has what its reader needs, and that none of the tracker's own is about to
-// fire.
+// rulesWork checks that Prometheus evaluates each alert without an error, that each alert has what its reader needs,
+// and that none of the tracker's own is pending or firing.
 func rulesWork(t *testing.T, s *prometheusServer) {
 	text, err := os.ReadFile(filepath.Join(harness.File(t, alertsDir), "README.md"))
 	if err != nil {
@@ -84,7 +83,7 @@ func rulesWork(t *testing.T, s *prometheusServer) {
 			if _, err := s.query(alert.Query); err != nil {
 				t.Errorf("%s: %v", alert.Name, err)
 			}
-			kwok := alert.Name == "KubevoltrackerKubeletsFailing" // has no kubelets, so that is true
+			kwok := alert.Name == "KubevoltrackerKubeletsFailing" // kwok has no kubelets, so that one is right
 			if strings.HasSuffix(group.File, "tracker.yaml") && !kwok && alert.State != string(promv1.AlertStateInactive) {
 				t.Errorf("%s is %s though all is well: %v", alert.Name, alert.State, alert.Alerts)
 			}
@@ -93,6 +92,7 @@ func rulesWork(t *testing.T, s *prometheusServer) {
 	}
 }
 
+// alertIsWhole checks an alert's severity, duration, annotations and runbook.
 func alertIsWhole(t *testing.T, alert promv1.AlertingRule, runbook string) {
 	t.Helper()
 	if severity := string(alert.Labels["severity"]); !slices.Contains([]string{"info", "warning", "critical"}, severity) {

@@ -15,13 +15,13 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// away is a namespace in which things end, and come and go, while no tracker watches.
+// away is a namespace in which pods and claims come and go while no tracker watches.
 type away struct {
 	cluster   *harness.LocalCluster
 	namespace string
 }
 
-// newAway makes a volume that was used before and two that are in use.
+// newAway creates a volume that was used before, and two that are in use.
 func newAway(t *testing.T, c *harness.LocalCluster, namespace string) away {
 	t.Helper()
 	a := away{c, c.CreateNamespace(t, namespace)}
@@ -37,15 +37,15 @@ func newAway(t *testing.T, c *harness.LocalCluster, namespace string) away {
 	return a
 }
 
-// known waits until a tracker has written how things stood before.
+// awaitKnown waits until a tracker has written what newAway created.
 func (a away) awaitKnown(t *testing.T, p *harness.Tracker) {
 	t.Helper()
 	p.ExpectRows(t, "SELECT claim_name, isNull(ended_at) FROM mounts WHERE namespace = '"+a.namespace+"' ORDER BY claim_name",
 		"idle\t0", "kept\t1", "left\t1")
-	p.ExpectRows(t, "SELECT count() FROM coverage WHERE kind = 'Pod'", "1") // the last table of a batch
+	p.ExpectRows(t, "SELECT count() FROM coverage WHERE kind = 'Pod'", "1") // a batch reaches this table last
 }
 
-// pass lets things happen: a pod leaves, another one comes and goes with its claim.
+// pass deletes a pod, and lets another one come and go with its claim. It returns when that began and ended.
 func (a away) pass(t *testing.T) (began, ended time.Time) {
 	t.Helper()
 	began = time.Now()
@@ -57,7 +57,7 @@ func (a away) pass(t *testing.T) (began, ended time.Time) {
 	return began, time.Now()
 }
 
-// remove deletes a pod, and then a claim, and waits until they are gone.
+// remove deletes a pod, and then a claim if there is one, and waits until they are gone.
 func (a away) remove(t *testing.T, pod, claim string) {
 	t.Helper()
 	pods, claims := a.cluster.Client.CoreV1().Pods(a.namespace), a.cluster.Client.CoreV1().PersistentVolumeClaims(a.namespace)
@@ -86,7 +86,7 @@ func (a away) remove(t *testing.T, pod, claim string) {
 	})
 }
 
-// bounds asks for two moments of one row.
+// bounds asks for two moments of one row, in microseconds.
 func bounds(t *testing.T, p *harness.Tracker, sql string) (from, to time.Time) {
 	t.Helper()
 	rows, err := p.Query(sql)
@@ -104,22 +104,21 @@ func bounds(t *testing.T, p *harness.Tracker, sql string) (from, to time.Time) {
 	return from, to
 }
 
-// leftWithin holds that the mount of the pod that left has bounds that contain the
-// truth: it ended while nobody watched.
+// leftWithin checks that the mount of the pod that was deleted has bounds that contain its end. Nobody watched then.
 func (a away) leftWithin(t *testing.T, p *harness.Tracker, began, ended time.Time) {
 	t.Helper()
 	p.ExpectRows(t, "SELECT count() FROM mounts WHERE namespace = '"+a.namespace+"' AND claim_name = 'left' AND ended_at IS NOT NULL", "1")
 	from, to := bounds(t, p, "SELECT toUnixTimestamp64Micro(assumeNotNull(ended_not_before)), toUnixTimestamp64Micro(assumeNotNull(ended_at)) FROM mounts WHERE namespace = '"+
 		a.namespace+"' AND claim_name = 'left'")
-	// The API's own times are in whole seconds.
+	// The API's times are whole seconds.
 	if from.After(ended) || to.Before(began.Truncate(time.Second)) || to.Before(from) {
 		t.Errorf("it ended between %s and %s, and the catalog says between %s and %s", began, ended, from, to)
 	}
 	p.ExpectRows(t, "SELECT claim_name FROM mounts WHERE namespace = '"+a.namespace+"' AND ended_at IS NULL", "kept")
 }
 
-// reportsIdle holds what the report says right after a start: idle are the volume that was
-// used before, since then, and that of the pod that left meanwhile, since some moment of that.
+// reportsIdle checks the report idle right after a start: it has the volume that was used before, since then, and
+// the volume of the pod that was deleted, since some moment of the absence.
 func (a away) reportsIdle(t *testing.T, p *harness.Tracker, began time.Time) {
 	t.Helper()
 	idle := map[string]time.Time{}
@@ -137,7 +136,7 @@ func (a away) reportsIdle(t *testing.T, p *harness.Tracker, began time.Time) {
 	}
 }
 
-// notes is what a report says beside its rows.
+// notes returns what the report idle prints beside its rows.
 func notes(t *testing.T, p *harness.Tracker) string {
 	t.Helper()
 	report := exec.Command(harness.Program(t, "kubevoltracker"), "report", "idle", "--catalog.url="+p.Catalog)
@@ -149,7 +148,7 @@ func notes(t *testing.T, p *harness.Tracker) string {
 	return stderr.String()
 }
 
-// lastUsed is when the volume of the claim "idle" was last used, as the metric says.
+// lastUsed returns when the volume of the claim "idle" was last used, by its metric.
 func (a away) lastUsed(t *testing.T, p *harness.Tracker) string {
 	t.Helper()
 	claim, err := a.cluster.Client.CoreV1().PersistentVolumeClaims(a.namespace).Get(background, "idle", metav1.GetOptions{})

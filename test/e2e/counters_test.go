@@ -9,8 +9,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// TestCountersGoOnAfterARestart kills a tracker, lets a claim and a mount come
-// meanwhile, and starts it again: each is counted once, and nothing anew.
+// TestCountersGoOnAfterARestart kills a tracker, creates a claim and a mount while it is away, and starts it again.
+// It counts each of them once, and counts nothing twice.
 func TestCountersGoOnAfterARestart(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
@@ -42,20 +42,20 @@ func TestCountersGoOnAfterARestart(t *testing.T) {
 	c.AwaitPod(t, ns, "user", corev1.PodRunning)
 	expect(map[string]string{created: "3", bound: "3", mounted: "2"})
 
-	p.Kill(t) // at once: what was counted last may not be in the journal
+	p.Kill(t) // the last counts may not be in the journal yet
 	c.CreateClaim(t, ns, "away", "standard")
 	c.AwaitBound(t, ns, "away")
 	c.CreatePod(t, ns, "away", 0, "away")
 	c.AwaitPod(t, ns, "away", corev1.PodRunning)
 	p = harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--catalog.url=none")
-	for first := ""; first == ""; { // never lower than before, not even for a moment
+	for first := ""; first == ""; { // no scrape may have less than before
 		if first = p.Metrics(t)[created]; first != "" && first != "4" {
 			t.Errorf("the first scrape with counters says %s, want 4", first)
 		}
 	}
 	expect(map[string]string{created: "4", bound: "4", mounted: "3"})
 
-	p.Stop(t) // in order, and with nothing new
+	p.Stop(t) // nothing happens before the next start
 	p = harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--catalog.url=none")
 	expect(map[string]string{created: "4", bound: "4", mounted: "3"})
 	c.CreateClaim(t, ns, "last", "standard")

@@ -20,7 +20,7 @@ const (
 	dashboardsDir = "dashboards"
 )
 
-// dashboard is what the tests look at in a Grafana dashboard.
+// dashboard is the part of a Grafana dashboard that the tests look at.
 type dashboard struct {
 	UID, Title, Description string
 	Templating              struct {
@@ -46,7 +46,7 @@ type panel struct {
 
 type datasource struct{ Type, UID string }
 
-// dashboards reads the dashboards, by file name.
+// dashboards reads the dashboards, by file name, and checks the form of each file.
 func dashboards(t testing.TB) map[string]dashboard {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(harness.File(t, dashboardsDir), "*.json"))
@@ -69,8 +69,8 @@ func dashboards(t testing.TB) map[string]dashboard {
 	return all
 }
 
-// sameForm holds that a dashboard is written as `jq -S .` writes it, whoever
-// exported it from Grafana, so that a diff shows what changed.
+// sameForm checks that a dashboard is written as `jq -S .` writes it, whoever exported it from Grafana, so that a
+// diff shows what changed.
 func sameForm(t testing.TB, path string, text []byte) {
 	t.Helper()
 	var parsed map[string]any
@@ -92,11 +92,12 @@ func sameForm(t testing.TB, path string, text []byte) {
 	}
 }
 
-// fixedRange finds a rate that does not follow the panel's resolution.
+// fixedRange matches a rate whose range does not follow the panel's resolution.
 var fixedRange = regexp.MustCompile(`(?:rate|increase)\([^\[]*\[(?:[^$]|\$__[^r])`)
 
-// TestDashboardsSayWhatTheyShow holds what each panel has to have.
-func TestDashboardsSayWhatTheyShow(t *testing.T) {
+// TestDashboardPanelsAreComplete checks that each panel has a title, a description, a unit, a query, and the data
+// source that the user chooses.
+func TestDashboardPanelsAreComplete(t *testing.T) {
 	t.Parallel()
 	uids := map[string]string{}
 	for name, d := range dashboards(t) {
@@ -129,8 +130,8 @@ func TestDashboardsSayWhatTheyShow(t *testing.T) {
 	}
 }
 
-// ask asks every query of a dashboard: with all that can be chosen, where each
-// must have data, and with one namespace and class.
+// ask runs every query of a dashboard twice: with all that can be chosen, where each must return series, and with
+// one namespace and one class.
 func (d dashboard) ask(t *testing.T, s *prometheusServer, ns string) {
 	all := strings.NewReplacer("$__rate_interval", "1m", "$cluster", ".*", "$namespace", ".*", "$storageclass", ".*")
 	one := strings.NewReplacer("$__rate_interval", "1m", "$cluster", "test", "$namespace", "("+ns+"|other)", "$storageclass", "standard")
@@ -154,7 +155,7 @@ func (d dashboard) ask(t *testing.T, s *prometheusServer, ns string) {
 
 var labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
 
-// askVariable asks for a variable's values as Grafana does.
+// askVariable asks for the values of a variable as Grafana does.
 func askVariable(t *testing.T, s *prometheusServer, name, definition string) {
 	t.Helper()
 	m := labelValues.FindStringSubmatch(definition)
@@ -168,8 +169,8 @@ func askVariable(t *testing.T, s *prometheusServer, name, definition string) {
 	}
 }
 
-// pairCountsOnce compares a stat of the overview with the API: both targets are
-// the same cluster's, and its volumes must not count twice.
+// pairCountsOnce compares a panel of the overview with the API. Both targets watch the same cluster, and its claims
+// must not count twice.
 func pairCountsOnce(t *testing.T, c *harness.LocalCluster, s *prometheusServer, ns string) {
 	for _, p := range dashboards(t)["overview.json"].Panels {
 		if p.Title != "Claimed space" {

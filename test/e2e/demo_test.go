@@ -8,13 +8,12 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// TestDemoWorkloadIsTracked runs the demo's company, and looks for each kind of
-// use in it.
+// TestDemoWorkloadIsTracked applies the workload of the demo, and looks for each kind of use in it.
 func TestDemoWorkloadIsTracked(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
 	p := harness.StartTracker(t, c.Kubeconfig)
-	harness.Eventually(t, "the company is applied", func() error { // pods wait for the service accounts of their namespaces
+	harness.Eventually(t, "the company is applied", func() error { // its pods need the service accounts of its namespaces
 		_, err := c.TryKubectl(t, "apply", "-f", harness.File(t, "deploy/demo/company.yaml"))
 		return err
 	})
@@ -38,8 +37,7 @@ func TestDemoWorkloadIsTracked(t *testing.T) {
 	p.ExpectRows(t, `SELECT ephemeral, p.name FROM claims c JOIN pods p ON p.uid = c.pod_uid WHERE c.name = 'runner-scratch'`, "true\trunner")
 }
 
-// TestDemoScriptsParse is what can be had of the demo in a test: the rest takes
-// minutes, and is `make demo`.
+// TestDemoScriptsParse checks the syntax of the demo's scripts. To run the demo takes minutes: `make demo`.
 func TestDemoScriptsParse(t *testing.T) {
 	t.Parallel()
 	for _, script := range []string{"deploy/demo/demo.sh", "deploy/demo/churn.sh", "deploy/fetch-libchdb.sh"} {

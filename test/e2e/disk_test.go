@@ -17,17 +17,17 @@ import (
 // kubeletNode is the node of the local cluster that has a real kubelet.
 const kubeletNode = "kubelet-1"
 
-// disk is a directory that is a volume of that node, with its claim of the same name, which a
-// pod of that name uses.
+// disk is a local volume on that node, with a claim of the same name, which a pod of that name uses.
 type disk struct {
 	cluster         *harness.LocalCluster
 	namespace, name string
 	volume, path    string
 }
 
+// newDisk creates the volume, its claim and its pod, and waits until the pod runs.
 func newDisk(t testing.TB, c *harness.LocalCluster, namespace, name string) *disk {
 	t.Helper()
-	// A file system that few others write to, where there is one.
+	// Few others write to this file system.
 	path, err := os.MkdirTemp("/dev/shm", "kubevoltracker-test-")
 	if err != nil {
 		path = t.TempDir()
@@ -63,7 +63,7 @@ func newDisk(t testing.TB, c *harness.LocalCluster, namespace, name string) *dis
 	return d
 }
 
-// usedBytes is what df says.
+// usedBytes returns what df says.
 func (d *disk) usedBytes(t testing.TB) (used, capacity int64) {
 	t.Helper()
 	var fs syscall.Statfs_t
@@ -73,7 +73,7 @@ func (d *disk) usedBytes(t testing.TB) (used, capacity int64) {
 	return int64(fs.Blocks-fs.Bfree) * fs.Bsize, int64(fs.Blocks) * fs.Bsize
 }
 
-// fill writes a file.
+// fill writes a file of a size.
 func (d *disk) fill(t testing.TB, bytes int) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(d.path, "data"), make([]byte, bytes), 0o600); err != nil {
@@ -81,8 +81,8 @@ func (d *disk) fill(t testing.TB, bytes int) {
 	}
 }
 
-// awaitUsed waits until the tracker's metrics say what df says, but for what others write
-// meanwhile, and returns what they say.
+// awaitUsed waits until the metrics say what df says, within what others write to the file system meanwhile, and
+// returns their value.
 func (d *disk) awaitUsed(t testing.TB, p *harness.Tracker) (text string) {
 	t.Helper()
 	harness.Eventually(t, "the space that is used is told", func() error {

@@ -13,8 +13,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// mistakes are what a user can get wrong: each is one line that says what, and an
-// exit code.
+// TestMistakesAreOneLine makes every mistake that a user can make: each ends with an exit code and one line that
+// names the mistake.
 func TestMistakesAreOneLine(t *testing.T) {
 	t.Parallel()
 	kubeconfig := harness.Cluster(t).Kubeconfig
@@ -56,7 +56,7 @@ func TestMistakesAreOneLine(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
 		code int
-		want []string // parts of the line
+		want []string // the line contains these
 	}{
 		"no API server":           {on(absent), 1, []string{"no API server answers at", closed.Addr().String(), "refused"}},
 		"no kubeconfig":           {on(filepath.Join(dir, "nowhere")), 1, []string{"nowhere", "no such file"}},

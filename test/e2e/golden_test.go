@@ -15,9 +15,9 @@ import (
 
 const demoScrape = "testdata/demo-scrape.txt"
 
-// TestGoldenScrapeOfTheDemo holds what is served of the demo's workload once it has settled,
-// but for what is another's in each cluster: UIDs, times, and the order of the volumes.
-func TestGoldenScrapeOfTheDemo(t *testing.T) {
+// TestDemoScrapeMatchesTheGoldenFile compares the scrape of the demo's workload, once it has settled, with a file.
+// UIDs, times and the order of the volumes differ in each cluster, and are left out.
+func TestDemoScrapeMatchesTheGoldenFile(t *testing.T) {
 	t.Parallel()
 	c, err := harness.StartCluster(harness.Program(t, "localcluster"))
 	if err != nil {
@@ -35,7 +35,7 @@ func TestGoldenScrapeOfTheDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A report that runs each minute would be there or not.
+	// A CronJob that runs each minute would have pods now and then.
 	const schedule = "  schedule: \"* * * * *\"\n"
 	if !strings.Contains(string(company), schedule) {
 		t.Fatalf("the demo has no %q", schedule)
@@ -44,7 +44,7 @@ func TestGoldenScrapeOfTheDemo(t *testing.T) {
 	if err := os.WriteFile(quiet, []byte(strings.Replace(string(company), schedule, schedule+"  suspend: true\n", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, "the workload is applied", func() error { // once its namespaces have their service accounts
+	harness.Eventually(t, "the workload is applied", func() error { // its pods need the service accounts of its namespaces
 		_, err := c.TryKubectl(t, "apply", "-f", quiet)
 		return err
 	})
@@ -53,7 +53,7 @@ func TestGoldenScrapeOfTheDemo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return anonymous(body)
+		return workloadPart(body)
 	}
 	if *update {
 		last := ""
@@ -95,9 +95,9 @@ var (
 	ofWatch    = regexp.MustCompile(`(?m)^(kubevoltracker_volume_idle_observed_seconds\{\S*\}) \S+$`) // 0 until a bookmark comes
 )
 
-// anonymous is the part of a scrape that is about the workload: volumes by the names of their
-// claims, times without their numbers, each family's samples in order.
-func anonymous(scrape string) string {
+// workloadPart returns the part of a scrape that is about the workload: volumes by the names of their claims, times
+// without their numbers, the samples of each family sorted.
+func workloadPart(scrape string) string {
 	var names []string
 	for _, m := range volumeOf.FindAllStringSubmatch(scrape, -1) {
 		names = append(names, m[1], m[2]+"/"+m[3])

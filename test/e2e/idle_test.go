@@ -16,8 +16,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// idleVolume makes a volume that nobody asks for: it is idle since it was made, and no claim's
-// condition Unused vouches for that.
+// idleVolume creates a volume without a claim. It is idle since then, and no condition Unused says so.
 func idleVolume(t *testing.T, c *harness.LocalCluster, name string) {
 	t.Helper()
 	volumes := c.Client.CoreV1().PersistentVolumes()
@@ -35,7 +34,7 @@ func idleVolume(t *testing.T, c *harness.LocalCluster, name string) {
 	t.Cleanup(func() { _ = volumes.Delete(background, name, metav1.DeleteOptions{}) })
 }
 
-// idleTimes scrapes for how long a volume has been idle, and how much of it was watched.
+// idleTimes scrapes for how long a volume has been idle, and for how much of that it was watched, in seconds.
 func idleTimes(t *testing.T, p *harness.Tracker, volume string) (idle, observed float64) {
 	t.Helper()
 	m := p.Metrics(t)
@@ -43,8 +42,8 @@ func idleTimes(t *testing.T, p *harness.Tracker, volume string) (idle, observed 
 		mustFloat(t, m[metricOf(m, "kubevoltracker_volume_idle_observed_seconds", volume)])
 }
 
-// unwatched returns how many seconds of a volume's idle time were not watched. A pod changes
-// first, so that the watch of pods can tell how far it is; sinks learn it every 5 s.
+// unwatched returns how many seconds of a volume's idle time were not watched. It changes a pod first, so that the
+// watch of pods advances: sinks learn its position every 5 s.
 func unwatched(t *testing.T, p *harness.Tracker, c *harness.LocalCluster, pod *corev1.Pod, volume string) float64 {
 	t.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{"changed":"%d"}}}`, time.Now().UnixNano())
@@ -58,9 +57,9 @@ func unwatched(t *testing.T, p *harness.Tracker, c *harness.LocalCluster, pod *c
 	return idle - observed
 }
 
-// TestIdleTimeThatWasWatched follows the watched part of an idle time: it grows, goes on over a
-// restart from the journal, and comes back from the catalog without the journal, less the gap.
-func TestIdleTimeThatWasWatched(t *testing.T) {
+// TestObservedIdleTimeGoesOnOverRestarts follows the watched part of an idle time: it grows, goes on over a restart
+// from the journal, and comes back from the catalog without the journal, less the gap.
+func TestObservedIdleTimeGoesOnOverRestarts(t *testing.T) {
 	t.Parallel()
 	const volume, away = "watched-spare", 6 * time.Second
 	c := harness.Cluster(t)
@@ -82,8 +81,8 @@ func TestIdleTimeThatWasWatched(t *testing.T) {
 			return nil
 		})
 	}
-	// expect waits until so many seconds of the idle time were not watched, and never fewer.
-	const slack = 2.5 // whole seconds, and a change is a moment on its way
+	// expect waits until that many seconds of the idle time were not watched. Fewer fail at once.
+	const slack = 2.5 // the API's times are whole seconds, and a change takes a moment
 	expect := func(what string, want float64) {
 		t.Helper()
 		harness.Eventually(t, fmt.Sprintf("%s, %v s of the idle time were not watched", what, want), func() error {
@@ -120,7 +119,7 @@ func TestIdleTimeThatWasWatched(t *testing.T) {
 	start()
 	expect("after a restart, which missed nothing", before)
 	p.ExpectRows(t, "SELECT count(), min(seen_at > started_at + INTERVAL 10 SECOND) FROM coverage WHERE kind = 'Pod'", "1\t1")
-	reportsBoth(t, p, ns, "idle")
+	expectBothTimes(t, p, ns, "idle")
 	p.Stop(t)
 
 	if err := os.Remove(filepath.Join(dir, "journal.db")); err != nil {
@@ -135,15 +134,15 @@ func TestIdleTimeThatWasWatched(t *testing.T) {
 		t.Errorf("nobody watched for %s, and the catalog says for %s", away, gap)
 	}
 	expect(fmt.Sprintf("without the journal, and %s that nobody watched", gap), before+gap.Seconds())
-	reportsBoth(t, p, ns, "idle")
+	expectBothTimes(t, p, ns, "idle")
 	p.Stop(t)
 
 	start()
 	expect("after a restart from the new journal", before+gap.Seconds())
 }
 
-// reportsBoth holds that the report idle has both times of a claim's volume.
-func reportsBoth(t *testing.T, p *harness.Tracker, namespace, claim string) {
+// expectBothTimes checks that the report idle has the idle time of a claim's volume, and the watched part of it.
+func expectBothTimes(t *testing.T, p *harness.Tracker, namespace, claim string) {
 	t.Helper()
 	for _, row := range p.Report(t, "idle", "--namespace", namespace) {
 		if row["claim"] == claim {

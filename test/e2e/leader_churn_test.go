@@ -16,7 +16,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// comings are what the API says of the claims and pods of a namespace that come and go.
+// comings is what the API says of the claims and pods of a namespace that come and go.
 type comings struct {
 	stop, unwatch func()
 	churning      sync.WaitGroup
@@ -25,10 +25,10 @@ type comings struct {
 
 	mu    sync.Mutex
 	uids  map[string][]string // by kind
-	times map[string]string   // of a pod's mount, by its UID: start and end as the API has them
+	times map[string]string   // start and end of a pod's container, by the pod's UID
 }
 
-// churn makes and deletes claims with a pod each, until the test has it finish.
+// startComings creates and deletes claims, each with a pod, until finish.
 func startComings(t *testing.T, c *harness.LocalCluster, ns string) *comings {
 	t.Helper()
 	x := &comings{namespace: ns, uids: map[string][]string{}, times: map[string]string{}}
@@ -58,7 +58,7 @@ func startComings(t *testing.T, c *harness.LocalCluster, ns string) *comings {
 	return x
 }
 
-// note takes down when a pod's container ran.
+// note keeps when a pod's container ran.
 func (x *comings) note(event watch.Event) {
 	pod, ok := event.Object.(*corev1.Pod)
 	if !ok || len(pod.Status.ContainerStatuses) == 0 {
@@ -71,7 +71,7 @@ func (x *comings) note(event watch.Event) {
 	}
 }
 
-// comeAndGo is the life of a claim and its pod.
+// comeAndGo creates a claim and a pod, waits until the pod has completed, and deletes both.
 func comeAndGo(t *testing.T, c *harness.LocalCluster, x *comings, ns, name string) error {
 	core := c.Client.CoreV1()
 	c.CreateClaim(t, ns, name, "standard")
@@ -99,6 +99,7 @@ func comeAndGo(t *testing.T, c *harness.LocalCluster, x *comings, ns, name strin
 	return nil
 }
 
+// finish ends the workers and the watch.
 func (x *comings) finish(t *testing.T) {
 	x.stop()
 	x.churning.Wait()
@@ -107,7 +108,7 @@ func (x *comings) finish(t *testing.T) {
 	t.Logf("%d claims came and went", len(x.uids["Pod"]))
 }
 
-// expect compares the catalog with what the API said.
+// expect compares the catalog with what the API said: rows, changes, and that both trackers wrote checkpoints.
 func (x *comings) expect(t *testing.T, p *harness.Tracker) {
 	t.Helper()
 	sorted := func(kind string) []string {
@@ -140,6 +141,7 @@ func (x *comings) expect(t *testing.T, p *harness.Tracker) {
 	p.ExpectRows(t, "SELECT uniqExact(instance) FROM coverage WHERE kind = 'Pod'", "2")
 }
 
+// counts are the wanted rows of kinds and actions that happened n times to n objects.
 func counts(n int, of ...string) (rows []string) {
 	for _, line := range of {
 		kind, action, _ := strings.Cut(line, " ")

@@ -11,14 +11,14 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// TestOneOfTwoTrackersWrites has two trackers share a catalog, while claims and pods come
-// and go. The one that writes is stopped by a signal for longer than its lease, and woken
-// up; then the other one ends in order.
+// TestOneOfTwoTrackersWrites has two trackers share a catalog while claims and pods come and go. The leader is
+// stopped by SIGSTOP for longer than its lease, and continued; then the other one stops in order. The catalog lacks
+// nothing and has nothing twice.
 func TestOneOfTwoTrackersWrites(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "leader")
-	kubeconfig := c.ServiceAccount(t) // with what deploy/rbac.yaml grants
+	kubeconfig := c.ServiceAccount(t)
 	url := harness.StartClickHouse(t).URL("kubevoltracker")
 	start := func() *harness.Tracker {
 		p := harness.StartTracker(t, kubeconfig, "--leader-election", "--catalog.url="+url)
@@ -38,7 +38,7 @@ func TestOneOfTwoTrackersWrites(t *testing.T) {
 		}
 		return nil
 	})
-	harness.Eventually(t, "the one that stands by lets go of what is written", func() error {
+	harness.Eventually(t, "the standby drops rows that the leader has written", func() error {
 		oldest, err := strconv.ParseFloat(b.Metrics(t)["kubevoltracker_journal_oldest_fact_seconds"], 64)
 		if err == nil && oldest > 8 {
 			err = fmt.Errorf("its oldest row has waited for %v s", oldest)
@@ -73,7 +73,7 @@ func TestOneOfTwoTrackersWrites(t *testing.T) {
 	comings.expect(t, a)
 }
 
-// awaitLeader waits until a tracker says whether it leads.
+// awaitLeader waits until a tracker's metric leader has a value.
 func awaitLeader(t *testing.T, p *harness.Tracker, want string) {
 	t.Helper()
 	harness.Eventually(t, "leader is "+want, func() error {
@@ -84,6 +84,7 @@ func awaitLeader(t *testing.T, p *harness.Tracker, want string) {
 	})
 }
 
+// countOf counts the changes in the test's namespace.
 func countOf(t *testing.T, p *harness.Tracker) (n int) {
 	t.Helper()
 	rows, err := p.Query("SELECT count() FROM changes WHERE namespace = 'leader'")

@@ -38,7 +38,7 @@ const (
 	metricPrefix = "kubevoltracker_"
 )
 
-// allMetrics is a scrape of a tracker that has a series in each family.
+// allMetrics returns a scrape of a tracker that has a series in each family, by family.
 func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
 	j, err := journal.Open(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
@@ -79,9 +79,9 @@ func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 	}
 }
 
-// TestMetricsPage makes docs/metrics.md from what is served and compares; the page's
-// prose and questions are in testdata.
-func TestMetricsPage(t *testing.T) {
+// TestMetricsPageListsEveryMetric makes docs/metrics.md from what is served and from testdata/metrics.md.tmpl, which
+// has the prose and the example queries, and compares. -update writes the page.
+func TestMetricsPageListsEveryMetric(t *testing.T) {
 	t.Parallel()
 	families := allMetrics(t)
 	table := func(args ...string) (string, error) {
@@ -129,8 +129,8 @@ func TestMetricsPage(t *testing.T) {
 
 var question = regexp.MustCompile("(?m)^\\| `\\w+` \\|.*\\| `(.+)` \\|$")
 
-// askMetricsPage asks a Prometheus what the page asks for example.
-func askMetricsPage(t *testing.T, s *prometheusServer) {
+// askQueriesOfMetricsPage runs the example queries of the page.
+func askQueriesOfMetricsPage(t *testing.T, s *prometheusServer) {
 	t.Helper()
 	page, err := os.ReadFile(harness.File(t, metricsPage))
 	if err != nil {
@@ -142,7 +142,7 @@ func askMetricsPage(t *testing.T, s *prometheusServer) {
 	}
 	for _, q := range questions {
 		if _, err := s.query(q[1]); err != nil {
-			// The test has two targets that are one tracker: a join finds both.
+			// Both targets of the test are one tracker, so that a join finds two series.
 			if !strings.Contains(err.Error(), "many-to-many") {
 				t.Errorf("%s: %v", q[1], err)
 			}
@@ -150,9 +150,9 @@ func askMetricsPage(t *testing.T, s *prometheusServer) {
 	}
 }
 
-// TestScrapePassesPromtool lets Prometheus' own tool read the scrape of a tracker, with
-// labels that are carried along, and the golden one.
-func TestScrapePassesPromtool(t *testing.T) {
+// TestScrapeWithLabelsPassesPromtool lets promtool read the scrape of a tracker that copies labels, and the golden
+// scrape.
+func TestScrapeWithLabelsPassesPromtool(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "linted")

@@ -11,6 +11,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
+// running waits until pods run.
 func (s *story) running(pods ...*corev1.Pod) {
 	s.t.Helper()
 	for _, pod := range pods {
@@ -18,6 +19,7 @@ func (s *story) running(pods ...*corev1.Pod) {
 	}
 }
 
+// completed waits until pods have ended.
 func (s *story) completed(pods ...*corev1.Pod) {
 	s.t.Helper()
 	for _, pod := range pods {
@@ -25,6 +27,7 @@ func (s *story) completed(pods ...*corev1.Pod) {
 	}
 }
 
+// unschedulable waits until the scheduler has found no node for a pod.
 func (s *story) unschedulable(pod *corev1.Pod) {
 	s.t.Helper()
 	s.until("cannot be scheduled", pod, func() bool {
@@ -43,12 +46,13 @@ func (s *story) bound(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVol
 	return volume
 }
 
+// inPhase waits until a volume is in a phase.
 func (s *story) inPhase(volume *corev1.PersistentVolume, phase corev1.PersistentVolumePhase) {
 	s.t.Helper()
 	s.until("is "+string(phase), volume, func() bool { return volume.Status.Phase == phase })
 }
 
-// pods lists the pods with a label app, as a workload has them.
+// pods returns the pods of a workload, which have its name as their label app.
 func (s *story) pods(app string) []corev1.Pod {
 	s.t.Helper()
 	list, err := s.c.Client.CoreV1().Pods(string(s.Namespace)).List(background, metav1.ListOptions{LabelSelector: "app=" + app})
@@ -58,7 +62,7 @@ func (s *story) pods(app string) []corev1.Pod {
 	return list.Items
 }
 
-// settled waits until a workload has so many pods, all of which run.
+// settled waits until a workload has n pods, all of which run.
 func (s *story) settled(app string, n int) {
 	s.t.Helper()
 	harness.Eventually(s.t, fmt.Sprintf("%s has %d pods", app, n), func() error {
@@ -75,7 +79,7 @@ func (s *story) settled(app string, n int) {
 	})
 }
 
-// finished waits until a job has come to its end.
+// finished waits until a job is complete or has failed.
 func (s *story) finished(job *batchv1.Job) {
 	s.t.Helper()
 	s.until("has finished", job, func() bool {

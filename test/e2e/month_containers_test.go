@@ -7,8 +7,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// allKinds: a pod with every kind of volume that needs no volume object, and with
-// those that are not storage.
+// allKinds: a pod has every kind of volume that needs no volume object, and the kinds that are not storage.
 func allKinds(s *story) {
 	s.create(s.Claim("kinds-a", "standard"), s.Claim("kinds-b", "nfs"))
 	csi := &corev1.CSIVolumeSource{Driver: "csi.localcluster.kubevoltracker.io", VolumeAttributes: map[string]string{"share": "inline"}}
@@ -34,7 +33,7 @@ func allKinds(s *story) {
 	s.running(pod)
 }
 
-// block: a container uses a volume as a device.
+// block: a container uses a volume as a block device.
 func block(s *story) {
 	claim := s.Claim("device", "standard")
 	mode := corev1.PersistentVolumeBlock
@@ -47,7 +46,7 @@ func block(s *story) {
 	s.remove(pod)
 }
 
-// debugged: a container joins a pod that runs, and mounts its volume.
+// debugged: an ephemeral container joins a pod that runs, and mounts its volume.
 func debugged(s *story) {
 	claim := s.Claim("puzzle", "standard")
 	pod := s.Pod("puzzled", harness.ClaimVolume(claim.Name))

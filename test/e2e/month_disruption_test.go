@@ -12,8 +12,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// forced: a pod goes before its kubelet has said how it ended, and another one has
-// its name at once.
+// forced: a pod is deleted before its kubelet has said how it ended, and another one has its name at once.
 func forced(s *story) {
 	claim := s.Claim("torn", "nfs")
 	pod := s.Pod("stuck", harness.ClaimVolume(claim.Name))
@@ -30,8 +29,8 @@ func forced(s *story) {
 	s.gone(next)
 }
 
-// crashLoop: a container crashes and is started again, which is one use; its pod
-// is deleted while it waits.
+// crashLoop: a container crashes and is restarted, which is one use. Its pod is deleted while the container waits.
+// Another pod is deleted before it has started.
 func crashLoop(s *story) {
 	claim := s.Claim("fragile", "standard")
 	pod := s.Pod("fragile", harness.ClaimVolume(claim.Name))
@@ -43,10 +42,10 @@ func crashLoop(s *story) {
 	s.until("has crashed twice", pod, func() bool {
 		return len(pod.Status.ContainerStatuses) > 0 && pod.Status.ContainerStatuses[0].RestartCount == 1 && pod.Status.ContainerStatuses[0].State.Waiting != nil
 	})
-	s.remove(pod, slow) // and this one has never started
+	s.remove(pod, slow) // slow has never started
 }
 
-// evicted: a kubelet short of space ends a pod, which stays, failed.
+// evicted: a kubelet that lacks space ends a pod, which stays as failed.
 func evicted(s *story) {
 	claim := s.Claim("greedy", "standard")
 	pod := s.Pod("greedy", harness.ClaimVolume(claim.Name))
@@ -62,13 +61,12 @@ func evicted(s *story) {
 	s.remove(pod)
 }
 
-// leftByTheNode: what the collector of orphaned pods writes when a node is gone.
-// Nobody says when the container ended.
+// leftByTheNode: the pod garbage collector fails a pod whose node is gone. Nobody says when the container ended.
 func leftByTheNode(s *story) {
 	node := s.node("month-vanishing")
 	claim := s.Claim("orphaned", "standard")
 	pod := s.Pod("orphan", harness.ClaimVolume(claim.Name))
-	settleOn(node, pod)
+	runOn(node, pod)
 	s.create(claim, pod)
 	s.running(pod)
 	s.remove(node)
@@ -82,6 +80,7 @@ func leftByTheNode(s *story) {
 	s.gone(pod)
 }
 
+// setStatus writes a pod's status.
 func (s *story) setStatus(pod *corev1.Pod, status *corev1.PodStatus) {
 	s.t.Helper()
 	patch, err := json.Marshal(map[string]any{"status": status})
@@ -91,7 +90,7 @@ func (s *story) setStatus(pod *corev1.Pod, status *corev1.PodStatus) {
 	s.patch(pod, string(patch), "status")
 }
 
-// preempted: an urgent pod takes the place of another one.
+// preempted: a pod of a higher priority takes the place of another one.
 func preempted(s *story) {
 	urgent := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "month-urgent"}, Value: 1000}
 	s.create(urgent)
@@ -100,7 +99,7 @@ func preempted(s *story) {
 	large := func(name string) *corev1.Pod {
 		pod := s.Pod(name, harness.ClaimVolume(claim.Name))
 		pod.Spec.NodeSelector = map[string]string{corev1.LabelHostname: "node-1"}
-		// More than half of a node; nothing else here asks for any.
+		// More than half of a node's CPUs, so that only one fits.
 		pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("200")}
 		return pod
 	}
@@ -114,11 +113,11 @@ func preempted(s *story) {
 	s.remove(winner)
 }
 
-// node makes a node for the pods that settleOn puts there, and for no other.
+// node creates a node for the pods of runOn, and for no other.
 func (s *story) node(name string) *corev1.Node {
 	s.t.Helper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
-		corev1.LabelHostname: name, corev1.LabelInstanceTypeStable: "kwok", // who looks after it
+		corev1.LabelHostname: name, corev1.LabelInstanceTypeStable: "kwok", // so that kwok plays its kubelet
 	}}}
 	node.Spec.Taints = []corev1.Taint{{Key: monthLabel, Effect: corev1.TaintEffectNoSchedule}}
 	node.Status.Capacity = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("100")}
@@ -126,31 +125,32 @@ func (s *story) node(name string) *corev1.Node {
 	return node
 }
 
-func settleOn(node *corev1.Node, pod *corev1.Pod) {
+// runOn has a pod run on a node of the story.
+func runOn(node *corev1.Node, pod *corev1.Pod) {
 	pod.Spec.NodeSelector = node.Labels
 	pod.Spec.Tolerations = []corev1.Toleration{{Key: monthLabel, Effect: corev1.TaintEffectNoSchedule}}
 }
 
-// tainted: a node sends its pods away.
+// tainted: a node evicts its pods.
 func tainted(s *story) {
 	node := s.node("month-node")
 	defer s.remove(node)
 	claim := s.Claim("nomad", "nfs")
 	pod := s.Pod("nomad", harness.ClaimVolume(claim.Name))
-	settleOn(node, pod)
+	runOn(node, pod)
 	s.create(claim, pod)
 	s.running(pod)
 	s.patch(node, fmt.Sprintf(`{"spec":{"taints":[{"key":%q,"effect":"NoExecute"}]}}`, monthLabel))
 	s.gone(pod)
 }
 
-// lostNode: a node is gone, and its pod is deleted by force. Its kubelet may have been cut off
-// and run the container for longer than anybody knows, or less long.
+// lostNode: a node is gone, and its pod is deleted by force. Its kubelet may have been cut off, and have run the
+// container for longer than anybody knows.
 func lostNode(s *story) {
 	node := s.node("month-cut-off")
 	claim := s.Claim("cut-off", "nfs")
 	pod := s.Pod("cut-off", harness.ClaimVolume(claim.Name))
-	settleOn(node, pod)
+	runOn(node, pod)
 	s.create(claim, pod)
 	s.running(pod)
 	s.remove(node)

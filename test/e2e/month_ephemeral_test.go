@@ -7,8 +7,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// ephemeral: a pod whose generic ephemeral volume has a name that is taken has to
-// wait until it is free, and has a claim of its own then.
+// ephemeral: a pod waits while another claim has the name of its generic ephemeral volume, and then gets a claim of
+// its own.
 func ephemeral(s *story) {
 	taken := s.Claim("runner-scratch", "standard")
 	other := s.Pod("tenant", harness.ClaimVolume(taken.Name))
@@ -17,7 +17,7 @@ func ephemeral(s *story) {
 	runner := s.Pod("runner", s.Ephemeral("scratch", "standard"))
 	s.create(runner)
 	s.unschedulable(runner)
-	s.ask(taken) // held by the pod that uses it
+	s.ask(taken) // it stays as long as a pod uses it
 	s.remove(other)
 	s.gone(taken)
 	s.running(runner)
@@ -25,8 +25,8 @@ func ephemeral(s *story) {
 	s.gone(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: taken.Name, Namespace: string(s.Namespace)}})
 }
 
-// ephemeralLate: its claim is bound when the pod is placed; the pod ends by itself,
-// and its claim stays until it is deleted.
+// ephemeralLate: the claim of an ephemeral volume is bound when the pod is scheduled. The pod completes, and its
+// claim stays until the pod is deleted.
 func ephemeralLate(s *story) {
 	build := s.Task("build", "1", s.Ephemeral("work", "late"), s.Ephemeral("cache", "late-retain"))
 	s.create(build)

@@ -10,23 +10,23 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/truth"
 )
 
-// The gate lets the controller manager write the condition Unused of claims. The API server
-// knows it in any case.
+// unusedGate is the feature gate by which the controller manager writes the condition Unused of claims. The API
+// server accepts the condition in any case.
 const unusedGate = "PersistentVolumeClaimUnusedSinceTime"
 
-// switchGate restarts the controller manager with the gate on or off. Nobody's watch is cut.
-func switchGate(t *testing.T, c *harness.LocalCluster, on string) {
+// setGate restarts the controller manager with the gate on or off. That ends no watch of the tracker.
+func setGate(t *testing.T, c *harness.LocalCluster, on string) {
 	t.Helper()
 	if err := c.Restart("kube-controller-manager", "--feature-gates="+unusedGate+"="+on); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// beforeTheGate are claims that are older than the condition Unused. As soon as the gate is on,
-// those that nobody uses then are said to be unused since then, which is no news: that they
-// were not used before either, or when, was watched.
+// beforeTheGate creates claims that are older than the condition Unused. Once the gate is on, those that nobody uses
+// then get the condition, dated with that moment. That is no use: the tracker watched that nobody used them before,
+// or when somebody did.
 func beforeTheGate(t *testing.T, s *story) {
-	switchGate(t, s.c, "false")
+	setGate(t, s.c, "false")
 	never, mounted, awaited := s.Claim("before-the-gate-never", "standard"), s.Claim("before-the-gate-mounted", "nfs"), s.Claim("before-the-gate-awaited", "standard")
 	user, waits := s.Pod("before-the-gate", harness.ClaimVolume(mounted.Name)), s.Unplaced("before-the-gate-waits", harness.ClaimVolume(awaited.Name))
 	s.create(never, mounted, awaited, user, waits)
@@ -39,8 +39,8 @@ func beforeTheGate(t *testing.T, s *story) {
 		}
 	}
 	s.unschedulable(waits)
-	time.Sleep(3 * time.Second) // longer than a metric may be off
-	switchGate(t, s.c, "true")
+	time.Sleep(3 * time.Second) // longer than the comparison tolerates
+	setGate(t, s.c, "true")
 	for _, claim := range []*corev1.PersistentVolumeClaim{never, used} {
 		s.until("is said to be unused", claim, func() bool { return truth.UnusedOf(claim) != "" })
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// unboundByMistake: an administrator takes a volume's claim away, though it is
-// there. It gets the volume back.
+// unboundByMistake: an administrator clears a volume's claimRef, though the claim exists. The claim gets the volume
+// back.
 func unboundByMistake(s *story) {
 	class := s.ownClass("month-mistake")
 	defer s.remove(class)
@@ -26,13 +26,13 @@ func unboundByMistake(s *story) {
 	})
 }
 
-// reassign gives a volume to a claim that is not there yet, whoever has it.
+// reassign gives a volume to a claim that does not exist yet.
 func (s *story) reassign(volume *corev1.PersistentVolume, claim string) {
 	s.t.Helper()
 	s.patch(volume, fmt.Sprintf(`{"spec":{"claimRef":{"namespace":%q,"name":%q,"uid":null,"resourceVersion":null}}}`, string(s.Namespace), claim))
 }
 
-// givenTo has a pod run on a claim, and the claim's volume given to another one meanwhile.
+// givenTo runs a pod on a claim, and gives the claim's volume to another claim while it runs.
 func (s *story) givenTo(first, second string) (*corev1.Pod, *corev1.PersistentVolume) {
 	s.t.Helper()
 	class := s.ownClass("month-" + first)
@@ -53,8 +53,8 @@ func (s *story) givenTo(first, second string) (*corev1.Pod, *corev1.PersistentVo
 // givenAway: an administrator gives a volume away that a pod still uses. It is mounted.
 func givenAway(s *story) { s.givenTo("disowned", "adopted") }
 
-// givenAwayAndEnded: then the pod ends. It was the last that used the volume, whoever has it
-// now, though a pod of the new claim waits and is deleted.
+// givenAwayAndEnded: then the pod ends. It was the last user of the volume, whoever has the volume now, though a pod
+// of the new claim waits and is deleted.
 func givenAwayAndEnded(s *story) {
 	pod, _ := s.givenTo("expelled", "installed")
 	s.remove(pod)
@@ -64,8 +64,8 @@ func givenAwayAndEnded(s *story) {
 	s.remove(next)
 }
 
-// pulledAway: a claim is deleted under its pod, by taking off the finalizer that protects it.
-// The volume is Released, and then Available, and mounted all the time.
+// pulledAway: somebody takes the protecting finalizer off a claim that is being deleted, while its pod runs. The
+// volume is Released, then Available, and mounted all the time.
 func pulledAway(s *story) {
 	for _, clear := range []bool{false, true} {
 		name := fmt.Sprintf("pulled-%t", clear)
@@ -87,7 +87,7 @@ func pulledAway(s *story) {
 	}
 }
 
-// cleared: a volume that was used and released is Available again. Its last use stays.
+// cleared: a volume that was used and released becomes Available again. Its last use stays.
 func cleared(s *story) {
 	class := s.ownClass("month-cleared")
 	s.t.Cleanup(func() { s.remove(class) })
@@ -99,7 +99,7 @@ func cleared(s *story) {
 	s.inPhase(volume, corev1.VolumeAvailable)
 }
 
-// onDisk describes a volume made by hand that has to be attached to the nodes of its pods.
+// onDisk describes a volume made by hand that is attached to the nodes of its pods.
 func (s *story) onDisk(name string) *corev1.PersistentVolume {
 	volume := s.volume(name, "")
 	volume.Spec.NFS = nil
@@ -108,8 +108,8 @@ func (s *story) onDisk(name string) *corev1.PersistentVolume {
 	return volume
 }
 
-// madeAgain: a volume is used, deleted, and made again under its name, as the static local
-// provisioner does. Nobody has used the second one.
+// madeAgain: a volume is used, deleted, and created again under its name, as the static local provisioner does.
+// Nobody has used the second one.
 func madeAgain(s *story) {
 	var former types.UID
 	for _, name := range []string{"first-tenant", "second-tenant"} {
@@ -133,9 +133,8 @@ func madeAgain(s *story) {
 	}
 }
 
-// swapped: a volume is deleted under its claim and its pod, and another one of its name is
-// there at once. The claim gets that one; the pod goes on with the first one, and when it is
-// gone, the second one has not been used.
+// swapped: a volume is deleted under its claim and its pod, and another one of its name is there at once. The claim
+// gets that one. The pod goes on with the first one, and when the pod is gone, the second one has not been used.
 func swapped(s *story) {
 	for _, ends := range []bool{false, true} {
 		name := fmt.Sprintf("swapped-%t", ends)
@@ -148,7 +147,7 @@ func swapped(s *story) {
 		s.patch(volume, harness.DropFinalizers)
 		s.gone(volume)
 		s.until("is lost", claim, func() bool { return claim.Status.Phase == corev1.ClaimLost })
-		time.Sleep(time.Second) // the API's times of both bindings and of the pod are whole seconds
+		time.Sleep(time.Second) // the API's times are whole seconds, and those of the bindings have to differ
 		s.create(s.volume(name, "/after"))
 		s.bound(claim)
 		if ends {

@@ -12,8 +12,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// jobs: a Job with several pods on one claim, and one that is swept away once it
-// has ended.
+// jobs: several pods of a Job use one claim; a Job is removed once it has finished; a Job is suspended and resumed.
 func jobs(s *story) {
 	s.create(s.Claim("batch", "nfs"))
 	two, none := int32(2), int32(0)
@@ -38,7 +37,7 @@ func jobs(s *story) {
 	s.remove(again)
 }
 
-// retriedJob: its container fails and is started again in its pod, until it succeeds.
+// retriedJob: a container fails and is restarted in its pod until it succeeds.
 func retriedJob(s *story) {
 	s.create(s.Claim("retry", "standard"))
 	job := s.Job("retried", harness.PodSpec(harness.ClaimVolume("retry")))
@@ -57,7 +56,7 @@ func retriedJob(s *story) {
 	s.finished(job)
 }
 
-// failedJob: its pods fail, one after another, and are kept.
+// failedJob: the pods of a Job fail one after another, and stay.
 func failedJob(s *story) {
 	s.create(s.Claim("broken", "standard"))
 	job := s.Job("failed", harness.PodSpec(harness.ClaimVolume("broken")))
@@ -68,7 +67,8 @@ func failedJob(s *story) {
 	s.finished(job)
 }
 
-// cronJob: it is told that it last ran a while ago, and makes up for it.
+// cronJob: a CronJob whose status says that it last ran two minutes ago catches up at once. Another Job of it is
+// created by hand.
 func cronJob(s *story) {
 	s.create(s.Claim("reports", "standard"))
 	cron := &batchv1.CronJob{

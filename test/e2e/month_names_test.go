@@ -4,7 +4,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// sameNames: a pod and its claim are deleted and made again under their names.
+// sameNames: a pod and its claim are deleted and created again under their names.
 func sameNames(s *story) {
 	for range 2 {
 		claim := s.Claim("phoenix", "standard")
@@ -17,7 +17,7 @@ func sameNames(s *story) {
 		}
 		s.remove(claim)
 	}
-	// One that has ended and is still there holds its claim, too.
+	// A pod that has ended still protects its claim while it exists.
 	claim := s.Claim("ash", "standard")
 	pod := s.Task("ash", "1", harness.ClaimVolume(claim.Name))
 	s.create(claim, pod)
@@ -30,9 +30,8 @@ func sameNames(s *story) {
 	s.bound(next)
 }
 
-// haste: a pod and its claim go as soon as it has started, and the next claim of
-// the name is there before the second is over that the API tells times in. It may
-// take a few tries to be that fast.
+// haste: a pod and its claim are deleted as soon as the pod has started, and the next claim of the name is created
+// within the same second, as the API's times are whole seconds. That may take a few attempts.
 func haste(s *story) {
 	for range 8 {
 		claim := s.Claim("hasty", "standard")
@@ -50,8 +49,8 @@ func haste(s *story) {
 	}
 }
 
-// sameNameHeld: the next pod of a name comes while the claim of its predecessor is
-// being deleted, and has to wait for the next claim of that name.
+// sameNameHeld: the next pod of a name is created while the claim of its predecessor is being deleted. It has to
+// wait for the next claim of that name.
 func sameNameHeld(s *story) {
 	claim := s.Claim("heir", "standard-retain")
 	claim.Finalizers = []string{hold}

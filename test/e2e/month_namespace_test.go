@@ -7,7 +7,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// namespaceDeleted: with all that is in it, in every state.
+// namespaceDeleted: a namespace is deleted with pods, claims and a StatefulSet in every state.
 func namespaceDeleted(s *story) {
 	s.Namespace = monthGoneNamespace
 	kept, lost := s.Claim("kept", "standard-retain"), s.Claim("lost", "standard")
@@ -23,5 +23,5 @@ func namespaceDeleted(s *story) {
 	volume := s.bound(kept)
 	s.remove(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: string(s.Namespace)}})
 	s.inPhase(volume, corev1.VolumeReleased)
-	s.patch(volume, harness.Annotate("month", "over")) // and whose it was is still known
+	s.patch(volume, harness.Annotate("month", "over")) // the catalog still knows its claim
 }

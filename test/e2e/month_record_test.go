@@ -25,7 +25,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// recordedKinds are what the tracker watches, by the resources to be watched.
+// recordedKinds are the kinds that the tracker watches, with the resources to be recorded.
 var recordedKinds = map[fact.Kind]schema.GroupVersionResource{
 	fact.Namespaces:        corev1.SchemeGroupVersion.WithResource("namespaces"),
 	fact.StorageClasses:    storagev1.SchemeGroupVersion.WithResource("storageclasses"),
@@ -41,7 +41,7 @@ var recordedKinds = map[fact.Kind]schema.GroupVersionResource{
 	fact.Pods:              corev1.SchemeGroupVersion.WithResource("pods"),
 }
 
-// recording is what the watches told, in the order in which it arrived.
+// recording has the events of all watches in the order in which they arrived.
 type recording struct {
 	mu     sync.Mutex
 	events []recordedEvent
@@ -54,14 +54,13 @@ type recordedEvent struct {
 	Object recordedObject  `json:"object"`
 }
 
-// recordedObject is written without the kind and version that an object of the API
-// has to have.
+// recordedObject is written without apiVersion and kind, which an object of the API has to have.
 type recordedObject struct{ *unstructured.Unstructured }
 
 func (o recordedObject) MarshalJSON() ([]byte, error) { return json.Marshal(o.Object) }
 
-// startRecording notes what the watches tell. The function that it returns ends
-// that, and writes to a file what is the month's.
+// startRecording records what the watches send. The function that it returns ends that, and writes the events of the
+// month to a file.
 func startRecording(t *testing.T, objects dynamic.Interface) (stop func(path string)) {
 	ctx, cancel := context.WithCancel(background)
 	var r recording
@@ -92,15 +91,15 @@ func startRecording(t *testing.T, objects dynamic.Interface) (stop func(path str
 func (r *recording) take(kind fact.Kind, event watch.Event) {
 	o, ok := event.Object.(*unstructured.Unstructured)
 	if !ok {
-		return // bookmarks are not asked for, and an error ends the watch
+		return // no bookmarks were requested, and an error ends the watch
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, recordedEvent{time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"), kind, event.Type, recordedObject{o}})
 }
 
-// write writes the events of the month, and no more of their objects than tells
-// who uses what: a change of anything else is no event.
+// write writes the events of the month, with the part of their objects that decides who uses what. A change of
+// anything else is no event.
 func (r *recording) write(path string) error {
 	volumes := map[string]bool{} // by name
 	for _, e := range r.events {

@@ -11,7 +11,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// slim leaves of an object what is recorded of it.
+// slim removes from an object what is not recorded of it.
 func slim(kind fact.Kind, o map[string]any) {
 	metadata := inner(o, "metadata")
 	keep(metadata, "namespace", "name", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
@@ -71,7 +71,7 @@ func slimPod(o map[string]any) {
 	}
 }
 
-// isToken is true for the volume that every pod is given, and for its mounts.
+// isToken is true for the volume of the service account's token, which every pod gets, and for its mounts.
 func isToken(v map[string]any) bool {
 	return strings.HasPrefix(fmt.Sprint(v["name"]), "kube-api-access-")
 }

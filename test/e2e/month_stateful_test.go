@@ -9,8 +9,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// databases: a StatefulSet with init container and sidecar goes up, down and up
-// again, is rolled and deleted. Its claims stay.
+// databases: a StatefulSet with an init container and a sidecar is scaled up, down and up again, rolled and deleted.
+// Its claims stay.
 func databases(s *story) {
 	always := corev1.ContainerRestartPolicyAlways
 	data := harness.InlineVolume("data", corev1.VolumeSource{})
@@ -39,7 +39,7 @@ func databases(s *story) {
 	s.remove(s.Claim("data-db-2", ""))
 }
 
-// brokers: a StatefulSet whose claims go with its pods.
+// brokers: a StatefulSet deletes the claims of its pods with them.
 func brokers(s *story) {
 	mq := s.StatefulSet("mq", "late", 3, harness.PodSpec(harness.InlineVolume("data", corev1.VolumeSource{})))
 	mq.Spec.Template.Spec.Volumes = nil
@@ -58,11 +58,11 @@ func brokers(s *story) {
 	s.gone(s.Claim("data-mq-0", ""), s.Claim("data-mq-1", ""))
 }
 
-// keptBack is a claim that endMonth lets go.
+// keptBack is a claim that a finalizer keeps from being deleted.
 const keptBack = "data-shrinking-2"
 
-// scaledDown: a StatefulSet gives up replicas, and their claims with them. One of them is
-// kept back by a finalizer, and is still there, owned by a pod that is gone.
+// scaledDown: a StatefulSet is scaled down, and deletes claims. A finalizer keeps one of them, which is owned by a
+// pod that is gone.
 func scaledDown(s *story) {
 	set := s.StatefulSet("shrinking", "standard-retain", 3, harness.PodSpec(harness.InlineVolume("data", corev1.VolumeSource{})))
 	set.Spec.Template.Spec.Volumes = nil

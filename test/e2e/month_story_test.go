@@ -20,7 +20,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// story is what a chapter is told with.
+// story is what a chapter is played with. Its methods create, change and delete objects and wait for their states; a
+// failure ends the chapter.
 type story struct {
 	t       *testing.T
 	c       *harness.LocalCluster
@@ -28,12 +29,13 @@ type story struct {
 	harness.Namespace
 }
 
+// object is an object of the API.
 type object interface {
 	runtime.Object
 	metav1.Object
 }
 
-// client returns the client for an object.
+// client returns the client for an object's resource.
 func (s *story) client(o object) dynamic.ResourceInterface {
 	s.t.Helper()
 	kinds, _, err := scheme.Scheme.ObjectKinds(o)
@@ -44,6 +46,7 @@ func (s *story) client(o object) dynamic.ResourceInterface {
 	return s.objects.Resource(plural).Namespace(o.GetNamespace())
 }
 
+// fill decodes an answer into an object.
 func (s *story) fill(o object, got *unstructured.Unstructured) {
 	s.t.Helper()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(got.Object, o); err != nil {
@@ -51,7 +54,7 @@ func (s *story) fill(o object, got *unstructured.Unstructured) {
 	}
 }
 
-// create creates objects.
+// create creates objects, and updates them by the answers.
 func (s *story) create(list ...object) {
 	s.t.Helper()
 	for _, o := range list {
@@ -73,7 +76,7 @@ func (s *story) create(list ...object) {
 	}
 }
 
-// patch changes an object.
+// patch applies a merge patch to an object, and updates it by the answer.
 func (s *story) patch(o object, patch string, subresource ...string) {
 	s.t.Helper()
 	got, err := s.client(o).Patch(background, o.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresource...)
@@ -83,7 +86,7 @@ func (s *story) patch(o object, patch string, subresource ...string) {
 	s.fill(o, got)
 }
 
-// ask asks for the deletion of objects, as kubectl does, and does not wait for it.
+// ask requests the deletion of objects as kubectl does, and does not wait for it.
 func (s *story) ask(list ...object) {
 	s.t.Helper()
 	for _, o := range list {
@@ -94,7 +97,7 @@ func (s *story) ask(list ...object) {
 	}
 }
 
-// force deletes a pod without waiting for its kubelet.
+// force deletes a pod without a grace period.
 func (s *story) force(pod *corev1.Pod) {
 	s.t.Helper()
 	if err := s.client(pod).Delete(background, pod.Name, *metav1.NewDeleteOptions(0)); err != nil {
@@ -102,8 +105,7 @@ func (s *story) force(pod *corev1.Pod) {
 	}
 }
 
-// gone waits until objects are not there any more; one that is only described is
-// known by its name.
+// gone waits until objects do not exist any more. An object that was never read is known by its name.
 func (s *story) gone(list ...object) {
 	s.t.Helper()
 	for _, o := range list {
@@ -124,7 +126,7 @@ func (s *story) remove(list ...object) {
 	s.gone(list...)
 }
 
-// until waits until an object, which is read anew, is as it should be.
+// until reads an object until holds is true.
 func (s *story) until(what string, o object, holds func() bool) {
 	s.t.Helper()
 	harness.Eventually(s.t, o.GetName()+" "+what, func() error {
@@ -141,8 +143,8 @@ func (s *story) until(what string, o object, holds func() bool) {
 	})
 }
 
-// ownClass makes a storage class for a chapter in which a volume becomes available:
-// no claim of another chapter is to get it. Its volumes are kept.
+// ownClass creates a storage class for a chapter in which a volume becomes Available, so that no claim of another
+// chapter gets it. Its volumes are retained.
 func (s *story) ownClass(name string) *storagev1.StorageClass {
 	s.t.Helper()
 	class, err := s.c.Client.StorageV1().StorageClasses().Get(background, "standard-retain", metav1.GetOptions{})
@@ -154,14 +156,14 @@ func (s *story) ownClass(name string) *storagev1.StorageClass {
 	return class
 }
 
-// volume describes a volume made by hand: on an NFS export, and kept.
+// volume describes a volume made by hand on an NFS export. It is retained.
 func (s *story) volume(name, export string) *corev1.PersistentVolume {
 	volume := harness.NFSVolume("month-"+name, export)
 	volume.Labels = map[string]string{monthLabel: name}
 	return volume
 }
 
-// evict asks for the eviction of a pod, as a drain of its node does.
+// evict requests the eviction of a pod, as `kubectl drain` does, and waits until it is gone.
 func (s *story) evict(pod *corev1.Pod) {
 	s.t.Helper()
 	err := s.c.Client.PolicyV1().Evictions(pod.Namespace).Evict(background, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}})
@@ -171,7 +173,7 @@ func (s *story) evict(pod *corev1.Pod) {
 	s.gone(pod)
 }
 
-// used makes a claim whose volume a pod used, which is gone.
+// used creates a claim whose volume one pod has used, which is gone.
 func (s *story) used(name, class string) *corev1.PersistentVolumeClaim {
 	s.t.Helper()
 	claim, pod := s.Claim(name, class), s.Task("first-user-of-"+name, "1", harness.ClaimVolume(name))
@@ -181,7 +183,7 @@ func (s *story) used(name, class string) *corev1.PersistentVolumeClaim {
 	return claim
 }
 
-// taken waits until a pod's kubelet has taken it.
+// taken waits until the kubelets of pods have accepted them.
 func (s *story) taken(pods ...*corev1.Pod) {
 	s.t.Helper()
 	for _, pod := range pods {
@@ -189,7 +191,7 @@ func (s *story) taken(pods ...*corev1.Pod) {
 	}
 }
 
-// reject writes what a kubelet does that does not admit a pod.
+// reject writes the status of a kubelet that rejects a pod.
 func (s *story) reject(pod *corev1.Pod, reason string) {
 	s.t.Helper()
 	s.patch(pod, harness.Rejection(reason), "status")

@@ -6,7 +6,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// late: a claim waits for a pod that can be placed.
+// late: a claim waits for a pod that fits a node.
 func late(s *story) {
 	claim := s.Claim("late", "late")
 	misfit := s.Pod("misfit", harness.ClaimVolume(claim.Name))
@@ -32,9 +32,9 @@ func neverUsed(s *story) {
 	s.remove(hopeful, hopeless, waiting)
 }
 
-// neverStarted: pods wait for their volumes and are deleted before they have started, without
-// a node and with one. The volumes are then what they were before: never mounted, or idle since
-// their last use. Two more pods still wait in the end.
+// neverStarted: pods wait for their volumes, without a node and with one, and are deleted before they have started.
+// The volumes are then what they were before: never mounted, or idle since their last use. Two more pods still wait
+// in the end.
 func neverStarted(s *story) {
 	fresh := s.Claim("never-started-fresh", "standard")
 	s.create(fresh)
@@ -47,7 +47,7 @@ func neverStarted(s *story) {
 		s.taken(starting)
 		s.remove(waiting, starting)
 	}
-	// One that began with its init container, which does not mount the volume.
+	// The init container of this pod has run. It does not mount the volume.
 	init := s.Slow("initialised", harness.ClaimVolume(before.Name))
 	init.Spec.InitContainers = []corev1.Container{harness.Container("init")}
 	s.create(init)
@@ -63,8 +63,7 @@ func neverStarted(s *story) {
 	s.taken(last[1])
 }
 
-// rejected: a kubelet does not admit pods that were given to it. They have failed without
-// having started; one is deleted then, the others stay.
+// rejected: kubelets reject pods, which have failed then without having started. One is deleted, the others stay.
 func rejected(s *story) {
 	fresh, before := s.Claim("rejected-fresh", "standard"), s.used("rejected-used", "nfs")
 	s.create(fresh)
@@ -79,8 +78,8 @@ func rejected(s *story) {
 	}
 }
 
-// waitInVain has pods wait for volumes that others used long ago, or nobody yet, and be
-// deleted or rejected.
+// waitInVain has pods wait for volumes that others used long ago, or that nobody has used. They are deleted or
+// rejected.
 func waitInVain(s *story, when string) {
 	var waiting []*corev1.Pod
 	for _, claim := range []string{"never-started-fresh", "never-started-used", "rejected-used", "installed", "data-db-1"} {

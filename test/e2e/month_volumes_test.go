@@ -8,7 +8,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// growth: a claim grows while it is used, and twice; one of NFS asks in vain.
+// growth: claims grow while they are used, one of them twice.
 func growth(s *story) {
 	claim, shared := s.Claim("growing", "standard"), s.Claim("archive", "standard-retain")
 	user := s.Pod("grower", harness.ClaimVolume(claim.Name), harness.ClaimVolume(shared.Name))
@@ -22,7 +22,7 @@ func growth(s *story) {
 	s.until("has grown", shared, func() bool { return shared.Status.Capacity.Storage().String() == "2Gi" })
 }
 
-// retained: a volume outlives its claim, is given to another one, and to a third.
+// retained: a volume outlives its claim, and is given to a second and to a third one.
 func retained(s *story) {
 	class := s.ownClass("month-archive")
 	defer s.remove(class)
@@ -36,14 +36,14 @@ func retained(s *story) {
 	s.patch(volume, `{"spec":{"claimRef":null}}`)
 	s.inPhase(volume, corev1.VolumeAvailable)
 
-	second := s.ClaimFor("ledger", volume) // of the same name, too
+	second := s.ClaimFor("ledger", volume) // of the same name as the first
 	auditor := s.Pod("auditor", harness.ClaimVolume(second.Name))
 	s.create(second, auditor)
 	s.running(auditor)
 	s.remove(auditor, second)
 	s.inPhase(volume, corev1.VolumeReleased)
 
-	// The administrator has it for somebody in particular.
+	// An administrator reserves it for a claim.
 	s.patch(volume, fmt.Sprintf(`{"spec":{"claimRef":{"namespace":%q,"name":"heirloom","uid":null,"resourceVersion":null}}}`, monthOtherName))
 	s.inPhase(volume, corev1.VolumeAvailable)
 	third := s.ClaimFor("heirloom", volume)
@@ -54,7 +54,7 @@ func retained(s *story) {
 	s.running(heir)
 }
 
-// reclaimed: a volume is released, and its policy is changed to Delete.
+// reclaimed: a volume is released, and its reclaim policy is changed to Delete.
 func reclaimed(s *story) {
 	claim := s.Claim("draft", "late-retain")
 	user := s.Task("writer", "1", harness.ClaimVolume(claim.Name))
@@ -67,7 +67,7 @@ func reclaimed(s *story) {
 	s.gone(volume)
 }
 
-// held: finalizers hold back the deletion of a claim, of a volume and of a pod.
+// held: finalizers delay the deletion of a claim, of a volume and of a pod.
 func held(s *story) {
 	claim := s.Claim("precious", "standard")
 	user := s.Pod("holder", harness.ClaimVolume(claim.Name))
@@ -85,7 +85,7 @@ func held(s *story) {
 	s.gone(user, claim, volume)
 }
 
-// lost: a bound claim loses its volume, and finds another one under its name.
+// lost: a bound claim loses its volume, and gets another one of its name.
 func lost(s *story) {
 	volume := s.volume("lost", "/lost")
 	claim := s.ClaimFor("lost", volume)
@@ -107,15 +107,15 @@ func lost(s *story) {
 	s.completed(after)
 }
 
-// byHand: volumes made by hand are bound to whom they are reserved for, fail where
-// nobody can delete them, or are never bound.
+// byHand: one volume made by hand is bound to the claim that it is reserved for, and fails as nobody can delete it.
+// Another is never bound.
 func byHand(s *story) {
 	reserved := s.volume("reserved", "/reserved")
 	reserved.Spec.ClaimRef = &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: string(s.Namespace), Name: "reserved"}
 	reserved.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimDelete
 	reserved.Spec.NFS.ReadOnly = true
 	spare := s.volume("spare", "/spare")
-	spare.Spec.StorageClassName = "month-nobody" // is looked for by nobody
+	spare.Spec.StorageClassName = "month-nobody" // no claim asks for this class
 	s.create(reserved, spare)
 	s.inPhase(reserved, corev1.VolumeAvailable)
 	s.inPhase(spare, corev1.VolumeAvailable)
@@ -129,7 +129,7 @@ func byHand(s *story) {
 	s.remove(reserved, spare)
 }
 
-// oneExport: two volumes are one directory.
+// oneExport: two volumes are one directory of an NFS server.
 func oneExport(s *story) {
 	var users []*corev1.Pod
 	for _, name := range []string{"left", "right"} {

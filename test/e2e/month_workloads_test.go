@@ -8,8 +8,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// web: a Deployment on a shared volume is rolled out anew, and taken back; one of
-// its pods is evicted.
+// web: a Deployment on a shared volume is rolled out and rolled back. One of its pods is evicted.
 func web(s *story) {
 	s.create(s.Claim("media", "nfs"))
 	spec := harness.PodSpec(harness.ClaimVolume("media"), harness.InlineVolume("cache", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}))
@@ -29,10 +28,10 @@ func web(s *story) {
 	s.until("is taken back", front, func() bool {
 		return front.Status.ObservedGeneration == front.Generation && front.Status.UpdatedReplicas == 2 && front.Status.Replicas == 2
 	})
-	s.settled("web", 2) // and they run on
+	s.settled("web", 2) // they still run
 }
 
-// daemonSet: a pod on each node, on a directory of it.
+// daemonSet: a pod on each node mounts a directory of the node.
 func daemonSet(s *story) {
 	logs := harness.InlineVolume("logs", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/log"}})
 	set := &appsv1.DaemonSet{

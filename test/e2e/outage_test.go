@@ -15,9 +15,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// TestWaitsForClickHouse starts a tracker whose ClickHouse is not there yet: it
-// serves, and writes all it has seen once ClickHouse comes.
-func TestWaitsForClickHouse(t *testing.T) {
+// TestRowsWaitForClickHouse starts a tracker whose ClickHouse does not run yet. It is ready, and writes all that it
+// has seen once ClickHouse runs.
+func TestRowsWaitForClickHouse(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "waits")
@@ -38,11 +38,11 @@ func TestWaitsForClickHouse(t *testing.T) {
 	p.Catalog = server.URL("kubevoltracker")
 	server.Start()
 	p.ExpectRows(t, "SELECT name, phase FROM claims WHERE namespace = 'waits'", "data\tBound")
-	t.Cleanup(func() { p.Stop(t) }) // before its ClickHouse
+	t.Cleanup(func() { p.Stop(t) }) // the tracker stops before its ClickHouse
 }
 
-// TestEngineCrashCostsNothing kills the embedded ClickHouse under the tracker.
-func TestEngineCrashCostsNothing(t *testing.T) {
+// TestEngineCrashLosesNoRow kills the embedded ClickHouse under the tracker.
+func TestEngineCrashLosesNoRow(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "crash")
@@ -56,7 +56,7 @@ func TestEngineCrashCostsNothing(t *testing.T) {
 	p.ExpectRows(t, "SELECT name, phase FROM claims WHERE namespace = 'crash'", "data\tBound")
 }
 
-// engineOf finds the child of a tracker.
+// engineOf returns the process of a tracker's embedded ClickHouse.
 func engineOf(t testing.TB, parent int) int {
 	t.Helper()
 	if child := harness.ChildOf(t, parent); child != 0 {
@@ -90,9 +90,9 @@ func waitsForTheAPIServer(t *testing.T, c *harness.LocalCluster) {
 	}
 }
 
-// TestStopsInOrder holds that what was seen is written before the tracker ends,
-// and that nothing is left behind.
-func TestStopsInOrder(t *testing.T) {
+// TestStopWritesAllRowsAndEndsTheEngine stops a tracker as soon as it has listed, and looks for its rows by a second
+// one.
+func TestStopWritesAllRowsAndEndsTheEngine(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "stops")
@@ -115,8 +115,8 @@ func TestStopsInOrder(t *testing.T) {
 	again.ExpectRows(t, "SELECT count() FROM claims WHERE namespace = 'stops'", "1")
 }
 
-// TestKilledTrackerLeavesNothingBehind holds that the engine ends with its tracker,
-// whatever ends that, and that the next tracker gets at the data.
+// TestKilledTrackerLeavesNothingBehind checks that the engine ends with its tracker, even one that is killed, and
+// that the next tracker can open the data.
 func TestKilledTrackerLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
@@ -138,8 +138,8 @@ func TestKilledTrackerLeavesNothingBehind(t *testing.T) {
 	again.ExpectRows(t, "SELECT phase FROM claims WHERE namespace = 'killed'", "Bound")
 }
 
-// TestASecondSignalStopsAtOnce stops a tracker whose rows cannot be written now: it tries
-// for a while, unless it is told again. Either way they are written later.
+// TestASecondSignalStopsAtOnce stops a tracker whose rows cannot be written now. It tries to write them for a while,
+// unless a second signal comes. The next tracker writes them.
 func TestASecondSignalStopsAtOnce(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)

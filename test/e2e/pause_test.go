@@ -13,10 +13,10 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// TestAPausedTracker stops a tracker by a signal while a pod is deleted by force, and wakes it
-// up: the catalog does not say more of the pod's end than the tracker can know, and no watch
-// was up meanwhile.
-func TestAPausedTracker(t *testing.T) {
+// TestPausedTrackerBoundsWhatItMissed stops a tracker by SIGSTOP while a pod is deleted by force, and continues it.
+// The catalog claims no more about the pod's end than the tracker can know, and no watch counts as up meanwhile. It
+// does not run in parallel, as it measures the tracker's own delays.
+func TestPausedTrackerBoundsWhatItMissed(t *testing.T) {
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "paused")
 	for _, name := range []string{"forced", "later"} {
@@ -56,8 +56,8 @@ func TestAPausedTracker(t *testing.T) {
 		if notBefore.After(began) || at.Before(ended) || !notBefore.Before(at) {
 			t.Errorf("%s between %s and %s, and the catalog says between %s and %s", columns, began, ended, notBefore, at)
 		}
-		// The tracker ran until it was stopped, and read on as soon as it was woken up. That a container
-		// lives is known until its node's last heartbeat before, a minute at most (rule 3.6).
+		// The tracker ran until it was stopped, and reads on as soon as it is continued. A container is known to run
+		// until the last heartbeat of its node, which is a minute old at most (rule 3.6).
 		ran := stopped.Add(-2 * time.Second)
 		if columns == "ended" {
 			ran = ran.Add(-time.Minute)
@@ -76,7 +76,7 @@ func TestAPausedTracker(t *testing.T) {
 	p.ExpectRows(t, fmt.Sprintf("SELECT count() FROM checkpoints WHERE %[1]s"+within, "at"), "0")
 	p.ExpectRows(t, fmt.Sprintf("SELECT count() FROM coverage WHERE %[1]s"+within, "seen_at"), "0")
 
-	// From now on the tracker is a live observer again.
+	// Now the tracker observes live again.
 	if err := c.Client.CoreV1().Pods(ns).Delete(background, "later", metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
 		t.Fatal(err)
 	}

@@ -28,9 +28,8 @@ type prometheusServer struct {
 	client api.Client
 }
 
-// startPrometheus runs a Prometheus with our alerts until the test ends. It
-// scrapes the tracker each second under two names, as if there were a pair of
-// them, and adds the labels that a Kubernetes service discovery would.
+// startPrometheus runs a Prometheus with our alerts until the test ends. It scrapes the tracker each second under
+// two names, as if there were two of them, and adds the labels that a service discovery would.
 func startPrometheus(t testing.TB, tracker string) *prometheusServer {
 	t.Helper()
 	rules, _ := ruleFiles(t)
@@ -55,7 +54,7 @@ scrape_configs:
 	process := exec.Command(harness.Program(t, "prometheus"), "--config.file="+filepath.Join(dir, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:0", "--log.format=json",
 		"--scrape.discovery-reload-interval=100ms")
-	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // should the tests die
+	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // ends it if the test process is killed
 	log, err := process.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -74,8 +73,7 @@ scrape_configs:
 	return &prometheusServer{promv1.NewAPI(client), client}
 }
 
-// listensOn reads Prometheus' log up to where it tells its address, and lets
-// the rest pass.
+// listensOn reads Prometheus' log up to its address, and drops the rest.
 func listensOn(t testing.TB, log *bufio.Scanner) string {
 	t.Helper()
 	var seen []string
@@ -94,8 +92,7 @@ func listensOn(t testing.TB, log *bufio.Scanner) string {
 	return ""
 }
 
-// query evaluates an expression now. Unlike the client's own it takes an
-// annotation, of which the client drops those of level info, for an error.
+// query evaluates an expression now. An annotation is an error; the library's client drops those of level info.
 func (s *prometheusServer) query(expr string) (model.Vector, error) {
 	request, err := http.NewRequest(http.MethodPost, s.client.URL("/api/v1/query", nil).String(), strings.NewReader(url.Values{"query": {expr}}.Encode()))
 	if err != nil {
@@ -120,7 +117,7 @@ func (s *prometheusServer) query(expr string) (model.Vector, error) {
 	return answer.Data.Result, nil
 }
 
-// value is the only value of an expression.
+// value returns the only value of an expression.
 func (s *prometheusServer) value(expr string) (float64, error) {
 	v, err := s.query(expr)
 	if err == nil && len(v) != 1 {
@@ -145,7 +142,7 @@ func (s *prometheusServer) awaitScrape(t testing.TB) {
 	})
 }
 
-// samples are the raw samples of the last minute of a series.
+// samples returns the samples of a series in the last minute.
 func (s *prometheusServer) samples(t testing.TB, series string) []model.SamplePair {
 	t.Helper()
 	value, _, err := s.Query(background, series+"[1m]", time.Now())

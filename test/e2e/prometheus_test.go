@@ -13,9 +13,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// TestPrometheusScrapesTheTracker lets a real Prometheus scrape a tracker, and
-// asks it all that our alerts and dashboards ask.
-func TestPrometheusScrapesTheTracker(t *testing.T) {
+// TestPrometheusAnswersAlertsAndDashboards lets a real Prometheus scrape a tracker, and asks it all that our alerts,
+// dashboards and docs ask. The subtests depend on the volumes that are created here, and not on each other.
+func TestPrometheusAnswersAlertsAndDashboards(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "scraped")
@@ -58,12 +58,12 @@ func TestPrometheusScrapesTheTracker(t *testing.T) {
 			t.Run(name, func(t *testing.T) { d.ask(t, s, ns) })
 		}
 	})
-	t.Run("every question of the metrics' page can be asked", func(t *testing.T) { askMetricsPage(t, s) })
+	t.Run("every question of the metrics' page can be asked", func(t *testing.T) { askQueriesOfMetricsPage(t, s) })
 	t.Run("every alert can be evaluated", func(t *testing.T) { rulesWork(t, s) })
 	t.Run("a pair of trackers counts once", func(t *testing.T) { pairCountsOnce(t, c, s, ns) })
 }
 
-// storageCapacity says what the class standard can still provision, as a CSI driver does.
+// storageCapacity publishes what the class standard can still provision, as a CSI driver does.
 func storageCapacity(t testing.TB, c *harness.LocalCluster, namespace string) {
 	t.Helper()
 	capacity := resource.MustParse("100Gi")
@@ -76,6 +76,7 @@ func storageCapacity(t testing.TB, c *harness.LocalCluster, namespace string) {
 	t.Cleanup(func() { _ = capacities.Delete(background, "everywhere", metav1.DeleteOptions{}) })
 }
 
+// deleteClaim deletes a claim and does not wait for it.
 func deleteClaim(t testing.TB, c *harness.LocalCluster, namespace, name string) {
 	t.Helper()
 	if err := c.Client.CoreV1().PersistentVolumeClaims(namespace).Delete(background, name, metav1.DeleteOptions{}); err != nil {
@@ -83,8 +84,8 @@ func deleteClaim(t testing.TB, c *harness.LocalCluster, namespace, name string) 
 	}
 }
 
-// counterGrows compares volumes_created_total, as scraped, with what is created.
-// Its series is there already: its first step would not be seen otherwise.
+// counterGrows compares volumes_created_total, as scraped, with what is created. Its series exists already:
+// Prometheus would not see the first step otherwise.
 func counterGrows(t *testing.T, c *harness.LocalCluster, p *harness.Tracker, s *prometheusServer, ns string) {
 	const (
 		created = 5
@@ -110,8 +111,8 @@ func counterGrows(t *testing.T, c *harness.LocalCluster, p *harness.Tracker, s *
 	if grown := last.Value - first.Value; grown != created {
 		t.Errorf("it grew by %v, want %d", grown, created)
 	}
-	// A range extrapolates to its ends: this one ends with a sample, and begins
-	// right before one, as the range itself does not hold its beginning.
+	// increase() extrapolates to the ends of its range. This range ends with a sample and begins right before one, as a
+	// range does not include its beginning.
 	length := last.Timestamp - first.Timestamp + 1
 	window := fmt.Sprintf("(%s[%dms] @ %s)", counter, length, last.Timestamp)
 	if increase, err := s.value("increase" + window); err != nil || math.Abs(increase-created) > 0.01 {
@@ -122,6 +123,7 @@ func counterGrows(t *testing.T, c *harness.LocalCluster, p *harness.Tracker, s *
 	}
 }
 
+// mustFloat parses a number.
 func mustFloat(t testing.TB, text string) (f float64) {
 	t.Helper()
 	if _, err := fmt.Sscan(text, &f); err != nil {
@@ -130,7 +132,7 @@ func mustFloat(t testing.TB, text string) (f float64) {
 	return f
 }
 
-// seriesEnd deletes a claim, and with it its volume.
+// seriesEnd deletes a claim, and its volume with it, and looks for the volume's series after the next scrape.
 func seriesEnd(t *testing.T, c *harness.LocalCluster, p *harness.Tracker, s *prometheusServer, ns string) {
 	_, volume := c.AwaitBound(t, ns, "goes")
 	all := fmt.Sprintf(`{__name__=~"kubevoltracker_.+", persistentvolume=%q}`, volume.Name)

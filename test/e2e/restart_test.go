@@ -11,9 +11,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// TestNothingIsLostWhileTheTrackerIsAway kills the tracker, lets things happen, and
-// starts it again: the journal knows how far it was, and the API server what came then.
-func TestNothingIsLostWhileTheTrackerIsAway(t *testing.T) {
+// TestEventsOfAnAbsenceAreReplayed kills the tracker, lets pods and claims come and go, and starts it again. The
+// journal has the positions of the watches, and the API server sends what came after them.
+func TestEventsOfAnAbsenceAreReplayed(t *testing.T) {
 	t.Parallel()
 	a := newAway(t, harness.Cluster(t), "away")
 	dir := t.TempDir()
@@ -35,7 +35,7 @@ func TestNothingIsLostWhileTheTrackerIsAway(t *testing.T) {
 	if again, _ := bounds(t, p, "SELECT toUnixTimestamp64Micro(started_at), 0 FROM mounts WHERE namespace = 'away' AND claim_name = 'kept'"); !again.Equal(started) {
 		t.Errorf("the mount that goes on began at %s, and now at %s", started, again)
 	}
-	harness.Eventually(t, "what was missed is caught up with", func() error { // until then there are no counters
+	harness.Eventually(t, "what was missed is caught up with", func() error { // there are no counters before
 		if series := `kubevoltracker_mounts_started_total{namespace="away"}`; p.Metrics(t)[series] == "" {
 			return fmt.Errorf("there is no %s", series)
 		}
@@ -54,7 +54,7 @@ func TestNothingIsLostWhileTheTrackerIsAway(t *testing.T) {
 		}
 	}
 	p.ExpectRows(t, "SELECT count(), countIf(ended_at IS NOT NULL) FROM coverage WHERE kind = 'Pod'", "1\t0")
-	// What happens from now on is seen to happen.
+	// The tracker observes what happens now.
 	a.remove(t, "stays", "kept")
 	p.ExpectRows(t, "SELECT name, deleted_at = deleted_not_before FROM claims WHERE namespace = 'away' AND deleted_at IS NOT NULL ORDER BY name", "brief\t0", "kept\t1")
 	if notes := notes(t, p); strings.Contains(notes, "nobody watched") {
@@ -63,9 +63,9 @@ func TestNothingIsLostWhileTheTrackerIsAway(t *testing.T) {
 	p.ExpectRows(t, "SELECT count() FROM (SELECT uid, action, count() AS n FROM changes WHERE namespace = 'away' AND action IN ('created', 'deleted', 'bound') GROUP BY uid, action HAVING n > 1)", "0")
 }
 
-// TestJournalIsLost deletes the journal as well: what the catalog holds open is read
-// back and compared with what there is.
-func TestJournalIsLost(t *testing.T) {
+// TestLostJournalIsReplacedByTheCatalog deletes the journal while the tracker is away. The tracker reads the open
+// rows of the catalog back, and compares them with the lists.
+func TestLostJournalIsReplacedByTheCatalog(t *testing.T) {
 	t.Parallel()
 	a := newAway(t, harness.Cluster(t), "lost")
 	dir := t.TempDir()
@@ -74,7 +74,7 @@ func TestJournalIsLost(t *testing.T) {
 	idle := a.lastUsed(t, p)
 	p.Kill(t)
 	began, ended := a.pass(t)
-	a.remove(t, "before", "") // who used the idle volume is not there to tell
+	a.remove(t, "before", "") // the last user of the idle volume is gone
 	if err := os.Remove(filepath.Join(dir, "journal.db")); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestJournalIsLost(t *testing.T) {
 		t.Errorf("the report notes %q", notes)
 	}
 
-	// The new journal knows what the lost one did: also what has not changed since.
+	// The new journal has what the lost one had, also of objects that have not changed since.
 	p.Stop(t)
 	a.remove(t, "stays", "kept")
 	p = harness.StartTracker(t, a.cluster.Kubeconfig, "--data-dir="+dir)
@@ -107,9 +107,9 @@ func TestJournalIsLost(t *testing.T) {
 	}
 }
 
-// TestJournalIsLostAndClickHouseAway starts a tracker that can ask nobody what was
-// before, until ClickHouse comes.
-func TestJournalIsLostAndClickHouseAway(t *testing.T) {
+// TestLostJournalIsReplacedOnceClickHouseAnswers starts a tracker without a journal while ClickHouse is away, so
+// that it can ask nobody what was before, and then starts ClickHouse.
+func TestLostJournalIsReplacedOnceClickHouseAnswers(t *testing.T) {
 	t.Parallel()
 	a := newAway(t, harness.Cluster(t), "nobody-knows")
 	server := harness.NewClickHouse(t)
@@ -124,8 +124,8 @@ func TestJournalIsLostAndClickHouseAway(t *testing.T) {
 	began, ended := a.pass(t)
 	a.remove(t, "before", "")
 
-	dir := t.TempDir() // another data directory
-	for range 2 {      // the second start has a journal, which does not know what was before either
+	dir := t.TempDir()
+	for range 2 { // the second start has a journal, which does not know the past either
 		p = harness.StartTracker(t, a.cluster.Kubeconfig, "--data-dir="+dir, "--catalog.url="+url)
 		p.Catalog = url
 		harness.Eventually(t, "metrics without ClickHouse", func() error {
@@ -146,8 +146,8 @@ func TestJournalIsLostAndClickHouseAway(t *testing.T) {
 	}
 }
 
-// listsWhatTheAPIServerHasForgotten lets the API server forget what happened while the
-// tracker was away: a real 410 leads to a list that is compared with the journal.
+// listsWhatTheAPIServerHasForgotten restarts the API server, which drops the events of the tracker's absence. The
+// watch gets a real 410, and a list that is compared with the journal.
 func listsWhatTheAPIServerHasForgotten(t *testing.T, c *harness.LocalCluster) {
 	a := newAway(t, c, "forgotten")
 	dir := t.TempDir()

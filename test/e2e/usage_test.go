@@ -11,8 +11,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// TestHowFullVolumesAre asks a real kubelet, with the rights of deploy/rbac.yaml.
-func TestHowFullVolumesAre(t *testing.T) {
+// TestUsedSpaceIsThatOfTheKubelet compares the used space that a real kubelet reports, with the rights of
+// deploy/rbac.yaml, with df.
+func TestUsedSpaceIsThatOfTheKubelet(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "full")
@@ -30,8 +31,7 @@ func TestHowFullVolumesAre(t *testing.T) {
 		fmt.Sprintf("%s\tdisk\t%d", d.volume, capacity))
 	p.ExpectRows(t, "SELECT max(used_bytes) - min(used_bytes) >= 30 * 1024 * 1024 FROM usage WHERE claim_uid IN (SELECT uid FROM claims WHERE namespace = 'full')", "1")
 
-	// The pod goes, and nobody can tell any more: what was known stays, over a restart and
-	// over the loss of the journal.
+	// Without the pod, no kubelet reports the volume. Its last value stays, over a restart and over the loss of the journal.
 	d.leave(t)
 	idle := fmt.Sprintf(`kubevoltracker_volume_state{persistentvolume=%q,namespace=%q,persistentvolumeclaim="disk",storageclass="manual",state="idle"}`, d.volume, ns)
 	harness.Eventually(t, "the volume is idle", func() error {
@@ -51,7 +51,7 @@ func TestHowFullVolumesAre(t *testing.T) {
 			t.Fatal(err)
 		}
 		p = run()
-		harness.Eventually(t, "the volume is told", func() error {
+		harness.Eventually(t, "the volume has its last value", func() error {
 			m := p.Metrics(t)
 			if got := m[fmt.Sprintf("kubevoltracker_volume_used_bytes{persistentvolume=%q}", d.volume)]; m[idle] != "1" || got != last {
 				return fmt.Errorf("used are %q, and were %s", got, last)
@@ -82,7 +82,7 @@ func logsWhyAKubeletRefuses(t *testing.T, c *harness.LocalCluster) {
 		defer p.Stop(t)
 		harness.Eventually(t, "the log says what is wrong", func() error {
 			for _, line := range p.Lines() {
-				// Others' nodes, of other tests, have no kubelets.
+				// The simulated nodes have no kubelets, and fail for that reason.
 				if text := fmt.Sprint(line["err"]); line["msg"] == "a kubelet does not tell" && strings.Contains(text, kubeletNode) {
 					if !strings.Contains(text, want) {
 						t.Errorf("%q does not say %q", text, want)

@@ -10,9 +10,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// TestWorkloadIsFollowedToTheTop runs a CronJob's Job under a name of its own:
-// only the chain of owners tells whose it is.
-func TestWorkloadIsFollowedToTheTop(t *testing.T) {
+// TestWorkloadIsTheTopOfTheOwners runs a Job of a CronJob under another name, so that only the chain of owners leads
+// to the CronJob.
+func TestWorkloadIsTheTopOfTheOwners(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "chain")

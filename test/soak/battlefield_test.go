@@ -15,23 +15,23 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/truth"
 )
 
-// battlefield is a churn, and trackers with each their own trouble that watch it.
+// battlefield is a churn, and trackers that watch it, each with a trouble of its own.
 type battlefield struct {
 	t       *testing.T
 	c       *harness.LocalCluster
 	seed    uint64
 	end     time.Time
-	outage  time.Duration // for so long ClickHouse is gone first
-	stall   time.Duration // for so long etcd does not answer
-	freeze  time.Duration // for so long a tracker is stopped at most
+	outage  time.Duration // how long ClickHouse is gone in the first round
+	stall   time.Duration // how long etcd does not answer
+	freeze  time.Duration // how long a tracker is stopped at most
 	churn   *churn
 	log     *truth.Log
 	stop    func() error
-	store   *harness.ClickHouse // for those whose trouble is another
+	store   *harness.ClickHouse // the common ClickHouse
 	runners map[string]*runner
 }
 
-// newBattlefield starts trackers, which see an empty field, and then the churn.
+// newBattlefield starts the trackers, and then the churn.
 func newBattlefield(t *testing.T, s truth.Scope, workers int, pause time.Duration, of []trouble) *battlefield {
 	t.Helper()
 	b := &battlefield{t: t, c: harness.Cluster(t), seed: soakSeed(t), runners: map[string]*runner{}, store: harness.StartClickHouse(t), stall: 2 * time.Second, freeze: 12 * time.Second}
@@ -48,7 +48,7 @@ func newBattlefield(t *testing.T, s truth.Scope, workers int, pause time.Duratio
 	}
 	starting.Wait()
 	if len(b.runners) == 0 {
-		t.Error("none of the troubles can be had on this machine")
+		t.Error("this machine can inflict none of the troubles")
 	}
 	if t.Failed() {
 		t.FailNow()
@@ -62,7 +62,7 @@ func newBattlefield(t *testing.T, s truth.Scope, workers int, pause time.Duratio
 	return b
 }
 
-// inflict has all troubles happen at once, for a while.
+// inflict inflicts all troubles at once, for a while.
 func (b *battlefield) inflict(of []trouble, d time.Duration) {
 	b.end = time.Now().Add(d)
 	var all sync.WaitGroup
@@ -84,9 +84,8 @@ func (b *battlefield) restart(component string, args ...string) {
 	}
 }
 
-// shakeTheCluster has a slow etcd, whose history is compacted then, and an API server that
-// is restarted, and has forgotten what came before: the watches get a 410. One of the
-// trackers is away meanwhile.
+// shakeTheCluster stops etcd for a while, compacts its history, and restarts the API server, which has forgotten
+// what came before: the watches get a 410. One of the trackers is away meanwhile.
 func (b *battlefield) shakeTheCluster() {
 	b.t.Helper()
 	began := time.Now()
@@ -100,8 +99,8 @@ func (b *battlefield) shakeTheCluster() {
 	_ = syscall.Kill(etcd.PID, syscall.SIGCONT)
 	time.Sleep(time.Second)
 	etcd.Compact(b.t)
-	// A scheduler ends by itself when a pod of the same name is on another node after its
-	// watch was cut: that one goes before.
+	// A scheduler ends by itself if a pod of the same name is on another node after its watch has broken. This one is
+	// killed before.
 	var scheduler sync.WaitGroup
 	scheduler.Go(func() { b.restart("kube-scheduler", "--kill", "--down=10s") })
 	time.Sleep(300 * time.Millisecond)
@@ -118,15 +117,14 @@ func (b *battlefield) shakeTheCluster() {
 	time.Sleep(saved)
 	for _, r := range b.runners {
 		from := began.Add(-unsaved)
-		if r == sleeper { // it may just have come back, and not have caught up
+		if r == sleeper { // it has just come back, and may not have caught up
 			from = from.Add(-unsaved)
 		}
 		r.away = append(r.away, truth.Gap{From: from, To: time.Now().Add(2 * time.Second), Lossy: true})
 	}
 }
 
-// verdict ends the churn, waits until all is quiet, and compares each catalog with the
-// truth. What is still on its way to it is given some time.
+// verdict ends the churn, waits until nothing changes any more, and compares each catalog with the truth.
 func (b *battlefield) verdict() {
 	b.t.Helper()
 	b.churn.stop()
@@ -135,7 +133,7 @@ func (b *battlefield) verdict() {
 		if err == nil {
 			break
 		}
-		if time.Now().After(deadline) { // as a claim is that a pod waits for, which it lets not go
+		if time.Now().After(deadline) { // a pod may wait for a claim that is being deleted
 			b.t.Logf("it is not quite quiet: %v", err)
 			break
 		}
@@ -149,8 +147,8 @@ func (b *battlefield) verdict() {
 	}
 }
 
-// judge compares a catalog with the truth until they agree. It gives up 15 seconds after the last
-// write to the API, but at most two minutes later: on two cores a controller may lag by a minute.
+// judge compares a catalog with the truth until they agree. It gives up 15 seconds after the last write to the API,
+// but two minutes later at most: on two cores a controller may lag by a minute.
 func (b *battlefield) judge(name string) {
 	b.t.Helper()
 	const patience = 15 * time.Second

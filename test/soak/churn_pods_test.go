@@ -13,7 +13,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// task runs to its end and is tidied up, in either order.
+// task: a pod completes, and the pod and its claim are deleted in either order.
 func (w *worker) task() {
 	claim, pod := w.name("task"), w.in().Task(w.name("task"), strconv.Itoa(1+w.random.IntN(2)), harness.ClaimVolume(w.name("task")))
 	w.claim(claim, "standard", "late", "nfs")
@@ -29,7 +29,7 @@ func (w *worker) task() {
 	w.removeClaim(claim)
 }
 
-// service runs, grows, and stays for a while.
+// service: a pod runs for a while. Its claim may grow.
 func (w *worker) service() {
 	claim, pod := w.name("service"), w.in().Pod(w.name("service"), harness.ClaimVolume(w.name("service")))
 	w.claim(claim, "standard", "late", "standard-retain")
@@ -48,7 +48,7 @@ func (w *worker) service() {
 	})
 }
 
-// set is what a StatefulSet does: one pod after the other, of one name, on one claim.
+// set: pods of one name follow each other on one claim, as those of a StatefulSet do.
 func (w *worker) set() {
 	claim := w.name("set")
 	w.claim(claim, "standard", "nfs")
@@ -63,7 +63,7 @@ func (w *worker) set() {
 	w.removeClaim(claim)
 }
 
-// fleeting is gone as soon as it is there.
+// fleeting: a pod and its claim are deleted as soon as they are created.
 func (w *worker) fleeting() {
 	claim, pod := w.name("fleeting"), w.in().Pod(w.name("fleeting"), harness.ClaimVolume(w.name("fleeting")))
 	w.claim(claim, "standard", "late")
@@ -75,7 +75,7 @@ func (w *worker) fleeting() {
 	w.removeClaim(claim)
 }
 
-// team shares a claim.
+// team: several pods share a claim.
 func (w *worker) team() {
 	claim := w.name("team")
 	w.claim(claim, "nfs")
@@ -93,7 +93,7 @@ func (w *worker) team() {
 	w.removeClaim(claim)
 }
 
-// inLine has volumes of the pod's own.
+// inLine: a pod has an emptyDir and a generic ephemeral volume.
 func (w *worker) inLine() {
 	pod := w.in().Pod(w.name("inline"), harness.InlineVolume("scratch", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}), w.in().Ephemeral("own", "standard"))
 	w.pod(pod)
@@ -101,7 +101,7 @@ func (w *worker) inLine() {
 	w.removePod(pod.Name, false)
 }
 
-// unused is never mounted.
+// unused: nobody mounts a claim.
 func (w *worker) unused() {
 	claim := w.name("unused")
 	w.claim(claim, "standard", "late", "nfs")
@@ -109,7 +109,7 @@ func (w *worker) unused() {
 	w.removeClaim(claim)
 }
 
-// waits is a pod without its claim, which comes later.
+// waits: a pod is created before its claim.
 func (w *worker) waits() {
 	claim, pod := w.name("waits"), w.in().Pod(w.name("waits"), harness.ClaimVolume(w.name("waits")))
 	w.pod(pod)
@@ -120,7 +120,7 @@ func (w *worker) waits() {
 	w.removeClaim(claim)
 }
 
-// heir is another claim of the same name, with another pod of the same name.
+// heir: a second claim and a second pod have the names of the first ones.
 func (w *worker) heir() {
 	name := w.name("heir")
 	for range 2 {

@@ -16,13 +16,13 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/truth"
 )
 
-// churn makes pods and claims that come and go, by a seed, until it is stopped.
-// Whatever the API server does, it tries again.
+// churn creates, changes and deletes pods, claims and volumes by a seed, until it is stopped. It tries again
+// whatever the API server answers.
 type churn struct {
 	t     testing.TB
 	c     *harness.LocalCluster
 	scope truth.Scope
-	pause time.Duration // between two things that one worker does; half as long or double
+	pause time.Duration // between two things that one worker does
 
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -30,7 +30,7 @@ type churn struct {
 	done    atomic.Int64
 }
 
-// startChurn starts workers in namespaces of their own.
+// startChurn starts workers, each in a namespace of its own.
 func startChurn(t testing.TB, c *harness.LocalCluster, s truth.Scope, seed uint64, workers int, pause time.Duration) *churn {
 	t.Helper()
 	ctx, cancel := context.WithCancel(background)
@@ -47,13 +47,13 @@ func startChurn(t testing.TB, c *harness.LocalCluster, s truth.Scope, seed uint6
 	return ch
 }
 
-// stop lets the workers end what they do.
+// stop waits until the workers have finished what they do.
 func (ch *churn) stop() {
 	ch.cancel()
 	ch.workers.Wait()
 }
 
-// remove takes away what is left, so that it is not in other tests' way.
+// remove deletes what is left, so that it does not disturb other tests.
 func (ch *churn) remove() {
 	ch.stop()
 	core := ch.c.Client.CoreV1()
@@ -79,7 +79,7 @@ func (ch *churn) remove() {
 	}
 }
 
-// quiet waits until nothing is on its way in the cluster any more.
+// quiet returns an error while objects of the churn still change.
 func (ch *churn) quiet() error {
 	pods, err := ch.c.Client.CoreV1().Pods("").List(background, metav1.ListOptions{})
 	if err != nil {
@@ -102,7 +102,8 @@ func (ch *churn) quiet() error {
 	return nil
 }
 
-// follow reads the audit log while it grows, so that no file of it is missed.
+// follow reads the audit log while it grows, so that it misses none of its files. The function that it returns ends
+// that.
 func (ch *churn) follow(log *truth.Log) (stop func() error) {
 	done, ended := make(chan struct{}), make(chan error, 1)
 	go func() {

@@ -13,10 +13,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// Things that a worker of the churn does to change a volume's state and its last use. The month has
-// the same stories as chapters (month_uses_test.go).
+// What a worker does to change a volume's state and its last use. The month of test/e2e has the same stories as chapters.
 
-// veteran makes a volume that one pod uses, at the beginning.
+// veteran: a volume is used by one pod at the beginning, and by nobody later.
 func (w *worker) veteran() {
 	w.claim("veteran", "standard", "nfs")
 	w.pod(w.in().Task("veteran", "1", harness.ClaimVolume("veteran")))
@@ -24,9 +23,8 @@ func (w *worker) veteran() {
 	w.removePod("veteran", false)
 }
 
-// inVain has a pod wait for a volume and be deleted before it has started: for the veteran,
-// whose user is soon long forgotten, for one that was used just now, or for a new one. Some
-// wait for a while.
+// inVain: a pod waits for a volume and is deleted before it has started. The volume is the veteran, whose user is
+// soon forgotten, or one that was used just now, or a new one. Some pods wait for a while.
 func (w *worker) inVain() {
 	claim := "veteran"
 	switch w.random.IntN(3) {
@@ -60,7 +58,7 @@ func (w *worker) inVain() {
 
 func isTaken(pod *corev1.Pod) bool { return pod.Status.StartTime != nil }
 
-// refused has a kubelet not admit a pod.
+// refused: a kubelet rejects a pod.
 func (w *worker) refused() {
 	claim, pod := w.name("refused"), w.in().Slow(w.name("refused"), harness.ClaimVolume(w.name("refused")))
 	w.claim(claim, "standard", "nfs")
@@ -81,7 +79,7 @@ func (w *worker) refused() {
 	})
 }
 
-// byHand makes a volume by hand, which no claim finds that does not name it.
+// byHand creates a volume by hand, which only a claim that names it gets.
 func (w *worker) byHand(name string) *corev1.PersistentVolume {
 	v := harness.NFSVolume(fmt.Sprintf("%s-%s", w.namespace, name), "/"+name)
 	v.Spec.StorageClassName = string(w.scope) + "by-hand"
@@ -98,7 +96,7 @@ func (w *worker) removeVolume(v *corev1.PersistentVolume) {
 	})
 }
 
-// volumeIs waits until a volume is as it should be, or is gone, but not for ever.
+// volumeIs waits until holds is true of a volume, or the volume is gone, for 15 seconds at most.
 func (w *worker) volumeIs(v *corev1.PersistentVolume, holds func(*corev1.PersistentVolume) bool) {
 	for start := time.Now(); time.Since(start) < 15*time.Second && w.ctx.Err() == nil; w.sleep(100 * time.Millisecond) {
 		now, err := w.c.Client.CoreV1().PersistentVolumes().Get(background, v.Name, metav1.GetOptions{})
@@ -112,9 +110,9 @@ func hasPhase(phase corev1.PersistentVolumePhase) func(*corev1.PersistentVolume)
 	return func(v *corev1.PersistentVolume) bool { return v.Status.Phase == phase }
 }
 
-func stays(*corev1.PersistentVolume) bool { return false } // until the API server does not find it
+func stays(*corev1.PersistentVolume) bool { return false } // volumeIs ends once the volume is gone
 
-// reclaim changes a volume's claimRef: to a claim that is not there yet, or to none.
+// reclaim changes a volume's claimRef to a claim that does not exist yet, or clears it.
 func (w *worker) reclaim(v *corev1.PersistentVolume, claim string) {
 	ref := "null"
 	if claim != "" {
@@ -126,15 +124,15 @@ func (w *worker) reclaim(v *corev1.PersistentVolume, claim string) {
 	})
 }
 
-// tenant has a pod run on a claim of a volume.
+// tenant runs a pod on a claim of a volume.
 func (w *worker) tenant(name string, v *corev1.PersistentVolume) {
 	w.create(w.in().ClaimFor(name, v))
 	w.pod(w.in().Pod(name, harness.ClaimVolume(name)))
 	w.until(name, runs)
 }
 
-// handedOver: a volume is given to another claim while a pod of the first one runs, which
-// ends soon after, or much later. The second claim has a pod, or none, or one that waits.
+// handedOver: a volume is given to another claim while a pod of the first one runs, which ends soon after, or much
+// later. The second claim has a pod, or none, or one that waits.
 func (w *worker) handedOver() {
 	v := w.byHand(w.name("handed"))
 	first, second := w.name("giver"), w.name("taker")
@@ -163,8 +161,7 @@ func (w *worker) handedOver() {
 	})
 }
 
-// cleared: a volume that was used is released and made available again, and given to another
-// claim, or not.
+// cleared: a volume that was used is released and made available again. Another claim may get it.
 func (w *worker) cleared() {
 	v := w.byHand(w.name("cleared"))
 	first, second := w.name("former"), w.name("next")
@@ -184,7 +181,7 @@ func (w *worker) cleared() {
 	})
 }
 
-// madeAgain: a volume is made again under its name. The second one is used, or not.
+// madeAgain: a volume is created again under its name. The second one is used, or not.
 func (w *worker) madeAgain() {
 	name := w.name("again")
 	v := w.byHand(name)
@@ -208,7 +205,7 @@ func (w *worker) madeAgain() {
 	})
 }
 
-// shrinking is a StatefulSet that gives up a replica, and its claim with it.
+// shrinking: a StatefulSet is scaled down, and deletes a claim.
 func (w *worker) shrinking() {
 	set := w.in().StatefulSet(w.name("shrinking"), w.oneOf("standard", "standard-retain"), 2, harness.PodSpec(harness.InlineVolume("data", corev1.VolumeSource{})))
 	set.Spec.Template.Spec.Volumes = nil

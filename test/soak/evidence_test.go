@@ -10,13 +10,14 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/truth"
 )
 
+// keepLog keeps the log of the tracker before the next one starts.
 func (r *runner) keepLog() {
 	if r.p != nil {
 		r.log = append(r.log, r.p.Lines()...)
 	}
 }
 
-// saveLog writes what all starts have said where it is kept with -artifacts.
+// saveLog writes the logs of all starts to a file, which -artifacts keeps.
 func (r *runner) saveLog(name string) {
 	r.t.Helper()
 	r.keepLog()
@@ -28,10 +29,10 @@ func (r *runner) saveLog(name string) {
 	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
 		r.t.Error(err)
 	}
-	r.t.Logf("%s: what the trackers said is in %s, if artifacts are kept", name, path)
+	r.t.Logf("%s: the logs of the trackers are in %s, if artifacts are kept", name, path)
 }
 
-// saveRows keeps all rows that the catalog has of the UIDs in a verdict, also those that were replaced.
+// saveRows writes all rows that the catalog has of the UIDs in a verdict, also replaced ones.
 func (r *runner) saveRows(name string, verdict error) {
 	r.t.Helper()
 	uids := truth.UIDs(verdict.Error())

@@ -20,19 +20,19 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/truth"
 )
 
-// runner runs a tracker that is killed and started again on one data directory.
+// runner runs a tracker that is ended and started again on one data directory.
 type runner struct {
 	t       testing.TB
 	c       *harness.LocalCluster
 	args    []string
-	catalog string // where the catalog is, if it is not the tracker's own
+	catalog string // URL of the catalog, if it is not the embedded one
 	p       *harness.Tracker
-	killed  time.Time // first, since it last served
+	killed  time.Time // when it was first ended since it last served
 	away    truth.Gaps
 	starts  int
-	lost    bool // its journal is, and with it the counters
+	lost    bool // the journal was lost, and its counters with it
 
-	log []map[string]any // of those before p
+	log []map[string]any // of the trackers before p
 
 	dir    string
 	server *harness.ClickHouse // of its own
@@ -52,17 +52,17 @@ func newRunner(t testing.TB, c *harness.LocalCluster, args ...string) *runner {
 // launched counts the starts of all trackers.
 var launched atomic.Int32
 
-// saved is how long it takes at most until the journal knows how far the watches are.
+// saved is how long it takes at most until the journal has the present positions of the watches.
 const saved = 8 * time.Second
 
-// unsaved is how long what was seen may not be in the journal yet.
+// unsaved is how long an event may take to get into the journal.
 const unsaved = 12 * time.Second
 
-// remembered is how old a resource version may be for a watch to go on from it: the API server keeps
-// events for 75 seconds at least.
+// remembered is how old the version may be from which a watch resumes: the API server keeps events for 75 seconds at
+// least.
 const remembered = 75 * time.Second
 
-// start starts the tracker, and does not wait for it.
+// start starts the tracker and does not wait for it.
 func (r *runner) start() {
 	r.t.Helper()
 	r.keepLog()
@@ -71,8 +71,7 @@ func (r *runner) start() {
 	launched.Add(1)
 }
 
-// serve waits until the tracker serves and has been told all that it has to be told. The
-// gap since it was last killed ends here.
+// serve waits until the tracker is ready and has caught up. The gap since it was last ended ends here.
 func (r *runner) serve() {
 	r.t.Helper()
 	r.p.AwaitServing(r.t)
@@ -90,7 +89,7 @@ func (r *runner) serve() {
 		r.awaitCaughtUp()
 		was.To = time.Now().Add(5 * time.Second)
 		if time.Since(was.From) > remembered {
-			r.t.Logf("nobody need know what came and went from %s to %s: the API server need not remember it", was.From.Format(time.TimeOnly), was.To.Format(time.TimeOnly))
+			r.t.Logf("what came and went from %s to %s may be unknown: the API server need not remember it", was.From.Format(time.TimeOnly), was.To.Format(time.TimeOnly))
 			was.Lossy = true
 		}
 		r.away = append(r.away, was)
@@ -98,20 +97,20 @@ func (r *runner) serve() {
 	}
 }
 
-// awaitCaughtUp waits until all that has happened by now is in the catalog. A tracker that is killed
-// before that leaves the next one a longer way back, perhaps longer than the API server remembers.
-// And until it has caught up, a tracker has no counters.
+// awaitCaughtUp waits until the catalog has all events up to now, and the tracker has counters, which it has not
+// before. A tracker that is killed earlier leaves the next one a longer way back, perhaps longer than the API server
+// remembers.
 func (r *runner) awaitCaughtUp() {
 	r.t.Helper()
 	if r.lost {
-		return // nobody tells any more; the lists have told what there is
+		return // the watches have begun anew, from lists
 	}
 	var versions map[string]uint64
-	harness.Eventually(r.t, "the API server tells how far it is", func() (err error) {
+	harness.Eventually(r.t, "the API server returns its versions", func() (err error) {
 		versions, err = highestVersions(r.c)
 		return err
 	})
-	harness.Eventually(r.t, "what was missed is caught up with", func() error {
+	harness.Eventually(r.t, "the catalog has all events", func() error {
 		r.ended()
 		lines, err := r.p.Query("SELECT kind, max(toUInt64OrZero(resource_version)) FROM checkpoints GROUP BY kind")
 		if err != nil {
@@ -137,7 +136,7 @@ func (r *runner) awaitCaughtUp() {
 	})
 }
 
-// versions returns the highest resource version of the objects of each kind that uses come from.
+// highestVersions returns the highest resource version of the objects of each kind that decides about uses.
 func highestVersions(c *harness.LocalCluster) (map[string]uint64, error) {
 	core := c.Client.CoreV1()
 	versions := map[string]uint64{}
@@ -168,8 +167,8 @@ func highestVersions(c *harness.LocalCluster) (map[string]uint64, error) {
 	return versions, nil
 }
 
-// awaitSaved waits until the journal knows how far the tracker is: until then, the next one
-// begins where it starts. What is in the catalog was in the journal, with how far it is.
+// awaitSaved waits until the journal has the positions of the watches. Until then, the next tracker would begin
+// where it starts. A row in the catalog was in the journal before, with the positions.
 func (r *runner) awaitSaved() {
 	r.t.Helper()
 	harness.Eventually(r.t, "the first lists are in the catalog", func() error {
@@ -181,7 +180,7 @@ func (r *runner) awaitSaved() {
 	})
 }
 
-// unwritten is from when on rows wait to be written.
+// unwritten returns since when rows wait to be written.
 func (r *runner) unwritten() time.Time {
 	r.t.Helper()
 	seconds, err := strconv.ParseFloat(r.p.Metrics(r.t)["kubevoltracker_journal_oldest_fact_seconds"], 64)
@@ -191,7 +190,7 @@ func (r *runner) unwritten() time.Time {
 	return time.Now().Add(-time.Duration(seconds * float64(time.Second)))
 }
 
-// kill ends the tracker with SIGKILL. It must not have ended by itself.
+// kill ends the tracker by SIGKILL. It must not have ended by itself.
 func (r *runner) kill() {
 	r.t.Helper()
 	r.ended()
@@ -210,7 +209,7 @@ func (r *runner) ended() {
 	}
 }
 
-// stop ends the tracker in order.
+// stop ends the tracker by SIGTERM.
 func (r *runner) stop() {
 	if r.killed.IsZero() {
 		r.killed = time.Now()
@@ -221,8 +220,8 @@ func (r *runner) stop() {
 	}
 }
 
-// settle waits until all that was seen is in the catalog. A tracker that stands by lets go of the last
-// rows when a bookmark has told the leader that it is past them: each minute one may come.
+// settle waits until the journal has no rows left. A standby drops its last rows once a bookmark has shown that the
+// leader is past them, and bookmarks may come once a minute.
 func (r *runner) settle() {
 	r.t.Helper()
 	for deadline := time.Now().Add(4 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -237,8 +236,8 @@ func (r *runner) settle() {
 	}
 }
 
-// stopFor stops the tracker by SIGSTOP for a while, as a suspended machine does. It sees
-// nothing then, and reads afterwards what came meanwhile.
+// stopFor stops the tracker by SIGSTOP for a while, as a suspended machine does, and returns the gap. The tracker
+// reads afterwards what happened meanwhile.
 func (r *runner) stopFor(d time.Duration) truth.Gap {
 	r.t.Helper()
 	r.ended()

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// soakSeed is the seed of all that is random, printed so that a failure can be run again.
+// soakSeed returns the seed of all that is random, and prints it, so that a failure can be planned again. SOAK_SEED
+// sets it.
 func soakSeed(t testing.TB) uint64 {
 	seed := uint64(time.Now().UnixNano()) % 100000
 	if text := os.Getenv("SOAK_SEED"); text != "" {
@@ -22,10 +23,9 @@ func soakSeed(t testing.TB) uint64 {
 	return seed
 }
 
-// TestNothingIsLostInTrouble has trackers that are killed, whose ClickHouse fails, whose
-// disk is full, whose journal is lost, that are away for a while, and that are stopped, alone
-// or as one of a pair; then the cluster itself is shaken. In the end each catalog has to say
-// what the audit log does, and each tracker has to know each volume's state and last use.
+// TestNothingIsLostInTrouble inflicts each trouble on trackers of its own for 15 seconds, and then shakes the
+// cluster. In the end each catalog has to say what the audit log does, and each tracker has to know the state and
+// the last use of each volume.
 func TestNothingIsLostInTrouble(t *testing.T) {
 	chosen := chosenTroubles(t)
 	b := newBattlefield(t, "trouble-", 6, 300*time.Millisecond, chosen)
@@ -35,7 +35,7 @@ func TestNothingIsLostInTrouble(t *testing.T) {
 	b.verdict()
 }
 
-// TestSoak is all of that at random for SOAK_MINUTES.
+// TestSoak does that in rounds for SOAK_MINUTES.
 func TestSoak(t *testing.T) {
 	minutes, err := strconv.ParseFloat(os.Getenv("SOAK_MINUTES"), 64)
 	if err != nil {

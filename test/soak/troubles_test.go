@@ -14,14 +14,14 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/truth"
 )
 
-// trouble is what happens to a tracker until the end. It is at peace before and after.
+// trouble is what happens to a tracker until the end. Nothing happens to it before and after.
 type trouble struct {
 	name    string
 	prepare func(b *battlefield, name string) *runner
 	inflict func(b *battlefield, r *runner, random *rand.Rand)
 }
 
-// runnerOn is a tracker whose catalog is a database of the common ClickHouse.
+// runnerOn returns a runner whose catalog is a database of the common ClickHouse.
 func runnerOn(b *battlefield, name, dir string, args ...string) *runner {
 	url := b.store.URL(name)
 	r := newRunner(b.t, b.c, append(args, "--data-dir="+dir, "--catalog.url="+url)...)
@@ -29,8 +29,10 @@ func runnerOn(b *battlefield, name, dir string, args ...string) *runner {
 	return r
 }
 
+// onCommon returns a runner on the common ClickHouse.
 func onCommon(b *battlefield, name string) *runner { return runnerOn(b, name, b.t.TempDir()) }
 
+// troubles are all of them, by the name in SOAK_TROUBLES.
 var troubles = []trouble{
 	{"killed", func(b *battlefield, _ string) *runner {
 		dir := b.t.TempDir()
@@ -52,12 +54,12 @@ var troubles = []trouble{
 	{"away", onCommon, awayForAWhile},
 	{"frozen", onCommon, frozenForAWhile},
 	{"pair_a", oneOfAPair, oneOfThePairFails},
-	{"pair_b", oneOfAPair, func(*battlefield, *runner, *rand.Rand) {}}, // by the first one's
+	{"pair_b", oneOfAPair, func(*battlefield, *runner, *rand.Rand) {}}, // pair_a inflicts it on both
 }
 
-// killedAgainAndAgain kills the tracker at random moments, also while it starts, and
-// starts it again at once. Now and then one of them lives until it has caught up: the API
-// server need not remember more than the last 75 seconds.
+// killedAgainAndAgain kills the tracker at random moments, also while it starts, and starts it again at once. Every
+// 25 seconds one of them lives until it has caught up, as the API server need not remember more than the last 75
+// seconds.
 func killedAgainAndAgain(b *battlefield, r *runner, random *rand.Rand) {
 	for caughtUp := time.Now(); time.Now().Before(b.end); {
 		time.Sleep(time.Duration(random.Int64N(int64(3 * time.Second))))
@@ -71,6 +73,7 @@ func killedAgainAndAgain(b *battlefield, r *runner, random *rand.Rand) {
 	r.serve()
 }
 
+// clickHouseOfItsOwn gives a tracker a ClickHouse behind a proxy that fails.
 func clickHouseOfItsOwn(b *battlefield, name string) *runner {
 	server := harness.StartClickHouse(b.t)
 	proxy := harness.StartFaultProxy(b.t, server)
@@ -80,22 +83,23 @@ func clickHouseOfItsOwn(b *battlefield, name string) *runner {
 	return r
 }
 
-// onSmallDisk gives a tracker a disk of 48 MB for its journal.
+// onSmallDisk gives a tracker a disk of 48 MB for its journal. It returns nil on a machine where the test may not
+// mount one.
 func onSmallDisk(b *battlefield, name string) *runner {
 	dir := b.t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", dir).CombinedOutput(); err != nil {
-		b.t.Logf("no disk is filled, for want of one: %v %s", err, out)
+		b.t.Logf("no disk is filled, as none can be mounted: %v %s", err, out)
 		return nil
 	}
 	b.t.Cleanup(func() {
 		if out, err := exec.Command("umount", "-l", dir).CombinedOutput(); err != nil {
-			b.t.Errorf("%v %s", err, out) // the tracker may have lost its disk
+			b.t.Errorf("%v %s", err, out) // a tracker may have written to another disk
 		}
 	})
 	return runnerOn(b, name, dir)
 }
 
-// diskFull fills the disk, kills the tracker on it now and then, and clears it again.
+// diskFull fills the disk, kills the tracker on it now and then, and clears the disk again.
 func diskFull(b *battlefield, r *runner, random *rand.Rand) {
 	filler := filepath.Join(r.dir, "filler")
 	for time.Now().Before(b.end) {
@@ -120,12 +124,11 @@ func diskFull(b *battlefield, r *runner, random *rand.Rand) {
 			b.t.Error(err)
 		}
 		r.serve()
-		r.away = append(r.away, truth.Gap{From: full.Add(-unsaved), To: time.Now().Add(12 * time.Second)}) // the watch has waited
+		r.away = append(r.away, truth.Gap{From: full.Add(-unsaved), To: time.Now().Add(12 * time.Second)}) // the watches wait for the disk
 	}
 }
 
-// journalLost ends the tracker, and takes its journal away or damages it. What waits in a
-// journal that is lost is lost with it.
+// journalLost ends the tracker, and removes or damages its journal. Rows that wait in it are lost with it.
 func journalLost(b *battlefield, r *runner, random *rand.Rand) {
 	for time.Now().Before(b.end) {
 		time.Sleep(time.Second + time.Duration(random.Int64N(int64(2*time.Second))))
@@ -144,7 +147,7 @@ func journalLost(b *battlefield, r *runner, random *rand.Rand) {
 	}
 }
 
-// damage does something to a journal: nothing is too bad.
+// damage does one of five things to a journal.
 func damage(t testing.TB, path string, random *rand.Rand) {
 	const page = 4096
 	journal, err := os.ReadFile(path)
@@ -167,7 +170,7 @@ func damage(t testing.TB, path string, random *rand.Rand) {
 		for range 1 + random.IntN(20) {
 			journal[random.IntN(len(journal))] ^= 1 << random.IntN(8)
 		}
-	case 4: // one that is in use, most likely
+	case 4: // in a page that is in use, most likely
 		journal[random.IntN(min(len(journal), 8*page))] ^= 1 << random.IntN(8)
 	}
 	if err := os.WriteFile(path, journal, 0o600); err != nil {
@@ -175,8 +178,7 @@ func damage(t testing.TB, path string, random *rand.Rand) {
 	}
 }
 
-// awayForAWhile leaves the cluster alone for a third of the time, and asks what is idle
-// as soon as the tracker is there again.
+// awayForAWhile keeps the tracker away for a third of the time, and asks for idle volumes as soon as it is back.
 func awayForAWhile(b *battlefield, r *runner, random *rand.Rand) {
 	for time.Now().Before(b.end) {
 		time.Sleep(time.Second + time.Duration(random.Int64N(int64(2*time.Second))))
@@ -194,8 +196,8 @@ func awayForAWhile(b *battlefield, r *runner, random *rand.Rand) {
 	}
 }
 
-// frozen is for how long a tracker is stopped next: long enough that what it claims to have
-// seen just now happened too long ago, in most cases.
+// frozen returns for how long a tracker is stopped next. In most cases that is longer than a tracker may take an
+// event for live.
 func (b *battlefield) frozen(random *rand.Rand) time.Duration {
 	shortest := 12 * time.Second
 	if random.IntN(4) == 0 && b.freeze > shortest {
@@ -204,7 +206,7 @@ func (b *battlefield) frozen(random *rand.Rand) time.Duration {
 	return shortest + time.Duration(random.Int64N(int64(b.freeze-shortest)+1))
 }
 
-// frozenForAWhile stops the tracker and lets it go on.
+// frozenForAWhile stops the tracker by SIGSTOP and continues it, again and again.
 func frozenForAWhile(b *battlefield, r *runner, random *rand.Rand) {
 	for time.Now().Before(b.end) {
 		time.Sleep(time.Duration(random.Int64N(int64(2 * time.Second))))
@@ -213,13 +215,13 @@ func frozenForAWhile(b *battlefield, r *runner, random *rand.Rand) {
 	}
 }
 
-// oneOfAPair is a tracker that shares a catalog with another one.
+// oneOfAPair returns a runner that shares a catalog with another one.
 func oneOfAPair(b *battlefield, _ string) *runner {
 	return runnerOn(b, "pair", b.t.TempDir(), "--leader-election", "--leader-election.namespace=default", "--leader-election.lease=pair-of-"+strconv.Itoa(int(b.seed)))
 }
 
-// oneOfThePairFails stops one of two trackers, the one that writes or the other, kills it, or tells it
-// to end. Both may write rows of that time: either may have bounds in them.
+// oneOfThePairFails stops one of two trackers, leader or standby, by SIGSTOP, SIGTERM or SIGKILL. Both may write
+// rows of that time, so that either may have bounds in them.
 func oneOfThePairFails(b *battlefield, r *runner, random *rand.Rand) {
 	pair := []*runner{r, b.runners["pair_b"]}
 	for time.Now().Before(b.end) {
@@ -246,7 +248,7 @@ func oneOfThePairFails(b *battlefield, r *runner, random *rand.Rand) {
 	}
 }
 
-// chosenTroubles are those that SOAK_TROUBLES names, as in "killed,pair"; all if it is not set.
+// chosenTroubles returns the troubles that SOAK_TROUBLES names, as in "killed,pair", and all if it is not set.
 func chosenTroubles(t *testing.T) []trouble {
 	text := os.Getenv("SOAK_TROUBLES")
 	if text == "" {

@@ -12,13 +12,13 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// worker does one thing after another.
+// worker does one thing after another in its namespace.
 type worker struct {
 	*churn
 	random    *rand.Rand
 	namespace string
 	n         int
-	left      []func() // what takes away things that were left
+	left      []func() // functions that delete what is left
 }
 
 func (w *worker) work() {
@@ -39,7 +39,7 @@ func (w *worker) work() {
 	}
 }
 
-// idle waits for a while.
+// idle waits for half to two times the pause.
 func (w *worker) idle() { w.sleep(w.pause/2 + time.Duration(w.random.Int64N(int64(w.pause*3/2)))) }
 
 func (w *worker) sleep(d time.Duration) {
@@ -49,8 +49,8 @@ func (w *worker) sleep(d time.Duration) {
 	}
 }
 
-// insist does something until the API server takes it. What an attempt did whose answer
-// was lost is done.
+// insist repeats a request until the API server accepts it. A request whose answer was lost may be answered by
+// AlreadyExists or NotFound then.
 func (w *worker) insist(what string, do func() error) {
 	var err error
 	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(100 * time.Millisecond) {
@@ -71,7 +71,7 @@ func (w *worker) claim(name string, classes ...string) {
 	w.create(w.in().Claim(name, w.oneOf(classes...)))
 }
 
-// create makes a claim; each has an owner.
+// create creates a claim with a random owner.
 func (w *worker) create(claim *corev1.PersistentVolumeClaim) {
 	name := claim.Name
 	claim.Labels = map[string]string{"owner": w.oneOf("anna", "bela", "carla")}
@@ -88,7 +88,7 @@ func (w *worker) pod(pod *corev1.Pod) {
 	})
 }
 
-// until waits until a pod is as it should be, or is gone, but not for ever.
+// until waits until holds is true of a pod, or the pod is gone, for 15 seconds at most.
 func (w *worker) until(name string, holds func(*corev1.Pod) bool) {
 	for start := time.Now(); time.Since(start) < 15*time.Second && w.ctx.Err() == nil; w.sleep(100 * time.Millisecond) {
 		pod, err := w.c.Client.CoreV1().Pods(w.namespace).Get(background, name, metav1.GetOptions{})
@@ -99,7 +99,7 @@ func (w *worker) until(name string, holds func(*corev1.Pod) bool) {
 }
 
 func runs(pod *corev1.Pod) bool   { return pod.Status.Phase == corev1.PodRunning }
-func isGone(*corev1.Pod) bool     { return false } // until the API server does not find it
+func isGone(*corev1.Pod) bool     { return false } // until ends once the pod is gone
 func hasEnded(p *corev1.Pod) bool { return harness.HasEnded(p) }
 
 func (w *worker) removePod(n string, force bool) {
