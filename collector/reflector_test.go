@@ -119,7 +119,7 @@ func TestWatchThatEndsGoesOnWithoutAList(t *testing.T) {
 			w.Add(claimOf("a", "21"))
 			w.Stop() // as the API server does every few minutes
 		},
-		func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) { w.Add(claimOf("b", "22")) },
+		func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) { w.Modify(claimOf("a", "22")) },
 	}}
 	s.run(t, api, "")
 	s.await(t, api, 2, 1, 2)

@@ -94,32 +94,37 @@ func TestMistakesAreOneLine(t *testing.T) {
 		"lease without a home":    {on(kubeconfig, "--leader-election", "--leader-election.namespace=nowhere", "--catalog.url=http://"+closed.Addr().String()), 1, []string{"--leader-election.namespace", "nowhere"}},
 		"election of one":         {on(kubeconfig, "--leader-election"), 2, []string{"--leader-election", "--catalog.url"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command(harness.Program(t, "kubevoltracker"), test.args...)
-			var stderr bytes.Buffer
-			cmd.Stderr = &stderr
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			timeout := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
-			defer timeout.Stop()
-			_ = cmd.Wait()
-			text := strings.TrimSpace(stderr.String())
-			if code := cmd.ProcessState.ExitCode(); code != test.code {
-				t.Errorf("exit code %d, want %d", code, test.code)
-			}
-			if strings.Count(text, "\n") > 0 || !strings.HasPrefix(text, "kubevoltracker: ") {
-				t.Errorf("not one line:\n%s", text)
-			}
-			if strings.Contains(text, "secret") {
-				t.Errorf("the password is shown: %s", text)
-			}
-			for _, part := range test.want {
-				if !strings.Contains(text, part) {
-					t.Errorf("%q lacks %q", text, part)
-				}
-			}
-		})
+		t.Run(name, func(t *testing.T) { expectMistake(t, test.args, test.code, test.want...) })
+	}
+}
+
+// expectMistake runs the tracker, and checks its exit code and that it prints one line with the wanted parts and without
+// the password.
+func expectMistake(t *testing.T, args []string, code int, want ...string) {
+	t.Helper()
+	cmd := exec.Command(harness.Program(t, "kubevoltracker"), args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timeout := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer timeout.Stop()
+	_ = cmd.Wait()
+	text := strings.TrimSpace(stderr.String())
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		t.Errorf("exit code %d, want %d", got, code)
+	}
+	if strings.Count(text, "\n") > 0 || !strings.HasPrefix(text, "kubevoltracker: ") {
+		t.Errorf("not one line:\n%s", text)
+	}
+	if strings.Contains(text, "secret") {
+		t.Errorf("the password is shown: %s", text)
+	}
+	for _, part := range want {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q lacks %q", text, part)
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ func TestOneOfTwoTrackersWrites(t *testing.T) {
 		}
 		return nil
 	})
-	harness.Eventually(t, "the standby drops rows that the leader has written", func() error {
+	harness.EventuallyWithin(t, 3*time.Minute, "the standby drops rows that the leader has written", func() error {
 		oldest, err := strconv.ParseFloat(b.Metrics(t)["kubevoltracker_journal_oldest_fact_seconds"], 64)
 		if err == nil && oldest > 8 {
 			err = fmt.Errorf("its oldest row has waited for %v s", oldest)

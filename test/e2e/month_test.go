@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,6 +107,14 @@ type month struct {
 func newMonth(t *testing.T) *month {
 	t.Helper()
 	m := &month{c: harness.OwnCluster(t)}
+	t.Cleanup(func() {
+		if t.Failed() { // -artifacts keeps it
+			text, err := os.ReadFile(filepath.Join(m.c.Dir, "audit.log"))
+			if err = errors.Join(err, os.WriteFile(filepath.Join(t.ArtifactDir(), "audit.log"), text, 0o600)); err != nil {
+				t.Log(err)
+			}
+		}
+	})
 	var err error
 	if m.log, err = truth.OpenLog(filepath.Join(m.c.Dir, "audit.log")); err != nil {
 		t.Fatal(err)
