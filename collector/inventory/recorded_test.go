@@ -14,8 +14,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// recorded is what a watch told, in a real cluster (see TestMonth of
-// cmd/kubevoltracker, which records it).
+// recorded is what a watch told, in a real cluster (see TestMonthIsRecordedAsInTheAuditLog of
+// test/e2e, which records it).
 type recorded struct {
 	at     fact.Time
 	kind   fact.Kind

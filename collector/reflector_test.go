@@ -1,0 +1,159 @@
+package collector
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// The tests of this file run client-go's reflector against an API server that sends what they want.
+
+// server serves claims. Each watch that is opened gets the next script.
+type server struct {
+	mu      sync.Mutex
+	opened  []metav1.ListOptions
+	scripts []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher)
+}
+
+func (s *server) open(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := watch.NewRaceFreeFake()
+	if n := len(s.opened); n < len(s.scripts) {
+		s.scripts[n](options, w)
+	}
+	s.opened = append(s.opened, options)
+	return w, nil
+}
+
+// initialEvents sends a list as a stream, with the bookmark that ends it.
+func initialEvents(version string, claims ...*corev1.PersistentVolumeClaim) func(metav1.ListOptions, *watch.RaceFreeFakeWatcher) {
+	return func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
+		for _, claim := range claims {
+			w.Add(claim)
+		}
+		end := &corev1.PersistentVolumeClaim{}
+		end.ResourceVersion, end.Annotations = version, map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+		w.Action(watch.Bookmark, end)
+	}
+}
+
+// expired is what the API server sends in a watch whose version it has dropped.
+func expired(w *watch.RaceFreeFakeWatcher) {
+	status := apierrors.NewResourceExpired("too old resource version").ErrStatus
+	w.Action(watch.Error, &status)
+}
+
+// run runs the watch of claims on the server until the test ends.
+func (s *testStore) run(t *testing.T, api *server, resumeAt string) {
+	t.Helper()
+	c := s.collector
+	c.stores = nil  // watch adds its own
+	close(c.synced) // the lists of all other kinds are there
+	if resumeAt != "" {
+		c.snapshot = &fact.Snapshot{Positions: map[fact.Kind]fact.Position{fact.Claims: {Kind: fact.Claims, ResourceVersion: resumeAt}}}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.watch(ctx, resource{fact.Claims, &corev1.PersistentVolumeClaim{}, &cache.ListWatch{
+			ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+				return &corev1.PersistentVolumeClaimList{ListMeta: metav1.ListMeta{ResourceVersion: "100"}}, nil
+			},
+			WatchFuncWithContext: api.open,
+		}})
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+}
+
+// await waits until the server has been asked for n watches, and the collector counts that many lists and events.
+func (s *testStore) await(t *testing.T, api *server, watches, lists, events int) {
+	t.Helper()
+	m := s.collector.metrics
+	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		api.mu.Lock()
+		opened := len(api.opened)
+		api.mu.Unlock()
+		listed, came := int(testutil.ToFloat64(m.lists[fact.Claims])), int(testutil.ToFloat64(m.events[fact.Claims]))
+		if opened == watches && listed == lists && came == events {
+			return
+		}
+		if time.Since(start) > time.Minute {
+			t.Fatalf("%d watches, %d lists and %d events, want %d, %d and %d", opened, listed, came, watches, lists, events)
+		}
+	}
+}
+
+func TestStreamedListIsOneListAndNoEvents(t *testing.T) {
+	s := newTestStore(100)
+	api := &server{scripts: []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+		func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
+			initialEvents("20", claimOf("a", "10"), claimOf("b", "11"))(o, w)
+			w.Add(claimOf("c", "21"))
+		},
+	}}
+	s.run(t, api, "")
+	s.await(t, api, 1, 1, 1)
+	if o := api.opened[0]; o.SendInitialEvents == nil || !*o.SendInitialEvents || !o.AllowWatchBookmarks {
+		t.Errorf("it asked for %+v", o)
+	}
+}
+
+func TestWatchThatEndsGoesOnWithoutAList(t *testing.T) {
+	s := newTestStore(100)
+	api := &server{scripts: []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+		func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
+			initialEvents("20")(o, w)
+			w.Add(claimOf("a", "21"))
+			w.Stop() // as the API server does every few minutes
+		},
+		func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) { w.Modify(claimOf("a", "22")) },
+	}}
+	s.run(t, api, "")
+	s.await(t, api, 2, 1, 2)
+	if o := api.opened[1]; o.ResourceVersion != "21" || o.SendInitialEvents != nil {
+		t.Errorf("the second watch asked for %+v", o)
+	}
+}
+
+func TestExpiredWatchIsListedAgain(t *testing.T) {
+	s := newTestStore(100)
+	api := &server{scripts: []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+		func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
+			initialEvents("20")(o, w)
+			w.Add(claimOf("a", "21"))
+			expired(w)
+		},
+		initialEvents("90", claimOf("a", "21")),
+	}}
+	s.run(t, api, "")
+	s.await(t, api, 2, 2, 1)
+	if o := api.opened[1]; o.SendInitialEvents == nil {
+		t.Errorf("the second watch asked for %+v, want a list", o)
+	}
+}
+
+func TestResumedWatchThatExpiresAtItsFirstEventIsListed(t *testing.T) {
+	s := newTestStore(100)
+	api := &server{scripts: []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+		func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) { expired(w) }, // the API server has accepted the version
+		initialEvents("90", claimOf("a", "21")),
+	}}
+	s.run(t, api, "10")
+	s.await(t, api, 2, 1, 0)
+	if api.opened[0].ResourceVersion != "10" || api.opened[1].SendInitialEvents == nil {
+		t.Errorf("it asked for %+v", api.opened)
+	}
+}

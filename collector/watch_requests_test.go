@@ -1,0 +1,381 @@
+package collector
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// requests is an API server that answers as a test wants, and keeps what it was asked.
+type requests struct {
+	list    func(metav1.ListOptions) (runtime.Object, error)
+	open    func(metav1.ListOptions) (watch.Interface, error)
+	lists   []metav1.ListOptions
+	watches []metav1.ListOptions
+}
+
+func (r *requests) listWatch() *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(_ context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			r.lists = append(r.lists, options)
+			return r.list(options)
+		},
+		WatchFuncWithContext: func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			r.watches = append(r.watches, options)
+			return r.open(options)
+		},
+	}
+}
+
+// on returns the listWatch of a store that asks the API server r.
+func (r *requests) on(s *testStore) listWatch {
+	return listWatch{r.listWatch(), s.store, &corev1.PersistentVolumeClaim{}}
+}
+
+// streaming are the options by which a reflector asks for a list as a stream.
+func streaming() metav1.ListOptions {
+	yes := true
+	return metav1.ListOptions{SendInitialEvents: &yes, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true}
+}
+
+func opens(w watch.Interface, err error) func(metav1.ListOptions) (watch.Interface, error) {
+	return func(metav1.ListOptions) (watch.Interface, error) { return w, err }
+}
+
+// logTo has a store log into a buffer.
+func (s *testStore) logTo() *bytes.Buffer {
+	out := &bytes.Buffer{}
+	s.logger = log.NewLogfmtLogger(out)
+	return out
+}
+
+func TestResumedWatchStartsAtTheFormerVersionAfterABookmark(t *testing.T) {
+	s := newTestStore(50)
+	s.resumeAt = "42"
+	events := watch.NewFake()
+	api := &requests{open: opens(events, nil)}
+	w, err := api.on(s).WatchWithContext(t.Context(), streaming())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	if o := api.watches[0]; o.ResourceVersion != "42" || o.SendInitialEvents != nil || o.ResourceVersionMatch != "" || !o.AllowWatchBookmarks {
+		t.Errorf("it asked for %+v", o)
+	}
+	first := <-w.ResultChan()
+	end, ok := first.Object.(*corev1.PersistentVolumeClaim)
+	if !ok || first.Type != watch.Bookmark || end.ResourceVersion != "42" || end.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
+		t.Errorf("the first event is %s %+v, want the bookmark that ends a list", first.Type, first.Object)
+	}
+	go events.Add(claimOf("a", "43"))
+	if next := <-w.ResultChan(); next.Type != watch.Added || next.Object.(*corev1.PersistentVolumeClaim).ResourceVersion != "43" {
+		t.Errorf("then comes %s %v", next.Type, next.Object)
+	}
+	if s.resumeAt != "" || !s.passOver {
+		t.Errorf("it would resume again at %q, and takes the empty list: %t", s.resumeAt, !s.passOver)
+	}
+}
+
+func TestListThatStandsForAResumeIsPassedOver(t *testing.T) {
+	s := newTestStore(50)
+	s.resumeAt = "42"
+	api := &requests{}
+	list, err := api.on(s).ListWithContext(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(s.collector.synced) // the lists of all other kinds are there
+	if got := list.(*metav1.PartialObjectMetadataList); got.ResourceVersion != "42" || len(got.Items) > 0 || len(api.lists) > 0 {
+		t.Errorf("the list is %+v, after %d requests", got, len(api.lists))
+	}
+	if err := s.Replace(nil, "42"); err != nil {
+		t.Fatal(err)
+	}
+	if n := testutil.ToFloat64(s.collector.metrics.lists[fact.Claims]); n != 0 {
+		t.Errorf("%v lists are counted", n)
+	}
+	if err := s.Replace(nil, "60"); err != nil {
+		t.Fatal(err)
+	}
+	if n := testutil.ToFloat64(s.collector.metrics.lists[fact.Claims]); n != 1 {
+		t.Errorf("after the next one, %v lists are counted", n)
+	}
+}
+
+func TestExpiredVersionIsReplacedByAList(t *testing.T) {
+	for name, gone := range map[string]error{
+		"expired": apierrors.NewResourceExpired("too old resource version: 42 (100)"),
+		"gone":    apierrors.NewGone("gone"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(100)
+			said := s.logTo()
+			s.resumeAt = "42"
+			api := &requests{open: func(o metav1.ListOptions) (watch.Interface, error) {
+				if o.ResourceVersion == "42" {
+					return nil, gone
+				}
+				return watch.NewFake(), nil
+			}}
+			w, err := api.on(s).WatchWithContext(t.Context(), streaming())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Stop()
+			if len(api.watches) != 2 || api.watches[1].SendInitialEvents == nil {
+				t.Errorf("it asked for %+v, want the list as a stream at last", api.watches)
+			}
+			if s.resumeAt != "" || s.passOver {
+				t.Errorf("it would resume at %q, and pass over the list: %t", s.resumeAt, s.passOver)
+			}
+			if n := testutil.ToFloat64(s.collector.metrics.failures[fact.Claims]); n != 0 || !strings.Contains(said.String(), "listing") {
+				t.Errorf("%v failures are counted, and the log says %s", n, said)
+			}
+		})
+	}
+}
+
+func TestResumeThatFailsIsTriedAgainAtTheSameVersion(t *testing.T) {
+	s := newTestStore(100)
+	s.resumeAt = "42"
+	refused := errors.New("connection refused")
+	api := &requests{open: opens(nil, refused)}
+	for range 2 {
+		if _, err := api.on(s).WatchWithContext(t.Context(), streaming()); !errors.Is(err, refused) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if len(api.watches) != 2 || api.watches[1].ResourceVersion != "42" || s.resumeAt != "42" {
+		t.Errorf("it asked for %+v, and would resume at %q", api.watches, s.resumeAt)
+	}
+	if n := testutil.ToFloat64(s.collector.metrics.failures[fact.Claims]); n != 2 {
+		t.Errorf("%v failures are counted, want 2", n)
+	}
+}
+
+func TestReconnectedWatchOpensAGapAndAStreamedListDoesNot(t *testing.T) {
+	for name, test := range map[string]struct {
+		options metav1.ListOptions
+		gap     bool
+	}{
+		"a watch that goes on": {metav1.ListOptions{ResourceVersion: "10"}, true},
+		"a streamed list":      {streaming(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(100)
+			s.comeAndGo(t, "10")
+			s.pass(time.Minute)
+			w, err := (&requests{open: opens(watch.NewFake(), nil)}).on(s).WatchWithContext(t.Context(), test.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Stop()
+			s.collector.mu.Lock()
+			defer s.collector.mu.Unlock()
+			if open := s.gapFrom != 0; open != test.gap {
+				t.Errorf("a gap is open: %t", open)
+			}
+		})
+	}
+}
+
+func TestWatchAndListThatFailAreCounted(t *testing.T) {
+	s := newTestStore(100)
+	down := errors.New("connection refused")
+	api := &requests{open: opens(nil, down), list: func(metav1.ListOptions) (runtime.Object, error) { return nil, down }}
+	lw := api.on(s)
+	if _, err := lw.WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "10"}); !errors.Is(err, down) {
+		t.Errorf("the watch: %v", err)
+	}
+	if _, err := lw.ListWithContext(t.Context(), metav1.ListOptions{}); !errors.Is(err, down) {
+		t.Errorf("the list: %v", err)
+	}
+	if n := testutil.ToFloat64(s.collector.metrics.failures[fact.Claims]); n != 2 {
+		t.Errorf("%v failures are counted, want 2", n)
+	}
+}
+
+func TestPagesOfAListAreTrimmedAsTheyArrive(t *testing.T) {
+	s := newTestStore(100)
+	claim := claimOf("a", "10")
+	claim.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: "a secret"}
+	api := &requests{list: func(metav1.ListOptions) (runtime.Object, error) {
+		return &corev1.PersistentVolumeClaimList{Items: []corev1.PersistentVolumeClaim{*claim}}, nil
+	}}
+	list, err := api.on(s).ListWithContext(t.Context(), metav1.ListOptions{Continue: "page 2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if item := list.(*corev1.PersistentVolumeClaimList).Items[0]; item.Annotations[corev1.LastAppliedConfigAnnotation] != "" {
+		t.Errorf("the claim still has %v", item.Annotations)
+	}
+}
+
+func TestLatestVersionIsThatOfAListOfOneObject(t *testing.T) {
+	s := newTestStore(100)
+	at := func(version string, err error) uint64 {
+		api := &requests{list: func(metav1.ListOptions) (runtime.Object, error) {
+			return &corev1.PersistentVolumeClaimList{ListMeta: metav1.ListMeta{ResourceVersion: version}}, err
+		}}
+		defer func() {
+			if len(api.lists) != 1 || api.lists[0].Limit != 1 {
+				t.Errorf("it asked for %+v", api.lists)
+			}
+		}()
+		return api.on(s).latest(t.Context())
+	}
+	if got := at("120", nil); got != 120 {
+		t.Errorf("got %d", got)
+	}
+	if got := at("", errors.New("connection refused")); got != 0 {
+		t.Errorf("of an API server that does not answer: %d", got)
+	}
+	noList := &requests{list: func(metav1.ListOptions) (runtime.Object, error) { return claimOf("a", "10"), nil }}
+	if got := noList.on(s).latest(t.Context()); got != 0 {
+		t.Errorf("of an answer that is no list: %d", got)
+	}
+}
+
+func TestPrependedWatchEndsWithItsSourceAndStopsIt(t *testing.T) {
+	first := watch.Event{Type: watch.Bookmark}
+	ended := watch.NewFake()
+	w := prepended(ended, first)
+	<-w.ResultChan()
+	ended.Stop()
+	if _, open := <-w.ResultChan(); open {
+		t.Error("it goes on after its source has ended")
+	}
+	for name, read := range map[string]bool{"before the first event is read": false, "afterwards": true} {
+		t.Run(name, func(t *testing.T) {
+			source := watch.NewFake()
+			w := prepended(source, first)
+			if read {
+				<-w.ResultChan()
+			}
+			w.Stop()
+			for start := time.Now(); !source.IsStopped(); time.Sleep(time.Millisecond) {
+				if time.Since(start) > time.Minute {
+					t.Fatal("its source is not stopped")
+				}
+			}
+		})
+	}
+}
+
+func TestKindThatIsRefusedIsReportedOnceUntilItIsShown(t *testing.T) {
+	claims := schema.GroupResource{Resource: "persistentvolumeclaims"}
+	for name, err := range map[string]error{
+		"forbidden":  apierrors.NewForbidden(claims, "", errors.New("no rule")),
+		"not served": apierrors.NewNotFound(claims, ""),
+		"no watch":   apierrors.NewMethodNotSupported(claims, "watch"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(100)
+			said := s.logTo()
+			s.failed(err)
+			s.failed(err)
+			m := s.collector.metrics
+			if shown, failures := testutil.ToFloat64(m.available[fact.Claims]), testutil.ToFloat64(m.failures[fact.Claims]); shown != 0 || failures != 0 {
+				t.Errorf("available: %v, failures: %v", shown, failures)
+			}
+			if n := strings.Count(said.String(), "going on without this kind"); n != 1 {
+				t.Errorf("the log says it %d times: %s", n, said)
+			}
+			if err := s.Bookmark("10"); err != nil {
+				t.Fatal(err)
+			}
+			if shown := testutil.ToFloat64(m.available[fact.Claims]); shown != 1 || !strings.Contains(said.String(), "this kind is shown now") {
+				t.Errorf("available: %v, and the log says %s", shown, said)
+			}
+		})
+	}
+}
+
+func TestWatchThatKeepsFailingIsLoggedOnceAMinute(t *testing.T) {
+	s := newTestStore(100)
+	said := s.logTo()
+	for range 125 { // as many seconds
+		s.failed(errors.New("connection refused"))
+		s.pass(time.Second)
+	}
+	if n := strings.Count(said.String(), "watch failed"); n != 3 {
+		t.Errorf("the log says it %d times in two minutes", n)
+	}
+	if n := testutil.ToFloat64(s.collector.metrics.failures[fact.Claims]); n != 125 {
+		t.Errorf("%v failures are counted", n)
+	}
+	s.up()
+	s.up()
+	if n := strings.Count(said.String(), "the API server answers again"); n != 1 || !strings.Contains(said.String(), "away=2m5s") {
+		t.Errorf("the end is logged %d times: %s", n, said)
+	}
+}
+
+func TestFailureOfAnOldVersionHasAHintOfItsOwn(t *testing.T) {
+	s := newTestStore(100)
+	said := s.logTo()
+	s.failed(apierrors.NewResourceExpired("too old resource version"))
+	if !strings.Contains(said.String(), "too far behind to resume") {
+		t.Errorf("the log says %s", said)
+	}
+}
+
+func TestFailureWhileTheTrackerStopsIsNone(t *testing.T) {
+	s := newTestStore(100)
+	said := s.logTo()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.ctx = ctx
+	s.failed(context.Canceled)
+	if n := testutil.ToFloat64(s.collector.metrics.failures[fact.Claims]); n != 0 || said.Len() > 0 {
+		t.Errorf("%v failures are counted, and the log says %s", n, said)
+	}
+}
+
+func TestResumedWatchThatIsSilentHasCaughtUp(t *testing.T) {
+	s := newTestStore(100)
+	c := s.collector
+	c.behind.Add(1)
+	s.behind, s.lastSeen = true, fact.At(s.now)
+	s.connect(t, 0) // the API server does not say at which version it is
+	c.mu.Lock()
+	if !s.behind {
+		t.Error("it has caught up at once")
+	}
+	s.stop(time.Duration(liveAfter+1) * time.Microsecond)
+	c.mu.Unlock()
+	for start := time.Now(); c.behind.Load() != 0; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > time.Minute {
+			t.Fatal("it waits for an event that need not come")
+		}
+	}
+}
+
+func TestPausesBetweenAttemptsGrowToFiveSeconds(t *testing.T) {
+	backoff := againAfter // a copy: a Backoff counts its steps
+	var longest time.Duration
+	for i := range 100 {
+		pause := backoff.Step()
+		if longest = max(longest, pause); pause < againAfter.Duration || pause > againAfter.Cap*3/2 {
+			t.Fatalf("pause %d is %s", i, pause)
+		}
+	}
+	if longest < againAfter.Cap {
+		t.Errorf("the longest pause is %s", longest)
+	}
+}

@@ -1,0 +1,63 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubevoltracker/kubevoltracker/test/harness"
+)
+
+// TestCountersGoOnAfterARestart kills a tracker, creates a claim and a mount while it is away, and starts it again.
+// It counts each of them once, and counts nothing twice.
+func TestCountersGoOnAfterARestart(t *testing.T) {
+	t.Parallel()
+	c := harness.Cluster(t)
+	ns := c.CreateNamespace(t, "counted")
+	c.CreateClaim(t, ns, "found", "standard")
+	c.AwaitBound(t, ns, "found")
+	dir := t.TempDir()
+	p := harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--catalog.url=none")
+	expect := func(want map[string]string) {
+		t.Helper()
+		harness.Eventually(t, "the counters are right", func() error {
+			metrics := p.Metrics(t)
+			for series, value := range want {
+				if got := metrics[series]; got != value {
+					return fmt.Errorf("%s is %q, want %s", series, got, value)
+				}
+			}
+			return nil
+		})
+	}
+	labels := fmt.Sprintf(`{namespace=%q,storageclass="standard"}`, ns)
+	created, bound, mounted := "kubevoltracker_claims_created_total"+labels, "kubevoltracker_claims_bound_total"+labels, fmt.Sprintf("kubevoltracker_mounts_started_total{namespace=%q}", ns)
+	expect(map[string]string{created: "0", bound: "0", mounted: "0"})
+	for _, name := range []string{"a", "b", "c"} {
+		c.CreateClaim(t, ns, name, "standard")
+		c.AwaitBound(t, ns, name)
+	}
+	c.CreatePod(t, ns, "user", 0, "a", "b")
+	c.AwaitPod(t, ns, "user", corev1.PodRunning)
+	expect(map[string]string{created: "3", bound: "3", mounted: "2"})
+
+	p.Kill(t) // the last counts may not be in the journal yet
+	c.CreateClaim(t, ns, "away", "standard")
+	c.AwaitBound(t, ns, "away")
+	c.CreatePod(t, ns, "away", 0, "away")
+	c.AwaitPod(t, ns, "away", corev1.PodRunning)
+	p = harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--catalog.url=none")
+	for first := ""; first == ""; { // no scrape may have less than before
+		if first = p.Metrics(t)[created]; first != "" && first != "4" {
+			t.Errorf("the first scrape with counters says %s, want 4", first)
+		}
+	}
+	expect(map[string]string{created: "4", bound: "4", mounted: "3"})
+
+	p.Stop(t) // nothing happens before the next start
+	p = harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--catalog.url=none")
+	expect(map[string]string{created: "4", bound: "4", mounted: "3"})
+	c.CreateClaim(t, ns, "last", "standard")
+	expect(map[string]string{created: "5", bound: "5"})
+}

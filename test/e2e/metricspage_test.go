@@ -1,0 +1,189 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	texttemplate "text/template"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/encoding/protodelim"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/ingest"
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
+	"github.com/kubevoltracker/kubevoltracker/collector"
+	"github.com/kubevoltracker/kubevoltracker/collector/election"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/exporter"
+	"github.com/kubevoltracker/kubevoltracker/test/harness"
+)
+
+var update = flag.Bool("update", false, "write docs/metrics.md and the golden files anew")
+
+const (
+	metricsPage  = "docs/metrics.md"
+	metricPrefix = "kubevoltracker_"
+)
+
+// allMetrics returns a scrape of a tracker that has a series in each family, by family.
+func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
+	t.Helper()
+	j, err := journal.Open(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	registry := prometheus.NewRegistry()
+	e := exporter.New(exporter.Options{Registry: registry, PerVolume: true})
+	collector.New(collector.Options{Registerer: registry})
+	if _, err := ingest.NewRecorder(ingest.RecorderOptions{Journal: j, Registerer: registry}); err != nil {
+		t.Fatal(err)
+	}
+	ingest.NewWriter(nil, ingest.WriterOptions{Journal: j, Registerer: registry})
+	election.Register(registry, nil)
+	e.Apply(&fact.Update{
+		Classes:    []fact.ClassState{{Name: "fast", Provisioner: "csi.example"}},
+		Capacities: []fact.CapacityState{{UID: "k1"}},
+		Claims:     []fact.ClaimState{{UID: "c1", Namespace: "shop"}},
+		Volumes:    []fact.VolumeState{{UID: "v1", Name: "pv-1", Status: fact.VolumeIdle, ChangedAt: 1, LastUsed: 1, Namespace: "shop", Measured: true}},
+	})
+	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	r.Header.Set("Accept", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")
+	w := httptest.NewRecorder()
+	e.Handler().ServeHTTP(w, r)
+	families := map[string]*dto.MetricFamily{}
+	body := bufio.NewReader(w.Body)
+	for {
+		f := &dto.MetricFamily{}
+		if err := protodelim.UnmarshalFrom(body, f); errors.Is(err, io.EOF) {
+			return families
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if name, ok := strings.CutPrefix(f.GetName(), metricPrefix); ok {
+			families[name] = f
+		}
+	}
+}
+
+// TestMetricsPageListsEveryMetric makes docs/metrics.md from what is served and from testdata/metrics.md.tmpl, which
+// has the prose and the example queries, and compares. -update writes the page.
+func TestMetricsPageListsEveryMetric(t *testing.T) {
+	t.Parallel()
+	families := allMetrics(t)
+	table := func(args ...string) (string, error) {
+		var b strings.Builder
+		b.WriteString("| name | type | labels | meaning | for example |\n|---|---|---|---|---|\n")
+		for i := 0; i < len(args); i += 2 {
+			f := families[args[i]]
+			if f == nil {
+				return "", fmt.Errorf("%s is not served, or twice on the page", args[i])
+			}
+			delete(families, args[i])
+			var labels []string
+			for _, l := range f.GetMetric()[0].GetLabel() {
+				labels = append(labels, "`"+l.GetName()+"`")
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s` |\n", args[i], strings.ToLower(f.GetType().String()),
+				strings.Join(labels, ", "), f.GetHelp(), strings.ReplaceAll(args[i+1], "@", metricPrefix))
+		}
+		return strings.TrimSuffix(b.String(), "\n"), nil
+	}
+	page, err := texttemplate.New("metrics.md.tmpl").Funcs(texttemplate.FuncMap{"metrics": table}).ParseFiles("testdata/metrics.md.tmpl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := page.Execute(&got, nil); err != nil {
+		t.Fatal(err)
+	}
+	for name := range families {
+		t.Errorf("%s is served, and not in testdata/metrics.md.tmpl", name)
+	}
+	if *update {
+		if err := os.WriteFile(harness.File(t, metricsPage), got.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(harness.File(t, metricsPage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("%s is out of date: go test ./test/e2e -run MetricsPage -update", metricsPage)
+	}
+}
+
+var question = regexp.MustCompile("(?m)^\\| `\\w+` \\|.*\\| `(.+)` \\|$")
+
+// askQueriesOfMetricsPage runs the example queries of the page.
+func askQueriesOfMetricsPage(t *testing.T, s *prometheusServer) {
+	t.Helper()
+	page, err := os.ReadFile(harness.File(t, metricsPage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	questions := question.FindAllStringSubmatch(string(page), -1)
+	if len(questions) < 40 {
+		t.Errorf("only %d questions are found", len(questions))
+	}
+	for _, q := range questions {
+		if _, err := s.query(q[1]); err != nil {
+			// Both targets of the test are one tracker, so that a join finds two series.
+			if !strings.Contains(err.Error(), "many-to-many") {
+				t.Errorf("%s: %v", q[1], err)
+			}
+		}
+	}
+}
+
+// TestScrapeWithLabelsPassesPromtool lets promtool read the scrape of a tracker that copies labels, and the golden
+// scrape.
+func TestScrapeWithLabelsPassesPromtool(t *testing.T) {
+	t.Parallel()
+	c := harness.Cluster(t)
+	ns := c.CreateNamespace(t, "linted")
+	c.CreateClaim(t, ns, "data", "standard")
+	_, volume := c.AwaitBound(t, ns, "data")
+	p := harness.StartTracker(t, c.Kubeconfig, "--catalog.url=none", "--metrics.namespace-labels=kubernetes.io/metadata.name", "--metrics.namespace-allowlist="+ns,
+		"--metrics.namespace-denylist=kube-.*", "--web.enable-pprof")
+	var scrape string
+	harness.Eventually(t, "the volume is served", func() (err error) {
+		_, scrape, err = p.Get("/metrics")
+		if err == nil && (!strings.Contains(scrape, volume.Name) || !strings.Contains(scrape, `namespace_label_kubernetes_io_metadata_name="linted"`)) {
+			err = errors.New("it is not, or its namespace's label is not")
+		}
+		return err
+	})
+	golden, err := os.ReadFile(harness.File(t, "exporter/testdata/scrape.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"a tracker's": scrape, "the golden": string(golden)} {
+		check := exec.Command(harness.Program(t, "promtool"), "check", "metrics")
+		check.Stdin = strings.NewReader(text)
+		if out, err := check.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%s: promtool check metrics: %v\n%s", name, err, out)
+		}
+	}
+	seen := regexp.MustCompile(`kubevoltracker_watch_last_seen_timestamp_seconds\{kind="Pod"\} (\S+)`).FindStringSubmatch(scrape)
+	if seen == nil || time.Since(time.Unix(int64(mustFloat(t, seen[1])), 0)) > time.Minute {
+		t.Errorf("the watch was last seen at %v", seen)
+	}
+	if status, body, err := p.Get("/debug/pprof/"); err != nil || status != http.StatusOK || !strings.Contains(body, "goroutine") {
+		t.Errorf("profiles: %d, %v", status, err)
+	}
+}

@@ -1,0 +1,88 @@
+package harness
+
+import (
+	"net"
+	"net/http"
+	"os/exec"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// FreePort returns a port of this machine on which nobody listens.
+func FreePort(t testing.TB) string {
+	_, port, err := net.SplitHostPort(freeAddress(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// ClickHouse is the embedded engine as a process of its own. It keeps its address and its data over restarts.
+type ClickHouse struct {
+	t             testing.TB
+	data, Address string
+	args          []string
+
+	mu      sync.Mutex
+	process *exec.Cmd
+}
+
+// freeAddress returns an address of this machine on which nobody listens.
+func freeAddress(t testing.TB) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// NewClickHouse reserves an address and a directory for a ClickHouse, which the test starts when it wants to. It
+// ends with the test.
+func NewClickHouse(t testing.TB, args ...string) *ClickHouse {
+	t.Helper()
+	s := &ClickHouse{t: t, data: t.TempDir(), Address: freeAddress(t), args: args}
+	t.Cleanup(func() { s.End(syscall.SIGTERM) })
+	return s
+}
+
+// StartClickHouse starts a ClickHouse and waits until it answers.
+func StartClickHouse(t testing.TB, args ...string) *ClickHouse {
+	t.Helper()
+	s := NewClickHouse(t, args...)
+	s.Start()
+	Eventually(t, "ClickHouse answers", func() error {
+		r, err := http.Get("http://" + s.Address + "/ping")
+		if err == nil {
+			r.Body.Close()
+		}
+		return err
+	})
+	return s
+}
+
+// URL returns the URL of a database, for --catalog.url.
+func (s *ClickHouse) URL(database string) string { return "http://" + s.Address + "/" + database }
+
+// Start starts the process and does not wait for it.
+func (s *ClickHouse) Start() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.process = exec.Command(Program(s.t, "kubevoltracker-clickhouse"), append([]string{"--data-dir=" + s.data, "--listen-address=" + s.Address}, s.args...)...)
+	if err := s.process.Start(); err != nil {
+		s.t.Error(err)
+		s.process = nil
+	}
+}
+
+// End sends a signal to the process and waits until it has ended. It does nothing if no process runs.
+func (s *ClickHouse) End(signal syscall.Signal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process != nil {
+		_ = s.process.Process.Signal(signal)
+		_ = s.process.Wait()
+		s.process = nil
+	}
+}

@@ -1,0 +1,141 @@
+package test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/kubevoltracker/kubevoltracker/"
+
+// mayImport lists which packages of the project each package imports, other than in its tests.
+var mayImport = map[string][]string{
+	"collector/intern":              {},
+	"collector/fact":                {"collector/intern"},
+	"collector/inventory":           {"collector/fact", "collector/intern"},
+	"collector":                     {"collector/fact", "collector/inventory"},
+	"collector/election":            {},
+	"exporter":                      {"collector/fact"},
+	"catalog":                       {},
+	"catalog/ingest":                {"catalog", "catalog/journal", "collector/fact"},
+	"catalog/catalogtest":           {"catalog"},
+	"catalog/journal":               {},
+	"catalog/embedded":              {},
+	"catalog/engine":                {},
+	"cmd/kubevoltracker/app":        {"collector", "collector/election", "collector/fact", "exporter", "catalog", "catalog/engine", "catalog/ingest", "catalog/journal"},
+	"cmd/kubevoltracker":            {"cmd/kubevoltracker/app", "catalog", "exporter"},
+	"cmd/kubevoltracker-clickhouse": {"catalog/embedded"},
+	"test":                          {},
+	"test/harness":                  {},
+	"test/truth":                    {"test/harness"},
+	"test/e2e":                      {},
+	"test/soak":                     {},
+	"test/compare":                  {},
+}
+
+// neverReach lists what a package must not depend on, not even through others, whatever mayImport allows.
+var neverReach = []struct{ from, to, because string }{
+	{"exporter", "catalog", "metrics are served without a catalog"},
+	{"catalog", "exporter", "a catalog is written without metrics of volumes"},
+	{"collector", "exporter", "facts flow out of the collector, and it does not know its sinks"},
+	{"collector", "catalog", "facts flow out of the collector, and it does not know its sinks"},
+	{"catalog/journal", "", "the journal stores bytes, and knows nothing of what they mean"},
+}
+
+// listed is a package as `go list` tells it.
+type listed struct {
+	name    string
+	imports []string // import paths
+	deps    []string // all that it depends on
+}
+
+// packages lists the packages of the project.
+func packages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}|{{join .Imports " "}}|{{join .Deps " "}}`, module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []listed
+	for line := range strings.Lines(string(out)) {
+		part := strings.Split(strings.TrimSpace(line), "|")
+		all = append(all, listed{strings.TrimPrefix(part[0], module), strings.Fields(part[1]), strings.Fields(part[2])})
+	}
+	return all
+}
+
+func TestPackagesImportOnlyWhatTheTableAllows(t *testing.T) {
+	all := packages(t)
+	for _, p := range all {
+		allowed, known := mayImport[strings.TrimSuffix(p.name, "/")]
+		if !known {
+			t.Errorf("%s is a new package: say here what it may import", p.name)
+			continue
+		}
+		for _, path := range p.imports {
+			if own, ok := strings.CutPrefix(path, module); ok && !slices.Contains(allowed, own) {
+				t.Errorf("%s imports %s", p.name, own)
+			}
+		}
+	}
+	if len(all) != len(mayImport) {
+		t.Errorf("there are %d packages, and %d are listed here", len(all), len(mayImport))
+	}
+}
+
+func TestNoPackageReachesWhatItMustNotKnow(t *testing.T) {
+	within := func(name, parent string) bool { return name == parent || strings.HasPrefix(name, parent+"/") }
+	for _, p := range packages(t) {
+		for _, path := range p.deps {
+			own, ok := strings.CutPrefix(path, module)
+			if !ok {
+				continue
+			}
+			for _, rule := range neverReach {
+				if within(p.name, rule.from) && (rule.to == "" || within(own, rule.to)) {
+					t.Errorf("%s depends on %s: %s", p.name, own, rule.because)
+				}
+			}
+			if within(own, "test") && !within(p.name, "test") {
+				t.Errorf("%s depends on %s: only tests may", p.name, own)
+			}
+		}
+	}
+}
+
+func TestOnlyTheEngineBindsTheLibrary(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, path := range p.imports {
+			if strings.HasPrefix(path, "github.com/ebitengine/purego") && p.name != "catalog/embedded" {
+				t.Errorf("%s imports %s: only catalog/embedded binds the engine, so that the tracker stays static", p.name, path)
+			}
+		}
+	}
+}
+
+func TestTheStateMachineHasNoIO(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.name != "collector/inventory" && p.name != "collector/fact" && p.name != "collector/intern" {
+			continue
+		}
+		for _, path := range p.imports {
+			if !pure(path) {
+				t.Errorf("%s imports %s: the state machine has no I/O", p.name, path)
+			}
+		}
+	}
+}
+
+// pure reports whether the state machine may import a package: the API's types, and of the standard library what only
+// computes.
+func pure(path string) bool {
+	switch path {
+	case "crypto/sha256", "encoding/binary", "encoding/json", "encoding/hex", "hash/maphash", "unique", "errors", "fmt", "maps", "reflect", "slices", "strings", "strconv", "time", "cmp", "math":
+		return true
+	}
+	if strings.HasPrefix(path, module) {
+		return true // mayImport says which
+	}
+	return path == "k8s.io/utils/ptr" || strings.HasPrefix(path, "k8s.io/api/") || strings.HasPrefix(path, "k8s.io/apimachinery/")
+}
