@@ -260,7 +260,7 @@ func TestAResponseThatBreaksOffDoesNotLookWhole(t *testing.T) {
 		r.Header.Set("Accept-Encoding", encoding)
 		func() {
 			defer func() {
-				if got := recover(); got != http.ErrAbortHandler {
+				if got := fmt.Sprint(recover()); got != http.ErrAbortHandler.Error() {
 					t.Errorf("%q: the handler ended with %v, want http.ErrAbortHandler", encoding, got)
 				}
 			}()
