@@ -22,6 +22,7 @@ require (
 	github.com/prometheus/client_model v0.6.2
 	github.com/prometheus/common v0.70.1
 	github.com/prometheus/exporter-toolkit v0.17.1
+	github.com/rivo/uniseg v0.4.7
 	github.com/shopspring/decimal v1.5.0
 	go.etcd.io/bbolt v1.4.3
 	golang.org/x/crypto v0.58.0

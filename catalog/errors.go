@@ -33,7 +33,7 @@ const (
 	RefusedLogin
 	// Untrusted: its certificate is not one we trust.
 	Untrusted
-	// NewerSchema: the tables were made by a later kubevoltracker.
+	// NewerSchema: a later kubevoltracker made the tables, or an unreleased one.
 	NewerSchema
 )
 

@@ -14,10 +14,10 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// versionTable is where goose notes which migrations were applied.
+// versionTable is where goose records which migrations were applied.
 const versionTable = "schema_migrations"
 
-// Versions are where a schema stands: the one the database has (0: none yet)
+// Versions are the version of the database's schema (0 if it has no tables yet)
 // and the newest that this program knows.
 type Versions struct {
 	Current, Latest int64
@@ -26,8 +26,8 @@ type Versions struct {
 // Pending is the number of migrations that Migrate would apply.
 func (v Versions) Pending() int64 { return max(0, v.Latest-v.Current) }
 
-// Schema returns the SQL that makes the catalog's tables, as Migrate applies it
-// to an empty database.
+// Schema returns the SQL that creates the catalog's tables, as Migrate applies
+// it to an empty database.
 func Schema() (string, error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
@@ -51,8 +51,8 @@ func Schema() (string, error) {
 	return out.String(), nil
 }
 
-// SchemaVersions returns where the schema stands, and changes nothing: a
-// database that is missing, or has no tables yet, is at version 0.
+// SchemaVersions reads the version of the schema and changes nothing. A database
+// that is missing or has no tables yet has version 0.
 func (c *Catalog) SchemaVersions(ctx context.Context) (Versions, error) {
 	provider, err := c.provider()
 	if err != nil {
@@ -72,10 +72,11 @@ func (c *Catalog) schemaVersions(ctx context.Context, provider *goose.Provider) 
 	return v, nil
 }
 
-// Migrate brings the schema to the version this program knows, and creates the
-// database if it is missing. It may run again at any time, and in two trackers at
-// once: each statement is one that changes nothing the second time. Errors are
-// *Error; a schema from a later version is left alone, with NewerSchema.
+// Migrate brings the schema to the newest version that this program knows, and
+// creates the database if it is missing. It may run again at any time, and in two
+// trackers at once: each statement changes nothing the second time. Errors are
+// *Error; its Reason is NewerSchema if the schema has a version that this program
+// does not know, and Migrate changes nothing then.
 func (c *Catalog) Migrate(ctx context.Context) error {
 	if err := c.ensureDatabase(ctx); err != nil {
 		return err
@@ -90,8 +91,9 @@ func (c *Catalog) Migrate(ctx context.Context) error {
 		return err
 	}
 	if v.Current > v.Latest {
+		// Unreleased versions counted their migrations up to 22, before these became version 1.
 		return &Error{Reason: NewerSchema, Op: "migrate", Address: c.Address(), Hint: fmt.Sprintf(
-			"holds schema version %d in database %q, and this kubevoltracker knows up to version %d; use the newer kubevoltracker, or another database",
+			"holds schema version %d in database %q, and this kubevoltracker knows up to version %d; use the newer kubevoltracker that made it, or another database; if an unreleased kubevoltracker made it, drop the database and empty --data-dir",
 			v.Current, c.Database(), v.Latest)}
 	}
 	if _, err := provider.Up(ctx); err != nil {
@@ -100,8 +102,8 @@ func (c *Catalog) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// ensureDatabase creates the database only where it is missing, so that a user
-// without the right to create one can use one that was made for it.
+// ensureDatabase creates the database only if it is missing: a user without the
+// right to create databases can use an existing one.
 func (c *Catalog) ensureDatabase(ctx context.Context) error {
 	err := c.conn.Ping(ctx)
 	if !HasCode(err, CodeUnknownDatabase) {
@@ -118,8 +120,8 @@ func (c *Catalog) ensureDatabase(ctx context.Context) error {
 	return c.explain("create the database", err)
 }
 
-// provider is goose over database/sql, which is the only way it speaks. The
-// caller closes it.
+// provider returns goose over database/sql, the only interface that goose has.
+// The caller closes it.
 func (c *Catalog) provider() (*goose.Provider, error) {
 	files, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {

@@ -17,6 +17,7 @@ func TestMigrateCreatesTheDatabaseAndMayRunAgain(t *testing.T) {
 	if err != nil || before.Current != 0 || before.Pending() != before.Latest {
 		t.Fatalf("before: %+v, %v", before, err)
 	}
+	var applied [][]any
 	for range 2 {
 		if err := c.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
@@ -25,6 +26,11 @@ func TestMigrateCreatesTheDatabaseAndMayRunAgain(t *testing.T) {
 		if err != nil || v.Current != v.Latest || v.Pending() != 0 {
 			t.Fatalf("after: %+v, %v", v, err)
 		}
+		tables := rows(t, c, "SELECT name, toString(uuid), toString(metadata_modification_time), total_rows FROM system.tables WHERE database = currentDatabase() ORDER BY name")
+		if applied != nil && !reflect.DeepEqual(tables, applied) {
+			t.Errorf("the second Migrate changed\n%v into\n%v", applied, tables)
+		}
+		applied = tables
 	}
 }
 
@@ -44,16 +50,22 @@ func TestMigrateByManyTrackersAtOnce(t *testing.T) {
 	}
 }
 
-func TestMigrateRefusesANewerSchema(t *testing.T) {
+// A later kubevoltracker made the schema, or an unreleased one, which had 22 migrations.
+func TestMigrateRefusesASchemaThatItDoesNotKnow(t *testing.T) {
 	c := migrated(t)
-	rows(t, c, "INSERT INTO schema_migrations (version_id, is_applied) VALUES (999, 1)")
-	err := c.Migrate(t.Context())
-	if !catalog.IsReason(err, catalog.NewerSchema) || !catalog.IsFatal(err) {
-		t.Fatalf("got %v", err)
-	}
-	for _, part := range []string{"999", "knows up to version 22", "use the newer kubevoltracker"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q does not say %q", err, part)
+	for _, version := range []string{"2", "22"} {
+		rows(t, c, "INSERT INTO schema_migrations (version_id, is_applied) VALUES ("+version+", 1)")
+		err := c.Migrate(t.Context())
+		if !catalog.IsReason(err, catalog.NewerSchema) || !catalog.IsFatal(err) {
+			t.Fatalf("got %v", err)
+		}
+		for _, part := range []string{
+			"holds schema version " + version + " in database", "knows up to version 1;",
+			"use the newer kubevoltracker", "drop the database and empty --data-dir",
+		} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%q does not say %q", err, part)
+			}
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 )
 
 // Format is a way to write a Result.
@@ -48,9 +49,11 @@ func (r *Result) Write(w io.Writer, format Format) error {
 	return errors.Join(err, buffered.Flush())
 }
 
-// columnGap is how many blanks part the columns of a table.
+// columnGap is how many blanks separate the columns of a table.
 const columnGap = 3
 
+// writeText aligns by itself: text/tabwriter takes each rune for one cell of the
+// terminal, and aligns either all columns to the right or none.
 func (r *Result) writeText(w io.Writer) error {
 	if len(r.Columns) == 0 {
 		return r.drain()
@@ -62,14 +65,14 @@ func (r *Result) writeText(w io.Writer) error {
 	widths := make([]int, len(r.Columns))
 	for _, line := range lines {
 		for i, cell := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], uniseg.StringWidth(cell))
 		}
 	}
 	for _, line := range lines {
 		var out strings.Builder
 		for i, cell := range line {
 			if shown[i] {
-				fmt.Fprintf(&out, "%-*s", widths[i]+columnGap, cell)
+				out.WriteString(r.Columns[i].align(cell, widths[i]) + strings.Repeat(" ", columnGap))
 			}
 		}
 		if _, err := io.WriteString(w, strings.TrimRight(out.String(), " ")+"\n"); err != nil {
@@ -77,6 +80,15 @@ func (r *Result) writeText(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// align pads a cell to a width: sizes, durations and sums on the left, text on the right.
+func (c *ResultColumn) align(cell string, width int) string {
+	blanks := strings.Repeat(" ", width-uniseg.StringWidth(cell))
+	if c.Unit != NoUnit || c.Sum {
+		return blanks + cell
+	}
+	return cell + blanks
 }
 
 // lines are the titles, the rows and the total as text, and which of their

@@ -43,6 +43,19 @@ func TestEveryFormatOfEveryKindOfValue(t *testing.T) {
 	golden(t, "values.csv", rendered(t, c, values, catalog.CSVFormat))
 }
 
+// Wide characters take two cells of a terminal, combining ones none.
+func TestColumnsOfWideCharactersAreAligned(t *testing.T) {
+	const sql = "SELECT * FROM VALUES('name String, used_bytes Int64, note String', ('ab', 1024, 'x'), ('日本', 1, 'y'), ('e\u0301', 10240, 'z'))"
+	const want = "" +
+		"name   used_bytes   note\n" +
+		"ab        1.0 KiB   x\n" +
+		"日本          1 B   y\n" +
+		"e\u0301          10 KiB   z\n"
+	if got := rendered(t, migrated(t), sql, catalog.TableFormat); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestStatementsWithoutResult(t *testing.T) {
 	c := migrated(t)
 	for format, want := range map[catalog.Format]string{catalog.TableFormat: "", catalog.JSONFormat: "[]\n", catalog.CSVFormat: ""} {

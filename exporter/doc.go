@@ -1,25 +1,24 @@
-// Package exporter serves what the tracker knows about the present: metrics for
+// Package exporter serves the present state of volumes and claims: metrics for
 // Prometheus, health for the kubelet, and a landing page for people.
 //
-// In flows one *fact.Update per event, or one for a whole list, through
-// [Exporter.Apply]; the collector's goroutine calls it and never waits for a
-// scrape. Out flow the families of docs/metrics.md, in the text format,
-// OpenMetrics and protobuf.
+// The collector's goroutine calls [Exporter.Apply] with one *fact.Update per event,
+// or one for a whole list, and never waits for a scrape. The exporter serves the
+// families that docs/metrics.md lists, in the text format, OpenMetrics and protobuf,
+// plain or by gzip or zstd.
 //
 // It promises:
 //
-//   - One scrape is one moment. All that comes from the inventory is read under
+//   - One scrape shows one moment. A scrape reads all state of the inventory under
 //     one lock, between two updates: never half a list.
-//   - The series of a deleted volume, or of a namespace and class whose last
-//     claim is gone, are absent from the next scrape.
-//   - Cost follows change. A volume's labels and values become text when the
-//     volume changes; a scrape takes the list of these texts (8 bytes a volume)
-//     under the lock and writes them after it has let go of it, so a slow reader
-//     holds up nobody.
-//   - Counters count what happened while the tracker watched, or was caught up
-//     with; what the first list merely found is not counted. They go on from a
-//     [Tally] that an earlier run has kept.
+//   - The next scrape lacks the series of a deleted volume, and of a namespace and
+//     class whose last claim was deleted.
+//   - Cost follows change. Apply renders a volume's labels and values as text when
+//     the volume changes. A scrape copies the list of these texts (8 bytes a volume)
+//     under the lock and writes them after it has released the lock, so a slow
+//     reader delays neither the collector nor other scrapes.
+//   - Counters count the events that the tracker observed, also those that it
+//     caught up with after a restart; they do not count objects that the first list
+//     found. They continue from the [Tally] of an earlier run.
 //
-// The package keeps nothing on disk and has no clock of its own but the one in
-// [Options].
+// The package writes nothing to disk. Its only clock is the one in [Options].
 package exporter

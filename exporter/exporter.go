@@ -1,6 +1,7 @@
 package exporter
 
 import (
+	"net/http"
 	"sync"
 	"time"
 
@@ -64,7 +65,8 @@ type Exporter struct {
 	now       func() time.Time
 	perVolume bool
 	created   bool
-	scrapes   chan struct{}        // a slot for each scrape that may run
+	scrapes   chan struct{} // a slot for each scrape that may run
+	compress  func(http.Handler) http.HandlerFunc
 	health    *prometheus.Registry // of all packages; not bound to the moment
 	usage     *prometheus.Registry // of the counters and latencies below
 	render    renderer             // used by Apply alone, outside the lock
@@ -108,6 +110,7 @@ func New(o Options) *Exporter {
 		perVolume: o.PerVolume,
 		created:   o.CreatedTimestamps,
 		scrapes:   make(chan struct{}, o.MaxScrapes),
+		compress:  newCompression(),
 		health:    o.Registry,
 		usage:     usage,
 		render: renderer{

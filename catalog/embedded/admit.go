@@ -1,9 +1,7 @@
 package embedded
 
 import (
-	"crypto/rand"
 	"crypto/subtle"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -14,14 +12,7 @@ import (
 // a web page in a browser on this machine is not its user: requests that a browser marks
 // as another site's, or that come under a foreign host name, are refused.
 func (s *Server) admit(r *http.Request) error {
-	user, password, ok := r.BasicAuth()
-	if !ok {
-		user, password = r.Header.Get("X-ClickHouse-User"), r.Header.Get("X-ClickHouse-Key")
-		if user == "" && password == "" {
-			values := r.URL.Query()
-			user, password = values.Get("user"), values.Get("password")
-		}
-	}
+	user, password := login(r)
 	right := subtle.ConstantTimeCompare([]byte(password), []byte(s.options.Password)) == 1
 	if (user != "" && user != "default") || !right {
 		return newException(codeAuthenticationFailed, "%s: Authentication failed: password is incorrect, or there is no user with such name.", first(user, "default"))
@@ -29,6 +20,23 @@ func (s *Server) admit(r *http.Request) error {
 	if s.options.Password != "" {
 		return nil
 	}
+	return refuseForeign(r)
+}
+
+// login returns the user and the password of a request, from where a server looks for them.
+func login(r *http.Request) (user, password string) {
+	if user, password, ok := r.BasicAuth(); ok {
+		return user, password
+	}
+	if user, password = r.Header.Get("X-ClickHouse-User"), r.Header.Get("X-ClickHouse-Key"); user != "" || password != "" {
+		return user, password
+	}
+	values := r.URL.Query()
+	return values.Get("user"), values.Get("password")
+}
+
+// refuseForeign refuses a request of a web page of another site.
+func refuseForeign(r *http.Request) error {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return newException(codeAccessDenied, "default: requests from web pages of other sites are not allowed without a password")
 	}
@@ -45,12 +53,4 @@ func (s *Server) admit(r *http.Request) error {
 		return newException(codeAccessDenied, "default: without a password, requests must name the host by address or as localhost, not %q", host)
 	}
 	return nil
-}
-
-// newUUID names a query whose client gave it no name.
-func newUUID() string {
-	b := make([]byte, 16)
-	rand.Read(b)
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

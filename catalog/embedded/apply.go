@@ -52,6 +52,11 @@ func (q *request) apply(conn *connection) (restore func(), err error) {
 			return restore, err
 		}
 	}
+	return restore, q.applySettings(conn)
+}
+
+// applySettings sets the request's settings in the order of their names, and readonly last.
+func (q *request) applySettings(conn *connection) error {
 	readOnly := ""
 	if q.readOnly && q.sessionID == "" {
 		readOnly = "2" // as a server for GET: reading only, settings may still be given
@@ -65,15 +70,13 @@ func (q *request) apply(conn *connection) (restore func(), err error) {
 			continue
 		}
 		if err := conn.exec("SET " + quoteSetting(s.name) + " = " + quote(s.value)); err != nil {
-			return restore, err
+			return err
 		}
 	}
-	if readOnly != "" {
-		if err := conn.exec("SET readonly = " + quote(readOnly)); err != nil {
-			return restore, err
-		}
+	if readOnly == "" {
+		return nil
 	}
-	return restore, nil
+	return conn.exec("SET readonly = " + quote(readOnly))
 }
 
 // remember notes what a request's settings and database are in a named session before

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/column"
 	"github.com/go-kit/log/level"
+	"github.com/google/uuid"
 )
 
 const (
@@ -100,7 +101,7 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 	resp.limit, resp.waitEnd, resp.blocks = q.bufferSize, q.waitEndOfQuery, q.compress
 	q.answerOptions(resp, r, s.engine.httpCompression)
 	if q.queryID == "" {
-		q.queryID = newUUID()
+		q.queryID = uuid.NewString()
 	}
 	resp.w.Header().Set("X-ClickHouse-Query-Id", q.queryID)
 
@@ -116,18 +117,9 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 		return err
 	}
 	defer leave()
-	if q.parts != nil {
-		if err := q.loadExternal(conn); err != nil {
-			return err
-		}
-	}
-	statement, err := q.statement()
+	statement, err := q.prepare(conn)
 	if err != nil {
 		return err
-	}
-	if q.readOnly && q.sessionID != "" && !statement.reads() {
-		// A session cannot be made read-only for a while: the engine lets none out of it.
-		return newException(codeReadOnly, "default: Cannot execute query in readonly mode. For queries over HTTP, method GET implies readonly. You should use method POST for modifying queries.")
 	}
 	restore, err := q.apply(conn)
 	defer restore()
@@ -138,6 +130,24 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 		conn: conn, engine: s.engine, id: id, statement: statement, params: q.params, body: q.body,
 		format: first(statement.outputFormat(), q.defaultFormat, "TabSeparated"),
 	})
+}
+
+// prepare loads the request's external tables and returns its statement.
+func (q *request) prepare(conn *connection) (*statement, error) {
+	if q.parts != nil {
+		if err := q.loadExternal(conn); err != nil {
+			return nil, err
+		}
+	}
+	statement, err := q.statement()
+	if err != nil {
+		return nil, err
+	}
+	if q.readOnly && q.sessionID != "" && !statement.reads() {
+		// A session cannot be made read-only for a while: the engine lets none out of it.
+		return nil, newException(codeReadOnly, "default: Cannot execute query in readonly mode. For queries over HTTP, method GET implies readonly. You should use method POST for modifying queries.")
+	}
+	return statement, nil
 }
 
 // send runs the work and writes its result as it comes.

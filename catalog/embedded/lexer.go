@@ -25,7 +25,8 @@ type token struct {
 func (t token) is(sign string) bool   { return t.kind == tokenSign && t.text == sign }
 func (t token) word(name string) bool { return t.kind == tokenWord && strings.EqualFold(t.text, name) }
 
-// lexer cuts ClickHouse SQL into tokens, leaving out blanks and comments. It never
+// lexer cuts ClickHouse SQL into tokens, leaving out blanks and comments; libchdb does not
+// export the engine's own. It never
 // fails: what it does not know is a sign, and an open string ends with the text. A test
 // compares it with the engine's own: what one takes for a comment and the other for a
 // statement would pass by what parseStatement refuses.
@@ -61,21 +62,12 @@ func (l *lexer) next() token {
 	case isWordStart(c):
 		return l.word(start)
 	case c == 0xe2:
-		for _, q := range typographicQuotes {
-			if rest := l.src[start:]; bytes.HasPrefix(rest, q.open) {
-				if end := bytes.Index(rest, q.close); end >= 0 {
-					l.at = start + end + len(q.close)
-				} else {
-					l.at = len(l.src)
-				}
-				return token{kind: tokenQuoted, start: start, end: l.at}
-			}
+		if end, ok := l.typographicEnd(start); ok {
+			l.at = end
+			return token{kind: tokenQuoted, start: start, end: end}
 		}
 	case isDigit(c):
-		for l.at < len(l.src) && (isWordStart(l.src[l.at]) || isDigit(l.src[l.at]) || l.src[l.at] == '.') {
-			l.at++
-		}
-		return token{kind: tokenNumber, start: start, end: l.at}
+		return l.number(start)
 	}
 	l.at++
 	return token{kind: tokenSign, text: string(c), start: start, end: l.at}
@@ -84,11 +76,33 @@ func (l *lexer) next() token {
 // typographicQuotes are quotes as word processors make them. They know no escapes.
 var typographicQuotes = [...]struct{ open, close []byte }{{[]byte("‘"), []byte("’")}, {[]byte("“"), []byte("”")}}
 
+// typographicEnd is just behind such a quotation, which an open one ends with the text.
+func (l *lexer) typographicEnd(start int) (int, bool) {
+	rest := l.src[start:]
+	for _, q := range typographicQuotes {
+		if !bytes.HasPrefix(rest, q.open) {
+			continue
+		}
+		if end := bytes.Index(rest, q.close); end >= 0 {
+			return start + end + len(q.close), true
+		}
+		return len(l.src), true
+	}
+	return 0, false
+}
+
 func (l *lexer) word(start int) token {
 	for l.at < len(l.src) && (isWordStart(l.src[l.at]) || isDigit(l.src[l.at]) || l.src[l.at] == '$') {
 		l.at++
 	}
 	return token{kind: tokenWord, text: string(l.src[start:l.at]), start: start, end: l.at}
+}
+
+func (l *lexer) number(start int) token {
+	for l.at < len(l.src) && (isWordStart(l.src[l.at]) || isDigit(l.src[l.at]) || l.src[l.at] == '.') {
+		l.at++
+	}
+	return token{kind: tokenNumber, start: start, end: l.at}
 }
 
 func (l *lexer) skipBlanks() {

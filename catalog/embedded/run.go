@@ -52,18 +52,8 @@ func (w *work) run(ctx context.Context, sink func([]byte, usage) error) error {
 func (w *work) execute(ctx context.Context, sink func([]byte, usage) error) error {
 	s := w.statement
 	switch {
-	case s.kind == "INSERT" && s.insertsData && s.format != "":
-		used, err := w.conn.insert(s.text, s.format, w.params, w.pieces(ctx))
-		if err != nil {
-			return err
-		}
-		return sink(nil, used)
 	case s.kind == "INSERT":
-		if s.format != "" {
-			// libchdb would run it and drop the rows without a word.
-			return newException(codeNotImplemented, "INSERT … SELECT … FROM input() is not supported by the embedded engine; insert into a temporary table of a session first")
-		}
-		_, used, err := w.conn.query(s.text, w.format, w.params)
+		used, err := w.insert(ctx)
 		if err != nil {
 			return err
 		}
@@ -89,6 +79,19 @@ func (w *work) execute(ctx context.Context, sink func([]byte, usage) error) erro
 		return err
 	}
 	return sink(data, used)
+}
+
+func (w *work) insert(ctx context.Context) (usage, error) {
+	s := w.statement
+	switch {
+	case s.insertsData && s.format != "":
+		return w.conn.insert(s.text, s.format, w.params, w.pieces(ctx))
+	case s.format != "":
+		// libchdb would run it and drop the rows without a word.
+		return usage{}, newException(codeNotImplemented, "INSERT … SELECT … FROM input() is not supported by the embedded engine; insert into a temporary table of a session first")
+	}
+	_, used, err := w.conn.query(s.text, w.format, w.params)
+	return used, err
 }
 
 // columns is the block without rows by which a server tells the columns of an empty

@@ -21,114 +21,177 @@ type statement struct {
 // parseStatement splits one statement. Rows of an INSERT may be missing from the text:
 // they can follow elsewhere, in the request's body.
 func parseStatement(text []byte) (*statement, error) {
-	s := &statement{}
-	lex := lexer{src: text}
-	var prev, before token
-	depth, n := 0, 0
-	first := true
-	formatStart, settingsStart := -1, -1
-	semicolon := -1
-	isSelectInsert, isValues := false, false
-	for {
-		t := lex.next()
-		if t.kind == tokenEnd {
-			break
+	p := parser{s: &statement{}, lex: lexer{src: text}, semicolon: -1, format: -1, settings: -1}
+	for t := p.lex.next(); t.kind != tokenEnd; t = p.lex.next() {
+		if err := p.refuse(t); err != nil {
+			return nil, err
 		}
-		if semicolon >= 0 {
-			return nil, newException(codeSyntaxError,
-				"Syntax error (Multi-statements are not allowed): failed at position %d (end of query): ; %.100s. ", semicolon+1, bytes.TrimSpace(text[semicolon+1:]))
+		p.count(t)
+		switch p.clause(t) {
+		case rowsFollow:
+			return p.s, nil
+		case goOn:
+			p.before, p.prev = p.prev, t
+		case isCall:
 		}
-		n++
-		if first && t.kind != tokenWord && !t.is("(") && !t.is(";") {
-			// libchdb would skip it to the end, as a client skips what it does not understand.
-			return nil, newException(codeSyntaxError, "Syntax error: failed at position %d: %.100s. ", t.start+1, bytes.ToValidUTF8(text[t.start:], []byte("?")))
-		}
-		if (t.word("OUTFILE") && prev.word("INTO")) || (t.word("INFILE") && prev.word("FROM")) {
-			return nil, newException(codeIntoOutfile, "INTO OUTFILE and FROM INFILE are not allowed")
-		}
-		if t.is("(") && reachesOut(text, prev, before) {
-			return nil, newException(codeAccessDenied, "default: Not enough privileges. %s is not allowed", text[prev.start:prev.end])
-		}
-		switch {
-		case t.is("("), t.is("["), t.is("{"):
-			depth++
-		case t.is(")"), t.is("]"), t.is("}"):
-			depth--
-		case t.is(";") && depth <= 0:
-			semicolon = t.start
-		}
-		if first && t.kind == tokenWord {
-			s.kind, first = strings.ToUpper(t.text), false
-		}
-		if depth == 0 && t.kind == tokenWord && !prev.is(".") && !prev.word("AS") {
-			switch {
-			case s.kind == "WITH" && t.word("SELECT"):
-				s.kind = "SELECT"
-			case s.kind == "WITH" && t.word("INSERT"):
-				s.kind, isSelectInsert = "INSERT", true
-			case s.kind == "INSERT" && n > 2 && !isSelectInsert && (t.word("SELECT") || t.word("WITH")):
-				isSelectInsert = true
-			case s.kind == "INSERT" && n > 3 && !isSelectInsert && !isValues && t.word("VALUES") && !prev.word("TABLE") && !prev.word("INTO"):
-				isValues = true
-				s.text, s.data = text[:t.start], text[t.end:]
-			case s.kind == "INSERT" && t.word("FORMAT") && !prev.word("INTO") && !prev.word("TABLE") && !isValues:
-				if name := lex.peek(); name.kind == tokenWord {
-					lex.next()
-					if isSelectInsert {
-						if lex.peek().is("(") {
-							continue
-						}
-						s.format = name.text // INSERT … SELECT … FROM input(…) FORMAT f: rows follow
-						return s, nil
-					}
-					s.text, s.format, s.insertsData = trimEnd(text[:t.start]), name.text, true
-					s.data = text[dataStart(text, name.end):]
-					return s, nil
-				}
-			case t.word("FORMAT") && !prev.is(",") && n > 1:
-				// A clause, not a name, if an identifier follows and then nothing but
-				// settings or the end.
-				mark := lex
-				name := lex.next()
-				after := lex.peek()
-				if name.kind == tokenWord && (after.kind == tokenEnd || after.is(";") || after.word("SETTINGS")) {
-					formatStart, settingsStart, s.format = t.start, -1, name.text
-					if after.word("SETTINGS") {
-						settingsStart = after.start
-					}
-				}
-				lex = mark
-			}
-		}
-		if s.kind == "INSERT" && n > 2 && !isSelectInsert && !isValues && t.word("SELECT") && depth == 1 && prev.is("(") {
-			isSelectInsert = true
-		}
-		before, prev = prev, t
 	}
-	if first {
+	if p.s.kind == "" {
 		return nil, newException(codeSyntaxError, "Syntax error: failed at position 1 (end of query): . Empty query")
 	}
+	p.finish()
+	return p.s, nil
+}
+
+// parser reads a statement token by token. There is no library for it: libchdb does not
+// export ClickHouse's parser, and those written in Go know less SQL than the engine.
+type parser struct {
+	s            *statement
+	lex          lexer
+	prev, before token // the last token and the one before it
+	n            int   // number of tokens, with the current one
+	depth        int   // number of open brackets
+	semicolon    int   // where it begins, or -1; so are the next two
+	format       int   // a query's FORMAT clause
+	settings     int   // the SETTINGS behind that
+	fromSelect   bool  // INSERT … SELECT
+	values       bool  // INSERT … VALUES
+}
+
+// step says how to go on behind a token.
+type step int
+
+const (
+	goOn       step = iota
+	isCall          // FORMAT name was no clause: a bracket follows
+	rowsFollow      // the rest of the text are rows
+)
+
+// refuse returns why a server would refuse the statement because of the token t.
+func (p *parser) refuse(t token) error {
+	text := p.lex.src
+	switch {
+	case p.semicolon >= 0:
+		return newException(codeSyntaxError,
+			"Syntax error (Multi-statements are not allowed): failed at position %d (end of query): ; %.100s. ", p.semicolon+1, bytes.TrimSpace(text[p.semicolon+1:]))
+	case p.s.kind == "" && t.kind != tokenWord && !t.is("(") && !t.is(";"):
+		// libchdb would skip it to the end, as a client skips what it does not understand.
+		return newException(codeSyntaxError, "Syntax error: failed at position %d: %.100s. ", t.start+1, bytes.ToValidUTF8(text[t.start:], []byte("?")))
+	case t.word("OUTFILE") && p.prev.word("INTO"), t.word("INFILE") && p.prev.word("FROM"):
+		return newException(codeIntoOutfile, "INTO OUTFILE and FROM INFILE are not allowed")
+	case t.is("(") && reachesOut(text, p.prev, p.before):
+		return newException(codeAccessDenied, "default: Not enough privileges. %s is not allowed", text[p.prev.start:p.prev.end])
+	}
+	return nil
+}
+
+// count counts the token and the open brackets, and takes the statement's kind and end.
+func (p *parser) count(t token) {
+	p.n++
+	switch {
+	case t.is("("), t.is("["), t.is("{"):
+		p.depth++
+	case t.is(")"), t.is("]"), t.is("}"):
+		p.depth--
+	case t.is(";") && p.depth <= 0:
+		p.semicolon = t.start
+	case t.kind == tokenWord && p.s.kind == "":
+		p.s.kind = strings.ToUpper(t.text)
+	}
+}
+
+// clause takes the words that begin a clause.
+func (p *parser) clause(t token) step {
+	switch {
+	case p.depth == 1 && t.word("SELECT") && p.prev.is("(") && p.s.kind == "INSERT" && p.n > 2 && !p.values:
+		p.fromSelect = true // INSERT INTO t (SELECT …)
+	case p.depth != 0 || t.kind != tokenWord || p.prev.is(".") || p.prev.word("AS"): // a name
+	case p.s.kind == "INSERT":
+		return p.insertClause(t)
+	case p.s.kind == "WITH" && t.word("SELECT"):
+		p.s.kind = "SELECT"
+	case p.s.kind == "WITH" && t.word("INSERT"):
+		p.s.kind, p.fromSelect = "INSERT", true
+	case t.word("FORMAT"):
+		p.queryFormat(t)
+	}
+	return goOn
+}
+
+func (p *parser) insertClause(t token) step {
+	isTable := p.prev.word("TABLE") || p.prev.word("INTO")
+	switch {
+	case t.word("SELECT"), t.word("WITH"):
+		p.fromSelect = p.fromSelect || p.n > 2
+	case t.word("VALUES") && p.n > 3 && !isTable && !p.fromSelect && !p.values:
+		p.values = true
+		p.s.text, p.s.data = p.lex.src[:t.start], p.lex.src[t.end:]
+	case t.word("FORMAT") && !isTable && !p.values:
+		return p.insertFormat(t)
+	case t.word("FORMAT"):
+		p.queryFormat(t)
+	}
+	return goOn
+}
+
+func (p *parser) insertFormat(t token) step {
+	name := p.lex.peek()
+	if name.kind != tokenWord {
+		return goOn
+	}
+	p.lex.next()
+	text := p.lex.src
+	switch {
+	case !p.fromSelect:
+		p.s.text, p.s.format, p.s.insertsData = trimEnd(text[:t.start]), name.text, true
+		p.s.data = text[dataStart(text, name.end):]
+	case p.lex.peek().is("("):
+		return isCall
+	default:
+		p.s.format = name.text // INSERT … SELECT … FROM input(…) FORMAT f
+	}
+	return rowsFollow
+}
+
+// queryFormat takes FORMAT for a clause, not a name, if an identifier follows and then
+// nothing but settings or the end.
+func (p *parser) queryFormat(t token) {
+	if p.n == 1 || p.prev.is(",") {
+		return
+	}
+	ahead := p.lex
+	name, after := ahead.next(), ahead.peek()
+	if name.kind != tokenWord || after.kind != tokenEnd && !after.is(";") && !after.word("SETTINGS") {
+		return
+	}
+	p.format, p.settings, p.s.format = t.start, -1, name.text
+	if after.word("SETTINGS") {
+		p.settings = after.start
+	}
+}
+
+// finish cuts the text behind its last token.
+func (p *parser) finish() {
+	s, text := p.s, p.lex.src
 	end := len(text)
-	if semicolon >= 0 {
-		end = semicolon
+	if p.semicolon >= 0 {
+		end = p.semicolon
 	}
 	switch {
-	case isValues:
+	case p.values:
 		s.format, s.insertsData = "Values", true
 		s.data = text[len(text)-len(s.data) : end]
 		s.text = trimEnd(s.text)
-	case s.kind == "INSERT" && !isSelectInsert:
+	case s.kind == "INSERT" && !p.fromSelect:
 		s.format, s.insertsData = "Values", true // what a server takes rows for when nothing says otherwise
 		s.text = trimEnd(text[:end])
-	case formatStart >= 0:
-		s.text = trimEnd(text[:formatStart])
-		if settingsStart >= 0 {
-			s.suffix = bytes.TrimSpace(text[settingsStart:end])
+	case p.format >= 0:
+		s.text = trimEnd(text[:p.format])
+		if p.settings >= 0 {
+			s.suffix = bytes.TrimSpace(text[p.settings:end])
 		}
 	default:
 		s.text = trimEnd(text[:end])
 	}
-	return s, nil
 }
 
 // dataStart is where rows begin after "FORMAT name": at the first newline if only

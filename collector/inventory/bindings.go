@@ -59,12 +59,17 @@ func (v *volume) shareNames(c *claim) {
 // The volume decides: the binder writes the claim's UID into claimRef first, and the
 // phase says whether the binding holds.
 func (inv *Inventory) syncBinding(v *volume, obs Observation) {
+	inv.endBinding(v, obs)
+	inv.beginBinding(v, obs)
+}
+
+func (inv *Inventory) endBinding(v *volume, obs Observation) {
 	b, phase := &v.binding, v.phase.Value()
-	bound := v.isBound()
-	released := v.claimUID != "" && phase == string(corev1.VolumeReleased)
-	open, same := b.claimUID != "" && b.released == 0, b.claimUID == v.claimUID
+	if b.claimUID == "" || b.released != 0 {
+		return
+	}
 	switch {
-	case open && !(bound && same):
+	case !v.isBound() || b.claimUID != v.claimUID:
 		b.notBefore, b.released = obs.bounds(b.bound)
 		switch {
 		case v.deleted != 0 || v.phaseChanged < b.bound:
@@ -75,13 +80,19 @@ func (inv *Inventory) syncBinding(v *volume, obs Observation) {
 			b.notBefore = min(b.notBefore, b.released) // later than that by the API's whole seconds alone
 		}
 		inv.emitBinding(v, *b, v.ordinal, obs)
-	case open && b.bound != 0 && b.bound < v.phaseChanged:
+	case b.bound != 0 && b.bound < v.phaseChanged:
 		// Bound since later than before: it was given back and bound again, unobserved.
 		b.notBefore, b.released = b.bound, v.phaseChanged
 		inv.emitBinding(v, *b, v.ordinal, obs)
 	}
+}
+
+func (inv *Inventory) beginBinding(v *volume, obs Observation) {
+	b := &v.binding
+	same := b.claimUID == v.claimUID
+	released := v.claimUID != "" && v.phase.Value() == string(corev1.VolumeReleased)
 	switch {
-	case bound && (!same || b.released != 0):
+	case v.isBound() && (!same || b.released != 0):
 		inv.rebind(v, binding{claimUID: v.claimUID, bound: v.phaseChanged})
 		inv.emitBinding(v, *b, v.ordinal, obs)
 	case released && !same && inv.wasBound(v):
@@ -175,17 +186,7 @@ func (inv *Inventory) bindingOf(c *claim, v *volume, obs Observation) binding {
 	if !c.everBound() {
 		return binding{}
 	}
-	changed := v.deleted
-	switch reserved := v.claim != (name{}) && v.claim != c.name; { // for a claim that is not there yet, perhaps
-	case changed != 0:
-	case v.claimUID != "" && v.claimUID != c.uid:
-		changed = v.phaseChanged
-	case v.claimUID == "" && reserved:
-		changed = obs.At
-	}
-	if guessed := c.byName && c.volume == v; guessed && v.deleted != 0 && !inv.lostIts(c, v) {
-		changed = 0
-	}
+	changed := inv.boundUntil(c, v, obs)
 	if changed == 0 { // yet to come
 		if waiting := inv.unbound[v]; !slices.Contains(waiting, c) {
 			inv.unbound[v] = append(waiting, c)
@@ -198,6 +199,24 @@ func (inv *Inventory) bindingOf(c *claim, v *volume, obs Observation) binding {
 	inv.past[v] = append(inv.past[v], b)
 	inv.emitBinding(v, b.binding, b.ordinal, obs)
 	return binding{}
+}
+
+// boundUntil returns when a volume was deleted or became another claim's, at the latest; 0 if it did
+// neither yet.
+func (inv *Inventory) boundUntil(c *claim, v *volume, obs Observation) fact.Time {
+	guessed := c.byName && c.volume == v
+	reserved := v.claim != (name{}) && v.claim != c.name // for a claim that is not there yet, perhaps
+	switch {
+	case v.deleted != 0 && guessed && !inv.lostIts(c, v):
+		return 0
+	case v.deleted != 0:
+		return v.deleted
+	case v.claimUID != "" && v.claimUID != c.uid:
+		return v.phaseChanged
+	case v.claimUID == "" && reserved:
+		return obs.At
+	}
+	return 0
 }
 
 // boundAfter reports whether a claim was observed to become Bound when its volume was not its own any

@@ -191,22 +191,29 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, obs Observation
 		}
 		c.claimSpec = spec
 	}
-	// Rule 2.9: the observation counts until the volume gives the exact moment.
-	becameBound := c.phase.Value() == string(corev1.ClaimBound) && !wasBound && !obs.Found
 	if c.phase.Value() == string(corev1.ClaimBound) && !wasBound {
-		c.unannounced = true
-		if !obs.live() && !obs.Found {
-			inv.awaitVolumes(c, uint32(versionOf(o)), obs.At)
-		}
-	}
-	if becameBound && c.boundAt == 0 {
-		c.boundAt, c.boundLate = obs.At, !obs.live()
+		inv.noteBound(c, versionOf(o), obs)
 	}
 	c.labels = inv.retainLabels(c.labels, o.Labels)
 	c.fresh = true
 	inv.adopt(c)
 	inv.markClaim(c)
 	return true
+}
+
+// noteBound notes that a claim is Bound, and was not before. Rule 2.9: the observation counts until the
+// volume gives the exact moment.
+func (inv *Inventory) noteBound(c *claim, version uint64, obs Observation) {
+	c.unannounced = true
+	if obs.Found {
+		return
+	}
+	if !obs.live() {
+		inv.awaitVolumes(c, uint32(version), obs.At)
+	}
+	if c.boundAt == 0 {
+		c.boundAt, c.boundLate = obs.At, !obs.live()
+	}
 }
 
 // unchanged compares with what the API says now. A workload that was found by
@@ -315,12 +322,7 @@ func (inv *Inventory) claimChanges(c *claim, now *claimSpec, o *corev1.Persisten
 		}))
 	}
 	if c.annotations != now.annotations {
-		if node := now.selectedNode(); node != "" && node != c.selectedNode() {
-			inv.change(c.change(fact.Change{At: obs.At, Action: fact.NodeSelected, Actor: actor, Details: node}))
-		}
-		if driver := now.provisioner(); driver != "" && driver != c.provisioner() {
-			inv.change(c.change(fact.Change{At: obs.At, Action: fact.Provisioning, Actor: actor, Details: "by " + driver}))
-		}
+		inv.provisioningChanges(c, now, actor, obs)
 	}
 	if c.deleting == 0 && now.deleting != 0 {
 		inv.change(c.change(deletingChange(o, now.deleting)))
@@ -329,6 +331,16 @@ func (inv *Inventory) claimChanges(c *claim, now *claimSpec, o *corev1.Persisten
 		inv.change(c.change(fact.Change{
 			At: obs.At, Action: fact.Resized, Actor: actor, Details: bytesText(c.capacity) + " → " + bytesText(now.capacity),
 		}))
+	}
+}
+
+// provisioningChanges are those that the scheduler and the provisioner write into annotations.
+func (inv *Inventory) provisioningChanges(c *claim, now *claimSpec, actor string, obs Observation) {
+	if node := now.selectedNode(); node != "" && node != c.selectedNode() {
+		inv.change(c.change(fact.Change{At: obs.At, Action: fact.NodeSelected, Actor: actor, Details: node}))
+	}
+	if driver := now.provisioner(); driver != "" && driver != c.provisioner() {
+		inv.change(c.change(fact.Change{At: obs.At, Action: fact.Provisioning, Actor: actor, Details: "by " + driver}))
 	}
 }
 

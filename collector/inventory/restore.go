@@ -97,10 +97,14 @@ func (inv *Inventory) restoreOne(r *fact.SavedObject) error {
 		}
 		inv.note(kind, object, Observation{At: inv.now, Found: true})
 	}
-	if r.Snapshot.UID != uid {
-		return nil // there is none
+	if r.Snapshot.UID == uid { // else there is none
+		inv.restoreSnapshot(kind, uid, &r.Snapshot)
 	}
-	switch s := &r.Snapshot; kind {
+	return nil
+}
+
+func (inv *Inventory) restoreSnapshot(kind fact.Kind, uid string, s *fact.ObjectSnapshot) {
+	switch kind {
 	case fact.Volumes:
 		if v := inv.volumes[uid]; v != nil {
 			inv.restoreVolume(v, s)
@@ -128,7 +132,6 @@ func (inv *Inventory) restoreOne(r *fact.SavedObject) error {
 			inv.dropController(uid, Observation{At: s.Deleted})
 		}
 	}
-	return nil
 }
 
 func (inv *Inventory) restoreVolume(v *volume, s *fact.ObjectSnapshot) {

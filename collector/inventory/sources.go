@@ -140,17 +140,21 @@ func flatten(attributes map[string]string, prefix string, v reflect.Value) {
 		}
 	case reflect.Slice:
 		if v.Len() > 0 {
-			parts := make([]string, v.Len())
-			for i := range parts {
-				parts[i] = fmt.Sprint(v.Index(i).Interface())
-			}
-			attributes[prefix] = strings.Join(parts, ",")
+			attributes[prefix] = joined(v)
 		}
 	default:
 		if !v.IsZero() {
 			attributes[prefix] = fmt.Sprint(v.Interface())
 		}
 	}
+}
+
+func joined(list reflect.Value) string {
+	parts := make([]string, list.Len())
+	for i := range parts {
+		parts[i] = fmt.Sprint(list.Index(i).Interface())
+	}
+	return strings.Join(parts, ",")
 }
 
 // sourceID hashes a kind and its attributes: the same backing store has the same

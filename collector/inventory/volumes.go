@@ -130,19 +130,24 @@ func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, obs Observation) bo
 		former := v.claimUID
 		v.volumeSpec = spec
 		if former != v.claimUID {
-			inv.settleUnseenUse(v)
-			v.user = nil
-			delete(inv.claimants, v)
-			if inv.volumeOf[former] == v && !inv.hadBinding(v, former) { // else its claim is still on its way
-				delete(inv.volumeOf, former)
-			}
-			inv.forgetFormer(former, v)
+			inv.leaveClaim(v, former)
 		}
 	}
 	v.labels = inv.retainLabels(v.labels, o.Labels)
 	v.fresh = true
 	inv.markVolume(v)
 	return true
+}
+
+// leaveClaim ends what a volume had from its former claim, which its claimRef does not name any more.
+func (inv *Inventory) leaveClaim(v *volume, former string) {
+	inv.settleUnseenUse(v)
+	v.user = nil
+	delete(inv.claimants, v)
+	if inv.volumeOf[former] == v && !inv.hadBinding(v, former) { // else its claim is still on its way
+		delete(inv.volumeOf, former)
+	}
+	inv.forgetFormer(former, v)
 }
 
 // reviveVolume takes back a volume that was deleted, and is there again under its UID (rule 6.4).

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// How much garbage there may be, in percent of the live heap, before it is collected.
+// The garbage, in percent of the live heap, at which Go collects it.
 const (
-	// startGarbage holds until the first lists are in the journal. An object that is kept lies among
-	// buffers that were needed to read it, and is never moved: the earlier those are collected, the fewer
-	// pages stay half empty. The start takes up to two thirds more CPU time.
+	// startGarbage applies until the first lists are in the journal. Go never moves an object, and the
+	// objects that stay are allocated among the buffers that reading them took: the earlier those buffers
+	// are collected, the fewer pages stay half empty. The start takes up to two thirds more CPU time.
 	startGarbage = 25
-	// garbage holds from then on. Go's own 100 saves some per cent of a core at a thousand events a
-	// second, and doubles the memory.
+	// garbage applies from then on. Go's own 100 would save some per cent of a core at a thousand events
+	// a second, and double the memory.
 	garbage = 50
 )
 
-// SetStartGarbage prepares the process's memory for the first lists. GOGC, if the user has set it, wins.
+// SetStartGarbage limits garbage for the time of the first lists. GOGC wins if the user has set it.
 func SetStartGarbage() { setGarbage(startGarbage) }
 
-// SetRestGarbage does so for the time after them.
+// SetRestGarbage limits garbage for the time after them. GOGC wins here, too.
 func SetRestGarbage() { setGarbage(garbage) }
 
 func setGarbage(percent int) {
@@ -30,7 +30,7 @@ func setGarbage(percent int) {
 	}
 }
 
-// spareMemory waits until the tracker has started, and then has memory be used as at rest.
+// spareMemory waits until the tracker has started, and then sets the limit of garbage for the time after.
 func spareMemory(ctx context.Context, started func() bool) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -42,6 +42,5 @@ func spareMemory(ctx context.Context, started func() bool) error {
 		}
 	}
 	SetRestGarbage()
-	unload()
 	return nil
 }

@@ -1,0 +1,398 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+-- The catalog: one row per object, or per fact about objects.
+--
+-- The cluster comes first in each key: several clusters can share a catalog.
+-- A row that changes is written again with a higher version, and ClickHouse keeps the row
+-- with the highest version of each key (ReplacingMergeTree). It does so in its own time,
+-- so read with FINAL.
+-- The tracker deletes a row from its journal once ClickHouse has acknowledged it. So a row
+-- must be on disk by then (fsync_after_insert, fsync_part_directory), and a batch that is
+-- sent twice must count once (non_replicated_deduplication_window).
+
+-- A PersistentVolume. It has no namespace: by_claim finds the volume of a claim.
+CREATE TABLE IF NOT EXISTS volumes
+(
+    cluster            LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    uid                String COMMENT 'UID of the PersistentVolume',
+    name               String COMMENT 'metadata.name' CODEC(ZSTD(1)),
+    storage_class      LowCardinality(String) COMMENT 'spec.storageClassName',
+    attributes_class   LowCardinality(String) COMMENT 'the VolumeAttributesClass that it has; empty if none',
+    source_kind        LowCardinality(String) COMMENT 'kind of its backing store: nfs, iscsi, csi, local, ...',
+    source_id          String COMMENT 'its backing store: id in volume_sources' CODEC(ZSTD(1)),
+    driver             LowCardinality(String) COMMENT 'CSI or flexVolume driver; else empty',
+    volume_handle      String COMMENT 'the driver''s name for it' CODEC(ZSTD(1)),
+    capacity_bytes     Int64 COMMENT 'size in bytes' CODEC(T64, ZSTD(1)),
+    access_modes       Array(LowCardinality(String)) COMMENT 'ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod',
+    volume_mode        LowCardinality(String) COMMENT 'Filesystem or Block',
+    reclaim_policy     LowCardinality(String) COMMENT 'Delete, Retain or Recycle',
+    phase              LowCardinality(String) COMMENT 'Pending, Available, Bound, Released or Failed',
+    phase_changed_at   Nullable(DateTime64(6, 'UTC')) COMMENT 'when it entered this phase' CODEC(Delta, ZSTD(1)),
+    unseen_use_at      Nullable(DateTime64(6, 'UTC')) COMMENT 'end of the last use that nobody observed and that a former condition Unused of its claim showed; NULL if there was none' CODEC(Delta, ZSTD(1)),
+    claim_uid          String COMMENT 'UID of the claim it is bound to or was released from; empty if none' CODEC(ZSTD(1)),
+    labels             Map(LowCardinality(String), String) COMMENT 'metadata.labels' CODEC(ZSTD(1)),
+    annotations        Map(LowCardinality(String), String) COMMENT 'metadata.annotations' CODEC(ZSTD(1)),
+    created_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp' CODEC(Delta, ZSTD(1)),
+    deleted_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which it can have been deleted; NULL while it exists' CODEC(Delta, ZSTD(1)),
+    deleted_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact' CODEC(Delta, ZSTD(1)),
+    version            UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
+    INDEX by_name name TYPE bloom_filter GRANULARITY 1,
+    INDEX by_claim claim_uid TYPE bloom_filter GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (cluster, uid)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'One row per PersistentVolume, also of deleted ones. Read with FINAL.';
+
+-- A PersistentVolumeClaim. Most questions name a namespace, which never changes for a UID,
+-- so the namespace comes first in the key.
+CREATE TABLE IF NOT EXISTS claims
+(
+    cluster                  LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    uid                      String COMMENT 'UID of the PersistentVolumeClaim',
+    namespace                LowCardinality(String) COMMENT 'metadata.namespace',
+    name                     String COMMENT 'metadata.name' CODEC(ZSTD(1)),
+    storage_class            LowCardinality(String) COMMENT 'spec.storageClassName',
+    volume_uid               String COMMENT 'UID of the volume it is bound to; empty until that is known' CODEC(ZSTD(1)),
+    volume_name              String COMMENT 'name of that volume' CODEC(ZSTD(1)),
+    requested_bytes          Int64 COMMENT 'requested size in bytes' CODEC(T64, ZSTD(1)),
+    capacity_bytes           Int64 COMMENT 'actual size in bytes; 0 until bound' CODEC(T64, ZSTD(1)),
+    access_modes             Array(LowCardinality(String)) COMMENT 'ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod',
+    volume_mode              LowCardinality(String) COMMENT 'Filesystem or Block',
+    phase                    LowCardinality(String) COMMENT 'Pending, Bound or Lost',
+    owner                    LowCardinality(String) COMMENT 'its owner; empty if unknown',
+    groups                   Array(LowCardinality(String)) COMMENT 'the groups of that owner',
+    ephemeral                Bool COMMENT 'true if it was made for a generic ephemeral volume of a pod',
+    pod_uid                  String COMMENT 'UID of that pod; else empty' CODEC(ZSTD(1)),
+    workload_kind            LowCardinality(String) COMMENT 'kind of the workload it was made for: StatefulSet, ...',
+    workload_name            LowCardinality(String) COMMENT 'name of that workload',
+    data_source_kind         LowCardinality(String) COMMENT 'kind of the object it was filled from: VolumeSnapshot, PersistentVolumeClaim, ...',
+    data_source_name         String COMMENT 'name of that object' CODEC(ZSTD(1)),
+    attributes_class         LowCardinality(String) COMMENT 'the VolumeAttributesClass that it asks for; empty if none',
+    current_attributes_class LowCardinality(String) COMMENT 'the VolumeAttributesClass that its volume has; empty if none',
+    conditions               Array(LowCardinality(String)) COMMENT 'conditions that are true (FileSystemResizePending, ModifyingVolume, ...), and the progress of a resize',
+    selected_node            LowCardinality(String) COMMENT 'the node that the scheduler chose, if binding waits for the first pod',
+    unused_since             Nullable(DateTime64(6, 'UTC')) COMMENT 'since when no pod refers to it, by the condition Unused; NULL while one does, or if the API server does not say' CODEC(Delta, ZSTD(1)),
+    labels                   Map(LowCardinality(String), String) COMMENT 'metadata.labels' CODEC(ZSTD(1)),
+    annotations              Map(LowCardinality(String), String) COMMENT 'metadata.annotations' CODEC(ZSTD(1)),
+    created_at               Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp' CODEC(Delta, ZSTD(1)),
+    bound_at                 Nullable(DateTime64(6, 'UTC')) COMMENT 'when it was bound; NULL before' CODEC(Delta, ZSTD(1)),
+    deleted_at               Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which it can have been deleted; NULL while it exists' CODEC(Delta, ZSTD(1)),
+    deleted_not_before       Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact' CODEC(Delta, ZSTD(1)),
+    version                  UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
+    INDEX by_uid uid TYPE bloom_filter GRANULARITY 1,
+    INDEX by_volume volume_uid TYPE bloom_filter GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (cluster, namespace, uid)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'One row per PersistentVolumeClaim, also of deleted ones. Read with FINAL.';
+
+-- A pod that mounts storage.
+CREATE TABLE IF NOT EXISTS pods
+(
+    cluster            LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    uid                String COMMENT 'UID of the Pod',
+    namespace          LowCardinality(String) COMMENT 'metadata.namespace',
+    name               String COMMENT 'metadata.name' CODEC(ZSTD(1)),
+    node               LowCardinality(String) COMMENT 'the node it runs or ran on',
+    service_account    LowCardinality(String) COMMENT 'spec.serviceAccountName',
+    owner              LowCardinality(String) COMMENT 'its owner; empty if unknown',
+    groups             Array(LowCardinality(String)) COMMENT 'the groups of that owner',
+    workload_kind      LowCardinality(String) COMMENT 'kind of the workload it belongs to: Deployment, StatefulSet, CronJob, ...',
+    workload_name      LowCardinality(String) COMMENT 'name of that workload',
+    workload_uid       String COMMENT 'UID of that workload' CODEC(ZSTD(1)),
+    phase              LowCardinality(String) COMMENT 'Pending, Running, Succeeded, Failed or Unknown',
+    reason             LowCardinality(String) COMMENT 'status.reason: Evicted, NodeLost, ...',
+    labels             Map(LowCardinality(String), String) COMMENT 'metadata.labels' CODEC(ZSTD(1)),
+    created_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp' CODEC(Delta, ZSTD(1)),
+    started_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'first start of any of its containers; NULL before' CODEC(Delta, ZSTD(1)),
+    finished_at        Nullable(DateTime64(6, 'UTC')) COMMENT 'last end of its containers; NULL until all have ended' CODEC(Delta, ZSTD(1)),
+    deleted_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which it can have been deleted; NULL while it exists' CODEC(Delta, ZSTD(1)),
+    deleted_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact' CODEC(Delta, ZSTD(1)),
+    version            UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
+    INDEX by_uid uid TYPE bloom_filter GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (cluster, namespace, uid)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'One row per pod that mounts storage, also of deleted ones. Read with FINAL.';
+
+-- A container of a pod that mounts storage.
+CREATE TABLE IF NOT EXISTS containers
+(
+    cluster     LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    pod_uid     String COMMENT 'UID of its pod',
+    name        LowCardinality(String) COMMENT 'its name in the pod',
+    kind        LowCardinality(String) COMMENT 'init, sidecar, main or ephemeral',
+    image       LowCardinality(String) COMMENT 'the image as the pod names it',
+    command     LowCardinality(String) COMMENT 'first word of its command, never the arguments',
+    started_at  Nullable(DateTime64(6, 'UTC')) COMMENT 'its first start; NULL before' CODEC(Delta, ZSTD(1)),
+    finished_at Nullable(DateTime64(6, 'UTC')) COMMENT 'its last end; NULL while it runs or will be restarted' CODEC(Delta, ZSTD(1)),
+    restarts    Int32 COMMENT 'how often it was restarted' CODEC(T64, ZSTD(1)),
+    version     UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL'
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (cluster, pod_uid, name)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'One row per container of the pods. Read with FINAL.';
+
+-- One container used one volume of its pod, for an interval: the heart of the catalog. The
+-- namespace never changes for a pod, so it may come first in the key. The indexes answer who
+-- used a claim, a volume or a backing store.
+CREATE TABLE IF NOT EXISTS mounts
+(
+    cluster             LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    namespace           LowCardinality(String) COMMENT 'namespace of the pod',
+    pod_uid             String COMMENT 'UID of the pod',
+    container           LowCardinality(String) COMMENT 'name of the container in the pod',
+    volume              LowCardinality(String) COMMENT 'name of the volume in the pod',
+    mount_path          LowCardinality(String) COMMENT 'path in the container; for a block device, the device path',
+    sub_path            String COMMENT 'the part of the volume that is mounted; empty for the whole volume' CODEC(ZSTD(1)),
+    read_only           Bool COMMENT 'true if mounted read-only',
+    recursive_read_only Bool COMMENT 'true if the mounts below it are read-only, too',
+    block_device        Bool COMMENT 'true if used as a raw block device',
+    source_kind         LowCardinality(String) COMMENT 'kind of its backing store: nfs, csi, emptyDir, ...; empty until known',
+    source_id           String COMMENT 'its backing store: id in volume_sources' CODEC(ZSTD(1)),
+    claim_uid           String COMMENT 'UID of the claim; empty if the pod names a backing store itself' CODEC(ZSTD(1)),
+    claim_name          String COMMENT 'name of that claim' CODEC(ZSTD(1)),
+    volume_uid          String COMMENT 'UID of the PersistentVolume; empty if there is none' CODEC(ZSTD(1)),
+    started_at          DateTime64(6, 'UTC') COMMENT 'the latest time at which the container can have started first' CODEC(Delta, ZSTD(1)),
+    started_not_before  DateTime64(6, 'UTC') DEFAULT started_at COMMENT 'the earliest such time; equal to started_at when that is exact' CODEC(Delta, ZSTD(1)),
+    ended_at            Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which the use can have ended; NULL while it lasts' CODEC(Delta, ZSTD(1)),
+    ended_not_before    Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to ended_at when that is exact' CODEC(Delta, ZSTD(1)),
+    end_reason          LowCardinality(String) COMMENT 'Completed, Error, OOMKilled, Evicted, Deleted, ...; empty while the use lasts',
+    version             UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
+    INDEX by_pod pod_uid TYPE bloom_filter GRANULARITY 1,
+    INDEX by_claim claim_uid TYPE bloom_filter GRANULARITY 1,
+    INDEX by_volume volume_uid TYPE bloom_filter GRANULARITY 1,
+    INDEX by_source source_id TYPE bloom_filter GRANULARITY 1,
+    INDEX by_start started_at TYPE minmax GRANULARITY 4
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (cluster, namespace, pod_uid, container, volume, mount_path)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'One row per container and volume it mounts, from the first start to the last end. Read with FINAL.';
+
+-- A claim was bound to a volume. ordinal tells bindings of the same claim and volume apart.
+CREATE TABLE IF NOT EXISTS bindings
+(
+    cluster             LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    claim_uid           String COMMENT 'UID of the claim',
+    volume_uid          String COMMENT 'UID of the volume' CODEC(ZSTD(1)),
+    ordinal             UInt16 COMMENT '0 for the first binding of this claim and volume, 1 for the next, ...',
+    bound_at            Nullable(DateTime64(6, 'UTC')) COMMENT 'when the claim got the volume' CODEC(Delta, ZSTD(1)),
+    released_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which the claim can have lost the volume; NULL while it has it' CODEC(Delta, ZSTD(1)),
+    released_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to released_at when that is exact' CODEC(Delta, ZSTD(1)),
+    version             UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
+    INDEX by_volume volume_uid TYPE bloom_filter GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree(version)
+PRIMARY KEY (cluster, claim_uid, volume_uid)
+ORDER BY (cluster, claim_uid, volume_uid, ordinal)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'One row per binding of a claim to a volume. Read with FINAL.';
+
+-- A backing store as volumes name it. The id is a hash of kind and attributes, so all volumes
+-- on the same export, LUN or directory share one row.
+CREATE TABLE IF NOT EXISTS volume_sources
+(
+    cluster    LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    id         String COMMENT 'hash of kind and attributes; source_id of volumes and mounts' CODEC(ZSTD(1)),
+    kind       LowCardinality(String) COMMENT 'field name in the API: nfs, iscsi, csi, hostPath, emptyDir, ...',
+    driver     LowCardinality(String) COMMENT 'CSI or flexVolume driver; else empty',
+    server     LowCardinality(String) COMMENT 'address of the store: host, portal, monitors; empty if the source names none',
+    path       String COMMENT 'export, LUN, handle or directory; empty if the source names none' CODEC(ZSTD(1)),
+    attributes Map(LowCardinality(String), String) COMMENT 'all fields of the source, flattened with dots, without references to secrets' CODEC(ZSTD(1)),
+    version    UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL'
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (cluster, id)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'One row per backing store. Read with FINAL.';
+
+-- A VolumeAttachment: a volume is attached to a node.
+CREATE TABLE IF NOT EXISTS attachments
+(
+    cluster     LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    uid         String COMMENT 'UID of the VolumeAttachment' CODEC(ZSTD(1)),
+    volume_uid  String COMMENT 'UID of the PersistentVolume; empty for an inline volume of a pod' CODEC(ZSTD(1)),
+    node        LowCardinality(String) COMMENT 'the node that the volume is attached to',
+    attacher    LowCardinality(String) COMMENT 'the CSI driver',
+    attached_at Nullable(DateTime64(6, 'UTC')) COMMENT 'when it was attached; NULL until then' CODEC(ZSTD(1)),
+    detached_at Nullable(DateTime64(6, 'UTC')) COMMENT 'when the VolumeAttachment was deleted; NULL while it exists' CODEC(ZSTD(1)),
+    error       String COMMENT 'the last error of attaching or detaching; empty if there is none' CODEC(ZSTD(1)),
+    version     UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
+    INDEX by_volume volume_uid TYPE bloom_filter GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (cluster, uid)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'One row per VolumeAttachment. Read with FINAL.';
+
+-- A StorageClass.
+CREATE TABLE IF NOT EXISTS storage_classes
+(
+    cluster        LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    uid            String COMMENT 'UID of the StorageClass',
+    name           LowCardinality(String) COMMENT 'metadata.name',
+    provisioner    LowCardinality(String) COMMENT 'the provisioner of its volumes',
+    reclaim_policy LowCardinality(String) COMMENT 'Delete or Retain',
+    binding_mode   LowCardinality(String) COMMENT 'Immediate or WaitForFirstConsumer',
+    expansion      Bool COMMENT 'true if claims may grow (allowVolumeExpansion)',
+    parameters     Map(LowCardinality(String), String) COMMENT 'parameters for the provisioner' CODEC(ZSTD(1)),
+    created_at     Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp',
+    deleted_at     Nullable(DateTime64(6, 'UTC')) COMMENT 'when it was deleted; NULL while it exists',
+    version        UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL'
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (cluster, uid)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'One row per StorageClass. Read with FINAL.';
+
+-- A sample of a CSIStorageCapacity, written when the driver reports a new value. The key has
+-- the object and the time: writing a sample again changes nothing. Two trackers date a sample
+-- by their own clocks, and recognize it by resource_version.
+CREATE TABLE IF NOT EXISTS storage_capacity
+(
+    cluster              LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    at                   DateTime64(6, 'UTC') COMMENT 'when the tracker observed the value' CODEC(Delta, ZSTD(1)),
+    uid                  String COMMENT 'UID of the CSIStorageCapacity' CODEC(ZSTD(1)),
+    storage_class        LowCardinality(String) COMMENT 'the class that the value is for',
+    driver               LowCardinality(String) COMMENT 'the provisioner of the class',
+    topology             String COMMENT 'selector of the nodes that can reach the storage; empty if none' CODEC(ZSTD(1)),
+    capacity_bytes       Int64 COMMENT 'bytes that can still be provisioned' CODEC(ZSTD(1)),
+    maximum_volume_bytes Int64 COMMENT 'size in bytes of the largest volume that can be provisioned; 0 if the driver does not say' CODEC(ZSTD(1)),
+    resource_version     String COMMENT 'metadata.resourceVersion of the CSIStorageCapacity' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (cluster, storage_class, topology, uid, at)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'How much storage each class could still provision, over time. Read with FINAL.';
+
+-- How full a volume is, by the kubelet of a node that has it mounted. A row is written when
+-- the values differ from the row before; until the next row, the last one stays valid.
+CREATE TABLE IF NOT EXISTS usage
+(
+    cluster         LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    at              DateTime64(6, 'UTC') COMMENT 'when the kubelet measured, by its node''s clock, in whole seconds' CODEC(Delta, ZSTD(1)),
+    claim_uid       String COMMENT 'UID of the claim through which it was used' CODEC(ZSTD(1)),
+    volume_uid      String COMMENT 'UID of the PersistentVolume' CODEC(ZSTD(1)),
+    capacity_bytes  Int64 COMMENT 'size of the file system in bytes, which can differ from the volume''s' CODEC(Delta, ZSTD(1)),
+    used_bytes      Int64 COMMENT 'used bytes' CODEC(Delta, ZSTD(1)),
+    available_bytes Int64 COMMENT 'bytes that can still be written; less than the difference if some are reserved' CODEC(Delta, ZSTD(1)),
+    inodes          Int64 COMMENT 'how many files the file system can have; 0 if it has no such limit' CODEC(Delta, ZSTD(1)),
+    inodes_used     Int64 COMMENT 'how many files it has' CODEC(Delta, ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (cluster, volume_uid, at)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'How full volumes were, over time. Read with FINAL.';
+
+-- A Namespace.
+CREATE TABLE IF NOT EXISTS namespaces
+(
+    cluster    LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    uid        String COMMENT 'UID of the Namespace',
+    name       LowCardinality(String) COMMENT 'metadata.name',
+    labels     Map(LowCardinality(String), String) COMMENT 'metadata.labels' CODEC(ZSTD(1)),
+    owner      LowCardinality(String) COMMENT 'its owner, from its labels or annotations',
+    groups     Array(LowCardinality(String)) COMMENT 'its groups, from its labels or annotations',
+    created_at Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp',
+    deleted_at Nullable(DateTime64(6, 'UTC')) COMMENT 'when it was deleted; NULL while it exists',
+    version    UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL'
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (cluster, uid)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'One row per Namespace. Read with FINAL.';
+
+-- A change, for people to read. Most questions name a time, so the key begins with it. The
+-- key is the whole row: writing a change again changes nothing. The table has no partitions:
+-- the first list of a cluster holds changes of many years, and ClickHouse refuses a block
+-- that spans more than 100 partitions.
+CREATE TABLE IF NOT EXISTS changes
+(
+    cluster          LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    at               DateTime64(6, 'UTC') COMMENT 'when it happened' CODEC(Delta, ZSTD(1)),
+    kind             LowCardinality(String) COMMENT 'kind of the object: PersistentVolume, PersistentVolumeClaim, Pod, ...',
+    uid              String COMMENT 'UID of the object' CODEC(ZSTD(1)),
+    namespace        LowCardinality(String) COMMENT 'its namespace; empty if it has none',
+    name             String COMMENT 'its name' CODEC(ZSTD(1)),
+    action           LowCardinality(String) COMMENT 'created, bound, resized, phase, started, mounted, unmounted, released, deleted, ...',
+    details          String COMMENT 'details, such as 10Gi → 20Gi' CODEC(ZSTD(1)),
+    actor            LowCardinality(String) COMMENT 'the field manager that made the change; empty if the object does not name it',
+    resource_version String COMMENT 'resourceVersion of the object in which the change was observed, of its deletion, or of the list that lacked it; empty if the object itself dates the change' CODEC(ZSTD(1)),
+    INDEX by_uid uid TYPE bloom_filter GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree
+PRIMARY KEY (cluster, at, kind, uid, action, details, namespace, name, actor)
+ORDER BY (cluster, at, kind, uid, action, details, namespace, name, actor, resource_version)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'What happened to storage: one row per change. Read with FINAL.';
+
+-- A version of an object that brought new information about storage. A tracker that lists
+-- anew writes versions again: min keeps the time at which each was first observed.
+CREATE TABLE IF NOT EXISTS objects
+(
+    cluster          LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    kind             LowCardinality(String) COMMENT 'PersistentVolume, PersistentVolumeClaim, Pod, ...',
+    uid              String COMMENT 'UID of the object' CODEC(ZSTD(1)),
+    namespace        SimpleAggregateFunction(any, String) COMMENT 'its namespace; empty if it has none' CODEC(ZSTD(1)),
+    name             SimpleAggregateFunction(any, String) COMMENT 'its name' CODEC(ZSTD(1)),
+    resource_version String COMMENT 'metadata.resourceVersion' CODEC(ZSTD(1)),
+    observed_at      SimpleAggregateFunction(min, DateTime64(6, 'UTC')) COMMENT 'when a tracker first observed this version; order the versions of an object by it' CODEC(Delta, ZSTD(1)),
+    object           SimpleAggregateFunction(any, String) COMMENT 'the object as JSON with the field names of the API, without fields that no storage question needs' CODEC(ZSTD(3)),
+    INDEX by_name name TYPE bloom_filter GRANULARITY 1
+)
+ENGINE = AggregatingMergeTree
+ORDER BY (cluster, kind, uid, resource_version)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'One row per version of an object that brought new information about storage. Read with FINAL.';
+
+-- A span in which a tracker watched a kind and missed no event. The time between two spans
+-- is a gap.
+CREATE TABLE IF NOT EXISTS coverage
+(
+    cluster    LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    instance   LowCardinality(String) COMMENT 'the tracker, by the ID of its journal',
+    kind       LowCardinality(String) COMMENT 'the kind that was watched',
+    started_at DateTime64(6, 'UTC') COMMENT 'when the kind was listed: the tracker missed no event since' CODEC(Delta, ZSTD(1)),
+    seen_at    DateTime64(6, 'UTC') COMMENT 'the last time at which the watch was known to work' CODEC(Delta, ZSTD(1)),
+    ended_at   Nullable(DateTime64(6, 'UTC')) COMMENT 'when the watch was last known to work before a gap; NULL while no gap is known' CODEC(Delta, ZSTD(1)),
+    version    UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL'
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (cluster, instance, kind, started_at)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'One row per span in which a tracker watched a kind without a gap. Read with FINAL.';
+
+-- How far the rows of each kind are written. A bookmark moves resource_version and not
+-- event_version; trackers compare event_version, because they get bookmarks at different times.
+CREATE TABLE IF NOT EXISTS checkpoints
+(
+    cluster          LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    instance         LowCardinality(String) COMMENT 'the tracker, by the ID of its journal',
+    kind             LowCardinality(String) COMMENT 'kind of the objects',
+    resource_version String COMMENT 'the catalog has all events of the kind up to this resourceVersion',
+    event_version    String COMMENT 'resourceVersion of the last event or list; resource_version can be that of a later bookmark',
+    at               DateTime64(6, 'UTC') COMMENT 'when the watch reached it'
+)
+ENGINE = ReplacingMergeTree(at)
+ORDER BY (cluster, instance, kind)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'Up to which resourceVersion the catalog has each kind. Read with FINAL.';
+
+-- A row that ClickHouse refused because of its content. It never changes, and has no key.
+CREATE TABLE IF NOT EXISTS catalog_rejects
+(
+    cluster    LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    at         DateTime64(6, 'UTC') COMMENT 'when ClickHouse refused the row' CODEC(Delta, ZSTD(1)),
+    table_name LowCardinality(String) COMMENT 'the table that the row was for',
+    row        String COMMENT 'the row as JSON' CODEC(ZSTD(1)),
+    error      String COMMENT 'the error message of ClickHouse' CODEC(ZSTD(1))
+)
+ENGINE = MergeTree
+ORDER BY (cluster, at)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+COMMENT 'Rows that ClickHouse refused because of their content.';

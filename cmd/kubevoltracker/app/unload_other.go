@@ -1,6 +1,0 @@
-//go:build !linux
-
-package app
-
-// unload does nothing where what it does on Linux is not known to be safe.
-func unload() {}
