@@ -14,10 +14,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// What users install: alerts/*.yaml with a *_test.yaml each, and dashboards/*.json.
-const (
-	alertsDir = "alerts"
-)
+// alertsDir has what users install, and its tests.
+const alertsDir = "alerts"
 
 // ruleFiles returns the absolute paths of the rule files and of their tests.
 func ruleFiles(t testing.TB) (rules, tests []string) {

@@ -16,9 +16,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-const (
-	dashboardsDir = "dashboards"
-)
+// dashboardsDir has what users install.
+const dashboardsDir = "dashboards"
 
 // dashboard is the part of a Grafana dashboard that the tests look at.
 type dashboard struct {

@@ -17,7 +17,7 @@ import (
 // to the catalog. Nothing happened while the tracker was away, but it cannot know that.
 func (m *month) expectTruth(t *testing.T, p *harness.Tracker, away truth.Gaps, when string) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(500 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(500 * time.Millisecond) {
 		if err := m.log.Read(); err != nil {
 			t.Fatal(err)
 		}

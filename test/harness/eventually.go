@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Eventually calls try until it returns no error, and fails the test with its last error after a minute. Controllers
-// that share two cores with other tests need that long.
+// Eventually calls try until it returns no error, and fails the test with its last error after two minutes.
+// Controllers that share two cores with other tests may need that long.
 func Eventually(t testing.TB, what string, try func() error) {
 	t.Helper()
-	EventuallyWithin(t, time.Minute, what, try)
+	EventuallyWithin(t, 2*time.Minute, what, try)
 }
 
 // EventuallyWithin is Eventually with another patience, for what waits for bookmarks: one may come a minute.

@@ -23,7 +23,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// These tests run the tracker in this process: it starts, restores, refuses and stops.
+// These tests run the tracker in this process, so that the race detector sees it start, restore, refuse and stop.
 
 func appOptions(t *testing.T) app.Options {
 	t.Helper()
@@ -37,7 +37,7 @@ func appOptions(t *testing.T) app.Options {
 // runningApp is a tracker in this process.
 type runningApp struct {
 	url  string
-	stop func() error // stops it, and returns what Run did
+	stop func() error // stops it, and returns the error of Run
 }
 
 func runApp(t *testing.T, o app.Options) *runningApp {
@@ -89,9 +89,9 @@ func (r *runningApp) expectLine(t *testing.T, line string) {
 	})
 }
 
-// TestAppRestores counts claims over a restart from the journal, and after the loss of the journal from a
-// real catalog.
-func TestAppRestores(t *testing.T) {
+// TestRestartGoesOnFromTheJournalOrTheCatalog counts claims over a restart from the journal, and, after the loss of
+// the journal, over one from a real catalog.
+func TestRestartGoesOnFromTheJournalOrTheCatalog(t *testing.T) {
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "app-restores")
 	claim := func(name string) {
@@ -125,7 +125,7 @@ func TestAppRestores(t *testing.T) {
 		t.Error("it still serves")
 	}
 
-	claim("second") // nobody watches
+	claim("second") // no tracker watches
 	r = runApp(t, o)
 	claim("third")
 	created := `SELECT arrayStringConcat(arraySort(groupArray(name)), ' ') FROM changes WHERE kind = 'PersistentVolumeClaim' AND action = 'created' AND namespace = '` + ns + `'`
@@ -153,7 +153,7 @@ func TestAppRestores(t *testing.T) {
 	}
 }
 
-// ask returns the first value of an answer.
+// ask returns the first value of a query's answer.
 func ask(t *testing.T, o catalog.Options, query string) string {
 	t.Helper()
 	c, err := catalog.Open(o)
@@ -173,8 +173,8 @@ func ask(t *testing.T, o catalog.Options, query string) string {
 	return strings.Trim(strings.TrimSpace(rows), `"`)
 }
 
-// TestAppRefuses: after a mistake nothing is left open, and the next attempt works.
-func TestAppRefuses(t *testing.T) {
+// TestMistakeLeavesNothingOpen makes mistakes. After each, nothing is left open, so that the next attempt works.
+func TestMistakeLeavesNothingOpen(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -217,8 +217,8 @@ func TestAppRefuses(t *testing.T) {
 	}
 }
 
-// TestAppEndsWhileItStarts: the context ends before the tracker has started.
-func TestAppEndsWhileItStarts(t *testing.T) {
+// TestStartEndsWithItsContext ends the context before the tracker has started.
+func TestStartEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := app.New(ctx, appOptions(t)); !errors.Is(err, context.Canceled) {
