@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -120,7 +121,7 @@ func TestListThatStandsForAResumeIsPassedOver(t *testing.T) {
 func TestExpiredVersionIsReplacedByAList(t *testing.T) {
 	for name, gone := range map[string]error{
 		"expired": apierrors.NewResourceExpired("too old resource version: 42 (100)"),
-		"gone":    apierrors.NewGone("gone"),
+		"gone":    &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonGone}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newTestStore(100)

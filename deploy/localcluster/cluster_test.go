@@ -164,6 +164,37 @@ func TestClusterLifecycle(t *testing.T) {
 		return attached, attached == 4, nil
 	})
 
+	growAndRunJob(ctx, t, client)
+	reclaim(ctx, t, client, classes, volumes)
+	if !auditHasEndOf(t, dir, "user") {
+		t.Error("audit.log does not tell when the pod's container ended")
+	}
+
+	// Nobody else gets the directory.
+	if out, err := command("up", "--dir", dir).CombinedOutput(); err == nil || bytes.Count(out, []byte("\n")) != 1 {
+		t.Errorf("a second up: %v, %s", err, out)
+	}
+	// The API server goes away and comes back.
+	if out, err := command("restart", kubeAPIServer, "--dir", dir, "--down", "1s").CombinedOutput(); err != nil {
+		t.Errorf("restart: %v, %s", err, out)
+	}
+	// An orderly stop, and a new start with the same contents, and a node more.
+	_ = supervisor.Process.Signal(syscall.SIGTERM)
+	if err := supervisor.Wait(); err != nil {
+		t.Errorf("stopped with %v", err)
+	}
+	supervisor, client = startCluster(t, dir, "--kubelet")
+	if _, err := client.CoreV1().PersistentVolumes().Get(ctx, "by-hand", metav1.GetOptions{}); err != nil {
+		t.Errorf("after a resume: %v", err)
+	}
+
+	endsWithItsSupervisor(ctx, t, supervisor, dir)
+}
+
+// growAndRunJob has a claim grow, and a job complete.
+func growAndRunJob(ctx context.Context, t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	core := client.CoreV1()
 	// Growth.
 	patch := []byte(`{"spec":{"resources":{"requests":{"storage":"3Gi"}}}}`)
 	if _, err := core.PersistentVolumeClaims("default").Patch(ctx, "late", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
@@ -186,7 +217,12 @@ func TestClusterLifecycle(t *testing.T) {
 		job, err := client.BatchV1().Jobs("default").Get(ctx, "job", metav1.GetOptions{})
 		return job.Status.Succeeded, job.Status.Succeeded == 1 && job.Status.CompletionTime != nil, err
 	})
+}
 
+// reclaim deletes the pods and the claims, and waits until their volumes are deleted or released.
+func reclaim(ctx context.Context, t *testing.T, client kubernetes.Interface, classes []string, volumes map[string]string) {
+	t.Helper()
+	core := client.CoreV1()
 	// The end of the pods, then of the claims: a pod that is there, though completed,
 	// would still hold its claim.
 	background := metav1.DeletePropagationBackground
@@ -222,29 +258,11 @@ func TestClusterLifecycle(t *testing.T) {
 		}
 		return phases, done, err
 	})
-	if !auditHasEndOf(t, dir, "user") {
-		t.Error("audit.log does not tell when the pod's container ended")
-	}
+}
 
-	// Nobody else gets the directory.
-	if out, err := command("up", "--dir", dir).CombinedOutput(); err == nil || bytes.Count(out, []byte("\n")) != 1 {
-		t.Errorf("a second up: %v, %s", err, out)
-	}
-	// The API server goes away and comes back.
-	if out, err := command("restart", kubeAPIServer, "--dir", dir, "--down", "1s").CombinedOutput(); err != nil {
-		t.Errorf("restart: %v, %s", err, out)
-	}
-	// An orderly stop, and a new start with the same contents, and a node more.
-	_ = supervisor.Process.Signal(syscall.SIGTERM)
-	if err := supervisor.Wait(); err != nil {
-		t.Errorf("stopped with %v", err)
-	}
-	supervisor, client = startCluster(t, dir, "--kubelet")
-	if _, err := client.CoreV1().PersistentVolumes().Get(ctx, "by-hand", metav1.GetOptions{}); err != nil {
-		t.Errorf("after a resume: %v", err)
-	}
-
-	// And a disorderly one: nothing may be left behind.
+// endsWithItsSupervisor kills the supervisor, and waits until its components have ended.
+func endsWithItsSupervisor(ctx context.Context, t *testing.T, supervisor *exec.Cmd, dir string) {
+	t.Helper()
 	var pids []int
 	for _, name := range componentNames {
 		pid, err := readPID(layout{dir: dir}, name)

@@ -47,52 +47,11 @@ func TestKubelet(t *testing.T) {
 	}
 	stats := newStatsClient(t, dir, node)
 
-	// A filesystem that is not the cluster's own, where there is one.
-	path, err := os.MkdirTemp("/dev/shm", "localcluster")
-	if err != nil {
-		path = t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(path) })
-	if _, err := core.PersistentVolumes().Create(ctx, newLocalVolume("disk", path), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	claim := newClaim("manual")
-	claim.Name, claim.Spec.VolumeName = "data", "disk"
-	if _, err := core.PersistentVolumeClaims("default").Create(ctx, claim, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	// The scheduler sends it here: the volume is nowhere else, and it tolerates the taint.
-	pod := newPod("user", "data")
-	pod.Spec.InitContainers = nil
-	pod.Spec.Tolerations = []corev1.Toleration{{Key: kubeletTaint, Operator: corev1.TolerationOpExists}}
-	if _, err := core.Pods("default").Create(ctx, pod, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	pod = await(ctx, t, "the pod runs", func() (*corev1.Pod, bool, error) {
-		pod, err := core.Pods("default").Get(ctx, "user", metav1.GetOptions{})
-		return pod, err == nil && pod.Status.Phase == corev1.PodRunning, err
-	})
-	if s := pod.Status.ContainerStatuses[0].State.Running; pod.Spec.NodeName != kubeletNode || s == nil || s.StartedAt.IsZero() {
-		t.Errorf("on %q: %+v", pod.Spec.NodeName, pod.Status.ContainerStatuses)
-	}
+	path := runOnDisk(ctx, t, client)
 
 	// Who may, who may not, and who is not known.
 	reader, stranger := newToken(ctx, t, client, "reader"), newToken(ctx, t, client, "stranger")
-	role := &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: "stats"},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes/stats"}, Verbs: []string{"get"}}},
-	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "stats"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "stats"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: "reader"}},
-	}
-	if _, err := client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	grantStatistics(ctx, t, client, "reader")
 	for token, want := range map[string]int{stranger: http.StatusForbidden, "": http.StatusUnauthorized, "nonsense": http.StatusUnauthorized} {
 		if status, _, err := stats.get(ctx, token); status != want {
 			t.Errorf("token %.10q: %d, %v; want %d", token, status, err, want)
@@ -156,6 +115,61 @@ func TestKubelet(t *testing.T) {
 				t.Errorf("kwok interferes: %s", line)
 			}
 		}
+	}
+}
+
+// runOnDisk runs the pod "user" on a local volume of the kubelet's node, and returns the volume's directory.
+func runOnDisk(ctx context.Context, t *testing.T, client kubernetes.Interface) string {
+	t.Helper()
+	core := client.CoreV1()
+	// A filesystem that is not the cluster's own, where there is one.
+	path, err := os.MkdirTemp("/dev/shm", "localcluster")
+	if err != nil {
+		path = t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(path) })
+	if _, err := core.PersistentVolumes().Create(ctx, newLocalVolume("disk", path), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	claim := newClaim("manual")
+	claim.Name, claim.Spec.VolumeName = "data", "disk"
+	if _, err := core.PersistentVolumeClaims("default").Create(ctx, claim, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// The scheduler sends it here: the volume is nowhere else, and it tolerates the taint.
+	pod := newPod("user", "data")
+	pod.Spec.InitContainers = nil
+	pod.Spec.Tolerations = []corev1.Toleration{{Key: kubeletTaint, Operator: corev1.TolerationOpExists}}
+	if _, err := core.Pods("default").Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	pod = await(ctx, t, "the pod runs", func() (*corev1.Pod, bool, error) {
+		pod, err := core.Pods("default").Get(ctx, "user", metav1.GetOptions{})
+		return pod, err == nil && pod.Status.Phase == corev1.PodRunning, err
+	})
+	if s := pod.Status.ContainerStatuses[0].State.Running; pod.Spec.NodeName != kubeletNode || s == nil || s.StartedAt.IsZero() {
+		t.Errorf("on %q: %+v", pod.Spec.NodeName, pod.Status.ContainerStatuses)
+	}
+	return path
+}
+
+// grantStatistics lets a service account read the statistics of kubelets.
+func grantStatistics(ctx context.Context, t *testing.T, client kubernetes.Interface, account string) {
+	t.Helper()
+	role := &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: "stats"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes/stats"}, Verbs: []string{"get"}}},
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "stats"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "stats"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: account}},
+	}
+	if _, err := client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
 	}
 }
 

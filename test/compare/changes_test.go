@@ -12,8 +12,8 @@ type changes struct {
 	// end and start change a pod, and call sent right before the request that is to show.
 	end, start func(pod int, sent func()) error
 	prepare    func(pod int) error // nil, or a change of its own before the start
-	// told returns when a bare watch got the event of a change, or zero if it has not. It is nil without a bare watch.
-	told func(pod int, runs bool) time.Time
+	// received returns when a bare watch got the event of a change, or zero if it has not. It is nil without a bare watch.
+	received func(pod int, runs bool) time.Time
 }
 
 // changesPerSecond is how many changes of pods a second are asked for.
@@ -24,7 +24,7 @@ const changesPerSecond = 1000
 // event, and the rate of changes. Nobody waits for the creation of a pod, which is a change as well.
 func changesVisible(t testing.TB, m *measured, podOf func([]byte) (int, bool, bool), c changes) (times, own []time.Duration, rate float64) {
 	t.Helper()
-	w := &watcher{measured: m, podOf: podOf, told: c.told, sent: make([]time.Time, c.pods)}
+	w := &watcher{measured: m, podOf: podOf, received: c.received, sent: make([]time.Time, c.pods)}
 	ending := atRateSeen(t, w, false, c.pods, func() float64 {
 		return atRate(t, c.pods, changesPerSecond, func(i int) error { return c.end(i, func() { w.note(i) }) })
 	})
@@ -50,9 +50,9 @@ func changesVisible(t testing.TB, m *measured, podOf func([]byte) (int, bool, bo
 type watcher struct {
 	measured *measured
 	podOf    func([]byte) (int, bool, bool)
-	told     func(pod int, runs bool) time.Time
+	received func(pod int, runs bool) time.Time
 	times    []time.Duration
-	own      []time.Duration // of the times, after a bare watch was told
+	own      []time.Duration // of the times, after a bare watch was received
 	scrapes  int
 
 	mu   sync.Mutex
@@ -114,12 +114,12 @@ func (w *watcher) look(t testing.TB, runs bool) {
 	for pod, sent := range w.sent {
 		if !sent.IsZero() && sent.Before(began) && running[pod] == runs {
 			w.times = append(w.times, now.Sub(sent))
-			if w.told != nil {
-				told := w.told(pod, runs)
-				if told.IsZero() { // it is late
-					told = now
+			if w.received != nil {
+				received := w.received(pod, runs)
+				if received.IsZero() { // it is late
+					received = now
 				}
-				w.own = append(w.own, now.Sub(told))
+				w.own = append(w.own, now.Sub(received))
 			}
 			w.sent[pod] = time.Time{}
 		}

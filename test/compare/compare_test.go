@@ -140,7 +140,7 @@ type measurement struct {
 	cpu, engineCPU       float64 // for 1,000 updates of pods
 	visible50, visible99 float64
 	visibleMax           float64
-	own50, own99         float64 // of that, after a bare watch was told
+	own50, own99         float64 // of that, after a bare watch got the event
 	rate                 float64 // changes of pods a second
 }
 
@@ -173,7 +173,7 @@ func (r *rival) measure(t testing.TB, c *benchCluster, n int) measurement {
 		ctx, cancel := context.WithCancel(background)
 		defer cancel()
 		ch := c.etcd.changes(c, min(n, 5000))
-		ch.told = c.watchPods(ctx, t, ch.pods).told
+		ch.received = c.watchPods(ctx, t, ch.pods).received
 		v.seeChanges(changesVisible(t, m, r.podOf, ch))
 	}
 	v.atEnd = memoryOf(t, pid)

@@ -42,8 +42,8 @@ var tableRows = []tableRow{
 	{"change to metric p50, ms", "%.0f", milli, func(v *measurement) float64 { return v.visible50 }},
 	{"change to metric p99, ms", "%.0f", milli, func(v *measurement) float64 { return v.visible99 }},
 	{"change to metric max, ms", "%.0f", milli, func(v *measurement) float64 { return v.visibleMax }},
-	{"- after a bare watch is told, p50, ms", "%.0f", milli, func(v *measurement) float64 { return v.own50 }},
-	{"- after a bare watch is told, p99, ms", "%.0f", milli, func(v *measurement) float64 { return v.own99 }},
+	{"- after a bare watch has the event, p50, ms", "%.0f", milli, func(v *measurement) float64 { return v.own50 }},
+	{"- after a bare watch has the event, p99, ms", "%.0f", milli, func(v *measurement) float64 { return v.own99 }},
 	{"pod changes a second then", "%.0f", 1, func(v *measurement) float64 { return v.rate }},
 	{"scrapes measured", "%.0f", 1, func(v *measurement) float64 { return float64(v.plainCount) }},
 	{"scrapes gzip measured", "%.0f", 1, func(v *measurement) float64 { return float64(v.gzipCount) }},
@@ -100,7 +100,7 @@ func printVerdict(t testing.TB, withPods, withoutPods, ours measurement) {
 	judge(w, "scrape p99, of kube-state-metrics' with pods", ours.plain99/withPods.plain99, 1.0/10)
 	judge(w, "bytes, of kube-state-metrics' with pods", ours.bytes/withPods.bytes, 1.0/5)
 	judge(w, "change to metric p99, s", ours.visible99, 1)
-	judge(w, "change to metric p99, after a bare watch is told, s", ours.own99, 1)
+	judge(w, "change to metric p99, after a bare watch has the event, s", ours.own99, 1)
 	if ours.rate < 0.95*changesPerSecond {
 		fmt.Fprintf(w, "note: there were %.0f changes of pods a second, not %d: this machine cannot do more beside all else\n", ours.rate, changesPerSecond)
 	}

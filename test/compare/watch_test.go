@@ -57,8 +57,8 @@ func (w *bareWatch) note(event watch.EventType, p *corev1.Pod) {
 	}
 }
 
-// told returns when the watch got the event of a pod's change, and zero if it has not.
-func (w *bareWatch) told(pod int, runs bool) time.Time {
+// received returns when the watch got the event of a pod's change, and zero if it has not.
+func (w *bareWatch) received(pod int, runs bool) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if runs {

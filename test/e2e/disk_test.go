@@ -85,7 +85,7 @@ func (d *disk) fill(t testing.TB, bytes int) {
 // returns their value.
 func (d *disk) awaitUsed(t testing.TB, p *harness.Tracker) (text string) {
 	t.Helper()
-	harness.Eventually(t, "the space that is used is told", func() error {
+	harness.Eventually(t, "the metrics have the used space", func() error {
 		m := p.Metrics(t)
 		text = m[fmt.Sprintf("kubevoltracker_volume_used_bytes{persistentvolume=%q}", d.volume)]
 		sum := m[fmt.Sprintf("kubevoltracker_namespace_used_bytes{namespace=%q,storageclass=\"manual\"}", d.namespace)]

@@ -141,7 +141,7 @@ func seriesEnd(t *testing.T, c *harness.LocalCluster, p *harness.Tracker, s *pro
 		t.Fatalf("no series before: %v", err)
 	}
 	deleteClaim(t, c, ns, "goes")
-	harness.Eventually(t, "the tracker lets go of it", func() error {
+	harness.Eventually(t, "the tracker drops its series", func() error {
 		if series := metricOf(p.Metrics(t), "kubevoltracker_volume_info", volume.Name); series != "" {
 			return fmt.Errorf("%s", series)
 		}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// FaultProxy stands between a tracker and its ClickHouse, and fails requests when it is told to.
+// FaultProxy stands between a tracker and its ClickHouse, and fails requests by the fault that Set chooses.
 type FaultProxy struct {
 	proxy   *httputil.ReverseProxy
 	Address string

@@ -16,27 +16,27 @@ func (t *Truth) align(table scopeTable, found map[string][]map[string]string, aw
 			continue
 		}
 		numbered := func(n int) string { return fmt.Sprint(group, " ", n) }
-		told, happened := 0, 0
-		for found[numbered(told+1)] != nil {
-			told++
+		recorded, happened := 0, 0
+		for found[numbered(recorded+1)] != nil {
+			recorded++
 		}
 		for t.Facts[table.Name][numbered(happened+1)] != nil {
 			happened++
 		}
-		for n := range told {
+		for n := range recorded {
 			delete(aligned, numbered(n+1))
 		}
 		next := 1
-		for n := 1; next <= told; n++ {
+		for n := 1; next <= recorded; n++ {
 			want, said := t.Facts[table.Name][numbered(n)], found[numbered(next)][0]["at"]
-			if n <= happened && told-next < happened-n && t.lost(table, numbered(n), want, away) {
+			if n <= happened && recorded-next < happened-n && t.lost(table, numbered(n), want, away) {
 				exactly := func(n int) bool { return t.Facts[table.Name][numbered(n)]["at"].holds(said) }
 				later := false
 				for m := n + 1; m <= happened; m++ {
 					later = later || exactly(m)
 				}
 				if _, problem := away.accept(want["at"], said, ""); problem != "" || !exactly(n) && later {
-					continue // this one is not told
+					continue // the catalog lacks this one
 				}
 			}
 			aligned[numbered(n)] = found[numbered(next)]

@@ -134,7 +134,7 @@ func (a *Log) Latest(belongs func(metav1.Object) bool) time.Time {
 
 // AgreesWith returns an error unless the API server has the objects that exist by the log, in the same versions. A
 // log that lags behind does not agree.
-func (log *Log) AgreesWith(c *harness.LocalCluster, belongs func(metav1.Object) bool) error {
+func (a *Log) AgreesWith(c *harness.LocalCluster, belongs func(metav1.Object) bool) error {
 	pods, err := c.Client.CoreV1().Pods("").List(background, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (log *Log) AgreesWith(c *harness.LocalCluster, belongs func(metav1.Object) 
 		log  map[types.UID]string
 		list runtime.Object
 	}{
-		"pods": {log.pods.living(belongs), pods}, "claims": {log.claims.living(belongs), claims}, "volumes": {log.volumes.living(belongs), volumes},
+		"pods": {a.pods.living(belongs), pods}, "claims": {a.claims.living(belongs), claims}, "volumes": {a.volumes.living(belongs), volumes},
 	} {
 		there := map[types.UID]string{}
 		err := meta.EachListItem(both.list, func(item runtime.Object) error {

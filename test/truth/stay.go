@@ -69,15 +69,15 @@ func startsOf(s *corev1.ContainerStatus) (list []time.Time) {
 func endOf(l *life[*corev1.Pod], name string) cell {
 	pod := l.last().object
 	s := statusOf(pod, name)
-	told := s.State.Terminated
+	last := s.State.Terminated
 	if s.State.Waiting != nil {
-		told = s.LastTerminationState.Terminated
+		last = s.LastTerminationState.Terminated
 	}
 	over := firstEnded(l)
 	switch {
-	case told != nil && (!over.IsZero() || pod.DeletionTimestamp != nil || !restarts(pod, name, told.ExitCode)):
-		return exactly(told.FinishedAt.Time)
-	case told == nil && !over.IsZero():
+	case last != nil && (!over.IsZero() || pod.DeletionTimestamp != nil || !restarts(pod, name, last.ExitCode)):
+		return exactly(last.FinishedAt.Time)
+	case last == nil && !over.IsZero():
 		return l.observed(over)
 	}
 	return absent
