@@ -16,7 +16,8 @@ type Check struct {
 
 // healthHandler answers 200 if all checks pass, else 503, in the words that the
 // Kubernetes API server uses: "ok", or with ?verbose and on failure a line for
-// each check.
+// each check. The API server's own handler is in a module that requires etcd's client and
+// gRPC (k8s.io/apiserver).
 func healthHandler(path string, checks []Check) http.Handler {
 	name := strings.TrimPrefix(path, "/")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,8 +9,9 @@ import (
 	"github.com/go-kit/log/level"
 )
 
-// slogHandler passes what exporter-toolkit and net/http log on to the go-kit
-// logger that the rest of the tracker uses. The level is filtered there.
+// slogHandler writes the log of exporter-toolkit and net/http to the go-kit logger
+// of the tracker, which filters by level. tjhop/slog-gokit does so, too, but writes
+// time and caller a second time.
 type slogHandler struct {
 	logger log.Logger
 	prefix string // of the open groups, each followed by a dot

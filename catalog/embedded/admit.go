@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"net"
 	"net/http"
@@ -15,7 +16,7 @@ func (s *Server) admit(r *http.Request) error {
 	user, password := login(r)
 	right := subtle.ConstantTimeCompare([]byte(password), []byte(s.options.Password)) == 1
 	if (user != "" && user != "default") || !right {
-		return newException(codeAuthenticationFailed, "%s: Authentication failed: password is incorrect, or there is no user with such name.", first(user, "default"))
+		return newException(codeAuthenticationFailed, "%s: Authentication failed: password is incorrect, or there is no user with such name.", cmp.Or(user, "default"))
 	}
 	if s.options.Password != "" {
 		return nil

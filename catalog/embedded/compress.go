@@ -47,7 +47,8 @@ type flusher interface {
 }
 
 // encoder compresses answers in one of the encodings that the client accepts, in the
-// server's order of preference, or returns "" for none.
+// server's order of preference, or returns "" for none. gzhttp knows neither that order
+// nor br and lz4.
 func encoder(accept string, w io.Writer) (string, flusher) {
 	offered := map[string]bool{}
 	for item := range strings.SplitSeq(accept, ",") {

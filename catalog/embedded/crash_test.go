@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -28,7 +29,7 @@ func serveAsChild() int {
 	patience, _ := time.ParseDuration(os.Getenv("KUBEVOLTRACKER_TEST_PATIENCE"))
 	server, err := embedded.Start(embedded.Options{
 		Patience: patience,
-		DataDir:  os.Getenv("KUBEVOLTRACKER_TEST_SERVE"), ListenAddress: first(os.Getenv("KUBEVOLTRACKER_TEST_LISTEN"), "127.0.0.1:0"), Library: library(),
+		DataDir:  os.Getenv("KUBEVOLTRACKER_TEST_SERVE"), ListenAddress: cmp.Or(os.Getenv("KUBEVOLTRACKER_TEST_LISTEN"), "127.0.0.1:0"), Library: library(),
 		MaxConcurrentQueries: 4, MaxMemory: 1 << 30, Grace: time.Second, Logger: log.NewNopLogger(),
 	})
 	if err != nil {
@@ -46,13 +47,6 @@ func serveAsChild() int {
 		return 1
 	}
 	return 0
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // child starts such a server and returns its first line without the label.

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -64,7 +65,7 @@ func parseException(text string) *Exception {
 		return &Exception{Code: codeUnknownException, Name: codeNames[codeUnknownException], Text: strings.TrimSpace(text)}
 	}
 	code, _ := strconv.Atoi(head[1])
-	e := &Exception{Code: code, Name: first(codeNames[code], codeNames[codeUnknownException]), Text: head[2]}
+	e := &Exception{Code: code, Name: cmp.Or(codeNames[code], codeNames[codeUnknownException]), Text: head[2]}
 	if tail := exceptionTail.FindStringSubmatch(head[2]); tail != nil {
 		e.Text, e.Name = tail[1], tail[2]
 	}

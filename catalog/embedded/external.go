@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -72,7 +73,7 @@ func (q *request) loadExternal(conn *connection) error {
 			return err
 		}
 		buf := make([]byte, pieceSize)
-		_, err = conn.insert([]byte("INSERT INTO "+quoteName(name)), first(table.format, "TabSeparated"), nil, func() ([]byte, error) {
+		_, err = conn.insert([]byte("INSERT INTO "+quoteName(name)), cmp.Or(table.format, "TabSeparated"), nil, func() ([]byte, error) {
 			n, err := fill(part, buf)
 			if err != nil {
 				return nil, bodyError(err)

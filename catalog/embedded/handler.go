@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -128,7 +129,7 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 	}
 	return s.send(ctx, resp, q, &work{
 		conn: conn, engine: s.engine, id: id, statement: statement, params: q.params, body: q.body,
-		format: first(statement.outputFormat(), q.defaultFormat, "TabSeparated"),
+		format: cmp.Or(statement.outputFormat(), q.defaultFormat, "TabSeparated"),
 	})
 }
 

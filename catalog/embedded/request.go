@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -56,8 +57,8 @@ func parseRequest(r *http.Request) (*request, error) {
 	}
 	q := &request{
 		queryID:        values.Get("query_id"),
-		database:       first(values.Get("database"), r.Header.Get("X-ClickHouse-Database")),
-		defaultFormat:  first(values.Get("default_format"), r.Header.Get("X-ClickHouse-Format")),
+		database:       cmp.Or(values.Get("database"), r.Header.Get("X-ClickHouse-Database")),
+		defaultFormat:  cmp.Or(values.Get("default_format"), r.Header.Get("X-ClickHouse-Format")),
 		role:           values.Get("role"),
 		compress:       isTrue(values.Get("compress")),
 		waitEndOfQuery: isTrue(values.Get("wait_end_of_query")),
@@ -73,7 +74,7 @@ func parseRequest(r *http.Request) (*request, error) {
 			return nil, newException(codeBadArguments, "client_protocol_version is not a number: %q", v)
 		}
 	}
-	if v := first(values.Get("buffer_size"), values.Get("http_response_buffer_size")); v != "" {
+	if v := cmp.Or(values.Get("buffer_size"), values.Get("http_response_buffer_size")); v != "" {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 0 {
 			return nil, newException(codeBadArguments, "buffer_size is not a number: %q", v)
@@ -116,15 +117,6 @@ func (q *request) readBody(r *http.Request, decompress bool) error {
 	}
 	q.body = body
 	return nil
-}
-
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 func isTrue(v string) bool { return v == "1" || strings.EqualFold(v, "true") }

@@ -102,9 +102,10 @@ func (p *parser) count(t token) {
 // clause takes the words that begin a clause.
 func (p *parser) clause(t token) step {
 	switch {
-	case p.depth == 1 && t.word("SELECT") && p.prev.is("(") && p.s.kind == "INSERT" && p.n > 2 && !p.values:
-		p.fromSelect = true // INSERT INTO t (SELECT …)
-	case p.depth != 0 || t.kind != tokenWord || p.prev.is(".") || p.prev.word("AS"): // a name
+	case t.kind != tokenWord, p.prev.is("."), p.prev.word("AS"): // a name
+	case p.depth == 1 && p.s.kind == "INSERT" && t.word("SELECT") && p.prev.is("("): // INSERT INTO t (SELECT …)
+		p.fromSelect = p.fromSelect || p.n > 2 && !p.values
+	case p.depth != 0:
 	case p.s.kind == "INSERT":
 		return p.insertClause(t)
 	case p.s.kind == "WITH" && t.word("SELECT"):

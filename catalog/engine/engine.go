@@ -187,7 +187,8 @@ func (e *Engine) startChild(ctx context.Context) (*child, error) {
 	return c, nil
 }
 
-// supervise waits for the child's end and starts the next, until ctx ends.
+// supervise waits for the child's end and starts the next, until ctx ends. Libraries that
+// supervise (suture, oklog/run) do so with goroutines, not with processes.
 func (e *Engine) supervise(ctx context.Context, c *child) {
 	defer close(e.done)
 	pause := minBackoff

@@ -23,28 +23,58 @@ func jumping(events []recorded, random *rand.Rand) []recorded {
 	return jumped
 }
 
+// orderedRows checks rows as they are emitted.
+type orderedRows struct {
+	t        *testing.T
+	seed     uint64
+	versions map[string]uint64 // the last of each row
+}
+
+func (o *orderedRows) check(f *fact.Facts) {
+	for _, r := range f.Mounts {
+		o.row(fmt.Sprint("mount ", r.PodUID, r.Container, r.Volume, r.MountPath), r.Version, r.StartedAt, r.EndedNotBefore, r.EndedAt)
+	}
+	for _, r := range f.Pods {
+		o.row("pod "+r.UID, r.Version, r.CreatedAt, r.DeletedNotBefore, r.DeletedAt)
+	}
+	for _, r := range f.Claims {
+		o.row("claim "+r.UID, r.Version, r.CreatedAt, r.DeletedNotBefore, r.DeletedAt)
+	}
+	for _, r := range f.Volumes {
+		o.row("volume "+r.UID, r.Version, r.CreatedAt, r.DeletedNotBefore, r.DeletedAt)
+	}
+	for _, r := range f.Bindings {
+		o.row(fmt.Sprint("binding ", r.ClaimUID, r.VolumeUID, r.Ordinal), r.Version, r.BoundAt, r.ReleasedNotBefore, r.ReleasedAt)
+	}
+	for _, r := range f.Attachments {
+		o.row("attachment "+r.UID, r.Version, r.AttachedAt, r.DetachedAt)
+	}
+}
+
+// row checks that a row's versions grow, and that its moments are in order; absent ones do not count.
+func (o *orderedRows) row(key string, version uint64, moments ...fact.Time) {
+	o.t.Helper()
+	if version <= o.versions[key] {
+		o.t.Errorf("seed %d: %s: version %d after %d", o.seed, key, version, o.versions[key])
+	}
+	o.versions[key] = version
+	last := fact.Time(0)
+	for _, m := range moments {
+		if m != 0 && m < last {
+			o.t.Errorf("seed %d: %s: %v are not in order", o.seed, key, moments)
+		}
+		last = latest(last, m)
+	}
+}
+
 // TestClockJumps holds that whatever the tracker's clock does, nothing ends before it
 // begins, versions grow, and what the API dates is as it is.
 func TestClockJumps(t *testing.T) {
 	events := recording(t)
 	want := replay(t, events)
 	for seed := range uint64(10) {
-		inv, h, versions := New(), newHistory(), map[string]uint64{}
-		grows := func(key string, version uint64) {
-			if version <= versions[key] {
-				t.Errorf("seed %d: %s: version %d after %d", seed, key, version, versions[key])
-			}
-			versions[key] = version
-		}
-		order := func(what string, moments ...fact.Time) { // absent ones do not count
-			last := fact.Time(0)
-			for _, m := range moments {
-				if m != 0 && m < last {
-					t.Errorf("seed %d: %s: %v are not in order", seed, what, moments)
-				}
-				last = latest(last, m)
-			}
-		}
+		inv, h := New(), newHistory()
+		rows := orderedRows{t: t, seed: seed, versions: map[string]uint64{}}
 		var u fact.Update
 		for _, e := range jumping(events, rand.New(rand.NewPCG(seed, 4))) {
 			take := inv.Set
@@ -56,29 +86,7 @@ func TestClockJumps(t *testing.T) {
 			}
 			inv.Take(&u)
 			h.add(&u)
-			for _, r := range u.Facts.Mounts {
-				grows(fmt.Sprint("mount ", r.PodUID, r.Container, r.Volume, r.MountPath), r.Version)
-				order("mount", r.StartedAt, r.EndedNotBefore, r.EndedAt)
-			}
-			for _, r := range u.Facts.Pods {
-				grows("pod "+r.UID, r.Version)
-				order("pod "+r.Name, r.CreatedAt, r.DeletedNotBefore, r.DeletedAt)
-			}
-			for _, r := range u.Facts.Claims {
-				grows("claim "+r.UID, r.Version)
-				order("claim "+r.Name, r.CreatedAt, r.DeletedNotBefore, r.DeletedAt)
-			}
-			for _, r := range u.Facts.Volumes {
-				grows("volume "+r.UID, r.Version)
-				order("volume "+r.Name, r.CreatedAt, r.DeletedNotBefore, r.DeletedAt)
-			}
-			for _, r := range u.Facts.Bindings {
-				grows(fmt.Sprint("binding ", r.ClaimUID, r.VolumeUID, r.Ordinal), r.Version)
-				order("binding", r.BoundAt, r.ReleasedNotBefore, r.ReleasedAt)
-			}
-			for _, r := range u.Facts.Attachments {
-				order("attachment", r.AttachedAt, r.DetachedAt)
-			}
+			rows.check(&u.Facts)
 		}
 		if len(h.mounts) != len(want.mounts) || len(h.bindings) != len(want.bindings) {
 			t.Errorf("seed %d: %d mounts and %d bindings, want %d and %d", seed, len(h.mounts), len(h.bindings), len(want.mounts), len(want.bindings))

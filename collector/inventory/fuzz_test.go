@@ -141,44 +141,12 @@ func FuzzSequences(f *testing.F) {
 		inv := New()
 		var u fact.Update
 		for i := 0; i+2 < len(data); i += 3 {
-			step, which, how := data[i], data[i+1], data[i+2]
-			uid, other := string('a'+rune(which%3)), string('a'+rune(which/3%3))
-			name := string('x' + rune(which/9%2))
 			moment := i/3 + 1
-			var o any
-			switch step % 3 {
-			case 0:
-				volume := ""
-				if how&1 != 0 {
-					volume = "vol-" + other
-				}
-				o = pvc(name, "claim-"+uid, moment-int(how>>5), volume)
-			case 1:
-				phases := []corev1.PersistentVolumePhase{corev1.VolumeAvailable, corev1.VolumeBound, corev1.VolumeReleased, corev1.VolumeFailed}
-				var claim *corev1.PersistentVolumeClaim
-				if how&4 != 0 {
-					claim = pvc(name, "claim-"+other, 0, "")
-				}
-				o = pv("vol-"+uid, "volume-"+uid, 0, claim, phases[how%4], moment)
-			case 2:
-				p := podOf("pod-"+other, "pod-"+uid, 0, []string{"main", "side"}, name)
-				switch how % 4 {
-				case 1:
-					p = running(p, moment)
-				case 2:
-					p = ended(p, corev1.PodSucceeded, moment-1, moment, 0, "Completed")
-				case 3:
-					p = ended(p, corev1.PodRunning, moment-1, moment, 1, "Error")
-				}
-				o = p
+			take := inv.Set
+			if data[i]&0x80 != 0 {
+				take = inv.Delete
 			}
-			var err error
-			if step&0x80 == 0 {
-				err = inv.Set(o, Live(at(moment)))
-			} else {
-				err = inv.Delete(o, Live(at(moment)))
-			}
-			if err != nil {
+			if err := take(steppedObject(data[i], data[i+1], data[i+2], moment), Live(at(moment))); err != nil {
 				t.Fatal(err)
 			}
 			inv.Take(&u)
@@ -195,4 +163,35 @@ func FuzzSequences(f *testing.F) {
 			}
 		}
 	})
+}
+
+// steppedObject is the object of one step of FuzzSequences.
+func steppedObject(kind, which, how byte, moment int) any {
+	uid, other := string('a'+rune(which%3)), string('a'+rune(which/3%3))
+	name := string('x' + rune(which/9%2))
+	switch kind % 3 {
+	case 0:
+		volume := ""
+		if how&1 != 0 {
+			volume = "vol-" + other
+		}
+		return pvc(name, "claim-"+uid, moment-int(how>>5), volume)
+	case 1:
+		phases := []corev1.PersistentVolumePhase{corev1.VolumeAvailable, corev1.VolumeBound, corev1.VolumeReleased, corev1.VolumeFailed}
+		var claim *corev1.PersistentVolumeClaim
+		if how&4 != 0 {
+			claim = pvc(name, "claim-"+other, 0, "")
+		}
+		return pv("vol-"+uid, "volume-"+uid, 0, claim, phases[how%4], moment)
+	}
+	p := podOf("pod-"+other, "pod-"+uid, 0, []string{"main", "side"}, name)
+	switch how % 4 {
+	case 1:
+		return running(p, moment)
+	case 2:
+		return ended(p, corev1.PodSucceeded, moment-1, moment, 0, "Completed")
+	case 3:
+		return ended(p, corev1.PodRunning, moment-1, moment, 1, "Error")
+	}
+	return p
 }

@@ -138,20 +138,7 @@ func catalogOf(h *history, k *keeper) (list []fact.SavedObject) {
 			if v.DeletedAt != 0 && !needed[key.uid] {
 				continue
 			}
-			s.Deleted, s.NotBefore, s.PhaseChanged = v.DeletedAt, v.DeletedNotBefore, v.PhaseChangedAt
-			for _, m := range h.mounts {
-				if m.VolumeUID == key.uid {
-					s.LastUse = max(s.LastUse, m.EndedAt)
-				}
-			}
-			for _, b := range h.bindings {
-				if b.VolumeUID == key.uid && b.BoundAt >= s.BoundAt {
-					s.ClaimUID, s.BindingOrdinal, s.BoundAt, s.ReleasedAt, s.ReleasedNotBefore = b.ClaimUID, b.Ordinal, b.BoundAt, b.ReleasedAt, b.ReleasedNotBefore
-				}
-			}
-			if c, ok := h.claims[v.ClaimUID]; ok {
-				s.Claimant = &fact.Claimant{Owner: c.Owner, Labels: c.Labels}
-			}
+			h.volumeOfCatalog(&s, v)
 		case fact.Claims:
 			c := h.claims[key.uid]
 			if c.DeletedAt != 0 && !needed[key.uid] {
@@ -165,18 +152,7 @@ func catalogOf(h *history, k *keeper) (list []fact.SavedObject) {
 				continue
 			}
 			s.WorkloadKind, s.WorkloadName, s.WorkloadUID = p.WorkloadKind, p.WorkloadName, p.WorkloadUID
-			for _, c := range h.containers {
-				if c.PodUID != key.uid || c.StartedAt == 0 {
-					continue
-				}
-				had := fact.ContainerSnapshot{Name: c.Name, StartedAt: c.StartedAt, FinishedAt: c.FinishedAt}
-				for _, m := range h.mounts {
-					if m.PodUID == key.uid && m.Container == c.Name {
-						had.NotBefore, had.Reason, had.StartUnknown = max(had.NotBefore, m.EndedNotBefore), m.EndReason, m.StartedNotBefore < m.StartedAt
-					}
-				}
-				s.Containers = append(s.Containers, had)
-			}
+			h.containersOfCatalog(&s)
 		default:
 			continue
 		}
@@ -184,6 +160,45 @@ func catalogOf(h *history, k *keeper) (list []fact.SavedObject) {
 		list = append(list, r)
 	}
 	return list
+}
+
+func (h *history) volumeOfCatalog(s *fact.ObjectSnapshot, v fact.Volume) {
+	s.Deleted, s.NotBefore, s.PhaseChanged = v.DeletedAt, v.DeletedNotBefore, v.PhaseChangedAt
+	for _, m := range h.mounts {
+		if m.VolumeUID == s.UID {
+			s.LastUse = max(s.LastUse, m.EndedAt)
+		}
+	}
+	for _, b := range h.bindings {
+		if b.VolumeUID == s.UID && b.BoundAt >= s.BoundAt {
+			s.ClaimUID, s.BindingOrdinal, s.BoundAt, s.ReleasedAt, s.ReleasedNotBefore = b.ClaimUID, b.Ordinal, b.BoundAt, b.ReleasedAt, b.ReleasedNotBefore
+		}
+	}
+	if c, ok := h.claims[v.ClaimUID]; ok {
+		s.Claimant = &fact.Claimant{Owner: c.Owner, Labels: c.Labels}
+	}
+}
+
+func (h *history) containersOfCatalog(s *fact.ObjectSnapshot) {
+	for _, c := range h.containers {
+		if c.PodUID != s.UID || c.StartedAt == 0 {
+			continue
+		}
+		had := fact.ContainerSnapshot{Name: c.Name, StartedAt: c.StartedAt, FinishedAt: c.FinishedAt}
+		for _, m := range h.mounts {
+			if m.PodUID == s.UID && m.Container == c.Name {
+				had.NotBefore, had.Reason, had.StartUnknown = max(had.NotBefore, m.EndedNotBefore), m.EndReason, m.StartedNotBefore < m.StartedAt
+			}
+		}
+		s.Containers = append(s.Containers, had)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // expectState compares what is known of volume v1.
@@ -314,15 +329,11 @@ func TestRule4_3_UseBelongsToTheVolume(t *testing.T) {
 		} {
 			inv, h := New(), newHistory()
 			for _, kind := range order {
-				if err := inv.Replace(kind, lists[kind], Observation{At: at(100), Found: true}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, inv.Replace(kind, lists[kind], Observation{At: at(100), Found: true}))
 			}
 			h.take(inv)
 			expect(t, fmt.Sprint(order, ": status"), h.states["v1"].Status, fact.VolumeMounted)
-			if err := inv.Replace(fact.Pods, []any{done}, Observation{At: at(110), NotBefore: at(100)}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, inv.Replace(fact.Pods, []any{done}, Observation{At: at(110), NotBefore: at(100)}))
 			h.take(inv)
 			expect(t, fmt.Sprint(order, ": last used"), h.states["v1"].LastUsed, at(20))
 			expect(t, fmt.Sprint(order, ": status in the end"), h.states["v1"].Status, fact.VolumeIdle)
@@ -344,25 +355,18 @@ func TestRule4_3_UseBelongsToTheVolume(t *testing.T) {
 		for name, late := range map[string]bool{"the catalog is there at the start": false, "it is read back later": true} {
 			t.Run(name, func(t *testing.T) {
 				inv := New()
+				list := func(obs Observation) {
+					for _, kind := range []fact.Kind{fact.Volumes, fact.Claims, fact.Pods} {
+						must(t, inv.Replace(kind, lists[kind], obs))
+					}
+				}
 				if late {
-					for _, kind := range []fact.Kind{fact.Volumes, fact.Claims, fact.Pods} {
-						if err := inv.Replace(kind, lists[kind], Observation{At: at(60), Found: true}); err != nil {
-							t.Fatal(err)
-						}
-					}
+					list(Observation{At: at(60), Found: true})
 					last := map[fact.Kind]fact.Time{fact.Volumes: at(6), fact.Claims: at(6), fact.Pods: at(6)}
-					if err := inv.Reconcile(catalogOf(h, k), k.version, at(61), last); err != nil {
-						t.Fatal(err)
-					}
+					must(t, inv.Reconcile(catalogOf(h, k), k.version, at(61), last))
 				} else {
-					if err := inv.Restore(catalogOf(h, k), k.version, at(60)); err != nil {
-						t.Fatal(err)
-					}
-					for _, kind := range []fact.Kind{fact.Volumes, fact.Claims, fact.Pods} {
-						if err := inv.Replace(kind, lists[kind], gap); err != nil {
-							t.Fatal(err)
-						}
-					}
+					must(t, inv.Restore(catalogOf(h, k), k.version, at(60)))
+					list(gap)
 				}
 				now := newHistory()
 				now.take(inv)

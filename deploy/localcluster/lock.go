@@ -9,7 +9,7 @@ import (
 )
 
 // lockDirectory makes sure that only one cluster lives in dir. The lock goes with the
-// process that holds it.
+// process that holds it. gofrs/flock does the same, but hides the file, which holds the pid.
 func lockDirectory(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

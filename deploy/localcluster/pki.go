@@ -36,7 +36,8 @@ const (
 const lifetime = 10 * 365 * 24 * time.Hour
 
 // pki makes certificates into a directory, and keeps those it finds there, so that a
-// resumed cluster still trusts the credentials that were handed out before.
+// resumed cluster still trusts the credentials that were handed out before. client-go's
+// util/cert makes no certificates for clients.
 type pki struct{ dir string }
 
 func (p pki) path(name string) string { return filepath.Join(p.dir, name) }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -102,18 +103,14 @@ func healthy(ctx context.Context, config *rest.Config, port int, path string) er
 // test returned, which says more than that time is up.
 func waitFor(ctx context.Context, what string, test func(context.Context) error) error {
 	var last error
-	for {
+	if wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		err := test(ctx)
-		if err == nil {
-			return nil
-		}
 		if ctx.Err() == nil || last == nil {
 			last = err
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w: %w", what, context.Cause(ctx), last)
-		case <-time.After(50 * time.Millisecond):
-		}
+		return err == nil, nil
+	}) == nil {
+		return nil
 	}
+	return fmt.Errorf("waiting for %s: %w: %w", what, context.Cause(ctx), last)
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"runtime/debug"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // The garbage, in percent of the live heap, at which Go collects it.
@@ -32,15 +34,9 @@ func setGarbage(percent int) {
 
 // spareMemory waits until the tracker has started, and then sets the limit of garbage for the time after.
 func spareMemory(ctx context.Context, started func() bool) error {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for !started() {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
+	err := wait.PollUntilContextCancel(ctx, time.Second, true, func(context.Context) (bool, error) { return started(), nil })
+	if err == nil { // else ctx has ended before
+		SetRestGarbage()
 	}
-	SetRestGarbage()
 	return nil
 }

@@ -28,6 +28,7 @@ type stage []part
 
 // runStages runs all parts until ctx ends or one of them fails, and then stops them stage by stage. A part
 // may end early without an error. It returns the errors of all parts, and names those that did not stop.
+// oklog/run and errgroup stop all parts at once, and wait for each of them without a limit.
 func runStages(ctx context.Context, stages []stage) error {
 	return runStagesWithin(ctx, stages, stageGrace)
 }
