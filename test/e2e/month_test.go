@@ -21,24 +21,14 @@ import (
 // The namespaces of the month, of which the last is deleted with all that is in it, and the label of volumes that are made
 // by hand.
 const (
-	monthNamespace = "month-a"
-)
-
-const (
-	monthOtherName = "month-b"
-)
-
-const (
+	monthNamespace     = "month-a"
+	monthOtherName     = "month-b"
 	monthGoneNamespace = "month-gone"
+	monthLabel         = "month"
 )
 
-const (
-	monthLabel = "month"
-)
-
-const (
-	hold = "kubevoltracker.io/hold" // a finalizer that nobody else handles
-)
+// hold is a finalizer that nobody else handles.
+const hold = "kubevoltracker.io/hold"
 
 // ofTheMonth reports whether an object belongs to the month.
 func ofTheMonth(o metav1.Object) bool {
