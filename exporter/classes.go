@@ -7,17 +7,17 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// classes tell which counters a storage class will need before it has a volume: the
-// first step of one that begins with it is not seen by increase().
+// classes predict which counters a storage class will need, so that these start at 0 before
+// the class has a volume: increase() misses the first step of a counter that starts at 1.
 type classes struct {
 	provisioners map[string]string // by class
-	sources      map[string]string // by provisioner: what its last volume was on
+	sources      map[string]string // by provisioner: the source kind of its last volume
 }
 
 func newClasses() classes { return classes{map[string]string{}, map[string]string{}} }
 
-// apply takes in a class, and returns the kind of backing store that its volumes will
-// be on: what those of its provisioner are on, else what the provisioner's name says.
+// apply records a class and returns the source kind that its volumes will have: that of the
+// provisioner's last volume, or else the one that the provisioner's name implies.
 func (c classes) apply(state *fact.ClassState) (source string) {
 	if state.Gone {
 		delete(c.provisioners, state.Name)
@@ -27,7 +27,7 @@ func (c classes) apply(state *fact.ClassState) (source string) {
 	return cmp.Or(c.sources[state.Provisioner], sourceOf(state.Provisioner))
 }
 
-// learn takes in what a volume of a class is on.
+// learn records the source kind of a volume of a class.
 func (c classes) learn(class, source string) {
 	if provisioner := c.provisioners[class]; provisioner != "" {
 		c.sources[provisioner] = source

@@ -174,9 +174,10 @@ func (n *count) Write(m *dto.Metric) error {
 	return nil
 }
 
-// counters expose a Tally. A series starts at 0 when an object that has its labels is
-// first seen, not when something first happens to it. Those of a namespace stay for a
-// while when it has gone, or the step that its deletion made would never be scraped.
+// counters expose a Tally. A series starts at 0 when an object with its labels is first
+// observed, not when its first event is. The series of a deleted namespace stay for an hour:
+// a scrape must still see the steps that the deletion made. client_golang's own CounterVec
+// takes no created timestamp from an earlier run.
 type counters struct{ tally *Tally }
 
 func newCounters(reg prometheus.Registerer, now func() time.Time) counters {
@@ -194,7 +195,7 @@ func (c counters) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect gives out every series.
+// Collect sends every series.
 func (c counters) Collect(ch chan<- prometheus.Metric) {
 	for _, p := range c.tally.parts {
 		for _, n := range p.counts {

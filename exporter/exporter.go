@@ -29,17 +29,17 @@ type Options struct {
 	// is --metrics.per-volume. Without it only aggregates are kept.
 	PerVolume bool
 
-	// Namespaces and StorageClasses say which volumes have such series, by the claim's
-	// namespace (empty for a volume that no claim has had) and by class. Aggregates count
+	// Namespaces and StorageClasses select the volumes that have such series, by the claim's
+	// namespace (empty for a volume that never had a claim) and by class. Aggregates count
 	// all volumes. The flags are --metrics.namespace-allowlist and so on.
 	Namespaces, StorageClasses Filter
 
-	// ClaimLabels and NamespaceLabels go along on volume_info, where the volume's claim
-	// and its namespace have them; --metrics.claim-labels, --metrics.namespace-labels.
+	// ClaimLabels and NamespaceLabels are the labels of the volume's claim and namespace that
+	// volume_info has, too; --metrics.claim-labels, --metrics.namespace-labels.
 	ClaimLabels, NamespaceLabels LabelKeys
 
-	// MaxVolumes is how many volumes have such series at most, those that came first;
-	// 0 for no limit. The flag is --metrics.max-volumes.
+	// MaxVolumes limits the volumes that have such series to the first so many that were
+	// observed; 0 is no limit. The flag is --metrics.max-volumes.
 	MaxVolumes uint32
 
 	// CreatedTimestamps adds a _created line for each counter and histogram to
@@ -71,8 +71,8 @@ type Exporter struct {
 	usage     *prometheus.Registry // of the counters and latencies below
 	render    renderer             // used by Apply alone, outside the lock
 
-	// mu makes one moment of all below. Apply holds it while it moves to the next
-	// one, a scrape while it takes a copy; neither does I/O under it.
+	// mu makes the fields below one moment. Apply locks it while it changes them, a scrape
+	// while it copies them; neither does I/O under it.
 	mu         sync.Mutex
 	volumes    volumes
 	watched    watched
@@ -80,12 +80,12 @@ type Exporter struct {
 	capacities capacities
 	classes    classes
 	counters   counters
-	caughtUp   func() bool // nil once it has said so
+	caughtUp   func() bool // nil once it has returned true
 	latencies  latencies
-	cutting    bool // more volumes than MaxVolumes, and that was said
+	cutting    bool // there are more volumes than MaxVolumes, and the log has a warning
 }
 
-// New returns an Exporter that has seen nothing yet. It panics when o.Registry
+// New returns an Exporter without state. It panics when o.Registry
 // already holds collectors that New registers: two exporters on one registry are
 // a mistake of the program, not of its user.
 func New(o Options) *Exporter {
@@ -135,12 +135,12 @@ func New(o Options) *Exporter {
 	return e
 }
 
-// Apply takes in what one event, or one whole list, changed: the next scrape
-// shows all of it, none shows a part. It keeps nothing of u but strings and the
-// list Watched. It is for one goroutine: calls must not overlap.
+// Apply applies the changes of one event or of one whole list: the next scrape
+// shows all of them, and no scrape shows a part. It keeps only strings and the list
+// Watched of u. One goroutine may call it at a time.
 func (e *Exporter) Apply(u *fact.Update) {
-	// The text, which is most of the work, is made before the lock is taken, so
-	// that a list of 100,000 volumes does not hold up a scrape either.
+	// Rendering is most of the work, and happens before the lock is taken, so that
+	// a list of 100,000 volumes does not delay a scrape.
 	var rows []*row
 	if e.perVolume {
 		rows = e.render.rows(u.Volumes)
@@ -192,7 +192,7 @@ func (e *Exporter) Apply(u *fact.Update) {
 	}
 }
 
-// sayIfCut warns when there come to be more volumes than may have series.
+// sayIfCut logs a warning when volumes begin to outnumber MaxVolumes.
 func (e *Exporter) sayIfCut() {
 	_, over := e.volumes.shown()
 	if over > 0 && !e.cutting {
@@ -202,11 +202,10 @@ func (e *Exporter) sayIfCut() {
 	e.cutting = over > 0
 }
 
-// Restore lets the counters go on from what an earlier run has counted and kept. What
-// happened just before that run was killed may not be kept, and is told once more by the
-// API server; until caughtUp says that it has been, the counters are left out of the
-// scrapes: Prometheus bridges a gap, but takes a counter that is lower for a moment for
-// one that began anew, and all of it for an increase.
+// Restore continues the counters from the Tally of an earlier run. That Tally may lack the
+// events just before the run was killed, and the API server sends them again. Until caughtUp
+// returns true, scrapes leave the counters out: Prometheus bridges a gap, but takes a counter
+// that is lower for a moment for a reset, and its whole value for an increase.
 func (e *Exporter) Restore(t *Tally, caughtUp func() bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

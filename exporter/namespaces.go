@@ -42,7 +42,7 @@ type group struct {
 	idleVolumes    int32
 	idleBytes      total
 	usedBytes      total     // of bound volumes
-	measured       int32     // how many of those kubelets have told of
+	measured       int32     // bound volumes of which a kubelet has reported the usage
 	pendingSince   fact.Time // of the claim that has waited longest; 0 if none waits
 }
 

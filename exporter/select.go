@@ -32,8 +32,8 @@ func (m Matcher) matches(name string) bool {
 	return slices.ContainsFunc(m, func(r *regexp.Regexp) bool { return r.MatchString(name) })
 }
 
-// Filter says what has series of its own: what is allowed, or all where nothing is said,
-// less what is denied.
+// Filter selects what has series of its own: everything, or the names in Allow if it has
+// any, but none of those in Deny.
 type Filter struct{ Allow, Deny Matcher }
 
 func (f *Filter) passes(name string) bool {

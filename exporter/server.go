@@ -42,10 +42,10 @@ type ServerOptions struct {
 	TelemetryPath   string       // --web.telemetry-path; empty means /metrics
 	Metrics         http.Handler // what to serve there, see Exporter.Handler
 
-	// Live is what /livez and /healthz ask: does the tracker still move? A failure
-	// that a restart would not mend has no place in it.
+	// Live are the checks of /livez and /healthz: does the tracker still make progress?
+	// They leave out failures that a restart would not repair.
 	Live []Check
-	// Ready is what /readyz asks: can what the tracker says be relied on?
+	// Ready are the checks of /readyz: can a reader rely on the metrics?
 	Ready []Check
 
 	// Pprof serves Go's profiles of the tracker under /debug/pprof/; --web.enable-pprof.

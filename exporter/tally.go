@@ -12,14 +12,14 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// Tally is how often what has happened: the values of the counters. The exporter
-// counts for itself what it is told. A second Tally, which counts what has come into
-// the journal and is kept there, lets the counters of the next run go on from it (see
-// Exporter.Restore). It is not for use by several goroutines.
+// Tally has the values of the counters. The exporter has one that counts the updates that
+// it gets. The recorder has another one that counts the rows in the journal, and persists it
+// there; the counters of the next run continue from it (see Exporter.Restore). One goroutine
+// may use a Tally at a time.
 type Tally struct {
 	now     func() time.Time
-	parts   map[string]*tallyPart // by namespace; clusterPart for what has none
-	changed map[string]struct{}   // parts that Records is to give out; nil if nobody asks
+	parts   map[string]*tallyPart // by namespace; clusterPart for counters without one
+	changed map[string]struct{}   // parts that Records has to return; nil if nobody calls it
 	gone    []string              // namespaces that were deleted, oldest first
 }
 
@@ -29,12 +29,11 @@ type tallyPart struct {
 	gone   fact.Time // when the namespace was deleted
 }
 
-// clusterPart is where the counts are that are of no namespace.
+// clusterPart has the counts that belong to no namespace.
 const clusterPart = ""
 
-// goneFor is for how long the counts of a deleted namespace stay: its last steps are to
-// be scraped, by everybody, and then a cluster whose namespaces live for minutes is not
-// to gather them for ever.
+// goneFor is how long the counts of a deleted namespace stay. Each Prometheus must scrape
+// their last steps; a cluster with short-lived namespaces must not collect them for ever.
 const goneFor = fact.Time(time.Hour / time.Microsecond)
 
 // NewTally returns a Tally at zero. The clock dates when counts begin.
@@ -42,7 +41,7 @@ func NewTally(now func() time.Time) *Tally {
 	return &Tally{now: now, parts: map[string]*tallyPart{}, changed: map[string]struct{}{}}
 }
 
-// Add counts what happened.
+// Add counts the changes in facts.
 func (t *Tally) Add(facts *fact.Facts) {
 	for i := range facts.Changes {
 		if s, ok := countedBy(&facts.Changes[i]); ok {
@@ -81,8 +80,8 @@ func (t *Tally) touch(name string) {
 	}
 }
 
-// noteNamespace lets go of the counts of a namespace an hour after it was deleted, or
-// rather when the next one is deleted then.
+// noteNamespace records that a namespace was deleted, and drops the counts of those that
+// were deleted more than an hour before it.
 func (t *Tally) noteNamespace(n *fact.Namespace) {
 	if p := t.parts[n.Name]; p != nil && p.gone != n.DeletedAt {
 		t.gone = slices.DeleteFunc(t.gone, func(name string) bool { return name == n.Name })
@@ -104,7 +103,7 @@ func (t *Tally) forget(now fact.Time) {
 	}
 }
 
-// partRecord is how the counts of a namespace are kept.
+// partRecord is the encoded form of the counts of a namespace.
 type partRecord struct {
 	Gone fact.Time `json:",omitempty"`
 	// Counts are by the counter's name, and then by the values of its other labels, with
@@ -116,7 +115,7 @@ type partRecord struct {
 func recordName(part string) string { return cmp.Or(part, "/") }
 
 // Records returns the counts that have changed since the last call, encoded, by
-// namespace; nil for one whose counts are no more. Some 300 bytes each.
+// namespace; nil for one whose counts were dropped. A record takes some 300 bytes.
 func (t *Tally) Records() (map[string][]byte, error) {
 	if len(t.changed) == 0 {
 		return nil, nil
@@ -149,8 +148,8 @@ func (t *Tally) Records() (map[string][]byte, error) {
 	return records, nil
 }
 
-// Restore takes what Records has returned, earlier, into a Tally at zero. Records that
-// cannot be read are left out, and are the error.
+// Restore reads what Records returned into a Tally at zero. It skips records that it cannot
+// read, and returns an error that names them.
 func (t *Tally) Restore(records map[string][]byte) error {
 	var errs []error
 	for name, data := range records {
@@ -191,7 +190,7 @@ func (t *Tally) Restore(records map[string][]byte) error {
 	return errors.Join(errs...)
 }
 
-// adopt takes over the values of another Tally, where they are not counted yet.
+// adopt adds the values of another Tally.
 func (t *Tally) adopt(other *Tally) {
 	for name, from := range other.parts {
 		for s, n := range from.counts {

@@ -8,8 +8,8 @@ import (
 
 // total is a sum of bytes that does not overflow: a 128-bit integer in two's complement. The
 // API lets a single claim ask for nearly 2^63 bytes (8Ei), so two of them are more than an
-// int64 holds. A float64 would hold the sum, but would drift as claims are added and taken
-// back.
+// int64 holds. A float64 would drift as claims are added and subtracted, and a copy of a
+// big.Int, which a scrape needs, shares its memory with the original.
 type total struct{ high, low uint64 }
 
 // totalOf returns n as a total.

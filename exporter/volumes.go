@@ -28,7 +28,7 @@ type renderer struct {
 	buf []byte
 }
 
-// rows renders each volume; those that are gone, or have no series, get nil.
+// rows renders each volume; deleted ones, and those without series, get nil.
 func (t *renderer) rows(vs []fact.VolumeState) []*row {
 	rows := make([]*row, len(vs))
 	for i := range vs {

@@ -12,53 +12,68 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 // patience is how long a cluster may take to come up. It takes five seconds on two idle
 // cores; the rest is for machines that are busy compiling.
 const patience = 2 * time.Minute
 
+// upFlags say what cluster to bring up.
+type upFlags struct {
+	dir                       string // absolute
+	nodes                     int
+	kubelet, bare, withParent bool
+}
+
+func parseUp(args []string) (f upFlags, err error) {
+	flags := flag.NewFlagSet("up", flag.ContinueOnError)
+	flags.SetOutput(os.Stderr)
+	flags.StringVar(&f.dir, "dir", "", "`directory` for all that the cluster needs and writes")
+	flags.IntVar(&f.nodes, "nodes", 3, "`number` of nodes")
+	flags.BoolVar(&f.kubelet, "kubelet", false, "one node more, kubelet-1, with a real kubelet")
+	flags.BoolVar(&f.bare, "bare", false, "etcd and kube-apiserver alone, without nodes and without an audit log")
+	flags.BoolVar(&f.withParent, "exit-with-parent", false, "stop when the process that started this one goes away")
+	if err := parse(flags, args); err != nil {
+		return f, err
+	}
+	switch {
+	case f.dir == "":
+		return f, fmt.Errorf("%w: --dir is missing: a directory for the cluster's files", errUsage)
+	case f.nodes < 1 || f.nodes > 1000:
+		return f, fmt.Errorf("%w: --nodes must be between 1 and 1000, not %d", errUsage, f.nodes)
+	case f.bare && f.kubelet:
+		return f, fmt.Errorf("%w: a --bare cluster is without nodes, and without a --kubelet", errUsage)
+	}
+	if f.dir, err = filepath.Abs(f.dir); err != nil {
+		return f, err
+	}
+	if f.kubelet && len(f.dir) > maxKubeletDir {
+		return f, fmt.Errorf("%w: with --kubelet the path of --dir may have %d characters, not %d: %s", errUsage, maxKubeletDir, len(f.dir), f.dir)
+	}
+	return f, nil
+}
+
 // up starts the cluster, says that it is ready, and stays until a signal, the end of the
 // process that started it (if asked to watch it), or the end of a component.
 func up(args []string) error {
-	flags := flag.NewFlagSet("up", flag.ContinueOnError)
-	flags.SetOutput(os.Stderr)
-	dir := flags.String("dir", "", "`directory` for all that the cluster needs and writes")
-	nodes := flags.Int("nodes", 3, "`number` of nodes")
-	withKubelet := flags.Bool("kubelet", false, "one node more, kubelet-1, with a real kubelet")
-	bare := flags.Bool("bare", false, "etcd and kube-apiserver alone, without nodes and without an audit log")
-	withParent := flags.Bool("exit-with-parent", false, "stop when the process that started this one goes away")
-	if err := parse(flags, args); err != nil {
-		return err
-	}
-	switch {
-	case *dir == "":
-		return fmt.Errorf("%w: --dir is missing: a directory for the cluster's files", errUsage)
-	case *nodes < 1 || *nodes > 1000:
-		return fmt.Errorf("%w: --nodes must be between 1 and 1000, not %d", errUsage, *nodes)
-	case *bare && *withKubelet:
-		return fmt.Errorf("%w: a --bare cluster is without nodes, and without a --kubelet", errUsage)
-	}
-
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	if *withParent {
-		go endWithParent(os.Getppid(), cancel)
-	}
-
-	absolute, err := filepath.Abs(*dir)
+	f, err := parseUp(args)
 	if err != nil {
 		return err
 	}
-	if *withKubelet && len(absolute) > maxKubeletDir {
-		return fmt.Errorf("%w: with --kubelet the path of --dir may have %d characters, not %d: %s", errUsage, maxKubeletDir, len(absolute), absolute)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	if f.withParent {
+		go endWithParent(os.Getppid(), cancel)
 	}
-	lock, err := lockDirectory(absolute)
+
+	lock, err := lockDirectory(f.dir)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	l, err := newLayout(absolute)
+	l, err := newLayout(f.dir)
 	if err != nil {
 		return err
 	}
@@ -77,7 +92,7 @@ func up(args []string) error {
 		failed <- s.watch(ctx.Done())
 		cancel()
 	}()
-	if err := bringUp(ctx, s, *nodes, *bare, *withKubelet); err != nil && ctx.Err() == nil {
+	if err := bringUp(ctx, s, &f); err != nil && ctx.Err() == nil {
 		return err
 	} else if err == nil {
 		fmt.Printf("ready kubeconfig=%s server=%s\n", l.kubeconfig(), l.server())
@@ -109,7 +124,7 @@ func endWithParent(parent int, stop func()) {
 
 // bringUp starts the components, each when what it needs is there, and returns when a
 // claim would be provisioned and a pod would run; a bare one, when the API server is ready.
-func bringUp(ctx context.Context, s *supervisor, nodes int, bare, withKubelet bool) error {
+func bringUp(ctx context.Context, s *supervisor, f *upFlags) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the cluster did not come up"))
 	defer cancel()
 	l := s.layout
@@ -120,7 +135,7 @@ func bringUp(ctx context.Context, s *supervisor, nodes int, bare, withKubelet bo
 		return err
 	}
 	apiServer := l.apiServer()
-	if !bare {
+	if !f.bare {
 		apiServer = append(apiServer, l.audit()...)
 	}
 	if err := s.start(kubeAPIServer, apiServer); err != nil {
@@ -134,12 +149,25 @@ func bringUp(ctx context.Context, s *supervisor, nodes int, bare, withKubelet bo
 		return err
 	}
 
-	if bare {
+	if f.bare {
 		say("ready after %.1fs", time.Since(began).Seconds())
 		return nil
 	}
 
 	say("kube-apiserver is ready after %.1fs; starting the controllers", time.Since(began).Seconds())
+	if err := startNodes(ctx, s, client, f); err != nil {
+		return err
+	}
+	if err := awaitNodes(ctx, l, client, config, f); err != nil {
+		return err
+	}
+	say("ready after %.1fs", time.Since(began).Seconds())
+	return nil
+}
+
+// startNodes starts the controllers, the scheduler and the kubelets, and creates the objects that they need.
+func startNodes(ctx context.Context, s *supervisor, client kubernetes.Interface, f *upFlags) error {
+	l := s.layout
 	if err := createRoles(ctx, client); err != nil {
 		return err
 	}
@@ -153,10 +181,10 @@ func bringUp(ctx context.Context, s *supervisor, nodes int, bare, withKubelet bo
 			return err
 		}
 	}
-	if err := createNodes(ctx, client, nodes); err != nil {
+	if err := createNodes(ctx, client, f.nodes); err != nil {
 		return err
 	}
-	if withKubelet {
+	if f.kubelet {
 		if err := createKubeletNode(ctx, client); err != nil {
 			return err
 		}
@@ -164,10 +192,11 @@ func bringUp(ctx context.Context, s *supervisor, nodes int, bare, withKubelet bo
 			return err
 		}
 	}
-	if err := createClasses(ctx, client); err != nil {
-		return err
-	}
+	return createClasses(ctx, client)
+}
 
+// awaitNodes waits until all that startNodes has started is ready.
+func awaitNodes(ctx context.Context, l layout, client kubernetes.Interface, config *rest.Config, f *upFlags) error {
 	type step struct {
 		what string
 		test func(context.Context) error
@@ -179,9 +208,9 @@ func bringUp(ctx context.Context, s *supervisor, nodes int, bare, withKubelet bo
 			_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 			return err
 		}},
-		{"the nodes", func(ctx context.Context) error { return nodesReady(ctx, client, nodes) }},
+		{"the nodes", func(ctx context.Context) error { return nodesReady(ctx, client, f.nodes) }},
 	}
-	if withKubelet {
+	if f.kubelet {
 		steps = append(steps,
 			step{kubelet, func(ctx context.Context) error { return healthy(ctx, config, l.kubeletPort, "/healthz") }},
 			step{"node " + kubeletNode, func(ctx context.Context) error { return kubeletReady(ctx, client, l.kubeletPort) }})
@@ -191,7 +220,6 @@ func bringUp(ctx context.Context, s *supervisor, nodes int, bare, withKubelet bo
 			return err
 		}
 	}
-	say("ready after %.1fs", time.Since(began).Seconds())
 	return nil
 }
 
