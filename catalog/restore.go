@@ -27,7 +27,7 @@ func RestoreJournal(j *journal.Journal) (*fact.Snapshot, error) {
 		return objects[key]
 	}
 	var watched []byte
-	err := j.State(func(kind, uid string, data []byte) (err error) {
+	record := func(kind, uid string, data []byte) (err error) {
 		switch kind {
 		case tallyKind:
 			r.Counters[uid] = bytes.Clone(data)
@@ -47,10 +47,17 @@ func RestoreJournal(j *journal.Journal) (*fact.Snapshot, error) {
 		}
 		held(kind, uid).Object = string(data)
 		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
+	kinds := []string{tallyKind, watchedKind}
+	for _, kind := range fact.Kinds() {
+		kinds = append(kinds, string(kind), string(kind)+memorySuffix)
+	}
+	for _, kind := range kinds {
+		if err := j.State(kind, func(uid string, data []byte) error { return record(kind, uid, data) }); err != nil {
+			return nil, err
+		}
+	}
+	var err error
 	if r.Watched, err = watchedOf(watched, r.Positions[fact.Pods]); err != nil {
 		return nil, err
 	}

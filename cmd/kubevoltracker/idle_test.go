@@ -120,7 +120,7 @@ func TestIdleTimeThatWasWatched(t *testing.T) {
 	p.reportsBoth(t, ns, "idle")
 	p.stop(t)
 
-	if err := os.Remove(filepath.Join(dir, "journal.db")); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, "journal")); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(away)

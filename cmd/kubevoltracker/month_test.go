@@ -133,7 +133,7 @@ func TestMonth(t *testing.T) {
 	afterwards("from the journal", nil)
 	p.stop(t)
 	stopped := time.Now()
-	if err := os.Remove(filepath.Join(dir, "journal.db")); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, "journal")); err != nil {
 		t.Fatal(err)
 	}
 	p = start()

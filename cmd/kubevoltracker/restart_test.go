@@ -210,7 +210,7 @@ func TestJournalIsLost(t *testing.T) {
 	p.kill(t)
 	began, ended := a.pass(t)
 	a.remove(t, "before", "") // who used the idle volume is not there to tell
-	if err := os.Remove(filepath.Join(dir, "journal.db")); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, "journal")); err != nil {
 		t.Fatal(err)
 	}
 

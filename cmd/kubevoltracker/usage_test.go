@@ -141,7 +141,7 @@ func TestHowFullVolumesAre(t *testing.T) {
 	d.fill(t, 0)
 	for _, lose := range []func() error{
 		func() error { return nil },
-		func() error { return os.Remove(filepath.Join(dir, "journal.db")) },
+		func() error { return os.RemoveAll(filepath.Join(dir, "journal")) },
 	} {
 		p.stop(t)
 		if err := lose(); err != nil {
