@@ -197,7 +197,7 @@ func (r *Recorder) put(ctx context.Context, b journal.Batch, facts fact.Facts) (
 	for {
 		err := r.options.Journal.Commit(ctx, b)
 		switch {
-		case err == nil || errors.Is(err, journal.ErrCorrupt) || errors.Is(err, journal.ErrClosed):
+		case err == nil || errors.Is(err, journal.ErrCorrupt) || errors.Is(err, journal.ErrFailed) || errors.Is(err, journal.ErrClosed):
 			return err
 		case ctx.Err() != nil:
 			return fmt.Errorf("journal: %d rows could not be put into it before the end; the watches go on before them: %w", b.Rows, err)

@@ -80,6 +80,6 @@ func registerJournal(reg prometheus.Registerer, j *journal.Journal) {
 	})
 	with.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "kubevoltracker_journal_bytes",
-		Help: "Size of the journal's file on disk.",
+		Help: "Size of the journal's directory on disk.",
 	}, func() float64 { return float64(j.Stats().FileBytes) })
 }

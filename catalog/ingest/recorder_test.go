@@ -85,7 +85,7 @@ func TestRecorderCutsBatchesInOrder(t *testing.T) {
 }
 
 func TestRecorderKeepsWhatARestartNeeds(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "journal")
 	open := func() *journal.Journal {
 		j, err := journal.Open(journal.Options{Path: path, Logger: log.NewLogfmtLogger(t.Output())})
 		if err != nil {
@@ -194,7 +194,7 @@ func TestRecorderKeepsTheOrderOfAReturn(t *testing.T) {
 // TestRecorderTakesAListInParts: a first list is much larger than a transaction may be.
 func TestRecorderTakesAListInParts(t *testing.T) {
 	const n = 2*objectsPerCommit + recordsPerCommit
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "journal")
 	open := func() *journal.Journal {
 		j, err := journal.Open(journal.Options{Path: path})
 		if err != nil {

@@ -21,10 +21,16 @@ func RestoreJournal(j *journal.Journal) (*fact.Snapshot, error) {
 	if len(r.snapshot.Positions) == 0 {
 		return nil, nil
 	}
-	err := j.State(r.read)
-	if err != nil {
-		return nil, err
+	kinds := []string{tallyKind, watchedKind}
+	for _, kind := range fact.Kinds() {
+		kinds = append(kinds, string(kind), string(kind)+snapshotSuffix)
 	}
+	for _, kind := range kinds {
+		if err := j.State(kind, func(uid string, data []byte) error { return r.read(kind, uid, data) }); err != nil {
+			return nil, err
+		}
+	}
+	var err error
 	if r.snapshot.Watched, err = restoreWatched(r.watched, r.snapshot.Positions[fact.Pods]); err != nil {
 		return nil, err
 	}

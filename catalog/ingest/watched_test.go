@@ -49,7 +49,7 @@ func recordedTo(t *testing.T, path string, o RecorderOptions, updates ...*fact.U
 
 func TestJournalKeepsWhenPodsWereWatched(t *testing.T) {
 	spans := []fact.Span{{From: 5, To: 10}, {From: 100_000_000, To: 200_000_000}}
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "journal")
 	recordedTo(t, path, RecorderOptions{}, &fact.Update{Watched: []fact.Span{{From: 5, To: 10}}, Positions: podsUntil(5, 10)},
 		&fact.Update{Watched: spans, Positions: podsUntil(100_000_000, 200_000_000)})
 	if got := recalledSpans(t, path); !slices.Equal(got, spans) {
@@ -71,7 +71,7 @@ func TestJournalKeepsWhenPodsWereWatched(t *testing.T) {
 }
 
 func TestOldJournalsKnowTheLastSpanOfWatching(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "journal")
 	recordedTo(t, path, RecorderOptions{}, &fact.Update{Positions: podsUntil(3_000_000, 5_000_000)})
 	if got, want := recalledSpans(t, path), []fact.Span{{From: 3_000_000, To: 5_000_000}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

@@ -21,7 +21,7 @@ const objects = 350_000
 // filled is a journal whose state has that many records of size bytes.
 func filled(b *testing.B, size int) (*Journal, []string) {
 	b.Helper()
-	j := open(b, filepath.Join(b.TempDir(), "journal.db"))
+	j := open(b, filepath.Join(b.TempDir(), "journal"))
 	uids := make([]string, objects)
 	data := random(size)
 	for from := 0; from < objects; from += 10_000 {
@@ -88,17 +88,19 @@ func BenchmarkOpen(b *testing.B) {
 	}
 	b.ResetTimer()
 	var walk time.Duration
+	var size int64
 	var before, after runtime.MemStats
 	for b.Loop() {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		next := open(b, j.options.Path)
 		begun, n := time.Now(), 0
-		if err := next.State(func(string, string, []byte) error { n++; return nil }); err != nil || n != objects {
+		if err := next.State("PersistentVolumeClaim", func(string, []byte) error { n++; return nil }); err != nil || n != objects {
 			b.Fatal(n, err)
 		}
 		walk += time.Since(begun)
 		runtime.ReadMemStats(&after)
+		size = next.Stats().FileBytes
 		if err := next.Close(); err != nil {
 			b.Fatal(err)
 		}
@@ -107,7 +109,7 @@ func BenchmarkOpen(b *testing.B) {
 	b.ReportMetric((b.Elapsed()-walk).Seconds()/float64(b.N), "s-open")
 	b.ReportMetric(float64(after.HeapSys-before.HeapSys)/1e6, "heap-MB")
 	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/1e6, "alloc-MB")
-	b.ReportMetric(float64(j.Stats().FileBytes)/1e6, "file-MB")
+	b.ReportMetric(float64(size)/1e6, "file-MB")
 }
 
 // BenchmarkDrain takes waiting batches of 1,000 rows out one by one.
@@ -117,7 +119,7 @@ func BenchmarkDrain(b *testing.B) {
 	drained := 0
 	for b.Loop() {
 		b.StopTimer()
-		j := open(b, filepath.Join(b.TempDir(), "journal.db"))
+		j := open(b, filepath.Join(b.TempDir(), "journal"))
 		for range batches {
 			commit(b, j, Batch{Facts: facts, Rows: rows})
 		}

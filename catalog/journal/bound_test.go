@@ -16,7 +16,7 @@ const soon = 50 * time.Millisecond
 
 func TestCommitWaitsWhileTheJournalIsFull(t *testing.T) {
 	t.Parallel()
-	j := openWith(t, Options{Path: filepath.Join(t.TempDir(), "journal.db"), MaxBytes: 1000})
+	j := openWith(t, Options{Path: filepath.Join(t.TempDir(), "journal"), MaxBytes: 1000})
 	commit(t, j, Batch{Facts: make([]byte, 999)})
 	commit(t, j, Batch{Facts: make([]byte, 500)}) // the one that goes over it
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
@@ -47,7 +47,7 @@ func TestCommitWaitsWhileTheJournalIsFull(t *testing.T) {
 
 func TestNextWaitsForTheNextBatch(t *testing.T) {
 	t.Parallel()
-	j := open(t, filepath.Join(t.TempDir(), "journal.db"))
+	j := open(t, filepath.Join(t.TempDir(), "journal"))
 	found := make(chan Entry)
 	go func() {
 		e, err := j.Next(t.Context(), 0)
@@ -75,7 +75,7 @@ func TestNextWaitsForTheNextBatch(t *testing.T) {
 
 func TestCloseEndsAllWhoWait(t *testing.T) {
 	t.Parallel()
-	j := openWith(t, Options{Path: filepath.Join(t.TempDir(), "journal.db"), MaxBytes: 1})
+	j := openWith(t, Options{Path: filepath.Join(t.TempDir(), "journal"), MaxBytes: 1})
 	commit(t, j, Batch{Facts: []byte("full")})
 	errs := make(chan error, 2)
 	go func() { _, err := j.Next(t.Context(), 1); errs <- err }()
@@ -91,7 +91,7 @@ func TestCloseEndsAllWhoWait(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"Commit": j.Commit(t.Context(), Batch{}), "Acknowledge": j.Acknowledge(1), "Check": j.Check(), "Reset": j.Reset(),
-		"State": j.State(func(string, string, []byte) error { return nil }),
+		"State": j.State("Pod", func(string, []byte) error { return nil }),
 	} {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("%s: %v", name, err)
@@ -104,7 +104,7 @@ func TestCloseEndsAllWhoWait(t *testing.T) {
 
 func TestAnAcknowledgementCostsNoTransactionOfItsOwn(t *testing.T) {
 	t.Parallel()
-	j := open(t, filepath.Join(t.TempDir(), "journal.db"))
+	j := open(t, filepath.Join(t.TempDir(), "journal"))
 	for range 100 {
 		commit(t, j, Batch{Facts: []byte("facts"), Rows: 1})
 	}
@@ -139,7 +139,7 @@ func (j *Journal) commits() uint64 {
 
 func TestARecordWithoutAKeyIsRefused(t *testing.T) {
 	t.Parallel()
-	j := open(t, filepath.Join(t.TempDir(), "journal.db"))
+	j := open(t, filepath.Join(t.TempDir(), "journal"))
 	for _, r := range []Record{{UID: "a"}, {Kind: "Pod"}, {Kind: "a\x00b", UID: "a"}, {Kind: "Pod", UID: strings.Repeat("a", maxKey)}} {
 		if err := j.Commit(t.Context(), Batch{State: []Record{r}}); err == nil {
 			t.Errorf("%.20q was taken", r)
@@ -149,7 +149,7 @@ func TestARecordWithoutAKeyIsRefused(t *testing.T) {
 
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
-	j := openWith(t, Options{Path: filepath.Join(t.TempDir(), "journal.db"), MaxBytes: 100_000})
+	j := openWith(t, Options{Path: filepath.Join(t.TempDir(), "journal"), MaxBytes: 100_000})
 	const writers, each = 4, 60
 	var wait sync.WaitGroup
 	for w := range writers {

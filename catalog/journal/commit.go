@@ -6,18 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"syscall"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/go-kit/log/level"
-	"go.etcd.io/bbolt"
 )
 
 // Commit puts a batch into the journal as one transaction, and returns when it is on
 // disk. While MaxBytes of facts or more wait to be acknowledged, it waits, until ctx
 // ends. After an error the batch is still the caller's, to be tried again: after one
-// of the disk, as soon as that is mended; after ErrCorrupt, once Reset was called.
-// In rare cases, when the disk fails at the very end, such a batch is in the journal
-// even so; committing it once more does no harm, as rows are idempotent.
+// of the disk, as soon as that is mended; after ErrCorrupt, once Reset was called; after
+// ErrFailed, when the process was started again. If ctx ends while the disk is written, such
+// a batch may be in the journal even so; committing it once more does no harm, as rows are
+// idempotent.
 func (j *Journal) Commit(ctx context.Context, b Batch) error {
 	for i := range b.State {
 		if err := b.State[i].check(); err != nil {
@@ -27,17 +29,20 @@ func (j *Journal) Commit(ctx context.Context, b Batch) error {
 	if err := j.waitForRoom(ctx, &b); err != nil {
 		return err
 	}
-	j.writing.Lock()
-	defer j.writing.Unlock()
-	err := j.write(&b)
-	if err != nil && j.acknowledged() {
-		// What was acknowledged leaves room in the file, but not in the transaction
-		// that takes it out.
-		if j.takeOut() == nil {
-			err = j.write(&b)
-		}
+	if err := j.lock(ctx); err != nil {
+		return err
 	}
-	return err
+	return j.run(ctx, func() error {
+		defer j.unlock()
+		err := j.write(&b)
+		if errors.Is(err, syscall.ENOSPC) && j.acknowledged() && j.makeRoom() == nil {
+			for begun := time.Now(); errors.Is(err, syscall.ENOSPC) && time.Since(begun) < deletePatience; {
+				time.Sleep(20 * time.Millisecond)
+				err = j.write(&b)
+			}
+		}
+		return err
+	})
 }
 
 func (j *Journal) waitForRoom(ctx context.Context, b *Batch) error {
@@ -65,113 +70,108 @@ func (j *Journal) acknowledged() bool {
 	return j.err == nil && len(j.done) > 0
 }
 
-// maxTakeOut is how many bytes of acknowledged facts one transaction takes out.
-const maxTakeOut = 64 << 20
-
-// takeOut deletes what was acknowledged from the file. It needs writing.
+// takeOut deletes the acknowledged facts. It needs writing.
 func (j *Journal) takeOut() error {
-	for j.acknowledged() {
-		if err := j.write(&Batch{}); err != nil {
-			return err
-		}
+	if !j.acknowledged() {
+		return nil
 	}
-	return nil
+	return j.write(&Batch{})
+}
+
+// compactPatience bounds a compaction that may not find the room that it needs itself.
+const compactPatience = 10 * time.Second
+
+// deletePatience is how long the files that a compaction made superfluous are waited for.
+const deletePatience = 2 * time.Second
+
+// makeRoom deletes the acknowledged facts and gives their room back to a full disk, now. It
+// needs writing.
+func (j *Journal) makeRoom() error {
+	if err := j.takeOut(); err != nil {
+		return err
+	}
+	if err := j.store.db.Flush(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), compactPatience)
+	defer cancel()
+	return j.store.db.Compact(ctx, []byte{factsKeys}, []byte{factsKeys + 1}, false)
 }
 
 // flush is takeOut when no commit has come.
 func (j *Journal) flush() {
-	j.writing.Lock()
-	defer j.writing.Unlock()
-	j.mu.Lock()
-	j.flushes = nil
-	j.mu.Unlock()
-	if j.failed() != nil {
+	if j.lock(context.Background()) != nil {
 		return
 	}
-	if err := j.takeOut(); err != nil {
+	err := j.run(context.Background(), func() error {
+		defer j.unlock()
+		j.mu.Lock()
+		j.flushes = nil
+		j.mu.Unlock()
+		return j.takeOut()
+	})
+	if err != nil {
 		// The next commit tries again, and says so to somebody who can act on it.
 		level.Debug(j.options.Logger).Log("msg", "acknowledgements were not taken out of the journal yet", "err", err)
-		return
 	}
-	j.compactWhenDrained()
 }
 
-// write is one transaction: a batch, and what was acknowledged. It needs writing.
+// write is one transaction: a batch, and the deletion of what was acknowledged. It needs writing.
 func (j *Journal) write(b *Batch) error {
-	j.files.RLock()
-	defer j.files.RUnlock()
 	j.mu.Lock()
 	if j.err != nil {
-		j.mu.Unlock()
+		defer j.mu.Unlock()
 		return j.err
 	}
-	t := transaction{batch: b, head: j.head, gone: j.bounded(), now: j.options.Now()}
+	t := transaction{batch: b, head: j.head, gone: j.done, now: j.options.Now()}
 	j.mu.Unlock()
 
 	t.head.Positions, t.head.Meta = maps.Clone(t.head.Positions), maps.Clone(t.head.Meta)
 	t.head.Commits++
-	if err := j.store.update(t.run); err != nil {
-		return j.failedWrite(&t, writeError(j.options.Path, err))
+	if err := j.commit(&t); err != nil {
+		return writeError(j.options.Path, err)
 	}
-	j.committed(&t)
+	j.took(&t)
+	last := committed{format: format, id: t.head.ID, commits: t.head.Commits}
+	if err := last.write(j.store.committed); err != nil {
+		return writeError(j.options.Path, err)
+	}
 	return nil
 }
 
-// bounded is what of the acknowledged facts the next transaction takes out. It needs
-// mu.
-func (j *Journal) bounded() []entry {
-	bytes := 0
-	for i := range j.done {
-		if bytes += j.done[i].Bytes; bytes > maxTakeOut && i > 0 {
-			return j.done[:i]
+// commit writes a transaction to disk.
+func (j *Journal) commit(t *transaction) error {
+	b := j.store.db.NewBatch()
+	defer b.Close()
+	if err := t.put(b); err != nil {
+		return err
+	}
+	// A transaction that only deletes makes room, so it may use the reserve.
+	if !t.deletes() {
+		if err := j.room(memTableSize + 4*int64(b.Len())); err != nil {
+			return err
 		}
 	}
-	return j.done
+	return b.Commit(pebble.Sync)
 }
 
-// committed takes over what a transaction has changed.
-func (j *Journal) committed(t *transaction) {
+// took takes over what a transaction has changed.
+func (j *Journal) took(t *transaction) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.head = t.head
-	j.done = j.done[len(t.gone):]
-	if len(j.done) == 0 {
+	if j.done = j.done[len(t.gone):]; len(j.done) == 0 {
 		j.done = nil
 	}
 	if t.added.number != 0 {
 		j.waiting = append(j.waiting, t.added)
-		j.stats.Rows += t.added.Rows
-		j.stats.Bytes += int64(t.added.Bytes)
+		j.stats.Rows += t.added.rows
+		j.stats.Bytes += int64(t.added.bytes)
 	}
-	j.stats.FileBytes = j.store.size.Load()
 	j.tell()
 }
 
-// failedWrite finds out whether a transaction that failed is in the file even so:
-// when only the last sync of the new beginning failed, it is, for all who read.
-func (j *Journal) failedWrite(t *transaction, err error) error {
-	if errors.Is(err, ErrCorrupt) {
-		return j.fail(err)
-	}
-	var h head
-	read := j.store.view(func(tx *bbolt.Tx) (err error) {
-		h, err = getHead(tx)
-		return err
-	})
-	if read != nil {
-		return j.fail(read)
-	}
-	if h.Commits == t.head.Commits {
-		j.committed(t)
-	}
-	return err
-}
-
-func getHead(tx *bbolt.Tx) (head, error) {
-	return unsealHead(tx.Bucket(headBucket).Get(headKey))
-}
-
-// transaction is what a write does to the file.
+// transaction is what a write does to the database.
 type transaction struct {
 	batch *Batch
 	head  head    // as it will be
@@ -180,90 +180,83 @@ type transaction struct {
 	now   time.Time
 }
 
-func (t *transaction) run(tx *bbolt.Tx) error {
-	h, err := getHead(tx)
+// deletes reports whether nothing but deletions are in it.
+func (t *transaction) deletes() bool {
+	return len(t.gone) > 0 && len(t.batch.Facts) == 0 && len(t.batch.State) == 0
+}
+
+func (t *transaction) put(b *pebble.Batch) error {
+	err := errors.Join(t.takeOut(b), t.putFacts(b), t.putState(b))
 	if err != nil {
-		return err
-	}
-	if h.Commits+1 != t.head.Commits {
-		return corruptf("its last transaction is %d, and should be %d", h.Commits, t.head.Commits-1)
-	}
-	if err := t.takeOut(tx.Bucket(factsBucket)); err != nil {
-		return err
-	}
-	if err := t.putFacts(tx.Bucket(factsBucket)); err != nil {
-		return err
-	}
-	if err := t.putState(tx.Bucket(stateBucket)); err != nil {
 		return err
 	}
 	t.putSmall()
-	return putHead(tx, &t.head)
-}
-
-func (t *transaction) takeOut(facts *bbolt.Bucket) error {
-	for i := range t.gone {
-		for record := range t.gone[i].Chunks + 1 {
-			if err := facts.Delete(factsKey(t.gone[i].number, record)); err != nil {
-				return err
-			}
-		}
-		t.head.Acknowledged = t.gone[i].number
+	value, err := json.Marshal(&t.head)
+	if err != nil {
+		return fmt.Errorf("encoding the head: %w", err)
 	}
-	return nil
+	if n := t.head.Commits; n > commitsKept {
+		err = b.Delete(numberKey(commitKeys, n-commitsKept), nil)
+	}
+	return errors.Join(err, b.Set(numberKey(commitKeys, t.head.Commits), nil, nil), b.Set(headKey, value, nil))
 }
 
-func (t *transaction) putFacts(facts *bbolt.Bucket) error {
-	data := t.batch.Facts
-	if len(data) == 0 {
+// deleteRange is from how many keys on facts are deleted as a range. The tombstone of a range
+// has the database drop whole tables at once, but costs each reader, and a flush a second
+// later: the few keys of a quiet cluster go one by one.
+const deleteRange = 64
+
+func (t *transaction) takeOut(b *pebble.Batch) (err error) {
+	n := len(t.gone)
+	if n == 0 {
 		return nil
 	}
-	facts.FillPercent = 1 // numbers only grow
+	t.head.Acknowledged = t.gone[n-1].number
+	chunks := 0
+	for i := range t.gone {
+		chunks += t.gone[i].chunks()
+	}
+	if chunks > deleteRange {
+		return b.DeleteRange(factsKey(t.gone[0].number, 0), factsKey(t.head.Acknowledged+1, 0), nil)
+	}
+	for i := range t.gone {
+		for chunk := range t.gone[i].chunks() {
+			err = errors.Join(err, b.Delete(factsKey(t.gone[i].number, chunk), nil))
+		}
+	}
+	return err
+}
+
+func (t *transaction) putFacts(b *pebble.Batch) error {
+	if len(t.batch.Facts) == 0 {
+		return nil
+	}
 	t.head.Last++
-	t.added = entry{number: t.head.Last, Rows: t.batch.Rows, Bytes: len(data), Chunks: (len(data) + chunkBytes - 1) / chunkBytes, At: t.now.UTC().Round(0)}
-	first, err := json.Marshal(t.added)
-	if err != nil {
-		return fmt.Errorf("encoding the beginning of a batch: %w", err)
-	}
-	put := func(record int, data []byte) error {
-		key := factsKey(t.added.number, record)
-		return facts.Put(key, seal(make([]byte, 0, len(data)+sealBytes), factsBucket, key, data))
-	}
-	if err := put(0, first); err != nil {
-		return err
-	}
-	for i := range t.added.Chunks {
-		if err := put(i+1, data[i*chunkBytes:min((i+1)*chunkBytes, len(data))]); err != nil {
+	t.added = entry{number: t.head.Last, rows: t.batch.Rows, bytes: len(t.batch.Facts), at: t.now.UTC().Round(0)}
+	for i := range t.added.chunks() {
+		piece := t.batch.Facts[i*chunkBytes : min((i+1)*chunkBytes, len(t.batch.Facts))]
+		if i == 0 {
+			piece = append(t.added.appendHeader(make([]byte, 0, headerBytes+len(piece))), piece...)
+		}
+		if err := b.Set(factsKey(t.added.number, i), piece, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *transaction) putState(state *bbolt.Bucket) error {
+func (t *transaction) putState(b *pebble.Batch) (err error) {
 	var key []byte
 	for i := range t.batch.State {
 		r := &t.batch.State[i]
-		key = appendStateKey(key[:0], r.Kind, r.UID)
-		if old := state.Get(key); old != nil {
-			if len(old) < sealBytes {
-				return corruptf("record %q of the state is cut short", key)
-			}
-			t.head.State.remove(old)
-		}
+		key = stateKey(key[:0], r.Kind, r.UID)
 		if r.Data == nil {
-			if err := state.Delete(key); err != nil {
-				return err
-			}
-			continue
-		}
-		value := seal(make([]byte, 0, len(r.Data)+sealBytes), stateBucket, key, r.Data)
-		t.head.State.add(value)
-		if err := state.Put(key, value); err != nil {
-			return err
+			err = errors.Join(err, b.Delete(key, nil))
+		} else {
+			err = errors.Join(err, b.Set(key, r.Data, nil))
 		}
 	}
-	return nil
+	return err
 }
 
 // putSmall changes what the head itself holds.

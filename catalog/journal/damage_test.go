@@ -2,75 +2,134 @@ package journal
 
 import (
 	"bytes"
+	"context"
 	"errors"
-	"io"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/go-kit/log"
-	"go.etcd.io/bbolt"
 )
 
-// small is a journal with some of everything, closed, and what it holds after its
-// last transaction and after the one before.
-func small(t *testing.T) (path string, last, before *model) {
+// files are the files of a directory, by name.
+func files(t *testing.T, path string) map[string][]byte {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "journal.db")
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string][]byte{}
+	for _, e := range entries {
+		if e.Name() == reserveName {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(path, e.Name()))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // superseded meanwhile
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[e.Name()] = data
+	}
+	return found
+}
+
+func writeFiles(t *testing.T, path string, files map[string][]byte) {
+	t.Helper()
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(path, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// history is what a journal held after each of its commits.
+type history []*model
+
+// small is a journal with some of everything, as it is on disk: closed, or as a kill leaves
+// it; and what it held after each commit.
+func small(t *testing.T, closed bool) (map[string][]byte, history) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "journal")
 	j := open(t, path)
 	m := newModel(42)
-	for range 30 {
+	h := history{nil, m.copy()}
+	next := func() {
 		commit(t, j, m.batch())
+		h = append(h, m.copy())
+	}
+	for i := range 60 {
+		next()
+		if i%20 == 19 {
+			if err := j.store.db.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	if err := j.Acknowledge(12); err != nil {
 		t.Fatal(err)
 	}
 	m.acknowledge(12)
-	commit(t, j, m.batch())
-	before = &model{state: maps.Clone(m.state), facts: maps.Clone(m.facts)}
-	commit(t, j, m.batch())
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
+	for range 12 {
+		next()
 	}
-	return path, m, before
+	if closed {
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files(t, path), h
 }
 
-// openDamaged opens a journal of these bytes, which must work: with all that was in
-// it, or all up to the transaction before, or set aside and empty.
-func openDamaged(t *testing.T, data []byte, last, before *model) Origin {
+func (m *model) copy() *model {
+	return &model{state: maps.Clone(m.state), facts: maps.Clone(m.facts)}
+}
+
+// openDamaged opens a journal of these files, which must work: with all that was in it; or
+// with all up to a commit, and Rewound; or set aside and empty.
+func openDamaged(t *testing.T, damaged map[string][]byte, h history) Origin {
 	t.Helper()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "journal.db")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(t.TempDir(), "journal")
+	writeFiles(t, path, damaged)
 	var logged bytes.Buffer
 	j := openWith(t, Options{Path: path, Logger: log.NewLogfmtLogger(&logged)})
 	defer j.Close()
-	if j.Origin() == Resumed || j.Origin() == Rewound {
-		if len(state(t, j)) == len(last.state) && len(drain(t, j, 0)) == len(last.facts) {
-			last.holds(t, j)
-		} else {
-			before.holds(t, j)
-			if j.Origin() != Rewound || !strings.Contains(logged.String(), "last transaction may be lost") {
-				t.Errorf("nothing was said about the transaction that is lost: %s", &logged)
-			}
+	switch j.Origin() {
+	case Resumed:
+		h[len(h)-1].holds(t, j)
+	case Rewound:
+		h[j.head.Commits-1].holds(t, j) // one commit is for the new ID
+		if !strings.Contains(logged.String(), "last commits may be lost") {
+			t.Errorf("nothing was said about the commits that are lost: %s", &logged)
 		}
-	} else if len(data) > 0 {
+	case SetAside:
 		aside, err := filepath.Glob(path + ".broken-*")
-		if err != nil || len(aside) != 1 || j.Origin() != SetAside {
-			t.Fatalf("%s: %q were set aside, %v", j.Origin(), aside, err)
+		if err != nil || len(aside) != 1 {
+			t.Fatalf("%q were set aside, %v", aside, err)
 		}
-		if kept, err := os.ReadFile(aside[0]); err != nil || !bytes.Equal(kept, data) {
-			t.Errorf("what was set aside is not what was there: %v", err)
+		kept := files(t, aside[0])
+		delete(kept, "LOCK")
+		was := maps.Clone(damaged)
+		delete(was, "LOCK")
+		if !maps.EqualFunc(kept, was, bytes.Equal) {
+			t.Errorf("what was set aside is not what was there: %q, was %q", slices.Sorted(maps.Keys(kept)), slices.Sorted(maps.Keys(was)))
 		}
 		if n := strings.Count(logged.String(), "\n"); n != 1 || !strings.Contains(logged.String(), aside[0]) {
 			t.Errorf("logged %d lines: %s", n, &logged)
 		}
+	default:
+		t.Errorf("it is %s", j.Origin())
 	}
 	commit(t, j, Batch{Facts: []byte("it works"), State: []Record{{Kind: "a", UID: "b", Data: []byte("c")}}})
 	if err := j.Check(); err != nil {
@@ -79,279 +138,351 @@ func openDamaged(t *testing.T, data []byte, last, before *model) Origin {
 	return j.Origin()
 }
 
-func TestAFileCutShortIsResumedOrSetAside(t *testing.T) {
+// with returns the files with one of them changed; nil data takes it away.
+func with(files map[string][]byte, name string, data []byte) map[string][]byte {
+	changed := maps.Clone(files)
+	if changed[name] = data; data == nil {
+		delete(changed, name)
+	}
+	return changed
+}
+
+// tally counts what became of damages, by the kind of file.
+type tally map[string]map[Origin]int
+
+func (c tally) count(name string, o Origin) {
+	switch {
+	case strings.HasSuffix(name, ".log"):
+		name = "log"
+	case strings.HasSuffix(name, ".sst"):
+		name = "tables"
+	default:
+		name, _, _ = strings.Cut(strings.TrimPrefix(name, "marker."), "-0")
+	}
+	if c[name] == nil {
+		c[name] = map[Origin]int{}
+	}
+	c[name][o]++
+}
+
+// ends are the two ways in which a journal may have ended.
+func ends(t *testing.T, do func(t *testing.T, whole map[string][]byte, h history)) {
+	for name, closed := range map[string]bool{"closed": true, "killed": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whole, h := small(t, closed)
+			if o := openDamaged(t, whole, h); o != Resumed {
+				t.Fatalf("undamaged it is %s", o)
+			}
+			do(t, whole, h)
+		})
+	}
+}
+
+func TestAMissingFileIsNoticed(t *testing.T) {
 	t.Parallel()
-	path, last, before := small(t)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := inspect(bytes.NewReader(whole), int64(len(whole)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	aside := 0
-	for n := range c.pages {
-		// At the page's beginning, a byte before, and within.
-		for _, size := range []int64{n*pageSize - 1, n * pageSize, n*pageSize + rand.Int64N(pageSize)} {
-			if size < 0 {
+	ends(t, func(t *testing.T, whole map[string][]byte, h history) {
+		found := tally{}
+		for name := range whole {
+			found.count(name, openDamaged(t, with(whole, name, nil), h))
+		}
+		t.Log(found)
+		// A log or a table that was superseded may be missing.
+		if found["MANIFEST"][Resumed]+found["COMMITTED"][Resumed] > 0 || found["tables"][SetAside] == 0 || found["log"][Rewound]+found["log"][SetAside] == 0 {
+			t.Errorf("not all was noticed: %v", found)
+		}
+	})
+}
+
+func TestAFileCutShortIsResumedOrNoticed(t *testing.T) {
+	t.Parallel()
+	ends(t, func(t *testing.T, whole map[string][]byte, h history) {
+		found := tally{}
+		for name, data := range whole {
+			if len(data) == 0 {
 				continue
 			}
-			_, err := inspect(bytes.NewReader(whole[:size]), size)
-			if err != nil && !errors.Is(err, ErrCorrupt) {
-				t.Fatal(err)
-			}
-			if err != nil {
-				aside++
-			}
-			if rand.IntN(40) == 0 || n < 5 {
-				origin := openDamaged(t, whole[:size], last, before)
-				if (origin == Resumed || origin == Rewound) != (err == nil) && size > 0 {
-					t.Errorf("at %d bytes the journal is %s, after %v", size, origin, err)
+			for i := range 12 {
+				size := rand.IntN(len(data))
+				switch {
+				case i == 0:
+					size = 0
+				case i == 1:
+					size = len(data) - 1
+				case i < 6:
+					size = max(0, len(data)-1-rand.IntN(min(len(data), 2000)))
 				}
+				found.count(name, openDamaged(t, with(whole, name, data[:size]), h))
 			}
 		}
-	}
-	if aside < int(c.pages) {
-		t.Errorf("only %d of the cuts were noticed", aside)
-	}
+		t.Log(found)
+		if found["tables"][SetAside] == 0 || found["COMMITTED"][Resumed] > 0 {
+			t.Errorf("not all was noticed: %v", found)
+		}
+	})
 }
 
+// TestNoBitThatFlipsIsTakenForData makes JOURNAL_TEST_FLIPS damages, or some.
 func TestNoBitThatFlipsIsTakenForData(t *testing.T) {
 	t.Parallel()
-	path, last, before := small(t)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := inspect(bytes.NewReader(whole), int64(len(whole)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole = whole[:(c.pages+1)*pageSize]
-	noticed, unnoticed := 0, 0
-	for i := range 350 {
-		damaged := bytes.Clone(whole)
-		switch at := rand.IntN(len(damaged)); i % 4 {
-		case 0: // anywhere
-			damaged[at] ^= 1 << rand.IntN(8)
-		case 1: // in what a page begins with
-			at = at/pageSize*pageSize + rand.IntN(100)
-			damaged[at] ^= 1 << rand.IntN(8)
-		case 2: // a sector that was lost
-			at = at / 512 * 512
-			clear(damaged[at : at+512])
-		case 3: // a page of another place
-			from := rand.IntN(len(damaged)/pageSize) * pageSize
-			copy(damaged[at/pageSize*pageSize:], damaged[from:from+pageSize])
+	flips := 60
+	_, _ = fmt.Sscan(os.Getenv("JOURNAL_TEST_FLIPS"), &flips)
+	ends(t, func(t *testing.T, whole map[string][]byte, h history) {
+		var names []string
+		for name, data := range whole {
+			if len(data) > 0 {
+				names = append(names, name)
+			}
 		}
-		_, err := inspect(bytes.NewReader(damaged), int64(len(damaged)))
-		if err != nil && !errors.Is(err, ErrCorrupt) {
-			t.Fatal(err)
+		slices.Sort(names)
+		found := tally{}
+		for i := range flips {
+			name := names[i%len(names)]
+			data := bytes.Clone(whole[name])
+			switch at := rand.IntN(len(data)); i / len(names) % 4 {
+			case 0, 1: // anywhere
+				data[at] ^= 1 << rand.IntN(8)
+			case 2: // a sector that was lost
+				at = at / 512 * 512
+				clear(data[at:min(at+512, len(data))])
+			case 3: // a sector of another place
+				copy(data[at/512*512:], data[rand.IntN(len(data))/512*512:][:min(512, len(data)%512)])
+			}
+			found.count(name, openDamaged(t, with(whole, name, data), h))
 		}
-		if err != nil {
-			noticed++
-		} else {
-			unnoticed++
+		t.Log(found)
+		if found["tables"][SetAside] == 0 {
+			t.Error("this should notice some")
 		}
-		if i < 15 || err == nil && unnoticed < 30 {
-			openDamaged(t, damaged, last, before)
-		}
-	}
-	t.Logf("%d noticed, %d in what is free", noticed, unnoticed)
-	if noticed == 0 || unnoticed == 0 {
-		t.Error("this should have both")
-	}
+	})
 }
 
-// TestADamagedBeginningCostsTheLastTransactionAtMost damages one of the two meta
-// pages. Which of them was the newer cannot be told then.
-func TestADamagedBeginningCostsTheLastTransactionAtMost(t *testing.T) {
+// TestADamagedEndOfTheLogIsNotTakenForATornWrite damages the last commit on disk, for which
+// the database has no proof that it was ever whole.
+func TestADamagedEndOfTheLogIsNotTakenForATornWrite(t *testing.T) {
 	t.Parallel()
-	path, last, before := small(t)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := inspect(bytes.NewReader(whole), int64(len(whole)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var held []*model
-	for page := range 2 {
-		damaged := bytes.Clone(whole)
-		damaged[page*pageSize+pageHeader+30] ^= 4
-		if origin := openDamaged(t, damaged, last, before); origin != Rewound {
-			t.Errorf("page %d: %s", page, origin)
+	whole, h := small(t, false)
+	for name, data := range whole {
+		end := len(bytes.TrimRight(data, "\x00"))
+		if !strings.HasSuffix(name, ".log") || end == 0 {
+			continue
 		}
-		if err := os.WriteFile(path, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		damaged := bytes.Clone(data)
+		damaged[end-5] ^= 1
+		path := filepath.Join(t.TempDir(), "journal")
+		writeFiles(t, path, with(whole, name, damaged))
 		j := open(t, path)
-		if j.ID() == c.head.ID {
+		if j.Origin() == Resumed {
+			continue // an old log
+		}
+		if j.Origin() != Rewound || j.head.Commits-1 != uint64(len(h)-2) {
+			t.Errorf("%s: %s, %d commits", name, j.Origin(), j.head.Commits)
+		}
+		h[len(h)-2].holds(t, j)
+		id := j.ID()
+		if bytes.Contains(whole[committedName], []byte(id)) {
 			t.Error("numbers may be given out twice under one ID")
 		}
-		if j.head.Commits == c.head.Commits+1 { // and one for the ID
-			held = append(held, last)
-			last.holds(t, j)
-		} else {
-			held = append(held, before)
-			before.holds(t, j)
+		if j = reopen(t, j); j.ID() != id || j.Origin() != Resumed {
+			t.Errorf("the new ID is not kept: %s", j.Origin())
 		}
-		id := j.ID()
-		if j = reopen(t, j); j.ID() != id {
-			t.Error("the new ID is not kept")
-		}
-		j.Close()
+		return
 	}
-	if held[0] == held[1] {
-		t.Error("one of them should be older")
-	}
+	t.Error("no log held the last commit")
 }
 
-// TestARecordOfAnEarlierTimeIsNoticed puts an old record, which is right by itself,
-// into the place of its successor.
-func TestARecordOfAnEarlierTimeIsNoticed(t *testing.T) {
+// TestATornWriteIsNoDamage cuts off, or tears, a commit that was never acknowledged as done.
+func TestATornWriteIsNoDamage(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "journal")
 	j := open(t, path)
-	commit(t, j, Batch{State: []Record{{Kind: "Pod", UID: "a", Data: []byte("old")}}})
-	var old []byte
-	key := appendStateKey(nil, "Pod", "a")
-	if err := j.store.view(func(tx *bbolt.Tx) error {
-		old = bytes.Clone(tx.Bucket(stateBucket).Get(key))
-		return nil
-	}); err != nil {
+	m := newModel(7)
+	for range 5 {
+		commit(t, j, m.batch())
+	}
+	before, held := files(t, path), m.copy()
+	commit(t, j, m.batch())
+	after := files(t, path)
+	for name, data := range after {
+		if !strings.HasSuffix(name, ".log") || bytes.Equal(data, before[name]) {
+			continue
+		}
+		whole := len(bytes.TrimRight(before[name], "\x00"))
+		end := len(bytes.TrimRight(data, "\x00"))
+		for _, size := range []int{whole, whole + 1, whole + 10, (whole + end) / 2, end - 1} {
+			torn := with(before, name, slices.Concat(data[:size], make([]byte, 1000)))
+			if o := openDamaged(t, torn, history{held}); o != Resumed {
+				t.Errorf("torn at %d of %d to %d: %s", size, whole, end, o)
+			}
+		}
+		return
+	}
+	t.Error("no log has grown")
+}
+
+// TestALostFlushIsNoticed takes the MANIFEST of before a flush, and the logs that the flush
+// has made superfluous away: nothing is damaged then, and yet commits are missing in between.
+func TestALostFlushIsNoticed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "journal")
+	j := open(t, path)
+	m := newModel(7)
+	next := func(n int) {
+		for range n {
+			commit(t, j, m.batch())
+		}
+	}
+	next(10)
+	if err := j.store.db.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, j, Batch{State: []Record{{Kind: "Pod", UID: "a", Data: []byte("new")}}})
-	if err := j.store.update(func(tx *bbolt.Tx) error { return tx.Bucket(stateBucket).Put(key, old) }); err != nil {
+	next(10)
+	before := files(t, path)
+	if err := j.store.db.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.State(func(string, string, []byte) error { return nil }); !errors.Is(err, ErrCorrupt) {
-		t.Error(err)
+	next(10)
+	damaged := files(t, path)
+	for name, data := range damaged {
+		if old := before[name]; strings.HasPrefix(name, "MANIFEST") {
+			damaged[name] = old
+		} else if strings.HasSuffix(name, ".log") && old != nil {
+			delete(damaged, name)
+		} else if strings.HasSuffix(name, ".log") {
+			damaged[name] = data
+		}
 	}
-	j.Close()
-	if j = open(t, path); j.Origin() != SetAside {
-		t.Error(j.Origin())
+	if o := openDamaged(t, damaged, nil); o != SetAside {
+		t.Error(o)
 	}
 }
 
 func TestWhatIsNoJournalIsSetAside(t *testing.T) {
 	t.Parallel()
-	foreign := filepath.Join(t.TempDir(), "foreign.db")
-	db, err := bbolt.Open(foreign, 0o600, &bbolt.Options{PageSize: pageSize})
+	foreign := filepath.Join(t.TempDir(), "foreign")
+	db, err := pebble.Open(foreign, &pebble.Options{FormatMajorVersion: pebble.FormatNewest, Logger: databaseLogger{&Journal{options: Options{Logger: log.NewNopLogger()}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Update(func(tx *bbolt.Tx) error {
-		b, err := tx.CreateBucket([]byte("theirs"))
-		if err != nil {
-			return err
-		}
-		return b.Put([]byte("key"), []byte("value"))
-	}); err != nil {
+	if err := errors.Join(db.Set([]byte("key"), []byte("value"), pebble.Sync), db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	theirs, err := os.ReadFile(foreign)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, data := range map[string][]byte{
-		"a text":                 []byte("hello, world"),
-		"zeros":                  make([]byte, 100_000),
-		"noise":                  newModel(1).bytes(100_000),
-		"another bbolt database": theirs,
+	for name, there := range map[string]map[string][]byte{
+		"a text":            {"notes.txt": []byte("hello, world")},
+		"zeros":             {"000004.log": make([]byte, 100_000), "MANIFEST-000001": make([]byte, 1000)},
+		"noise":             {"000004.log": newModel(1).bytes(100_000), "marker.manifest.000001.MANIFEST-000001": nil, "MANIFEST-000001": newModel(2).bytes(1000)},
+		"another database":  files(t, foreign),
+		"a COMMITTED alone": {committedName: committed{format: format, id: "a", commits: 7}.encode()},
 	} {
-		if origin := openDamaged(t, data, nil, nil); origin != SetAside {
+		if origin := openDamaged(t, there, nil); origin != SetAside {
 			t.Errorf("%s: %s", name, origin)
+		}
+	}
+}
+
+func TestAnEmptyDirectoryIsTaken(t *testing.T) {
+	t.Parallel()
+	for range 2 {
+		path := t.TempDir()
+		j := open(t, path)
+		if j.Origin() != New {
+			t.Error(j.Origin())
+		}
+		commit(t, j, Batch{Facts: []byte("it works")})
+		if j = reopen(t, j); j.Origin() != Resumed {
+			t.Error(j.Origin())
 		}
 	}
 }
 
 func TestAJournalOfANewerFormatIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "journal.db")
-	j := open(t, path)
-	h := j.head
-	h.Format = format + 1
-	if err := j.store.update(func(tx *bbolt.Tx) error {
-		if _, err := tx.CreateBucket([]byte("of the future")); err != nil {
-			return err
+	whole, _ := small(t, false)
+	last := committed{format: format + 1, id: strings.Repeat("A", 26), commits: 7}
+	for name, newer := range map[string]map[string][]byte{
+		"ours":       with(whole, committedName, last.encode()),
+		"database's": with(whole, fmt.Sprintf("marker.format-version.%06d.%03d", 99, pebble.FormatNewest+1), []byte{}),
+	} {
+		path := filepath.Join(t.TempDir(), "journal")
+		writeFiles(t, path, newer)
+		for range 2 {
+			if _, err := Open(Options{Path: path}); !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
-		return putHead(tx, &h)
-	}); err != nil {
-		t.Fatal(err)
-	}
-	j.store.close()
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(Options{Path: path}); !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), path) {
-		t.Error(err)
-	}
-	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
-		t.Errorf("it was changed: %v", err)
+		if after := files(t, path); !maps.EqualFunc(after, newer, bytes.Equal) {
+			t.Errorf("%s: it was changed", name)
+		}
 	}
 }
 
-// TestDamageWhileOpenIsAnErrorUntilReset spoils the file under an open journal.
+// TestDamageWhileOpenIsAnErrorUntilReset spoils the files under an open journal.
 func TestDamageWhileOpenIsAnErrorUntilReset(t *testing.T) {
 	t.Parallel()
-	damages := map[string]func(t *testing.T, f *os.File){
-		"cut to nothing": func(_ *testing.T, f *os.File) { f.Truncate(0) },
-		"cut in half": func(_ *testing.T, f *os.File) {
-			info, _ := f.Stat()
-			f.Truncate(info.Size() / 2)
-		},
-		"facts and state overwritten": func(t *testing.T, f *os.File) {
-			data, err := io.ReadAll(f)
-			if err != nil {
-				t.Fatal(err)
+	damages := map[string]func(data []byte) []byte{
+		"cut to nothing": func([]byte) []byte { return nil },
+		"cut in half":    func(data []byte) []byte { return data[:len(data)/2] },
+		"overwritten": func(data []byte) []byte {
+			for i := range data {
+				data[i] ^= 1
 			}
-			for _, mark := range []string{"precious facts", "precious state"} {
-				for at := 0; ; at++ {
-					i := bytes.Index(data[at:], []byte(mark))
-					if i < 0 {
-						break
-					}
-					at += i
-					f.WriteAt([]byte("X"), int64(at+len(mark)-1))
-				}
-			}
+			return data
 		},
 	}
 	calls := map[string]func(j *Journal) error{
-		"State":  func(j *Journal) error { return j.State(func(string, string, []byte) error { return nil }) },
-		"Next":   func(j *Journal) error { _, err := j.Next(t.Context(), 0); return err },
-		"Check":  func(j *Journal) error { return j.Check() },
-		"Commit": func(j *Journal) error { return j.Commit(t.Context(), Batch{Facts: []byte("more")}) },
+		"State": func(j *Journal) error { return j.State("Pod", func(string, []byte) error { return nil }) },
+		"Get":   func(j *Journal) error { _, _, err := j.Get("Pod", "a"); return err },
+		"Next":  func(j *Journal) error { _, err := j.Next(t.Context(), 0); return err },
+		"Check": func(j *Journal) error { return j.Check() },
+		// A commit looks at no table. A compaction does.
+		"a compaction": func(j *Journal) error {
+			_ = j.Commit(t.Context(), Batch{State: []Record{{Kind: "Pod", UID: "b", Data: []byte("new")}}})
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() {
+				done <- errors.Join(j.store.db.Flush(), j.store.db.Compact(ctx, []byte("a"), []byte("z"), false))
+			}()
+			for begun := time.Now(); j.failure() == nil && time.Since(begun) < time.Minute; {
+				time.Sleep(soon)
+			}
+			cancel() // it would try again for ever
+			<-done
+			return j.Commit(t.Context(), Batch{})
+		},
 	}
 	for damage, do := range damages {
 		for call, make := range calls {
-			if call == "Commit" && strings.Contains(damage, "overwritten") {
-				continue // it does not look there
-			}
 			t.Run(damage+", "+call, func(t *testing.T) {
 				t.Parallel()
-				path := filepath.Join(t.TempDir(), "journal.db")
-				var logged bytes.Buffer
-				j := openWith(t, Options{Path: path, Logger: log.NewLogfmtLogger(&logged)})
+				path := filepath.Join(t.TempDir(), "journal")
+				j := open(t, path)
 				for range 30 {
-					commit(t, j, Batch{Facts: bytes.Repeat([]byte("precious facts"), 500), Version: 77, State: []Record{{Kind: "Pod", UID: "a", Data: []byte("precious state")}}})
+					commit(t, j, Batch{Facts: []byte(strings.Repeat("precious facts", 500)), Version: 77, State: []Record{{Kind: "Pod", UID: "a", Data: []byte("precious state")}}})
 				}
-				id := j.ID()
-				f, err := os.OpenFile(path, os.O_RDWR, 0)
-				if err != nil {
+				if err := j.store.db.Flush(); err != nil {
 					t.Fatal(err)
 				}
-				defer f.Close()
-				do(t, f)
-				for range 2 {
+				j.Close()
+				var logged bytes.Buffer
+				j = openWith(t, Options{Path: path, Logger: log.NewLogfmtLogger(&logged)})
+				id := j.ID()
+				tables, err := filepath.Glob(filepath.Join(path, "*.sst"))
+				if err != nil || len(tables) == 0 {
+					t.Fatal(tables, err)
+				}
+				for _, name := range tables {
+					data, err := os.ReadFile(name)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(name, do(data), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for i := range 2 {
+					if i == 1 && call == "a compaction" {
+						break
+					}
 					if err := make(j); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) {
 						t.Fatal(err)
 					}
@@ -377,9 +508,24 @@ func TestDamageWhileOpenIsAnErrorUntilReset(t *testing.T) {
 	}
 }
 
+// TestDamageThatWasFoundIsNotForgotten: what Open might not find again is set aside by it.
+func TestDamageThatWasFoundIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "journal")
+	j := open(t, path)
+	commit(t, j, Batch{Facts: []byte("facts")})
+	if err := j.fail(corruptf("a table")); !errors.Is(err, ErrCorrupt) {
+		t.Fatal(err)
+	}
+	j.Close()
+	if j = open(t, path); j.Origin() != SetAside {
+		t.Error(j.Origin())
+	}
+}
+
 func TestResetWhileOthersWait(t *testing.T) {
 	t.Parallel()
-	j := open(t, filepath.Join(t.TempDir(), "journal.db"))
+	j := open(t, filepath.Join(t.TempDir(), "journal"))
 	commit(t, j, Batch{Facts: []byte("lost")})
 	id := j.ID()
 	found := make(chan Entry)
@@ -406,67 +552,14 @@ func TestResetWhileOthersWait(t *testing.T) {
 	}
 }
 
-// TestATransactionThatFailedAtItsVeryEndIsCounted pretends that the last sync failed:
-// then all who read the file see the transaction.
-func TestATransactionThatFailedAtItsVeryEndIsCounted(t *testing.T) {
+func TestDirectoriesThatWereSetAsideDoNotPileUp(t *testing.T) {
 	t.Parallel()
-	j := open(t, filepath.Join(t.TempDir(), "journal.db"))
-	commit(t, j, Batch{Facts: []byte("first"), Rows: 1})
-	b := Batch{Facts: []byte("second"), Rows: 1, State: []Record{{Kind: "Pod", UID: "a", Data: []byte("x")}}}
-	tried := transaction{batch: &b, head: j.head, now: time.Now()}
-	tried.head.Commits++
-	if err := j.failedWrite(&tried, io.ErrShortWrite); !errors.Is(err, io.ErrShortWrite) || j.Stats().Rows != 1 {
-		t.Errorf("%v, %+v", err, j.Stats())
-	}
-	if err := j.store.update(tried.run); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.failedWrite(&tried, io.ErrShortWrite); !errors.Is(err, io.ErrShortWrite) || j.Stats().Rows != 2 {
-		t.Errorf("%v, %+v", err, j.Stats())
-	}
-	commit(t, j, b)
-	if e := drain(t, j, 0); len(e) != 3 || e[2].Number != 3 {
-		t.Errorf("%+v", e)
-	}
-	if err := j.Check(); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestAFaultOfTheMapIsAnError cuts the file short behind the look at its size, so
-// that bbolt reads where there is nothing any more: a SIGBUS.
-func TestAFaultOfTheMapIsAnError(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "journal.db")
-	j := open(t, path)
-	for range 30 {
-		commit(t, j, Batch{Facts: make([]byte, 10_000)})
-	}
-	err := j.store.update(func(tx *bbolt.Tx) error {
-		if err := os.Truncate(path, 2*pageSize); err != nil {
-			return err
-		}
-		return tx.Bucket(factsBucket).Put([]byte("key"), []byte("value"))
-	})
-	if !errors.Is(err, ErrCorrupt) {
-		t.Fatal(err)
-	}
-	if err := j.Commit(t.Context(), Batch{}); !errors.Is(err, ErrCorrupt) {
-		t.Error(err)
-	}
-	if err := j.Reset(); err != nil {
-		t.Fatal(err)
-	}
-	commit(t, j, Batch{Facts: []byte("anew")})
-}
-
-func TestFilesThatWereSetAsideDoNotPileUp(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "journal")
 	for range keepBroken + 3 {
-		if err := os.WriteFile(path, []byte("broken"), 0o600); err != nil {
+		if err := os.RemoveAll(path); err != nil {
 			t.Fatal(err)
 		}
+		writeFiles(t, path, map[string][]byte{"broken": []byte("broken")})
 		open(t, path).Close()
 	}
 	if aside, err := filepath.Glob(path + ".broken-*"); err != nil || len(aside) != keepBroken {

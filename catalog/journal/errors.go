@@ -5,18 +5,22 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
 // What an owner may want to tell apart with errors.Is. The error around it names
-// the file and the cure.
+// the directory and the cure.
 var (
-	// ErrCorrupt is a file that is torn, cut short, damaged or no journal. Open
-	// deals with it by itself; found later, every call fails with it until Reset.
+	// ErrCorrupt is a directory that is torn, damaged or no journal. Open deals with it
+	// by itself. When it is found later, every call fails with it until Reset.
 	ErrCorrupt = errors.New("the journal is damaged")
-	// ErrInUse is a file that another process has open.
+	// ErrFailed is a journal that the disk has failed, at a moment when nobody can tell what
+	// was written. The data is safe on disk: end the process and open the journal again.
+	ErrFailed = errors.New("the journal has failed")
+	// ErrInUse is a directory that another process has open.
 	ErrInUse = errors.New("the journal is in use")
-	// ErrNewerFormat is a file of a later version of this program.
+	// ErrNewerFormat is a directory of a later version of this program.
 	ErrNewerFormat = errors.New("the journal is of a newer version")
 	// ErrClosed is the answer of a Journal after Close.
 	ErrClosed = errors.New("the journal is closed")
@@ -26,15 +30,37 @@ func corruptf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, args...))
 }
 
-// openError explains why the file cannot be opened at all.
+// refused are the errors with which the system refuses what the database asks for. They say
+// nothing about the data, so none of them may set a journal aside.
+var refused = []error{fs.ErrPermission, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT}
+
+// readError turns an error of the database into ErrCorrupt, unless the system refused to
+// read. A missing file, a wrong checksum and a bad sector (EIO) are all damage.
+func readError(err error) error {
+	if err == nil || errors.Is(err, ErrCorrupt) || errors.Is(err, ErrFailed) || errors.Is(err, ErrNewerFormat) {
+		return err
+	}
+	if isRefused(err) {
+		return err
+	}
+	return corruptf("%v", err)
+}
+
+func isRefused(err error) bool {
+	return slices.ContainsFunc(refused, func(r error) bool { return errors.Is(err, r) })
+}
+
+// openError explains why the directory cannot be opened at all.
 func openError(path string, err error) error {
 	switch {
-	case errors.Is(err, syscall.EISDIR):
-		return fmt.Errorf("journal %s is a directory: name a file", path)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("journal %s is no directory: name one, or a new one: %w", path, err)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return fmt.Errorf("journal %s cannot be written: make the file and its directory %s writable for this user: %w", path, filepath.Dir(path), err)
+		return fmt.Errorf("journal %s cannot be written: make it and its directory %s writable for this user: %w", path, filepath.Dir(path), err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("journal %s cannot be created: make the directory %s: %w", path, filepath.Dir(path), err)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, ErrCorrupt), errors.Is(err, ErrFailed):
+		return writeError(path, err)
 	}
 	return fmt.Errorf("journal %s cannot be opened: %w", path, err)
 }
@@ -43,10 +69,15 @@ func inUseError(path string) error {
 	return fmt.Errorf("%w: another process has %s open: stop that tracker, or give this one a data directory of its own", ErrInUse, path)
 }
 
+// failedError names the cure for a journal that the database has given up.
+func failedError(path string, why any) error {
+	return fmt.Errorf("%w: journal %s: see to the filesystem of %s, then start the tracker again: %v", ErrFailed, path, filepath.Dir(path), why)
+}
+
 // writeError explains why a transaction failed. The caller still has its batch.
 func writeError(path string, err error) error {
 	switch {
-	case errors.Is(err, ErrCorrupt), errors.Is(err, ErrClosed):
+	case errors.Is(err, ErrCorrupt), errors.Is(err, ErrClosed), errors.Is(err, ErrFailed):
 		return err
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("journal %s cannot grow: make room on the filesystem of %s: %w", path, filepath.Dir(path), err)

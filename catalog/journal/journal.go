@@ -2,30 +2,33 @@ package journal
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
-	"go.etcd.io/bbolt"
 )
 
 // Options say where the journal is and how much it holds.
 type Options struct {
-	// Path is the file. Its directory must be there, and on a local filesystem.
+	// Path is the directory, which the journal makes and owns. The directory around it must
+	// be there, writable, and on a local filesystem.
 	Path string
 	// MaxBytes is how much of unacknowledged facts may wait, as they were given to
-	// Commit, before Commit waits too; 4 GiB if zero. The file grows to that, plus
-	// one to two times the state.
+	// Commit, before Commit waits too; 4 GiB if zero. The directory grows to that, plus
+	// about the size of the state.
 	MaxBytes int64
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
-	// Logger takes a line when a file is set aside or compacted; none if nil.
+	// Logger takes a line when a directory is set aside; none if nil.
 	Logger log.Logger
 }
 
@@ -34,10 +37,10 @@ type Origin string
 
 // The origins.
 const (
-	New      Origin = "new"       // there was no file
-	Resumed  Origin = "resumed"   // from the file that was there
-	Rewound  Origin = "rewound"   // the same, but its last transaction may be lost
-	SetAside Origin = "set aside" // the file that was there could not be trusted, so this one is new
+	New      Origin = "new"       // there was none
+	Resumed  Origin = "resumed"   // from the directory that was there, all of it
+	Rewound  Origin = "rewound"   // the same, but its last commits may be lost: it has a new ID
+	SetAside Origin = "set aside" // the directory that was there could not be trusted, so this one is new
 )
 
 // Batch is what one transaction takes. Every part may be left out.
@@ -96,163 +99,102 @@ const acknowledgeAfter = time.Second
 // Journal is an open journal. Its methods may be called from any goroutine; commits
 // take turns.
 type Journal struct {
-	options      Options
-	compactAbove int64 // bytes
+	options Options
+	fs      vfs.FS
+	armed   atomic.Bool // of haltingFS
 
-	// writing is held while a transaction writes, and by State.
-	writing sync.Mutex
-	// files is locked while the file is exchanged, and read-locked while it is used.
+	// wrecked is closed when the database has given up, for good: it may keep its locks for
+	// ever then, so everything that calls it is run by run.
+	wrecked chan struct{}
+	once    sync.Once
+
+	// writing has one place, for who writes.
+	writing chan struct{}
+	// files is locked while the directory is exchanged, and read-locked while it is read.
 	files sync.RWMutex
-	store *store
-	// compactAfter is when a compaction may be tried; it goes with writing.
-	compactAfter time.Time
+	store *store // guarded by writing or files
 
-	mu      sync.Mutex // of what follows; taken last, held briefly
-	changed chan struct{}
-	head    head    // as the file has it
-	waiting []entry // unacknowledged, in order
-	done    []entry // acknowledged, but still in the file
-	stats   Stats
-	origin  Origin
-	err     error // why nothing works any more: ErrClosed, ErrCorrupt
-	flushes *time.Timer
+	mu       sync.Mutex // of what follows; taken last, held briefly, and never while the database is called
+	changed  chan struct{}
+	head     head    // as the database has it
+	waiting  []entry // unacknowledged, in order
+	done     []entry // acknowledged, but still in the database
+	stats    Stats
+	measured time.Time // when stats.FileBytes was
+	origin   Origin
+	err      error // why nothing works any more: ErrClosed, ErrCorrupt, ErrFailed
+	flushes  *time.Timer
 }
 
-// Open opens the journal at Options.Path, or creates it. A file that cannot be
-// trusted is set aside as PATH.broken-TIME, with one line in the log, and a new one
-// begun; Origin tells. The error is about the place: not writable, in use by another
-// process (ErrInUse), or of a newer version of the program (ErrNewerFormat).
-//
-// It reads the whole file.
-func Open(o Options) (*Journal, error) { return openAt(o, compactAbove) }
+// commitPatience is how long a commit that has begun is waited for once its context ended.
+const commitPatience = time.Second
 
-func openAt(o Options, compactAbove int64) (*Journal, error) {
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = 4 << 30
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = log.NewNopLogger()
-	}
-	j := &Journal{options: o, compactAbove: compactAbove, changed: make(chan struct{})}
-	s, err := lockStore(o.Path)
-	if err != nil {
-		return nil, err
-	}
-	if err := j.resume(s); err != nil {
-		return nil, err
-	}
-	return j, nil
-}
-
-// resume takes over a locked file: it opens it, or sets it aside and begins anew.
-func (j *Journal) resume(s *store) error {
-	c, err := &contents{empty: true}, error(nil)
-	if size := s.size.Load(); size > 0 {
-		c, err = inspect(s.file, size)
-	}
-	if err == nil {
-		s, err = j.compactOpened(s, c)
-	}
-	if err == nil && s.db == nil {
-		err = s.open(j.mapBytes())
-	}
-	switch {
-	case errors.Is(err, ErrCorrupt):
-		return j.begin(s, head{}, err)
-	case err != nil:
-		_ = s.close()
-		return fmt.Errorf("journal %s: %w", j.options.Path, err)
-	case c.empty:
-		return j.create(s, head{}, New)
-	}
-	j.store, j.head, j.origin = s, c.head, Resumed
-	j.setWaiting(c.waiting)
-	if !c.doubtful {
-		return nil
-	}
-	j.origin = Rewound
-	level.Warn(j.options.Logger).Log("msg", "the journal's last transaction may be lost: one of its two beginnings was damaged", "path", j.options.Path)
-	return j.rename()
-}
-
-// rename gives the journal a new ID: the last number may have been given out before,
-// with other facts.
-func (j *Journal) rename() error {
-	h := j.head
-	h.ID = rand.Text()
-	h.Commits++
-	if err := j.store.update(func(tx *bbolt.Tx) error { return putHead(tx, &h) }); err != nil {
-		_ = j.store.close()
-		return writeError(j.options.Path, err)
-	}
-	j.head = h
-	return nil
-}
-
-// begin sets the file aside, says why, and begins a new one whose numbers go on from
-// those of before.
-func (j *Journal) begin(s *store, before head, why error) error {
-	defer s.close()
-	name, err := s.setAside(j.options.Now())
-	if err != nil {
-		return err
-	}
-	level.Error(j.options.Logger).Log("msg", "the journal was damaged: set aside, and a new one begun", "path", j.options.Path, "aside", name, "err", why)
-	next, err := lockStore(j.options.Path)
-	if err != nil {
-		return err
-	}
-	if err := next.open(j.mapBytes()); err != nil {
-		_ = next.close()
-		return err
-	}
-	return j.create(next, before, SetAside)
-}
-
-// create makes a journal of an empty database.
-func (j *Journal) create(s *store, before head, origin Origin) error {
-	h := head{Format: format, ID: rand.Text(), Last: before.Last, Acknowledged: before.Last, Version: before.Version}
-	err := s.update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{headBucket, factsBucket, stateBucket} {
-			if _, err := tx.CreateBucket(name); err != nil {
-				return err
+// run calls do, which calls the database, on a goroutine of its own, and returns its error. It
+// returns before do does if the database gives up, or a moment after ctx ended.
+func (j *Journal) run(ctx context.Context, do func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				j.wreck(p)
 			}
+		}()
+		done <- do()
+	}()
+	ended := ctx.Done()
+	var patience <-chan time.Time
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-j.wrecked:
+			return j.failure()
+		case <-patience:
+			return fmt.Errorf("journal %s: the disk is full, or too slow; see to the filesystem of %s: %w", j.options.Path, filepath.Dir(j.options.Path), ctx.Err())
+		case <-ended:
+			ended, patience = nil, time.After(commitPatience)
 		}
-		return putHead(tx, &h)
-	})
-	if err == nil {
-		err = syncDirectory(j.options.Path)
 	}
-	if err != nil {
-		_ = s.close()
-		return writeError(j.options.Path, err)
-	}
-	j.store, j.head, j.origin = s, h, origin
-	j.setWaiting(nil)
-	return nil
 }
 
-// mapBytes is the address space for a full journal, with room to spare.
-func (j *Journal) mapBytes() int64 { return 2*j.options.MaxBytes + 1<<30 }
+// wreck ends everything: the database has given up. Its data is safe on disk.
+func (j *Journal) wreck(why any) {
+	j.once.Do(func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if j.err == nil {
+			j.err = failedError(j.options.Path, why)
+			level.Error(j.options.Logger).Log("msg", "the journal has failed", "err", j.err)
+		}
+		close(j.wrecked)
+		j.tell()
+	})
+}
 
-func putHead(tx *bbolt.Tx, h *head) error {
-	value, err := sealHead(h)
-	if err != nil {
+// failure is why nothing works any more.
+func (j *Journal) failure() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.err
+}
+
+// fail keeps an error that ends everything, and passes it on.
+func (j *Journal) fail(err error) error {
+	if !errors.Is(err, ErrCorrupt) {
 		return err
 	}
-	return tx.Bucket(headBucket).Put(headKey, value)
-}
-
-// setWaiting says which facts the file holds, all unacknowledged.
-func (j *Journal) setWaiting(entries []entry) {
-	j.waiting, j.done, j.stats = entries, nil, Stats{FileBytes: j.store.size.Load()}
-	for i := range entries {
-		j.stats.Rows += entries[i].Rows
-		j.stats.Bytes += int64(entries[i].Bytes)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil {
+		return j.err
 	}
+	j.err = fmt.Errorf("journal %s: %w", j.options.Path, err)
+	if j.store != nil && j.store.committed != nil {
+		// The damage may lie where Open does not look.
+		_ = committed{format: format, id: j.head.ID, commits: j.head.Commits, damaged: true}.write(j.store.committed)
+	}
+	j.tell()
+	return j.err
 }
 
 // Origin tells where what the journal holds comes from.
@@ -262,7 +204,7 @@ func (j *Journal) Origin() Origin {
 	return j.origin
 }
 
-// ID is the journal's name: random, made with the file, the same after a restart.
+// ID is the journal's name: random, made with the directory, the same after a restart.
 func (j *Journal) ID() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -294,15 +236,42 @@ func (j *Journal) Meta() map[string][]byte {
 	return maps.Clone(j.head.Meta)
 }
 
-// Stats returns the gauges, without touching the file.
+// measureEvery is how often Stats measures the directory.
+const measureEvery = time.Second
+
+// Stats returns the gauges, without touching the disk.
 func (j *Journal) Stats() Stats {
+	j.mu.Lock()
+	measure := j.err == nil && time.Since(j.measured) > measureEvery
+	if measure {
+		j.measured = time.Now()
+	}
+	j.mu.Unlock()
+	if measure {
+		j.measure()
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	stats := j.stats
 	if len(j.waiting) > 0 {
-		stats.Oldest = j.waiting[0].At
+		stats.Oldest = j.waiting[0].at
 	}
 	return stats
+}
+
+// measure asks the database how big the directory is.
+func (j *Journal) measure() {
+	if !j.files.TryRLock() {
+		return // it is being exchanged
+	}
+	defer j.files.RUnlock()
+	_ = j.read(func(db *pebble.DB) error {
+		size := int64(db.Metrics().DiskSpaceUsage())
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.stats.FileBytes = size
+		return nil
+	})
 }
 
 // Next returns the first unacknowledged batch of facts whose number is higher than
@@ -321,14 +290,14 @@ func (j *Journal) Next(ctx context.Context, after uint64) (Entry, error) {
 				continue
 			}
 		}
-		facts, id, err := j.read(e)
+		facts, id, err := j.facts(&e)
 		if err == nil {
-			return Entry{ID: id, Number: e.number, Rows: e.Rows, At: e.At, Facts: facts}, nil
+			return Entry{ID: id, Number: e.number, Rows: e.rows, At: e.at, Facts: facts}, nil
 		}
 		if j.isWaiting(e.number) {
-			return Entry{}, j.fail(err)
+			return Entry{}, j.fail(readError(err))
 		}
-		// It was acknowledged and taken out, or the file was exchanged, meanwhile.
+		// It was acknowledged and deleted, or the directory was exchanged, meanwhile.
 	}
 }
 
@@ -355,41 +324,39 @@ func (j *Journal) isWaiting(number uint64) bool {
 	return err == nil && ok && e.number == number
 }
 
-// read returns the facts of a batch, and the ID of the journal they are in.
-func (j *Journal) read(e entry) (facts []byte, id string, err error) {
+// facts returns the facts of a batch, and the ID of the journal they are in.
+func (j *Journal) facts(e *entry) (facts []byte, id string, err error) {
 	j.files.RLock()
 	defer j.files.RUnlock()
-	id = j.ID()
-	facts = make([]byte, 0, e.Bytes+sealBytes)
-	err = j.store.view(func(tx *bbolt.Tx) error {
-		records := tx.Bucket(factsBucket).Cursor()
-		key := factsKey(e.number, 1)
-		k, v := records.Seek(key)
-		for i := range e.Chunks {
-			key = factsKey(e.number, i+1)
-			if string(k) != string(key) {
-				return corruptf("batch %d of the facts has no record %d", e.number, i+1)
-			}
-			// Copied first, so that what is checked is what is handed out.
-			from := len(facts)
-			facts = append(facts, v...)
-			data, err := unseal(factsBucket, key, facts[from:])
-			if err != nil {
-				return err
-			}
-			facts = facts[:from+len(data)]
-			k, v = records.Next()
+	var read []byte
+	err = j.read(func(db *pebble.DB) error {
+		it, err := db.NewIter(&pebble.IterOptions{LowerBound: factsKey(e.number, 0), UpperBound: factsKey(e.number+1, 0)})
+		if err != nil {
+			return err
 		}
-		if len(facts) != e.Bytes {
-			return corruptf("batch %d of the facts is cut short", e.number)
+		data := make([]byte, 0, headerBytes+e.bytes)
+		for ok := it.First(); ok && err == nil; ok = it.Next() {
+			var value []byte
+			value, err = it.ValueAndErr()
+			data = append(data, value...)
 		}
+		if err := errors.Join(err, it.Close()); err != nil {
+			return err
+		}
+		read = data
 		return nil
 	})
-	return facts, id, err
+	switch {
+	case err != nil:
+		return nil, "", err
+	case len(read) != headerBytes+e.bytes:
+		return nil, "", corruptf("batch %d of the facts has %d bytes, and should have %d", e.number, len(read), headerBytes+e.bytes)
+	}
+	return read[headerBytes:], j.ID(), nil
 }
 
-// Acknowledge lets go of all batches up to number: Stats and the bound count them no
-// more. They leave the file with the next commit, or a moment later if none comes.
+// Acknowledge ends the wait of all batches up to number: Stats and the bound count them no
+// more. The next commit deletes them, or a commit of its own a moment later.
 // After a crash before that, Next returns them once more, under the same numbers.
 func (j *Journal) Acknowledge(number uint64) error {
 	j.mu.Lock()
@@ -399,8 +366,8 @@ func (j *Journal) Acknowledge(number uint64) error {
 	}
 	n := 0
 	for n < len(j.waiting) && j.waiting[n].number <= number {
-		j.stats.Rows -= j.waiting[n].Rows
-		j.stats.Bytes -= int64(j.waiting[n].Bytes)
+		j.stats.Rows -= j.waiting[n].rows
+		j.stats.Bytes -= int64(j.waiting[n].bytes)
 		n++
 	}
 	if n == 0 {
@@ -421,85 +388,92 @@ func (j *Journal) tell() {
 	j.changed = make(chan struct{})
 }
 
-// fail keeps an error that ends everything, and passes it on.
-func (j *Journal) fail(err error) error {
-	if !errors.Is(err, ErrCorrupt) {
-		return err
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.err == nil {
-		j.err = fmt.Errorf("journal %s: %w", j.options.Path, err)
-		j.tell()
-	}
-	return j.err
-}
-
-// Check reads the whole file and tells whether all of it is right; commits wait
+// Check reads the whole directory and tells whether all of it is right; commits wait
 // meanwhile.
 func (j *Journal) Check() error {
-	j.writing.Lock()
-	defer j.writing.Unlock()
-	if err := j.failed(); err != nil {
+	if err := j.lock(context.Background()); err != nil {
 		return err
 	}
-	return j.fail(j.store.guard(func() error {
-		_, err := inspect(j.store.file, j.store.size.Load())
+	defer j.unlock()
+	j.files.RLock()
+	defer j.files.RUnlock()
+	return j.read(func(db *pebble.DB) error {
+		c, err := verify(db)
+		if err == nil && c.head.Commits != j.head.Commits {
+			err = corruptf("its last commit is %d, and should be %d", c.head.Commits, j.head.Commits)
+		}
 		return err
-	}))
+	})
 }
 
-func (j *Journal) failed() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.err
+// lock waits until the caller is the one who writes, or ctx ends, or the database gives up.
+func (j *Journal) lock(ctx context.Context) error {
+	select {
+	case j.writing <- struct{}{}:
+		return nil
+	case <-j.wrecked:
+		return j.failure()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
-// Reset sets the file aside and begins a new one in its place: what to do about
+func (j *Journal) unlock() { <-j.writing }
+
+// exclusively runs do while nobody else reads or writes.
+func (j *Journal) exclusively(do func() error) error {
+	if err := j.lock(context.Background()); err != nil {
+		return err
+	}
+	return j.run(context.Background(), func() error {
+		defer j.unlock()
+		j.files.Lock()
+		defer j.files.Unlock()
+		return do()
+	})
+}
+
+// Reset sets the directory aside and begins a new one in its place: what to do about
 // ErrCorrupt. The facts and the state are gone then; numbers go on from where they
 // were, under a new ID, and so does Version.
 func (j *Journal) Reset() error {
-	j.writing.Lock()
-	defer j.writing.Unlock()
-	j.files.Lock()
-	defer j.files.Unlock()
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if errors.Is(j.err, ErrClosed) {
-		return j.err
-	}
-	why := j.err
-	if why == nil {
-		why = errors.New("asked for")
-	}
-	if err := j.begin(j.store, j.head, why); err != nil {
+	return j.exclusively(func() error {
+		why := j.failure()
+		if why == nil {
+			why = errors.New("asked for")
+		} else if !errors.Is(why, ErrCorrupt) || j.store == nil {
+			return why
+		}
+		err := j.begin(j.store, j.head, why)
+		if err != nil {
+			_ = j.fail(corruptf("%v", err))
+		}
 		return err
-	}
-	j.err = nil
-	j.tell()
-	return nil
+	})
 }
 
-// Close makes the acknowledgements durable and lets go of the file. All calls that
+// Close makes the acknowledgements durable and closes the directory. All calls that
 // wait, and all that come, fail with ErrClosed.
 func (j *Journal) Close() error {
-	j.writing.Lock()
-	defer j.writing.Unlock()
-	err := j.failed()
-	if errors.Is(err, ErrClosed) {
-		return nil
-	}
-	if err == nil {
-		err = j.takeOut()
-	}
-	j.mu.Lock()
-	j.err = ErrClosed
-	if j.flushes != nil {
-		j.flushes.Stop()
-	}
-	j.tell()
-	j.mu.Unlock()
-	j.files.Lock()
-	defer j.files.Unlock()
-	return errors.Join(err, j.store.close())
+	return j.exclusively(func() error {
+		failure := j.failure()
+		if errors.Is(failure, ErrClosed) {
+			return nil
+		}
+		var err error
+		if failure == nil {
+			err = j.takeOut()
+		}
+		j.mu.Lock()
+		j.err = ErrClosed
+		if j.flushes != nil {
+			j.flushes.Stop()
+		}
+		j.tell()
+		j.mu.Unlock()
+		if j.store == nil { // a reset went wrong
+			return failure
+		}
+		return errors.Join(err, j.store.close())
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -53,12 +54,19 @@ func drain(t testing.TB, j *Journal, after uint64) (entries []Entry) {
 func state(t testing.TB, j *Journal) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	err := j.State(func(kind, uid string, data []byte) error {
-		found[kind+"/"+uid] = string(data)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	for _, kind := range []string{"Pod", "PersistentVolume", "PersistentVolumeClaim"} {
+		last := ""
+		err := j.State(kind, func(uid string, data []byte) error {
+			if uid <= last {
+				t.Errorf("%s %s comes after %s", kind, uid, last)
+			}
+			last = uid
+			found[kind+"/"+uid] = string(data)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	return found
 }
@@ -72,7 +80,7 @@ func reopen(t testing.TB, j *Journal) *Journal {
 }
 
 func TestBatchesComeBackInOrderAndWholeAfterARestart(t *testing.T) {
-	j := open(t, filepath.Join(t.TempDir(), "journal.db"))
+	j := open(t, filepath.Join(t.TempDir(), "journal"))
 	if j.Origin() != New {
 		t.Error(j.Origin())
 	}
@@ -139,5 +147,57 @@ func TestBatchesComeBackInOrderAndWholeAfterARestart(t *testing.T) {
 	commit(t, j, Batch{Facts: []byte("next")})
 	if e := drain(t, j, 0); len(e) != 1 || e[0].Number != 50 {
 		t.Error(e)
+	}
+}
+
+func TestARecordIsFoundByItsKey(t *testing.T) {
+	j := open(t, filepath.Join(t.TempDir(), "journal"))
+	commit(t, j, Batch{State: []Record{
+		{Kind: "Pod", UID: "a", Data: []byte("pod a")}, {Kind: "Pod", UID: "b", Data: []byte{}}, {Kind: "Pod.memory", UID: "a", Data: []byte("memory")},
+	}})
+	for range 2 {
+		for key, want := range map[[2]string]string{{"Pod", "a"}: "pod a", {"Pod", "b"}: "", {"Pod.memory", "a"}: "memory", {"Pod", "c"}: "none", {"Po", "a"}: "none"} {
+			data, ok, err := j.Get(key[0], key[1])
+			if err != nil || ok != (want != "none") || ok && string(data) != want {
+				t.Errorf("%v: %q %v %v", key, data, ok, err)
+			}
+		}
+		if got := state(t, j); len(got) != 2 {
+			t.Errorf("the kind Pod has %q", got)
+		}
+		j = reopen(t, j)
+	}
+}
+
+// TestStateIsOfOneMomentAndStopsNoCommits commits while the state is read.
+func TestStateIsOfOneMomentAndStopsNoCommits(t *testing.T) {
+	j := open(t, filepath.Join(t.TempDir(), "journal"))
+	put := func(value string) {
+		b := Batch{}
+		for i := range 3000 {
+			b.State = append(b.State, Record{Kind: "Pod", UID: fmt.Sprintf("%04d", i), Data: []byte(strings.Repeat(value, 1000))})
+		}
+		commit(t, j, b)
+	}
+	put("1")
+	n := 0
+	err := j.State("Pod", func(uid string, data []byte) error {
+		if n++; n == 1 {
+			put("2")
+		}
+		if data[0] != '1' {
+			t.Fatalf("%s is of another moment", uid)
+		}
+		return nil
+	})
+	if err != nil || n != 3000 {
+		t.Errorf("%d records, %v", n, err)
+	}
+	want := errors.New("enough")
+	if err := j.State("Pod", func(string, []byte) error { return want }); !errors.Is(err, want) {
+		t.Error(err)
+	}
+	if data, ok, err := j.Get("Pod", "0000"); err != nil || !ok || data[0] != '2' {
+		t.Errorf("%.5s %v %v", data, ok, err)
 	}
 }

@@ -7,16 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/go-kit/log"
 )
 
@@ -30,8 +34,6 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(childEnv) {
 	case "commits":
 		os.Exit(commits(os.Getenv(pathEnv)))
-	case "fills a disk":
-		os.Exit(fillsADisk(os.Getenv(pathEnv)))
 	}
 	os.Exit(m.Run())
 }
@@ -77,7 +79,7 @@ func commits(path string) int {
 
 func TestWhatWasCommittedOutlivesAKill(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "journal")
 	var last uint64
 	var id string
 	for range 8 {
@@ -135,9 +137,9 @@ func TestWhatWasCommittedOutlivesAKill(t *testing.T) {
 	t.Logf("%d batches", last)
 }
 
-func TestAFileInUseIsNamedWithTheCure(t *testing.T) {
+func TestADirectoryInUseIsNamedWithTheCure(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := filepath.Join(t.TempDir(), "journal")
 	cmd := child(t, "commits", path)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -172,11 +174,16 @@ func TestAPlaceThatWillNotDoIsNamedWithTheCure(t *testing.T) {
 	if os.Getuid() == 0 {
 		readOnly = "/sys" // where not even root may
 	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]string{
-		dir:                                  "is a directory",
+		file:                                 "is no directory",
+		filepath.Join(file, "journal"):       "is no directory",
 		filepath.Join(readOnly, "journal"):   "writable",
 		filepath.Join(dir, "absent/journal"): "make the directory",
-		"/dev/null":                          "no regular file",
+		"/dev/null":                          "is no directory",
 	} {
 		_, err := Open(Options{Path: path})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
@@ -185,233 +192,396 @@ func TestAPlaceThatWillNotDoIsNamedWithTheCure(t *testing.T) {
 	}
 }
 
-// fillDisk commits until there is no room, makes room, and goes on.
-func fillDisk(path string, makeRoom func() error) error {
-	j, err := Open(Options{Path: path})
-	if err != nil {
-		return err
+// smallDisk is a filesystem of so many MB.
+func smallDisk(t *testing.T, size int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", size)); err != nil {
+		t.Skipf("no filesystem can be mounted here: %v", err)
 	}
-	defer j.Close()
-	b := func(n int) Batch {
-		return Batch{Facts: bytes.Repeat([]byte{byte(n)}, 100_000), State: []Record{{Kind: "Pod", UID: fmt.Sprint(n), Data: []byte("x")}}}
-	}
-	n := 0
-	for ; n < 1000; n++ {
-		if err = j.Commit(context.Background(), b(n)); err != nil {
-			break
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// numbered is batch n of a test of the disk.
+func numbered(n int) Batch {
+	data := random(100_000)
+	data[0] = byte(n)
+	return Batch{Facts: data, State: []Record{{Kind: "Pod", UID: fmt.Sprint(n), Data: []byte("x")}}}
+}
+
+// fill commits batches, from n on, until there is no room, and returns the next n.
+func fill(t *testing.T, j *Journal, n int) int {
+	t.Helper()
+	for ; n < 2000; n++ {
+		if err := j.Commit(t.Context(), numbered(n)); err != nil {
+			checkFull(t, j, err)
+			return n
 		}
 	}
-	if err == nil || errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "filesystem") {
-		return fmt.Errorf("after %d batches: %w", n, err)
+	t.Fatal("it never was full")
+	return 0
+}
+
+func checkFull(t *testing.T, j *Journal, err error) {
+	t.Helper()
+	if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), j.options.Path) || !strings.Contains(err.Error(), "make room on the filesystem") {
+		t.Fatal(err)
 	}
-	for range 3 { // it stays full, and whole
-		if err := j.Commit(context.Background(), b(n)); err == nil || errors.Is(err, ErrCorrupt) {
-			return fmt.Errorf("full again: %w", err)
-		}
-		if err := j.Check(); err != nil {
-			return err
-		}
-	}
-	if err := makeRoom(); err != nil {
-		return err
-	}
-	for range 3 {
-		if err := j.Commit(context.Background(), b(n)); err != nil {
-			return err
-		}
-		n++
-	}
-	for i := range n {
-		e, err := j.Next(context.Background(), uint64(i))
-		if err != nil || e.Number != uint64(i+1) || len(e.Facts) != 100_000 || e.Facts[0] != byte(i) {
-			return fmt.Errorf("batch %d: %d %w", i+1, e.Number, err)
-		}
-	}
-	if err := errors.Join(j.Check(), j.Close()); err != nil {
-		return err
-	}
-	if j, err = Open(Options{Path: path}); err != nil {
-		return err
-	}
-	if j.Origin() != Resumed || j.Stats().Bytes != int64(n)*100_000 {
-		return fmt.Errorf("%s, with %+v", j.Origin(), j.Stats())
-	}
-	return nil
 }
 
 func TestAFullDiskLosesNothing(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=6m"); err != nil {
-		t.Skipf("no filesystem can be mounted here: %v", err)
-	}
-	defer syscall.Unmount(dir, syscall.MNT_DETACH)
+	dir := smallDisk(t, 64)
 	ballast := filepath.Join(dir, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 3<<20), 0o600); err != nil {
+	if err := os.WriteFile(ballast, make([]byte, 20<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := fillDisk(filepath.Join(dir, "journal.db"), func() error { return os.Remove(ballast) }); err != nil {
+	j := open(t, filepath.Join(dir, "journal"))
+	n := 0
+	for range 4 { // it stays full, but for what a compaction gives back, and whole
+		n = fill(t, j, n)
+		if err := j.Check(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		commit(t, j, numbered(n))
+		n++
+	}
+	for range 2 {
+		entries := drain(t, j, 0)
+		if len(entries) != n {
+			t.Fatalf("%d batches, want %d", len(entries), n)
+		}
+		for i, e := range entries {
+			if e.Number != uint64(i+1) || len(e.Facts) != 100_000 || e.Facts[0] != byte(i) {
+				t.Fatalf("batch %d: %d of %d bytes", i+1, e.Number, len(e.Facts))
+			}
+		}
+		if err := j.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if j = reopen(t, j); j.Origin() != Resumed {
+			t.Fatal(j.Origin())
+		}
+	}
+	t.Logf("%d batches", n)
+}
+
+// TestAFullDiskIsRelievedByAcknowledgements: what was acknowledged makes room,
+// although deleting it needs room itself.
+func TestAFullDiskIsRelievedByAcknowledgements(t *testing.T) {
+	t.Parallel()
+	j := open(t, filepath.Join(smallDisk(t, 48), "journal"))
+	for range 3 {
+		n := fill(t, j, 0)
+		if err := j.Acknowledge(j.head.Last); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			commit(t, j, numbered(n+i))
+		}
+	}
+	if err := j.Check(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestAFullDiskIsRelievedByAcknowledgements: what was acknowledged makes room,
-// although taking it out needs room itself.
-func TestAFullDiskIsRelievedByAcknowledgements(t *testing.T) {
+// TestAJournalOpensOnAFullDisk: there is no room for one byte, but the reserve.
+func TestAJournalOpensOnAFullDisk(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=3m"); err != nil {
-		t.Skipf("no filesystem can be mounted here: %v", err)
-	}
-	defer syscall.Unmount(dir, syscall.MNT_DETACH)
-	j := open(t, filepath.Join(dir, "journal.db"))
-	b := Batch{Facts: make([]byte, 300_000)}
-	n := uint64(0)
-	for j.Commit(t.Context(), b) == nil {
-		n++
-	}
-	if err := j.Acknowledge(n); err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		commit(t, j, b)
-	}
-	j.Close()
-}
-
-// fillsADisk is fillDisk where files may have 3 MB.
-func fillsADisk(path string) int {
-	signal.Ignore(syscall.SIGXFSZ)
-	limit := func(n uint64) error {
-		var was syscall.Rlimit
-		if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
-			return err
-		}
-		was.Cur = n
-		return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was)
-	}
-	if err := limit(9 << 20); err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	if err := fillDisk(path, func() error { return limit(30 << 20) }); err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	return 0
-}
-
-func TestAFileThatMayNotGrowLosesNothing(t *testing.T) {
-	t.Parallel()
-	cmd := child(t, "fills a disk", filepath.Join(t.TempDir(), "journal.db"))
-	if out, err := cmd.Output(); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
-}
-
-func openCompacting(t *testing.T, o Options) *Journal {
-	t.Helper()
-	j, err := openAt(o, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { j.Close() })
-	return j
-}
-
-// mostlyFree is a closed journal with batches of 1 MB, all but the last acknowledged.
-func mostlyFree(t *testing.T, path string) (size int64, id string) {
-	t.Helper()
+	dir := smallDisk(t, 64)
+	path := filepath.Join(dir, "journal")
 	j := open(t, path)
-	commit(t, j, Batch{State: []Record{{Kind: "Pod", UID: "a", Data: []byte("kept")}}, Version: 5})
-	for range 10 {
-		commit(t, j, Batch{Facts: make([]byte, 1<<20)})
-	}
-	if err := j.Acknowledge(9); err != nil {
-		t.Fatal(err)
+	for n := range 30 {
+		commit(t, j, numbered(n))
 	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return j.Stats().FileBytes, j.ID()
-}
-
-func TestAFileThatIsMostlyFreeIsMadeSmaller(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "journal.db")
-	size, id := mostlyFree(t, path)
-	if err := os.WriteFile(compactName(path), []byte("left by a crash"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var logged bytes.Buffer
-	j := openCompacting(t, Options{Path: path, Logger: log.NewLogfmtLogger(&logged)})
-	if s := j.Stats(); s.FileBytes > size/2 || !strings.Contains(logged.String(), "smaller") {
-		t.Errorf("%d bytes, were %d; logged %s", s.FileBytes, size, &logged)
-	}
-	if e := drain(t, j, 0); len(e) != 1 || e[0].Number != 10 || len(e[0].Facts) != 1<<20 || state(t, j)["Pod/a"] != "kept" || j.ID() != id || j.Origin() != Resumed {
-		t.Errorf("%d batches", len(e))
-	}
-	commit(t, j, Batch{State: []Record{{Kind: "Pod", UID: "b", Data: []byte("new")}}})
-	if err := j.Check(); err != nil {
-		t.Error(err)
-	}
-	if left, err := filepath.Glob(path + ".*"); err != nil || len(left) > 0 {
-		t.Errorf("%q were left, %v", left, err)
-	}
-	if s, err := lockStore(path); !errors.Is(err, ErrInUse) {
-		t.Errorf("the smaller file is not locked: %v", err)
-		s.close()
-	}
-}
-
-func TestAFileThatCannotBeMadeSmallerIsUsedAsItIs(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
-		t.Skipf("no filesystem can be mounted here: %v", err)
-	}
-	defer syscall.Unmount(dir, syscall.MNT_DETACH)
-	path := filepath.Join(dir, "journal.db")
-	_, id := mostlyFree(t, path)
 	ballast, err := os.Create(filepath.Join(dir, "ballast"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for err == nil {
-		_, err = ballast.Write(make([]byte, 1<<10))
+	fill := func() {
+		var err error
+		for err == nil {
+			_, err = ballast.Write(make([]byte, 512))
+		}
 	}
-	ballast.Close()
-	var logged bytes.Buffer
-	j := openCompacting(t, Options{Path: path, Logger: log.NewLogfmtLogger(&logged)})
-	if j.Origin() != Resumed || j.ID() != id || !strings.Contains(logged.String(), "could not be made smaller") {
-		t.Errorf("%s; logged %s", j.Origin(), &logged)
+	fill()
+	for range 3 {
+		j = open(t, path)
+		if j.Origin() != Resumed || len(drain(t, j, 0)) != 30 {
+			t.Fatal(j.Origin())
+		}
+		// The logs of before are gone now, so there may be room for a batch.
+		if err := j.Commit(t.Context(), Batch{State: numbered(1).State}); err != nil {
+			checkFull(t, j, err)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	commit(t, j, Batch{Facts: []byte("next")})
-	if e := drain(t, j, 0); len(e) != 2 || e[1].Number != 11 {
-		t.Errorf("%d batches", len(e))
+	if err := errors.Join(ballast.Close(), os.Remove(ballast.Name())); err != nil {
+		t.Fatal(err)
 	}
-	j.Close()
-	if left, err := filepath.Glob(path + ".*"); err != nil || len(left) > 0 {
-		t.Errorf("%q were left, %v", left, err)
+	j = open(t, path)
+	commit(t, j, numbered(30))
+	if _, err := os.Stat(filepath.Join(path, reserveName)); err != nil {
+		t.Errorf("there is no new reserve: %v", err)
 	}
 }
 
-func TestAFileIsMadeSmallerOnceItIsDrained(t *testing.T) {
+// TestADiskThatOthersFillLosesNothing takes all but the reserve away while commits go on.
+func TestADiskThatOthersFillLosesNothing(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "journal.db")
-	j := openCompacting(t, Options{Path: path})
-	commit(t, j, Batch{State: []Record{{Kind: "Pod", UID: "a", Data: []byte("kept")}}})
-	for range 30 {
-		commit(t, j, Batch{Facts: make([]byte, 1<<20)})
+	dir := smallDisk(t, 64)
+	path := filepath.Join(dir, "journal")
+	j := open(t, path)
+	n := 0
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	go func() { // others fill the disk to the last byte, and give some back, again and again
+		defer close(done)
+		for name := filepath.Join(dir, "theirs"); ; {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			f, err := os.Create(name)
+			for err == nil {
+				_, err = f.Write(make([]byte, 64<<10))
+			}
+			time.Sleep(soon)
+			f.Close()
+			os.Remove(name)
+			time.Sleep(2 * soon)
+		}
+	}()
+	for begun := time.Now(); time.Since(begun) < 5*time.Second; {
+		err := j.Commit(t.Context(), numbered(n))
+		if errors.Is(err, ErrFailed) {
+			t.Logf("it failed after %d batches: %v", n, err)
+			break
+		}
+		if err == nil {
+			n++
+			if err := j.Acknowledge(j.head.Last); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			checkFull(t, j, err)
+		}
 	}
-	commit(t, j, Batch{Facts: []byte("last")})
-	if err := j.Acknowledge(30); err != nil {
+	close(stop)
+	<-done
+	if err := j.failure(); err == nil {
+		if err := j.Check(); err != nil {
+			t.Error(err)
+		}
+		j = reopen(t, j)
+		if j.Origin() != Resumed || len(state(t, j)) != n {
+			t.Errorf("%s, %d of %d", j.Origin(), len(state(t, j)), n)
+		}
+	}
+	t.Logf("%d batches", n)
+}
+
+// faults makes errors of the operations that it is told to.
+type faults struct {
+	on atomic.Pointer[func(errorfs.Op) error]
+}
+
+func (f *faults) String() string { return "faults" }
+
+func (f *faults) MaybeError(op errorfs.Op) error {
+	if do := f.on.Load(); do != nil {
+		return (*do)(op)
+	}
+	return nil
+}
+
+func (f *faults) set(do func(errorfs.Op) error) { f.on.Store(&do) }
+
+// failing is a journal on a filesystem that makes faults.
+func failing(t *testing.T) (*Journal, *faults, *bytes.Buffer) {
+	t.Helper()
+	var f faults
+	var logged bytes.Buffer
+	dir, err := os.MkdirTemp("", "journal")
+	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); j.Stats().FileBytes > 10<<20; time.Sleep(soon) {
+	t.Cleanup(func() { os.RemoveAll(dir) }) // a database that has failed may write to it still
+	o := Options{Path: filepath.Join(dir, "journal"), Logger: log.NewSyncLogger(log.NewLogfmtLogger(&logged))}
+	j, err := openAt(o, errorfs.Wrap(vfs.Default, &f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j, &f, &logged
+}
+
+// TestADiskThatFailsEndsTheJournalAndNotTheProcess: where the database would end the process,
+// every call says what to do; and the data is there when it is opened again.
+func TestADiskThatFailsEndsTheJournalAndNotTheProcess(t *testing.T) {
+	t.Parallel()
+	is := func(op errorfs.Op, suffix string, kinds ...errorfs.OpKind) bool {
+		return strings.Contains(filepath.Base(op.Path), suffix) && slices.Contains(kinds, op.Kind)
+	}
+	for name, fault := range map[string]func(op errorfs.Op) bool{
+		"writing the log": func(op errorfs.Op) bool { return is(op, ".log", errorfs.OpFileWrite) },
+		"syncing the log": func(op errorfs.Op) bool {
+			return is(op, ".log", errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo)
+		},
+		"creating a log": func(op errorfs.Op) bool {
+			return is(op, ".log", errorfs.OpCreate, errorfs.OpReuseForWrite)
+		},
+		"syncing the directory": func(op errorfs.Op) bool { return is(op, "journal", errorfs.OpFileSync) },
+		"writing the MANIFEST":  func(op errorfs.Op) bool { return is(op, "MANIFEST", errorfs.OpFileWrite) },
+		"syncing the MANIFEST":  func(op errorfs.Op) bool { return is(op, "MANIFEST", errorfs.OpFileSync) },
+		"writing a table":       func(op errorfs.Op) bool { return is(op, ".sst", errorfs.OpFileWrite) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j, f, logged := failing(t)
+			m := newModel(3)
+			for range 20 {
+				commit(t, j, m.batch())
+			}
+			waits := make(chan error)
+			go func() { _, err := j.Next(context.Background(), 1000); waits <- err }()
+			f.set(func(op errorfs.Op) error {
+				if fault(op) {
+					return syscall.EIO
+				}
+				return nil
+			})
+			var err error
+			before := m.copy()
+			for i := 0; i < 2000 && err == nil; i++ {
+				before = m.copy()
+				if err = j.Commit(t.Context(), m.batch()); err == nil {
+					before = m.copy()
+				}
+			}
+			for call, err := range map[string]error{
+				"Commit": err, "Commit again": j.Commit(t.Context(), Batch{}), "Acknowledge": j.Acknowledge(1), "Check": j.Check(),
+				"State": j.State("Pod", func(string, []byte) error { return nil }), "Next": <-waits, "Reset": j.Reset(), "Close": j.Close(),
+			} {
+				if !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), j.options.Path) || !strings.Contains(err.Error(), "start the tracker again") {
+					t.Errorf("%s: %v", call, err)
+				}
+			}
+			j.Stats()
+			if n := strings.Count(logged.String(), "level=error"); n != 1 {
+				t.Errorf("logged %d errors: %s", n, logged)
+			}
+			// Another process opens what is on disk. A commit that failed may be there.
+			path := filepath.Join(t.TempDir(), "journal")
+			writeFiles(t, path, files(t, j.options.Path))
+			j = open(t, path)
+			if j.Origin() != Resumed {
+				t.Fatal(j.Origin())
+			}
+			if maps.Equal(state(t, j), before.state) && len(drain(t, j, 0)) == len(before.facts) {
+				before.holds(t, j)
+			} else {
+				m.holds(t, j)
+			}
+		})
+	}
+}
+
+// TestACommitRespectsItsContextWhileTheDiskBlocks has the log take no byte for a while.
+func TestACommitRespectsItsContextWhileTheDiskBlocks(t *testing.T) {
+	t.Parallel()
+	j, f, _ := failing(t)
+	commit(t, j, Batch{Facts: []byte("first")})
+	blocked := make(chan struct{})
+	f.set(func(op errorfs.Op) error {
+		if strings.HasSuffix(op.Path, ".log") {
+			<-blocked
+		}
+		return nil
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	begun := time.Now()
+	for range 2 {
+		err := j.Commit(ctx, Batch{Facts: []byte("second")})
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) > commitPatience+5*time.Second {
+			t.Errorf("%v after %s", err, time.Since(begun))
+		}
+	}
+	close(blocked)
+	commit(t, j, Batch{Facts: []byte("third")})
+	if e := drain(t, j, 0); len(e) != 3 || string(e[2].Facts) != "third" {
+		t.Errorf("%+v", e)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWhatTheSystemRefusesSetsNothingAside opens a journal with too few file descriptors.
+func TestWhatTheSystemRefusesSetsNothingAside(t *testing.T) {
+	t.Parallel()
+	for _, refusal := range []error{syscall.EMFILE, syscall.EACCES, syscall.ENOMEM} {
+		j, f, _ := failing(t)
+		commit(t, j, Batch{Facts: []byte("facts")})
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f.set(func(op errorfs.Op) error {
+			if op.Kind == errorfs.OpOpen && strings.Contains(op.Path, "MANIFEST") {
+				return refusal
+			}
+			return nil
+		})
+		if _, err := openAt(j.options, errorfs.Wrap(vfs.Default, f)); !errors.Is(err, refusal) || errors.Is(err, ErrCorrupt) {
+			t.Error(err)
+		}
+		if j = open(t, j.options.Path); j.Origin() != Resumed {
+			t.Error(j.Origin())
+		}
+	}
+}
+
+// TestTheDirectoryIsSmallAgainOnceItIsDrained: an outage fills it, and the database gives the
+// room back.
+func TestTheDirectoryIsSmallAgainOnceItIsDrained(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "journal")
+	j := open(t, path)
+	commit(t, j, Batch{State: []Record{{Kind: "Pod", UID: "a", Data: []byte("kept")}}})
+	for range 60 {
+		commit(t, j, Batch{Facts: random(1 << 20)})
+	}
+	commit(t, j, Batch{Facts: []byte("last")})
+	full := j.Stats().FileBytes
+	if err := j.Acknowledge(60); err != nil {
+		t.Fatal(err)
+	}
+	size := func() (bytes int64) {
+		for _, data := range files(t, path) {
+			bytes += int64(len(data))
+		}
+		return bytes
+	}
+	for deadline := time.Now().Add(time.Minute); j.Stats().FileBytes > 16<<20; time.Sleep(4 * soon) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%+v", j.Stats())
 		}
+	}
+	t.Logf("%d bytes when full, then %d; on disk %d", full, j.Stats().FileBytes, size())
+	if full < 60<<20 || size() > 24<<20 {
+		t.Error("it did not shrink")
 	}
 	commit(t, j, Batch{Facts: []byte("after")})
 	for range 2 {

@@ -76,7 +76,7 @@ func TestAnyHistoryIsFoundWholeAndRight(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			m := newModel(seed)
-			j := open(t, filepath.Join(t.TempDir(), "journal.db"))
+			j := open(t, filepath.Join(t.TempDir(), "journal"))
 			for i := range 75 {
 				commit(t, j, m.batch())
 				if m.random.IntN(3) == 0 && m.last > 0 {

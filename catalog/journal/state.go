@@ -2,84 +2,112 @@ package journal
 
 import (
 	"bytes"
+	"context"
+	"errors"
 
-	"go.etcd.io/bbolt"
+	"github.com/cockroachdb/pebble/v2"
 )
 
-// stateAtOnce is how many bytes of records are read in one go: fn is called outside
-// of any transaction, and on memory that no fault can reach.
+// stateAtOnce is how many bytes of records are read in one go, before fn is called with them.
 const stateAtOnce = 1 << 20
 
-// State calls fn with the record of each object, kind by kind. Data is the callee's
-// only until it returns. Commits wait meanwhile; fn must not call the journal. An
-// error of fn ends it. That the state is damaged may come to light only after fn was
-// called with some or all of it, each record right by itself: on ErrCorrupt, throw
-// away what was read.
-func (j *Journal) State(fn func(kind, uid string, data []byte) error) error {
-	j.writing.Lock()
-	defer j.writing.Unlock()
-	if err := j.failed(); err != nil {
+// State calls fn with the records of one kind, by uid, as they are when it is called; commits
+// go on meanwhile. Data is the callee's only until it returns. An error of fn ends it. That
+// the state is damaged may come to light only after fn was called with some of it: on
+// ErrCorrupt, throw away what was read. fn must not call Close or Reset.
+func (j *Journal) State(kind string, fn func(uid string, data []byte) error) error {
+	prefix := stateKey(nil, kind, "")
+	end := append(bytes.Clone(prefix[:len(prefix)-1]), 1)
+	j.files.RLock()
+	defer j.files.RUnlock()
+	var it *pebble.Iterator
+	err := j.read(func(db *pebble.DB) (err error) {
+		it, err = db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: end})
+		if err == nil {
+			it.First()
+		}
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	var read stateReader
-	for !read.end {
-		if err := j.store.view(read.more); err != nil {
-			return j.fail(err)
-		}
-		for _, r := range read.records {
-			kind, uid, err := splitStateKey(r.key)
-			if err != nil {
-				return j.fail(err)
-			}
-			if err := fn(kind, uid, r.data); err != nil {
-				return err
-			}
+	var records stateReader
+	for more := true; more && err == nil; {
+		err = j.read(func(*pebble.DB) error {
+			more = records.fill(it)
+			return it.Error()
+		})
+		for i := 0; i < len(records.parts) && err == nil; i += 2 {
+			err = fn(string(records.parts[i][len(prefix):]), records.parts[i+1])
 		}
 	}
-	if read.digest != j.head.State {
-		return j.fail(corruptf("the state has %d records, and should have %d, or some are of an earlier time", read.digest.Records, j.head.State.Records))
+	closed := j.run(context.Background(), it.Close)
+	if err == nil {
+		err = j.fail(readError(closed))
 	}
-	return nil
+	return err
 }
 
-// stateReader reads the state piece by piece.
+// stateReader copies records into memory that is used again for the next ones.
 type stateReader struct {
-	memory  []byte
-	records []stateRecord
-	last    []byte // key of the last record read
-	digest  digest
-	end     bool
+	memory []byte
+	parts  [][]byte // keys and values in turn
 }
 
-type stateRecord struct{ key, data []byte }
-
-func (r *stateReader) more(tx *bbolt.Tx) error {
-	r.memory, r.records = r.memory[:0], r.records[:0]
-	c := tx.Bucket(stateBucket).Cursor()
-	k, v := c.Seek(r.last)
-	if k != nil && bytes.Equal(k, r.last) {
-		k, v = c.Next()
-	}
-	for ; k != nil; k, v = c.Next() {
-		if len(r.records) > 0 && len(r.memory)+len(k)+len(v) > stateAtOnce {
-			return nil
+// fill reads the next records, and tells whether there are more behind them.
+func (r *stateReader) fill(it *pebble.Iterator) (more bool) {
+	r.memory, r.parts = r.memory[:0], r.parts[:0]
+	for ; it.Valid(); it.Next() {
+		if len(r.memory) >= stateAtOnce {
+			return true
 		}
-		key, value := r.copy(k), r.copy(v)
-		data, err := unseal(stateBucket, key, value)
+		value, err := it.ValueAndErr()
 		if err != nil {
-			return err
+			return false // the iterator has the error too
 		}
-		r.digest.add(value)
-		r.records = append(r.records, stateRecord{key, data})
-		r.last = key
+		r.parts = append(r.parts, r.copy(it.Key()), r.copy(value))
 	}
-	r.end = true
-	return nil
+	return false
 }
 
-// copy keeps b in memory that is used again for the next piece.
 func (r *stateReader) copy(b []byte) []byte {
 	from := len(r.memory)
 	r.memory = append(r.memory, b...)
 	return r.memory[from:len(r.memory):len(r.memory)]
+}
+
+// Get returns one record of the state, if there is one.
+func (j *Journal) Get(kind, uid string) (data []byte, ok bool, err error) {
+	j.files.RLock()
+	defer j.files.RUnlock()
+	data, err = j.get(stateKey(nil, kind, uid))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	return data, err == nil, err
+}
+
+// get returns the value of a key, or pebble.ErrNotFound. It needs files.
+func (j *Journal) get(key []byte) (value []byte, err error) {
+	err = j.read(func(db *pebble.DB) error {
+		v, done, err := db.Get(key)
+		if err != nil {
+			return err
+		}
+		value = bytes.Clone(v)
+		return done.Close()
+	})
+	return value, err
+}
+
+// read calls do with the database. It needs files.
+func (j *Journal) read(do func(*pebble.DB) error) error {
+	if err := j.failure(); err != nil {
+		return err
+	}
+	err := j.run(context.Background(), func() error { return do(j.store.db) })
+	if errors.Is(err, pebble.ErrNotFound) {
+		return err
+	}
+	return j.fail(readError(err))
 }

@@ -1,51 +1,66 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
-	"sync/atomic"
 	"syscall"
 	"time"
 
-	"go.etcd.io/bbolt"
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/go-kit/log/level"
 )
 
-// store is an open file: locked, and, once it has been inspected, a database.
+const (
+	// memTableSize is how much the database collects in memory before it writes a table.
+	// Smaller ones cost more compactions, bigger ones more memory and a longer log.
+	memTableSize = 2 << 20
+	// blockSize is how much one checksum covers, and what is compressed together. A start
+	// reads everything in order, and a commit reads nothing. See chunkBytes.
+	blockSize = 16 << 10
+	cacheSize = 1 << 20
+	// maxOpenFiles is how many tables are open at once, with 2 MB each or more.
+	maxOpenFiles = 100
+)
+
+// store is an open directory: locked and, once it has been verified, a database.
 type store struct {
 	path string
-	file *os.File
-	db   *bbolt.DB
-	size atomic.Int64 // of the file, when last seen
-	// wrecked is set once bbolt has panicked.
-	wrecked atomic.Bool
+	fs   vfs.FS
+	lock *pebble.Lock
+	// db and committed are nil until the directory is open for writing.
+	db        *pebble.DB
+	committed *os.File
 }
 
 // lockPatience is how long a lock is waited for: a tracker that is being replaced
 // may still be ending.
 const lockPatience = 2 * time.Second
 
-// lockStore opens the file, creating it if need be, and locks it. The lock is the
-// one that bbolt takes too, but held from before the file is inspected.
-func lockStore(path string) (*store, error) {
+// lockStore creates the directory if need be, and locks it.
+func lockStore(path string, fs vfs.FS) (*store, error) {
+	if err := os.Mkdir(path, 0o700); err == nil {
+		if err := syncDirectory(path); err != nil {
+			return nil, err
+		}
+	} else if !errors.Is(err, os.ErrExist) {
+		return nil, openError(path, err)
+	}
 	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
+		lock, err := pebble.LockDirectory(path, fs)
+		if err == nil {
+			return &store{path: path, fs: fs, lock: lock}, nil
+		}
+		var place *os.PathError
+		if errors.As(err, &place) {
 			return nil, openError(path, err)
 		}
-		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-			return nil, errors.Join(fmt.Errorf("journal %s is no regular file: name one", path), err, file.Close())
-		}
-		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil && isFileAt(file, path) {
-			return newStore(path, file)
-		}
-		_ = file.Close()
-		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+		if errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EINVAL) {
 			return nil, fmt.Errorf("journal %s cannot be locked: put it on a local filesystem: %w", path, err)
 		}
 		if time.Since(begun) > lockPatience {
@@ -54,132 +69,103 @@ func lockStore(path string) (*store, error) {
 	}
 }
 
-// isFileAt reports whether the file still has its name: else another process has
-// put a new one there, and the lock is of no use.
-func isFileAt(file *os.File, path string) bool {
-	mine, err1 := file.Stat()
-	there, err2 := os.Stat(path)
-	return err1 == nil && err2 == nil && os.SameFile(mine, there)
+// options are those of the database. Nothing of them is part of its format.
+func (j *Journal) databaseOptions(s *store, readOnly bool) (_ *pebble.Options, done func()) {
+	cache := pebble.NewCache(cacheSize)
+	o := &pebble.Options{
+		FS: s.fs, Lock: s.lock, ReadOnly: readOnly, Cache: cache,
+		// The newest format says in each chunk of the log how far the log was synced before.
+		FormatMajorVersion: pebble.FormatNewest,
+		MemTableSize:       memTableSize, MemTableStopWritesThreshold: 4,
+		MaxOpenFiles: maxOpenFiles,
+		Logger:       databaseLogger{j},
+		EventListener: &pebble.EventListener{
+			// The default ends the process. Pebble then tries the same compaction again at once.
+			DataCorruption: func(i pebble.DataCorruptionInfo) {
+				_ = j.fail(corruptf("%s: %v", i.Path, i.Details))
+				time.Sleep(100 * time.Millisecond)
+			},
+			BackgroundError: j.background,
+		},
+		// Only then does the room of acknowledged facts come back.
+		FlushDelayDeleteRange:      time.Second,
+		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
+	}
+	o.Experimental.EnableDeleteOnlyCompactionExcises = func() bool { return true }
+	for i := range o.Levels {
+		o.Levels[i].BlockSize = blockSize
+		o.Levels[i].Compression = compression
+	}
+	return o, cache.Unref
 }
 
-func newStore(path string, file *os.File) (*store, error) {
-	s := &store{path: path, file: file}
-	size, err := s.measure()
+func compression() *sstable.CompressionProfile { return sstable.SnappyCompression }
+
+// databaseLogger takes what Pebble logs. Pebble calls Fatalf where it cannot go on, on any
+// goroutine and with its locks held, and relies on it not to return.
+type databaseLogger struct{ j *Journal }
+
+func (databaseLogger) Infof(string, ...any) {}
+
+func (l databaseLogger) Errorf(format string, args ...any) {
+	level.Debug(l.j.options.Logger).Log("msg", "the journal's database", "err", fmt.Sprintf(format, args...))
+}
+
+func (l databaseLogger) Fatalf(format string, args ...any) {
+	l.j.wreck(fmt.Sprintf(format, args...))
+	select {} // nothing works any more, and the owner ends the process
+}
+
+// background judges an error of a flush or a compaction, which Pebble tries again at once and
+// for ever: that helps where the system refuses, as a full disk does, and nowhere else.
+func (j *Journal) background(err error) {
+	level.Debug(j.options.Logger).Log("msg", "the journal's database failed in the background", "err", err)
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrNotExist), pebble.IsCorruptionError(err):
+		_ = j.fail(corruptf("%v", err))
+	case errors.Is(err, pebble.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), isRefused(err):
+	default:
+		j.wreck(err)
+		select {} // with the database's lock held: nothing is tried again
+	}
+}
+
+// open opens the database of a directory.
+func (j *Journal) open(s *store, readOnly bool) (*pebble.DB, error) {
+	o, done := j.databaseOptions(s, readOnly)
+	defer done()
+	o.ErrorIfNotExists = readOnly
+	return pebble.Open(s.path, o)
+}
+
+// openForWriting opens a directory that is new or has been verified.
+func (j *Journal) openForWriting(s *store) (err error) {
+	j.armed.Store(false)
+	if s.db, err = j.open(s, false); err != nil {
+		return openError(s.path, readError(err))
+	}
+	j.armed.Store(true)
+	s.committed, err = os.OpenFile(filepath.Join(s.path, committedName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("journal %s: %w", path, err), file.Close())
-	}
-	s.size.Store(size)
-	return s, nil
-}
-
-// open lets bbolt have the file, which is empty or has been inspected.
-func (s *store) open(mapBytes int64) error {
-	return s.guard(func() error {
-		db, err := bbolt.Open(s.path, 0o600, &bbolt.Options{
-			OpenFile: func(string, int, os.FileMode) (*os.File, error) { return s.file, nil },
-			// Not the machine's, which may be 64 KiB: a record that changes costs a page,
-			// as UIDs are random. 2 KiB and 8 KiB write 40% more, 16 KiB twice as much.
-			PageSize: pageSize,
-			// Writing the list of free pages is 15% of what a commit writes. Without it
-			// bbolt walks the whole file at each open and after each failed commit, and
-			// panics in a goroutine of its own if it does not like what it sees.
-			NoFreelistSync: false,
-			FreelistType:   bbolt.FreelistMapType,
-			// Address space only. Growing the map would wait for readers.
-			InitialMmapSize: int(mapBytes),
-			Timeout:         lockPatience,
-		})
-		if err != nil {
-			return fmt.Errorf("journal %s cannot be opened: %w", s.path, err)
-		}
-		db.AllocSize = 4 << 20 // grow by that: bbolt's 16 MiB are much for a quiet cluster
-		s.db = db
-		return nil
-	})
-}
-
-// view and update run do in a transaction. Whatever bbolt does with a file that is
-// damaged comes back as ErrCorrupt; then nothing more may be done with the store
-// than close it.
-func (s *store) view(do func(*bbolt.Tx) error) error {
-	return s.guard(func() error { return s.db.View(do) })
-}
-
-func (s *store) update(do func(*bbolt.Tx) error) error {
-	return s.guard(func() error {
-		if err := s.db.Update(do); err != nil {
-			return err
-		}
-		return s.db.View(letGo)
-	})
-}
-
-// guard turns bbolt's panics, and faults of the memory map, into errors: reading the
-// map behind the end of a file, or where the disk fails, is a fault, which would end
-// the process. A file that got shorter is not read at all, as bbolt might loop on it.
-func (s *store) guard(do func() error) (err error) {
-	if s.wrecked.Load() {
-		return corruptf("bbolt has failed on it before")
-	}
-	size, err := s.measure()
-	if err != nil {
-		return fmt.Errorf("journal %s: %w", s.path, err)
-	}
-	if size < s.size.Load() {
-		return corruptf("it was cut short, to %d bytes, while it was open", size)
-	}
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			s.wrecked.Store(true)
-			err = corruptf("%v", p)
-		} else if size, e := s.measure(); e == nil {
-			s.size.Store(max(size, s.size.Load()))
-		}
-	}()
-	return do()
-}
-
-func (s *store) measure() (int64, error) {
-	info, err := s.file.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
-}
-
-// close lets go of the file and its lock. After a panic it does not ask bbolt, which
-// may hold locks of its own for ever; the memory map then stays until the process
-// ends.
-func (s *store) close() error {
-	if s.db == nil || s.wrecked.Load() {
-		return s.file.Close()
-	}
-	if err := s.db.Close(); err != nil {
-		return fmt.Errorf("closing journal %s: %w", s.path, err)
+		return openError(s.path, err)
 	}
 	return nil
 }
 
-// keepBroken is how many files that were set aside are kept: they may be as big as
-// the journal may be.
-const keepBroken = 3
-
-// setAside gives the file another name, PATH.broken-TIME, and returns that.
-func (s *store) setAside(now time.Time) (string, error) {
-	old, _ := filepath.Glob(s.path + ".broken-*")
-	slices.Sort(old)
-	for len(old) >= keepBroken {
-		if err := os.Remove(old[0]); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("journal %s is damaged, and there is no room to set it aside: %w", s.path, err)
-		}
-		old = old[1:]
+// close closes the directory, and unlocks it.
+func (s *store) close() error {
+	var errs [3]error
+	if s.db != nil {
+		errs[0] = s.db.Close()
 	}
-	name := s.path + ".broken-" + now.UTC().Format("20060102T150405.000000Z")
-	if err := os.Rename(s.path, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("journal %s is damaged, and cannot be set aside: make its directory writable: %w", s.path, err)
+	if s.committed != nil {
+		errs[1] = s.committed.Close()
 	}
-	return name, syncDirectory(s.path)
+	errs[2] = s.lock.Close()
+	if err := errors.Join(errs[:]...); err != nil {
+		return fmt.Errorf("closing journal %s: %w", s.path, err)
+	}
+	return nil
 }
 
 // syncDirectory makes sure that a new name in the directory of path is there after a

@@ -122,7 +122,7 @@ func TestObservedIdleTimeGoesOnOverRestarts(t *testing.T) {
 	expectBothTimes(t, p, ns, "idle")
 	p.Stop(t)
 
-	if err := os.Remove(filepath.Join(dir, "journal.db")); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, "journal")); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(away)

@@ -41,7 +41,7 @@ const (
 // allMetrics returns a scrape of a tracker that has a series in each family, by family.
 func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
-	j, err := journal.Open(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
+	j, err := journal.Open(journal.Options{Path: filepath.Join(t.TempDir(), "journal")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func TestMonthIsRecordedAsInTheAuditLog(t *testing.T) {
 	again("from the journal", nil)
 	p.Stop(t)
 	stopped := time.Now()
-	if err := os.Remove(filepath.Join(dir, "journal.db")); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, "journal")); err != nil {
 		t.Fatal(err)
 	}
 	p = start()

@@ -75,7 +75,7 @@ func TestLostJournalIsReplacedByTheCatalog(t *testing.T) {
 	p.Kill(t)
 	began, ended := a.pass(t)
 	a.remove(t, "before", "") // the last user of the idle volume is gone
-	if err := os.Remove(filepath.Join(dir, "journal.db")); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, "journal")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -44,7 +44,7 @@ func TestUsedSpaceIsThatOfTheKubelet(t *testing.T) {
 	d.fill(t, 0)
 	for _, lose := range []func() error{
 		func() error { return nil },
-		func() error { return os.Remove(filepath.Join(dir, "journal.db")) },
+		func() error { return os.RemoveAll(filepath.Join(dir, "journal")) },
 	} {
 		p.Stop(t)
 		if err := lose(); err != nil {

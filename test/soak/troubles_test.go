@@ -138,7 +138,7 @@ func journalLost(b *battlefield, r *runner, random *rand.Rand) {
 		} else {
 			r.stop()
 		}
-		damage(b.t, filepath.Join(r.dir, "journal.db"), random)
+		damage(b.t, filepath.Join(r.dir, "journal"), random)
 		r.lost = true
 		r.start()
 		r.serve()
@@ -149,31 +149,31 @@ func journalLost(b *battlefield, r *runner, random *rand.Rand) {
 
 // damage does one of five things to a journal.
 func damage(t testing.TB, path string, random *rand.Rand) {
-	const page = 4096
-	journal, err := os.ReadFile(path)
+	files, err := filepath.Glob(filepath.Join(path, "*"))
+	if err != nil || len(files) == 0 {
+		t.Errorf("the journal has no files: %v", err)
+		return
+	}
+	file := files[random.IntN(len(files))]
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	pages := len(journal) / page
-	switch random.IntN(5) {
-	case 0:
-		if err := os.Remove(path); err != nil {
-			t.Error(err)
-		}
-		return
-	case 1:
-		journal = journal[:page*random.IntN(pages)]
-	case 2:
-		journal = journal[:random.IntN(len(journal))]
-	case 3:
+	switch n := random.IntN(5); {
+	case n == 0:
+		err = os.RemoveAll(path)
+	case n == 1 || len(data) == 0:
+		err = os.Remove(file)
+	case n == 2:
+		err = os.Truncate(file, random.Int64N(int64(len(data))))
+	default:
 		for range 1 + random.IntN(20) {
-			journal[random.IntN(len(journal))] ^= 1 << random.IntN(8)
+			data[random.IntN(len(data))] ^= 1 << random.IntN(8)
 		}
-	case 4: // in a page that is in use, most likely
-		journal[random.IntN(min(len(journal), 8*page))] ^= 1 << random.IntN(8)
+		err = os.WriteFile(file, data, 0o600)
 	}
-	if err := os.WriteFile(path, journal, 0o600); err != nil {
+	if err != nil {
 		t.Error(err)
 	}
 }

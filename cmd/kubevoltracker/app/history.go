@@ -95,7 +95,7 @@ func (h *history) openJournal(o Options) (err error) {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
 	h.journal, err = journal.Open(journal.Options{
-		Path: filepath.Join(o.DataDir, "journal.db"), MaxBytes: o.JournalBytes, Logger: h.logger,
+		Path: filepath.Join(o.DataDir, "journal"), MaxBytes: o.JournalBytes, Logger: h.logger,
 	})
 	if err != nil {
 		return err

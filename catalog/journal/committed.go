@@ -1,0 +1,66 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// committed is the content of the small file COMMITTED: which journal the directory holds,
+// and the number of its last commit. The file notices that the end of the journal is lost,
+// which the database takes for a write that a crash cut short.
+//
+// Each commit overwrites the file after the database has fsynced the commit, so the file is
+// never ahead. The file is not fsynced then: it outlives the process at once, and a crash of
+// the machine a few seconds later, when the kernel has written it. Until then it is behind,
+// and notices less.
+type committed struct {
+	format  int
+	id      string
+	commits uint64
+	damaged bool // found while the journal was open: Open sets it aside
+}
+
+// committedName is the file's name; Pebble ignores names that are not its own.
+const committedName = "COMMITTED"
+
+// committedLine has the same length whatever the numbers are, and lies within one sector.
+const committedLine = "format=%04d id=%26s commits=%020d damaged=%-5t "
+
+func (c committed) encode() []byte {
+	line := fmt.Appendf(nil, committedLine, c.format, c.id, c.commits, c.damaged)
+	return fmt.Appendf(line, "crc=%08x\n", crc32.ChecksumIEEE(line))
+}
+
+func (c committed) write(f *os.File) error {
+	_, err := f.WriteAt(c.encode(), 0)
+	return err
+}
+
+// readCommitted reads the file of a directory. The error is ErrCorrupt if the file is not
+// there or damaged, and ErrNewerFormat if it is of a later version.
+func readCommitted(path string) (c committed, err error) {
+	f, err := os.Open(filepath.Join(path, committedName))
+	if err != nil {
+		return c, readError(err)
+	}
+	defer f.Close()
+	line := make([]byte, len(committed{}.encode()))
+	if _, err := io.ReadFull(f, line); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return c, corruptf("%s is cut short", committedName)
+	} else if err != nil {
+		return c, readError(err)
+	}
+	var crc uint32
+	_, err = fmt.Sscanf(string(line), "format=%d id=%s commits=%d damaged=%t crc=%x\n", &c.format, &c.id, &c.commits, &c.damaged, &crc)
+	if err != nil || crc != crc32.ChecksumIEEE(line[:len(line)-len("crc=00000000\n")]) {
+		return committed{}, corruptf("%s does not match its checksum", committedName)
+	}
+	if c.format > format {
+		return c, fmt.Errorf("%w: its format is %d, this program knows %d", ErrNewerFormat, c.format, format)
+	}
+	return c, nil
+}
