@@ -134,11 +134,17 @@ func New(o Options) *Collector {
 // nothing happens.
 const tickEvery = 5 * time.Second
 
-// Run watches until the context ends. An API server that is away is waited for.
-func (c *Collector) Run(ctx context.Context) {
+// Run watches until the context ends. It waits for an API server that is away. It returns an error only if the
+// snapshot cannot be read to its end.
+func (c *Collector) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	wg.Go(func() { wait.UntilWithContext(ctx, c.beat, beatEvery) })
-	c.restore()
+	if err := c.restore(); err != nil {
+		return err
+	}
 	wg.Go(func() { wait.UntilWithContext(ctx, c.tick, tickEvery) })
 	wg.Go(func() { wait.UntilWithContext(ctx, c.probe, probeEvery) })
 	if c.kubelets != nil {
@@ -148,13 +154,14 @@ func (c *Collector) Run(ctx context.Context) {
 		wg.Go(func() { c.watch(ctx, r) })
 	}
 	wg.Wait()
+	return nil
 }
 
 // restore restores the snapshot of an earlier tracker into the inventory. If the snapshot has positions, the watches
 // go on from these, and nothing is listed.
-func (c *Collector) restore() {
+func (c *Collector) restore() error {
 	if c.snapshot == nil {
-		return
+		return nil
 	}
 	for _, kind := range fact.Kinds() {
 		if c.before(kind).ResourceVersion != "" {
@@ -164,22 +171,39 @@ func (c *Collector) restore() {
 	restore := func(inv *inventory.Inventory, now fact.Time) error {
 		c.watched = restoreSpans(c.snapshot.Watched, c.before(fact.Pods))
 		inv.SetWatched(c.watched.list)
-		return inv.Restore(c.snapshot.Objects, c.snapshot.Version, now)
+		unread, err := inv.Restore(c.snapshot.Objects, c.snapshot.Version, now)
+		if unread != nil {
+			level.Warn(c.logger).Log("msg", "an object of the last run cannot be read, and is left out until it changes", "err", unread)
+		}
+		return err
 	}
 	var err error
 	if c.behind.Load() > 0 {
 		err = c.observe(restore, fact.Kinds()...)
-		defer close(c.synced)
 	} else { // the first lists emit it
 		c.mu.Lock()
 		err = restore(c.inv, fact.At(c.now()))
 		c.mu.Unlock()
 	}
 	if err != nil {
-		level.Warn(c.logger).Log("msg", "an object of the snapshot cannot be restored", "err", err)
+		return fmt.Errorf("restoring the objects of the last run: %w", err)
 	}
-	level.Info(c.logger).Log("msg", "going on where the last run ended", "objects", len(c.snapshot.Objects), "since", c.snapshot.LastSeen().Time().UTC().Format(time.RFC3339))
-	c.snapshot.Objects = nil
+	c.snapshot.Objects = nil // their memory can be freed
+	if c.behind.Load() > 0 {
+		close(c.synced)
+	}
+	level.Info(c.logger).Log("msg", "going on where the last run ended", "objects", c.count(), "since", c.snapshot.LastSeen().Time().UTC().Format(time.RFC3339))
+	return nil
+}
+
+// count is how many objects the inventory knows.
+func (c *Collector) count() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, kind := range fact.Kinds() {
+		n += c.inv.Count(kind)
+	}
+	return n
 }
 
 // before is the position up to which an earlier tracker watched a kind.
@@ -206,7 +230,11 @@ func (c *Collector) Reconcile(read func() (*fact.Snapshot, error)) error {
 		if c.watched.merge(known.Watched) {
 			inv.SetWatched(c.watched.list)
 		}
-		return inv.Reconcile(known.Objects, known.Version, now, lastSeen)
+		unread, err := inv.Reconcile(known.Objects, known.Version, now, lastSeen)
+		if unread != nil {
+			level.Warn(c.logger).Log("msg", "an object in the catalog cannot be read", "err", unread)
+		}
+		return err
 	}, fact.Kinds()...)
 }
 
@@ -285,7 +313,10 @@ func (c *Collector) observe(take func(*inventory.Inventory, fact.Time) error, ki
 
 // deliver passes what changed to the exporter and the recorder. The caller holds the lock.
 func (c *Collector) deliver(ticked bool) {
-	c.inv.Take(&c.update)
+	for c.inv.Take(&c.update) { // a large event comes in parts, and the positions with the last one
+		c.update.Positions, c.update.Watched = c.update.Positions[:0], nil
+		c.emit(&c.update)
+	}
 	c.update.Positions, c.update.Watched = c.update.Positions[:0], nil
 	if c.update.Empty() && !ticked && !c.watched.fresh {
 		return // the positions can wait for the next tick
@@ -295,20 +326,32 @@ func (c *Collector) deliver(ticked bool) {
 	}
 	clear(c.moved)
 	c.update.Watched = c.watched.take()
-	if c.update.Empty() {
-		return
+	if !c.update.Empty() {
+		c.emit(&c.update)
 	}
+}
+
+// emit passes an update to the exporter and the recorder.
+func (c *Collector) emit(u *fact.Update) {
 	c.busySince.Store(0)
-	large := c.update.Facts.Len() > keepRows
+	large := u.Facts.Len() > keepRows || len(u.Volumes) > keepRows
 	if c.exporter != nil {
-		c.exporter.Apply(&c.update)
+		c.exporter.Apply(u)
 	}
 	if c.recorder != nil {
-		c.recorder.Record(&c.update)
+		c.recorder.Record(u)
 	}
 	if large {
-		c.update = fact.Update{}
+		*u = fact.Update{}
 	}
+}
+
+// emitPart emits the rows that the event in work has emitted so far.
+func (c *Collector) emitPart() {
+	var part fact.Update
+	c.inv.TakePart(&part)
+	c.emit(&part)
+	c.busySince.Store(c.now().UnixNano())
 }
 
 // moveTo notes how far a kind has been watched. The caller holds the lock. If that begins a new span
@@ -381,6 +424,12 @@ func (c *Collector) listed(kind fact.Kind, list firstList) error {
 // takeFirst takes the first lists of all kinds as one event.
 func (c *Collector) takeFirst(lists map[fact.Kind]firstList) error {
 	err := c.observe(func(inv *inventory.Inventory, now fact.Time) error {
+		if c.snapshot == nil {
+			// Without a snapshot, a start that is interrupted begins with the first lists again. With one, an object
+			// may not be in the journal before all rows that follow from it are.
+			inv.SetPart(c.emitPart)
+			defer inv.SetPart(nil)
+		}
 		for _, list := range lists {
 			if list.position.ResourceVersion != "" {
 				c.moveTo(list.position)

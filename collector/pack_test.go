@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -88,7 +89,7 @@ func TestPackedIsTheSame(t *testing.T) {
 			t.Errorf("a %s is not packed", kind)
 		}
 		plain, packed := documentOf(t, kind, object), documentOf(t, kind, small)
-		if plain != packed {
+		if !reflect.DeepEqual(plain, packed) {
 			t.Errorf("a %s says\n%+v\nand after it was packed\n%+v", kind, plain, packed)
 		}
 	}

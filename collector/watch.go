@@ -430,7 +430,8 @@ func (s *store) Resync() error { return nil }
 // Transformer trims and packs the objects of a list as they stream in, so that they are
 // never all held in full.
 func (s *store) Transformer() cache.TransformFunc {
-	return func(obj any) (any, error) { return Pack(s.kind, Trim(s.kind, obj)), nil }
+	p := &packer{kind: s.kind}
+	return func(obj any) (any, error) { return p.pack(Trim(s.kind, obj)), nil }
 }
 
 // refused reports whether the API server will not show a kind: it does not serve

@@ -230,7 +230,7 @@ func BenchmarkRestart(b *testing.B) {
 			b.Fatal(err)
 		}
 		again := inventory.New()
-		if err := again.Restore(known.Objects, known.Version, fact.At(now)); err != nil || again.Count(fact.Pods) != pods {
+		if unread, err := again.Restore(known.Objects, known.Version, fact.At(now)); unread != nil || err != nil || again.Count(fact.Pods) != pods {
 			b.Fatalf("%d pods, %v", again.Count(fact.Pods), err)
 		}
 	}

@@ -132,7 +132,7 @@ func (r *Recorder) part(facts *fact.Facts) (rows fact.Facts, state []journal.Rec
 	rows.WriteDocuments() // now, and not earlier: the documents of all objects take more memory than the objects
 	for i := range rows.Objects {
 		o := &rows.Objects[i]
-		state = append(state, journal.Record{Kind: string(o.Kind), UID: o.UID, Data: []byte(o.Object)})
+		state = append(state, objectRecord(o.Kind, o.UID, o.Object, o.Wire))
 	}
 	if r.options.WithoutFacts {
 		rows = fact.Facts{}
@@ -162,12 +162,11 @@ func (r *Recorder) tally(facts *fact.Facts) ([]journal.Record, error) {
 // until ctx ends. The journal counts as new until the collector reports a position.
 func (r *Recorder) Save(ctx context.Context, known *fact.Snapshot) error {
 	b := journal.Batch{Version: known.Version, Meta: map[string][]byte{metaCluster: []byte(r.options.Cluster)}}
-	for i := range known.Objects {
-		o := &known.Objects[i]
+	err := known.Objects.Each(func(o *fact.SavedObject) error {
 		if o.Incomplete {
-			continue // the inventory emits it again, with its rows
+			return nil // the inventory emits it again, with its rows
 		}
-		b.State = append(b.State, journal.Record{Kind: string(o.Kind), UID: o.UID, Data: []byte(o.Object)})
+		b.State = append(b.State, objectRecord(o.Kind, o.UID, o.Object, o.Wire))
 		if o.Snapshot.UID != "" {
 			snapshot, err := snapshotRecord(&o.Snapshot)
 			if err != nil {
@@ -175,12 +174,14 @@ func (r *Recorder) Save(ctx context.Context, known *fact.Snapshot) error {
 			}
 			b.State = append(b.State, snapshot)
 		}
-		if len(b.State) >= recordsPerCommit {
-			if err := r.put(ctx, b, fact.Facts{}); err != nil {
-				return err
-			}
-			b.State = b.State[:0]
+		if len(b.State) < recordsPerCommit {
+			return nil
 		}
+		defer func() { b.State = b.State[:0] }()
+		return r.put(ctx, b, fact.Facts{})
+	})
+	if err != nil {
+		return err
 	}
 	return r.put(ctx, b, fact.Facts{})
 }

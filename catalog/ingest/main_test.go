@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"path/filepath"
 	"testing"
@@ -72,4 +73,18 @@ func record(t testing.TB, j *journal.Journal, facts *fact.Facts) {
 	if err := j.Commit(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// objectsOf reads all objects of a snapshot.
+func objectsOf(t *testing.T, s *fact.Snapshot) (list []fact.SavedObject) {
+	t.Helper()
+	err := s.Objects.Each(func(o *fact.SavedObject) error {
+		list = append(list, *o)
+		list[len(list)-1].Wire = bytes.Clone(o.Wire)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }

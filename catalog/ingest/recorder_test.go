@@ -120,10 +120,10 @@ func TestRecorderKeepsWhatARestartNeeds(t *testing.T) {
 	j = open()
 	defer func() { _ = j.Close() }()
 	known, err := RestoreJournal(j)
-	if err != nil || len(known.Objects) != 1 || known.Version != u.Version {
+	if err != nil || len(objectsOf(t, known)) != 1 || known.Version != u.Version {
 		t.Fatalf("got %+v, %v", known, err)
 	}
-	if o := known.Objects[0]; o.Kind != fact.Claims || o.UID != "c1" || !strings.Contains(o.Object, `"name":"data"`) || o.Snapshot.UID != "c1" {
+	if o := objectsOf(t, known)[0]; o.Kind != fact.Claims || o.UID != "c1" || !strings.Contains(string(o.Wire), "data") || o.Snapshot.UID != "c1" {
 		t.Errorf("got %+v", o)
 	}
 	if got, want := known.Positions, (map[fact.Kind]fact.Position{fact.Claims: u.Positions[0]}); !reflect.DeepEqual(got, want) {
@@ -144,7 +144,7 @@ func TestRecorderSaves(t *testing.T) {
 	pod := fact.SavedObject{Kind: fact.Pods, UID: "p1", Object: `{"metadata":{"name":"web"}}`}
 	class := fact.SavedObject{Kind: fact.StorageClasses, UID: "s1", Object: `{"metadata":{"name":"fast"}}`}
 	pod.Snapshot = fact.ObjectSnapshot{Kind: fact.Pods, UID: "p1", WorkloadKind: "Job"}
-	adopted := &fact.Snapshot{Version: 9, Objects: []fact.SavedObject{pod, class}}
+	adopted := &fact.Snapshot{Version: 9, Objects: fact.SavedList{pod, class}}
 	if err := r.Save(t.Context(), adopted); err != nil {
 		t.Fatal(err)
 	}
@@ -159,10 +159,10 @@ func TestRecorderSaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	known, err := RestoreJournal(j)
-	if err != nil || len(known.Objects) != 2 || known.Version != 9 || !r.Incomplete() {
+	if err != nil || len(objectsOf(t, known)) != 2 || known.Version != 9 || !r.Incomplete() {
 		t.Fatalf("got %+v, unread %v, %v", known, r.Incomplete(), err)
 	}
-	for _, o := range known.Objects {
+	for _, o := range objectsOf(t, known) {
 		if o.Kind == fact.Pods && !reflect.DeepEqual(o, pod) {
 			t.Errorf("got %+v, want %+v", o, pod)
 		}
@@ -186,7 +186,7 @@ func TestRecorderKeepsTheOrderOfAReturn(t *testing.T) {
 	j := newJournal(t)
 	recorded(t, RecorderOptions{Journal: j}, there("back"), gone("back"), there("back"), there("gone"), gone("gone"), position)
 	known, err := RestoreJournal(j)
-	if err != nil || len(known.Objects) != 1 || known.Objects[0].UID != "back" {
+	if err != nil || len(objectsOf(t, known)) != 1 || objectsOf(t, known)[0].UID != "back" {
 		t.Errorf("got %+v, %v", known, err)
 	}
 }
@@ -224,10 +224,10 @@ func TestRecorderTakesAListInParts(t *testing.T) {
 	j = open()
 	defer func() { _ = j.Close() }()
 	known, err := RestoreJournal(j)
-	if err != nil || objects != n || len(known.Objects) != n {
-		t.Fatalf("%d objects in batches, %d to go on with, %v", objects, len(known.Objects), err)
+	if err != nil || objects != n || len(objectsOf(t, known)) != n {
+		t.Fatalf("%d objects in batches, %d to go on with, %v", objects, len(objectsOf(t, known)), err)
 	}
-	for _, o := range known.Objects {
+	for _, o := range objectsOf(t, known) {
 		if o.Kind != fact.Claims || o.UID != o.Snapshot.UID || !strings.Contains(o.Object, o.UID) {
 			t.Fatalf("%v has the snapshot of %s", o.Object, o.Snapshot.UID)
 		}

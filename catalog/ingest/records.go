@@ -1,7 +1,7 @@
 package ingest
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
@@ -11,8 +11,8 @@ import (
 // The journal knows no fact: these are the names of our records in its state and its Meta. They are on users'
 // disks: a name that changes has to be read under its old name, too.
 const (
-	// In the state, an object's document is under its kind and UID, its snapshot under the kind with this suffix.
-	snapshotSuffix = ".memory"
+	// In the state, an object is under its kind and UID, its snapshot under the kind with this suffix and the UID.
+	snapshotSuffix = ".snapshot"
 	// tallyKind is the kind of the records of a Tally. See watchedKind, too.
 	tallyKind = "tally"
 
@@ -39,10 +39,53 @@ func appendSnapshots(records []journal.Record, snapshots []fact.ObjectSnapshot) 
 	return records, nil
 }
 
+// A snapshot is encoded as CBOR behind one byte, which tells whether its object is deleted: a restore reads those first.
+const (
+	livingSnapshot  = '+'
+	deletedSnapshot = '-'
+)
+
 func snapshotRecord(s *fact.ObjectSnapshot) (journal.Record, error) {
-	text, err := json.Marshal(s)
+	c, err := theCodec()
 	if err != nil {
 		return journal.Record{}, fmt.Errorf("journal: %w", err)
 	}
-	return journal.Record{Kind: string(s.Kind) + snapshotSuffix, UID: s.UID, Data: text}, nil
+	data, err := c.encode.Marshal(s)
+	if err != nil {
+		return journal.Record{}, fmt.Errorf("journal: %w", err)
+	}
+	living := byte(livingSnapshot)
+	if s.Deleted != 0 {
+		living = deletedSnapshot
+	}
+	return journal.Record{Kind: string(s.Kind) + snapshotSuffix, UID: s.UID, Data: append([]byte{living}, data...)}, nil
+}
+
+// readSnapshot decodes a snapshotRecord.
+func readSnapshot(data []byte, s *fact.ObjectSnapshot) error {
+	c, err := theCodec()
+	if err != nil {
+		return err
+	}
+	if len(data) == 0 || data[0] != livingSnapshot && data[0] != deletedSnapshot {
+		return errors.New("it is of a form that this program does not know")
+	}
+	return c.decode.Unmarshal(data[1:], s)
+}
+
+// objectRecord is an object as protobuf, or as JSON if it comes from the catalog: that begins with a brace, which no
+// protobuf of the API's types does.
+func objectRecord(kind fact.Kind, uid, document string, wire []byte) journal.Record {
+	if wire == nil {
+		wire = []byte(document)
+	}
+	return journal.Record{Kind: string(kind), UID: uid, Data: wire}
+}
+
+// readObject decodes an objectRecord. The object refers to data.
+func readObject(data []byte, o *fact.SavedObject) {
+	o.Object, o.Wire = "", data
+	if len(data) > 0 && data[0] == '{' {
+		o.Object, o.Wire = string(data), nil
+	}
 }

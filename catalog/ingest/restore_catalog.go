@@ -141,9 +141,10 @@ func RestoreCatalog(ctx context.Context, c *catalog.Catalog, cluster, instance s
 	r.each(existingContainers, r.readContainer)
 	r.each(existingAttachments, r.readAttachment)
 	r.each(existingObjects, r.readObject) // last: it takes what the others have read
-	if r.err != nil || (len(r.snapshot.Objects) == 0 && len(r.snapshot.Positions) == 0) {
+	if r.err != nil || (len(r.saved) == 0 && len(r.snapshot.Positions) == 0) {
 		return nil, r.err
 	}
+	r.snapshot.Objects = r.saved
 	return r.snapshot, nil
 }
 
@@ -152,6 +153,7 @@ type catalogReader struct {
 	*questions
 	snapshot *fact.Snapshot
 	objects  map[[2]string]*fact.ObjectSnapshot // by kind and UID
+	saved    fact.SavedList
 }
 
 func (r *catalogReader) object(kind fact.Kind, uid string) *fact.ObjectSnapshot {
@@ -256,7 +258,7 @@ func (r *catalogReader) readObject(rows driver.Rows) error {
 	if err := rows.Scan(&kind, &uid, &incomplete, &text, &version); err != nil {
 		return err
 	}
-	r.snapshot.Objects = append(r.snapshot.Objects, fact.SavedObject{
+	r.saved = append(r.saved, fact.SavedObject{
 		Kind: fact.Kind(kind), UID: uid, Object: text, ResourceVersion: version, Snapshot: *r.object(fact.Kind(kind), uid), Incomplete: incomplete,
 	})
 	return nil

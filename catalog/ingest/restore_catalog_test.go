@@ -61,7 +61,7 @@ func TestRestoreOfAHalfWrittenBatch(t *testing.T) {
 		incomplete     bool
 	}
 	got := map[string]restored{}
-	for _, o := range known.Objects {
+	for _, o := range known.Objects.(fact.SavedList) {
 		var object struct{ Status struct{ Phase string } }
 		if err := json.Unmarshal([]byte(o.Object), &object); err != nil {
 			t.Fatal(err)

@@ -2,82 +2,118 @@ package ingest
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
+	"iter"
 	"time"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// RestoreJournal reads the snapshot in a journal; nil if the journal is new. Its error says that the journal is
-// damaged (journal.ErrCorrupt).
+// RestoreJournal reads the snapshot in a journal; nil if the journal is new. The objects stay in the journal until the
+// snapshot's reader asks for them. Its error, and theirs, say that the journal is damaged (journal.ErrCorrupt).
 func RestoreJournal(j *journal.Journal) (*fact.Snapshot, error) {
-	r := journalReader{
-		snapshot: &fact.Snapshot{Version: j.Version(), Positions: positionsOf(j), Counters: map[string][]byte{}},
-		objects:  map[[2]string]*fact.SavedObject{},
-	}
-	if len(r.snapshot.Positions) == 0 {
+	s := &fact.Snapshot{Version: j.Version(), Positions: positionsOf(j), Counters: map[string][]byte{}, Objects: journalObjects{j}}
+	if len(s.Positions) == 0 {
 		return nil, nil
 	}
-	kinds := []string{tallyKind, watchedKind}
-	for _, kind := range fact.Kinds() {
-		kinds = append(kinds, string(kind), string(kind)+snapshotSuffix)
-	}
-	for _, kind := range kinds {
-		if err := j.State(kind, func(uid string, data []byte) error { return r.read(kind, uid, data) }); err != nil {
-			return nil, err
-		}
-	}
-	var err error
-	if r.snapshot.Watched, err = restoreWatched(r.watched, r.snapshot.Positions[fact.Pods]); err != nil {
+	err := j.State(tallyKind, func(name string, data []byte) error {
+		s.Counters[name] = bytes.Clone(data)
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
-	for _, o := range r.objects {
-		if o.Object != "" { // else only the snapshot is left, of an object that is gone
-			r.snapshot.Objects = append(r.snapshot.Objects, *o)
+	watched, _, err := j.Get(watchedKind, string(fact.Pods))
+	if err != nil {
+		return nil, err
+	}
+	s.Watched, err = restoreWatched(watched, s.Positions[fact.Pods])
+	return s, err
+}
+
+// journalObjects reads the objects in a journal one after another: those of a large cluster would take more memory than
+// all else.
+type journalObjects struct{ journal *journal.Journal }
+
+// Each implements fact.SavedObjects.
+func (l journalObjects) Each(restore func(*fact.SavedObject) error) error {
+	for _, kind := range fact.Kinds() {
+		if err := l.deleted(kind, restore); err != nil {
+			return err
+		}
+		if err := l.living(kind, restore); err != nil {
+			return err
 		}
 	}
-	return r.snapshot, nil
-}
-
-// journalReader collects the records of a journal's state, which come in no order.
-type journalReader struct {
-	snapshot *fact.Snapshot
-	objects  map[[2]string]*fact.SavedObject // by kind and UID
-	watched  []byte
-}
-
-func (r *journalReader) object(kind, uid string) *fact.SavedObject {
-	key := [2]string{kind, uid}
-	if r.objects[key] == nil {
-		r.objects[key] = &fact.SavedObject{Kind: fact.Kind(kind), UID: uid}
-	}
-	return r.objects[key]
-}
-
-// read takes one record, whose data is valid during the call only.
-func (r *journalReader) read(kind, uid string, data []byte) error {
-	switch kind {
-	case tallyKind:
-		r.snapshot.Counters[uid] = bytes.Clone(data)
-		return nil
-	case watchedKind:
-		r.watched = bytes.Clone(data)
-		return nil
-	}
-	if of, ok := strings.CutSuffix(kind, snapshotSuffix); ok {
-		if err := json.Unmarshal(data, &r.object(of, uid).Snapshot); err != nil {
-			return fmt.Errorf("%w: snapshot of %s %s: %w", journal.ErrCorrupt, of, uid, err)
-		}
-		return nil
-	}
-	if !json.Valid(data) {
-		return fmt.Errorf("%w: %s %s is no JSON", journal.ErrCorrupt, kind, uid)
-	}
-	r.object(kind, uid).Object = string(data)
 	return nil
+}
+
+// deleted reads the objects of a kind that are gone and remembered: few.
+func (l journalObjects) deleted(kind fact.Kind, restore func(*fact.SavedObject) error) error {
+	return l.journal.State(string(kind)+snapshotSuffix, func(uid string, data []byte) error {
+		if len(data) > 0 && data[0] != deletedSnapshot {
+			return nil
+		}
+		object, ok, err := l.journal.Get(string(kind), uid)
+		if err != nil || !ok {
+			return err
+		}
+		return restoreRecords(kind, uid, object, data, restore)
+	})
+}
+
+// living reads the other objects of a kind, each with its snapshot, if it has one: both are in the order of their UIDs.
+func (l journalObjects) living(kind fact.Kind, restore func(*fact.SavedObject) error) error {
+	var failed error
+	next, stop := iter.Pull2(l.records(string(kind)+snapshotSuffix, &failed))
+	defer stop()
+	of, snapshot, ok := next()
+	err := l.journal.State(string(kind), func(uid string, data []byte) error {
+		for ok && of < uid {
+			of, snapshot, ok = next() // that object is gone, and not remembered
+		}
+		if !ok || of != uid {
+			return restoreRecords(kind, uid, data, nil, restore)
+		}
+		if snapshot[0] == deletedSnapshot {
+			return nil
+		}
+		return restoreRecords(kind, uid, data, snapshot, restore)
+	})
+	return errors.Join(err, failed)
+}
+
+// records are the records of a kind by their UIDs. They are valid until the next one is asked for.
+func (l journalObjects) records(kind string, failed *error) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		errEnough := errors.New("enough")
+		err := l.journal.State(kind, func(uid string, data []byte) error {
+			if len(data) == 0 {
+				return fmt.Errorf("%w: record %s %s is empty", journal.ErrCorrupt, kind, uid)
+			}
+			if !yield(uid, data) {
+				return errEnough
+			}
+			return nil
+		})
+		if !errors.Is(err, errEnough) {
+			*failed = err
+		}
+	}
+}
+
+// restoreRecords decodes an object and its snapshot, if that is not nil, and restores it.
+func restoreRecords(kind fact.Kind, uid string, object, snapshot []byte, restore func(*fact.SavedObject) error) error {
+	o := fact.SavedObject{Kind: kind, UID: uid}
+	readObject(object, &o)
+	if snapshot != nil {
+		if err := readSnapshot(snapshot, &o.Snapshot); err != nil {
+			return fmt.Errorf("%w: snapshot of %s %s: %w", journal.ErrCorrupt, kind, uid, err)
+		}
+	}
+	return restore(&o)
 }
 
 // positionsOf returns the positions of a journal.

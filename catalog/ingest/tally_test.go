@@ -41,8 +41,8 @@ func TestTallyIsKeptWithWhatItCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(known.Objects) != 0 {
-			t.Errorf("counts are taken for objects: %v", known.Objects)
+		if objects := objectsOf(t, known); len(objects) != 0 {
+			t.Errorf("counts are taken for objects: %v", objects)
 		}
 		return fmt.Sprintf("%s", maps.Clone(known.Counters))
 	}

@@ -334,8 +334,9 @@ type Object struct {
 	ResourceVersion string
 	ObservedAt      Time
 	Object          string // in JSON, in the API's own fields, once WriteDocuments has been called
+	Wire            []byte `cbor:"-" json:"-"` // the same as protobuf, for the journal's state
 
-	From Document `cbor:"-" json:"-"` // writes Object; nil once it is written
+	From Document `cbor:"-" json:"-"` // has Object and Wire; nil once they are encoded
 }
 
 // Coverage is a row of coverage: a span in which a kind was watched and nothing can
@@ -388,18 +389,22 @@ type LabelSet = intern.Labels
 // PackLabels returns a map of labels as a LabelSet.
 func PackLabels(m Labels) LabelSet { return intern.Pack(m) }
 
-// WriteDocuments fills in the JSON of the objects. That takes longer than all of the inventory's work on an object, so
+// WriteDocuments fills in the JSON of the objects, and their wire form. That takes longer than all of the inventory's work on an object, so
 // the Recorder calls it, outside the inventory's lock.
 func (f *Facts) WriteDocuments() {
 	for i := range f.Objects {
 		if o := &f.Objects[i]; o.From != nil {
-			o.Object, o.From = o.From.Document(), nil
+			o.Object, o.Wire = o.From.Encode()
+			o.From = nil
 		}
 	}
 }
 
-// Document is an object whose JSON has not been written yet.
-type Document interface{ Document() string }
+// Document is an object that has not been encoded yet.
+type Document interface {
+	// Encode returns the object as JSON and as protobuf, without what changes with every write and says nothing.
+	Encode() (document string, wire []byte)
+}
 
 // KeepLength is the capacity up to which the memory of a list is kept for the next event. The memory of a first list of
 // a hundred thousand objects is freed.

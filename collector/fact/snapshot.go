@@ -1,11 +1,16 @@
 package fact
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Snapshot is what a tracker knows of a cluster: its successor restores it and goes on from there. The
 // journal keeps the snapshot of the tracker that it belongs to. The catalog keeps one of all trackers
 // together, which a tracker restores that has lost its journal.
 type Snapshot struct {
-	// Objects are those that were there, or were remembered, in no order.
-	Objects []SavedObject
+	// Objects are those that were there, or were remembered; nil if there are none.
+	Objects SavedObjects
 	// Version is the highest row version that was given to a row.
 	Version uint64
 	// Positions are how far each kind was watched. A kind whose position has no resource version is listed
@@ -128,13 +133,53 @@ type BindingSnapshot struct {
 	Hearsay           bool   `json:",omitempty"` // by the claim alone
 }
 
+// SavedObjects are the objects of a snapshot. An inventory restores them one after another: those of a large cluster
+// take more memory than the inventory itself, so the journal reads them as they are asked for.
+type SavedObjects interface {
+	// Each calls restore with one object after another, in this order: the complete ones before the incomplete ones;
+	// of these, by kind in the order of Kinds; of a kind, those that are deleted before those that may have taken
+	// their names. An object is valid until restore returns. Each returns the first error of restore, or of reading.
+	Each(restore func(*SavedObject) error) error
+}
+
+// SavedList is SavedObjects in memory, in any order. Each sorts it.
+type SavedList []SavedObject
+
+// Each implements SavedObjects.
+func (l SavedList) Each(restore func(*SavedObject) error) error {
+	order := map[Kind]int{}
+	for i, kind := range Kinds() {
+		order[kind] = i
+	}
+	number := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(l, func(a, b SavedObject) int {
+		return cmp.Or(
+			cmp.Compare(number(a.Incomplete), number(b.Incomplete)),
+			cmp.Compare(order[a.Kind], order[b.Kind]),
+			cmp.Compare(number(a.Snapshot.Deleted == 0), number(b.Snapshot.Deleted == 0)),
+		)
+	})
+	for i := range l {
+		if err := restore(&l[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // SavedObject is an object as an earlier inventory knew it.
 type SavedObject struct {
 	Kind Kind
 	UID  string
-	// Object is its last version, as JSON (see Object).
+	// Object or Wire is its last version: the catalog has it as JSON, the journal as protobuf (see fact.Object).
 	Object string
-	// ResourceVersion is that of the object, which Object lacks; empty if it is not known.
+	Wire   []byte
+	// ResourceVersion is that of the object, which neither has; empty if it is not known.
 	ResourceVersion string
 	Snapshot        ObjectSnapshot
 	// Incomplete is true when rows of it may be missing: not all of what followed from it

@@ -101,6 +101,7 @@ type Inventory struct {
 	observation Observation // of that event
 	version     uint64
 	update      fact.Update
+	part        func() // see SetPart
 
 	// Of what came in lists.
 	listing    bool // in Replace and Restore
@@ -210,8 +211,12 @@ func (inv *Inventory) Replace(kind fact.Kind, objects []any, obs Observation) er
 	defer func() { inv.listing = false }()
 	// A successor bounds the end of what had its name before (rule 1.4), so what is there comes
 	// before what is gone.
-	for _, object := range objects {
+	for i, object := range objects {
 		inv.note(kind, object, obs)
+		if inv.part != nil {
+			objects[i] = nil // its memory is free once its rows are
+			inv.emitPart()
+		}
 	}
 	gone := obs
 	gone.Found = false
@@ -238,14 +243,17 @@ func (inv *Inventory) sync(obs Observation) {
 	for len(inv.dirtyVolumes) > 0 || len(inv.dirtyClaims) > 0 || len(inv.dirtyPods) > 0 {
 		for i := 0; i < len(inv.dirtyVolumes); i++ {
 			inv.syncVolume(inv.dirtyVolumes[i], obs)
+			inv.emitPart()
 		}
 		inv.dirtyVolumes = emptied(inv.dirtyVolumes)
 		for i := 0; i < len(inv.dirtyClaims); i++ {
 			inv.syncClaim(inv.dirtyClaims[i], obs)
+			inv.emitPart()
 		}
 		inv.dirtyClaims = emptied(inv.dirtyClaims)
 		for i := 0; i < len(inv.dirtyPods); i++ {
 			inv.syncPod(inv.dirtyPods[i], obs)
+			inv.emitPart()
 		}
 		inv.dirtyPods = emptied(inv.dirtyPods)
 	}
@@ -253,9 +261,33 @@ func (inv *Inventory) sync(obs Observation) {
 	inv.evict(obs.At)
 }
 
-// Take moves all that changed since the last Take into u, whose memory is
-// reused.
-func (inv *Inventory) Take(u *fact.Update) {
+// partRows and partSnapshots bound what is emitted at once of a large event: about 15 MB each.
+const (
+	partRows      = 50_000
+	partSnapshots = 20_000
+)
+
+// SetPart has emit be called within an event whenever the event has emitted partRows rows, for emit to take them with
+// TakePart; nil, as at first, collects all rows of an event. The rows of the first lists take more memory than the
+// inventory itself.
+func (inv *Inventory) SetPart(emit func()) { inv.part = emit }
+
+func (inv *Inventory) emitPart() {
+	if inv.part != nil && inv.update.Facts.Len() >= partRows {
+		inv.part()
+	}
+}
+
+// TakePart moves the rows that the event in work has emitted so far into u, and nothing else: states and snapshots
+// follow with Take, at the end of the event.
+func (inv *Inventory) TakePart(u *fact.Update) {
+	*u = fact.Update{Facts: inv.update.Facts, Version: inv.version}
+	inv.update.Facts = fact.Facts{}
+}
+
+// Take moves what changed since the last Take into u, whose memory is reused. It reports whether there are more
+// snapshots than it moves at once: then Take has to be called again for the next ones.
+func (inv *Inventory) Take(u *fact.Update) (more bool) {
 	u.Volumes, u.Claims = u.Volumes[:0], u.Claims[:0]
 	inv.markRelabelled()
 	for _, v := range inv.staleVolumes {
@@ -280,12 +312,13 @@ func (inv *Inventory) Take(u *fact.Update) {
 		}
 	}
 	inv.staleVolumes, inv.staleClaims = emptied(inv.staleVolumes), emptied(inv.staleClaims)
-	inv.takeSnapshots(u)
+	more = inv.takeSnapshots(u)
 	u.Classes, inv.update.Classes = inv.update.Classes, u.Classes[:0]
 	u.Capacities, inv.update.Capacities = inv.update.Capacities, u.Capacities[:0]
 	u.Version = inv.version
 	u.Facts, inv.update.Facts = inv.update.Facts, u.Facts
 	inv.update.Facts.Reset()
+	return more
 }
 
 // Tick moves the clock while nothing happens: what has been gone for long enough is

@@ -100,17 +100,24 @@ func TestDocumentsOfAllKindsAreReadAsTheAPIsObjects(t *testing.T) {
 			t.Errorf("%s: %d versions", kind, len(versions))
 			continue
 		}
-		read, err := readObject(kind, []byte(versions[0].Object))
-		if err != nil {
-			t.Fatal(err)
-		}
-		of, uid, err := identify(read)
-		if err != nil || reflect.TypeOf(read) != reflect.TypeOf(object) || of != kind || uid != versions[0].UID {
-			t.Errorf("%s: read as %s %s, %v", kind, of, uid, err)
+		for form, encoded := range map[string]fact.SavedObject{"JSON": {Object: versions[0].Object}, "protobuf": {Wire: versions[0].Wire}} {
+			read, err := readObject(kind, encoded.Object, encoded.Wire)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of, uid, err := identify(read)
+			if err != nil || reflect.TypeOf(read) != reflect.TypeOf(object) || of != kind || uid != versions[0].UID {
+				t.Errorf("%s: read from %s as %s %s, %v", kind, form, of, uid, err)
+			}
+			if again := document(read); again != versions[0].Object {
+				t.Errorf("%s: from %s it says\n%s\nand said\n%s", kind, form, again, versions[0].Object)
+			}
 		}
 	}
-	if _, err := readObject(fact.Pods, []byte("{")); err == nil {
-		t.Error("what is no JSON is no error")
+	for _, bad := range []fact.SavedObject{{Object: "{"}, {Wire: []byte("\xff")}} {
+		if _, err := readObject(fact.Pods, bad.Object, bad.Wire); err == nil {
+			t.Errorf("%+v: no error", bad)
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
@@ -21,60 +20,72 @@ import (
 // marked Incomplete all rows are emitted again, as from a first list. version is the highest row
 // version used so far, now the current time.
 //
-// It is an error if an object is of no kind that the inventory takes, or cannot be read;
-// the others are taken.
-func (inv *Inventory) Restore(list []fact.SavedObject, version uint64, now fact.Time) (err error) {
+// unread is set if an object is of no kind that the inventory takes, or cannot be decoded; the others are taken. err is
+// that of objects.Each.
+func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fact.Time) (unread, err error) {
 	empty := inv.version == 0
+	if objects == nil {
+		objects = fact.SavedList{}
+	}
 	inv.version, inv.now = max(inv.version, version), now
 	inv.began = earliest(inv.began, now)
 	inv.begin("", "", Observation{At: now, Found: true})
 	inv.restoring, inv.listing = true, true
 	defer func() { inv.restoring, inv.listing = false, false }()
-	order := map[fact.Kind]int{}
-	for i, kind := range fact.Kinds() {
-		order[kind] = i
-	}
-	// What is gone comes first, as it did: it may have left its name to another.
-	slices.SortStableFunc(list, func(a, b fact.SavedObject) int {
-		return cmp.Or(cmp.Compare(order[a.Kind], order[b.Kind]), cmp.Compare(b2i(a.Snapshot.Deleted == 0), b2i(b.Snapshot.Deleted == 0)))
-	})
-	had := len(inv.update.Facts.Changes)
-	take := func(incomplete bool) {
-		for i := range list {
-			if list[i].Incomplete != incomplete {
-				continue
-			}
-			if failure := inv.restoreOne(&list[i]); failure != nil {
-				err = failure
-			}
-		}
-		inv.sync(Observation{At: inv.now, Found: true})
-	}
-	take(false)
-	inv.update.Facts.Changes = inv.update.Facts.Changes[:had] // that was news once
+	had, incomplete := len(inv.update.Facts.Changes), false
 	if empty {
-		inv.update.Facts = fact.Facts{}
-		inv.clearSnapshotQueue()
+		defer inv.SetPart(inv.part)
+		inv.SetPart(func() { inv.update.Facts.Reset() })
 	}
-	take(true)
-	return err
+	completeDone := func() {
+		inv.sync(Observation{At: inv.now, Found: true})
+		inv.update.Facts.Changes = inv.update.Facts.Changes[:min(had, len(inv.update.Facts.Changes))] // an earlier inventory emitted them
+		if empty {
+			inv.update.Facts = fact.Facts{}
+			inv.clearSnapshotQueue()
+			inv.SetPart(nil)
+		}
+	}
+	err = objects.Each(func(o *fact.SavedObject) error {
+		if o.Incomplete && !incomplete {
+			incomplete = true
+			completeDone()
+		}
+		if err := inv.restoreOne(o); err != nil {
+			unread = err
+		}
+		inv.emitPart()
+		return nil
+	})
+	if !incomplete {
+		completeDone()
+	}
+	inv.sync(Observation{At: inv.now, Found: true})
+	return unread, err
 }
 
 // Reconcile is Restore for an inventory that has been given its first lists meanwhile: what the
 // earlier inventory knew and the lists lacked is gone, since its kind was last watched.
-func (inv *Inventory) Reconcile(list []fact.SavedObject, version uint64, now fact.Time, lastSeen map[fact.Kind]fact.Time) error {
-	var gone []fact.SavedObject
-	for _, r := range list {
-		if !inv.index(r.Kind).has(r.UID) {
-			gone = append(gone, r)
-		}
+func (inv *Inventory) Reconcile(objects fact.SavedObjects, version uint64, now fact.Time, lastSeen map[fact.Kind]fact.Time) (unread, err error) {
+	if objects == nil {
+		objects = fact.SavedList{}
 	}
-	err := inv.Restore(list, version, now)
-	for _, r := range gone {
-		inv.drop(r.Kind, r.UID, Observation{At: now, NotBefore: lastSeen[r.Kind]})
+	var gone []subjectID
+	err = objects.Each(func(o *fact.SavedObject) error {
+		if !inv.index(o.Kind).has(o.UID) {
+			gone = append(gone, subjectID{o.Kind, o.UID})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	unread, err = inv.Restore(objects, version, now)
+	for _, id := range gone {
+		inv.drop(id.kind, id.uid, Observation{At: now, NotBefore: lastSeen[id.kind]})
 	}
 	inv.sync(Live(now))
-	return err
+	return unread, err
 }
 
 // restoreOne takes one object: noted as found, unless it is known already, and completed
@@ -88,12 +99,12 @@ func (inv *Inventory) restoreOne(r *fact.SavedObject) error {
 		return nil // it went after it was known to that inventory
 	}
 	if !inv.index(kind).has(uid) {
-		object, err := readObject(kind, []byte(r.Object))
+		object, err := readObject(kind, r.Object, r.Wire)
 		if err != nil {
 			return err
 		}
-		if o := object.(metav1.Object); o.GetResourceVersion() == "" {
-			o.SetResourceVersion(r.ResourceVersion)
+		if object.GetResourceVersion() == "" {
+			object.SetResourceVersion(r.ResourceVersion)
 		}
 		inv.note(kind, object, Observation{At: inv.now, Found: true})
 	}

@@ -54,21 +54,21 @@ func (k *keeper) take(u *fact.Update) {
 func (k *keeper) restart(t testing.TB) *Inventory {
 	t.Helper()
 	inv := New()
-	if err := inv.Restore(k.list(t), k.version, k.now); err != nil {
+	if unread, err := inv.Restore(k.list(t), k.version, k.now); unread != nil || err != nil {
 		t.Fatal(err)
 	}
 	return inv
 }
 
 // list is what was kept, written and read.
-func (k *keeper) list(t testing.TB) (list []fact.SavedObject) {
+func (k *keeper) list(t testing.TB) (list fact.SavedList) {
 	t.Helper()
 	for key, o := range k.objects {
 		text, err := json.Marshal(k.memories[key])
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := fact.SavedObject{Kind: key.kind, UID: key.uid, Object: o.Object}
+		r := fact.SavedObject{Kind: key.kind, UID: key.uid, Wire: o.Wire}
 		if err := json.Unmarshal(text, &r.Snapshot); err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +230,7 @@ func TestRestoreIntoALiveInventory(t *testing.T) {
 	h.take(inv)
 	expect(t, "before", h.mount("p1", "db", "/data"), "c1@v1 13-")
 	goneVolume := pv("vol", "v0", 1, nil, corev1.VolumeAvailable, 1) // of the same name
-	err := inv.Reconcile([]fact.SavedObject{
+	unread, err := inv.Reconcile(fact.SavedList{
 		restored(user, fact.ObjectSnapshot{Kind: fact.Pods, UID: "p1", Containers: []fact.ContainerSnapshot{{Name: "db", StartedAt: at(5)}}}),
 		restored(former, fact.ObjectSnapshot{Kind: fact.Pods, UID: "p0", Containers: []fact.ContainerSnapshot{{Name: "db", StartedAt: at(3)}}}),
 		restored(idle, fact.ObjectSnapshot{Kind: fact.Claims, UID: "c2", WorkloadKind: "StatefulSet", WorkloadName: "db"}),
@@ -241,8 +241,8 @@ func TestRestoreIntoALiveInventory(t *testing.T) {
 		restored(volumeAttachment("a1", "vol", 2), fact.ObjectSnapshot{Kind: fact.VolumeAttachments, UID: "a1", AttachedAt: at(1)}),
 		{Kind: "Rollout", UID: "r1", Object: "{}"}, {Kind: fact.Pods, UID: "p9", Object: "{"},
 	}, 0, at(101), map[fact.Kind]fact.Time{fact.Pods: at(50), fact.Volumes: at(50)})
-	if err == nil {
-		t.Error("a kind that it does not take is no error")
+	if unread == nil || err != nil {
+		t.Errorf("a kind that it does not take: %v, %v", unread, err)
 	}
 	h.take(inv)
 	expect(t, "the first start", h.mount("p1", "db", "/data"), "c1@v1 5-")
@@ -272,15 +272,15 @@ func TestRestoreOfWhatWasNotToldToTheEnd(t *testing.T) {
 	incomplete := restored(user, fact.ObjectSnapshot{})
 	incomplete.Incomplete = true
 	inv, h := New(), newHistory()
-	err := inv.Restore([]fact.SavedObject{
+	unread, err := inv.Restore(fact.SavedList{
 		restored(second, fact.ObjectSnapshot{Kind: fact.Claims, UID: "c2"}),
 		restored(pv("vol-2", "v2", 1, second, corev1.VolumePending, 1), fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v2", ClaimUID: "c2", BoundAt: at(3)}),
 		restored(claim, fact.ObjectSnapshot{Kind: fact.Claims, UID: "c1", BoundAt: at(3)}),
 		restored(volume, fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)}),
 		incomplete,
 	}, 7, at(100))
-	if err != nil {
-		t.Fatal(err)
+	if unread != nil || err != nil {
+		t.Fatal(unread, err)
 	}
 	h.take(inv)
 	expect(t, "rows of what was told", len(h.claims)+len(h.volumes)+len(h.bindings), 0)
@@ -310,7 +310,7 @@ func TestRestoreOfAnIncompleteObject(t *testing.T) {
 	inv, h := New(), newHistory()
 	saved := restored(pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1), fact.ObjectSnapshot{})
 	saved.Incomplete, saved.ResourceVersion = true, "77"
-	if err := inv.Restore([]fact.SavedObject{saved}, 7, at(100)); err != nil {
+	if unread, err := inv.Restore(fact.SavedList{saved}, 7, at(100)); unread != nil || err != nil {
 		t.Fatal(err)
 	}
 	var u fact.Update
@@ -337,12 +337,12 @@ func TestRestoreOfABindingWithAnOlderVolume(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inv, h := New(), newHistory()
-			err := inv.Restore([]fact.SavedObject{
+			unread, err := inv.Restore(fact.SavedList{
 				restored(claim, fact.ObjectSnapshot{Kind: fact.Claims, UID: "c2", BoundAt: at(60), VolumeUID: "v1"}),
 				restored(older, fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60)}),
 			}, 7, at(100))
-			if err != nil {
-				t.Fatal(err)
+			if unread != nil || err != nil {
+				t.Fatal(unread, err)
 			}
 			h.take(inv)
 			if err := inv.Replace(fact.Volumes, []any{bound}, Observation{At: at(101), NotBefore: at(50)}); err != nil {
@@ -356,9 +356,9 @@ func TestRestoreOfABindingWithAnOlderVolume(t *testing.T) {
 	t.Run("for the second time", func(t *testing.T) {
 		inv, h := New(), newHistory()
 		older := pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 55)
-		if err := inv.Restore([]fact.SavedObject{
+		if unread, err := inv.Restore(fact.SavedList{
 			restored(older, fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60), BindingOrdinal: 1}),
-		}, 7, at(100)); err != nil {
+		}, 7, at(100)); unread != nil || err != nil {
 			t.Fatal(err)
 		}
 		if err := inv.Set(bound, Observation{At: at(101), NotBefore: at(50)}); err != nil {
@@ -371,9 +371,9 @@ func TestRestoreOfABindingWithAnOlderVolume(t *testing.T) {
 		inv, h := New(), newHistory()
 		older := pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 55)
 		older.Status.LastPhaseTransitionTime = nil
-		if err := inv.Restore([]fact.SavedObject{
+		if unread, err := inv.Restore(fact.SavedList{
 			restored(older, fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60)}),
-		}, 7, at(100)); err != nil {
+		}, 7, at(100)); unread != nil || err != nil {
 			t.Fatal(err)
 		}
 		now := bound.DeepCopy()
@@ -385,9 +385,9 @@ func TestRestoreOfABindingWithAnOlderVolume(t *testing.T) {
 		expect(t, "its ordinal", fmt.Sprint(slices.Collect(maps.Keys(h.bindings))), "[[c2 v1]]")
 	})
 	inv, h := New(), newHistory()
-	if err := inv.Restore([]fact.SavedObject{
+	if unread, err := inv.Restore(fact.SavedList{
 		restored(pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 70), fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c2", BoundAt: at(60)}),
-	}, 7, at(100)); err != nil {
+	}, 7, at(100)); unread != nil || err != nil {
 		t.Fatal(err)
 	}
 	inv.Tick(at(101))

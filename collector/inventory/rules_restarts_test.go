@@ -186,7 +186,7 @@ func TestRule5_5_ClaimsReplayedBeforeThePods(t *testing.T) {
 	r.k.now = at(600)
 	r.inv = New()
 	r.inv.SetWatched([]fact.Span{{From: at(0), To: at(300)}})
-	if err := r.inv.Restore(r.k.list(t), r.k.version, r.k.now); err != nil {
+	if unread, err := r.inv.Restore(r.k.list(t), r.k.version, r.k.now); unread != nil || err != nil {
 		t.Fatal(err)
 	}
 	r.taken()
@@ -213,7 +213,7 @@ func TestRule5_5_ClaimsReplayedBeforeThePodsAreListed(t *testing.T) {
 		r.k.now = at(600)
 		r.inv = New()
 		r.inv.SetWatched([]fact.Span{{From: at(0), To: at(300)}})
-		if err := r.inv.Restore(r.k.list(t), r.k.version, r.k.now); err != nil {
+		if unread, err := r.inv.Restore(r.k.list(t), r.k.version, r.k.now); unread != nil || err != nil {
 			t.Fatal(err)
 		}
 		r.taken()

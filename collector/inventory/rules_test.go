@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -55,9 +56,9 @@ func (s situation) run(t *testing.T) {
 			k.now = e.at
 			h.add(&u)
 		}
-		for name, list := range map[string][]fact.SavedObject{"journal": k.list(t), "catalog": catalogOf(h, k)} {
+		for name, list := range map[string]fact.SavedList{"journal": k.list(t), "catalog": catalogOf(h, k)} {
 			again := New()
-			if err := again.Restore(list, k.version, k.now); err != nil {
+			if unread, err := again.Restore(list, k.version, k.now); unread != nil || err != nil {
 				t.Fatal(err)
 			}
 			clear(h.states)
@@ -122,7 +123,7 @@ func shuffledKinds(stream []recorded, random *rand.Rand) (list []recorded) {
 }
 
 // catalogOf is what ingest.RestoreCatalog reads from the rows: see the questions there.
-func catalogOf(h *history, k *keeper) (list []fact.SavedObject) {
+func catalogOf(h *history, k *keeper) (list fact.SavedList) {
 	needed := map[string]bool{}
 	for _, m := range h.mounts {
 		if p := h.pods[m.PodUID]; p.DeletedAt == 0 {
@@ -363,9 +364,11 @@ func TestRule4_3_UseBelongsToTheVolume(t *testing.T) {
 				if late {
 					list(Observation{At: at(60), Found: true})
 					last := map[fact.Kind]fact.Time{fact.Volumes: at(6), fact.Claims: at(6), fact.Pods: at(6)}
-					must(t, inv.Reconcile(catalogOf(h, k), k.version, at(61), last))
+					unread, err := inv.Reconcile(catalogOf(h, k), k.version, at(61), last)
+					must(t, errors.Join(unread, err))
 				} else {
-					must(t, inv.Restore(catalogOf(h, k), k.version, at(60)))
+					unread, err := inv.Restore(catalogOf(h, k), k.version, at(60))
+					must(t, errors.Join(unread, err))
 					list(gap)
 				}
 				now := newHistory()

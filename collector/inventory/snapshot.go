@@ -54,23 +54,34 @@ func (d departed) snapshot(*Inventory) fact.ObjectSnapshot {
 	return fact.ObjectSnapshot{Kind: d.kind, UID: d.uid, Deleted: d.at}
 }
 
-// takeSnapshots moves the snapshots that have changed into u; of one object, the last
-// one counts.
-func (inv *Inventory) takeSnapshots(u *fact.Update) {
-	u.Snapshots = slices.Grow(u.Snapshots[:0], len(inv.snapshotQueue))
-	for _, s := range inv.snapshotQueue {
+// takeSnapshots moves the snapshots that have changed into u, partSnapshots at most, and reports whether there are
+// more; of one object, the last one counts.
+func (inv *Inventory) takeSnapshots(u *fact.Update) (more bool) {
+	queue := inv.snapshotQueue[:min(len(inv.snapshotQueue), partSnapshots)]
+	u.Snapshots = slices.Grow(u.Snapshots[:0], len(queue))
+	for _, s := range queue {
 		u.Snapshots = append(u.Snapshots, s.snapshot(inv))
 	}
-	inv.clearSnapshotQueue()
+	unqueue(queue)
+	if more = len(queue) < len(inv.snapshotQueue); more {
+		inv.snapshotQueue = inv.snapshotQueue[len(queue):]
+	} else {
+		inv.snapshotQueue = emptied(inv.snapshotQueue)
+	}
+	return more
 }
 
 func (inv *Inventory) clearSnapshotQueue() {
-	for _, s := range inv.snapshotQueue {
+	unqueue(inv.snapshotQueue)
+	inv.snapshotQueue = emptied(inv.snapshotQueue)
+}
+
+func unqueue(subjects []subject) {
+	for _, s := range subjects {
 		if s, ok := s.(interface{ list() *bool }); ok {
 			*s.list() = false
 		}
 	}
-	inv.snapshotQueue = emptied(inv.snapshotQueue)
 }
 
 func (v *volume) snapshot(inv *Inventory) fact.ObjectSnapshot {

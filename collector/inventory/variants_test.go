@@ -369,7 +369,7 @@ func TestRule6_3_ReconcileWhatIsRemembered(t *testing.T) {
 		take()
 	}
 	last := map[fact.Kind]fact.Time{fact.Volumes: at(6), fact.Claims: at(6), fact.Pods: at(6)}
-	if err := inv.Reconcile(catalogOf(h, k), k.version, at(80), last); err != nil { // once all rows are written: what h has
+	if unread, err := inv.Reconcile(catalogOf(h, k), k.version, at(80), last); unread != nil || err != nil { // once all rows are written: what h has
 		t.Fatal(err)
 	}
 	take()
@@ -452,12 +452,12 @@ func TestRule3_6_NodeLostAndTheJournalToo(t *testing.T) {
 	claim, user := userOnNode()
 	user.Status.Conditions = append(user.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: second(90)})
 	inv, h := New(), newHistory()
-	if err := inv.Restore([]fact.SavedObject{
+	if unread, err := inv.Restore(fact.SavedList{
 		restored(nodeOf("node-1", corev1.ConditionUnknown, 50), fact.ObjectSnapshot{}),
 		restored(pv("vol", "v1", 2, claim, corev1.VolumeBound, 3), fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v1", ClaimUID: "c1", BoundAt: at(3)}),
 		restored(claim, fact.ObjectSnapshot{Kind: fact.Claims, UID: "c1", BoundAt: at(3), VolumeUID: "v1"}),
 		restored(user, fact.ObjectSnapshot{Kind: fact.Pods, UID: "p1", Containers: []fact.ContainerSnapshot{{Name: "db", StartedAt: at(5)}}}),
-	}, 1, at(200)); err != nil {
+	}, 1, at(200)); unread != nil || err != nil {
 		t.Fatal(err)
 	}
 	h.take(inv)

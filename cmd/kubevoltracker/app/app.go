@@ -124,7 +124,7 @@ func (a *App) stages() []stage {
 	h := a.history
 	watching := stage{
 		{"web server", func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners) }},
-		{"collector", func(ctx context.Context) error { a.collector.Run(ctx); return nil }},
+		{"collector", a.collector.Run},
 		{"memory", func(ctx context.Context) error {
 			return spareMemory(ctx, func() bool { return a.collector.Synced() == nil && !h.recorder.Pending() })
 		}},
