@@ -29,6 +29,8 @@ func TestCompare(t *testing.T) {
 		}
 		printTable(t, fmt.Sprintf("%d volumes, claims and pods of two containers", n), all)
 		printVerdict(t, all[0], all[1], all[2])
+		first, restart := measureRestart(t, c.kubeconfig, n)
+		printStarts(t, fmt.Sprintf("starts of kubevoltracker with %d volumes, claims and pods of two containers", n), first, restart)
 	}
 }
 

@@ -1,8 +1,6 @@
-package main
+package compare
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -14,12 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/uuid"
+	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
 // TestCompareLarge measures the first start of the tracker and its restart after SIGKILL on an API server
@@ -49,7 +42,7 @@ type start struct {
 	scrape  float64 // p50
 }
 
-// measureRestart starts the tracker with an empty directory, kills it once it is at rest, and starts it again.
+// measureRestart starts the tracker with an empty directory, kills it at rest, and starts it again.
 func measureRestart(t testing.TB, kubeconfig string, n int) (first, restart start) {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,9 +56,9 @@ func measureRestart(t testing.TB, kubeconfig string, n int) (first, restart star
 
 func measureStart(t testing.TB, kubeconfig, dir string, n int, end func(*measured)) (s start) {
 	t.Helper()
-	port := freePort(t)
+	port := harness.FreePort(t)
 	address := "127.0.0.1:" + port
-	cmd := exec.Command(program(t, "kubevoltracker"), runArgs(t,
+	cmd := exec.Command(harness.Program(t, "kubevoltracker"), harness.RunArgs(t,
 		"--kube.kubeconfig="+kubeconfig, "--data-dir="+dir, "--web.listen-address="+address, "--web.enable-pprof")...)
 	if os.Getenv("COMPARE_LOG") != "" {
 		cmd.Stderr = os.Stderr
@@ -146,85 +139,4 @@ func printStarts(t testing.TB, title string, first, restart start) {
 		judge(t.Output(), s.name+": peak, of RSS at rest", s.start.resting.peak/first.resting.rss, 2)
 		judge(t.Output(), s.name+": journal, MB", s.start.journal*mega, 250)
 	}
-}
-
-// fill writes n volumes and claims and half as many pods again into etcd, a hundred at once: an API server
-// on two cores would take ten minutes and more for as many.
-func (b *benchCluster) fill(t testing.TB, n int) {
-	t.Helper()
-	began := time.Now()
-	for i := 0; i < n; i += 100 {
-		b.addNamespace(t, benchNamespace(i))
-	}
-	now := metav1.Now().Rfc3339Copy()
-	group := errgroup.Group{}
-	group.SetLimit(8)
-	for from := 0; from < n; from += 40 {
-		group.Go(func() error {
-			var puts []map[string]any
-			add := func(kind, namespace string, o interface {
-				runtime.Object
-				metav1.Object
-			}) error {
-				if o.GetUID() == "" {
-					o.SetUID(uuid.NewUUID())
-				}
-				o.SetCreationTimestamp(now)
-				var value bytes.Buffer
-				if err := b.etcd.codec.Encode(o, &value); err != nil {
-					return err
-				}
-				key := []byte("/registry/" + kind + "/" + strings.TrimPrefix(namespace+"/"+o.GetName(), "/"))
-				puts = append(puts, map[string]any{"requestPut": map[string][]byte{"key": key, "value": value.Bytes()}})
-				return nil
-			}
-			for i := from; i < min(from+40, n); i++ {
-				if err := b.addAll(i, n, add); err != nil {
-					return err
-				}
-			}
-			for len(puts) > 0 {
-				part := puts[:min(len(puts), 100)]
-				puts = puts[len(part):]
-				body, err := json.Marshal(map[string]any{"success": part})
-				if err != nil {
-					return err
-				}
-				if err := b.etcd.call("/v3/kv/txn", string(body), nil); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%d volumes and claims, %d pods: %s", n, n+n/2, time.Since(began).Round(time.Second))
-}
-
-func (b *benchCluster) addAll(i, n int, add func(kind, namespace string, o interface {
-	runtime.Object
-	metav1.Object
-}) error) error {
-	claim := benchClaim(i)
-	claim.UID = uuid.NewUUID()
-	pod := func(number int) *corev1.Pod {
-		p := benchPod(i, b.owners[claim.Namespace])
-		p.Name, p.UID = fmt.Sprint("db-", number), types.UID("")
-		return p
-	}
-	if err := add("persistentvolumeclaims", claim.Namespace, claim); err != nil {
-		return err
-	}
-	if err := add("persistentvolumes", "", benchVolume(i, claim)); err != nil {
-		return err
-	}
-	if err := add("pods", claim.Namespace, pod(i)); err != nil {
-		return err
-	}
-	if i < n-n/2 {
-		return nil
-	}
-	return add("pods", claim.Namespace, pod(n+i))
 }

@@ -1,0 +1,92 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
+)
+
+// apiObject is an object that can be written to etcd.
+type apiObject interface {
+	runtime.Object
+	metav1.Object
+}
+
+// fillAtOnce is how many objects one transaction writes: etcd takes 128 at most, and a volume has up to four.
+const fillAtOnce = 30
+
+// fill writes n volumes and claims into etcd, and three pods for two of them. An API server on two cores would take more
+// than ten minutes for as many.
+func (b *benchCluster) fill(t testing.TB, n int) {
+	t.Helper()
+	began := time.Now()
+	for i := 0; i < n; i += 100 {
+		b.addNamespace(t, benchNamespace(i))
+	}
+	var group errgroup.Group
+	group.SetLimit(8)
+	for from := 0; from < n; from += fillAtOnce {
+		group.Go(func() error {
+			var puts []map[string]any
+			for i := from; i < min(from+fillAtOnce, n); i++ {
+				for key, object := range b.allOf(i, n) {
+					put, err := b.etcd.putOf(key, object)
+					if err != nil {
+						return err
+					}
+					puts = append(puts, put)
+				}
+			}
+			body, err := json.Marshal(map[string]any{"success": puts})
+			if err != nil {
+				return err
+			}
+			return b.etcd.Call("/v3/kv/txn", string(body), nil)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d volumes and claims, and %d pods are written; it took %s", n, n+n/2, time.Since(began).Round(time.Second))
+}
+
+// allOf returns claim and volume i of n, and the pods that mount them, by their keys in etcd: one pod, and another one
+// for the volumes of the second half.
+func (b *benchCluster) allOf(i, n int) map[string]apiObject {
+	claim := benchClaim(i)
+	claim.UID = uuid.NewUUID()
+	objects := map[string]apiObject{
+		"persistentvolumeclaims/" + claim.Namespace + "/" + claim.Name: claim,
+		"persistentvolumes/" + benchVolumeName(i):                      benchVolume(i, claim),
+	}
+	addPod := func(number int) {
+		p := benchPod(i, b.owners[claim.Namespace])
+		p.Name = fmt.Sprint("db-", number)
+		objects["pods/"+p.Namespace+"/"+p.Name] = p
+	}
+	addPod(i)
+	if i >= n-n/2 {
+		addPod(n + i)
+	}
+	return objects
+}
+
+// putOf is the operation of a transaction that writes an object.
+func (e *benchEtcd) putOf(key string, object apiObject) (map[string]any, error) {
+	if object.GetUID() == "" {
+		object.SetUID(uuid.NewUUID())
+	}
+	object.SetCreationTimestamp(metav1.Now().Rfc3339Copy())
+	var value bytes.Buffer
+	if err := e.codec.Encode(object, &value); err != nil {
+		return nil, err
+	}
+	return map[string]any{"requestPut": map[string][]byte{"key": []byte("/registry/" + key), "value": value.Bytes()}}, nil
+}
