@@ -271,6 +271,14 @@ func (c *Collector) Synced() error {
 	return fmt.Errorf("not listed yet: %s", strings.Join(missing, ", "))
 }
 
+// AwaitLists waits until the first lists have been taken, or ctx ends.
+func (c *Collector) AwaitLists(ctx context.Context) {
+	select {
+	case <-c.synced:
+	case <-ctx.Done():
+	}
+}
+
 // CaughtUp reports whether all changes from before this run have been emitted: those
 // that the first lists show, or the watches that go on from an earlier run.
 func (c *Collector) CaughtUp() bool { return c.Synced() == nil && c.behind.Load() == 0 }

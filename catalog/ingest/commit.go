@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -23,9 +22,6 @@ const (
 	recordsPerCommit = 20_000
 	rowsPerCommit    = 10_000
 	objectsPerCommit = 1_500
-	// freeEvery is how often, at most, a commit in parts forces a garbage collection. At a thousand changes of
-	// pods a second each commit is in parts, and would wait for it.
-	freeEvery = 10 * time.Minute
 )
 
 // commit moves all that is pending into the journal: first the rows with their objects, then the snapshots, and last
@@ -46,14 +42,6 @@ func (r *Recorder) commit(ctx context.Context) error {
 		points = nil
 	}
 	rows, state := r.part(&p.facts)
-	if p.facts.Len() > 0 && now.Sub(r.freed) > freeEvery {
-		// The commit has several parts, most likely those of the first lists. These leave many times as much garbage
-		// as memory that stays in use, and otherwise minutes pass before it is collected.
-		defer func() {
-			debug.FreeOSMemory()
-			r.freed = time.Now()
-		}()
-	}
 	for p.facts.Len() > 0 {
 		if err := r.put(ctx, journal.Batch{State: state}, rows); err != nil {
 			return err

@@ -43,7 +43,7 @@ const (
 	// gather is how long the first rows after a quiet time wait for others.
 	gather = 20 * time.Millisecond
 	// pendingBatches is how many batches of rows may wait for the disk before Record blocks.
-	pendingBatches = 4
+	pendingBatches = 2
 	// finishTime is how long the last commit, after Run's context has ended, may take.
 	finishTime = 5 * time.Second
 )
@@ -61,7 +61,6 @@ type Recorder struct {
 	// committing is true while rows that were pending are on their way into the journal.
 	committing bool
 
-	freed   time.Time     // when a commit last forced a garbage collection; only Run uses it
 	arrived chan struct{} // capacity 1
 }
 

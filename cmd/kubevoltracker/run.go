@@ -54,7 +54,7 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 func track(f *runFlags, stderr io.Writer) (err error) {
 	ctx, stopSignals := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stopSignals)
-	app.SetStartGarbage()
+	app.LimitGarbage()
 
 	f.Logger = f.log.logger(stderr)
 	takeOverKlog(f.Logger)

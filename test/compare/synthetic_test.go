@@ -93,7 +93,7 @@ func TestSyntheticProcess(t *testing.T) {
 	if _, err := fmt.Sscan(os.Getenv(syntheticVolumes), &n); err != nil {
 		t.Skip("TestSynthetic starts it")
 	}
-	app.SetStartGarbage()
+	app.LimitGarbage()
 	registry := prometheus.NewRegistry()
 	e := exporter.New(exporter.Options{Registry: registry, PerVolume: true, MaxVolumes: 100_000})
 	inv, u := inventory.New(), &fact.Update{}
@@ -112,7 +112,6 @@ func TestSyntheticProcess(t *testing.T) {
 	apply()
 	*u = fact.Update{}   // the lists are garbage, too
 	debug.FreeOSMemory() // as the recorder does after a list
-	app.SetRestGarbage()
 
 	server, err := exporter.NewServer(exporter.ServerOptions{ListenAddresses: []string{"127.0.0.1:0"}, Metrics: e.Handler(), Pprof: true})
 	if err != nil {

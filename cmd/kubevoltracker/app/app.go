@@ -126,7 +126,7 @@ func (a *App) stages() []stage {
 		{"web server", func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners) }},
 		{"collector", a.collector.Run},
 		{"memory", func(ctx context.Context) error {
-			return spareMemory(ctx, func() bool { return a.collector.Synced() == nil && !h.recorder.Pending() })
+			return freeMemory(ctx, func() bool { return a.collector.Synced() == nil && !h.recorder.Pending() })
 		}},
 	}
 	if h.incomplete {
@@ -134,7 +134,11 @@ func (a *App) stages() []stage {
 	}
 	stages := []stage{watching, {{"recorder", h.recorder.Run}}}
 	if h.writer != nil {
-		stages = append(stages, stage{{"writer", h.writer.Run}})
+		stages = append(stages, stage{{"writer", func(ctx context.Context) error {
+			// The writer and ClickHouse would take the processor from the first lists.
+			a.collector.AwaitLists(ctx)
+			return h.writer.Run(ctx)
+		}}})
 	}
 	if h.election != nil {
 		stages = append(stages, stage{{"leader election", h.election.Run}})
