@@ -319,49 +319,6 @@ func (c *Collector) observe(take func(*inventory.Inventory, fact.Time) error, ki
 	return nil
 }
 
-// deliver passes what changed to the exporter and the recorder. The caller holds the lock.
-func (c *Collector) deliver(ticked bool) {
-	for c.inv.Take(&c.update) { // a large event comes in parts, and the positions with the last one
-		c.update.Positions, c.update.Watched = c.update.Positions[:0], nil
-		c.emit(&c.update)
-	}
-	c.update.Positions, c.update.Watched = c.update.Positions[:0], nil
-	if c.update.Empty() && !ticked && !c.watched.fresh {
-		return // the positions can wait for the next tick
-	}
-	for _, p := range c.moved {
-		c.update.Positions = append(c.update.Positions, p)
-	}
-	clear(c.moved)
-	c.update.Watched = c.watched.take()
-	if !c.update.Empty() {
-		c.emit(&c.update)
-	}
-}
-
-// emit passes an update to the exporter and the recorder.
-func (c *Collector) emit(u *fact.Update) {
-	c.busySince.Store(0)
-	large := u.Facts.Len() > keepRows || len(u.Volumes) > keepRows
-	if c.exporter != nil {
-		c.exporter.Apply(u)
-	}
-	if c.recorder != nil {
-		c.recorder.Record(u)
-	}
-	if large {
-		*u = fact.Update{}
-	}
-}
-
-// emitPart emits the rows that the event in work has emitted so far.
-func (c *Collector) emitPart() {
-	var part fact.Update
-	c.inv.TakePart(&part)
-	c.emit(&part)
-	c.busySince.Store(c.now().UnixNano())
-}
-
 // moveTo notes how far a kind has been watched. The caller holds the lock. If that begins a new span
 // of Pods, the inventory learns of it here, before it takes the event.
 func (c *Collector) moveTo(position fact.Position) {
@@ -370,10 +327,6 @@ func (c *Collector) moveTo(position fact.Position) {
 		c.inv.SetWatched(c.watched.list)
 	}
 }
-
-// keepRows is the number of rows up to which the memory of an update is kept for the next
-// one. That of the first lists, which take as much as the inventory itself, is freed.
-const keepRows = 10_000
 
 // firstList is the first list of a kind.
 type firstList struct {
