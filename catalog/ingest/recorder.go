@@ -76,6 +76,9 @@ type pending struct {
 	meta      map[string][]byte
 }
 
+// size is how many rows and snapshots are pending: a snapshot takes the memory of two rows.
+func (p *pending) size() int { return p.rows + len(p.snapshots) }
+
 // NewRecorder returns a recorder that does nothing until Run. It is an error if the journal is another cluster's.
 func NewRecorder(o RecorderOptions) (*Recorder, error) {
 	o.BatchAge = orDefault(o.BatchAge, time.Second)
@@ -101,7 +104,7 @@ func NewRecorder(o RecorderOptions) (*Recorder, error) {
 func (r *Recorder) Record(u *fact.Update) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.pending.rows > pendingBatches*r.options.BatchRows && !r.closed {
+	for r.pending.size() > pendingBatches*r.options.BatchRows && !r.closed {
 		r.room.Wait()
 	}
 	p := &r.pending
@@ -182,11 +185,11 @@ func (r *Recorder) note(key string, on bool) {
 	r.notify()
 }
 
-// Pending reports whether there are rows that are not in the journal yet.
+// Pending reports whether there are rows or snapshots that are not in the journal yet.
 func (r *Recorder) Pending() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.pending.rows > 0 || r.committing
+	return r.pending.size() > 0 || r.committing
 }
 
 // Run commits what is recorded until ctx ends, and then the rest. It returns an error only if the journal cannot be
@@ -228,7 +231,7 @@ func (r *Recorder) gather(ctx context.Context, d time.Duration) {
 	defer timer.Stop()
 	for {
 		r.mu.Lock()
-		full := r.pending.rows >= r.options.BatchRows
+		full := r.pending.size() >= r.options.BatchRows
 		r.mu.Unlock()
 		if full {
 			return

@@ -288,8 +288,8 @@ func (inv *Inventory) TakePart(u *fact.Update) {
 // Take moves what changed since the last Take into u, whose memory is reused. It reports whether there are more
 // snapshots than it moves at once: then Take has to be called again for the next ones.
 func (inv *Inventory) Take(u *fact.Update) (more bool) {
-	u.Volumes, u.Claims = u.Volumes[:0], u.Claims[:0]
 	inv.markRelabelled()
+	u.Volumes, u.Claims = slices.Grow(u.Volumes[:0], len(inv.staleVolumes)), slices.Grow(u.Claims[:0], len(inv.staleClaims))
 	for _, v := range inv.staleVolumes {
 		v.stale = false
 		state := inv.volumeState(v)
