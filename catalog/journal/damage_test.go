@@ -11,10 +11,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/go-kit/log"
 )
 
@@ -246,7 +249,8 @@ func TestNoBitThatFlipsIsTakenForData(t *testing.T) {
 				at = at / 512 * 512
 				clear(data[at:min(at+512, len(data))])
 			case 3: // a sector of another place
-				copy(data[at/512*512:], data[rand.IntN(len(data))/512*512:][:min(512, len(data)%512)])
+				from := rand.IntN(len(data)) / 512 * 512
+				copy(data[at/512*512:], bytes.Clone(data[from:min(from+512, len(data))]))
 			}
 			found.count(name, openDamaged(t, with(whole, name, data), h))
 		}
@@ -360,7 +364,7 @@ func TestALostFlushIsNoticed(t *testing.T) {
 func TestWhatIsNoJournalIsSetAside(t *testing.T) {
 	t.Parallel()
 	foreign := filepath.Join(t.TempDir(), "foreign")
-	db, err := pebble.Open(foreign, &pebble.Options{FormatMajorVersion: pebble.FormatNewest, Logger: databaseLogger{&Journal{options: Options{Logger: log.NewNopLogger()}}}})
+	db, err := pebble.Open(foreign, &pebble.Options{FormatMajorVersion: pebble.FormatNewest, Logger: databaseLogger{j: &Journal{options: Options{Logger: log.NewNopLogger()}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -520,6 +524,31 @@ func TestDamageThatWasFoundIsNotForgotten(t *testing.T) {
 	j.Close()
 	if j = open(t, path); j.Origin() != SetAside {
 		t.Error(j.Origin())
+	}
+}
+
+// TestAPanicOfTheDatabaseAtAStartSetsTheJournalAside: Pebble panics about some damages.
+func TestAPanicOfTheDatabaseAtAStartSetsTheJournalAside(t *testing.T) {
+	t.Parallel()
+	j, f, logged := failing(t)
+	commit(t, j, Batch{Facts: []byte("facts")})
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	f.set(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpOpen && strings.Contains(op.Path, "MANIFEST") {
+			once.Do(func() { panic("a bug or a damage") })
+		}
+		return nil
+	})
+	j, err := openAt(j.options, errorfs.Wrap(vfs.Default, f))
+	if err != nil || j.Origin() != SetAside || !strings.Contains(logged.String(), "a bug or a damage") {
+		t.Fatalf("%v, logged %s", err, logged)
+	}
+	commit(t, j, Batch{Facts: []byte("it works")})
+	if err := j.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

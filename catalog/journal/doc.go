@@ -27,5 +27,10 @@
 // key with its number (keys.go), so a gap shows; and COMMITTED says which commit was the
 // last that was on disk (committed.go), so a missing end shows.
 //
+// On a small machine (2 cores and an SSD, both shared) a commit of 64 KB of facts with 100
+// records of 1.2 KB into a state of 350,000 takes 1 to 10 ms and writes 0.5 to 0.7 MB. The
+// directory has 90 MB then, and 16 MB of RESERVE (room.go). To open and read such a state
+// takes 2 s and 28 MB of memory.
+//
 // Facts and state are opaque bytes to the journal: it imports nothing of the project.
 package journal

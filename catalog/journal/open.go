@@ -165,13 +165,9 @@ func (j *Journal) verifyClosed(s *store) (*contents, error) {
 	case last.damaged:
 		return nil, corruptf("damage was found while it was in use")
 	}
-	db, openErr := j.open(s, true)
-	if openErr != nil {
-		return nil, readError(openErr)
-	}
-	c, verifyErr := verify(db)
-	if err := errors.Join(verifyErr, readError(db.Close())); err != nil {
-		return nil, err
+	c, verifyErr := j.verifyDatabase(s)
+	if verifyErr != nil {
+		return nil, verifyErr
 	}
 	switch {
 	case err != nil:
@@ -182,6 +178,22 @@ func (j *Journal) verifyClosed(s *store) (*contents, error) {
 		c.lost = corruptf("the last commit is %d, and should be %d", c.head.Commits, last.commits)
 	}
 	return c, nil
+}
+
+// verifyDatabase opens the database of a directory for reading, and verifies it. Pebble panics
+// about some damages.
+func (j *Journal) verifyDatabase(s *store) (c *contents, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = corruptf("%v", p)
+		}
+	}()
+	db, err := j.open(s, true)
+	if err != nil {
+		return nil, readError(err)
+	}
+	defer func() { err = errors.Join(err, readError(db.Close())) }()
+	return verify(db)
 }
 
 // look lists the directory. The error is ErrNewerFormat for a database of a newer Pebble.

@@ -47,7 +47,10 @@ func (j *Journal) room(bytes int64) error {
 		return err
 	}
 	// A filesystem that cannot do so leaves the file empty: there is no reserve then.
-	return errors.Join(f.Preallocate(0, reserveBytes), f.Close())
+	if err := errors.Join(f.Preallocate(0, reserveBytes), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(reserve))
+	}
+	return nil
 }
 
 // diskFull makes room on a disk that is full, or waits for it for a while.

@@ -69,7 +69,7 @@ func lockStore(path string, fs vfs.FS) (*store, error) {
 	}
 }
 
-// options are those of the database. Nothing of them is part of its format.
+// databaseOptions are those of the database, which may be opened with others later.
 func (j *Journal) databaseOptions(s *store, readOnly bool) (_ *pebble.Options, done func()) {
 	cache := pebble.NewCache(cacheSize)
 	o := &pebble.Options{
@@ -78,7 +78,7 @@ func (j *Journal) databaseOptions(s *store, readOnly bool) (_ *pebble.Options, d
 		FormatMajorVersion: pebble.FormatNewest,
 		MemTableSize:       memTableSize, MemTableStopWritesThreshold: 4,
 		MaxOpenFiles: maxOpenFiles,
-		Logger:       databaseLogger{j},
+		Logger:       databaseLogger{j, readOnly},
 		EventListener: &pebble.EventListener{
 			// The default ends the process. Pebble then tries the same compaction again at once.
 			DataCorruption: func(i pebble.DataCorruptionInfo) {
@@ -103,7 +103,11 @@ func compression() *sstable.CompressionProfile { return sstable.SnappyCompressio
 
 // databaseLogger takes what Pebble logs. Pebble calls Fatalf where it cannot go on, on any
 // goroutine and with its locks held, and relies on it not to return.
-type databaseLogger struct{ j *Journal }
+type databaseLogger struct {
+	j *Journal
+	// verifying is set while nothing but the goroutine that verifies uses the database.
+	verifying bool
+}
 
 func (databaseLogger) Infof(string, ...any) {}
 
@@ -112,6 +116,9 @@ func (l databaseLogger) Errorf(format string, args ...any) {
 }
 
 func (l databaseLogger) Fatalf(format string, args ...any) {
+	if l.verifying {
+		panic(fmt.Sprintf(format, args...)) // verifyClosed recovers
+	}
 	l.j.wreck(fmt.Sprintf(format, args...))
 	select {} // nothing works any more, and the owner ends the process
 }
@@ -159,7 +166,7 @@ func (s *store) close() error {
 		errs[0] = s.db.Close()
 	}
 	if s.committed != nil {
-		errs[1] = s.committed.Close()
+		errs[1] = errors.Join(s.committed.Sync(), s.committed.Close())
 	}
 	errs[2] = s.lock.Close()
 	if err := errors.Join(errs[:]...); err != nil {
