@@ -17,32 +17,41 @@ func day(month time.Month, day int) fact.Time {
 	return fact.At(time.Date(2026, month, day, 12, 0, 0, 0, time.UTC))
 }
 
+// volumeOf is a PersistentVolume of so many GiB.
+func volumeOf(uid, class, source, claim, phase string, size int64) fact.Volume {
+	return fact.Volume{Version: 1, UID: uid, Name: "pv-" + uid, StorageClass: class, SourceID: source, SourceKind: strings.Split(source, ":")[0],
+		CapacityBytes: size * gib, ReclaimPolicy: "Delete", Phase: phase, ClaimUID: claim, CreatedAt: day(1, 1)}
+}
+
+// claimOf is a bound claim of so many GiB.
+func claimOf(name, class, volume string, size int64) fact.Claim {
+	return fact.Claim{Version: 1, UID: "claim-" + name, Namespace: "shop", Name: name, StorageClass: class, VolumeUID: volume, VolumeName: "pv-" + volume,
+		RequestedBytes: size * gib, CapacityBytes: size * gib, Phase: "Bound", CreatedAt: day(1, 1), BoundAt: day(1, 2)}
+}
+
+// podOf is a pod that runs.
+func podOf(namespace, name, kind, workload string) fact.Pod {
+	return fact.Pod{Version: 1, UID: "pod-" + name, Namespace: namespace, Name: name, WorkloadKind: kind, WorkloadName: workload, Phase: "Running", StartedAt: day(1, 3)}
+}
+
+// mountOf is a mount that has not ended. It has no claim if claim is empty.
+func mountOf(pod, volume, claim, source, pv string, start fact.Time) fact.Mount {
+	m := fact.Mount{Version: 1, Namespace: "shop", PodUID: "pod-" + pod, Container: "main", Volume: volume, MountPath: "/" + volume,
+		SourceID: source, SourceKind: strings.Split(source, ":")[0], VolumeUID: pv, StartedAt: start}
+	if claim != "" {
+		m.ClaimUID, m.ClaimName = "claim-"+claim, claim
+	}
+	return m
+}
+
+// endedMount is a mount with an end.
+func endedMount(m fact.Mount, notBefore, at fact.Time, reason string) fact.Mount {
+	m.EndedNotBefore, m.EndedAt, m.EndReason = notBefore, at, reason
+	return m
+}
+
 // company is a small cluster with one of each case that a report has to get right.
 func company() *fact.Facts {
-	volume := func(uid, class, source, claim, phase string, size int64) fact.Volume {
-		return fact.Volume{Version: 1, UID: uid, Name: "pv-" + uid, StorageClass: class, SourceID: source, SourceKind: strings.Split(source, ":")[0],
-			CapacityBytes: size * gib, ReclaimPolicy: "Delete", Phase: phase, ClaimUID: claim, CreatedAt: day(1, 1)}
-	}
-	claim := func(name, class, volume string, size int64) fact.Claim {
-		return fact.Claim{Version: 1, UID: "claim-" + name, Namespace: "shop", Name: name, StorageClass: class, VolumeUID: volume, VolumeName: "pv-" + volume,
-			RequestedBytes: size * gib, CapacityBytes: size * gib, Phase: "Bound", CreatedAt: day(1, 1), BoundAt: day(1, 2)}
-	}
-	pod := func(namespace, name, kind, workload string) fact.Pod {
-		return fact.Pod{Version: 1, UID: "pod-" + name, Namespace: namespace, Name: name, WorkloadKind: kind, WorkloadName: workload, Phase: "Running", StartedAt: day(1, 3)}
-	}
-	mount := func(pod, volume, claim, source, pv string, start fact.Time) fact.Mount {
-		m := fact.Mount{Version: 1, Namespace: "shop", PodUID: "pod-" + pod, Container: "main", Volume: volume, MountPath: "/" + volume,
-			SourceID: source, SourceKind: strings.Split(source, ":")[0], VolumeUID: pv, StartedAt: start}
-		if claim != "" {
-			m.ClaimUID, m.ClaimName = "claim-"+claim, claim
-		}
-		return m
-	}
-	ended := func(m fact.Mount, notBefore, at fact.Time, reason string) fact.Mount {
-		m.EndedNotBefore, m.EndedAt, m.EndReason = notBefore, at, reason
-		return m
-	}
-
 	f := &fact.Facts{
 		VolumeSources: []fact.VolumeSource{
 			{ID: "nfs:1", Kind: "nfs", Server: "nfs.example.com", Path: "/export/shared"},
@@ -50,62 +59,23 @@ func company() *fact.Facts {
 			{ID: "hostPath:1", Kind: "hostPath", Path: "/var/log"},
 			{ID: "emptyDir:1", Kind: "emptyDir"},
 		},
-		Volumes: []fact.Volume{
-			volume("data", "fast", "csi:1", "claim-data-mysql-0", "Bound", 10),
-			volume("shared", "", "nfs:1", "claim-shared", "Bound", 100),
-			volume("never", "fast", "csi:1", "claim-never", "Bound", 5),
-			volume("old", "fast", "csi:1", "claim-old", "Bound", 20),
-			volume("told", "slow", "csi:1", "claim-told", "Bound", 7),
-			volume("late", "slow", "csi:1", "claim-late", "Bound", 3),
-			volume("released", "slow", "csi:1", "claim-released", "Released", 50),
-			volume("free", "", "nfs:1", "", "Available", 1000),
-			volume("gone", "slow", "csi:1", "claim-gone", "Released", 1000),
-		},
-		Claims: []fact.Claim{
-			claim("data-mysql-0", "fast", "data", 10),
-			claim("shared", "", "shared", 100),
-			claim("never", "fast", "never", 5),
-			claim("old", "fast", "old", 20),
-			claim("told", "slow", "told", 7),
-			claim("late", "slow", "late", 3),
-			claim("released", "slow", "released", 40),
-			{Version: 1, UID: "claim-pending", Namespace: "lab", Name: "pending", StorageClass: "slow", RequestedBytes: 2 * gib, Phase: "Pending", CreatedAt: day(2, 1)},
-		},
+		Volumes:  companyVolumes(),
+		Claims:   companyClaims(),
 		Bindings: []fact.Binding{{Version: 1, ClaimUID: "claim-never", VolumeUID: "never", BoundAt: day(2, 1)}},
 		Pods: []fact.Pod{
-			pod("shop", "mysql-0", "StatefulSet", "mysql"),
-			pod("shop", "web-1", "Deployment", "web"),
-			pod("shop", "web-2", "Deployment", "web"),
-			pod("shop", "report-1", "CronJob", "report"),
-			pod("shop", "by-hand", "", ""),
+			podOf("shop", "mysql-0", "StatefulSet", "mysql"),
+			podOf("shop", "web-1", "Deployment", "web"),
+			podOf("shop", "web-2", "Deployment", "web"),
+			podOf("shop", "report-1", "CronJob", "report"),
+			podOf("shop", "by-hand", "", ""),
 		},
 		Containers: []fact.Container{
 			{Version: 1, PodUID: "pod-mysql-0", Name: "main", Kind: fact.MainContainer},
 			{Version: 1, PodUID: "pod-web-1", Name: "main", Kind: fact.MainContainer},
 		},
-		Mounts: []fact.Mount{
-			mount("mysql-0", "data", "data-mysql-0", "csi:1", "data", day(1, 3)),
-			mount("mysql-0", "logs", "", "hostPath:1", "", day(1, 3)),
-			mount("web-1", "shared", "shared", "nfs:1", "shared", day(2, 20)),
-			ended(mount("web-2", "shared", "shared", "nfs:1", "shared", day(1, 20)), day(2, 20), day(2, 20), "Completed"),
-			ended(mount("web-2", "cache", "", "emptyDir:1", "", day(1, 20)), day(2, 20), day(2, 20), "Completed"),
-			ended(mount("report-1", "old", "old", "csi:1", "old", day(1, 3)), day(1, 5), day(1, 6), "Completed"),
-			ended(mount("by-hand", "old", "old", "csi:1", "old", day(1, 4)), day(1, 18), day(1, 19), "Deleted"),
-			ended(mount("by-hand", "released", "released", "csi:1", "released", day(1, 4)), day(2, 1), day(2, 1), "Deleted"),
-			mount("web-1", "late", "late", "", "", day(2, 20)), // written before its volume was known
-		},
-	}
-	used := func(volume string, at fact.Time, bytes int64) fact.Usage {
-		return fact.Usage{At: at, VolumeUID: volume, Space: fact.Space{UsedBytes: bytes}}
-	}
-	f.Usage = []fact.Usage{used("old", day(1, 5), 1*gib), used("old", day(1, 18), 2*gib), used("data", day(1, 5), 4*gib), used("gone", day(1, 5), gib)}
-	// Watched since January 10th by one tracker, with a gap, and beside it by another one.
-	watched := func(instance string, kind fact.Kind, from, to fact.Time) fact.Coverage {
-		return fact.Coverage{Version: uint64(to), Instance: instance, Kind: kind, StartedAt: from, SeenAt: to}
-	}
-	f.Coverage = []fact.Coverage{
-		watched("a", fact.Pods, day(1, 10), day(1, 31)), watched("a", fact.Pods, day(2, 10), fact.At(catalogtest.Clock())-90e6),
-		watched("b", fact.Pods, day(1, 20), day(2, 5)), watched("a", fact.Claims, day(1, 1), day(3, 1)),
+		Mounts:   companyMounts(),
+		Usage:    companyUsage(),
+		Coverage: companyCoverage(),
 	}
 	f.Mounts[2].ReadOnly = true
 	f.Claims[2].UnusedSince = day(1, 15) // before it had the volume
@@ -116,6 +86,65 @@ func company() *fact.Facts {
 		f.VolumeSources[i].Version = 1
 	}
 	return f
+}
+
+func companyVolumes() []fact.Volume {
+	return []fact.Volume{
+		volumeOf("data", "fast", "csi:1", "claim-data-mysql-0", "Bound", 10),
+		volumeOf("shared", "", "nfs:1", "claim-shared", "Bound", 100),
+		volumeOf("never", "fast", "csi:1", "claim-never", "Bound", 5),
+		volumeOf("old", "fast", "csi:1", "claim-old", "Bound", 20),
+		volumeOf("told", "slow", "csi:1", "claim-told", "Bound", 7),
+		volumeOf("late", "slow", "csi:1", "claim-late", "Bound", 3),
+		volumeOf("released", "slow", "csi:1", "claim-released", "Released", 50),
+		volumeOf("free", "", "nfs:1", "", "Available", 1000),
+		volumeOf("gone", "slow", "csi:1", "claim-gone", "Released", 1000),
+	}
+}
+
+func companyClaims() []fact.Claim {
+	return []fact.Claim{
+		claimOf("data-mysql-0", "fast", "data", 10),
+		claimOf("shared", "", "shared", 100),
+		claimOf("never", "fast", "never", 5),
+		claimOf("old", "fast", "old", 20),
+		claimOf("told", "slow", "told", 7),
+		claimOf("late", "slow", "late", 3),
+		claimOf("released", "slow", "released", 40),
+		{Version: 1, UID: "claim-pending", Namespace: "lab", Name: "pending", StorageClass: "slow", RequestedBytes: 2 * gib, Phase: "Pending", CreatedAt: day(2, 1)},
+	}
+}
+
+func companyMounts() []fact.Mount {
+	return []fact.Mount{
+		mountOf("mysql-0", "data", "data-mysql-0", "csi:1", "data", day(1, 3)),
+		mountOf("mysql-0", "logs", "", "hostPath:1", "", day(1, 3)),
+		mountOf("web-1", "shared", "shared", "nfs:1", "shared", day(2, 20)),
+		endedMount(mountOf("web-2", "shared", "shared", "nfs:1", "shared", day(1, 20)), day(2, 20), day(2, 20), "Completed"),
+		endedMount(mountOf("web-2", "cache", "", "emptyDir:1", "", day(1, 20)), day(2, 20), day(2, 20), "Completed"),
+		endedMount(mountOf("report-1", "old", "old", "csi:1", "old", day(1, 3)), day(1, 5), day(1, 6), "Completed"),
+		endedMount(mountOf("by-hand", "old", "old", "csi:1", "old", day(1, 4)), day(1, 18), day(1, 19), "Deleted"),
+		endedMount(mountOf("by-hand", "released", "released", "csi:1", "released", day(1, 4)), day(2, 1), day(2, 1), "Deleted"),
+		mountOf("web-1", "late", "late", "", "", day(2, 20)), // written before its volume was known
+	}
+}
+
+func companyUsage() []fact.Usage {
+	used := func(volume string, at fact.Time, bytes int64) fact.Usage {
+		return fact.Usage{At: at, VolumeUID: volume, Space: fact.Space{UsedBytes: bytes}}
+	}
+	return []fact.Usage{used("old", day(1, 5), 1*gib), used("old", day(1, 18), 2*gib), used("data", day(1, 5), 4*gib), used("gone", day(1, 5), gib)}
+}
+
+// companyCoverage is the coverage of a tracker that has watched since January 10th, with a gap, and of a second tracker.
+func companyCoverage() []fact.Coverage {
+	watched := func(instance string, kind fact.Kind, from, to fact.Time) fact.Coverage {
+		return fact.Coverage{Version: uint64(to), Instance: instance, Kind: kind, StartedAt: from, SeenAt: to}
+	}
+	return []fact.Coverage{
+		watched("a", fact.Pods, day(1, 10), day(1, 31)), watched("a", fact.Pods, day(2, 10), fact.At(catalogtest.Clock())-90e6),
+		watched("b", fact.Pods, day(1, 20), day(2, 5)), watched("a", fact.Claims, day(1, 1), day(3, 1)),
+	}
 }
 
 // branch is another cluster, with objects of the same names and UIDs: static

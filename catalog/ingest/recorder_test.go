@@ -84,16 +84,19 @@ func TestRecorderCutsBatchesInOrder(t *testing.T) {
 	}
 }
 
+// openJournal opens the journal in a directory. The test closes it.
+func openJournal(t *testing.T, path string) *journal.Journal {
+	t.Helper()
+	j, err := journal.Open(journal.Options{Path: path, Logger: log.NewLogfmtLogger(t.Output())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
 func TestRecorderKeepsWhatARestartNeeds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
-	open := func() *journal.Journal {
-		j, err := journal.Open(journal.Options{Path: path, Logger: log.NewLogfmtLogger(t.Output())})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return j
-	}
-	j := open()
+	j := openJournal(t, path)
 	if known, err := RestoreJournal(j); known != nil || err != nil {
 		t.Errorf("a new journal knows %v, %v", known, err)
 	}
@@ -117,20 +120,26 @@ func TestRecorderKeepsWhatARestartNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	j = open()
+	j = openJournal(t, path)
 	defer func() { _ = j.Close() }()
 	known, err := RestoreJournal(j)
 	if err != nil || len(objectsOf(t, known)) != 1 || known.Version != u.Version {
 		t.Fatalf("got %+v, %v", known, err)
 	}
+	checkOneClaim(t, known, u.Positions[0])
+	if _, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "west"}); err == nil || !strings.Contains(err.Error(), "--data-dir") {
+		t.Errorf("another cluster's journal: %v", err)
+	}
+}
+
+// checkOneClaim checks that a restored snapshot has the claim c1 and the position of claims.
+func checkOneClaim(t *testing.T, known *fact.Snapshot, position fact.Position) {
+	t.Helper()
 	if o := objectsOf(t, known)[0]; o.Kind != fact.Claims || o.UID != "c1" || !strings.Contains(string(o.Wire), "data") || o.Snapshot.UID != "c1" {
 		t.Errorf("got %+v", o)
 	}
-	if got, want := known.Positions, (map[fact.Kind]fact.Position{fact.Claims: u.Positions[0]}); !reflect.DeepEqual(got, want) {
+	if got, want := known.Positions, (map[fact.Kind]fact.Position{fact.Claims: position}); !reflect.DeepEqual(got, want) {
 		t.Errorf("positions: got %v, want %v", got, want)
-	}
-	if _, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "west"}); err == nil || !strings.Contains(err.Error(), "--data-dir") {
-		t.Errorf("another cluster's journal: %v", err)
 	}
 }
 
@@ -195,14 +204,7 @@ func TestRecorderKeepsTheOrderOfAReturn(t *testing.T) {
 func TestRecorderTakesAListInParts(t *testing.T) {
 	const n = 2*objectsPerCommit + recordsPerCommit
 	path := filepath.Join(t.TempDir(), "journal")
-	open := func() *journal.Journal {
-		j, err := journal.Open(journal.Options{Path: path})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return j
-	}
-	j := open()
+	j := openJournal(t, path)
 	u := &fact.Update{Facts: *numbered(0, rowsPerCommit+10)}
 	for i := range n {
 		uid := fmt.Sprint("c", i)
@@ -221,7 +223,7 @@ func TestRecorderTakesAListInParts(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	j = open()
+	j = openJournal(t, path)
 	defer func() { _ = j.Close() }()
 	known, err := RestoreJournal(j)
 	if err != nil || objects != n || len(objectsOf(t, known)) != n {

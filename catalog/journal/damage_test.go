@@ -420,10 +420,9 @@ func TestAJournalOfANewerFormatIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestDamageWhileOpenIsAnErrorUntilReset spoils the files under an open journal.
-func TestDamageWhileOpenIsAnErrorUntilReset(t *testing.T) {
-	t.Parallel()
-	damages := map[string]func(data []byte) []byte{
+// tableDamages returns ways to damage the bytes of a table, by name.
+func tableDamages() map[string]func(data []byte) []byte {
+	return map[string]func(data []byte) []byte{
 		"cut to nothing": func([]byte) []byte { return nil },
 		"cut in half":    func(data []byte) []byte { return data[:len(data)/2] },
 		"overwritten": func(data []byte) []byte {
@@ -433,61 +432,90 @@ func TestDamageWhileOpenIsAnErrorUntilReset(t *testing.T) {
 			return data
 		},
 	}
-	calls := map[string]func(j *Journal) error{
-		"State": func(j *Journal) error { return j.State("Pod", func(string, []byte) error { return nil }) },
-		"Get":   func(j *Journal) error { _, _, err := j.Get("Pod", "a"); return err },
-		"Next":  func(j *Journal) error { _, err := j.Next(t.Context(), 0); return err },
-		"Check": func(j *Journal) error { return j.Check() },
-		// A commit looks at no table. A compaction does.
-		"a compaction": func(j *Journal) error {
-			_ = j.Commit(t.Context(), Batch{State: []Record{{Kind: "Pod", UID: "b", Data: []byte("new")}}})
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error)
-			go func() {
-				done <- errors.Join(j.store.db.Flush(), j.store.db.Compact(ctx, []byte("a"), []byte("z"), false))
-			}()
-			for begun := time.Now(); j.failure() == nil && time.Since(begun) < time.Minute; {
-				time.Sleep(soon)
-			}
-			cancel() // it would try again for ever
-			<-done
-			return j.Commit(t.Context(), Batch{})
-		},
+}
+
+// tableReader is a use of an open journal that reads its tables.
+type tableReader struct {
+	read  func(t *testing.T, j *Journal) error
+	times int // how often the test calls it before Reset
+}
+
+// tableReaders returns the uses of a journal that read its tables, by name.
+func tableReaders() map[string]tableReader {
+	return map[string]tableReader{
+		"State": {times: 2, read: func(_ *testing.T, j *Journal) error {
+			return j.State("Pod", func(string, []byte) error { return nil })
+		}},
+		"Get":          {times: 2, read: func(_ *testing.T, j *Journal) error { _, _, err := j.Get("Pod", "a"); return err }},
+		"Next":         {times: 2, read: func(t *testing.T, j *Journal) error { _, err := j.Next(t.Context(), 0); return err }},
+		"Check":        {times: 2, read: func(_ *testing.T, j *Journal) error { return j.Check() }},
+		"a compaction": {times: 1, read: compactThenCommit},
 	}
-	for damage, do := range damages {
-		for call, make := range calls {
-			t.Run(damage+", "+call, func(t *testing.T) {
+}
+
+// compactThenCommit compacts the tables until the journal fails, and returns the error of the next commit. A commit
+// itself reads no table.
+func compactThenCommit(t *testing.T, j *Journal) error {
+	_ = j.Commit(t.Context(), Batch{State: []Record{{Kind: "Pod", UID: "b", Data: []byte("new")}}})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		done <- errors.Join(j.store.db.Flush(), j.store.db.Compact(ctx, []byte("a"), []byte("z"), false))
+	}()
+	for begun := time.Now(); j.failure() == nil && time.Since(begun) < time.Minute; {
+		time.Sleep(soon)
+	}
+	cancel() // it would try again for ever
+	<-done
+	return j.Commit(t.Context(), Batch{})
+}
+
+// writeTables writes a journal of 30 batches whose data is in tables, and closes it.
+func writeTables(t *testing.T, path string) {
+	t.Helper()
+	j := open(t, path)
+	for range 30 {
+		commit(t, j, Batch{Facts: []byte(strings.Repeat("precious facts", 500)), Version: 77, State: []Record{{Kind: "Pod", UID: "a", Data: []byte("precious state")}}})
+	}
+	if err := j.store.db.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	j.Close()
+}
+
+// damageTables damages each table in a directory.
+func damageTables(t *testing.T, path string, damage func(data []byte) []byte) {
+	t.Helper()
+	tables, err := filepath.Glob(filepath.Join(path, "*.sst"))
+	if err != nil || len(tables) == 0 {
+		t.Fatal(tables, err)
+	}
+	for _, name := range tables {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, damage(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDamageWhileOpenIsAnErrorUntilReset damages the tables under an open journal.
+func TestDamageWhileOpenIsAnErrorUntilReset(t *testing.T) {
+	t.Parallel()
+	for damageName, damage := range tableDamages() {
+		for readerName, reader := range tableReaders() {
+			t.Run(damageName+", "+readerName, func(t *testing.T) {
 				t.Parallel()
 				path := filepath.Join(t.TempDir(), "journal")
-				j := open(t, path)
-				for range 30 {
-					commit(t, j, Batch{Facts: []byte(strings.Repeat("precious facts", 500)), Version: 77, State: []Record{{Kind: "Pod", UID: "a", Data: []byte("precious state")}}})
-				}
-				if err := j.store.db.Flush(); err != nil {
-					t.Fatal(err)
-				}
-				j.Close()
+				writeTables(t, path)
 				var logged bytes.Buffer
-				j = openWith(t, Options{Path: path, Logger: log.NewLogfmtLogger(&logged)})
+				j := openWith(t, Options{Path: path, Logger: log.NewLogfmtLogger(&logged)})
 				id := j.ID()
-				tables, err := filepath.Glob(filepath.Join(path, "*.sst"))
-				if err != nil || len(tables) == 0 {
-					t.Fatal(tables, err)
-				}
-				for _, name := range tables {
-					data, err := os.ReadFile(name)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(name, do(data), 0o600); err != nil {
-						t.Fatal(err)
-					}
-				}
-				for i := range 2 {
-					if i == 1 && call == "a compaction" {
-						break
-					}
-					if err := make(j); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) {
+				damageTables(t, path, damage)
+				for range reader.times {
+					if err := reader.read(t, j); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) {
 						t.Fatal(err)
 					}
 				}
@@ -500,15 +528,21 @@ func TestDamageWhileOpenIsAnErrorUntilReset(t *testing.T) {
 				if j.Origin() != SetAside || j.ID() == id || j.Version() != 77 || !strings.Contains(logged.String(), path+".broken-") {
 					t.Errorf("%s, version %d, %s", j.Origin(), j.Version(), &logged)
 				}
-				commit(t, j, Batch{Facts: []byte("anew")})
-				if e := drain(t, j, 30); len(e) != 1 || e[0].Number != 31 || string(e[0].Facts) != "anew" || len(state(t, j)) != 0 {
-					t.Errorf("%+v", e)
-				}
-				if j = reopen(t, j); j.Origin() != Resumed || len(drain(t, j, 0)) != 1 {
-					t.Error(j.Origin())
-				}
+				checkWorksAfterReset(t, j)
 			})
 		}
+	}
+}
+
+// checkWorksAfterReset checks that a journal of 30 batches is empty after Reset, continues their numbers, and resumes.
+func checkWorksAfterReset(t *testing.T, j *Journal) {
+	t.Helper()
+	commit(t, j, Batch{Facts: []byte("anew")})
+	if e := drain(t, j, 30); len(e) != 1 || e[0].Number != 31 || string(e[0].Facts) != "anew" || len(state(t, j)) != 0 {
+		t.Errorf("%+v", e)
+	}
+	if j = reopen(t, j); j.Origin() != Resumed || len(drain(t, j, 0)) != 1 {
+		t.Error(j.Origin())
 	}
 }
 

@@ -79,70 +79,92 @@ func reopen(t testing.TB, j *Journal) *Journal {
 	return open(t, j.options.Path)
 }
 
-func TestBatchesComeBackInOrderAndWholeAfterARestart(t *testing.T) {
-	j := open(t, filepath.Join(t.TempDir(), "journal"))
-	if j.Origin() != New {
-		t.Error(j.Origin())
-	}
-	at := time.Now()
-	var want []string
+// fiftyBatches is a journal's content after 50 commits. The first commit has no facts, which leaves 49 batches.
+type fiftyBatches struct {
+	facts []string // of batch 1 and up
+	at    time.Time
+	id    string
+}
+
+// commitFifty commits 50 batches to a new journal. Each commit writes the state of one pod and deletes an earlier one,
+// which leaves three pods.
+func commitFifty(t *testing.T, j *Journal) *fiftyBatches {
+	t.Helper()
+	want := &fiftyBatches{at: time.Now(), id: j.ID()}
 	for i := range 50 {
 		facts := make([]byte, i*997)
 		for k := range facts {
 			facts[k] = byte(i + k)
 		}
 		if len(facts) > 0 {
-			want = append(want, string(facts))
+			want.facts = append(want.facts, string(facts))
 		}
 		commit(t, j, Batch{Facts: facts, Rows: i, State: []Record{
 			{Kind: "Pod", UID: fmt.Sprint(i), Data: []byte(fmt.Sprint("pod ", i))},
 			{Kind: "Pod", UID: fmt.Sprint(i - 3)},
-		}, Positions: []Position{{Kind: "Pod", ResourceVersion: fmt.Sprint(1000 + i), At: at}}, Version: uint64(7 * i), Meta: map[string][]byte{"coverage": {byte(i)}}})
+		}, Positions: []Position{{Kind: "Pod", ResourceVersion: fmt.Sprint(1000 + i), At: want.at}}, Version: uint64(7 * i), Meta: map[string][]byte{"coverage": {byte(i)}}})
 	}
-	id := j.ID()
-	check := func(acknowledged int) {
-		t.Helper()
-		entries := drain(t, j, 0)
-		if len(entries) != len(want)-acknowledged {
-			t.Fatalf("%d batches wait, want %d", len(entries), len(want)-acknowledged)
-		}
-		rows := 0
-		for i, e := range entries {
-			n := acknowledged + i
-			if e.Number != uint64(n+1) || string(e.Facts) != want[n] || e.Rows != n+1 || e.ID != id {
-				t.Fatalf("entry %d is %d, of %d rows and %d bytes", n, e.Number, e.Rows, len(e.Facts))
-			}
-			rows += e.Rows
-		}
-		if s := j.Stats(); s.Rows != rows || s.FileBytes == 0 || len(entries) > 0 && !s.Oldest.Equal(entries[0].At) {
-			t.Errorf("stats %+v, want %d rows", s, rows)
-		}
-		if got := state(t, j); len(got) != 3 || got["Pod/49"] != "pod 49" {
-			t.Errorf("state %q", got)
-		}
-		if p := j.Positions()["Pod"]; p.ResourceVersion != "1049" || !p.At.Equal(at) {
-			t.Errorf("position %+v", p)
-		}
-		if j.Version() != 7*49 || !slices.Equal(j.Meta()["coverage"], []byte{49}) || j.ID() != id {
-			t.Errorf("version %d, meta %v, id %s", j.Version(), j.Meta(), j.ID())
-		}
-		if err := j.Check(); err != nil {
-			t.Error(err)
-		}
+	return want
+}
+
+// check compares a journal with what was committed, of which the first batches are acknowledged.
+func (want *fiftyBatches) check(t *testing.T, j *Journal, acknowledged int) {
+	t.Helper()
+	want.checkEntries(t, j, acknowledged)
+	if got := state(t, j); len(got) != 3 || got["Pod/49"] != "pod 49" {
+		t.Errorf("state %q", got)
 	}
-	check(0)
+	if p := j.Positions()["Pod"]; p.ResourceVersion != "1049" || !p.At.Equal(want.at) {
+		t.Errorf("position %+v", p)
+	}
+	if j.Version() != 7*49 || !slices.Equal(j.Meta()["coverage"], []byte{49}) || j.ID() != want.id {
+		t.Errorf("version %d, meta %v, id %s", j.Version(), j.Meta(), j.ID())
+	}
+	if err := j.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// checkEntries compares the batches that wait in a journal, and the statistics of these batches, with what was
+// committed.
+func (want *fiftyBatches) checkEntries(t *testing.T, j *Journal, acknowledged int) {
+	t.Helper()
+	entries := drain(t, j, 0)
+	if len(entries) != len(want.facts)-acknowledged {
+		t.Fatalf("%d batches wait, want %d", len(entries), len(want.facts)-acknowledged)
+	}
+	rows := 0
+	for i, e := range entries {
+		n := acknowledged + i
+		if e.Number != uint64(n+1) || string(e.Facts) != want.facts[n] || e.Rows != n+1 || e.ID != want.id {
+			t.Fatalf("entry %d is %d, of %d rows and %d bytes", n, e.Number, e.Rows, len(e.Facts))
+		}
+		rows += e.Rows
+	}
+	if s := j.Stats(); s.Rows != rows || s.FileBytes == 0 || len(entries) > 0 && !s.Oldest.Equal(entries[0].At) {
+		t.Errorf("stats %+v, want %d rows", s, rows)
+	}
+}
+
+func TestBatchesComeBackInOrderAndWholeAfterARestart(t *testing.T) {
+	j := open(t, filepath.Join(t.TempDir(), "journal"))
+	if j.Origin() != New {
+		t.Error(j.Origin())
+	}
+	want := commitFifty(t, j)
+	want.check(t, j, 0)
 	j = reopen(t, j)
 	if j.Origin() != Resumed {
 		t.Error(j.Origin())
 	}
-	check(0)
+	want.check(t, j, 0)
 	for _, n := range []uint64{10, 10, 3, 49} {
 		if err := j.Acknowledge(n); err != nil {
 			t.Fatal(err)
 		}
-		check(max(int(n), 10))
+		want.check(t, j, max(int(n), 10))
 		j = reopen(t, j)
-		check(max(int(n), 10))
+		want.check(t, j, max(int(n), 10))
 	}
 	commit(t, j, Batch{Facts: []byte("next")})
 	if e := drain(t, j, 0); len(e) != 1 || e[0].Number != 50 {

@@ -83,58 +83,70 @@ func TestWhatWasCommittedOutlivesAKill(t *testing.T) {
 	var last uint64
 	var id string
 	for range 8 {
-		cmd := child(t, "commits", path)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
-		lines.Scan() // it is up
-		time.AfterFunc(time.Duration(rand.IntN(100))*time.Millisecond, func() { cmd.Process.Kill() })
-		text := lines.Text()
-		for lines.Scan() {
-			text = lines.Text()
-		}
-		cmd.Wait()
-		if _, err := fmt.Sscan(text, &last); err != nil {
-			t.Fatal(err)
-		}
-
+		last = commitUntilKilled(t, path)
 		j := open(t, path)
 		n := j.Version()
 		if n != last && n != last+1 || j.Origin() != Resumed || id != "" && j.ID() != id {
 			t.Fatalf("version %d, want %d or one more; %s, id %s, was %s", n, last, j.Origin(), j.ID(), id)
 		}
 		id = j.ID()
-		if p := j.Positions()["Pod"].ResourceVersion; p != fmt.Sprint(n) {
-			t.Errorf("position %s, want %d", p, n)
-		}
-		found := state(t, j)
-		for i := max(1, int(n)-9); i <= int(n); i++ {
-			if found[fmt.Sprint("Pod/", i)] != fmt.Sprint(i) {
-				t.Errorf("object %d is %q", i, found[fmt.Sprint("Pod/", i)])
-			}
-		}
-		if len(found) != min(10, int(n)) {
-			t.Errorf("%d objects", len(found))
-		}
-		entries := drain(t, j, 0)
-		if len(entries) < min(int(n), 20) {
-			t.Errorf("%d batches wait", len(entries))
-		}
-		for i, e := range entries {
-			if e.Number != n-uint64(len(entries)-1-i) || !strings.HasPrefix(string(e.Facts), fmt.Sprint(e.Number, " ")) {
-				t.Errorf("batch %d holds %.20q", e.Number, e.Facts)
-			}
-		}
+		checkCommits(t, j, n)
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Logf("%d batches", last)
+}
+
+// commitUntilKilled runs a child that commits, kills it within 100 ms, and returns the last commit that it printed.
+func commitUntilKilled(t *testing.T, path string) (last uint64) {
+	t.Helper()
+	cmd := child(t, "commits", path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	lines.Scan() // it is up
+	time.AfterFunc(time.Duration(rand.IntN(100))*time.Millisecond, func() { cmd.Process.Kill() })
+	text := lines.Text()
+	for lines.Scan() {
+		text = lines.Text()
+	}
+	cmd.Wait()
+	if _, err := fmt.Sscan(text, &last); err != nil {
+		t.Fatal(err)
+	}
+	return last
+}
+
+// checkCommits checks that a journal has all that a child committed up to commit n: see commits.
+func checkCommits(t *testing.T, j *Journal, n uint64) {
+	t.Helper()
+	if p := j.Positions()["Pod"].ResourceVersion; p != fmt.Sprint(n) {
+		t.Errorf("position %s, want %d", p, n)
+	}
+	found := state(t, j)
+	for i := max(1, int(n)-9); i <= int(n); i++ {
+		if found[fmt.Sprint("Pod/", i)] != fmt.Sprint(i) {
+			t.Errorf("object %d is %q", i, found[fmt.Sprint("Pod/", i)])
+		}
+	}
+	if len(found) != min(10, int(n)) {
+		t.Errorf("%d objects", len(found))
+	}
+	entries := drain(t, j, 0)
+	if len(entries) < min(int(n), 20) {
+		t.Errorf("%d batches wait", len(entries))
+	}
+	for i, e := range entries {
+		if e.Number != n-uint64(len(entries)-1-i) || !strings.HasPrefix(string(e.Facts), fmt.Sprint(e.Number, " ")) {
+			t.Errorf("batch %d holds %.20q", e.Number, e.Facts)
+		}
+	}
 }
 
 func TestADirectoryInUseIsNamedWithTheCure(t *testing.T) {
@@ -427,14 +439,12 @@ func failing(t *testing.T) (*Journal, *faults, *bytes.Buffer) {
 	return j, &f, &logged
 }
 
-// TestADiskThatFailsEndsTheJournalAndNotTheProcess: where the database would end the process,
-// every call says what to do; and the data is there when it is opened again.
-func TestADiskThatFailsEndsTheJournalAndNotTheProcess(t *testing.T) {
-	t.Parallel()
+// diskFaults returns the operations that fail on a bad disk, by name.
+func diskFaults() map[string]func(op errorfs.Op) bool {
 	is := func(op errorfs.Op, suffix string, kinds ...errorfs.OpKind) bool {
 		return strings.Contains(filepath.Base(op.Path), suffix) && slices.Contains(kinds, op.Kind)
 	}
-	for name, fault := range map[string]func(op errorfs.Op) bool{
+	return map[string]func(op errorfs.Op) bool{
 		"writing the log": func(op errorfs.Op) bool { return is(op, ".log", errorfs.OpFileWrite) },
 		"syncing the log": func(op errorfs.Op) bool {
 			return is(op, ".log", errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo)
@@ -446,7 +456,14 @@ func TestADiskThatFailsEndsTheJournalAndNotTheProcess(t *testing.T) {
 		"writing the MANIFEST":  func(op errorfs.Op) bool { return is(op, "MANIFEST", errorfs.OpFileWrite) },
 		"syncing the MANIFEST":  func(op errorfs.Op) bool { return is(op, "MANIFEST", errorfs.OpFileSync) },
 		"writing a table":       func(op errorfs.Op) bool { return is(op, ".sst", errorfs.OpFileWrite) },
-	} {
+	}
+}
+
+// TestADiskThatFailsEndsTheJournalAndNotTheProcess: where the database would end the process,
+// every call says what to do; and the data is there when it is opened again.
+func TestADiskThatFailsEndsTheJournalAndNotTheProcess(t *testing.T) {
+	t.Parallel()
+	for name, fault := range diskFaults() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j, f, logged := failing(t)
@@ -462,14 +479,7 @@ func TestADiskThatFailsEndsTheJournalAndNotTheProcess(t *testing.T) {
 				}
 				return nil
 			})
-			var err error
-			before := m.copy()
-			for i := 0; i < 2000 && err == nil; i++ {
-				before = m.copy()
-				if err = j.Commit(t.Context(), m.batch()); err == nil {
-					before = m.copy()
-				}
-			}
+			before, err := commitUntilError(t, j, m)
 			for call, err := range map[string]error{
 				"Commit": err, "Commit again": j.Commit(t.Context(), Batch{}), "Acknowledge": j.Acknowledge(1), "Check": j.Check(),
 				"State": j.State("Pod", func(string, []byte) error { return nil }), "Next": <-waits, "Reset": j.Reset(), "Close": j.Close(),
@@ -482,19 +492,38 @@ func TestADiskThatFailsEndsTheJournalAndNotTheProcess(t *testing.T) {
 			if n := strings.Count(logged.String(), "level=error"); n != 1 {
 				t.Errorf("logged %d errors: %s", n, logged)
 			}
-			// Another process opens what is on disk. A commit that failed may be there.
-			path := filepath.Join(t.TempDir(), "journal")
-			writeFiles(t, path, files(t, j.options.Path))
-			j = open(t, path)
-			if j.Origin() != Resumed {
-				t.Fatal(j.Origin())
-			}
-			if maps.Equal(state(t, j), before.state) && len(drain(t, j, 0)) == len(before.facts) {
-				before.holds(t, j)
-			} else {
-				m.holds(t, j)
-			}
+			checkOnDisk(t, j.options.Path, before, m)
 		})
+	}
+}
+
+// commitUntilError commits the model's batches, at most 2,000, until one fails. It returns the model before the
+// commit that failed.
+func commitUntilError(t *testing.T, j *Journal, m *model) (before *model, err error) {
+	before = m.copy()
+	for i := 0; i < 2000 && err == nil; i++ {
+		before = m.copy()
+		if err = j.Commit(t.Context(), m.batch()); err == nil {
+			before = m.copy()
+		}
+	}
+	return before, err
+}
+
+// checkOnDisk opens a copy of a failed journal's files, as another process would. The commit that failed may be on
+// disk or not.
+func checkOnDisk(t *testing.T, failed string, before, after *model) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "journal")
+	writeFiles(t, path, files(t, failed))
+	j := open(t, path)
+	if j.Origin() != Resumed {
+		t.Fatal(j.Origin())
+	}
+	if maps.Equal(state(t, j), before.state) && len(drain(t, j, 0)) == len(before.facts) {
+		before.holds(t, j)
+	} else {
+		after.holds(t, j)
 	}
 }
 

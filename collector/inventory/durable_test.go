@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,84 +38,122 @@ func stores() map[string]func() ([]event, corev1.VolumeSource) {
 	}
 }
 
-func TestDurableLocalVolumesEvents(t *testing.T) {
-	exited := func(o *corev1.Pod, code int32, reason string) *corev1.Pod {
-		return ended(o, corev1.PodRunning, 5, 9, code, reason)
-	}
-	waiting := func(o *corev1.Pod) *corev1.Pod { // between two runs
-		o = running(o, 5)
-		o.Status.ContainerStatuses[0] = corev1.ContainerStatus{
-			Name: "main", RestartCount: 1, LastTerminationState: terminated(5, 9, 1, "Error"),
-			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
-		}
-		return o
-	}
-	restarted := func(o *corev1.Pod, reason string) *corev1.Pod {
-		o = running(o, 12)
-		o.Status.ContainerStatuses[0].RestartCount = 1
-		o.Status.ContainerStatuses[0].LastTerminationState = terminated(5, 9, 255, reason)
-		return o
-	}
-	going := func(o *corev1.Pod) *corev1.Pod {
-		o = o.DeepCopy()
-		o.DeletionTimestamp = new(second(8))
-		return o
-	}
-	unreachable := func(o *corev1.Pod) *corev1.Pod { // what the node controller writes of a pod on a lost node
-		o = running(o, 5)
-		o.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "NodeLost"}}
-		return o
-	}
+// exitedWith is a pod whose container ran from 5 to 9 and ended with an exit code.
+func exitedWith(o *corev1.Pod, code int32, reason string) *corev1.Pod {
+	return ended(o, corev1.PodRunning, 5, 9, code, reason)
+}
 
-	for name, test := range map[string]struct {
-		policy corev1.RestartPolicy
-		events func(*corev1.Pod) []event
-		mount  string            // from-to and reason, of the pod's mount
-		status fact.VolumeStatus // of the PersistentVolume, if there is one
-		why    string
-	}{
+// waitingForRestart is a pod whose container is between two runs.
+func waitingForRestart(o *corev1.Pod) *corev1.Pod {
+	o = running(o, 5)
+	o.Status.ContainerStatuses[0] = corev1.ContainerStatus{
+		Name: "main", RestartCount: 1, LastTerminationState: terminated(5, 9, 1, "Error"),
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+	}
+	return o
+}
+
+// restartedAfter is a pod whose container runs again since 12, after its first run ended for a reason.
+func restartedAfter(o *corev1.Pod, reason string) *corev1.Pod {
+	o = running(o, 12)
+	o.Status.ContainerStatuses[0].RestartCount = 1
+	o.Status.ContainerStatuses[0].LastTerminationState = terminated(5, 9, 255, reason)
+	return o
+}
+
+// beingDeleted is a pod whose deletion was requested at 8.
+func beingDeleted(o *corev1.Pod) *corev1.Pod {
+	o = o.DeepCopy()
+	o.DeletionTimestamp = new(second(8))
+	return o
+}
+
+// onLostNode is a pod as the node controller writes it when the pod's node is lost.
+func onLostNode(o *corev1.Pod) *corev1.Pod {
+	o = running(o, 5)
+	o.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "NodeLost"}}
+	return o
+}
+
+// durableCase is what happens to a pod that runs since 5, and the history that must result.
+type durableCase struct {
+	policy corev1.RestartPolicy
+	events func(*corev1.Pod) []event
+	mount  string            // from-to and reason, of the pod's mount
+	status fact.VolumeStatus // of the PersistentVolume, if there is one
+	why    string
+}
+
+// durableCases returns the cases by name.
+func durableCases() map[string]durableCase {
+	cases := map[string]durableCase{}
+	for _, some := range []map[string]durableCase{containerCases(), podCases(), nodeCases()} {
+		maps.Copy(cases, some)
+	}
+	return cases
+}
+
+// containerCases are those in which a container ends by itself.
+func containerCases() map[string]durableCase {
+	return map[string]durableCase{
 		"container failure, Always": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
-			return []event{set(9, exited(o, 1, "Error")), set(10, waiting(o)), set(12, restarted(o, "Error"))}
+			return []event{set(9, exitedWith(o, 1, "Error")), set(10, waitingForRestart(o)), set(12, restartedAfter(o, "Error"))}
 		}, "5-", fact.VolumeMounted, "the kubelet restarts it in the same pod, with the same volumes"},
 		"container failure, OnFailure": {corev1.RestartPolicyOnFailure, func(o *corev1.Pod) []event {
-			return []event{set(9, exited(o, 137, "OOMKilled")), set(12, restarted(o, "OOMKilled"))}
+			return []event{set(9, exitedWith(o, 137, "OOMKilled")), set(12, restartedAfter(o, "OOMKilled"))}
 		}, "5-", fact.VolumeMounted, "it exited abnormally, so it is restarted"},
 		"container success, OnFailure": {corev1.RestartPolicyOnFailure, func(o *corev1.Pod) []event {
-			return []event{set(9, exited(o, 0, "Completed"))}
+			return []event{set(9, exitedWith(o, 0, "Completed"))}
 		}, "5-9 Completed", fact.VolumeIdle, "it will not run again under this UID"},
 		"container failure, Never": {corev1.RestartPolicyNever, func(o *corev1.Pod) []event {
-			return []event{set(9, exited(o, 1, "Error")), set(10, ended(o, corev1.PodFailed, 5, 9, 1, "Error"))}
+			return []event{set(9, exitedWith(o, 1, "Error")), set(10, ended(o, corev1.PodFailed, 5, 9, 1, "Error"))}
 		}, "5-9 Error", fact.VolumeIdle, "policy does not allow a restart, though the pod may be there for long"},
+		"storage device fails": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
+			return []event{set(9, exitedWith(o, 5, "Error")), set(10, waitingForRestart(o)), set(30, waitingForRestart(o))}
+		}, "5-", fact.VolumeMounted, "reads fail, the container crash-loops: that is use until somebody deletes the pod"},
+	}
+}
+
+// podCases are those in which somebody changes or deletes the pod.
+func podCases() map[string]durableCase {
+	return map[string]durableCase{
 		"pod update": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
-			next := restarted(o, "Completed")
+			next := restartedAfter(o, "Completed")
 			next.Spec.Containers[0].Image = "img:2"
 			return []event{set(12, next)}
 		}, "5-", fact.VolumeMounted, "name and UID are unchanged: the kubelet kills the container and starts the new image on the same volumes"},
 		"replica count reduced": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
-			return []event{set(8, going(running(o, 5))), set(9, going(exited(o, 143, "Error"))), gone(10, going(exited(o, 143, "Error")))}
+			return []event{set(8, beingDeleted(running(o, 5))), set(9, beingDeleted(exitedWith(o, 143, "Error"))), gone(10, beingDeleted(exitedWith(o, 143, "Error")))}
 		}, "5-9 Deleted", fact.VolumeIdle, "the pod is deleted; when its container ended is when the mount did"},
+	}
+}
+
+// nodeCases are those in which the node, its kubelet or its network fails.
+func nodeCases() map[string]durableCase {
+	return map[string]durableCase{
 		"node partition, node comes back": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
-			return []event{set(20, unreachable(o)), set(60, running(o, 5))}
+			return []event{set(20, onLostNode(o)), set(60, running(o, 5))}
 		}, "5-", fact.VolumeMounted, "the pod ran all the while"},
 		"node partition, pod evicted, not confirmed": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
-			return []event{set(20, unreachable(o)), set(30, going(unreachable(o)))}
+			return []event{set(20, onLostNode(o)), set(30, beingDeleted(onLostNode(o)))}
 		}, "5-", fact.VolumeMounted, "deletion was asked for, but nobody can say that it no longer runs: it may still write"},
 		"node partition, pod evicted, node comes back": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
-			return []event{set(30, going(unreachable(o))), set(70, going(ended(o, corev1.PodRunning, 5, 68, 137, "Error"))), gone(71, going(ended(o, corev1.PodRunning, 5, 68, 137, "Error")))}
+			return []event{set(30, beingDeleted(onLostNode(o))), set(70, beingDeleted(ended(o, corev1.PodRunning, 5, 68, 137, "Error"))), gone(71, beingDeleted(ended(o, corev1.PodRunning, 5, 68, 137, "Error")))}
 		}, "5-68 Deleted", fact.VolumeIdle, "the kubelet terminates what is not wanted any more, and says when"},
 		"node gone, pod deleted by force": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
-			return []event{set(30, going(unreachable(o))), gone(40, going(unreachable(o)))}
+			return []event{set(30, beingDeleted(onLostNode(o))), gone(40, beingDeleted(onLostNode(o)))}
 		}, "5-40(from 5) Deleted", fact.VolumeIdle, "no kubelet will say when it ended: at the latest when the API let it go"},
 		"node reboot": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
-			return []event{set(12, restarted(o, "ContainerStatusUnknown"))}
+			return []event{set(12, restartedAfter(o, "ContainerStatusUnknown"))}
 		}, "5-", fact.VolumeMounted, "the kubelet sees no container, but the pod: it starts it again, the UID is the same"},
 		"kubelet restart": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
 			return []event{set(12, running(o, 5))}
 		}, "5-", fact.VolumeMounted, "the containers run on"},
-		"storage device fails": {corev1.RestartPolicyAlways, func(o *corev1.Pod) []event {
-			return []event{set(9, exited(o, 5, "Error")), set(10, waiting(o)), set(30, waiting(o))}
-		}, "5-", fact.VolumeMounted, "reads fail, the container crash-loops: that is use until somebody deletes the pod"},
-	} {
+	}
+}
+
+func TestDurableLocalVolumesEvents(t *testing.T) {
+	for name, test := range durableCases() {
 		for store, make := range stores() {
 			t.Run(name+"/"+store, func(t *testing.T) {
 				before, source := make()

@@ -102,12 +102,33 @@ func interleaved(events []recorded, random *rand.Rand) []recorded {
 	return mixed
 }
 
-// thinned drops some of the updates that are followed by another one of the same
-// object: what a watch that was away for a while does not tell. None is dropped
-// of what looks in the end as if nothing had been: a volume that a claim had twice
-// within a second, a container that was restarted, claims that took turns under one
-// name, and their pods.
+// thinned drops some of the updates that are followed by another one of the same object, as a watch that was away for a
+// while misses them. It drops none of an object that is repeated.
 func thinned(events []recorded, random *rand.Rand, all *history) (left []recorded) {
+	twice := repeated(all)
+	last := map[string]int{}
+	for i, e := range events {
+		last[e.uid] = i
+	}
+	missedSince := map[string]fact.Time{}
+	for i, e := range events {
+		if !e.delete && last[e.uid] != i && !twice[e.uid] && random.IntN(3) == 0 {
+			if missedSince[e.uid] == 0 {
+				missedSince[e.uid] = e.at - 1
+			}
+			continue
+		}
+		e.notBefore = missedSince[e.uid]
+		delete(missedSince, e.uid)
+		left = append(left, e)
+	}
+	return left
+}
+
+// repeated returns the UIDs of the objects whose updates must not be missed, because their end looks as if nothing had
+// been: a volume that a claim had twice within a second, a container that was restarted, claims that took turns under
+// one name, and their pods.
+func repeated(all *history) map[string]bool {
 	twice := map[string]bool{}
 	for _, b := range all.bindings {
 		twice[b.VolumeUID] = twice[b.VolumeUID] || b.Ordinal > 0
@@ -126,23 +147,7 @@ func thinned(events []recorded, random *rand.Rand, all *history) (left []recorde
 	for _, c := range all.containers {
 		twice[c.PodUID] = twice[c.PodUID] || c.Restarts > 0
 	}
-	last := map[string]int{}
-	for i, e := range events {
-		last[e.uid] = i
-	}
-	missedSince := map[string]fact.Time{}
-	for i, e := range events {
-		if !e.delete && last[e.uid] != i && !twice[e.uid] && random.IntN(3) == 0 {
-			if missedSince[e.uid] == 0 {
-				missedSince[e.uid] = e.at - 1
-			}
-			continue
-		}
-		e.notBefore = missedSince[e.uid]
-		delete(missedSince, e.uid)
-		left = append(left, e)
-	}
-	return left
+	return twice
 }
 
 func TestRecordedMonthInAnyOrder(t *testing.T) {

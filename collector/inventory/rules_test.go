@@ -285,19 +285,39 @@ func TestRule2_3_PodThatNeverStarts(t *testing.T) {
 	})
 }
 
+// claimRefUse is a use of volume v1, whose claimRef is changed before the use ends.
+type claimRefUse struct {
+	claim, other *corev1.PersistentVolumeClaim
+
+	volume, cleared, given *corev1.PersistentVolume // bound to the claim, then without a claim, then bound to the other one
+
+	user, runs, done *corev1.Pod
+}
+
+func newClaimRefUse() *claimRefUse {
+	claim, other := pvc("data", "c1", 1, "vol"), pvc("other", "c2", 15, "vol")
+	user := podOf("db-0", "p1", 4, []string{"db"}, "data")
+	return &claimRefUse{
+		claim: claim, other: other,
+		volume:  pv("vol", "v1", 2, claim, corev1.VolumeBound, 3),
+		cleared: pv("vol", "v1", 2, nil, corev1.VolumeAvailable, 12),
+		given:   pv("vol", "v1", 2, other, corev1.VolumeBound, 16),
+		user:    user, runs: running(user, 5), done: ended(user, corev1.PodSucceeded, 5, 20, 0, "Completed"),
+	}
+}
+
+// start returns the events until the pod runs.
+func (u *claimRefUse) start() []event {
+	return []event{set(1, pvc("data", "c1", 1, "")), set(3, u.claim), set(3, u.volume), set(4, u.user), set(5, u.runs)}
+}
+
 // TestRule4_3_UseBelongsToTheVolume: whatever becomes of the claimRef before the pod's end.
 func TestRule4_3_UseBelongsToTheVolume(t *testing.T) {
-	claim, other := pvc("data", "c1", 1, "vol"), pvc("other", "c2", 15, "vol")
-	volume := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
-	cleared := pv("vol", "v1", 2, nil, corev1.VolumeAvailable, 12)
-	given := pv("vol", "v1", 2, other, corev1.VolumeBound, 16)
-	user := podOf("db-0", "p1", 4, []string{"db"}, "data")
-	runs, done := running(user, 5), ended(user, corev1.PodSucceeded, 5, 20, 0, "Completed")
-	start := []event{set(1, pvc("data", "c1", 1, "")), set(3, claim), set(3, volume), set(4, user), set(5, runs)}
-	for name, then := range map[string][]event{"cleared": {set(12, cleared)}, "given to another claim": {set(12, cleared), set(15, other), set(16, given)}} {
+	u := newClaimRefUse()
+	for name, then := range map[string][]event{"cleared": {set(12, u.cleared)}, "given to another claim": {set(12, u.cleared), set(15, u.other), set(16, u.given)}} {
 		t.Run(name+", while it runs", func(t *testing.T) {
 			situation{
-				events: slices.Concat(start, then),
+				events: slices.Concat(u.start(), then),
 				check: func(t *testing.T, h *history) {
 					expectState(t, h, fact.VolumeMounted, 0, 0)
 					expect(t, "mounts", h.states["v1"].Mounts, 1)
@@ -312,7 +332,7 @@ func TestRule4_3_UseBelongsToTheVolume(t *testing.T) {
 				status = fact.VolumeIdle
 			}
 			situation{
-				events: slices.Concat(start, then, []event{set(21, done), gone(22, done), gone(23, claim)}),
+				events: slices.Concat(u.start(), then, []event{set(21, u.done), gone(22, u.done), gone(23, u.claim)}),
 				check: func(t *testing.T, h *history) {
 					expectState(t, h, status, 20, 20)
 					expect(t, "mount", h.mount("p1", "db", "/data"), "c1@v1 5-20 Completed")
@@ -320,68 +340,85 @@ func TestRule4_3_UseBelongsToTheVolume(t *testing.T) {
 			}.run(t)
 		})
 	}
-	t.Run("first lists in any order", func(t *testing.T) {
-		lists := map[fact.Kind][]any{
-			fact.Volumes: {given}, fact.Claims: {claim, other}, fact.Pods: {runs},
+	t.Run("first lists in any order", u.firstListsInAnyOrder)
+	t.Run("pod, claim and claimRef go in a gap, and the journal is lost", u.journalLostInAGap)
+}
+
+// firstListsInAnyOrder lists the kinds in each order, after the volume was given to the other claim.
+func (u *claimRefUse) firstListsInAnyOrder(t *testing.T) {
+	lists := map[fact.Kind][]any{
+		fact.Volumes: {u.given}, fact.Claims: {u.claim, u.other}, fact.Pods: {u.runs},
+	}
+	for _, order := range [][]fact.Kind{
+		{fact.Volumes, fact.Claims, fact.Pods}, {fact.Volumes, fact.Pods, fact.Claims}, {fact.Claims, fact.Volumes, fact.Pods},
+		{fact.Claims, fact.Pods, fact.Volumes}, {fact.Pods, fact.Volumes, fact.Claims}, {fact.Pods, fact.Claims, fact.Volumes},
+	} {
+		inv, h := New(), newHistory()
+		for _, kind := range order {
+			must(t, inv.Replace(kind, lists[kind], Observation{At: at(100), Found: true}))
 		}
-		for _, order := range [][]fact.Kind{
-			{fact.Volumes, fact.Claims, fact.Pods}, {fact.Volumes, fact.Pods, fact.Claims}, {fact.Claims, fact.Volumes, fact.Pods},
-			{fact.Claims, fact.Pods, fact.Volumes}, {fact.Pods, fact.Volumes, fact.Claims}, {fact.Pods, fact.Claims, fact.Volumes},
-		} {
-			inv, h := New(), newHistory()
-			for _, kind := range order {
-				must(t, inv.Replace(kind, lists[kind], Observation{At: at(100), Found: true}))
-			}
-			h.take(inv)
-			expect(t, fmt.Sprint(order, ": status"), h.states["v1"].Status, fact.VolumeMounted)
-			must(t, inv.Replace(fact.Pods, []any{done}, Observation{At: at(110), NotBefore: at(100)}))
-			h.take(inv)
-			expect(t, fmt.Sprint(order, ": last used"), h.states["v1"].LastUsed, at(20))
-			expect(t, fmt.Sprint(order, ": status in the end"), h.states["v1"].Status, fact.VolumeIdle)
-		}
-	})
-	t.Run("pod, claim and claimRef go in a gap, and the journal is lost", func(t *testing.T) {
-		h, k := newHistory(), newKeeper()
-		inv := New()
-		for _, e := range recordedOf(t, start) {
-			apply(t, inv, e)
-			var u fact.Update
-			inv.Take(&u)
-			k.take(&u)
-			h.add(&u)
-			k.now = e.at
-		}
-		lists := map[fact.Kind][]any{fact.Volumes: {cleared}, fact.Claims: nil, fact.Pods: nil}
-		gap := Observation{At: at(60), NotBefore: at(6)}
-		for name, late := range map[string]bool{"the catalog is there at the start": false, "it is read back later": true} {
-			t.Run(name, func(t *testing.T) {
-				inv := New()
-				list := func(obs Observation) {
-					for _, kind := range []fact.Kind{fact.Volumes, fact.Claims, fact.Pods} {
-						must(t, inv.Replace(kind, lists[kind], obs))
-					}
-				}
-				if late {
-					list(Observation{At: at(60), Found: true})
-					last := map[fact.Kind]fact.Time{fact.Volumes: at(6), fact.Claims: at(6), fact.Pods: at(6)}
-					unread, err := inv.Reconcile(catalogOf(h, k), k.version, at(61), last)
-					must(t, errors.Join(unread, err))
-				} else {
-					unread, err := inv.Restore(catalogOf(h, k), k.version, at(60))
-					must(t, errors.Join(unread, err))
-					list(gap)
-				}
-				now := newHistory()
-				now.take(inv)
-				last := 60
-				if late {
-					last = 61
-				}
-				expectState(t, now, fact.VolumeAvailable, last, last)
-				expect(t, "mount", now.mount("p1", "db", "/data"), fmt.Sprintf("c1@v1 5-%d(from 5) Deleted", last))
-			})
-		}
-	})
+		h.take(inv)
+		expect(t, fmt.Sprint(order, ": status"), h.states["v1"].Status, fact.VolumeMounted)
+		must(t, inv.Replace(fact.Pods, []any{u.done}, Observation{At: at(110), NotBefore: at(100)}))
+		h.take(inv)
+		expect(t, fmt.Sprint(order, ": last used"), h.states["v1"].LastUsed, at(20))
+		expect(t, fmt.Sprint(order, ": status in the end"), h.states["v1"].Status, fact.VolumeIdle)
+	}
+}
+
+// journalLostInAGap starts a tracker without its journal, after the pod, its claim and the claimRef were deleted while no
+// tracker ran. The tracker reads the catalog at the start, or after the first lists.
+func (u *claimRefUse) journalLostInAGap(t *testing.T) {
+	h, k := newHistory(), newKeeper()
+	inv := New()
+	for _, e := range recordedOf(t, u.start()) {
+		apply(t, inv, e)
+		var update fact.Update
+		inv.Take(&update)
+		k.take(&update)
+		h.add(&update)
+		k.now = e.at
+	}
+	for name, restore := range map[string]func(t *testing.T, inv *Inventory, list fact.SavedList, version uint64) int{
+		"the catalog is there at the start": u.restoreThenList, "it is read back later": u.listThenReconcile,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inv := New()
+			last := restore(t, inv, catalogOf(h, k), k.version)
+			now := newHistory()
+			now.take(inv)
+			expectState(t, now, fact.VolumeAvailable, last, last)
+			expect(t, "mount", now.mount("p1", "db", "/data"), fmt.Sprintf("c1@v1 5-%d(from 5) Deleted", last))
+		})
+	}
+}
+
+// restoreThenList reads the catalog, then lists what is left at 60. It returns when the use ended at the latest.
+func (u *claimRefUse) restoreThenList(t *testing.T, inv *Inventory, list fact.SavedList, version uint64) (last int) {
+	t.Helper()
+	unread, err := inv.Restore(list, version, at(60))
+	must(t, errors.Join(unread, err))
+	u.listWhatIsLeft(t, inv, Observation{At: at(60), NotBefore: at(6)})
+	return 60
+}
+
+// listThenReconcile lists what is left at 60, and reads the catalog at 61. It returns when the use ended at the latest.
+func (u *claimRefUse) listThenReconcile(t *testing.T, inv *Inventory, list fact.SavedList, version uint64) (last int) {
+	t.Helper()
+	u.listWhatIsLeft(t, inv, Observation{At: at(60), Found: true})
+	seen := map[fact.Kind]fact.Time{fact.Volumes: at(6), fact.Claims: at(6), fact.Pods: at(6)}
+	unread, err := inv.Reconcile(list, version, at(61), seen)
+	must(t, errors.Join(unread, err))
+	return 61
+}
+
+// listWhatIsLeft lists the volume without its claimRef, and neither claims nor pods.
+func (u *claimRefUse) listWhatIsLeft(t *testing.T, inv *Inventory, seen Observation) {
+	t.Helper()
+	lists := map[fact.Kind][]any{fact.Volumes: {u.cleared}, fact.Claims: nil, fact.Pods: nil}
+	for _, kind := range []fact.Kind{fact.Volumes, fact.Claims, fact.Pods} {
+		must(t, inv.Replace(kind, lists[kind], seen))
+	}
 }
 
 // TestRule2_9_BoundWithoutAnObservedTransition: what was found Bound, and does not say since when,

@@ -110,21 +110,26 @@ func TestDashboardPanelsAreComplete(t *testing.T) {
 				t.Errorf("%s: panel %d is there twice, or has no title", name, p.ID)
 			}
 			ids[p.ID] = true
-			if p.Type == "row" {
-				continue
+			if p.Type != "row" {
+				checkPanel(t, name, p)
 			}
-			if p.Description == "" || p.FieldConfig.Defaults.Unit == "" || len(p.Targets) == 0 {
-				t.Errorf("%s, panel %q lacks a description, a unit or a query", name, p.Title)
-			}
-			for _, target := range p.Targets {
-				chosen := datasource{"prometheus", "${datasource}"}
-				if p.Datasource != chosen || target.Datasource != chosen {
-					t.Errorf("%s, panel %q: its data source is not the one that the user chooses", name, p.Title)
-				}
-				if fixedRange.MatchString(target.Expr) {
-					t.Errorf("%s, panel %q: a rate over anything but $__rate_interval: %s", name, p.Title, target.Expr)
-				}
-			}
+		}
+	}
+}
+
+// checkPanel checks a panel that is no row: what it shows, and each of its queries.
+func checkPanel(t *testing.T, dashboard string, p panel) {
+	t.Helper()
+	if p.Description == "" || p.FieldConfig.Defaults.Unit == "" || len(p.Targets) == 0 {
+		t.Errorf("%s, panel %q lacks a description, a unit or a query", dashboard, p.Title)
+	}
+	for _, target := range p.Targets {
+		chosen := datasource{"prometheus", "${datasource}"}
+		if p.Datasource != chosen || target.Datasource != chosen {
+			t.Errorf("%s, panel %q: its data source is not the one that the user chooses", dashboard, p.Title)
+		}
+		if fixedRange.MatchString(target.Expr) {
+			t.Errorf("%s, panel %q: a rate over anything but $__rate_interval: %s", dashboard, p.Title, target.Expr)
 		}
 	}
 }

@@ -70,20 +70,30 @@ func (g Gaps) accept(want cell, said, since string) (bounded bool, problem strin
 		return false, "it is no moment"
 	}
 	from, err := time.Parse(microseconds, since)
+	switch {
+	case err == nil:
+		return g.acceptBounds(want, at, said, span[time.Time]{from, to})
+	case want.holds(said):
+		return false, ""
+	}
+	// The table has no column for the earlier bound.
+	if to.Before(at.Add(-time.Second)) || to.After(g.until(want.latest())) || !g.overlaps(at, to) {
+		return false, "it is not the API's"
+	}
+	return true, ""
+}
+
+// acceptBounds compares the bounds that the catalog gives for a moment with the truth. Equal bounds claim to be exact:
+// said is their text.
+func (g Gaps) acceptBounds(want cell, at time.Time, said string, bounds span[time.Time]) (bounded bool, problem string) {
 	// etcd may have been slow: the request was carried out at some time before it was answered.
 	done := want.latest()
 	slack := time.Second + done.Sub(at)
 	if !want.from.IsZero() && g.loses(at, at) {
 		slack += 4 * time.Second
 	}
+	from, to := bounds.from, bounds.to
 	switch {
-	case err != nil && want.holds(said):
-		return false, ""
-	case err != nil: // the table has no column for the earlier bound
-		if to.Before(at.Add(-time.Second)) || to.After(g.until(done)) || !g.overlaps(at, to) {
-			return false, "it is not the API's"
-		}
-		return true, ""
 	case from.After(to):
 		return true, "it ends before it begins"
 	case from.Equal(to):

@@ -92,7 +92,7 @@ func (j *Judgement) table(t *Truth, table scopeTable, found map[string][]map[str
 			j.event(key, want["times"].text, rows[0]["times"], lost)
 			continue
 		}
-		j.row(t, table, key, want, rows[0], lost, away)
+		j.row(&foundRow{t, away, table, key, want, rows[0], lost, t.passed(table, key, want, away)})
 	}
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		if _, ok := t.Facts[table.Name][key]; ok {
@@ -108,39 +108,64 @@ func (j *Judgement) table(t *Truth, table scopeTable, found map[string][]map[str
 	}
 }
 
+// foundRow is a row of the catalog, and the truth about it.
+type foundRow struct {
+	truth *Truth
+	away  Gaps
+	table scopeTable
+	key   string
+
+	want   map[string]cell
+	said   map[string]string
+	lost   bool // nobody need know of the row
+	passed bool // its object ended within a lossy gap
+}
+
 // row compares the columns of a row that was found, but for those that nobody can know.
-func (j *Judgement) row(t *Truth, table scopeTable, key string, want map[string]cell, found map[string]string, lost bool, away Gaps) {
-	passed := t.passed(table, key, want, away)
-	for _, column := range slices.Sorted(maps.Keys(want)) {
-		if strings.HasPrefix(column, "workload_") && found[column] == "" || column == "ephemeral" && away.losesEither(want["created_at"]) {
-			continue // its StatefulSet or its pod may have gone before anybody saw it
-		}
-		if table.Name == "claim" && (column == "volume_uid" || column == "bound_at") && t.unbound(key, want["volume_uid"].text, away) {
-			continue
-		}
-		if strings.HasSuffix(column, "_not_before") || passed && slices.Contains(table.passing, column) || t.nameless(table, want, column, away) {
-			continue
-		}
-		said, since := found[column], found[notBefore[column]]
-		if lost && (said == "" || said == absent.text) {
-			continue // only what was left of it is known
-		}
-		if column == "exact" {
-			if want[column] == text(0) && said != "0" {
-				j.wrong = append(j.wrong, fmt.Sprintf("%s %s: its end claims to be exact, and nobody reported it", table.Name, key))
+func (j *Judgement) row(r *foundRow) {
+	for _, column := range slices.Sorted(maps.Keys(r.want)) {
+		switch {
+		case r.unknowable(column):
+		case column == "exact":
+			if r.want[column] == text(0) && r.said[column] != "0" {
+				j.wrong = append(j.wrong, fmt.Sprintf("%s %s: its end claims to be exact, and nobody reported it", r.table.Name, r.key))
 			}
-			continue
+		default:
+			j.column(r, column)
 		}
-		bounded, problem := away.accept(want[column], said, since)
-		if problem == tooWide && want["exact"] == text(0) {
-			problem = ""
-		}
-		if problem != "" {
-			j.wrong = append(j.wrong, fmt.Sprintf("%s %s: %s is %s (not before %s), want %s: %s", table.Name, key, column, said, since, want[column], problem))
-		}
-		if bounded {
-			j.inBounds++
-		}
+	}
+}
+
+// unknowable reports whether nobody can know a column of the row.
+func (r *foundRow) unknowable(column string) bool {
+	said := r.said[column]
+	switch {
+	case strings.HasPrefix(column, "workload_") && said == "", column == "ephemeral" && r.away.losesEither(r.want["created_at"]):
+		return true // its StatefulSet or its pod may have gone before anybody saw it
+	case r.table.Name == "claim" && (column == "volume_uid" || column == "bound_at") && r.truth.unbound(r.key, r.want["volume_uid"].text, r.away):
+		return true
+	case strings.HasSuffix(column, "_not_before"): // compared with the column that it bounds
+		return true
+	case r.passed && slices.Contains(r.table.passing, column):
+		return true
+	case r.truth.nameless(r.table, r.want, column, r.away):
+		return true
+	}
+	return r.lost && (said == "" || said == absent.text) // only what was left of it is known
+}
+
+// column compares a column of a row that was found.
+func (j *Judgement) column(r *foundRow, column string) {
+	said, since := r.said[column], r.said[notBefore[column]]
+	bounded, problem := r.away.accept(r.want[column], said, since)
+	if problem == tooWide && r.want["exact"] == text(0) {
+		problem = ""
+	}
+	if problem != "" {
+		j.wrong = append(j.wrong, fmt.Sprintf("%s %s: %s is %s (not before %s), want %s: %s", r.table.Name, r.key, column, said, since, r.want[column], problem))
+	}
+	if bounded {
+		j.inBounds++
 	}
 }
 

@@ -62,20 +62,8 @@ type revision[P metav1.Object] struct {
 
 // take adds the version in an event's answer to the life of its object.
 func (l lives[T, P]) take(e *auditEvent) error {
-	if e.Verb == "deletecollection" { // its answer is the list before the deletion
-		var list struct {
-			Items []metav1.PartialObjectMetadata
-		}
-		if err := json.Unmarshal(e.ResponseObject, &list); err != nil {
-			return err
-		}
-		for i := range list.Items {
-			if life := l[list.Items[i].UID]; life != nil {
-				life.asked = e.at()
-				life.note(e)
-			}
-		}
-		return nil
+	if e.Verb == "deletecollection" {
+		return l.takeCollection(e)
 	}
 	var answer metav1.PartialObjectMetadata
 	if err := json.Unmarshal(e.ResponseObject, &answer); err != nil {
@@ -91,11 +79,6 @@ func (l lives[T, P]) take(e *auditEvent) error {
 	if err := json.Unmarshal(e.ResponseObject, object); err != nil {
 		return fmt.Errorf("%s %s %s/%s: %w", e.Verb, e.ObjectRef.Resource, e.ObjectRef.Namespace, e.ObjectRef.Name, err)
 	}
-	if answer.ResourceVersion == "" && l[answer.UID] != nil { // it was removed before it was marked
-		l[answer.UID].asked = e.at()
-		l[answer.UID].note(e)
-		answer.ResourceVersion = strconv.FormatUint(l[answer.UID].last().number, 10)
-	}
 	number, err := strconv.ParseUint(answer.ResourceVersion, 10, 64)
 	if err != nil {
 		return fmt.Errorf("%s %s %s/%s: %w in %s", e.Verb, e.ObjectRef.Resource, e.ObjectRef.Namespace, e.ObjectRef.Name, err, e.ResponseObject)
@@ -108,13 +91,40 @@ func (l lives[T, P]) take(e *auditEvent) error {
 	if known.note(e); e.Verb == "delete" {
 		known.asked = e.at()
 	}
-	grace := object.GetDeletionGracePeriodSeconds()
-	unstored := (e.Verb == "patch" || e.Verb == "update") && object.GetDeletionTimestamp() != nil && !hasFinalizers(object) && grace != nil && *grace == 0
-	known.versions = append(known.versions, revision[P]{e.at(), number, object, unstored})
-	// Requests end, and are logged, in another order than that of their writes.
-	slices.SortStableFunc(known.versions, func(a, b revision[P]) int { return cmp.Compare(a.number, b.number) })
-	known.forgetUnstored()
+	known.add(revision[P]{e.at(), number, object, neverStored(e.Verb, object)})
 	return nil
+}
+
+// takeCollection notes that the deletion of each object in a collection was requested. The answer of the API server is
+// the list before the deletion.
+func (l lives[T, P]) takeCollection(e *auditEvent) error {
+	var list struct {
+		Items []metav1.PartialObjectMetadata
+	}
+	if err := json.Unmarshal(e.ResponseObject, &list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if life := l[list.Items[i].UID]; life != nil {
+			life.asked = e.at()
+			life.note(e)
+		}
+	}
+	return nil
+}
+
+// neverStored reports whether a request removed the object that it seems to have updated: see revision.unstored.
+func neverStored(verb string, object metav1.Object) bool {
+	grace := object.GetDeletionGracePeriodSeconds()
+	return (verb == "patch" || verb == "update") && object.GetDeletionTimestamp() != nil && !hasFinalizers(object) && grace != nil && *grace == 0
+}
+
+// add adds a version, and keeps the versions in order: requests end, and are logged, in another order than that of
+// their writes.
+func (l *life[P]) add(v revision[P]) {
+	l.versions = append(l.versions, v)
+	slices.SortStableFunc(l.versions, func(a, b revision[P]) int { return cmp.Compare(a.number, b.number) })
+	l.forgetUnstored()
 }
 
 // forgetUnstored replaces the status of a pod's unstored versions by that of the version before.

@@ -106,87 +106,116 @@ func (t *Truth) volumeUID(name string) string {
 	return name
 }
 
+// differences has a line for each value that differs from the truth.
+type differences []string
+
+func (d *differences) add(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }
+
 // compareMetrics compares the volume's series.
-func (u *volumeUse) compareMetrics(families map[string]map[string]volumeSample, scraped time.Time) (problems []string) {
-	differs := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+func (u *volumeUse) compareMetrics(families map[string]map[string]volumeSample, scraped time.Time) []string {
 	state, ok := families["state"][u.name]
 	if !ok {
 		return []string{"there is no volume_state"}
 	}
-	said := state.labels["state"]
-	if !slices.Contains(u.states, said) {
-		differs("volume_state is %s, want %s", said, strings.Join(u.states, " or "))
-	}
-	if n := int(families["mounts"][u.name].value); n < u.mounts.from || n > u.mounts.to {
-		differs("volume_mounts is %d, want %s", n, rangeText(u.mounts.from, u.mounts.to))
-	}
-	info := families["info"][u.name]
-	if u.hasClaim && !(state.labels["namespace"] == u.namespace && state.labels["persistentvolumeclaim"] == u.claim && (info.labels["owner"] == u.owner || u.anyOwner)) {
-		differs("its claim is %s/%s, owned by %q, want %s/%s, owned by %q",
-			state.labels["namespace"], state.labels["persistentvolumeclaim"], info.labels["owner"], u.namespace, u.claim, u.owner)
-	}
-
-	used := slices.Contains([]string{"mounted", "pending"}, u.states[0])
+	var d differences
+	u.compareState(&d, state.labels["state"], int(families["mounts"][u.name].value))
+	u.compareClaim(&d, state, families["info"][u.name])
 	last, ok := families["last_used_timestamp_seconds"][u.name]
+	u.compareLastUsed(&d, secondsAt(last.value), ok)
+	u.compareIdle(&d, families["idle_seconds"][u.name].value, scraped)
+	return d
+}
+
+// compareState compares the state and the number of mounts that the metrics show.
+func (u *volumeUse) compareState(d *differences, state string, mounts int) {
+	if !slices.Contains(u.states, state) {
+		d.add("volume_state is %s, want %s", state, strings.Join(u.states, " or "))
+	}
+	if mounts < u.mounts.from || mounts > u.mounts.to {
+		d.add("volume_mounts is %d, want %s", mounts, rangeText(u.mounts.from, u.mounts.to))
+	}
+}
+
+// compareClaim compares the claim that the metrics show, and the claim's owner.
+func (u *volumeUse) compareClaim(d *differences, state, info volumeSample) {
+	if !u.hasClaim {
+		return
+	}
+	namespace, claim, owner := state.labels["namespace"], state.labels["persistentvolumeclaim"], info.labels["owner"]
+	if namespace != u.namespace || claim != u.claim || owner != u.owner && !u.anyOwner {
+		d.add("its claim is %s/%s, owned by %q, want %s/%s, owned by %q", namespace, claim, owner, u.namespace, u.claim, u.owner)
+	}
+}
+
+// compareLastUsed compares the last use that the metrics show, if they show one.
+func (u *volumeUse) compareLastUsed(d *differences, last time.Time, shown bool) {
 	switch {
 	case u.states[0] == "mounted" && len(u.states) == 1:
-		if ok {
-			differs("volume_last_used_timestamp_seconds is %s, want none while it is mounted", clock(secondsAt(last.value)))
+		if shown {
+			d.add("volume_last_used_timestamp_seconds is %s, want none while it is mounted", clock(last))
 		}
-	case !ok && u.used:
-		differs("volume_last_used_timestamp_seconds is missing, want %s", timeRange(u.last))
-	case ok && !u.used && !u.mayBeUsed:
-		differs("volume_last_used_timestamp_seconds is %s, want none: nobody has used it", clock(secondsAt(last.value)))
-	case ok && !within(secondsAt(last.value), u.last):
-		differs("volume_last_used_timestamp_seconds is %s, want %s", clock(secondsAt(last.value)), timeRange(u.last))
+	case !shown && u.used:
+		d.add("volume_last_used_timestamp_seconds is missing, want %s", timeRange(u.last))
+	case shown && !u.used && !u.mayBeUsed:
+		d.add("volume_last_used_timestamp_seconds is %s, want none: nobody has used it", clock(last))
+	case shown && !within(last, u.last):
+		d.add("volume_last_used_timestamp_seconds is %s, want %s", clock(last), timeRange(u.last))
 	}
+}
 
-	idle := families["idle_seconds"][u.name].value
+// compareIdle compares how many seconds the volume was idle when the metrics were scraped.
+func (u *volumeUse) compareIdle(d *differences, idle float64, scraped time.Time) {
+	used := slices.Contains([]string{"mounted", "pending"}, u.states[0])
 	since := scraped.Add(-time.Duration(idle * float64(time.Second)))
 	switch {
 	case used && len(u.states) == 1:
 		if idle != 0 {
-			differs("volume_idle_seconds is %v, want 0 while it is %s", idle, u.states[0])
+			d.add("volume_idle_seconds is %v, want 0 while it is %s", idle, u.states[0])
 		}
 	case used || len(u.states) > 1 && idle == 0:
 	case since.Before(u.idleSince.from.Add(-2*time.Second)) || since.Add(-2*time.Second).After(u.idleSince.to):
-		differs("volume_idle_seconds is %v, which is since %s, want since %s", idle, clock(since), timeRange(u.idleSince))
+		d.add("volume_idle_seconds is %v, which is since %s, want since %s", idle, clock(since), timeRange(u.idleSince))
 	}
-	return problems
 }
 
 // compareReport compares the volume's row of the report of idle volumes. It lists the bound and released volumes
 // that nobody uses, and may list one that a pod waits for.
-func (u *volumeUse) compareReport(row map[string]any) (problems []string) {
-	differs := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+func (u *volumeUse) compareReport(row map[string]any) []string {
 	listed := u.phase == corev1.VolumeBound || u.phase == corev1.VolumeReleased
+	pending := slices.Contains(u.states, "pending")
 	switch {
-	case row == nil && listed && u.mounts.to == 0 && !slices.Contains(u.states, "pending"):
+	case row == nil && listed && u.mounts.to == 0 && !pending:
 		return []string{"it is not listed"}
 	case row == nil:
 		return nil
 	case !listed || u.mounts.from > 0:
 		return []string{fmt.Sprintf("it is listed, though it is %s and has %d mounts", u.phase, u.mounts.from)}
 	}
-	if said := fmt.Sprint(row["state"]); !slices.Contains(u.states, said) && !slices.Contains(u.states, "pending") {
-		differs("state is %s, want %s", said, strings.Join(u.states, " or "))
+	var d differences
+	if said := fmt.Sprint(row["state"]); !slices.Contains(u.states, said) && !pending {
+		d.add("state is %s, want %s", said, strings.Join(u.states, " or "))
 	}
+	u.compareLastUser(&d, row)
+	if since, _ := reportTime(row["idle_since"]); !pending && !within(since, u.idleSince) {
+		d.add("idle_since is %s, want %s", clock(since), timeRange(u.idleSince))
+	}
+	return d
+}
+
+// compareLastUser compares the last use that the report shows, and the pod that ended it.
+func (u *volumeUse) compareLastUser(d *differences, row map[string]any) {
 	last, known := reportTime(row["last_used_at"])
 	pod := fmt.Sprintf("%v/%v", row["last_namespace"], row["last_pod"])
 	switch {
 	case !known && u.used:
-		differs("last_used_at is missing, want %s", timeRange(u.last))
+		d.add("last_used_at is missing, want %s", timeRange(u.last))
 	case known && !u.used && !u.mayBeUsed:
-		differs("last_used_at is %s, want none: nobody has used it", clock(last))
+		d.add("last_used_at is %s, want none: nobody has used it", clock(last))
 	case known && !within(last, u.last):
-		differs("last_used_at is %s, want %s", clock(last), timeRange(u.last))
+		d.add("last_used_at is %s, want %s", clock(last), timeRange(u.last))
 	case known && !slices.Contains(u.users, pod):
-		differs("the last user is %s, want %s", pod, strings.Join(u.users, " or "))
+		d.add("the last user is %s, want %s", pod, strings.Join(u.users, " or "))
 	}
-	if since, _ := reportTime(row["idle_since"]); !slices.Contains(u.states, "pending") && !within(since, u.idleSince) {
-		differs("idle_since is %s, want %s", clock(since), timeRange(u.idleSince))
-	}
-	return problems
 }
 
 // within reports whether a moment is in a span. A report or a metric may have cut it to whole seconds.

@@ -82,16 +82,18 @@ func (u *volumeUse) setClaim(t *Truth, v *corev1.PersistentVolume, away Gaps) {
 	}
 }
 
+// pastUse is a use that has ended.
+type pastUse struct {
+	end   span[time.Time]
+	known bool   // nobody can have missed it
+	pod   string // namespace/name
+}
+
 // setUses sets the last use, and returns how many containers use the volume now. Of those, only the ones that nobody
 // can have missed are sure.
 func (u *volumeUse) setUses(t *Truth, mounts []string, away Gaps) (running, sure int) {
-	type past struct {
-		end   span[time.Time]
-		known bool
-		pod   string
-	}
 	containers := map[string]bool{} // by pod and name; true if it is sure
-	var ended []past
+	var ended []pastUse
 	for _, key := range mounts {
 		row := t.Facts["mount"][key]
 		unknown := t.unknownUse(key, row, away)
@@ -101,13 +103,22 @@ func (u *volumeUse) setUses(t *Truth, mounts []string, away Gaps) (running, sure
 			continue
 		}
 		pod := t.log.pods[types.UID(part[0])].last().object
-		ended = append(ended, past{away.endSpan(row["ended_at"]), !unknown, pod.Namespace + "/" + pod.Name})
+		ended = append(ended, pastUse{away.endSpan(row["ended_at"]), !unknown, pod.Namespace + "/" + pod.Name})
 	}
 	for _, isSure := range containers {
 		if running++; isSure {
 			sure++
 		}
 	}
+	u.setLastUse(ended)
+	if u.idleSince = u.last; u.used && away.losesSome(u.last.from, time.Now()) {
+		u.idleSince.to = time.Now().Add(time.Minute) // the condition Unused may say more
+	}
+	return running, sure
+}
+
+// setLastUse sets the end of the last of the uses that have ended, and the pods that may have been the last users.
+func (u *volumeUse) setLastUse(ended []pastUse) {
 	for _, p := range ended {
 		u.used, u.mayBeUsed = u.used || p.known, u.mayBeUsed || !p.known
 		if p.known && p.end.from.After(u.last.from) {
@@ -122,10 +133,6 @@ func (u *volumeUse) setUses(t *Truth, mounts []string, away Gaps) (running, sure
 			u.users = append(u.users, p.pod)
 		}
 	}
-	if u.idleSince = u.last; u.used && away.losesSome(u.last.from, time.Now()) {
-		u.idleSince.to = time.Now().Add(time.Minute) // the condition Unused may say more
-	}
-	return running, sure
 }
 
 // unknownUse reports whether nobody can know that a use was one of this volume: the use, its claim or its binding
