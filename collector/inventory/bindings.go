@@ -218,8 +218,8 @@ func (inv *Inventory) boundUntil(c *claim, v *volume, obs Observation) fact.Time
 	return 0
 }
 
-// boundAfter reports whether a claim was observed to become Bound only after its volume had changed
-// to another claim. The API gives the volume's change in whole seconds.
+// boundAfter reports whether a claim was observed to become Bound only after its volume had stopped
+// being its own. The API gives the moment of the volume's change in whole seconds.
 func (c *claim) boundAfter(changed fact.Time) bool { return c.boundAt > changed+almostASecond }
 
 // boundTo returns when a claim was bound to a volume, as far as the claim knows; the binding began
