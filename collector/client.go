@@ -24,10 +24,11 @@ import (
 
 // ClientOptions say which API server to watch, and as whom.
 type ClientOptions struct {
-	// Kubeconfig is a file; if empty, $KUBECONFIG or ~/.kube/config, or within a
-	// cluster the pod's service account.
+	// Kubeconfig is a file. If it is empty, the client uses $KUBECONFIG or ~/.kube/config, or,
+	// inside a cluster, the pod's service account.
 	Kubeconfig string
-	// Context is a context of that file; if empty, its current one.
+	// Context is a context of that file. If it is empty, the client uses the file's current
+	// context.
 	Context   string
 	UserAgent string
 }
@@ -42,8 +43,8 @@ type Client struct {
 	config   *rest.Config
 }
 
-// NewClient reads the configuration; it does not connect. The error says in one
-// line what is wrong with it.
+// NewClient reads the configuration and does not connect. Its error is one line that names the
+// mistake in the configuration.
 func NewClient(o ClientOptions) (*Client, error) {
 	config, err := restConfig(o)
 	if err != nil {
@@ -52,7 +53,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	config.UserAgent = o.UserAgent
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	config.QPS = -1 // a watch a kind: the API server's own fairness is limit enough
+	config.QPS = -1 // no client-side limit: there is one watch per kind, and the API server has its own fairness limits
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
@@ -73,7 +74,8 @@ func NewClient(o ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	// A lease that is not answered for in time is asked for again, so not for ever.
+	// Requests for leases have a timeout, so that the election can retry instead of waiting
+	// forever.
 	impatient := rest.CopyConfig(config)
 	impatient.Timeout = leaseTimeout
 	leases, err := typedcoordination.NewForConfig(impatient)
@@ -83,10 +85,10 @@ func NewClient(o ClientOptions) (*Client, error) {
 	return &Client{core: core, storage: storage, apps: apps, metadata: metadataClient, leases: leases, config: config}, nil
 }
 
-// leaseTimeout is how long a request about a lease may take.
+// leaseTimeout bounds one request for a lease.
 const leaseTimeout = 4 * time.Second
 
-// Leases is where a lease can be had.
+// Leases returns the client for leases, whose requests end after leaseTimeout.
 func (c *Client) Leases() typedcoordination.LeasesGetter { return c.leases }
 
 func restConfig(o ClientOptions) (*rest.Config, error) {
@@ -110,21 +112,20 @@ func restConfig(o ClientOptions) (*rest.Config, error) {
 	return config, nil
 }
 
-// Host is the API server's address.
+// Host returns the API server's address.
 func (c *Client) Host() string { return c.config.Host }
 
-// connectTimeout is how long Connect waits for an answer.
+// connectTimeout is how long Connect waits for one answer.
 const connectTimeout = 10 * time.Second
 
-// youngEvery is how often Connect asks a cluster that has no kube-system yet. An API server
-// makes that namespace within seconds of its first start.
+// youngEvery is how often Connect repeats its request to a new cluster that has no kube-system yet.
+// An API server creates that namespace within seconds of its first start.
 const youngEvery = time.Second
 
-// Connect asks the API server for the namespace kube-system, and returns its
-// UID: it is the same for the life of a cluster, and so is taken for the name of
-// a cluster that was given none. A cluster so young that it has no kube-system yet is
-// waited for until ctx ends. The error says in one line why the server cannot be had, and the
-// cure where one is known.
+// Connect asks the API server for the namespace kube-system and returns the namespace's UID. The
+// UID stays the same for the life of a cluster, so it is the name of a cluster that was given none.
+// If a new cluster has no kube-system yet, Connect waits for it until ctx ends. The error is one
+// line: why the server cannot be reached, and the cure where one is known.
 func (c *Client) Connect(ctx context.Context, logger log.Logger) (string, error) {
 	for waited := false; ; waited = true {
 		uid, err := c.clusterUID(ctx)
@@ -152,13 +153,13 @@ func (c *Client) clusterUID(ctx context.Context) (string, error) {
 	return string(ns.UID), nil
 }
 
-// isYoung reports whether an API server says that it has no kube-system. A server that is no
-// API server finds nothing at all.
+// isYoung reports whether err is an API server's answer that kube-system does not exist. A server
+// that is not an API server answers NotFound too, but with an unexpected response.
 func isYoung(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// explain says in one line why the API server does not answer as it should.
+// explain returns err as one line that says what is wrong with the API server, and the cure.
 func (c *Client) explain(err error) error {
 	var netErr *net.OpError
 	var urlErr *url.Error

@@ -1,22 +1,21 @@
-// Package collector watches the Kubernetes API and keeps the inventory of
-// storage usage.
+// Package collector watches the Kubernetes API and keeps the inventory of storage usage.
 //
-// It owns the watches and the inventory. One reflector for each kind lists and
-// watches. The collector trims each object to what storage questions need and sets
-// it in the inventory, one event after another, under one lock. It emits what
-// changed at once as a fact.Update: to the Exporter, which shows the present states,
-// and then to the Recorder, which persists the rows. When the Recorder blocks, the
-// watches wait, and nothing is lost: the API server keeps the state, and the watches
-// go on, or list again, from where they were.
+// It owns the watches and the inventory. One reflector for each kind lists and watches. The
+// collector trims each object to the fields that storage questions need and sets it in the
+// inventory, one event after another, under one lock. It emits each change at once as a
+// fact.Update: to the Exporter, which shows the present states, and then to the Recorder, which
+// persists the rows. When the Recorder blocks, the watches wait, and nothing is lost: the API
+// server keeps the state, and the watches resume, or list again, from their last position.
 //
-// An event of a live watch is dated with the moment at which the collector takes it. After a gap an event has bounds
-// instead: between two connections, after the Recorder blocked, after a pause of this process (heartbeat.go), and on a
-// watch that lags (lag.go). A store (watch.go) knows whether its watch is in a gap.
+// The collector dates an event of a live watch with the moment at which it takes the event. After a
+// gap an event has bounds instead: between two connections, after the Recorder blocked, after a
+// pause of this process (heartbeat.go), and on a watch that lags (lag.go). A store (watch.go) knows
+// whether its watch is in a gap.
 //
-// How full volumes are comes from no watch: the collector asks the kubelets (Kubelets).
+// No watch shows how full volumes are: the collector asks the kubelets (Kubelets).
 //
-// The collector takes the first lists of all kinds as one event, once it has all of them, from the backing stores up
-// to the pods: no update shows a part of the cluster.
+// The collector takes the first lists of all kinds as one event, once it has all of them, from the
+// backing stores up to the pods: no update shows a part of the cluster.
 package collector
 
 import (
@@ -64,12 +63,12 @@ type Options struct {
 	Recorder   Recorder
 	Logger     log.Logger
 	Registerer prometheus.Registerer
-	// Snapshot is what an earlier tracker of this cluster knew; nil if there is none.
+	// Snapshot is the saved state of an earlier tracker of this cluster; nil if there is none.
 	Snapshot *fact.Snapshot
-	// VersionFloor returns the row version above which new rows need their versions: another tracker may have given
-	// the versions up to it. It does not block. There is no floor if it is nil.
+	// VersionFloor returns a row version that all new rows must exceed, because another tracker may
+	// have used the versions up to it. It does not block. If it is nil there is no floor.
 	VersionFloor func() uint64
-	// Kubelets say how full volumes are; nil if nobody asks them.
+	// Kubelets reads from the kubelets how full volumes are; nil to read nothing.
 	Kubelets *Kubelets
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
@@ -86,22 +85,22 @@ type Collector struct {
 	now      func() time.Time
 	heart    *heartbeat
 
-	snapshot *fact.Snapshot // what restore goes on from
+	snapshot *fact.Snapshot // restore resumes from it
 
-	mu      sync.Mutex // guards inv, update, moved, watched, and how far the stores are
+	mu      sync.Mutex // guards inv, update, moved, watched, and the positions of the stores
 	stores  []*store   // one for each watch
 	inv     *inventory.Inventory
 	update  fact.Update
-	moved   map[fact.Kind]fact.Position // since the last update
+	moved   map[fact.Kind]fact.Position // positions that changed since the last update
 	watched spans
 
 	firstMu sync.Mutex
-	first   map[fact.Kind]firstList // until all are there
+	first   map[fact.Kind]firstList // the lists that have arrived; complete when all kinds have theirs
 
-	floor     func() uint64 // row versions are higher
+	floor     func() uint64 // new row versions are above it
 	synced    chan struct{} // closed when the first lists have been taken
-	behind    atomic.Int32  // watches that go on from an earlier run, and have not caught up yet
-	busySince atomic.Int64  // when the event in work began, in Unix nanoseconds; 0 between events
+	behind    atomic.Int32  // watches that resumed from an earlier run and have not caught up yet
+	busySince atomic.Int64  // when the event in progress began, in Unix nanoseconds; 0 between events
 }
 
 // New returns a Collector that does not run yet.
@@ -130,12 +129,11 @@ func New(o Options) *Collector {
 	}
 }
 
-// tickEvery is how often an update with the positions of the watches is emitted while
-// nothing happens.
+// tickEvery is how often the collector emits the positions of the watches while no events arrive.
 const tickEvery = 5 * time.Second
 
-// Run watches until the context ends. It waits for an API server that is away. It returns an error only if the
-// snapshot cannot be read to its end.
+// Run watches until the context ends. It keeps retrying while the API server is unavailable. It
+// returns an error only if it cannot read the snapshot to its end.
 func (c *Collector) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -157,8 +155,8 @@ func (c *Collector) Run(ctx context.Context) error {
 	return nil
 }
 
-// restore restores the snapshot of an earlier tracker into the inventory. If the snapshot has positions, the watches
-// go on from these, and nothing is listed.
+// restore restores the snapshot of an earlier tracker into the inventory. If the snapshot has
+// positions, the watches resume from them, and nothing is listed.
 func (c *Collector) restore() error {
 	if c.snapshot == nil {
 		return nil
@@ -180,7 +178,7 @@ func (c *Collector) restore() error {
 	var err error
 	if c.behind.Load() > 0 {
 		err = c.observe(restore, fact.Kinds()...)
-	} else { // the first lists emit it
+	} else { // the first lists emit the states
 		c.mu.Lock()
 		err = restore(c.inv, fact.At(c.now()))
 		c.mu.Unlock()
@@ -188,7 +186,7 @@ func (c *Collector) restore() error {
 	if err != nil {
 		return fmt.Errorf("restoring the objects of the last run: %w", err)
 	}
-	c.snapshot.Objects = nil // their memory can be freed
+	c.snapshot.Objects = nil // the garbage collector can free them
 	if c.behind.Load() > 0 {
 		close(c.synced)
 	}
@@ -196,7 +194,7 @@ func (c *Collector) restore() error {
 	return nil
 }
 
-// count is how many objects the inventory knows.
+// count returns the number of objects in the inventory.
 func (c *Collector) count() (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,7 +204,7 @@ func (c *Collector) count() (n int) {
 	return n
 }
 
-// before is the position up to which an earlier tracker watched a kind.
+// before returns the position up to which an earlier tracker watched a kind.
 func (c *Collector) before(kind fact.Kind) fact.Position {
 	if c.snapshot == nil {
 		return fact.Position{Kind: kind}
@@ -214,11 +212,11 @@ func (c *Collector) before(kind fact.Kind) fact.Position {
 	return c.snapshot.Positions[kind]
 }
 
-// Reconcile restores a snapshot after the first lists were taken: it adds to what the inventory knows. No
-// event is taken in while read reads the snapshot. Its error is returned.
+// Reconcile restores a snapshot after the first lists were taken: it completes the inventory. The
+// collector takes no event while read reads the snapshot. Reconcile returns the error of read.
 func (c *Collector) Reconcile(read func() (*fact.Snapshot, error)) error {
 	return c.observe(func(inv *inventory.Inventory, now fact.Time) error {
-		c.busySince.Store(0) // the catalog may take its time
+		c.busySince.Store(0) // reading the catalog may take long and does not count as stuck
 		known, err := read()
 		if err != nil || known == nil {
 			return err
@@ -238,8 +236,7 @@ func (c *Collector) Reconcile(read func() (*fact.Snapshot, error)) error {
 	}, fact.Kinds()...)
 }
 
-// tick moves the inventory's clock while nothing happens. Nothing is emitted before the first
-// lists.
+// tick moves the inventory's clock while no events arrive. It emits nothing before the first lists.
 func (c *Collector) tick(context.Context) {
 	if c.Synced() != nil {
 		return
@@ -250,8 +247,8 @@ func (c *Collector) tick(context.Context) {
 	})
 }
 
-// Synced reports whether the first lists have been taken: nil, or an error that
-// names the kinds still missing.
+// Synced returns nil once the first lists have been taken, and before that an error that names the
+// missing kinds.
 func (c *Collector) Synced() error {
 	select {
 	case <-c.synced:
@@ -279,18 +276,17 @@ func (c *Collector) AwaitLists(ctx context.Context) {
 	}
 }
 
-// CaughtUp reports whether all changes from before this run have been emitted: those
-// that the first lists show, or the watches that go on from an earlier run.
+// CaughtUp reports whether the collector has emitted all changes from before this run: those that
+// the first lists show, or those that the resumed watches deliver first.
 func (c *Collector) CaughtUp() bool { return c.Synced() == nil && c.behind.Load() == 0 }
 
-// stuckAfter is how long one event may take before the collector is taken for
-// stuck. A list of the largest clusters takes seconds; a catalog that takes no
-// more rows for this long is an outage of its own, which the watch waits for, so
-// waiting there does not count (see deliver).
+// stuckAfter is how long one event may take before Alive reports the collector as stuck. A list of
+// the largest clusters takes seconds. While the catalog is out of service the recorder blocks for
+// longer; that time does not count (see emit).
 const stuckAfter = 2 * time.Minute
 
-// Alive reports whether events are being worked off: nil, or an error that says
-// for how long one has been in work.
+// Alive returns nil while events make progress, or an error that says how long the present event
+// has been in progress.
 func (c *Collector) Alive() error {
 	if since := c.busySince.Load(); since != 0 {
 		if d := c.now().Sub(time.Unix(0, since)); d > stuckAfter {
@@ -300,7 +296,7 @@ func (c *Collector) Alive() error {
 	return nil
 }
 
-// observe takes one event of some kinds into the inventory and emits what changed.
+// observe applies one event of the given kinds to the inventory and emits the changes.
 func (c *Collector) observe(take func(*inventory.Inventory, fact.Time) error, kinds ...fact.Kind) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -331,11 +327,11 @@ func (c *Collector) moveTo(position fact.Position) {
 // firstList is the first list of a kind.
 type firstList struct {
 	objects  []any
-	position fact.Position // zero if the kind is not shown
+	position fact.Position // zero if the tracker may not list the kind
 }
 
-// replace takes the list of a kind. The first lists, and their watches, wait until
-// all kinds have theirs.
+// replace takes the list of a kind. The first lists, and their watches, wait until all kinds have
+// theirs.
 func (c *Collector) replace(ctx context.Context, objects []any, lastSeen fact.Time, position fact.Position) error {
 	kind := position.Kind
 	c.metrics.lists[kind].Inc()
@@ -359,19 +355,18 @@ func (c *Collector) replace(ctx context.Context, objects []any, lastSeen fact.Ti
 	return nil
 }
 
-// listSeen is the observation of a list. The objects of a kind that is listed for the
-// first time are found: they were not created now. Changes that a later list shows
-// have happened since the kind was last seen.
+// listSeen returns the observation of a list. The objects of a kind's first list are found: they
+// were not created now. Changes that a later list shows happened after the kind was last watched.
 func listSeen(now, lastSeen fact.Time, version string) inventory.Observation {
 	return inventory.Observation{At: now, NotBefore: min(lastSeen, now), Found: lastSeen == 0, Version: version}
 }
 
-// listed notes a kind's first list; the last one makes all be taken.
+// listed stores a kind's first list; once all kinds have theirs, it takes all of them.
 func (c *Collector) listed(kind fact.Kind, list firstList) error {
 	c.firstMu.Lock()
 	defer c.firstMu.Unlock()
 	if c.first == nil {
-		return nil // taken meanwhile
+		return nil // another call has taken the first lists
 	}
 	c.first[kind] = list
 	if len(c.first) < len(fact.Kinds()) {
@@ -386,8 +381,9 @@ func (c *Collector) listed(kind fact.Kind, list firstList) error {
 func (c *Collector) takeFirst(lists map[fact.Kind]firstList) error {
 	err := c.observe(func(inv *inventory.Inventory, now fact.Time) error {
 		if c.snapshot == nil {
-			// Without a snapshot, a start that is interrupted begins with the first lists again. With one, an object
-			// may not be in the journal before all rows that follow from it are.
+			// Rows are emitted in parts only without a snapshot: an interrupted start then begins
+			// with the first lists again. With a snapshot, an object must not be in the journal
+			// before all rows that follow from it are.
 			inv.SetPart(c.emitPart)
 			defer inv.SetPart(nil)
 		}
@@ -400,7 +396,7 @@ func (c *Collector) takeFirst(lists map[fact.Kind]firstList) error {
 			if err := inv.Replace(kind, lists[kind].objects, listSeen(now, c.before(kind).At, lists[kind].position.ResourceVersion)); err != nil {
 				return err
 			}
-			delete(lists, kind) // its memory can be freed
+			delete(lists, kind) // the garbage collector can free its memory
 		}
 		return nil
 	}, fact.Kinds()...)

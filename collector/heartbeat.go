@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// beatEvery is how often a heartbeat reads the clocks. The bounds of what a pause hides are
-// wider by that much at most.
+// beatEvery is how often a heartbeat reads the clocks. It widens the bounds of a pause by 250 ms at
+// most.
 const beatEvery = 250 * time.Millisecond
 
-// pausedAfter is how far a clock must have moved between two beats for the process to have
-// been paused: a beat that is 0.75 s late. A shorter pause dates an event late by no more than
-// a slow recorder may: see heldUpAfter. On two cores with eight busy processes beats were 10 ms
-// late; a beat called late wrongly widens bounds, and makes none wrong.
+// pausedAfter is how far a clock must move between two beats before the process counts as paused:
+// one second, which is a beat that is 0.75 s late. A shorter pause dates an event no later than a
+// slow recorder may (heldUpAfter). On two cores with eight busy processes beats were 10 ms late. A
+// false alarm widens bounds but makes none wrong.
 const pausedAfter = heldUpAfter
 
-// reading is what the clocks say at one moment.
+// reading is the time on both clocks at one moment.
 type reading struct {
-	wall   time.Time     // can be set; goes on while the machine is suspended
-	steady time.Duration // since some moment; cannot be set; stands still while the machine is suspended
+	wall   time.Time     // may be set; advances while the machine is suspended
+	steady time.Duration // since an arbitrary moment; is never set; stands still while the machine is suspended
 }
 
-// readings returns a clock's readings. The steady clock is the monotonic one that time.Now
-// reads; a clock that has none counts as steady itself.
+// readings returns a function that reads both clocks. The steady clock is the monotonic reading of
+// time.Now; a clock without one counts as steady itself.
 func readings(now func() time.Time) func() reading {
 	start := now()
 	return func() reading {
@@ -31,12 +31,12 @@ func readings(now func() time.Time) func() reading {
 	}
 }
 
-// heartbeat notices that the process did not run for a while: it was stopped by a signal, its
-// node was throttled, its machine was suspended or paused. Each beat compares both clocks with
-// the beat before. Beats come from a goroutine of their own, and from everyone who dates an
-// event: whoever runs first after a pause notices it, and nobody notices it again.
+// heartbeat detects that the process did not run for a while: a signal stopped it, its node
+// throttled it, or its machine was suspended or paused. Each beat compares both clocks with the
+// previous beat. Beats come from a goroutine of their own and from every caller that dates an
+// event: the first beat after a pause detects the pause, and no later beat reports it again.
 //
-// A wall clock that is set forward looks like a suspended machine, and counts as a pause, which only
+// A wall clock that is set forward looks like a suspended machine and counts as a pause, which only
 // widens bounds. A wall clock that is set back is no pause.
 type heartbeat struct {
 	read func() reading
@@ -46,17 +46,17 @@ type heartbeat struct {
 	noticed interruption
 }
 
-// interruption is what a heartbeat has noticed. The zero one is nothing.
+// interruption is what a heartbeat has detected; the zero value is no interruption.
 type interruption struct {
 	pauses  int
-	from    time.Time     // the last beat before the first pause, by the wall clock as it is now
+	from    time.Time     // the last beat before the first pause, by the wall clock after it was set
 	setBack time.Duration // how far the wall clock was set back
 }
 
 func newHeartbeat(read func() reading) *heartbeat { return &heartbeat{read: read, last: read()} }
 
-// beat reads the clocks, notices an interruption since the last beat, and returns the moment
-// by the wall clock. An event that was read before the call was read before that moment.
+// beat reads the clocks, records an interruption since the last beat, and returns the wall clock's
+// moment. An event that was read before the call was read before that moment.
 func (h *heartbeat) beat() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -66,7 +66,7 @@ func (h *heartbeat) beat() time.Time {
 	n := &h.noticed
 	if back := steady - wall; back > pausedAfter {
 		n.setBack += back
-		n.from = n.from.Add(-back) // no matter where there was no pause
+		n.from = n.from.Add(-back) // has no effect if there was no pause
 	}
 	if max(wall, steady) > pausedAfter {
 		n.pauses++
@@ -77,7 +77,7 @@ func (h *heartbeat) beat() time.Time {
 	return now.wall
 }
 
-// interrupted returns what has been noticed since it was last asked.
+// interrupted returns the interruptions that were detected since its last call.
 func (h *heartbeat) interrupted() interruption {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -31,50 +31,50 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
-// KubeletOptions say how the kubelets are asked how full volumes are.
+// KubeletOptions configure how the kubelets are asked how full volumes are.
 type KubeletOptions struct {
-	// Interval is how often each is asked. A kubelet itself looks once a minute.
+	// Interval is how often each kubelet is asked. A kubelet itself measures once a minute.
 	Interval time.Duration
-	// CertificateAuthority is a file with the authorities of the kubelets' serving
-	// certificates; if empty, the API server's are.
+	// CertificateAuthority is a file with the authorities of the kubelets' serving certificates. If
+	// it is empty, the API server's authorities are used.
 	CertificateAuthority string
-	// InsecureTLS accepts any certificate. Whoever can answer in a node's place gets the
-	// tracker's credentials then.
+	// InsecureTLS accepts any certificate. Whoever can answer in a node's place then receives the
+	// tracker's credentials.
 	InsecureTLS bool
 }
 
-// Kubelets asks the kubelets how full the volumes of their pods are: nobody else knows, and
-// they know only while the volume is mounted.
+// Kubelets asks the kubelets how full the volumes of their pods are: only kubelets know, and only
+// while a volume is mounted.
 //
-// They are asked directly, as metrics-server does it. By way of the API server it would take
-// the right to nodes/proxy, which is the right to run commands in all pods.
+// It asks them directly, as metrics-server does. A request through the API server would need the
+// permission nodes/proxy, which allows running commands in all pods.
 type Kubelets struct {
 	nodes    typedcore.NodeInterface
 	client   *http.Client
 	interval time.Duration
 
 	mu        sync.Mutex
-	addresses map[string]string // of the kubelets that have answered, by node
+	addresses map[string]string // of the kubelets that have answered, by node name
 }
 
 const (
-	// kubeletTimeout is how long a kubelet may take: it computes its answer anew.
+	// kubeletTimeout bounds one request: the kubelet computes each answer anew.
 	kubeletTimeout = 30 * time.Second
-	// kubeletsAtOnce is how many are asked at a time.
+	// kubeletsAtOnce is the number of concurrent requests.
 	kubeletsAtOnce = 20
 	// kubeletBytes bounds an answer; that of a node with 110 pods has some hundred kilobytes.
 	kubeletBytes = 256 << 20
-	kubeletPort  = 10250 // unless the node says otherwise
-	// measuredAtOnce is how many volumes are one event: some milliseconds.
+	kubeletPort  = 10250 // unless the node's status gives another port
+	// measuredAtOnce is the number of volumes in one event, which takes some milliseconds.
 	measuredAtOnce = 1000
 )
 
-// Kubelets prepares to ask the kubelets, with the credentials that the API server is asked
-// with. The error says what is wrong with the options.
+// Kubelets prepares the requests to the kubelets, with the same credentials as for the API server.
+// The error says what is wrong with the options.
 func (c *Client) Kubelets(o KubeletOptions) (*Kubelets, error) {
 	config := rest.CopyConfig(c.config)
 	config.Timeout = kubeletTimeout
-	config.ServerName = "" // is the API server's
+	config.ServerName = "" // the configured name is the API server's
 	if o.CertificateAuthority != "" {
 		config.CAFile, config.CAData = o.CertificateAuthority, nil
 	}
@@ -88,7 +88,7 @@ func (c *Client) Kubelets(o KubeletOptions) (*Kubelets, error) {
 	return &Kubelets{nodes: c.core.Nodes(), client: client, interval: o.Interval, addresses: map[string]string{}}, nil
 }
 
-// readKubelets asks those kubelets that have something to tell, again and again.
+// readKubelets asks the kubelets of the nodes in use, once per interval, until ctx ends.
 func (c *Collector) readKubelets(ctx context.Context) {
 	select {
 	case <-c.synced:
@@ -96,7 +96,7 @@ func (c *Collector) readKubelets(ctx context.Context) {
 		return
 	}
 	failing := 0
-	// Not all trackers of the world at the same second.
+	// The jitter keeps many trackers from asking in the same second.
 	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
 		nodes := c.nodesInUse()
 		samples, errs := c.kubelets.read(ctx, nodes)
@@ -110,12 +110,13 @@ func (c *Collector) readKubelets(ctx context.Context) {
 		}
 		switch {
 		case len(errs) > 0 && len(errs) != failing:
-			level.Warn(c.logger).Log("msg", "kubelets do not tell how full volumes are; what they told before stays", "kubelets", len(errs), "of", len(nodes), "err", errs[0])
+			level.Warn(c.logger).Log("msg", "some kubelets did not report how full volumes are; their last reports stay in use", "kubelets", len(errs), "of", len(nodes), "err", errs[0])
 		case len(errs) == 0 && failing > 0:
-			level.Info(c.logger).Log("msg", "all kubelets tell how full volumes are")
+			level.Info(c.logger).Log("msg", "all kubelets report how full volumes are")
 		}
 		failing = len(errs)
-		// In parts, so that what the watches tell does not wait for all of it.
+		// The samples are taken in parts, so that events of the watches need not wait for all of
+		// them.
 		for part := range slices.Chunk(slices.Collect(maps.Values(samples)), measuredAtOnce) {
 			_ = c.observe(func(inv *inventory.Inventory, now fact.Time) error {
 				inv.Measure(part, now)
@@ -131,7 +132,7 @@ func (c *Collector) nodesInUse() map[string]struct{} {
 	return c.inv.NodesInUse()
 }
 
-// samples are what kubelets say, by claim: of one that several pods use, the latest.
+// samples are the kubelets' reports by claim; if several pods use a claim, the latest report.
 type samples map[statsv1alpha1.PVCReference]inventory.Sample
 
 func (s samples) add(claim statsv1alpha1.PVCReference, sample inventory.Sample) {
@@ -140,10 +141,10 @@ func (s samples) add(claim statsv1alpha1.PVCReference, sample inventory.Sample) 
 	}
 }
 
-// read asks the kubelets of these nodes. Each error is one's that did not answer.
+// read asks the kubelets of these nodes. There is one error for each kubelet that did not answer.
 func (k *Kubelets) read(ctx context.Context, nodes map[string]struct{}) (all samples, errs []error) {
 	k.mu.Lock()
-	maps.DeleteFunc(k.addresses, func(node, _ string) bool { // nodes come and go
+	maps.DeleteFunc(k.addresses, func(node, _ string) bool { // forget nodes that are gone
 		_, used := nodes[node]
 		return !used
 	})
@@ -166,11 +167,11 @@ func (k *Kubelets) read(ctx context.Context, nodes map[string]struct{}) (all sam
 			return nil
 		})
 	}
-	_ = group.Wait() // none fails
+	_ = group.Wait() // no function of the group returns an error
 	return all, errs
 }
 
-// ask asks the kubelet of a node, where it was found last, or else where the node says.
+// ask asks the kubelet of a node: at its last known address, or else at the address in the Node.
 func (k *Kubelets) ask(ctx context.Context, node string) (samples, error) {
 	ctx, cancel := context.WithTimeout(ctx, kubeletTimeout)
 	defer cancel()
@@ -193,15 +194,15 @@ func (k *Kubelets) ask(ctx context.Context, node string) (samples, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
-		delete(k.addresses, node) // it may have moved, or be no more
+		delete(k.addresses, node) // it may have moved, or may be gone
 		return nil, fmt.Errorf("the kubelet of node %s: %w", node, explainKubelet(err))
 	}
 	k.addresses[node] = address
 	return told, nil
 }
 
-// kubeletAddress is where a node's kubelet serves. Its internal IP address comes first: it is
-// reached without a resolver, and no firewall is between.
+// kubeletAddress returns the address at which a node's kubelet serves. It prefers the internal IP
+// address, which needs no resolver and is behind no firewall.
 func kubeletAddress(o *corev1.Node) (string, error) {
 	port := cmp.Or(int(o.Status.DaemonEndpoints.KubeletEndpoint.Port), kubeletPort)
 	for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeInternalDNS, corev1.NodeHostName, corev1.NodeExternalIP, corev1.NodeExternalDNS} {
@@ -212,14 +213,14 @@ func kubeletAddress(o *corev1.Node) (string, error) {
 	return "", fmt.Errorf("node %s has no address", o.Name)
 }
 
-// statusError is an answer that is no summary.
+// statusError is an HTTP status other than 200.
 type statusError struct{ code int }
 
 func (e *statusError) Error() string {
 	return fmt.Sprintf("%d %s", e.code, http.StatusText(e.code))
 }
 
-// explainKubelet adds the cure, where one is known.
+// explainKubelet adds the cure to err, where one is known.
 func explainKubelet(err error) error {
 	var status *statusError
 	var untrusted *tls.CertificateVerificationError
@@ -234,8 +235,8 @@ func explainKubelet(err error) error {
 	return err
 }
 
-// summary is what is read of a kubelet's statsv1alpha1.Summary: it is for the most part about
-// processors and memory.
+// summary is the part of a kubelet's statsv1alpha1.Summary that is decoded; the rest is mostly
+// about processors and memory.
 type summary struct {
 	Pods []struct {
 		PodRef  statsv1alpha1.PodReference  `json:"podRef"`
@@ -243,7 +244,7 @@ type summary struct {
 	} `json:"pods"`
 }
 
-// summary asks the kubelet at an address.
+// summary requests the summary of the kubelet at an address.
 func (k *Kubelets) summary(ctx context.Context, address string) (samples, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/stats/summary", nil)
 	if err != nil {
@@ -275,9 +276,9 @@ func (k *Kubelets) summary(ctx context.Context, address string) (samples, error)
 	return told, nil
 }
 
-// spaceOf is what a kubelet says of a file system; not ok where it does not know what is
-// used, as of a block device, or where its driver has got it wrong: there are drivers that
-// give less than nothing, as very much.
+// spaceOf returns a kubelet's figures for a file system. ok is false if the kubelet does not know
+// the used bytes, as for a block device, or if they are implausible: some drivers report a negative
+// number, which arrives as a huge unsigned one.
 func spaceOf(s *statsv1alpha1.FsStats) (space fact.Space, ok bool) {
 	ok = s.UsedBytes != nil && !s.Time.IsZero()
 	number := func(n *uint64) int64 {

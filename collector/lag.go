@@ -7,27 +7,27 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// A watch can lag though this process runs: the API server's cache is behind, or the network.
-// An event does not say when it happened, but its version does, where somebody knows at which
-// moment the API server was at which version. Probes ask for that. They are for pods alone:
-// the ends of pods are what most bounds depend on, and one request each probeEvery is little.
+// A watch can lag although this process runs: the API server's cache or the network may be behind.
+// An event does not say when it happened, but its resource version does, if the tracker knows when
+// the API server was at which version. Probes find that out. They cover pods alone: most bounds
+// depend on the ends of pods, and the cost is one request each probeEvery.
 
-// probeEvery is how often the API server is asked for its version. A lag that begins between
-// two probes stays unnoticed for that long at most; the bounds of a late event are wider than
-// its lag by that much at most.
+// probeEvery is how often the tracker asks the API server for its version. A lag that begins
+// between two probes stays undetected for that long at most, and the bounds of a late event are
+// wider than its lag by that much at most.
 const probeEvery = 5 * time.Second
 
-// probesKept is how many probes are remembered: those of a minute. The bounds of an event that
-// is later than that go back to the last event that was not late.
+// probesKept is the number of probes in memory: one minute's. The bounds of an event that is later
+// than a minute go back to the last event that was on time.
 const probesKept = 12
 
-// probe says which version the API server was at, at some moment from asked to answered.
+// probe records the version at which the API server was, at some moment from asked to answered.
 type probe struct {
 	asked, answered fact.Time
 	version         uint64
 }
 
-// probe asks how far the API server is with pods.
+// probe probes the watch of pods.
 func (c *Collector) probe(context.Context) {
 	c.mu.Lock()
 	stores := c.stores
@@ -39,7 +39,7 @@ func (c *Collector) probe(context.Context) {
 	}
 }
 
-// probe asks for the version that the API server is at, and remembers the answer.
+// probe asks the API server for its current version and stores the answer.
 func (s *store) probe() {
 	ctx, cancel := context.WithTimeout(s.ctx, connectTimeout)
 	defer cancel()
@@ -47,7 +47,7 @@ func (s *store) probe() {
 	p.version = s.latest(ctx)
 	p.answered = fact.At(s.collector.heart.beat())
 	if p.version == 0 {
-		return // it does not say
+		return // the answer has no version
 	}
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
@@ -58,10 +58,10 @@ func (s *store) probe() {
 	s.probes = append(s.probes, p)
 }
 
-// noteLag opens a gap, in the collector's lock, if an event of a version is late: the API
-// server was past that version more than heldUpAfter ago. The event happened after each probe
-// that found the API server before that version. The gap ends where the API server is now, as
-// far as that is known; if the watch still lags then, the next event opens another one.
+// noteLag opens a gap, under the collector's lock, if an event is late: the API server was past the
+// event's version more than heldUpAfter ago. The event happened after each probe that found the API
+// server before that version. The gap ends at the API server's latest known version; if the watch
+// still lags then, the next event opens another gap.
 func (s *store) noteLag(now fact.Time, version uint64) {
 	from, late := s.lastSeen, false
 	for _, p := range s.probes {

@@ -47,12 +47,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
-// seen notes when a kind's watch was known to be up.
+// seen records the moment at which a kind's watch was last known to be up.
 func (m *metrics) seen(kind fact.Kind, at fact.Time) {
 	m.lastSeen[kind].Set(float64(at/1e3) / 1e3)
 }
 
-// perKind registers vec, with every kind's series there from the start.
+// perKind registers vec and creates the series of every kind at once.
 func perKind[M any](reg prometheus.Registerer, vec prometheus.Collector, with func(...string) M) map[fact.Kind]M {
 	reg.MustRegister(vec)
 	series := map[fact.Kind]M{}

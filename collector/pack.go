@@ -11,9 +11,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// packed is a trimmed object of a list, as compressed protobuf: of a pod with two containers some 400 bytes, where the
-// API's types take 10 KB. All objects of a cluster are in memory at once before the collector takes the first lists,
-// and after that until they are in the journal.
+// packed is a trimmed object of a list, as compressed protobuf: a pod with two containers takes
+// about 400 bytes, and 10 KB as the API's types. All objects of a cluster are in memory at once
+// before the collector takes the first lists, and stay there until they are in the journal.
 type packed struct {
 	kind fact.Kind
 	uid  string
@@ -22,20 +22,22 @@ type packed struct {
 	with *s2.Dict // nil if data is not compressed
 }
 
-// protobuf is what all of the API's types have.
+// protobuf is the part of the API's types that packing needs.
 type protobuf interface {
 	metav1.Object
 	Marshal() ([]byte, error)
 	Unmarshal([]byte) error
 }
 
-// packer packs the objects of one list. The first one is the dictionary of the others: they differ in little but names.
+// packer packs the objects of one list. The first object is the compression dictionary of the
+// others: objects of a list differ in little but names.
 type packer struct {
 	kind       fact.Kind
 	dictionary *s2.Dict
 }
 
-// pack packs a trimmed object, as Inventory.Replace takes it. It returns an object that has no protobuf form as it is.
+// pack packs a trimmed object for Inventory.Replace. It returns an object without a protobuf form
+// unchanged.
 func (p *packer) pack(obj any) any {
 	o, ok := obj.(protobuf)
 	if !ok {
@@ -68,7 +70,7 @@ func (p *packed) Unpack() metav1.Object {
 		err = o.Unmarshal(wire)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("a %s cannot be read as it was written: %v", p.kind, err)) // memory is broken
+		panic(fmt.Sprintf("a %s cannot be read as it was written: %v", p.kind, err)) // only broken memory causes this
 	}
-	return Trim(p.kind, o).(metav1.Object) // which gives it what does not go over the wire
+	return Trim(p.kind, o).(metav1.Object) // Trim sets again the fields that protobuf does not carry
 }

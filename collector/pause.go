@@ -12,21 +12,21 @@ import (
 // beat reads the clocks once.
 func (c *Collector) beat(context.Context) {
 	c.heart.beat()
-	if c.mu.TryLock() { // else the next event notes it: the recorder may block under the lock for hours
+	if c.mu.TryLock() { // otherwise the next event notes it: the recorder may block for hours under the lock
 		c.noteInterruption()
 		c.mu.Unlock()
 	}
 }
 
-// present returns, in the lock, the moment for what has been read by now. Where the process
-// was paused before that moment, all stores know.
+// present returns, under the lock, the moment that dates what has been read by now. If the process
+// was paused before that moment, present has informed all stores.
 func (c *Collector) present() fact.Time {
 	now := c.heart.beat()
 	c.noteInterruption()
 	return fact.At(now)
 }
 
-// noteInterruption has, in the lock, all stores know of what the heartbeat has noticed.
+// noteInterruption passes what the heartbeat has detected on to all stores, under the lock.
 func (c *Collector) noteInterruption() {
 	n := c.heart.interrupted()
 	if n.setBack > 0 {
@@ -45,27 +45,27 @@ func (c *Collector) noteInterruption() {
 	}
 }
 
-// addStore has a store know of pauses from now on.
+// addStore registers a store, which is informed of pauses from then on.
 func (c *Collector) addStore(s *store) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stores = append(c.stores, s)
 }
 
-// paused notes, in the collector's lock, that nobody read the watch from a moment on. An event
-// may have been on its way then for as long as a live one may: see heldUpAfter.
+// paused notes, under the collector's lock, that nobody read the watch since from. An event may
+// have been on its way at that moment for as long as a live event may (heldUpAfter).
 func (s *store) paused(from, now fact.Time) {
 	s.openGap(from-fact.Time(heldUpAfter/time.Microsecond), now)
 	s.askGapEnd()
 }
 
-// setBack notes, in the collector's lock, that the clock was set back: the moments that the
-// store compares with it move along.
+// setBack notes, under the collector's lock, that the clock was set back: it moves the store's
+// moments back by as much, so that they stay comparable.
 func (s *store) setBack(by fact.Time) {
 	for _, at := range []*fact.Time{&s.lastSeen, &s.gapFrom, &s.listBegan, &s.arrived} {
 		if *at != 0 {
 			*at -= by
 		}
 	}
-	s.probes = nil // the next ones come soon
+	s.probes = nil // new ones follow within probeEvery
 }

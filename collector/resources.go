@@ -17,15 +17,15 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// resource is a kind to be watched.
+// resource is a kind to watch.
 type resource struct {
 	kind      fact.Kind
 	example   runtime.Object
 	listWatch *cache.ListWatch
 }
 
-// resources are all that is watched. Of what only makes pods, the metadata is
-// enough: the chain of owners.
+// resources returns all kinds to watch. Kinds that only create pods are watched as metadata, which
+// is enough for the chain of owners.
 func (c *Client) resources() []resource {
 	core, storage, apps := c.core.RESTClient(), c.storage.RESTClient(), c.apps.RESTClient()
 	return []resource{

@@ -7,26 +7,26 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// maxSpans bounds the list of spans: 16 KB, and a list of pods after lost history for each.
-// Beyond it the oldest is dropped: what an idle time has from before then does not count as
-// watched.
+// maxSpans bounds the list of spans at 16 KB (1,000 x 16 bytes). A new span begins only when pods
+// are listed again after history was lost. Beyond the bound the oldest span is dropped, and idle
+// time before it then counts as not watched.
 const maxSpans = 1000
 
-// spans keeps when pods were watched and nothing can have been missed (see
-// fact.Update.Watched). Pods are the kind that counts, as a use of a volume is a pod's.
+// spans records when pods were watched without a miss (see fact.Update.Watched). Only pods matter
+// here, because a use of a volume is a pod's.
 //
-// A watch that goes on from its resource version misses nothing, also over a restart of the
-// tracker: the last span goes on with the position of Pods. A list begins a new one.
+// A watch that resumes from its resource version misses nothing, also across a restart of the
+// tracker: the last span continues with the position of Pods. A list begins a new span.
 type spans struct {
-	list  []fact.Span // oldest first, apart from each other; not written to, as others read it
-	at    fact.Time   // the present end of the last one, whose To is older
-	since fact.Time   // Since of the position that the last one goes on with
-	goOn  bool        // the last one goes on; if not, the next position begins another
-	fresh bool        // the list was not given out
+	list  []fact.Span // oldest first, disjoint; never written to, because others read it
+	at    fact.Time   // the present end of the last span, whose To is older
+	since fact.Time   // Since of the position with which the last span continues
+	goOn  bool        // the last span continues; if false, the next position begins a new span
+	fresh bool        // the list has not been emitted yet
 }
 
-// restoreSpans returns the spans of an earlier tracker. The last one goes on if the watch of
-// pods does.
+// restoreSpans returns the spans of an earlier tracker. The last span continues if the watch of
+// pods resumes.
 func restoreSpans(watched []fact.Span, pods fact.Position) spans {
 	var s spans
 	s.merge(watched)
@@ -36,27 +36,27 @@ func restoreSpans(watched []fact.Span, pods fact.Position) spans {
 	return s
 }
 
-// move notes how far pods have been watched. It reports whether the list has changed.
+// move records how far pods have been watched. It reports whether the list has changed.
 func (s *spans) move(pods fact.Position) (changed bool) {
 	if s.goOn && pods.Since == s.since {
 		s.at = max(s.at, pods.At)
 		return false
 	}
 	begin := pods.Since
-	if begin == 0 { // an old journal does not say since when
+	if begin == 0 { // the position of an old journal has no Since
 		begin = pods.At
 	}
 	list := s.now()
 	if n := len(list); n > 0 {
-		begin = max(begin, list[n-1].To+1) // also where the clock was set back: there was a gap
+		begin = max(begin, list[n-1].To+1) // the span begins after the last one even if the clock was set back: there was a gap
 	}
 	s.since, s.goOn, s.at = pods.Since, true, max(begin, pods.At)
 	s.set(append(list, fact.Span{From: begin, To: s.at}))
 	return true
 }
 
-// merge adds spans that others have watched, up to where the last one is now: that goes on,
-// and has what they watched after that. It reports whether the list has changed.
+// merge adds the spans of other trackers up to the present end of the last span, which continues
+// and covers the time after that. It reports whether the list has changed.
 func (s *spans) merge(others []fact.Span) (changed bool) {
 	list := s.now()
 	for _, o := range others {
@@ -82,7 +82,7 @@ func (s *spans) set(list []fact.Span) {
 	s.list, s.fresh = list[max(0, len(list)-maxSpans):], true
 }
 
-// now returns a copy of the list as of now.
+// now returns a copy of the list, whose last span ends now.
 func (s *spans) now() []fact.Span {
 	list := slices.Clone(s.list)
 	if n := len(list); n > 0 {
@@ -91,7 +91,7 @@ func (s *spans) now() []fact.Span {
 	return list
 }
 
-// take returns the list if it was not given out since it changed, else nil.
+// take returns the list if it changed since the last call, else nil.
 func (s *spans) take() []fact.Span {
 	if !s.fresh {
 		return nil
@@ -100,8 +100,8 @@ func (s *spans) take() []fact.Span {
 	return s.list
 }
 
-// union returns the moments that are in any of the spans as spans that are apart from each
-// other, oldest first. It writes to none of them.
+// union returns the union of the spans as disjoint spans, oldest first. It does not change its
+// argument.
 func union(spans []fact.Span) []fact.Span {
 	sorted := slices.SortedFunc(slices.Values(spans), func(a, b fact.Span) int { return cmp.Compare(a.From, b.From) })
 	var list []fact.Span

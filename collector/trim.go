@@ -13,13 +13,13 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
-// Trim strips an object, in place, of what no storage question needs: above all
-// the environment and arguments of containers, which may hold secrets, and the
-// field sets of managedFields, which are often the larger part of an object. Who
-// manages is kept: it tells who did a thing.
+// Trim removes from an object, in place, the fields that no storage question needs: above all the
+// environment and arguments of containers, which may contain secrets, and the field sets of
+// managedFields, which are often the larger part of an object. It keeps the names of the managers,
+// which say who made a change.
 //
-// An object of which only the metadata was asked for says that it is that; it is
-// given its kind.
+// An object that was requested as metadata alone has the kind PartialObjectMetadata; Trim sets its
+// real kind.
 func Trim(kind fact.Kind, obj any) any {
 	if o, ok := obj.(metav1.Object); ok {
 		o.SetGeneration(0)
@@ -52,10 +52,10 @@ func Trim(kind fact.Kind, obj any) any {
 	return obj
 }
 
-// own gives an object's names, which are what the inventory keeps of it, a string of their
-// own. As it was decoded, each of them is a small allocation among all the others of that
-// object; when those are garbage, some page is left with it alone. Its namespace and the
-// names of others are not among them: of those, the inventory comes to hold the others' own.
+// own copies the strings of an object that the inventory keeps: its own names. The decoder
+// allocates each of them among the object's other small allocations; once those are garbage, a kept
+// name alone would keep its page of memory. The namespace and the names of other objects are not
+// copied, because the inventory shares the strings of those objects themselves.
 func own(obj any) {
 	var names []*string
 	if o, ok := obj.(metav1.ObjectMetaAccessor); ok {
@@ -81,8 +81,8 @@ func own(obj any) {
 	}
 }
 
-// trimNode keeps a node's labels, which tell what volumes can be reached from it, and its Ready
-// condition, which tells whether its kubelet lives.
+// trimNode keeps a node's labels, which show which volumes are reachable from it, and its Ready
+// condition, which shows whether its kubelet is alive.
 func trimNode(o *corev1.Node) {
 	o.Annotations, o.Spec = nil, corev1.NodeSpec{}
 	conditions := slices.DeleteFunc(o.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type != corev1.NodeReady })
@@ -124,8 +124,8 @@ func trimPod(o *corev1.Pod) {
 	}
 }
 
-// trimConditions keeps what tells of a pod's beginning and end. Their messages
-// name other pods.
+// trimConditions keeps the conditions that show a pod's beginning and end, without their messages,
+// which name other pods.
 func trimConditions(list []corev1.PodCondition) []corev1.PodCondition {
 	list = slices.DeleteFunc(list, func(c corev1.PodCondition) bool {
 		return c.Type != corev1.PodScheduled && c.Type != corev1.DisruptionTarget && c.Type != corev1.PodReady
@@ -136,8 +136,7 @@ func trimConditions(list []corev1.PodCondition) []corev1.PodCondition {
 	return list
 }
 
-// trimStatuses keeps when containers ran. What a container wrote as its last words
-// is left out.
+// trimStatuses keeps the times at which containers ran, without a container's termination message.
 func trimStatuses(list []corev1.ContainerStatus) []corev1.ContainerStatus {
 	for i := range list {
 		s := &list[i]

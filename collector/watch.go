@@ -19,12 +19,12 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
-// quietFor is how often at most a watch that keeps failing says so.
+// quietFor is the minimum time between two log lines of a watch that keeps failing.
 const quietFor = time.Minute
 
-// againAfter is how long a watch that failed waits. The reflector's own pauses grow to a
-// minute, and what comes and goes meanwhile is lost where the API server was restarted.
-// There is one tracker for a cluster, with one watch for a kind.
+// againAfter is how long a failed watch waits before it retries: 0.5 s, up to 5 s. The reflector's
+// own pauses grow to a minute, and after a restart of the API server the events in between would be
+// lost. One tracker with one watch per kind is little load.
 var againAfter = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 100, Cap: 5 * time.Second}
 
 // watch lists and watches one kind until the context ends.
@@ -45,12 +45,12 @@ func (c *Collector) watch(ctx context.Context, r resource) {
 	}).RunWithContext(ctx)
 }
 
-// listWatch tells the store how the requests fare, and trims each page of a list
-// as it arrives: an API server that cannot stream a list sends pages, which are
-// gathered before the store is given them.
+// listWatch informs the store about each request and its result. It trims each page of a list as
+// the page arrives: an API server that cannot stream a list sends pages, and the reflector collects
+// all of them before it calls the store.
 //
-// A store that resumes is given no list: in its place, the reflector is told of an
-// empty one at the version where the watch goes on, which the store passes over.
+// For a store that resumes, listWatch lists nothing: it gives the reflector an empty list at the
+// version where the watch resumes, and the store ignores that list.
 type listWatch struct {
 	*cache.ListWatch
 	store   *store
@@ -83,7 +83,7 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 			return w, err
 		}
 	}
-	listing := options.SendInitialEvents != nil // a whole list comes first
+	listing := options.SendInitialEvents != nil // the watch streams a whole list first
 	if listing {
 		l.store.listing()
 	}
@@ -98,8 +98,8 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 	return w, nil
 }
 
-// latest asks for the version that the API server is at, for the price of one object;
-// zero if it does not say.
+// latest returns the API server's current version, at the cost of one object; zero if the answer
+// has none.
 func (l listWatch) latest(ctx context.Context) uint64 {
 	list, err := l.ListWatch.ListWithContext(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
@@ -112,8 +112,8 @@ func (l listWatch) latest(ctx context.Context) uint64 {
 	return fact.VersionNumber(accessor.GetResourceVersion())
 }
 
-// resume opens a watch where an earlier tracker's ended, in place of a streamed list.
-// It returns nothing where the API server does not know that version any more.
+// resume opens a watch where an earlier tracker's watch ended, instead of a streamed list. It
+// returns nil if the API server no longer has that version.
 func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	at := l.store.resumeAt
 	options.SendInitialEvents, options.ResourceVersionMatch, options.ResourceVersion = nil, "", at
@@ -121,7 +121,7 @@ func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watc
 	switch {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 		l.store.resumeAt = ""
-		level.Info(l.store.logger).Log("msg", "the API server does not know any more what happened since, listing", "err", err)
+		level.Info(l.store.logger).Log("msg", "the API server no longer has the events since then, listing", "err", err)
 		return nil, nil
 	case err != nil:
 		l.store.failed(err)
@@ -139,7 +139,7 @@ func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watc
 	return prepended(w, watch.Event{Type: watch.Bookmark, Object: end}), nil
 }
 
-// prepended is a watch with an event before all others.
+// prepended returns a watch that delivers first before all other events.
 func prepended(w watch.Interface, first watch.Event) watch.Interface {
 	events := make(chan watch.Event)
 	p := watch.NewProxyWatcher(events)
@@ -163,30 +163,30 @@ func prepended(w watch.Interface, first watch.Event) watch.Interface {
 	return p
 }
 
-// store is a reflector's store that keeps nothing: it hands on. The reflector
-// calls it, and its listWatch, one call at a time.
+// store is a reflector's store that stores nothing: it passes each object on to the collector. The
+// reflector calls it, and its listWatch, one call at a time.
 type store struct {
 	collector *Collector
 	kind      fact.Kind
-	ctx       context.Context // of the reflector, whose interface has none
+	ctx       context.Context // the reflector's, whose interface passes none
 	logger    log.Logger
 
-	resumeAt string // the version to go on from; empty once that has been done, or if there is none
-	passOver bool   // the next list is no list
-	behind   bool   // it has not told yet what was missed since an earlier tracker ended
+	resumeAt string // the version to resume from; empty once resumed, or if there is none
+	passOver bool   // the next list is the empty one of a watch that resumes
+	behind   bool   // events since an earlier tracker ended are still to come
 
-	refused     bool      // the API server does not show this kind
-	since       fact.Time // from when on nothing can have been missed
+	refused     bool      // the API server does not serve or allow this kind
+	since       fact.Time // from then on nothing can have been missed
 	event       string    // the version of the last event or list
-	lastSeen    fact.Time // what happened until then has been told, all of it
-	gapFrom     fact.Time // an event may have happened from then on; zero on a live watch
+	lastSeen    fact.Time // all events until then have been taken
+	gapFrom     fact.Time // a coming event may have happened from then on; zero on a live watch
 	gapTo       uint64    // the last version in the gap; notKnownYet, or zero if the API server did not say
-	asked       int       // how often gapTo has been asked for; an answer to a former question is void
-	listBegan   fact.Time // when the last list was asked for
-	probes      []probe   // the last ones, the oldest first
+	asked       int       // how often gapTo has been requested; an answer to an earlier request is void
+	listBegan   fact.Time // when the last list was requested
+	probes      []probe   // the latest ones, oldest first
 	latest      func(context.Context) uint64
-	arrived     fact.Time // when the last event came, or the watch was set up
-	failedSince time.Time // zero while it is up
+	arrived     fact.Time // when the last event arrived, or the watch was set up
+	failedSince time.Time // zero while the watch is up
 	failedTold  time.Time
 }
 
@@ -196,27 +196,26 @@ var (
 	_ cache.TransformingStore      = (*store)(nil)
 )
 
-// liveAfter is how long a watch that was set up again is silent once it has told
-// what was missed, where its version does not tell so: that comes in one go.
+// liveAfter is how long a new watch must be silent to count as caught up, if its versions do not
+// show that it has: missed events arrive without pauses.
 const liveAfter = fact.Time(2 * time.Second / time.Microsecond)
 
-// heldUpAfter is how long an event may be in work before what comes after it cannot be
-// said to have happened when it is taken.
+// heldUpAfter is how long an event may be in progress. After a longer one, later events cannot be
+// dated with the moment at which they are taken.
 const heldUpAfter = time.Second
 
-// notKnownYet is the end of a gap while the API server is asked for it: every version is in
-// the gap.
+// notKnownYet is the end of a gap until the API server has answered: every version is in the gap.
 const notKnownYet = math.MaxUint64
 
-// resumed notes that the watch goes on where an earlier one ended.
+// resumed notes that the watch resumed where an earlier one ended.
 func (s *store) resumed() {
 	s.resumeAt, s.passOver = "", true
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
-	level.Debug(s.logger).Log("msg", "watching on from where the last run ended", "away", s.collector.now().Sub(s.lastSeen.Time()).Round(time.Millisecond))
+	level.Debug(s.logger).Log("msg", "resuming the watch where the last run ended", "away", s.collector.now().Sub(s.lastSeen.Time()).Round(time.Millisecond))
 }
 
-// connected notes that a watch was set up: what it tells first happened while there was none.
+// connected notes that a watch was set up: its first events happened while there was no watch.
 func (s *store) connected() {
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
@@ -230,9 +229,9 @@ func (s *store) connected() {
 	s.awaitQuiet()
 }
 
-// openGap notes, in the collector's lock, that the events to come may have happened from a
-// moment on: nobody read them while they did. A gap that is open already stays open from its
-// own moment on, if that is earlier. The gap ends at the version that askGapEnd asks for.
+// openGap notes, under the collector's lock, that coming events may have happened since from,
+// because nobody read the watch. A gap that is already open keeps its own beginning, if that is
+// earlier. The gap ends at the version that askGapEnd requests.
 func (s *store) openGap(from, now fact.Time) {
 	if s.gapFrom == 0 || from < s.gapFrom {
 		s.gapFrom = from
@@ -241,8 +240,8 @@ func (s *store) openGap(from, now fact.Time) {
 	s.asked++
 }
 
-// askGapEnd asks, in the collector's lock, which version the API server is at now. All that
-// happened in the gap has a version up to that one. The answer comes later.
+// askGapEnd requests, under the collector's lock, the API server's current version. All events in
+// the gap have versions up to that one. The answer arrives later.
 func (s *store) askGapEnd() {
 	asked := s.asked
 	go func() {
@@ -257,14 +256,14 @@ func (s *store) askGapEnd() {
 	}()
 }
 
-// closeGap notes, in the collector's lock, that the watch is live.
+// closeGap notes, under the collector's lock, that the watch is live.
 func (s *store) closeGap() {
 	s.gapFrom, s.gapTo = 0, 0
 	s.asked++
 }
 
-// caughtUp notes, in the collector's lock, that what was missed before the start has been
-// told.
+// caughtUp notes, under the collector's lock, that all events missed before the start have been
+// taken.
 func (s *store) caughtUp() {
 	if s.behind {
 		s.behind = false
@@ -272,8 +271,8 @@ func (s *store) caughtUp() {
 	}
 }
 
-// awaitQuiet takes a watch that has been silent for a while for caught up: nothing need
-// come that tells so.
+// awaitQuiet counts a watch as caught up once it has been silent for liveAfter, because no event
+// need arrive that shows it.
 func (s *store) awaitQuiet() {
 	if !s.behind {
 		return
@@ -289,7 +288,7 @@ func (s *store) awaitQuiet() {
 	})
 }
 
-// seen is how an event of a version is seen that comes now.
+// seen returns the observation of an event that arrives now with the given version.
 func (s *store) seen(now fact.Time, resourceVersion string) inventory.Observation {
 	s.arrive(now, resourceVersion, true)
 	if s.gapFrom == 0 {
@@ -298,10 +297,10 @@ func (s *store) seen(now fact.Time, resourceVersion string) inventory.Observatio
 	return inventory.Observation{At: now, NotBefore: min(s.gapFrom, now)}
 }
 
-// arrive notes that the watch has come to a version, and whether that is past the gap.
-// As long as it is not, nobody knows how far in time it is: a tracker that goes on from
-// here has all of the gap before it. An event has the version at which it happened; a bookmark
-// may have an old one, and still be on time.
+// arrive notes that the watch has reached a version, and closes the gap if the version is past it.
+// Until then the store's position in time is unknown: a tracker that resumes from here still has
+// the whole gap before it. An event carries the version at which it happened; a bookmark may carry
+// an old version and still be on time.
 func (s *store) arrive(now fact.Time, resourceVersion string, event bool) {
 	version := fact.VersionNumber(resourceVersion)
 	past := now-s.arrived > liveAfter
@@ -352,8 +351,8 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Obser
 	return err
 }
 
-// heldUp notes that the events to come have been waiting since the last one, as the recorder
-// took its time.
+// heldUp notes that coming events have been waiting since the last one, because the recorder
+// blocked.
 func (s *store) heldUp() {
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
@@ -361,13 +360,13 @@ func (s *store) heldUp() {
 	s.askGapEnd()
 }
 
-// move notes, in the collector's lock, how far the watch is.
+// move records, under the collector's lock, how far the watch is.
 func (s *store) move(resourceVersion string) {
 	s.collector.moveTo(fact.Position{Kind: s.kind, ResourceVersion: resourceVersion, EventVersion: s.event, Since: s.since, At: s.lastSeen})
 }
 
-// Replace is given objects that have been trimmed as they arrived, streamed (by
-// Transformer, which also packed them) or in pages (by listWatch).
+// Replace takes a list whose objects were trimmed as they arrived: streamed (Transformer, which
+// also packed them) or in pages (listWatch).
 func (s *store) Replace(objects []any, resourceVersion string) error {
 	s.up()
 	if s.passOver {
@@ -382,13 +381,13 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 	}()
 	began := s.collector.now()
 	err := s.collector.replace(s.ctx, objects, before, position)
-	if s.collector.now().Sub(began) > heldUpAfter { // for the first lists of other kinds, perhaps
+	if s.collector.now().Sub(began) > heldUpAfter { // it may have waited for the first lists of other kinds
 		s.heldUp()
 	}
 	return err
 }
 
-// listing notes that a list is asked for. Until it is there no event comes.
+// listing notes that a list was requested. No event arrives before the list does.
 func (s *store) listing() {
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
@@ -396,8 +395,8 @@ func (s *store) listing() {
 	s.closeGap()
 }
 
-// listed notes that a list is there, and returns until when all was known before, and how far
-// the watch is. A list shows what there is at its end, unless there was a pause meanwhile.
+// listed notes that a list has arrived. It returns until when the kind was known before, and the
+// watch's new position. A list shows the state at its end, unless the process paused meanwhile.
 func (s *store) listed(resourceVersion string) (before fact.Time, p fact.Position) {
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
@@ -415,7 +414,7 @@ func (s *store) listed(resourceVersion string) (before fact.Time, p fact.Positio
 
 func (s *store) Bookmark(resourceVersion string) error {
 	s.up()
-	now := fact.At(s.collector.heart.beat()) // before others are waited for
+	now := fact.At(s.collector.heart.beat()) // read the clock before waiting for the lock
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
 	s.collector.noteInterruption()
@@ -427,21 +426,21 @@ func (s *store) Bookmark(resourceVersion string) error {
 
 func (s *store) Resync() error { return nil }
 
-// Transformer trims and packs the objects of a list as they stream in, so that they are
-// never all held in full.
+// Transformer returns a function that trims and packs the objects of a list as they stream in, so
+// that the untrimmed list is never in memory.
 func (s *store) Transformer() cache.TransformFunc {
 	p := &packer{kind: s.kind}
 	return func(obj any) (any, error) { return p.pack(Trim(s.kind, obj)), nil }
 }
 
-// refused reports whether the API server will not show a kind: it does not serve
-// it, or does not allow us to see it.
+// refused reports whether the API server does not serve a kind, or does not allow the tracker to
+// read it.
 func refused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// without goes on without a kind, and says so once: its first list is taken to be
-// empty. It is asked for again and again, in case that changes.
+// without continues without a kind, and logs that once: it takes the kind's first list as empty.
+// The reflector keeps retrying, in case that changes.
 func (c *Collector) without(s *store, err error) {
 	c.mu.Lock()
 	s.caughtUp()
@@ -474,10 +473,10 @@ func (s *store) up() {
 	}
 }
 
-// failed is told of a list or watch that failed and will be tried again.
+// failed notes that a list or watch request failed; the reflector will retry it.
 func (s *store) failed(err error) {
 	if s.ctx.Err() != nil {
-		return // we are stopping
+		return // the collector is stopping
 	}
 	if refused(err) {
 		s.collector.without(s, err)

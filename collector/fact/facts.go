@@ -6,8 +6,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// Labels are the labels or annotations of an object, as the API has them. They
-// are shared, never written to.
+// Labels are the labels or annotations of an object, as in the API. The maps are shared and never
+// written to.
 type Labels = map[string]string
 
 // Facts are rows for the catalog, by table, in the order in which the inventory emitted them. Each row is complete: of
@@ -31,7 +31,7 @@ type Facts struct {
 	Checkpoints     []Checkpoint
 }
 
-// Len is the number of rows in all tables.
+// Len returns the number of rows in all tables.
 func (f *Facts) Len() int {
 	return len(f.Namespaces) + len(f.StorageClasses) + len(f.VolumeSources) + len(f.Volumes) + len(f.Claims) + len(f.Pods) +
 		len(f.Containers) + len(f.Mounts) + len(f.Bindings) + len(f.Attachments) + len(f.StorageCapacity) + len(f.Usage) +
@@ -64,16 +64,15 @@ type StorageClass struct {
 	DeletedAt     Time
 }
 
-// VolumeSource is a row of volume_sources: a backing store, as a volume names
-// it. Its key is ID, a hash of Kind and Attributes, so that two volumes on the
-// same backing store share the row.
+// VolumeSource is a row of volume_sources: a backing store that a volume names. Its key is ID, a
+// hash of Kind and Attributes, so that two volumes on the same backing store share the row.
 type VolumeSource struct {
 	Version    uint64
 	ID         string
 	Kind       string            // the API's field name: nfs, iscsi, csi, emptyDir, ...
 	Driver     string            // of csi and flexVolume
-	Server     string            // host, portal, monitors: where the store is, if it says
-	Path       string            // export, LUN, handle, directory: what of it, if it says
+	Server     string            // host, portal, monitors: where the store is, if known
+	Path       string            // export, LUN, handle, directory: the part of the store, if known
 	Attributes map[string]string // every field, flattened with dots; no secret references
 }
 
@@ -83,7 +82,7 @@ type Volume struct {
 	UID              string
 	Name             string
 	StorageClass     string
-	AttributesClass  string // VolumeAttributesClass that it has
+	AttributesClass  string // the VolumeAttributesClass in force
 	SourceKind       string
 	SourceID         string
 	Driver           string
@@ -94,7 +93,7 @@ type Volume struct {
 	ReclaimPolicy    string   // Delete, Retain, Recycle
 	Phase            string   // Pending, Available, Bound, Released, Failed
 	PhaseChangedAt   Time
-	UnseenUseAt      Time   // end of the last use that nobody observed: a condition Unused showed it, which has changed since
+	UnseenUseAt      Time   // end of the last use that nobody observed and only an earlier condition Unused showed
 	ClaimUID         string // of spec.claimRef; empty while merely reserved
 	Labels           Labels
 	Annotations      Labels
@@ -125,9 +124,9 @@ type Claim struct {
 	WorkloadName           string
 	DataSourceKind         string // VolumeSnapshot, PersistentVolumeClaim, ...
 	DataSourceName         string
-	AttributesClass        string   // VolumeAttributesClass that is asked for
-	CurrentAttributesClass string   // that it has
-	Conditions             []string // those that are true: FileSystemResizePending, ModifyingVolume, …; and how far a resize is
+	AttributesClass        string   // the requested VolumeAttributesClass
+	CurrentAttributesClass string   // the one in force
+	Conditions             []string // those that are true (FileSystemResizePending, ModifyingVolume, …), and the progress of a resize
 	SelectedNode           string   // by the scheduler, where binding waits for the first pod
 	UnusedSince            Time     // KEP-5541's condition Unused, while it is True
 	Labels                 Labels
@@ -180,7 +179,7 @@ type Container struct {
 	Name       string
 	Kind       ContainerKind
 	Image      string
-	Command    string // the command's first word, never its arguments: they may hold secrets
+	Command    string // the command's first word, never its arguments, which may contain secrets
 	StartedAt  Time   // first start
 	FinishedAt Time   // last end; absent while it runs or will be restarted
 	Restarts   int32
@@ -202,12 +201,12 @@ type Mount struct {
 	BlockDevice       bool
 	SourceKind        string // of the backing store, once it is known
 	SourceID          string
-	ClaimUID          string // empty where the pod names a backing store itself
+	ClaimUID          string // empty if the pod names a backing store itself
 	ClaimName         string
 	VolumeUID         string
-	StartedAt         Time   // the latest it can have begun
+	StartedAt         Time   // the latest moment at which it can have begun
 	StartedNotBefore  Time   // the earliest; equal to StartedAt when that is exact
-	EndedAt           Time   // absent while in use; else the latest it can have ended
+	EndedAt           Time   // absent while in use; else the latest moment at which it can have ended
 	EndedNotBefore    Time   // the earliest; equal to EndedAt when that is exact
 	EndReason         string // Completed, Error, OOMKilled, Evicted, Deleted, ...
 }
@@ -218,7 +217,7 @@ type Binding struct {
 	Version           uint64
 	ClaimUID          string
 	VolumeUID         string
-	Ordinal           uint16 // 0 for the first binding of the two, 1 for the next one, ...
+	Ordinal           uint16 // 0 for the first binding of this claim and volume, 1 for the next, ...
 	BoundAt           Time
 	ReleasedAt        Time
 	ReleasedNotBefore Time
@@ -232,13 +231,13 @@ type Attachment struct {
 	VolumeUID  string // empty for a volume in line in a pod, and until the volume is known
 	Node       string
 	Attacher   string // the CSI driver
-	AttachedAt Time   // absent until the attacher has said so
-	DetachedAt Time   // when the VolumeAttachment was gone
-	Error      string // the last error of attaching or detaching, while there is one
+	AttachedAt Time   // absent until the attacher reports it
+	DetachedAt Time   // when the deletion of the VolumeAttachment was observed
+	Error      string // the last error of attaching or detaching, while it lasts
 }
 
-// StorageCapacity is a row of storage_capacity: how much a storage class could
-// still provision for a part of the cluster, as its CSI driver said at a moment.
+// StorageCapacity is a row of storage_capacity: how much a storage class could still provision for
+// a part of the cluster, as its CSI driver reported at a moment.
 type StorageCapacity struct {
 	At                 Time
 	UID                string // of the CSIStorageCapacity
@@ -246,12 +245,12 @@ type StorageCapacity struct {
 	Driver             string // the class's provisioner
 	Topology           string // selector of the nodes that can reach it
 	CapacityBytes      int64
-	MaximumVolumeBytes int64 // 0 where the driver does not say
+	MaximumVolumeBytes int64 // 0 if the driver does not report it
 	ResourceVersion    string
 }
 
-// Usage is a row of usage: how full a volume was when a kubelet that has it mounted looked.
-// There is one whenever that differs from the row before. Its key is VolumeUID and At.
+// Usage is a row of usage: how full a volume was when a kubelet that has it mounted measured it. A
+// row is emitted only if it differs from the volume's previous row. Its key is VolumeUID and At.
 type Usage struct {
 	At        Time
 	ClaimUID  string
@@ -259,7 +258,7 @@ type Usage struct {
 	Space
 }
 
-// Action is what happened to an object.
+// Action is the event that a Change records.
 type Action string
 
 // The actions.
@@ -278,21 +277,22 @@ const (
 	Attached  Action = "attached"
 	Detached  Action = "detached"
 
-	// What was asked for, and is done, or never, later.
+	// Requests, and steps that may finish later or never.
 	ResizeRequested Action = "resize_requested"
 	ModifyRequested Action = "modify_requested" // another attributes class
 	Modified        Action = "modified"
 	NodeSelected    Action = "node_selected" // for a claim that is bound late
-	Provisioning    Action = "provisioning"  // a volume is being made for a claim
-	Deleting        Action = "deleting"      // deletion asked for, and delayed by finalizers
+	Provisioning    Action = "provisioning"  // a volume is being created for a claim
+	Deleting        Action = "deleting"      // deletion was requested, and finalizers delay it
 
-	// Disputed is no event of the cluster: the API calls a claim unused that pods
-	// refer to, or used that none does.
+	// Disputed is not an event of the cluster: the API calls a claim unused although pods refer to
+	// it, or used although none does.
 	Disputed Action = "disputed"
 )
 
-// Change is a row of changes: what happened to an object, for a person to read. Its key is all columns, so writing the
-// same change again changes nothing. The fields after ResourceVersion are no columns: only the metrics use them.
+// Change is a row of changes: an event of an object, for a person to read. Its key is all columns,
+// so writing the same change again has no effect. The fields after ResourceVersion are not columns:
+// only the metrics use them.
 type Change struct {
 	At        Time
 	Kind      string // PersistentVolume, PersistentVolumeClaim, Pod, StorageClass
@@ -301,10 +301,11 @@ type Change struct {
 	Name      string
 	Action    Action
 	Details   string // "10Gi → 20Gi"
-	Actor     string // the field manager that did it, where the object says
-	// ResourceVersion is that of the version of the object that showed a change of state, of its deletion, or of the
-	// list that lacked it. It distinguishes two changes that are equal in all other columns, and identifies a change
-	// that two trackers date each by its own clock. Empty where the object itself gives the time.
+	Actor     string // the field manager that made the change, if the object names it
+	// ResourceVersion is the version of the object that showed a change of state, the version of
+	// its deletion, or the version of the list that lacked it. It distinguishes two changes that
+	// are equal in all other columns, and identifies a change that two trackers date each by its
+	// own clock. It is empty if the object itself gives the time.
 	ResourceVersion string
 
 	// Found is true if the change happened before the first list showed it. Counters leave it out.
@@ -316,7 +317,8 @@ type Change struct {
 	Took time.Duration
 }
 
-// EventKind is the kind of the object whose event showed the change, and which ResourceVersion belongs to.
+// EventKind returns the kind of the object whose event showed the change; ResourceVersion is of
+// that kind.
 func (c *Change) EventKind() Kind {
 	if c.Action == Attached || c.Action == Detached {
 		return VolumeAttachments
@@ -324,8 +326,8 @@ func (c *Change) EventKind() Kind {
 	return Kind(c.Kind)
 }
 
-// Object is a row of objects: a version of an object, as far as storage questions
-// need it. Its key is Kind, UID and ResourceVersion.
+// Object is a row of objects: a version of an object, reduced to the fields that storage questions
+// need. Its key is Kind, UID and ResourceVersion.
 type Object struct {
 	Kind            Kind
 	UID             string
@@ -336,27 +338,27 @@ type Object struct {
 	Object          string // in JSON, in the API's own fields, once WriteDocuments has been called
 	Wire            []byte `cbor:"-" json:"-"` // the same as protobuf, for the journal's state
 
-	From Document `cbor:"-" json:"-"` // has Object and Wire; nil once they are encoded
+	From Document `cbor:"-" json:"-"` // the source of Object and Wire; nil once they are encoded
 }
 
-// Coverage is a row of coverage: a span in which a kind was watched and nothing can
-// have been missed. Its key is Instance, Kind and StartedAt.
+// Coverage is a row of coverage: a span in which a kind was watched without a miss. Its key is
+// Instance, Kind and StartedAt.
 type Coverage struct {
 	Version   uint64
 	Instance  string // of the tracker: the ID of its journal
 	Kind      Kind
 	StartedAt Time
 	SeenAt    Time // the last moment at which the watch was known to be up
-	EndedAt   Time // absent while it goes on, for all that is known
+	EndedAt   Time // absent until the span is known to have ended
 }
 
-// Checkpoint is a row of checkpoints: how far a kind has been written. Its key is
-// Instance and Kind.
+// Checkpoint is a row of checkpoints: the position up to which a kind's rows have been written. Its
+// key is Instance and Kind.
 type Checkpoint struct {
 	Instance        string
 	Kind            Kind
 	ResourceVersion string
-	EventVersion    string // of the last event or list; a bookmark may have come later
+	EventVersion    string // of the last event or list; a bookmark may have followed
 	At              Time
 }
 
@@ -389,8 +391,8 @@ type LabelSet = intern.Labels
 // PackLabels returns a map of labels as a LabelSet.
 func PackLabels(m Labels) LabelSet { return intern.Pack(m) }
 
-// WriteDocuments fills in the JSON of the objects, and their wire form. That takes longer than all of the inventory's work on an object, so
-// the Recorder calls it, outside the inventory's lock.
+// WriteDocuments encodes the objects as JSON and as protobuf. That takes longer than all of the
+// inventory's work on an object, so the Recorder calls it, outside the inventory's lock.
 func (f *Facts) WriteDocuments() {
 	for i := range f.Objects {
 		if o := &f.Objects[i]; o.From != nil {
@@ -402,10 +404,11 @@ func (f *Facts) WriteDocuments() {
 
 // Document is an object that has not been encoded yet.
 type Document interface {
-	// Encode returns the object as JSON and as protobuf, without what changes with every write and says nothing.
+	// Encode returns the object as JSON and as protobuf, without the fields that change with every
+	// write and carry no information.
 	Encode() (document string, wire []byte)
 }
 
-// KeepLength is the capacity up to which the memory of a list is kept for the next event. The memory of a first list of
-// a hundred thousand objects is freed.
+// KeepLength is the capacity up to which a list's memory is reused for the next event: 1,024
+// elements. The memory of a first list of a hundred thousand objects is freed.
 const KeepLength = 1024

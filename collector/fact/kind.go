@@ -22,8 +22,7 @@ const (
 	Pods              Kind = "Pod"
 )
 
-// Kinds lists the kinds in the order in which what refers comes after what it
-// refers to.
+// Kinds lists the kinds in dependency order: a kind comes after the kinds that it refers to.
 func Kinds() []Kind {
 	return []Kind{
 		Namespaces, Nodes, Drivers, StorageClasses, StorageCapacities, Volumes, StatefulSets, DaemonSets, Deployments, ReplicaSets,

@@ -1,7 +1,7 @@
 package fact
 
-// VolumeStatus is what a PersistentVolume is doing at present: the words of the
-// metric volume_state.
+// VolumeStatus is the present status of a PersistentVolume, in the words of the metric
+// volume_state.
 type VolumeStatus string
 
 // The volume states. A bound volume is mounted, pending, idle or never_mounted;
@@ -17,8 +17,7 @@ const (
 	VolumeFailed       VolumeStatus = "failed"        // its reclamation failed
 )
 
-// VolumeState is a PersistentVolume as it stands now, with what is inferred
-// about its use.
+// VolumeState is the present state of a PersistentVolume, with the inferences about its use.
 type VolumeState struct {
 	UID             string
 	Name            string
@@ -27,9 +26,9 @@ type VolumeState struct {
 	Driver          string
 	ReclaimPolicy   string
 	CapacityBytes   int64
-	UsedBytes       int64  // as a kubelet said last
-	Measured        bool   // one has
-	Namespace       string // of its claim, also of the one it was released from
+	UsedBytes       int64  // as a kubelet last reported
+	Measured        bool   // a kubelet has reported
+	Namespace       string // of its claim, or of the claim from which it was released
 	Claim           string
 	Owner           string   // of its claim
 	ClaimLabels     LabelSet // of its claim
@@ -37,15 +36,15 @@ type VolumeState struct {
 	Status          VolumeStatus
 	ChangedAt       Time // when it came into this status
 	Mounts          int  // containers that use it now
-	LastUsed        Time // end of its last use; absent while in use or where none is known
+	LastUsed        Time // end of its last use; absent while in use or if none is known
 	IdleSince       Time // since when nobody uses or awaits it; absent while someone does
 	// UnusedSince is the time of its claim's condition Unused (KEP-5541) while that is True: the
-	// API vouches for it that no pod has referred to the claim since. Absent otherwise.
+	// API vouches that no pod has referred to the claim since. Absent otherwise.
 	UnusedSince Time
-	Gone        bool // it was deleted; the other fields are its last
+	Gone        bool // it was deleted; the other fields have their last values
 }
 
-// ClaimState is a PersistentVolumeClaim as it stands now.
+// ClaimState is the present state of a PersistentVolumeClaim.
 type ClaimState struct {
 	UID            string
 	Namespace      string
@@ -55,24 +54,24 @@ type ClaimState struct {
 	VolumeUID      string
 	RequestedBytes int64
 	CapacityBytes  int64
-	PendingSince   Time // since when it waits to be bound; absent while it does so by right
+	PendingSince   Time // since when it waits to be bound; absent while waiting is expected (WaitForFirstConsumer without a pod)
 	Gone           bool
 }
 
-// ClassState is a StorageClass as it stands now.
+// ClassState is the present state of a StorageClass.
 type ClassState struct {
 	Name        string
 	Provisioner string
 	Gone        bool
 }
 
-// CapacityState is how much a storage class can still provision for a part of the
-// cluster, as a CSIStorageCapacity says now.
+// CapacityState is how much a storage class can still provision for a part of the cluster, as a
+// CSIStorageCapacity reports now.
 type CapacityState struct {
 	UID           string
 	StorageClass  string
 	Driver        string // the class's provisioner
 	Topology      string // selector of the nodes that can reach it
 	CapacityBytes int64
-	Gone          bool // it was deleted, or its driver does not know any more
+	Gone          bool // it was deleted, or its driver no longer reports an amount
 }

@@ -2,12 +2,12 @@ package fact
 
 import "time"
 
-// Time is a moment in microseconds since the Unix epoch, UTC; zero means
-// "absent". It takes 8 bytes where time.Time takes 24, which counts when some
-// hundred thousand objects are in memory, and it compares with ==.
+// Time is a moment in microseconds since the Unix epoch, UTC; zero means "absent". It takes 8
+// bytes, time.Time takes 24; that matters with several hundred thousand objects in memory. It
+// compares with ==.
 type Time int64
 
-// At turns t into a Time; the zero time.Time becomes "absent".
+// At converts t to a Time; the zero time.Time becomes "absent".
 func At(t time.Time) Time {
 	if t.IsZero() {
 		return 0

@@ -2,36 +2,36 @@ package fact
 
 import "strconv"
 
-// Update is what one or several events changed: rows for the catalog, and the
-// present state of each volume and claim that is now different, for the
-// exporter. A volume or claim is in it once at most.
+// Update is the changes of one or several events: rows for the catalog, and the new present state
+// of each volume and claim that has changed, for the exporter. A volume or claim is in it once at
+// most.
 type Update struct {
 	Facts   Facts
 	Volumes []VolumeState
 	Claims  []ClaimState
-	// Classes and Capacities are those that are new, changed or gone.
+	// Classes and Capacities are the new, changed and deleted ones.
 	Classes    []ClassState
 	Capacities []CapacityState
-	// Snapshots, with the Objects of the Facts, are what another inventory needs to go
-	// on from here: see Snapshot.
+	// Snapshots, with the Objects of the Facts, are all that another inventory needs to continue
+	// from here: see Snapshot.
 	Snapshots []ObjectSnapshot
-	// Version is the highest row version given so far.
+	// Version is the highest row version used so far.
 	Version uint64
-	// Positions are how far the kinds have been watched that have moved on since the
-	// last update; the rest of the update is all that happened up to there.
+	// Positions are the new positions of the kinds whose watches have advanced since the last
+	// update. The rest of the update contains all changes up to them.
 	Positions []Position
-	// Watched are, when they have changed, all the spans in which pods were watched and nothing
-	// can have been missed, oldest first and apart from each other; what is between two of them
-	// is a gap of coverage. The last one goes on: its To is as of this update, and moves on with
-	// the position of Pods. Nil when nothing but that has changed. It is never written to again.
+	// Watched, if not nil, are all the spans in which pods were watched without a miss, oldest
+	// first and disjoint; a gap of coverage lies between two of them. The last span continues: its
+	// To is the moment of this update, and advances with the position of Pods. Watched is nil if
+	// nothing but that has changed. It is never written to again.
 	Watched []Span
 }
 
 // Span is a stretch of time, From and To included.
 type Span struct{ From, To Time }
 
-// TakeRows moves Facts and Snapshots out of the update: the caller owns the lists that it returns, and the update is
-// left without any.
+// TakeRows moves Facts and Snapshots out of the update: the caller owns the lists that it returns,
+// and the update no longer has any.
 func (u *Update) TakeRows() (Facts, []ObjectSnapshot) {
 	facts, snapshots := u.Facts, u.Snapshots
 	u.Facts, u.Snapshots = Facts{}, nil
@@ -41,9 +41,9 @@ func (u *Update) TakeRows() (Facts, []ObjectSnapshot) {
 // Position is how far a kind has been watched.
 type Position struct {
 	Kind            Kind
-	ResourceVersion string // up to which all is known
+	ResourceVersion string // all events up to this version are taken
 	EventVersion    string // of the last event or list; empty if none has come since the start
-	Since           Time   // from when on nothing can have been missed
+	Since           Time   // from then on nothing can have been missed
 	At              Time   // the last moment at which the watch was known to be up
 }
 
@@ -53,9 +53,9 @@ func (u *Update) Empty() bool {
 		len(u.Snapshots) == 0 && len(u.Positions) == 0 && u.Watched == nil
 }
 
-// VersionNumber reads a resource version: all objects of a cluster that are in the same
-// etcd count together, and those of one kind compare so; Kubernetes promises that since
-// 1.35, and it was so before. It is 0 if the text is no number.
+// VersionNumber parses a resource version. The objects in one etcd share a counter, and versions of
+// one kind compare as numbers: Kubernetes guarantees that since 1.35, and it was the case before.
+// It returns 0 if the text is not a number.
 func VersionNumber(resourceVersion string) uint64 {
 	version, err := strconv.ParseUint(resourceVersion, 10, 64)
 	if err != nil {

@@ -2,16 +2,16 @@ package intern
 
 import "strings"
 
-// chunk is how many bytes of strings lie together.
+// chunk is the size of a piece of an arena in bytes.
 const chunk = 8 << 10
 
-// Arena keeps strings next to each other. The strings that a decoded list leaves behind lie
-// among all that it took to read it; when that is garbage, each of its pages would be kept for
-// the few strings on it. A chunk is freed when none of its strings is referred to any more, so
-// an arena is for what comes in lists and stays, not for what comes and goes.
+// Arena stores strings next to each other, in chunks of 8 KiB. The strings of a decoded list lie
+// scattered among the decoder's garbage, and each string that is kept would keep its whole page of
+// memory. A chunk is freed when none of its strings is referred to any more. So an arena is for
+// strings that arrive in lists and stay, not for strings that come and go.
 type Arena struct{ last strings.Builder }
 
-// Hold returns a copy of a string that lies in the arena.
+// Hold returns a copy of s in the arena.
 func (n *Arena) Hold(s string) string {
 	if n.last.Len()+len(s) > n.last.Cap() {
 		n.last = strings.Builder{}
@@ -22,10 +22,11 @@ func (n *Arena) Hold(s string) string {
 	return n.last.String()[from:]
 }
 
-// Slab keeps lists next to each other, for the same reason.
+// Slab stores lists next to each other, for the same reason as Arena.
 type Slab[T any] struct{ free []T }
 
-// Hold returns a copy of a list that lies in the slab. It has no room to grow into its neighbour.
+// Hold returns a copy of list in the slab. The copy has no spare capacity, so appending to it does
+// not write into its neighbour.
 func (s *Slab[T]) Hold(list []T) []T {
 	n := len(list)
 	if n > len(s.free) {
@@ -37,5 +38,5 @@ func (s *Slab[T]) Hold(list []T) []T {
 	return held
 }
 
-// slabLength is how many elements lie together: some kilobytes, as chunk.
+// slabLength is the number of elements in a piece of a slab: some kilobytes, like chunk.
 const slabLength = 64

@@ -7,11 +7,12 @@ import (
 	"unique"
 )
 
-// Labels is a set of labels or annotations, which compares with ==. Its keys are shared with
-// other objects; the values, an object's own, are one string. It takes a fifth of what a map does.
+// Labels is a set of labels or annotations, which compares with ==. It shares the keys with other
+// objects and stores the values, an object's own, as one string. It takes a fifth of the memory of
+// a map.
 type Labels struct {
-	keys   Word   // sorted, each behind its length; the zero word if there are none
-	values string // in the order of the keys, likewise
+	keys   Word   // sorted, each preceded by its length; the zero word if there are none
+	values string // in the order of the keys, each preceded by its length
 }
 
 // Each yields the labels in the order of their keys.
@@ -36,7 +37,7 @@ func (p Labels) Get(key string) string {
 	return ""
 }
 
-// Pack returns a map as Labels.
+// Pack converts a map to Labels.
 func Pack(m map[string]string) Labels {
 	if len(m) == 0 {
 		return Labels{}
@@ -48,7 +49,7 @@ func Pack(m map[string]string) Labels {
 	return Labels{unique.Make(string(keys)), string(values)}
 }
 
-// In returns the same labels with their values in an arena.
+// In returns the same labels with their values copied into an arena.
 func (p Labels) In(a *Arena) Labels {
 	p.values = a.Hold(p.values)
 	return p
@@ -58,8 +59,8 @@ func appendPacked(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// cut returns the first of the strings that appendPacked has written, and the rest. It is
-// binary.Uvarint of a string, which that does not take.
+// cut returns the first of the strings that appendPacked has written, and the rest. It decodes the
+// length itself, because binary.Uvarint does not take a string.
 func cut(s string) (first, rest string) {
 	n, i := 0, 0
 	for shift := 0; ; shift += 7 {
@@ -84,7 +85,7 @@ func (p Labels) Unpack() map[string]string {
 	return m
 }
 
-// Equal compares with a map, and allocates nothing.
+// Equal reports whether the labels equal a map. It does not allocate.
 func (p Labels) Equal(m map[string]string) bool {
 	n := 0
 	for key, value := range p.Each {
@@ -96,7 +97,7 @@ func (p Labels) Equal(m map[string]string) bool {
 	return n == len(m)
 }
 
-// Repack returns p if it is m already, else m packed.
+// Repack returns p if it equals m, else m packed.
 func Repack(p Labels, m map[string]string) Labels {
 	if p.Equal(m) {
 		return p
@@ -104,7 +105,7 @@ func Repack(p Labels, m map[string]string) Labels {
 	return Pack(m)
 }
 
-// RepackShared does the same behind a handle.
+// RepackShared is Repack for Labels behind a handle.
 func RepackShared(h unique.Handle[Labels], m map[string]string) unique.Handle[Labels] {
 	if h != (unique.Handle[Labels]{}) && h.Value().Equal(m) {
 		return h
@@ -112,7 +113,7 @@ func RepackShared(h unique.Handle[Labels], m map[string]string) unique.Handle[La
 	return unique.Make(Pack(m))
 }
 
-// Rehandle returns h if it is v's handle, else the one that is: to compare takes less than to look v up.
+// Rehandle returns h if it is v's handle, else v's handle: a comparison is cheaper than a lookup.
 func Rehandle[T comparable](h unique.Handle[T], v T) unique.Handle[T] {
 	if h != (unique.Handle[T]{}) && h.Value() == v {
 		return h
@@ -120,14 +121,14 @@ func Rehandle[T comparable](h unique.Handle[T], v T) unique.Handle[T] {
 	return unique.Make(v)
 }
 
-// Unpacker unpacks labels that many objects have in common, and keeps the last map: rows that
-// are emitted one after the other share it.
+// Unpacker unpacks labels that many objects share, and caches the last map, so that successive rows
+// share it.
 type Unpacker struct {
 	of     unique.Handle[Labels]
 	labels map[string]string
 }
 
-// Unpack returns the labels behind a handle as a map, which is not written to.
+// Unpack returns the labels behind a handle as a map, which must not be written to.
 func (u *Unpacker) Unpack(h unique.Handle[Labels]) map[string]string {
 	if u.of != h {
 		u.of, u.labels = h, h.Value().Unpack()

@@ -5,10 +5,10 @@ import (
 	"unique"
 )
 
-// Word is a string that many objects have in common.
+// Word is a string that many objects share.
 type Word = unique.Handle[string]
 
-// Join writes a list into one string, from which Split reads it; no element has a comma.
+// Join writes a list into one string, from which Split reads it; no element may contain a comma.
 func Join[S ~string](list []S) string {
 	switch len(list) {
 	case 0:
@@ -23,7 +23,7 @@ func Join[S ~string](list []S) string {
 	return strings.Join(s, ",")
 }
 
-// Split returns the list that Join has written; nil for the empty one.
+// Split returns the list that Join has written; nil for the empty string.
 func Split(s string) []string {
 	if s == "" {
 		return nil
@@ -31,7 +31,7 @@ func Split(s string) []string {
 	return strings.Split(s, ",")
 }
 
-// Text is a word's text, empty for the zero word.
+// Text returns a word's text, empty for the zero word.
 func Text(w Word) string {
 	if w == (Word{}) {
 		return ""

@@ -6,9 +6,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// lastActor names the field manager that wrote last to an object: kubectl-apply,
-// kube-controller-manager, a provisioner. It is what the API itself keeps of who
-// did it; empty where it keeps nothing.
+// lastActor returns the field manager that last wrote to an object: kubectl-apply,
+// kube-controller-manager, a provisioner. The API's managedFields name it; the result is empty if
+// they are.
 func lastActor(o metav1.Object) string {
 	var actor string
 	var last fact.Time

@@ -7,8 +7,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// retainList returns a list that is kept for as long as an object: in the slab, if the object
-// came in a list.
+// retainList returns a list to keep for as long as its object. While a list of objects is being
+// taken (Replace, Restore), it copies the list into the slab; see intern.Slab for the reason.
 func retainList[T any](inv *Inventory, in *intern.Slab[T], list []T) []T {
 	if !inv.listing {
 		return slices.Clip(list)
@@ -16,7 +16,7 @@ func retainList[T any](inv *Inventory, in *intern.Slab[T], list []T) []T {
 	return in.Hold(list)
 }
 
-// retainOne returns one such element.
+// retainOne is retainList for one element.
 func retainOne[T any](inv *Inventory, in *intern.Slab[T], element T) *T {
 	if !inv.listing {
 		return &element
@@ -24,7 +24,7 @@ func retainOne[T any](inv *Inventory, in *intern.Slab[T], element T) *T {
 	return &in.Hold([]T{element})[0]
 }
 
-// retainString returns a string that is kept for as long as an object.
+// retainString returns a string to keep for as long as its object, as retainList does for lists.
 func (inv *Inventory) retainString(s string) string {
 	if !inv.listing {
 		return s
@@ -32,7 +32,7 @@ func (inv *Inventory) retainString(s string) string {
 	return inv.names.Hold(s)
 }
 
-// retainLabels returns m packed, to be kept for as long as an object; p if it is that already.
+// retainLabels returns m packed, to keep for as long as its object; it returns p if p equals m.
 func (inv *Inventory) retainLabels(p intern.Labels, m fact.Labels) intern.Labels {
 	if p.Equal(m) {
 		return p

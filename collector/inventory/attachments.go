@@ -8,9 +8,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// attachment is a VolumeAttachment. The API dates neither attaching nor
-// detaching; the time at which its status was last written is the closest there
-// is to the first; the moment at which it was observed to be gone is the second.
+// attachment is a VolumeAttachment. The API dates neither attaching nor detaching. The closest to
+// the first is the time at which its status was last written; the second is the moment at which its
+// deletion was observed.
 type attachment struct {
 	row     fact.Attachment
 	volume  string // the volume's name
@@ -52,8 +52,8 @@ func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, obs Observat
 	return true
 }
 
-// statusWritten is when the status was last written, according to managedFields:
-// only the attacher does so, when it has attached or failed to.
+// statusWritten returns when the status was last written, according to managedFields: only the
+// attacher writes it, after it has attached or failed to attach.
 func statusWritten(o *storagev1.VolumeAttachment) (at fact.Time) {
 	for i := range o.ManagedFields {
 		if entry := &o.ManagedFields[i]; entry.Subresource == "status" {
@@ -63,8 +63,9 @@ func statusWritten(o *storagev1.VolumeAttachment) (at fact.Time) {
 	return at
 }
 
-// resolveAttachment finds the attachment's volume, the one of its name that existed when the
-// attachment was made (rule 2.6), or leaves word for it.
+// resolveAttachment finds the attachment's volume: the one of its name that existed when the
+// attachment was created (rule 2.6). If that volume is not known yet, resolveAttachment registers
+// the attachment in inv.unattached.
 func (inv *Inventory) resolveAttachment(a *attachment) {
 	if a.row.VolumeUID != "" || a.volume == "" {
 		return
@@ -80,7 +81,7 @@ func (inv *Inventory) resolveAttachment(a *attachment) {
 	}
 }
 
-// attachmentsOf completes the attachments of a volume that came after them.
+// attachmentsOf completes the attachments that arrived before their volume.
 func (inv *Inventory) attachmentsOf(volume string, obs Observation) {
 	waiting := inv.unattached[volume]
 	delete(inv.unattached, volume)
@@ -91,8 +92,8 @@ func (inv *Inventory) attachmentsOf(volume string, obs Observation) {
 	}
 }
 
-// reattach finds the volume anew of attachments that were taken for a predecessor's of the same
-// name: their watch was ahead of that of the volumes. It looks at all attachments, and few
+// reattach resolves again the attachments that were attributed to a predecessor of v with the same
+// name, because their watch was ahead of the watch of volumes. It scans all attachments; few
 // volumes have a predecessor.
 func (inv *Inventory) reattach(v *volume, obs Observation) {
 	for _, a := range inv.attachments {
@@ -104,7 +105,7 @@ func (inv *Inventory) reattach(v *volume, obs Observation) {
 		inv.resolveAttachment(a)
 		switch a.row.VolumeUID {
 		case had:
-		case "": // that is forgotten
+		case "": // the predecessor is evicted
 			a.row.VolumeUID = had
 			remove(inv.unattached, a.volume, a)
 		default:
@@ -119,7 +120,7 @@ func (inv *Inventory) dropAttachment(uid string, obs Observation) {
 		return
 	}
 	delete(inv.attachments, uid)
-	if a.row.VolumeUID == "" && a.volume != "" { // its volume may be still on its way
+	if a.row.VolumeUID == "" && a.volume != "" { // its volume may still arrive
 		inv.entomb(fact.VolumeAttachments, uid, obs.At, a)
 	}
 	_, a.row.DetachedAt = obs.bounds(a.row.AttachedAt)

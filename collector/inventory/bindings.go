@@ -17,16 +17,16 @@ type binding struct {
 // pastBinding is a binding of a volume before its last one.
 type pastBinding struct {
 	binding
-	ordinal uint16 // of those of this claim and volume
+	ordinal uint16 // counts the bindings of this claim and volume
 	hearsay bool   // inferred from the claim alone: the volume may give exact times later
 }
 
-// introduce makes a volume known to its claim, or leaves word for it.
+// introduce links a volume and its claim, or records the volume for a claim that is not known yet.
 func (inv *Inventory) introduce(v *volume) {
 	c := inv.claimByUID(v.claimUID)
 	switch had := inv.volumeOf[v.claimUID]; {
 	case had != nil && had != v && had.isBound() && !v.isBound():
-		return // this one was provisioned in vain
+		return // this volume was provisioned in vain
 	case c == nil:
 		inv.hadVolume(v.claimUID, inv.volumeOf[v.claimUID], v)
 		inv.volumeOf[v.claimUID] = v
@@ -47,7 +47,7 @@ func (v *volume) isBound() bool {
 	return v.claimUID != "" && v.deleted == 0 && v.phase.Value() == string(corev1.VolumeBound)
 }
 
-// shareNames makes the volume hold its claim's strings: one copy is enough.
+// shareNames replaces the volume's strings with its claim's: one copy in memory is enough.
 func (v *volume) shareNames(c *claim) {
 	v.claimUID, v.claim = c.uid, c.name
 	if v.binding.claimUID == c.uid {
@@ -55,9 +55,9 @@ func (v *volume) shareNames(c *claim) {
 	}
 }
 
-// syncBinding opens and closes the interval in which a volume is its claim's (rule 2.8).
-// The volume decides: the binder writes the claim's UID into claimRef first, and the
-// phase says whether the binding holds.
+// syncBinding opens and closes the interval in which a volume is bound to its claim (rule 2.8). The
+// volume decides: the binder writes the claim's UID into claimRef first, and the phase shows
+// whether the binding is in force.
 func (inv *Inventory) syncBinding(v *volume, obs Observation) {
 	inv.endBinding(v, obs)
 	inv.beginBinding(v, obs)
@@ -75,13 +75,14 @@ func (inv *Inventory) endBinding(v *volume, obs Observation) {
 		case v.deleted != 0 || v.phaseChanged < b.bound:
 		case phase == string(corev1.VolumeReleased) && v.phaseChanged != 0:
 			b.notBefore, b.released = latest(v.phaseNotBefore, b.bound), v.phaseChanged
-		case v.phaseChanged > b.bound && !obs.live(): // by then it was another one's, or nobody's
+		case v.phaseChanged > b.bound && !obs.live(): // by then it was bound to another claim, or to none
 			b.released = min(b.released, v.phaseChanged)
-			b.notBefore = min(b.notBefore, b.released) // later than that by the API's whole seconds alone
+			b.notBefore = min(b.notBefore, b.released) // it can be later only because the API's times are whole seconds
 		}
 		inv.emitBinding(v, *b, v.ordinal, obs)
 	case b.bound != 0 && b.bound < v.phaseChanged:
-		// Bound since later than before: it was given back and bound again, unobserved.
+		// The phase changed later than the binding began: it was released and bound again,
+		// unobserved.
 		b.notBefore, b.released = b.bound, v.phaseChanged
 		inv.emitBinding(v, *b, v.ordinal, obs)
 	}
@@ -101,8 +102,8 @@ func (inv *Inventory) beginBinding(v *volume, obs Observation) {
 	}
 }
 
-// missedBinding is the binding of a volume that was given back before it was observed to be
-// Bound: its claimRef says to whom it was bound. Since when, only the claim can still say.
+// missedBinding returns the binding of a volume that was released before it was observed to be
+// Bound. Its claimRef names the claim; only the claim can still say when the binding began.
 func (inv *Inventory) missedBinding(v *volume, obs Observation) binding {
 	missed := binding{claimUID: v.claimUID, notBefore: v.phaseNotBefore, released: v.phaseChanged}
 	if missed.released == 0 { // an API server before 1.28
@@ -114,11 +115,10 @@ func (inv *Inventory) missedBinding(v *volume, obs Observation) binding {
 	return missed
 }
 
-// wasBound reports whether a volume that is Released, and was not observed to be Bound, has
-// been: its claim says so. A claim that was deleted before it was bound leaves its volume
-// Released as well, and so does one that was bound to another volume, while this one was
-// provisioned in vain. What was found Released, and whose claim is gone, is taken to have been
-// bound.
+// wasBound reports whether a volume that is Released, and was never observed to be Bound, has been
+// Bound. Its claim shows that. A volume is Released without a binding if its claim was deleted
+// before it was bound, or if the claim was bound to another volume and this one was provisioned in
+// vain. A volume that was found Released and whose claim is gone counts as having been bound.
 func (inv *Inventory) wasBound(v *volume) bool {
 	c := inv.claimByUID(v.claimUID)
 	if c == nil {
@@ -127,16 +127,15 @@ func (inv *Inventory) wasBound(v *volume) bool {
 	return releasedFromBound(v, c)
 }
 
-// keepPast is how many bindings of a volume are remembered whatever becomes of their claims.
+// keepPast is the number of bindings that a volume keeps even after their claims are evicted.
 const keepPast = 8
 
-// rebind begins a binding. One of the same claim as another one before it has the next
-// ordinal.
+// rebind begins a binding. A further binding of the same claim and volume gets the next ordinal.
 func (inv *Inventory) rebind(v *volume, next binding) {
 	if v.binding.claimUID != "" {
 		inv.past[v] = append(inv.past[v], pastBinding{v.binding, v.ordinal, false})
 	}
-	if len(inv.past[v]) > keepPast { // a claim that is forgotten is not bound again
+	if len(inv.past[v]) > keepPast { // an evicted claim is not bound again
 		inv.past[v] = slices.DeleteFunc(inv.past[v], func(b pastBinding) bool {
 			unknown := inv.claimByUID(b.claimUID) == nil
 			if unknown {
@@ -168,9 +167,9 @@ func (inv *Inventory) emitBinding(v *volume, b binding, ordinal uint16, obs Obse
 	})
 }
 
-// bindingOf is the last binding of a claim and a volume. One that was missed while the volume
-// became another claim's, or went, is emitted as far as the claim knows it: from when the claim
-// was observed to be bound until, at the latest, the volume's change.
+// bindingOf returns the last binding of a claim and a volume. If the binding was missed because the
+// volume was bound to another claim or deleted meanwhile, bindingOf emits what the claim knows of
+// it: from when the claim was observed to be bound until, at the latest, the volume's change.
 func (inv *Inventory) bindingOf(c *claim, v *volume, obs Observation) binding {
 	if v.binding.claimUID == c.uid {
 		return v.binding
@@ -181,13 +180,13 @@ func (inv *Inventory) bindingOf(c *claim, v *volume, obs Observation) binding {
 		}
 	}
 	if v.claimUID == c.uid && v.deleted == 0 && releasedFromBound(v, c) {
-		inv.markVolume(v) // it was given back before this was known
+		inv.markVolume(v) // it was released before the claim's word was known
 	}
 	if !c.everBound() {
 		return binding{}
 	}
 	changed := inv.boundUntil(c, v, obs)
-	if changed == 0 { // yet to come
+	if changed == 0 { // the volume's change is yet to be observed
 		if waiting := inv.unbound[v]; !slices.Contains(waiting, c) {
 			inv.unbound[v] = append(waiting, c)
 		}
@@ -201,11 +200,11 @@ func (inv *Inventory) bindingOf(c *claim, v *volume, obs Observation) binding {
 	return binding{}
 }
 
-// boundUntil returns when a volume was deleted or became another claim's, at the latest; 0 if it did
-// neither yet.
+// boundUntil returns the latest moment at which a volume was deleted or became another claim's; 0
+// if neither has happened.
 func (inv *Inventory) boundUntil(c *claim, v *volume, obs Observation) fact.Time {
 	guessed := c.byName && c.volume == v
-	reserved := v.claim != (name{}) && v.claim != c.name // for a claim that is not there yet, perhaps
+	reserved := v.claim != (name{}) && v.claim != c.name // it may be reserved for a claim that does not exist yet
 	switch {
 	case v.deleted != 0 && guessed && !inv.lostIts(c, v):
 		return 0
@@ -219,13 +218,14 @@ func (inv *Inventory) boundUntil(c *claim, v *volume, obs Observation) fact.Time
 	return 0
 }
 
-// boundAfter reports whether a claim was observed to become Bound when its volume was not its own any
-// more. The API gives the change of the volume in whole seconds.
+// boundAfter reports whether a claim was observed to become Bound only after its volume had stopped
+// being its own. The API gives the moment of the volume's change in whole seconds.
 func (c *claim) boundAfter(changed fact.Time) bool { return c.boundAt > changed+almostASecond }
 
-// boundTo returns when a claim was bound to a volume, as far as the claim knows, that it had been by a
-// moment. The claim's own boundAt may be later, if nobody watched then, or if the controller wrote the
-// claim long after the volume. 0 if it was bound to another volume then, and nobody knows.
+// boundTo returns when a claim was bound to a volume, as far as the claim knows; the binding began
+// before the moment by. The claim's boundAt may be later than by if nobody watched then, or if the
+// controller wrote the claim long after the volume. It returns 0 if the claim was bound to another
+// volume at boundAt, so that the moment is unknown.
 func (c *claim) boundTo(v *volume, by fact.Time) fact.Time {
 	switch {
 	case c.boundAt < v.created:
@@ -237,9 +237,9 @@ func (c *claim) boundTo(v *volume, by fact.Time) fact.Time {
 	}
 }
 
-// lostIts reports whether a claim, as far as it says, had a volume that is gone: it is Lost, or it
-// is gone as well and no other volume of the name can have been its own. A claim that stays
-// Bound has a successor of the volume, which is still on its way.
+// lostIts reports whether a claim indicates that its volume is gone: the claim is Lost, or it is
+// deleted as well and no other volume of the name can have been its own. A claim that stays Bound
+// has a successor of the volume, which is yet to arrive.
 func (inv *Inventory) lostIts(c *claim, v *volume) bool {
 	if c.deleted == 0 {
 		return c.phase.Value() == string(corev1.ClaimLost)

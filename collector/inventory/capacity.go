@@ -9,13 +9,13 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// capacity is a CSIStorageCapacity: the last sample of it.
+// capacity is the last sample of a CSIStorageCapacity.
 type capacity struct {
 	fact.StorageCapacity
-	known bool // its driver says how much there is
+	known bool // its driver reports an amount
 }
 
-// noteCapacity takes a sample whenever a driver says something new.
+// noteCapacity takes a sample whenever a driver reports a new amount.
 func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, obs Observation) bool {
 	sample := capacity{known: o.Capacity != nil, StorageCapacity: fact.StorageCapacity{
 		At: obs.At, UID: string(o.UID), StorageClass: o.StorageClassName, Driver: inv.provisionerOf(o.StorageClassName),
@@ -59,7 +59,7 @@ func (inv *Inventory) provisionerOf(class string) string {
 	return ""
 }
 
-// tellCapacity gives out what is there now.
+// emitCapacity emits the present state.
 func (inv *Inventory) emitCapacity(c *capacity) {
 	inv.update.Capacities = append(inv.update.Capacities, fact.CapacityState{
 		UID: c.UID, StorageClass: c.StorageClass, Driver: cmp.Or(inv.provisionerOf(c.StorageClass), c.Driver), Topology: c.Topology,

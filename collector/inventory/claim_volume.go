@@ -9,14 +9,14 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// syncClaim finds the claim's volume and since when it has it, and emits what has changed.
+// syncClaim finds the claim's volume and the beginning of its binding, and emits what has changed.
 func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 	c.dirty = false
 	inv.findVolume(c)
 	for _, former := range inv.formers[c.uid] {
 		inv.bindingOf(c, former, obs)
 	}
-	waits := false // until its volume is observed to be Bound: it is before the claim, and says when
+	waits := false // until its volume is observed to be Bound, which happens before the claim and gives the exact time
 	if v := c.volume; v != nil {
 		if c.volumeName == v.name {
 			c.volumeName = v.name // one copy of the string is enough
@@ -26,7 +26,7 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 			c.fresh = c.fresh || b.bound != c.boundAt
 			c.boundAt, c.boundLate = b.bound, false
 		}
-		unclaimed := c.byName && v.claimUID == "" // its claimRef is still on its way
+		unclaimed := c.byName && v.claimUID == "" // its claimRef is yet to arrive
 		waits = b.claimUID == "" && v.deleted == 0 && (unclaimed || v.claimUID == c.uid)
 	}
 	if !waits && c.boundIn == 0 {
@@ -40,27 +40,27 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 	inv.markClaimState(c)
 }
 
-// earlyFor is how long the volumes are waited for at most: theirs may be the last event of all. After
-// a gap watches are seconds apart.
+// earlyFor bounds the wait for the watch of volumes, because no further event of a volume need
+// come. After a gap, watches are seconds apart.
 const earlyFor = fact.Time(5 * time.Second / time.Microsecond)
 
-// early is a claim that was found Bound after a gap. The watch of volumes may lag: the binding that is
-// known may be an earlier one, which has ended since. So the claim waits until the volumes have been
+// early is a claim that was found Bound after a gap. The watch of volumes may lag, and the known
+// binding may be an earlier one that has ended since. So the claim waits until volumes have been
 // observed up to its own version.
 type early struct {
 	claim *claim
 	at    fact.Time // when it was found Bound
 }
 
-// awaitVolumes has a claim's binding be announced when the volumes have been observed up to the
-// version that shows it Bound.
+// awaitVolumes postpones the announcement of a claim's binding until volumes have been observed up
+// to the version that shows the claim Bound.
 func (inv *Inventory) awaitVolumes(c *claim, version uint32, at fact.Time) {
 	if c.boundIn = version; version != 0 {
 		inv.early = append(inv.early, early{c, at})
 	}
 }
 
-// syncEarly announces the bindings for which the volumes have been observed far enough.
+// syncEarly announces the bindings for which volumes have been observed far enough.
 func (inv *Inventory) syncEarly(now fact.Time) {
 	inv.early = slices.DeleteFunc(inv.early, func(e early) bool {
 		behind := int32(e.claim.boundIn-inv.volumesAt) > 0 && now-e.at < earlyFor
@@ -72,8 +72,8 @@ func (inv *Inventory) syncEarly(now fact.Time) {
 	})
 }
 
-// announceBinding emits once that a claim was bound, if that was observed (rule 2.9). By the time
-// that its volume is known it may be Lost, or deleted.
+// announceBinding emits once that a claim was bound, if that was observed (rule 2.9). The claim may
+// be Lost or deleted by the time its volume is known.
 func (inv *Inventory) announceBinding(c *claim, obs Observation) {
 	if !c.unannounced || c.volume == nil || c.boundAt == 0 {
 		return
@@ -87,8 +87,8 @@ func (inv *Inventory) announceBinding(c *claim, obs Observation) {
 	c.boundBefore = true
 }
 
-// bindDuration is how long it took to bind a claim; zero if nobody observed when that was, or if
-// it was bound before and Lost its volume.
+// bindDuration returns how long it took to bind a claim; zero if nobody observed the moment, or if
+// the claim was bound before and Lost its volume.
 func (c *claim) bindDuration() time.Duration {
 	v := c.volume
 	exact := c.boundAt != v.phaseChanged || v.phaseChanged == v.phaseNotBefore
@@ -107,7 +107,7 @@ func (inv *Inventory) findVolume(c *claim) {
 		delete(inv.volumeOf, c.uid)
 		inv.setVolume(c, v)
 		c.byName = false
-		if v.claimUID == c.uid { // else it has been given away since
+		if v.claimUID == c.uid { // otherwise it was given to another claim since
 			v.user = c
 			v.shareNames(c)
 		}
@@ -121,25 +121,25 @@ func (inv *Inventory) findVolume(c *claim) {
 	}
 }
 
-// confirmed reports whether a volume that names, or named, a claim in its claimRef is the claim's:
-// the claim names it too, or it has been Bound.
+// confirmed reports whether a volume whose claimRef names, or named, a claim is the claim's: the
+// claim names it too, or the volume has been Bound.
 func (inv *Inventory) confirmed(c *claim, v *volume) bool {
 	return v.name == c.volumeName || v.isBound() || inv.hadBinding(v, c.uid)
 }
 
-// hadBinding reports whether a volume has been bound to a claim, by its own word.
+// hadBinding reports whether the volume itself showed that it was bound to a claim.
 func (inv *Inventory) hadBinding(v *volume, claim string) bool {
 	return v.binding.claimUID == claim || slices.ContainsFunc(inv.past[v], func(b pastBinding) bool { return b.claimUID == claim && !b.hearsay })
 }
 
-// everBound reports whether the claim says that it has, or had, the volume that it names.
+// everBound reports whether the claim shows that it has, or had, the volume that it names.
 func (c *claim) everBound() bool {
 	phase := c.phase.Value()
 	return c.volumeName != "" && (phase == string(corev1.ClaimBound) || phase == string(corev1.ClaimLost))
 }
 
-// setVolume gives a claim a volume. The one that it had before was another one of its life, unless
-// it was only inferred from its name: then it was a predecessor of the same name.
+// setVolume sets a claim's volume. The previous volume stays the claim's former volume, unless it
+// was only inferred from its name: then it was a predecessor of the same name.
 func (inv *Inventory) setVolume(c *claim, v *volume) {
 	if !c.byName {
 		inv.hadVolume(c.uid, c.volume, v)
@@ -148,8 +148,8 @@ func (inv *Inventory) setVolume(c *claim, v *volume) {
 	inv.markPods(inv.slot(c.name))
 }
 
-// findVolumeByName finds the volume of a claim that has been bound by its name: the volume may
-// be somebody else's by now, and what it said of this claim have been missed.
+// findVolumeByName finds the volume of a bound claim by its name: the volume may belong to another
+// claim by now, and the events that linked it to this claim may have been missed.
 func (inv *Inventory) findVolumeByName(c *claim) {
 	v := inv.volumeNamed(c.volumeName, func(v *volume) bool { return inv.mayHave(c, v) })
 	if v == nil {
@@ -169,19 +169,20 @@ func (inv *Inventory) mayHave(c *claim, v *volume) bool {
 	from, until := c.created, c.deleted
 	switch {
 	case c.found:
-		until = earliest(until, inv.began) // what came later is not what it was found bound to
+		until = earliest(until, inv.began) // a later volume is not the one that the claim was found bound to
 	case c.boundAt != 0:
 		from, until = c.boundAt, c.boundAt
 	}
 	if !v.existed(from, until) || othersSince(v, c) {
 		return false
 	}
-	// Of a Lost claim that was found nothing says when it had a volume, but for a pod that runs.
+	// A Lost claim that was found gives no time at which it had a volume; only a running pod can
+	// show it.
 	lost := c.found && c.phase.Value() == string(corev1.ClaimLost)
 	return !lost || inv.runsSince(c, v.created)
 }
 
-// runsSince reports whether a pod that started after a moment runs with a claim.
+// runsSince reports whether a pod that started after a moment is running with a claim.
 func (inv *Inventory) runsSince(c *claim, at fact.Time) bool {
 	return slices.ContainsFunc(inv.slot(c.name).pods, func(p *pod) bool {
 		uses := slices.ContainsFunc(p.volumes, func(u podVolume) bool { return u.claim == c })
@@ -189,20 +190,21 @@ func (inv *Inventory) runsSince(c *claim, at fact.Time) bool {
 	})
 }
 
-// othersSince reports whether a volume has been another claim's since before a claim was made.
+// othersSince reports whether a volume has been another claim's since before the claim c was
+// created.
 func othersSince(v *volume, c *claim) bool {
 	if v.claimUID == "" || v.claimUID == c.uid {
 		return false
 	}
-	since := v.phaseChanged // it has not been Bound to this one since then
+	since := v.phaseChanged // it has not been Bound to this claim since then
 	if b := &v.binding; b.claimUID == v.claimUID && b.bound != 0 {
 		since = b.bound
 	}
 	return since != 0 && since <= c.created
 }
 
-// volumeNamed returns the volume of a name that holds the condition, the one that is there
-// before one that is gone.
+// volumeNamed returns the volume of a name that satisfies the condition; a living one comes before
+// deleted ones.
 func (inv *Inventory) volumeNamed(name string, condition func(*volume) bool) *volume {
 	if v := inv.volumeNames[name]; v != nil && condition(v) {
 		return v
@@ -215,19 +217,19 @@ func (inv *Inventory) volumeNamed(name string, condition func(*volume) bool) *vo
 	return nil
 }
 
-// awaitNoVolume takes a claim off the list of those that wait for a volume by its name.
+// awaitNoVolume removes a claim from those that wait for a volume by its name.
 func (inv *Inventory) awaitNoVolume(c *claim) { remove(inv.awaited, c.volumeName, c) }
 
-// hadVolume notes that a claim has another volume than before.
+// hadVolume records that a claim has another volume than before.
 func (inv *Inventory) hadVolume(claim string, former, v *volume) {
 	if former != nil && former != v && !slices.Contains(inv.formers[claim], former) {
 		inv.formers[claim] = append(inv.formers[claim], former)
 	}
 }
 
-// volumeUsed is the volume that a pod uses through a claim: the one that the claim had when the
-// pod started (rule 2.7). A claim has one in its life, but for a Lost claim that was given
-// another one.
+// volumeUsed returns the volume that a pod uses through a claim: the one that the claim had when
+// the pod started (rule 2.7). Only a Lost claim that was given another volume has had more than
+// one.
 func (inv *Inventory) volumeUsed(c *claim, p *pod) *volume {
 	formers := inv.formers[c.uid]
 	if len(formers) == 0 || c.volume == nil || p.started == 0 {
@@ -245,7 +247,7 @@ func (inv *Inventory) volumeUsed(c *claim, p *pod) *volume {
 	return formers[0]
 }
 
-// remove takes an element out of a list of lists, and the list with its last one.
+// remove removes an element from a list in lists, and the list itself once it is empty.
 func remove[K, E comparable](lists map[K][]E, key K, element E) {
 	left := slices.DeleteFunc(lists[key], func(other E) bool { return other == element })
 	if lists[key] = left; len(left) == 0 {

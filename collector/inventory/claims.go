@@ -14,58 +14,58 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// claim is a PersistentVolumeClaim. It is found by its pods under its name, and
-// finds its volume under its UID, in the volume's claimRef.
+// claim is a PersistentVolumeClaim. Pods refer to it by its name; its volume refers to it by its
+// UID, in claimRef.
 type claim struct {
 	uid  string
 	name name
 	claimSpec
 	labels                     intern.Labels
-	volume                     *volume // sticky: once known it is kept, also when the volume is gone
+	volume                     *volume // once known it is kept, also when the volume is gone
 	boundAt, deleted, noBefore fact.Time
-	emitted                    uint64 // hash of the ClaimState that went out last; 0 for none
-	pending                    int32  // pods that await it: counted in and out by countUse
-	boundIn                    uint32 // while it is early: the version that showed it Bound, its last 32 bits
+	emitted                    uint64 // hash of the ClaimState that was emitted last; 0 for none
+	pending                    int32  // pods that await it; countUse maintains it
+	boundIn                    uint32 // while it waits in inv.early: the version that showed it Bound, its last 32 bits
 
-	found, foundBound   bool // was there, and Bound, when we came (rule 1.3)
-	boundLate           bool // boundAt is the latest that it can have been bound: nobody watched
-	unannounced         bool // it is or was Bound, and the change "bound" has not gone out
-	boundBefore         bool // that has gone out at least once
+	found, foundBound   bool // existed, and was Bound, in the first list (rule 1.3)
+	boundLate           bool // boundAt is only the latest moment at which it can have been bound: nobody watched
+	unannounced         bool // it is or was Bound, and the change "bound" has not been emitted
+	boundBefore         bool // the change "bound" has been emitted at least once
 	byName              bool // the volume is inferred from its name alone (rule 2.6)
 	fresh, dirty, stale bool
 	queued
 }
 
-// claimSpec is what the API says of a claim and can change.
+// claimSpec is the part of a claim that the API reports and that can change.
 type claimSpec struct {
 	traits              unique.Handle[claimTraits]
 	annotations         unique.Handle[intern.Labels]
 	phase               intern.Word
 	volumeName          string
-	podUID              intern.Word // zero but for an ephemeral volume's
+	podUID              intern.Word // set only for the claim of a generic ephemeral volume
 	requested, capacity int64
 	unusedSince         fact.Time
 	created             fact.Time
-	deleting            fact.Time // when its deletion was asked for
+	deleting            fact.Time // when its deletion was requested
 	unused              verdict
 }
 
-// verdict is what the API says by its condition Unused.
+// verdict is what the API's condition Unused says of a claim.
 type verdict int8
 
-// The verdicts; silent is that of an API server without the condition.
+// The verdicts; silent means that the claim has no condition Unused.
 const (
 	silent verdict = iota
 	used
 	unused
 )
 
-// claimTraits is what many claims have in common.
+// claimTraits are values that many claims share.
 type claimTraits struct {
 	class, accessModes, mode, owner, groups, workloadKind, workloadName, dataSourceKind, dataSourceName string
 
 	attributesClass, currentAttributesClass string
-	conditions                              string // those that are true, and how far a resize is
+	conditions                              string // those that are true, and the progress of a resize
 }
 
 // unusedCondition is the claim's condition of KEP-5541: True while no pod, not
@@ -94,7 +94,7 @@ func (c *claim) row(version uint64, annotations fact.Labels) fact.Claim {
 	}
 }
 
-// read returns what the API says now.
+// read returns the API's present values.
 func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 	traits := claimTraits{
 		class: claimClass(o), accessModes: intern.Join(o.Spec.AccessModes), mode: volumeMode(o.Spec.VolumeMode),
@@ -132,21 +132,21 @@ func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 	return spec
 }
 
-// selectedNode is the scheduler's word to the provisioner, where binding waits for the
-// first pod.
+// selectedNode returns the node that the scheduler selected for the provisioner, where binding
+// waits for the first pod.
 func (c *claimSpec) selectedNode() string {
 	return c.annotations.Value().Get("volume.kubernetes.io/selected-node")
 }
 
-// provisioner is who was asked to make a volume for the claim; the key with "beta" is
-// that of Kubernetes before 1.23.
+// provisioner returns the provisioner that was asked to create a volume for the claim. Kubernetes
+// before 1.23 uses the key with "beta".
 func (c *claimSpec) provisioner() string {
 	annotations := c.annotations.Value()
 	return cmp.Or(annotations.Get("volume.kubernetes.io/storage-provisioner"), annotations.Get("volume.beta.kubernetes.io/storage-provisioner"))
 }
 
-// claimConditions lists the conditions that are true, and what is not done yet of
-// a resize. Unused is on its own: it comes and goes with the pods.
+// claimConditions lists the conditions that are true, and the pending steps of a resize. It leaves
+// out Unused, which changes with the pods.
 func claimConditions(o *corev1.PersistentVolumeClaim) string {
 	var list []string
 	for i := range o.Status.Conditions {
@@ -161,8 +161,8 @@ func claimConditions(o *corev1.PersistentVolumeClaim) string {
 	return strings.Join(list, ",")
 }
 
-// claimClass returns the claim's storage class; the annotation is how claims
-// named it before the field was there, and is still honoured by the API.
+// claimClass returns the claim's storage class. The annotation is older than the field, and the API
+// still honours it.
 func claimClass(o *corev1.PersistentVolumeClaim) string {
 	if class, ok := o.Annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return class
@@ -201,7 +201,7 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, obs Observation
 	return true
 }
 
-// noteBound notes that a claim is Bound, and was not before. Rule 2.9: the observation counts until the
+// noteBound records that a claim has become Bound. By rule 2.9 the observation counts until the
 // volume gives the exact moment.
 func (inv *Inventory) noteBound(c *claim, version uint64, obs Observation) {
 	c.unannounced = true
@@ -216,10 +216,10 @@ func (inv *Inventory) noteBound(c *claim, version uint64, obs Observation) {
 	}
 }
 
-// unchanged compares with what the API says now. A workload that was found by
-// the claim's name is not in that, and is kept.
+// unchanged reports whether a claim's values equal what the API reports now. A workload that was
+// found by the claim's name is not among the API's values, and is kept.
 func (c *claim) unchanged(now *claimSpec) bool {
-	if now.podUID == (intern.Word{}) { // a pod that is deleted with its claims orphaned has had them
+	if now.podUID == (intern.Word{}) { // a pod that was deleted with its claims orphaned did own them
 		now.podUID = c.podUID
 	}
 	had, has := c.traits.Value(), now.traits.Value()
@@ -230,7 +230,7 @@ func (c *claim) unchanged(now *claimSpec) bool {
 	return *now == c.claimSpec
 }
 
-// reviveClaim takes back a claim that was deleted, and is there again under its UID (rule 6.4).
+// reviveClaim restores a deleted claim that exists again under its UID (rule 6.4).
 func (inv *Inventory) reviveClaim(o *corev1.PersistentVolumeClaim, obs Observation) bool {
 	c, ok := inv.revive(fact.Claims, string(o.UID)).(*claim)
 	if ok {
@@ -259,8 +259,8 @@ func (inv *Inventory) addClaim(o *corev1.PersistentVolumeClaim, obs Observation)
 	return c
 }
 
-// listClaim lists a claim under its UID. An update can hide a deletion and a creation under the
-// same name (rule 1.4). While a restart restores, several can have had it.
+// listClaim indexes a claim under its UID and name. An update can hide a deletion and a creation
+// under the same name (rule 1.4). While a restart restores, several claims can have had the name.
 func (inv *Inventory) listClaim(c *claim, obs Observation) {
 	slot := inv.slot(c.name)
 	for _, other := range slot.claims {
@@ -272,12 +272,13 @@ func (inv *Inventory) listClaim(c *claim, obs Observation) {
 	inv.markPods(slot)
 }
 
-// life is the first and the last version of a claim whose name others had before or
-// after it, as far as they were observed.
+// life is the first and the last observed version of a claim whose name other claims had before or
+// after it.
 type life struct{ born, died uint64 }
 
-// holds reports whether, by that, a pod that started in a version can have held the claim. The last 32
-// bits of the version are enough: all that are compared are minutes apart, so fewer than 2^31 versions.
+// holds reports whether a pod that started in a version can have used the claim. The last 32 bits
+// of the version suffice: all compared versions are minutes apart, which is fewer than 2^31
+// versions.
 func (l life) holds(version uint32) bool {
 	unborn := l.born != 0 && int32(version-uint32(l.born)) < 0
 	dead := l.died != 0 && int32(uint32(l.died)-version) < 0
@@ -334,7 +335,8 @@ func (inv *Inventory) claimChanges(c *claim, now *claimSpec, o *corev1.Persisten
 	}
 }
 
-// provisioningChanges are those that the scheduler and the provisioner write into annotations.
+// provisioningChanges emits the changes that the scheduler and the provisioner write into
+// annotations.
 func (inv *Inventory) provisioningChanges(c *claim, now *claimSpec, actor string, obs Observation) {
 	if node := now.selectedNode(); node != "" && node != c.selectedNode() {
 		inv.change(c.change(fact.Change{At: obs.At, Action: fact.NodeSelected, Actor: actor, Details: node}))
@@ -344,8 +346,7 @@ func (inv *Inventory) provisioningChanges(c *claim, now *claimSpec, actor string
 	}
 }
 
-// dropClaim notes that a claim is gone. It stays under its name until its pods
-// are gone, too.
+// dropClaim records that a claim is gone. It stays under its name until its pods are gone, too.
 func (inv *Inventory) dropClaim(c *claim, obs Observation) {
 	if c == nil {
 		return
@@ -378,8 +379,7 @@ func (inv *Inventory) evictClaim(c *claim) {
 	inv.forgetSnapshot(fact.Claims, c.uid)
 }
 
-// slot returns what is known under a claim's name; tidy drops it once it is
-// empty.
+// slot returns the entry of a claim's name; tidy removes it once it is empty.
 func (inv *Inventory) slot(key name) *claimName {
 	s := inv.claimNames.get(key)
 	if s == nil {

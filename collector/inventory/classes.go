@@ -78,7 +78,7 @@ func (inv *Inventory) emitClass(c *class, obs Observation) {
 	c.row.Version = inv.nextVersion(obs.At)
 	inv.update.Facts.StorageClasses = append(inv.update.Facts.StorageClasses, c.row)
 	inv.update.Classes = append(inv.update.Classes, fact.ClassState{Name: c.row.Name, Provisioner: c.row.Provisioner, Gone: c.row.DeletedAt != 0})
-	for _, claim := range inv.claims { // whether they wait by right
+	for _, claim := range inv.claims { // their classes decide whether waiting is expected
 		if claim.traits.Value().class == c.row.Name && claim.volume == nil {
 			inv.markClaimState(claim)
 		}
@@ -90,7 +90,7 @@ func (inv *Inventory) emitClass(c *class, obs Observation) {
 	}
 }
 
-// classOf returns the class of a name; nil if there is none.
+// classOf returns the class with a name; nil if there is none.
 func (inv *Inventory) classOf(name string) *class {
 	for _, c := range inv.classes {
 		if c.row.Name == name {

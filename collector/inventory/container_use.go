@@ -10,7 +10,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// containerUse is when a container uses the storage that it mounts: rules 3.1 to 3.6.
+// containerUse is the interval in which a container uses the storage that it mounts (rules 3.1 to
+// 3.6).
 type containerUse struct {
 	started, finished, notBefore fact.Time
 	reason                       intern.Word // zero while it is in use
@@ -18,37 +19,37 @@ type containerUse struct {
 	startUnknown                 bool // it ran before the first start that its status shows
 }
 
-// run is the present run of a container, or its last one if that is over.
+// run is the present run of a container, or its last one if that has ended.
 type run struct {
-	at       fact.Time // when it ended, or began if it is not over; 0 if the kubelet does not say
+	at       fact.Time // when it ended, or when it began if it has not; 0 if the kubelet gives no time
 	reason   intern.Word
 	exitCode int32
 	over     bool
 	dated    bool // its end has been compared with the evidence (rule 3.5)
 }
 
-// podEnd is why all of a pod's containers have ended, whatever they say themselves.
+// podEnd is why all of a pod's containers have ended, whatever their own statuses say.
 type podEnd struct {
 	over    bool
-	going   bool // deletion was asked for: nothing is restarted any more
+	going   bool // deletion was requested: nothing is restarted any more
 	deleted bool // the pod is gone from the API
 	reason  string
-	asked   fact.Time // since when the pod was to end; zero if it came to an end by itself
-	said    fact.Time // when the kubelet last wrote the pod's status, as kubeletSaid
+	asked   fact.Time // when the end of the pod was requested; zero if it ended by itself
+	said    fact.Time // when the kubelet last wrote the pod's status (kubeletSaid)
 }
 
-// clockSlack is how far a node's word of a start or an end may be from what the API server says, and be
-// believed (rule 3.5). NTP keeps clocks within a second, the API's times are whole seconds, and
-// a kubelet notices an end up to a second late, or some more on a busy node.
+// clockSlack is the tolerance between a node's report of a start or an end and the API server's
+// times (rule 3.5): 5 s. NTP keeps clocks within a second, the API's times are whole seconds, and a
+// kubelet notices an end up to a second late, or somewhat later on a busy node.
 const clockSlack = fact.Time(5_000_000)
 
-// note takes a container's status. Starts are clamped to what the API server knows (rule 3.2):
-// said is the last moment at which the kubelet can have written it, 0 if that is not known; first,
-// whether nothing of the pod has been observed before.
+// note takes a container's status. It clamps starts to the API server's times (rule 3.2). said is
+// the last moment at which the kubelet can have written the status, or 0 if unknown; first is true
+// if nothing of the pod has been observed before.
 func (c *container) note(s *corev1.ContainerStatus, p *pod, said fact.Time, first bool) {
 	c.restarts = s.RestartCount
-	var began fact.Time // the first run that the status shows the start of
-	runs := int32(0)    // how many those are
+	var began fact.Time // the earliest run whose start the status shows
+	runs := int32(0)    // how many runs the status shows
 	saw := func(start fact.Time) {
 		if start != 0 {
 			began, runs = earliest(began, start), runs+1
@@ -83,14 +84,15 @@ func (c *container) note(s *corev1.ContainerStatus, p *pod, said fact.Time, firs
 	}
 }
 
-// waitSlack is how much later than it was true a kubelet that is busy may write that a container waits.
+// waitSlack is how late a busy kubelet may report that a container waits: 60 s.
 const waitSlack = fact.Time(60_000_000)
 
-// noteStart takes the first start that a status shows, of the runs that it shows. It came after the pod
-// was scheduled, after the kubelet last said that the container waits, and before said.
+// noteStart takes the first start that a status shows, and the number of runs that it shows. The
+// start lies after the pod was scheduled, after the kubelet last reported that the container waits,
+// and before said.
 func (c *container) noteStart(began fact.Time, runs int32, p *pod, said fact.Time) {
 	if c.started != 0 && p.clockOff {
-		return // it has been corrected
+		return // it has been corrected already
 	}
 	scheduled, waited := latest(p.created, p.scheduled), fact.Time(0)
 	if c.started == 0 {
@@ -102,20 +104,20 @@ func (c *container) noteStart(began fact.Time, runs int32, p *pod, said fact.Tim
 		p.clockOff, began = true, said
 	case began+waitSlack < waited:
 		p.clockOff, began = true, waited
-		c.startUnknown = true // the kubelet may have written that late
+		c.startUnknown = true // the kubelet may have reported the waiting late
 	case began+clockSlack < scheduled:
 		p.clockOff, began = true, scheduled
 	}
 	c.started = earliest(c.started, latest(began, p.created))
 }
 
-// mayHaveRun reports whether a container may have run before its pod was first observed: its status is
-// ContainerStatusUnknown, without a time (rule 3.6).
+// mayHaveRun reports whether a container may have run before its pod was first observed: its status
+// is ContainerStatusUnknown, without a time (rule 3.6).
 func mayHaveRun(last *corev1.ContainerStateTerminated) bool {
 	return last != nil && last.Reason == "ContainerStatusUnknown"
 }
 
-// startedNotBefore is the earliest that the use can have begun (rule 3.2).
+// startedNotBefore returns the earliest moment at which the use can have begun (rule 3.2).
 func (c *container) startedNotBefore(p *pod) fact.Time {
 	if c.startUnknown {
 		return min(latest(p.created, p.scheduled), c.started)
@@ -123,11 +125,11 @@ func (c *container) startedNotBefore(p *pod) fact.Time {
 	return c.started
 }
 
-// infer infers whether the container's use has ended, when, and why. Said is as for note.
+// infer infers whether the container's use has ended, when, and why. said is as in note.
 func (inv *Inventory) infer(p *pod, c *container, end podEnd, said fact.Time, obs Observation) {
 	done := c.run.over && (!c.willRestart(c.run.exitCode) || inv.wasLast(p, c, end))
 	switch {
-	case c.started == 0 || !done && !end.over: // rule 3.1: it goes on, or is between two runs
+	case c.started == 0 || !done && !end.over: // rule 3.1: the use continues, or the container is between two runs
 		c.finished, c.notBefore, c.reason = 0, 0, intern.Word{}
 		c.run.dated = false
 	case done && c.run.at != 0:
@@ -142,17 +144,19 @@ func (inv *Inventory) infer(p *pod, c *container, end podEnd, said fact.Time, ob
 	}
 }
 
-// byPodGC is why a pod has failed whose node is gone (pod_gc_controller.go): no kubelet says so.
+// byPodGC is the reason of a pod that pod GC failed because its node is gone
+// (pod_gc_controller.go); no kubelet writes it.
 const byPodGC = "DeletionByPodGC"
 
-// wasLast reports whether the last run that is known of a container is its last one, although a
-// container that exits so is restarted (rule 3.1). A kubelet restarts nothing in a pod that is to
-// end, and says so. Before it has, the container may have run again, and the node been lost.
+// wasLast reports whether the last known run of a container is its last one, although a container
+// that exits this way is restarted (rule 3.1). A kubelet restarts nothing in a pod that is to end,
+// and reports that. Before that report the container may have run again, and the node may have been
+// lost.
 func (inv *Inventory) wasLast(p *pod, c *container, end podEnd) bool {
 	switch {
 	case !end.going && !end.over:
 		return false
-	case c.run.dated: // it was before
+	case c.run.dated: // it was decided before
 		return true
 	case end.asked != 0 && end.said > end.asked: // the kubelet has known of the end
 		return true
@@ -160,15 +164,15 @@ func (inv *Inventory) wasLast(p *pod, c *container, end podEnd) bool {
 		return true
 	case !end.over || end.deleted || end.reason == byPodGC:
 		return false
-	default: // the kubelet says that the pod is over; where its node is lost, others do
+	default: // the kubelet reports that the pod is over; if its node is lost, other components do
 		_, lost := inv.lifeOfNode(p, max(c.started, c.vouched, end.said))
 		return !lost
 	}
 }
 
-// reportedEnd bounds an end that the kubelet has dated, by its node's clock (rule 3.5). That is
-// believed if it lies between the last evidence of the container's life and the moment at which
-// the kubelet said it, and the clock has not been off before; else those two bound the end.
+// reportedEnd bounds an end that the kubelet has dated, by its node's clock (rule 3.5). The date is
+// believed if it lies between the last evidence of the container's life and the kubelet's report,
+// and if the clock has not been off before. Otherwise those two moments bound the end.
 func (p *pod) reportedEnd(c *container, said fact.Time, obs Observation) (notBefore, at fact.Time) {
 	alive, reported := latest(c.started, c.vouched), c.run.at
 	early, late := reported+clockSlack < alive, said != 0 && reported > said+clockSlack
@@ -179,21 +183,21 @@ func (p *pod) reportedEnd(c *container, said fact.Time, obs Observation) (notBef
 	return at, at
 }
 
-// nodeGrace is for how long a node that died may still be Ready: node-monitor-grace-period, 50 s
-// (40 s before Kubernetes 1.32), and some more until its controller has written it.
+// nodeGrace is how long a dead node may still be Ready: node-monitor-grace-period, 50 s (40 s
+// before Kubernetes 1.32), plus the time until its controller has written it.
 const nodeGrace = fact.Time(60_000_000)
 
-// unreportedEnd bounds an end that the kubelet has not dated (rule 3.6). Nobody observed it: it
-// came after the last evidence of life. A kubelet that lives reports an end, and deletes its pod
-// only after that; so a pod that was deleted in between lived as long as its node did.
+// unreportedEnd bounds an end that the kubelet has not dated (rule 3.6). Nobody observed it; it
+// came after the last evidence of life. A living kubelet reports an end, and deletes its pod only
+// afterwards. So a pod that was deleted in between lived as long as its node did.
 func (inv *Inventory) unreportedEnd(p *pod, c *container, end podEnd, said fact.Time, obs Observation) (notBefore, at fact.Time) {
 	heartbeat, lost := inv.lifeOfNode(p, latest(c.started, c.vouched))
-	alive := max(c.started, c.vouched, min(heartbeat, obs.NotBefore)) // later the pod may be gone, and the node live on
+	alive := max(c.started, c.vouched, min(heartbeat, obs.NotBefore)) // after that the pod may be gone while the node lives
 	if c.run.over && !p.clockOff {                                    // it was to be restarted
 		alive = latest(alive, min(c.run.at, obs.NotBefore))
 	}
 	switch {
-	case c.run.over && c.run.at == 0: // the kubelet said that it is over, and not when
+	case c.run.over && c.run.at == 0: // the kubelet reported the end, but not its time
 		at = cmp.Or(said, obs.At)
 	case end.deleted && !lost:
 		alive = latest(alive, obs.NotBefore-nodeGrace)
@@ -204,8 +208,8 @@ func (inv *Inventory) unreportedEnd(p *pod, c *container, end podEnd, said fact.
 	return alive, latest(at, alive)
 }
 
-// unreported is the last run of a container whose end the kubelet has not dated: it may still
-// say why (ContainerStatusUnknown).
+// unreported returns the last run of a container whose end the kubelet has not dated; the kubelet
+// may still give a reason (ContainerStatusUnknown).
 func (c *container) unreported() run {
 	if c.run.over && c.run.at == 0 {
 		return c.run
@@ -213,9 +217,10 @@ func (c *container) unreported() run {
 	return run{}
 }
 
-// said is the last moment (rule 3.3) at which the kubelet can have written what an observation of a pod
-// shows, by the API server's clock: when it last wrote the status, or, if managedFields do not
-// say, when we observed it. 0 if our own clock is behind the API server's, and that is not known.
+// said returns the last moment (rule 3.3) at which the kubelet can have written the observed status
+// of a pod, by the API server's clock: when it last wrote the status, or, if managedFields do not
+// show that, the moment of the observation. It returns 0 if the tracker's clock is behind the API
+// server's, so that the moment is unknown.
 func (inv *Inventory) said(kubelet fact.Time, obs Observation) fact.Time {
 	switch {
 	case kubelet != 0:
@@ -227,9 +232,9 @@ func (inv *Inventory) said(kubelet fact.Time, obs Observation) fact.Time {
 	}
 }
 
-// endReason is why a container's use has ended. What ends a pod explains its
-// containers' ends, however they put it themselves (Error, as they were killed), but
-// not those that came before.
+// endReason returns why a container's use has ended. The reason of the pod's end also explains the
+// ends of its containers, whatever their own statuses say (Error, for a killed one), except for
+// ends that came before the pod's end.
 func (c *container) endReason(last run, end podEnd) intern.Word {
 	own := intern.Text(last.reason) != ""
 	switch {
@@ -248,27 +253,27 @@ func (c *container) endReason(last run, end podEnd) intern.Word {
 	}
 }
 
-// endedBefore reports whether a container ended before its pod was to end, so that it has a
-// reason of its own.
+// endedBefore reports whether a container ended before its pod was to end, and so has its own
+// reason.
 func endedBefore(c *container, last run, end podEnd) bool {
 	completedInit := last.exitCode == 0 && c.traits.Value().kind == fact.InitContainer
 	return completedInit || end.asked != 0 && last.at < end.asked
 }
 
-// endedByDeletion reports whether a container ended after its pod's deletion was asked for. In
-// the very second, both in whole seconds, the exit code decides: one that was killed failed.
+// endedByDeletion reports whether a container ended after the deletion of its pod was requested. If
+// both lie in the same whole second, the exit code decides: a killed container failed.
 func endedByDeletion(last run, end podEnd) bool {
 	killedThen := last.at == end.asked && last.exitCode != 0
 	return end.asked != 0 && (last.at > end.asked || killedThen)
 }
 
 var (
-	deletedReason = unique.Make("Deleted") // of a container whose pod was deleted
+	deletedReason = unique.Make("Deleted") // the reason of a container whose pod was deleted
 	unknownReason = unique.Make("Unknown")
 )
 
-// kubeletSaid is when the kubelet last wrote a pod's status, by the API server's clock; zero
-// if managedFields do not say.
+// kubeletSaid returns when the kubelet last wrote a pod's status, by the API server's clock; zero
+// if managedFields do not show it.
 func kubeletSaid(o *corev1.Pod) (at fact.Time) {
 	for i := range o.ManagedFields {
 		if e := &o.ManagedFields[i]; e.Subresource == "status" && isKubelet(e.Manager) {
@@ -278,7 +283,7 @@ func kubeletSaid(o *corev1.Pod) (at fact.Time) {
 	return at
 }
 
-// isKubelet reports whether a field manager is a kubelet, or what takes its place.
+// isKubelet reports whether a field manager is a kubelet, or a component in its place.
 func isKubelet(manager string) bool {
 	return manager == "kubelet" || manager == "virtual-kubelet" || manager == "kwok"
 }

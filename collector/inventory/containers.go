@@ -9,22 +9,22 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// container is one container of a pod that mounts storage. container_use.go infers since when
-// and until when it uses the storage.
+// container is a container of a pod that mounts storage. container_use.go infers the interval in
+// which it uses the storage.
 type container struct {
 	traits unique.Handle[containerTraits]
-	rules  *[]corev1.ContainerRestartRule // of the restart policy; nearly always nil
+	rules  *[]corev1.ContainerRestartRule // rules of the restart policy; nearly always nil
 	containerUse
-	vouched fact.Time // when the kubelet last said that it runs, or is yet to start, by the API server's clock
+	vouched fact.Time // when the kubelet last reported it as running or yet to start, by the API server's clock
 	run     run
-	fresh   bool // row has not gone out
+	fresh   bool // its row has not been emitted
 }
 
-// containerTraits is what the containers of a template have in common.
+// containerTraits are values that the containers of one template share.
 type containerTraits struct {
 	name, image, command string
 	kind                 fact.ContainerKind
-	always, onFailure    bool // what is restarted
+	always, onFailure    bool // whether every exit, or a failure, leads to a restart
 }
 
 func (c *container) row(pod *pod, version uint64) fact.Container {
@@ -35,7 +35,7 @@ func (c *container) row(pod *pod, version uint64) fact.Container {
 	}
 }
 
-// willRestart reports whether the container runs again after it has exited so.
+// willRestart reports whether the container runs again after it has exited with exitCode.
 func (c *container) willRestart(exitCode int32) bool {
 	for _, rule := range c.restartRules() {
 		if rule.ExitCodes == nil {
@@ -43,7 +43,7 @@ func (c *container) willRestart(exitCode int32) bool {
 		}
 		listed := slices.Contains(rule.ExitCodes.Values, exitCode)
 		if listed == (rule.ExitCodes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn) {
-			return true // every action there is restarts
+			return true // every action that exists restarts the container
 		}
 	}
 	traits := c.traits.Value()
@@ -57,8 +57,7 @@ func (c *container) restartRules() []corev1.ContainerRestartRule {
 	return *c.rules
 }
 
-// containerSpecs reads the containers out of a pod's spec, in the order of
-// podMounts.
+// containerSpecs reads the containers of a pod's spec, in the order of podMounts.
 func containerSpecs(o *corev1.Pod) []container {
 	list := make([]container, 0, len(o.Spec.InitContainers)+len(o.Spec.Containers)+len(o.Spec.EphemeralContainers))
 	add := func(kind fact.ContainerKind, c *corev1.Container) {
@@ -68,8 +67,8 @@ func containerSpecs(o *corev1.Pod) []container {
 		}
 		traits := containerTraits{name: c.Name, image: c.Image, command: firstWord(c.Command), kind: kind}
 		switch kind {
-		case fact.EphemeralContainer: // never restarted
-		case fact.InitContainer: // one that succeeded is done, whatever the pod's policy
+		case fact.EphemeralContainer: // it is never restarted
+		case fact.InitContainer: // an init container that succeeded is done, whatever the pod's policy
 			traits.onFailure = policy != corev1.RestartPolicyNever
 		default:
 			traits.always, traits.onFailure = policy == corev1.RestartPolicyAlways, policy == corev1.RestartPolicyOnFailure

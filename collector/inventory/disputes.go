@@ -2,20 +2,20 @@ package inventory
 
 import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 
-// A claim's condition Unused (KEP-5541) is the API's own inference of what ours
-// is: whether any pod that is not over refers to the claim. The two are compared,
-// and a difference that lasts for longer than their watches lag is emitted as a change.
+// A claim's condition Unused (KEP-5541) is the API's own inference of whether any pod that is not
+// over refers to the claim. The inventory compares it with its own inference, and emits a
+// difference that lasts longer than the lag between watches as a change.
 
-// disputeAfter is how long a difference lasts before it counts.
+// disputeAfter is how long a difference must last before it is emitted: 60 s.
 const disputeAfter = fact.Time(60_000_000)
 
-// doubt is a claim of which the API says the opposite, and since when.
+// doubt is a claim on which the API and the inventory disagree, and since when.
 type doubt struct {
 	at    fact.Time
 	claim *claim
 }
 
-// doubt notes whether the API and we differ about a claim.
+// doubt records whether the API and the inventory disagree about a claim.
 func (inv *Inventory) doubt(c *claim) {
 	differ := c.deleted == 0 && c.unused != silent && (c.unused == used) != inv.referred(c)
 	if _, doubted := inv.doubted[c]; differ == doubted {
@@ -48,7 +48,7 @@ func (inv *Inventory) dispute(obs Observation) {
 		d := inv.doubts[0]
 		inv.doubts = inv.doubts[1:]
 		if inv.doubted[d.claim] != d.at {
-			continue // it has ended meanwhile
+			continue // the disagreement has ended meanwhile
 		}
 		says := "the API calls it unused, but a pod refers to it"
 		if d.claim.unused == used {

@@ -11,11 +11,11 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// name is a namespace and a name in it.
+// name is a namespace and a name within it.
 type name struct{ namespace, name string }
 
-// byName is a map for each namespace. From about four names in a namespace on, this takes less
-// memory than one map whose keys have both.
+// byName is one map per namespace. From about four names in a namespace on, this takes less memory
+// than one map whose keys contain both.
 type byName[V any] map[string]map[string]V
 
 func (m byName[V]) get(n name) V { return m[n.namespace][n.name] }
@@ -33,46 +33,46 @@ func (m byName[V]) drop(n name) {
 	}
 }
 
-// Inventory is the state of storage usage. Use New. It has one owner: its
-// methods must not be called at the same time.
+// Inventory is the state of storage usage. Use New. It has one owner: its methods must not be
+// called concurrently.
 type Inventory struct {
 	namespaces  byUID[*namespace]
 	classes     byUID[*class]
 	capacities  byUID[*capacity]
 	volumes     byUID[*volume]
-	controllers byUID[*controller] // also those that are gone, for a while
+	controllers byUID[*controller] // including, for a while, those that are gone
 	claims      byUID[*claim]
 	attachments byUID[*attachment]
 	pods        byUID[*pod]
 	others      map[fact.Kind]byUID[*other] // Drivers and Nodes
-	nodes       map[string]*node            // by name; also those that are gone, for a while
+	nodes       map[string]*node            // by name; including, for a while, those that are gone
 
 	namespaceNames map[string]*namespace
-	relabelled     map[string]struct{} // names of namespaces whose volumes are not touched yet
+	relabelled     map[string]struct{} // names of namespaces whose volumes are not marked yet
 	watched        []fact.Span         // see SetWatched
-	podsObserved   bool                // the last of them goes on: pods have been observed since the start
+	podsObserved   bool                // pods have been observed since the start, so the last span of watched continues
 
 	volumeAnnotations, claimAnnotations intern.Unpacker
 
-	living    map[fact.Kind]int // of the controllers, those that are not gone
+	living    map[fact.Kind]int // number of controllers by kind, without those that are gone
 	podNames  byName[*pod]
-	templates map[name]*controller // StatefulSets, by what their claims are called but for the ordinal
+	templates map[name]*controller // StatefulSets, by the names of their claims without the ordinal
 	orphans   map[string][]*pod    // by the UID of a controller that is not known yet
-	orphanOf  map[*pod]workload    // that controller
+	orphanOf  map[*pod]workload    // the controller under which orphans lists the pod
 
 	unattached map[string][]*attachment // by the name of a volume that is not known yet
 
-	volumeNames map[string]*volume   // those that are there
-	goneVolumes map[string][]*volume // by name: those that are remembered
+	volumeNames map[string]*volume   // living volumes
+	goneVolumes map[string][]*volume // by name: those that are gone and not evicted
 	early       []early
-	volumesAt   uint32               // the version that showed the last volume, its last 32 bits
-	claimants   map[*volume]claimant // of volumes whose claimRef names a claim that is not remembered any more
-	volumeOf    map[string]*volume   // by the claim's UID: the volume that says it is its claim's
-	formers     map[string][]*volume // by the claim's UID: what it had before its volume
-	awaited     map[string][]*claim  // by the name of a volume that is not known yet: claims that are bound to it
+	volumesAt   uint32               // the version that showed the last volume, its lowest 32 bits
+	claimants   map[*volume]claimant // of volumes whose claimRef names a claim that is evicted
+	volumeOf    map[string]*volume   // by the claim's UID: the volume whose claimRef names the claim
+	formers     map[string][]*volume // by the claim's UID: the claim's earlier volumes
+	awaited     map[string][]*claim  // by the name of a volume that is not known yet: the claims that are bound to it
 	past        map[*volume][]pastBinding
-	spaces      map[*volume]fact.Space // as kubelets said last
-	unbound     map[*volume][]*claim   // claims that are bound to it by their own word alone
+	spaces      map[*volume]fact.Space // as kubelets last reported
+	unbound     map[*volume][]*claim   // claims that are bound to the volume only by the claim's own status
 	lives       map[*claim]life
 	claimNames  byName[*claimName]
 	sources     map[[16]byte]*source // by id
@@ -80,30 +80,30 @@ type Inventory struct {
 	dirtyVolumes []*volume
 	dirtyClaims  []*claim
 	dirtyPods    []*pod
-	staleVolumes []*volume // whose VolumeState may differ from the last one given out
+	staleVolumes []*volume // whose VolumeState may differ from the last one emitted
 	staleClaims  []*claim
 
-	doubted map[*claim]fact.Time // claims of which the API says the opposite of us, and since when
-	doubts  []doubt              // the same in the order of their times
+	doubted map[*claim]fact.Time // claims on which the API and the inventory disagree, and since when
+	doubts  []doubt              // the same, ordered by time
 
-	dead          map[subjectID]*tombstone // what is gone and remembered
+	dead          map[subjectID]*tombstone // objects that are gone and not evicted
 	tombstones    []*tombstone             // the same, oldest first, without those in podTombstones
-	podTombstones []*tombstone             // those of pods all of whose volumes are known, oldest first
+	podTombstones []*tombstone             // those of pods whose volumes are all known, oldest first
 	snapshotQueue []subject
 
 	seed        maphash.Seed
-	restoring   bool      // in Restore: what is noted did not happen now
+	restoring   bool      // in Restore: the objects did not change now
 	began       fact.Time // when the first list was found
 	listed      map[fact.Kind]bool
 	now         fact.Time   // of the last event
-	serverTime  fact.Time   // the API server's clock is at least there: the latest creation
-	kind        fact.Kind   // of the event in work; none in a Tick
+	serverTime  fact.Time   // the API server's clock has reached this moment: the latest creation
+	kind        fact.Kind   // of the event in progress; none in a Tick
 	observation Observation // of that event
 	version     uint64
 	update      fact.Update
 	part        func() // see SetPart
 
-	// Of what came in lists.
+	// The memory of objects that came in lists.
 	listing    bool // in Replace and Restore
 	names      intern.Arena
 	containers intern.Slab[container]
@@ -153,13 +153,13 @@ func New() *Inventory {
 	}
 }
 
-// hashOf lets a caller compare a state with the one that was emitted last and keep 8 bytes of that instead
-// of two hundred. If two successive states had the same hash, once in 2^64, one update of the metrics or
-// one row of mounts would be missing.
+// hashOf lets a caller compare a state with the last one that was emitted, and keep 8 bytes of that
+// instead of 200. If two successive states had the same hash, which happens once in 2^64, one
+// update of the metrics or one row of mounts would be missing.
 func hashOf[T comparable](inv *Inventory, state T) uint64 { return maphash.Comparable(inv.seed, state) }
 
-// Set takes an object that was added or changed. An object of a kind that the
-// inventory does not take is an error, and changes nothing.
+// Set takes an object that was added or changed. It returns an error for an object of an unknown
+// kind, and then changes nothing.
 func (inv *Inventory) Set(object any, obs Observation) error {
 	kind, _, err := identify(object)
 	if err != nil {
@@ -171,7 +171,7 @@ func (inv *Inventory) Set(object any, obs Observation) error {
 	return nil
 }
 
-// Delete takes an object that is gone, in its last known state.
+// Delete takes an object that was deleted, in its last known state.
 func (inv *Inventory) Delete(object any, obs Observation) error {
 	kind, uid, err := identify(object)
 	if err != nil {
@@ -189,8 +189,8 @@ func (inv *Inventory) Delete(object any, obs Observation) error {
 	return nil
 }
 
-// Replace takes a whole list of one kind: its objects, which may be Packed, are, and
-// those it lacks are gone. It is one event: Take shows all of it or nothing.
+// Replace takes a whole list of one kind: the objects in it, which may be Packed, exist, and all
+// others of the kind are gone. It is one event: Take emits all of it or nothing.
 func (inv *Inventory) Replace(kind fact.Kind, objects []any, obs Observation) error {
 	if !slices.Contains(fact.Kinds(), kind) {
 		return fmt.Errorf("the inventory takes no kind %q", kind)
@@ -209,12 +209,12 @@ func (inv *Inventory) Replace(kind fact.Kind, objects []any, obs Observation) er
 	inv.begin(kind, obs.Version, obs)
 	inv.listing = true
 	defer func() { inv.listing = false }()
-	// A successor bounds the end of what had its name before (rule 1.4), so what is there comes
-	// before what is gone.
+	// A successor bounds the end of its predecessor of the same name (rule 1.4), so Replace notes
+	// the listed objects before it drops the missing ones.
 	for i, object := range objects {
 		inv.note(kind, object, obs)
 		if inv.part != nil {
-			objects[i] = nil // its memory is free once its rows are
+			objects[i] = nil // the garbage collector can free the object once its rows are freed
 			inv.emitPart()
 		}
 	}
@@ -237,7 +237,7 @@ func (inv *Inventory) Replace(kind fact.Kind, objects []any, obs Observation) er
 	return nil
 }
 
-// sync infers anew what depends on what was noted, from the backing store up.
+// sync infers again everything that depends on the noted objects, from the backing stores up.
 func (inv *Inventory) sync(obs Observation) {
 	inv.syncEarly(obs.At)
 	for len(inv.dirtyVolumes) > 0 || len(inv.dirtyClaims) > 0 || len(inv.dirtyPods) > 0 {
@@ -261,15 +261,15 @@ func (inv *Inventory) sync(obs Observation) {
 	inv.evict(obs.At)
 }
 
-// partRows and partSnapshots bound what is emitted at once of a large event: about 15 MB each.
+// partRows and partSnapshots bound each part in which a large event is emitted: about 15 MB each.
 const (
 	partRows      = 50_000
 	partSnapshots = 20_000
 )
 
-// SetPart has emit be called within an event whenever the event has emitted partRows rows, for emit to take them with
-// TakePart; nil, as at first, collects all rows of an event. The rows of the first lists take more memory than the
-// inventory itself.
+// SetPart sets a function that the inventory calls within an event each time the event has emitted
+// partRows rows. The function takes the rows with TakePart. With nil, the default, all rows of an
+// event collect until Take. The rows of the first lists take more memory than the inventory itself.
 func (inv *Inventory) SetPart(emit func()) { inv.part = emit }
 
 func (inv *Inventory) emitPart() {
@@ -278,15 +278,15 @@ func (inv *Inventory) emitPart() {
 	}
 }
 
-// TakePart moves the rows that the event in work has emitted so far into u, and nothing else: states and snapshots
-// follow with Take, at the end of the event.
+// TakePart moves the rows that the event in progress has emitted so far into u, and nothing else:
+// states and snapshots follow with Take, at the end of the event.
 func (inv *Inventory) TakePart(u *fact.Update) {
 	*u = fact.Update{Facts: inv.update.Facts, Version: inv.version}
 	inv.update.Facts = fact.Facts{}
 }
 
-// Take moves what changed since the last Take into u, whose memory is reused. It reports whether there are more
-// snapshots than it moves at once: then Take has to be called again for the next ones.
+// Take moves the changes since the last Take into u, whose memory is reused. It moves partSnapshots
+// snapshots at most, and reports whether there are more: then the caller must call Take again.
 func (inv *Inventory) Take(u *fact.Update) (more bool) {
 	inv.markRelabelled()
 	u.Volumes, u.Claims = slices.Grow(u.Volumes[:0], len(inv.staleVolumes)), slices.Grow(u.Claims[:0], len(inv.staleClaims))
@@ -321,32 +321,32 @@ func (inv *Inventory) Take(u *fact.Update) (more bool) {
 	return more
 }
 
-// Tick moves the clock while nothing happens: what has been gone for long enough is
-// evicted.
+// Tick advances the clock while no events arrive, and evicts objects that have been gone for long
+// enough.
 func (inv *Inventory) Tick(now fact.Time) {
 	inv.begin("", "", Live(now))
 	inv.sync(Live(now))
 }
 
-// SetWatched takes the spans in which pods were watched and nothing can have been missed,
-// oldest first and apart from each other; the last one goes on. The list is not written to.
+// SetWatched sets the spans in which pods were watched without a miss, oldest first and disjoint;
+// the last one continues. The inventory does not write to the list.
 func (inv *Inventory) SetWatched(spans []fact.Span) {
 	inv.watched = spans
-	inv.reviewUnused() // rule 5.5 asks when somebody watched
+	inv.reviewUnused() // rule 5.5 depends on when pods were watched
 }
 
-// Raise has the row versions go on from the given one, if it is higher: rows that another
-// inventory has emitted meanwhile are replaced by those to come.
+// Raise makes the row versions continue from version, if it is higher: new rows then replace the
+// rows that another inventory has emitted meanwhile.
 func (inv *Inventory) Raise(version uint64) { inv.version = max(inv.version, version) }
 
-// nextVersion returns a row version: the moment of observation in microseconds,
-// and always more than the one before, so that a clock set back keeps order.
+// nextVersion returns a row version: the moment of observation in microseconds, and always more
+// than the previous version, so that the order survives a clock that is set back.
 func (inv *Inventory) nextVersion(at fact.Time) uint64 {
 	inv.version = max(inv.version+1, uint64(at))
 	return inv.version
 }
 
-// versioned gives the changes that emit makes the version in which they were observed.
+// versioned sets, in the changes that emit emits, the object's version in which they were observed.
 func (inv *Inventory) versioned(o metav1.Object, emit func()) {
 	from := len(inv.update.Facts.Changes)
 	emit()
@@ -355,7 +355,7 @@ func (inv *Inventory) versioned(o metav1.Object, emit func()) {
 	}
 }
 
-// begin notes which event is in work.
+// begin records which event is in progress.
 func (inv *Inventory) begin(kind fact.Kind, version string, obs Observation) {
 	obs.Version = version
 	inv.kind, inv.observation = kind, obs
@@ -371,8 +371,8 @@ func (inv *Inventory) begin(kind fact.Kind, version string, obs Observation) {
 	}
 }
 
-// change emits a change. One that is dated by the moment at which this tracker observed it
-// has the version that showed it: that is the same for all trackers.
+// change emits a change. If the tracker dates the change by its own observation, the change gets
+// the resource version that showed it, which is the same for all trackers.
 func (inv *Inventory) change(c fact.Change) {
 	observed := c.At == inv.observation.At || c.Action == fact.Deleted || c.Action == fact.Detached
 	if c.ResourceVersion == "" && observed && c.EventKind() == inv.kind {
@@ -381,7 +381,7 @@ func (inv *Inventory) change(c fact.Change) {
 	inv.update.Facts.Changes = append(inv.update.Facts.Changes, c)
 }
 
-// emptied is a list without its elements, to be used again.
+// emptied returns a list without its elements, to reuse its memory up to 2 x fact.KeepLength.
 func emptied[T any](list []T) []T {
 	if cap(list) > 2*fact.KeepLength {
 		return nil

@@ -14,13 +14,13 @@ import (
 )
 
 // Packed is an object of a list, for Replace, in a form that takes less memory than the API's
-// types do. It is unpacked to be looked at, and once more when its document is written.
+// types. The inventory unpacks it once to note it and once more to write its document.
 type Packed interface {
 	Identity() (fact.Kind, string) // kind and UID
 	Unpack() metav1.Object         // an object that identify knows, a new one each time
 }
 
-// unpacked is the object itself.
+// unpacked returns the object itself, unpacked if it is Packed.
 func unpacked(object any) any {
 	if p, ok := object.(Packed); ok {
 		return p.Unpack()
@@ -61,7 +61,7 @@ func identify(object any) (fact.Kind, string, error) {
 	return "", "", fmt.Errorf("the inventory takes no %T", object)
 }
 
-// identifyListed is identify for an object of a list.
+// identifyListed is identify for an object of a list, which may be Packed.
 func identifyListed(object any) (fact.Kind, string, error) {
 	if p, ok := object.(Packed); ok {
 		kind, uid := p.Identity()
@@ -70,8 +70,8 @@ func identifyListed(object any) (fact.Kind, string, error) {
 	return identify(object)
 }
 
-// note takes down what an object says of itself; it is one that identify knows.
-// A version of it that says anything new is kept, packed if it came so.
+// note records what an object says of itself; the object is one that identify knows. If the version
+// says anything new, note emits it, packed if it arrived packed.
 func (inv *Inventory) note(kind fact.Kind, object any, obs Observation) {
 	news, came := false, object
 	object = unpacked(object)
@@ -109,7 +109,7 @@ func (inv *Inventory) note(kind fact.Kind, object any, obs Observation) {
 	}
 }
 
-// drop notes that an object is gone.
+// drop records that an object is gone.
 func (inv *Inventory) drop(kind fact.Kind, uid string, obs Observation) {
 	switch kind {
 	case fact.Namespaces:
@@ -135,7 +135,7 @@ func (inv *Inventory) drop(kind fact.Kind, uid string, obs Observation) {
 	}
 }
 
-// index is what is held of a kind.
+// kindIndex is the index of one kind's objects.
 type kindIndex interface {
 	has(uid string) bool
 	uids() []string
@@ -153,7 +153,7 @@ func (m byUID[V]) has(uid string) bool {
 func (m byUID[V]) uids() []string { return slices.Collect(maps.Keys(m)) }
 func (m byUID[V]) count() int     { return len(m) }
 
-// index is what is kept of a kind.
+// index returns the index of a kind.
 func (inv *Inventory) index(kind fact.Kind) kindIndex {
 	switch kind {
 	case fact.Namespaces:
@@ -177,6 +177,6 @@ func (inv *Inventory) index(kind fact.Kind) kindIndex {
 	}
 }
 
-// Count returns how many living objects of a kind are held. Pods that mount no
-// storage are not.
+// Count returns the number of living objects of a kind in the inventory, which keeps no pods
+// without storage.
 func (inv *Inventory) Count(kind fact.Kind) int { return inv.index(kind).count() }

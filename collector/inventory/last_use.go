@@ -2,14 +2,14 @@ package inventory
 
 import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 
-// use is what a pod's volume counts for in its claim and volume: rules 4.1 to 4.4.
+// use is what a pod's volume contributes to its claim and volume (rules 4.1 to 4.4).
 type use struct {
 	lastUse fact.Time // end of the last use that is over; 0 if there is none
 	active  int32     // containers that use the volume now
 	pending bool      // the pod awaits it
 }
 
-// countUse counts a pod's volumes into their claims and volumes.
+// countUse adds the use of a pod's volumes to their claims and volumes.
 func (inv *Inventory) countUse(p *pod) {
 	waits := p.waits()
 	for i := range p.volumes {
@@ -34,9 +34,9 @@ func (inv *Inventory) countUse(p *pod) {
 	}
 }
 
-// countedBefore reports whether the use of mount j has been counted with an earlier mount: a
-// container that mounts a volume twice, through one volume of its pod or through two, uses it
-// once (rule 4.4).
+// countedBefore reports whether an earlier mount has already counted the use of mount j: a
+// container that mounts a volume twice, through one volume of its pod or through two, uses it once
+// (rule 4.4).
 func (p *pod) countedBefore(j int) bool {
 	this := &p.mounts[j]
 	for i := range p.mounts[:j] {
@@ -53,8 +53,8 @@ func (p *pod) sameVolume(a, b *mount) bool {
 	return a.volume == b.volume || u.volume != nil && u.volume == v.volume
 }
 
-// waits reports whether a pod awaits its volumes: none of its main containers has started yet.
-// One that can never start beside another that runs awaits nothing (rule 5.3).
+// waits reports whether a pod awaits its volumes: none of its main containers has started yet. A
+// container that can never start beside a running one awaits nothing (rule 5.3).
 func (p *pod) waits() bool {
 	if p.over() {
 		return false
@@ -68,9 +68,9 @@ func (p *pod) waits() bool {
 	return true
 }
 
-// recount puts what a pod's volume counts for now in the place of what it counted for before. A
-// last use that turns out to be another one is found anew among the pods that are remembered,
-// and what was settled of those that are not (rule 4.2).
+// recount replaces the earlier contribution of a pod's volume with the present one. If that
+// corrects the volume's last use, recount recomputes the last use from the pods in memory and from
+// the use that fold saved of evicted pods (rule 4.2).
 func (inv *Inventory) recount(u *podVolume, now use) {
 	was := u.use
 	u.use = now
@@ -91,7 +91,7 @@ func (inv *Inventory) recount(u *podVolume, now use) {
 	inv.markClaimState(u.claim)
 }
 
-// uncount takes back what was counted.
+// uncount removes the contribution of a pod's volume.
 func (inv *Inventory) uncount(u *podVolume) {
 	if u.claim != nil && u.use != (use{}) {
 		inv.recount(u, use{})
@@ -105,9 +105,9 @@ func b2i(b bool) int32 {
 	return 0
 }
 
-// findLastUse computes a volume's last use from what is settled and from the pods that are
-// remembered. It looks at all of them, and is needed only where a pod turns out to have used
-// another volume than it seemed, or where a use that had ended goes on.
+// findLastUse computes a volume's last use from settledUse and from the pods in memory. It scans
+// all pods, and is needed only if a pod turns out to have used another volume than it seemed, or if
+// a use that had ended continues.
 func (inv *Inventory) findLastUse(v *volume) fact.Time {
 	at := v.settledUse
 	inv.eachPod(func(p *pod) {
@@ -120,8 +120,8 @@ func (inv *Inventory) findLastUse(v *volume) fact.Time {
 	return at
 }
 
-// fold settles what a pod that is evicted has counted for: its use stays the volume's last one,
-// whoever is remembered (rule 4.2).
+// fold saves the use of a pod that is evicted in its volume, so that the last use does not depend
+// on the pods in memory (rule 4.2).
 func (inv *Inventory) fold(u *podVolume) {
 	if v := u.volume; v != nil && u.lastUse > v.settledUse && inv.volumeByUID(v.uid) == v {
 		v.settledUse = u.lastUse
@@ -132,7 +132,7 @@ func (inv *Inventory) fold(u *podVolume) {
 	inv.uncount(u)
 }
 
-// firstStart is when the longest of a volume's present uses began.
+// firstStart returns when the longest of a volume's present uses began.
 func (inv *Inventory) firstStart(v *volume) (at fact.Time) {
 	for _, p := range inv.podsOf(v) {
 		for i := range p.mounts {
@@ -145,8 +145,8 @@ func (inv *Inventory) firstStart(v *volume) (at fact.Time) {
 	return at
 }
 
-// podsOf are the pods that may use a volume: those of the claim that has it, or, if that is not
-// known or they are none of them, all.
+// podsOf returns the pods that may use a volume: those of its claim, or all pods if the claim is
+// not known or none of its pods uses the volume.
 func (inv *Inventory) podsOf(v *volume) []*pod {
 	var counted int32
 	if v.user != nil {
@@ -167,8 +167,8 @@ func (inv *Inventory) podsOf(v *volume) []*pod {
 	return all
 }
 
-// firstWait is since when the longest waiting of a claim's pods has waited: since it was made, or
-// since it last used the volume, as an init container (rule 5.3).
+// firstWait returns since when the longest waiting of a claim's pods has waited: since the pod was
+// created, or since it last used the volume in an init container (rule 5.3).
 func (inv *Inventory) firstWait(c *claim) (at fact.Time) {
 	for _, p := range inv.slot(c.name).pods {
 		for i := range p.volumes {

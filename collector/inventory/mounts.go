@@ -10,22 +10,21 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// mount is a line of a container's volumeMounts or volumeDevices that is
-// storage.
+// mount is an entry of a container's volumeMounts or volumeDevices that refers to storage.
 type mount struct {
 	traits                   unique.Handle[mountTraits]
-	emitted                  uint64    // hash of the row that went out last; 0 for none
+	emitted                  uint64    // hash of the row that was emitted last; 0 for none
 	emittedStart, emittedEnd fact.Time // as they were emitted
-	container, volume        uint16    // indices into the pod's
+	container, volume        uint16    // indices into the pod's lists
 }
 
-// mountTraits is what the mounts of a template have in common.
+// mountTraits are values that the mounts of one template share.
 type mountTraits struct {
 	path, subPath              string
 	readOnly, recursive, block bool
 }
 
-// podMounts reads the mounts of a pod's spec, of its containers from the given one on.
+// podMounts reads the mounts of a pod's spec, of its containers from index from on.
 func podMounts(o *corev1.Pod, p *pod, from int) []mount {
 	var list []mount
 	n := 0
@@ -71,15 +70,15 @@ func podMounts(o *corev1.Pod, p *pod, from int) []mount {
 	return list
 }
 
-// readOnlyVolume reports whether a pod takes a claim read-only as a whole.
+// readOnlyVolume reports whether the pod's whole volume is a claim that it uses read-only.
 func readOnlyVolume(o *corev1.Pod, volume string) bool {
 	return slices.ContainsFunc(o.Spec.Volumes, func(v corev1.Volume) bool {
 		return v.Name == volume && v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly
 	})
 }
 
-// emitMounts emits the mounts of a pod that are not as they were last emitted. A mount begins
-// with its container's first start: before that there is none (rule 3.1).
+// emitMounts emits the pod's mounts that differ from the last ones emitted. A mount begins with its
+// container's first start; before that there is no row (rule 3.1).
 func (inv *Inventory) emitMounts(p *pod, obs Observation) {
 	for i := range p.mounts {
 		m := &p.mounts[i]
@@ -98,11 +97,11 @@ func (inv *Inventory) emitMounts(p *pod, obs Observation) {
 	}
 }
 
-// awaitsOwnClaim reports whether the claim of a generic ephemeral volume is still on its way, or
-// somebody else's claim has its name.
+// awaitsOwnClaim reports whether the claim of a generic ephemeral volume is yet to arrive, or
+// another claim has its name.
 func (p *pod) awaitsOwnClaim(u *podVolume) bool { return u.ephemeral && u.claim == nil && !p.over() }
 
-// emitMountChanges emits that a use began or ended. One that goes on after its end, as that of
+// emitMountChanges emits that a use began or ended. A use that continues after its end, as that of
 // an init container that runs again, began once more (rule 3.4).
 func (inv *Inventory) emitMountChanges(p *pod, m *mount, row *fact.Mount, obs Observation) {
 	change := p.change(fact.Change{

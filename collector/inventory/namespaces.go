@@ -42,7 +42,7 @@ func (inv *Inventory) noteNamespace(o *corev1.Namespace, obs Observation) bool {
 	return true
 }
 
-// sharedNamespace returns a namespace's name in the one string that its objects share.
+// sharedNamespace returns a namespace's name as the one string that all its objects share.
 func (inv *Inventory) sharedNamespace(name string) string {
 	if n := inv.namespaceNames[name]; n != nil {
 		return n.name
@@ -50,7 +50,8 @@ func (inv *Inventory) sharedNamespace(name string) string {
 	return name
 }
 
-// nameNamespace makes a namespace the one of its name, and notes if its labels are others.
+// nameNamespace indexes a namespace under its name, and records whether its labels differ from its
+// predecessor's.
 func (inv *Inventory) nameNamespace(n *namespace) {
 	if before := inv.namespaceNames[n.name]; before == nil || before.labels != n.labels {
 		inv.relabelled[n.name] = struct{}{}
@@ -58,8 +59,8 @@ func (inv *Inventory) nameNamespace(n *namespace) {
 	inv.namespaceNames[n.name] = n
 }
 
-// markRelabelled marks the volumes whose namespaces have other labels. That looks at
-// all volumes, once for an event, and for few events.
+// markRelabelled marks the volumes whose namespaces have new labels. It scans all volumes, once per
+// event, and only few events change labels.
 func (inv *Inventory) markRelabelled() {
 	if len(inv.relabelled) == 0 {
 		return

@@ -8,21 +8,21 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// node is what is known of the life of a node: rule 3.6 asks until when its kubelet can have
-// confirmed that a container lives.
+// node is the evidence of a node's life: rule 3.6 asks until when its kubelet can have confirmed
+// that a container lives.
 type node struct {
 	uid       string
 	known     bool      // its conditions have been observed
 	lost      bool      // its Ready condition is not True, or it was deleted
 	heartbeat fact.Time // the last heartbeat of its kubelet, by the node's clock
-	alive     fact.Time // the same, by ours
-	returned  fact.Time // when it was made, or observed to be Ready again after it was lost
-	before    fact.Time // while it is lost: its last heartbeat before
+	alive     fact.Time // the same, by the tracker's clock
+	returned  fact.Time // when it was created, or observed to be Ready again after it was lost
+	before    fact.Time // while it is lost: its last heartbeat before that
 	queued
 }
 
-// noteNode takes a node's Ready condition, and keeps its labels for the record. A node that is
-// restored comes as its metadata alone; its snapshot completes it.
+// noteNode takes a node's Ready condition, and emits its labels. A restored node arrives as
+// metadata alone; its snapshot completes it.
 func (inv *Inventory) noteNode(o metav1.Object, obs Observation) bool {
 	n := inv.nodes[o.GetName()]
 	if n == nil || n.uid != string(o.GetUID()) {
@@ -39,8 +39,9 @@ func (inv *Inventory) noteNode(o metav1.Object, obs Observation) bool {
 	return inv.noteOther(fact.Nodes, o, obs)
 }
 
-// read takes the Ready condition. A heartbeat counts once, when it is first observed: the clock of
-// its node may be ahead. The node's controller leaves it as it is when it calls the node Unknown.
+// read takes the Ready condition. A heartbeat counts once, when it is first observed, because the
+// node's clock may be ahead. The node lifecycle controller does not change it when it sets Ready to
+// Unknown.
 func (n *node) read(o *corev1.Node, obs Observation, inv *Inventory) {
 	for i := range o.Status.Conditions {
 		c := &o.Status.Conditions[i]
@@ -73,8 +74,8 @@ func (n *node) read(o *corev1.Node, obs Observation, inv *Inventory) {
 	}
 }
 
-// dropNode notes that a node is gone. Its pods are removed within a minute or two (pod garbage
-// collection), so it is remembered for a while.
+// dropNode records that a node is gone. Pod garbage collection deletes its pods within a minute or
+// two, so the node is kept until its tombstone is evicted.
 func (inv *Inventory) dropNode(uid string, obs Observation) {
 	if had := inv.others[fact.Nodes][uid]; had != nil {
 		if n := inv.nodes[had.name]; n != nil && n.uid == uid {
@@ -87,7 +88,7 @@ func (inv *Inventory) dropNode(uid string, obs Observation) {
 	inv.dropOther(fact.Nodes, uid, obs)
 }
 
-// nodeName is the name of a node that is gone.
+// nodeName is the name of a deleted node, in its tombstone.
 type nodeName string
 
 func (inv *Inventory) evictNode(uid string, name nodeName) {
@@ -96,12 +97,11 @@ func (inv *Inventory) evictNode(uid string, name nodeName) {
 	}
 }
 
-// lifeOfNode returns until when the kubelet of a pod's node is known to have lived, and whether
-// the node is lost: nobody can tell what becomes of the pod's containers. Of a container that the
-// kubelet has vouched for before the node was lost, and not since it is back, nobody can tell
-// either: the node may have been rebooted. A node that is not among those that are known is gone.
-// Where nodes are not known, the pod's own Ready condition decides: the node lifecycle controller
-// sets it to False.
+// lifeOfNode returns until when the kubelet of a pod's node is known to have lived, and whether the
+// node is lost, so that nothing more is known of the pod's containers. A container that the kubelet
+// vouched for before the node was lost, and not since the node returned, counts as on a lost node:
+// the node may have been rebooted. A node that is not among the known ones is gone. If no nodes are
+// known, the pod's own Ready condition decides, which the node lifecycle controller sets to False.
 func (inv *Inventory) lifeOfNode(p *pod, vouched fact.Time) (alive fact.Time, lost bool) {
 	switch n := inv.nodes[intern.Text(p.node)]; {
 	case n != nil && n.known && vouched+almostASecond < n.returned:

@@ -14,7 +14,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// other is an object of a kind of which nothing is inferred, kept for the record.
+// other is an object of a kind from which nothing is inferred; only its versions are emitted.
 type other struct {
 	name    string
 	emitted uint64 // hash of its document
@@ -50,8 +50,8 @@ func (inv *Inventory) dropOther(kind fact.Kind, uid string, obs Observation) {
 	}
 }
 
-// emitObject emits a version of an object, which is held as it came until its document is
-// written.
+// emitObject emits a version of an object. The object stays in memory as it came, packed or not,
+// until the recorder writes its document.
 func (inv *Inventory) emitObject(kind fact.Kind, o metav1.Object, came any, obs Observation) {
 	inv.update.Facts.Objects = append(inv.update.Facts.Objects, fact.Object{
 		Kind: kind, UID: string(o.GetUID()), Namespace: o.GetNamespace(), Name: o.GetName(),
@@ -59,7 +59,7 @@ func (inv *Inventory) emitObject(kind fact.Kind, o metav1.Object, came any, obs 
 	})
 }
 
-// written is an object as it came, which is encoded when the recorder asks for it.
+// written is an object as it came, which is encoded when the recorder calls Encode.
 type written struct{ came any }
 
 func (w written) Encode() (text string, wire []byte) {
@@ -67,7 +67,8 @@ func (w written) Encode() (text string, wire []byte) {
 	return document(object), wireOf(object)
 }
 
-// wireOf encodes what document encodes, as protobuf: that takes half the room, and a fifth of the time to decode.
+// wireOf encodes the content of document as protobuf: half the size, and a fifth of the time to
+// decode.
 func wireOf(object metav1.Object) []byte {
 	var slim metav1.Object
 	switch o := object.(type) {
@@ -84,13 +85,12 @@ func wireOf(object metav1.Object) []byte {
 	default:
 		slim = slimmed(object).(metav1.Object)
 	}
-	wire, _ := slim.(interface{ Marshal() ([]byte, error) }).Marshal() // nothing in the API's types can fail
+	wire, _ := slim.(interface{ Marshal() ([]byte, error) }).Marshal() // marshalling the API's types cannot fail
 	return wire
 }
 
-// document writes an object as JSON, in the fields that the API has for it, but
-// without what changes with every write and says nothing. What may hold secrets
-// has been taken out by the collector before.
+// document writes an object as JSON, in the API's own fields, but without fields that change with
+// every write and carry no information. The collector has removed before what may contain secrets.
 func document(object metav1.Object) string {
 	var doc any
 	switch o := object.(type) {
@@ -100,20 +100,20 @@ func document(object metav1.Object) string {
 		doc = documentOf{slimMeta(o.ObjectMeta), &o.Spec, &o.Status}
 	case *corev1.PersistentVolume:
 		doc = documentOf{slimMeta(o.ObjectMeta), &o.Spec, &o.Status}
-	case *appsv1.StatefulSet: // of no interest but for its claims
+	case *appsv1.StatefulSet: // only its claims matter
 		doc = documentOf{slimMeta(o.ObjectMeta), claimTemplates{o.Spec.VolumeClaimTemplates}, nil}
-	case *corev1.Node: // its heartbeats are no news
+	case *corev1.Node: // its heartbeats are not changes
 		meta := metav1.PartialObjectMetadata{ObjectMeta: o.ObjectMeta}
 		meta.Kind = string(fact.Nodes)
 		doc = slimmed(&meta)
 	default:
 		doc = slimmed(object)
 	}
-	text, _ := json.Marshal(doc) // nothing in the API's types can fail
+	text, _ := json.Marshal(doc) // marshalling the API's types cannot fail
 	return string(text)
 }
 
-// readObject decodes what document or wireOf encoded. The error names the kind.
+// readObject decodes the output of document or wireOf. The error names the kind.
 func readObject(kind fact.Kind, text string, wire []byte) (object metav1.Object, err error) {
 	object = newObject(kind)
 	if wire != nil {
@@ -181,8 +181,8 @@ func slimmed(object metav1.Object) any {
 	return to.Interface()
 }
 
-// deletionAsked is when the deletion of an object was asked for. The API adds the
-// time that the object is given to end.
+// deletionAsked returns when the deletion of an object was requested. The API's deletionTimestamp
+// is that moment plus the grace period.
 func deletionAsked(o metav1.Object) fact.Time {
 	at := apiTimePtr(o.GetDeletionTimestamp())
 	if grace := o.GetDeletionGracePeriodSeconds(); at != 0 && grace != nil {
@@ -191,7 +191,8 @@ func deletionAsked(o metav1.Object) fact.Time {
 	return at
 }
 
-// deletingChange is the change that a deletion was asked for, and what holds it back.
+// deletingChange returns the change that a deletion was requested, with the finalizers that delay
+// it.
 func deletingChange(o metav1.Object, asked fact.Time) fact.Change {
 	return fact.Change{At: asked, Action: fact.Deleting, Actor: lastActor(o), Details: "held back by " + orNone(strings.Join(o.GetFinalizers(), ", "))}
 }

@@ -2,30 +2,30 @@ package inventory
 
 import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 
-// Observation is how an object was observed to be as it is (rules 1.1 to 1.3).
+// Observation is when and how an object's state was observed (rules 1.1 to 1.3).
 type Observation struct {
 	// At is the moment of the observation.
 	At fact.Time
-	// NotBefore is the last moment at which the object was known to be as before: At itself on a
-	// live watch, the last moment watched when it was caught up with after a gap. Zero where
-	// nothing is known of before.
+	// NotBefore is the last moment at which the object was known to be in its previous state: At
+	// itself on a live watch, or, after a gap, the last moment watched before it. Zero if no
+	// previous state is known.
 	NotBefore fact.Time
-	// Found is true for the first list: what it shows did not happen now.
+	// Found is true for the first list: the states that it shows did not begin now.
 	Found bool
-	// Version is the resource version of what showed it: of a list; Set and Delete
-	// take their object's.
+	// Version is the resource version of the list that showed the state. Set and Delete use their
+	// object's version instead.
 	Version string
 }
 
-// Live is what a watch that is up observes at the given moment.
+// Live returns the observation of a live watch at the given moment.
 func Live(at fact.Time) Observation { return Observation{At: at, NotBefore: at} }
 
 // live reports whether nothing can have happened between this observation and the one before.
 func (o Observation) live() bool { return o.NotBefore == o.At }
 
-// bounds returns between which moments something happened that this observation shows (rule 1.2), not
-// before the moments that the object itself gives, whatever our clock says. They are equal if
-// the observation is live.
+// bounds returns the two moments between which an observed event happened (rule 1.2). They are not
+// before the moments that the object itself gives, whatever the tracker's clock says, and they are
+// equal if the observation is live.
 func (o Observation) bounds(told ...fact.Time) (notBefore, at fact.Time) {
 	notBefore = o.NotBefore
 	for _, t := range told {

@@ -7,25 +7,23 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// Labels and annotations that name who owns an object, the first that is set
-// wins, a label before an annotation. Organisations differ in their habits; these are
-// the project's own key and the plain words in common use.
+// The labels and annotations that name the owner of an object. The first one that is set wins; a
+// label comes before an annotation. Organisations use different keys; these are the project's own
+// and common plain words.
 var (
 	ownerKeys = []string{"kubevoltracker.io/owner", "owner"}
 	groupKeys = []string{"kubevoltracker.io/groups", "groups", "group", "team"}
 )
 
-// NamesOwner reports whether a label or annotation of this key can name an owner
-// or a group.
+// NamesOwner reports whether a label or annotation with this key can name an owner or a group.
 func NamesOwner(key string) bool {
 	return slices.Contains(ownerKeys, key) || slices.Contains(groupKeys, key)
 }
 
-// ownerOf returns who owns an object, empty if it does not say.
+// ownerOf returns the owner of an object, empty if no key names one.
 func ownerOf(labels, annotations fact.Labels) string { return firstOf(ownerKeys, labels, annotations) }
 
-// groupsOf returns the groups an object belongs to: a list parted by commas
-// nil if it does not say.
+// groupsOf returns the groups of an object, from a comma-separated list; nil if no key names one.
 func groupsOf(labels, annotations fact.Labels) []string {
 	value := firstOf(groupKeys, labels, annotations)
 	if value == "" {

@@ -8,9 +8,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// updateContainers takes over what can change of a pod's containers: a running pod can be given
-// ephemeral ones, and another image (rule 6.5). One that the spec lacks, as after etcd was
-// restored from a backup, is kept (rule 6.4).
+// updateContainers applies the changes that a pod's containers allow: a running pod can get
+// ephemeral containers, and another image (rule 6.5). A container that the spec lacks, as after
+// etcd was restored from a backup, is kept (rule 6.4).
 func (inv *Inventory) updateContainers(p *pod, o *corev1.Pod) {
 	known, missing, i := len(p.containers), false, 0
 	take := func(name, image string) {
@@ -47,7 +47,7 @@ func (inv *Inventory) updateContainers(p *pod, o *corev1.Pod) {
 	}
 }
 
-// containerNear is container, of one that is most likely the i-th.
+// containerNear is container, optimised for a container that is most likely at index i.
 func (p *pod) containerNear(i int, name string) *container {
 	if i < len(p.containers) && p.containers[i].traits.Value().name == name {
 		return &p.containers[i]
@@ -55,7 +55,7 @@ func (p *pod) containerNear(i int, name string) *container {
 	return p.container(name)
 }
 
-// container returns the pod's container of a name; nil if it has none. Names are unique in a
+// container returns the pod's container with a name; nil if there is none. Names are unique in a
 // pod.
 func (p *pod) container(name string) *container {
 	for i := range p.containers {
@@ -66,8 +66,7 @@ func (p *pod) container(name string) *container {
 	return nil
 }
 
-// noteContainers takes the statuses of all containers. It returns true if
-// anything changed.
+// noteContainers takes the statuses of all containers, and reports whether anything changed.
 func (inv *Inventory) noteContainers(p *pod, o *corev1.Pod, end podEnd, obs Observation) bool {
 	changed := false
 	said := inv.said(end.said, obs)
@@ -101,11 +100,11 @@ func (inv *Inventory) noteContainers(p *pod, o *corev1.Pod, end podEnd, obs Obse
 	return changed
 }
 
-// vouchEvery is how much may be lost at a restart of what a kubelet has vouched for: not each status
+// vouchEvery is how much of a kubelet's vouching may be lost in a restart: 60 s. Not each status
 // that a kubelet writes is worth a record in the journal.
 const vouchEvery = fact.Time(60_000_000)
 
-// vouch notes that the kubelet has reported a container as running, or as still to start.
+// vouch records that the kubelet has reported a container as running, or as yet to start.
 func (inv *Inventory) vouch(p *pod, c *container, said fact.Time) {
 	if said <= c.vouched {
 		return
@@ -116,8 +115,7 @@ func (inv *Inventory) vouch(p *pod, c *container, said fact.Time) {
 	c.vouched = said
 }
 
-// statusOf returns the status of a container, most likely the i-th, or one near it; nil if there is
-// none.
+// statusOf returns the status of a container, most likely at or near index i; nil if there is none.
 func statusOf(list []corev1.ContainerStatus, i int, name string) *corev1.ContainerStatus {
 	for n := range list {
 		if s := &list[(i+n)%len(list)]; s.Name == name {
@@ -136,8 +134,8 @@ func isUnready(o *corev1.Pod) bool {
 	return false
 }
 
-// noteRecursive takes down which mounts of a container turned out to be read-only
-// with all that is below them, where the spec asked for that if possible.
+// noteRecursive records which mounts of a container became recursively read-only, where the spec
+// requested that if possible.
 func (p *pod) noteRecursive(container int, statuses []corev1.VolumeMountStatus) {
 	for i := range statuses {
 		if s := &statuses[i]; s.RecursiveReadOnly == nil || *s.RecursiveReadOnly != corev1.RecursiveReadOnlyEnabled {

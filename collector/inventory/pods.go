@@ -12,7 +12,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// pod is a pod that mounts storage; others are not kept.
+// pod is a pod that mounts storage; the inventory keeps no others.
 type pod struct {
 	uid string
 	name
@@ -24,44 +24,43 @@ type pod struct {
 	volumes            []podVolume
 	mounts             []mount
 
-	startedIn  uint32 // the version that first showed a start, its last 32 bits; 0 if that is not known
+	startedIn  uint32 // the version that first showed a start, its lowest 32 bits; 0 if unknown
 	unready    bool   // its Ready condition is False
 	clockOff   bool   // its node's clock is off (rule 3.5)
-	announced  bool   // the change "started" has gone out
-	found      bool   // was there when we came
-	fresh      bool   // row has not gone out
+	announced  bool   // the change "started" has been emitted
+	found      bool   // existed in the first list
+	fresh      bool   // its row has not been emitted
 	dirty      bool
 	gone       bool
 	tombstoned bool
 	queued
 }
 
-// podSpec is what the API says of a pod and can change, and what follows from
-// its containers.
+// podSpec is the part of a pod that the API reports and that can change, and values that follow
+// from its containers.
 type podSpec struct {
 	traits                     unique.Handle[podTraits]
-	node                       intern.Word // beside the traits: each node has its pods of a workload
+	node                       intern.Word // not in the traits: each node has its own pods of a workload
 	created, started, finished fact.Time
 	asked                      fact.Time // see podEnd
 	going                      bool
 }
 
-// podTraits is what the pods of a workload have in common.
+// podTraits are values that the pods of a workload share.
 type podTraits struct {
 	serviceAccount, owner, groups string
 	phase, reason                 string
 	workload                      workload
 }
 
-// podVolume is a volume in a pod's spec: a claim's, or a backing store that the
-// pod names itself.
+// podVolume is a volume in a pod's spec: a claim's, or a backing store that the pod names itself.
 type podVolume struct {
 	name      intern.Word
 	claimName string
-	source    *source // without a claim
+	source    *source // only without a claim
 	claim     *claim  // rules 2.1 to 2.4; nil while it is not known
-	volume    *volume // rules 2.5 to 2.7 and 4.3: the one that the pod uses through the claim
-	use               // what is counted in the two
+	volume    *volume // rules 2.5 to 2.7 and 4.3: the volume that the pod uses through the claim
+	use               // the use that is counted in claim and volume
 	ephemeral bool    // the claim is the pod's own
 }
 
@@ -143,15 +142,15 @@ func scheduledAt(o *corev1.Pod) fact.Time {
 	return 0
 }
 
-// isControlPlanes reports whether a pod was scheduled at a moment by the clock of the control
-// plane. Of a pod that names its node itself the kubelet writes the condition, by its node's
-// clock, which may be off: then it lies before the pod was made, or after it was reported.
+// isControlPlanes reports whether the control plane's clock dates a pod's scheduling. For a pod
+// with a nodeName of its own the kubelet writes the condition, by its node's clock, which may be
+// off: the moment then lies before the pod was created, or after the condition was reported.
 func (inv *Inventory) isControlPlanes(at fact.Time, p *pod, o *corev1.Pod, obs Observation) bool {
 	said := inv.said(kubeletSaid(o), obs)
 	return at+clockSlack >= p.created && at != 0 && (said == 0 || at <= said+clockSlack)
 }
 
-// condition returns a condition of a pod if it is true, else nil.
+// condition returns a pod's condition of a kind if it is true, else nil.
 func condition(o *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
 	for i := range o.Status.Conditions {
 		if c := &o.Status.Conditions[i]; c.Type == kind && c.Status == corev1.ConditionTrue {
@@ -161,10 +160,9 @@ func condition(o *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition
 	return nil
 }
 
-// podEndOf reads how a pod's end is going, as far as it is. Why it ends is its
-// status' reason (Evicted), else that of the condition DisruptionTarget
-// (PreemptionByScheduler, EvictionByEvictionAPI, DeletionByTaintManager, ...), else
-// that somebody deleted it.
+// podEndOf reads the progress of a pod's end. The reason of the end is the status' reason
+// (Evicted), else that of the condition DisruptionTarget (PreemptionByScheduler,
+// EvictionByEvictionAPI, DeletionByTaintManager, ...), else that somebody deleted the pod.
 func podEndOf(o *corev1.Pod) podEnd {
 	end := podEnd{
 		over:   o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed,
@@ -210,8 +208,8 @@ func (inv *Inventory) addPod(o *corev1.Pod, obs Observation) *pod {
 	return p
 }
 
-// listPod lists a pod under its UID and name. An update can hide a deletion and a creation
-// under the same name (rule 1.4). While a restart restores, several can have had it.
+// listPod indexes a pod under its UID and name. An update can hide a deletion and a creation under
+// the same name (rule 1.4). While a restart restores, several pods can have had the name.
 func (inv *Inventory) listPod(p *pod, obs Observation) {
 	inv.pods[p.uid] = p
 	former := inv.podNames.get(p.name)
@@ -244,8 +242,8 @@ func (p *pod) change(c fact.Change) fact.Change {
 	return c
 }
 
-// times returns the first start of a pod's containers, and their last end if all
-// that started have ended and the pod has.
+// times returns the first start of a pod's containers, and their last end if the pod and all
+// containers that started have ended.
 func (p *pod) times(over bool) (started, finished fact.Time) {
 	running := false
 	for i := range p.containers {
@@ -256,7 +254,7 @@ func (p *pod) times(over bool) (started, finished fact.Time) {
 		case c.started != 0:
 			running = running || c.finished == 0
 		case !over && c.traits.Value().kind == fact.MainContainer:
-			running = true // it is yet to start, after the init containers
+			running = true // it starts later, after the init containers
 		}
 	}
 	if running {
@@ -265,7 +263,7 @@ func (p *pod) times(over bool) (started, finished fact.Time) {
 	return started, finished
 }
 
-// dropPod notes that a pod is gone: what still ran has ended.
+// dropPod records that a pod is gone: its running containers have ended.
 func (inv *Inventory) dropPod(p *pod, obs Observation) {
 	if p == nil {
 		return
@@ -289,8 +287,8 @@ func (inv *Inventory) dropPod(p *pod, obs Observation) {
 	inv.markPod(p)
 }
 
-// lived is the last moment at which a pod is known to have been there: when its
-// containers started and, at the earliest, ended, and when its deletion was asked for.
+// lived returns the last moment at which a pod is known to have existed: its containers' starts and
+// earliest possible ends, and the request to delete it.
 func (p *pod) lived() (at fact.Time) {
 	if p.going {
 		at = p.asked
@@ -301,7 +299,7 @@ func (p *pod) lived() (at fact.Time) {
 	return at
 }
 
-// unlist takes a pod that is gone off those that are.
+// unlist removes a deleted pod from the indexes of living pods.
 func (inv *Inventory) unlist(p *pod) {
 	delete(inv.pods, p.uid)
 	if inv.podNames.get(p.name) == p {
@@ -316,7 +314,7 @@ func (inv *Inventory) markPod(p *pod) {
 	}
 }
 
-// syncPod finds the pod's claims and volumes, emits its mounts and what has changed of it, and
+// syncPod resolves the pod's claims and volumes, emits the changes of its mounts and its row, and
 // counts its use into its volumes.
 func (inv *Inventory) syncPod(p *pod, obs Observation) {
 	p.dirty = false
@@ -355,8 +353,8 @@ func (inv *Inventory) emitContainers(p *pod, obs Observation) {
 	}
 }
 
-// evictPod takes a pod that is gone out of all that is kept. What it used stays the last use of
-// its volumes (rule 4.2).
+// evictPod removes a deleted pod from the inventory. Its use stays the last use of its volumes
+// (rule 4.2).
 func (inv *Inventory) evictPod(p *pod) {
 	inv.forgetSnapshot(fact.Pods, p.uid)
 	inv.awaitNoMore(p)
@@ -373,5 +371,5 @@ func (inv *Inventory) evictPod(p *pod) {
 			inv.tidy(key, slot)
 		}
 	}
-	clear(p.volumes) // others may lie next to them, and are not to refer to the claims
+	clear(p.volumes) // the slab keeps this memory; it must not keep the claims, too
 }

@@ -12,16 +12,15 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// Restore takes what an earlier inventory knew (rule 6.3), as Update gave it out: the last
-// version of each object that is not forgotten, and its snapshot. An inventory that is
-// empty goes on where the other one ended, and emits nothing but the present
-// states. One that has been given objects already completes what it knows of those,
-// and takes the others for living, until Delete or Replace says otherwise. For objects
-// marked Incomplete all rows are emitted again, as from a first list. version is the highest row
-// version used so far, now the current time.
+// Restore takes the state of an earlier inventory (rule 6.3), as its Updates emitted it: the last
+// version of each object that is not forgotten, and the object's snapshot. An empty inventory
+// continues where the earlier one ended, and emits only the present states. An inventory that has
+// objects already completes them, and takes the others as living until Delete or Replace says
+// otherwise. For objects marked Incomplete it emits all rows again, as from a first list. version
+// is the highest row version used so far; now is the current time.
 //
-// unread is set if an object is of no kind that the inventory takes, or cannot be decoded; the others are taken. err is
-// that of objects.Each.
+// unread is set if an object is of an unknown kind or cannot be decoded; the others are restored.
+// err is the error of objects.Each.
 func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fact.Time) (unread, err error) {
 	empty := inv.version == 0
 	if objects == nil {
@@ -39,7 +38,7 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 	}
 	completeDone := func() {
 		inv.sync(Observation{At: inv.now, Found: true})
-		inv.update.Facts.Changes = inv.update.Facts.Changes[:min(had, len(inv.update.Facts.Changes))] // an earlier inventory emitted them
+		inv.update.Facts.Changes = inv.update.Facts.Changes[:min(had, len(inv.update.Facts.Changes))] // an earlier inventory emitted these changes
 		if empty {
 			inv.update.Facts = fact.Facts{}
 			inv.clearSnapshotQueue()
@@ -64,8 +63,8 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 	return unread, err
 }
 
-// Reconcile is Restore for an inventory that has been given its first lists meanwhile: what the
-// earlier inventory knew and the lists lacked is gone, since its kind was last watched.
+// Reconcile is Restore for an inventory that has taken its first lists meanwhile: objects that the
+// earlier inventory had and the lists lack were deleted after their kind was last watched.
 func (inv *Inventory) Reconcile(objects fact.SavedObjects, version uint64, now fact.Time, lastSeen map[fact.Kind]fact.Time) (unread, err error) {
 	if objects == nil {
 		objects = fact.SavedList{}
@@ -88,15 +87,15 @@ func (inv *Inventory) Reconcile(objects fact.SavedObjects, version uint64, now f
 	return unread, err
 }
 
-// restoreOne takes one object: noted as found, unless it is known already, and completed
-// by its snapshot.
+// restoreOne restores one object: it notes the object as found, unless it is known already, and
+// completes it with its snapshot.
 func (inv *Inventory) restoreOne(r *fact.SavedObject) error {
 	kind, uid := r.Kind, r.UID
 	if !slices.Contains(fact.Kinds(), kind) {
 		return fmt.Errorf("the inventory takes no kind %q", kind)
 	}
 	if inv.dead[subjectID{kind, uid}] != nil {
-		return nil // it went after it was known to that inventory
+		return nil // it was deleted after the earlier inventory saw it
 	}
 	if !inv.index(kind).has(uid) {
 		object, err := readObject(kind, r.Object, r.Wire)
@@ -108,7 +107,7 @@ func (inv *Inventory) restoreOne(r *fact.SavedObject) error {
 		}
 		inv.note(kind, object, Observation{At: inv.now, Found: true})
 	}
-	if r.Snapshot.UID == uid { // else there is none
+	if r.Snapshot.UID == uid { // otherwise there is no snapshot
 		inv.restoreSnapshot(kind, uid, &r.Snapshot)
 	}
 	return nil
@@ -173,8 +172,8 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.ObjectSnapshot) {
 	}
 }
 
-// restoreBinding takes over the last binding. The binding may be newer than the version of the volume
-// that was read back: then it is kept for when the list or the watch shows the volume Bound.
+// restoreBinding restores the last binding. The binding may be newer than the stored version of the
+// volume: then it is kept until the list or the watch shows the volume Bound.
 func (inv *Inventory) restoreBinding(v *volume, s *fact.ObjectSnapshot) {
 	b, phase := &v.binding, v.phase.Value()
 	others := b.claimUID != "" && b.claimUID != s.ClaimUID
@@ -195,7 +194,8 @@ func (inv *Inventory) restoreBinding(v *volume, s *fact.ObjectSnapshot) {
 	}
 }
 
-// precedes reports whether a volume, as it was read back, is older than the binding in its snapshot.
+// precedes reports whether the stored version of a volume is older than the binding in its
+// snapshot.
 func (v *volume) precedes(s *fact.ObjectSnapshot) bool {
 	phase, same := v.phase.Value(), v.claimUID == s.ClaimUID
 	switch {
@@ -256,8 +256,8 @@ func (inv *Inventory) restorePod(p *pod, s *fact.ObjectSnapshot) {
 	}
 }
 
-// restore takes over when a container was in use. Its end, where it has ended, is the one that
-// was inferred when that was observed.
+// restore restores when a container was in use. If its use has ended, the end is the one that was
+// inferred when it was observed.
 func (c *container) restore(s *fact.ContainerSnapshot, p *pod) {
 	c.vouched = latest(c.vouched, s.Alive)
 	worse := s.StartUnknown && c.started != 0 && c.started < s.StartedAt && !p.clockOff

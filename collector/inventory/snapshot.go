@@ -7,18 +7,18 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// subject is what has a snapshot (rule 6.3).
+// subject is an object that has a snapshot (rule 6.3).
 type subject interface {
 	snapshot(inv *Inventory) fact.ObjectSnapshot
 }
 
-// queued is a subject whose snapshot goes out with the next Take: once, however often it
-// has changed by then.
+// queued marks a subject whose snapshot the next Take emits: once, however often it has changed by
+// then.
 type queued struct{ listed bool }
 
 func (q *queued) list() *bool { return &q.listed }
 
-// markSnapshot has a subject's snapshot go out anew.
+// markSnapshot queues a subject's snapshot for the next Take.
 func (inv *Inventory) markSnapshot(s interface {
 	subject
 	list() *bool
@@ -29,7 +29,7 @@ func (inv *Inventory) markSnapshot(s interface {
 	}
 }
 
-// forgetSnapshot has what was kept of an object be removed.
+// forgetSnapshot emits that the stored snapshot and object can be removed.
 func (inv *Inventory) forgetSnapshot(kind fact.Kind, uid string) {
 	inv.snapshotQueue = append(inv.snapshotQueue, forgotten{kind, uid})
 }
@@ -54,8 +54,8 @@ func (d departed) snapshot(*Inventory) fact.ObjectSnapshot {
 	return fact.ObjectSnapshot{Kind: d.kind, UID: d.uid, Deleted: d.at}
 }
 
-// takeSnapshots moves the snapshots that have changed into u, partSnapshots at most, and reports whether there are
-// more; of one object, the last one counts.
+// takeSnapshots moves the queued snapshots into u, partSnapshots at most, and reports whether there
+// are more. If an object is queued twice, its last snapshot counts.
 func (inv *Inventory) takeSnapshots(u *fact.Update) (more bool) {
 	queue := inv.snapshotQueue[:min(len(inv.snapshotQueue), partSnapshots)]
 	u.Snapshots = slices.Grow(u.Snapshots[:0], len(queue))
@@ -136,6 +136,6 @@ func (p *pod) snapshot(*Inventory) fact.ObjectSnapshot {
 
 func (a *attachment) snapshot(*Inventory) fact.ObjectSnapshot {
 	s := fact.ObjectSnapshot{Kind: fact.VolumeAttachments, UID: a.row.UID, Deleted: a.row.DetachedAt, AttachedAt: a.row.AttachedAt}
-	s.Forgotten = s.Deleted != 0 && (a.row.VolumeUID != "" || a.volume == "") // its volume is not on its way
+	s.Forgotten = s.Deleted != 0 && (a.row.VolumeUID != "" || a.volume == "") // its volume is not yet to arrive
 	return s
 }

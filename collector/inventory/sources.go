@@ -17,13 +17,13 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// source is a backing store that something held names: what it is has gone out as
-// a row and is not kept.
+// source is a backing store that an object in memory refers to. Its row has been emitted and is not
+// kept.
 type source struct {
 	id       [16]byte
 	kind     intern.Word
 	held     int32
-	readOnly bool // nobody can write to it this way
+	readOnly bool // nobody can write to it through this source
 }
 
 func (s *source) kindOr(none string) string {
@@ -42,8 +42,7 @@ func (s *source) idText() string {
 	return hex.EncodeToString(s.id[:])
 }
 
-// holdSource counts one more holder of a backing store; the first one makes its
-// row go out.
+// acquireSource counts one more reference to a backing store; the first one emits its row.
 func (inv *Inventory) acquireSource(row fact.VolumeSource, obs Observation) *source {
 	id := sourceID(row.Kind, row.Attributes)
 	s := inv.sources[id]
@@ -68,11 +67,10 @@ func (inv *Inventory) releaseSource(s *source) {
 	}
 }
 
-// volumeSource reads the backing store out of a union of the API: a
-// PersistentVolumeSource or a pod's VolumeSource. It goes by the union's own
-// fields and not by a list of kinds, so a kind that the API adds later is found
-// as well. It returns false if no member is set, as when a server newer than our
-// API types sends a member they lack. ID and Version are left open.
+// volumeSource reads the backing store from a union of the API: a PersistentVolumeSource or a pod's
+// VolumeSource. It uses the union's own fields and no list of kinds, so it also reads a kind that
+// the API adds later. It returns false if no member is set, as when a newer server sends a member
+// that these API types lack. It does not set ID and Version.
 func volumeSource(union any) (fact.VolumeSource, bool) {
 	kind, member := unionMember(reflect.ValueOf(union).Elem())
 	if kind == "" {
@@ -105,9 +103,9 @@ func jsonName(f reflect.StructField) string {
 	return tag
 }
 
-// flatten writes every field that is set into attributes, under its name in the
-// API, the fields of inner structs and maps behind a dot. What refers to a
-// secret is left out: it tells who may use the store, not what it is.
+// flatten writes every field that is set into attributes, under its name in the API; a dot precedes
+// the fields of inner structs and maps. It leaves out references to secrets, which say who may use
+// the store and not what it is.
 func flatten(attributes map[string]string, prefix string, v reflect.Value) {
 	switch v.Type() {
 	case reflect.TypeFor[corev1.SecretReference](), reflect.TypeFor[corev1.LocalObjectReference]():
@@ -157,8 +155,8 @@ func joined(list reflect.Value) string {
 	return strings.Join(parts, ",")
 }
 
-// sourceID hashes a kind and its attributes: the same backing store has the same
-// id in every cluster and at any time.
+// sourceID hashes a kind and its attributes: the same backing store has the same id in every
+// cluster and at any time.
 func sourceID(kind string, attributes map[string]string) [16]byte {
 	h := sha256.New()
 	h.Write([]byte(kind))
@@ -171,9 +169,9 @@ func sourceID(kind string, attributes map[string]string) [16]byte {
 	return [16]byte(h.Sum(nil))
 }
 
-// serverKeys and pathKeys say where a kind names its server and what of it. A
-// kind that is not here is looked up under "": the names that drivers commonly
-// use. Keys joined by + are put together with a slash.
+// serverKeys and pathKeys name the attributes with a kind's server and with the path on it. The
+// entry "" serves all other kinds, with the names that drivers commonly use. Keys joined by + are
+// joined with a slash.
 var (
 	serverKeys = map[string][]string{
 		"iscsi":     {"targetPortal"},
@@ -232,8 +230,8 @@ func serverAndPath(kind string, attributes map[string]string) (server, path stri
 	return pick(serverKeys), pick(pathKeys)
 }
 
-// storageVolume reports whether a pod's volume is storage: everything but what
-// carries configuration into the pod.
+// storageVolume reports whether a pod's volume is storage: every volume except those that bring
+// configuration into the pod.
 func storageVolume(v *corev1.Volume) bool {
 	return v.Secret == nil && v.ConfigMap == nil && v.Projected == nil && v.DownwardAPI == nil
 }

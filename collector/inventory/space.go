@@ -2,16 +2,16 @@ package inventory
 
 import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 
-// Sample is what a kubelet says of a volume of one of its pods.
+// Sample is a kubelet's report on a volume of one of its pods.
 type Sample struct {
 	PodUID string
-	Volume string    // its name in the pod
-	At     fact.Time // when the kubelet looked, by its node's clock
+	Volume string    // the volume's name in the pod
+	At     fact.Time // when the kubelet measured, by its node's clock
 	fact.Space
 }
 
-// NodesInUse are the names of the nodes on which pods that run mount volumes of claims: the
-// kubelets that know how full those are.
+// NodesInUse returns the names of the nodes whose running pods mount volumes of claims: their
+// kubelets know how full those volumes are.
 func (inv *Inventory) NodesInUse() map[string]struct{} {
 	nodes := map[string]struct{}{}
 	for _, p := range inv.pods {
@@ -28,8 +28,8 @@ func (inv *Inventory) NodesInUse() map[string]struct{} {
 	return nodes
 }
 
-// Measure takes what kubelets say. What differs from what is known goes out; the last that was
-// known of a volume is kept while nobody uses it, when no kubelet can say.
+// Measure takes the reports of kubelets, and emits those that differ from the last known values. A
+// volume keeps its last value while nobody uses it, because no kubelet reports it then.
 func (inv *Inventory) Measure(samples []Sample, now fact.Time) {
 	inv.begin("", "", Live(now))
 	for i := range samples {
@@ -49,7 +49,7 @@ func (inv *Inventory) Measure(samples []Sample, now fact.Time) {
 	inv.sync(Live(now))
 }
 
-// measured is the claim and the volume that a sample is of; nil if they are not known.
+// measured returns the claim and the volume of a sample; nil if they are not known.
 func (inv *Inventory) measured(s *Sample) (*claim, *volume) {
 	p := inv.pods[s.PodUID]
 	if p == nil {

@@ -6,10 +6,11 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// The API cuts times to whole seconds: what it dates may have happened up to almostASecond later.
+// almostASecond is the error of the API's times, which are cut to whole seconds: an event may have
+// happened up to that much later.
 const almostASecond = fact.Time(999_999)
 
-// apiTime turns a time of the API (whole seconds, often absent) into a Time.
+// apiTime converts a time of the API (whole seconds, often absent) to a Time.
 func apiTime(t metav1.Time) fact.Time { return fact.At(t.Time) }
 
 func apiTimePtr(t *metav1.Time) fact.Time {

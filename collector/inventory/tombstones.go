@@ -6,41 +6,40 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// How long what is gone is remembered (rule 6.1), so that an event that was overtaken by
-// those of other kinds still finds it. Watches lag behind each other by seconds, or by as long
-// as one of them takes to be set up again.
+// How long a deleted object stays in memory (rule 6.1), so that an event of another kind that
+// arrives late still finds it. Watches lag behind each other by seconds, or for as long as one of
+// them takes to reconnect.
 const (
-	// retention is that of a claim (after its last pod), a volume, and a pod whose claim or
-	// volume is not known yet.
+	// retention applies to a claim (after its last pod), a volume, and a pod whose claim or volume
+	// is not known yet.
 	retention = fact.Time(5 * time.Minute / time.Microsecond)
-	// podRetention is that of a pod all of whose volumes are known; it is short, as pods that
-	// come and go are most of what happens in a cluster.
+	// podRetention applies to a pod whose volumes are all known. It is short, because most events
+	// in a cluster create or delete pods.
 	podRetention = fact.Time(30 * time.Second / time.Microsecond)
 )
 
-// subjectID is a kind and a UID: the API promises that a UID is unique, not that it is so
-// across kinds.
+// subjectID is a kind and a UID: the API promises unique UIDs only within a kind.
 type subjectID struct {
 	kind fact.Kind
 	uid  string
 }
 
-// tombstone remembers an object that is gone, and since when.
+// tombstone keeps an object that is gone, and since when.
 type tombstone struct {
 	subjectID
 	at   fact.Time
 	dead any // *claim, *volume, *pod, *attachment, *controller or nodeName
 }
 
-// entomb has an object that is gone be evicted after the retention.
+// entomb schedules the eviction of a deleted object after the retention.
 func (inv *Inventory) entomb(kind fact.Kind, uid string, at fact.Time, dead any) {
 	t := &tombstone{subjectID{kind, uid}, at, dead}
 	inv.dead[t.subjectID] = t
 	inv.tombstones = append(inv.tombstones, t)
 }
 
-// entombPod does so for a pod. One with claims may yet be corrected by what is still on its
-// way; one without is evicted at once.
+// entombPod does the same for a pod. A late event may still correct a pod with claims; a pod
+// without claims is evicted at once.
 func (inv *Inventory) entombPod(p *pod, at fact.Time) {
 	p.tombstoned = true
 	t := &tombstone{subjectID{fact.Pods, p.uid}, at, p}
@@ -61,9 +60,9 @@ func (inv *Inventory) entombPod(p *pod, at fact.Time) {
 	}
 }
 
-// revive returns what is remembered of an object of the same UID that was deleted, and is there
-// again, as after etcd was restored from a backup (rule 6.4); nil if there is nothing. It is
-// not evicted any more.
+// revive returns a deleted object that is still in memory and exists again under its UID, as after
+// etcd was restored from a backup (rule 6.4); nil if there is none. The object is then no longer
+// evicted.
 func (inv *Inventory) revive(kind fact.Kind, uid string) any {
 	t := inv.dead[subjectID{kind, uid}]
 	if t == nil || inv.restoring {
@@ -73,7 +72,7 @@ func (inv *Inventory) revive(kind fact.Kind, uid string) any {
 	return t.dead
 }
 
-// evict drops what has been gone for long enough.
+// evict removes objects that have been gone for long enough.
 func (inv *Inventory) evict(now fact.Time) {
 	inv.podTombstones = inv.evictExpired(inv.podTombstones, now, podRetention)
 	inv.tombstones = inv.evictExpired(inv.tombstones, now, retention)
@@ -83,7 +82,7 @@ func (inv *Inventory) evictExpired(list []*tombstone, now, retention fact.Time) 
 	n := 0
 	for ; n < len(list) && now-list[n].at > retention; n++ {
 		t := list[n]
-		if inv.dead[t.subjectID] != t { // it was revived, and may have died again
+		if inv.dead[t.subjectID] != t { // it was revived, and may have been deleted again
 			continue
 		}
 		if inv.needed(t) {
@@ -93,12 +92,12 @@ func (inv *Inventory) evictExpired(list []*tombstone, now, retention fact.Time) 
 		}
 		inv.evictDead(t)
 	}
-	clear(list[:n]) // drops the references; append drops the room when it next grows
+	clear(list[:n]) // drops the references; the next append that grows the list drops the memory
 	return list[n:]
 }
 
-// needed reports whether something that is not gone still refers to an object that is: a pod to
-// its claim, a Lost claim to its volume (rule 6.2).
+// needed reports whether a living object still refers to a deleted one: a pod to its claim, a Lost
+// claim to its volume (rule 6.2).
 func (inv *Inventory) needed(t *tombstone) bool {
 	switch dead := t.dead.(type) {
 	case *claim:
@@ -109,7 +108,7 @@ func (inv *Inventory) needed(t *tombstone) bool {
 	return false
 }
 
-// usedBy returns a remembered pod whose volume a claim is; nil if there is none.
+// usedBy returns a pod in memory that has a volume of the claim; nil if there is none.
 func (inv *Inventory) usedBy(c *claim) *pod {
 	for _, p := range inv.slot(c.name).pods {
 		for i := range p.volumes {
@@ -139,7 +138,7 @@ func (inv *Inventory) evictDead(t *tombstone) {
 	}
 }
 
-// claimByUID returns a claim that is there or remembered; nil if there is none.
+// claimByUID returns a claim that is living or not evicted yet; nil if there is none.
 func (inv *Inventory) claimByUID(uid string) *claim {
 	if c := inv.claims[uid]; c != nil {
 		return c
@@ -150,7 +149,7 @@ func (inv *Inventory) claimByUID(uid string) *claim {
 	return nil
 }
 
-// volumeByUID returns a volume that is there or remembered; nil if there is none.
+// volumeByUID returns a volume that is living or not evicted yet; nil if there is none.
 func (inv *Inventory) volumeByUID(uid string) *volume {
 	if v := inv.volumes[uid]; v != nil {
 		return v
@@ -161,7 +160,7 @@ func (inv *Inventory) volumeByUID(uid string) *volume {
 	return nil
 }
 
-// eachPod does something with each pod that is there or remembered.
+// eachPod calls do for each pod that is living or not evicted yet.
 func (inv *Inventory) eachPod(do func(*pod)) {
 	for _, p := range inv.pods {
 		do(p)
@@ -171,7 +170,7 @@ func (inv *Inventory) eachPod(do func(*pod)) {
 			do(p)
 		}
 	}
-	for _, p := range inv.dirtyPods { // those that go in this very event
+	for _, p := range inv.dirtyPods { // pods that are deleted in this very event
 		if p.gone && !p.tombstoned {
 			do(p)
 		}

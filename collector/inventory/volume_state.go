@@ -8,7 +8,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// markVolumeState and markClaimState have the next Take compare a state with the last one emitted.
+// markVolumeState and markClaimState make the next Take compare a state with the last one emitted.
 func (inv *Inventory) markVolumeState(v *volume) {
 	if !v.stale {
 		v.stale = true
@@ -37,8 +37,8 @@ func (inv *Inventory) claimState(c *claim) fact.ClaimState {
 	}
 }
 
-// pendingSince is since when a claim waits for a volume that it should have: that of a
-// class that binds at first use waits by right until there is a pod.
+// pendingSince returns since when a claim has waited for its volume. Waiting is expected, and does
+// not count, for a claim of a class with WaitForFirstConsumer until there is a pod.
 func (inv *Inventory) pendingSince(c *claim) fact.Time {
 	if phase := c.phase.Value(); c.deleted != 0 || phase != "" && phase != string(corev1.ClaimPending) {
 		return 0
@@ -53,19 +53,18 @@ func (inv *Inventory) pendingSince(c *claim) fact.Time {
 	return latest(c.created, inv.firstWait(c))
 }
 
-// unusedSlack is how much later than the binding the API must have called a
-// claim unused before we take it that somebody used it meanwhile. The two
-// controllers that write the times work within seconds.
+// unusedSlack is how much later than the binding the API must have called a claim unused for that
+// to show an unobserved use: 10 s. The two controllers that write the times work within seconds.
 const unusedSlack = fact.Time(10_000_000)
 
-// claimant is what a volume still shows of the claim in its claimRef after that claim is forgotten
+// claimant is what a volume still shows of the claim in its claimRef after that claim is evicted
 // (rule 5.4).
 type claimant struct {
 	owner  string
 	labels intern.Labels
 }
 
-// keepClaimant keeps what a volume's metrics say of a claim, which is evicted.
+// keepClaimant saves what a volume's metrics show of a claim that is being evicted.
 func (inv *Inventory) keepClaimant(v *volume, c *claim) {
 	if v.deleted == 0 && v.claimUID == c.uid {
 		inv.claimants[v] = claimant{c.traits.Value().owner, c.labels}
@@ -73,8 +72,8 @@ func (inv *Inventory) keepClaimant(v *volume, c *claim) {
 	}
 }
 
-// claimantOf returns the owner and the labels of the claim in a volume's claimRef, whether that claim
-// is bound, not bound yet, or gone; zero if it is not known.
+// claimantOf returns the owner and the labels of the claim in a volume's claimRef, whether that
+// claim is bound, not bound yet, or gone; zero if it is not known.
 func (inv *Inventory) claimantOf(v *volume) claimant {
 	c := v.user
 	if c == nil && v.claimUID != "" {
@@ -86,8 +85,8 @@ func (inv *Inventory) claimantOf(v *volume) claimant {
 	return claimant{c.traits.Value().owner, c.labels}
 }
 
-// volumeState infers what a volume is doing from its phase, from who uses it and who awaits it:
-// rules 5.1 to 5.5.
+// volumeState infers a volume's state from its phase and from the pods that use or await it (rules
+// 5.1 to 5.5).
 func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 	traits := v.traits.Value()
 	s := fact.VolumeState{
@@ -121,8 +120,8 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 	return s
 }
 
-// setIdleSince sets since when, at the longest, nobody has used a volume. It reports whether the
-// condition Unused shows a use that nobody observed (rule 5.5).
+// setIdleSince sets the longest time since which nobody can have used a volume. It reports whether
+// the condition Unused shows a use that nobody observed (rule 5.5).
 func (inv *Inventory) setIdleSince(v *volume, s *fact.VolumeState, unusedSince fact.Time) (unseenUse bool) {
 	s.IdleSince = v.idleSince()
 	if unusedSince <= s.IdleSince || inv.wasWatched(s.IdleSince, unusedSince) {
@@ -133,8 +132,9 @@ func (inv *Inventory) setIdleSince(v *volume, s *fact.VolumeState, unusedSince f
 	return unseenUse
 }
 
-// settleUnseenUse keeps a use that only the condition Unused of a volume's claim shows, before that
-// condition changes or the claim is forgotten: a pod that never starts resets it (rule 5.5).
+// settleUnseenUse saves in the volume a use that only the condition Unused of its claim shows. It
+// does so before the condition changes or the claim is evicted: a pod that never starts resets the
+// condition (rule 5.5).
 func (inv *Inventory) settleUnseenUse(v *volume) {
 	if v.user == nil {
 		return
@@ -146,8 +146,9 @@ func (inv *Inventory) settleUnseenUse(v *volume) {
 	}
 }
 
-// shownUnseenUse is the end of the last use that nobody observed; 0 if a later one was observed, or the
-// pod of this one has been found since: the watch of claims may be ahead of that of pods.
+// shownUnseenUse returns the end of the last use that nobody observed; 0 if a later use was
+// observed, or if the pod of that use has arrived since, because the watch of claims may be ahead
+// of the watch of pods.
 func (v *volume) shownUnseenUse() fact.Time {
 	if v.unseenUse <= v.lastUse+unusedSlack {
 		return 0
@@ -155,7 +156,7 @@ func (v *volume) shownUnseenUse() fact.Time {
 	return v.unseenUse
 }
 
-// reviewUnused judges the conditions Unused anew, when more is known of when pods were watched.
+// reviewUnused judges the conditions Unused again, after more is known of when pods were watched.
 func (inv *Inventory) reviewUnused() {
 	for _, v := range inv.volumes {
 		if v.unseenUse != 0 && inv.wasWatched(latest(v.lastUse, v.boundOrCreated()), v.unseenUse) {
@@ -168,8 +169,8 @@ func (inv *Inventory) reviewUnused() {
 	}
 }
 
-// idleSince is since when, at the longest, nobody has used a volume, but for what the present condition
-// Unused shows.
+// idleSince returns the longest time since which nobody can have used a volume, without regard to
+// the present condition Unused.
 func (v *volume) idleSince() fact.Time {
 	if used := latest(v.lastUse, v.shownUnseenUse()); used != 0 {
 		return used
@@ -177,7 +178,8 @@ func (v *volume) idleSince() fact.Time {
 	return v.boundOrCreated()
 }
 
-// boundOrCreated is the earliest that a volume can have been bound, or else when it was made.
+// boundOrCreated returns the earliest that a volume can have been bound, or else when it was
+// created.
 func (v *volume) boundOrCreated() fact.Time {
 	bound := v.binding.bound
 	if bound == v.phaseChanged {
@@ -186,8 +188,8 @@ func (v *volume) boundOrCreated() fact.Time {
 	return latest(v.created, bound)
 }
 
-// wasWatched reports whether a use that ended as the condition Unused says was observed (rule
-// 5.5): pods were watched then, and for some time before, or since the volume is idle.
+// wasWatched reports whether a use that ended at unusedSince was observed (rule 5.5): pods were
+// watched then, and for some time before, or since the volume became idle.
 func (inv *Inventory) wasWatched(idleSince, unusedSince fact.Time) bool {
 	for i, span := range inv.watched {
 		goesOn := i == len(inv.watched)-1 && inv.podsObserved
@@ -199,7 +201,8 @@ func (inv *Inventory) wasWatched(idleSince, unusedSince fact.Time) bool {
 	return false
 }
 
-// present is what a volume is doing (rule 5.1); used reports whether it has been used before.
+// present returns a volume's present status (rule 5.1); used reports whether it has been used
+// before.
 func (v *volume) present(used bool) fact.VolumeStatus {
 	switch phase := v.phase.Value(); {
 	case v.active > 0:
@@ -219,8 +222,8 @@ func (v *volume) present(used bool) fact.VolumeStatus {
 	}
 }
 
-// statusSince is when a volume came into its status (rule 5.2). While it is mounted or
-// awaited that is kept: a second pod that comes or goes is no change.
+// statusSince returns when a volume came into its status (rule 5.2). While the volume is mounted or
+// awaited the moment stays: a second pod that comes or goes is no change.
 func (inv *Inventory) statusSince(v *volume, s *fact.VolumeState) fact.Time {
 	switch s.Status {
 	case fact.VolumeMounted, fact.VolumePending:
@@ -234,7 +237,7 @@ func (inv *Inventory) statusSince(v *volume, s *fact.VolumeState) fact.Time {
 	case fact.VolumeIdle, fact.VolumeNeverMounted:
 		return s.IdleSince
 	default:
-		// Absent where an API server before 1.28 does not say, and it was not observed.
+		// It is absent if an API server before 1.28 does not give it, and it was not observed.
 		return v.phaseChanged
 	}
 }

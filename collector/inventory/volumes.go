@@ -11,32 +11,32 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// volume is a PersistentVolume. Its life is its phase: Available, Bound to a
-// claim, Released from it, and bound again if an administrator clears its
-// claimRef; each stretch with one claim is a Binding.
+// volume is a PersistentVolume. Its life is its phase: Available, Bound to a claim, Released from
+// it, and bound again if an administrator clears its claimRef. Each interval with one claim is a
+// Binding.
 type volume struct {
 	uid, name string
 	volumeSpec
 	labels             intern.Labels
-	source             *source // nil where the union is empty
+	source             *source // nil if the union is empty
 	deleted, notBefore fact.Time
 	binding            binding
-	user               *claim    // the claim that has it, or that it was released from; nil until that is known
+	user               *claim    // the claim that it is bound to or was released from; nil until that is known
 	lastUse            fact.Time // end of the last use that is over (rule 4.2)
-	settledUse         fact.Time // the same of pods that are evicted
-	unseenUse          fact.Time // end of the last use that only the condition Unused of a former time shows (rule 5.5)
+	settledUse         fact.Time // the same, of pods that are evicted
+	unseenUse          fact.Time // end of the last use that only an earlier condition Unused shows (rule 5.5)
 	status             fact.VolumeStatus
 	statusSince        fact.Time
-	emitted            uint64 // hash of the VolumeState that went out last; 0 for none
+	emitted            uint64 // hash of the VolumeState that was emitted last; 0 for none
 
-	active              int32  // containers that use it now, whoever has it
-	ordinal             uint16 // of the binding, of those of this claim and volume
-	foundReleased       bool   // was Released when we came
-	fresh, dirty, stale bool   // row has not gone out; is to be synced; state may not have gone out
+	active              int32  // containers that use it now, whichever claim has it
+	ordinal             uint16 // counts the bindings of this claim and volume
+	foundReleased       bool   // was Released in the first list
+	fresh, dirty, stale bool   // its row, its inference, its state are to be emitted, synced, compared
 	queued
 }
 
-// volumeSpec is what the API says of a volume and can change.
+// volumeSpec is the part of a volume that the API reports and that can change.
 type volumeSpec struct {
 	traits         unique.Handle[volumeTraits]
 	annotations    unique.Handle[intern.Labels]
@@ -44,14 +44,14 @@ type volumeSpec struct {
 	handle         string
 	capacity       int64
 	claimUID       string
-	claim          name // of its claimRef: kept by the API when the claim is gone
+	claim          name // of its claimRef, which the API keeps when the claim is gone
 	created        fact.Time
-	deleting       fact.Time // when its deletion was asked for
+	deleting       fact.Time // when its deletion was requested
 	phaseChanged   fact.Time // the latest that it can have come into its phase
 	phaseNotBefore fact.Time // the earliest; equal to phaseChanged since Kubernetes 1.28
 }
 
-// volumeTraits is what many volumes have in common.
+// volumeTraits are values that many volumes share.
 type volumeTraits struct{ class, attributesClass, driver, mode, reclaimPolicy, accessModes string }
 
 func (v *volume) row(version uint64, annotations fact.Labels) fact.Volume {
@@ -65,7 +65,7 @@ func (v *volume) row(version uint64, annotations fact.Labels) fact.Volume {
 	}
 }
 
-// read returns what the API says now.
+// read returns the API's present values.
 func (v *volume) read(o *corev1.PersistentVolume, obs Observation) volumeSpec {
 	spec := volumeSpec{
 		traits: unique.Make(volumeTraits{
@@ -139,22 +139,22 @@ func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, obs Observation) bo
 	return true
 }
 
-// leaveClaim ends what a volume had from its former claim, which its claimRef does not name any more.
+// leaveClaim ends a volume's relation to its former claim, which its claimRef no longer names.
 func (inv *Inventory) leaveClaim(v *volume, former string) {
 	inv.settleUnseenUse(v)
 	v.user = nil
 	delete(inv.claimants, v)
-	if inv.volumeOf[former] == v && !inv.hadBinding(v, former) { // else its claim is still on its way
+	if inv.volumeOf[former] == v && !inv.hadBinding(v, former) { // otherwise the claim is yet to arrive
 		delete(inv.volumeOf, former)
 	}
 	inv.forgetFormer(former, v)
 }
 
-// reviveVolume takes back a volume that was deleted, and is there again under its UID (rule 6.4).
+// reviveVolume restores a deleted volume that exists again under its UID (rule 6.4).
 func (inv *Inventory) reviveVolume(o *corev1.PersistentVolume, obs Observation) bool {
 	v, ok := inv.revive(fact.Volumes, string(o.UID)).(*volume)
 	if ok {
-		if b := &v.binding; b.released != 0 && b.claimUID == v.claimUID && v.phase.Value() == string(corev1.VolumeBound) { // its deletion ended it
+		if b := &v.binding; b.released != 0 && b.claimUID == v.claimUID && v.phase.Value() == string(corev1.VolumeBound) { // its deletion had ended the binding
 			b.released, b.notBefore = 0, 0
 			inv.emitBinding(v, *b, v.ordinal, obs)
 		}
@@ -170,7 +170,7 @@ func (inv *Inventory) addVolume(o *corev1.PersistentVolume, obs Observation) *vo
 	v.volumeSpec = v.read(o, obs)
 	v.foundReleased = obs.Found && !inv.restoring && v.phase.Value() == string(corev1.VolumeReleased)
 	v.handle = inv.retainString(v.handle)
-	// The API lets nobody change a volume's source, so once is enough.
+	// The API does not allow changes of a volume's source, so reading it once is enough.
 	if src, ok := volumeSource(&o.Spec.PersistentVolumeSource); ok {
 		v.source = inv.acquireSource(src, obs)
 	}
@@ -188,8 +188,8 @@ func (v *volume) change(c fact.Change) fact.Change {
 	return c
 }
 
-// listVolume lists a volume under its UID and name. An update can hide a deletion and a creation
-// under the same name (rule 1.4). While a restart restores, several can have had it.
+// listVolume indexes a volume under its UID and name. An update can hide a deletion and a creation
+// under the same name (rule 1.4). While a restart restores, several volumes can have had the name.
 func (inv *Inventory) listVolume(v *volume, obs Observation) {
 	inv.volumes[v.uid] = v
 	switch other := inv.volumeNames[v.name]; {
@@ -207,7 +207,7 @@ func (inv *Inventory) listVolume(v *volume, obs Observation) {
 
 func (inv *Inventory) volumeChanges(v *volume, now *volumeSpec, o *corev1.PersistentVolume, obs Observation) {
 	actor, had, has := lastActor(o), v.traits.Value(), now.traits.Value()
-	// A volume that came into its phase later than before left it in between, and nobody observed that.
+	// A volume whose phase is the same but began later has left it in between, unobserved.
 	again := v.phaseChanged != 0 && now.phaseChanged > v.phaseChanged
 	if v.phase != now.phase || again {
 		c := fact.Change{
@@ -234,14 +234,14 @@ func (inv *Inventory) volumeChanges(v *volume, now *volumeSpec, o *corev1.Persis
 	}
 }
 
-// existed reports whether a volume can have existed at some time between two moments; until is
-// zero for now. The API gives creations in whole seconds.
+// existed reports whether a volume can have existed at some time between two moments; until is zero
+// for now. The API gives creations in whole seconds.
 func (v *volume) existed(from, until fact.Time) bool {
 	created, gone := until == 0 || v.created <= until+almostASecond, v.deleted != 0 && v.deleted < from
 	return created && !gone
 }
 
-// dropVolume notes that a volume is gone, and remembers it for a while.
+// dropVolume records that a volume is gone, and keeps it until its tombstone is evicted.
 func (inv *Inventory) dropVolume(v *volume, obs Observation) {
 	if v == nil {
 		return
@@ -253,7 +253,7 @@ func (inv *Inventory) dropVolume(v *volume, obs Observation) {
 	inv.markVolume(v)
 }
 
-// entombVolume takes a volume that is gone off those that are there.
+// entombVolume moves a deleted volume from the living to the gone volumes.
 func (inv *Inventory) entombVolume(v *volume, at fact.Time) {
 	delete(inv.volumes, v.uid)
 	if inv.volumeNames[v.name] == v {
@@ -279,14 +279,14 @@ func (inv *Inventory) evictVolume(v *volume) {
 	inv.forgetSnapshot(fact.Volumes, v.uid)
 }
 
-// forgetClaimOf drops what was left for a claim that has or had a volume.
+// forgetClaimOf removes the link from a claim's UID to a volume.
 func (inv *Inventory) forgetClaimOf(v *volume, claim string) {
 	if inv.volumeOf[claim] == v {
 		delete(inv.volumeOf, claim)
 	}
 }
 
-// forgetFormer forgets that a claim that nobody knows had a volume.
+// forgetFormer removes a former volume of a claim that is not known.
 func (inv *Inventory) forgetFormer(claim string, v *volume) {
 	if inv.claimByUID(claim) == nil {
 		remove(inv.formers, claim, v)
@@ -328,5 +328,5 @@ func orNone(s string) string {
 	return s
 }
 
-// bytesText writes a size as the API's quantities do: 10Gi, 1536Mi.
+// bytesText formats a size as the API's quantities: 10Gi, 1536Mi.
 func bytesText(n int64) string { return resource.NewQuantity(n, resource.BinarySI).String() }

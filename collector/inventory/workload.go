@@ -12,11 +12,11 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
-// workload is what runs a pod or made a claim.
+// workload is the controller that runs a pod or created a claim.
 type workload struct{ kind, name, uid string }
 
-// controller is an object that makes pods, or what makes them: a Deployment its
-// ReplicaSets, a CronJob its Jobs.
+// controller is an object that creates pods, or that creates such objects: a Deployment creates
+// ReplicaSets, a CronJob creates Jobs.
 type controller struct {
 	kind      fact.Kind
 	namespace string
@@ -48,8 +48,7 @@ func (c controllersOf) uids() (list []string) {
 
 func (c controllersOf) count() int { return c.inv.living[c.kind] }
 
-// controllerKind reports whether a kind is one of those whose owner chain is
-// followed.
+// controllerKind reports whether the inventory follows the owner chain through objects of a kind.
 func controllerKind(kind fact.Kind) bool {
 	switch kind {
 	case fact.StatefulSets, fact.DaemonSets, fact.Deployments, fact.ReplicaSets, fact.CronJobs, fact.Jobs:
@@ -115,9 +114,9 @@ func (inv *Inventory) noteStatefulSet(o *appsv1.StatefulSet) bool {
 	return true
 }
 
-// adopt makes a StatefulSet the workload of a claim that is called as one of its
-// templates makes them: TEMPLATE-NAME-ORDINAL. It is so also while there is no
-// pod. What a claim was made by stays so when that is gone.
+// adopt sets a StatefulSet as the workload of a claim that is named as its templates name claims:
+// TEMPLATE-NAME-ORDINAL. It does so even while there is no pod. A claim keeps its workload when
+// that is gone.
 func (inv *Inventory) adopt(c *claim) {
 	stem, ordinal, ok := cutLast(c.name.name, '-')
 	if !ok || ordinal == "" || !digits(ordinal) {
@@ -140,8 +139,8 @@ func cutLast(s string, sep byte) (before, after string, found bool) {
 	return s, "", false
 }
 
-// dropController notes that a controller is gone. Its pods may still go through
-// their ends, so it is remembered for a while.
+// dropController records that a controller is gone. Its pods may still end later, so it is kept
+// until its tombstone is evicted.
 func (inv *Inventory) dropController(uid string, obs Observation) {
 	if c := inv.controllers[uid]; c != nil && !c.gone {
 		c.gone = true
@@ -161,14 +160,14 @@ func (inv *Inventory) evictController(uid string, c *controller) {
 	}
 }
 
-// podWorkload returns a pod's workload: its topmost controller that is known; of
-// a kind that is not followed, the last owner reference.
+// podWorkload returns a pod's workload: its topmost known controller, or, for a kind that the
+// inventory does not follow, the last owner reference.
 func (inv *Inventory) podWorkload(p *pod, o *corev1.Pod) workload {
 	ref := controllerOf(o)
 	if had := p.traits; had != (unique.Handle[podTraits]{}) {
 		_, waits := inv.orphanOf[p]
 		if known := had.Value().workload; known != (workload{}) && (!waits || ref == (workload{})) {
-			return known // rule 6.5: who made it may be gone, or have let it go
+			return known // rule 6.5: its controller may be gone, or have released it
 		}
 	}
 	if ref == (workload{}) {
@@ -177,11 +176,11 @@ func (inv *Inventory) podWorkload(p *pod, o *corev1.Pod) workload {
 	return inv.topmost(p, ref, guessWorkload(o, ref))
 }
 
-// topmost follows the owner chain up from ref. Where a link is not known yet the
-// pod waits for it, and guess serves meanwhile.
+// topmost follows the owner chain up from ref. While a link is not known yet, the pod waits for it
+// and topmost returns guess.
 func (inv *Inventory) topmost(p *pod, ref, guess workload) workload {
 	top := ref
-	for range 8 { // deeper than any chain, in case one is a circle
+	for range 8 { // longer than any chain; bounds a circular one
 		c := inv.controllers[top.uid]
 		if c == nil && controllerKind(fact.Kind(top.kind)) {
 			inv.await(p, top)
@@ -205,7 +204,7 @@ func (inv *Inventory) await(p *pod, ref workload) {
 	inv.orphans[ref.uid] = append(inv.orphans[ref.uid], p)
 }
 
-// awaitNoMore takes a pod off the list of those that wait for a controller.
+// awaitNoMore removes a pod from those that wait for a controller.
 func (inv *Inventory) awaitNoMore(p *pod) {
 	ref, waits := inv.orphanOf[p]
 	if !waits {
@@ -215,10 +214,9 @@ func (inv *Inventory) awaitNoMore(p *pod) {
 	remove(inv.orphans, ref.uid, p)
 }
 
-// guessWorkload infers a pod's workload from the pod alone, for as long as its
-// controllers are not known, or where we may not see them: a ReplicaSet's name is
-// its Deployment's with a suffix that its pods carry as a label, a Job's is its
-// CronJob's with the minute that it was due.
+// guessWorkload infers a pod's workload from the pod alone, while its controllers are not known or
+// the tracker may not list them: a ReplicaSet's name is its Deployment's plus a suffix that its
+// pods carry as a label; a Job's name is its CronJob's plus the minute for which it was scheduled.
 func guessWorkload(o *corev1.Pod, ref workload) workload {
 	switch fact.Kind(ref.kind) {
 	case fact.ReplicaSets:
@@ -240,10 +238,11 @@ func digits(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
-// claimOwner returns the pod that a generic ephemeral volume's claim was made for, by its UID, or
-// else what made the claim: its controller, or its only owner (rule 2.2). A StatefulSet owns its
-// claims if its retention policy says so, or has the pods that are to go own them
-// (whenScaled: Delete): those claims are called TEMPLATE-POD, an ephemeral one POD-VOLUME.
+// claimOwner returns the UID of the pod for whose generic ephemeral volume a claim was created, or
+// else the claim's maker: its controller, or its only owner (rule 2.2). A StatefulSet owns its
+// claims if its retention policy says so, or makes the pods that are to be deleted own them
+// (whenScaled: Delete). Such claims are named TEMPLATE-POD; the claim of an ephemeral volume is
+// named POD-VOLUME.
 func claimOwner(o *corev1.PersistentVolumeClaim) (pod intern.Word, maker workload) {
 	ref := metav1.GetControllerOfNoCopy(o)
 	if ref == nil && len(o.OwnerReferences) == 1 {
@@ -264,8 +263,8 @@ func claimOwner(o *corev1.PersistentVolumeClaim) (pod intern.Word, maker workloa
 	return pod, maker
 }
 
-// isTemplated reports whether a claim is called as a StatefulSet calls those of a pod, and not as
-// those of a generic ephemeral volume of the pod are.
+// isTemplated reports whether a claim is named as a StatefulSet names a pod's claims, and not as
+// the claim of a generic ephemeral volume of the pod.
 func isTemplated(claim, pod string) bool {
 	return strings.HasSuffix(claim, "-"+pod) && !strings.HasPrefix(claim, pod+"-")
 }
