@@ -30,8 +30,8 @@ const (
 var headKey = []byte{headKeys}
 
 // commitsKept is how many commits keep their key. A damaged MANIFEST or a lost log takes away
-// the commits of whole memtables. The key of the last of them must be there still: two
-// memtables have room for fewer than 20,000 of the smallest commits.
+// the commits of whole memtables. The key of the last of them must be there still: four
+// memtables of 2 MB have room for some 30,000 of the smallest commits, of about 300 bytes.
 const commitsKept = 1 << 16
 
 // head is all that is small. Every commit writes it anew.
