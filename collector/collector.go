@@ -140,7 +140,9 @@ func (c *Collector) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	wg.Go(func() { wait.UntilWithContext(ctx, c.beat, beatEvery) })
-	if err := c.restore(); err != nil {
+	if err := c.restore(ctx); ctx.Err() != nil {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	wg.Go(func() { wait.UntilWithContext(ctx, c.tick, tickEvery) })
@@ -157,7 +159,7 @@ func (c *Collector) Run(ctx context.Context) error {
 
 // restore restores the snapshot of an earlier tracker into the inventory. If the snapshot has
 // positions, the watches resume from them, and nothing is listed.
-func (c *Collector) restore() error {
+func (c *Collector) restore(ctx context.Context) error {
 	if c.snapshot == nil {
 		return nil
 	}
@@ -169,7 +171,7 @@ func (c *Collector) restore() error {
 	restore := func(inv *inventory.Inventory, now fact.Time) error {
 		c.watched = restoreSpans(c.snapshot.Watched, c.before(fact.Pods))
 		inv.SetWatched(c.watched.list)
-		unread, err := inv.Restore(c.snapshot.Objects, c.snapshot.Version, now)
+		unread, err := inv.Restore(until{ctx, c.snapshot.Objects}, c.snapshot.Version, now)
 		if unread != nil {
 			level.Warn(c.logger).Log("msg", "an object of the last run cannot be read, and is left out until it changes", "err", unread)
 		}
@@ -183,6 +185,9 @@ func (c *Collector) restore() error {
 		err = restore(c.inv, fact.At(c.now()))
 		c.mu.Unlock()
 	}
+	if ctx.Err() != nil {
+		return ctx.Err() // the next start restores them
+	}
 	if err != nil {
 		return fmt.Errorf("restoring the objects of the last run: %w", err)
 	}
@@ -192,6 +197,24 @@ func (c *Collector) restore() error {
 	}
 	level.Info(c.logger).Log("msg", "going on where the last run ended", "objects", c.count(), "since", c.snapshot.LastSeen().Time().UTC().Format(time.RFC3339))
 	return nil
+}
+
+// until ends the reading of objects when ctx ends: nobody may read a journal that is being closed.
+type until struct {
+	ctx     context.Context
+	objects fact.SavedObjects
+}
+
+func (u until) Each(restore func(*fact.SavedObject) error) error {
+	if u.objects == nil {
+		return nil
+	}
+	return u.objects.Each(func(o *fact.SavedObject) error {
+		if err := u.ctx.Err(); err != nil {
+			return err
+		}
+		return restore(o)
+	})
 }
 
 // count returns the number of objects in the inventory.
@@ -266,14 +289,6 @@ func (c *Collector) Synced() error {
 		}
 	}
 	return fmt.Errorf("not listed yet: %s", strings.Join(missing, ", "))
-}
-
-// AwaitLists waits until the first lists have been taken, or ctx ends.
-func (c *Collector) AwaitLists(ctx context.Context) {
-	select {
-	case <-c.synced:
-	case <-ctx.Done():
-	}
 }
 
 // CaughtUp reports whether the collector has emitted all changes from before this run: those that
@@ -379,14 +394,13 @@ func (c *Collector) listed(kind fact.Kind, list firstList) error {
 
 // takeFirst takes the first lists of all kinds as one event.
 func (c *Collector) takeFirst(lists map[fact.Kind]firstList) error {
+	if c.snapshot == nil {
+		// Without a snapshot, the next start begins with a new journal if this one is interrupted. With one, an object
+		// must not be in the journal before all rows that follow from it are.
+		c.inv.SetPart(c.emitPart)
+		defer c.inv.SetPart(nil)
+	}
 	err := c.observe(func(inv *inventory.Inventory, now fact.Time) error {
-		if c.snapshot == nil {
-			// Rows are emitted in parts only without a snapshot: an interrupted start then begins
-			// with the first lists again. With a snapshot, an object must not be in the journal
-			// before all rows that follow from it are.
-			inv.SetPart(c.emitPart)
-			defer inv.SetPart(nil)
-		}
 		for _, list := range lists {
 			if list.position.ResourceVersion != "" {
 				c.moveTo(list.position)

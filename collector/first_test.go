@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -72,10 +73,8 @@ func TestListsAfterARestoreAreEmittedWhole(t *testing.T) {
 	c, o := newTestStore(0).collector, &outlet{}
 	c.exporter, c.recorder, c.snapshot = nil, o, &fact.Snapshot{}
 	firstLists(t, c, 60_000)
-	for i, u := range o.updates {
-		if (u.Facts.Len() > 0) != (i == 0) {
-			t.Errorf("update %d has %d rows", i+1, u.Facts.Len())
-		}
+	if len(o.updates) != 1 || len(o.updates[0].Snapshots) != 60_000 || len(o.updates[0].Positions) == 0 {
+		t.Errorf("%d updates", len(o.updates))
 	}
 }
 
@@ -91,6 +90,36 @@ func TestRunEndsIfTheSnapshotCannotBeRead(t *testing.T) {
 	if err := c.Run(t.Context()); !errors.Is(err, broken) || c.Synced() == nil {
 		t.Errorf("%v, and the lists are %v", err, c.Synced())
 	}
+}
+
+func TestAStopEndsARestore(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c, many := newTestStore(0).collector, fact.SavedList{}
+	for range 10 {
+		many = append(many, fact.SavedObject{Kind: fact.Drivers})
+	}
+	read := 0
+	c.snapshot = &fact.Snapshot{Objects: until{context.Background(), countedObjects{many, func() {
+		if read++; read == 2 {
+			cancel()
+		}
+	}}}, Positions: map[fact.Kind]fact.Position{fact.Pods: {ResourceVersion: "7"}}}
+	if err := c.Run(ctx); err != nil || read > 3 || c.Synced() == nil {
+		t.Errorf("%v, after %d objects", err, read)
+	}
+}
+
+// countedObjects calls read for each object.
+type countedObjects struct {
+	fact.SavedObjects
+	read func()
+}
+
+func (o countedObjects) Each(restore func(*fact.SavedObject) error) error {
+	return o.SavedObjects.Each(func(s *fact.SavedObject) error {
+		o.read()
+		return restore(s)
+	})
 }
 
 func TestPackedObjectsOfAListAreSmall(t *testing.T) {

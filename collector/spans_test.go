@@ -128,7 +128,9 @@ func TestCollectorGivesOutWhenPodsWereWatched(t *testing.T) {
 		Positions: map[fact.Kind]fact.Position{fact.Pods: {Kind: fact.Pods, ResourceVersion: "10", Since: began - 500, At: began - 100}},
 		Watched:   []fact.Span{{From: began - 500, To: began - 200}},
 	}
-	c.restore()
+	if err := c.restore(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	s.store.since, s.store.lastSeen = began-500, began-100
 	expectSpans(t, "after a restart", s.sink.watched, fact.Span{From: began - 500, To: began - 100})
 	before := s.sink.watched

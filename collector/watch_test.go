@@ -179,7 +179,9 @@ func TestCaughtUpWithoutAKind(t *testing.T) {
 	c.snapshot = &fact.Snapshot{Positions: map[fact.Kind]fact.Position{
 		fact.Claims: {Kind: fact.Claims, ResourceVersion: "10"}, "Gadget": {Kind: "Gadget", ResourceVersion: "10"},
 	}}
-	c.restore()
+	if err := c.restore(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	s.store.resumeAt, s.behind = "10", true
 	if c.Synced() != nil || c.CaughtUp() {
 		t.Error("it has caught up before the watch was there")

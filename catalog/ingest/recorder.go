@@ -21,7 +21,7 @@ type RecorderOptions struct {
 	// WithoutFacts leaves the rows out, where there is no catalog. The journal then has only what a restart needs.
 	WithoutFacts bool
 	// BatchAge is the longest time for which rows are gathered for one transaction, BatchRows their largest number;
-	// 1 s and 50,000 if zero.
+	// 1 s and 25,000 if zero.
 	BatchAge  time.Duration
 	BatchRows int
 	// Tally counts the rows that are committed, and is kept in the journal; none if nil.
@@ -82,7 +82,7 @@ func (p *pending) size() int { return p.rows + len(p.snapshots) }
 // NewRecorder returns a recorder that does nothing until Run. It is an error if the journal is another cluster's.
 func NewRecorder(o RecorderOptions) (*Recorder, error) {
 	o.BatchAge = orDefault(o.BatchAge, time.Second)
-	o.BatchRows = orDefault(o.BatchRows, 50_000)
+	o.BatchRows = orDefault(o.BatchRows, 25_000)
 	if o.Logger == nil {
 		o.Logger = log.NewNopLogger()
 	}

@@ -65,7 +65,7 @@ func TestRecorderCutsBatchesInOrder(t *testing.T) {
 	j := newJournal(t)
 	first, second := &fact.Update{Facts: *numbered(0, 25)}, &fact.Update{Facts: *numbered(25, 3)}
 	first.Facts.Volumes = make([]fact.Volume, 3)
-	recorded(t, RecorderOptions{Journal: j, BatchRows: 10}, first, second)
+	recorded(t, RecorderOptions{Journal: j, BatchRows: 14}, first, second)
 	var sizes []int
 	var uids []string
 	for _, facts := range waiting(t, j) {
@@ -74,7 +74,7 @@ func TestRecorderCutsBatchesInOrder(t *testing.T) {
 			uids = append(uids, c.UID)
 		}
 	}
-	if !reflect.DeepEqual(sizes, []int{10, 10, 10, 1}) {
+	if !reflect.DeepEqual(sizes, []int{14, 14, 3}) {
 		t.Errorf("batches of %v", sizes)
 	}
 	for i, uid := range uids {

@@ -52,16 +52,25 @@ func (l journalObjects) Each(restore func(*fact.SavedObject) error) error {
 
 // deleted reads the objects of a kind that are gone and remembered: few.
 func (l journalObjects) deleted(kind fact.Kind, restore func(*fact.SavedObject) error) error {
-	return l.journal.State(string(kind)+snapshotSuffix, func(uid string, data []byte) error {
-		if len(data) > 0 && data[0] != deletedSnapshot {
-			return nil
+	snapshots := map[string][]byte{} // by UID: State's callback may not call Get
+	err := l.journal.State(string(kind)+snapshotSuffix, func(uid string, data []byte) error {
+		if len(data) > 0 && data[0] == deletedSnapshot {
+			snapshots[uid] = bytes.Clone(data)
 		}
-		object, ok, err := l.journal.Get(string(kind), uid)
-		if err != nil || !ok {
+		return nil
+	})
+	for uid, snapshot := range snapshots {
+		object, ok, failed := l.journal.Get(string(kind), uid)
+		if err = errors.Join(err, failed); err != nil {
 			return err
 		}
-		return restoreRecords(kind, uid, object, data, restore)
-	})
+		if ok {
+			if err := restoreRecords(kind, uid, object, snapshot, restore); err != nil {
+				return err
+			}
+		}
+	}
+	return err
 }
 
 // living reads the other objects of a kind, each with its snapshot, if it has one: both are in the order of their UIDs.

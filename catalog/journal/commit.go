@@ -132,10 +132,6 @@ func (j *Journal) write(b *Batch) error {
 		return writeError(j.options.Path, err)
 	}
 	j.took(&t)
-	last := committed{format: format, id: t.head.ID, commits: t.head.Commits}
-	if err := last.write(j.store.committed); err != nil {
-		return writeError(j.options.Path, err)
-	}
 	return nil
 }
 
@@ -159,6 +155,13 @@ func (j *Journal) commit(t *transaction) error {
 func (j *Journal) took(t *transaction) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.err == nil { // else the file says that the directory is damaged
+		last := committed{format: format, id: t.head.ID, commits: t.head.Commits}
+		if err := last.write(j.store.committed); err != nil {
+			// The commit is on disk all the same. The file is behind, and notices less.
+			level.Warn(j.options.Logger).Log("msg", "the journal's file "+committedName+" cannot be written", "err", err)
+		}
+	}
 	j.head = t.head
 	if j.done = j.done[len(t.gone):]; len(j.done) == 0 {
 		j.done = nil

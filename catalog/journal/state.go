@@ -14,7 +14,8 @@ const stateAtOnce = 1 << 20
 // State calls fn with the records of one kind, by uid, as they are when it is called; commits
 // go on meanwhile. Data is the callee's only until it returns. An error of fn ends it. That
 // the state is damaged may come to light only after fn was called with some of it: on
-// ErrCorrupt, throw away what was read. fn must not call Close or Reset.
+// ErrCorrupt, throw away what was read. fn must not call Close, Reset or Get; it may call State if
+// nobody calls Close or Reset meanwhile.
 func (j *Journal) State(kind string, fn func(uid string, data []byte) error) error {
 	prefix := stateKey(nil, kind, "")
 	end := append(bytes.Clone(prefix[:len(prefix)-1]), 1)

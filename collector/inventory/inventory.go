@@ -101,6 +101,7 @@ type Inventory struct {
 	observation Observation // of that event
 	version     uint64
 	update      fact.Update
+	used        bool   // it has emitted a row, or was restored
 	part        func() // see SetPart
 
 	// The memory of objects that came in lists.
@@ -263,7 +264,7 @@ func (inv *Inventory) sync(obs Observation) {
 
 // partRows and partSnapshots bound each part in which a large event is emitted: about 15 MB each.
 const (
-	partRows      = 50_000
+	partRows      = 25_000
 	partSnapshots = 20_000
 )
 
@@ -295,7 +296,9 @@ func (inv *Inventory) Take(u *fact.Update) (more bool) {
 		state := inv.volumeState(v)
 		if v.status != state.Status || v.statusSince != state.ChangedAt {
 			v.status, v.statusSince = state.Status, state.ChangedAt
-			inv.markSnapshot(v)
+			if inv.volumes[v.uid] == v || inv.dead[subjectID{fact.Volumes, v.uid}] != nil { // else its snapshot is forgotten
+				inv.markSnapshot(v)
+			}
 		}
 		if hash := hashOf(inv, state); hash != v.emitted {
 			v.emitted = hash
@@ -342,7 +345,7 @@ func (inv *Inventory) Raise(version uint64) { inv.version = max(inv.version, ver
 // nextVersion returns a row version: the moment of observation in microseconds, and always more
 // than the previous version, so that the order survives a clock that is set back.
 func (inv *Inventory) nextVersion(at fact.Time) uint64 {
-	inv.version = max(inv.version+1, uint64(at))
+	inv.version, inv.used = max(inv.version+1, uint64(at)), true
 	return inv.version
 }
 

@@ -78,6 +78,34 @@ func TestPartsOfAListHaveTheRowsOfTheWhole(t *testing.T) {
 	expect(t, "states come at once", len(parts[early].Volumes), n)
 }
 
+// An object whose time was over while no tracker ran is forgotten by a restore, and its records are deleted.
+func TestARestoreForgetsWhatIsOver(t *testing.T) {
+	const day = fact.Time(24 * 3600 * 1e6)
+	now := 10_000 * day
+	inv := New()
+	over := restored(pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1), fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v1", Deleted: now - 365*day})
+	if unread, err := inv.Restore(fact.SavedList{over}, 5, now); unread != nil || err != nil {
+		t.Fatal(unread, err)
+	}
+	var u fact.Update
+	inv.Take(&u)
+	if len(u.Snapshots) != 1 || !u.Snapshots[0].Forgotten || u.Snapshots[0].UID != "v1" || u.Facts.Len() > 0 {
+		t.Errorf("%+v", u)
+	}
+}
+
+// Another tracker may have raised the row versions before this one has restored anything.
+func TestARestoreAfterRaiseEmitsNoRows(t *testing.T) {
+	inv := New()
+	inv.Raise(1 << 60)
+	if unread, err := inv.Restore(fact.SavedList{restored(podOf("web", "p1", 4, []string{"main"}, "data"), fact.ObjectSnapshot{})}, 5, at(100)); unread != nil || err != nil {
+		t.Fatal(unread, err)
+	}
+	var u fact.Update
+	inv.Take(&u)
+	expect(t, "rows", u.Facts.Len(), 0)
+}
+
 func TestARestoreCollectsNoRows(t *testing.T) {
 	const n = partRows / 8
 	lists := listsOf(n)

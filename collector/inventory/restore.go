@@ -22,7 +22,8 @@ import (
 // unread is set if an object is of an unknown kind or cannot be decoded; the others are restored.
 // err is the error of objects.Each.
 func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fact.Time) (unread, err error) {
-	empty := inv.version == 0
+	empty := !inv.used
+	inv.used = true
 	if objects == nil {
 		objects = fact.SavedList{}
 	}
@@ -41,7 +42,7 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 		inv.update.Facts.Changes = inv.update.Facts.Changes[:min(had, len(inv.update.Facts.Changes))] // an earlier inventory emitted these changes
 		if empty {
 			inv.update.Facts = fact.Facts{}
-			inv.clearSnapshotQueue()
+			inv.keepForgotten()
 			inv.SetPart(nil)
 		}
 	}

@@ -54,10 +54,13 @@ func (d departed) snapshot(*Inventory) fact.ObjectSnapshot {
 	return fact.ObjectSnapshot{Kind: d.kind, UID: d.uid, Deleted: d.at}
 }
 
-// takeSnapshots moves the queued snapshots into u, partSnapshots at most, and reports whether there
-// are more. If an object is queued twice, its last snapshot counts.
+// takeSnapshots moves the queued snapshots into u, and reports whether there are more: with SetPart it moves partSnapshots
+// at most. Of one object, the last snapshot counts.
 func (inv *Inventory) takeSnapshots(u *fact.Update) (more bool) {
-	queue := inv.snapshotQueue[:min(len(inv.snapshotQueue), partSnapshots)]
+	queue := inv.snapshotQueue
+	if inv.part != nil {
+		queue = queue[:min(len(queue), partSnapshots)]
+	}
 	u.Snapshots = slices.Grow(u.Snapshots[:0], len(queue))
 	for _, s := range queue {
 		u.Snapshots = append(u.Snapshots, s.snapshot(inv))
@@ -71,9 +74,17 @@ func (inv *Inventory) takeSnapshots(u *fact.Update) (more bool) {
 	return more
 }
 
-func (inv *Inventory) clearSnapshotQueue() {
+// keepForgotten empties the queue after a restore, as an earlier inventory emitted the snapshots in it. It keeps the
+// objects that were evicted since, whose records nobody else deletes.
+func (inv *Inventory) keepForgotten() {
+	var kept []subject
+	for _, s := range inv.snapshotQueue {
+		if _, ok := s.(forgotten); ok {
+			kept = append(kept, s)
+		}
+	}
 	unqueue(inv.snapshotQueue)
-	inv.snapshotQueue = emptied(inv.snapshotQueue)
+	inv.snapshotQueue = kept
 }
 
 func unqueue(subjects []subject) {

@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/common/version"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector"
 	"github.com/kubevoltracker/kubevoltracker/collector/election"
 	"github.com/kubevoltracker/kubevoltracker/exporter"
@@ -112,6 +113,9 @@ func (a *App) Addresses() (list []net.Addr) {
 // parts failed, and why they could not be stopped or closed in order; nil after an orderly end.
 func (a *App) Run(ctx context.Context) error {
 	err := runStages(ctx, a.stages())
+	if errors.Is(err, journal.ErrCorrupt) {
+		err = errors.Join(err, a.history.journal.Reset()) // for the next start
+	}
 	err = errors.Join(err, a.Close())
 	level.Info(a.logger).Log("msg", "stopped")
 	return err
@@ -134,11 +138,7 @@ func (a *App) stages() []stage {
 	}
 	stages := []stage{watching, {{"recorder", h.recorder.Run}}}
 	if h.writer != nil {
-		stages = append(stages, stage{{"writer", func(ctx context.Context) error {
-			// The writer and ClickHouse would take the processor from the first lists.
-			a.collector.AwaitLists(ctx)
-			return h.writer.Run(ctx)
-		}}})
+		stages = append(stages, stage{{"writer", h.writer.Run}})
 	}
 	if h.election != nil {
 		stages = append(stages, stage{{"leader election", h.election.Run}})

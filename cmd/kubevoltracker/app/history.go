@@ -94,15 +94,29 @@ func (h *history) openJournal(o Options) (err error) {
 	if err := os.MkdirAll(o.DataDir, 0o750); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
-	h.journal, err = journal.Open(journal.Options{
-		Path: filepath.Join(o.DataDir, "journal"), MaxBytes: o.JournalBytes, Logger: h.logger,
-	})
-	if err != nil {
+	options := journal.Options{Path: filepath.Join(o.DataDir, "journal"), MaxBytes: o.JournalBytes, Logger: h.logger}
+	if h.journal, err = journal.Open(options); err != nil {
 		return err
 	}
-	if h.snapshot, err = ingest.RestoreJournal(h.journal); errors.Is(err, journal.ErrCorrupt) {
-		err = h.journal.Reset()
+	h.snapshot, err = ingest.RestoreJournal(h.journal)
+	resumed := h.journal.Origin() == journal.Resumed || h.journal.Origin() == journal.Rewound
+	switch {
+	case errors.Is(err, journal.ErrCorrupt):
+		return h.journal.Reset()
+	case err == nil && h.snapshot == nil && resumed:
+		return h.beginAnew(options)
 	}
+	return err
+}
+
+// beginAnew replaces a journal that has no positions: the start that made it ended before all of the first lists were
+// in it. This start lists the objects again, and nobody would ever learn that some of those in the journal are gone.
+func (h *history) beginAnew(o journal.Options) (err error) {
+	level.Info(h.logger).Log("msg", "the last start ended before the first lists were in the journal; beginning a new journal")
+	if err := errors.Join(h.journal.Close(), os.RemoveAll(o.Path)); err != nil {
+		return fmt.Errorf("--data-dir: %w", err)
+	}
+	h.journal, err = journal.Open(o)
 	return err
 }
 
