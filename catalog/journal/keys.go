@@ -29,9 +29,9 @@ const (
 
 var headKey = []byte{headKeys}
 
-// commitsKept is the number of commits that keep their key: 65,536. A damaged MANIFEST or a lost
-// log loses the commits of whole memtables. The key of the last of those commits must still exist:
-// two memtables have room for fewer than 20,000 of the smallest commits.
+// commitsKept is how many commits keep their key. A damaged MANIFEST or a lost log takes away
+// the commits of whole memtables. The key of the last of them must be there still: two
+// memtables have room for fewer than 20,000 of the smallest commits.
 const commitsKept = 1 << 16
 
 // head is all small values of the journal. Every commit writes all of it.

@@ -46,7 +46,7 @@ func (j *Journal) room(bytes int64) error {
 	if err != nil {
 		return err
 	}
-	// On a filesystem without preallocation the file stays empty: there is no reserve then.
+	// A filesystem that cannot do so leaves the file empty: there is no reserve then.
 	return errors.Join(f.Preallocate(0, reserveBytes), f.Close())
 }
 

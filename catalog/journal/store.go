@@ -69,7 +69,7 @@ func lockStore(path string, fs vfs.FS) (*store, error) {
 	}
 }
 
-// databaseOptions returns the options of the database. None of them is part of its format.
+// options are those of the database. Nothing of them is part of its format.
 func (j *Journal) databaseOptions(s *store, readOnly bool) (_ *pebble.Options, done func()) {
 	cache := pebble.NewCache(cacheSize)
 	o := &pebble.Options{
@@ -102,8 +102,8 @@ func (j *Journal) databaseOptions(s *store, readOnly bool) (_ *pebble.Options, d
 
 func compression() *sstable.CompressionProfile { return sstable.SnappyCompression }
 
-// databaseLogger receives Pebble's log. Pebble calls Fatalf when it cannot continue, on any
-// goroutine and with its locks held, and relies on Fatalf not to return.
+// databaseLogger takes what Pebble logs. Pebble calls Fatalf where it cannot go on, on any
+// goroutine and with its locks held, and relies on it not to return.
 type databaseLogger struct{ j *Journal }
 
 func (databaseLogger) Infof(string, ...any) {}
