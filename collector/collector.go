@@ -15,7 +15,8 @@
 // No watch shows how full volumes are: the collector asks the kubelets (Kubelets).
 //
 // The collector takes the first lists of all kinds as one event, once it has all of them, from the
-// backing stores up to the pods: no update shows a part of the cluster.
+// backing stores up to the pods. Their rows go on in parts, as they take more memory than the
+// inventory; the states of volumes and claims are in one update.
 package collector
 
 import (
@@ -342,7 +343,7 @@ func (c *Collector) moveTo(position fact.Position) {
 // firstList is the first list of a kind.
 type firstList struct {
 	objects  []any
-	position fact.Position // zero if the tracker may not list the kind
+	position fact.Position // without a resource version if the tracker may not list the kind
 }
 
 // replace takes the list of a kind. The first lists, and their watches, wait until all kinds have

@@ -14,7 +14,8 @@ const (
 	capacityHelp = "How much a storage class can still provision for a part of the cluster, as its CSI driver says in a CSIStorageCapacity. The topology is the selector of the nodes that can reach it. Absent where the driver does not publish it."
 )
 
-// capacities are what CSI drivers say they have left, by UID. Under the Exporter's lock.
+// capacities are the latest reports of CSI drivers on what is left, by UID. The Exporter's lock
+// guards them.
 type capacities map[string]fact.CapacityState
 
 func (c capacities) apply(state *fact.CapacityState) {
@@ -25,7 +26,7 @@ func (c capacities) apply(state *fact.CapacityState) {
 	c[state.UID] = *state
 }
 
-// present copies what is to be shown.
+// present copies the capacities to expose.
 func (c capacities) present() []fact.CapacityState { return slices.Collect(maps.Values(c)) }
 
 // capacitySeries turns copied capacities into a family. Of two objects for the same class

@@ -10,7 +10,7 @@ import (
 // classes predict which counters a storage class will need, so that these start at 0 before
 // the class has a volume: increase() misses the first step of a counter that starts at 1.
 type classes struct {
-	provisioners map[string]string // by class
+	provisioners map[string]string // by class name
 	sources      map[string]string // by provisioner: the source kind of its last volume
 }
 

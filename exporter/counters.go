@@ -33,14 +33,14 @@ const (
 	counterCount
 )
 
-// counterFamily declares a counter. One whose first label is the namespace is kept with
-// that namespace, the others with the cluster.
+// counterFamily declares a counter. If its first label is the namespace, its values are stored with
+// that namespace, otherwise with the cluster.
 type counterFamily struct {
 	name, help string
 	labels     []string
 }
 
-// own is how many of the labels are the namespace: 1 or 0.
+// own returns how many of the labels are the namespace: 1 or 0.
 func (f *counterFamily) own() int {
 	if len(f.labels) > 0 && f.labels[0] == "namespace" {
 		return 1
@@ -107,7 +107,7 @@ func volumeSeriesOf(id counterID, storageClass, source string) series {
 	return series{id, [2]string{storageClass, source}}
 }
 
-// part is which part of a Tally a series is in.
+// part returns the part of a Tally that a series is in.
 func (s series) part() string {
 	if counterFamilies[s.counter].own() > 0 {
 		return s.values[0]
@@ -115,8 +115,8 @@ func (s series) part() string {
 	return clusterPart
 }
 
-// countedBy is which series a change counts in. What was merely found did not happen
-// now, and counts nowhere.
+// countedBy returns the series that counts a change. A change that the first list found did not
+// happen now, and no series counts it.
 func countedBy(c *fact.Change) (s series, counted bool) {
 	if c.Found {
 		return series{}, false
@@ -150,8 +150,8 @@ func countedBy(c *fact.Change) (s series, counted bool) {
 	return series{}, false
 }
 
-// count is the value of one series. It is a prometheus.Metric; its labels are made when
-// it is first scraped.
+// count is the value of one series, and a prometheus.Metric. It creates its labels at the first
+// scrape.
 type count struct {
 	series series
 	value  uint64
@@ -187,8 +187,8 @@ func newCounters(reg prometheus.Registerer, now func() time.Time) counters {
 	return c
 }
 
-// Describe and Collect make it a prometheus.Collector. It is gathered under the
-// Exporter's lock.
+// Describe and Collect implement prometheus.Collector. The registry gathers under the Exporter's
+// lock.
 func (c counters) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range counterDescs {
 		ch <- d

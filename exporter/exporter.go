@@ -25,8 +25,8 @@ type Options struct {
 	// inventory.
 	Registry *prometheus.Registry
 
-	// PerVolume exposes the families that have a series for each volume; the flag
-	// is --metrics.per-volume. Without it only aggregates are kept.
+	// PerVolume exposes the families that have a series for each volume; the flag is
+	// --metrics.per-volume. Without it only aggregates are exposed.
 	PerVolume bool
 
 	// Namespaces and StorageClasses select the volumes that have such series, by the claim's
@@ -35,11 +35,11 @@ type Options struct {
 	Namespaces, StorageClasses Filter
 
 	// ClaimLabels and NamespaceLabels are the labels of the volume's claim and namespace that
-	// volume_info has, too; --metrics.claim-labels, --metrics.namespace-labels.
+	// volume_info carries as well; --metrics.claim-labels, --metrics.namespace-labels.
 	ClaimLabels, NamespaceLabels LabelKeys
 
-	// MaxVolumes limits the volumes that have such series to the first so many that were
-	// observed; 0 is no limit. The flag is --metrics.max-volumes.
+	// MaxVolumes limits the volumes with such series to the first ones observed; 0 is no limit. The
+	// flag is --metrics.max-volumes.
 	MaxVolumes uint32
 
 	// CreatedTimestamps adds a _created line for each counter and histogram to
@@ -59,20 +59,20 @@ type Options struct {
 	Logger log.Logger
 }
 
-// Exporter holds the present state of volumes and claims as metrics.
+// Exporter exposes the present state of volumes and claims as metrics.
 type Exporter struct {
 	logger    log.Logger
 	now       func() time.Time
 	perVolume bool
 	created   bool
-	scrapes   chan struct{} // a slot for each scrape that may run
+	scrapes   chan struct{} // one slot for each scrape that may run
 	compress  func(http.Handler) http.HandlerFunc
 	health    *prometheus.Registry // of all packages; not bound to the moment
 	usage     *prometheus.Registry // of the counters and latencies below
 	render    renderer             // used by Apply alone, outside the lock
 
-	// mu makes the fields below one moment. Apply locks it while it changes them, a scrape
-	// while it copies them; neither does I/O under it.
+	// mu makes the fields below one consistent state. Apply locks it while it changes them, a
+	// scrape while it copies them; neither does I/O under it.
 	mu         sync.Mutex
 	volumes    volumes
 	watched    watched
@@ -82,12 +82,11 @@ type Exporter struct {
 	counters   counters
 	caughtUp   func() bool // nil once it has returned true
 	latencies  latencies
-	cutting    bool // there are more volumes than MaxVolumes, and the log has a warning
+	cutting    bool // there are more volumes than MaxVolumes, and a warning has been logged
 }
 
-// New returns an Exporter without state. It panics when o.Registry
-// already holds collectors that New registers: two exporters on one registry are
-// a mistake of the program, not of its user.
+// New returns an Exporter without state. It panics when o.Registry already contains collectors that
+// New registers: two exporters on one registry are a mistake of the program, not of its user.
 func New(o Options) *Exporter {
 	if o.Logger == nil {
 		o.Logger = log.NewNopLogger()
@@ -202,10 +201,10 @@ func (e *Exporter) sayIfCut() {
 	e.cutting = over > 0
 }
 
-// Restore continues the counters from the Tally of an earlier run. That Tally may lack the
-// events just before the run was killed, and the API server sends them again. Until caughtUp
-// returns true, scrapes leave the counters out: Prometheus bridges a gap, but takes a counter
-// that is lower for a moment for a reset, and its whole value for an increase.
+// Restore continues the counters from the Tally of an earlier run. That Tally may lack the events
+// just before the run was killed, and the API server sends them again. Until caughtUp returns true,
+// scrapes leave the counters out: Prometheus bridges a gap, but takes a counter that decreases for
+// a reset, and then counts its whole value as an increase.
 func (e *Exporter) Restore(t *Tally, caughtUp func() bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

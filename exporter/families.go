@@ -26,8 +26,8 @@ type volumeFamily struct {
 	// by which alerts are routed and dashboards filter. The others have only
 	// persistentvolume, and are joined with volume_info where more is wanted.
 	routed bool
-	// seconds returns the value of a family whose value depends on the moment of the scrape.
-	// Such a family has the common labels only, and a sample for each volume.
+	// seconds returns the value of a family whose value depends on the moment of the scrape. Such a
+	// family has only the common labels, and a sample for each volume.
 	seconds func(at *instant, r *row) int64
 	// rest appends what follows the common labels: more labels, the closing
 	// brace, the value. It appends nothing where the volume has no such sample. It is nil

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Check is one fact about the tracker that its health rests on.
+// Check is one fact about the tracker on which its health depends.
 type Check struct {
 	Name string // one word, as the answer shows it: "lists", "catalog"
-	// Check returns nil while all is well, else what is wrong. It is called by
-	// each probe, from several goroutines, and must answer at once.
+	// Check returns nil if all is well, else what is wrong. Each probe calls it, from several
+	// goroutines, and it must return at once.
 	Check func() error
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 )
 
-// landingPage is what a person sees who opens the address in a browser.
+// landingPage returns the page for a person who opens the address in a browser.
 func landingPage(telemetryPath string, profiling bool) (http.Handler, error) {
 	return web.NewLandingPage(web.LandingConfig{
 		Name:        "kubevoltracker",

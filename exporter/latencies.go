@@ -8,9 +8,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// latencies measure how long users wait for storage. Each is a native histogram,
-// which a Prometheus that asks for protobuf stores, and a classic one for the
-// rest.
+// latencies measure how long users wait for storage. Each is a native histogram, which Prometheus
+// stores if it asks for protobuf, and a classic histogram for all other readers.
 type latencies struct {
 	claimBind      *prometheus.HistogramVec
 	podStorageWait prometheus.Histogram
@@ -22,8 +21,8 @@ func newLatencies(reg prometheus.Registerer) latencies {
 			Namespace: prefix,
 			Name:      name,
 			Help:      help,
-			// A local provisioner takes a second, a cloud disk half a minute, and a
-			// provisioner that is broken until someone mends it an hour.
+			// A local provisioner takes a second, a cloud disk half a minute, and a broken
+			// provisioner an hour, until somebody repairs it.
 			Buckets:                         []float64{0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600},
 			NativeHistogramBucketFactor:     1.1,
 			NativeHistogramMaxBucketNumber:  160,
@@ -44,7 +43,7 @@ func newLatencies(reg prometheus.Registerer) latencies {
 // knowClass starts the histogram of a storage class at 0.
 func (l *latencies) knowClass(storageClass string) { l.claimBind.WithLabelValues(storageClass) }
 
-// observe takes in a change that says how long it took.
+// observe records the duration of a change that has one.
 func (l *latencies) observe(c *fact.Change) {
 	switch {
 	case c.Took <= 0: // unknown

@@ -8,8 +8,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// The phases of a claim, as places in group.phases. A claim that has no phase
-// yet is pending.
+// The phases of a claim, as indices of group.phases. A claim that has no phase yet is pending.
 const (
 	phasePending = iota
 	phaseBound
@@ -28,7 +27,7 @@ func phaseOf(s string) uint8 {
 	}
 }
 
-// groupKey names what the aggregates are by.
+// groupKey is the key of the aggregates.
 type groupKey struct{ namespace, storageClass string }
 
 // group sums the claims and volumes of one namespace and storage class. It is a
@@ -50,7 +49,7 @@ func (g *group) claims() int32 {
 	return g.phases[phasePending] + g.phases[phaseBound] + g.phases[phaseLost]
 }
 
-// claim is what one claim adds to its group.
+// claim is the contribution of one claim to its group.
 type claim struct {
 	group          *group
 	requestedBytes int64
@@ -59,8 +58,8 @@ type claim struct {
 	phase          uint8
 }
 
-// share is what one volume adds to its group; group is nil for a volume that no
-// claim has had.
+// share is the contribution of one volume to its group; group is nil for a volume that never had a
+// claim.
 type share struct {
 	group     *group
 	idleBytes int64
@@ -69,13 +68,13 @@ type share struct {
 	measured  bool
 }
 
-// namespaces keeps the sums per namespace and storage class, changing them by
-// what an object added before and adds now. Under the Exporter's lock.
+// namespaces maintains the sums per namespace and storage class: it replaces the earlier
+// contribution of an object with the present one. The Exporter's lock guards it.
 type namespaces struct {
 	groups map[groupKey]*group
 	claims map[string]claim // by UID
-	// waiting are the claims that wait, since when. They are few, and a minimum cannot
-	// be taken back as a sum can.
+	// waiting are the claims that wait, and since when. They are few. Unlike a sum, a minimum
+	// cannot be updated by subtraction, so all of them are stored.
 	waiting map[*group]map[string]fact.Time
 }
 
@@ -83,8 +82,8 @@ func newNamespaces() namespaces {
 	return namespaces{groups: map[groupKey]*group{}, claims: map[string]claim{}, waiting: map[*group]map[string]fact.Time{}}
 }
 
-// applyClaim takes in a claim's present state. It reports whether the claim is
-// the first of its namespace and class.
+// applyClaim applies a claim's present state. It reports whether the claim is the first of its
+// namespace and class.
 func (n *namespaces) applyClaim(c *fact.ClaimState) (first bool) {
 	old, known := n.claims[c.UID]
 	if known {
@@ -118,8 +117,8 @@ func (n *namespaces) applyClaim(c *fact.ClaimState) (first bool) {
 	return first
 }
 
-// wait and waitNoMore keep who waits in a group, and since when the one that has waited
-// longest.
+// wait and waitNoMore maintain the waiting claims of a group, and since when the longest has
+// waited.
 func (n *namespaces) wait(g *group, uid string, since fact.Time) {
 	if n.waiting[g] == nil {
 		n.waiting[g] = map[string]fact.Time{}
@@ -147,15 +146,15 @@ func (n *namespaces) waitNoMore(g *group, uid string) {
 	}
 }
 
-// addVolume counts a volume for the namespace of its claim. Volumes are found by
-// their own storage class: binding wants it equal to the claim's.
+// addVolume counts a volume for the namespace of its claim, under the volume's own storage class,
+// which binding requires to equal the claim's.
 func (n *namespaces) addVolume(v *fact.VolumeState) share {
 	if v.Namespace == "" {
 		return share{}
 	}
 	s := share{group: n.group(v.Namespace, v.StorageClass)}
 	s.group.volumes++
-	// Both states say "bound, and neither used nor awaited".
+	// Both states mean bound, and neither used nor awaited.
 	if v.Status == fact.VolumeIdle || v.Status == fact.VolumeNeverMounted {
 		s.idle, s.idleBytes = true, v.CapacityBytes
 		s.group.idleVolumes++
@@ -169,7 +168,7 @@ func (n *namespaces) addVolume(v *fact.VolumeState) share {
 	return s
 }
 
-// bound reports whether a volume in this state belongs to a claim that there is.
+// bound reports whether a volume in this state belongs to an existing claim.
 func bound(status fact.VolumeStatus) bool {
 	switch status {
 	case fact.VolumeAvailable, fact.VolumeReleased, fact.VolumeFailed:
@@ -179,7 +178,7 @@ func bound(status fact.VolumeStatus) bool {
 	}
 }
 
-// removeVolume takes back what addVolume counted.
+// removeVolume subtracts what addVolume added.
 func (n *namespaces) removeVolume(s share) {
 	if s.group == nil {
 		return
@@ -206,15 +205,15 @@ func (n *namespaces) group(namespace, storageClass string) *group {
 	return g
 }
 
-// drop forgets a group that nothing counts for any more.
+// drop removes a group without claims and volumes.
 func (n *namespaces) drop(g *group) {
 	if g.claims() == 0 && g.volumes == 0 {
 		delete(n.groups, g.groupKey)
 	}
 }
 
-// present copies the groups to show: those with a claim. What a released volume
-// once belonged to is history.
+// present copies the groups to expose: those with a claim. Groups that only released volumes refer
+// to are left out.
 func (n *namespaces) present() []group {
 	out := make([]group, 0, len(n.groups))
 	for _, g := range n.groups {
@@ -225,7 +224,7 @@ func (n *namespaces) present() []group {
 	return out
 }
 
-// namespaceSeries turns copied groups into families.
+// namespaceSeries renders copied groups as families.
 func namespaceSeries(groups []group, now fact.Time) []family {
 	slices.SortFunc(groups, func(a, b group) int {
 		if c := strings.Compare(a.namespace, b.namespace); c != 0 {

@@ -46,8 +46,8 @@ func (e *Exporter) scrape(w http.ResponseWriter, r *http.Request) {
 	}
 	e.compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if err := e.write(w, format, parts); err != nil {
-			// The status is sent, and most often the reader has left. The connection is
-			// cut, because gzhttp would end a half body as if it were whole.
+			// The status has been sent, and most often the reader has left. The connection is cut,
+			// because gzhttp would end an incomplete body as if it were complete.
 			panic(http.ErrAbortHandler)
 		}
 	})).ServeHTTP(w, r)
@@ -65,9 +65,9 @@ func newCompression() func(http.Handler) http.HandlerFunc {
 	return wrap
 }
 
-// negotiate picks the format. Protobuf is the only one that carries native
-// histograms, and Prometheus asks for it first where it is to store them, so it
-// holds all the families too; its two text forms, for people, are not served.
+// negotiate selects the format. Only protobuf carries native histograms, and Prometheus asks for it
+// first if it is to store them, so all families are served in protobuf as well. Its two text forms,
+// for people, are not served.
 func negotiate(h http.Header) expfmt.Format {
 	f := expfmt.NegotiateIncludingOpenMetrics(h)
 	switch f.FormatType() {
@@ -81,7 +81,7 @@ func negotiate(h http.Header) expfmt.Format {
 // part is one family of a response, from a registry or rendered here.
 type part struct {
 	name     string
-	gathered *dto.MetricFamily // nil for one of ours
+	gathered *dto.MetricFamily // nil for a family that this package renders
 	rendered family
 }
 
@@ -124,8 +124,7 @@ func (e *Exporter) parts() ([]part, error) {
 	return parts, nil
 }
 
-// moment is a copy of all that comes from the inventory, as of one point between
-// two updates.
+// moment is a copy of all values from the inventory, at one point between two updates.
 type moment struct {
 	at       instant
 	rows     []*row
@@ -134,7 +133,7 @@ type moment struct {
 	gathered []*dto.MetricFamily
 }
 
-// moment holds the lock for 8 bytes a volume, 150 a group, and the counters.
+// moment copies, under the lock, 8 bytes a volume, 150 bytes a group, and the counters.
 func (e *Exporter) moment() (moment, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -156,8 +155,8 @@ func (e *Exporter) moment() (moment, error) {
 	return m, nil
 }
 
-// write sends the parts. It streams: memory does not grow with the number of
-// volumes, but for protobuf, whose families begin with their length.
+// write streams the parts. Memory does not grow with the number of volumes, except for protobuf,
+// whose families begin with their length.
 func (e *Exporter) write(out io.Writer, format expfmt.Format, parts []part) error {
 	w := bufio.NewWriterSize(out, 64<<10)
 	var opts []expfmt.EncoderOption

@@ -32,8 +32,8 @@ func (m Matcher) matches(name string) bool {
 	return slices.ContainsFunc(m, func(r *regexp.Regexp) bool { return r.MatchString(name) })
 }
 
-// Filter selects what has series of its own: everything, or the names in Allow if it has
-// any, but none of those in Deny.
+// Filter selects the objects with series of their own: all objects, or those whose names match
+// Allow if it is not empty, without those whose names match Deny.
 type Filter struct{ Allow, Deny Matcher }
 
 func (f *Filter) passes(name string) bool {
@@ -64,7 +64,7 @@ func (l *LabelKeys) Add(keys string) error {
 	return nil
 }
 
-// carriedLabel is a label that goes along on volume_info.
+// carriedLabel is a label of an object that volume_info carries.
 type carriedLabel struct{ key, name string }
 
 var (
@@ -72,10 +72,10 @@ var (
 	camelHump      = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 )
 
-// carry gives labels their names in Prometheus as kube-state-metrics does: what a name
-// cannot have becomes an underscore, camelCase snake_case, and where two get the same
-// name they are numbered, in the order of their keys. Unlike there that depends on the
-// list alone, and not on what an object has of it, so that a name always means the same.
+// carry gives labels their names in Prometheus as kube-state-metrics does: it replaces invalid
+// characters with underscores and camelCase with snake_case, and numbers labels whose names become
+// equal, in the order of their keys. Unlike kube-state-metrics it numbers them by the list alone
+// and not by the labels that an object has, so a name always means the same label.
 func carry(prefix string, keys LabelKeys) []carriedLabel {
 	list := make([]carriedLabel, 0, len(keys))
 	same := map[string][]int{}

@@ -54,8 +54,8 @@ type ServerOptions struct {
 	Logger log.Logger
 }
 
-// Server is the tracker's HTTP server: metrics, health and a landing page. With
-// users in the web config file every path wants a login, the probes' too.
+// Server is the tracker's HTTP server: metrics, health and a landing page. If the web config file
+// has users, every path requires a login, the probes' paths too.
 type Server struct {
 	webConfig string
 	handler   http.Handler
@@ -126,9 +126,8 @@ func checkTelemetryPath(p string) error {
 	return nil
 }
 
-// Listen opens all addresses, or none: a port that is taken is known before the
-// tracker starts its work. The bound addresses are the listeners' Addr; Serve
-// closes them.
+// Listen opens all addresses, or none, so that a port in use is detected before the tracker starts
+// its work. The bound addresses are the listeners' Addr; Serve closes them.
 func Listen(ctx context.Context, addresses []string) ([]net.Listener, error) {
 	var listeners []net.Listener
 	for _, address := range addresses {

@@ -12,9 +12,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// Tally has the values of the counters. The exporter has one that counts the updates that
-// it gets. The recorder has another one that counts the rows in the journal, and persists it
-// there; the counters of the next run continue from it (see Exporter.Restore). One goroutine
+// Tally contains the values of the counters. The exporter has one that counts the updates that it
+// receives. The recorder has another one that counts the rows in the journal, and persists it
+// there; the counters of the next run continue from it (see Exporter.Restore). Only one goroutine
 // may use a Tally at a time.
 type Tally struct {
 	now     func() time.Time
@@ -32,8 +32,8 @@ type tallyPart struct {
 // clusterPart has the counts that belong to no namespace.
 const clusterPart = ""
 
-// goneFor is how long the counts of a deleted namespace stay. Each Prometheus must scrape
-// their last steps; a cluster with short-lived namespaces must not collect them for ever.
+// goneFor is how long the counts of a deleted namespace stay: one hour. Each Prometheus must scrape
+// their last steps, and a cluster with short-lived namespaces must not collect them forever.
 const goneFor = fact.Time(time.Hour / time.Microsecond)
 
 // NewTally returns a Tally at zero. The clock dates when counts begin.

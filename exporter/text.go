@@ -8,9 +8,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// maxLabelValue is where a label value is cut off, in bytes. Names in Kubernetes
-// end at 253; an owner comes from an annotation, which may hold 256 KiB. It also
-// bounds a row's text so that its cuts fit into 16 bits.
+// maxLabelValue is the length in bytes at which a label value is cut off. Names in Kubernetes have
+// 253 bytes at most; an owner comes from an annotation, which may have 256 KiB. The limit also
+// bounds a row's text, so that its cuts fit into 16 bits.
 const maxLabelValue = 1024
 
 // appendLabel appends name="value", with the value escaped as the text format
@@ -53,7 +53,7 @@ func cleanLabelValue(s string) string {
 		s = s[:cut]
 	}
 	if !utf8.ValidString(s) {
-		// One byte in place of each run of bad ones: never longer than before.
+		// One byte replaces each run of invalid bytes, so the value never grows.
 		s = strings.ToValidUTF8(s, "?")
 	}
 	return s

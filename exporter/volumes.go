@@ -6,13 +6,12 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// row is the series of one volume as text. It never changes once made: a change
-// of the volume puts another in its place, so that a scrape may read the rows it
-// has copied while the next updates come in.
+// row is the series of one volume as text. It never changes once made: a change of the volume
+// replaces the row, so that a scrape may read its copied rows while the next updates arrive.
 //
-// text is the volume's own label, the labels it is routed by, and then what each
-// family adds; ends has the end of each. Labels are in it once although nine
-// families share them: some 320 bytes a volume, for 1,300 on the wire.
+// text contains the volume's own label, the labels it is routed by, and then the part of each
+// family; ends has the end of each part. The labels are in it once although nine families share
+// them: about 320 bytes a volume, for 1,300 on the wire.
 type row struct {
 	text   string
 	ends   [2 + volumeFamilyCount]uint16
@@ -77,9 +76,8 @@ func (r *row) appendLine(b []byte, i int, at *instant) []byte {
 	return append(b, rest...)
 }
 
-// secondsSince is whole seconds: the API's times have no more, and they make
-// short lines. It is 0 for a volume in use, and where the API server's clock is
-// ahead of ours.
+// secondsSince returns whole seconds: the API's times are no finer, and the lines stay short. It
+// returns 0 for a volume in use, and if the API server's clock is ahead of the tracker's.
 func secondsSince(since, now fact.Time) int64 {
 	if since.IsZero() || since > now {
 		return 0
@@ -87,16 +85,16 @@ func secondsSince(since, now fact.Time) int64 {
 	return int64(now-since) / 1e6
 }
 
-// volumes holds the present volumes. The rows are dense, so that a scrape copies
-// them with one memmove; places leads to a volume's. Under the Exporter's lock.
+// volumes are the present volumes. The rows are dense, so that a scrape copies them with one
+// memmove; places has the index of a volume's row. The Exporter's lock guards them.
 type volumes struct {
 	places map[string]place // by UID
 	rows   []*row           // of those that have series of their own
 	uids   []string         // parallel to rows
-	max    int              // how many rows are shown; 0 for all
+	max    int              // how many rows are exposed; 0 for all
 }
 
-// place is what is known of a volume but its row.
+// place is the data of a volume without its row.
 type place struct {
 	share share
 	row   int32 // in rows; noRow if it has none
@@ -106,8 +104,8 @@ const noRow = -1
 
 func newVolumes(limit int) volumes { return volumes{places: map[string]place{}, max: limit} }
 
-// apply puts what a volume counts for in its namespace, and its new row, in the place of
-// the old ones. The row is nil for a volume without series.
+// apply replaces a volume's contribution to its namespace and its row. The row is nil for a volume
+// without series.
 func (vs *volumes) apply(uid string, s share, r *row) {
 	p, known := vs.places[uid]
 	if !known {
@@ -135,8 +133,8 @@ func (vs *volumes) remove(uid string) {
 	}
 }
 
-// removeRow moves the last row into the place of the one at i, and with it one that was
-// over the limit into sight.
+// removeRow moves the last row to index i. If there were more rows than the limit, one more volume
+// is now exposed.
 func (vs *volumes) removeRow(i int32) {
 	if i == noRow {
 		return
@@ -152,7 +150,8 @@ func (vs *volumes) removeRow(i int32) {
 	vs.rows, vs.uids = vs.rows[:last], vs.uids[:last]
 }
 
-// shown are the rows within the limit, the first that came; over is how many are not.
+// shown returns the rows within the limit, the first ones observed; over is the number of the
+// others.
 func (vs *volumes) shown() (rows []*row, over int) {
 	if vs.max > 0 && len(vs.rows) > vs.max {
 		return vs.rows[:vs.max], len(vs.rows) - vs.max

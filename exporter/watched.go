@@ -6,13 +6,13 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// watched knows when pods were watched: the spans of fact.Update.Watched, with a running sum
-// that makes a question for one volume a binary search. Neither slice is written to once
+// watched records when pods were watched: the spans of fact.Update.Watched, and their running sum,
+// so that the watched time of one volume takes a binary search. Neither slice is written to once
 // made, so a scrape shares them with Apply.
 type watched struct {
 	spans  []fact.Span
 	before []fact.Time // before[i] is the length of all spans before spans[i]
-	end    fact.Time   // of the last span, in place of its To: it moves on with the position of Pods
+	end    fact.Time   // of the last span, in place of its To: it advances with the position of Pods
 }
 
 // apply takes in the spans and the position of Pods, where an update has them.
@@ -45,12 +45,12 @@ func (w *watched) until(t fact.Time) fact.Time {
 	return w.before[last] + min(t, end) - w.spans[last].From
 }
 
-// instant is the moment of a scrape, and how pods were watched as of then.
+// instant is the moment of a scrape, and the spans in which pods were watched up to it.
 type instant struct {
 	now     fact.Time
 	watched watched
 	end     fact.Time // the last moment at which pods were known to be watched, now at the latest
-	total   fact.Time // for how long they were watched up to there
+	total   fact.Time // for how long they were watched up to end
 }
 
 func instantOf(now fact.Time, w watched) instant {
@@ -58,7 +58,7 @@ func instantOf(now fact.Time, w watched) instant {
 	return instant{now: now, watched: w, end: end, total: w.until(end)}
 }
 
-// idle returns for how many seconds the volume may have been idle: the longest it can be.
+// idle returns the longest time in seconds for which the volume can have been idle.
 func (at *instant) idle(r *row) int64 { return secondsSince(r.since, at.now) }
 
 // idleObserved returns how many of those seconds were watched, or vouched for by the claim's

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// admit checks who asks. Without a password only this machine can ask (see Options), but
-// a web page in a browser on this machine is not its user: requests that a browser marks
-// as another site's, or that come under a foreign host name, are refused.
+// admit checks who sends a request. Without a password only this machine can send one (see
+// Options), but a web page in a browser on this machine is not its user: admit refuses requests
+// that a browser marks as another site's, or that have a foreign host name.
 func (s *Server) admit(r *http.Request) error {
 	user, password := login(r)
 	right := subtle.ConstantTimeCompare([]byte(password), []byte(s.options.Password)) == 1
@@ -24,7 +24,8 @@ func (s *Server) admit(r *http.Request) error {
 	return refuseForeign(r)
 }
 
-// login returns the user and the password of a request, from where a server looks for them.
+// login returns the user and the password of a request, from the places where a server looks for
+// them.
 func login(r *http.Request) (user, password string) {
 	if user, password, ok := r.BasicAuth(); ok {
 		return user, password
@@ -36,7 +37,7 @@ func login(r *http.Request) (user, password string) {
 	return values.Get("user"), values.Get("password")
 }
 
-// refuseForeign refuses a request of a web page of another site.
+// refuseForeign refuses a request from a web page of another site.
 func refuseForeign(r *http.Request) error {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return newException(codeAccessDenied, "default: requests from web pages of other sites are not allowed without a password")

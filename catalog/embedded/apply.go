@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Settings that have their effect here rather than in the engine, which knows them too
-// and checks their values.
+// Settings that this package applies, not the engine. The engine knows them too, and checks their
+// values.
 const (
 	settingHTTPCompression  = "enable_http_compression"
 	settingBlockCompression = "network_compression_method"
 	settingZSTDLevel        = "network_zstd_compression_level"
 )
 
-// answerOptions takes from settings and headers how the answer is compressed.
+// answerOptions reads from settings and headers how the answer is compressed.
 func (q *request) answerOptions(resp *response, r *http.Request, httpCompression string) {
 	for _, s := range q.settings {
 		switch s.name {
@@ -25,7 +25,7 @@ func (q *request) answerOptions(resp *response, r *http.Request, httpCompression
 		case settingBlockCompression:
 			resp.blockMethod = s.value
 		case settingZSTDLevel:
-			resp.blockLevel, _ = strconv.Atoi(s.value) // the engine says what is wrong with it
+			resp.blockLevel, _ = strconv.Atoi(s.value) // the engine reports an invalid value
 		}
 	}
 	if isTrue(httpCompression) {
@@ -33,8 +33,8 @@ func (q *request) answerOptions(resp *response, r *http.Request, httpCompression
 	}
 }
 
-// apply sets up a session for the request: database, role and settings, read-only last.
-// The returned function undoes it in sessions that others will use.
+// apply sets up a session for the request: database, role and settings, read-only last. The
+// returned function restores the earlier values in sessions that other requests will use.
 func (q *request) apply(conn *connection) (restore func(), err error) {
 	restore = func() {}
 	if q.sessionID != "" {
@@ -59,7 +59,7 @@ func (q *request) apply(conn *connection) (restore func(), err error) {
 func (q *request) applySettings(conn *connection) error {
 	readOnly := ""
 	if q.readOnly && q.sessionID == "" {
-		readOnly = "2" // as a server for GET: reading only, settings may still be given
+		readOnly = "2" // like a server for GET: read only, but settings may still be given
 	}
 	sort.Slice(q.settings, func(i, j int) bool { return q.settings[i].name < q.settings[j].name })
 	for _, s := range q.settings {
@@ -79,8 +79,8 @@ func (q *request) applySettings(conn *connection) error {
 	return conn.exec("SET readonly = " + quote(readOnly))
 }
 
-// remember notes what a request's settings and database are in a named session before
-// they are set, and returns what puts them back.
+// remember records the values of a request's settings and database in a named session before they
+// are set, and returns a function that restores them.
 func (q *request) remember(conn *connection) (restore func(), err error) {
 	names := []string{quote("readonly")}
 	for _, s := range q.settings {
@@ -104,12 +104,13 @@ func (q *request) remember(conn *connection) (restore func(), err error) {
 	}
 	return func() {
 		for _, u := range undo {
-			_ = conn.exec(u) // what cannot be undone was not done
+			_ = conn.exec(u) // it fails only for a setting that was not applied
 		}
 	}, nil
 }
 
-// quoteSetting writes a setting's name, quoting what is no plain word: it comes from a URL.
+// quoteSetting returns a setting's name, quoted unless it is a plain word: the name comes from a
+// URL.
 func quoteSetting(name string) string {
 	for i := range len(name) {
 		if !isWordStart(name[i]) && !isDigit(name[i]) {

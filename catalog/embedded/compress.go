@@ -14,7 +14,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// decodeContent undoes a request's Content-Encoding.
+// decodeContent decodes a request's Content-Encoding.
 func decodeContent(encoding string, body io.Reader) (io.Reader, error) {
 	var r io.Reader
 	var err error
@@ -40,7 +40,7 @@ func decodeContent(encoding string, body io.Reader) (io.Reader, error) {
 	return r, nil
 }
 
-// flusher is a compressor that can be made to give out what it holds.
+// flusher is a compressor that can flush its buffer.
 type flusher interface {
 	io.WriteCloser
 	Flush() error
@@ -78,7 +78,7 @@ func encoder(accept string, w io.Writer) (string, flusher) {
 	return "", nil
 }
 
-// maxBlock bounds a compressed block: what a ClickHouse reader accepts is far above it.
+// maxBlock is the size of a compressed block, far below the limit of a ClickHouse reader.
 const maxBlock = 1 << 20
 
 // blockWriter writes ClickHouse's own compressed blocks (compress=1).
@@ -109,9 +109,8 @@ func (b *blockWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// blockReader reads such blocks (decompress=1), checking their checksums. It ends with
-// io.EOF between blocks and with an error inside one, which the decompressor does not
-// tell apart.
+// blockReader reads such blocks (decompress=1) and checks their checksums. It returns io.EOF
+// between blocks and another error inside a block; the decompressor does not distinguish the two.
 type blockReader struct {
 	source       countedReader
 	decompressor *compress.Reader

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Names inside the data directory. The engine's own files live one level down, so
-// that its configuration and ours are never mistaken for its data.
+// Names inside the data directory. The engine's own files are one level down, so that its data
+// cannot be confused with its configuration or with this package's files.
 const (
 	engineDirectory = "clickhouse"
 	configFile      = "clickhouse-config.xml"
 	usersFile       = "clickhouse-users.xml"
 )
 
-// serverConfig bounds what a companion process may take: few background threads, small
-// caches (the defaults are gigabytes), no system log tables.
+// serverConfig limits the resources of a companion process: few background threads, small caches
+// (the defaults are gigabytes), no system log tables.
 const serverConfig = `<clickhouse>
   <users_config>%[1]s</users_config>
   <max_server_memory_usage>%[2]d</max_server_memory_usage>
@@ -43,10 +43,10 @@ const serverConfig = `<clickhouse>
 </clickhouse>
 `
 
-// usersConfig gives the one user everything but a way out of the engine: whoever
-// reaches the port could otherwise read and write this account's files, or have the
-// engine call other hosts. A dictionary's source may even be a command to run.
-// What is not named here is not granted, so that a new version's new ways stay shut.
+// usersConfig grants the one user everything except access to anything outside the engine:
+// otherwise whoever reaches the port could read and write this account's files, or make the engine
+// call other hosts. A dictionary's source may even be a command to run. Grants are an allow list,
+// so that new functions of a new version stay forbidden.
 const usersConfig = `<clickhouse>
   <profiles><default>
     <max_memory_usage>%[1]d</max_memory_usage>
@@ -69,15 +69,15 @@ const usersConfig = `<clickhouse>
 </clickhouse>
 `
 
-// insideEngines are the table engines that touch nothing outside the engine's own data.
+// insideEngines are the table engines that access nothing outside the engine's own data.
 var insideEngines = [...]string{
 	"MergeTree", "ReplacingMergeTree", "SummingMergeTree", "AggregatingMergeTree", "CollapsingMergeTree",
 	"VersionedCollapsingMergeTree", "CoalescingMergeTree", "GraphiteMergeTree", "Memory", "Null", "Log", "TinyLog",
 	"StripeLog", "Set", "Join", "Buffer", "Merge", "View", "MaterializedView", "GenerateRandom",
 }
 
-// outsideSettings name files or hosts (a template's file is read into the answer, a disk
-// may be anywhere) or bring a language of which parseStatement knows nothing.
+// outsideSettings name files or hosts (a template's file is read into the answer, a disk may be
+// anywhere), or enable a language that parseStatement does not parse.
 var outsideSettings = [...]string{
 	"format_template_resultset", "format_template_row", "format_schema", "format_schema_source", "output_format_schema",
 	"input_format_record_errors_file_path", "format_avro_schema_registry_url", "merge_tree_disk", "dialect",
@@ -86,7 +86,7 @@ var outsideSettings = [...]string{
 
 func escapeXML(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder takes everything
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder returns no error
 	return b.String()
 }
 

@@ -6,20 +6,20 @@ import (
 	"unsafe"
 )
 
-// connection is one session of the engine: settings, current database and
-// temporary tables live and die with it. Opening one takes about 0.2 ms, so each
-// request has its own. It runs one statement at a time, for one goroutine at a time.
+// connection is one session of the engine, with its own settings, current database and temporary
+// tables. Opening one takes about 0.2 ms, so each request has its own. It runs one statement at a
+// time, for one goroutine at a time.
 type connection struct {
 	lib    *Library
-	double handle // chdb_connection *, what chdb_close_conn wants
-	conn   handle // chdb_connection, what everything else wants
+	double handle // chdb_connection *, the argument of chdb_close_conn
+	conn   handle // chdb_connection, the argument of all other functions
 	argv   []*byte
 }
 
 // parameter is a value of a {name:Type} placeholder, in ClickHouse's escaped text.
 type parameter struct{ name, value string }
 
-// usage is what a statement cost, for X-ClickHouse-Summary.
+// usage is the cost of a statement, for X-ClickHouse-Summary.
 type usage struct {
 	readRows, readBytes, writtenRows, writtenBytes, resultRows, resultBytes uint64
 }
@@ -38,8 +38,8 @@ func (l *Library) openConnection(args []string) (*connection, error) {
 	if c.double == 0 {
 		return nil, errors.New("libchdb refused to open a connection")
 	}
-	// The handle is a pointer to C's own pointer; read it without letting Go take it
-	// for one of its own.
+	// The handle is a pointer to C's own pointer. Reading it this way keeps Go from treating it as
+	// a Go pointer.
 	c.conn = *(*handle)(*(*unsafe.Pointer)(unsafe.Pointer(&c.double)))
 	return c, nil
 }
@@ -57,14 +57,14 @@ func (c *connection) query(text []byte, format string, params []parameter) ([]by
 	return c.take(r)
 }
 
-// exec runs a statement whose result nobody reads.
+// exec runs a statement and discards its result.
 func (c *connection) exec(text string) error {
 	_, _, err := c.query([]byte(text), "Null", nil)
 	return err
 }
 
-// stream runs a SELECT and hands out its result in pieces of whole blocks. Each piece
-// is formatted on its own, so the format must be one that may be concatenated.
+// stream runs a SELECT and passes its result to sink in pieces of whole blocks. Each piece is
+// formatted on its own, so the format must allow concatenation.
 func (c *connection) stream(text []byte, format string, params []parameter, sink func([]byte, usage) error) error {
 	s := newArguments(text, format, params).call(c.lib.streamQuery, c.conn)
 	if s == 0 {
@@ -89,7 +89,7 @@ func (c *connection) stream(text []byte, format string, params []parameter, sink
 	}
 }
 
-// insert feeds an INSERT with what next returns until that is nil.
+// insert runs an INSERT with the rows that next returns, until next returns nil.
 func (c *connection) insert(text []byte, format string, params []parameter, next func() ([]byte, error)) (usage, error) {
 	s := newArguments(text, format, params).call(c.lib.insert, c.conn)
 	if s == 0 {
@@ -118,14 +118,14 @@ func (c *connection) insert(text []byte, format string, params []parameter, next
 	if text := c.lib.insertError(s); text != "" {
 		return usage{}, parseException(text)
 	}
-	_, used, err := c.take(c.lib.insertDone(s)) // tells why rows were refused
+	_, used, err := c.take(c.lib.insertDone(s)) // returns why rows were refused
 	if err == nil && refused {
 		err = newException(codeUnknownException, "libchdb took only a part of the rows")
 	}
 	return used, err
 }
 
-// take copies what Go needs out of a result and destroys it.
+// take copies the values that Go needs from a result, and destroys the result.
 func (c *connection) take(r handle) ([]byte, usage, error) {
 	if r == 0 {
 		return nil, usage{}, newException(codeUnknownException, "libchdb returned no result")
@@ -146,8 +146,8 @@ func (c *connection) take(r handle) ([]byte, usage, error) {
 	return data, used, nil
 }
 
-// arguments keeps what a call hands to C alive and in place until it returns; C copies
-// all of it. Each string ends with a NUL beyond its length, for C's comfort.
+// arguments pins the memory that a call passes to C until the call returns; C copies all of it.
+// Each string has a NUL after its end, because some C functions expect one.
 type arguments struct {
 	query, format       []byte
 	names, values       []*byte

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// killInterval is how often a statement whose client has gone is told to stop, until it
-// has: the first order may come before the engine knows the statement.
+// killInterval is how often a statement whose client has disconnected is killed again until it
+// stops: the engine may not know the statement yet at the first attempt.
 const killInterval = 100 * time.Millisecond
 
 // engine is the booted ClickHouse of this process. Its sessions are independent.
@@ -23,7 +23,7 @@ type engine struct {
 	args []string
 	lock *os.File
 
-	control      *connection // keeps the engine alive, and kills
+	control      *connection // keeps the engine alive, and runs KILL QUERY
 	controlMutex sync.Mutex
 	lastID       atomic.Uint64
 
@@ -61,7 +61,7 @@ func (e *engine) boot(libraryPath string, maxMemory int64) (err error) {
 	for _, f := range leftovers {
 		os.Remove(f)
 	}
-	// What clickhouse-local allows and a server does not, off again.
+	// Switch off what clickhouse-local allows and a server does not.
 	e.args = append(server, "--implicit_select=0", "--allow_introspection_functions=0")
 	if e.control, err = e.lib.openConnection(e.args); err != nil {
 		return fmt.Errorf("ClickHouse does not start on the data directory %s: %w", e.dir, err)
@@ -78,8 +78,8 @@ func (e *engine) boot(libraryPath string, maxMemory int64) (err error) {
 	return nil
 }
 
-// close ends the last session, which flushes and stops the engine, and gives the
-// directory free. No other session may be open.
+// close ends the last session, which flushes and stops the engine, and releases the directory. No
+// other session may be open.
 func (e *engine) close() {
 	if e.control != nil {
 		e.control.close()
@@ -88,17 +88,17 @@ func (e *engine) close() {
 	e.lock.Close()
 }
 
-// newID names a statement within this process.
+// newID returns an id for a statement, unique within this process.
 func (e *engine) newID() string {
 	return fmt.Sprintf("kubevoltracker:%d:%d", os.Getpid(), e.lastID.Add(1))
 }
 
-// statementSetting carries the id by which kill finds a session's statements. It is a
-// setting that means nothing where its table engine is not allowed, and that a client
-// cannot set (see outsideSettings), so that no statement can hide from its end.
+// statementSetting carries the id by which kill finds a session's statements. The setting has no
+// effect because its table engine is not allowed, and a client cannot set it (see outsideSettings),
+// so that no statement can evade kill.
 const statementSetting = "s3queue_default_zookeeper_path"
 
-// open starts a session in which kill finds statements by id.
+// open opens a session in which kill finds statements by id.
 func (e *engine) open(id string) (*connection, error) {
 	c, err := e.lib.openConnection(append(e.args[:len(e.args):len(e.args)], "--"+statementSetting+"="+id))
 	if err != nil {
@@ -107,8 +107,8 @@ func (e *engine) open(id string) (*connection, error) {
 	return c, nil
 }
 
-// whenGone stops the statements of the session id once ctx is done. The returned
-// function ends the watch; it must be called when the statement has returned.
+// whenGone kills the statements of the session id once ctx is done. The caller must call the
+// returned function when the statement has returned.
 func (e *engine) whenGone(ctx context.Context, id string) (done func()) {
 	finished := make(chan struct{})
 	var watching sync.WaitGroup
@@ -134,21 +134,21 @@ func (e *engine) whenGone(ctx context.Context, id string) (done func()) {
 func (e *engine) kill(id string) {
 	e.controlMutex.Lock()
 	defer e.controlMutex.Unlock()
-	// A statement that has ended meanwhile is no error, and there is nobody to tell of another.
+	// If the statement has ended meanwhile, that is no error; any other error has no reader.
 	_ = e.control.exec("KILL QUERY WHERE Settings['" + statementSetting + "'] = " + quote(id) + " ASYNC")
 }
 
-// quote writes s as a string literal.
+// quote returns s as a string literal.
 func quote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
-// quoteName writes s as an identifier.
+// quoteName returns s as an identifier.
 func quoteName(s string) string {
 	return "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`").Replace(s) + "`"
 }
 
-// summary renders X-ClickHouse-Summary.
+// summary renders the value of X-ClickHouse-Summary.
 func (u usage) summary(elapsed time.Duration) string {
 	var b strings.Builder
 	b.WriteByte('{')

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// Exception is an error of the engine, or of this interface in the engine's words:
-// ClickHouse's code, its symbolic name, and the message as clients parse it.
+// Exception is an error of the engine, or of this interface in the engine's format: ClickHouse's
+// code, its symbolic name, and the message as clients parse it.
 type Exception struct {
 	Code int
 	Name string // UNKNOWN_TABLE
-	Text string // what stands between "DB::Exception: " and the name
+	Text string // the text between "DB::Exception: " and the name
 }
 
 func (e *Exception) Error() string {
 	return fmt.Sprintf("Code: %d. DB::Exception: %s (%s)", e.Code, e.Text, e.Name)
 }
 
-// The codes that this interface raises itself.
+// The codes of this interface's own errors.
 const (
 	codeIncorrectData        = 117
 	codeBadArguments         = 36
@@ -58,7 +58,7 @@ var (
 	exceptionTail = regexp.MustCompile(`(?s)^(.*?)\s*\(([A-Z][A-Z0-9_]+)\)\s*(?:\(version [^)]*\)+)?\s*$`)
 )
 
-// parseException reads the engine's own text.
+// parseException parses an error text of the engine.
 func parseException(text string) *Exception {
 	head := exceptionHead.FindStringSubmatch(text)
 	if head == nil {
@@ -72,7 +72,7 @@ func parseException(text string) *Exception {
 	return e
 }
 
-// status is the HTTP status that a ClickHouse server answers with for this code.
+// status returns the HTTP status with which a ClickHouse server answers for this code.
 func (e *Exception) status() int {
 	switch e.Code {
 	case 194: // REQUIRED_PASSWORD

@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// externalTable is a table that a request brings along (multipart/form-data): its rows
-// in a part of the body, its format and columns in the URL (name_format, name_structure
-// or name_types).
+// externalTable is a table that a request contains (multipart/form-data): its rows in a part of the
+// body, its format and columns in the URL (name_format, name_structure or name_types).
 type externalTable struct{ format, structure string }
 
-// external takes a URL parameter that describes such a table, and tells whether it did.
+// external parses a URL parameter that describes such a table, and reports whether it was one.
 func (q *request) external(name, value string) bool {
 	for _, kind := range []string{"_format", "_structure", "_types"} {
 		table, ok := strings.CutSuffix(name, kind)
@@ -42,8 +41,8 @@ func (q *request) external(name, value string) bool {
 	return false
 }
 
-// loadExternal reads the parts of the body: the query among them joins the one from the
-// URL, each other part becomes a temporary table of this request's session.
+// loadExternal reads the parts of the body: it appends the part named query to the query from the
+// URL, and loads each other part into a temporary table of this request's session.
 func (q *request) loadExternal(conn *connection) error {
 	for {
 		part, err := q.parts.NextPart()

@@ -2,7 +2,7 @@ package embedded
 
 import "strings"
 
-// contentType is what a server says of a format.
+// contentType returns the Content-Type that a server sends for a format.
 func contentType(format string) string {
 	f := strings.ToLower(format)
 	switch {

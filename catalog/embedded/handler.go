@@ -17,7 +17,7 @@ import (
 const (
 	// maxQuerySize bounds a statement's text; rows of an INSERT do not count.
 	maxQuerySize = 1 << 20
-	// slotWait is how long a request waits for a free place among the concurrent ones.
+	// slotWait is how long a request waits for one of the slots of concurrent statements.
 	slotWait = 10 * time.Second
 )
 
@@ -38,7 +38,7 @@ For batch query processing:
     clickhouse-client < query > result
 `
 
-// ServeHTTP answers as a ClickHouse server's HTTP port does.
+// ServeHTTP answers like a ClickHouse server's HTTP port.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l, disconnect := s.connect(w, r)
 	defer disconnect()
@@ -145,13 +145,14 @@ func (q *request) prepare(conn *connection) (*statement, error) {
 		return nil, err
 	}
 	if q.readOnly && q.sessionID != "" && !statement.reads() {
-		// A session cannot be made read-only for a while: the engine lets none out of it.
+		// A session cannot be made read-only temporarily: the engine does not allow a session to
+		// leave that mode.
 		return nil, newException(codeReadOnly, "default: Cannot execute query in readonly mode. For queries over HTTP, method GET implies readonly. You should use method POST for modifying queries.")
 	}
 	return statement, nil
 }
 
-// send runs the work and writes its result as it comes.
+// send runs the work and streams its result.
 func (s *Server) send(ctx context.Context, resp *response, q *request, w *work) error {
 	resp.w.Header().Set("X-ClickHouse-Format", w.format)
 	resp.w.Header().Set("Content-Type", contentType(w.format))
@@ -179,7 +180,7 @@ func (s *Server) send(ctx context.Context, resp *response, q *request, w *work) 
 	return resp.finish()
 }
 
-// statement puts the query together from URL and body, leaving rows in the body.
+// statement combines the query from URL and body, and leaves rows in the body.
 func (q *request) statement() (*statement, error) {
 	if len(q.query) > 0 {
 		st, err := parseStatement(q.query)
@@ -210,7 +211,7 @@ func queryTooLarge() *Exception {
 	return newException(codeSyntaxError, "Max query size exceeded: %d bytes", maxQuerySize)
 }
 
-// outputFormat is the format of a result that the statement itself names.
+// outputFormat returns the result format that the statement itself names.
 func (s *statement) outputFormat() string {
 	if s.kind == "INSERT" {
 		return ""

@@ -25,11 +25,10 @@ type token struct {
 func (t token) is(sign string) bool   { return t.kind == tokenSign && t.text == sign }
 func (t token) word(name string) bool { return t.kind == tokenWord && strings.EqualFold(t.text, name) }
 
-// lexer cuts ClickHouse SQL into tokens, leaving out blanks and comments; libchdb does not
-// export the engine's own. It never
-// fails: what it does not know is a sign, and an open string ends with the text. A test
-// compares it with the engine's own: what one takes for a comment and the other for a
-// statement would pass by what parseStatement refuses.
+// lexer splits ClickHouse SQL into tokens, without blanks and comments; libchdb does not export the
+// engine's lexer. It never fails: an unknown character is a sign, and an open string ends with the
+// text. A test compares it with the engine's lexer: if one of them took a comment for a statement
+// and the other did not, a forbidden statement could get past parseStatement.
 type lexer struct {
 	src []byte
 	at  int
@@ -73,10 +72,10 @@ func (l *lexer) next() token {
 	return token{kind: tokenSign, text: string(c), start: start, end: l.at}
 }
 
-// typographicQuotes are quotes as word processors make them. They know no escapes.
+// typographicQuotes are the quotes of word processors. They have no escapes.
 var typographicQuotes = [...]struct{ open, close []byte }{{[]byte("‘"), []byte("’")}, {[]byte("“"), []byte("”")}}
 
-// typographicEnd is just behind such a quotation, which an open one ends with the text.
+// typographicEnd returns the position after such a quotation; an open quotation ends with the text.
 func (l *lexer) typographicEnd(start int) (int, bool) {
 	rest := l.src[start:]
 	for _, q := range typographicQuotes {
@@ -131,7 +130,7 @@ func (l *lexer) skipBlanks() {
 	}
 }
 
-// skipComment goes behind the comment that begins here, with those inside it.
+// skipComment skips the comment at the current position, including nested comments.
 func (l *lexer) skipComment() {
 	for depth := 0; l.at < len(l.src); {
 		switch rest := l.src[l.at:]; {
@@ -149,7 +148,7 @@ func (l *lexer) skipComment() {
 	}
 }
 
-// isBlank tells the blanks beyond ASCII that ClickHouse skips.
+// isBlank reports whether r is a blank beyond ASCII that ClickHouse skips.
 func isBlank(r rune) bool {
 	switch r {
 	case 0x85, 0xa0, 0x180e, 0x2028, 0x2029, 0x202f, 0x205f, 0x2060, 0x3000, 0xfeff:
@@ -158,8 +157,8 @@ func isBlank(r rune) bool {
 	return r >= 0x2000 && r <= 0x200d
 }
 
-// quotedEnd is just behind the quote that closes the one at start; a backslash or a
-// doubled quote keeps it open.
+// quotedEnd returns the position after the quote that closes the one at start; a backslash or a
+// doubled quote does not close it.
 func (l *lexer) quotedEnd(start int, quote byte) int {
 	for i := start + 1; i < len(l.src); i++ {
 		switch {
@@ -176,7 +175,7 @@ func (l *lexer) quotedEnd(start int, quote byte) int {
 	return len(l.src)
 }
 
-// heredocEnd is just behind $tag$ … $tag$.
+// heredocEnd returns the position after $tag$ … $tag$.
 func (l *lexer) heredocEnd(start int) (int, bool) {
 	i := start + 1
 	for i < len(l.src) && (isWordStart(l.src[i]) || isDigit(l.src[i])) {

@@ -16,13 +16,13 @@ import (
 // this package is written and tested against.
 const LibraryVersion = "26.7.3-stable.1"
 
-// LibraryEnv names the environment variable that may hold the library's path.
+// LibraryEnv is the environment variable for the library's path.
 const LibraryEnv = "KUBEVOLTRACKER_CHDB_LIBRARY"
 
 const libraryName = "libchdb.so"
 
-// handle is a pointer to something that lives in the C library's memory. It is
-// a uintptr, not an unsafe.Pointer, because Go's collector has no business there.
+// handle is a pointer to C memory. It is a uintptr, not an unsafe.Pointer, so that Go's garbage
+// collector ignores it.
 type handle uintptr
 
 // statementFunc starts a statement with parameters; texts are pointers with lengths.
@@ -64,10 +64,10 @@ type Library struct {
 	resultDestroy      func(result handle)
 }
 
-// LibraryError says why no usable libchdb.so was found, in one line that names
-// the file and the cure.
+// LibraryError reports why no usable libchdb.so was found, in one line that names the file and the
+// cure.
 type LibraryError struct {
-	Path string // the file that was tried, or "" when none was found
+	Path string // the file that was tried, or "" if none was found
 	Err  error
 }
 
@@ -172,7 +172,7 @@ func LoadLibrary(path string) (*Library, error) {
 	return l, nil
 }
 
-// npmPackage is the npm package that holds the library for this platform.
+// npmPackage returns the npm package with the library for this platform.
 func npmPackage() string {
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	if runtime.GOOS == "linux" {
@@ -181,7 +181,7 @@ func npmPackage() string {
 	return "@chdb/lib-" + runtime.GOOS + "-" + arch
 }
 
-// rootCause drops the operation and path that os errors repeat.
+// rootCause returns err without the operation and path that os errors repeat.
 func rootCause(err error) error {
 	var pathErr *os.PathError
 	if errors.As(err, &pathErr) {

@@ -10,10 +10,10 @@ import (
 	"runtime"
 )
 
-// checkLibraryFile tells a wrong file from a right one before the dynamic linker
-// sees it, whose own messages name neither the platform nor the cure.
+// checkLibraryFile rejects a wrong file before the dynamic linker reads it, because the linker's
+// messages name neither the platform nor the cure.
 func checkLibraryFile(path string) error {
-	info, err := os.Stat(path) // before opening it, which waits where it is a pipe
+	info, err := os.Stat(path) // before opening it, because opening a pipe waits
 	if err != nil {
 		return rootCause(err)
 	}
@@ -26,7 +26,7 @@ func checkLibraryFile(path string) error {
 	}
 	defer f.Close()
 	if runtime.GOOS != "linux" {
-		return nil // the dynamic linker is the judge of Mach-O
+		return nil // only the dynamic linker checks Mach-O
 	}
 	head := make([]byte, len(elf.ELFMAG))
 	if _, err := io.ReadFull(f, head); err != nil || !bytes.Equal(head, []byte(elf.ELFMAG)) {

@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// stopPatience is how long a client may still neither send nor take while the server stops.
+// stopPatience is how long a client may neither send nor receive while the server stops.
 const stopPatience = time.Second
 
-// link is the traffic with one client. A client that neither goes on sending its rows nor
-// takes its result, yet keeps the connection, would hold a statement's place for ever and
-// keep the server from stopping in good order.
+// link is the traffic with one client. Without its deadlines, a client that neither sends its rows
+// nor reads its result, but keeps the connection, would occupy a statement's slot forever and keep
+// the server from stopping.
 type link struct {
 	http.ResponseWriter
 	controller *http.ResponseController
 	body       io.ReadCloser
 	running    context.Context // of the server
 	patience   time.Duration
-	read       atomic.Bool // the whole body: what net/http then reads waits for the client's going
+	read       atomic.Bool // the whole body has been read: net/http's next read waits for the client to disconnect
 }
 
-// connect returns the link of a request. The returned function must be called when the
+// connect returns the link of a request. The caller must call the returned function when the
 // request has been answered.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request) (*link, func()) {
 	l := &link{ResponseWriter: w, controller: http.NewResponseController(w), body: r.Body, running: s.running, patience: s.options.Patience}
@@ -33,7 +33,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) (*link, func())
 	unhook := context.AfterFunc(s.running, l.extendBoth)
 	return l, func() {
 		unhook()
-		l.extendBoth() // for net/http, which now reads what is left of the body and sends what is left of the answer
+		l.extendBoth() // for net/http, which now reads the rest of the body and sends the rest of the answer
 	}
 }
 
@@ -44,7 +44,8 @@ func (l *link) extendBoth() {
 	}
 }
 
-// extend gives the client its time anew. A connection without deadlines (a test's) has patience.
+// extend restarts the client's deadline. A connection without deadlines (in a test) never times
+// out.
 func (l *link) extend(set func(time.Time) error) {
 	if l.running.Err() == nil {
 		_ = set(time.Now().Add(l.patience))
@@ -63,14 +64,14 @@ func (l *link) Read(p []byte) (int, error) {
 		l.read.Store(true)
 		_ = l.controller.SetReadDeadline(time.Time{})
 	case err == nil && l.running.Err() != nil:
-		err = os.ErrDeadlineExceeded // a body that trickles in ends too
+		err = os.ErrDeadlineExceeded // a body that trickles in must end, too
 	}
 	return n, err
 }
 
 func (l *link) Close() error { return l.body.Close() }
 
-// Write writes the answer, a part at a time: patience is for each.
+// Write writes the answer in parts; the deadline applies to each part.
 func (l *link) Write(p []byte) (int, error) {
 	const part = 64 << 10
 	for done := 0; ; {
@@ -82,5 +83,5 @@ func (l *link) Write(p []byte) (int, error) {
 	}
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap serves http.ResponseController.
 func (l *link) Unwrap() http.ResponseWriter { return l.ResponseWriter }

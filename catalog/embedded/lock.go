@@ -10,10 +10,9 @@ import (
 	"syscall"
 )
 
-// lockDirectory creates dir where it is missing and takes it for this process until
-// the returned file is closed. The kernel drops the lock when the process dies, however
-// it dies, so that a crash never leaves a directory locked. gofrs/flock does the same, but
-// hides the file, which holds the pid.
+// lockDirectory creates dir if it is missing and locks it for this process until the returned file
+// is closed. The kernel releases the lock when the process ends, however it ends, so a crash never
+// leaves a directory locked. gofrs/flock does the same, but hides the file, which contains the pid.
 func lockDirectory(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be created: %w", dir, rootCause(err))

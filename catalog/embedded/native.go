@@ -10,17 +10,17 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/proto"
 )
 
-// nativeRevision turns Native blocks as libchdb writes them (revision 0) into those of
-// the revision that a client asked for. They differ only in what stands around the
-// columns: a block info in front, and a byte per column that says that its serialization
-// is the ordinary one. The columns' bytes are passed on as they are; clickhouse-go's own
-// decoder is used to find where each ends, so every type that it reads is right, bit by bit.
+// nativeRevision converts Native blocks in libchdb's format (revision 0) to the revision that a
+// client requested. The two differ only around the columns: a block info in front, and a byte per
+// column that declares its serialization as the default one. The bytes of the columns are copied
+// unchanged. clickhouse-go's own decoder finds where each column ends, so every type that it
+// decodes is copied exactly.
 type nativeRevision struct {
 	revision uint64
 	context  *column.ServerContext
 }
 
-// translate converts one piece, which holds whole blocks.
+// translate converts one piece, which consists of whole blocks.
 func (n *nativeRevision) translate(piece []byte) ([]byte, error) {
 	src := newMeasure(piece)
 	out := make([]byte, 0, len(piece)+64)
@@ -82,15 +82,15 @@ func (n *nativeRevision) block(src *measure, piece, out []byte) ([]byte, error) 
 	return out, nil
 }
 
-// measure reads a piece and knows how far it has come, in spite of the decoder's buffer:
-// the decoder takes a large enough bufio.Reader as its own.
+// measure reads a piece and counts the bytes that the decoder has consumed. The decoder uses a
+// large enough bufio.Reader as its own buffer, so the count is exact.
 type measure struct {
 	source *countingReader
 	buffer *bufio.Reader
 	r      *chproto.Reader
 }
 
-// decoderBuffer is at least what chproto.NewReader asks for.
+// decoderBuffer is at least the size that chproto.NewReader requests.
 const decoderBuffer = 256 << 10
 
 func newMeasure(piece []byte) *measure {

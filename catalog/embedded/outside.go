@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// outsideCalls reach a file or a host and stand under no grant of the engine's: the
-// scalar function file, a disk or a backup that a statement describes itself, a database
-// of another server's tables. It is a second fence, for what the first (usersConfig)
-// does not cover; text that a statement makes at run time it does not see.
+// outsideCalls are calls that reach a file or a host and that no grant of the engine covers: the
+// scalar function file, a disk or a backup that a statement describes itself, a database with
+// another server's tables. They are a second fence behind the grants (usersConfig). The fence does
+// not see text that a statement builds at run time.
 var outsideCalls = map[string]bool{"file": true, "disk": true, "s3": true, "azureblobstorage": true, "datalakecatalog": true}
 
-// reachesOut tells whether called, behind which a parenthesis opens, is one of those,
-// rather than the name of a table whose columns follow.
+// reachesOut reports whether called, which an opening parenthesis follows, is one of these calls,
+// and not the name of a table whose columns follow.
 func reachesOut(text []byte, called, before token) bool {
 	name := called.text
 	switch called.kind {
@@ -29,7 +29,7 @@ func reachesOut(text []byte, called, before token) bool {
 
 var escapeOfName = regexp.MustCompile(`\\(?:x[0-9a-fA-F]{2}|.)`)
 
-// unquoteName undoes the quotes and escapes of an identifier, or returns "" for a string.
+// unquoteName removes the quotes and escapes of an identifier; it returns "" for a string.
 func unquoteName(quoted string) string {
 	for _, quote := range []struct{ open, close string }{{"`", "`"}, {`"`, `"`}, {"“", "”"}} {
 		if name, ok := strings.CutPrefix(quoted, quote.open); ok {

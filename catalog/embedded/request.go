@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// request is what a client asks for, read from URL, headers and body.
+// request is a client's request, parsed from URL, headers and body.
 type request struct {
 	queryID         string
 	database        string
 	defaultFormat   string
 	role            string
-	clientRevision  uint64 // of Native blocks in the answer
-	compress        bool   // the answer in ClickHouse's own compressed blocks
+	clientRevision  uint64 // the revision of Native blocks in the answer
+	compress        bool   // whether the answer consists of ClickHouse's compressed blocks
 	waitEndOfQuery  bool
 	bufferSize      int
 	readOnly        bool
@@ -30,15 +30,15 @@ type request struct {
 	params          []parameter
 	settings        []setting
 	externalFormats map[string]externalTable
-	query           []byte    // the text that was given beside the body
+	query           []byte    // the text from outside the body
 	body            io.Reader // decoded
 	parts           *multipart.Reader
 }
 
 type setting struct{ name, value string }
 
-// defaultBufferSize is how much of an answer is held back before its status is sent, so
-// that an error among the first rows still becomes a proper status.
+// defaultBufferSize is how much of an answer is buffered before its status is sent, so that an
+// error among the first rows still leads to a proper status.
 const defaultBufferSize = 64 << 10
 
 // reserved are the URL parameters that are not settings.
@@ -101,7 +101,7 @@ func parseRequest(r *http.Request) (*request, error) {
 	return q, nil
 }
 
-// readBody undoes the body's encodings: the HTTP one, then ClickHouse's own blocks.
+// readBody decodes the body: first the HTTP encoding, then ClickHouse's blocks.
 func (q *request) readBody(r *http.Request, decompress bool) error {
 	body, err := decodeContent(r.Header.Get("Content-Encoding"), r.Body)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// response holds an answer back until its status is certain enough (see
-// defaultBufferSize), then streams it.
+// response buffers an answer up to defaultBufferSize, so that an early error can still set the
+// status, and then streams it.
 type response struct {
 	w       http.ResponseWriter
-	dir     string // for what does not fit in memory while the query's end is waited for
+	dir     string // for results that do not fit in memory with wait_end_of_query
 	limit   int
 	waitEnd bool
 	accept  string // Accept-Encoding, or "" for no HTTP compression
@@ -31,7 +31,7 @@ type response struct {
 	used        usage
 }
 
-// Write takes a piece of the result.
+// Write writes a piece of the result.
 func (r *response) Write(p []byte) (int, error) {
 	if r.committed {
 		return len(p), r.send(p)
@@ -67,7 +67,7 @@ func (r *response) spillOver(p []byte) error {
 	return nil
 }
 
-// commit sends status and headers, then what was held back.
+// commit sends status and headers, then the buffered part of the result.
 func (r *response) commit() error {
 	r.committed = true
 	header := r.w.Header()
@@ -103,8 +103,8 @@ func (r *response) send(p []byte) error {
 	return err
 }
 
-// finish ends a good answer. Nothing at all is sent as an empty body with a length, which
-// is how clickhouse-go knows that there is no result.
+// finish ends a successful answer. An empty result is sent as an empty body with a length, by which
+// clickhouse-go recognises that there is no result.
 func (r *response) finish() error {
 	if !r.committed {
 		if len(r.held) == 0 && r.spill == nil {
@@ -123,9 +123,9 @@ func (r *response) finish() error {
 	return nil
 }
 
-// fail reports an exception: as the answer, while nothing has been sent; otherwise as the
-// framed block that ends a torn stream, after which the connection is cut so that no
-// client takes the part for the whole.
+// fail reports an exception: as the answer, if nothing has been sent; otherwise as the framed block
+// that ends a torn stream. After that block the connection is cut, so that no client takes the part
+// for the whole.
 func (r *response) fail(e *Exception, version string) {
 	text := fmt.Sprintf("%s (version %s (official build))\n", e.Error(), version)
 	header := r.w.Header()
@@ -164,7 +164,8 @@ func (r *response) close() {
 	}
 }
 
-// newTag names the frame of a late exception: unguessable, so that data cannot forge it.
+// newTag returns an unpredictable tag for the frame of a late exception, so that data cannot forge
+// it.
 func newTag() string {
 	const letters = "abcdefghijklmnopqrstuvwxyz"
 	raw := make([]byte, 16)

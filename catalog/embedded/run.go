@@ -13,11 +13,11 @@ import (
 	"syscall"
 )
 
-// pieceSize is how much of an insert's body is handed to the engine at a time.
+// pieceSize is how much of an insert's body is passed to the engine at a time.
 const pieceSize = 1 << 20
 
-// concatenable are the formats whose pieces, each formatted on its own, make up the
-// whole: no header, no footer, no separators, no numbering. The others go through a pipe.
+// concatenable are the formats whose separately formatted pieces can be concatenated: without
+// header, footer, separators and numbering. The other formats go through a pipe.
 var concatenable = map[string]bool{
 	"native": true, "tabseparated": true, "tsv": true, "tabseparatedraw": true, "tsvraw": true, "csv": true, "tskv": true,
 	"jsoneachrow": true, "jsonlines": true, "ndjson": true, "jsonstringseachrow": true, "jsoncompacteachrow": true,
@@ -35,8 +35,8 @@ type work struct {
 	body      io.Reader // the rest of an insert's rows
 }
 
-// run executes the statement and gives its result to sink. When ctx ends, the statement
-// is stopped and ctx's error returned.
+// run executes the statement and passes its result to sink. When ctx ends, run stops the statement
+// and returns ctx's error.
 func (w *work) run(ctx context.Context, sink func([]byte, usage) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (w *work) insert(ctx context.Context) (usage, error) {
 	return used, err
 }
 
-// columns is the block without rows by which a server tells the columns of an empty
-// result, and which libchdb leaves out. Where they cannot be told there is none.
+// columns returns the block without rows by which a server describes the columns of an empty
+// result, and which libchdb leaves out; nil if the columns cannot be determined.
 func (w *work) columns() []byte {
 	text := fmt.Appendf(nil, "DESCRIBE (%s\n) SETTINGS describe_compact_output = 1", w.statement.text)
 	names, used, err := w.conn.query(text, "RowBinary", w.params)
@@ -107,8 +107,8 @@ func (w *work) columns() []byte {
 	return append(append(binary.AppendUvarint(nil, used.resultRows), 0), names...)
 }
 
-// join puts the settings that followed a FORMAT clause behind the statement, on a line
-// of their own: the statement may end with a comment.
+// join appends the settings that followed a FORMAT clause to the statement, on a line of their own,
+// because the statement may end with a comment.
 func join(text, suffix []byte) []byte {
 	if len(suffix) == 0 {
 		return text
@@ -116,7 +116,7 @@ func join(text, suffix []byte) []byte {
 	return bytes.Join([][]byte{text, suffix}, []byte("\n"))
 }
 
-// pieces hands out the rows that stood in the text, then the body.
+// pieces returns the rows from the statement's text, then the body.
 func (w *work) pieces(ctx context.Context) func() ([]byte, error) {
 	rows := io.MultiReader(bytes.NewReader(w.statement.data), w.body)
 	buf := make([]byte, pieceSize)
@@ -135,8 +135,8 @@ func (w *work) pieces(ctx context.Context) func() ([]byte, error) {
 	}
 }
 
-// fill reads until buf is full or the rows end, which is no error. Unlike io.ReadFull
-// it tells that end from a body that was cut off, whose rows must not be committed.
+// fill reads until buf is full or the rows end, which is no error. Unlike io.ReadFull it
+// distinguishes that end from a truncated body, whose rows must not be committed.
 func fill(r io.Reader, buf []byte) (int, error) {
 	n := 0
 	for n < len(buf) {
@@ -162,17 +162,18 @@ func bodyError(err error) error {
 	return newException(codeIncorrectData, "cannot read the request's body: %v", err)
 }
 
-// pipe streams a result in a format that is more than the sum of its pieces (JSON with its
-// totals, Parquet, tables with borders): the engine writes it, as into a file, to a named
-// pipe that is read here.
+// pipe streams a result in a format whose pieces cannot be concatenated (JSON with its totals,
+// Parquet, tables with borders): the engine writes it, like a file, to a named pipe that this
+// function reads.
 func (w *work) pipe(sink func([]byte, usage) error) error {
 	path := filepath.Join(w.engine.dir, "result-"+strings.ReplaceAll(w.id, ":", "-"))
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		return fmt.Errorf("create a pipe for the result: %w", err)
 	}
 	defer os.Remove(path)
-	// Non-blocking, so that opening does not wait for the engine; then our own writing end,
-	// so that there is no end of file before the engine has come and gone.
+	// The reading end is opened non-blocking, so that opening does not wait for the engine. The
+	// writing end is opened here as well, so that there is no end of file before the engine has
+	// opened and closed its own.
 	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return fmt.Errorf("open the result's pipe: %w", err)
@@ -199,7 +200,7 @@ func (w *work) pipe(sink func([]byte, usage) error) error {
 		n, err := r.Read(buf)
 		if n > 0 && sinkErr == nil {
 			if sinkErr = sink(buf[:n], usage{}); sinkErr != nil {
-				w.engine.kill(w.id) // and read on, so that the engine is not stuck in writing
+				w.engine.kill(w.id) // and continue reading, so that the engine is not blocked in its write
 			}
 		}
 		if err != nil {

@@ -13,26 +13,26 @@ import (
 	"github.com/go-kit/log/level"
 )
 
-// Options say how to serve the engine.
+// Options configure the server.
 type Options struct {
-	// DataDir holds everything; it is created where it is missing.
+	// DataDir is the directory for all files; it is created if it is missing.
 	DataDir string
 	// ListenAddress is host:port. Without a password the host must be a loopback address.
 	ListenAddress string
-	// Library is the path of libchdb.so; empty looks where FindLibrary says.
+	// Library is the path of libchdb.so; if it is empty, FindLibrary searches for it.
 	Library string
-	// Password of the user default; empty for none.
+	// Password is the password of the user default; empty for none.
 	Password string
-	// MaxConcurrentQueries bounds how many statements run at once; others wait.
+	// MaxConcurrentQueries bounds the number of statements that run at once; others wait.
 	MaxConcurrentQueries int
 	// MaxMemory, in bytes, bounds the engine and each of its queries.
 	MaxMemory int64
 	// Grace is how long a stop waits for running statements before it cancels them.
 	Grace time.Duration
-	// Patience is how long a client may neither send its rows nor take its result before
-	// its statement is cancelled (0: 5 minutes, enough to read a page of a pager).
+	// Patience is how long a client may neither send its rows nor read its result before its
+	// statement is cancelled (0: 5 minutes, enough to read a page in a pager).
 	Patience time.Duration
-	// Logger takes what an administrator should know.
+	// Logger receives the messages for an administrator.
 	Logger log.Logger
 }
 
@@ -45,12 +45,12 @@ type Server struct {
 	http     *http.Server
 	slots    chan struct{}
 	sessions sessions
-	running  context.Context // ends when statements must
+	running  context.Context // ends when statements must stop
 	stop     context.CancelFunc
 }
 
-// Start boots the engine on the data directory and listens. Errors are one line that
-// names what is wrong.
+// Start boots the engine on the data directory and listens. An error is one line that names what is
+// wrong.
 func Start(o Options) (*Server, error) {
 	if err := checkAddress(o.ListenAddress, o.Password != ""); err != nil {
 		return nil, err
@@ -85,14 +85,14 @@ func Start(o Options) (*Server, error) {
 	return s, nil
 }
 
-// URL is where the server answers.
+// URL returns the address at which the server answers.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 
-// Version is ClickHouse's own.
+// Version returns ClickHouse's version.
 func (s *Server) Version() string { return s.engine.version }
 
-// Run serves until ctx ends, then stops: no new requests, running ones get the grace
-// period and are cancelled after it, and the engine flushes its data.
+// Run serves until ctx ends, then stops: it accepts no new requests, cancels running ones after the
+// grace period, and makes the engine flush its data.
 func (s *Server) Run(ctx context.Context) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(s.listener) }()
@@ -110,8 +110,8 @@ func (s *Server) Run(ctx context.Context) error {
 		last, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if s.http.Shutdown(last) != nil {
-			// A statement that cannot be stopped: its session must not be closed under
-			// it. The process ends, which the engine survives as it survives a crash.
+			// A statement cannot be stopped, and its session must not be closed during a statement.
+			// The process ends, which the engine survives like a crash.
 			s.http.Close()
 			return errors.Join(err, errors.New("a statement could not be stopped in time"))
 		}
@@ -122,7 +122,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// checkAddress refuses to open a database without a password to other machines.
+// checkAddress rejects an address that other machines can reach, unless there is a password.
 func checkAddress(address string, password bool) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -137,7 +137,7 @@ func checkAddress(address string, password bool) error {
 	return nil
 }
 
-// slot waits for a place among the concurrent statements.
+// slot waits for one of the slots of concurrent statements.
 func (s *Server) slot(ctx context.Context) (release func(), err error) {
 	wait := time.NewTimer(slotWait)
 	defer wait.Stop()
@@ -151,14 +151,14 @@ func (s *Server) slot(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// context ends when the client goes or the server must stop.
+// context returns a context that ends when the client disconnects or the server must stop.
 func (s *Server) context(request context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(request)
 	unhook := context.AfterFunc(s.running, cancel)
 	return ctx, func() { unhook(); cancel() }
 }
 
-// enter gives the request a session of its own, or the one that it names.
+// enter returns a new session for the request, or the session that the request names.
 func (s *Server) enter(q *request) (conn *connection, id string, leave func(), err error) {
 	if q.sessionID == "" {
 		id = s.engine.newID()

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// session is a connection that outlives its request because the client named it with
-// session_id: temporary tables, SET and USE last until its timeout.
+// session is a connection that outlives its request because the client named it with session_id:
+// temporary tables, SET and USE last until the session's timeout.
 type session struct {
 	conn   *connection
-	id     string // of its statements, for kill
+	id     string // the id of its statements, for kill
 	busy   bool
 	expiry *time.Timer
 }
 
-// sessions are the named ones, by name.
+// sessions are the named sessions, by name.
 type sessions struct {
 	mutex sync.Mutex
 	named map[string]*session
@@ -42,7 +42,7 @@ func sessionTimeout(v string) (time.Duration, error) {
 	return d, nil
 }
 
-// take gives the named session to one request, opening it where it does not exist.
+// take reserves the named session for one request, and opens it if it does not exist.
 func (s *sessions) take(e *engine, name string, mustExist bool) (*session, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -73,7 +73,7 @@ func (s *sessions) take(e *engine, name string, mustExist bool) (*session, error
 	return opened, nil
 }
 
-// give returns a session after a request; it ends when unused for as long as timeout.
+// give releases a session after a request; the session ends once it has been unused for timeout.
 func (s *sessions) give(name string, used *session, timeout time.Duration, end bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -96,7 +96,7 @@ func (s *sessions) drop(name string, used *session) {
 	used.conn.close()
 }
 
-// close ends all of them. No request may be running.
+// close ends all sessions. No request may be running.
 func (s *sessions) close() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

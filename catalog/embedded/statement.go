@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// statement is what this interface must know of a query before the engine parses it:
-// where the output or input format is named, where inserted data begins, and what a
-// server would refuse. Everything else is left to the engine's own parser.
+// statement is the part of a query that this interface must know before the engine parses it: where
+// it names its output or input format, where inserted data begins, and whether a server would
+// refuse it. The engine's own parser does the rest.
 type statement struct {
 	text   []byte // the statement without its FORMAT clause, inserted data and final semicolon
-	kind   string // its first keyword in capitals: SELECT, INSERT, CREATE, …; behind WITH, the one that follows
+	kind   string // its first keyword in capitals: SELECT, INSERT, CREATE, …; after WITH …, the keyword that follows
 	format string // named by its FORMAT clause, or ""
-	suffix []byte // what followed the FORMAT clause of a query (SETTINGS …)
+	suffix []byte // the text after the FORMAT clause of a query (SETTINGS …)
 
-	insertsData bool   // INSERT whose rows follow, rather than INSERT … SELECT
-	data        []byte // the rows that were part of the text itself
+	insertsData bool   // an INSERT whose rows follow, and not INSERT … SELECT
+	data        []byte // the rows in the text itself
 }
 
-// parseStatement splits one statement. Rows of an INSERT may be missing from the text:
-// they can follow elsewhere, in the request's body.
+// parseStatement parses one statement. The text need not contain the rows of an INSERT: they can
+// follow in the request's body.
 func parseStatement(text []byte) (*statement, error) {
 	p := parser{s: &statement{}, lex: lexer{src: text}, semicolon: -1, format: -1, settings: -1}
 	for t := p.lex.next(); t.kind != tokenEnd; t = p.lex.next() {
@@ -50,20 +50,20 @@ type parser struct {
 	prev, before token // the last token and the one before it
 	n            int   // number of tokens, with the current one
 	depth        int   // number of open brackets
-	semicolon    int   // where it begins, or -1; so are the next two
+	semicolon    int   // its position, or -1; likewise for the next two
 	format       int   // a query's FORMAT clause
-	settings     int   // the SETTINGS behind that
+	settings     int   // the SETTINGS after that
 	fromSelect   bool  // INSERT … SELECT
 	values       bool  // INSERT … VALUES
 }
 
-// step says how to go on behind a token.
+// step tells the parser how to continue after a token.
 type step int
 
 const (
 	goOn       step = iota
-	isCall          // FORMAT name was no clause: a bracket follows
-	rowsFollow      // the rest of the text are rows
+	isCall          // FORMAT name was not a clause: a bracket follows
+	rowsFollow      // the rest of the text contains rows
 )
 
 // refuse returns why a server would refuse the statement because of the token t.
@@ -74,7 +74,7 @@ func (p *parser) refuse(t token) error {
 		return newException(codeSyntaxError,
 			"Syntax error (Multi-statements are not allowed): failed at position %d (end of query): ; %.100s. ", p.semicolon+1, bytes.TrimSpace(text[p.semicolon+1:]))
 	case p.s.kind == "" && t.kind != tokenWord && !t.is("(") && !t.is(";"):
-		// libchdb would skip it to the end, as a client skips what it does not understand.
+		// libchdb would skip the rest, as a client skips what it does not understand.
 		return newException(codeSyntaxError, "Syntax error: failed at position %d: %.100s. ", t.start+1, bytes.ToValidUTF8(text[t.start:], []byte("?")))
 	case t.word("OUTFILE") && p.prev.word("INTO"), t.word("INFILE") && p.prev.word("FROM"):
 		return newException(codeIntoOutfile, "INTO OUTFILE and FROM INFILE are not allowed")
@@ -84,7 +84,7 @@ func (p *parser) refuse(t token) error {
 	return nil
 }
 
-// count counts the token and the open brackets, and takes the statement's kind and end.
+// count counts the token and the open brackets, and records the statement's kind and end.
 func (p *parser) count(t token) {
 	p.n++
 	switch {
@@ -99,7 +99,7 @@ func (p *parser) count(t token) {
 	}
 }
 
-// clause takes the words that begin a clause.
+// clause handles the words that begin a clause.
 func (p *parser) clause(t token) step {
 	switch {
 	case t.kind != tokenWord, p.prev.is("."), p.prev.word("AS"): // a name
@@ -153,8 +153,8 @@ func (p *parser) insertFormat(t token) step {
 	return rowsFollow
 }
 
-// queryFormat takes FORMAT for a clause, not a name, if an identifier follows and then
-// nothing but settings or the end.
+// queryFormat takes FORMAT as a clause, not as a name, if an identifier follows and then nothing
+// but settings or the end.
 func (p *parser) queryFormat(t token) {
 	if p.n == 1 || p.prev.is(",") {
 		return
@@ -170,7 +170,7 @@ func (p *parser) queryFormat(t token) {
 	}
 }
 
-// finish cuts the text behind its last token.
+// finish cuts the text after its last token.
 func (p *parser) finish() {
 	s, text := p.s, p.lex.src
 	end := len(text)
@@ -183,7 +183,7 @@ func (p *parser) finish() {
 		s.data = text[len(text)-len(s.data) : end]
 		s.text = trimEnd(s.text)
 	case s.kind == "INSERT" && !p.fromSelect:
-		s.format, s.insertsData = "Values", true // what a server takes rows for when nothing says otherwise
+		s.format, s.insertsData = "Values", true // the format that a server assumes for rows by default
 		s.text = trimEnd(text[:end])
 	case p.format >= 0:
 		s.text = trimEnd(text[:p.format])
@@ -195,8 +195,8 @@ func (p *parser) finish() {
 	}
 }
 
-// dataStart is where rows begin after "FORMAT name": at the first newline if only
-// blanks precede it, otherwise at the first character that is not a blank.
+// dataStart returns where rows begin after "FORMAT name": at the first newline if only blanks
+// precede it, otherwise at the first character that is not a blank.
 func dataStart(text []byte, at int) int {
 	for at < len(text) && (text[at] == ' ' || text[at] == '\t' || text[at] == '\f') {
 		at++
@@ -213,7 +213,7 @@ func dataStart(text []byte, at int) int {
 	return at
 }
 
-// reads tells that the statement changes nothing but its session.
+// reads reports whether the statement changes nothing but its session.
 func (s *statement) reads() bool {
 	switch s.kind {
 	case "SELECT", "FROM", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "EXISTS", "USE", "SET":

@@ -17,29 +17,29 @@ import (
 	"github.com/go-logfmt/logfmt"
 )
 
-// child is one run of the program.
+// child is one run of kubevoltracker-clickhouse.
 type child struct {
 	cmd     *exec.Cmd
-	stdin   io.Closer // its end is the child's sign that its parent has gone
+	stdin   io.Closer // its end tells the child that its parent has ended
 	logger  log.Logger
 	began   time.Time
 	exited  chan struct{} // closed when the process is gone and its log is read
-	serving chan string   // gets the URL once
+	serving chan string   // receives the URL once
 
 	mutex    sync.Mutex
-	lastLine string // what it said last outside its log: its reason to end
+	lastLine string // its last line outside the log: the reason of its end
 	err      error
 }
 
-// ExitError is a child that ended by itself.
+// ExitError reports a child that ended by itself.
 type ExitError struct {
-	// Line is the child's own reason, or how it ended where it gave none.
+	// Line is the child's own reason, or its exit status if it gave none.
 	Line string
 }
 
 func (e *ExitError) Error() string { return e.Line }
 
-// patience is for how long after the first attempt another one makes sense.
+// patience returns how long after the first attempt another one makes sense.
 func (e *ExitError) patience() time.Duration {
 	switch {
 	case !strings.Contains(e.Line, "in use by another process"):
@@ -50,8 +50,8 @@ func (e *ExitError) patience() time.Duration {
 	return addressPatience
 }
 
-// launch starts the program in a process group of its own, so that a Ctrl-C at the
-// terminal reaches the tracker alone, which still has things to write.
+// launch starts the program in a process group of its own, so that a Ctrl-C at the terminal reaches
+// only the tracker, which still has rows to write.
 func launch(binary string, args []string, logger log.Logger) (*child, error) {
 	c := &child{cmd: exec.Command(binary, args...), logger: logger, began: time.Now(), exited: make(chan struct{}), serving: make(chan string, 1)}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -81,7 +81,7 @@ func launch(binary string, args []string, logger log.Logger) (*child, error) {
 func (c *child) pid() int           { return c.cmd.Process.Pid }
 func (c *child) age() time.Duration { return time.Since(c.began) }
 
-// readLog passes the child's log on, at its own level, until the child is gone.
+// readLog copies the child's log lines to the tracker's log, at their level, until the child ends.
 func (c *child) readLog(r io.Reader) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for {
@@ -133,8 +133,8 @@ func (c *child) pass(line string) {
 	}
 }
 
-// ready waits until the child serves and answers, and returns its URL. The child says
-// itself that it serves: an answer alone could be another program's.
+// ready waits until the child serves and answers, and returns its URL. The child itself announces
+// that it serves: an answer alone could come from another program.
 func (c *child) ready(ctx context.Context) (string, error) {
 	var url string
 	select {
@@ -174,7 +174,7 @@ func ping(ctx context.Context, url string) bool {
 	return err == nil && resp.StatusCode == http.StatusOK && string(body) == "Ok.\n"
 }
 
-// exitError says why the child is gone, in its own words if it had any.
+// exitError returns why the child has ended, in its own words if it wrote any.
 func (c *child) exitError() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -190,7 +190,7 @@ func (c *child) exitError() error {
 
 // end stops the child: SIGTERM and the end of its stdin, then SIGKILL after grace.
 func (c *child) end(grace time.Duration) {
-	_ = c.cmd.Process.Signal(syscall.SIGTERM) // a process that is gone already is as good
+	_ = c.cmd.Process.Signal(syscall.SIGTERM) // a process that has ended already needs no signal
 	_ = c.stdin.Close()
 	select {
 	case <-c.exited:

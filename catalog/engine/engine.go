@@ -1,14 +1,14 @@
-// Package engine keeps the embedded ClickHouse as a child process of the tracker.
+// Package engine runs the embedded ClickHouse as a child process of the tracker.
 //
-// It owns the process kubevoltracker-clickhouse: it finds the binary, starts it, waits
-// until it answers, starts it again (with growing pauses, for ever) when it dies, and
-// stops it at the end. What goes in is where the data lies and where to listen; what
-// comes out is a URL that a ClickHouse client can use, and the child's log.
+// It owns the process kubevoltracker-clickhouse: it finds the binary, starts it, waits until it
+// answers, restarts it (with growing pauses, without limit) when it dies, and stops it at the end.
+// Its input is the data directory and the address to listen on; its output is a URL for a
+// ClickHouse client, and the child's log.
 //
-// It promises that a failure to start is one line in the child's own words; that the
-// child's crash or memory is never the tracker's; and that the child never outlives the
-// tracker, not even one that was killed: the child holds the reading end of a pipe that
-// ends with its parent. It imports nothing of the engine itself, so the tracker stays static.
+// It promises that a failure to start is one line in the child's own words; that a crash or the
+// memory use of the child does not affect the tracker; and that the child never outlives the
+// tracker, not even a killed one: the child reads from a pipe that closes when its parent ends. It
+// imports nothing of the engine itself, so the tracker stays static.
 package engine
 
 import (
@@ -33,20 +33,21 @@ const BinaryName = "kubevoltracker-clickhouse"
 const (
 	minBackoff = 500 * time.Millisecond
 	maxBackoff = 30 * time.Second
-	// steadyAfter is how long a child must have lived for the pauses to begin anew.
+	// steadyAfter is how long a child must have lived for the pauses to start from the shortest
+	// again.
 	steadyAfter = time.Minute
-	// How long Start waits for what is in use: the child of a tracker that was killed a
-	// moment ago gives its address free at once, its directory after some seconds.
+	// How long Start waits for resources in use: the child of a tracker that was just killed
+	// releases its address at once, and its directory after some seconds.
 	addressPatience   = 3 * time.Second
 	directoryPatience = 20 * time.Second
 )
 
-// Options say what to run and how.
+// Options configure the child and its supervision.
 type Options struct {
 	// Binary is the path of kubevoltracker-clickhouse; empty looks beside the running
 	// program, then on PATH.
 	Binary string
-	// DataDir holds the engine's data.
+	// DataDir is the directory of the engine's data.
 	DataDir string
 	// ListenAddress is the loopback host:port to serve on (default 127.0.0.1:8123).
 	ListenAddress string
@@ -56,15 +57,15 @@ type Options struct {
 	MemoryLimit int64
 	// MaxConcurrentQueries bounds statements that run at once (0: the child's default).
 	MaxConcurrentQueries int
-	// LogLevel is the child's: debug, or else info, of which Logger takes what it wants.
+	// LogLevel is the child's level: debug, or else info; Logger then filters.
 	LogLevel string
 	// StartTimeout is how long the first start may take (default 2 minutes: a large
 	// catalog loads its parts first).
 	StartTimeout time.Duration
-	// StopGrace is how long a stop waits between SIGTERM and SIGKILL (default 20 s, more
-	// than the child's own patience with running statements).
+	// StopGrace is how long a stop waits between SIGTERM and SIGKILL (default 20 s, more than the
+	// child itself waits for running statements).
 	StopGrace time.Duration
-	// Logger takes the supervisor's messages and the child's log lines.
+	// Logger receives the supervisor's messages and the child's log lines.
 	Logger log.Logger
 }
 
@@ -95,7 +96,7 @@ func Start(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Port 0 was chosen by the kernel: the next child has to be where the first one was.
+	// The kernel has chosen a port for port 0: the next child must use the same one.
 	e.options.ListenAddress = strings.TrimPrefix(e.url, "http://")
 	ctx, e.stop = context.WithCancel(ctx)
 	go e.supervise(ctx, first)
@@ -118,14 +119,14 @@ func (o *Options) setDefaults() {
 	o.Logger = log.With(o.Logger, "component", "clickhouse")
 }
 
-// URL is where the engine answers: http://host:port.
+// URL returns the address at which the engine answers: http://host:port.
 func (e *Engine) URL() string {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	return e.url
 }
 
-// Pid is the process id of the present child, or 0 between two.
+// Pid returns the process id of the present child, or 0 between two children.
 func (e *Engine) Pid() int {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
@@ -135,20 +136,20 @@ func (e *Engine) Pid() int {
 	return e.child.pid()
 }
 
-// Restarts counts the children that died unasked.
+// Restarts returns the number of children that died without being stopped.
 func (e *Engine) Restarts() int {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	return e.restarts
 }
 
-// Stop ends the child, gracefully if it can, and returns when it is gone.
+// Stop stops the child, gracefully if possible, and returns when the child has ended.
 func (e *Engine) Stop() {
 	e.stop()
 	<-e.done
 }
 
-// firstChild starts the first child, with patience for a predecessor that is stopping.
+// firstChild starts the first child, and waits for a predecessor that is still stopping.
 func (e *Engine) firstChild(ctx context.Context) (*child, error) {
 	began := time.Now()
 	for {
@@ -187,8 +188,8 @@ func (e *Engine) startChild(ctx context.Context) (*child, error) {
 	return c, nil
 }
 
-// supervise waits for the child's end and starts the next, until ctx ends. Libraries that
-// supervise (suture, oklog/run) do so with goroutines, not with processes.
+// supervise waits for the child's end and starts the next one, until ctx ends. Libraries for
+// supervision (suture, oklog/run) supervise goroutines, not processes.
 func (e *Engine) supervise(ctx context.Context, c *child) {
 	defer close(e.done)
 	pause := minBackoff
@@ -223,7 +224,7 @@ func (e *Engine) supervise(ctx context.Context, c *child) {
 	}
 }
 
-// gone notes that there is no child now, and how many died unasked.
+// gone records that there is no child now, and how many died without being stopped.
 func (e *Engine) gone(died int) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()

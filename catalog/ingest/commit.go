@@ -105,7 +105,9 @@ func (r *Recorder) lastBatch(p *pending, state []journal.Record) (b journal.Batc
 }
 
 // part moves the rows of one transaction out of facts, and returns them with the state records of the objects among
-// them. Objects come after all other rows: an object whose record is in the journal has its rows there, too.
+// them. Objects come after all other rows of an update: an object whose record is in the journal has its rows there,
+// too. Only a first start, which emits its lists in parts, has objects there earlier; if it is interrupted, the next start
+// begins a new journal.
 func (r *Recorder) part(facts *fact.Facts) (rows fact.Facts, state []journal.Record) {
 	objects := facts.Objects
 	facts.Objects = nil

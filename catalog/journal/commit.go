@@ -13,13 +13,13 @@ import (
 	"github.com/go-kit/log/level"
 )
 
-// Commit puts a batch into the journal as one transaction, and returns when it is on
-// disk. While MaxBytes of facts or more wait to be acknowledged, it waits, until ctx
-// ends. After an error the batch is still the caller's, to be tried again: after one
-// of the disk, as soon as that is mended; after ErrCorrupt, once Reset was called; after
-// ErrFailed, when the process was started again. If ctx ends while the disk is written, such
-// a batch may be in the journal even so; committing it once more does no harm, as rows are
-// idempotent.
+// Commit puts a batch into the journal as one transaction, and returns when the batch is on disk.
+// While MaxBytes of facts or more are unacknowledged, Commit waits, until ctx ends.
+//
+// After an error the caller keeps the batch and may try again: after a disk error, once the disk is
+// repaired; after ErrCorrupt, once Reset was called; after ErrFailed, once the process was
+// restarted. If ctx ends during the write, the batch may be in the journal nevertheless; committing
+// it again does no harm, because rows are idempotent.
 func (j *Journal) Commit(ctx context.Context, b Batch) error {
 	for i := range b.State {
 		if err := b.State[i].check(); err != nil {
@@ -70,7 +70,7 @@ func (j *Journal) acknowledged() bool {
 	return j.err == nil && len(j.done) > 0
 }
 
-// takeOut deletes the acknowledged facts. It needs writing.
+// takeOut deletes the acknowledged facts. The caller has writing.
 func (j *Journal) takeOut() error {
 	if !j.acknowledged() {
 		return nil
@@ -78,14 +78,14 @@ func (j *Journal) takeOut() error {
 	return j.write(&Batch{})
 }
 
-// compactPatience bounds a compaction that may not find the room that it needs itself.
+// compactPatience bounds a compaction that may lack the disk space that it needs itself.
 const compactPatience = 10 * time.Second
 
-// deletePatience is how long the files that a compaction made superfluous are waited for.
+// deletePatience bounds the wait for the deletion of the files that a compaction made obsolete.
 const deletePatience = 2 * time.Second
 
-// makeRoom deletes the acknowledged facts and gives their room back to a full disk, now. It
-// needs writing.
+// makeRoom deletes the acknowledged facts and compacts the database at once, to free space on a
+// full disk. The caller has writing.
 func (j *Journal) makeRoom() error {
 	if err := j.takeOut(); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (j *Journal) makeRoom() error {
 	return j.store.db.Compact(ctx, []byte{factsKeys}, []byte{factsKeys + 1}, false)
 }
 
-// flush is takeOut when no commit has come.
+// flush calls takeOut if no commit has come since the acknowledgement.
 func (j *Journal) flush() {
 	if j.lock(context.Background()) != nil {
 		return
@@ -111,12 +111,13 @@ func (j *Journal) flush() {
 		return j.takeOut()
 	})
 	if err != nil {
-		// The next commit tries again, and says so to somebody who can act on it.
+		// The next commit tries again, and reports the error to a caller that can act on it.
 		level.Debug(j.options.Logger).Log("msg", "acknowledgements were not taken out of the journal yet", "err", err)
 	}
 }
 
-// write is one transaction: a batch, and the deletion of what was acknowledged. It needs writing.
+// write commits one transaction: a batch, and the deletion of the acknowledged facts. The caller
+// has writing.
 func (j *Journal) write(b *Batch) error {
 	j.mu.Lock()
 	if j.err != nil {
@@ -142,7 +143,7 @@ func (j *Journal) commit(t *transaction) error {
 	if err := t.put(b); err != nil {
 		return err
 	}
-	// A transaction that only deletes makes room, so it may use the reserve.
+	// A transaction that only deletes frees space, so it may use the reserve.
 	if !t.deletes() {
 		if err := j.room(memTableSize + 4*int64(b.Len())); err != nil {
 			return err
@@ -151,7 +152,7 @@ func (j *Journal) commit(t *transaction) error {
 	return b.Commit(pebble.Sync)
 }
 
-// took takes over what a transaction has changed.
+// took updates the journal's memory with the changes of a transaction.
 func (j *Journal) took(t *transaction) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -174,16 +175,16 @@ func (j *Journal) took(t *transaction) {
 	j.tell()
 }
 
-// transaction is what a write does to the database.
+// transaction is the set of changes of one write.
 type transaction struct {
 	batch *Batch
-	head  head    // as it will be
+	head  head    // its values after the transaction
 	gone  []entry // acknowledged
 	added entry   // the batch's facts, if it has any
 	now   time.Time
 }
 
-// deletes reports whether nothing but deletions are in it.
+// deletes reports whether the transaction contains only deletions.
 func (t *transaction) deletes() bool {
 	return len(t.gone) > 0 && len(t.batch.Facts) == 0 && len(t.batch.State) == 0
 }
@@ -204,9 +205,9 @@ func (t *transaction) put(b *pebble.Batch) error {
 	return errors.Join(err, b.Set(numberKey(commitKeys, t.head.Commits), nil, nil), b.Set(headKey, value, nil))
 }
 
-// deleteRange is from how many keys on facts are deleted as a range. The tombstone of a range
-// has the database drop whole tables at once, but costs each reader, and a flush a second
-// later: the few keys of a quiet cluster go one by one.
+// deleteRange is the number of keys from which on facts are deleted as a range: 64. For the
+// tombstone of a range the database drops whole tables at once, but it costs each reader, and a
+// flush one second later. The few keys of a quiet cluster are deleted one by one.
 const deleteRange = 64
 
 func (t *transaction) takeOut(b *pebble.Batch) (err error) {
@@ -262,7 +263,7 @@ func (t *transaction) putState(b *pebble.Batch) (err error) {
 	return err
 }
 
-// putSmall changes what the head itself holds.
+// putSmall puts the values that are part of the head.
 func (t *transaction) putSmall() {
 	t.head.Version = max(t.head.Version, t.batch.Version)
 	for _, p := range t.batch.Positions {

@@ -9,25 +9,25 @@ import (
 	"path/filepath"
 )
 
-// committed is the content of the small file COMMITTED: which journal the directory holds,
-// and the number of its last commit. The file notices that the end of the journal is lost,
-// which the database takes for a write that a crash cut short.
+// committed is the content of the small file COMMITTED: the ID of the journal in the directory, and
+// the number of its last commit. The file reveals that the end of the journal is lost, which the
+// database takes for a write that a crash cut short.
 //
-// Each commit overwrites the file after the database has fsynced the commit, so the file is
-// never ahead. The file is not fsynced then: it outlives the process at once, and a crash of
-// the machine a few seconds later, when the kernel has written it. Until then it is behind,
-// and notices less.
+// Each commit overwrites the file after the database has fsynced the commit, so the file is never
+// ahead. The file is not fsynced: it survives the end of the process at once, and a crash of the
+// machine a few seconds later, when the kernel has written it. Until then it may be behind, and
+// reveals less.
 type committed struct {
 	format  int
 	id      string
 	commits uint64
-	damaged bool // found while the journal was open: Open sets it aside
+	damaged bool // damage was found while the journal was open: Open sets the directory aside
 }
 
 // committedName is the file's name; Pebble ignores names that are not its own.
 const committedName = "COMMITTED"
 
-// committedLine has the same length whatever the numbers are, and lies within one sector.
+// committedLine has the same length for all numbers, and fits into one sector.
 const committedLine = "format=%04d id=%26s commits=%020d damaged=%-5t "
 
 func (c committed) encode() []byte {
@@ -40,8 +40,8 @@ func (c committed) write(f *os.File) error {
 	return err
 }
 
-// readCommitted reads the file of a directory. The error is ErrCorrupt if the file is not
-// there or damaged, and ErrNewerFormat if it is of a later version.
+// readCommitted reads the file of a directory. The error is ErrCorrupt if the file is missing or
+// damaged, and ErrNewerFormat if a later version of the program wrote it.
 func readCommitted(path string) (c committed, err error) {
 	f, err := os.Open(filepath.Join(path, committedName))
 	if err != nil {

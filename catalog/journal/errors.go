@@ -9,20 +9,20 @@ import (
 	"syscall"
 )
 
-// What an owner may want to tell apart with errors.Is. The error around it names
-// the directory and the cure.
+// The errors that a caller may distinguish with errors.Is. The error around them names the
+// directory and the cure.
 var (
-	// ErrCorrupt is a directory that is torn, damaged or no journal. Open deals with it
-	// by itself. When it is found later, every call fails with it until Reset.
+	// ErrCorrupt means that a directory is torn, damaged or no journal. Open handles it by itself.
+	// If damage is found later, every call fails with ErrCorrupt until Reset.
 	ErrCorrupt = errors.New("the journal is damaged")
-	// ErrFailed is a journal that the disk has failed, at a moment when nobody can tell what
-	// was written. The data is safe on disk: end the process and open the journal again.
+	// ErrFailed means that the disk failed at a moment that leaves it unknown what was written. The
+	// data is safe on disk: end the process and open the journal again.
 	ErrFailed = errors.New("the journal has failed")
-	// ErrInUse is a directory that another process has open.
+	// ErrInUse means that another process has the directory open.
 	ErrInUse = errors.New("the journal is in use")
-	// ErrNewerFormat is a directory of a later version of this program.
+	// ErrNewerFormat means that a later version of this program wrote the directory.
 	ErrNewerFormat = errors.New("the journal is of a newer version")
-	// ErrClosed is the answer of a Journal after Close.
+	// ErrClosed is the error of all calls after Close.
 	ErrClosed = errors.New("the journal is closed")
 )
 
@@ -30,11 +30,11 @@ func corruptf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, args...))
 }
 
-// refused are the errors with which the system refuses what the database asks for. They say
-// nothing about the data, so none of them may set a journal aside.
+// refused are the errors with which the operating system refuses a request of the database. They
+// say nothing about the data, so none of them may set a journal aside.
 var refused = []error{fs.ErrPermission, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT}
 
-// readError turns an error of the database into ErrCorrupt, unless the system refused to
+// readError turns an error of the database into ErrCorrupt, unless the operating system refused to
 // read. A missing file, a wrong checksum and a bad sector (EIO) are all damage.
 func readError(err error) error {
 	if err == nil || errors.Is(err, ErrCorrupt) || errors.Is(err, ErrFailed) || errors.Is(err, ErrNewerFormat) {
@@ -69,7 +69,7 @@ func inUseError(path string) error {
 	return fmt.Errorf("%w: another process has %s open: stop that tracker, or give this one a data directory of its own", ErrInUse, path)
 }
 
-// failedError names the cure for a journal that the database has given up.
+// failedError names the cure for a journal whose database has failed.
 func failedError(path string, why any) error {
 	return fmt.Errorf("%w: journal %s: see to the filesystem of %s, then start the tracker again: %v", ErrFailed, path, filepath.Dir(path), why)
 }

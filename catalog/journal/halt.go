@@ -8,13 +8,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// haltingFS is a filesystem whose log never fails. When a write of the log fails nevertheless,
-// halt is told, and the goroutine stops there for ever. Pebble panics on such an error while
-// its log is changed for the next one, and unlocks a mutex then that it does not hold: Go ends
-// the process at once, and no recover helps.
+// haltingFS is a filesystem whose log writes never return an error to Pebble. When one fails,
+// haltingFS calls halt and blocks the goroutine forever. Otherwise Pebble would panic if the error
+// comes while it switches to the next log file, and would then unlock a mutex that it has not
+// locked: Go ends the process at once, and recover does not help.
 type haltingFS struct {
 	vfs.FS
-	armed *atomic.Bool // once the database is open: before, an error is an answer to Open
+	armed *atomic.Bool // set once the database is open: before, Open returns the error
 	halt  func(why any)
 }
 
@@ -36,7 +36,7 @@ func (fs haltingFS) file(name string, f vfs.File, err error) (vfs.File, error) {
 	return haltingFile{File: f, name: name, fs: fs}, nil
 }
 
-// OpenDir is vfs.FS's; the directory is synced when it has a new log.
+// OpenDir implements vfs.FS. The directory is synced when it has a new log.
 func (fs haltingFS) OpenDir(name string) (vfs.File, error) {
 	f, err := fs.FS.OpenDir(name)
 	if err != nil {
@@ -45,19 +45,19 @@ func (fs haltingFS) OpenDir(name string) (vfs.File, error) {
 	return haltingFile{File: f, name: name, fs: fs}, nil
 }
 
-// Create is vfs.FS's.
+// Create implements vfs.FS.
 func (fs haltingFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := fs.FS.Create(name, c)
 	return fs.file(name, f, err)
 }
 
-// ReuseForWrite is vfs.FS's.
+// ReuseForWrite implements vfs.FS.
 func (fs haltingFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := fs.FS.ReuseForWrite(oldname, newname, c)
 	return fs.file(newname, f, err)
 }
 
-// haltingFile is a log or the directory.
+// haltingFile is a log file or the directory.
 type haltingFile struct {
 	vfs.File
 	name string
@@ -69,23 +69,23 @@ func (f haltingFile) check(err error) error {
 	return err
 }
 
-// Write is vfs.File's, as are the others.
+// Write and the methods below implement vfs.File.
 func (f haltingFile) Write(p []byte) (int, error) {
 	n, err := f.File.Write(p)
 	return n, f.check(err)
 }
 
-// Sync is vfs.File's.
+// Sync implements vfs.File.
 func (f haltingFile) Sync() error { return f.check(f.File.Sync()) }
 
-// SyncData is vfs.File's.
+// SyncData implements vfs.File.
 func (f haltingFile) SyncData() error { return f.check(f.File.SyncData()) }
 
-// SyncTo is vfs.File's.
+// SyncTo implements vfs.File.
 func (f haltingFile) SyncTo(length int64) (bool, error) {
 	full, err := f.File.SyncTo(length)
 	return full, f.check(err)
 }
 
-// Close is vfs.File's.
+// Close implements vfs.File.
 func (f haltingFile) Close() error { return f.check(f.File.Close()) }

@@ -17,46 +17,46 @@ import (
 	"github.com/go-kit/log/level"
 )
 
-// Options say where the journal is and how much it holds.
+// Options configure the place and the size of the journal.
 type Options struct {
-	// Path is the directory, which the journal makes and owns. The directory around it must
-	// be there, writable, and on a local filesystem.
+	// Path is the directory, which the journal creates and owns. Its parent directory must exist,
+	// be writable, and be on a local filesystem.
 	Path string
-	// MaxBytes is how much of unacknowledged facts may wait, as they were given to
-	// Commit, before Commit waits too; 4 GiB if zero. The directory grows to that, plus
-	// about the size of the state.
+	// MaxBytes bounds the unacknowledged facts, in bytes as they were passed to Commit; at the
+	// bound Commit waits. Zero means 4 GiB. The directory grows to that, plus about the size of the
+	// state.
 	MaxBytes int64
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
-	// Logger takes a line when a directory is set aside; none if nil.
+	// Logger receives a line when a directory is set aside; nil for no log.
 	Logger log.Logger
 }
 
-// Origin tells where what a Journal holds comes from.
+// Origin says where the content of a Journal comes from.
 type Origin string
 
 // The origins.
 const (
-	New      Origin = "new"       // there was none
-	Resumed  Origin = "resumed"   // from the directory that was there, all of it
-	Rewound  Origin = "rewound"   // the same, but its last commits may be lost: it has a new ID
-	SetAside Origin = "set aside" // the directory that was there could not be trusted, so this one is new
+	New      Origin = "new"       // there was no directory
+	Resumed  Origin = "resumed"   // from an existing directory, complete
+	Rewound  Origin = "rewound"   // from an existing directory whose last commits may be lost: it has a new ID
+	SetAside Origin = "set aside" // the existing directory was damaged, and this one is new
 )
 
-// Batch is what one transaction takes. Every part may be left out.
+// Batch is the content of one transaction. Every part may be empty.
 type Batch struct {
-	// Facts are kept, under the next number, until they are acknowledged; no number
-	// is given out where they are empty. Rows is how many rows they are, for Stats.
+	// Facts are stored under the next number until they are acknowledged; empty Facts use no
+	// number. Rows is the number of rows in them, for Stats.
 	Facts []byte
 	Rows  int
 	// State are records to put or delete, in that order.
 	State []Record
-	// Positions replace those of their kinds.
+	// Positions replace the positions of their kinds.
 	Positions []Position
 	// Version is the highest row version in use, if higher than before.
 	Version uint64
-	// Meta are small things of the owner, put by key; nil deletes. Every commit
-	// writes all of them: a few kilobytes at most.
+	// Meta are small values of the owner, put by key; nil deletes. Every commit writes all of them,
+	// so they must be a few kilobytes at most.
 	Meta map[string][]byte
 }
 
@@ -67,16 +67,16 @@ type Record struct {
 	Data      []byte
 }
 
-// Position is how far a kind has been watched: all of it up to ResourceVersion, which
-// was reached at At, is in the journal.
+// Position is how far a kind has been watched: the journal contains all of it up to
+// ResourceVersion, which was reached at At.
 type Position struct {
 	Kind            string
 	ResourceVersion string
 	At              time.Time
 }
 
-// Entry is a batch of facts. The journal's ID and its Number name it for ever: no
-// other batch has both.
+// Entry is a batch of facts. The journal's ID and its Number identify it forever: no other batch
+// has both.
 type Entry struct {
 	ID     string
 	Number uint64
@@ -88,49 +88,49 @@ type Entry struct {
 // Stats are the gauges of a journal.
 type Stats struct {
 	Rows      int       // unacknowledged
-	Bytes     int64     // of their facts
-	Oldest    time.Time // when the oldest of them was committed; zero if there is none
+	Bytes     int64     // size of the unacknowledged facts
+	Oldest    time.Time // when the oldest of them was committed; zero if there are none
 	FileBytes int64
 }
 
-// acknowledgeAfter is how long an acknowledgement waits for a commit to ride with.
+// acknowledgeAfter is how long an acknowledgement waits for a commit to be part of.
 const acknowledgeAfter = time.Second
 
-// Journal is an open journal. Its methods may be called from any goroutine; commits
-// take turns.
+// Journal is an open journal. Its methods may be called from any goroutine; commits run one at a
+// time.
 type Journal struct {
 	options Options
 	fs      vfs.FS
-	armed   atomic.Bool // of haltingFS
+	armed   atomic.Bool // the armed flag of haltingFS
 
-	// wrecked is closed when the database has given up, for good: it may keep its locks for
-	// ever then, so everything that calls it is run by run.
+	// wrecked is closed when the database has failed for good. The database may then keep its locks
+	// forever, so every call to it goes through run.
 	wrecked chan struct{}
 	once    sync.Once
 
-	// writing has one place, for who writes.
+	// writing has one slot, for the writer.
 	writing chan struct{}
-	// files is locked while the directory is exchanged, and read-locked while it is read.
+	// files is locked while the directory is replaced, and read-locked while it is read.
 	files sync.RWMutex
 	store *store // guarded by writing or files
 
-	mu       sync.Mutex // of what follows; taken last, held briefly, and never while the database is called
+	mu       sync.Mutex // guards the fields below; taken last, for a short time, and never during a call to the database
 	changed  chan struct{}
-	head     head    // as the database has it
+	head     head    // as in the database
 	waiting  []entry // unacknowledged, in order
-	done     []entry // acknowledged, but still in the database
+	done     []entry // acknowledged, but not deleted from the database yet
 	stats    Stats
-	measured time.Time // when stats.FileBytes was
+	measured time.Time // when stats.FileBytes was measured
 	origin   Origin
-	err      error // why nothing works any more: ErrClosed, ErrCorrupt, ErrFailed
+	err      error // why all calls fail: ErrClosed, ErrCorrupt, ErrFailed
 	flushes  *time.Timer
 }
 
-// commitPatience is how long a commit that has begun is waited for once its context ended.
+// commitPatience is how long run waits for a commit in progress after its context ended.
 const commitPatience = time.Second
 
 // run calls do, which calls the database, on a goroutine of its own, and returns its error. It
-// returns before do does if the database gives up, or a moment after ctx ended.
+// returns before do if the database fails, or commitPatience after ctx ended.
 func (j *Journal) run(ctx context.Context, do func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -157,7 +157,7 @@ func (j *Journal) run(ctx context.Context, do func() error) error {
 	}
 }
 
-// wreck ends everything: the database has given up. Its data is safe on disk.
+// wreck makes all calls fail, because the database has failed. Its data is safe on disk.
 func (j *Journal) wreck(why any) {
 	j.once.Do(func() {
 		j.mu.Lock()
@@ -171,14 +171,14 @@ func (j *Journal) wreck(why any) {
 	})
 }
 
-// failure is why nothing works any more.
+// failure returns why all calls fail, or nil.
 func (j *Journal) failure() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.err
 }
 
-// fail keeps an error that ends everything, and passes it on.
+// fail stores an error after which all calls fail, and returns it.
 func (j *Journal) fail(err error) error {
 	if !errors.Is(err, ErrCorrupt) {
 		return err
@@ -197,28 +197,28 @@ func (j *Journal) fail(err error) error {
 	return j.err
 }
 
-// Origin tells where what the journal holds comes from.
+// Origin returns where the content of the journal comes from.
 func (j *Journal) Origin() Origin {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.origin
 }
 
-// ID is the journal's name: random, made with the directory, the same after a restart.
+// ID returns the journal's ID: random, created with the directory, the same after a restart.
 func (j *Journal) ID() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.head.ID
 }
 
-// Version is the highest Batch.Version so far.
+// Version returns the highest Batch.Version so far.
 func (j *Journal) Version() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.head.Version
 }
 
-// Positions are how far the kinds have been watched, by kind.
+// Positions returns how far the kinds have been watched, by kind.
 func (j *Journal) Positions() map[string]Position {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -229,7 +229,7 @@ func (j *Journal) Positions() map[string]Position {
 	return positions
 }
 
-// Meta are the small things of the owner. The values must not be written to.
+// Meta returns the small values of the owner. The values must not be written to.
 func (j *Journal) Meta() map[string][]byte {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -262,7 +262,7 @@ func (j *Journal) Stats() Stats {
 // measure asks the database how big the directory is.
 func (j *Journal) measure() {
 	if !j.files.TryRLock() {
-		return // it is being exchanged
+		return // the directory is being replaced
 	}
 	defer j.files.RUnlock()
 	_ = j.read(func(db *pebble.DB) error {
@@ -297,7 +297,7 @@ func (j *Journal) Next(ctx context.Context, after uint64) (Entry, error) {
 		if j.isWaiting(e.number) {
 			return Entry{}, j.fail(readError(err))
 		}
-		// It was acknowledged and deleted, or the directory was exchanged, meanwhile.
+		// The batch was acknowledged and deleted, or the directory was replaced, meanwhile.
 	}
 }
 
@@ -355,9 +355,9 @@ func (j *Journal) facts(e *entry) (facts []byte, id string, err error) {
 	return read[headerBytes:], j.ID(), nil
 }
 
-// Acknowledge ends the wait of all batches up to number: Stats and the bound count them no
-// more. The next commit deletes them, or a commit of its own a moment later.
-// After a crash before that, Next returns them once more, under the same numbers.
+// Acknowledge marks all batches up to number as acknowledged: Stats and the bound no longer count
+// them. The next commit deletes them, or, acknowledgeAfter later, a commit of its own. After a
+// crash before that, Next returns them once more, under the same numbers.
 func (j *Journal) Acknowledge(number uint64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -382,13 +382,13 @@ func (j *Journal) Acknowledge(number uint64) error {
 	return nil
 }
 
-// tell wakes all who wait for a change. It needs mu.
+// tell wakes all goroutines that wait for a change. The caller has mu.
 func (j *Journal) tell() {
 	close(j.changed)
 	j.changed = make(chan struct{})
 }
 
-// Check reads the whole directory and tells whether all of it is right; commits wait
+// Check reads the whole directory and returns an error if any of it is damaged; commits wait
 // meanwhile.
 func (j *Journal) Check() error {
 	if err := j.lock(context.Background()); err != nil {
@@ -406,7 +406,7 @@ func (j *Journal) Check() error {
 	})
 }
 
-// lock waits until the caller is the one who writes, or ctx ends, or the database gives up.
+// lock waits until the caller is the writer, or ctx ends, or the database fails.
 func (j *Journal) lock(ctx context.Context) error {
 	select {
 	case j.writing <- struct{}{}:
@@ -420,7 +420,7 @@ func (j *Journal) lock(ctx context.Context) error {
 
 func (j *Journal) unlock() { <-j.writing }
 
-// exclusively runs do while nobody else reads or writes.
+// exclusively calls do while no other goroutine reads or writes.
 func (j *Journal) exclusively(do func() error) error {
 	if err := j.lock(context.Background()); err != nil {
 		return err
@@ -433,9 +433,8 @@ func (j *Journal) exclusively(do func() error) error {
 	})
 }
 
-// Reset sets the directory aside and begins a new one in its place: what to do about
-// ErrCorrupt. The facts and the state are gone then; numbers go on from where they
-// were, under a new ID, and so does Version.
+// Reset sets the directory aside and begins a new one in its place; it is the cure for ErrCorrupt.
+// The facts and the state are lost; numbers continue, under a new ID, and so does Version.
 func (j *Journal) Reset() error {
 	return j.exclusively(func() error {
 		why := j.failure()
@@ -452,8 +451,8 @@ func (j *Journal) Reset() error {
 	})
 }
 
-// Close makes the acknowledgements durable and closes the directory. All calls that
-// wait, and all that come, fail with ErrClosed.
+// Close persists the acknowledgements and closes the directory. All waiting and all later calls
+// fail with ErrClosed.
 func (j *Journal) Close() error {
 	return j.exclusively(func() error {
 		failure := j.failure()
@@ -471,7 +470,7 @@ func (j *Journal) Close() error {
 		}
 		j.tell()
 		j.mu.Unlock()
-		if j.store == nil { // a reset went wrong
+		if j.store == nil { // a reset failed
 			return failure
 		}
 		return errors.Join(err, j.store.close())

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// format is what this program writes; 1 was a single file, of bbolt. A later one may change
-// everything but the file COMMITTED, by which this program knows that it must not touch the
-// directory.
+// format is the format that this program writes; format 1 was a single file, of bbolt. A later
+// format may change everything but the file COMMITTED, by which this program recognises that it
+// must not touch the directory.
 const format = 2
 
 // The keys of the database, by their first byte:
@@ -34,12 +34,12 @@ var headKey = []byte{headKeys}
 // memtables of 2 MB have room for some 30,000 of the smallest commits, of about 300 bytes.
 const commitsKept = 1 << 16
 
-// head is all that is small. Every commit writes it anew.
+// head is all small values of the journal. Every commit writes all of it.
 type head struct {
 	Format int    `json:"format"`
 	ID     string `json:"id"`
-	// Last is the last batch number given out, Acknowledged the last one whose
-	// facts have been deleted: the batches between are there.
+	// Last is the last batch number in use, Acknowledged the last one whose facts have been
+	// deleted: the batches between them are in the journal.
 	Last         uint64 `json:"last"`
 	Acknowledged uint64 `json:"acknowledged"`
 	Version      uint64 `json:"version"`
@@ -76,7 +76,7 @@ func splitNumberKey(key []byte) (number uint64, err error) {
 	return binary.BigEndian.Uint64(key[1:]), nil
 }
 
-// entry is what is known in memory of a batch of facts.
+// entry is a batch of facts, without the facts, in memory.
 type entry struct {
 	number uint64
 	rows   int
@@ -84,9 +84,9 @@ type entry struct {
 	at     time.Time
 }
 
-// chunkBytes is how much of a batch of facts lies under one key. When a block does not match
-// its checksum, Pebble looks for the bit that has flipped, which takes the square of the
-// block's size: 0.2 s for 16 KiB, and a minute for 2 MiB.
+// chunkBytes is how many bytes of a batch of facts are stored under one key. If a block does not
+// match its checksum, Pebble searches for the flipped bit, which takes the square of the block's
+// size: 0.2 s for 16 KiB, and a minute for 2 MiB.
 const chunkBytes = 16 << 10
 
 func (e *entry) chunks() int { return (e.bytes + chunkBytes - 1) / chunkBytes }

@@ -17,15 +17,15 @@ import (
 	"github.com/go-kit/log/level"
 )
 
-// Open opens the journal at Options.Path, or creates it. A directory that cannot be
-// trusted is set aside as PATH.broken-TIME, with one line in the log, and a new one
-// begun; Origin tells. The error is about the place: not writable, in use by another
-// process (ErrInUse), or of a newer version of the program (ErrNewerFormat).
+// Open opens the journal at Options.Path, or creates it. If a directory is damaged, Open sets it
+// aside as PATH.broken-TIME, logs one line, and begins a new directory; Origin reports which
+// happened. An error concerns the place: not writable, in use by another process (ErrInUse), or
+// written by a newer version of the program (ErrNewerFormat).
 //
-// It reads the whole directory.
+// Open reads the whole directory.
 func Open(o Options) (*Journal, error) { return openAt(o, vfs.Default) }
 
-// openAt is Open on a filesystem, which may make faults.
+// openAt is Open on a filesystem, which may inject faults.
 func openAt(o Options, fs vfs.FS) (*Journal, error) {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 4 << 30
@@ -54,7 +54,7 @@ func openAt(o Options, fs vfs.FS) (*Journal, error) {
 	return j, nil
 }
 
-// resume takes over a locked directory: it opens it, or sets it aside and begins anew.
+// resume opens a locked directory, or sets it aside and begins a new one.
 func (j *Journal) resume(s *store) error {
 	c, err := j.verifyClosed(s)
 	if errors.Is(err, ErrCorrupt) {
@@ -77,7 +77,7 @@ func (j *Journal) resume(s *store) error {
 	return j.rename(s)
 }
 
-// adopt begins to work with a directory.
+// adopt starts to use a directory.
 func (j *Journal) adopt(s *store, h head, waiting []entry, origin Origin) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -92,8 +92,8 @@ func (j *Journal) adopt(s *store, h head, waiting []entry, origin Origin) {
 	j.tell()
 }
 
-// rename gives the journal a new ID: the numbers of the commits that may be lost will be
-// given out again, with other facts.
+// rename gives the journal a new ID, because the numbers of the commits that may be lost will be
+// used again, for other facts.
 func (j *Journal) rename(s *store) error {
 	h := j.head
 	h.ID = rand.Text()
@@ -104,10 +104,10 @@ func (j *Journal) rename(s *store) error {
 	return nil
 }
 
-// begin sets the directory aside, says why, and begins a new one whose numbers go on from
-// those of before.
+// begin sets the directory aside, logs the reason, and begins a new one that continues the numbers
+// of the old one.
 func (j *Journal) begin(s *store, before head, why error) error {
-	// Closed first: a database that is closed has nothing to write to a directory that moves.
+	// The database is closed first, so that it writes nothing to a directory that moves.
 	db, committed := s.db, s.committed
 	j.mu.Lock()
 	j.store, s.db, s.committed = nil, nil, nil
@@ -144,15 +144,15 @@ func (j *Journal) create(s *store, before head, origin Origin) error {
 	return nil
 }
 
-// contents is what a directory holds.
+// contents is the verified content of a directory.
 type contents struct {
 	head    head
 	waiting []entry // the batches from head.Acknowledged+1 to head.Last
 	lost    error   // why the last commits may be missing
 }
 
-// verifyClosed reads a whole directory and tells what it holds, if all of it is right; nil
-// if the directory is empty. It changes nothing.
+// verifyClosed reads a whole directory and returns its contents, or an error if any of it is
+// damaged; nil if the directory is empty. It changes nothing.
 func (j *Journal) verifyClosed(s *store) (*contents, error) {
 	empty, err := s.look()
 	if err != nil || empty {
@@ -213,9 +213,9 @@ func (s *store) look() (empty bool, err error) {
 	return empty, nil
 }
 
-// verify reads a whole database and tells what it holds, if all of it is right: every block
-// matches its checksum, every key is one of ours and in order, no commit of those that kept
-// their key and no batch of facts is missing.
+// verify reads a whole database and returns its contents, or an error if any of it is damaged:
+// every block must match its checksum, every key must be a journal's and in order, and no commit
+// that keeps its key and no batch of facts may be missing.
 func verify(db *pebble.DB) (_ *contents, err error) {
 	it, err := db.NewIter(nil)
 	if err != nil {
@@ -238,8 +238,8 @@ type verifier struct {
 	c             *contents
 	last          []byte // key
 	hasHead       bool
-	first, end    uint64 // commits that are there
-	chunks, bytes int    // of the last batch of facts, so far
+	first, end    uint64 // commits that were found
+	chunks, bytes int    // of the last batch of facts, as far as read
 }
 
 func (v *verifier) next(key, value []byte) (err error) {
@@ -275,7 +275,7 @@ func (v *verifier) commit(key []byte) error {
 	return err
 }
 
-// facts checks that the pieces of the batches are all there.
+// facts checks that all pieces of the batches are present.
 func (v *verifier) facts(key, value []byte) error {
 	number, chunk, err := splitFactsKey(key)
 	if err != nil {
@@ -303,7 +303,7 @@ func (v *verifier) endOfBatch() error {
 	return nil
 }
 
-// judge tells whether the keys are a journal, all of it.
+// judge returns an error unless the keys are a complete journal.
 func (v *verifier) judge() error {
 	h := &v.c.head
 	if !v.hasHead {
@@ -326,11 +326,11 @@ func (v *verifier) judge() error {
 	return nil
 }
 
-// keepBroken is how many directories that were set aside are kept: they may be as big as
-// the journal may be.
+// keepBroken is the number of directories set aside that are kept: three, because each may be as
+// large as the journal.
 const keepBroken = 3
 
-// setAside gives the directory another name, PATH.broken-TIME, and returns that.
+// setAside renames the directory to PATH.broken-TIME, and returns the new name.
 func (s *store) setAside(now time.Time) (string, error) {
 	old, _ := filepath.Glob(s.path + ".broken-*")
 	slices.Sort(old)

@@ -12,19 +12,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The database cannot survive a full disk when it writes its log or its MANIFEST. So the
-// journal keeps a file that holds room and no data. When the disk is full, the file is given
-// up, and the database goes on in its room; Commit refuses batches from then on, until there
-// is room for the file again.
+// The database cannot survive a full disk when it writes its log or its MANIFEST. So the journal
+// keeps a reserve: a file of 16 MiB without data. When the disk is full, the journal deletes the
+// file, and the database continues in the freed space. Commit then refuses batches until there is
+// space for the file again.
 const (
 	reserveName  = "RESERVE"
 	reserveBytes = 16 << 20
-	// roomPatience is how long a write of the database waits for room when there is no reserve
-	// any more. A compaction that fails gives its room back.
+	// roomPatience is how long a write of the database waits for disk space once the reserve is
+	// used up. A compaction that fails frees its space.
 	roomPatience = 5 * time.Second
 )
 
-// room returns ENOSPC if there is no room for so many bytes beside the reserve.
+// room returns ENOSPC if the disk lacks space for bytes beside the reserve.
 func (j *Journal) room(bytes int64) error {
 	usage, err := j.fs.GetDiskUsage(j.options.Path)
 	if err != nil {
@@ -53,7 +53,7 @@ func (j *Journal) room(bytes int64) error {
 	return nil
 }
 
-// diskFull makes room on a disk that is full, or waits for it for a while.
+// diskFull frees space on a full disk, or waits up to roomPatience for it.
 func diskFull(fs vfs.FS, path string) {
 	if os.Remove(filepath.Join(path, reserveName)) == nil {
 		return

@@ -8,14 +8,13 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// stateAtOnce is how many bytes of records are read in one go, before fn is called with them.
+// stateAtOnce is how many bytes of records are read at once before fn is called with them: 1 MiB.
 const stateAtOnce = 1 << 20
 
-// State calls fn with the records of one kind, by uid, as they are when it is called; commits
-// go on meanwhile. Data is the callee's only until it returns. An error of fn ends it. That
-// the state is damaged may come to light only after fn was called with some of it: on
-// ErrCorrupt, throw away what was read. fn must not call Close, Reset or Get; it may call State if
-// nobody calls Close or Reset meanwhile.
+// State calls fn with the records of one kind, in the order of their uids, as of the call; commits
+// continue meanwhile. Data is valid until fn returns. An error of fn ends the iteration. Damage may
+// be found only after fn was called with some of the records: after ErrCorrupt, discard them. fn
+// must not call Close, Reset or Get; it may call State if nobody calls Close or Reset meanwhile.
 func (j *Journal) State(kind string, fn func(uid string, data []byte) error) error {
 	prefix := stateKey(nil, kind, "")
 	end := append(bytes.Clone(prefix[:len(prefix)-1]), 1)
@@ -49,13 +48,13 @@ func (j *Journal) State(kind string, fn func(uid string, data []byte) error) err
 	return err
 }
 
-// stateReader copies records into memory that is used again for the next ones.
+// stateReader copies records into memory that it reuses for the next ones.
 type stateReader struct {
 	memory []byte
-	parts  [][]byte // keys and values in turn
+	parts  [][]byte // keys and values alternate
 }
 
-// fill reads the next records, and tells whether there are more behind them.
+// fill reads the next records, and reports whether more follow.
 func (r *stateReader) fill(it *pebble.Iterator) (more bool) {
 	r.memory, r.parts = r.memory[:0], r.parts[:0]
 	for ; it.Valid(); it.Next() {
@@ -64,7 +63,7 @@ func (r *stateReader) fill(it *pebble.Iterator) (more bool) {
 		}
 		value, err := it.ValueAndErr()
 		if err != nil {
-			return false // the iterator has the error too
+			return false // the iterator keeps the error
 		}
 		r.parts = append(r.parts, r.copy(it.Key()), r.copy(value))
 	}
@@ -77,7 +76,7 @@ func (r *stateReader) copy(b []byte) []byte {
 	return r.memory[from:len(r.memory):len(r.memory)]
 }
 
-// Get returns one record of the state, if there is one.
+// Get returns one record of the state; ok is false if there is none.
 func (j *Journal) Get(kind, uid string) (data []byte, ok bool, err error) {
 	j.files.RLock()
 	defer j.files.RUnlock()
@@ -88,7 +87,7 @@ func (j *Journal) Get(kind, uid string) (data []byte, ok bool, err error) {
 	return data, err == nil, err
 }
 
-// get returns the value of a key, or pebble.ErrNotFound. It needs files.
+// get returns the value of a key, or pebble.ErrNotFound. The caller has files.
 func (j *Journal) get(key []byte) (value []byte, err error) {
 	err = j.read(func(db *pebble.DB) error {
 		v, done, err := db.Get(key)
@@ -101,7 +100,7 @@ func (j *Journal) get(key []byte) (value []byte, err error) {
 	return value, err
 }
 
-// read calls do with the database. It needs files.
+// read calls do with the database. The caller has files.
 func (j *Journal) read(do func(*pebble.DB) error) error {
 	if err := j.failure(); err != nil {
 		return err

@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// memTableSize is how much the database collects in memory before it writes a table.
-	// Smaller ones cost more compactions, bigger ones more memory and a longer log.
+	// memTableSize is how much the database collects in memory before it writes a table: 2 MiB. A
+	// smaller size costs more compactions, a larger one more memory and a longer log.
 	memTableSize = 2 << 20
-	// blockSize is how much one checksum covers, and what is compressed together. A start
-	// reads everything in order, and a commit reads nothing. See chunkBytes.
+	// blockSize is the unit of checksums and of compression: 16 KiB. A start reads everything in
+	// order, and a commit reads nothing. See chunkBytes.
 	blockSize = 16 << 10
 	cacheSize = 1 << 20
-	// maxOpenFiles is how many tables are open at once, with 2 MB each or more.
+	// maxOpenFiles is the number of tables open at once, of 2 MB or more each.
 	maxOpenFiles = 100
 )
 
-// store is an open directory: locked and, once it has been verified, a database.
+// store is an open directory: locked, and, once verified, with an open database.
 type store struct {
 	path string
 	fs   vfs.FS
@@ -38,11 +38,11 @@ type store struct {
 	committed *os.File
 }
 
-// lockPatience is how long a lock is waited for: a tracker that is being replaced
-// may still be ending.
+// lockPatience is how long lockStore waits for the lock: a tracker that is being replaced may still
+// be ending.
 const lockPatience = 2 * time.Second
 
-// lockStore creates the directory if need be, and locks it.
+// lockStore creates the directory if it is missing, and locks it.
 func lockStore(path string, fs vfs.FS) (*store, error) {
 	if err := os.Mkdir(path, 0o700); err == nil {
 		if err := syncDirectory(path); err != nil {
@@ -74,20 +74,21 @@ func (j *Journal) databaseOptions(s *store, readOnly bool) (_ *pebble.Options, d
 	cache := pebble.NewCache(cacheSize)
 	o := &pebble.Options{
 		FS: s.fs, Lock: s.lock, ReadOnly: readOnly, Cache: cache,
-		// The newest format says in each chunk of the log how far the log was synced before.
+		// In the newest format each chunk of the log records up to where the log was synced before.
 		FormatMajorVersion: pebble.FormatNewest,
 		MemTableSize:       memTableSize, MemTableStopWritesThreshold: 4,
 		MaxOpenFiles: maxOpenFiles,
 		Logger:       databaseLogger{j, readOnly},
 		EventListener: &pebble.EventListener{
-			// The default ends the process. Pebble then tries the same compaction again at once.
+			// Pebble's default ends the process. After this function returns, Pebble tries the same
+			// compaction again at once.
 			DataCorruption: func(i pebble.DataCorruptionInfo) {
 				_ = j.fail(corruptf("%s: %v", i.Path, i.Details))
 				time.Sleep(100 * time.Millisecond)
 			},
 			BackgroundError: j.background,
 		},
-		// Only then does the room of acknowledged facts come back.
+		// The space of acknowledged facts is freed only after that flush.
 		FlushDelayDeleteRange:      time.Second,
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
 	}
@@ -120,11 +121,11 @@ func (l databaseLogger) Fatalf(format string, args ...any) {
 		panic(fmt.Sprintf(format, args...)) // verifyClosed recovers
 	}
 	l.j.wreck(fmt.Sprintf(format, args...))
-	select {} // nothing works any more, and the owner ends the process
+	select {} // all calls fail from now on, and the owner ends the process
 }
 
-// background judges an error of a flush or a compaction, which Pebble tries again at once and
-// for ever: that helps where the system refuses, as a full disk does, and nowhere else.
+// background handles an error of a flush or a compaction, which Pebble retries at once and without
+// limit. A retry helps only if the operating system refused, as with a full disk.
 func (j *Journal) background(err error) {
 	level.Debug(j.options.Logger).Log("msg", "the journal's database failed in the background", "err", err)
 	switch {
@@ -133,7 +134,7 @@ func (j *Journal) background(err error) {
 	case errors.Is(err, pebble.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), isRefused(err):
 	default:
 		j.wreck(err)
-		select {} // with the database's lock held: nothing is tried again
+		select {} // keeps the database's lock, so that nothing is tried again
 	}
 }
 
@@ -175,8 +176,7 @@ func (s *store) close() error {
 	return nil
 }
 
-// syncDirectory makes sure that a new name in the directory of path is there after a
-// crash of the machine.
+// syncDirectory makes a new name in the directory of path survive a crash of the machine.
 func syncDirectory(path string) error {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command kubevoltracker-clickhouse serves the embedded ClickHouse engine on ClickHouse's
-// HTTP interface. The tracker keeps it as a child process; it also serves a catalog alone.
+// Command kubevoltracker-clickhouse serves the embedded ClickHouse engine on ClickHouse's HTTP
+// interface. The tracker runs it as a child process; it can also serve a catalog on its own.
 package main
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/catalog/embedded"
 )
 
-// orphanPatience is how long, beyond the grace for statements, a process without its
-// parent may take to stop.
+// orphanPatience is how long, beyond the grace for statements, a process whose parent has ended may
+// take to stop.
 const orphanPatience = 30 * time.Second
 
 const name = "kubevoltracker-clickhouse"
@@ -39,7 +39,7 @@ type flags struct {
 	exitOnStdinClose bool
 }
 
-// run returns the exit code: 1 when it cannot serve, 2 for usage.
+// run returns the exit code: 1 if it cannot serve, 2 for a mistake in the command line.
 func run(args []string) int {
 	f, err := parse(args)
 	if err != nil {
@@ -86,7 +86,8 @@ func serve(f *flags) error {
 			return fmt.Errorf("--password-file: %s is empty", f.passwordFile)
 		}
 	}
-	// A result's reader that has gone must be an error of the write, not our end.
+	// If the reader of a result disconnects, the write must return an error; SIGPIPE must not end
+	// the process.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -96,7 +97,7 @@ func serve(f *flags) error {
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			orphaned()
-			// Nobody is left to kill a stop that hangs. The data survives it as a crash.
+			// No parent is left to kill a stop that hangs. The data survives that like a crash.
 			time.AfterFunc(f.Grace+orphanPatience, func() { os.Exit(1) })
 		}()
 	}

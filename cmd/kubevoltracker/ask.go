@@ -67,7 +67,7 @@ func addReport(application *kingpin.Application, commands map[string]command, st
 	}
 }
 
-// noteGaps says, beside a report, when nobody watched.
+// noteGaps writes, after a report, the times at which no tracker watched.
 func noteGaps(ctx context.Context, c *catalog.Catalog, cluster string, stderr io.Writer) error {
 	gaps, err := c.Gaps(ctx, cluster)
 	if err != nil {
@@ -84,8 +84,8 @@ func noteGaps(ctx context.Context, c *catalog.Catalog, cluster string, stderr io
 	return err
 }
 
-// formatClause is the end of a statement that says how to write its result. Over
-// HTTP ClickHouse obeys, and answers with what its client cannot read.
+// formatClause matches the end of a statement that sets the format of its result. Over HTTP
+// ClickHouse would use that format, which its client cannot read.
 var formatClause = regexp.MustCompile(`(?is)\sFORMAT\s+(\w+)(\s+SETTINGS\s[^']*)?[\s;]*$`)
 
 func addSQL(application *kingpin.Application, commands map[string]command, stdout io.Writer) {

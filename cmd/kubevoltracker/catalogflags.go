@@ -16,15 +16,14 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
 )
 
-// defaultCatalogURL is where the embedded engine of a tracker on this machine
-// is.
+// defaultCatalogURL is the address of the embedded engine of a tracker on this machine.
 const defaultCatalogURL = "http://127.0.0.1:8123/kubevoltracker"
 
-// passwordVariable holds ClickHouse's password; there is no flag for it, as
-// flags show in the list of processes.
+// passwordVariable is the environment variable for ClickHouse's password. There is no flag for it,
+// because flags are visible in the list of processes.
 const passwordVariable = "KUBEVOLTRACKER_CATALOG_PASSWORD"
 
-// catalogFlags say which ClickHouse holds the catalog.
+// catalogFlags select the ClickHouse with the catalog.
 type catalogFlags struct{ url, username, passwordFile string }
 
 func addCatalogFlags(cmd *kingpin.CmdClause, url, help string) *catalogFlags {
@@ -77,7 +76,7 @@ func (f *catalogFlags) ask(question func(context.Context, *catalog.Catalog) erro
 	return errors.New("interrupted")
 }
 
-// addOutputFlag is -o.
+// addOutputFlag adds the flag -o.
 func addOutputFlag(cmd *kingpin.CmdClause) *string {
 	output := new(string)
 	addChoice(cmd.Flag("output", "Format: "+strings.Join(catalog.Formats(), ", ")+".").Short('o').Default(string(catalog.TableFormat)),

@@ -34,8 +34,8 @@ func (f *logFlags) logger(w io.Writer) log.Logger {
 	return log.With(logger, "ts", log.DefaultTimestampUTC, "caller", log.DefaultCaller)
 }
 
-// takeOverKlog sends what client-go logs to our logger, as debug messages: what
-// matters of it, the collector says itself.
+// takeOverKlog logs client-go's messages as debug messages: the collector itself logs the important
+// ones.
 func takeOverKlog(logger log.Logger) {
 	logger = level.Debug(log.With(logger, "component", "client-go"))
 	klog.SetLogger(funcr.New(func(prefix, args string) {

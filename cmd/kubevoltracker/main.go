@@ -20,7 +20,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// command is what a subcommand does once its flags are read.
+// command is the action of a subcommand, after its flags are parsed.
 type command func() error
 
 func run(args []string, stdout, stderr io.Writer) int {
@@ -30,7 +30,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	application.Version(version.Print("kubevoltracker"))
 	application.DefaultEnvars()
 	application.HelpFlag.NoEnvar()
-	application.VersionFlag.NoEnvar() // an image may well set KUBEVOLTRACKER_VERSION
+	application.VersionFlag.NoEnvar() // an image may set KUBEVOLTRACKER_VERSION
 
 	commands := map[string]command{}
 	addRun(application, commands, stderr)
@@ -55,13 +55,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// oneLine keeps an error in one line, whatever a server put into it.
+// oneLine returns an error's text as one line, even if a server's message has several.
 func oneLine(err error) string {
 	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 
-// choice is the value of a flag that takes one of some words. Unlike kingpin's
-// own, its error names the flag.
+// choice is the value of a flag that accepts one of several words. Unlike the error of kingpin's
+// own type, its error names the flag.
 type choice struct {
 	flag    string
 	options []string

@@ -50,7 +50,7 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 	commands[cmd.FullCommand()] = func() error { return track(f, stderr) }
 }
 
-// track runs the tracker until a signal stops it: the first one in order, a second one at once.
+// track runs the tracker until a signal stops it: the first signal in order, a second one at once.
 func track(f *runFlags, stderr io.Writer) (err error) {
 	ctx, stopSignals := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stopSignals)

@@ -1,13 +1,13 @@
-// Package election decides which of several trackers of a cluster writes the catalog:
-// the one that holds a Lease of the API server.
+// Package election decides which of several trackers of a cluster writes the catalog: the one that
+// has a Lease of the API server.
 //
-// Client-go's leader election does the electing. This package adds what fences one that
-// has lost the lease and does not know it yet, because it was stopped or cut off: a term
-// ends by this machine's own clock, renewDeadline after the last renewal began, be the
-// elector awake or not, and that is before anybody else can take the lease. And it keeps
-// what a new leader wants to know of the former one: its name, and how its clock goes.
+// Client-go's leader election runs the election. This package adds a fence for a leader that has
+// lost the lease and does not know it yet, because it was stopped or disconnected: a term ends by
+// this machine's own clock, renewDeadline after the last renewal began, whether or not the elector
+// is running, and that is before another tracker can take the lease. It also keeps what a new
+// leader needs to know of the former one: its name, and the time on its clock.
 //
-// Who has lost the lease stands by, and goes on electing.
+// A tracker that has lost the lease stands by, and keeps taking part in the election.
 package election
 
 import (
@@ -30,20 +30,20 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// A leader that is gone is noticed up to two pauses after its lease is over, each of up
-// to 2.2 times retryPeriod: 18.6 s after its last renewal at most.
+// Another tracker notices that the leader is gone up to two pauses after the lease has expired,
+// each of up to 2.2 times retryPeriod: 18.6 s after the leader's last renewal at most.
 const (
 	leaseDuration = 12 * time.Second
 	renewDeadline = 8 * time.Second
 	retryPeriod   = 1500 * time.Millisecond
 )
 
-// Options say what lease is held, and by whom.
+// Options name the lease, and the tracker that takes it.
 type Options struct {
 	Leases          typedcoordination.LeasesGetter
 	Namespace, Name string
-	// Instance names this tracker, for ever and alone: a restart takes its own lease up
-	// again at once.
+	// Instance is this tracker's permanent, unique name: after a restart the tracker continues its
+	// own lease at once.
 	Instance string
 	Logger   log.Logger
 }
@@ -58,13 +58,13 @@ type Election struct {
 	changed chan struct{}
 	term    context.Context // nil while another tracker leads, or none
 	end     context.CancelFunc
-	renewed time.Time // when the last renewal began that succeeded
+	renewed time.Time // when the last successful renewal began
 	expiry  *time.Timer
 	former  string    // the instance that led before, or leads now
-	until   time.Time // by its own clock, when its lease is over
+	until   time.Time // by its own clock, when its lease expires
 }
 
-// New returns an Election in which this tracker does not run yet.
+// New returns an Election that does not take part yet.
 func New(o Options) *Election {
 	host, err := os.Hostname()
 	if err != nil {
@@ -73,8 +73,8 @@ func New(o Options) *Election {
 	return &Election{options: o, identity: host + "_" + o.Instance, now: time.Now, changed: make(chan struct{})}
 }
 
-// Check reports whether this tracker may hold the lease: nil, or an error that says in one
-// line what to do about it.
+// Check returns nil if this tracker may take the lease, or an error of one line that names the
+// cure.
 func Check(ctx context.Context, o Options) error {
 	leases := o.Leases.Leases(o.Namespace)
 	what := fmt.Sprintf("--leader-election: the lease %s/%s", o.Namespace, o.Name)
@@ -95,7 +95,7 @@ func Check(ctx context.Context, o Options) error {
 	}
 }
 
-// Run takes part in the election until ctx ends, and then gives the lease back.
+// Run takes part in the election until ctx ends, and then releases the lease.
 func (e *Election) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -124,15 +124,15 @@ func (e *Election) Held() context.Context {
 	return e.term
 }
 
-// over reports whether the lease has not been renewed for too long, by the clock that
-// stands still while the machine sleeps, or by the one that can be set. It needs mu.
+// over reports whether the lease has not been renewed for too long, by the clock that stands still
+// while the machine is suspended, or by the wall clock. The caller has mu.
 func (e *Election) over() bool {
 	now := e.now()
 	return now.Sub(e.renewed) > renewDeadline || now.Round(0).Sub(e.renewed.Round(0)) > renewDeadline
 }
 
-// Former tells of the other tracker that holds the lease, or held it last: its instance,
-// empty if there is none, and when, by its own clock, it must have stopped.
+// Former returns the other tracker that has the lease, or had it last: its instance, empty if there
+// is none, and when, by its own clock, it must have stopped.
 func (e *Election) Former() (instance string, until time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -146,10 +146,9 @@ func (e *Election) Changed() <-chan struct{} {
 	return e.changed
 }
 
-// won notes that the lease was taken or renewed by a request that began at a moment. A term
-// whose time was over by then does not go on: while this process was paused, and before it
-// looked at the clock again, another tracker may have led, and have ended. The writer has to
-// take over from that one.
+// won records that the lease was taken or renewed by a request that began at begun. A term that had
+// expired by then does not continue: while this process was paused, another tracker may have led
+// and stopped. The writer must take over from that tracker.
 func (e *Election) won(begun time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -171,7 +170,7 @@ func (e *Election) won(begun time.Time) {
 	level.Info(e.options.Logger).Log("msg", "leading: this tracker writes the catalog now", "lease", e.options.Namespace+"/"+e.options.Name, "identity", e.identity)
 }
 
-// lost is told by the elector that the lease is gone.
+// lost ends the term after the elector reports that the lease is lost.
 func (e *Election) lost() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -180,7 +179,7 @@ func (e *Election) lost() {
 	}
 }
 
-// stop ends the term. It needs mu.
+// stop ends the term. The caller has mu.
 func (e *Election) stop(why string) {
 	e.end()
 	e.expiry.Stop()
@@ -189,13 +188,13 @@ func (e *Election) stop(why string) {
 	level.Info(e.options.Logger).Log("msg", "standing by: this tracker does not hold the lease any more", "why", why, "identity", e.identity)
 }
 
-// tell wakes who waits for a change. It needs mu.
+// tell wakes all goroutines that wait for a change. The caller has mu.
 func (e *Election) tell() {
 	close(e.changed)
 	e.changed = make(chan struct{})
 }
 
-// saw notes what the lease says.
+// saw records the content of the lease.
 func (e *Election) saw(record *resourcelock.LeaderElectionRecord) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -204,11 +203,11 @@ func (e *Election) saw(record *resourcelock.LeaderElectionRecord) {
 	}
 	e.until = record.RenewTime.Add(leaseDuration)
 	if i := strings.LastIndexByte(record.HolderIdentity, '_'); i >= 0 {
-		e.former = record.HolderIdentity[i+1:] // one that has given it back is nobody
+		e.former = record.HolderIdentity[i+1:] // empty if the lease was released
 	}
 }
 
-// lock tells the election of what becomes of the lease.
+// lock informs the Election of each request for the lease and its result.
 type lock struct {
 	resourcelock.Interface
 	election *Election
@@ -240,7 +239,7 @@ func (l *lock) put(ctx context.Context, record resourcelock.LeaderElectionRecord
 	return l.failed(err)
 }
 
-// failed logs an error now and then, unless it is part of the game.
+// failed logs an error, at most once in a while, unless the error is a normal part of an election.
 func (l *lock) failed(err error) error {
 	expected := err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, context.Canceled)
 	if now := l.election.now(); !expected && now.Sub(l.said) > time.Minute {
@@ -250,7 +249,8 @@ func (l *lock) failed(err error) error {
 	return err
 }
 
-// Register exports whether this tracker writes the catalog: e holds the lease, or is nil, as there is no other.
+// Register exports whether this tracker writes the catalog: e has the lease, or e is nil, because
+// there is no election.
 func Register(reg prometheus.Registerer, e *Election) {
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "kubevoltracker_leader",

@@ -18,7 +18,7 @@ type Update struct {
 	// Version is the highest row version used so far.
 	Version uint64
 	// Positions are the new positions of the kinds whose watches have advanced since the last
-	// update. The rest of the update contains all changes up to them.
+	// update. All changes up to them are in this update and the ones before it.
 	Positions []Position
 	// Watched, if not nil, are all the spans in which pods were watched without a miss, oldest
 	// first and disjoint; a gap of coverage lies between two of them. The last span continues: its

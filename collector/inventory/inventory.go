@@ -191,7 +191,8 @@ func (inv *Inventory) Delete(object any, obs Observation) error {
 }
 
 // Replace takes a whole list of one kind: the objects in it, which may be Packed, exist, and all
-// others of the kind are gone. It is one event: Take emits all of it or nothing.
+// others of the kind are gone. It is one event, whose rows can be taken in parts (SetPart); Replace
+// then clears the elements of objects as it goes, so that their memory can be freed.
 func (inv *Inventory) Replace(kind fact.Kind, objects []any, obs Observation) error {
 	if !slices.Contains(fact.Kinds(), kind) {
 		return fmt.Errorf("the inventory takes no kind %q", kind)

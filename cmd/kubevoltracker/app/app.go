@@ -1,12 +1,13 @@
-// Package app is the tracker as a whole: it connects its parts, starts them, restores what an earlier run
-// knew, and stops them in order.
+// Package app is the tracker as a whole: it connects its parts, starts them, restores the state of
+// an earlier run, and stops them in order.
 //
-// The collector watches the API server and passes each update to the exporter, which serves the metrics, and to the
-// recorder, which commits rows and state to the journal. The writer brings the rows from
-// the journal to ClickHouse. With --leader-election it does so while it holds the lease.
+// The collector watches the API server and passes each update to the exporter, which serves the
+// metrics, and to the recorder, which commits rows and state to the journal. The writer copies the
+// rows from the journal to ClickHouse. With --leader-election it does so only while it has the
+// lease.
 //
-// New refuses what cannot work (an API server, a port, a directory, a login) before anything runs. What goes
-// away later is waited for.
+// New returns an error for a part that cannot work (an API server, a port, a directory, a login)
+// before anything runs. Once the tracker runs, it waits for a part that becomes unavailable.
 package app
 
 import (
@@ -27,7 +28,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 )
 
-// App is a tracker that has been started, and does not run yet. Run it or Close it.
+// App is a tracker whose parts are open, and which does not run yet. Call Run or Close.
 type App struct {
 	logger    log.Logger
 	listeners []net.Listener
@@ -36,10 +37,10 @@ type App struct {
 	history   *history
 }
 
-// New connects to the API server, opens the ports, the journal and the catalog, and restores what an
-// earlier run knew. A ClickHouse that cannot be reached is no error: it is waited for. The error is one line
-// that names what was wrong and the flag for it; it is a UsageError if only the user can mend it. It is
-// ctx's error if ctx ends first.
+// New connects to the API server, opens the ports, the journal and the catalog, and restores the
+// state of an earlier run. An unreachable ClickHouse is no error: the tracker waits for it. The
+// error is one line that names the mistake and its flag; it is a UsageError if only the user can
+// correct it, and ctx's error if ctx ends first.
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	registry := prometheus.NewRegistry()
 	client, err := collector.NewClient(o.Client)
@@ -101,7 +102,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	return a, nil
 }
 
-// Addresses are those on which the metrics are served.
+// Addresses returns the addresses on which the metrics are served.
 func (a *App) Addresses() (list []net.Addr) {
 	for _, l := range a.listeners {
 		list = append(list, l.Addr())
@@ -109,8 +110,9 @@ func (a *App) Addresses() (list []net.Addr) {
 	return list
 }
 
-// Run tracks until ctx ends or a part fails, stops all parts in order, and closes the App. The error is why
-// parts failed, and why they could not be stopped or closed in order; nil after an orderly end.
+// Run tracks until ctx ends or a part fails, stops all parts in order, and closes the App. The
+// error says why parts failed, and why they could not be stopped or closed in order; it is nil
+// after an orderly end.
 func (a *App) Run(ctx context.Context) error {
 	err := runStages(ctx, a.stages())
 	if errors.Is(err, journal.ErrCorrupt) {
@@ -121,9 +123,10 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
-// stages are the parts in the order in which they stop. The watches stop first. The recorder then commits
-// the last of what they observed; while the journal is full the collector waits for it, and does not see
-// its own end before. The writer then writes what it can of the journal. The lease is given back last.
+// stages returns the parts in the order in which they stop. The watches stop first. The recorder
+// then commits the last updates; while the journal is full the collector waits for the recorder,
+// and cannot stop before. The writer then writes as many rows of the journal as it can. The lease
+// is released last.
 func (a *App) stages() []stage {
 	h := a.history
 	watching := stage{
@@ -146,10 +149,10 @@ func (a *App) stages() []stage {
 	return stages
 }
 
-// Close frees what New has opened. Run calls it.
+// Close releases what New has opened. Run calls it.
 func (a *App) Close() error {
 	for _, l := range a.listeners {
-		_ = l.Close() // the server has closed those that it served on
+		_ = l.Close() // the server has closed the listeners on which it served
 	}
 	return a.history.close()
 }

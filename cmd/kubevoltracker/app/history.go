@@ -23,8 +23,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 )
 
-// history is what outlives a run: the journal, and the catalog with its writer. The embedded catalog has an
-// engine, and --leader-election an election; without a catalog all but the journal are nil.
+// history is the data that outlives a run: the journal, and the catalog with its writer. The
+// embedded catalog has an engine, and --leader-election an election; without a catalog all fields
+// but the journal are nil.
 type history struct {
 	cluster  string
 	logger   log.Logger
@@ -37,11 +38,12 @@ type history struct {
 	election *election.Election
 
 	snapshot   *fact.Snapshot // of the run before; nil if there is none, or it cannot be read yet
-	incomplete bool           // the catalog knows of objects that snapshot lacks, and could not be read yet
+	incomplete bool           // the catalog has objects that snapshot lacks, and could not be read yet
 }
 
-// open opens the journal and the catalog, and restores the snapshot of the run before: the journal's, or if
-// the journal is new the catalog's. A ClickHouse that is away is no error. One that refuses the login is.
+// open opens the journal and the catalog, and restores the snapshot of the run before: the
+// journal's, or the catalog's if the journal is new. An unreachable ClickHouse is no error; one
+// that refuses the login is.
 func (h *history) open(ctx context.Context, o Options, client *collector.Client, registry *prometheus.Registry) (err error) {
 	if err := h.openCatalog(ctx, o); err != nil {
 		return err
@@ -88,8 +90,8 @@ func (h *history) openCatalog(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// openJournal opens the journal and restores its snapshot; there is none if the journal is new. A journal
-// that turns out to be damaged is set aside.
+// openJournal opens the journal and restores its snapshot; a new journal has none. A journal that
+// turns out to be damaged is set aside.
 func (h *history) openJournal(o Options) (err error) {
 	if err := os.MkdirAll(o.DataDir, 0o750); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
@@ -120,7 +122,7 @@ func (h *history) beginAnew(o journal.Options) (err error) {
 	return err
 }
 
-// newWriter makes the writer, and the election if there is one.
+// newWriter creates the writer, and the election if there is one.
 func (h *history) newWriter(o Options, client *collector.Client, registry *prometheus.Registry) {
 	writing := ingest.WriterOptions{
 		Journal: h.journal, Dir: o.DataDir, Cluster: h.cluster, Registerer: registry, Logger: h.logger,
@@ -137,8 +139,8 @@ func (h *history) newWriter(o Options, client *collector.Client, registry *prome
 	h.writer = ingest.NewWriter(h.catalog, writing)
 }
 
-// restoreFromCatalog migrates the catalog and, if the journal had no snapshot, restores the catalog's. If
-// the catalog cannot be asked now, restoreLater does so.
+// restoreFromCatalog migrates the catalog and, if the journal had no snapshot, restores the
+// catalog's. If the catalog is unreachable now, restoreLater does so.
 func (h *history) restoreFromCatalog(ctx context.Context) error {
 	migrateCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -166,15 +168,16 @@ func (h *history) restoreFromCatalog(ctx context.Context) error {
 	return h.recorder.Save(ctx, snapshot)
 }
 
-// takeSnapshot hands the snapshot over: the collector frees it once it is restored.
+// takeSnapshot returns the snapshot and forgets it, so that the collector can free it once it is
+// restored.
 func (h *history) takeSnapshot() *fact.Snapshot {
 	snapshot := h.snapshot
 	h.snapshot = nil
 	return snapshot
 }
 
-// restoreLater restores the catalog's snapshot as soon as the catalog can be asked and has all rows that
-// this run has recorded.
+// restoreLater restores the catalog's snapshot as soon as the catalog is reachable and has all rows
+// that this run has recorded.
 func (h *history) restoreLater(ctx context.Context, tracker *collector.Collector) error {
 	const every = time.Second
 	for {
@@ -205,21 +208,21 @@ func (h *history) restoreLater(ctx context.Context, tracker *collector.Collector
 
 var errNotYet = errors.New("rows are on their way to the catalog")
 
-// startEngine starts the embedded ClickHouse. The end of ctx cancels the start, but does not stop an engine
-// that has started: the writer needs it for its last rows.
+// startEngine starts the embedded ClickHouse. The end of ctx cancels the start, but does not stop a
+// started engine, because the writer needs it for its last rows.
 func startEngine(ctx context.Context, o engine.Options) (*engine.Engine, error) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, cancel)()
 	e, err := engine.Start(running, o)
 	if exit := (*engine.ExitError)(nil); errors.As(err, &exit) {
-		// The engine names its own flags; the user knows the tracker's.
+		// The engine's errors name its own flags; the user knows the tracker's flags.
 		ours := strings.NewReplacer("--listen-address", "--catalog.embedded-listen-address", "--library", "--catalog.embedded-library")
 		return nil, errors.New(ours.Replace(exit.Line))
 	}
 	return e, err
 }
 
-// versionFloor is the row version above which new rows need their versions.
+// versionFloor returns the row version that all new rows must exceed.
 func (h *history) versionFloor() uint64 {
 	if h.writer == nil {
 		return 0
@@ -227,7 +230,7 @@ func (h *history) versionFloor() uint64 {
 	return h.writer.VersionFloor()
 }
 
-// ready is a check of readiness: the catalog is migrated, or known to be down.
+// ready is a readiness check: it returns nil once the catalog is migrated, or known to be down.
 func (h *history) ready() error {
 	if h.writer != nil && !h.writer.Ready() {
 		return errors.New("the catalog is being migrated")
@@ -235,10 +238,11 @@ func (h *history) ready() error {
 	return nil
 }
 
-// close closes the catalog, its engine, and the journal, which keeps the rows that the catalog has not taken.
+// close closes the catalog, its engine, and the journal, which keeps the rows that the catalog has
+// not acknowledged.
 func (h *history) close() error {
 	if h.catalog != nil {
-		_ = h.catalog.Close() // an answer that got lost is no loss: its rows are in the journal
+		_ = h.catalog.Close() // a lost answer does no harm: its rows are in the journal
 	}
 	if h.engine != nil {
 		h.engine.Stop()

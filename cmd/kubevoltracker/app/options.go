@@ -15,16 +15,16 @@ const (
 	NoCatalog       = "none"      // metrics alone
 )
 
-// Options are what the flags of "run" say.
+// Options are the values of the flags of "run".
 type Options struct {
 	Client collector.ClientOptions
 	// Cluster is the cluster's name in the catalog; if empty, the UID of its namespace kube-system.
 	Cluster string
-	// DataDir is the directory for all that the tracker keeps on disk.
+	// DataDir is the directory for all of the tracker's files.
 	DataDir string
-	// JournalBytes is how much may wait in the journal for ClickHouse.
+	// JournalBytes bounds the rows in the journal that wait for ClickHouse.
 	JournalBytes int64
-	Web          exporter.ServerOptions   // New sets what is served, and by which checks
+	Web          exporter.ServerOptions   // New sets the handler and the checks
 	Metrics      exporter.Options         // New sets Registry and Logger
 	Kubelets     collector.KubeletOptions // not asked if the interval is 0
 	Catalog      catalog.Options
@@ -33,14 +33,15 @@ type Options struct {
 	Logger       log.Logger
 }
 
-// ElectionOptions say whether several trackers share one catalog, and by which lease.
+// ElectionOptions configure whether several trackers share one catalog, and by which lease.
 type ElectionOptions struct {
 	Enabled bool
-	// Namespace is that of the lease; if empty, in a cluster the pod's own, else kubevoltracker.
+	// Namespace is the lease's namespace; if empty, the pod's own in a cluster, else
+	// kubevoltracker.
 	Namespace, Name string
 }
 
-// UsageError is a mistake in the options that the user has to mend. Its text names the flag.
+// UsageError is a mistake in the options that the user has to correct. Its text names the flag.
 type UsageError struct{ Err error }
 
 func (e UsageError) Error() string { return e.Err.Error() }

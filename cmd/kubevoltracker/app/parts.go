@@ -12,7 +12,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/election"
 )
 
-// openKubelets prepares to ask the kubelets how full volumes are; nil if they are not to be asked.
+// openKubelets prepares to ask the kubelets how full volumes are; it returns nil if that is
+// switched off.
 func openKubelets(client *collector.Client, o collector.KubeletOptions) (*collector.Kubelets, error) {
 	switch {
 	case o.Interval < 0:
@@ -29,10 +30,11 @@ func openKubelets(client *collector.Client, o collector.KubeletOptions) (*collec
 	return kubelets, nil
 }
 
-// namespaceFile holds the namespace of the pod that a process is in.
+// namespaceFile contains the namespace of the pod in which the process runs.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// check reports whether the lease can be had and is of use, and completes the options.
+// check returns an error if the election cannot work with this catalog or cannot reach its lease,
+// and completes the options.
 func (o *ElectionOptions) check(ctx context.Context, client *collector.Client, catalogURL string) error {
 	if !o.Enabled {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// stageGrace is how long the parts of a stage may take to stop before the next stage is stopped as well:
-// the recorder and the writer take up to five seconds for the rows that are left. lastGrace is how long
-// the parts that still run may take after that. Four stages are within the 30 s that a pod has.
+// stageGrace is how long the parts of a stage may take to stop before the next stage is stopped as
+// well: the recorder and the writer take up to five seconds for their last rows. lastGrace is how
+// long the parts that still run may take after that. Four stages fit into the 30 s that a pod has.
 const (
 	stageGrace = 6 * time.Second
 	lastGrace  = 2 * time.Second
@@ -23,7 +23,7 @@ type part struct {
 	run  func(context.Context) error
 }
 
-// stage is parts that are stopped together, once those of the stage before have ended.
+// stage is a set of parts that are stopped together, once those of the stage before have ended.
 type stage []part
 
 // runStages runs all parts until ctx ends or one of them fails, and then stops them stage by stage. A part
