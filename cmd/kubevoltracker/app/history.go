@@ -54,7 +54,7 @@ func (h *history) open(ctx context.Context, o Options, client *collector.Client,
 	h.tally = exporter.NewTally(time.Now)
 	if h.snapshot != nil {
 		if err := h.tally.Restore(h.snapshot.Counters); err != nil {
-			level.Warn(h.logger).Log("msg", "some counters begin anew", "err", err)
+			level.Warn(h.logger).Log("msg", "some counters restart at zero", "err", err)
 		}
 	}
 	h.recorder, err = ingest.NewRecorder(ingest.RecorderOptions{
@@ -134,7 +134,7 @@ func (h *history) restoreFromCatalog(ctx context.Context) error {
 	case catalog.IsFatal(err):
 		return err
 	case err != nil:
-		level.Warn(h.logger).Log("msg", "the catalog is not there yet, going on without it until it is", "err", err)
+		level.Warn(h.logger).Log("msg", "the catalog is not available yet; continuing without it until it is", "err", err)
 		h.incomplete = h.snapshot == nil || h.recorder.Incomplete()
 		return nil
 	case h.snapshot != nil:
