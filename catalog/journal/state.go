@@ -11,10 +11,10 @@ import (
 // stateAtOnce is how many bytes of records are read at once before fn is called with them: 1 MiB.
 const stateAtOnce = 1 << 20
 
-// State calls fn with the records of one kind, in the order of their uids, as of the call; commits
-// continue meanwhile. Data is valid until fn returns. An error of fn ends the iteration. Damage may
-// be found only after fn was called with some of the records: after ErrCorrupt, discard them. fn
-// must not call Close or Reset.
+// State calls fn with the records of one kind, by uid, as they are when it is called; commits
+// go on meanwhile. Data is the callee's only until it returns. An error of fn ends it. That
+// the state is damaged may come to light only after fn was called with some of it: on
+// ErrCorrupt, throw away what was read. fn must not call Close or Reset.
 func (j *Journal) State(kind string, fn func(uid string, data []byte) error) error {
 	prefix := stateKey(nil, kind, "")
 	end := append(bytes.Clone(prefix[:len(prefix)-1]), 1)

@@ -138,7 +138,7 @@ func (a *App) stages() []stage {
 	stages := []stage{watching, {{"recorder", h.recorder.Run}}}
 	if h.writer != nil {
 		stages = append(stages, stage{{"writer", func(ctx context.Context) error {
-			// The writer and ClickHouse would compete with the first lists for the processor.
+			// The writer and ClickHouse would take the processor from the first lists.
 			a.collector.AwaitLists(ctx)
 			return h.writer.Run(ctx)
 		}}})

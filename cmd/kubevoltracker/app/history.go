@@ -108,7 +108,7 @@ func (h *history) openJournal(o Options) (err error) {
 	return err
 }
 
-// newWriter creates the writer, and the election if there is one.
+// newWriter makes the writer, and the election if there is one.
 func (h *history) newWriter(o Options, client *collector.Client, registry *prometheus.Registry) {
 	writing := ingest.WriterOptions{
 		Journal: h.journal, Dir: o.DataDir, Cluster: h.cluster, Registerer: registry, Logger: h.logger,
