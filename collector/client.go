@@ -133,7 +133,7 @@ func (c *Client) Connect(ctx context.Context, logger log.Logger) (string, error)
 			return uid, c.explain(err)
 		}
 		if !waited {
-			level.Info(logger).Log("msg", "the cluster is so young that it has no namespace kube-system yet; waiting for it", "server", c.Host())
+			level.Info(logger).Log("msg", "the new cluster has no namespace kube-system yet; waiting for it", "server", c.Host())
 		}
 		select {
 		case <-ctx.Done():

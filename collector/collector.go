@@ -196,7 +196,7 @@ func (c *Collector) restore(ctx context.Context) error {
 	if c.behind.Load() > 0 {
 		close(c.synced)
 	}
-	level.Info(c.logger).Log("msg", "going on where the last run ended", "objects", c.count(), "since", c.snapshot.LastSeen().Time().UTC().Format(time.RFC3339))
+	level.Info(c.logger).Log("msg", "resuming where the last run ended", "objects", c.count(), "since", c.snapshot.LastSeen().Time().UTC().Format(time.RFC3339))
 	return nil
 }
 

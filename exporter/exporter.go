@@ -195,7 +195,7 @@ func (e *Exporter) Apply(u *fact.Update) {
 func (e *Exporter) sayIfCut() {
 	_, over := e.volumes.shown()
 	if over > 0 && !e.cutting {
-		_ = level.Warn(e.logger).Log("msg", "more volumes than may have series of their own; the last that came have none",
+		_ = level.Warn(e.logger).Log("msg", "there are more volumes than the limit of series per volume; the newest ones have none",
 			"limit", e.volumes.max, "hint", "raise --metrics.max-volumes, or leave some out with --metrics.namespace-denylist or --metrics.storageclass-denylist")
 	}
 	e.cutting = over > 0

@@ -20,7 +20,7 @@ import (
 // child is one run of kubevoltracker-clickhouse.
 type child struct {
 	cmd     *exec.Cmd
-	stdin   io.Closer // its end tells the child that its parent has ended
+	stdin   io.Closer // the child reads its end when its parent has ended
 	logger  log.Logger
 	began   time.Time
 	exited  chan struct{} // closed when the process is gone and its log is read

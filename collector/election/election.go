@@ -185,7 +185,7 @@ func (e *Election) stop(why string) {
 	e.expiry.Stop()
 	e.term = nil
 	e.tell()
-	level.Info(e.options.Logger).Log("msg", "standing by: this tracker does not hold the lease any more", "why", why, "identity", e.identity)
+	level.Info(e.options.Logger).Log("msg", "standing by: this tracker no longer has the lease", "why", why, "identity", e.identity)
 }
 
 // tell wakes all goroutines that wait for a change. The caller has mu.
@@ -244,7 +244,7 @@ func (l *lock) failed(err error) error {
 	expected := err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, context.Canceled)
 	if now := l.election.now(); !expected && now.Sub(l.said) > time.Minute {
 		l.said = now
-		level.Warn(l.election.options.Logger).Log("msg", "the lease cannot be had; trying again", "lease", l.Describe(), "err", err)
+		level.Warn(l.election.options.Logger).Log("msg", "the request for the lease failed; retrying", "lease", l.Describe(), "err", err)
 	}
 	return err
 }

@@ -151,7 +151,7 @@
 // pod turns out to have used another volume. So eviction never changes the last use.
 //
 // 4.3 It belongs to the volume that the pod really used, whatever happened to the claim and the
-// claimRef before the pod's end. The same holds for the uses of running containers.
+// claimRef before the pod's end. The same applies to the uses of running containers.
 //
 // 4.4 A container that mounts a volume more than once uses it once.
 //
