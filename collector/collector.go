@@ -398,8 +398,8 @@ func (c *Collector) takeFirst(lists map[fact.Kind]firstList) error {
 	if c.snapshot == nil {
 		// Without a snapshot, the next start begins with a new journal if this one is interrupted. With one, an object
 		// must not be in the journal before all rows that follow from it are.
-		c.inv.SetPart(c.emitPart)
-		defer c.inv.SetPart(nil)
+		c.emitInParts(c.emitPart)
+		defer c.emitInParts(nil)
 	}
 	err := c.observe(func(inv *inventory.Inventory, now fact.Time) error {
 		for _, list := range lists {

@@ -48,3 +48,10 @@ func (c *Collector) emitPart() {
 	c.emit(&part)
 	c.busySince.Store(c.now().UnixNano())
 }
+
+// emitInParts has emit be called within an event whenever it has emitted many rows; nil ends that.
+func (c *Collector) emitInParts(emit func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inv.SetPart(emit)
+}
