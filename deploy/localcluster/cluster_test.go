@@ -116,53 +116,9 @@ func TestClusterLifecycle(t *testing.T) {
 	defer cancel()
 	dir := t.TempDir()
 	supervisor, client := startCluster(t, dir)
-	core := client.CoreV1()
-
-	// A claim of each class, and one for a volume that was there before.
-	hostPath := newVolume("by-hand", "5Gi", corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/srv"}})
-	if _, err := core.PersistentVolumes().Create(ctx, hostPath, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
 	classes := []string{"standard", "standard-retain", "late", "late-retain", "nfs", "manual"}
-	for _, class := range classes {
-		if _, err := core.PersistentVolumeClaims("default").Create(ctx, newClaim(class), metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := core.Pods("default").Create(ctx, newPod("user", classes...), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	pod := await(ctx, t, "the pod runs", func() (*corev1.Pod, bool, error) {
-		pod, err := core.Pods("default").Get(ctx, "user", metav1.GetOptions{})
-		return pod, err == nil && pod.Status.Phase == corev1.PodRunning, err
-	})
-	if s := pod.Status.InitContainerStatuses[0].State.Terminated; s == nil || s.FinishedAt.IsZero() || s.StartedAt.IsZero() {
-		t.Errorf("the init container did not end: %+v", pod.Status.InitContainerStatuses)
-	}
-	if s := pod.Status.ContainerStatuses[0].State.Running; s == nil || s.StartedAt.IsZero() {
-		t.Errorf("no startedAt: %+v", pod.Status.ContainerStatuses)
-	}
-	volumes := map[string]string{}
-	for _, class := range classes {
-		claim, err := core.PersistentVolumeClaims("default").Get(ctx, class, metav1.GetOptions{})
-		if err != nil || claim.Status.Phase != corev1.ClaimBound {
-			t.Errorf("claim %s is %s, %v", class, claim.Status.Phase, err)
-		}
-		volumes[class] = claim.Spec.VolumeName
-	}
-	await(ctx, t, "four CSI volumes are attached", func() (int, bool, error) {
-		list, err := client.StorageV1().VolumeAttachments().List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return 0, false, err
-		}
-		attached := 0
-		for _, a := range list.Items {
-			if a.Status.Attached {
-				attached++
-			}
-		}
-		return attached, attached == 4, nil
-	})
+	volumes := mountOneOfEach(ctx, t, client, classes)
+	awaitAttached(ctx, t, client, 4)
 
 	growAndRunJob(ctx, t, client)
 	reclaim(ctx, t, client, classes, volumes)
@@ -189,6 +145,62 @@ func TestClusterLifecycle(t *testing.T) {
 	}
 
 	endsWithItsSupervisor(ctx, t, supervisor, dir)
+}
+
+// mountOneOfEach creates a claim of each class, and one for a volume that was there before, runs a pod that mounts all of
+// them, and returns the volumes' names by their classes.
+func mountOneOfEach(ctx context.Context, t *testing.T, client kubernetes.Interface, classes []string) map[string]string {
+	t.Helper()
+	core := client.CoreV1()
+	hostPath := newVolume("by-hand", "5Gi", corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/srv"}})
+	if _, err := core.PersistentVolumes().Create(ctx, hostPath, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, class := range classes {
+		if _, err := core.PersistentVolumeClaims("default").Create(ctx, newClaim(class), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := core.Pods("default").Create(ctx, newPod("user", classes...), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	pod := await(ctx, t, "the pod runs", func() (*corev1.Pod, bool, error) {
+		pod, err := core.Pods("default").Get(ctx, "user", metav1.GetOptions{})
+		return pod, err == nil && pod.Status.Phase == corev1.PodRunning, err
+	})
+	if s := pod.Status.InitContainerStatuses[0].State.Terminated; s == nil || s.FinishedAt.IsZero() || s.StartedAt.IsZero() {
+		t.Errorf("the init container did not end: %+v", pod.Status.InitContainerStatuses)
+	}
+	if s := pod.Status.ContainerStatuses[0].State.Running; s == nil || s.StartedAt.IsZero() {
+		t.Errorf("no startedAt: %+v", pod.Status.ContainerStatuses)
+	}
+	volumes := map[string]string{}
+	for _, class := range classes {
+		claim, err := core.PersistentVolumeClaims("default").Get(ctx, class, metav1.GetOptions{})
+		if err != nil || claim.Status.Phase != corev1.ClaimBound {
+			t.Errorf("claim %s is %s, %v", class, claim.Status.Phase, err)
+		}
+		volumes[class] = claim.Spec.VolumeName
+	}
+	return volumes
+}
+
+// awaitAttached waits until n CSI volumes are attached.
+func awaitAttached(ctx context.Context, t *testing.T, client kubernetes.Interface, n int) {
+	t.Helper()
+	await(ctx, t, "the CSI volumes are attached", func() (int, bool, error) {
+		list, err := client.StorageV1().VolumeAttachments().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return 0, false, err
+		}
+		attached := 0
+		for _, a := range list.Items {
+			if a.Status.Attached {
+				attached++
+			}
+		}
+		return attached, attached == n, nil
+	})
 }
 
 // growAndRunJob has a claim grow, and a job complete.

@@ -58,34 +58,8 @@ func TestKubelet(t *testing.T) {
 		}
 	}
 
-	inStats := func() (*statsapi.VolumeStats, bool, error) {
-		status, summary, err := stats.get(ctx, reader)
-		if err != nil {
-			return nil, false, err
-		} else if status != http.StatusOK {
-			return nil, false, fmt.Errorf("status %d", status)
-		}
-		for _, p := range summary.Pods {
-			for _, v := range p.VolumeStats {
-				if p.PodRef.Name == "user" && v.PVCRef != nil && *v.PVCRef == (statsapi.PVCReference{Name: "data", Namespace: "default"}) {
-					return &v, true, nil
-				}
-			}
-		}
-		return nil, false, nil
-	}
-	seen := await(ctx, t, "the claim is in the statistics", inStats)
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(path, &fs); err != nil {
-		t.Fatal(err)
-	}
-	block := uint64(fs.Bsize)
-	const others = 16 << 20 // what others may have written in the meantime
-	if *seen.CapacityBytes != fs.Blocks*block || *seen.Inodes != fs.Files ||
-		!near(*seen.UsedBytes, (fs.Blocks-fs.Bfree)*block, others) || !near(*seen.AvailableBytes, fs.Bavail*block, others) {
-		got, _ := json.Marshal(seen)
-		t.Errorf("the kubelet says %s, the filesystem %+v", got, fs)
-	}
+	inStats := func() (*statsapi.VolumeStats, bool, error) { return stats.ofClaim(ctx, reader, "user", "data") }
+	checkAgainstFilesystem(t, await(ctx, t, "the claim is in the statistics", inStats), path)
 
 	// A new process finds its pod and its volume again.
 	if out, err := command("restart", kubelet, "--dir", dir).CombinedOutput(); err != nil {
@@ -107,14 +81,36 @@ func TestKubelet(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Errorf("with the pod went its volume: %v", err)
 	}
-	if audit, err := os.ReadFile(filepath.Join(dir, "audit.log")); err != nil {
+	checkKwokKeepsAway(t, dir)
+}
+
+// checkKwokKeepsAway checks in the audit log that kwok touched neither the kubelet's node nor its pod.
+func checkKwokKeepsAway(t *testing.T, dir string) {
+	t.Helper()
+	audit, err := os.ReadFile(filepath.Join(dir, "audit.log"))
+	if err != nil {
 		t.Error(err)
-	} else {
-		for line := range strings.Lines(string(audit)) {
-			if strings.Contains(line, `"username":"`+kwokUser) && (strings.Contains(line, kubeletNode) || strings.Contains(line, `"name":"user"`)) {
-				t.Errorf("kwok interferes: %s", line)
-			}
+	}
+	for line := range strings.Lines(string(audit)) {
+		if strings.Contains(line, `"username":"`+kwokUser) && (strings.Contains(line, kubeletNode) || strings.Contains(line, `"name":"user"`)) {
+			t.Errorf("kwok interferes: %s", line)
 		}
+	}
+}
+
+// checkAgainstFilesystem compares what the kubelet says of a volume with its filesystem.
+func checkAgainstFilesystem(t *testing.T, seen *statsapi.VolumeStats, path string) {
+	t.Helper()
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(path, &fs); err != nil {
+		t.Fatal(err)
+	}
+	block := uint64(fs.Bsize)
+	const others = 16 << 20 // what others may have written in the meantime
+	if *seen.CapacityBytes != fs.Blocks*block || *seen.Inodes != fs.Files ||
+		!near(*seen.UsedBytes, (fs.Blocks-fs.Bfree)*block, others) || !near(*seen.AvailableBytes, fs.Bavail*block, others) {
+		got, _ := json.Marshal(seen)
+		t.Errorf("the kubelet says %s, the filesystem %+v", got, fs)
 	}
 }
 
@@ -223,6 +219,24 @@ func newStatsClient(t *testing.T, dir string, node *corev1.Node) statsClient {
 	}
 	t.Fatalf("no address: %v", node.Status.Addresses)
 	return statsClient{}
+}
+
+// ofClaim returns what the statistics say of the volume of a pod's claim, and whether they say anything.
+func (c statsClient) ofClaim(ctx context.Context, token, pod, claim string) (*statsapi.VolumeStats, bool, error) {
+	status, summary, err := c.get(ctx, token)
+	if err != nil {
+		return nil, false, err
+	} else if status != http.StatusOK {
+		return nil, false, fmt.Errorf("status %d", status)
+	}
+	for _, p := range summary.Pods {
+		for _, v := range p.VolumeStats {
+			if p.PodRef.Name == pod && v.PVCRef != nil && *v.PVCRef == (statsapi.PVCReference{Name: claim, Namespace: "default"}) {
+				return &v, true, nil
+			}
+		}
+	}
+	return nil, false, nil
 }
 
 func (c statsClient) get(ctx context.Context, token string) (status int, summary statsapi.Summary, err error) {
