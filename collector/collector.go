@@ -172,7 +172,7 @@ func (c *Collector) restore(ctx context.Context) error {
 	restore := func(inv *inventory.Inventory, now fact.Time) error {
 		c.watched = restoreSpans(c.snapshot.Watched, c.before(fact.Pods))
 		inv.SetWatched(c.watched.list)
-		unread, err := inv.Restore(until{ctx, c.snapshot.Objects}, c.snapshot.Version, now)
+		unread, err := inv.Restore(until{ctx, c.snapshot.Saved()}, c.snapshot.Version, now)
 		if unread != nil {
 			level.Warn(c.logger).Log("msg", "an object of the last run cannot be read, and is left out until it changes", "err", unread)
 		}
@@ -207,9 +207,6 @@ type until struct {
 }
 
 func (u until) Each(restore func(*fact.SavedObject) error) error {
-	if u.objects == nil {
-		return nil
-	}
 	return u.objects.Each(func(o *fact.SavedObject) error {
 		if err := u.ctx.Err(); err != nil {
 			return err
@@ -252,7 +249,7 @@ func (c *Collector) Reconcile(read func() (*fact.Snapshot, error)) error {
 		if c.watched.merge(known.Watched) {
 			inv.SetWatched(c.watched.list)
 		}
-		unread, err := inv.Reconcile(known.Objects, known.Version, now, lastSeen)
+		unread, err := inv.Reconcile(known.Saved(), known.Version, now, lastSeen)
 		if unread != nil {
 			level.Warn(c.logger).Log("msg", "an object in the catalog cannot be read", "err", unread)
 		}

@@ -76,7 +76,7 @@ type pending struct {
 	meta      map[string][]byte
 }
 
-// size is how many rows and snapshots are pending: a snapshot takes the memory of two rows.
+// size is how many rows and snapshots are pending. Both take memory, and a large event has parts of snapshots alone.
 func (p *pending) size() int { return p.rows + len(p.snapshots) }
 
 // NewRecorder returns a recorder that does nothing until Run. It is an error if the journal is another cluster's.
@@ -109,7 +109,7 @@ func (r *Recorder) Record(u *fact.Update) {
 	}
 	p := &r.pending
 	p.keepOrder(u)
-	if p.rows == 0 && len(p.snapshots) == 0 {
+	if p.size() == 0 {
 		p.rows = u.Facts.Len()
 		p.facts, p.snapshots = u.TakeRows()
 	} else {

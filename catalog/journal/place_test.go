@@ -405,7 +405,7 @@ func TestADiskThatOthersFillLosesNothing(t *testing.T) {
 	t.Logf("%d batches", n)
 }
 
-// faults makes errors of the operations that it is told to.
+// faults fails the operations of the filesystem that a test chooses.
 type faults struct {
 	on atomic.Pointer[func(errorfs.Op) error]
 }

@@ -135,6 +135,14 @@ type BindingSnapshot struct {
 	Hearsay           bool   `json:",omitempty"` // known from the claim alone
 }
 
+// Saved returns Objects; an empty list if they are nil.
+func (s *Snapshot) Saved() SavedObjects {
+	if s.Objects == nil {
+		return SavedList{}
+	}
+	return s.Objects
+}
+
 // SavedObjects are the objects of a snapshot. An inventory restores them one after another. Those
 // of a large cluster take more memory than the inventory itself, so the journal reads each object
 // only when Each reaches it.

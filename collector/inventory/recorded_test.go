@@ -14,7 +14,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// recorded is what a watch told, in a real cluster (see TestMonthIsRecordedAsInTheAuditLog of
+// recorded is an event that a watch of a real cluster sent (see TestMonthIsRecordedAsInTheAuditLog of
 // test/e2e, which records it).
 type recorded struct {
 	at     fact.Time

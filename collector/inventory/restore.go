@@ -24,9 +24,6 @@ import (
 func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fact.Time) (unread, err error) {
 	empty := !inv.used
 	inv.used = true
-	if objects == nil {
-		objects = fact.SavedList{}
-	}
 	inv.version, inv.now = max(inv.version, version), now
 	inv.began = earliest(inv.began, now)
 	inv.begin("", "", Observation{At: now, Found: true})
@@ -67,9 +64,6 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 // Reconcile is Restore for an inventory that has taken its first lists meanwhile: objects that the
 // earlier inventory had and the lists lack were deleted after their kind was last watched.
 func (inv *Inventory) Reconcile(objects fact.SavedObjects, version uint64, now fact.Time, lastSeen map[fact.Kind]fact.Time) (unread, err error) {
-	if objects == nil {
-		objects = fact.SavedList{}
-	}
 	var gone []subjectID
 	err = objects.Each(func(o *fact.SavedObject) error {
 		if !inv.index(o.Kind).has(o.UID) {
