@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -42,6 +43,8 @@ func crashLoop(s *story) {
 	s.until("has crashed twice", pod, func() bool {
 		return len(pod.Status.ContainerStatuses) > 0 && pod.Status.ContainerStatuses[0].RestartCount == 1 && pod.Status.ContainerStatuses[0].State.Waiting != nil
 	})
+	// In a later second than the crash, so that the date of the crash does not tell that it was the last one.
+	time.Sleep(time.Until(pod.Status.ContainerStatuses[0].LastTerminationState.Terminated.FinishedAt.Add(time.Second)))
 	s.remove(pod, slow) // slow has never started
 }
 
