@@ -100,6 +100,7 @@ type Collector struct {
 
 	floor     func() uint64 // new row versions are above it
 	synced    chan struct{} // closed when the first lists have been taken
+	objects   atomic.Uint64 // in the first lists that have arrived
 	behind    atomic.Int32  // watches that resumed from an earlier run and have not caught up yet
 	busySince atomic.Int64  // when the event in progress began, in Unix nanoseconds; 0 between events
 }
@@ -289,6 +290,9 @@ func (c *Collector) Synced() error {
 	return fmt.Errorf("not listed yet: %s", strings.Join(missing, ", "))
 }
 
+// Listed returns how many objects the first lists have that have arrived.
+func (c *Collector) Listed() uint64 { return c.objects.Load() }
+
 // CaughtUp reports whether the collector has emitted all changes from before this run: those that
 // the first lists show, or those that the resumed watches deliver first.
 func (c *Collector) CaughtUp() bool { return c.Synced() == nil && c.behind.Load() == 0 }
@@ -358,6 +362,7 @@ func (c *Collector) replace(ctx context.Context, objects []any, lastSeen fact.Ti
 	default:
 	}
 	level.Info(c.logger).Log("msg", "listed", "kind", kind, "objects", len(objects))
+	c.objects.Add(uint64(len(objects)))
 	if err := c.listed(kind, firstList{objects, position}); err != nil {
 		return err
 	}

@@ -1,14 +1,18 @@
 package collector
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/s2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
 // packed is a trimmed object of a list, as compressed protobuf: a pod with two containers takes
@@ -18,14 +22,14 @@ type packed struct {
 	kind fact.Kind
 	uid  string
 	as   reflect.Type
-	data []byte   // compressed with dictionary
-	with *s2.Dict // nil if data is not compressed
+	data []byte   // the output of inventory.Wire, and the metadata that it leaves out
+	wire int      // the length of the former
+	with *s2.Dict // the dictionary with which data is compressed; nil if it is not
 }
 
 // protobuf is the part of the API's types that packing needs.
 type protobuf interface {
 	metav1.Object
-	Marshal() ([]byte, error)
 	Unmarshal([]byte) error
 }
 
@@ -34,24 +38,30 @@ type protobuf interface {
 type packer struct {
 	kind       fact.Kind
 	dictionary *s2.Dict
+	buffer     []byte // of the last object
 }
 
-// pack packs a trimmed object for Inventory.Replace. It returns an object without a protobuf form
-// unchanged.
+// pack packs a trimmed object for Inventory.Replace. It returns an object unchanged that has no
+// protobuf form, or of which that form leaves out more than metadata, as of a Node.
 func (p *packer) pack(obj any) any {
 	o, ok := obj.(protobuf)
-	if !ok {
+	if _, node := obj.(*corev1.Node); node || !ok {
 		return obj
 	}
-	wire, err := o.Marshal()
+	wire := inventory.Wire(o)
+	rest, err := (&metav1.ObjectMeta{ResourceVersion: o.GetResourceVersion(), ManagedFields: o.GetManagedFields()}).Marshal()
 	if err != nil {
 		return obj
 	}
-	packed := &packed{kind: p.kind, uid: strings.Clone(string(o.GetUID())), as: reflect.TypeOf(o).Elem(), data: wire, with: p.dictionary}
-	if p.dictionary != nil {
-		packed.data = append([]byte(nil), p.dictionary.Encode(nil, wire)...)
+	packed := &packed{
+		kind: p.kind, uid: strings.Clone(string(o.GetUID())), as: reflect.TypeOf(o).Elem(),
+		data: slices.Concat(wire, rest), wire: len(wire), with: p.dictionary,
+	}
+	if p.dictionary == nil {
+		p.dictionary = s2.MakeDict(packed.data, nil)
 	} else {
-		p.dictionary = s2.MakeDict(wire, nil)
+		p.buffer = p.dictionary.Encode(p.buffer[:cap(p.buffer)], packed.data)
+		packed.data = slices.Clone(p.buffer)
 	}
 	return packed
 }
@@ -62,15 +72,31 @@ func Pack(kind fact.Kind, obj any) any { return (&packer{kind: kind}).pack(obj) 
 func (p *packed) Identity() (fact.Kind, string) { return p.kind, p.uid }
 
 func (p *packed) Unpack() metav1.Object {
-	o, wire, err := reflect.New(p.as).Interface().(protobuf), p.data, error(nil)
-	if p.with != nil {
-		wire, err = p.with.Decode(nil, p.data)
+	o, rest := reflect.New(p.as).Interface().(protobuf), metav1.ObjectMeta{}
+	data := p.plain()
+	if err := errors.Join(o.Unmarshal(data[:p.wire]), rest.Unmarshal(data[p.wire:])); err != nil {
+		panic(p.broken(err))
 	}
-	if err == nil {
-		err = o.Unmarshal(wire)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("a %s cannot be read as it was written: %v", p.kind, err)) // only broken memory causes this
-	}
+	o.SetResourceVersion(rest.ResourceVersion)
+	o.SetManagedFields(rest.ManagedFields)
 	return Trim(p.kind, o).(metav1.Object) // Trim sets again the fields that protobuf does not carry
+}
+
+func (p *packed) Wire() []byte { return slices.Clip(p.plain()[:p.wire]) }
+
+// plain returns data uncompressed.
+func (p *packed) plain() []byte {
+	if p.with == nil {
+		return p.data
+	}
+	data, err := p.with.Decode(nil, p.data)
+	if err != nil {
+		panic(p.broken(err))
+	}
+	return data
+}
+
+// broken returns what to panic with: only broken memory can cause it.
+func (p *packed) broken(err error) string {
+	return fmt.Sprintf("a %s cannot be read as it was written: %v", p.kind, err)
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"reflect"
@@ -30,7 +31,7 @@ import (
 const factsForm = 1
 
 type codec struct {
-	encode cbor.EncMode
+	encode cbor.UserBufferEncMode
 	decode cbor.DecMode
 	pack   *zstd.Encoder
 	unpack *zstd.Decoder
@@ -38,7 +39,7 @@ type codec struct {
 
 // theCodec returns the one codec, which takes megabytes and is safe for concurrent use.
 var theCodec = sync.OnceValues(func() (c codec, err error) {
-	if c.encode, err = (cbor.EncOptions{}).EncMode(); err != nil {
+	if c.encode, err = (cbor.EncOptions{}).UserBufferEncMode(); err != nil {
 		return c, err
 	}
 	c.decode, err = cbor.DecOptions{
@@ -58,8 +59,9 @@ var theCodec = sync.OnceValues(func() (c codec, err error) {
 	return c, err
 })
 
-// encodeFacts returns facts as bytes for journal.Batch.Facts; nil if there are no rows.
-func encodeFacts(facts *fact.Facts) ([]byte, error) {
+// encodeFacts returns facts as bytes for journal.Batch.Facts; nil if there are no rows. It works in scratch, whose
+// memory the next call can use again: 10,000 rows take some 7 MB before they are compressed.
+func encodeFacts(facts *fact.Facts, scratch *bytes.Buffer) ([]byte, error) {
 	if !hasRows(facts) {
 		return nil, nil
 	}
@@ -67,11 +69,11 @@ func encodeFacts(facts *fact.Facts) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding facts: %w", err)
 	}
-	plain, err := c.encode.Marshal(facts)
-	if err != nil {
+	scratch.Reset()
+	if err := c.encode.MarshalToBuffer(facts, scratch); err != nil {
 		return nil, fmt.Errorf("encoding facts: %w", err)
 	}
-	return c.pack.EncodeAll(plain, []byte{factsForm}), nil
+	return c.pack.EncodeAll(scratch.Bytes(), append(make([]byte, 0, scratch.Len()/8), factsForm)), nil
 }
 
 // hasRows reports whether any list of facts has rows. It reflects over all lists, so a new one cannot be forgotten.

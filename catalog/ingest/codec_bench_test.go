@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -31,9 +32,10 @@ func clusterRows(n int) *fact.Facts {
 func BenchmarkEncodeFacts(b *testing.B) {
 	facts := clusterRows(1000)
 	var data []byte
+	var scratch bytes.Buffer
 	for b.Loop() {
 		var err error
-		if data, err = encodeFacts(facts); err != nil {
+		if data, err = encodeFacts(facts, &scratch); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -41,7 +43,7 @@ func BenchmarkEncodeFacts(b *testing.B) {
 }
 
 func BenchmarkDecodeFacts(b *testing.B) {
-	data, err := encodeFacts(clusterRows(1000))
+	data, err := encodeFacts(clusterRows(1000), new(bytes.Buffer))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -86,7 +87,7 @@ func TestFactsComeBackAsTheyWere(t *testing.T) {
 				randomise(random, tables.Field(i), int(seed/5))
 			}
 		}
-		data, err := encodeFacts(&want)
+		data, err := encodeFacts(&want, new(bytes.Buffer))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +105,7 @@ func TestFactsComeBackAsTheyWere(t *testing.T) {
 func TestFactsOfManyRowsComeBack(t *testing.T) {
 	t.Parallel()
 	want := fact.Facts{Checkpoints: make([]fact.Checkpoint, 1<<17+1)} // more than CBOR takes by itself
-	data, err := encodeFacts(&want)
+	data, err := encodeFacts(&want, new(bytes.Buffer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func TestFactsOfManyRowsComeBack(t *testing.T) {
 
 func TestNoFactsAreNoBytes(t *testing.T) {
 	t.Parallel()
-	data, err := encodeFacts(&fact.Facts{Volumes: []fact.Volume{}})
+	data, err := encodeFacts(&fact.Facts{Volumes: []fact.Volume{}}, new(bytes.Buffer))
 	if err != nil || len(data) != 0 {
 		t.Errorf("%v, %v", data, err)
 	}

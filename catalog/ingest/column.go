@@ -70,9 +70,11 @@ type table struct {
 	count   func(*fact.Facts) int
 	// fill appends all rows to a batch.
 	fill func(batch driver.Batch, cluster string, facts *fact.Facts) error
-	// move moves the first n rows, or all if there are fewer, from src to the end of
-	// dst, without touching the memory of src.
-	move func(dst, src *fact.Facts, n int) int
+	// cut moves the first n rows, or all if there are fewer, from src to dst, which has none. It copies no row: dst and
+	// src then share memory, of which each has its own part.
+	cut func(dst, src *fact.Facts, n int) int
+	// copy appends a copy of all rows of src to dst.
+	copy func(dst, src *fact.Facts)
 	// key names the columns by which rows replace each other. It, versions and keep are nil where rows have no version.
 	key []string
 	// versions calls do with each row's version.
@@ -101,15 +103,16 @@ func declare[T any](name string, rows func(*fact.Facts) *[]T, columns ...column[
 			}
 			return nil
 		},
-		move: func(dst, src *fact.Facts, n int) int {
+		cut: func(dst, src *fact.Facts, n int) int {
 			from, to := rows(src), rows(dst)
 			n = min(n, len(*from))
-			*to = append(*to, (*from)[:n]...)
+			*to = (*from)[:n:n]
 			if *from = (*from)[n:]; len(*from) == 0 {
 				*from = nil // its memory can be freed while other tables are at work
 			}
 			return n
 		},
+		copy: func(dst, src *fact.Facts) { *rows(dst) = append(*rows(dst), *rows(src)...) },
 		text: func(f *fact.Facts) string {
 			text, _ := json.Marshal((*rows(f))[0]) // strings, numbers, lists and maps: they have no errors
 			return string(text)

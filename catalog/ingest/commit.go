@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,49 +23,84 @@ const (
 	recordsPerCommit = 20_000
 	rowsPerCommit    = 10_000
 	objectsPerCommit = 1_500
+	// scratchKept is the largest scratch, in bytes, that is kept for the next commit.
+	scratchKept = 1 << 20
 )
 
-// commit moves all that is pending into the journal: first the rows with their objects, then the snapshots, and last
-// the positions. After a crash in between, the watches go on from the old positions; the rows that they lead to a
-// second time change nothing.
+// commit moves all that is pending into the journal: chunk by chunk first the rows with their objects, then the
+// snapshots, and last the positions. After a crash in between, the watches go on from the old positions; the rows that
+// they lead to a second time change nothing.
 func (r *Recorder) commit(ctx context.Context) error {
 	p := r.takePending()
 	defer r.committed()
-
-	tallied, err := r.tally(&p.facts)
+	if len(p.chunks) == 0 {
+		p.chunks = []chunk{{}}
+	}
+	tallied, err := r.tally(p.chunks)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	r.coverage.add(&p.facts, p.positions, now)
-	points := r.coverage.checkpoints(p.facts.Len(), now)
+	now, rows := time.Now(), 0
+	r.coverage.add(&p.chunks[len(p.chunks)-1].facts, p.positions, now)
+	for i := range p.chunks {
+		rows += p.chunks[i].facts.Len()
+	}
+	points := r.coverage.checkpoints(rows, now)
 	if r.options.WithoutFacts {
 		points = nil
 	}
-	rows, state := r.part(&p.facts)
-	for p.facts.Len() > 0 {
-		if err := r.put(ctx, journal.Batch{State: state}, rows); err != nil {
+	for len(p.chunks) > 1 {
+		t, err := r.commitChunk(ctx, &p.chunks[0])
+		if err == nil {
+			err = r.put(ctx, journal.Batch{State: t.state}, t.rows)
+		}
+		if err != nil {
 			return err
 		}
-		rows, state = r.part(&p.facts)
+		p.chunks[0], p.chunks = chunk{}, p.chunks[1:] // its memory can be freed
 	}
-	for len(p.snapshots) > recordsPerCommit {
-		if state, err = appendSnapshots(state, p.snapshots[:recordsPerCommit]); err != nil {
-			return err
-		}
-		if err := r.put(ctx, journal.Batch{State: state}, rows); err != nil {
-			return err
-		}
-		rows, state, p.snapshots = fact.Facts{}, nil, p.snapshots[recordsPerCommit:]
-	}
-	last, err := r.lastBatch(&p, state)
+	t, err := r.commitChunk(ctx, &p.chunks[0])
 	if err != nil {
 		return err
 	}
-	last.State = append(last.State, tallied...)
-	// The checkpoints are in the last part only: they cover the rows of all parts.
-	rows.Checkpoints = append(rows.Checkpoints, points...)
-	return r.put(ctx, last, rows)
+	last, err := r.lastBatch(&p)
+	if err != nil {
+		return err
+	}
+	last.State = append(append(t.state, last.State...), tallied...)
+	// The checkpoints are in the last transaction only: they cover the rows of all of them.
+	t.rows.Checkpoints = append(t.rows.Checkpoints, points...)
+	return r.put(ctx, last, t.rows)
+}
+
+// transaction has the rows and the state records of one transaction.
+type transaction struct {
+	rows  fact.Facts
+	state []journal.Record
+}
+
+// commitChunk commits a chunk but for its last transaction, which it returns.
+func (r *Recorder) commitChunk(ctx context.Context, c *chunk) (t transaction, err error) {
+	t.rows, t.state = r.part(&c.facts)
+	for c.facts.Len() > 0 {
+		if err := r.put(ctx, journal.Batch{State: t.state}, t.rows); err != nil {
+			return t, err
+		}
+		t.rows, t.state = r.part(&c.facts)
+	}
+	for {
+		n := min(len(c.snapshots), recordsPerCommit)
+		if t.state, err = appendSnapshots(t.state, c.snapshots[:n]); err != nil {
+			return t, err
+		}
+		if c.snapshots = c.snapshots[n:]; len(c.snapshots) == 0 {
+			return t, nil
+		}
+		if err := r.put(ctx, journal.Batch{State: t.state}, t.rows); err != nil {
+			return t, err
+		}
+		t = transaction{}
+	}
 }
 
 // takePending empties pending, and makes room for Record.
@@ -78,18 +114,18 @@ func (r *Recorder) takePending() pending {
 }
 
 func (r *Recorder) committed() {
+	if r.scratch.Cap() > scratchKept {
+		r.scratch = bytes.Buffer{}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.committing = false
 }
 
-// lastBatch returns the last transaction of a commit: the snapshots that are left, and the positions.
-func (r *Recorder) lastBatch(p *pending, state []journal.Record) (b journal.Batch, err error) {
+// lastBatch returns what is in the last transaction of a commit only: the positions and the small values.
+func (r *Recorder) lastBatch(p *pending) (b journal.Batch, err error) {
 	b = journal.Batch{Version: p.version, Meta: map[string][]byte{metaCluster: []byte(r.options.Cluster)}}
 	maps.Copy(b.Meta, p.meta)
-	if b.State, err = appendSnapshots(state, p.snapshots); err != nil {
-		return b, err
-	}
 	if p.watched != nil {
 		watched, err := watchedRecord(p.watched)
 		if err != nil {
@@ -112,14 +148,14 @@ func (r *Recorder) part(facts *fact.Facts) (rows fact.Facts, state []journal.Rec
 	objects := facts.Objects
 	facts.Objects = nil
 	most := min(r.options.BatchRows, rowsPerCommit)
-	n := moveRows(&rows, facts, most)
+	rows = cutRows(facts, most)
 	if facts.Objects = objects; facts.Len() == len(objects) {
-		n = min(most-n, objectsPerCommit, len(objects))
+		n := min(most-rows.Len(), objectsPerCommit, len(objects))
 		rows.Objects = slices.Clone(objects[:n])
 		clear(objects[:n]) // their memory can be freed
 		facts.Objects = objects[n:]
 	}
-	rows.WriteDocuments() // now, and not earlier: the documents of all objects take more memory than the objects
+	rows.EncodeObjects() // now, and not earlier: encoded, all objects take more memory than packed
 	for i := range rows.Objects {
 		o := &rows.Objects[i]
 		state = append(state, objectRecord(o.Kind, o.UID, o.Object, o.Wire))
@@ -131,11 +167,13 @@ func (r *Recorder) part(facts *fact.Facts) (rows fact.Facts, state []journal.Rec
 }
 
 // tally counts the rows, and returns the records to commit with the positions after them.
-func (r *Recorder) tally(facts *fact.Facts) ([]journal.Record, error) {
+func (r *Recorder) tally(chunks []chunk) ([]journal.Record, error) {
 	if r.options.Tally == nil {
 		return nil, nil
 	}
-	r.options.Tally.Add(facts)
+	for i := range chunks {
+		r.options.Tally.Add(&chunks[i].facts)
+	}
 	changed, err := r.options.Tally.Records()
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
@@ -179,7 +217,7 @@ func (r *Recorder) Save(ctx context.Context, known *fact.Snapshot) error {
 // put commits one transaction, and retries while it can succeed later: a full disk may be cleared.
 func (r *Recorder) put(ctx context.Context, b journal.Batch, facts fact.Facts) (err error) {
 	if b.Rows = facts.Len(); b.Rows > 0 {
-		if b.Facts, err = encodeFacts(&facts); err != nil {
+		if b.Facts, err = encodeFacts(&facts, &r.scratch); err != nil {
 			return err
 		}
 	}

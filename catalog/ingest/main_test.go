@@ -59,14 +59,14 @@ func newJournal(t testing.TB) *journal.Journal {
 	return j
 }
 
-// record puts a batch into a journal.
+// record puts a batch into a journal, which then has the first lists.
 func record(t testing.TB, j *journal.Journal, facts *fact.Facts) {
 	t.Helper()
-	data, err := encodeFacts(facts)
+	data, err := encodeFacts(facts, new(bytes.Buffer))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := journal.Batch{Facts: data, Rows: facts.Len()}
+	b := journal.Batch{Facts: data, Rows: facts.Len(), Positions: []journal.Position{{Kind: "Namespace", ResourceVersion: "1"}}}
 	for _, p := range facts.Checkpoints {
 		b.Positions = append(b.Positions, journal.Position{Kind: string(p.Kind), ResourceVersion: p.ResourceVersion, At: p.At.Time()})
 	}

@@ -1,8 +1,10 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -62,22 +64,31 @@ type Recorder struct {
 	committing bool
 
 	arrived chan struct{} // capacity 1
+	scratch bytes.Buffer  // of encodeFacts
 }
 
 // pending is what has been recorded and is not in the journal yet.
 type pending struct {
-	facts     fact.Facts
-	rows      int
-	snapshots []fact.ObjectSnapshot
-	forgotten map[[2]string]int // by kind and UID: the index of the snapshot that says so
+	chunks    []chunk // in the order in which they were recorded
+	size      int     // of all chunks
 	positions map[fact.Kind]fact.Position
 	watched   []fact.Span // nil if they have not changed
 	version   uint64
 	meta      map[string][]byte
 }
 
-// size is how many rows and snapshots are pending. Both take memory, and a large event has parts of snapshots alone.
-func (p *pending) size() int { return p.rows + len(p.snapshots) }
+// chunk has the rows and snapshots of one large update, or copies of those of many small ones.
+type chunk struct {
+	facts     fact.Facts
+	snapshots []fact.ObjectSnapshot
+	forgotten map[[2]string]int // by kind and UID: the index of the snapshot that says so
+}
+
+// size is how many rows and snapshots a chunk has. Both take memory, and a large event has parts of snapshots alone.
+func (c *chunk) size() int { return c.facts.Len() + len(c.snapshots) }
+
+// chunkSize is the size from which on the lists of an update are not copied into the chunk before.
+const chunkSize = 5_000
 
 // NewRecorder returns a recorder that does nothing until Run. It is an error if the journal is another cluster's.
 func NewRecorder(o RecorderOptions) (*Recorder, error) {
@@ -99,24 +110,16 @@ func NewRecorder(o RecorderOptions) (*Recorder, error) {
 
 // Record takes an update. It blocks while the disk is too slow or the journal is full, and never fails.
 //
-// If nothing is pending, it takes the lists of rows and snapshots out of the update (see collector.Recorder): those of
-// the first lists are 100 MB, which are not copied.
+// It takes the lists of rows and snapshots of a large update out of it (see collector.Recorder): those of the first
+// lists are hundreds of MB, which are not copied.
 func (r *Recorder) Record(u *fact.Update) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.pending.size() > pendingBatches*r.options.BatchRows && !r.closed {
+	for r.pending.size > pendingBatches*r.options.BatchRows && !r.closed {
 		r.room.Wait()
 	}
 	p := &r.pending
-	p.keepOrder(u)
-	if p.size() == 0 {
-		p.rows = u.Facts.Len()
-		p.facts, p.snapshots = u.TakeRows()
-	} else {
-		facts := u.Facts
-		p.rows += moveRows(&p.facts, &facts, facts.Len())
-		p.snapshots = append(p.snapshots, u.Snapshots...)
-	}
+	p.add(u)
 	p.version = max(p.version, u.Version)
 	if p.positions == nil {
 		p.positions = map[fact.Kind]fact.Position{}
@@ -130,22 +133,43 @@ func (r *Recorder) Record(u *fact.Update) {
 	r.notify()
 }
 
+// add adds the rows and snapshots of an update.
+func (p *pending) add(u *fact.Update) {
+	size := u.Facts.Len() + len(u.Snapshots)
+	if size == 0 {
+		return
+	}
+	p.size += size
+	n := len(p.chunks)
+	if n == 0 || size >= chunkSize || p.chunks[n-1].size() >= chunkSize {
+		p.chunks = append(p.chunks, chunk{})
+		c := &p.chunks[n]
+		c.keepOrder(u)
+		c.facts, c.snapshots = u.TakeRows()
+		return
+	}
+	c := &p.chunks[n-1]
+	c.keepOrder(u)
+	copyRows(&c.facts, &u.Facts)
+	c.snapshots = append(c.snapshots, u.Snapshots...)
+}
+
 // keepOrder cancels the Forgotten snapshot of an object that is in the update again, as an object is that was
-// restored with its UID: a commit writes the records of objects before it deletes the forgotten ones.
-func (p *pending) keepOrder(u *fact.Update) {
+// restored with its UID: a commit writes the records of a chunk's objects before it deletes the forgotten ones.
+func (c *chunk) keepOrder(u *fact.Update) {
 	for i := range u.Facts.Objects {
 		o := &u.Facts.Objects[i]
-		if at, ok := p.forgotten[[2]string{string(o.Kind), o.UID}]; ok {
-			p.snapshots[at] = fact.ObjectSnapshot{Kind: o.Kind, UID: o.UID}
-			delete(p.forgotten, [2]string{string(o.Kind), o.UID})
+		if at, ok := c.forgotten[[2]string{string(o.Kind), o.UID}]; ok {
+			c.snapshots[at] = fact.ObjectSnapshot{Kind: o.Kind, UID: o.UID}
+			delete(c.forgotten, [2]string{string(o.Kind), o.UID})
 		}
 	}
 	for i := range u.Snapshots {
 		if s := &u.Snapshots[i]; s.Forgotten {
-			if p.forgotten == nil {
-				p.forgotten = map[[2]string]int{}
+			if c.forgotten == nil {
+				c.forgotten = map[[2]string]int{}
 			}
-			p.forgotten[[2]string{string(s.Kind), s.UID}] = len(p.snapshots) + i
+			c.forgotten[[2]string{string(s.Kind), s.UID}] = len(c.snapshots) + i
 		}
 	}
 }
@@ -172,16 +196,33 @@ func (r *Recorder) SetTakingOver(takingOver bool) { r.note(metaTakingOver, takin
 // TakingOver is what SetTakingOver noted last, in this run or an earlier one.
 func (r *Recorder) TakingOver() bool { return r.options.Journal.Meta()[metaTakingOver] != nil }
 
+// SetLiveHeap notes in the journal, with the next commit, how many bytes of live heap this program has.
+func (r *Recorder) SetLiveHeap(bytes uint64) {
+	r.noteValue(metaLiveHeap, strconv.AppendUint(nil, bytes, 10))
+}
+
+// LiveHeap is what SetLiveHeap noted last, in this run or an earlier one; 0 if nothing.
+func (r *Recorder) LiveHeap() uint64 {
+	bytes, _ := strconv.ParseUint(string(r.options.Journal.Meta()[metaLiveHeap]), 10, 64)
+	return bytes
+}
+
 func (r *Recorder) note(key string, on bool) {
+	var value []byte
+	if on {
+		value = []byte("yes")
+	}
+	r.noteValue(key, value)
+}
+
+// noteValue notes a value; nil deletes it.
+func (r *Recorder) noteValue(key string, value []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pending.meta == nil {
 		r.pending.meta = map[string][]byte{}
 	}
-	r.pending.meta[key] = nil
-	if on {
-		r.pending.meta[key] = []byte("yes")
-	}
+	r.pending.meta[key] = value
 	r.notify()
 }
 
@@ -189,7 +230,7 @@ func (r *Recorder) note(key string, on bool) {
 func (r *Recorder) Pending() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.pending.size() > 0 || r.committing
+	return r.pending.size > 0 || r.committing
 }
 
 // Run commits what is recorded until ctx ends, and then the rest. It returns an error only if the journal cannot be
@@ -231,7 +272,7 @@ func (r *Recorder) gather(ctx context.Context, d time.Duration) {
 	defer timer.Stop()
 	for {
 		r.mu.Lock()
-		full := r.pending.size() >= r.options.BatchRows
+		full := r.pending.size >= r.options.BatchRows
 		r.mu.Unlock()
 		if full {
 			return

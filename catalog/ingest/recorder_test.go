@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -191,12 +192,53 @@ func TestRecorderKeepsTheOrderOfAReturn(t *testing.T) {
 	there := func(uid string) *fact.Update {
 		return &fact.Update{Facts: fact.Facts{Objects: []fact.Object{{Kind: fact.StorageClasses, UID: uid, Object: "{}"}}}}
 	}
+	large := func(objects ...fact.Object) *fact.Update {
+		u := &fact.Update{Facts: *numbered(0, chunkSize)}
+		u.Facts.Objects = objects
+		return u
+	}
 	position := &fact.Update{Positions: []fact.Position{{Kind: fact.StorageClasses, ResourceVersion: "7", Since: 3, At: 5}}}
-	j := newJournal(t)
-	recorded(t, RecorderOptions{Journal: j}, there("back"), gone("back"), there("back"), there("gone"), gone("gone"), position)
-	known, err := RestoreJournal(j)
-	if err != nil || len(objectsOf(t, known)) != 1 || objectsOf(t, known)[0].UID != "back" {
-		t.Errorf("got %+v, %v", known, err)
+	for name, updates := range map[string][]*fact.Update{
+		"small updates":              {there("back"), gone("back"), there("back"), there("gone"), gone("gone")},
+		"large updates in between":   {there("back"), large(), gone("back"), large(), there("back"), large(), there("gone"), large(), gone("gone")},
+		"it returns in a large one":  {large(), there("back"), gone("back"), large(there("back").Facts.Objects...), there("gone"), gone("gone")},
+		"small ones after large one": {large(), there("back"), gone("back"), there("back"), there("gone"), gone("gone")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j, want, got := newJournal(t), 0, 0
+			for _, u := range updates {
+				want += u.Facts.Len()
+			}
+			recorded(t, RecorderOptions{Journal: j}, append(updates, position)...)
+			known, err := RestoreJournal(j)
+			if err != nil || len(objectsOf(t, known)) != 1 || objectsOf(t, known)[0].UID != "back" {
+				t.Errorf("got %+v, %v", known, err)
+			}
+			for _, facts := range waiting(t, j) {
+				got += len(facts.Changes) + len(facts.Objects)
+			}
+			if got != want {
+				t.Errorf("%d rows, want %d", got, want)
+			}
+		})
+	}
+}
+
+func TestRecorderKeepsTheLiveHeap(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	j := openJournal(t, path)
+	r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east"})
+	if err != nil || r.LiveHeap() != 0 {
+		t.Fatalf("%d, %v", r.LiveHeap(), err)
+	}
+	r.SetLiveHeap(123 << 20)
+	if err := errors.Join(r.commit(t.Context()), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	j = openJournal(t, path)
+	defer func() { _ = j.Close() }()
+	if r, err = NewRecorder(RecorderOptions{Journal: j, Cluster: "east"}); err != nil || r.LiveHeap() != 123<<20 {
+		t.Errorf("%d, %v", r.LiveHeap(), err)
 	}
 }
 

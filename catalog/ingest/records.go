@@ -20,6 +20,7 @@ const (
 	metaSince      = "since/"      // + kind: the start of the span in which the kind is watched without a gap
 	metaIncomplete = "unread"      // see Recorder.SetIncomplete
 	metaTakingOver = "taking-over" // see Recorder.SetTakingOver
+	metaLiveHeap   = "live-heap"   // see Recorder.SetLiveHeap
 )
 
 // appendSnapshots appends snapshots as records. A Forgotten one deletes the records of its object.

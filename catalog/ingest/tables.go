@@ -19,13 +19,19 @@ func tables() []table {
 
 var allTables = tables()
 
-// moveRows moves up to n rows from the front of src to the end of dst, in the order of tables, and returns how many.
-// It does not write to the memory of src.
-func moveRows(dst, src *fact.Facts, n int) (moved int) {
+// cutRows moves up to n rows from the front of facts, in the order of tables, without copying them.
+func cutRows(facts *fact.Facts, n int) (rows fact.Facts) {
 	for _, t := range allTables {
-		moved += t.move(dst, src, n-moved)
+		n -= t.cut(&rows, facts, n)
 	}
-	return moved
+	return rows
+}
+
+// copyRows appends a copy of all rows of src to dst.
+func copyRows(dst, src *fact.Facts) {
+	for _, t := range allTables {
+		t.copy(dst, src)
+	}
 }
 
 func namespaces() table {

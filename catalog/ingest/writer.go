@@ -28,6 +28,8 @@ type WriterOptions struct {
 	Dir string
 	// Cluster is the name of the cluster in each row.
 	Cluster string
+	// Document returns an object of the journal, which is protobuf, as JSON for the catalog.
+	Document func(kind fact.Kind, wire []byte) (string, error)
 	// Lease says when this tracker may write, if there are several; nil if there is one.
 	Lease Lease
 	// TakesOver is true if the journal is new or has lost its last transaction. An earlier tracker, with another
@@ -188,6 +190,7 @@ func (w *Writer) lead(ctx context.Context) error {
 	if !w.writeMeasured(ctx) {
 		return nil
 	}
+	w.awaitFirstLists(ctx)
 	for ctx.Err() == nil {
 		done, err := w.writeNext(ctx, pingEvery)
 		if err != nil {
@@ -198,6 +201,16 @@ func (w *Writer) lead(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// awaitFirstLists waits while the first lists are on their way into a new journal, which has no positions before:
+// until their rows are recorded the tracker is not ready, and writing them meanwhile takes the processor from the
+// recorder. It does not wait for longer than there is room in the journal.
+func (w *Writer) awaitFirstLists(ctx context.Context) {
+	j := w.options.Journal
+	_ = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
+		return len(j.Positions()) > 0 || j.HalfFull(), nil
+	})
 }
 
 // finish writes the batches that are left within the grace period. ctx has ended.
@@ -246,13 +259,28 @@ func (w *Writer) read(ctx context.Context, after uint64) (*batch, error) {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	b := &batch{name: fmt.Sprintf("%s-%d", entry.ID, entry.Number), number: entry.Number, recorded: entry.At}
-	if err := decodeFacts(entry.Facts, &b.facts); err != nil {
+	if err := errors.Join(decodeFacts(entry.Facts, &b.facts), w.writeDocuments(&b.facts)); err != nil {
 		if err := w.putAside(entry, err); err != nil {
 			return nil, err
 		}
 		b.facts = fact.Facts{}
 	}
 	return b, nil
+}
+
+// writeDocuments sets the JSON of the objects.
+func (w *Writer) writeDocuments(facts *fact.Facts) (err error) {
+	for i := range facts.Objects {
+		o := &facts.Objects[i]
+		if o.Wire == nil {
+			continue
+		}
+		if o.Object, err = w.options.Document(o.Kind, o.Wire); err != nil {
+			return err
+		}
+		o.Wire = nil
+	}
+	return nil
 }
 
 // putAside saves a batch that cannot be decoded as a file, so that it does not block the batches after it.
@@ -296,7 +324,7 @@ func (w *Writer) insert(ctx context.Context, t table, token string, facts *fact.
 		return w.setAside(ctx, t, token, facts, err)
 	}
 	var first fact.Facts
-	t.move(&first, facts, rows/2)
+	t.cut(&first, facts, rows/2)
 	return errors.Join(w.insert(ctx, t, token+"a", &first), w.insert(ctx, t, token+"b", facts))
 }
 

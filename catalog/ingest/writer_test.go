@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -109,7 +110,7 @@ func roundTrip(t *testing.T, c *catalog.Catalog) {
 		want := map[string]any{"cluster": "east"}
 		row := all.Field(i).Index(0)
 		for _, field := range reflect.VisibleFields(row.Type()) {
-			if field.Name == "Found" || field.Tag.Get("cbor") == "-" {
+			if field.Name == "Found" || field.Name == "Wire" || field.Tag.Get("cbor") == "-" {
 				break // from here on it is not for the catalog
 			}
 			if !field.Anonymous {
@@ -329,17 +330,43 @@ func TestARowThatIsRefusedDoesNotBlockTheOthers(t *testing.T) {
 	}
 }
 
+// documented is a Document whose JSON names what it is made of.
+func documented(kind fact.Kind, wire []byte) (string, error) {
+	if string(wire) == "broken" {
+		return "", errors.New("no protobuf")
+	}
+	return fmt.Sprintf("%s of %s", kind, wire), nil
+}
+
+func TestObjectsAreJSONInTheCatalog(t *testing.T) {
+	c, j := migrated(t), newJournal(t)
+	record(t, j, &fact.Facts{Objects: []fact.Object{{Kind: fact.Pods, UID: "1", Wire: []byte("protobuf")}, {Kind: fact.Pods, UID: "2", Object: "what is JSON already"}}})
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Document: documented, Grace: time.Minute, Logger: log.NewLogfmtLogger(t.Output())})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.Run(ended); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(rows(t, c, "SELECT object FROM objects ORDER BY uid")); got != "[[Pod of protobuf] [what is JSON already]]" {
+		t.Error(got)
+	}
+}
+
 func TestABatchThatCannotBeReadIsPutAside(t *testing.T) {
 	c, j, dir := migrated(t), newJournal(t), t.TempDir()
 	if err := j.Commit(t.Context(), journal.Batch{Facts: []byte("\xffof the future"), Rows: 7}); err != nil {
 		t.Fatal(err)
 	}
 	record(t, j, numbered(0, 3))
+	record(t, j, &fact.Facts{Objects: []fact.Object{{Kind: fact.Pods, UID: "1", Wire: []byte("broken")}}})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	w := NewWriter(c, WriterOptions{Journal: j, Dir: dir, Cluster: "east", Grace: 10 * time.Second, Logger: log.NewLogfmtLogger(t.Output())})
+	w := NewWriter(c, WriterOptions{Journal: j, Dir: dir, Cluster: "east", Document: documented, Grace: 10 * time.Second, Logger: log.NewLogfmtLogger(t.Output())})
 	if err := w.Run(ended); err != nil {
 		t.Fatal(err)
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, "journal.batch-*-3")); err != nil || len(files) != 1 {
+		t.Errorf("put aside: %v, %v", files, err)
 	}
 	if got := rows(t, c, "SELECT count() FROM changes"); got[0][0] != uint64(3) || j.Stats().Rows != 0 {
 		t.Errorf("%v rows, %d still wait", got, j.Stats().Rows)

@@ -138,7 +138,7 @@ func (j *Journal) write(b *Batch) error {
 
 // commit writes a transaction to disk.
 func (j *Journal) commit(t *transaction) error {
-	b := j.store.db.NewBatch()
+	b := j.store.db.NewBatchWithSize(t.size())
 	defer b.Close()
 	if err := t.put(b); err != nil {
 		return err
@@ -182,6 +182,16 @@ type transaction struct {
 	gone  []entry // acknowledged
 	added entry   // the batch's facts, if it has any
 	now   time.Time
+}
+
+// size returns about how many bytes the transaction takes in the database's log.
+func (t *transaction) size() int {
+	const head, perKey = 4 << 10, 64
+	n := head + len(t.batch.Facts)
+	for i := range t.batch.State {
+		n += perKey + len(t.batch.State[i].Data)
+	}
+	return n
 }
 
 // deletes reports whether the transaction contains only deletions.

@@ -335,10 +335,10 @@ type Object struct {
 	Name            string
 	ResourceVersion string
 	ObservedAt      Time
-	Object          string // in JSON, in the API's own fields, once WriteDocuments has been called
-	Wire            []byte `cbor:"-" json:"-"` // the same as protobuf, for the journal's state
+	Object          string `cbor:",omitempty"` // in JSON, in the API's own fields; set by the writer of the catalog
 
-	From Document `cbor:"-" json:"-"` // the source of Object and Wire; nil once they are encoded
+	Wire []byte   `cbor:",omitempty" json:"-"` // the same as protobuf, once EncodeObjects has been called
+	From Document `cbor:"-" json:"-"`          // the source of Wire; nil once it is encoded
 }
 
 // Coverage is a row of coverage: a span in which a kind was watched without a miss. Its key is
@@ -391,22 +391,21 @@ type LabelSet = intern.Labels
 // PackLabels returns a map of labels as a LabelSet.
 func PackLabels(m Labels) LabelSet { return intern.Pack(m) }
 
-// WriteDocuments encodes the objects as JSON and as protobuf. That takes longer than all of the
-// inventory's work on an object, so the Recorder calls it, outside the inventory's lock.
-func (f *Facts) WriteDocuments() {
+// EncodeObjects encodes the objects as protobuf. That may take as long as the inventory's work on
+// them, so the Recorder calls it, outside the inventory's lock.
+func (f *Facts) EncodeObjects() {
 	for i := range f.Objects {
 		if o := &f.Objects[i]; o.From != nil {
-			o.Object, o.Wire = o.From.Encode()
-			o.From = nil
+			o.Wire, o.From = o.From.Wire(), nil
 		}
 	}
 }
 
 // Document is an object that has not been encoded yet.
 type Document interface {
-	// Encode returns the object as JSON and as protobuf, without the fields that change with every
-	// write and carry no information.
-	Encode() (document string, wire []byte)
+	// Wire returns the object as protobuf, without the fields that change with every write and carry
+	// no information.
+	Wire() []byte
 }
 
 // KeepLength is the capacity up to which a list's memory is reused for the next event: 1,024

@@ -263,10 +263,10 @@ func (inv *Inventory) sync(obs Observation) {
 	inv.evict(obs.At)
 }
 
-// partRows and partSnapshots bound each part in which a large event is emitted: about 15 MB each.
+// partRows and partSnapshots bound each part in which a large event is emitted: about 8 MB each.
 const (
 	partRows      = 25_000
-	partSnapshots = 20_000
+	partSnapshots = 10_000
 )
 
 // SetPart sets a function that the inventory calls within an event each time the event has emitted

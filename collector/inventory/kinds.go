@@ -14,10 +14,11 @@ import (
 )
 
 // Packed is an object of a list, for Replace, in a form that takes less memory than the API's
-// types. The inventory unpacks it once to note it and once more to write its document.
+// types.
 type Packed interface {
 	Identity() (fact.Kind, string) // kind and UID
 	Unpack() metav1.Object         // an object that identify knows, a new one each time
+	Wire() []byte                  // what the function Wire makes of that object
 }
 
 // unpacked returns the object itself, unpacked if it is Packed.

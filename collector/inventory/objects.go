@@ -51,7 +51,7 @@ func (inv *Inventory) dropOther(kind fact.Kind, uid string, obs Observation) {
 }
 
 // emitObject emits a version of an object. The object stays in memory as it came, packed or not,
-// until the recorder writes its document.
+// until the recorder encodes it.
 func (inv *Inventory) emitObject(kind fact.Kind, o metav1.Object, came any, obs Observation) {
 	inv.update.Facts.Objects = append(inv.update.Facts.Objects, fact.Object{
 		Kind: kind, UID: string(o.GetUID()), Namespace: o.GetNamespace(), Name: o.GetName(),
@@ -59,17 +59,20 @@ func (inv *Inventory) emitObject(kind fact.Kind, o metav1.Object, came any, obs 
 	})
 }
 
-// written is an object as it came, which is encoded when the recorder calls Encode.
+// written is an object as it came, which is encoded when the recorder calls Wire.
 type written struct{ came any }
 
-func (w written) Encode() (text string, wire []byte) {
-	object := unpacked(w.came).(metav1.Object)
-	return document(object), wireOf(object)
+func (w written) Wire() []byte {
+	if p, ok := w.came.(Packed); ok {
+		return p.Wire()
+	}
+	return Wire(w.came.(metav1.Object))
 }
 
-// wireOf encodes the content of document as protobuf: half the size, and a fifth of the time to
-// decode.
-func wireOf(object metav1.Object) []byte {
+// Wire encodes an object that the inventory takes as protobuf, without the fields that change with
+// every write and carry no information. Compared with JSON, that is half the size, and a fifth of
+// the time to decode.
+func Wire(object metav1.Object) []byte {
 	var slim metav1.Object
 	switch o := object.(type) {
 	case *corev1.Pod:
@@ -89,8 +92,18 @@ func wireOf(object metav1.Object) []byte {
 	return wire
 }
 
-// document writes an object as JSON, in the API's own fields, but without fields that change with
-// every write and carry no information. The collector has removed before what may contain secrets.
+// Document returns the output of Wire as JSON, in the API's own fields. It returns an error that
+// names the kind if wire is something else.
+func Document(kind fact.Kind, wire []byte) (string, error) {
+	object, err := readObject(kind, "", wire)
+	if err != nil {
+		return "", err
+	}
+	return document(object), nil
+}
+
+// document writes the content of Wire as JSON. The collector has removed before what may contain
+// secrets.
 func document(object metav1.Object) string {
 	var doc any
 	switch o := object.(type) {
@@ -113,7 +126,7 @@ func document(object metav1.Object) string {
 	return string(text)
 }
 
-// readObject decodes the output of document or wireOf. The error names the kind.
+// readObject decodes the output of document or Wire. The error names the kind.
 func readObject(kind fact.Kind, text string, wire []byte) (object metav1.Object, err error) {
 	object = newObject(kind)
 	if wire != nil {

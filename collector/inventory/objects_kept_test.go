@@ -23,8 +23,14 @@ func kept(t *testing.T, events ...event) (list []fact.Object) {
 			t.Fatal(err)
 		}
 		inv.Take(&u)
-		u.Facts.WriteDocuments()
-		list = append(list, u.Facts.Objects...)
+		u.Facts.EncodeObjects()
+		for _, o := range u.Facts.Objects {
+			var err error
+			if o.Object, err = Document(o.Kind, o.Wire); err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, o)
+		}
 	}
 	return list
 }
@@ -109,6 +115,9 @@ func TestDocumentsOfAllKindsAreReadAsTheAPIsObjects(t *testing.T) {
 			if err != nil || reflect.TypeOf(read) != reflect.TypeOf(object) || of != kind || uid != versions[0].UID {
 				t.Errorf("%s: read from %s as %s %s, %v", kind, form, of, uid, err)
 			}
+			if first := document(object.(metav1.Object)); first != versions[0].Object {
+				t.Errorf("%s: its document is\n%s\nwant\n%s", kind, versions[0].Object, first)
+			}
 			if again := document(read); again != versions[0].Object {
 				t.Errorf("%s: from %s it says\n%s\nand said\n%s", kind, form, again, versions[0].Object)
 			}
@@ -119,6 +128,9 @@ func TestDocumentsOfAllKindsAreReadAsTheAPIsObjects(t *testing.T) {
 			t.Errorf("%+v: no error", bad)
 		}
 	}
+	if text, err := Document(fact.Pods, []byte("\xff")); err == nil {
+		t.Errorf("what is no protobuf gives %s", text)
+	}
 }
 
 // packedClaim is a claim that makes a new object each time it is looked at.
@@ -126,6 +138,7 @@ type packedClaim struct{ claim *corev1.PersistentVolumeClaim }
 
 func (p packedClaim) Identity() (fact.Kind, string) { return fact.Claims, string(p.claim.UID) }
 func (p packedClaim) Unpack() metav1.Object         { return p.claim.DeepCopy() }
+func (p packedClaim) Wire() []byte                  { return Wire(p.claim) }
 
 // TestAPackedListIsAList holds that a list of packed objects is taken as that of the
 // objects themselves is.
@@ -142,7 +155,7 @@ func TestAPackedListIsAList(t *testing.T) {
 			}
 		}
 		inv.Take(&u)
-		u.Facts.WriteDocuments()
+		u.Facts.EncodeObjects()
 		return u
 	}
 	plain := play(func(c *corev1.PersistentVolumeClaim) any { return c })

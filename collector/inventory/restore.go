@@ -7,6 +7,7 @@ import (
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
@@ -43,7 +44,7 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 			inv.SetPart(nil)
 		}
 	}
-	err = objects.Each(func(o *fact.SavedObject) error {
+	err = decodeAhead(objects, empty, func(o *decoded) {
 		if o.Incomplete && !incomplete {
 			incomplete = true
 			completeDone()
@@ -52,13 +53,55 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 			unread = err
 		}
 		inv.emitPart()
-		return nil
 	})
 	if !incomplete {
 		completeDone()
 	}
 	inv.sync(Observation{At: inv.now, Found: true})
 	return unread, err
+}
+
+// decoded is a saved object that may be decoded already.
+type decoded struct {
+	fact.SavedObject
+	object metav1.Object // nil unless it is decoded
+	err    error         // of decoding it
+}
+
+// aheadObjects is how many objects decodeAhead decodes at once.
+const aheadObjects = 128
+
+// decodeAhead calls restore with each object. If ahead is set, another goroutine reads and decodes
+// the next objects meanwhile, which takes as long as restoring them.
+func decodeAhead(objects fact.SavedObjects, ahead bool, restore func(*decoded)) (err error) {
+	if !ahead {
+		return objects.Each(func(o *fact.SavedObject) error {
+			restore(&decoded{SavedObject: *o})
+			return nil
+		})
+	}
+	lists := make(chan []decoded, 1)
+	go func() {
+		defer close(lists)
+		var list []decoded
+		err = objects.Each(func(o *fact.SavedObject) error {
+			d := decoded{SavedObject: *o}
+			d.object, d.err = readObject(o.Kind, o.Object, o.Wire)
+			d.Object, d.Wire = "", nil // valid only now
+			if list = append(list, d); len(list) == aheadObjects {
+				lists <- list
+				list = nil
+			}
+			return nil
+		})
+		lists <- list
+	}()
+	for list := range lists {
+		for i := range list {
+			restore(&list[i])
+		}
+	}
+	return err
 }
 
 // Reconcile is Restore for an inventory that has taken its first lists meanwhile: objects that the
@@ -84,7 +127,7 @@ func (inv *Inventory) Reconcile(objects fact.SavedObjects, version uint64, now f
 
 // restoreOne restores one object: it notes the object as found, unless it is known already, and
 // completes it with its snapshot.
-func (inv *Inventory) restoreOne(r *fact.SavedObject) error {
+func (inv *Inventory) restoreOne(r *decoded) error {
 	kind, uid := r.Kind, r.UID
 	if !slices.Contains(fact.Kinds(), kind) {
 		return fmt.Errorf("the inventory takes no kind %q", kind)
@@ -93,7 +136,10 @@ func (inv *Inventory) restoreOne(r *fact.SavedObject) error {
 		return nil // it was deleted after the earlier inventory saw it
 	}
 	if !inv.index(kind).has(uid) {
-		object, err := readObject(kind, r.Object, r.Wire)
+		object, err := r.object, r.err
+		if object == nil && err == nil {
+			object, err = readObject(kind, r.Object, r.Wire)
+		}
 		if err != nil {
 			return err
 		}

@@ -33,8 +33,12 @@ func newKeeper() *keeper {
 }
 
 func (k *keeper) take(u *fact.Update) {
-	u.Facts.WriteDocuments()
+	u.Facts.EncodeObjects()
 	for _, o := range u.Facts.Objects {
+		var err error
+		if o.Object, err = Document(o.Kind, o.Wire); err != nil {
+			panic(err)
+		}
 		k.objects[memoryKey{o.Kind, o.UID}] = o
 		k.ever[memoryKey{o.Kind, o.UID}] = o
 	}

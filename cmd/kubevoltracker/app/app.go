@@ -132,9 +132,12 @@ func (a *App) stages() []stage {
 	watching := stage{
 		{"web server", func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners) }},
 		{"collector", a.collector.Run},
-		{"memory", func(ctx context.Context) error {
-			return freeMemory(ctx, func() bool { return a.collector.Synced() == nil && !h.recorder.Pending() })
-		}},
+		{"memory", memory{
+			started: func() bool { return a.collector.Synced() == nil && !h.recorder.Pending() },
+			rest:    func() uint64 { return max(h.recorder.LiveHeap(), perObject*a.collector.Listed()) },
+			resting: func() bool { return h.journal.Stats().Rows == 0 },
+			note:    h.recorder.SetLiveHeap,
+		}.run},
 	}
 	if h.incomplete {
 		watching = append(watching, part{"restore", func(ctx context.Context) error { return h.restoreLater(ctx, a.collector) }})

@@ -20,6 +20,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector"
 	"github.com/kubevoltracker/kubevoltracker/collector/election"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 )
 
@@ -125,7 +126,7 @@ func (h *history) beginAnew(o journal.Options) (err error) {
 // newWriter creates the writer, and the election if there is one.
 func (h *history) newWriter(o Options, client *collector.Client, registry *prometheus.Registry) {
 	writing := ingest.WriterOptions{
-		Journal: h.journal, Dir: o.DataDir, Cluster: h.cluster, Registerer: registry, Logger: h.logger,
+		Journal: h.journal, Dir: o.DataDir, Cluster: h.cluster, Document: inventory.Document, Registerer: registry, Logger: h.logger,
 		TakesOver: h.snapshot == nil || h.recorder.TakingOver() || h.journal.Origin() == journal.Rewound,
 	}
 	if writing.TakesOver {

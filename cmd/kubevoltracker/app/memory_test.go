@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+func TestStartLimit(t *testing.T) {
+	const mb = 1 << 20
+	for name, c := range map[string]struct {
+		rest, live uint64
+		want       int64
+	}{
+		"nothing is known":                          {0, 40 * mb, 60*mb + notHeap},
+		"on the way to what it has at rest":         {200 * mb, 40 * mb, 400*mb + notHeap},
+		"the cluster has become larger: as by GOGC": {200 * mb, 400 * mb, 600*mb + notHeap},
+	} {
+		if got := startLimit(c.rest, c.live); got != c.want {
+			t.Errorf("%s: %d MB, want %d", name, got/mb, c.want/mb)
+		}
+	}
+}
+
+// managed runs the part "memory" until it has noted a heap at rest, and returns what it noted and the limit that was in
+// force during the start.
+func managed(t *testing.T, rest uint64) (noted []uint64, limit int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	asked := 0
+	m := memory{
+		started: func() bool {
+			limit = debug.SetMemoryLimit(-1)
+			asked++
+			return asked > 2
+		},
+		rest:    func() uint64 { return rest },
+		resting: func() bool { return true },
+		note: func(live uint64) {
+			if noted = append(noted, live); len(noted) == 2 {
+				cancel()
+			}
+		},
+	}
+	if err := m.run(ctx); err != nil {
+		t.Error(err)
+	}
+	return noted, limit
+}
+
+func TestMemoryIsLimitedDuringTheStart(t *testing.T) {
+	before, users := debug.SetGCPercent(garbage), debug.SetMemoryLimit(-1)
+	defer debug.SetGCPercent(before)
+	const rest = 1 << 30
+	noted, limit := managed(t, rest)
+	if limit != 2*rest+notHeap {
+		t.Errorf("a limit of %d", limit)
+	}
+	if noted[0] != rest || noted[1] == 0 || noted[1] >= rest {
+		t.Errorf("noted %v: first what was expected, then what there is", noted)
+	}
+	if percent, after := reading("/gc/gogc:percent"), debug.SetMemoryLimit(-1); percent != garbage || after != users {
+		t.Errorf("after the start GOGC is %d, the limit %d", percent, after)
+	}
+
+	debug.SetMemoryLimit(rest) // as by GOMEMLIMIT
+	defer debug.SetMemoryLimit(users)
+	if _, limit := managed(t, rest); limit != rest {
+		t.Errorf("the user's limit is %d, and not %d", rest, limit)
+	}
+}
+
+func TestTheUsersGOGCStays(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(70))
+	users := debug.SetMemoryLimit(-1)
+	if _, limit := managed(t, 1<<20); limit != users || reading("/gc/gogc:percent") != 70 {
+		t.Errorf("GOGC %d, limit %d", reading("/gc/gogc:percent"), limit)
+	}
+}
