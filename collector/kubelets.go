@@ -106,7 +106,7 @@ func (c *Collector) readKubelets(ctx context.Context) {
 		c.metrics.kubeletReads.Add(float64(len(nodes)))
 		c.metrics.kubeletFailures.Add(float64(len(errs)))
 		for _, err := range errs {
-			level.Debug(c.logger).Log("msg", "a kubelet does not tell", "err", err)
+			level.Debug(c.logger).Log("msg", "a kubelet could not be read", "err", err)
 		}
 		switch {
 		case len(errs) > 0 && len(errs) != failing:
@@ -190,7 +190,7 @@ func (k *Kubelets) ask(ctx context.Context, node string) (samples, error) {
 			return nil, err
 		}
 	}
-	told, err := k.summary(ctx, address)
+	usage, err := k.summary(ctx, address)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
@@ -198,7 +198,7 @@ func (k *Kubelets) ask(ctx context.Context, node string) (samples, error) {
 		return nil, fmt.Errorf("the kubelet of node %s: %w", node, explainKubelet(err))
 	}
 	k.addresses[node] = address
-	return told, nil
+	return usage, nil
 }
 
 // kubeletAddress returns the address at which a node's kubelet serves. It prefers the internal IP
@@ -262,18 +262,18 @@ func (k *Kubelets) summary(ctx context.Context, address string) (samples, error)
 	if err := json.NewDecoder(io.LimitReader(response.Body, kubeletBytes)).Decode(&s); err != nil {
 		return nil, fmt.Errorf("its answer is no summary of statistics: %w", err)
 	}
-	told := samples{}
+	usage := samples{}
 	for i := range s.Pods {
 		p := &s.Pods[i]
 		for j := range p.Volumes {
 			if v := &p.Volumes[j]; v.PVCRef != nil {
 				if space, ok := spaceOf(&v.FsStats); ok {
-					told.add(*v.PVCRef, inventory.Sample{PodUID: p.PodRef.UID, Volume: v.Name, At: fact.At(v.Time.Time), Space: space})
+					usage.add(*v.PVCRef, inventory.Sample{PodUID: p.PodRef.UID, Volume: v.Name, At: fact.At(v.Time.Time), Space: space})
 				}
 			}
 		}
 	}
-	return told, nil
+	return usage, nil
 }
 
 // spaceOf returns a kubelet's figures for a file system. ok is false if the kubelet does not know

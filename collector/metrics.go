@@ -36,7 +36,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		Name: "kubevoltracker_kubelet_reads_total", Help: "Times that a kubelet was asked how full the volumes of its pods are.",
 	})
 	m.kubeletFailures = factory.NewCounter(prometheus.CounterOpts{
-		Name: "kubevoltracker_kubelet_failures_total", Help: "Times that a kubelet was asked how full the volumes of its pods are, and did not tell. What it told before stays.",
+		Name: "kubevoltracker_kubelet_failures_total", Help: "Times that a kubelet was asked how full the volumes of its pods are, and did not answer. What it told before stays.",
 	})
 	m.pauses = factory.NewCounter(prometheus.CounterOpts{
 		Name: "kubevoltracker_watch_pauses_total", Help: "Times that the tracker did not run for more than a second: it was stopped or throttled, or its machine was suspended. What happened meanwhile is dated with bounds.",

@@ -448,7 +448,7 @@ func (c *Collector) without(s *store, err error) {
 	if !s.refused {
 		s.refused = true
 		c.metrics.available[s.kind].Set(0)
-		level.Warn(s.logger).Log("msg", "going on without this kind", "hint", "grant what deploy/rbac.yaml does, if it is not allowed", "err", err)
+		level.Warn(s.logger).Log("msg", "this kind is skipped, as the API server does not serve or allow it", "hint", "grant what deploy/rbac.yaml does, if it is not allowed", "err", err)
 	}
 	select {
 	case <-c.synced:
@@ -464,7 +464,7 @@ func (s *store) up() {
 	if s.refused {
 		s.refused = false
 		s.collector.metrics.available[s.kind].Set(1)
-		level.Info(s.logger).Log("msg", "this kind is shown now")
+		level.Info(s.logger).Log("msg", "this kind is watched now")
 	}
 	now := s.collector.now()
 	if !s.failedSince.IsZero() {

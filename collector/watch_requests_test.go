@@ -294,13 +294,13 @@ func TestKindThatIsRefusedIsReportedOnceUntilItIsShown(t *testing.T) {
 			if shown, failures := testutil.ToFloat64(m.available[fact.Claims]), testutil.ToFloat64(m.failures[fact.Claims]); shown != 0 || failures != 0 {
 				t.Errorf("available: %v, failures: %v", shown, failures)
 			}
-			if n := strings.Count(said.String(), "going on without this kind"); n != 1 {
+			if n := strings.Count(said.String(), "this kind is skipped"); n != 1 {
 				t.Errorf("the log says it %d times: %s", n, said)
 			}
 			if err := s.Bookmark("10"); err != nil {
 				t.Fatal(err)
 			}
-			if shown := testutil.ToFloat64(m.available[fact.Claims]); shown != 1 || !strings.Contains(said.String(), "this kind is shown now") {
+			if shown := testutil.ToFloat64(m.available[fact.Claims]); shown != 1 || !strings.Contains(said.String(), "this kind is watched now") {
 				t.Errorf("available: %v, and the log says %s", shown, said)
 			}
 		})

@@ -72,7 +72,7 @@ func (e *engine) boot(libraryPath string, maxMemory int64) (err error) {
 	}
 	fields := strings.Split(strings.TrimSpace(string(out)), "\t")
 	if len(fields) != 4 {
-		return fmt.Errorf("ClickHouse does not tell its version: %q", out)
+		return fmt.Errorf("ClickHouse does not report its version: %q", out)
 	}
 	e.version, e.timezone, e.displayName, e.httpCompression = fields[0], fields[1], fields[2], fields[3]
 	return nil

@@ -25,7 +25,7 @@ type response struct {
 	tag         string
 	out         io.Writer
 	encoder     flusher
-	held        []byte
+	buffered    []byte
 	spill       *os.File
 	committed   bool
 	used        usage
@@ -36,11 +36,11 @@ func (r *response) Write(p []byte) (int, error) {
 	if r.committed {
 		return len(p), r.send(p)
 	}
-	if r.waitEnd && len(r.held)+len(p) > maxHeld {
+	if r.waitEnd && len(r.buffered)+len(p) > maxHeld {
 		return len(p), r.spillOver(p)
 	}
-	r.held = append(r.held, p...)
-	if !r.waitEnd && len(r.held) > r.limit {
+	r.buffered = append(r.buffered, p...)
+	if !r.waitEnd && len(r.buffered) > r.limit {
 		return len(p), r.commit()
 	}
 	return len(p), nil
@@ -58,12 +58,12 @@ func (r *response) spillOver(p []byte) error {
 		os.Remove(f.Name()) // the open file remains until it is closed
 		r.spill = f
 	}
-	for _, b := range [][]byte{r.held, p} {
+	for _, b := range [][]byte{r.buffered, p} {
 		if _, err := r.spill.Write(b); err != nil {
 			return fmt.Errorf("hold the result back: %w", err)
 		}
 	}
-	r.held = r.held[:0]
+	r.buffered = r.buffered[:0]
 	return nil
 }
 
@@ -82,8 +82,8 @@ func (r *response) commit() error {
 	if r.blocks {
 		r.out = newBlockWriter(r.out, r.blockMethod, r.blockLevel)
 	}
-	held := r.held
-	r.held = nil
+	buffered := r.buffered
+	r.buffered = nil
 	if r.spill != nil {
 		if _, err := r.spill.Seek(0, io.SeekStart); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (r *response) commit() error {
 			return err
 		}
 	}
-	return r.send(held)
+	return r.send(buffered)
 }
 
 func (r *response) send(p []byte) error {
@@ -107,7 +107,7 @@ func (r *response) send(p []byte) error {
 // clickhouse-go recognises that there is no result.
 func (r *response) finish() error {
 	if !r.committed {
-		if len(r.held) == 0 && r.spill == nil {
+		if len(r.buffered) == 0 && r.spill == nil {
 			r.w.Header().Set("X-ClickHouse-Summary", r.used.summary(time.Since(r.started)))
 			r.w.Header().Set("Content-Length", "0")
 			r.w.WriteHeader(http.StatusOK)

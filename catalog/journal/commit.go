@@ -172,7 +172,7 @@ func (j *Journal) took(t *transaction) {
 		j.stats.Rows += t.added.rows
 		j.stats.Bytes += int64(t.added.bytes)
 	}
-	j.tell()
+	j.wake()
 }
 
 // transaction is the set of changes of one write.

@@ -167,7 +167,7 @@ func (j *Journal) wreck(why any) {
 			level.Error(j.options.Logger).Log("msg", "the journal has failed", "err", j.err)
 		}
 		close(j.wrecked)
-		j.tell()
+		j.wake()
 	})
 }
 
@@ -193,7 +193,7 @@ func (j *Journal) fail(err error) error {
 		// The damage may lie where Open does not look.
 		_ = committed{format: format, id: j.head.ID, commits: j.head.Commits, damaged: true}.write(j.store.committed)
 	}
-	j.tell()
+	j.wake()
 	return j.err
 }
 
@@ -382,15 +382,15 @@ func (j *Journal) Acknowledge(number uint64) error {
 	}
 	j.done = append(j.done, j.waiting[:n]...)
 	j.waiting = j.waiting[n:]
-	j.tell()
+	j.wake()
 	if j.flushes == nil {
 		j.flushes = time.AfterFunc(acknowledgeAfter, j.flush)
 	}
 	return nil
 }
 
-// tell wakes all goroutines that wait for a change. The caller has mu.
-func (j *Journal) tell() {
+// wake wakes all goroutines that wait for a change. The caller has mu.
+func (j *Journal) wake() {
 	close(j.changed)
 	j.changed = make(chan struct{})
 }
@@ -475,7 +475,7 @@ func (j *Journal) Close() error {
 		if j.flushes != nil {
 			j.flushes.Stop()
 		}
-		j.tell()
+		j.wake()
 		j.mu.Unlock()
 		if j.store == nil { // a reset failed
 			return failure

@@ -89,7 +89,7 @@ func (j *Journal) adopt(s *store, h head, waiting []entry, origin Origin) {
 	}
 	j.measured = time.Time{}
 	j.err = nil
-	j.tell()
+	j.wake()
 }
 
 // rename gives the journal a new ID, because the numbers of the commits that may be lost will be

@@ -166,7 +166,7 @@ func (e *Election) won(begun time.Time) {
 	}
 	e.term, e.end = context.WithCancel(context.Background())
 	e.expiry = time.AfterFunc(left, func() { e.Held() })
-	e.tell()
+	e.wake()
 	level.Info(e.options.Logger).Log("msg", "leading: this tracker writes the catalog now", "lease", e.options.Namespace+"/"+e.options.Name, "identity", e.identity)
 }
 
@@ -184,12 +184,12 @@ func (e *Election) stop(why string) {
 	e.end()
 	e.expiry.Stop()
 	e.term = nil
-	e.tell()
+	e.wake()
 	level.Info(e.options.Logger).Log("msg", "standing by: this tracker no longer has the lease", "why", why, "identity", e.identity)
 }
 
-// tell wakes all goroutines that wait for a change. The caller has mu.
-func (e *Election) tell() {
+// wake wakes all goroutines that wait for a change. The caller has mu.
+func (e *Election) wake() {
 	close(e.changed)
 	e.changed = make(chan struct{})
 }

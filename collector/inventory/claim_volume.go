@@ -235,7 +235,7 @@ func (inv *Inventory) volumeUsed(c *claim, p *pod) *volume {
 	if len(formers) == 0 || c.volume == nil || p.started == 0 {
 		return c.volume
 	}
-	at := latest(p.held(), p.started)
+	at := latest(p.hadClaims(), p.started)
 	if c.volume.created <= at {
 		return c.volume
 	}

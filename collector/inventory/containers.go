@@ -73,11 +73,11 @@ func containerSpecs(o *corev1.Pod) []container {
 		default:
 			traits.always, traits.onFailure = policy == corev1.RestartPolicyAlways, policy == corev1.RestartPolicyOnFailure
 		}
-		held := container{traits: unique.Make(traits), fresh: true}
+		added := container{traits: unique.Make(traits), fresh: true}
 		if len(c.RestartPolicyRules) > 0 {
-			held.rules = &c.RestartPolicyRules
+			added.rules = &c.RestartPolicyRules
 		}
-		list = append(list, held)
+		list = append(list, added)
 	}
 	for i := range o.Spec.InitContainers {
 		c := &o.Spec.InitContainers[i]

@@ -26,9 +26,9 @@ func (o Observation) live() bool { return o.NotBefore == o.At }
 // bounds returns the two moments between which an observed event happened (rule 1.2). They are not
 // before the moments that the object itself gives, whatever the tracker's clock says, and they are
 // equal if the observation is live.
-func (o Observation) bounds(told ...fact.Time) (notBefore, at fact.Time) {
+func (o Observation) bounds(dated ...fact.Time) (notBefore, at fact.Time) {
 	notBefore = o.NotBefore
-	for _, t := range told {
+	for _, t := range dated {
 		notBefore = latest(notBefore, t)
 	}
 	at = latest(o.At, notBefore)

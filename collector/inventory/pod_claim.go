@@ -43,7 +43,7 @@ func (s *claimName) claimOf(inv *Inventory, p *pod, u *podVolume) *claim {
 	case p.started == 0:
 		return s.living() // rule 2.3: the claim that the pod awaits
 	}
-	if c := s.existingAt(inv, p.held(), p.startedIn); c != nil {
+	if c := s.existingAt(inv, p.hadClaims(), p.startedIn); c != nil {
 		return c // rule 2.4
 	}
 	if !p.over() {
@@ -93,10 +93,10 @@ func (s *claimName) existingAt(inv *Inventory, at fact.Time, version uint32) (fo
 	return found
 }
 
-// held returns a moment at which a started pod certainly had its claim, by the control plane's
+// hadClaims returns a moment at which a started pod certainly had its claim, by the control plane's
 // clock if that is known: the scheduler assigns no pod whose claim is missing, and from then on the
 // finalizer protects the claim (rule 2.4). A node's clock may be off by any amount.
-func (p *pod) held() fact.Time {
+func (p *pod) hadClaims() fact.Time {
 	if p.scheduled != 0 {
 		return latest(p.scheduled, p.created)
 	}

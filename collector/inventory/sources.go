@@ -22,7 +22,7 @@ import (
 type source struct {
 	id       [16]byte
 	kind     intern.Word
-	held     int32
+	users    int32
 	readOnly bool // nobody can write to it through this source
 }
 
@@ -54,7 +54,7 @@ func (inv *Inventory) acquireSource(row fact.VolumeSource, obs Observation) *sou
 		row.Version = inv.nextVersion(obs.At)
 		inv.update.Facts.VolumeSources = append(inv.update.Facts.VolumeSources, row)
 	}
-	s.held++
+	s.users++
 	return s
 }
 
@@ -62,7 +62,7 @@ func (inv *Inventory) releaseSource(s *source) {
 	if s == nil {
 		return
 	}
-	if s.held--; s.held == 0 {
+	if s.users--; s.users == 0 {
 		delete(inv.sources, s.id)
 	}
 }

@@ -33,8 +33,8 @@ type controllersOf struct {
 }
 
 func (c controllersOf) has(uid string) bool {
-	held := c.inv.controllers[uid]
-	return held != nil && held.kind == c.kind && !held.gone
+	known := c.inv.controllers[uid]
+	return known != nil && known.kind == c.kind && !known.gone
 }
 
 func (c controllersOf) uids() (list []string) {
@@ -64,9 +64,9 @@ func controllerOf(o metav1.Object) workload {
 	return workload{}
 }
 
-func (inv *Inventory) noteController(kind fact.Kind, o metav1.Object) (held *controller, news bool) {
+func (inv *Inventory) noteController(kind fact.Kind, o metav1.Object) (c *controller, news bool) {
 	uid := string(o.GetUID())
-	c := inv.controllers[uid]
+	c = inv.controllers[uid]
 	if c != nil && inv.revive(kind, uid) != nil { // rule 6.4
 		c.gone = false
 		inv.living[kind]++

@@ -15,8 +15,7 @@ func TestCountersGoOnAfterARestart(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "counted")
-	c.CreateClaim(t, ns, "found", "standard")
-	c.AwaitBound(t, ns, "found")
+	c.CreateBoundClaim(t, ns, "found", "standard")
 	dir := t.TempDir()
 	p := harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--catalog.url=none")
 	expect := func(want map[string]string) {
@@ -35,16 +34,14 @@ func TestCountersGoOnAfterARestart(t *testing.T) {
 	created, bound, mounted := "kubevoltracker_claims_created_total"+labels, "kubevoltracker_claims_bound_total"+labels, fmt.Sprintf("kubevoltracker_mounts_started_total{namespace=%q}", ns)
 	expect(map[string]string{created: "0", bound: "0", mounted: "0"})
 	for _, name := range []string{"a", "b", "c"} {
-		c.CreateClaim(t, ns, name, "standard")
-		c.AwaitBound(t, ns, name)
+		c.CreateBoundClaim(t, ns, name, "standard")
 	}
 	c.CreatePod(t, ns, "user", 0, "a", "b")
 	c.AwaitPod(t, ns, "user", corev1.PodRunning)
 	expect(map[string]string{created: "3", bound: "3", mounted: "2"})
 
 	p.Kill(t) // the last counts may not be in the journal yet
-	c.CreateClaim(t, ns, "away", "standard")
-	c.AwaitBound(t, ns, "away")
+	c.CreateBoundClaim(t, ns, "away", "standard")
 	c.CreatePod(t, ns, "away", 0, "away")
 	c.AwaitPod(t, ns, "away", corev1.PodRunning)
 	p = harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--catalog.url=none")

@@ -156,8 +156,7 @@ func TestScrapeWithLabelsPassesPromtool(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "linted")
-	c.CreateClaim(t, ns, "data", "standard")
-	_, volume := c.AwaitBound(t, ns, "data")
+	_, volume := c.CreateBoundClaim(t, ns, "data", "standard")
 	p := harness.StartTracker(t, c.Kubeconfig, "--catalog.url=none", "--metrics.namespace-labels=kubernetes.io/metadata.name", "--metrics.namespace-allowlist="+ns,
 		"--metrics.namespace-denylist=kube-.*", "--web.enable-pprof")
 	var scrape string

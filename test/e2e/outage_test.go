@@ -29,8 +29,7 @@ func TestRowsWaitForClickHouse(t *testing.T) {
 		}
 		return nil
 	})
-	c.CreateClaim(t, ns, "data", "standard")
-	c.AwaitBound(t, ns, "data")
+	c.CreateBoundClaim(t, ns, "data", "standard")
 	if up := p.Metrics(t)["kubevoltracker_catalog_up"]; up != "0" {
 		t.Errorf("catalog_up is %s", up)
 	}
@@ -51,8 +50,7 @@ func TestEngineCrashLosesNoRow(t *testing.T) {
 	if err := syscall.Kill(engineOf(t, p.PID()), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	c.CreateClaim(t, ns, "data", "standard")
-	c.AwaitBound(t, ns, "data")
+	c.CreateBoundClaim(t, ns, "data", "standard")
 	p.ExpectRows(t, "SELECT name, phase FROM claims WHERE namespace = 'crash'", "data\tBound")
 }
 
@@ -69,8 +67,7 @@ func engineOf(t testing.TB, parent int) int {
 // waitsForTheAPIServer takes the API server away and back.
 func waitsForTheAPIServer(t *testing.T, c *harness.LocalCluster) {
 	ns := c.CreateNamespace(t, "restart")
-	c.CreateClaim(t, ns, "before", "standard")
-	c.AwaitBound(t, ns, "before")
+	c.CreateBoundClaim(t, ns, "before", "standard")
 	p := harness.StartTracker(t, c.Kubeconfig)
 	p.ExpectRows(t, "SELECT name FROM claims WHERE namespace = 'restart'", "before")
 
@@ -96,8 +93,7 @@ func TestStopWritesAllRowsAndEndsTheEngine(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "stops")
-	c.CreateClaim(t, ns, "data", "standard")
-	c.AwaitBound(t, ns, "data")
+	c.CreateBoundClaim(t, ns, "data", "standard")
 	dir := t.TempDir()
 	p := harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir)
 	harness.Eventually(t, "listed", func() error {
@@ -121,8 +117,7 @@ func TestKilledTrackerLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "killed")
-	c.CreateClaim(t, ns, "data", "standard")
-	c.AwaitBound(t, ns, "data")
+	c.CreateBoundClaim(t, ns, "data", "standard")
 	dir := t.TempDir()
 	p := harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir)
 	p.ExpectRows(t, "SELECT phase FROM claims WHERE namespace = 'killed'", "Bound")

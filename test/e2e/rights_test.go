@@ -13,8 +13,7 @@ func skipsKindsThatItMayNotList(t *testing.T, c *harness.LocalCluster) {
 	kubeconfig := c.ServiceAccount(t)
 	c.Revoke(t, "volumeattachments", "replicasets")
 	p := harness.StartTracker(t, kubeconfig)
-	c.CreateClaim(t, ns, "data", "standard")
-	c.AwaitBound(t, ns, "data")
+	c.CreateBoundClaim(t, ns, "data", "standard")
 	p.ExpectRows(t, "SELECT phase FROM claims WHERE namespace = 'without'", "Bound")
 	m := p.Metrics(t)
 	for kind, want := range map[string]string{"VolumeAttachment": "0", "ReplicaSet": "0", "Pod": "1", "PersistentVolumeClaim": "1"} {

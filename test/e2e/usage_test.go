@@ -83,7 +83,7 @@ func logsWhyAKubeletRefuses(t *testing.T, c *harness.LocalCluster) {
 		harness.Eventually(t, "the log says what is wrong", func() error {
 			for _, line := range p.Lines() {
 				// The simulated nodes have no kubelets, and fail for that reason.
-				if text := fmt.Sprint(line["err"]); line["msg"] == "a kubelet does not tell" && strings.Contains(text, kubeletNode) {
+				if text := fmt.Sprint(line["err"]); line["msg"] == "a kubelet could not be read" && strings.Contains(text, kubeletNode) {
 					if !strings.Contains(text, want) {
 						t.Errorf("%q does not say %q", text, want)
 					}

@@ -98,6 +98,13 @@ func (c *LocalCluster) AwaitPod(t testing.TB, namespace, name string, phase core
 	return pod
 }
 
+// CreateBoundClaim creates a claim and waits until it is bound to a volume.
+func (c *LocalCluster) CreateBoundClaim(t testing.TB, namespace, name, class string) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
+	t.Helper()
+	c.CreateClaim(t, namespace, name, class)
+	return c.AwaitBound(t, namespace, name)
+}
+
 // AwaitBound waits until a claim is bound, and returns it with its volume.
 func (c *LocalCluster) AwaitBound(t testing.TB, namespace, name string) (claim *corev1.PersistentVolumeClaim, volume *corev1.PersistentVolume) {
 	t.Helper()

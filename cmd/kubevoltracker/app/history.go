@@ -149,7 +149,7 @@ func (h *history) restoreFromCatalog(ctx context.Context) error {
 	case catalog.IsFatal(err):
 		return err
 	case err != nil:
-		level.Warn(h.logger).Log("msg", "the catalog is not there yet, going on without it until it is", "err", err)
+		level.Warn(h.logger).Log("msg", "the catalog cannot be reached yet; the tracker starts without it", "err", err)
 		h.incomplete = h.snapshot == nil || h.recorder.Incomplete()
 		return nil
 	case h.snapshot != nil:
