@@ -22,9 +22,10 @@ type packed struct {
 	kind fact.Kind
 	uid  string
 	as   reflect.Type
-	data []byte   // the output of inventory.Wire, and the metadata that it leaves out
-	wire int      // the length of the former
+	data []byte   // the output of inventory.Wire, and behind it the metadata that Wire leaves out
 	with *s2.Dict // the dictionary with which data is compressed; nil if it is not
+
+	wireLength int // of the output of inventory.Wire in data, uncompressed
 }
 
 // protobuf is the part of the API's types that packing needs.
@@ -55,7 +56,7 @@ func (p *packer) pack(obj any) any {
 	}
 	packed := &packed{
 		kind: p.kind, uid: strings.Clone(string(o.GetUID())), as: reflect.TypeOf(o).Elem(),
-		data: slices.Concat(wire, rest), wire: len(wire), with: p.dictionary,
+		data: slices.Concat(wire, rest), wireLength: len(wire), with: p.dictionary,
 	}
 	if p.dictionary == nil {
 		p.dictionary = s2.MakeDict(packed.data, nil)
@@ -74,7 +75,7 @@ func (p *packed) Identity() (fact.Kind, string) { return p.kind, p.uid }
 func (p *packed) Unpack() metav1.Object {
 	o, rest := reflect.New(p.as).Interface().(protobuf), metav1.ObjectMeta{}
 	data := p.plain()
-	if err := errors.Join(o.Unmarshal(data[:p.wire]), rest.Unmarshal(data[p.wire:])); err != nil {
+	if err := errors.Join(o.Unmarshal(data[:p.wireLength]), rest.Unmarshal(data[p.wireLength:])); err != nil {
 		panic(p.broken(err))
 	}
 	o.SetResourceVersion(rest.ResourceVersion)
@@ -82,7 +83,7 @@ func (p *packed) Unpack() metav1.Object {
 	return Trim(p.kind, o).(metav1.Object) // Trim sets again the fields that protobuf does not carry
 }
 
-func (p *packed) Wire() []byte { return slices.Clip(p.plain()[:p.wire]) }
+func (p *packed) Wire() []byte { return slices.Clip(p.plain()[:p.wireLength]) }
 
 // plain returns data uncompressed.
 func (p *packed) plain() []byte {

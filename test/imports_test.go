@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 	"catalog/journal":               {},
 	"catalog/embedded":              {},
 	"catalog/engine":                {},
-	"cmd/kubevoltracker/app":        {"collector", "collector/election", "collector/fact", "exporter", "catalog", "catalog/engine", "catalog/ingest", "catalog/journal"},
+	"cmd/kubevoltracker/app":        {"collector", "collector/election", "collector/fact", "collector/inventory", "exporter", "catalog", "catalog/engine", "catalog/ingest", "catalog/journal"},
 	"cmd/kubevoltracker":            {"cmd/kubevoltracker/app", "catalog", "exporter"},
 	"cmd/kubevoltracker-clickhouse": {"catalog/embedded"},
 	"test":                          {},

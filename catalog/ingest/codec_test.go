@@ -154,12 +154,26 @@ func TestFactsOfAnotherVersionAreRead(t *testing.T) {
 	if want := (fact.Facts{Volumes: []fact.Volume{{UID: "uid", Version: 7}}}); !reflect.DeepEqual(facts, want) {
 		t.Errorf("%+v", facts)
 	}
-	if err := decodeFacts([]byte{factsForm + 1, 0}, &facts); err == nil || !strings.Contains(err.Error(), "later version") {
+	if err := decodeFacts([]byte{protobufForm + 1, 0}, &facts); err == nil || !strings.Contains(err.Error(), "later version") {
 		t.Error(err)
 	}
 	for _, data := range [][]byte{{factsForm}, {factsForm, 1, 2, 3}, c.pack.EncodeAll([]byte("no CBOR"), []byte{factsForm})} {
 		if err := decodeFacts(data, &facts); err == nil {
 			t.Errorf("%x was decoded", data)
+		}
+	}
+}
+
+// A program that knows objects as JSON only must put a batch aside that has them as protobuf.
+func TestObjectsInProtobufHaveAFormOfTheirOwn(t *testing.T) {
+	for form, o := range map[byte]fact.Object{factsForm: {UID: "1", Object: "{}"}, protobufForm: {UID: "1", Wire: []byte("x")}} {
+		data, err := encodeFacts(&fact.Facts{Objects: []fact.Object{o}}, new(bytes.Buffer))
+		if err != nil || data[0] != form {
+			t.Errorf("%+v is encoded in form %d, %v", o, data[0], err)
+		}
+		var back fact.Facts
+		if err := decodeFacts(data, &back); err != nil || !reflect.DeepEqual(back.Objects, []fact.Object{o}) {
+			t.Errorf("%+v comes back as %+v, %v", o, back.Objects, err)
 		}
 	}
 }

@@ -70,8 +70,8 @@ type table struct {
 	count   func(*fact.Facts) int
 	// fill appends all rows to a batch.
 	fill func(batch driver.Batch, cluster string, facts *fact.Facts) error
-	// cut moves the first n rows, or all if there are fewer, from src to dst, which has none. It copies no row: dst and
-	// src then share memory, of which each has its own part.
+	// cut moves the first n rows, or all if there are fewer, from src to dst, in which they replace all others. It copies
+	// no row: dst and src then share memory, of which each has its own part.
 	cut func(dst, src *fact.Facts, n int) int
 	// copy appends a copy of all rows of src to dst.
 	copy func(dst, src *fact.Facts)

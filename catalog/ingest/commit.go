@@ -18,7 +18,7 @@ import (
 
 const (
 	// recordsPerCommit bounds a transaction of state, rowsPerCommit one of rows, and objectsPerCommit one of
-	// objects, whose documents have one or two kilobytes each. A transaction is in memory several times on its way:
+	// objects, which have half a kilobyte each, and one or two as JSON. A transaction is in memory several times on its way:
 	// encoded, decoded, as columns, and for a while in the connection to ClickHouse.
 	recordsPerCommit = 20_000
 	rowsPerCommit    = 10_000
@@ -73,13 +73,14 @@ func (r *Recorder) commit(ctx context.Context) error {
 	return r.put(ctx, last, t.rows)
 }
 
-// transaction has the rows and the state records of one transaction.
+// transaction has the rows and the state records of one transaction of the journal.
 type transaction struct {
 	rows  fact.Facts
 	state []journal.Record
 }
 
-// commitChunk commits a chunk but for its last transaction, which it returns.
+// commitChunk commits a chunk in transactions. It returns the last one without committing it: that of the last chunk
+// has to have the positions, too.
 func (r *Recorder) commitChunk(ctx context.Context, c *chunk) (t transaction, err error) {
 	t.rows, t.state = r.part(&c.facts)
 	for c.facts.Len() > 0 {

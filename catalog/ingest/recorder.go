@@ -87,7 +87,8 @@ type chunk struct {
 // size is how many rows and snapshots a chunk has. Both take memory, and a large event has parts of snapshots alone.
 func (c *chunk) size() int { return c.facts.Len() + len(c.snapshots) }
 
-// chunkSize is the size from which on the lists of an update are not copied into the chunk before.
+// chunkSize is the size of a chunk, or of an update, from which on the update becomes a chunk of its own, and is not
+// copied into the chunk before. To copy fewer rows takes less time than a transaction more.
 const chunkSize = 5_000
 
 // NewRecorder returns a recorder that does nothing until Run. It is an error if the journal is another cluster's.
@@ -110,8 +111,8 @@ func NewRecorder(o RecorderOptions) (*Recorder, error) {
 
 // Record takes an update. It blocks while the disk is too slow or the journal is full, and never fails.
 //
-// It takes the lists of rows and snapshots of a large update out of it (see collector.Recorder): those of the first
-// lists are hundreds of MB, which are not copied.
+// It may take the lists of rows and snapshots out of the update (see collector.Recorder): those of the first lists are
+// hundreds of MB, which are not copied.
 func (r *Recorder) Record(u *fact.Update) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

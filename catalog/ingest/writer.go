@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -203,13 +204,20 @@ func (w *Writer) lead(ctx context.Context) error {
 	return nil
 }
 
-// awaitFirstLists waits while the first lists are on their way into a new journal, which has no positions before:
-// until their rows are recorded the tracker is not ready, and writing them meanwhile takes the processor from the
-// recorder. It does not wait for longer than there is room in the journal.
+// recorderStalled is how long no rows may come while the first lists are recorded, before the writer writes.
+const recorderStalled = 2 * time.Second
+
+// awaitFirstLists waits while the rows of the first lists come into a new journal: until all of them are recorded the
+// tracker is not ready, and writing them meanwhile would take the processor from the recorder. With the last rows come
+// the first positions. If no more rows come before that, the recorder may be waiting for room, in the journal or on the
+// disk, that only the writer can make; then the writer waits no longer.
 func (w *Writer) awaitFirstLists(ctx context.Context) {
-	j := w.options.Journal
+	rows, grown := 0, time.Now()
 	_ = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
-		return len(j.Positions()) > 0 || j.HalfFull(), nil
+		if n := w.options.Journal.Stats().Rows; n != rows {
+			rows, grown = n, time.Now()
+		}
+		return len(w.options.Journal.Positions()) > 0 || rows > 0 && time.Since(grown) > recorderStalled, nil
 	})
 }
 
@@ -235,7 +243,7 @@ func (w *Writer) writeNext(ctx context.Context, within time.Duration) (bool, err
 	if b == nil {
 		return false, err
 	}
-	if w.adapt(ctx, b) != nil || !w.write(ctx, b) {
+	if w.adapt(ctx, b) != nil || w.writeDocuments(ctx, b) != nil || !w.write(ctx, b) {
 		return false, nil
 	}
 	return true, w.options.Journal.Acknowledge(b.number)
@@ -259,7 +267,7 @@ func (w *Writer) read(ctx context.Context, after uint64) (*batch, error) {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	b := &batch{name: fmt.Sprintf("%s-%d", entry.ID, entry.Number), number: entry.Number, recorded: entry.At}
-	if err := errors.Join(decodeFacts(entry.Facts, &b.facts), w.writeDocuments(&b.facts)); err != nil {
+	if err := decodeFacts(entry.Facts, &b.facts); err != nil {
 		if err := w.putAside(entry, err); err != nil {
 			return nil, err
 		}
@@ -268,18 +276,26 @@ func (w *Writer) read(ctx context.Context, after uint64) (*batch, error) {
 	return b, nil
 }
 
-// writeDocuments sets the JSON of the objects.
-func (w *Writer) writeDocuments(facts *fact.Facts) (err error) {
-	for i := range facts.Objects {
-		o := &facts.Objects[i]
-		if o.Wire == nil {
-			continue
+// writeDocuments sets the JSON of a batch's objects, and sets those aside that cannot be decoded. Its error is that of
+// ctx, or errLeaseLost.
+func (w *Writer) writeDocuments(ctx context.Context, b *batch) error {
+	written := b.facts.Objects[:0]
+	for _, o := range b.facts.Objects {
+		if o.Wire != nil {
+			text, err := w.options.Document(o.Kind, o.Wire)
+			if err != nil {
+				o.Object = base64.StdEncoding.EncodeToString(o.Wire)
+				token := b.name + "-" + o.UID + "-" + o.ResourceVersion
+				if err := w.setAside(ctx, objects(), token, &fact.Facts{Objects: []fact.Object{o}}, err); err != nil {
+					return err
+				}
+				continue
+			}
+			o.Object, o.Wire = text, nil
 		}
-		if o.Object, err = w.options.Document(o.Kind, o.Wire); err != nil {
-			return err
-		}
-		o.Wire = nil
+		written = append(written, o)
 	}
+	b.facts.Objects = written
 	return nil
 }
 
@@ -328,10 +344,10 @@ func (w *Writer) insert(ctx context.Context, t table, token string, facts *fact.
 	return errors.Join(w.insert(ctx, t, token+"a", &first), w.insert(ctx, t, token+"b", facts))
 }
 
-// setAside writes a row that ClickHouse refuses to catalog_rejects, where a person can look at it.
+// setAside writes a row that cannot be written to its table to catalog_rejects, where a person can look at it.
 func (w *Writer) setAside(ctx context.Context, t table, token string, facts *fact.Facts, refusal error) error {
 	w.metrics.rejects.WithLabelValues(t.name).Inc()
-	level.Error(w.options.Logger).Log("msg", "ClickHouse refuses a row for what is in it; it is set aside in catalog_rejects", "table", t.name, "err", refusal)
+	level.Error(w.options.Logger).Log("msg", "a row cannot be written for what is in it; it is set aside in catalog_rejects", "table", t.name, "err", refusal)
 	at := time.Now()
 	return w.persist(ctx, func(ctx context.Context) error {
 		return insertReject(ctx, w.catalog, w.options.Cluster, token, at, t.name, t.text(facts), refusal)

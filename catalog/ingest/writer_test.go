@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -352,21 +353,71 @@ func TestObjectsAreJSONInTheCatalog(t *testing.T) {
 	}
 }
 
+func TestAnObjectThatCannotBeReadIsSetAside(t *testing.T) {
+	c, j := migrated(t), newJournal(t)
+	facts := numbered(0, 100)
+	facts.Objects = []fact.Object{{Kind: fact.Pods, UID: "1", Wire: []byte("broken")}, {Kind: fact.Pods, UID: "2", Wire: []byte("sound")}}
+	record(t, j, facts)
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Document: documented, Grace: time.Minute, Logger: log.NewLogfmtLogger(t.Output())})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.Run(ended); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(rows(t, c, "SELECT (SELECT count() FROM changes), (SELECT groupArray(uid) FROM objects)")); got != "[[100 [2]]]" {
+		t.Error(got)
+	}
+	got := fmt.Sprint(rows(t, c, "SELECT table_name, JSONExtractString(row, 'UID'), base64Decode(JSONExtractString(row, 'Object')), error FROM catalog_rejects"))
+	if got != "[[objects 1 broken no protobuf]]" {
+		t.Error(got)
+	}
+}
+
+// The recorder may be waiting for room on the disk, which only the writer can make.
+func TestTheFirstListsAreWrittenIfTheRecorderStalls(t *testing.T) {
+	c, j := migrated(t), newJournal(t)
+	data, err := encodeFacts(numbered(0, 3), new(bytes.Buffer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Commit(t.Context(), journal.Batch{Facts: data, Rows: 3}); err != nil { // without positions
+		t.Fatal(err)
+	}
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Logger: log.NewLogfmtLogger(t.Output())})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- w.Run(ctx) }()
+	until(t, "the rows are written", func() bool { return j.Stats().Rows == 0 })
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A tracker that stands by makes no JSON of objects that it does not write.
+func TestAFollowerMakesNoJSON(t *testing.T) {
+	j := newJournal(t)
+	record(t, j, &fact.Facts{Objects: []fact.Object{{Kind: fact.Pods, UID: "1", Wire: []byte("protobuf")}}})
+	w := NewWriter(catalogtest.Open(t, "127.0.0.1:1", "x"), WriterOptions{Journal: j, Document: func(fact.Kind, []byte) (string, error) {
+		t.Error("an object became JSON")
+		return "{}", nil
+	}})
+	if _, err := w.nextNeeds(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestABatchThatCannotBeReadIsPutAside(t *testing.T) {
 	c, j, dir := migrated(t), newJournal(t), t.TempDir()
 	if err := j.Commit(t.Context(), journal.Batch{Facts: []byte("\xffof the future"), Rows: 7}); err != nil {
 		t.Fatal(err)
 	}
 	record(t, j, numbered(0, 3))
-	record(t, j, &fact.Facts{Objects: []fact.Object{{Kind: fact.Pods, UID: "1", Wire: []byte("broken")}}})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := NewWriter(c, WriterOptions{Journal: j, Dir: dir, Cluster: "east", Document: documented, Grace: 10 * time.Second, Logger: log.NewLogfmtLogger(t.Output())})
 	if err := w.Run(ended); err != nil {
 		t.Fatal(err)
-	}
-	if files, err := filepath.Glob(filepath.Join(dir, "journal.batch-*-3")); err != nil || len(files) != 1 {
-		t.Errorf("put aside: %v, %v", files, err)
 	}
 	if got := rows(t, c, "SELECT count() FROM changes"); got[0][0] != uint64(3) || j.Stats().Rows != 0 {
 		t.Errorf("%v rows, %d still wait", got, j.Stats().Rows)

@@ -259,13 +259,6 @@ func (j *Journal) Stats() Stats {
 	return stats
 }
 
-// HalfFull reports whether the unacknowledged facts take half of Options.MaxBytes or more.
-func (j *Journal) HalfFull() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.stats.Bytes >= j.options.MaxBytes/2
-}
-
 // measure asks the database how big the directory is.
 func (j *Journal) measure() {
 	if !j.files.TryRLock() {

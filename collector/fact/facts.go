@@ -337,8 +337,8 @@ type Object struct {
 	ObservedAt      Time
 	Object          string `cbor:",omitempty"` // in JSON, in the API's own fields; set by the writer of the catalog
 
-	Wire []byte   `cbor:",omitempty" json:"-"` // the same as protobuf, once EncodeObjects has been called
-	From Document `cbor:"-" json:"-"`          // the source of Wire; nil once it is encoded
+	Wire []byte  `cbor:",omitempty" json:"-"` // the same as protobuf, once EncodeObjects has been called
+	From Encoder `cbor:"-" json:"-"`          // the source of Wire; nil once it is encoded
 }
 
 // Coverage is a row of coverage: a span in which a kind was watched without a miss. Its key is
@@ -401,8 +401,8 @@ func (f *Facts) EncodeObjects() {
 	}
 }
 
-// Document is an object that has not been encoded yet.
-type Document interface {
+// Encoder is an object that has not been encoded yet.
+type Encoder interface {
 	// Wire returns the object as protobuf, without the fields that change with every write and carry
 	// no information.
 	Wire() []byte

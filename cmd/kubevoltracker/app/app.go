@@ -133,9 +133,11 @@ func (a *App) stages() []stage {
 		{"web server", func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners) }},
 		{"collector", a.collector.Run},
 		{"memory", memory{
-			started: func() bool { return a.collector.Synced() == nil && !h.recorder.Pending() },
+			started: func() bool {
+				return a.collector.Synced() == nil && (len(h.journal.Positions()) > 0 || !h.recorder.Pending())
+			},
 			rest:    func() uint64 { return max(h.recorder.LiveHeap(), perObject*a.collector.Listed()) },
-			resting: func() bool { return h.journal.Stats().Rows == 0 },
+			resting: func() bool { return h.journal.Stats().Rows < fewRows },
 			note:    h.recorder.SetLiveHeap,
 		}.run},
 	}

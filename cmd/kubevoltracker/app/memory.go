@@ -29,8 +29,8 @@ const (
 	startFactor = 2
 	// perObject is about how many bytes of live heap an object in the lists takes at rest.
 	perObject = 700
-	// notHeap is what Go's memory limit counts beside the heap, in bytes.
-	notHeap = 32 << 20
+	// fewRows is how many rows in the journal take no memory worth noting on their way to the catalog.
+	fewRows = 10_000
 
 	limitEvery = 50 * time.Millisecond
 	noteEvery  = time.Minute
@@ -38,20 +38,20 @@ const (
 
 // memory is what the part "memory" needs to know.
 type memory struct {
-	started func() bool   // whether the tracker has started, and all that only the start needed is garbage
+	started func() bool   // whether the first lists, or the last run's objects, are taken and recorded
 	rest    func() uint64 // the live heap that is to be expected after the start, in bytes; 0 if unknown
 	resting func() bool   // whether nothing takes memory for a while only
 	note    func(uint64)  // is told the live heap at rest, from time to time
 }
 
-// run limits the garbage of the start. It returns the memory that only the start needed to the
-// system, and once more what its rows took on their way to the catalog: Go itself would return it
-// over the next minutes.
+// run limits the garbage of the start, and notes the live heap for the next start. After the start,
+// and again once the rows of the start are in the catalog, it returns free memory to the system: Go
+// itself would do that over the next minutes.
 func (m memory) run(ctx context.Context) error {
 	if !m.start(ctx) {
 		return nil // ctx ended
 	}
-	m.note(m.rest()) // for a next start that comes before the first rest
+	m.note(m.rest()) // the expected one: the next start may come before the first rest
 	debug.FreeOSMemory()
 	if !poll(ctx, time.Second, m.resting) {
 		return nil
@@ -59,27 +59,32 @@ func (m memory) run(ctx context.Context) error {
 	debug.FreeOSMemory()
 	wait.UntilWithContext(ctx, func(context.Context) {
 		if m.resting() {
-			m.note(reading("/gc/heap/live:bytes"))
+			m.note(reading(liveHeap))
 		}
 	}, noteEvery)
 	return nil
 }
 
-// start waits until the tracker has started, and returns false if ctx ends. Until then a limit that
-// follows the live heap takes the place of GOGC, if that is LimitGarbage's. A user's GOMEMLIMIT
-// stays in force.
+// start waits until the tracker has started, and returns false if ctx ends. Until then a limit takes
+// the place of GOGC while the live heap is far from that at rest, unless the user has set GOGC. A
+// user's GOMEMLIMIT stays in force.
 func (m memory) start(ctx context.Context) bool {
-	if reading("/gc/gogc:percent") != garbage {
+	if os.Getenv("GOGC") != "" || reading("/gc/gogc:percent") != garbage {
 		return poll(ctx, time.Second, m.started)
 	}
 	users := debug.SetMemoryLimit(-1)
-	defer func() {
-		debug.SetGCPercent(garbage)
+	byGOGC := func() {
 		debug.SetMemoryLimit(users)
-	}()
+		debug.SetGCPercent(garbage)
+	}
+	defer byGOGC()
 	return poll(ctx, limitEvery, func() bool {
-		debug.SetMemoryLimit(min(users, startLimit(m.rest(), reading("/gc/heap/live:bytes"))))
-		debug.SetGCPercent(-1)
+		if heap := startHeap(m.rest(), reading(liveHeap)); heap == 0 {
+			byGOGC()
+		} else {
+			debug.SetMemoryLimit(min(users, int64(heap+notHeap())))
+			debug.SetGCPercent(-1)
+		}
 		return m.started()
 	})
 }
@@ -90,11 +95,25 @@ func poll(ctx context.Context, every time.Duration, is func() bool) bool {
 	return wait.PollUntilContextCancel(ctx, every, true, func(context.Context) (bool, error) { return is(), nil }) == nil
 }
 
-// startLimit returns Go's memory limit during the start, by the live heap at rest and the present
-// one. It never has Go collect more often than GOGC would.
-func startLimit(rest, live uint64) int64 {
-	return int64(max(startFactor*rest, live*(100+garbage)/100) + notHeap)
+// startHeap returns the size in bytes at which the heap is to be collected during the start, by the
+// live heap at rest and the present one. It is 0 if GOGC lets the heap become larger.
+func startHeap(rest, live uint64) uint64 {
+	if heap := startFactor * rest; heap > live*(100+garbage)/100 {
+		return heap
+	}
+	return 0
 }
+
+// notHeap returns how many bytes Go's memory limit counts beside the objects of the heap: stacks,
+// its own tables, and holes between objects, which no collection takes away.
+func notHeap() uint64 {
+	counted := reading("/memory/classes/total:bytes") - reading("/memory/classes/heap/released:bytes")
+	free := reading("/memory/classes/heap/objects:bytes") + reading("/memory/classes/heap/free:bytes")
+	return max(counted, free) - free // they are read one after the other
+}
+
+// liveHeap is the metric of the heap that the last collection left.
+const liveHeap = "/gc/heap/live:bytes"
 
 // reading returns the value of one of Go's own metrics.
 func reading(name string) uint64 {
