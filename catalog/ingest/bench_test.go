@@ -45,7 +45,11 @@ func newPipeline(b *testing.B, database string) *pipeline {
 	if p.recorder, err = NewRecorder(RecorderOptions{Journal: p.journal, Cluster: "east"}); err != nil {
 		b.Fatal(err)
 	}
-	w := NewWriter(c, WriterOptions{Journal: p.journal, Cluster: "east", Grace: time.Hour, Logger: log.NewLogfmtLogger(b.Output())})
+	listed := journal.Batch{Positions: []journal.Position{{Kind: "Pod", ResourceVersion: "1"}}} // or the writer waits for the first lists
+	if err := p.journal.Commit(b.Context(), listed); err != nil {
+		b.Fatal(err)
+	}
+	w := NewWriter(c, WriterOptions{Journal: p.journal, Cluster: "east", Document: inventory.Document, Grace: time.Hour, Logger: log.NewLogfmtLogger(b.Output())})
 	recording, endRecording := context.WithCancel(context.Background())
 	writing, endWriting := context.WithCancel(context.Background())
 	recorded, written := make(chan error), make(chan error)
