@@ -41,7 +41,7 @@ func write(t *testing.T, c *catalog.Catalog, cluster string, facts *fact.Facts) 
 	t.Helper()
 	j := newJournal(t)
 	record(t, j, facts)
-	w := NewWriter(c, WriterOptions{Journal: j, Cluster: cluster, Grace: time.Minute, Logger: log.NewLogfmtLogger(t.Output())})
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: cluster, Document: documented, Grace: time.Minute, Logger: log.NewLogfmtLogger(t.Output())})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := w.Run(ended); err != nil {

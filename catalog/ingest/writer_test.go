@@ -340,30 +340,17 @@ func documented(kind fact.Kind, wire []byte) (string, error) {
 }
 
 func TestObjectsAreJSONInTheCatalog(t *testing.T) {
-	c, j := migrated(t), newJournal(t)
-	record(t, j, &fact.Facts{Objects: []fact.Object{{Kind: fact.Pods, UID: "1", Wire: []byte("protobuf")}, {Kind: fact.Pods, UID: "2", Object: "what is JSON already"}}})
-	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Document: documented, Grace: time.Minute, Logger: log.NewLogfmtLogger(t.Output())})
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := w.Run(ended); err != nil {
-		t.Fatal(err)
-	}
+	c := migrated(t)
+	write(t, c, "east", &fact.Facts{Objects: []fact.Object{{Kind: fact.Pods, UID: "1", Wire: []byte("protobuf")}, {Kind: fact.Pods, UID: "2", Object: "what is JSON already"}}})
 	if got := fmt.Sprint(rows(t, c, "SELECT object FROM objects ORDER BY uid")); got != "[[Pod of protobuf] [what is JSON already]]" {
 		t.Error(got)
 	}
 }
 
 func TestAnObjectThatCannotBeReadIsSetAside(t *testing.T) {
-	c, j := migrated(t), newJournal(t)
-	facts := numbered(0, 100)
+	c, facts := migrated(t), numbered(0, 100)
 	facts.Objects = []fact.Object{{Kind: fact.Pods, UID: "1", Wire: []byte("broken")}, {Kind: fact.Pods, UID: "2", Wire: []byte("sound")}}
-	record(t, j, facts)
-	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Document: documented, Grace: time.Minute, Logger: log.NewLogfmtLogger(t.Output())})
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := w.Run(ended); err != nil {
-		t.Fatal(err)
-	}
+	write(t, c, "east", facts)
 	if got := fmt.Sprint(rows(t, c, "SELECT (SELECT count() FROM changes), (SELECT groupArray(uid) FROM objects)")); got != "[[100 [2]]]" {
 		t.Error(got)
 	}

@@ -98,8 +98,8 @@ func TestWhatWasCommittedOutlivesAKill(t *testing.T) {
 	t.Logf("%d batches", last)
 }
 
-// commitUntilKilled runs a child that commits, kills it within 100 ms, and returns the last commit that it printed.
-func commitUntilKilled(t *testing.T, path string) (last uint64) {
+// startCommits starts a child that commits, and returns its standard output.
+func startCommits(t *testing.T, path string) (*exec.Cmd, io.Reader) {
 	t.Helper()
 	cmd := child(t, "commits", path)
 	out, err := cmd.StdoutPipe()
@@ -109,6 +109,13 @@ func commitUntilKilled(t *testing.T, path string) (last uint64) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	return cmd, out
+}
+
+// commitUntilKilled runs a child that commits, kills it within 100 ms, and returns the last commit that it printed.
+func commitUntilKilled(t *testing.T, path string) (last uint64) {
+	t.Helper()
+	cmd, out := startCommits(t, path)
 	lines := bufio.NewScanner(out)
 	lines.Scan() // it is up
 	time.AfterFunc(time.Duration(rand.IntN(100))*time.Millisecond, func() { cmd.Process.Kill() })
@@ -152,17 +159,10 @@ func checkCommits(t *testing.T, j *Journal, n uint64) {
 func TestADirectoryInUseIsNamedWithTheCure(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "journal")
-	cmd := child(t, "commits", path)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, out := startCommits(t, path)
 	bufio.NewScanner(out).Scan()
 	go io.Copy(io.Discard, out)
-	_, err = Open(Options{Path: path})
+	_, err := Open(Options{Path: path})
 	if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "stop that tracker") {
 		t.Error(err)
 	}

@@ -154,13 +154,24 @@ func (u *volumeUse) compareLastUsed(d *differences, last time.Time, shown bool) 
 		if shown {
 			d.add("volume_last_used_timestamp_seconds is %s, want none while it is mounted", clock(last))
 		}
-	case !shown && u.used:
-		d.add("volume_last_used_timestamp_seconds is missing, want %s", timeRange(u.last))
-	case shown && !u.used && !u.mayBeUsed:
-		d.add("volume_last_used_timestamp_seconds is %s, want none: nobody has used it", clock(last))
-	case shown && !within(last, u.last):
-		d.add("volume_last_used_timestamp_seconds is %s, want %s", clock(last), timeRange(u.last))
+	default:
+		u.compareLast(d, "volume_last_used_timestamp_seconds", last, shown)
 	}
+}
+
+// compareLast compares the last use, which has this name where it is shown, and reports whether it is right.
+func (u *volumeUse) compareLast(d *differences, name string, last time.Time, shown bool) bool {
+	switch {
+	case !shown && u.used:
+		d.add("%s is missing, want %s", name, timeRange(u.last))
+	case shown && !u.used && !u.mayBeUsed:
+		d.add("%s is %s, want none: nobody has used it", name, clock(last))
+	case shown && !within(last, u.last):
+		d.add("%s is %s, want %s", name, clock(last), timeRange(u.last))
+	default:
+		return true
+	}
+	return false
 }
 
 // compareIdle compares how many seconds the volume was idle when the metrics were scraped.
@@ -206,14 +217,7 @@ func (u *volumeUse) compareReport(row map[string]any) []string {
 func (u *volumeUse) compareLastUser(d *differences, row map[string]any) {
 	last, known := reportTime(row["last_used_at"])
 	pod := fmt.Sprintf("%v/%v", row["last_namespace"], row["last_pod"])
-	switch {
-	case !known && u.used:
-		d.add("last_used_at is missing, want %s", timeRange(u.last))
-	case known && !u.used && !u.mayBeUsed:
-		d.add("last_used_at is %s, want none: nobody has used it", clock(last))
-	case known && !within(last, u.last):
-		d.add("last_used_at is %s, want %s", clock(last), timeRange(u.last))
-	case known && !slices.Contains(u.users, pod):
+	if u.compareLast(d, "last_used_at", last, known) && known && !slices.Contains(u.users, pod) {
 		d.add("the last user is %s, want %s", pod, strings.Join(u.users, " or "))
 	}
 }

@@ -41,7 +41,7 @@ type memory struct {
 	started func() bool   // whether the first lists, or the last run's objects, are taken and recorded
 	rest    func() uint64 // the live heap that is to be expected after the start, in bytes; 0 if unknown
 	resting func() bool   // whether nothing takes memory for a while only
-	note    func(uint64)  // is told the live heap at rest, from time to time
+	note    func(uint64)  // records the live heap at rest, in bytes; run calls it each minute
 }
 
 // run limits the garbage of the start, and notes the live heap for the next start. After the start,
