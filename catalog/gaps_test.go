@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
@@ -13,7 +14,7 @@ func TestGapsBetweenSpansOfWatching(t *testing.T) {
 	begin := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	at := func(minute int) fact.Time { return fact.At(begin.Add(time.Duration(minute) * time.Minute)) }
 	c := migrated(t)
-	later, err := catalog.Open(catalog.Options{URL: "http://" + c.Address() + "/" + c.Database(), Now: func() time.Time { return at(60).Time() }})
+	later, err := catalog.Open(catalog.Options{URL: "http://" + c.Address() + "/" + c.Database(), Username: catalogtest.User, Password: catalogtest.Password, Now: func() time.Time { return at(60).Time() }})
 	if err != nil {
 		t.Fatal(err)
 	}

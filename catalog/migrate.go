@@ -96,6 +96,9 @@ func (c *Catalog) Migrate(ctx context.Context) error {
 			"holds schema version %d in database %q, and this kubevoltracker knows up to version %d; use the newer kubevoltracker that made it, or another database; if an unreleased kubevoltracker made it, drop the database and empty --data-dir",
 			v.Current, c.Database(), v.Latest)}
 	}
+	if v.Pending() == 0 {
+		return nil // as a user who may only read is told, too
+	}
 	if _, err := provider.Up(ctx); err != nil {
 		return c.explain("migrate", err)
 	}

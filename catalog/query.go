@@ -9,11 +9,25 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// Query runs any statement of ClickHouse's SQL; parameters fill in {name:Type}
+// readOnly is ClickHouse's mode that refuses what changes anything, and takes settings.
+const readOnly = 2
+
+// Query asks in ClickHouse's SQL, and changes nothing; parameters fill in {name:Type}
 // on the server, so values need no quoting. Rows that were replaced since never
 // show, as if every table were read with FINAL. The caller closes the Result. Errors
 // are *Error.
 func (c *Catalog) Query(ctx context.Context, sql string, parameters map[string]string) (*Result, error) {
+	explain := func(err error) error {
+		if HasCode(err, codeReadOnly) {
+			return &Error{Reason: Refused, Op: "query", Address: c.Address(), Err: err, Hint: "was asked to read only, and the statement changes something; add --write to run it"}
+		}
+		return c.explain("query", err)
+	}
+	return c.query(ctx, explain, sql, parameters, clickhouse.Settings{"final": 1, "readonly": readOnly})
+}
+
+// Run runs any statement, as Query does, also one that changes something.
+func (c *Catalog) Run(ctx context.Context, sql string, parameters map[string]string) (*Result, error) {
 	explain := func(err error) error { return c.explain("query", err) }
 	return c.query(ctx, explain, sql, parameters, clickhouse.Settings{"final": 1})
 }

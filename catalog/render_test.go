@@ -25,7 +25,7 @@ const values = `SELECT
 
 func rendered(t *testing.T, c *catalog.Catalog, sql string, format catalog.Format) string {
 	t.Helper()
-	result, err := c.Query(t.Context(), sql, nil)
+	result, err := c.Run(t.Context(), sql, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func TestARefusedLoginIsFatalAndSaysWhatToCheck(t *testing.T) {
 	if err := os.WriteFile(file, []byte("right"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e := &catalogtest.Engine{Dir: filepath.Join(dir, "data"), Flags: []string{"--password-file", file}}
+	e := &catalogtest.Engine{Dir: filepath.Join(dir, "data"), Flags: []string{"--reader-password-file", file}}
 	if err := e.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestARefusedLoginIsFatalAndSaysWhatToCheck(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", err, want)
 		}
 	}
-	c, err := catalog.Open(catalog.Options{URL: "http://" + e.Address, Password: "right"})
+	c, err := catalog.Open(catalog.Options{URL: "http://" + e.Address, Username: catalogtest.User, Password: catalogtest.Password})
 	if err != nil {
 		t.Fatal(err)
 	}

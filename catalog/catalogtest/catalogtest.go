@@ -45,6 +45,12 @@ func run(m *testing.M, address *string) int {
 	return m.Run()
 }
 
+// User and Password are those of the writer of an Engine.
+const (
+	User     = "kubevoltracker"
+	Password = "written by tests"
+)
+
 // Engine is a kubevoltracker-clickhouse process that keeps its address and its
 // data over restarts.
 type Engine struct {
@@ -71,7 +77,8 @@ func (e *Engine) Start() error {
 		e.Address = l.Addr().String()
 		_ = l.Close() // the process listens there next
 	}
-	e.process = exec.Command(binary, append([]string{"--data-dir", e.Dir, "--listen-address", e.Address}, e.Flags...)...)
+	e.process = exec.Command(binary, append([]string{"--data-dir", e.Dir, "--listen-address", e.Address, "--writer-password-stdin"}, e.Flags...)...)
+	e.process.Stdin = strings.NewReader(Password + "\n")
 	e.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var output strings.Builder
 	e.process.Stdout, e.process.Stderr = &output, &output
@@ -143,7 +150,7 @@ func Clock() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 // Open opens a database at an address, until the test ends.
 func Open(t testing.TB, address, database string) *catalog.Catalog {
 	t.Helper()
-	c, err := catalog.Open(catalog.Options{URL: "http://" + address + "/" + database, Now: Clock})
+	c, err := catalog.Open(catalog.Options{URL: "http://" + address + "/" + database, Username: User, Password: Password, Now: Clock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,10 +168,10 @@ func OpenMigrated(t testing.TB, address string) *catalog.Catalog {
 	return c
 }
 
-// Rows returns all rows of the result of a statement.
+// Rows returns all rows of the result of a statement, which may be one that writes.
 func Rows(t testing.TB, c *catalog.Catalog, sql string) [][]any {
 	t.Helper()
-	result, err := c.Query(t.Context(), sql, nil)
+	result, err := c.Run(t.Context(), sql, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,24 +9,37 @@ import (
 	"strings"
 )
 
-// admit checks who sends a request. Without a password only this machine can send one (see
-// Options), but a web page in a browser on this machine is not its user: admit refuses requests
-// that a browser marks as another site's, or that have a foreign host name.
-func (s *Server) admit(r *http.Request) error {
-	user, password := login(r)
-	right := subtle.ConstantTimeCompare([]byte(password), []byte(s.options.Password)) == 1
-	if (user != "" && user != "default") || !right {
-		return newException(codeAuthenticationFailed, "%s: Authentication failed: password is incorrect, or there is no user with such name.", cmp.Or(user, "default"))
+// The users. Whoever gives no name is the reader.
+const (
+	ReaderUser = "default"
+	WriterUser = "kubevoltracker"
+)
+
+// login says what the sender of a request may do. Who gives the writer's password may write; without
+// one on this machine, or by the readers' password, everyone may read. But a web page in a browser on
+// this machine is not its user: without a password, login refuses requests that a browser marks as
+// another site's, or that have a foreign host name.
+func (s *Server) login(r *http.Request) (role, error) {
+	user, password := credentials(r)
+	switch {
+	case user == WriterUser && s.options.WriterPassword != "" && same(password, s.options.WriterPassword):
+		return writer, nil
+	case user != "" && user != ReaderUser || s.options.NoReaders:
+	case s.options.ReaderPassword == "": // like a server, it takes any password then
+		return reader, refuseForeign(r)
+	case same(password, s.options.ReaderPassword):
+		return reader, nil
 	}
-	if s.options.Password != "" {
-		return nil
-	}
-	return refuseForeign(r)
+	return reader, newException(codeAuthenticationFailed, "%s: Authentication failed: password is incorrect, or there is no user with such name.", cmp.Or(user, ReaderUser))
 }
 
-// login returns the user and the password of a request, from the places where a server looks for
+func same(given, want string) bool {
+	return subtle.ConstantTimeCompare([]byte(given), []byte(want)) == 1
+}
+
+// credentials returns the user and the password of a request, from the places where a server looks for
 // them.
-func login(r *http.Request) (user, password string) {
+func credentials(r *http.Request) (user, password string) {
 	if user, password, ok := r.BasicAuth(); ok {
 		return user, password
 	}

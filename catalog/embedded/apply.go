@@ -47,23 +47,29 @@ func (q *request) apply(conn *connection) (restore func(), err error) {
 			return restore, err
 		}
 	}
-	if q.role != "" {
-		if err := conn.exec("SET ROLE " + quoteName(q.role)); err != nil {
+	if q.sqlRole != "" {
+		if err := conn.exec("SET ROLE " + quoteName(q.sqlRole)); err != nil {
 			return restore, err
 		}
 	}
 	return restore, q.applySettings(conn)
 }
 
-// applySettings sets the request's settings in the order of their names, and readonly last.
+// applySettings sets the request's settings in the order of their names, and readonly last. The
+// session of a reader is read-only already.
 func (q *request) applySettings(conn *connection) error {
 	readOnly := ""
-	if q.readOnly && q.sessionID == "" {
+	if q.readOnly && q.sessionID == "" && q.role != reader {
 		readOnly = "2" // like a server for GET: read only, but settings may still be given
 	}
 	sort.Slice(q.settings, func(i, j int) bool { return q.settings[i].name < q.settings[j].name })
 	for _, s := range q.settings {
-		if s.name == "readonly" {
+		switch {
+		case s.name == "profile" && q.role == reader:
+			return newException(codeReadOnly, "Cannot modify 'profile' setting in readonly mode.")
+		case s.name == "readonly" && q.role == reader:
+			continue
+		case s.name == "readonly":
 			if readOnly == "" || s.value == "1" {
 				readOnly = s.value
 			}

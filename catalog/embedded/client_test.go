@@ -18,6 +18,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/embedded"
 )
 
 func TestPingAndVersion(t *testing.T) {
@@ -422,7 +424,9 @@ func TestDatabaseSQL(t *testing.T) {
 }
 
 func TestWrongLoginIsRefused(t *testing.T) {
-	conn := open(t, func(o *clickhouse.Options) { o.Auth = clickhouse.Auth{Username: "default", Password: "wrong"} })
+	conn := open(t, func(o *clickhouse.Options) {
+		o.Auth = clickhouse.Auth{Username: embedded.WriterUser, Password: "wrong"}
+	})
 	var e *clickhouse.Exception
 	if err := conn.Ping(t.Context()); !errors.As(err, &e) || e.Code != 516 {
 		t.Fatal(err)

@@ -43,14 +43,15 @@ const serverConfig = `<clickhouse>
 </clickhouse>
 `
 
-// usersConfig grants the one user everything except access to anything outside the engine:
-// otherwise whoever reaches the port could read and write this account's files, or make the engine
-// call other hosts. A dictionary's source may even be a command to run. Grants are an allow list,
-// so that new functions of a new version stay forbidden.
+// usersConfig grants the engine's one user what a writer may do: everything except access to anything
+// outside the engine. A dictionary's source may even be a command to run. Grants are an allow list,
+// so that new functions of a new version stay forbidden. What a reader may do is less: see admit.
 const usersConfig = `<clickhouse>
   <profiles><default>
     <max_memory_usage>%[1]d</max_memory_usage>
     <constraints>
+      <max_memory_usage><min>1</min><max>%[1]d</max></max_memory_usage>
+      <max_result_rows><min>1</min><max>%[4]d</max></max_result_rows>
 %[2]s    </constraints>
   </default></profiles>
   <quotas><default/></quotas>
@@ -62,8 +63,7 @@ const usersConfig = `<clickhouse>
     <grants>
       <query>GRANT SHOW, SHOW ACCESS, SELECT, INSERT, ALTER, CREATE DATABASE, CREATE TABLE, CREATE VIEW,
         CREATE ARBITRARY TEMPORARY TABLE, CREATE TEMPORARY VIEW, CREATE FUNCTION, DROP, UNDROP TABLE, TRUNCATE,
-        OPTIMIZE, CHECK, KILL QUERY, SYSTEM, dictGet, INTROSPECTION ON *.*</query>
-      <query>REVOKE SYSTEM SHUTDOWN ON *.*</query>
+        OPTIMIZE, CHECK, KILL QUERY, SYSTEM MERGES, SYSTEM TTL MERGES, SYSTEM FLUSH, dictGet ON *.*</query>
 %[3]s    </grants>
   </default></users>
 </clickhouse>
@@ -92,7 +92,7 @@ func escapeXML(s string) string {
 
 // writeConfig writes the engine's configuration into dir and returns the arguments
 // that boot it.
-func writeConfig(dir string, maxMemory int64) ([]string, error) {
+func writeConfig(dir string, maxMemory, queryMemory int64) ([]string, error) {
 	users, config := filepath.Join(dir, usersFile), filepath.Join(dir, configFile)
 	var constraints, engines strings.Builder
 	for _, name := range outsideSettings {
@@ -101,10 +101,10 @@ func writeConfig(dir string, maxMemory int64) ([]string, error) {
 	for _, name := range insideEngines {
 		fmt.Fprintf(&engines, "      <query>GRANT TABLE ENGINE ON %s</query>\n", name)
 	}
-	if err := os.WriteFile(users, fmt.Appendf(nil, usersConfig, maxMemory, constraints.String(), engines.String()), 0o640); err != nil {
+	if err := os.WriteFile(users, fmt.Appendf(nil, usersConfig, queryMemory, constraints.String(), engines.String(), maxResultRows), 0o600); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be written: %w", dir, rootCause(err))
 	}
-	if err := os.WriteFile(config, fmt.Appendf(nil, serverConfig, escapeXML(users), maxMemory), 0o640); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, serverConfig, escapeXML(users), maxMemory), 0o600); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be written: %w", dir, rootCause(err))
 	}
 	return []string{"--path=" + filepath.Join(dir, engineDirectory), "--config-file=" + config}, nil

@@ -27,10 +27,9 @@ import (
 // serveAsChild is this test binary as a server of its own, to be killed.
 func serveAsChild() int {
 	patience, _ := time.ParseDuration(os.Getenv("KUBEVOLTRACKER_TEST_PATIENCE"))
-	server, err := embedded.Start(embedded.Options{
-		Patience: patience,
-		DataDir:  os.Getenv("KUBEVOLTRACKER_TEST_SERVE"), ListenAddress: cmp.Or(os.Getenv("KUBEVOLTRACKER_TEST_LISTEN"), "127.0.0.1:0"), Library: library(),
-		MaxConcurrentQueries: 4, MaxMemory: 1 << 30, Grace: time.Second, Logger: log.NewNopLogger(),
+	server, err := start(cmp.Or(os.Getenv("KUBEVOLTRACKER_TEST_LISTEN"), "127.0.0.1:0"), embedded.Options{
+		Patience: patience, DataDir: os.Getenv("KUBEVOLTRACKER_TEST_SERVE"), Library: library(), WriterPassword: writerPassword,
+		MaxConcurrentQueries: 6, MaxMemory: 1 << 30, Grace: time.Second, Logger: log.NewNopLogger(),
 	})
 	if err != nil {
 		fmt.Println("error:", err)
@@ -133,25 +132,26 @@ func TestStartRefusesWithOneClearLine(t *testing.T) {
 	os.WriteFile(arch, wrongArch, 0o600)
 	pipe := filepath.Join(t.TempDir(), "pipe.so")
 	syscall.Mkfifo(pipe, 0o600)
-	good := embedded.Options{DataDir: t.TempDir(), ListenAddress: "127.0.0.1:0", Library: library(), Logger: log.NewNopLogger()}
+	good := embedded.Options{DataDir: t.TempDir(), Library: library(), Logger: log.NewNopLogger()}
+	address := "127.0.0.1:0"
 	for name, c := range map[string]struct {
-		change func(*embedded.Options)
+		change func(*embedded.Options, *string)
 		want   []string
 	}{
-		"missing library": {func(o *embedded.Options) { o.Library = "/nosuch/libchdb.so" }, []string{"/nosuch/libchdb.so", "no such file", "make libchdb"}},
-		"not a library":   {func(o *embedded.Options) { o.Library = file }, []string{file, "not an ELF", "make libchdb"}},
-		"a pipe":          {func(o *embedded.Options) { o.Library = pipe }, []string{pipe, "not a regular file"}},
-		"other machine's": {func(o *embedded.Options) { o.Library = arch }, []string{arch, "EM_MIPS", "make libchdb"}},
-		"other library":   {func(o *embedded.Options) { o.Library = "/proc/self/exe" }, []string{"/proc/self/exe", "make libchdb"}},
-		"open to others":  {func(o *embedded.Options) { o.ListenAddress = "0.0.0.0:0" }, []string{"0.0.0.0:0", "--password-file"}},
-		"no address":      {func(o *embedded.Options) { o.ListenAddress = "nonsense" }, []string{"nonsense", "host:port"}},
-		"unwritable":      {func(o *embedded.Options) { o.DataDir = "/proc/nosuch" }, []string{"/proc/nosuch", "cannot be created"}},
-		"a file":          {func(o *embedded.Options) { o.DataDir = file }, []string{file, "not a directory"}},
+		"missing library": {func(o *embedded.Options, _ *string) { o.Library = "/nosuch/libchdb.so" }, []string{"/nosuch/libchdb.so", "no such file", "make libchdb"}},
+		"not a library":   {func(o *embedded.Options, _ *string) { o.Library = file }, []string{file, "not an ELF", "make libchdb"}},
+		"a pipe":          {func(o *embedded.Options, _ *string) { o.Library = pipe }, []string{pipe, "not a regular file"}},
+		"other machine's": {func(o *embedded.Options, _ *string) { o.Library = arch }, []string{arch, "EM_MIPS", "make libchdb"}},
+		"other library":   {func(o *embedded.Options, _ *string) { o.Library = "/proc/self/exe" }, []string{"/proc/self/exe", "make libchdb"}},
+		"open to others":  {func(_ *embedded.Options, a *string) { *a = "0.0.0.0:0" }, []string{"0.0.0.0:0", "--reader-password-file"}},
+		"no address":      {func(_ *embedded.Options, a *string) { *a = "nonsense" }, []string{"nonsense", "host:port"}},
+		"unwritable":      {func(o *embedded.Options, _ *string) { o.DataDir = "/proc/nosuch" }, []string{"/proc/nosuch", "cannot be created"}},
+		"a file":          {func(o *embedded.Options, _ *string) { o.DataDir = file }, []string{file, "not a directory"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := good
-			c.change(&o)
-			_, err := embedded.Start(o)
+			o, at := good, address
+			c.change(&o, &at)
+			_, err := start(at, o)
 			if err == nil {
 				t.Fatal("started")
 			}
@@ -174,7 +174,7 @@ func TestAnInsertThatIsCutOffCommitsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(c, "POST /?query=INSERT+INTO+cut+FORMAT+TSV HTTP/1.1\r\nHost: %s\r\nContent-Length: 1000000\r\n\r\n1\n2\n3\n", address)
+	fmt.Fprintf(c, "POST /?query=INSERT+INTO+cut+FORMAT+TSV&"+asWriter+" HTTP/1.1\r\nHost: %s\r\nContent-Length: 1000000\r\n\r\n1\n2\n3\n", address)
 	time.Sleep(200 * time.Millisecond)
 	c.Close()
 	time.Sleep(300 * time.Millisecond)
@@ -182,7 +182,7 @@ func TestAnInsertThatIsCutOffCommitsNothing(t *testing.T) {
 	if err := conn.QueryRow(t.Context(), "SELECT count() FROM cut").Scan(&n); err != nil || n != 0 {
 		t.Fatalf("%d rows, %v", n, err)
 	}
-	resp, err := http.Post("http://"+address+"/?query=INSERT+INTO+cut+FORMAT+Native&decompress=1", "", bytes.NewReader(make([]byte, 10)))
+	resp, err := http.Post("http://"+address+"/?query=INSERT+INTO+cut+FORMAT+Native&decompress=1&"+asWriter, "", bytes.NewReader(make([]byte, 10)))
 	if err != nil {
 		t.Fatal(err)
 	}

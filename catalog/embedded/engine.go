@@ -23,6 +23,8 @@ type engine struct {
 	args []string
 	lock *os.File
 
+	queryMemory int64 // that a statement may take, in bytes
+
 	control      *connection // keeps the engine alive, and runs KILL QUERY
 	controlMutex sync.Mutex
 	lastID       atomic.Uint64
@@ -33,15 +35,15 @@ type engine struct {
 
 // bootEngine locks dir, writes the configuration and boots ClickHouse.
 func bootEngine(libraryPath, dir string, maxMemory int64) (*engine, error) {
-	dir, err := filepath.Abs(dir)
+	dir, err := MakeDataDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("the data directory: %w", err)
+		return nil, err
 	}
 	lock, err := lockDirectory(dir)
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{dir: dir, lock: lock}
+	e := &engine{dir: dir, lock: lock, queryMemory: maxMemory / 4 * 3}
 	if err := e.boot(libraryPath, maxMemory); err != nil {
 		e.close()
 		return nil, err
@@ -53,7 +55,7 @@ func (e *engine) boot(libraryPath string, maxMemory int64) (err error) {
 	if e.lib, err = LoadLibrary(libraryPath); err != nil {
 		return err
 	}
-	server, err := writeConfig(e.dir, maxMemory)
+	server, err := writeConfig(e.dir, maxMemory, e.queryMemory)
 	if err != nil {
 		return err
 	}
@@ -98,9 +100,16 @@ func (e *engine) newID() string {
 // so that no statement can evade kill.
 const statementSetting = "s3queue_default_zookeeper_path"
 
+// maxResultRows bounds what one statement of a reader returns.
+const maxResultRows = 10_000_000
+
 // open opens a session in which kill finds statements by id.
-func (e *engine) open(id string) (*connection, error) {
-	c, err := e.lib.openConnection(append(e.args[:len(e.args):len(e.args)], "--"+statementSetting+"="+id))
+func (e *engine) open(id string, of role) (*connection, error) {
+	args := append(e.args[:len(e.args):len(e.args)], "--"+statementSetting+"="+id)
+	if of == reader {
+		args = append(args, "--readonly=2", "--max_result_rows="+strconv.Itoa(maxResultRows), "--max_memory_usage="+strconv.FormatInt(e.queryMemory, 10))
+	}
+	c, err := e.lib.openConnection(args)
 	if err != nil {
 		return nil, newException(codeUnknownException, "%v", err)
 	}

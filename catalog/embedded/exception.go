@@ -23,7 +23,9 @@ func (e *Exception) Error() string {
 
 // The codes of this interface's own errors.
 const (
+	codeUnknownFormat        = 73
 	codeIncorrectData        = 117
+	codeTimeoutExceeded      = 159
 	codeBadArguments         = 36
 	codeNotImplemented       = 48
 	codeSyntaxError          = 62
@@ -35,12 +37,15 @@ const (
 	codeSessionIsLocked      = 373
 	codeInvalidTimeout       = 374
 	codeCancelled            = 394
+	codeConstraint           = 452
 	codeAccessDenied         = 497
 	codeAuthenticationFailed = 516
 	codeUnknownException     = 1002
 )
 
 var codeNames = map[int]string{
+	codeConstraint:    "SETTING_CONSTRAINT_VIOLATION",
+	codeUnknownFormat: "UNKNOWN_FORMAT", codeTimeoutExceeded: "TIMEOUT_EXCEEDED",
 	codeIncorrectData: "INCORRECT_DATA", codeBadArguments: "BAD_ARGUMENTS", codeNotImplemented: "NOT_IMPLEMENTED",
 	codeSyntaxError: "SYNTAX_ERROR", codeReadOnly: "READONLY", codeSocketTimeout: "SOCKET_TIMEOUT", codeTooManyQueries: "TOO_MANY_SIMULTANEOUS_QUERIES",
 	codeIntoOutfile: "INTO_OUTFILE_NOT_ALLOWED", codeSessionNotFound: "SESSION_NOT_FOUND",

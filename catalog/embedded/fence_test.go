@@ -8,50 +8,12 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/embedded"
 )
-
-func TestNoStatementReachesOutOfTheEngine(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "out")
-	ask(t, "POST", "", "CREATE TABLE fenced (a Int8) ENGINE = MergeTree ORDER BY a")
-	for _, c := range []struct{ query, code string }{
-		{"SELECT 1 INTO\u3000OUTFILE '" + out + "'", "358"},
-		{"SELECT \u2018(\u2019 INTO OUTFILE '" + out + "' FORMAT CSV", "358"},
-		{"/* /* */ ( */ SELECT 1 INTO OUTFILE '" + out + "' FORMAT CSV", "358"},
-		{"SELECT 1 INTO /* */ outfile '" + out + "' FORMAT CSV", "358"},
-		{"SELECT file('/etc/hostname')", "497"},
-		{"SELECT upper(\"file\" ('/etc/hostname'))", "497"},
-		{"SELECT `fi\\x6ce`('/etc/hostname')", "497"},
-		{"INSERT INTO fenced VALUES (length(file('/etc/hostname')))", "497"},
-		{"SELECT 1 FORMAT Template SETTINGS format_template_resultset = '/etc/hostname'", "452"},
-		{"SELECT 1 SETTINGS output_format_schema = '" + out + "' FORMAT Protobuf", "452"},
-		{"SELECT 1 SETTINGS dialect = 'kusto'", "452"},
-		{"CREATE VIEW fenced_view (a String) SQL SECURITY NONE AS SELECT 'x'", "497"},
-		{"CREATE TABLE fenced_url (a Int8) ENGINE = GCS('http://127.0.0.1:1/bucket/x', 'CSV')", "497"},
-		{"CREATE TABLE fenced_remote (a Int8) ENGINE = Remote('127.0.0.1', system, one)", "497"},
-		{"CREATE TABLE fenced_disk (a Int8) ENGINE = MergeTree ORDER BY a SETTINGS disk = 'default'", "452"},
-		{"CREATE TABLE fenced_disk (a Int8) ENGINE = MergeTree ORDER BY a SETTINGS disk = disk(type = web, endpoint = 'http://127.0.0.1:1/x/')", "497"},
-		{"CREATE DATABASE fenced_disk ENGINE = Atomic SETTINGS disk = disk(type = web, endpoint = 'http://127.0.0.1:1/x/')", "497"},
-		{"CREATE DATABASE fenced_lake ENGINE = DataLakeCatalog('http://127.0.0.1:1/x')", "497"},
-		{"BACKUP TABLE fenced TO Memory('x')", "497"},
-		{"RESTORE TABLE fenced FROM S3('http://127.0.0.1:1/bucket/x', 'a', 'b')", "497"},
-		{"CREATE NAMED COLLECTION fenced AS a = 1", "497"},
-		{"SYSTEM SHUTDOWN", "497"},
-	} {
-		if resp, body := ask(t, "POST", "", c.query); resp.Header.Get("X-ClickHouse-Exception-Code") != c.code {
-			t.Errorf("%s: %s, want code %s: %.200s", c.query, resp.Status, c.code, body)
-		}
-		if _, err := os.Stat(out); err == nil {
-			t.Fatalf("%s wrote a file", c.query)
-		}
-	}
-}
 
 func TestTheFenceIsNotInTheWay(t *testing.T) {
 	for _, query := range []string{

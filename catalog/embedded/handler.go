@@ -19,6 +19,9 @@ const (
 	maxQuerySize = 1 << 20
 	// slotWait is how long a request waits for one of the slots of concurrent statements.
 	slotWait = 10 * time.Second
+	// uploadPatience is how long a reader may take to send the tables of a request, which takes one
+	// of the readers' slots.
+	uploadPatience = 30 * time.Second
 )
 
 const notFound = `There is no handle %s
@@ -92,35 +95,54 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
 		return newException(codeNotImplemented, "Method %s is not supported", r.Method)
 	}
-	if err := s.admit(r); err != nil {
+	of, err := s.login(r)
+	if err != nil {
 		return err
 	}
+	body, _ := r.Body.(*link)
 	q, err := parseRequest(r)
 	if err != nil {
 		return err
 	}
+	q.role = of
 	resp.limit, resp.waitEnd, resp.blocks = q.bufferSize, q.waitEndOfQuery, q.compress
 	q.answerOptions(resp, r, s.engine.httpCompression)
 	if q.queryID == "" {
 		q.queryID = uuid.NewString()
 	}
 	resp.w.Header().Set("X-ClickHouse-Query-Id", q.queryID)
-
-	release, err := s.slot(r.Context())
+	// A client that sends its statement slowly must not hold a slot meanwhile.
+	var st *statement
+	if q.parts == nil {
+		if st, err = q.statement(); err != nil {
+			return err
+		}
+	}
+	release, err := s.slot(r.Context(), of)
 	if err != nil {
 		return err
 	}
 	defer release()
-	ctx, stop := s.context(r.Context())
+	if body != nil && q.parts != nil && of == reader {
+		body.uploaded = time.Now().Add(uploadPatience)
+	}
+	return s.run(resp, r, q, st)
+}
+
+// run runs the statement in a session; a statement that has not been read yet comes with external
+// tables.
+func (s *Server) run(resp *response, r *http.Request, q *request, st *statement) error {
+	ctx, stop := s.context(r.Context(), q.role)
 	defer stop()
 	conn, id, leave, err := s.enter(q)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	statement, err := q.prepare(conn)
-	if err != nil {
-		return err
+	if st == nil {
+		if st, err = q.upload(conn); err != nil {
+			return err
+		}
 	}
 	restore, err := q.apply(conn)
 	defer restore()
@@ -128,28 +150,17 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 		return err
 	}
 	return s.send(ctx, resp, q, &work{
-		conn: conn, engine: s.engine, id: id, statement: statement, params: q.params, body: q.body,
-		format: cmp.Or(statement.outputFormat(), q.defaultFormat, "TabSeparated"),
+		conn: conn, engine: s.engine, id: id, role: q.role, readOnly: q.readOnly, statement: st, params: q.params, body: q.body,
+		format: cmp.Or(st.outputFormat(), q.defaultFormat, "TabSeparated"),
 	})
 }
 
-// prepare loads the request's external tables and returns its statement.
-func (q *request) prepare(conn *connection) (*statement, error) {
-	if q.parts != nil {
-		if err := q.loadExternal(conn); err != nil {
-			return nil, err
-		}
-	}
-	statement, err := q.statement()
-	if err != nil {
+// upload loads the request's external tables and returns its statement.
+func (q *request) upload(conn *connection) (*statement, error) {
+	if err := q.loadExternal(conn); err != nil {
 		return nil, err
 	}
-	if q.readOnly && q.sessionID != "" && !statement.reads() {
-		// A session cannot be made read-only temporarily: the engine does not allow a session to
-		// leave that mode.
-		return nil, newException(codeReadOnly, "default: Cannot execute query in readonly mode. For queries over HTTP, method GET implies readonly. You should use method POST for modifying queries.")
-	}
-	return statement, nil
+	return q.statement()
 }
 
 // send runs the work and streams its result.

@@ -10,16 +10,24 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/embedded"
 )
 
-// ask makes one raw request, as curl does.
+// ask makes one raw request, as curl does: the writer's, unless params or headers name another user.
 func ask(t *testing.T, method, params, body string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+address+"/?"+params, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !strings.Contains(params, "user=") {
+		req.SetBasicAuth(embedded.WriterUser, writerPassword)
+	}
 	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] == "X-ClickHouse-User" {
+			req.Header.Del("Authorization")
+		}
 		if headers[i] == "Host" {
 			req.Host = headers[i+1]
 		}
@@ -74,10 +82,10 @@ func TestHTTPAnswersAsAServer(t *testing.T) {
 		{name: "several", method: "POST", body: "SELECT 1; SELECT 2", status: 400, code: "62"},
 		{name: "bad rows", method: "POST", params: "query=" + esc("INSERT INTO raw FORMAT CSV"), body: "x,y\n", status: 400, code: "27"},
 		{name: "files", method: "POST", body: "SELECT 1 INTO OUTFILE '/tmp/x'", status: 500, code: "358"},
-		{name: "password", method: "POST", params: "user=default&password=x", body: "SELECT 1", status: 403, code: "516"},
+		{name: "password", method: "POST", params: "user=kubevoltracker&password=x", body: "SELECT 1", status: 403, code: "516"},
 		{name: "other user", method: "POST", headers: []string{"X-ClickHouse-User", "root"}, body: "SELECT 1", status: 403, code: "516"},
-		{name: "a web page", method: "POST", headers: []string{"Origin", "http://evil.example"}, body: "SELECT 1", status: 403, code: "497"},
-		{name: "a rebound name", method: "POST", headers: []string{"Host", "evil.example"}, body: "SELECT 1", status: 403, code: "497"},
+		{name: "a web page", method: "POST", headers: []string{"X-ClickHouse-User", "default", "Origin", "http://evil.example"}, body: "SELECT 1", status: 403, code: "497"},
+		{name: "a rebound name", method: "POST", headers: []string{"X-ClickHouse-User", "default", "Host", "evil.example"}, body: "SELECT 1", status: 403, code: "497"},
 		{name: "held back", method: "POST", params: "wait_end_of_query=1", body: "SELECT throwIf(number = 2999999) FROM numbers(3000000)", status: 500, code: "395"},
 		{name: "parameter", method: "POST", params: "param_x=" + esc(`a\tb`), body: "SELECT length({x:String})", status: 200, contains: "3\n"},
 		{name: "missing parameter", method: "POST", body: "SELECT {x:String}", status: 500, code: "456"},

@@ -40,6 +40,7 @@ type Library struct {
 	closeConn         func(conn handle)
 	shutdown          func() int32
 
+	classify    classifyFunc
 	query       statementFunc
 	streamQuery statementFunc
 	fetch       func(conn, stream handle) handle
@@ -84,7 +85,8 @@ func (e *LibraryError) Unwrap() error { return e.Err }
 
 // FindLibrary returns the path of libchdb.so: the one given, else the one in the
 // environment, else the first that exists beside the running binary, in lib/
-// beside it, in lib/ beside its directory, or in .cache/lib of the working directory.
+// beside it, or in lib/ beside its directory, as in a checkout's .cache. It does not look in the
+// working directory, which may be anybody's.
 func FindLibrary(given string) (string, error) {
 	if given == "" {
 		given = os.Getenv(LibraryEnv)
@@ -110,9 +112,6 @@ func FindLibrary(given string) (string, error) {
 			filepath.Join(dir, "lib", libraryName),
 			filepath.Join(filepath.Dir(dir), "lib", libraryName))
 	}
-	if wd, err := os.Getwd(); err == nil {
-		tried = append(tried, filepath.Join(wd, ".cache", "lib", libraryName))
-	}
 	for _, path := range tried {
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
 			return path, nil
@@ -125,6 +124,9 @@ func FindLibrary(given string) (string, error) {
 // loaded before this is called, and signal handling stays with the Go runtime.
 func LoadLibrary(path string) (*Library, error) {
 	if err := checkLibraryFile(path); err != nil {
+		return nil, &LibraryError{Path: path, Err: err}
+	}
+	if err := checkLibraryHash(path); err != nil {
 		return nil, &LibraryError{Path: path, Err: err}
 	}
 	lib, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
@@ -141,6 +143,7 @@ func LoadLibrary(path string) (*Library, error) {
 		{"chdb_connect", &l.connect},
 		{"chdb_close_conn", &l.closeConn},
 		{"chdb_shutdown", &l.shutdown},
+		{"chdb_classify_query_n", &l.classify},
 		{"chdb_query_with_params_n", &l.query},
 		{"chdb_stream_query_with_params_n", &l.streamQuery},
 		{"chdb_stream_fetch_result", &l.fetch},

@@ -12,6 +12,9 @@ import (
 // stopPatience is how long a client may neither send nor receive while the server stops.
 const stopPatience = time.Second
 
+// drainPatience is how long net/http may read what is left of a body after the answer.
+const drainPatience = 3 * time.Second
+
 // link is the traffic with one client. Without its deadlines, a client that neither sends its rows
 // nor reads its result, but keeps the connection, would occupy a statement's slot forever and keep
 // the server from stopping.
@@ -21,6 +24,7 @@ type link struct {
 	body       io.ReadCloser
 	running    context.Context // of the server
 	patience   time.Duration
+	uploaded   time.Time   // when the whole body must have been read; zero for no such time
 	read       atomic.Bool // the whole body has been read: net/http's next read waits for the client to disconnect
 }
 
@@ -33,7 +37,10 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) (*link, func())
 	unhook := context.AfterFunc(s.running, l.extendBoth)
 	return l, func() {
 		unhook()
-		l.extendBoth() // for net/http, which now reads the rest of the body and sends the rest of the answer
+		l.extendBoth() // for net/http, which now sends the rest of the answer, and reads the rest of the body
+		if !l.read.Load() {
+			_ = l.controller.SetReadDeadline(time.Now().Add(drainPatience))
+		}
 	}
 }
 
@@ -58,6 +65,9 @@ func (l *link) extend(set func(time.Time) error) {
 // Read reads the request's body.
 func (l *link) Read(p []byte) (int, error) {
 	l.extend(l.controller.SetReadDeadline)
+	if !l.uploaded.IsZero() && l.running.Err() == nil {
+		_ = l.controller.SetReadDeadline(l.uploaded)
+	}
 	n, err := l.body.Read(p)
 	switch {
 	case err == io.EOF:

@@ -8,17 +8,54 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/embedded/sandbox"
 )
 
-// lockDirectory creates dir if it is missing and locks it for this process until the returned file
+// MakeDataDir creates the data directory if it is missing, lets nobody else into it, and returns its
+// absolute path. The catalog says who uses what; and who could place a file or a link there would
+// write with this program's rights.
+func MakeDataDir(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("the data directory: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("the data directory %s cannot be created: %w", dir, rootCause(err))
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", fmt.Errorf("the data directory %s cannot be read: %w", dir, rootCause(err))
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return dir, nil
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return "", fmt.Errorf("the data directory %s is open to others and belongs to another user; give it to this one (chown), or choose another with --data-dir: %w", dir, rootCause(err))
+	}
+	return dir, nil
+}
+
+// Needs returns what the engine must be able to do: write its directory, and read its library and
+// what it looks at in the system. There is no secret in these files, and no other process's.
+func Needs(dataDir, library string) sandbox.Rules {
+	return sandbox.Rules{
+		ReadWrite: []string{dataDir},
+		Read: []string{
+			library,
+			"/dev/null", "/dev/urandom", "/etc/localtime", "/etc/timezone", "/usr/share/zoneinfo",
+			"/proc/meminfo", "/proc/cpuinfo", "/proc/stat", "/proc/sys/vm/overcommit_memory",
+			"/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage",
+		},
+	}
+}
+
+// lockDirectory locks dir for this process until the returned file
 // is closed. The kernel releases the lock when the process ends, however it ends, so a crash never
 // leaves a directory locked. gofrs/flock does the same, but hides the file, which contains the pid.
 func lockDirectory(dir string) (*os.File, error) {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return nil, fmt.Errorf("the data directory %s cannot be created: %w", dir, rootCause(err))
-	}
 	path := filepath.Join(dir, "kubevoltracker.lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o640)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be written: %w", dir, rootCause(err))
 	}

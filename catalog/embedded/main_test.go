@@ -47,8 +47,8 @@ func runTests(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer os.RemoveAll(dir)
-	server, err := embedded.Start(embedded.Options{
-		DataDir: dir, ListenAddress: "127.0.0.1:0", Library: library(), MaxConcurrentQueries: 8,
+	server, err := start("127.0.0.1:0", embedded.Options{
+		DataDir: dir, Library: library(), WriterPassword: writerPassword, MaxConcurrentQueries: 12,
 		MaxMemory: 2 << 30, Grace: 2 * time.Second, Logger: log.NewNopLogger(),
 	})
 	if err != nil {
@@ -63,10 +63,25 @@ func runTests(m *testing.M) (int, error) {
 	return code, errors.Join(<-ended)
 }
 
+// The writer's password, and the login by it in a URL.
+const (
+	writerPassword = "test"
+	asWriter       = "user=" + embedded.WriterUser + "&password=" + writerPassword
+)
+
+// start starts a server at an address.
+func start(address string, o embedded.Options) (_ *embedded.Server, err error) {
+	if o.Listener, err = embedded.Listen(address, o.ReaderPassword != ""); err != nil {
+		return nil, err
+	}
+	return embedded.Start(o)
+}
+
 // open connects as the tracker does; change adapts the options.
 func open(t *testing.T, change ...func(*clickhouse.Options)) clickhouse.Conn {
 	t.Helper()
-	o := &clickhouse.Options{Addr: []string{address}, Protocol: clickhouse.HTTP, DialTimeout: 5 * time.Second, MaxOpenConns: 8}
+	o := &clickhouse.Options{Addr: []string{address}, Protocol: clickhouse.HTTP, DialTimeout: 5 * time.Second, MaxOpenConns: 8,
+		Auth: clickhouse.Auth{Username: embedded.WriterUser, Password: writerPassword}}
 	for _, c := range change {
 		c(o)
 	}

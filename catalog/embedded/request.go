@@ -16,8 +16,9 @@ import (
 type request struct {
 	queryID         string
 	database        string
+	role            role
 	defaultFormat   string
-	role            string
+	sqlRole         string // to be set for the session
 	clientRevision  uint64 // the revision of Native blocks in the answer
 	compress        bool   // whether the answer consists of ClickHouse's compressed blocks
 	waitEndOfQuery  bool
@@ -59,7 +60,7 @@ func parseRequest(r *http.Request) (*request, error) {
 		queryID:        values.Get("query_id"),
 		database:       cmp.Or(values.Get("database"), r.Header.Get("X-ClickHouse-Database")),
 		defaultFormat:  cmp.Or(values.Get("default_format"), r.Header.Get("X-ClickHouse-Format")),
-		role:           values.Get("role"),
+		sqlRole:        values.Get("role"),
 		compress:       isTrue(values.Get("compress")),
 		waitEndOfQuery: isTrue(values.Get("wait_end_of_query")),
 		bufferSize:     defaultBufferSize,
@@ -89,16 +90,27 @@ func parseRequest(r *http.Request) (*request, error) {
 	}
 	for name := range values {
 		value := values[name][len(values[name])-1]
-		switch {
-		case reserved[name]:
-		case strings.HasPrefix(name, "param_"):
-			q.params = append(q.params, parameter{strings.TrimPrefix(name, "param_"), value})
-		case q.parts != nil && q.external(name, value):
-		default:
-			q.settings = append(q.settings, setting{name, value})
+		if err := q.option(name, value); err != nil {
+			return nil, err
 		}
 	}
-	return q, nil
+	return q, checkFormat(q.defaultFormat)
+}
+
+// option takes a URL parameter that is a statement's parameter, a setting, or describes a table.
+func (q *request) option(name, value string) error {
+	switch {
+	case reserved[name]:
+		return nil
+	case strings.HasPrefix(name, "param_"):
+		name = strings.TrimPrefix(name, "param_")
+		q.params = append(q.params, parameter{name, value})
+		return checkParameter("the parameter", name)
+	case q.parts != nil && q.external(name, value):
+		return nil
+	}
+	q.settings = append(q.settings, setting{name, value})
+	return checkParameter("the setting", name)
 }
 
 // readBody decodes the body: first the HTTP encoding, then ClickHouse's blocks.

@@ -29,6 +29,8 @@ type work struct {
 	conn      *connection
 	engine    *engine
 	id        string
+	role      role
+	readOnly  bool // GET
 	statement *statement
 	format    string // of the result
 	params    []parameter
@@ -39,6 +41,9 @@ type work struct {
 // and returns ctx's error.
 func (w *work) run(ctx context.Context, sink func([]byte, usage) error) error {
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := w.admit(); err != nil {
 		return err
 	}
 	defer w.engine.whenGone(ctx, w.id)()
@@ -86,9 +91,6 @@ func (w *work) insert(ctx context.Context) (usage, error) {
 	switch {
 	case s.insertsData && s.format != "":
 		return w.conn.insert(s.text, s.format, w.params, w.pieces(ctx))
-	case s.format != "":
-		// libchdb would run it and drop the rows without a word.
-		return usage{}, newException(codeNotImplemented, "INSERT … SELECT … FROM input() is not supported by the embedded engine; insert into a temporary table of a session first")
 	}
 	_, used, err := w.conn.query(s.text, w.format, w.params)
 	return used, err
@@ -166,7 +168,8 @@ func bodyError(err error) error {
 // Parquet, tables with borders): the engine writes it, like a file, to a named pipe that this
 // function reads.
 func (w *work) pipe(sink func([]byte, usage) error) error {
-	path := filepath.Join(w.engine.dir, "result-"+strings.ReplaceAll(w.id, ":", "-"))
+	// Another statement could read the pipe, too, if it could guess its name.
+	path := filepath.Join(w.engine.dir, "result-"+newTag())
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		return fmt.Errorf("create a pipe for the result: %w", err)
 	}

@@ -11,21 +11,29 @@ import (
 
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
+	"golang.org/x/net/netutil"
 )
 
 // Options configure the server.
 type Options struct {
 	// DataDir is the directory for all files; it is created if it is missing.
 	DataDir string
-	// ListenAddress is host:port. Without a password the host must be a loopback address.
-	ListenAddress string
+	// Listener is where the server serves; see Listen.
+	Listener net.Listener
 	// Library is the path of libchdb.so; if it is empty, FindLibrary searches for it.
 	Library string
-	// Password is the password of the user default; empty for none.
-	Password string
-	// MaxConcurrentQueries bounds the number of statements that run at once; others wait.
+	// WriterPassword is the password of WriterUser; if it is empty, nobody can write.
+	WriterPassword string
+	// ReaderPassword is the password of ReaderUser; empty for none.
+	ReaderPassword string
+	// NoReaders refuses ReaderUser.
+	NoReaders bool
+	// MaxConcurrentQueries bounds the number of statements that run at once; others wait. Some of
+	// the places are the writer's alone.
 	MaxConcurrentQueries int
-	// MaxMemory, in bytes, bounds the engine and each of its queries.
+	// ReaderTimeout is how long a statement of a reader may take (0: 5 minutes).
+	ReaderTimeout time.Duration
+	// MaxMemory, in bytes, bounds the engine; three quarters of it bound each query.
 	MaxMemory int64
 	// Grace is how long a stop waits for running statements before it cancels them.
 	Grace time.Duration
@@ -43,42 +51,62 @@ type Server struct {
 	engine   *engine
 	listener net.Listener
 	http     *http.Server
-	slots    chan struct{}
+	slots    map[role]chan struct{}
 	sessions sessions
 	running  context.Context // ends when statements must stop
 	stop     context.CancelFunc
 }
 
-// Start boots the engine on the data directory and listens. An error is one line that names what is
-// wrong.
-func Start(o Options) (*Server, error) {
-	if err := checkAddress(o.ListenAddress, o.Password != ""); err != nil {
+const (
+	// writerSlots is how many of the concurrent statements are the writer's alone: a tracker has one
+	// or two at a time.
+	writerSlots = 4
+	// maxConnections bounds what idle and slow clients cost: a GET may hold a URL of maxQuerySize.
+	maxConnections = 512
+)
+
+// Listen opens the address to serve on. It must be a loopback address unless readers need a password.
+func Listen(address string, readerPassword bool) (net.Listener, error) {
+	if err := checkAddress(address, readerPassword); err != nil {
 		return nil, err
 	}
+	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("the address %s is in use by another process; choose another with --listen-address", address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
+	}
+	return listener, nil
+}
+
+// Start boots the engine on the data directory. An error is one line that names what is wrong. The
+// listener is closed with the server, or with an error.
+func Start(o Options) (*Server, error) {
 	library, err := FindLibrary(o.Library)
 	if err != nil {
+		o.Listener.Close()
 		return nil, err
-	}
-	listener, err := net.Listen("tcp", o.ListenAddress)
-	if err != nil {
-		if errors.Is(err, syscall.EADDRINUSE) {
-			return nil, fmt.Errorf("the address %s is in use by another process; choose another with --listen-address", o.ListenAddress)
-		}
-		return nil, fmt.Errorf("cannot listen on %s: %w", o.ListenAddress, err)
 	}
 	e, err := bootEngine(library, o.DataDir, o.MaxMemory)
 	if err != nil {
-		listener.Close()
+		o.Listener.Close()
 		return nil, err
 	}
 	if o.Patience <= 0 {
 		o.Patience = 5 * time.Minute
 	}
-	s := &Server{options: o, logger: o.Logger, engine: e, listener: listener, slots: make(chan struct{}, max(1, o.MaxConcurrentQueries))}
+	if o.ReaderTimeout <= 0 {
+		o.ReaderTimeout = 5 * time.Minute
+	}
+	s := &Server{options: o, logger: o.Logger, engine: e, listener: netutil.LimitListener(o.Listener, maxConnections), slots: map[role]chan struct{}{
+		reader: make(chan struct{}, max(1, o.MaxConcurrentQueries-writerSlots)),
+		writer: make(chan struct{}, writerSlots),
+	}}
 	s.running, s.stop = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:           s,
-		ReadHeaderTimeout: 30 * time.Second,
+		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       5 * time.Minute,
 		MaxHeaderBytes:    maxQuerySize + 64<<10, // a GET carries its query in the URL
 	}
@@ -122,54 +150,67 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// checkAddress rejects an address that other machines can reach, unless there is a password.
-func checkAddress(address string, password bool) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
+// checkAddress rejects an address that other machines can reach, unless readers need a password.
+func checkAddress(address string, readerPassword bool) error {
+	if _, _, err := net.SplitHostPort(address); err != nil {
 		return fmt.Errorf("--listen-address %q is not host:port", address)
 	}
-	if password || host == "localhost" {
-		return nil
-	}
-	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("--listen-address %s is reachable from other machines, which needs a password (--password-file); use 127.0.0.1 for this machine alone", address)
+	if err := CheckLoopback(address); err != nil && !readerPassword {
+		return fmt.Errorf("%w, which needs a password of readers (--reader-password-file); use 127.0.0.1 for this machine alone", err)
 	}
 	return nil
 }
 
+// CheckLoopback returns an error for an address, host:port, that other machines can reach.
+func CheckLoopback(address string) error {
+	host, _, _ := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("--listen-address %s is reachable from other machines", address)
+}
+
 // slot waits for one of the slots of concurrent statements.
-func (s *Server) slot(ctx context.Context) (release func(), err error) {
+func (s *Server) slot(ctx context.Context, of role) (release func(), err error) {
+	slots := s.slots[of]
 	wait := time.NewTimer(slotWait)
 	defer wait.Stop()
 	select {
-	case s.slots <- struct{}{}:
-		return func() { <-s.slots }, nil
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-wait.C:
-		return nil, newException(codeTooManyQueries, "Too many simultaneous queries. Maximum: %d", cap(s.slots))
+		return nil, newException(codeTooManyQueries, "Too many simultaneous queries. Maximum: %d", cap(slots))
 	}
 }
 
-// context returns a context that ends when the client disconnects or the server must stop.
-func (s *Server) context(request context.Context) (context.Context, func()) {
+// context returns a context that ends when the client disconnects, the server must stop, or a
+// reader's time is over.
+func (s *Server) context(request context.Context, of role) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(request)
 	unhook := context.AfterFunc(s.running, cancel)
-	return ctx, func() { unhook(); cancel() }
+	if of == writer {
+		return ctx, func() { unhook(); cancel() }
+	}
+	limit := s.options.ReaderTimeout
+	ctx, release := context.WithTimeoutCause(ctx, limit, newException(codeTimeoutExceeded, "Timeout exceeded: a statement of this user may take %v", limit))
+	return ctx, func() { release(); unhook(); cancel() }
 }
 
 // enter returns a new session for the request, or the session that the request names.
 func (s *Server) enter(q *request) (conn *connection, id string, leave func(), err error) {
 	if q.sessionID == "" {
 		id = s.engine.newID()
-		if conn, err = s.engine.open(id); err != nil {
+		if conn, err = s.engine.open(id, q.role); err != nil {
 			return nil, "", nil, err
 		}
 		return conn, id, conn.close, nil
 	}
-	named, err := s.sessions.take(s.engine, q.sessionID, q.sessionCheck)
+	name := sessionName{of: q.role, name: q.sessionID}
+	named, err := s.sessions.take(s.engine, name, q.sessionCheck)
 	if err != nil {
 		return nil, "", nil, err
 	}
-	return named.conn, named.id, func() { s.sessions.give(q.sessionID, named, q.sessionTimeout, q.closeSession) }, nil
+	return named.conn, named.id, func() { s.sessions.give(name, named, q.sessionTimeout, q.closeSession) }, nil
 }

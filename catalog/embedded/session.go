@@ -15,10 +15,16 @@ type session struct {
 	expiry *time.Timer
 }
 
-// sessions are the named sessions, by name.
+// sessionName names a session. A reader and a writer never share one.
+type sessionName struct {
+	of   role
+	name string
+}
+
+// sessions are the named sessions.
 type sessions struct {
 	mutex sync.Mutex
-	named map[string]*session
+	named map[sessionName]*session
 }
 
 const (
@@ -43,38 +49,38 @@ func sessionTimeout(v string) (time.Duration, error) {
 }
 
 // take reserves the named session for one request, and opens it if it does not exist.
-func (s *sessions) take(e *engine, name string, mustExist bool) (*session, error) {
+func (s *sessions) take(e *engine, name sessionName, mustExist bool) (*session, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if found := s.named[name]; found != nil {
 		if found.busy {
-			return nil, newException(codeSessionIsLocked, "Session %s is locked by a concurrent client", name)
+			return nil, newException(codeSessionIsLocked, "Session %s is locked by a concurrent client", name.name)
 		}
 		found.busy = true
 		found.expiry.Stop()
 		return found, nil
 	}
 	if mustExist {
-		return nil, newException(codeSessionNotFound, "Session %s not found", name)
+		return nil, newException(codeSessionNotFound, "Session %s not found", name.name)
 	}
 	if len(s.named) >= maxSessions {
 		return nil, newException(codeTooManyQueries, "Too many sessions. Maximum: %d", maxSessions)
 	}
 	id := e.newID()
-	conn, err := e.open(id)
+	conn, err := e.open(id, name.of)
 	if err != nil {
 		return nil, err
 	}
 	opened := &session{conn: conn, id: id, busy: true}
 	if s.named == nil {
-		s.named = map[string]*session{}
+		s.named = map[sessionName]*session{}
 	}
 	s.named[name] = opened
 	return opened, nil
 }
 
 // give releases a session after a request; the session ends once it has been unused for timeout.
-func (s *sessions) give(name string, used *session, timeout time.Duration, end bool) {
+func (s *sessions) give(name sessionName, used *session, timeout time.Duration, end bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	used.busy = false
@@ -91,7 +97,7 @@ func (s *sessions) give(name string, used *session, timeout time.Duration, end b
 	})
 }
 
-func (s *sessions) drop(name string, used *session) {
+func (s *sessions) drop(name sessionName, used *session) {
 	delete(s.named, name)
 	used.conn.close()
 }

@@ -28,6 +28,7 @@ type child struct {
 
 	mutex    sync.Mutex
 	lastLine string // its last line outside the log: the reason of its end
+	sandbox  string // what confines it: "none", or the kernel's interface
 	err      error
 }
 
@@ -42,6 +43,8 @@ func (e *ExitError) Error() string { return e.Line }
 // patience returns how long after the first attempt another one makes sense.
 func (e *ExitError) patience() time.Duration {
 	switch {
+	case strings.HasPrefix(e.Line, "ClickHouse does not start on"):
+		return addressPatience // an ending process may still have the engine's own lock
 	case !strings.Contains(e.Line, "in use by another process"):
 		return 0
 	case strings.HasPrefix(e.Line, "the data directory"):
@@ -51,8 +54,9 @@ func (e *ExitError) patience() time.Duration {
 }
 
 // launch starts the program in a process group of its own, so that a Ctrl-C at the terminal reaches
-// only the tracker, which still has rows to write.
-func launch(binary string, args []string, logger log.Logger) (*child, error) {
+// only the tracker, which still has rows to write. The child reads the writer's password from its
+// standard input: arguments and environment can be seen by other processes.
+func launch(binary string, args []string, password string, logger log.Logger) (*child, error) {
 	c := &child{cmd: exec.Command(binary, args...), logger: logger, began: time.Now(), exited: make(chan struct{}), serving: make(chan string, 1)}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := c.cmd.StdinPipe()
@@ -67,6 +71,7 @@ func launch(binary string, args []string, logger log.Logger) (*child, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", binary, err)
 	}
+	_, _ = io.WriteString(stdin, password+"\n") // a child that has ended says why
 	go func() {
 		c.readLog(stderr)
 		err := c.cmd.Wait()
@@ -76,6 +81,13 @@ func launch(binary string, args []string, logger log.Logger) (*child, error) {
 		close(c.exited)
 	}()
 	return c, nil
+}
+
+// sandboxed reports whether the kernel confines the child.
+func (c *child) sandboxed() bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.sandbox != "" && c.sandbox != "none"
 }
 
 func (c *child) pid() int           { return c.cmd.Process.Pid }
@@ -126,6 +138,9 @@ func (c *child) pass(line string) {
 	}
 	at(c.logger).Log(keyvals...)
 	if url := fields["url"]; url != "" {
+		c.mutex.Lock()
+		c.sandbox = fields["sandbox"]
+		c.mutex.Unlock()
 		select {
 		case c.serving <- url:
 		default:

@@ -13,6 +13,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -57,6 +58,9 @@ type Options struct {
 	MemoryLimit int64
 	// MaxConcurrentQueries bounds statements that run at once (0: the child's default).
 	MaxConcurrentQueries int
+	// ReaderPasswordFile is a file with the password of readers; empty for none, which serves
+	// everybody on this machine.
+	ReaderPasswordFile string
 	// LogLevel is the child's level: debug, or else info; Logger then filters.
 	LogLevel string
 	// StartTimeout is how long the first start may take (default 2 minutes: a large
@@ -71,10 +75,11 @@ type Options struct {
 
 // Engine is a supervised child.
 type Engine struct {
-	options Options
-	logger  log.Logger
-	stop    context.CancelFunc
-	done    chan struct{} // closed when the supervisor has ended
+	options  Options
+	logger   log.Logger
+	password string // of User
+	stop     context.CancelFunc
+	done     chan struct{} // closed when the supervisor has ended
 
 	mutex    sync.Mutex
 	child    *child
@@ -91,7 +96,7 @@ func Start(ctx context.Context, o Options) (*Engine, error) {
 		return nil, err
 	}
 	o.Binary = binary
-	e := &Engine{options: o, logger: o.Logger, done: make(chan struct{})}
+	e := &Engine{options: o, logger: o.Logger, password: rand.Text(), done: make(chan struct{})}
 	first, err := e.firstChild(ctx)
 	if err != nil {
 		return nil, err
@@ -124,6 +129,20 @@ func (e *Engine) URL() string {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	return e.url
+}
+
+// User is the only one who may write.
+const User = "kubevoltracker"
+
+// Password returns the password of User. It is a new one in each run of the tracker; only the tracker
+// and its child know it.
+func (e *Engine) Password() string { return e.password }
+
+// Sandboxed reports whether the kernel confines the present child.
+func (e *Engine) Sandboxed() bool {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	return e.child != nil && e.child.sandboxed()
 }
 
 // Pid returns the process id of the present child, or 0 between two children.
@@ -173,7 +192,7 @@ func (e *Engine) firstChild(ctx context.Context) (*child, error) {
 func (e *Engine) startChild(ctx context.Context) (*child, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.options.StartTimeout)
 	defer cancel()
-	c, err := launch(e.options.Binary, e.options.arguments(), e.logger)
+	c, err := launch(e.options.Binary, e.options.arguments(), e.password, e.logger)
 	if err != nil {
 		return nil, err
 	}
@@ -239,9 +258,12 @@ func (o *Options) arguments() []string {
 	if o.LogLevel == "debug" {
 		least = o.LogLevel
 	}
-	args := []string{"--exit-on-stdin-close", "--log.format=logfmt", "--log.level=" + least, "--data-dir=" + o.DataDir, "--listen-address=" + o.ListenAddress}
+	args := []string{"--exit-on-stdin-close", "--writer-password-stdin", "--log.format=logfmt", "--log.level=" + least, "--data-dir=" + o.DataDir, "--listen-address=" + o.ListenAddress}
 	if o.Library != "" {
 		args = append(args, "--library="+o.Library)
+	}
+	if o.ReaderPasswordFile != "" {
+		args = append(args, "--reader-password-file="+o.ReaderPasswordFile)
 	}
 	if o.MemoryLimit > 0 {
 		args = append(args, "--max-memory="+strconv.FormatInt(o.MemoryLimit, 10)+"B")

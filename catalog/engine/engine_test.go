@@ -131,8 +131,9 @@ func TestStartsRestartsAndStops(t *testing.T) {
 	if got, err := ask(e.URL(), "SELECT value FROM system.server_settings WHERE name = 'max_server_memory_usage'"); got != strconv.Itoa(1<<30) {
 		t.Error(got, err)
 	}
-	ask(e.URL(), "CREATE TABLE kept (a Int8) ENGINE = MergeTree ORDER BY a")
-	ask(e.URL(), "INSERT INTO kept VALUES (7)")
+	writing := strings.Replace(e.URL(), "http://", "http://"+engine.User+":"+e.Password()+"@", 1)
+	ask(writing, "CREATE TABLE kept (a Int8) ENGINE = MergeTree ORDER BY a")
+	ask(writing, "INSERT INTO kept VALUES (7)")
 	before := e.Pid()
 	syscall.Kill(before, syscall.SIGKILL)
 	eventually(t, "another child answers", func() bool {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
@@ -34,7 +35,7 @@ type pipeline struct {
 
 func newPipeline(b *testing.B, database string) *pipeline {
 	b.Helper()
-	c, err := catalog.Open(catalog.Options{URL: "http://" + sharedAddress + "/" + database})
+	c, err := catalog.Open(catalog.Options{URL: "http://" + sharedAddress + "/" + database, Username: catalogtest.User, Password: catalogtest.Password})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func BenchmarkFacts(b *testing.B) {
 	b.ReportMetric(all/time.Since(start).Seconds(), "rows/s")
 	b.ReportMetric(float64(bytesWritten(b)-before)/all, "journal-written-B/row")
 
-	c, err := catalog.Open(catalog.Options{URL: "http://" + sharedAddress + "/" + database})
+	c, err := catalog.Open(catalog.Options{URL: "http://" + sharedAddress + "/" + database, Username: catalogtest.User, Password: catalogtest.Password})
 	if err != nil {
 		b.Fatal(err)
 	}

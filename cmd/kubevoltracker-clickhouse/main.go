@@ -3,13 +3,17 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +24,7 @@ import (
 	"github.com/go-kit/log/level"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/embedded"
+	"github.com/kubevoltracker/kubevoltracker/catalog/embedded/sandbox"
 )
 
 // orphanPatience is how long, beyond the grace for statements, a process whose parent has ended may
@@ -32,11 +37,14 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 type flags struct {
 	embedded.Options
-	maxMemory        units.Base2Bytes
-	passwordFile     string
-	logLevel         string
-	logFormat        string
-	exitOnStdinClose bool
+	listenAddress       string
+	maxMemory           units.Base2Bytes
+	writerPasswordFile  string
+	writerPasswordStdin bool
+	readerPasswordFile  string
+	logLevel            string
+	logFormat           string
+	exitOnStdinClose    bool
 }
 
 // run returns the exit code: 1 if it cannot serve, 2 for a mistake in the command line.
@@ -59,11 +67,14 @@ func parse(args []string) (*flags, error) {
 	app.Version(version()).DefaultEnvars()
 	app.HelpFlag.Short('h')
 	app.Flag("data-dir", "Directory of the engine's data; created where it is missing.").Default("./clickhouse-data").StringVar(&f.DataDir)
-	app.Flag("listen-address", "host:port to serve on; other than loopback only with a password.").Default("127.0.0.1:8123").StringVar(&f.ListenAddress)
-	app.Flag("library", "Path of libchdb.so; default: "+embedded.LibraryEnv+", beside this program, in lib/ there or one up, or in .cache/lib.").StringVar(&f.Library)
-	app.Flag("password-file", "File that holds the password of the user default.").StringVar(&f.passwordFile)
-	app.Flag("max-concurrent-queries", "Statements that run at once; others wait, and are refused after a while.").Default("16").IntVar(&f.MaxConcurrentQueries)
-	app.Flag("max-memory", "Memory that the engine, and each query, may take.").Default("2GiB").BytesVar(&f.maxMemory)
+	app.Flag("listen-address", "host:port to serve on; other than loopback only with a password of readers.").Default("127.0.0.1:8123").StringVar(&f.listenAddress)
+	app.Flag("library", "Path of libchdb.so; default: "+embedded.LibraryEnv+", beside this program, or in lib/ there or one up.").StringVar(&f.Library)
+	app.Flag("writer-password-file", "File with the password of the user "+embedded.WriterUser+", who alone may write; without one nobody may.").StringVar(&f.writerPasswordFile)
+	app.Flag("writer-password-stdin", "Read that password from the first line of standard input, as the tracker gives it.").BoolVar(&f.writerPasswordStdin)
+	app.Flag("reader-password-file", "File with the password of the user "+embedded.ReaderUser+", who may read; without one everybody on this machine may.").StringVar(&f.readerPasswordFile)
+	app.Flag("reader-timeout", "How long a statement of a reader may take.").Default("5m").DurationVar(&f.ReaderTimeout)
+	app.Flag("max-concurrent-queries", "Statements that run at once; others wait, and are refused after a while. Four are the writer's alone.").Default("16").IntVar(&f.MaxConcurrentQueries)
+	app.Flag("max-memory", "Memory that the engine may take, and three quarters of it each query.").Default("2GiB").BytesVar(&f.maxMemory)
 	app.Flag("stop-grace", "How long a stop waits for running statements before it cancels them.").Default("10s").DurationVar(&f.Grace)
 	app.Flag("exit-on-stdin-close", "Stop when standard input ends: how a parent process makes sure that this one never outlives it.").BoolVar(&f.exitOnStdinClose)
 	app.Flag("log.level", "Least severe messages to log.").Default("info").EnumVar(&f.logLevel, "debug", "info", "warn", "error")
@@ -76,16 +87,105 @@ func parse(args []string) (*flags, error) {
 	return f, nil
 }
 
+// passedOn is what the confined process cannot read itself.
+type passedOn struct {
+	DataDir, Library               string
+	WriterPassword, ReaderPassword string
+}
+
+// serve confines this process by the kernel, and serves. See package sandbox: serve runs twice.
 func serve(f *flags) error {
-	if f.passwordFile != "" {
-		raw, err := os.ReadFile(f.passwordFile)
-		if err != nil {
-			return fmt.Errorf("--password-file: %w", err)
-		}
-		if f.Password = strings.TrimRight(string(raw), "\r\n"); f.Password == "" {
-			return fmt.Errorf("--password-file: %s is empty", f.passwordFile)
+	if sandbox.Entered() {
+		return serveConfined(f)
+	}
+	if err := f.readPasswords(); err != nil {
+		return err
+	}
+	var err error
+	if f.Library, err = embedded.FindLibrary(f.Library); err != nil {
+		return err
+	}
+	if f.DataDir, err = embedded.MakeDataDir(f.DataDir); err != nil {
+		return err
+	}
+	listener, err := embedded.Listen(f.listenAddress, f.ReaderPassword != "")
+	if err != nil {
+		return err
+	}
+	file, err := listener.(*net.TCPListener).File()
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", f.listenAddress, err)
+	}
+	message := passedOn{DataDir: f.DataDir, Library: f.Library, WriterPassword: f.WriterPassword, ReaderPassword: f.ReaderPassword}
+	err = sandbox.Enter(embedded.Needs(f.DataDir, f.Library), message, file)
+	if !errors.Is(err, sandbox.ErrUnsupported) {
+		return err
+	}
+	_ = file.Close() // the listener itself is open
+	return serveUnconfined(f, listener, err)
+}
+
+// serveConfined serves in the process that the sandbox has executed.
+func serveConfined(f *flags) error {
+	var given passedOn
+	files, err := sandbox.Inherit(&given, "listener")
+	if err != nil {
+		return err
+	}
+	if !sandbox.Confined() {
+		return errors.New("the kernel does not confine this process, though it was to")
+	}
+	f.DataDir, f.Library, f.WriterPassword, f.ReaderPassword = given.DataDir, given.Library, given.WriterPassword, given.ReaderPassword
+	listener, err := net.FileListener(files[0])
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", f.listenAddress, err)
+	}
+	_ = files[0].Close() // the listener has a copy
+	return serveOn(f, listener, "landlock-"+strconv.Itoa(sandbox.Version()))
+}
+
+// serveUnconfined serves where the kernel cannot confine the process: on loopback, and only to who
+// knows a password.
+func serveUnconfined(f *flags, listener net.Listener, cause error) error {
+	if err := embedded.CheckLoopback(f.listenAddress); err != nil {
+		_ = listener.Close()
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	f.NoReaders = f.ReaderPassword == ""
+	level.Warn(f.Logger).Log("msg", "the kernel does not confine ClickHouse: a statement could use a mistake in it to reach this account's files; readers need --reader-password-file", "reason", cause)
+	return serveOn(f, listener, "none")
+}
+
+func (f *flags) readPasswords() (err error) {
+	if f.writerPasswordStdin {
+		line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+		if f.WriterPassword = strings.TrimSpace(line); f.WriterPassword == "" {
+			return fmt.Errorf("--writer-password-stdin: standard input has no first line (%w)", err)
 		}
 	}
+	for _, from := range []struct {
+		flag, file string
+		to         *string
+	}{
+		{"--writer-password-file", f.writerPasswordFile, &f.WriterPassword},
+		{"--reader-password-file", f.readerPasswordFile, &f.ReaderPassword},
+	} {
+		if from.file == "" {
+			continue
+		}
+		text, err := os.ReadFile(from.file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", from.flag, err)
+		}
+		if *from.to = strings.TrimRight(string(text), "\r\n"); *from.to == "" {
+			return fmt.Errorf("%s: %s is empty", from.flag, from.file)
+		}
+	}
+	return nil
+}
+
+// serveOn serves on the listener until a signal, or the end of standard input.
+func serveOn(f *flags, listener net.Listener, confinedBy string) error {
 	// If the reader of a result disconnects, the write must return an error; SIGPIPE must not end
 	// the process.
 	signal.Ignore(syscall.SIGPIPE)
@@ -102,12 +202,13 @@ func serve(f *flags) error {
 		}()
 	}
 	began := time.Now()
+	f.Listener = listener
 	server, err := embedded.Start(f.Options)
 	if err != nil {
 		return err
 	}
 	level.Info(f.Logger).Log("msg", "serving ClickHouse", "url", server.URL(), "version", server.Version(),
-		"data_dir", f.DataDir, "start", time.Since(began).Round(time.Millisecond))
+		"data_dir", f.DataDir, "sandbox", confinedBy, "start", time.Since(began).Round(time.Millisecond))
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
 	return server.Run(ctx)

@@ -92,6 +92,7 @@ func addSQL(application *kingpin.Application, commands map[string]command, stdou
 	cmd := application.Command("sql", "Ask the catalog in SQL. Rows that were replaced since do not show: every table is read as with FINAL.")
 	query := cmd.Arg("query", "A statement of ClickHouse's SQL.").Required().String()
 	params := cmd.Flag("param", "Value for {NAME:Type} in the query; repeatable.").PlaceHolder("NAME=VALUE").StringMap()
+	write := cmd.Flag("write", "Run a statement that changes something, too; with a user who may.").Bool()
 	output := addOutputFlag(cmd)
 	where := addCatalogFlags(cmd, defaultCatalogURL, "")
 	commands[cmd.FullCommand()] = func() error {
@@ -102,7 +103,11 @@ func addSQL(application *kingpin.Application, commands map[string]command, stdou
 			return app.UsageError{Err: fmt.Errorf("sql: leave out FORMAT %s; -o says how to print: %s", m[1], strings.Join(catalog.Formats(), ", "))}
 		}
 		return where.ask(func(ctx context.Context, c *catalog.Catalog) error {
-			result, err := c.Query(ctx, *query, *params)
+			run := c.Query
+			if *write {
+				run = c.Run
+			}
+			result, err := run(ctx, *query, *params)
 			if err != nil {
 				return err
 			}

@@ -42,6 +42,7 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 	f.catalog = addCatalogFlags(cmd, app.EmbeddedCatalog, "; "+app.EmbeddedCatalog+" for a ClickHouse of the tracker's own, "+app.NoCatalog+" for metrics alone")
 	cmd.Flag("catalog.embedded-listen-address", "Where the embedded ClickHouse serves its HTTP interface; on loopback.").Default("127.0.0.1:8123").StringVar(&f.Engine.ListenAddress)
 	cmd.Flag("catalog.embedded-binary", "The program kubevoltracker-clickhouse; default: beside the tracker, or on PATH.").StringVar(&f.Engine.Binary)
+	cmd.Flag("catalog.reader-password-file", "File with the password that the embedded ClickHouse asks of its readers, where others share the machine; default: none.").StringVar(&f.Engine.ReaderPasswordFile)
 	cmd.Flag("catalog.embedded-library", "ClickHouse itself, libchdb.so; default: found by kubevoltracker-clickhouse.").StringVar(&f.Engine.Library)
 	cmd.Flag("leader-election", "Of several trackers with one catalog, let one write; the others stand by.").BoolVar(&f.Election.Enabled)
 	cmd.Flag("leader-election.namespace", "Namespace of the lease; default: in a cluster the pod's own, else kubevoltracker.").StringVar(&f.Election.Namespace)

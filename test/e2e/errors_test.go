@@ -47,7 +47,7 @@ func TestMistakesAreOneLine(t *testing.T) {
 		"clusters": [{"name": "c", "cluster": {"server": "`+server+`", "insecure-skip-tls-verify": true}}],
 		"users": [{"name": "u", "user": {"token": "wrong"}}]}`)
 	forbidden := harness.Cluster(t).ServiceAccount(t)
-	locked := harness.StartClickHouse(t, "--password-file="+write("password", "secret\n")).Address
+	locked := harness.StartClickHouse(t, "--reader-password-file="+write("password", "secret\n")).Address
 
 	run := func(args ...string) []string { return harness.RunArgs(t, args...) }
 	on := func(kubeconfig string, args ...string) []string {
@@ -69,7 +69,7 @@ func TestMistakesAreOneLine(t *testing.T) {
 		"refused login":           {on(kubeconfig, "--catalog.url=http://"+locked+"/kubevoltracker"), 1, []string{"login", "password"}},
 		"report, refused login":   {[]string{"report", "mounts", "--catalog.url=http://" + locked}, 1, []string{"login"}},
 		"report, no ClickHouse":   {[]string{"report", "idle", "--catalog.url=http://" + closed.Addr().String()}, 1, []string{closed.Addr().String()}},
-		"sql, no tables yet":      {[]string{"sql", "SELEC 1", "--catalog.url=http://" + harness.StartClickHouse(t).Address}, 1, []string{"schema migrate"}},
+		"sql, no tables yet":      {[]string{"sql", "SELEC 1", "--catalog.url=" + harness.StartClickHouse(t).URL("kubevoltracker")}, 1, []string{"schema migrate"}},
 		"unknown flag":            {run("--frobnicate"), 2, []string{"--frobnicate"}},
 		"unknown level":           {run("--log.level=loud"), 2, []string{"--log.level", "loud"}},
 		"unknown command":         {[]string{"walk"}, 2, []string{"walk"}},

@@ -140,7 +140,7 @@ func TestASecondSignalStopsAtOnce(t *testing.T) {
 	c := harness.Cluster(t)
 	ns := c.CreateNamespace(t, "hurried")
 	proxy := harness.StartFaultProxy(t, harness.StartClickHouse(t))
-	dir, url := t.TempDir(), "http://"+proxy.Address+"/hurried"
+	dir, url := t.TempDir(), harness.CatalogURL(proxy.Address, "hurried")
 	p := harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--catalog.url="+url)
 	p.Catalog = url
 	p.ExpectRows(t, "SELECT count() FROM namespaces WHERE name = 'hurried'", "1")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os/exec"
 	"path"
 	"slices"
@@ -53,8 +54,11 @@ func (p *Tracker) Metrics(t testing.TB) map[string]string {
 // Query asks the catalog over plain HTTP, as curl would, with FINAL. It returns the rows as text with tabs between
 // the columns.
 func (p *Tracker) Query(sql string) ([]string, error) {
-	server, database := path.Split(p.Catalog)
-	r, err := http.Post(server+"?final=1&database="+database, "text/plain", strings.NewReader(sql))
+	server, err := url.Parse(p.Catalog)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.Post("http://"+server.Host+"/?final=1&database="+path.Base(server.Path), "text/plain", strings.NewReader(sql))
 	if err != nil {
 		return nil, err
 	}

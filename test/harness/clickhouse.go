@@ -3,10 +3,14 @@ package harness
 import (
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
 )
 
 // FreePort returns a port of this machine on which nobody listens.
@@ -42,6 +46,10 @@ func freeAddress(t testing.TB) string {
 // ends with the test.
 func NewClickHouse(t testing.TB, args ...string) *ClickHouse {
 	t.Helper()
+	// Programs that the test starts log in by it: see URL.
+	if err := os.Setenv("KUBEVOLTRACKER_CATALOG_PASSWORD", catalogtest.Password); err != nil {
+		t.Fatal(err)
+	}
 	s := &ClickHouse{t: t, data: t.TempDir(), Address: freeAddress(t), args: args}
 	t.Cleanup(func() { s.End(syscall.SIGTERM) })
 	return s
@@ -63,13 +71,29 @@ func StartClickHouse(t testing.TB, args ...string) *ClickHouse {
 }
 
 // URL returns the URL of a database, for --catalog.url.
-func (s *ClickHouse) URL(database string) string { return "http://" + s.Address + "/" + database }
+func (s *ClickHouse) URL(database string) string { return CatalogURL(s.Address, database) }
+
+// CatalogURL returns the URL of a database of a ClickHouse that can be reached at an address.
+func CatalogURL(address, database string) string {
+	return "http://" + catalogtest.User + "@" + address + "/" + database
+}
+
+// Data returns the data directory.
+func (s *ClickHouse) Data() string { return s.data }
+
+// Pid returns the id of the running process.
+func (s *ClickHouse) Pid() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process.Process.Pid
+}
 
 // Start starts the process and does not wait for it.
 func (s *ClickHouse) Start() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.process = exec.Command(Program(s.t, "kubevoltracker-clickhouse"), append([]string{"--data-dir=" + s.data, "--listen-address=" + s.Address}, s.args...)...)
+	s.process = exec.Command(Program(s.t, "kubevoltracker-clickhouse"), append([]string{"--data-dir=" + s.data, "--listen-address=" + s.Address, "--writer-password-stdin"}, s.args...)...)
+	s.process.Stdin = strings.NewReader(catalogtest.Password + "\n")
 	if err := s.process.Start(); err != nil {
 		s.t.Error(err)
 		s.process = nil

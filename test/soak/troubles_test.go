@@ -78,7 +78,7 @@ func clickHouseOfItsOwn(b *battlefield, name string) *runner {
 	server := harness.StartClickHouse(b.t)
 	proxy := harness.StartFaultProxy(b.t, server)
 	dir := b.t.TempDir()
-	r := newRunner(b.t, b.c, "--data-dir="+dir, "--catalog.url=http://"+proxy.Address+"/"+name)
+	r := newRunner(b.t, b.c, "--data-dir="+dir, "--catalog.url="+harness.CatalogURL(proxy.Address, name))
 	r.catalog, r.dir, r.server, r.proxy = server.URL(name), dir, server, proxy
 	return r
 }

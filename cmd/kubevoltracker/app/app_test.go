@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
 	"github.com/kubevoltracker/kubevoltracker/collector"
 	"github.com/kubevoltracker/kubevoltracker/exporter"
@@ -107,7 +108,7 @@ func TestRestartGoesOnFromTheJournalOrTheCatalog(t *testing.T) {
 		}
 	}
 	o := appOptions(t)
-	o.Catalog.URL = harness.StartClickHouse(t).URL("kubevoltracker")
+	o.Catalog.URL, o.Catalog.Password = harness.StartClickHouse(t).URL("kubevoltracker"), catalogtest.Password
 	written := func() string { return ask(t, o.Catalog, "SELECT count() FROM claims WHERE namespace = '"+ns+"'") }
 
 	r := runApp(t, o)

@@ -64,6 +64,17 @@ func (h *history) open(ctx context.Context, o Options, client *collector.Client,
 	if err != nil || h.catalog == nil {
 		return err
 	}
+	if h.engine != nil {
+		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "kubevoltracker_catalog_sandboxed",
+			Help: "Whether the kernel confines the embedded ClickHouse to its directory and keeps it off the network.",
+		}, func() float64 {
+			if h.engine.Sandboxed() {
+				return 1
+			}
+			return 0
+		}))
+	}
 	h.newWriter(o, client, registry)
 	if err := h.restoreFromCatalog(ctx); err != nil {
 		return err
@@ -84,6 +95,7 @@ func (h *history) openCatalog(ctx context.Context, o Options) (err error) {
 			return err
 		}
 		o.Catalog.URL = h.engine.URL() + "/" + catalog.DefaultDatabase
+		o.Catalog.Username, o.Catalog.Password = engine.User, h.engine.Password()
 	}
 	if h.catalog, err = catalog.Open(o.Catalog); err != nil {
 		return UsageError{err}
@@ -217,7 +229,8 @@ func startEngine(ctx context.Context, o engine.Options) (*engine.Engine, error) 
 	e, err := engine.Start(running, o)
 	if exit := (*engine.ExitError)(nil); errors.As(err, &exit) {
 		// The engine's errors name its own flags; the user knows the tracker's flags.
-		ours := strings.NewReplacer("--listen-address", "--catalog.embedded-listen-address", "--library", "--catalog.embedded-library")
+		ours := strings.NewReplacer("--listen-address", "--catalog.embedded-listen-address", "--library", "--catalog.embedded-library",
+			"--reader-password-file", "--catalog.reader-password-file")
 		return nil, errors.New(ours.Replace(exit.Line))
 	}
 	return e, err

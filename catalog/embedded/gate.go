@@ -1,0 +1,132 @@
+package embedded
+
+import (
+	"errors"
+	"regexp"
+	"runtime"
+	"strings"
+	"unsafe"
+)
+
+// role is what a client may do.
+type role int
+
+const (
+	reader role = iota // reads, within limits
+	writer             // changes the catalog, too
+)
+
+// class is what a statement does to state that outlives it, by the engine's own parser.
+type class uint32
+
+const (
+	classReads        class = iota // it leaves no trace
+	classWrites                    // it changes a database
+	classWritesGlobal              // it changes functions or users
+	classControls                  // SET, USE, SYSTEM, temporary tables, and what writes outside of databases
+	classUnknown                   // the parser does not understand it
+)
+
+// analysis is the engine's chdb_query_analysis_v1.
+type analysis struct {
+	size       uint32 // of this struct
+	statements uint32
+	_          uint32 // flags
+	class      class
+}
+
+type classifyFunc func(conn handle, query unsafe.Pointer, queryLen uintptr, database unsafe.Pointer, databaseLen uintptr, out *analysis) int32
+
+// classify asks the engine what the statements in text would do. It runs nothing.
+func (c *connection) classify(text []byte) (analysis, error) {
+	a := analysis{size: uint32(unsafe.Sizeof(analysis{}))}
+	text = append(text[:len(text):len(text)], 0)
+	failed := c.lib.classify(c.conn, unsafe.Pointer(&text[0]), uintptr(len(text)-1), nil, 0, &a)
+	runtime.KeepAlive(text)
+	if failed != 0 {
+		return a, newException(codeUnknownException, "libchdb cannot say what the statement does")
+	}
+	return a, nil
+}
+
+// admit is the gate: each statement of a client passes it whole, as the engine will run it. Only one
+// statement that the engine's own parser understands gets through; of a reader, only one that leaves
+// no trace.
+//
+// Behind the gate the session of a reader is read-only, and the kernel confines the engine to its
+// directory (package sandbox). Neither alone would do: ClickHouse lets a session leave the read-only
+// mode, and pass by its limits, by "readonly = DEFAULT"; and the catalog's files are in the engine's
+// directory.
+func (w *work) admit() error {
+	if s := w.statement; s.kind == "INSERT" && !s.insertsData && s.format != "" {
+		// libchdb would run it and drop the rows without a word.
+		return newException(codeNotImplemented, "INSERT … SELECT … FROM input() is not supported by the embedded engine; insert into a temporary table of a session first")
+	}
+	text := w.whole()
+	a, err := w.conn.classify(text)
+	switch {
+	case err != nil:
+		return err
+	case a.class >= classUnknown:
+		return w.conn.syntaxError(text)
+	case a.statements != 1:
+		return newException(codeSyntaxError, "Syntax error (Multi-statements are not allowed): %d statements", a.statements)
+	case a.class == classControls && w.statement.reads():
+		return newException(codeIntoOutfile, "INTO OUTFILE is not allowed")
+	}
+	return w.permit(a.class)
+}
+
+// permit returns why the client may not run a statement of this class.
+func (w *work) permit(c class) error {
+	switch {
+	case w.role == reader && c != classReads:
+		return newException(codeAccessDenied, "%[1]s: Not enough privileges. User %[1]s reads only; %[2]s may write", ReaderUser, WriterUser)
+	case w.role == reader && w.statement.resetsSetting:
+		return newException(codeConstraint, "A setting cannot be reset to DEFAULT by this user")
+	case c != classReads && w.readOnly && !w.statement.changesSession():
+		return newException(codeReadOnly, "default: Cannot execute query in readonly mode. For queries over HTTP, method GET implies readonly. You should use method POST for modifying queries.")
+	}
+	return nil
+}
+
+// whole returns the statement as the engine will run it, without the rows of an INSERT.
+func (w *work) whole() []byte {
+	s := w.statement
+	if s.kind == "INSERT" && s.insertsData && s.format != "" {
+		return join(s.text, []byte("FORMAT "+s.format))
+	}
+	return join(s.text, s.suffix)
+}
+
+// escaped writes a text as the value of a parameter.
+var escaped = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\x00", `\0`)
+
+// syntaxError returns the engine's error for a text that is no statement. It does not run the text.
+func (c *connection) syntaxError(text []byte) error {
+	_, _, err := c.query([]byte("SELECT formatQuery({text:String})"), "Null", []parameter{{"text", escaped.Replace(string(text))}})
+	if e := (*Exception)(nil); errors.As(err, &e) {
+		return e
+	}
+	return newException(codeSyntaxError, "Syntax error: the statement is not supported")
+}
+
+// Names in a request that become part of a statement.
+var (
+	formatName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,63}$`)
+	parameterName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+)
+
+func checkFormat(name string) error {
+	if name != "" && !formatName.MatchString(name) {
+		return newException(codeUnknownFormat, "Unknown format %.100q", name)
+	}
+	return nil
+}
+
+func checkParameter(what, name string) error {
+	if !parameterName.MatchString(name) {
+		return newException(codeBadArguments, "%s %.100q is not a name", what, name)
+	}
+	return nil
+}

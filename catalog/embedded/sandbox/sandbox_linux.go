@@ -1,0 +1,227 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	seccomp "github.com/elastic/go-seccomp-bpf"
+	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	accessRead = landlock.AccessFSReadFile | landlock.AccessFSReadDir
+	// accessWrite lacks what no database needs: devices and sockets. It has symbolic links, which
+	// ClickHouse's databases consist of: the kernel checks what a link leads to.
+	accessWrite = accessRead | landlock.AccessFSWriteFile | landlock.AccessFSTruncate | landlock.AccessFSRefer |
+		landlock.AccessFSMakeReg | landlock.AccessFSMakeDir | landlock.AccessFSMakeSym | landlock.AccessFSMakeFifo |
+		landlock.AccessFSRemoveFile | landlock.AccessFSRemoveDir
+	// accessFile are the rights that a rule for a file, not a directory, may have.
+	accessFile = landlock.AccessFSExecute | landlock.AccessFSReadFile
+)
+
+// handled returns all that a version of Landlock's interface can forbid.
+// See https://docs.kernel.org/userspace-api/landlock.html#previous-limitations.
+func handled(version int) landlock.RulesetAttr {
+	attr := landlock.RulesetAttr{HandledAccessFS: landlock.AccessFSMakeSym<<1 - 1}
+	for _, since := range []struct {
+		version         int
+		fs, net, scoped uint64
+	}{
+		{version: 2, fs: landlock.AccessFSRefer},
+		{version: 3, fs: landlock.AccessFSTruncate},
+		{version: 4, net: landlock.AccessNetBindTCP | landlock.AccessNetConnectTCP},
+		{version: 5, fs: landlock.AccessFSIoctlDev},
+		{version: 6, scoped: landlock.ScopeAbstractUnixSocket | landlock.ScopeSignal},
+	} {
+		if version >= since.version {
+			attr.HandledAccessFS |= since.fs
+			attr.HandledAccessNet |= since.net
+			attr.Scoped |= since.scoped
+		}
+	}
+	return attr
+}
+
+// forbiddenCalls are system calls that the confined program fails to make. The first line is the
+// network: the program serves on a socket that it inherits. The others are ways around Landlock, or
+// into other processes and the kernel.
+var forbiddenCalls = []string{
+	"socket", "socketpair", "connect", "bind", "listen",
+	"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp",
+	"io_uring_setup", "open_by_handle_at", "userfaultfd", "bpf", "perf_event_open",
+	"mount", "umount2", "pivot_root", "chroot", "unshare", "setns", "move_mount", "fsopen", "open_tree",
+	"add_key", "request_key", "keyctl", "init_module", "finit_module", "delete_module", "kexec_load",
+}
+
+// Version returns the version of the kernel's Landlock interface, or 0 if it has none.
+func Version() int {
+	version, err := landlock.LandlockGetABIVersion()
+	if err != nil {
+		return 0
+	}
+	return version
+}
+
+// Confined reports whether the kernel confines this process: whether it refuses to list the root
+// directory, which Rules should never allow.
+func Confined() bool {
+	_, err := os.ReadDir("/")
+	return errors.Is(err, os.ErrPermission)
+}
+
+// Enter executes this program again, confined by the rules, with the same arguments, an environment
+// without secrets, and with the message and files, for Inherit. It returns only an error:
+// ErrUnsupported, or what failed; the process is then not confined.
+func Enter(rules Rules, message any, files ...*os.File) error {
+	version := Version()
+	if version == 0 {
+		return ErrUnsupported
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	pipe, err := pipeWith(message)
+	if err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	defer pipe.Close()
+	// The thread is restricted for good, and must not run anything else if Enter fails.
+	runtime.LockOSThread()
+	if err := restrict(version, program, rules); err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	if err := inherit(append([]*os.File{pipe}, files...)); err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	return fmt.Errorf("sandbox: execute %s: %w", program, unix.Exec(program, os.Args, environment(os.Environ())))
+}
+
+// pipeWith returns a pipe that holds the message: less than the 64 KiB that a pipe takes without a
+// reader.
+func pipeWith(message any) (*os.File, error) {
+	text, err := json.Marshal(message)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > 32<<10 {
+		return nil, fmt.Errorf("the message has %d bytes", len(text))
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(text); err != nil {
+		return nil, errors.Join(err, r.Close(), w.Close())
+	}
+	return r, w.Close()
+}
+
+// inherit leaves the files open for the program that is executed next, from firstFile on.
+func inherit(files []*os.File) error {
+	// The files may have these descriptors in another order, so they are moved out of the way first.
+	moved := make([]int, len(files))
+	for i, f := range files {
+		fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, firstFile+len(files))
+		if err != nil {
+			return fmt.Errorf("pass on %s: %w", f.Name(), err)
+		}
+		moved[i] = fd
+	}
+	for i, fd := range moved {
+		if err := unix.Dup3(fd, firstFile+i, 0); err != nil {
+			return fmt.Errorf("pass on %s: %w", files[i].Name(), err)
+		}
+	}
+	return nil
+}
+
+// restrict confines the calling thread.
+func restrict(version int, program string, rules Rules) error {
+	attr := handled(version)
+	ruleset, err := landlock.LandlockCreateRuleset(&attr, 0)
+	if err != nil {
+		return fmt.Errorf("create a Landlock ruleset: %w", err)
+	}
+	defer unix.Close(ruleset)
+	allow := func(path string, access uint64) error {
+		return allowBeneath(ruleset, path, access&attr.HandledAccessFS)
+	}
+	for _, dir := range rules.ReadWrite {
+		if err := allow(dir, accessWrite); err != nil {
+			return err
+		}
+	}
+	linked, err := linkedFiles()
+	if err != nil {
+		return err
+	}
+	for _, path := range slices.Concat(rules.Read, linked) {
+		if err := allow(path, accessRead); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	for _, path := range append(slices.DeleteFunc(slices.Clone(linked), isDirectory), program) {
+		if err := allow(path, accessRead|landlock.AccessFSExecute); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	filter := seccomp.Filter{NoNewPrivs: true, Policy: seccomp.Policy{
+		DefaultAction: seccomp.ActionAllow,
+		Syscalls:      []seccomp.SyscallGroup{{Action: seccomp.ActionErrno, Names: forbiddenCalls}},
+	}}
+	if err := seccomp.LoadFilter(filter); err != nil { // it sets no_new_privs, too, which Landlock needs
+		return fmt.Errorf("load the seccomp filter: %w", err)
+	}
+	if err := landlock.LandlockRestrictSelf(ruleset, 0); err != nil {
+		return fmt.Errorf("restrict by Landlock: %w", err)
+	}
+	return nil
+}
+
+// allowBeneath allows access to a file, or to a directory and all beneath it.
+func allowBeneath(ruleset int, path string, access uint64) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "allow", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	if !isDirectory(path) {
+		access &= accessFile
+	}
+	rule := landlock.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}
+	if err := landlock.LandlockAddPathBeneathRule(ruleset, &rule, 0); err != nil {
+		return &os.PathError{Op: "allow", Path: path, Err: err}
+	}
+	return nil
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// linkedFiles returns the files that this program was linked with: C library and dynamic linker;
+// and their directories, in which the linker finds the libraries of what is loaded later.
+func linkedFiles() ([]string, error) {
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return nil, err
+	}
+	found := []string{"/etc/ld.so.cache"}
+	for line := range strings.Lines(string(maps)) {
+		_, path, ok := strings.Cut(strings.TrimSpace(line), "/")
+		if path = "/" + path; ok && strings.Contains(filepath.Base(path), ".so") {
+			found = append(found, path, filepath.Dir(path))
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}

@@ -1,0 +1,131 @@
+package attack
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/test/harness"
+)
+
+// gzipped returns so many zeros, compressed.
+func gzipped(t *testing.T, size int64) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := io.CopyN(z, zeros{}, size); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// bombs are requests that cost the engine far more than the attacker.
+func bombs(t *testing.T) []attempt {
+	nested := func(open, end string, n int) string {
+		return "SELECT " + strings.Repeat(open, n) + "1" + strings.Repeat(end, n)
+	}
+	return []attempt{
+		{"fill the memory", nobody, sql("SELECT length(groupArray(number)) FROM numbers(1000000000)"), "MEMORY_LIMIT_EXCEEDED", theLimits},
+		{"fill the memory by a string", nobody, sql("SELECT length(repeat(repeat('x', 1000000), 100000))"), "TOO_LARGE_STRING_SIZE", theLimits},
+		{"fill the disk by sorting", nobody, sql("SELECT number FROM numbers(1000000000) ORDER BY sipHash64(number) LIMIT 1 OFFSET 500000000"), "", theLimits},
+		{"return more than anybody reads", nobody, sql("SELECT number FROM numbers(1000000000) FORMAT Null"), "TOO_MANY_ROWS_OR_BYTES", theLimits},
+		{"compute for ever", nobody, sql("SELECT count() FROM numbers(1e15) WHERE sipHash64(number) = 0"), "TIMEOUT_EXCEEDED", theLimits},
+		{"sleep for ever", nobody, sql("SELECT sum(sleepEachRow(0.001)) FROM numbers(100000) SETTINGS max_block_size = 1000"), "", theLimits},
+		{"nest brackets", nobody, sql(nested("(", ")", 120_000)), "TOO_DEEP_RECURSION", "the parser's depth is bounded"},
+		{"nest arrays", nobody, sql(nested("[", "]", 120_000)), "TOO_DEEP_RECURSION", "the parser's depth is bounded"},
+		{"nest queries", nobody, sql(nested("(SELECT ", ")", 25_000)), "TOO_DEEP_RECURSION", "the parser's depth is bounded"},
+		{"negate without end", nobody, sql("SELECT " + strings.Repeat(" -", 120_000) + "1"), "", "the parser's depth is bounded"},
+		{"nest comments", nobody, sql(strings.Repeat("/*", 400_000)), "SYNTAX_ERROR", "comments are read without recursion"},
+		{"a statement that never ends", nobody, sql("SELECT 1 /*" + strings.Repeat("x", 8<<20)), "", "a statement has at most 1 MiB; then the connection is closed"},
+		{"a statement of compressed zeros", nobody, request{body: gzipped(t, 1<<30), headers: []string{"Content-Encoding", "gzip"}}, "", "a statement has at most 1 MiB, also when it was compressed"},
+		{"a block that claims to be huge", nobody, request{path: "/?decompress=1", body: strings.Repeat("\x00", 16) + "\x82\xff\xff\xff\x7f\xff\xff\xff\x7f"}, "", "the decompressor bounds blocks"},
+		{"a header without end", nobody, request{body: "SELECT 1", headers: []string{"X-Long", strings.Repeat("x", 4<<20)}}, "", "headers have at most 1 MiB"},
+		{"an expression of strings without end", nobody, sql("SELECT '" + strings.Repeat("\\'", 400_000)), "Max query size exceeded", "a statement has at most 256 KiB, rows aside"},
+	}
+}
+
+// TestBombsDoNotStopTheEngine sends requests that cost much, and looks whether the engine still serves, and lives within
+// its memory.
+func TestBombsDoNotStopTheEngine(t *testing.T) {
+	at := newTarget(t, "--max-memory=1GiB", "--reader-timeout=3s")
+	for _, a := range bombs(t) {
+		began := time.Now()
+		status, answer := at.send(t, a.as, a.send)
+		if err := at.unharmed(t, answer); err != nil {
+			t.Fatalf("%s: %v: %d %.300s", a.name, err, status, answer)
+		}
+		if status == http.StatusOK {
+			t.Errorf("%s: it was answered: %.300s", a.name, answer)
+		}
+		if !strings.Contains(answer, a.fails) {
+			t.Errorf("%s: not because %s, but: %d %.300s", a.name, a.why, status, answer)
+		}
+		t.Logf("%s: %d after %v: %.120s", a.name, status, time.Since(began).Round(time.Millisecond), answer)
+	}
+	if peak := peakMemory(t, at.engine); peak > 2<<30 {
+		t.Errorf("the engine took %d MiB of memory; it may take 1024 for its data", peak>>20)
+	}
+}
+
+// peakMemory returns the most memory that the engine's process has had in RAM.
+func peakMemory(t *testing.T, engine *harness.ClickHouse) (peak int64) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", engine.Pid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &peak); err == nil {
+			return peak << 10
+		}
+	}
+	t.Fatal("no VmHWM")
+	return 0
+}
+
+// TestIdleClientsDoNotStopTheWriter opens connections that do nothing, or next to nothing, as whoever reaches the port.
+func TestIdleClientsDoNotStopTheWriter(t *testing.T) {
+	at := newTarget(t, "--max-concurrent-queries=8")
+	for _, halfSaid := range []string{
+		"", // nothing
+		"POST / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+		"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nSELECT",
+		"POST /?query=INSERT+INTO+kubevoltracker.victim+FORMAT+TSV HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
+		"POST /?query=SELECT+1&x_structure=a+Int8 HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 100000\r\n\r\n--b\r\nContent-Disposition: form-data; name=\"x\"; filename=\"x\"\r\n\r\n1\n",
+		"GET /?query=SELECT+number,toString(number)+FROM+numbers(9000000)+FORMAT+JSON HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"GET /?query=SELECT+count()+FROM+numbers(1000000000000000)+WHERE+sipHash64(number)=0 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+	} {
+		for range 16 {
+			c, err := net.Dial("tcp", at.engine.Address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+			if _, err := io.WriteString(c, halfSaid); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i := range 20 {
+		if status, answer := at.send(t, programmer, sql(fmt.Sprintf("INSERT INTO kubevoltracker.victim VALUES (%d, 'written')", 100+i))); status != http.StatusOK {
+			t.Fatalf("the writer was kept out: %d %s", status, answer)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package attack
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Why attacks fail.
+const (
+	theKernel   = "the kernel refuses: the file is not the engine's (Landlock), or it may not make sockets (seccomp)"
+	theGate     = "the engine's parser says that the statement does more than read, or is not one statement"
+	theRights   = "the engine's one user was never granted it"
+	theLimits   = "a reader's memory, rows and time are bounded, and cannot be reset"
+	theNames    = "names of formats, parameters, settings and tables are names, nothing else"
+	theSettings = "the setting is constant"
+	theLogin    = "only who knows the password of this run may write"
+	theBrowser  = "a request that a web page sends says so"
+	theValue    = "it stays a value: it cannot end the statement"
+)
+
+// attempt is one attack. The answer must hold what it fails with.
+type attempt struct {
+	name  string
+	as    who
+	send  request
+	fails string // in the answer
+	why   string
+}
+
+func (at *target) reads() []attempt {
+	file := "'" + at.secret + "'"
+	const denied = "Permission denied"
+	return []attempt{
+		{"read a file", nobody, sql("SELECT file(" + file + ")"), denied, theKernel},
+		{"read a file, quoted", nobody, sql("SELECT upper(\"file\" (" + file + "))"), denied, theKernel},
+		{"read a file, escaped", nobody, sql("SELECT `fi\\x6ce`(" + file + ")"), denied, theKernel},
+		{"read a file by APPLY", nobody, sql("SELECT * APPLY file FROM (SELECT " + file + ")"), denied, theKernel},
+		{"read a file by arrayMap", nobody, sql("SELECT arrayMap(file, [" + file + "])"), denied, theKernel},
+		{"read a file by a lambda", nobody, sql("SELECT arrayMap(x -> file(x), [" + file + "])"), denied, theKernel},
+		{"read a file by a link", nobody, get("query", "SELECT file("+file+")"), denied, theKernel},
+		{"read a file in a filter", nobody, get("query", "SELECT 1 AS x", "additional_result_filter", "file("+file+") != ''"), denied, theKernel},
+		{"read the accounts", nobody, sql("SELECT file('/etc/passwd')"), denied, theKernel},
+		{"read the environment", nobody, sql("SELECT file('/proc/self/environ')"), denied, theKernel},
+		{"read the environment of the parent", nobody, sql("SELECT file('/proc/1/environ')"), denied, theKernel},
+		{"read the memory", nobody, sql("SELECT file('/proc/self/maps')"), denied, theKernel},
+		{"read the service account's token", nobody, sql("SELECT file('/var/run/secrets/kubernetes.io/serviceaccount/token')"), "", "it is not there to be read"},
+		{"read a file by a relative path", nobody, sql("SELECT file('../../../../../../../../.." + at.secret + "')"), denied, theKernel},
+		{"read a file by a symbolic link in the data directory", nobody, sql("SELECT file('" + filepath.Join(at.data, "link") + "')"), denied, theKernel},
+		{"read a file as a table", nobody, sql("SELECT * FROM file(" + file + ", 'LineAsString')"), "READ ON FILE", theRights},
+		{"read a file by SQLite", nobody, sql("SELECT * FROM sqlite(" + file + ", 'x')"), "unable to open database file", theKernel},
+		{"read a file by a default", nobody, sql("SELECT * FROM format('JSONEachRow', 'a Int8, b String DEFAULT file(" + strings.ReplaceAll(file, "'", "\\'") + ")', '{\"a\":1}')"), denied, theKernel},
+		{"read a file by a template", nobody, sql("SELECT 1 FORMAT Template SETTINGS format_template_resultset = " + file), "SETTING_CONSTRAINT_VIOLATION", theSettings},
+		{"read a file by a schema", nobody, sql("SELECT 1 FORMAT Protobuf SETTINGS format_schema = '" + at.secret + ":M'"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
+		{"read a file by a model", nobody, sql("SELECT catboostEvaluate(" + file + ", 1)"), "", "no model server is configured"},
+		{"run a command as a table", nobody, sql("SELECT * FROM executable('x', 'CSV', 'a Int8')"), "", theRights},
+		{"read a file, as the writer", programmer, sql("SELECT file(" + file + ")"), denied, theKernel},
+		{"read a file into a table", programmer, sql("INSERT INTO kubevoltracker.victim VALUES (8, file(" + file + "))"), denied, theKernel},
+		{"read a file into a table by a format", programmer, sql("INSERT INTO kubevoltracker.victim FORMAT Values (8, file(" + file + "))"), denied, theKernel},
+		{"read a file FROM INFILE", programmer, sql("INSERT INTO kubevoltracker.victim FROM INFILE " + file + " FORMAT LineAsString"), "", theKernel},
+		{"read a file by a table's engine", programmer, sql("CREATE TABLE kubevoltracker.f (a String) ENGINE = File(CSV, " + file + ")"), "Not enough privileges", theRights},
+		{"read a file by a dictionary", programmer, sql("CREATE DICTIONARY kubevoltracker.d (a String) PRIMARY KEY a SOURCE(FILE(path " + file + " format 'CSV')) LAYOUT(FLAT()) LIFETIME(1)"), "Not enough privileges", theRights},
+		{"run a command by a dictionary", programmer, sql("CREATE DICTIONARY kubevoltracker.d (a String) PRIMARY KEY a SOURCE(EXECUTABLE(command 'touch " + at.wanted + "' format 'CSV')) LAYOUT(FLAT()) LIFETIME(1)"), "Not enough privileges", theRights},
+		{"read a file by a view", programmer, sql("CREATE VIEW kubevoltracker.v (a String) SQL SECURITY NONE AS SELECT file(" + file + ")"), "", theRights},
+		{"read another database file", programmer, sql("CREATE DATABASE s ENGINE = SQLite(" + file + ")"), "Not enough privileges", theRights},
+	}
+}
+
+func (at *target) writes() []attempt {
+	out := "'" + at.wanted + "'"
+	outfile := "SELECT 'x' INTO OUTFILE " + out
+	return []attempt{
+		{"write a file", nobody, sql(outfile), "INTO OUTFILE is not allowed", theGate},
+		{"write a file, other blanks", nobody, sql("SELECT 1 INTO\u3000OUTFILE " + out), "INTO OUTFILE is not allowed", theGate},
+		{"write a file behind typographic quotes", nobody, sql("SELECT \u2018(\u2019 INTO OUTFILE " + out + " FORMAT CSV"), "INTO OUTFILE is not allowed", theGate},
+		{"write a file behind nested comments", nobody, sql("/* /* */ ( */ SELECT 1 INTO OUTFILE " + out + " FORMAT CSV"), "INTO OUTFILE is not allowed", theGate},
+		{"write a file between comments", nobody, sql("SELECT 1 INTO /* */ outfile " + out + " FORMAT CSV"), "INTO OUTFILE is not allowed", theGate},
+		{"append to a file", nobody, sql("SELECT 1 INTO OUTFILE '" + at.secret + "' APPEND"), "INTO OUTFILE is not allowed", theGate},
+		{"truncate a file", nobody, sql("SELECT 1 INTO OUTFILE '" + at.secret + "' TRUNCATE"), "INTO OUTFILE is not allowed", theGate},
+		{"truncate a file of the catalog", nobody, sql("SELECT 1 INTO OUTFILE '" + filepath.Join(at.data, "clickhouse-users.xml") + "' TRUNCATE"), "INTO OUTFILE is not allowed", theGate},
+		{"write a file by EXPLAIN", nobody, sql("EXPLAIN SELECT 1 INTO OUTFILE " + out), "INTO OUTFILE is not allowed", theGate},
+		{"write a file by SHOW", nobody, sql("SHOW PROCESSLIST INTO OUTFILE " + out), "INTO OUTFILE is not allowed", theGate},
+		{"write a file by a link's format", nobody, get("query", "SELECT 1", "default_format", "XML;"+outfile), "UNKNOWN_FORMAT", theNames},
+		{"write a file by a link's format, a line", nobody, get("query", "SELECT 1", "default_format", "XML\n;"+outfile), "UNKNOWN_FORMAT", theNames},
+		{"write a file by a header's format", nobody, request{body: "SELECT 1", headers: []string{"X-ClickHouse-Format", "XML;" + outfile}}, "UNKNOWN_FORMAT", theNames},
+		{"write a file by a table's format", nobody, form("query", "SELECT 1", "x_structure", "a Int8", "x_format", "CSV;"+outfile), "UNKNOWN_FORMAT", theNames},
+		{"write a file by a table's structure", nobody, form("query", "SELECT 1", "x_structure", "a Int8) ENGINE = Memory; "+outfile+" --"), "SYNTAX_ERROR", theValue},
+		{"write a file by a table's engine", nobody, form("query", "SELECT 1", "x_structure", "a Int8) ENGINE = File(CSV, "+out+") --"), "SYNTAX_ERROR", theValue},
+		{"write a file by a table's types", nobody, form("query", "SELECT 1", "x_types", "Int8) ENGINE = File(CSV, "+out+") --"), "SYNTAX_ERROR", theValue},
+		{"read a file by a table's default", nobody, form("query", "SELECT * FROM x", "x_structure", "a Int8, b String DEFAULT file('"+at.secret+"')"), "", theKernel},
+		{"a second statement in a setting's name", nobody, get("query", "SELECT 1", "max_threads=1; "+outfile+" --", "1"), "is not a name", theNames},
+		{"a second statement in a setting's value", nobody, get("query", "SELECT 1", "max_threads", "1; "+outfile), "", theValue},
+		{"a second statement in a parameter's name", nobody, get("query", "SELECT {x:String}", "param_x; "+outfile, "1"), "is not a name", theNames},
+		{"a second statement in the database", nobody, get("query", "SELECT 1", "database", "x`; "+outfile), "UNKNOWN_DATABASE", theValue},
+		{"a second statement in the role", nobody, get("query", "SELECT 1", "role", "x`; "+outfile), "", theValue},
+		{"a second statement", nobody, sql("SELECT 1; " + outfile), "SYNTAX_ERROR", theGate},
+		{"a second statement by a link", nobody, get("query", "SELECT 1; DROP TABLE kubevoltracker.victim"), "SYNTAX_ERROR", theGate},
+		{"a second statement behind rows", programmer, sql("INSERT INTO kubevoltracker.victim VALUES (7, 'kept'); DROP TABLE kubevoltracker.victim"), "SYNTAX_ERROR", theGate},
+		{"statements in parallel", nobody, sql("SELECT 1 PARALLEL WITH SELECT 2"), "Multi-statements", theGate},
+		{"write a file by a function", nobody, sql("INSERT INTO FUNCTION file(" + out + ", 'CSV', 'a Int8') SELECT 1"), "reads only", theGate},
+		{"write a file by a function, as the writer", programmer, sql("INSERT INTO FUNCTION file(" + out + ", 'CSV', 'a Int8') SELECT 1"), "Not enough privileges", theRights},
+		{"write a file, as the writer", programmer, sql(outfile), "INTO OUTFILE is not allowed", theGate},
+		{"write a backup", programmer, sql("BACKUP TABLE kubevoltracker.victim TO File(" + out + ")"), "Not enough privileges", theRights},
+		{"write rejected rows to a file", programmer, request{path: "/?input_format_record_errors_file_path=" + url.QueryEscape(at.wanted) + "&input_format_allow_errors_num=9", body: "INSERT INTO kubevoltracker.victim FORMAT CSV x"}, "SETTING_CONSTRAINT_VIOLATION", theSettings},
+		{"write a schema", nobody, sql("SELECT 1 SETTINGS output_format_schema = " + out + " FORMAT Protobuf"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
+		{"move a directory away", programmer, sql("ATTACH TABLE kubevoltracker.x FROM '" + at.outside + "' (a Int8) ENGINE = MergeTree ORDER BY a"), "must be inside", "ClickHouse attaches only what is in its own directory"},
+		{"move a directory away by a link", nobody, get("query", "ATTACH TABLE kubevoltracker.x FROM '"+at.outside+"' (a Int8) ENGINE = MergeTree ORDER BY a"), "reads only", theGate},
+	}
+}
+
+func (at *target) changes() []attempt {
+	const readsOnly = "reads only"
+	list := []attempt{
+		{"leave the read-only mode", nobody, sql("SET readonly = DEFAULT"), readsOnly, theGate},
+		{"leave the read-only mode of a session", nobody, request{path: "/?session_id=a", body: "SET readonly = DEFAULT"}, readsOnly, theGate},
+		{"leave the read-only mode for a statement", nobody, sql("SELECT 1 SETTINGS readonly = DEFAULT"), "cannot be reset", theLimits},
+		{"leave the read-only mode by a link", nobody, get("query", "DROP TABLE kubevoltracker.victim", "readonly", "0"), readsOnly, theGate},
+		{"take another profile", nobody, get("query", "SELECT 1", "profile", "default"), "Cannot modify 'profile'", theLimits},
+		{"take more memory", nobody, get("query", "SELECT 1", "max_memory_usage", "0"), "SETTING_CONSTRAINT_VIOLATION", theLimits},
+		{"take more memory for a statement", nobody, sql("SELECT 1 SETTINGS max_memory_usage = DEFAULT"), "cannot be reset", theLimits},
+		{"take more memory, commented", nobody, sql("SELECT 1 SETTINGS max_memory_usage /* */ = /* */ default"), "cannot be reset", theLimits},
+		{"shut the engine down, as the writer", programmer, sql("SYSTEM SHUTDOWN"), "Not enough privileges", theRights},
+		{"make the engine fail, as the writer", programmer, sql("SYSTEM ENABLE FAILPOINT dummy_failpoint"), "Not enough privileges", theRights},
+		{"make a user, as the writer", programmer, sql("CREATE USER x"), "Not enough privileges", theRights},
+		{"speak another language", nobody, sql("SELECT 1 SETTINGS dialect = 'kusto'"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
+		{"evade the kill of statements", nobody, sql("SELECT 1 SETTINGS s3queue_default_zookeeper_path = 'x'"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
+	}
+	for _, statement := range []string{
+		"INSERT INTO kubevoltracker.victim VALUES (8, 'x')", "INSERT INTO kubevoltracker.victim SELECT 8, 'x'", "WITH 8 AS x INSERT INTO kubevoltracker.victim SELECT x, 'x'",
+		"DROP TABLE kubevoltracker.victim SYNC", "DROP DATABASE kubevoltracker", "TRUNCATE TABLE kubevoltracker.victim", "ALTER TABLE kubevoltracker.victim DELETE WHERE 1",
+		"DETACH TABLE kubevoltracker.victim PERMANENTLY", "RENAME TABLE kubevoltracker.victim TO kubevoltracker.x", "OPTIMIZE TABLE kubevoltracker.victim FINAL",
+		"CREATE TABLE kubevoltracker.x (a Int8) ENGINE = Memory", "CREATE VIEW kubevoltracker.x AS SELECT 1", "CREATE TEMPORARY TABLE x (a Int8)",
+		"CREATE FUNCTION x AS a -> a", "SYSTEM SHUTDOWN", "SYSTEM ENABLE FAILPOINT dummy_failpoint", "SYSTEM STOP MERGES", "KILL QUERY WHERE 1",
+		"CREATE USER x", "GRANT ALL ON *.* TO default", "SET ROLE ALL", "EXECUTE AS default SELECT 1", "BACKUP TABLE kubevoltracker.victim TO Memory('x')", "USE system",
+	} {
+		list = append(list, attempt{"reader: " + statement, nobody, sql(statement), readsOnly, theGate})
+	}
+	return list
+}
+
+func (at *target) calls() []attempt {
+	web := "'http://" + at.decoy + "/x'"
+	return []attempt{
+		{"call a web server", nobody, sql("SELECT * FROM url(" + web + ", 'CSV', 'a String')"), "Not enough privileges", theRights},
+		{"call an object store", nobody, sql("SELECT * FROM s3('http://" + at.decoy + "/bucket/x', 'CSV', 'a String')"), "Not enough privileges", theRights},
+		{"call another ClickHouse", nobody, sql("SELECT * FROM remote('" + at.decoy + "', system, one)"), "Not enough privileges", theRights},
+		{"call a MySQL", nobody, sql("SELECT * FROM mysql('" + at.decoy + "', 'a', 'b', 'c', 'd')"), "Not enough privileges", theRights},
+		{"call a PostgreSQL", nobody, sql("SELECT * FROM postgresql('" + at.decoy + "', 'a', 'b', 'c', 'd')"), "Not enough privileges", theRights},
+		{"call a web server by a table", programmer, sql("CREATE TABLE kubevoltracker.u (a Int8) ENGINE = URL(" + web + ", 'CSV')"), "Not enough privileges", theRights},
+		{"call an object store by a table", programmer, sql("CREATE TABLE kubevoltracker.u (a Int8) ENGINE = GCS(" + web + ", 'CSV')"), "Not enough privileges", theRights},
+		{"call another ClickHouse by a table", programmer, sql("CREATE TABLE kubevoltracker.u (a Int8) ENGINE = Remote('" + at.decoy + "', system, one)"), "Not enough privileges", theRights},
+		{"call a web server by a disk", programmer, sql("CREATE TABLE kubevoltracker.u (a Int8) ENGINE = MergeTree ORDER BY a SETTINGS disk = disk(type = web, endpoint = 'http://" + at.decoy + "/x/')"), "", theKernel},
+		{"call a lake's catalog", programmer, sql("CREATE DATABASE u ENGINE = DataLakeCatalog('http://" + at.decoy + "/x') SETTINGS catalog_type = 'rest', warehouse = 'x'"), "", theKernel},
+		{"restore from an object store", programmer, sql("RESTORE TABLE kubevoltracker.u FROM S3('http://" + at.decoy + "/b/x', 'a', 'b')"), "", theKernel},
+		{"look a name up", nobody, sql("SELECT * FROM url('http://attacker.example/x', 'CSV', 'a String')"), "Not enough privileges", theRights},
+	}
+}
+
+func (at *target) doors() []attempt {
+	query := "SELECT 1"
+	write := "INSERT INTO kubevoltracker.victim VALUES (8, 'x')"
+	return []attempt{
+		{"log in as the writer without a password", nobody, get("query", query, "user", "kubevoltracker"), "AUTHENTICATION_FAILED", theLogin},
+		{"log in as the writer by a guess", nobody, get("query", query, "user", "kubevoltracker", "password", "kubevoltracker"), "AUTHENTICATION_FAILED", theLogin},
+		{"log in as the writer by a header", nobody, request{body: query, headers: []string{"X-ClickHouse-User", "kubevoltracker", "X-ClickHouse-Key", ""}}, "AUTHENTICATION_FAILED", theLogin},
+		{"log in as a user of the engine", nobody, request{body: query, headers: []string{"X-ClickHouse-User", "root"}}, "AUTHENTICATION_FAILED", theLogin},
+		{"write by two logins", nobody, request{path: "/?user=kubevoltracker&password=x", body: write, headers: []string{"X-ClickHouse-User", "default"}}, "reads only", theLogin},
+		{"write by a web page's form", nobody, request{body: write, headers: []string{"Origin", "http://attacker.example"}}, "other sites", theBrowser},
+		{"read by a web page", nobody, request{body: query, headers: []string{"Origin", "null"}}, "other sites", theBrowser},
+		{"read by a web page without its origin", nobody, request{body: query, headers: []string{"Sec-Fetch-Site", "cross-site"}}, "other sites", theBrowser},
+		{"read by a web page of the same machine", nobody, request{body: query, headers: []string{"Sec-Fetch-Site", "same-site"}}, "other sites", theBrowser},
+		{"read by a rebound name", nobody, request{body: query, headers: []string{"Host", "attacker.example"}}, "must name the host", theBrowser},
+		{"ask for leave as a web page", nobody, request{method: http.MethodOptions, path: "/?query=SELECT+1"}, "NOT_IMPLEMENTED", "no web page is given leave"},
+		{"another method", nobody, request{method: http.MethodPut, path: "/?query=SELECT+1"}, "NOT_IMPLEMENTED", "GET and POST alone are served"},
+		{"another path", nobody, request{method: http.MethodGet, path: "/../../etc/passwd?x=1"}, "There is no handle", "no file is served"},
+		{"another path, escaped", nobody, request{method: http.MethodGet, path: "/..%2f..%2fetc%2fpasswd?x=1"}, "There is no handle", "no file is served"},
+		{"a header in the id", nobody, get("query", "SELECT x", "query_id", "a\r\nX-Injected: 1"), "UNKNOWN_IDENTIFIER", "Go writes no line ends into headers"},
+		{"take over a session of the writer", nobody, request{path: "/?session_id=w&session_check=1", body: query}, "SESSION_NOT_FOUND", "readers have sessions of their own"},
+	}
+}
+
+// TestNoneGetsThrough makes one attack after the other, and looks after each whether it has reached anything.
+func TestNoneGetsThrough(t *testing.T) {
+	at := newTarget(t)
+	if err := os.Symlink(at.secret, filepath.Join(at.data, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if status, answer := at.send(t, programmer, request{path: "/?session_id=w", body: "CREATE TEMPORARY TABLE mine (a Int8)"}); status != http.StatusOK {
+		t.Fatal(answer)
+	}
+	attempts := 0
+	for group, list := range map[string][]attempt{
+		"read": at.reads(), "write": at.writes(), "change": at.changes(), "call": at.calls(), "enter": at.doors(),
+	} {
+		t.Run(group, func(t *testing.T) {
+			for _, a := range list {
+				attempts++
+				status, answer := at.send(t, a.as, a.send)
+				if err := at.unharmed(t, answer); err != nil {
+					t.Fatalf("%s: %v: %d %.300s", a.name, err, status, answer)
+				}
+				if status == http.StatusOK {
+					t.Errorf("%s: it was answered: %.300s", a.name, answer)
+				}
+				if !strings.Contains(answer, a.fails) {
+					t.Errorf("%s: not because %s, but: %d %.300s", a.name, a.why, status, answer)
+				}
+			}
+		})
+	}
+	if attempts < 60 {
+		t.Errorf("only %d attacks", attempts)
+	}
+}
