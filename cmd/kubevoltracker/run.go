@@ -30,6 +30,7 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 	cmd.Flag("kube.context", "Context of the kubeconfig; default: its current one.").StringVar(&f.Client.Context)
 	cmd.Flag("cluster.name", "Name of the cluster in the catalog; default: the UID of its namespace kube-system.").StringVar(&f.Cluster)
 	cmd.Flag("data-dir", "Directory for what the tracker keeps on disk.").Default("data").StringVar(&f.DataDir)
+	cmd.Flag("collector.keep-annotations", "Name of an annotation to keep besides those that storage questions need; repeatable.").StringsVar(&f.KeepAnnotations)
 	cmd.Flag("journal.max-bytes", "How much may wait in the journal for ClickHouse; then the watch waits.").Default("4GiB").BytesVar(&f.journalBytes)
 	cmd.Flag("web.listen-address", "Address to serve on; repeatable.").Default(":9790").StringsVar(&f.Web.ListenAddresses)
 	cmd.Flag("web.config.file", "File with TLS and authentication, in the format of Prometheus' exporter-toolkit.").StringVar(&f.Web.WebConfigFile)

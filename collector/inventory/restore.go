@@ -44,7 +44,7 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 			inv.SetPart(nil)
 		}
 	}
-	err = decodeAhead(objects, empty, func(o *decoded) {
+	err = inv.decodeAhead(objects, empty, func(o *decoded) {
 		if o.Incomplete && !incomplete {
 			incomplete = true
 			completeDone()
@@ -73,7 +73,7 @@ const aheadObjects = 128
 
 // decodeAhead calls restore with each object. If ahead is set, another goroutine reads and decodes
 // the next objects meanwhile, which takes as long as restoring them.
-func decodeAhead(objects fact.SavedObjects, ahead bool, restore func(*decoded)) (err error) {
+func (inv *Inventory) decodeAhead(objects fact.SavedObjects, ahead bool, restore func(*decoded)) (err error) {
 	if !ahead {
 		return objects.Each(func(o *fact.SavedObject) error {
 			restore(&decoded{SavedObject: *o})
@@ -86,7 +86,7 @@ func decodeAhead(objects fact.SavedObjects, ahead bool, restore func(*decoded)) 
 		var list []decoded
 		err = objects.Each(func(o *fact.SavedObject) error {
 			d := decoded{SavedObject: *o}
-			d.object, d.err = readObject(o.Kind, o.Object, o.Wire)
+			d.object, d.err = inv.read(o)
 			d.Object, d.Wire = "", nil // valid only now
 			if list = append(list, d); len(list) == aheadObjects {
 				lists <- list
@@ -102,6 +102,15 @@ func decodeAhead(objects fact.SavedObjects, ahead bool, restore func(*decoded)) 
 		}
 	}
 	return err
+}
+
+// read decodes a saved object, and reduces it to the fields that the tracker keeps.
+func (inv *Inventory) read(o *fact.SavedObject) (metav1.Object, error) {
+	object, err := Decode(o.Kind, o.Object, o.Wire)
+	if err == nil {
+		inv.trim(o.Kind, object)
+	}
+	return object, err
 }
 
 // Reconcile is Restore for an inventory that has taken its first lists meanwhile: objects that the
@@ -138,7 +147,7 @@ func (inv *Inventory) restoreOne(r *decoded) error {
 	if !inv.index(kind).has(uid) {
 		object, err := r.object, r.err
 		if object == nil && err == nil {
-			object, err = readObject(kind, r.Object, r.Wire)
+			object, err = inv.read(&r.SavedObject)
 		}
 		if err != nil {
 			return err

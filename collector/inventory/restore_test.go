@@ -87,7 +87,7 @@ func restored(object any, snapshot fact.ObjectSnapshot) fact.SavedObject {
 	if err != nil {
 		panic(err)
 	}
-	return fact.SavedObject{Kind: kind, UID: uid, Object: document(object.(metav1.Object)), Snapshot: snapshot}
+	return fact.SavedObject{Kind: kind, UID: uid, Object: JSON(object.(metav1.Object)), Snapshot: snapshot}
 }
 
 // interrupted plays events, going over to a new inventory before some of them.

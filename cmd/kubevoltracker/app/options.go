@@ -27,10 +27,12 @@ type Options struct {
 	Web          exporter.ServerOptions   // New sets the handler and the checks
 	Metrics      exporter.Options         // New sets Registry and Logger
 	Kubelets     collector.KubeletOptions // not asked if the interval is 0
-	Catalog      catalog.Options
-	Engine       engine.Options // of EmbeddedCatalog; New sets DataDir and Logger
-	Election     ElectionOptions
-	Logger       log.Logger
+	// KeepAnnotations are the names of annotations that are kept besides the built-in ones.
+	KeepAnnotations []string
+	Catalog         catalog.Options
+	Engine          engine.Options // of EmbeddedCatalog; New sets DataDir and Logger
+	Election        ElectionOptions
+	Logger          log.Logger
 }
 
 // ElectionOptions configure whether several trackers share one catalog, and by which lease.
