@@ -17,7 +17,8 @@ import (
 // version of each object that is not forgotten, and the object's snapshot. An empty inventory
 // continues where the earlier one ended, and emits only the present states. An inventory that has
 // objects already completes them, and takes the others as living until Delete or Replace says
-// otherwise. For objects marked Incomplete it emits all rows again, as from a first list. version
+// otherwise. For objects marked Incomplete or Unredacted it emits all rows again, as from a first
+// list, but of the latter no changes: the catalog has them, with what managedFields said. version
 // is the highest row version used so far; now is the current time.
 //
 // unread is set if an object is of an unknown kind or cannot be decoded; the others are restored.
@@ -30,7 +31,7 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 	inv.begin("", "", Observation{At: now, Found: true})
 	inv.restoring, inv.listing = true, true
 	defer func() { inv.restoring, inv.listing = false, false }()
-	had, incomplete := len(inv.update.Facts.Changes), false
+	had, incomplete, unredacted := len(inv.update.Facts.Changes), false, false
 	if empty {
 		defer inv.SetPart(inv.part)
 		inv.SetPart(func() { inv.update.Facts.Reset() })
@@ -45,7 +46,8 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 		}
 	}
 	err = inv.decodeAhead(objects, empty, func(o *decoded) {
-		if o.Incomplete && !incomplete {
+		unredacted = unredacted || o.Unredacted
+		if (o.Incomplete || o.Unredacted) && !incomplete {
 			incomplete = true
 			completeDone()
 		}
@@ -58,6 +60,9 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 		completeDone()
 	}
 	inv.sync(Observation{At: inv.now, Found: true})
+	if unredacted {
+		inv.update.Facts.Changes = nil
+	}
 	return unread, err
 }
 

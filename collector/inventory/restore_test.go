@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -323,6 +324,38 @@ func TestRestoreOfAnIncompleteObject(t *testing.T) {
 	expect(t, "rows", len(h.volumes), 1)
 	if len(u.Facts.Objects) != 1 || u.Facts.Objects[0].ResourceVersion != "77" {
 		t.Errorf("objects are %+v", u.Facts.Objects)
+	}
+}
+
+// TestRestoreOfWhatAnOlderTrackerKept: all objects are emitted again, as they are kept now, and changes are not.
+func TestRestoreOfWhatAnOlderTrackerKept(t *testing.T) {
+	volume := pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)
+	volume.Spec.NFS.Path = "/secret"
+	for _, empty := range []bool{true, false} {
+		inv, h := New(), newHistory()
+		inv.SetTrim(func(kind fact.Kind, o metav1.Object) {
+			expect(t, "kind", kind, fact.Volumes)
+			o.(*corev1.PersistentVolume).Spec.NFS.Path = "***"
+		})
+		if !empty {
+			if err := inv.Set(pvc("data", "c1", 1, ""), Live(at(99))); err != nil {
+				t.Fatal(err)
+			}
+			h.take(inv)
+		}
+		saved := restored(volume.DeepCopy(), fact.ObjectSnapshot{})
+		saved.Unredacted = true
+		if unread, err := inv.Restore(fact.SavedList{saved}, 7, at(100)); unread != nil || err != nil {
+			t.Fatal(unread, err)
+		}
+		var u fact.Update
+		inv.Take(&u)
+		u.Facts.EncodeObjects()
+		expect(t, "volumes", len(u.Facts.Volumes), 1)
+		expect(t, "changes", len(u.Facts.Changes), 0)
+		expect(t, "path", u.Facts.VolumeSources[0].Path, "***")
+		expect(t, "source", u.Facts.Volumes[0].SourceID, u.Facts.VolumeSources[0].ID)
+		expect(t, "in the object", strings.Contains(string(u.Facts.Objects[0].Wire), "/secret"), false)
 	}
 }
 

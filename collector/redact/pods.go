@@ -118,7 +118,7 @@ func Program(first string) string {
 
 // podStatus keeps what dates a pod's beginning and end, without messages, which have the last lines
 // of a container's log in them or name other pods.
-func podStatus(s *corev1.PodStatus) corev1.PodStatus {
+func podStatus(s *corev1.PodStatus, volumes []corev1.Volume) corev1.PodStatus {
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type != corev1.PodScheduled && c.Type != corev1.DisruptionTarget && c.Type != corev1.PodReady
 	})
@@ -128,15 +128,16 @@ func podStatus(s *corev1.PodStatus) corev1.PodStatus {
 	}
 	return corev1.PodStatus{
 		Phase: s.Phase, Reason: Text(s.Reason), StartTime: s.StartTime, Conditions: s.Conditions,
-		InitContainerStatuses: statuses(s.InitContainerStatuses), ContainerStatuses: statuses(s.ContainerStatuses),
-		EphemeralContainerStatuses: statuses(s.EphemeralContainerStatuses),
+		InitContainerStatuses: statuses(s.InitContainerStatuses, volumes), ContainerStatuses: statuses(s.ContainerStatuses, volumes),
+		EphemeralContainerStatuses: statuses(s.EphemeralContainerStatuses, volumes),
 	}
 }
 
 // statuses keeps the times at which containers ran, and how.
-func statuses(list []corev1.ContainerStatus) []corev1.ContainerStatus {
+func statuses(list []corev1.ContainerStatus, volumes []corev1.Volume) []corev1.ContainerStatus {
 	for i := range list {
 		s := &list[i]
+		s.VolumeMounts = slices.DeleteFunc(s.VolumeMounts, func(m corev1.VolumeMountStatus) bool { return !kept(volumes, m.Name) })
 		for j := range s.VolumeMounts {
 			m := &s.VolumeMounts[j]
 			*m = corev1.VolumeMountStatus{Name: m.Name, MountPath: Text(m.MountPath), ReadOnly: m.ReadOnly, RecursiveReadOnly: m.RecursiveReadOnly}

@@ -68,7 +68,8 @@ func New(keep ...string) (Policy, error) {
 func (p Policy) Object(kind fact.Kind, object any) {
 	switch o := object.(type) {
 	case *corev1.Pod:
-		*o = corev1.Pod{ObjectMeta: p.metadata(&o.ObjectMeta), Spec: podSpec(&o.Spec), Status: podStatus(&o.Status)}
+		spec := podSpec(&o.Spec)
+		*o = corev1.Pod{ObjectMeta: p.metadata(&o.ObjectMeta), Spec: spec, Status: podStatus(&o.Status, spec.Volumes)}
 	case *corev1.PersistentVolumeClaim:
 		*o = corev1.PersistentVolumeClaim{ObjectMeta: p.metadata(&o.ObjectMeta), Spec: claimSpec(&o.Spec), Status: claimStatus(&o.Status)}
 	case *corev1.PersistentVolume:
