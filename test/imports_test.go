@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"catalog/embedded":              {},
 	"catalog/engine":                {},
 	"cmd/kubevoltracker/app":        {"collector", "collector/election", "collector/fact", "collector/inventory", "collector/redact", "exporter", "catalog", "catalog/engine", "catalog/ingest", "catalog/journal"},
-	"cmd/kubevoltracker":            {"cmd/kubevoltracker/app", "catalog", "exporter"},
+	"cmd/kubevoltracker":            {"cmd/kubevoltracker/app", "catalog", "collector/redact", "exporter"},
 	"cmd/kubevoltracker-clickhouse": {"catalog/embedded"},
 	"test":                          {},
 	"test/harness":                  {},

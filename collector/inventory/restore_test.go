@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -325,6 +326,22 @@ func TestRestoreOfAnIncompleteObject(t *testing.T) {
 	if len(u.Facts.Objects) != 1 || u.Facts.Objects[0].ResourceVersion != "77" {
 		t.Errorf("objects are %+v", u.Facts.Objects)
 	}
+}
+
+// unreadable are objects of a catalog that does not answer.
+type unreadable struct{}
+
+func (unreadable) Each(func(*fact.SavedObject) error) error { return errors.New("no answer") }
+
+func TestReconcileDropsNothingIfTheObjectsCannotBeRead(t *testing.T) {
+	inv := New()
+	if err := inv.Set(pvc("data", "c1", 1, ""), Live(at(1))); err != nil {
+		t.Fatal(err)
+	}
+	if unread, err := inv.Reconcile(unreadable{}, 7, at(100), nil); unread != nil || err == nil {
+		t.Error(unread, err)
+	}
+	expect(t, "claims", inv.Count(fact.Claims), 1)
 }
 
 // TestRestoreOfWhatAnOlderTrackerKept: all objects are emitted again, as they are kept now, and changes are not.

@@ -81,33 +81,34 @@ func secretKey(key string) bool {
 		key = key[slash+1:]
 	}
 	for i := range len(key) {
-		switch key[i] | 0x20 {
-		case 'k':
-			if begins(key[i:], "key") {
-				return true
-			}
-		case 'p':
-			if begins(key[i:], "passw") || begins(key[i:], "passphrase") || begins(key[i:], "pwd") {
-				return true
-			}
-			if begins(key[i:], "pass") && (i == 0 || !letter(key[i-1])) && (i+4 == len(key) || !letter(key[i+4])) {
-				return true // alone: no bypass, no passive
-			}
-		case 's':
-			if begins(key[i:], "secret") || begins(key[i:], "sig") && (i == 0 || !letter(key[i-1])) && i+3 == len(key) {
-				return true // sig: of a shared access signature
-			}
-		case 't':
-			if begins(key[i:], "token") {
-				return true
-			}
-		case 'c':
-			if begins(key[i:], "cred") {
-				return true
-			}
+		if secretWord(key, i) {
+			return true
 		}
 	}
 	return false
+}
+
+// secretWord reports whether a word that says so begins at an index of a key.
+func secretWord(key string, i int) bool {
+	rest := key[i:]
+	switch rest[0] | 0x20 {
+	case 'c':
+		return begins(rest, "cred")
+	case 'k':
+		return begins(rest, "key")
+	case 'p':
+		return begins(rest, "passw") || begins(rest, "passphrase") || begins(rest, "pwd") || begins(rest, "pass") && alone(key, i, len("pass"))
+	case 's': // sig is the signature of a shared access signature
+		return begins(rest, "secret") || len(rest) == len("sig") && begins(rest, "sig") && alone(key, i, len("sig"))
+	case 't':
+		return begins(rest, "token")
+	}
+	return false
+}
+
+// alone reports whether the n letters at an index are a word: no bypass, no passive.
+func alone(key string, i, n int) bool {
+	return (i == 0 || !letter(key[i-1])) && (i+n == len(key) || !letter(key[i+n]))
 }
 
 // begins reports whether a text begins with a word of small letters, in any case.
@@ -179,12 +180,4 @@ func texts[T ~string](list []T) []T {
 		list[i] = T(Text(string(list[i])))
 	}
 	return list
-}
-
-// pointed masks the text that a pointer points to.
-func pointed[T ~string](s *T) *T {
-	if s != nil {
-		*s = T(Text(string(*s)))
-	}
-	return s
 }

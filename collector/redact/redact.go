@@ -13,6 +13,7 @@ package redact
 import (
 	"errors"
 	"maps"
+	"reflect"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -64,7 +65,7 @@ func New(keep ...string) (Policy, error) {
 }
 
 // Object drops from an object, in place, all that is not on the allow-list. It empties an object of
-// a type that it does not know.
+// a type that is not on the list.
 func (p Policy) Object(kind fact.Kind, object any) {
 	switch o := object.(type) {
 	case *corev1.Pod:
@@ -96,6 +97,10 @@ func (p Policy) Object(kind fact.Kind, object any) {
 			o.Labels = nil
 		}
 		*o = metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: string(kind)}, ObjectMeta: p.metadata(&o.ObjectMeta)}
+	default:
+		if v := reflect.ValueOf(object); v.Kind() == reflect.Pointer && !v.IsNil() {
+			v.Elem().SetZero()
+		}
 	}
 }
 

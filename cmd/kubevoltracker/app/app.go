@@ -14,7 +14,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 
 	"github.com/go-kit/log"
@@ -26,7 +25,6 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector"
 	"github.com/kubevoltracker/kubevoltracker/collector/election"
-	"github.com/kubevoltracker/kubevoltracker/collector/redact"
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 )
 
@@ -44,10 +42,6 @@ type App struct {
 // error is one line that names the mistake and its flag; it is a UsageError if only the user can
 // correct it, and ctx's error if ctx ends first.
 func New(ctx context.Context, o Options) (_ *App, err error) {
-	policy, err := redact.New(o.KeepAnnotations...)
-	if err != nil {
-		return nil, UsageError{fmt.Errorf("--collector.keep-annotations: %w", err)}
-	}
 	registry := prometheus.NewRegistry()
 	client, err := collector.NewClient(o.Client)
 	if err != nil {
@@ -71,7 +65,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := o.Web.Check(); err != nil {
 		return nil, UsageError{err}
 	}
-	a := &App{logger: o.Logger, history: &history{cluster: o.Cluster, logger: log.With(o.Logger, "component", "catalog"), policy: policy}}
+	a := &App{logger: o.Logger, history: &history{cluster: o.Cluster, logger: log.With(o.Logger, "component", "catalog"), policy: o.Policy}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -90,7 +84,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	metrics := exporter.New(o.Metrics)
 	election.Register(registry, a.history.election)
 	a.collector = collector.New(collector.Options{
-		Client: client, Policy: policy, Kubelets: kubelets, Exporter: metrics, Recorder: a.history.recorder,
+		Client: client, Policy: o.Policy, Kubelets: kubelets, Exporter: metrics, Recorder: a.history.recorder,
 		Snapshot: a.history.takeSnapshot(), VersionFloor: a.history.versionFloor,
 		Logger: log.With(o.Logger, "component", "collector"), Registerer: registry,
 	})

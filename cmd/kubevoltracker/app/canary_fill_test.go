@@ -35,18 +35,7 @@ func (c *canaries) next(path string) string {
 // fill puts a canary into every text of a value: into fields, lists, pointers, and the keys and
 // values of maps. What has to be parsed gets a valid value.
 func (c *canaries) fill(v reflect.Value, path string) {
-	switch v.Addr().Interface().(type) {
-	case *resource.Quantity:
-		v.Set(reflect.ValueOf(resource.MustParse("1Gi")))
-		return
-	case *metav1.Time:
-		v.Set(reflect.ValueOf(metav1.NewTime(time.Now().Add(-time.Hour))))
-		return
-	case *intstr.IntOrString:
-		v.Set(reflect.ValueOf(intstr.FromString(c.next(path))))
-		return
-	case *metav1.FieldsV1:
-		v.Set(reflect.ValueOf(metav1.FieldsV1{Raw: []byte(`{"f:` + c.next(path) + `":{}}`)}))
+	if c.fillParsed(v, path) {
 		return
 	}
 	switch v.Kind() {
@@ -85,7 +74,24 @@ func (c *canaries) fill(v reflect.Value, path string) {
 	}
 }
 
-// mapKeys are the keys that a map has besides a canary: those that tracker treats in its own way.
+// fillParsed fills a value that is parsed, and reports whether it is one.
+func (c *canaries) fillParsed(v reflect.Value, path string) bool {
+	switch p := v.Addr().Interface().(type) {
+	case *resource.Quantity:
+		*p = resource.MustParse("1Gi")
+	case *metav1.Time:
+		*p = metav1.NewTime(time.Now().Add(-time.Hour))
+	case *intstr.IntOrString:
+		*p = intstr.FromString(c.next(path))
+	case *metav1.FieldsV1:
+		p.SetRawString(`{"f:` + c.next(path) + `":{}}`)
+	default:
+		return false
+	}
+	return true
+}
+
+// mapKeys are the keys that a map has besides a canary: those that the tracker treats in its own way.
 var mapKeys = map[string][]string{
 	".annotations": {
 		"kubevoltracker.io/owner", "kubevoltracker.io/note", "owner", "team", "pv.kubernetes.io/provisioned-by", "volume.kubernetes.io/selected-node",

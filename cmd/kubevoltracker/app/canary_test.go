@@ -21,6 +21,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
 	"github.com/kubevoltracker/kubevoltracker/collector"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/redact"
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
@@ -46,10 +47,14 @@ func (l *logged) String() string {
 // canaryOptions are the options of a tracker that watches a server and logs all that it can.
 func canaryOptions(t *testing.T, s *apiServer, out *logged, url string) app.Options {
 	t.Helper()
+	policy, err := redact.New("example.com/kept")
+	if err != nil {
+		t.Fatal(err)
+	}
 	return app.Options{
 		Client: collector.ClientOptions{Kubeconfig: s.start(t), UserAgent: "test"}, DataDir: t.TempDir(), JournalBytes: 1 << 30,
 		Web: exporter.ServerOptions{ListenAddresses: []string{"127.0.0.1:0"}}, Metrics: exporter.Options{PerVolume: true, ClaimLabels: exporter.LabelKeys{"app", "api-token"}, NamespaceLabels: exporter.LabelKeys{"app", "api-token"}},
-		Catalog: catalog.Options{URL: url}, KeepAnnotations: []string{"example.com/kept"}, Logger: log.NewLogfmtLogger(out),
+		Catalog: catalog.Options{URL: url}, Policy: policy, Logger: log.NewLogfmtLogger(out),
 	}
 }
 
