@@ -31,10 +31,12 @@ import (
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/redact"
 )
 
 // Exporter shows what changed. It borrows the update: it may read it until Apply returns, must not change it, and
@@ -71,6 +73,8 @@ type Options struct {
 	VersionFloor func() uint64
 	// Kubelets reads from the kubelets how full volumes are; nil to read nothing.
 	Kubelets *Kubelets
+	// Policy says which fields of the objects are kept.
+	Policy redact.Policy
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 }
@@ -78,6 +82,7 @@ type Options struct {
 // Collector feeds the inventory from the API. Use New.
 type Collector struct {
 	client   *Client
+	policy   redact.Policy
 	kubelets *Kubelets
 	exporter Exporter
 	recorder Recorder
@@ -113,8 +118,9 @@ func New(o Options) *Collector {
 	if o.VersionFloor == nil {
 		o.VersionFloor = func() uint64 { return 0 }
 	}
-	return &Collector{
+	c := &Collector{
 		client:   o.Client,
+		policy:   o.Policy,
 		kubelets: o.Kubelets,
 		exporter: o.Exporter,
 		recorder: o.Recorder,
@@ -129,6 +135,8 @@ func New(o Options) *Collector {
 		first:    map[fact.Kind]firstList{},
 		synced:   make(chan struct{}),
 	}
+	c.inv.SetTrim(func(kind fact.Kind, object metav1.Object) { Trim(o.Policy, kind, object) })
+	return c
 }
 
 // tickEvery is how often the collector emits the positions of the watches while no events arrive.

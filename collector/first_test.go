@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/redact"
 )
 
 // outlet notes what each update has, and takes the rows out of it, as the recorder does.
@@ -32,7 +33,7 @@ func firstLists(t *testing.T, c *Collector, n int) {
 	var claims []any
 	for i := range n {
 		claim := claimOf(fmt.Sprint("c", i), fmt.Sprint(i+1))
-		claims = append(claims, p.pack(Trim(fact.Claims, claim)))
+		claims = append(claims, p.pack(Trim(redact.Policy{}, fact.Claims, claim)))
 	}
 	for _, kind := range fact.Kinds() {
 		list := firstList{position: fact.Position{Kind: kind, ResourceVersion: "9"}}
@@ -131,7 +132,7 @@ func TestPackedObjectsOfAListAreSmall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		packed := p.pack(Trim(fact.Pods, pod)).(*packed)
+		packed := p.pack(Trim(redact.Policy{}, fact.Pods, pod)).(*packed)
 		if again := packed.Unpack(); again.GetName() != pod.Name || !strings.Contains(fmt.Sprint(again), "main-"+fmt.Sprint(i)) {
 			t.Errorf("%v", again)
 		}

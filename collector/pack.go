@@ -80,7 +80,11 @@ func (p *packed) Unpack() metav1.Object {
 	}
 	o.SetResourceVersion(rest.ResourceVersion)
 	o.SetManagedFields(rest.ManagedFields)
-	return Trim(p.kind, o).(metav1.Object) // Trim sets again the fields that protobuf does not carry
+	if metadata, ok := o.(*metav1.PartialObjectMetadata); ok {
+		metadata.Kind = string(p.kind) // protobuf does not carry it
+	}
+	own(o)
+	return o
 }
 
 func (p *packed) Wire() []byte { return slices.Clip(p.plain()[:p.wireLength]) }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/redact"
 )
 
 // documentOf is what an inventory keeps of an object that is listed.
@@ -83,7 +84,7 @@ func TestPackedIsTheSame(t *testing.T) {
 		},
 	}
 	for kind, object := range objects {
-		Trim(kind, object)
+		Trim(redact.Policy{}, kind, object)
 		small := Pack(kind, object)
 		if _, ok := small.(inventory.Packed); ok != (kind != fact.Nodes) {
 			t.Errorf("a %s is packed: %v", kind, ok)

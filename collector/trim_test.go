@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/redact"
 )
 
 func TestTrimDropsWhatMayHoldSecrets(t *testing.T) {
@@ -26,6 +27,7 @@ func TestTrimDropsWhatMayHoldSecrets(t *testing.T) {
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: &metav1.FieldsV1{Raw: []byte("secret")}}},
 		},
 		Spec: corev1.PodSpec{
+			Volumes:             []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
 			InitContainers:      []corev1.Container{container},
 			Containers:          []corev1.Container{container},
 			EphemeralContainers: []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon(container)}},
@@ -42,7 +44,7 @@ func TestTrimDropsWhatMayHoldSecrets(t *testing.T) {
 			}},
 		},
 	}
-	if Trim(fact.Pods, o); strings.Contains(o.String(), "secret") {
+	if Trim(redact.Policy{}, fact.Pods, o); strings.Contains(o.String(), "secret") {
 		t.Errorf("a secret is left: %s", o)
 	}
 	if o.Annotations["owner"] != "dana" || o.ManagedFields[0].Manager != "kubectl" || len(o.Status.Conditions) != 2 ||
@@ -72,9 +74,9 @@ func TestTrimKeepsNames(t *testing.T) {
 		}},
 	}
 	wantVolume, wantClaim, wantPod := volume.DeepCopy(), claim.DeepCopy(), pod.DeepCopy()
-	Trim(fact.Volumes, volume)
-	Trim(fact.Claims, claim)
-	Trim(fact.Pods, pod)
+	Trim(redact.Policy{}, fact.Volumes, volume)
+	Trim(redact.Policy{}, fact.Claims, claim)
+	Trim(redact.Policy{}, fact.Pods, pod)
 	if !reflect.DeepEqual(volume, wantVolume) || !reflect.DeepEqual(claim, wantClaim) || !reflect.DeepEqual(pod, wantPod) {
 		t.Errorf("%v\n%v\n%v", volume, claim, pod)
 	}
@@ -95,7 +97,7 @@ func TestTrimmedNodeTellsWhetherItsKubeletLives(t *testing.T) {
 			},
 		},
 	}
-	if Trim(fact.Nodes, o); strings.Contains(o.String(), "secret") {
+	if Trim(redact.Policy{}, fact.Nodes, o); strings.Contains(o.String(), "secret") {
 		t.Errorf("what is not needed is left: %s", o)
 	}
 	if len(o.Status.Conditions) != 1 || !o.Status.Conditions[0].LastHeartbeatTime.Equal(&heartbeat) || o.Labels["zone"] != "a" {

@@ -71,7 +71,7 @@ func (l listWatch) ListWithContext(ctx context.Context, options metav1.ListOptio
 		return nil, err
 	}
 	return list, meta.EachListItem(list, func(obj runtime.Object) error {
-		Trim(l.store.kind, obj)
+		l.store.trim(obj)
 		return nil
 	})
 }
@@ -328,6 +328,7 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Obser
 	s.up()
 	s.collector.metrics.events[s.kind].Inc()
 	came := s.collector.now()
+	s.trim(obj)
 	waited := func() bool { return s.collector.now().Sub(came) > heldUpAfter }
 	err := s.collector.observe(func(inv *inventory.Inventory, now fact.Time) error {
 		if waited() {
@@ -343,7 +344,7 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Obser
 			s.move(version)
 		}
 		s.collector.metrics.seen(s.kind, now)
-		return do(inv, Trim(s.kind, obj), seen)
+		return do(inv, obj, seen)
 	}, s.kind)
 	if waited() {
 		s.heldUp()
@@ -430,8 +431,11 @@ func (s *store) Resync() error { return nil }
 // that the untrimmed list is never in memory.
 func (s *store) Transformer() cache.TransformFunc {
 	p := &packer{kind: s.kind}
-	return func(obj any) (any, error) { return p.pack(Trim(s.kind, obj)), nil }
+	return func(obj any) (any, error) { return p.pack(s.trim(obj)), nil }
 }
+
+// trim reduces an object to the fields that the tracker keeps.
+func (s *store) trim(obj any) any { return Trim(s.collector.policy, s.kind, obj) }
 
 // refused reports whether the API server does not serve a kind, or does not allow the tracker to
 // read it.

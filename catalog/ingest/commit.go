@@ -127,6 +127,9 @@ func (r *Recorder) committed() {
 func (r *Recorder) lastBatch(p *pending) (b journal.Batch, err error) {
 	b = journal.Batch{Version: p.version, Meta: map[string][]byte{metaCluster: []byte(r.options.Cluster)}}
 	maps.Copy(b.Meta, p.meta)
+	if p.positions != nil { // the first update of a run has all objects of an older journal, redacted
+		b.Meta[metaRedacted] = []byte(redactedBy)
+	}
 	if p.watched != nil {
 		watched, err := watchedRecord(p.watched)
 		if err != nil {

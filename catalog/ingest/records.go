@@ -21,7 +21,12 @@ const (
 	metaIncomplete = "unread"      // see Recorder.SetIncomplete
 	metaTakingOver = "taking-over" // see Recorder.SetTakingOver
 	metaLiveHeap   = "live-heap"   // see Recorder.SetLiveHeap
+	metaRedacted   = "redacted"    // redactedBy, once the state has all objects as that version of the rules keeps them
 )
+
+// redactedBy is the version of the rules of package redact. A journal of another version has objects with more in them
+// than the present rules keep: all of them are recorded again. Raise it when the rules drop or mask more.
+const redactedBy = "1"
 
 // appendSnapshots appends snapshots as records. A Forgotten one deletes the records of its object.
 func appendSnapshots(records []journal.Record, snapshots []fact.ObjectSnapshot) ([]journal.Record, error) {

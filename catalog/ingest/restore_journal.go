@@ -14,7 +14,8 @@ import (
 // RestoreJournal reads the snapshot in a journal; nil if the journal is new. The objects stay in the journal until the
 // snapshot's reader asks for them. Its error, and theirs, say that the journal is damaged (journal.ErrCorrupt).
 func RestoreJournal(j *journal.Journal) (*fact.Snapshot, error) {
-	s := &fact.Snapshot{Version: j.Version(), Positions: positionsOf(j), Counters: map[string][]byte{}, Objects: journalObjects{j}}
+	s := &fact.Snapshot{Version: j.Version(), Positions: positionsOf(j), Counters: map[string][]byte{}}
+	s.Objects = journalObjects{j, string(j.Meta()[metaRedacted]) != redactedBy}
 	if len(s.Positions) == 0 {
 		return nil, nil
 	}
@@ -35,10 +36,19 @@ func RestoreJournal(j *journal.Journal) (*fact.Snapshot, error) {
 
 // journalObjects reads the objects in a journal one after another: those of a large cluster would take more memory than
 // all else.
-type journalObjects struct{ journal *journal.Journal }
+type journalObjects struct {
+	journal    *journal.Journal
+	unredacted bool
+}
 
 // Each implements fact.SavedObjects.
 func (l journalObjects) Each(restore func(*fact.SavedObject) error) error {
+	if take := restore; l.unredacted {
+		restore = func(o *fact.SavedObject) error {
+			o.Unredacted = true
+			return take(o)
+		}
+	}
 	for _, kind := range fact.Kinds() {
 		if err := l.deleted(kind, restore); err != nil {
 			return err

@@ -31,6 +31,8 @@ type WriterOptions struct {
 	Cluster string
 	// Document returns an object of the journal, which is protobuf, as JSON for the catalog.
 	Document func(kind fact.Kind, wire []byte) (string, error)
+	// Redact masks secrets in the rows of a batch, which an older tracker may have recorded; nil to leave them.
+	Redact func(*fact.Facts)
 	// Lease says when this tracker may write, if there are several; nil if there is one.
 	Lease Lease
 	// TakesOver is true if the journal is new or has lost its last transaction. An earlier tracker, with another
@@ -272,6 +274,9 @@ func (w *Writer) read(ctx context.Context, after uint64) (*batch, error) {
 			return nil, err
 		}
 		b.facts = fact.Facts{}
+	}
+	if w.options.Redact != nil {
+		w.options.Redact(&b.facts)
 	}
 	return b, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -13,14 +14,16 @@ import (
 	"github.com/prometheus/common/version"
 
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
+	"github.com/kubevoltracker/kubevoltracker/collector/redact"
 )
 
 // runFlags are the flags of "run".
 type runFlags struct {
 	app.Options
-	journalBytes units.Base2Bytes
-	catalog      *catalogFlags
-	log          *logFlags
+	journalBytes    units.Base2Bytes
+	keepAnnotations []string
+	catalog         *catalogFlags
+	log             *logFlags
 }
 
 func addRun(application *kingpin.Application, commands map[string]command, stderr io.Writer) {
@@ -30,6 +33,7 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 	cmd.Flag("kube.context", "Context of the kubeconfig; default: its current one.").StringVar(&f.Client.Context)
 	cmd.Flag("cluster.name", "Name of the cluster in the catalog; default: the UID of its namespace kube-system.").StringVar(&f.Cluster)
 	cmd.Flag("data-dir", "Directory for what the tracker keeps on disk.").Default("data").StringVar(&f.DataDir)
+	cmd.Flag("collector.keep-annotations", "Name of an annotation to keep besides those that storage questions need; repeatable.").StringsVar(&f.keepAnnotations)
 	cmd.Flag("journal.max-bytes", "How much may wait in the journal for ClickHouse; then the watch waits.").Default("4GiB").BytesVar(&f.journalBytes)
 	cmd.Flag("web.listen-address", "Address to serve on; repeatable.").Default(":9790").StringsVar(&f.Web.ListenAddresses)
 	cmd.Flag("web.config.file", "File with TLS and authentication, in the format of Prometheus' exporter-toolkit.").StringVar(&f.Web.WebConfigFile)
@@ -63,6 +67,9 @@ func track(f *runFlags, stderr io.Writer) (err error) {
 	f.JournalBytes = int64(f.journalBytes)
 	if f.Catalog, err = f.catalog.options(); err != nil {
 		return err
+	}
+	if f.Policy, err = redact.New(f.keepAnnotations...); err != nil {
+		return app.UsageError{Err: fmt.Errorf("--collector.keep-annotations: %w", err)}
 	}
 	a, err := app.New(ctx, f.Options)
 	if err == nil {

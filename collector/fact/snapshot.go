@@ -197,4 +197,7 @@ type SavedObject struct {
 	// Incomplete is true if rows of the object may be missing, because not all rows that follow
 	// from it reached the catalog.
 	Incomplete bool
+	// Unredacted is true for all objects of a journal whose tracker kept more of them than this one
+	// does: the journal and the catalog are to have them again as they are kept now.
+	Unredacted bool
 }

@@ -103,6 +103,7 @@ type Inventory struct {
 	update      fact.Update
 	used        bool   // it has emitted a row, or was restored
 	part        func() // see SetPart
+	trim        func(fact.Kind, metav1.Object)
 
 	// The memory of objects that came in lists.
 	listing    bool // in Replace and Restore
@@ -151,6 +152,7 @@ func New() *Inventory {
 		sources:        map[[16]byte]*source{},
 		doubted:        map[*claim]fact.Time{},
 		seed:           maphash.MakeSeed(),
+		trim:           func(fact.Kind, metav1.Object) {},
 	}
 }
 
@@ -273,6 +275,10 @@ const (
 // partRows rows. The function takes the rows with TakePart. With nil, the default, all rows of an
 // event collect until Take. The rows of the first lists take more memory than the inventory itself.
 func (inv *Inventory) SetPart(emit func()) { inv.part = emit }
+
+// SetTrim sets a function that the inventory calls with each saved object that it decodes: an older
+// tracker may have saved fields that this one drops. It must be safe for concurrent use.
+func (inv *Inventory) SetTrim(trim func(fact.Kind, metav1.Object)) { inv.trim = trim }
 
 func (inv *Inventory) emitPart() {
 	if inv.part != nil && inv.update.Facts.Len() >= partRows {

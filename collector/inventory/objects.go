@@ -21,7 +21,7 @@ type other struct {
 }
 
 func (inv *Inventory) noteOther(kind fact.Kind, o metav1.Object, obs Observation) bool {
-	uid, hash := string(o.GetUID()), hashOf(inv, document(o))
+	uid, hash := string(o.GetUID()), hashOf(inv, JSON(o))
 	had := inv.others[kind][uid]
 	if had != nil && had.emitted == hash {
 		return false
@@ -95,16 +95,16 @@ func Wire(object metav1.Object) []byte {
 // Document returns the output of Wire as JSON, in the API's own fields. It returns an error that
 // names the kind if wire is something else.
 func Document(kind fact.Kind, wire []byte) (string, error) {
-	object, err := readObject(kind, "", wire)
+	object, err := Decode(kind, "", wire)
 	if err != nil {
 		return "", err
 	}
-	return document(object), nil
+	return JSON(object), nil
 }
 
-// document writes the content of Wire as JSON. The collector has removed before what may contain
+// JSON returns the content of Wire as JSON. The collector has removed before what may contain
 // secrets.
-func document(object metav1.Object) string {
+func JSON(object metav1.Object) string {
 	var doc any
 	switch o := object.(type) {
 	case *corev1.Pod:
@@ -126,8 +126,9 @@ func document(object metav1.Object) string {
 	return string(text)
 }
 
-// readObject decodes the output of document or Wire. The error names the kind.
-func readObject(kind fact.Kind, text string, wire []byte) (object metav1.Object, err error) {
+// Decode decodes a saved object: text if wire is nil, which is the output of JSON, else wire, which is
+// the output of Wire. The error names the kind.
+func Decode(kind fact.Kind, text string, wire []byte) (object metav1.Object, err error) {
 	object = newObject(kind)
 	if wire != nil {
 		err = object.(interface{ Unmarshal([]byte) error }).Unmarshal(wire)

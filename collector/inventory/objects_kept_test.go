@@ -107,7 +107,7 @@ func TestDocumentsOfAllKindsAreReadAsTheAPIsObjects(t *testing.T) {
 			continue
 		}
 		for form, encoded := range map[string]fact.SavedObject{"JSON": {Object: versions[0].Object}, "protobuf": {Wire: versions[0].Wire}} {
-			read, err := readObject(kind, encoded.Object, encoded.Wire)
+			read, err := Decode(kind, encoded.Object, encoded.Wire)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,16 +115,16 @@ func TestDocumentsOfAllKindsAreReadAsTheAPIsObjects(t *testing.T) {
 			if err != nil || reflect.TypeOf(read) != reflect.TypeOf(object) || of != kind || uid != versions[0].UID {
 				t.Errorf("%s: read from %s as %s %s, %v", kind, form, of, uid, err)
 			}
-			if first := document(object.(metav1.Object)); first != versions[0].Object {
+			if first := JSON(object.(metav1.Object)); first != versions[0].Object {
 				t.Errorf("%s: its document is\n%s\nwant\n%s", kind, versions[0].Object, first)
 			}
-			if again := document(read); again != versions[0].Object {
+			if again := JSON(read); again != versions[0].Object {
 				t.Errorf("%s: from %s it says\n%s\nand said\n%s", kind, form, again, versions[0].Object)
 			}
 		}
 	}
 	for _, bad := range []fact.SavedObject{{Object: "{"}, {Wire: []byte("\xff")}} {
-		if _, err := readObject(fact.Pods, bad.Object, bad.Wire); err == nil {
+		if _, err := Decode(fact.Pods, bad.Object, bad.Wire); err == nil {
 			t.Errorf("%+v: no error", bad)
 		}
 	}

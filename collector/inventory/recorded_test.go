@@ -45,7 +45,7 @@ func recording(t testing.TB) (events []recorded) {
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			t.Fatal(err)
 		}
-		object, err := readObject(line.Kind, string(line.Object), nil)
+		object, err := Decode(line.Kind, string(line.Object), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

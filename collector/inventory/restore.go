@@ -17,7 +17,8 @@ import (
 // version of each object that is not forgotten, and the object's snapshot. An empty inventory
 // continues where the earlier one ended, and emits only the present states. An inventory that has
 // objects already completes them, and takes the others as living until Delete or Replace says
-// otherwise. For objects marked Incomplete it emits all rows again, as from a first list. version
+// otherwise. For objects marked Incomplete or Unredacted it emits all rows again, as from a first
+// list, but of the latter no changes: the catalog has them, with what managedFields said. version
 // is the highest row version used so far; now is the current time.
 //
 // unread is set if an object is of an unknown kind or cannot be decoded; the others are restored.
@@ -30,7 +31,7 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 	inv.begin("", "", Observation{At: now, Found: true})
 	inv.restoring, inv.listing = true, true
 	defer func() { inv.restoring, inv.listing = false, false }()
-	had, incomplete := len(inv.update.Facts.Changes), false
+	had, incomplete, unredacted := len(inv.update.Facts.Changes), false, false
 	if empty {
 		defer inv.SetPart(inv.part)
 		inv.SetPart(func() { inv.update.Facts.Reset() })
@@ -44,8 +45,9 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 			inv.SetPart(nil)
 		}
 	}
-	err = decodeAhead(objects, empty, func(o *decoded) {
-		if o.Incomplete && !incomplete {
+	err = inv.decodeAhead(objects, empty, func(o *decoded) {
+		unredacted = unredacted || o.Unredacted
+		if (o.Incomplete || o.Unredacted) && !incomplete {
 			incomplete = true
 			completeDone()
 		}
@@ -58,6 +60,9 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 		completeDone()
 	}
 	inv.sync(Observation{At: inv.now, Found: true})
+	if unredacted {
+		inv.update.Facts.Changes = nil
+	}
 	return unread, err
 }
 
@@ -73,7 +78,7 @@ const aheadObjects = 128
 
 // decodeAhead calls restore with each object. If ahead is set, another goroutine reads and decodes
 // the next objects meanwhile, which takes as long as restoring them.
-func decodeAhead(objects fact.SavedObjects, ahead bool, restore func(*decoded)) (err error) {
+func (inv *Inventory) decodeAhead(objects fact.SavedObjects, ahead bool, restore func(*decoded)) (err error) {
 	if !ahead {
 		return objects.Each(func(o *fact.SavedObject) error {
 			restore(&decoded{SavedObject: *o})
@@ -86,7 +91,7 @@ func decodeAhead(objects fact.SavedObjects, ahead bool, restore func(*decoded)) 
 		var list []decoded
 		err = objects.Each(func(o *fact.SavedObject) error {
 			d := decoded{SavedObject: *o}
-			d.object, d.err = readObject(o.Kind, o.Object, o.Wire)
+			d.object, d.err = inv.read(o)
 			d.Object, d.Wire = "", nil // valid only now
 			if list = append(list, d); len(list) == aheadObjects {
 				lists <- list
@@ -102,6 +107,15 @@ func decodeAhead(objects fact.SavedObjects, ahead bool, restore func(*decoded)) 
 		}
 	}
 	return err
+}
+
+// read decodes a saved object, and reduces it to the fields that the tracker keeps.
+func (inv *Inventory) read(o *fact.SavedObject) (metav1.Object, error) {
+	object, err := Decode(o.Kind, o.Object, o.Wire)
+	if err == nil {
+		inv.trim(o.Kind, object)
+	}
+	return object, err
 }
 
 // Reconcile is Restore for an inventory that has taken its first lists meanwhile: objects that the
@@ -138,7 +152,7 @@ func (inv *Inventory) restoreOne(r *decoded) error {
 	if !inv.index(kind).has(uid) {
 		object, err := r.object, r.err
 		if object == nil && err == nil {
-			object, err = readObject(kind, r.Object, r.Wire)
+			object, err = inv.read(&r.SavedObject)
 		}
 		if err != nil {
 			return err

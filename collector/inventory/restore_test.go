@@ -2,10 +2,12 @@ package inventory
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -87,7 +89,7 @@ func restored(object any, snapshot fact.ObjectSnapshot) fact.SavedObject {
 	if err != nil {
 		panic(err)
 	}
-	return fact.SavedObject{Kind: kind, UID: uid, Object: document(object.(metav1.Object)), Snapshot: snapshot}
+	return fact.SavedObject{Kind: kind, UID: uid, Object: JSON(object.(metav1.Object)), Snapshot: snapshot}
 }
 
 // interrupted plays events, going over to a new inventory before some of them.
@@ -323,6 +325,54 @@ func TestRestoreOfAnIncompleteObject(t *testing.T) {
 	expect(t, "rows", len(h.volumes), 1)
 	if len(u.Facts.Objects) != 1 || u.Facts.Objects[0].ResourceVersion != "77" {
 		t.Errorf("objects are %+v", u.Facts.Objects)
+	}
+}
+
+// unreadable are objects of a catalog that does not answer.
+type unreadable struct{}
+
+func (unreadable) Each(func(*fact.SavedObject) error) error { return errors.New("no answer") }
+
+func TestReconcileDropsNothingIfTheObjectsCannotBeRead(t *testing.T) {
+	inv := New()
+	if err := inv.Set(pvc("data", "c1", 1, ""), Live(at(1))); err != nil {
+		t.Fatal(err)
+	}
+	if unread, err := inv.Reconcile(unreadable{}, 7, at(100), nil); unread != nil || err == nil {
+		t.Error(unread, err)
+	}
+	expect(t, "claims", inv.Count(fact.Claims), 1)
+}
+
+// TestRestoreOfWhatAnOlderTrackerKept: all objects are emitted again, as they are kept now, and changes are not.
+func TestRestoreOfWhatAnOlderTrackerKept(t *testing.T) {
+	volume := pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)
+	volume.Spec.NFS.Path = "/secret"
+	for _, empty := range []bool{true, false} {
+		inv, h := New(), newHistory()
+		inv.SetTrim(func(kind fact.Kind, o metav1.Object) {
+			expect(t, "kind", kind, fact.Volumes)
+			o.(*corev1.PersistentVolume).Spec.NFS.Path = "***"
+		})
+		if !empty {
+			if err := inv.Set(pvc("data", "c1", 1, ""), Live(at(99))); err != nil {
+				t.Fatal(err)
+			}
+			h.take(inv)
+		}
+		saved := restored(volume.DeepCopy(), fact.ObjectSnapshot{})
+		saved.Unredacted = true
+		if unread, err := inv.Restore(fact.SavedList{saved}, 7, at(100)); unread != nil || err != nil {
+			t.Fatal(unread, err)
+		}
+		var u fact.Update
+		inv.Take(&u)
+		u.Facts.EncodeObjects()
+		expect(t, "volumes", len(u.Facts.Volumes), 1)
+		expect(t, "changes", len(u.Facts.Changes), 0)
+		expect(t, "path", u.Facts.VolumeSources[0].Path, "***")
+		expect(t, "source", u.Facts.Volumes[0].SourceID, u.Facts.VolumeSources[0].ID)
+		expect(t, "in the object", strings.Contains(string(u.Facts.Objects[0].Wire), "/secret"), false)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/redact"
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 )
 
@@ -200,5 +201,5 @@ func decoded[T interface{ Unmarshal([]byte) error }](t testing.TB, kind fact.Kin
 	if err != nil {
 		t.Fatal(err)
 	}
-	return collector.Trim(kind, into).(T)
+	return collector.Trim(redact.Policy{}, kind, into).(T)
 }

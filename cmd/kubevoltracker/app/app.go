@@ -65,7 +65,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := o.Web.Check(); err != nil {
 		return nil, UsageError{err}
 	}
-	a := &App{logger: o.Logger, history: &history{cluster: o.Cluster, logger: log.With(o.Logger, "component", "catalog")}}
+	a := &App{logger: o.Logger, history: &history{cluster: o.Cluster, logger: log.With(o.Logger, "component", "catalog"), policy: o.Policy}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -84,7 +84,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	metrics := exporter.New(o.Metrics)
 	election.Register(registry, a.history.election)
 	a.collector = collector.New(collector.Options{
-		Client: client, Kubelets: kubelets, Exporter: metrics, Recorder: a.history.recorder,
+		Client: client, Policy: o.Policy, Kubelets: kubelets, Exporter: metrics, Recorder: a.history.recorder,
 		Snapshot: a.history.takeSnapshot(), VersionFloor: a.history.versionFloor,
 		Logger: log.With(o.Logger, "component", "collector"), Registerer: registry,
 	})

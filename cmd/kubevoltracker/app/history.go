@@ -12,6 +12,7 @@ import (
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/catalog/engine"
@@ -21,6 +22,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/election"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+	"github.com/kubevoltracker/kubevoltracker/collector/redact"
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 )
 
@@ -30,6 +32,7 @@ import (
 type history struct {
 	cluster  string
 	logger   log.Logger
+	policy   redact.Policy // what is kept of the objects and rows that an older tracker has saved
 	journal  *journal.Journal
 	recorder *ingest.Recorder
 	tally    *exporter.Tally // of the rows in the journal
@@ -138,7 +141,8 @@ func (h *history) beginAnew(o journal.Options) (err error) {
 // newWriter creates the writer, and the election if there is one.
 func (h *history) newWriter(o Options, client *collector.Client, registry *prometheus.Registry) {
 	writing := ingest.WriterOptions{
-		Journal: h.journal, Dir: o.DataDir, Cluster: h.cluster, Document: inventory.Document, Registerer: registry, Logger: h.logger,
+		Journal: h.journal, Dir: o.DataDir, Cluster: h.cluster, Registerer: registry, Logger: h.logger,
+		Document: h.document, Redact: h.policy.Rows,
 		TakesOver: h.snapshot == nil || h.recorder.TakingOver() || h.journal.Origin() == journal.Rewound,
 	}
 	if writing.TakesOver {
@@ -168,7 +172,7 @@ func (h *history) restoreFromCatalog(ctx context.Context) error {
 		h.incomplete = h.recorder.Incomplete()
 		return nil
 	}
-	snapshot, err := ingest.RestoreCatalog(ctx, h.catalog, h.cluster, h.journal.ID())
+	snapshot, err := h.readCatalog(ctx)
 	switch {
 	case err != nil:
 		level.Warn(h.logger).Log("msg", "the snapshot in the catalog cannot be read yet", "err", err)
@@ -179,6 +183,45 @@ func (h *history) restoreFromCatalog(ctx context.Context) error {
 	}
 	h.snapshot = snapshot
 	return h.recorder.Save(ctx, snapshot)
+}
+
+// readCatalog reads the snapshot in the catalog, without what this tracker does not keep.
+func (h *history) readCatalog(ctx context.Context) (*fact.Snapshot, error) {
+	snapshot, err := ingest.RestoreCatalog(ctx, h.catalog, h.cluster, h.journal.ID())
+	if err != nil || snapshot == nil {
+		return nil, err
+	}
+	objects := fact.SavedList{}
+	err = snapshot.Saved().Each(func(o *fact.SavedObject) error {
+		object, err := h.decode(o.Kind, o.Object, nil)
+		if err != nil {
+			level.Warn(h.logger).Log("msg", "an object in the catalog cannot be read, and is left out until it changes", "err", err)
+			return nil
+		}
+		o.Object, o.Wire = "", inventory.Wire(object)
+		objects = append(objects, *o)
+		return nil
+	})
+	snapshot.Objects = objects
+	return snapshot, err
+}
+
+// document returns an object of the journal as JSON.
+func (h *history) document(kind fact.Kind, wire []byte) (string, error) {
+	object, err := h.decode(kind, "", wire)
+	if err != nil {
+		return "", err
+	}
+	return inventory.JSON(object), nil
+}
+
+// decode decodes a saved object, and reduces it to the fields that this tracker keeps.
+func (h *history) decode(kind fact.Kind, text string, wire []byte) (metav1.Object, error) {
+	object, err := inventory.Decode(kind, text, wire)
+	if err == nil {
+		h.policy.Object(kind, object)
+	}
+	return object, err
 }
 
 // takeSnapshot returns the snapshot and forgets it, so that the collector can free it once it is

@@ -6,6 +6,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/catalog/engine"
 	"github.com/kubevoltracker/kubevoltracker/collector"
+	"github.com/kubevoltracker/kubevoltracker/collector/redact"
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 )
 
@@ -27,10 +28,12 @@ type Options struct {
 	Web          exporter.ServerOptions   // New sets the handler and the checks
 	Metrics      exporter.Options         // New sets Registry and Logger
 	Kubelets     collector.KubeletOptions // not asked if the interval is 0
-	Catalog      catalog.Options
-	Engine       engine.Options // of EmbeddedCatalog; New sets DataDir and Logger
-	Election     ElectionOptions
-	Logger       log.Logger
+	// Policy says which fields and annotations of the objects are kept.
+	Policy   redact.Policy
+	Catalog  catalog.Options
+	Engine   engine.Options // of EmbeddedCatalog; New sets DataDir and Logger
+	Election ElectionOptions
+	Logger   log.Logger
 }
 
 // ElectionOptions configure whether several trackers share one catalog, and by which lease.

@@ -1,0 +1,183 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Mask stands where a secret value was. It is the same for all values, as a hash of a short password
+// could be reversed.
+const Mask = "***"
+
+// The forms of secrets, wherever they are in a text.
+var (
+	// pem is a PEM block, to its end or to the end of the text.
+	pem = regexp.MustCompile(`(?s)-----BEGIN.*?(-----END[^-]*-----|$)`)
+	// jwt is a JSON Web Token, signed (three parts) or encrypted (five): its first part is base64 of {".
+	jwt = regexp.MustCompile(`eyJ[\w-]+(\.[\w-]*){2,4}`)
+	// userinfo is what precedes the host in a URL. A password may have a slash in it, but a port, which
+	// is a number, precedes the path: https://host:8080/dir@1 has no userinfo.
+	userinfo = regexp.MustCompile(`//([^/?#\s]*|[^/?#\s:]*:[^/?#\s]*[^/?#\s\d][^/?#\s]*/[^?#\s]*)@`)
+)
+
+// Text masks in a text all that has the form of a secret: PEM blocks, JSON Web Tokens, the userinfo
+// of URLs, and everything behind a key that names a secret, as in password=x, --token x or
+// "key":"x". Masking again changes nothing.
+func Text(s string) string {
+	if len(s) >= len("eyJx..") && strings.Contains(s, "eyJ") {
+		s = jwt.ReplaceAllLiteralString(s, Mask)
+	}
+	if len(s) > len("-----BEGIN") && strings.Contains(s, "-----BEGIN") {
+		s = pem.ReplaceAllLiteralString(s, Mask)
+	}
+	if strings.IndexByte(s, '@') > 0 && strings.Contains(s, "//") {
+		s = userinfo.ReplaceAllLiteralString(s, "//"+Mask+"@")
+	}
+	return assigned(s)
+}
+
+// assigned masks everything behind the first key that names a secret and to which the text assigns
+// a value. A password may have any character in it, so nothing shows where it ends.
+func assigned(s string) string {
+	for i := 1; i < len(s)-1; i++ {
+		switch s[i] {
+		case '=':
+		case ':': // "key":"x" and key: x, but neither image:tag nor key:x, which may be a name
+			if s[i-1] != '"' && s[i-1] != '\'' && s[i+1] != ' ' {
+				continue
+			}
+		case ' ': // --key x
+			if word := lastWord(s[:i]); len(word) < 2 || word[0] != '-' {
+				continue
+			}
+		default:
+			continue
+		}
+		if secretKey(lastWord(s[:i])) {
+			return s[:i+1] + Mask
+		}
+	}
+	return s
+}
+
+// lastWord returns the key at the end of a text, without the quotes around it.
+func lastWord(s string) string {
+	s = strings.TrimRight(s, `"' `)
+	for i := len(s) - 1; i >= 0; i-- {
+		c := s[i]
+		if c|0x20 < 'a' || c|0x20 > 'z' {
+			if (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
+				return s[i+1:]
+			}
+		}
+	}
+	return s
+}
+
+// secretKey reports whether a key says that its value is secret. The domain before a slash, as in
+// secrets.example.com/enabled, says nothing.
+func secretKey(key string) bool {
+	if slash := strings.LastIndexByte(key, '/'); slash >= 0 {
+		key = key[slash+1:]
+	}
+	for i := range len(key) {
+		if secretWord(key, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// secretWord reports whether a word that says so begins at an index of a key.
+func secretWord(key string, i int) bool {
+	rest := key[i:]
+	switch rest[0] | 0x20 {
+	case 'c':
+		return begins(rest, "cred")
+	case 'k':
+		return begins(rest, "key")
+	case 'p':
+		return begins(rest, "passw") || begins(rest, "passphrase") || begins(rest, "pwd") || begins(rest, "pass") && alone(key, i, len("pass"))
+	case 's': // sig is the signature of a shared access signature
+		return begins(rest, "secret") || len(rest) == len("sig") && begins(rest, "sig") && alone(key, i, len("sig"))
+	case 't':
+		return begins(rest, "token")
+	}
+	return false
+}
+
+// alone reports whether the n letters at an index are a word: no bypass, no passive.
+func alone(key string, i, n int) bool {
+	return (i == 0 || !letter(key[i-1])) && (i+n == len(key) || !letter(key[i+n]))
+}
+
+// begins reports whether a text begins with a word of small letters, in any case.
+func begins(s, word string) bool {
+	if len(s) < len(word) {
+		return false
+	}
+	for i := range len(word) {
+		if s[i]|0x20 != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// masked masks, in place, the values of a map by their keys and their forms. It returns the map.
+func masked(m map[string]string) map[string]string {
+	for key, value := range m {
+		if kept := maskedValue(key, value); kept != value {
+			m[key] = kept
+		}
+	}
+	return m
+}
+
+func maskedValue(key, value string) string {
+	if value != "" && secretKey(key) {
+		return Mask
+	}
+	return Text(value)
+}
+
+// parameters is masked for the parameters of a driver: it also drops those that name a Secret, and
+// those whose key is no key but has the form of a secret.
+func parameters(m map[string]string) map[string]string {
+	for key, value := range m {
+		secret := secretKey(key)
+		switch {
+		case secret && refersToSecret(key) || Text(key) != key:
+			delete(m, key)
+		case secret && value != "":
+			m[key] = Mask
+		default:
+			if kept := Text(value); kept != value {
+				m[key] = kept
+			}
+		}
+	}
+	return m
+}
+
+// refersToSecret reports whether a parameter names a Secret or its namespace, as
+// csi.storage.k8s.io/node-stage-secret-name and adminSecretNamespace do.
+func refersToSecret(key string) bool {
+	plain := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("-_.", r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(key))
+	return strings.Contains(plain, "secretname") || strings.Contains(plain, "secretref")
+}
+
+// texts masks, in place, each text of a list.
+func texts[T ~string](list []T) []T {
+	for i := range list {
+		list[i] = T(Text(string(list[i])))
+	}
+	return list
+}
