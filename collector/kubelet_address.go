@@ -30,25 +30,27 @@ type addresses struct {
 	loopback bool                     // are addresses of this machine, as the API server has one
 }
 
-// newAddresses checks the options. api is the configuration of the API server's client.
-func newAddresses(o *KubeletOptions, api *rest.Config) (a addresses, err error) {
-	if o.Port < 0 || o.Port > 65535 {
-		return a, fmt.Errorf("--kubelet.port: %d is no port", o.Port)
-	}
+// newAddresses returns the rules. api is the configuration of the API server's client.
+func newAddresses(o *KubeletOptions, api *rest.Config) (addresses, error) {
+	types, err := o.addressTypes()
+	return addresses{types: types, port: o.Port, loopback: isLocal(api)}, err
+}
+
+// addressTypes returns the option AddressTypes as a list.
+func (o *KubeletOptions) addressTypes() (types []corev1.NodeAddressType, err error) {
 	for _, list := range o.AddressTypes {
 		for text := range strings.SplitSeq(list, ",") {
 			kind := corev1.NodeAddressType(strings.TrimSpace(text))
 			if !slices.Contains(addressTypes, kind) {
-				return a, fmt.Errorf("--kubelet.address-types: %q is none of %s", text, joined(addressTypes))
+				return nil, fmt.Errorf("--kubelet.address-types: %q is none of %s", text, joined(addressTypes))
 			}
-			a.types = append(a.types, kind)
+			types = append(types, kind)
 		}
 	}
-	if len(a.types) == 0 {
-		a.types = []corev1.NodeAddressType{corev1.NodeInternalIP}
+	if len(types) == 0 {
+		types = []corev1.NodeAddressType{corev1.NodeInternalIP}
 	}
-	a.port, a.loopback = o.Port, isLocal(api)
-	return a, nil
+	return types, nil
 }
 
 // isLocal reports whether the API server is asked on a loopback address, as that of a cluster on

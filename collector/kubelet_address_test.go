@@ -122,7 +122,7 @@ func TestAddressOptions(t *testing.T) {
 		"--kubelet.port: -1": {Port: -1},
 		`--kubelet.address-types: "internalip" is none of InternalIP`: {AddressTypes: []string{"InternalIP", "internalip"}},
 	} {
-		if _, err := newAddresses(&o, &rest.Config{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := o.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

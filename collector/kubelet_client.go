@@ -49,10 +49,6 @@ type kubeletTransport struct {
 func (c *Client) newKubeletTransport(o *KubeletOptions, rules *addresses) (*kubeletTransport, error) {
 	t := &kubeletTransport{rules: rules, userAgent: c.config.UserAgent}
 	switch {
-	case o.InsecureTLS && o.CertificateAuthority != "":
-		return nil, errors.New("--kubelet.insecure-tls: no certificate is looked at, so --kubelet.certificate-authority would do nothing; leave one out")
-	case o.TokenFile != "" && o.ServiceAccount != "":
-		return nil, errors.New("--kubelet.token-file: it has the token, so --kubelet.service-account would do nothing; leave one out")
 	case o.InsecureTLS:
 		t.tls.Insecure = true
 	case o.CertificateAuthority != "":

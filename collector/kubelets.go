@@ -49,6 +49,23 @@ type KubeletOptions struct {
 	Namespace string
 }
 
+// Check returns an error that names the flag if the options cannot be, whether or not kubelets are
+// asked.
+func (o *KubeletOptions) Check() error {
+	switch {
+	case o.Interval < 0:
+		return errors.New("--kubelet.interval: it cannot be negative; 0s switches it off")
+	case o.InsecureTLS && o.CertificateAuthority != "":
+		return errors.New("--kubelet.insecure-tls: no certificate is looked at, so --kubelet.certificate-authority would do nothing; leave one out")
+	case o.TokenFile != "" && o.ServiceAccount != "":
+		return errors.New("--kubelet.token-file: it has the token, so --kubelet.service-account would do nothing; leave one out")
+	case o.Port < 0 || o.Port > 65535:
+		return fmt.Errorf("--kubelet.port: %d is no port", o.Port)
+	}
+	_, err := o.addressTypes()
+	return err
+}
+
 // Kubelets asks the kubelets how full the volumes of their pods are: only kubelets know, and only
 // while a volume is mounted.
 //
@@ -82,6 +99,9 @@ const (
 
 // Kubelets prepares the requests to the kubelets. The error says what is wrong with the options.
 func (c *Client) Kubelets(o KubeletOptions) (*Kubelets, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
 	rules, err := newAddresses(&o, c.config)
 	if err != nil {
 		return nil, err

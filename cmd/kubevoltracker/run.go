@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/alecthomas/units"
@@ -18,10 +19,9 @@ import (
 // runFlags are the flags of "run".
 type runFlags struct {
 	app.Options
-	journalBytes  units.Base2Bytes
-	kubeletsAsked bool // --kubelet.interval was given
-	catalog       *catalogFlags
-	log           *logFlags
+	journalBytes units.Base2Bytes
+	catalog      *catalogFlags
+	log          *logFlags
 }
 
 func addRun(application *kingpin.Application, commands map[string]command, stderr io.Writer) {
@@ -51,8 +51,14 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 
 func addKubeletFlags(cmd *kingpin.CmdClause, f *runFlags) {
 	o := &f.Kubelets
-	cmd.Flag("kubelet.interval", "How often each kubelet is asked how full its volumes are; 0s for never. Outside a cluster they are asked only if this is given.").
-		Default("5m").IsSetByUser(&f.kubeletsAsked).DurationVar(&o.Interval)
+	// Without a default of kingpin's: an interval that the environment gives is asked for, too.
+	o.Interval, o.OnlyInCluster = 5*time.Minute, true
+	cmd.Flag("kubelet.interval", "How often each kubelet is asked how full its volumes are; 0s for never; default: in a cluster 5m, outside 0s.").PlaceHolder("5m").
+		SetValue(&listFlag{flag: "kubelet.interval", once: true, add: func(text string) (err error) {
+			o.Interval, err = time.ParseDuration(text)
+			o.OnlyInCluster = false
+			return err
+		}})
 	cmd.Flag("kubelet.certificate-authority", "File with the authorities of the kubelets' certificates; default: those of the API server's.").StringVar(&o.CertificateAuthority)
 	cmd.Flag("kubelet.insecure-tls", "Accept any certificate of a kubelet, as self-signed ones need. Who can answer in a node's place gets the token.").BoolVar(&o.InsecureTLS)
 	cmd.Flag("kubelet.address-types", "At which addresses in a Node its kubelet is asked, in this order: InternalIP, InternalDNS, Hostname, ExternalIP, ExternalDNS; with commas between them, or repeatable.").
@@ -71,7 +77,6 @@ func track(f *runFlags, stderr io.Writer) (err error) {
 	f.Logger = f.log.logger(stderr)
 	takeOverKlog(f.Logger)
 	f.Client.UserAgent = "kubevoltracker/" + version.Version
-	f.Kubelets.OnlyInCluster = !f.kubeletsAsked
 	f.JournalBytes = int64(f.journalBytes)
 	if f.Catalog, err = f.catalog.options(); err != nil {
 		return err

@@ -16,9 +16,10 @@ import (
 // openKubelets prepares to ask the kubelets how full volumes are; it returns nil if that is
 // switched off.
 func openKubelets(client *collector.Client, o collector.KubeletOptions, logger log.Logger) (*collector.Kubelets, error) {
+	if err := o.Check(); err != nil {
+		return nil, UsageError{err}
+	}
 	switch {
-	case o.Interval < 0:
-		return nil, UsageError{errors.New("--kubelet.interval: it cannot be negative; 0s switches it off")}
 	case o.Interval > 0 && o.OnlyInCluster && !client.InCluster():
 		level.Info(logger).Log("msg", "kubelets are not asked how full volumes are, as the tracker runs outside a cluster; ask them by --kubelet.interval", "for_example", "--kubelet.interval="+o.Interval.String())
 		return nil, nil
