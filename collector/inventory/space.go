@@ -16,6 +16,7 @@ type Sample struct {
 // Refusal is the reason why a sample does not count.
 type Refusal string
 
+// The reasons; Accepted is none.
 const (
 	Accepted     Refusal = ""
 	RefusedPod   Refusal = "pod"   // no such pod runs
