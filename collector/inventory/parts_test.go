@@ -38,7 +38,7 @@ func rowsOf(updates ...fact.Update) string {
 }
 
 func TestPartsOfAListHaveTheRowsOfTheWhole(t *testing.T) {
-	const n = partRows/8 + 100
+	const n = max(partRows/8, partSnapshots/3) + 100
 	take := func(setPart func(*Inventory, *[]fact.Update)) (parts []fact.Update) {
 		inv, lists := New(), listsOf(n)
 		setPart(inv, &parts)
@@ -50,7 +50,7 @@ func TestPartsOfAListHaveTheRowsOfTheWhole(t *testing.T) {
 		for more := true; more; {
 			var u fact.Update
 			more = inv.Take(&u)
-			if len(u.Snapshots) > partSnapshots {
+			if inv.part != nil && len(u.Snapshots) > partSnapshots {
 				t.Errorf("%d snapshots at once", len(u.Snapshots))
 			}
 			parts = append(parts, u)

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -454,4 +455,17 @@ func (r *tracked) restart() {
 	r.t.Helper()
 	r.inv = r.k.restart(r.t)
 	r.taken()
+}
+
+// brokenObjects are saved objects that cannot be read.
+type brokenObjects struct{}
+
+var errBroken = errors.New("broken")
+
+func (brokenObjects) Each(func(*fact.SavedObject) error) error { return errBroken }
+
+func TestReconcileReturnsTheErrorOfTheSavedObjects(t *testing.T) {
+	if unread, err := New().Reconcile(brokenObjects{}, 1, at(1), nil); unread != nil || !errors.Is(err, errBroken) {
+		t.Errorf("got %v, %v", unread, err)
+	}
 }
