@@ -15,12 +15,13 @@ import (
 
 // What a kubelet's answer may have. That of a node with 110 pods has some hundred kilobytes. Of an
 // answer, the tracker has only one value in memory, and the samples of claims: 10,000 of them with
-// the longest names that Kubernetes allows take 6 MB.
+// the longest names that Kubernetes allows take 10 MB.
 const (
 	answerBytes  = 16 << 20
 	valueBytes   = 1 << 20 // of one value that is read or skipped as a whole: a pod's containers
 	answerClaims = 10_000
-	nameBytes    = 253 // of a name in Kubernetes
+	nameBytes    = 253 // of the name of a pod or a claim: a DNS subdomain
+	labelBytes   = 63  // of the name of a namespace or a volume in a pod, a DNS label, and of a UID
 )
 
 // summary reads a kubelet's statsv1alpha1.Summary as a stream. It skips most of it, which is about
@@ -73,7 +74,7 @@ func (a *summary) pod() error {
 			return a.skip()
 		}
 	})
-	if len(ref.UID) > nameBytes || len(ref.Namespace) > nameBytes || len(ref.Name) > nameBytes {
+	if len(ref.UID) > labelBytes || len(ref.Namespace) > labelBytes || len(ref.Name) > nameBytes {
 		return errLongName
 	}
 	for i := range a.samples[first:] {
@@ -92,7 +93,7 @@ func (a *summary) volume() error {
 	if len(a.samples) == answerClaims {
 		return fmt.Errorf("it has more than %d volumes of claims", answerClaims)
 	}
-	if len(v.Name) > nameBytes || len(v.PVCRef.Namespace) > nameBytes || len(v.PVCRef.Name) > nameBytes {
+	if len(v.Name) > labelBytes || len(v.PVCRef.Namespace) > labelBytes || len(v.PVCRef.Name) > nameBytes {
 		return errLongName
 	}
 	space, ok := spaceOf(&v.FsStats)
@@ -129,7 +130,7 @@ func spaceOf(s *statsv1alpha1.FsStats) (space fact.Space, ok bool) {
 }
 
 var (
-	errLongName   = fmt.Errorf("a name has more than %d bytes", nameBytes)
+	errLongName   = errors.New("it has a name that is longer than Kubernetes allows")
 	errLongValue  = fmt.Errorf("one of its values has more than %d MiB", valueBytes>>20)
 	errLongAnswer = fmt.Errorf("it has more than %d MiB", answerBytes>>20)
 )

@@ -62,8 +62,8 @@ func TestHostileAnswers(t *testing.T) {
 		"a long string":                 {hostile{`{"pods":[{"podRef":{"name":"`, "x", ``, 63 << 20}, "one of its values has more than 1 MiB"},
 		"a long key":                    {hostile{`{"`, "x", ``, 63 << 20}, "one of its values has more than 1 MiB"},
 		"a long number":                 {hostile{`{"pods":[{"volume":[{"usedBytes":1`, "0", ``, 63 << 20}, "one of its values has more than 1 MiB"},
-		"a long name":                   {hostile{`{"pods":[{"volume":[{"name":"`, "x", `","time":"2026-03-01T12:00:00Z","usedBytes":1,"pvcRef":{}}]}]}`, 1 << 19}, "a name has more than 253 bytes"},
-		"a long UID":                    {hostile{`{"pods":[{"podRef":{"uid":"`, "x", `"}}]}`, 1 << 19}, "a name has more than 253 bytes"},
+		"a long name":                   {hostile{`{"pods":[{"volume":[{"name":"`, "x", `","time":"2026-03-01T12:00:00Z","usedBytes":1,"pvcRef":{}}]}]}`, 1 << 19}, "it has a name that is longer than Kubernetes allows"},
+		"a long UID":                    {hostile{`{"pods":[{"podRef":{"uid":"`, "x", `"}}]}`, 1 << 19}, "it has a name that is longer than Kubernetes allows"},
 		"much that is skipped":          {hostile{`{"node":[`, `{"a":[1,2,3]},`, ``, 63 << 20}, "one of its values has more than 1 MiB"},
 		"deep in what is skipped":       {hostile{`{"node":`, `[`, ``, 63 << 20}, "exceeded max depth"},
 		"deep in a volume":              {hostile{`{"pods":[{"volume":[{"pvcRef":`, `{"name":`, ``, 63 << 20}, "exceeded max depth"},
@@ -97,6 +97,40 @@ func TestHostileAnswers(t *testing.T) {
 				t.Logf("the heap grew by %.1f MB", float64(grown)/(1<<20))
 			}
 		})
+	}
+}
+
+// TestHostileAnswersAtOnce has all kubelets that are asked at once answer with the most that an answer may have: as many
+// claims as it may, with the longest names.
+func TestHostileAnswersAtOnce(t *testing.T) {
+	name, label := strings.Repeat("n", nameBytes), strings.Repeat("n", labelBytes)
+	part := fmt.Sprintf(`{"podRef":{"name":%[1]q,"namespace":%[2]q,"uid":%[2]q},"volume":[{"time":"2026-03-01T12:00:00Z","usedBytes":1,"name":%[2]q,"pvcRef":{"name":%[1]q,"namespace":%[2]q}}]},`, name, label)
+	var mu sync.Mutex
+	var peak uint64
+	server := serveKubelet(t, func(w http.ResponseWriter, _ *http.Request) {
+		seen := hostile{`{"pods":[`, part, ``, 0}.write(w)
+		mu.Lock()
+		defer mu.Unlock()
+		peak = max(peak, seen)
+	})
+	k, nodes := asked(server), map[string]struct{}{}
+	for i := range kubeletsAtOnce {
+		node := fmt.Sprint("n", i)
+		k.addresses[node], nodes[node] = server.Listener.Addr().String(), struct{}{}
+	}
+	var before runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	if said := k.read(t.Context(), nodes, believe); len(said.errs) != kubeletsAtOnce {
+		t.Errorf("%d errors: %v", len(said.errs), said.errs)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	const bound = kubeletsAtOnce * answerBytes
+	if grown := int64(peak) - int64(before.HeapAlloc); grown > bound {
+		t.Errorf("the heap grew by %d MB", grown>>20)
+	} else {
+		t.Logf("the heap grew by %d MB", grown>>20)
 	}
 }
 

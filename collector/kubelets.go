@@ -90,8 +90,8 @@ type Kubelets struct {
 const (
 	// kubeletTimeout bounds one request: the kubelet computes each answer anew.
 	kubeletTimeout = 30 * time.Second
-	// kubeletsAtOnce is the number of concurrent requests. Hostile answers to all of them take up to
-	// 200 MB (see answerBytes).
+	// kubeletsAtOnce is the number of concurrent requests. Hostile answers to all of them take some
+	// 230 MB, with garbage (TestHostileAnswersAtOnce).
 	kubeletsAtOnce = 20
 	// measuredAtOnce is the number of volumes in one event, which takes some milliseconds.
 	measuredAtOnce = 1000
