@@ -35,18 +35,19 @@ type ClientOptions struct {
 
 // Client talks to the API server.
 type Client struct {
-	core     *typedcore.CoreV1Client
-	storage  *typedstorage.StorageV1Client
-	apps     *typedapps.AppsV1Client
-	metadata metadata.Interface
-	leases   *typedcoordination.CoordinationV1Client
-	config   *rest.Config
+	core      *typedcore.CoreV1Client
+	storage   *typedstorage.StorageV1Client
+	apps      *typedapps.AppsV1Client
+	metadata  metadata.Interface
+	leases    *typedcoordination.CoordinationV1Client
+	config    *rest.Config
+	inCluster bool
 }
 
 // NewClient reads the configuration and does not connect. Its error is one line that names the
 // mistake in the configuration.
 func NewClient(o ClientOptions) (*Client, error) {
-	config, err := restConfig(o)
+	config, inCluster, err := restConfig(o)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	return &Client{core: core, storage: storage, apps: apps, metadata: metadataClient, leases: leases, config: config}, nil
+	return &Client{core: core, storage: storage, apps: apps, metadata: metadataClient, leases: leases, config: config, inCluster: inCluster}, nil
 }
 
 // leaseTimeout bounds one request for a lease.
@@ -91,12 +92,13 @@ const leaseTimeout = 4 * time.Second
 // Leases returns the client for leases, whose requests end after leaseTimeout.
 func (c *Client) Leases() typedcoordination.LeasesGetter { return c.leases }
 
-func restConfig(o ClientOptions) (*rest.Config, error) {
+// restConfig also reports whether the configuration is that of a pod's service account.
+func restConfig(o ClientOptions) (_ *rest.Config, inCluster bool, _ error) {
 	if o.Kubeconfig == "" && o.Context == "" {
 		if config, err := rest.InClusterConfig(); err == nil {
-			return config, nil
+			return config, true, nil
 		} else if !errors.Is(err, rest.ErrNotInCluster) {
-			return nil, fmt.Errorf("service account: %w", err)
+			return nil, false, fmt.Errorf("service account: %w", err)
 		}
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
@@ -105,12 +107,15 @@ func restConfig(o ClientOptions) (*rest.Config, error) {
 		&clientcmd.ConfigOverrides{CurrentContext: o.Context}).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		return nil, errors.New("no cluster is configured: name a kubeconfig file by --kube.kubeconfig or $KUBECONFIG")
+		return nil, false, errors.New("no cluster is configured: name a kubeconfig file by --kube.kubeconfig or $KUBECONFIG")
 	case err != nil:
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return nil, false, fmt.Errorf("kubeconfig: %w", err)
 	}
-	return config, nil
+	return config, false, nil
 }
+
+// InCluster reports whether the tracker runs in the cluster: it has a pod's service account.
+func (c *Client) InCluster() bool { return c.inCluster }
 
 // Host returns the API server's address.
 func (c *Client) Host() string { return c.config.Host }

@@ -1,31 +1,22 @@
 package collector
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"math"
-	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/go-kit/log/level"
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
-	statsv1alpha1 "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
@@ -35,12 +26,44 @@ import (
 type KubeletOptions struct {
 	// Interval is how often each kubelet is asked. A kubelet itself measures once a minute.
 	Interval time.Duration
+	// OnlyInCluster is set if nobody gave the interval: it counts only in a cluster then.
+	OnlyInCluster bool
 	// CertificateAuthority is a file with the authorities of the kubelets' serving certificates. If
 	// it is empty, the API server's authorities are used.
 	CertificateAuthority string
 	// InsecureTLS accepts any certificate. Whoever can answer in a node's place then receives the
-	// tracker's credentials.
+	// token.
 	InsecureTLS bool
+	// AddressTypes are the types of the addresses in a Node at which its kubelet is asked, in this
+	// order, or lists of them with commas; if empty, InternalIP.
+	AddressTypes []string
+	// Port is where kubelets serve; 0 for the port that each Node names.
+	Port int
+	// ServiceAccount, NAME or NAMESPACE/NAME, is the one whose tokens the kubelets receive. If it is
+	// empty, they receive the kubeconfig's client certificate, or else a token of
+	// KubeletServiceAccount.
+	ServiceAccount string
+	// TokenFile has a token that the kubelets receive instead.
+	TokenFile string
+	// Namespace is that of a service account that is named without one.
+	Namespace string
+}
+
+// Check returns an error that names the flag if the options cannot be, whether or not kubelets are
+// asked.
+func (o *KubeletOptions) Check() error {
+	switch {
+	case o.Interval < 0:
+		return errors.New("--kubelet.interval: it cannot be negative; 0s switches it off")
+	case o.InsecureTLS && o.CertificateAuthority != "":
+		return errors.New("--kubelet.insecure-tls: no certificate is looked at, so --kubelet.certificate-authority would do nothing; leave one out")
+	case o.TokenFile != "" && o.ServiceAccount != "":
+		return errors.New("--kubelet.token-file: it has the token, so --kubelet.service-account would do nothing; leave one out")
+	case o.Port < 0 || o.Port > 65535:
+		return fmt.Errorf("--kubelet.port: %d is no port", o.Port)
+	}
+	_, err := o.addressTypes()
+	return err
 }
 
 // Kubelets asks the kubelets how full the volumes of their pods are: only kubelets know, and only
@@ -48,10 +71,17 @@ type KubeletOptions struct {
 //
 // It asks them directly, as metrics-server does. A request through the API server would need the
 // permission nodes/proxy, which allows running commands in all pods.
+//
+// Kubelets are not trusted, as everything on a node may be in other hands. They never receive the
+// token with which the tracker asks the API server. kubelet_address.go says where a kubelet may be,
+// kubelet_client.go what it receives, kubelet_answer.go how much it may answer, and
+// inventory.Refusal what it may report.
 type Kubelets struct {
-	nodes    typedcore.NodeInterface
-	client   *http.Client
-	interval time.Duration
+	nodes     typedcore.NodeInterface
+	transport *kubeletTransport
+	rules     *addresses
+	interval  time.Duration
+	timeout   time.Duration // of one request
 
 	mu        sync.Mutex
 	addresses map[string]string // of the kubelets that have answered, by node name
@@ -60,32 +90,29 @@ type Kubelets struct {
 const (
 	// kubeletTimeout bounds one request: the kubelet computes each answer anew.
 	kubeletTimeout = 30 * time.Second
-	// kubeletsAtOnce is the number of concurrent requests.
+	// kubeletsAtOnce is the number of concurrent requests. Hostile answers to all of them take some
+	// 230 MB, with garbage (TestHostileAnswersAtOnce).
 	kubeletsAtOnce = 20
-	// kubeletBytes bounds an answer; that of a node with 110 pods has some hundred kilobytes.
-	kubeletBytes = 256 << 20
-	kubeletPort  = 10250 // unless the node's status gives another port
 	// measuredAtOnce is the number of volumes in one event, which takes some milliseconds.
 	measuredAtOnce = 1000
 )
 
-// Kubelets prepares the requests to the kubelets, with the same credentials as for the API server.
-// The error says what is wrong with the options.
+// Kubelets prepares the requests to the kubelets. The error says what is wrong with the options.
 func (c *Client) Kubelets(o KubeletOptions) (*Kubelets, error) {
-	config := rest.CopyConfig(c.config)
-	config.Timeout = kubeletTimeout
-	config.ServerName = "" // the configured name is the API server's
-	if o.CertificateAuthority != "" {
-		config.CAFile, config.CAData = o.CertificateAuthority, nil
+	if err := o.Check(); err != nil {
+		return nil, err
 	}
-	if o.InsecureTLS {
-		config.Insecure, config.CAFile, config.CAData = true, "", nil
-	}
-	client, err := rest.HTTPClientFor(config)
+	rules, err := newAddresses(&o, c.config)
 	if err != nil {
-		return nil, fmt.Errorf("--kubelet.certificate-authority: %w", err)
+		return nil, err
 	}
-	return &Kubelets{nodes: c.core.Nodes(), client: client, interval: o.Interval, addresses: map[string]string{}}, nil
+	transport, err := c.newKubeletTransport(&o, &rules)
+	if err != nil {
+		return nil, err
+	}
+	return &Kubelets{
+		nodes: c.core.Nodes(), transport: transport, rules: &rules, interval: o.Interval, timeout: kubeletTimeout, addresses: map[string]string{},
+	}, nil
 }
 
 // readKubelets asks the kubelets of the nodes in use, once per interval, until ctx ends.
@@ -95,14 +122,15 @@ func (c *Collector) readKubelets(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	failing := 0
+	failing, warned := 0, map[refusal]struct{}{}
 	// The jitter keeps many trackers from asking in the same second.
 	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
 		nodes := c.nodesInUse()
-		samples, errs := c.kubelets.read(ctx, nodes)
+		said := c.kubelets.read(ctx, nodes, c.vet)
 		if ctx.Err() != nil {
 			return
 		}
+		errs := said.errs
 		c.metrics.kubeletReads.Add(float64(len(nodes)))
 		c.metrics.kubeletFailures.Add(float64(len(errs)))
 		for _, err := range errs {
@@ -115,9 +143,20 @@ func (c *Collector) readKubelets(ctx context.Context) {
 			level.Info(c.logger).Log("msg", "all kubelets report how full volumes are")
 		}
 		failing = len(errs)
+		maps.DeleteFunc(warned, func(r refusal, _ struct{}) bool { // forget nodes that are gone
+			_, used := nodes[r.node]
+			return !used
+		})
+		for r, samples := range said.refused {
+			c.metrics.kubeletRefused[r.reason].Add(float64(samples))
+			if _, ok := warned[r]; !ok && refusalTexts[r.reason] != "" {
+				warned[r] = struct{}{}
+				level.Warn(c.logger).Log("msg", refusalTexts[r.reason], "kind", "Node", "name", r.node, "samples", samples)
+			}
+		}
 		// The samples are taken in parts, so that events of the watches need not wait for all of
 		// them.
-		for part := range slices.Chunk(slices.Collect(maps.Values(samples)), measuredAtOnce) {
+		for part := range slices.Chunk(slices.Collect(maps.Values(said.samples)), measuredAtOnce) {
 			_ = c.observe(func(inv *inventory.Inventory, now fact.Time) error {
 				inv.Measure(part, now)
 				return nil
@@ -126,54 +165,113 @@ func (c *Collector) readKubelets(ctx context.Context) {
 	}, c.kubelets.interval, 0.05, false)
 }
 
+// refusedFigures is the reason why figures do not count that cannot be.
+const refusedFigures inventory.Refusal = "figures"
+
+// refusalTexts are what the log says of a node, once for each reason. It says nothing of a pod that
+// has just ended, nor of the figures, which a driver may get wrong for ever.
+var refusalTexts = map[inventory.Refusal]string{
+	inventory.RefusedNode:  "a kubelet reports volumes of pods that are on other nodes: refused",
+	inventory.RefusedClaim: "a kubelet reports volumes that its pods do not use: refused",
+	inventory.RefusedTime:  "a kubelet reports volumes with times that cannot be: refused; is its node's clock right?",
+}
+
+// refusal is a reason for which samples of a node's kubelet were refused.
+type refusal struct {
+	node   string
+	reason inventory.Refusal
+}
+
+// vet returns the samples that the inventory accepts, and the number of the others by reason.
+func (c *Collector) vet(list []inventory.Sample) ([]inventory.Sample, map[inventory.Refusal]int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, refused := fact.At(c.now()), map[inventory.Refusal]int{}
+	list = slices.DeleteFunc(list, func(s inventory.Sample) bool {
+		reason := c.inv.Refusal(&s, now)
+		if reason != inventory.Accepted {
+			refused[reason]++
+		}
+		return reason != inventory.Accepted
+	})
+	return list, refused
+}
+
 func (c *Collector) nodesInUse() map[string]struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.inv.NodesInUse()
 }
 
-// samples are the kubelets' reports by claim; if several pods use a claim, the latest report.
-type samples map[statsv1alpha1.PVCReference]inventory.Sample
+// vetting decides which samples of a kubelet count: those that it returns.
+type vetting func([]inventory.Sample) ([]inventory.Sample, map[inventory.Refusal]int)
 
-func (s samples) add(claim statsv1alpha1.PVCReference, sample inventory.Sample) {
-	if had, ok := s[claim]; !ok || sample.At > had.At {
-		s[claim] = sample
+// claimName is the name of a claim.
+type claimName struct{ namespace, name string }
+
+// reports are what the kubelets said in one turn.
+type reports struct {
+	samples map[claimName]inventory.Sample // if several pods use a claim, the latest
+	refused map[refusal]int
+	errs    []error // one for each kubelet that did not answer
+}
+
+func (r *reports) add(s *inventory.Sample) {
+	claim := claimName{s.ClaimNamespace, s.Claim}
+	if had, ok := r.samples[claim]; !ok || s.At > had.At {
+		r.samples[claim] = *s
 	}
 }
 
-// read asks the kubelets of these nodes. There is one error for each kubelet that did not answer.
-func (k *Kubelets) read(ctx context.Context, nodes map[string]struct{}) (all samples, errs []error) {
+// read asks the kubelets of these nodes.
+func (k *Kubelets) read(ctx context.Context, nodes map[string]struct{}, vet vetting) *reports {
 	k.mu.Lock()
 	maps.DeleteFunc(k.addresses, func(node, _ string) bool { // forget nodes that are gone
 		_, used := nodes[node]
 		return !used
 	})
 	k.mu.Unlock()
-	all = samples{}
+	all := &reports{samples: map[claimName]inventory.Sample{}, refused: map[refusal]int{}}
+	if len(nodes) == 0 {
+		return all
+	}
+	client, err := k.transport.connect(ctx)
+	if err != nil {
+		all.errs = slices.Repeat([]error{err}, len(nodes))
+		return all
+	}
 	var mu sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(kubeletsAtOnce)
 	for node := range nodes {
 		group.Go(func() error {
-			of, err := k.ask(ctx, node)
+			list, implausible, err := k.ask(ctx, client, node)
+			accepted, refused := vet(list)
+			if implausible > 0 {
+				refused[refusedFigures] += implausible
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				errs = append(errs, err)
+				all.errs = append(all.errs, err)
 			}
-			for claim, sample := range of {
-				all.add(claim, sample)
+			for reason, samples := range refused {
+				all.refused[refusal{node, reason}] = samples
+			}
+			for i := range accepted {
+				all.add(&accepted[i])
 			}
 			return nil
 		})
 	}
 	_ = group.Wait() // no function of the group returns an error
-	return all, errs
+	return all
 }
 
 // ask asks the kubelet of a node: at its last known address, or else at the address in the Node.
-func (k *Kubelets) ask(ctx context.Context, node string) (samples, error) {
-	ctx, cancel := context.WithTimeout(ctx, kubeletTimeout)
+// implausible is the number of volumes whose figures cannot be.
+func (k *Kubelets) ask(ctx context.Context, client *kubeletClient, node string) (samples []inventory.Sample, implausible int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, k.timeout)
 	defer cancel()
 	k.mu.Lock()
 	address, known := k.addresses[node]
@@ -184,33 +282,37 @@ func (k *Kubelets) ask(ctx context.Context, node string) (samples, error) {
 			err = fmt.Errorf("%w: grant what deploy/rbac.yaml does", err)
 		}
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		if address, err = kubeletAddress(o); err != nil {
-			return nil, err
+		if address, err = k.rules.of(o); err != nil {
+			return nil, 0, err
 		}
 	}
-	usage, err := k.summary(ctx, address)
+	samples, implausible, err = client.summary(ctx, node, address)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("it did not finish its answer within %s: %w", k.timeout, err)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
 		delete(k.addresses, node) // it may have moved, or may be gone
-		return nil, fmt.Errorf("the kubelet of node %s: %w", node, explainKubelet(err))
+		return nil, 0, fmt.Errorf("the kubelet of node %s: %w", node, explainKubelet(err))
 	}
 	k.addresses[node] = address
-	return usage, nil
+	return samples, implausible, nil
 }
 
-// kubeletAddress returns the address at which a node's kubelet serves. It prefers the internal IP
-// address, which needs no resolver and is behind no firewall.
-func kubeletAddress(o *corev1.Node) (string, error) {
-	port := cmp.Or(int(o.Status.DaemonEndpoints.KubeletEndpoint.Port), kubeletPort)
-	for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeInternalDNS, corev1.NodeHostName, corev1.NodeExternalIP, corev1.NodeExternalDNS} {
-		if i := slices.IndexFunc(o.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Type == kind }); i >= 0 {
-			return net.JoinHostPort(o.Status.Addresses[i].Address, strconv.Itoa(port)), nil
-		}
+// summary asks the kubelet of a node at an address.
+func (c *kubeletClient) summary(ctx context.Context, node, address string) (samples []inventory.Sample, implausible int, err error) {
+	response, err := c.get(ctx, address)
+	if err != nil {
+		return nil, 0, err
 	}
-	return "", fmt.Errorf("node %s has no address", o.Name)
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, 0, &statusError{response.StatusCode}
+	}
+	return readAnswer(node, response.Body)
 }
 
 // statusError is an HTTP status other than 200.
@@ -228,73 +330,9 @@ func explainKubelet(err error) error {
 	case errors.As(err, &untrusted):
 		return fmt.Errorf("%w: name who has signed the certificates of kubelets by --kubelet.certificate-authority, or accept any by --kubelet.insecure-tls", err)
 	case errors.As(err, &status) && status.code == http.StatusUnauthorized:
-		return fmt.Errorf("%w: it takes no credentials of the API server (its --authentication-token-webhook)", err)
+		return fmt.Errorf("%w: it takes no credentials of the API server (its --authentication-token-webhook), or the token is not for the API server", err)
 	case errors.As(err, &status) && status.code == http.StatusForbidden:
 		return fmt.Errorf("%w: grant nodes/stats, as deploy/rbac.yaml does", err)
 	}
 	return err
-}
-
-// summary is the part of a kubelet's statsv1alpha1.Summary that is decoded; the rest is mostly
-// about processors and memory.
-type summary struct {
-	Pods []struct {
-		PodRef  statsv1alpha1.PodReference  `json:"podRef"`
-		Volumes []statsv1alpha1.VolumeStats `json:"volume"`
-	} `json:"pods"`
-}
-
-// summary requests the summary of the kubelet at an address.
-func (k *Kubelets) summary(ctx context.Context, address string) (samples, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/stats/summary", nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := k.client.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, &statusError{response.StatusCode}
-	}
-	var s summary
-	if err := json.NewDecoder(io.LimitReader(response.Body, kubeletBytes)).Decode(&s); err != nil {
-		return nil, fmt.Errorf("its answer is no summary of statistics: %w", err)
-	}
-	usage := samples{}
-	for i := range s.Pods {
-		p := &s.Pods[i]
-		for j := range p.Volumes {
-			if v := &p.Volumes[j]; v.PVCRef != nil {
-				if space, ok := spaceOf(&v.FsStats); ok {
-					usage.add(*v.PVCRef, inventory.Sample{PodUID: p.PodRef.UID, Volume: v.Name, At: fact.At(v.Time.Time), Space: space})
-				}
-			}
-		}
-	}
-	return usage, nil
-}
-
-// spaceOf returns a kubelet's figures for a file system. ok is false if the kubelet does not know
-// the used bytes, as for a block device, or if they are implausible: some drivers report a negative
-// number, which arrives as a huge unsigned one.
-func spaceOf(s *statsv1alpha1.FsStats) (space fact.Space, ok bool) {
-	ok = s.UsedBytes != nil && !s.Time.IsZero()
-	number := func(n *uint64) int64 {
-		switch {
-		case n == nil:
-			return 0
-		case *n > math.MaxInt64:
-			ok = false
-			return 0
-		default:
-			return int64(*n)
-		}
-	}
-	space = fact.Space{
-		CapacityBytes: number(s.CapacityBytes), UsedBytes: number(s.UsedBytes), AvailableBytes: number(s.AvailableBytes),
-		Inodes: number(s.Inodes), InodesUsed: number(s.InodesUsed),
-	}
-	return space, ok
 }

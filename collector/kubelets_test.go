@@ -1,7 +1,9 @@
 package collector
 
 import (
+	"context"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
@@ -11,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 	statsv1alpha1 "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -29,6 +31,32 @@ const kubeletSummary = `{"node":{"nodeName":"n1","cpu":{"usageNanoCores":1}},"po
   {"time":"2026-03-01T12:00:00Z","usedBytes":1,"name":"tmp"},
   {"time":"2026-03-01T12:00:00Z","usedBytes":18446744073709551000,"capacityBytes":100,"name":"odd","pvcRef":{"name":"odd-db-0","namespace":"shop"}}]}]}`
 
+// asked returns the Kubelets of a node n1 whose kubelet serves at an address; it trusts the server's certificate.
+func asked(server *httptest.Server) *Kubelets {
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	rules := &addresses{types: addressTypes[:1], loopback: true}
+	return &Kubelets{
+		transport: &kubeletTransport{tls: rest.TLSClientConfig{CAData: authority}, token: func(context.Context) (string, error) { return "secret", nil }, rules: rules},
+		rules:     rules, timeout: kubeletTimeout, addresses: map[string]string{"n1": server.Listener.Addr().String()},
+	}
+}
+
+// serveKubelet serves in the place of a kubelet.
+func serveKubelet(t testing.TB, serve http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(serve)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server
+}
+
+var n1 = map[string]struct{}{"n1": {}}
+
+func believe(list []inventory.Sample) ([]inventory.Sample, map[inventory.Refusal]int) {
+	return list, map[inventory.Refusal]int{}
+}
+
 // TestKubeletsThatFail has a server in the place of a kubelet that does what a kubelet does
 // only when something is wrong.
 func TestKubeletsThatFail(t *testing.T) {
@@ -41,33 +69,37 @@ func TestKubeletsThatFail(t *testing.T) {
 		"no rights":       {403, "Forbidden", "the kubelet of node n1: 403 Forbidden: grant nodes/stats, as deploy/rbac.yaml does"},
 		"no credentials":  {401, "Unauthorized", "the kubelet of node n1: 401 Unauthorized: it takes no credentials of the API server (its --authentication-token-webhook)"},
 		"another program": {200, "<html>", "the kubelet of node n1: its answer is no summary of statistics"},
-		"cut off":         {200, kubeletSummary[:300], "the kubelet of node n1: its answer is no summary of statistics"},
+		"another object":  {200, `{"pods":{}}`, "the kubelet of node n1: its answer is no summary of statistics"},
+		"a bare number":   {200, "1", "the kubelet of node n1: its answer is no summary of statistics"},
+		"nothing":         {200, "", "the kubelet of node n1: its answer is no summary of statistics: unexpected EOF"},
+		"cut off":         {200, kubeletSummary[:300], "the kubelet of node n1: its answer is no summary of statistics: unexpected EOF"},
 		"old":             {404, "", "the kubelet of node n1: 404 Not Found"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path != "/stats/summary" {
-					t.Errorf("asked for %s", r.URL)
+			server := serveKubelet(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/stats/summary" || r.Header.Get("Authorization") != "Bearer secret" || r.Header.Get("Accept-Encoding") != "" {
+					t.Errorf("asked for %s with %v", r.URL, r.Header)
 				}
 				w.WriteHeader(test.code)
 				_, _ = io.WriteString(w, test.answer)
-			}))
-			defer server.Close()
-			k := &Kubelets{client: server.Client(), addresses: map[string]string{"n1": server.Listener.Addr().String()}}
-			samples, errs := k.read(t.Context(), map[string]struct{}{"n1": {}})
+			})
+			k := asked(server)
+			said := k.read(t.Context(), n1, believe)
 			if test.want == "" {
 				want := inventory.Sample{
-					PodUID: "p1", Volume: "data", At: 1772366400_000000,
+					Node: "n1", PodUID: "p1", Namespace: "shop", Pod: "db-0", Volume: "data", ClaimNamespace: "shop", Claim: "data-db-0", At: 1772366400_000000,
 					Space: fact.Space{CapacityBytes: 100, UsedBytes: 30, AvailableBytes: 60, Inodes: 50, InodesUsed: 5},
 				}
-				claim := statsv1alpha1.PVCReference{Namespace: "shop", Name: "data-db-0"}
-				if len(errs) != 0 || len(samples) != 1 || samples[claim] != want {
-					t.Errorf("got %+v, %v, want %+v", samples, errs, want)
+				if len(said.errs) != 0 || len(said.samples) != 1 || said.samples[claimName{"shop", "data-db-0"}] != want {
+					t.Errorf("got %+v, want %+v", said, want)
+				}
+				if got := said.refused[refusal{"n1", refusedFigures}]; got != 1 {
+					t.Errorf("%d volumes with figures that cannot be, want 1", got)
 				}
 				return
 			}
-			if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), test.want) || len(samples) != 0 {
-				t.Errorf("got %v, %+v; want %s", errs, samples, test.want)
+			if len(said.errs) != 1 || !strings.HasPrefix(said.errs[0].Error(), test.want) || len(said.samples) != 0 {
+				t.Errorf("got %+v; want %s", said, test.want)
 			}
 			if len(k.addresses) != 0 {
 				t.Error("a kubelet that fails is looked for where it was, for ever")
@@ -76,39 +108,20 @@ func TestKubeletsThatFail(t *testing.T) {
 	}
 }
 
-func TestAKubeletOfAnUnknownAuthority(t *testing.T) {
-	server := httptest.NewTLSServer(http.NotFoundHandler())
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	defer server.Close()
-	k := &Kubelets{client: http.DefaultClient, addresses: map[string]string{"n1": server.Listener.Addr().String()}}
-	_, errs := k.read(t.Context(), map[string]struct{}{"n1": {}})
-	if len(errs) != 1 || !strings.Contains(errs[0].Error(), "--kubelet.certificate-authority") {
-		t.Errorf("no cure in %v", errs)
-	}
-}
-
-func TestWhereAKubeletIs(t *testing.T) {
-	address := func(kind corev1.NodeAddressType, text string) corev1.NodeAddress {
-		return corev1.NodeAddress{Type: kind, Address: text}
-	}
-	for want, status := range map[string]corev1.NodeStatus{
-		"10.0.0.1:10250":  {Addresses: []corev1.NodeAddress{address(corev1.NodeHostName, "n1"), address(corev1.NodeInternalIP, "10.0.0.1"), address(corev1.NodeExternalIP, "1.2.3.4")}},
-		"[fd00::1]:10250": {Addresses: []corev1.NodeAddress{address(corev1.NodeInternalIP, "fd00::1")}},
-		"n1:4711":         {Addresses: []corev1.NodeAddress{address(corev1.NodeHostName, "n1")}, DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 4711}}},
-		"":                {},
-	} {
-		got, err := kubeletAddress(&corev1.Node{Status: status})
-		if got != want || (err == nil) != (want != "") {
-			t.Errorf("got %q, %v; want %q", got, err, want)
+func TestANodeWithoutPods(t *testing.T) {
+	for _, text := range []string{`{}`, `null`, `{"pods":null}`, `{"pods":[]}`, `{"pods":[{}]}`, `{"pods":[{"volume":null}]}`, `{"pods":[null]}`} {
+		if samples, implausible, err := readAnswer("n1", strings.NewReader(text)); len(samples) != 0 || implausible != 0 || err != nil {
+			t.Errorf("%s: %v, %d, %v", text, samples, implausible, err)
 		}
 	}
 }
 
 func TestANodeThatIsGone(t *testing.T) {
-	k := &Kubelets{nodes: fake.NewClientset().CoreV1().Nodes(), client: http.DefaultClient, addresses: map[string]string{}}
-	_, errs := k.read(t.Context(), map[string]struct{}{"n1": {}})
-	if len(errs) != 1 || !strings.Contains(errs[0].Error(), `"n1" not found`) {
-		t.Errorf("got %v", errs)
+	k := asked(serveKubelet(t, http.NotFound))
+	k.nodes, k.addresses = fake.NewClientset().CoreV1().Nodes(), map[string]string{}
+	said := k.read(t.Context(), n1, believe)
+	if len(said.errs) != 1 || !strings.Contains(said.errs[0].Error(), `"n1" not found`) {
+		t.Errorf("got %v", said.errs)
 	}
 }
 
@@ -141,12 +154,12 @@ func BenchmarkKubelet(b *testing.B) {
 	}
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(answer) }))
 	defer server.Close()
-	k := &Kubelets{client: server.Client(), addresses: map[string]string{"n1": server.Listener.Addr().String()}}
+	k := asked(server)
 	b.SetBytes(int64(len(answer)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if told, errs := k.read(b.Context(), map[string]struct{}{"n1": {}}); len(errs) > 0 || len(told) != 110 {
-			b.Fatal(len(told), errs)
+		if said := k.read(b.Context(), n1, believe); len(said.errs) > 0 || len(said.samples) != 110 {
+			b.Fatal(len(said.samples), said.errs)
 		}
 	}
 }

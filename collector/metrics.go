@@ -5,12 +5,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
 type metrics struct {
 	events, lists, failures                 map[fact.Kind]prometheus.Counter
 	lastEvent, lastSeen, objects, available map[fact.Kind]prometheus.Gauge
 	kubeletReads, kubeletFailures, pauses   prometheus.Counter
+	kubeletRefused                          map[inventory.Refusal]prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -38,6 +40,13 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m.kubeletFailures = factory.NewCounter(prometheus.CounterOpts{
 		Name: "kubevoltracker_kubelet_failures_total", Help: "Times that a kubelet was asked how full the volumes of its pods are, and did not answer. What it told before stays.",
 	})
+	refused := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "kubevoltracker_kubelet_refused_samples_total", Help: "Volumes of which a kubelet reported how full they are, and was not believed. Reason: no such pod runs (pod); the pod is on another node (node), or does not use that claim (claim); the time of the report cannot be (time), or its figures cannot (figures).",
+	}, []string{"reason"})
+	m.kubeletRefused = map[inventory.Refusal]prometheus.Counter{}
+	for _, reason := range append(inventory.Refusals(), refusedFigures) {
+		m.kubeletRefused[reason] = refused.WithLabelValues(string(reason))
+	}
 	m.pauses = factory.NewCounter(prometheus.CounterOpts{
 		Name: "kubevoltracker_watch_pauses_total", Help: "Times that the tracker did not run for more than a second: it was stopped or throttled, or its machine was suspended. What happened meanwhile is dated with bounds.",
 	})

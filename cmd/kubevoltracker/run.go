@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/alecthomas/units"
@@ -40,9 +41,7 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 	cmd.Flag("web.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&f.Web.TelemetryPath)
 	cmd.Flag("web.enable-pprof", "Serve Go's profiles of the tracker under /debug/pprof/.").BoolVar(&f.Web.Pprof)
 	addMetricsFlags(cmd, &f.Metrics)
-	cmd.Flag("kubelet.interval", "How often each kubelet is asked how full its volumes are; 0s for never.").Default("5m").DurationVar(&f.Kubelets.Interval)
-	cmd.Flag("kubelet.certificate-authority", "File with the authorities of the kubelets' certificates; default: those of the API server's.").StringVar(&f.Kubelets.CertificateAuthority)
-	cmd.Flag("kubelet.insecure-tls", "Accept any certificate of a kubelet, as self-signed ones need. Who can answer in a node's place gets the tracker's credentials.").BoolVar(&f.Kubelets.InsecureTLS)
+	addKubeletFlags(cmd, f)
 	f.catalog = addCatalogFlags(cmd, app.EmbeddedCatalog, "; "+app.EmbeddedCatalog+" for a ClickHouse of the tracker's own, "+app.NoCatalog+" for metrics alone")
 	cmd.Flag("catalog.embedded-listen-address", "Where the embedded ClickHouse serves its HTTP interface; on loopback.").Default("127.0.0.1:8123").StringVar(&f.Engine.ListenAddress)
 	cmd.Flag("catalog.embedded-binary", "The program kubevoltracker-clickhouse; default: beside the tracker, or on PATH.").StringVar(&f.Engine.Binary)
@@ -53,6 +52,25 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 	cmd.Flag("leader-election.lease", "Name of the lease.").Default("kubevoltracker").StringVar(&f.Election.Name)
 	f.log = addLogFlags(cmd)
 	commands[cmd.FullCommand()] = func() error { return track(f, stderr) }
+}
+
+func addKubeletFlags(cmd *kingpin.CmdClause, f *runFlags) {
+	o := &f.Kubelets
+	// Without a default of kingpin's: an interval that the environment gives is asked for, too.
+	o.Interval, o.OnlyInCluster = 5*time.Minute, true
+	cmd.Flag("kubelet.interval", "How often each kubelet is asked how full its volumes are; 0s for never; default: in a cluster 5m, outside 0s.").PlaceHolder("5m").
+		SetValue(&listFlag{flag: "kubelet.interval", once: true, add: func(text string) (err error) {
+			o.Interval, err = time.ParseDuration(text)
+			o.OnlyInCluster = false
+			return err
+		}})
+	cmd.Flag("kubelet.certificate-authority", "File with the authorities of the kubelets' certificates; default: those of the API server's.").StringVar(&o.CertificateAuthority)
+	cmd.Flag("kubelet.insecure-tls", "Accept any certificate of a kubelet, as self-signed ones need. Who can answer in a node's place gets the token.").BoolVar(&o.InsecureTLS)
+	cmd.Flag("kubelet.address-types", "At which addresses in a Node its kubelet is asked, in this order: InternalIP, InternalDNS, Hostname, ExternalIP, ExternalDNS; with commas between them, or repeatable.").
+		Default("InternalIP").StringsVar(&o.AddressTypes)
+	cmd.Flag("kubelet.port", "Port of the kubelets; 0 for the one that each Node names, which the node itself can change.").Default("10250").IntVar(&o.Port)
+	cmd.Flag("kubelet.service-account", "Service account, [NAMESPACE/]NAME, whose short-lived tokens the kubelets get; default: kubevoltracker-kubelets in the tracker's namespace, or the kubeconfig's client certificate instead.").StringVar(&o.ServiceAccount)
+	cmd.Flag("kubelet.token-file", "File with the token that the kubelets get instead; it is read again for each turn.").StringVar(&o.TokenFile)
 }
 
 // track runs the tracker until a signal stops it: the first signal in order, a second one at once.

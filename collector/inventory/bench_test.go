@@ -115,7 +115,10 @@ func BenchmarkMeasure(b *testing.B) {
 		feed(b, inv, u, c, at(10))
 		feed(b, inv, u, v, at(10))
 		feed(b, inv, u, p, at(10))
-		samples = append(samples, Sample{PodUID: string(p.UID), Volume: p.Spec.Volumes[0].Name})
+		samples = append(samples, Sample{
+			Node: p.Spec.NodeName, PodUID: string(p.UID), Namespace: p.Namespace, Pod: p.Name,
+			Volume: p.Spec.Volumes[0].Name, ClaimNamespace: c.Namespace, Claim: c.Name, At: at(99),
+		})
 	})
 	b.ReportAllocs()
 	for b.Loop() {

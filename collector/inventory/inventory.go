@@ -71,8 +71,8 @@ type Inventory struct {
 	formers     map[string][]*volume // by the claim's UID: the claim's earlier volumes
 	awaited     map[string][]*claim  // by the name of a volume that is not known yet: the claims that are bound to it
 	past        map[*volume][]pastBinding
-	spaces      map[*volume]fact.Space // as kubelets last reported
-	unbound     map[*volume][]*claim   // claims that are bound to the volume only by the claim's own status
+	spaces      map[*volume]measurement // as kubelets last reported
+	unbound     map[*volume][]*claim    // claims that are bound to the volume only by the claim's own status
 	lives       map[*claim]life
 	claimNames  byName[*claimName]
 	sources     map[[16]byte]*source // by id
@@ -145,7 +145,7 @@ func New() *Inventory {
 		formers:        map[string][]*volume{},
 		awaited:        map[string][]*claim{},
 		past:           map[*volume][]pastBinding{},
-		spaces:         map[*volume]fact.Space{},
+		spaces:         map[*volume]measurement{},
 		unbound:        map[*volume][]*claim{},
 		lives:          map[*claim]life{},
 		claimNames:     byName[*claimName]{},

@@ -38,7 +38,7 @@ func rowsOf(updates ...fact.Update) string {
 }
 
 func TestPartsOfAListHaveTheRowsOfTheWhole(t *testing.T) {
-	const n = partSnapshots/3 + 100 // more snapshots than a part has
+	const n = max(partRows/8, partSnapshots/3) + 100
 	take := func(setPart func(*Inventory, *[]fact.Update)) (parts []fact.Update) {
 		inv, lists := New(), listsOf(n)
 		setPart(inv, &parts)

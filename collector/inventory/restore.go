@@ -208,7 +208,7 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.ObjectSnapshot) {
 	v.lastUse = latest(v.lastUse, v.settledUse)
 	v.unseenUse = latest(v.unseenUse, s.UnseenUse)
 	if _, ok := inv.spaces[v]; !ok && s.Space != nil {
-		inv.spaces[v] = *s.Space
+		inv.spaces[v] = measurement{Space: *s.Space}
 	}
 	if s.Claimant != nil && v.user == nil {
 		inv.claimants[v] = claimant{s.Claimant.Owner, intern.Pack(s.Claimant.Labels)}

@@ -505,3 +505,16 @@ func (r *tracked) restart() {
 	r.inv = r.k.restart(r.t)
 	r.taken()
 }
+
+// brokenObjects are saved objects that cannot be read.
+type brokenObjects struct{}
+
+var errBroken = errors.New("broken")
+
+func (brokenObjects) Each(func(*fact.SavedObject) error) error { return errBroken }
+
+func TestReconcileReturnsTheErrorOfTheSavedObjects(t *testing.T) {
+	if unread, err := New().Reconcile(brokenObjects{}, 1, at(1), nil); unread != nil || !errors.Is(err, errBroken) {
+		t.Errorf("got %v, %v", unread, err)
+	}
+}

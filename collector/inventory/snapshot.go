@@ -102,8 +102,8 @@ func (v *volume) snapshot(inv *Inventory) fact.ObjectSnapshot {
 		PhaseChanged: v.phaseChanged, PhaseNotBefore: v.phaseNotBefore, LastUse: v.settledUse, UnseenUse: v.unseenUse, BindingOrdinal: v.ordinal,
 		Status: v.status, StatusSince: v.statusSince,
 	}
-	if space, ok := inv.spaces[v]; ok {
-		s.Space = &space
+	if m, ok := inv.spaces[v]; ok {
+		s.Space = &m.Space
 	}
 	if c, ok := inv.claimants[v]; ok {
 		s.Claimant = &fact.Claimant{Owner: c.owner, Labels: c.labels.Unpack()}

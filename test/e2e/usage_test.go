@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
@@ -70,12 +73,25 @@ func TestUsedSpaceIsThatOfTheKubelet(t *testing.T) {
 	}
 }
 
-// logsWhyAKubeletRefuses has the tracker distrust the authority of the kubelets' certificates, and then takes the right
-// to their statistics away.
+// logsWhyAKubeletRefuses has the tracker distrust the authority of the kubelets' certificates, gives it a token of
+// another audience, which no kubelet accepts, and its own, which may not read statistics, and takes that right away.
 func logsWhyAKubeletRefuses(t *testing.T, c *harness.LocalCluster) {
 	ns := c.CreateNamespace(t, "refused")
 	newDisk(t, c, ns, "disk")
 	kubeconfig := c.ServiceAccount(t)
+	token := func(account string, audiences ...string) string {
+		t.Helper()
+		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}
+		answer, err := c.Client.CoreV1().ServiceAccounts("kubevoltracker").CreateToken(t.Context(), account, request, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(path, []byte(answer.Status.Token), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	told := func(want string, args ...string) {
 		t.Helper()
 		p := harness.StartTracker(t, kubeconfig, append(args, "--catalog.url=none", "--kubelet.interval=1s")...)
@@ -96,6 +112,8 @@ func logsWhyAKubeletRefuses(t *testing.T, c *harness.LocalCluster) {
 			t.Errorf("failures %s of %s", m["kubevoltracker_kubelet_failures_total"], m["kubevoltracker_kubelet_reads_total"])
 		}
 	}
+	told("401 Unauthorized: it takes no credentials", "--kubelet.token-file="+token("kubevoltracker-kubelets", "kubevoltracker"))
+	told("403 Forbidden: grant nodes/stats", "--kubelet.token-file="+token("kubevoltracker")) // the tracker's own
 	told("--kubelet.insecure-tls", "--kubelet.certificate-authority="+filepath.Join(c.Dir, "pki", "etcd-ca.crt"))
 
 	c.Revoke(t, "nodes/stats")

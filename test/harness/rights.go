@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -43,18 +44,21 @@ func (c *LocalCluster) GrantRights(t testing.TB) {
 	})
 }
 
-// Revoke takes the rights to resources out of the role in deploy/rbac.yaml, until GrantRights. It affects every
+// Revoke takes the rights to resources out of the roles in deploy/rbac.yaml, until GrantRights. It affects every
 // tracker that uses ServiceAccount, so a test that calls it must not run in parallel with others.
 func (c *LocalCluster) Revoke(t testing.TB, resources ...string) {
 	t.Helper()
-	role, err := c.Client.RbacV1().ClusterRoles().Get(background, "kubevoltracker", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range role.Rules {
-		role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return slices.Contains(resources, r) })
-	}
-	if _, err := c.Client.RbacV1().ClusterRoles().Update(background, role, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"kubevoltracker", "kubevoltracker-kubelets"} {
+		role, err := c.Client.RbacV1().ClusterRoles().Get(background, name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range role.Rules {
+			role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return slices.Contains(resources, r) })
+		}
+		role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return len(r.Resources) == 0 })
+		if _, err := c.Client.RbacV1().ClusterRoles().Update(background, role, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

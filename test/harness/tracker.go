@@ -31,6 +31,7 @@ func RunArgs(t testing.TB, args ...string) []string {
 	for _, standard := range []string{
 		"--data-dir=" + t.TempDir(), "--web.listen-address=127.0.0.1:0", "--catalog.embedded-listen-address=127.0.0.1:0",
 		"--kubelet.interval=0s", // kwok's nodes have none
+		"--kubelet.port=0",      // the one real kubelet's port is any that was free; its Node names it
 	} {
 		flag := strings.SplitAfter(standard, "=")[0]
 		if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, flag) }) {

@@ -47,7 +47,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	kubelets, err := openKubelets(client, o.Kubelets)
+	kubelets, err := openKubelets(client, o.Kubelets, log.With(o.Logger, "component", "collector"))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
 
 	"github.com/kubevoltracker/kubevoltracker/collector"
 	"github.com/kubevoltracker/kubevoltracker/collector/election"
@@ -14,15 +15,18 @@ import (
 
 // openKubelets prepares to ask the kubelets how full volumes are; it returns nil if that is
 // switched off.
-func openKubelets(client *collector.Client, o collector.KubeletOptions) (*collector.Kubelets, error) {
+func openKubelets(client *collector.Client, o collector.KubeletOptions, logger log.Logger) (*collector.Kubelets, error) {
+	if err := o.Check(); err != nil {
+		return nil, UsageError{err}
+	}
 	switch {
-	case o.Interval < 0:
-		return nil, UsageError{errors.New("--kubelet.interval: it cannot be negative; 0s switches it off")}
-	case o.InsecureTLS && o.CertificateAuthority != "":
-		return nil, UsageError{errors.New("--kubelet.insecure-tls: no certificate is looked at, so --kubelet.certificate-authority would do nothing; leave one out")}
+	case o.Interval > 0 && o.OnlyInCluster && !client.InCluster():
+		level.Info(logger).Log("msg", "kubelets are not asked how full volumes are, as the tracker runs outside a cluster; ask them by --kubelet.interval", "for_example", "--kubelet.interval="+o.Interval.String())
+		return nil, nil
 	case o.Interval == 0:
 		return nil, nil
 	}
+	o.Namespace = ownNamespace()
 	kubelets, err := client.Kubelets(o)
 	if err != nil {
 		return nil, UsageError{err}
@@ -32,6 +36,15 @@ func openKubelets(client *collector.Client, o collector.KubeletOptions) (*collec
 
 // namespaceFile contains the namespace of the pod in which the process runs.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// ownNamespace returns the namespace of the pod in which the process runs; outside a cluster, that
+// of deploy/rbac.yaml.
+func ownNamespace() string {
+	if text, err := os.ReadFile(namespaceFile); err == nil {
+		return strings.TrimSpace(string(text))
+	}
+	return "kubevoltracker"
+}
 
 // check returns an error if the election cannot work with this catalog or cannot reach its lease,
 // and completes the options.
@@ -43,10 +56,7 @@ func (o *ElectionOptions) check(ctx context.Context, client *collector.Client, c
 		return UsageError{errors.New("--leader-election: the trackers need a catalog that they share: name it by --catalog.url")}
 	}
 	if o.Namespace == "" {
-		o.Namespace = "kubevoltracker"
-		if text, err := os.ReadFile(namespaceFile); err == nil {
-			o.Namespace = strings.TrimSpace(string(text))
-		}
+		o.Namespace = ownNamespace()
 	}
 	return election.Check(ctx, o.options(client, "", nil))
 }
