@@ -97,7 +97,9 @@ func (h *history) openJournal(o Options) (err error) {
 	if err := os.MkdirAll(o.DataDir, 0o750); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
-	options := journal.Options{Path: filepath.Join(o.DataDir, "journal"), MaxBytes: o.JournalBytes, Logger: h.logger}
+	options := journal.Options{
+		Path: filepath.Join(o.DataDir, "journal"), MaxBytes: o.JournalBytes, MaxVersion: ingest.VersionCeiling(time.Now()), Logger: h.logger,
+	}
 	if h.journal, err = journal.Open(options); err != nil {
 		return err
 	}
