@@ -40,10 +40,10 @@ func openAt(o Options, fs vfs.FS) (*Journal, error) {
 	j := &Journal{
 		options: o, changed: make(chan struct{}), wrecked: make(chan struct{}), writing: make(chan struct{}, 1),
 	}
-	full := vfs.OnDiskFull(fs, func() { diskFull(fs, o.Path) })
+	full := vfs.OnDiskFull(privateFS{fs}, func() { diskFull(fs, o.Path) })
 	j.fs = haltingFS{FS: full, armed: &j.armed, halt: j.wreck}
 	err := j.run(context.Background(), func() error {
-		s, err := lockStore(o.Path, j.fs)
+		s, err := lockStore(o.Path, j.fs, o.Logger)
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (j *Journal) begin(s *store, before head, why error) error {
 		return err
 	}
 	level.Error(j.options.Logger).Log("msg", "the journal was damaged: set aside, and a new one begun", "path", s.path, "aside", name, "err", why)
-	next, err := lockStore(s.path, j.fs)
+	next, err := lockStore(s.path, j.fs, j.options.Logger)
 	if err != nil {
 		return err
 	}

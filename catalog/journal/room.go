@@ -42,7 +42,7 @@ func (j *Journal) room(bytes int64) error {
 	if !missing {
 		return err
 	}
-	f, err := vfs.Default.Create(reserve, vfs.WriteCategoryUnspecified)
+	f, err := privateFS{vfs.Default}.Create(reserve, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
