@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,7 +83,7 @@ func (j *Journal) adopt(s *store, h head, waiting []entry, origin Origin) {
 	defer j.mu.Unlock()
 	if most := j.options.MaxVersion; most > 0 && h.Version > most {
 		level.Warn(j.options.Logger).Log("msg", "the journal's row version is ignored: no clock can have made it yet; rows in the catalog that have such versions hide newer ones",
-			"path", s.path, "version_time", time.UnixMicro(int64(min(h.Version, math.MaxInt64))).UTC().Format(time.RFC3339), "cure", "set the clock, or mend the rows as docs/catalog.md says under Row versions")
+			"path", s.path, "version", h.Version, "highest", most, "cure", "set the clock, or mend the rows as docs/catalog.md says under Row versions")
 		h.Version = 0
 	}
 	j.store, j.head, j.origin = s, h, origin

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -26,7 +27,7 @@ const (
 // another user's is refused, unless that is root: a volume of Kubernetes is root's, and lent to the pod by its group.
 func prepareDataDir(dir string, logger log.Logger) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("--data-dir: %w", err)
+		return fmt.Errorf("--data-dir: %s cannot be made: %w", dir, err)
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -42,6 +43,20 @@ func prepareDataDir(dir string, logger log.Logger) error {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
 	return nil
+}
+
+// delayedLog keeps lines for later: a mistake of the user is told in one line, and nothing before it.
+type delayedLog struct{ lines [][]any }
+
+func (d *delayedLog) Log(keyvals ...any) error {
+	d.lines = append(d.lines, slices.Clone(keyvals))
+	return nil
+}
+
+func (d *delayedLog) flush(logger log.Logger) {
+	for _, line := range d.lines {
+		logger.Log(line...)
+	}
 }
 
 // checkDataDir judges a data directory for a user.

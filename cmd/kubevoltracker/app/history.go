@@ -46,9 +46,15 @@ type history struct {
 // journal's, or the catalog's if the journal is new. An unreachable ClickHouse is no error; one
 // that refuses the login is.
 func (h *history) open(ctx context.Context, o Options, client *collector.Client, registry *prometheus.Registry) (err error) {
-	if err := prepareDataDir(o.DataDir, h.logger); err != nil {
+	var said delayedLog
+	if err := prepareDataDir(o.DataDir, &said); err != nil {
 		return err
 	}
+	defer func() {
+		if err == nil {
+			said.flush(h.logger)
+		}
+	}()
 	if err := h.openCatalog(ctx, o); err != nil {
 		return err
 	}
