@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"cmd/kubevoltracker/app":        {"collector", "collector/election", "collector/fact", "collector/inventory", "exporter", "catalog", "catalog/engine", "catalog/ingest", "catalog/journal"},
 	"cmd/kubevoltracker":            {"cmd/kubevoltracker/app", "catalog", "exporter"},
 	"cmd/kubevoltracker-clickhouse": {"catalog/embedded"},
+	"deploy/vulncheck":              {},
 	"test":                          {},
 	"test/harness":                  {},
 	"test/truth":                    {"test/harness"},

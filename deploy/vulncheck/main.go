@@ -36,16 +36,8 @@ type message struct {
 // check returns an error that names each vulnerability that is called and has no exception, and each exception that
 // nothing needs. An exception is a line: the ID, and the reason.
 func check(found io.Reader, exceptions string) error {
-	excused, used, bad, ran := map[string]bool{}, map[string]bool{}, []string{}, false
-	for line := range strings.Lines(exceptions) {
-		id, reason, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if id == "" || strings.HasPrefix(id, "#") {
-			continue
-		}
-		if excused[id] = true; strings.TrimSpace(reason) == "" {
-			bad = append(bad, "the exception "+id+" has no reason")
-		}
-	}
+	excused, bad := parse(exceptions)
+	used, ran := map[string]bool{}, false
 	for d := json.NewDecoder(found); ; {
 		var m message
 		if err := d.Decode(&m); errors.Is(err, io.EOF) {
@@ -73,4 +65,19 @@ func check(found io.Reader, exceptions string) error {
 		return errors.New("govulncheck has found nothing because it has not run")
 	}
 	return nil
+}
+
+// parse reads the exceptions, and finds those without a reason.
+func parse(exceptions string) (excused map[string]bool, bad []string) {
+	excused = map[string]bool{}
+	for line := range strings.Lines(exceptions) {
+		id, reason, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if id == "" || strings.HasPrefix(id, "#") {
+			continue
+		}
+		if excused[id] = true; strings.TrimSpace(reason) == "" {
+			bad = append(bad, "the exception "+id+" has no reason")
+		}
+	}
+	return excused, bad
 }
