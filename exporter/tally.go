@@ -136,7 +136,7 @@ func (t *Tally) Records() (map[string][]byte, error) {
 			if r.Counts[f.name] == nil {
 				r.Counts[f.name] = map[string][2]int64{}
 			}
-			r.Counts[f.name][strings.Join(s.values[f.own():len(f.labels)], "/")] = [2]int64{int64(n.value), int64(n.since)}
+			r.Counts[f.name][strings.Join(s.values[f.own():len(f.labels)], "/")] = [2]int64{int64(n.value), int64(n.since)} //nolint:gosec // two's complement, read back the same way
 		}
 		data, err := json.Marshal(r)
 		if err != nil {
@@ -177,7 +177,7 @@ func (t *Tally) Restore(records map[string][]byte) error {
 					continue // of another version of this program
 				}
 				copy(s.values[f.own():], values)
-				p.counts[s] = &count{series: s, value: uint64(n[0]), since: fact.Time(n[1])}
+				p.counts[s] = &count{series: s, value: uint64(n[0]), since: fact.Time(n[1])} //nolint:gosec // two's complement, written the same way
 			}
 		}
 		t.parts[name] = p

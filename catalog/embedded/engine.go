@@ -166,7 +166,7 @@ func (u usage) summary(elapsed time.Duration) string {
 		value uint64
 	}{
 		{"read_rows", u.readRows}, {"read_bytes", u.readBytes}, {"written_rows", u.writtenRows}, {"written_bytes", u.writtenBytes},
-		{"total_rows_to_read", 0}, {"result_rows", u.resultRows}, {"result_bytes", u.resultBytes}, {"elapsed_ns", uint64(elapsed)},
+		{"total_rows_to_read", 0}, {"result_rows", u.resultRows}, {"result_bytes", u.resultBytes}, {"elapsed_ns", uint64(elapsed)}, //nolint:gosec // a duration that has passed is not negative
 	} {
 		if b.Len() > 1 {
 			b.WriteByte(',')

@@ -61,7 +61,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.Header().Set("Content-Type", "text/plain; charset=UTF-8")
 		w.WriteHeader(http.StatusNotFound)
-		io.WriteString(w, strings.Replace(notFound, "%s", r.URL.Path, 1))
+		io.WriteString(w, strings.Replace(notFound, "%s", r.URL.Path, 1)) //nolint:gosec // it is served as text/plain
 	}
 }
 

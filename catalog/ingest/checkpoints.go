@@ -72,10 +72,3 @@ func readLastWriter(ctx context.Context, c *catalog.Catalog, cluster, instance s
 	q.each(lastWriter, func(rows driver.Rows) error { return rows.Scan(&other) })
 	return other, q.err
 }
-
-// readHighestVersion reads the highest row version of a cluster.
-func readHighestVersion(ctx context.Context, c *catalog.Catalog, cluster string) (version uint64, err error) {
-	q := newQuestions(ctx, c, cluster, "")
-	q.each(highestVersion, func(rows driver.Rows) error { return rows.Scan(&version) })
-	return version, q.err
-}

@@ -60,7 +60,7 @@ func (c *coverage) checkpoints(rows int, now time.Time) (list []fact.Checkpoint)
 }
 
 func (c *coverage) row(p fact.Position, ended fact.Time, now time.Time) fact.Coverage {
-	c.version = max(c.version+1, uint64(now.UnixMicro()))
+	c.version = max(c.version+1, micros(now))
 	return fact.Coverage{
 		Version: c.version, Instance: c.instance, Kind: p.Kind, StartedAt: p.Since, SeenAt: p.At, EndedAt: ended,
 	}

@@ -14,6 +14,7 @@ type metrics struct {
 	rows, rejects  *prometheus.CounterVec
 	batches        prometheus.Counter
 	failures       prometheus.Counter
+	beyond         prometheus.Gauge
 	insertDuration prometheus.Histogram
 }
 
@@ -35,6 +36,10 @@ func newMetrics(reg prometheus.Registerer, w *Writer) *metrics {
 		failures: with.NewCounter(prometheus.CounterOpts{
 			Name: "kubevoltracker_catalog_failures_total",
 			Help: "Attempts to migrate, write or ping that ClickHouse refused or did not answer.",
+		}),
+		beyond: with.NewGauge(prometheus.GaugeOpts{
+			Name: "kubevoltracker_catalog_rows_ahead",
+			Help: "Rows whose version was more than a year ahead of the clock when this tracker last took over the catalog: they hide newer rows until they are mended.",
 		}),
 		insertDuration: with.NewHistogram(prometheus.HistogramOpts{
 			Name:                            "kubevoltracker_catalog_insert_duration_seconds",

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -110,18 +109,6 @@ SELECT uid, attached_at FROM attachments WHERE cluster = {cluster:String} AND de
 SELECT kind, max(seen_at) FROM coverage WHERE cluster = {cluster:String} AND instance != {instance:String} GROUP BY kind`
 )
 
-// highestVersion asks for the highest row version of a cluster. It reads one column of each table, without FINAL:
-// of the rows with one key, FINAL keeps the one with the highest version.
-var highestVersion = func() string {
-	var of []string
-	for _, t := range allTables {
-		if t.versions != nil {
-			of = append(of, "SELECT max(version) AS version FROM "+t.name+" WHERE cluster = {cluster:String}")
-		}
-	}
-	return "SELECT max(version) FROM (" + strings.Join(of, " UNION ALL ") + ") SETTINGS final = 0"
-}()
-
 // RestoreCatalog reads the snapshot of a cluster from the catalog: the objects that exist, for all that the catalog
 // knows, and their use; the last moment at which each kind was watched by another instance than the given one; and
 // the spans in which any instance watched pods. It returns nil if the catalog knows nothing of the cluster. Errors
@@ -132,7 +119,7 @@ func RestoreCatalog(ctx context.Context, c *catalog.Catalog, cluster, instance s
 		snapshot:  &fact.Snapshot{Positions: map[fact.Kind]fact.Position{}},
 		objects:   map[[2]string]*fact.ObjectSnapshot{},
 	}
-	r.each(highestVersion, func(rows driver.Rows) error { return rows.Scan(&r.snapshot.Version) })
+	r.snapshot.Version = r.versions().highest
 	r.each(watchedUntil, r.readPosition)
 	r.readWatched()
 	r.each(existingVolumes, r.readVolume)

@@ -71,6 +71,7 @@ func (w *Writer) takeOver(ctx context.Context) error {
 		return nil
 	}
 	var t takeover
+	var found versionsFound
 	err := w.persist(ctx, func(ctx context.Context) (err error) {
 		if former == "" {
 			if former, err = readLastWriter(ctx, w.catalog, w.options.Cluster, w.options.Journal.ID()); err != nil {
@@ -83,27 +84,38 @@ func (w *Writer) takeOver(ctx context.Context) error {
 		if t.reached, err = readReached(ctx, w.catalog, w.options.Cluster, former); err != nil {
 			return err
 		}
-		t.last, err = readHighestVersion(ctx, w.catalog, w.options.Cluster)
+		found, err = readVersions(ctx, w.catalog, w.options.Cluster)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	w.noteBeyond(found)
 	if former == "" && w.options.Lease == nil { // nobody has written before
 		w.tookOver()
 		return nil
 	}
 	// A former leader that has not noticed the end of its lease may still send rows, with versions up to that end.
 	// The rows in the journal get versions above these, and new rows get versions above both.
-	if !leaseEnd.IsZero() {
-		t.last = max(t.last, uint64(leaseEnd.UnixMicro()))
-	}
 	t.since = time.Now()
-	t.floor = max(t.last, w.options.Journal.Version(), uint64(t.since.UnixMicro())) + uint64(w.options.Journal.Stats().Rows) + uncommittedRows
+	t.last = found.highest
+	if end := micros(leaseEnd); end <= VersionCeiling(t.since) {
+		t.last = max(t.last, end)
+	}
+	t.floor = max(t.last, w.options.Journal.Version(), micros(t.since)) + uint64(w.options.Journal.Stats().Rows) + uncommittedRows
 	w.floor.Store(t.floor)
 	w.taken = t
 	level.Info(w.options.Logger).Log("msg", "taking over the catalog", "from", former, "waiting_rows", w.options.Journal.Stats().Rows)
 	return nil
+}
+
+// noteBeyond logs and exports how many rows have versions that are not followed.
+func (w *Writer) noteBeyond(found versionsFound) {
+	w.metrics.beyond.Set(float64(found.beyond))
+	if slices.Sort(found.in); found.beyond > 0 {
+		level.Warn(w.options.Logger).Log("msg", "rows in the catalog hide newer ones: their versions are more than a year ahead of this machine's clock, and are ignored",
+			"rows", found.beyond, "tables", strings.Join(found.in, ","), "cure", "set the clock, or mend the rows as docs/catalog.md says under Row versions")
+	}
 }
 
 // catchUp prepares a term for rule 2: it waits for this tracker's watches, and looks through the batches of the

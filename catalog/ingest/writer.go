@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/go-kit/log"
@@ -307,11 +308,21 @@ func (w *Writer) writeDocuments(ctx context.Context, b *batch) error {
 // putAside saves a batch that cannot be decoded as a file, so that it does not block the batches after it.
 func (w *Writer) putAside(entry journal.Entry, reason error) error {
 	path := filepath.Join(w.options.Dir, fmt.Sprintf("journal.batch-%s-%d", entry.ID, entry.Number))
-	if err := os.WriteFile(path, entry.Facts, 0o600); err != nil {
+	if err := writeFile(path, entry.Facts); err != nil {
 		return fmt.Errorf("journal: batch %d cannot be read (%w) nor put aside: %w", entry.Number, reason, err)
 	}
 	level.Error(w.options.Logger).Log("msg", "a batch of the journal cannot be read; it is put aside", "file", path, "rows", entry.Rows, "err", reason)
 	return nil
+}
+
+// writeFile writes a file of this user's alone. It follows no symbolic link, which another user may have made.
+func writeFile(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }
 
 // write inserts a batch table by table. It returns false if ctx ended before ClickHouse acknowledged all tables.

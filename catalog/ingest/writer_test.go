@@ -394,6 +394,22 @@ func TestAFollowerMakesNoJSON(t *testing.T) {
 	}
 }
 
+// TestPuttingAsideFollowsNoLink has another user make a symbolic link where a batch will be put aside.
+func TestPuttingAsideFollowsNoLink(t *testing.T) {
+	dir, j := t.TempDir(), newJournal(t)
+	victim, entry := filepath.Join(dir, "victim"), journal.Entry{ID: j.ID(), Number: 1, Facts: []byte("rows")}
+	if err := os.Symlink(victim, filepath.Join(dir, "journal.batch-"+j.ID()+"-1")); err != nil {
+		t.Fatal(err)
+	}
+	w := NewWriter(nil, WriterOptions{Journal: j, Dir: dir})
+	if err := w.putAside(entry, errors.New("unreadable")); err == nil {
+		t.Error("it follows the link")
+	}
+	if _, err := os.Stat(victim); err == nil {
+		t.Error("it wrote elsewhere")
+	}
+}
+
 func TestABatchThatCannotBeReadIsPutAside(t *testing.T) {
 	c, j, dir := migrated(t), newJournal(t), t.TempDir()
 	if err := j.Commit(t.Context(), journal.Batch{Facts: []byte("\xffof the future"), Rows: 7}); err != nil {

@@ -26,6 +26,9 @@ type Options struct {
 	// bound Commit waits. Zero means 4 GiB. The directory grows to that, plus about the size of the
 	// state.
 	MaxBytes int64
+	// MaxVersion is the highest Version that the journal returns and keeps: Open forgets a higher one, and logs that,
+	// because nothing but a wrong clock can have made it. Zero means no bound.
+	MaxVersion uint64
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 	// Logger receives a line when a directory is set aside; nil for no log.
@@ -211,7 +214,7 @@ func (j *Journal) ID() string {
 	return j.head.ID
 }
 
-// Version returns the highest Batch.Version so far.
+// Version returns the highest Batch.Version so far; see Options.MaxVersion.
 func (j *Journal) Version() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -266,7 +269,7 @@ func (j *Journal) measure() {
 	}
 	defer j.files.RUnlock()
 	_ = j.read(func(db *pebble.DB) error {
-		size := int64(db.Metrics().DiskSpaceUsage())
+		size := int64(db.Metrics().DiskSpaceUsage()) //nolint:gosec // no disk has 2^63 bytes
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		j.stats.FileBytes = size

@@ -107,7 +107,7 @@ const headerBytes = 24
 
 func (e *entry) appendHeader(dst []byte) []byte {
 	for _, n := range [...]int64{int64(e.rows), int64(e.bytes), e.at.UnixNano()} {
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(n))
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(n)) //nolint:gosec // two's complement, read back the same way
 	}
 	return dst
 }
@@ -116,7 +116,7 @@ func decodeEntry(number uint64, value []byte) (entry, error) {
 	if len(value) <= headerBytes {
 		return entry{}, corruptf("batch %d of the facts is cut short", number)
 	}
-	n := func(i int) int64 { return int64(binary.LittleEndian.Uint64(value[8*i:])) }
+	n := func(i int) int64 { return int64(binary.LittleEndian.Uint64(value[8*i:])) } //nolint:gosec // two's complement, written the same way
 	return entry{number: number, rows: int(n(0)), bytes: int(n(1)), at: time.Unix(0, n(2)).UTC()}, nil
 }
 

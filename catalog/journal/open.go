@@ -39,10 +39,10 @@ func openAt(o Options, fs vfs.FS) (*Journal, error) {
 	j := &Journal{
 		options: o, changed: make(chan struct{}), wrecked: make(chan struct{}), writing: make(chan struct{}, 1),
 	}
-	full := vfs.OnDiskFull(fs, func() { diskFull(fs, o.Path) })
+	full := vfs.OnDiskFull(privateFS{fs}, func() { diskFull(fs, o.Path) })
 	j.fs = haltingFS{FS: full, armed: &j.armed, halt: j.wreck}
 	err := j.run(context.Background(), func() error {
-		s, err := lockStore(o.Path, j.fs)
+		s, err := lockStore(o.Path, j.fs, o.Logger)
 		if err != nil {
 			return err
 		}
@@ -81,6 +81,11 @@ func (j *Journal) resume(s *store) error {
 func (j *Journal) adopt(s *store, h head, waiting []entry, origin Origin) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if most := j.options.MaxVersion; most > 0 && h.Version > most {
+		level.Warn(j.options.Logger).Log("msg", "the journal's row version is ignored: no clock can have made it yet; rows in the catalog that have such versions hide newer ones",
+			"path", s.path, "version", h.Version, "highest", most, "cure", "set the clock, or mend the rows as docs/catalog.md says under Row versions")
+		h.Version = 0
+	}
 	j.store, j.head, j.origin = s, h, origin
 	j.waiting, j.done, j.stats = waiting, nil, Stats{}
 	for i := range waiting {
@@ -120,7 +125,7 @@ func (j *Journal) begin(s *store, before head, why error) error {
 		return err
 	}
 	level.Error(j.options.Logger).Log("msg", "the journal was damaged: set aside, and a new one begun", "path", s.path, "aside", name, "err", why)
-	next, err := lockStore(s.path, j.fs)
+	next, err := lockStore(s.path, j.fs, j.options.Logger)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
 )
 
@@ -42,13 +43,13 @@ type store struct {
 // be ending.
 const lockPatience = 2 * time.Second
 
-// lockStore creates the directory if it is missing, and locks it.
-func lockStore(path string, fs vfs.FS) (*store, error) {
-	if err := os.Mkdir(path, 0o700); err == nil {
-		if err := syncDirectory(path); err != nil {
-			return nil, err
-		}
-	} else if !errors.Is(err, os.ErrExist) {
+// lockStore creates the directory if it is missing, makes it private, and locks it.
+func lockStore(path string, fs vfs.FS, logger log.Logger) (*store, error) {
+	err := MakePrivate(path, logger)
+	if err == nil {
+		err = makeFilesPrivate(path)
+	}
+	if err != nil {
 		return nil, openError(path, err)
 	}
 	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {

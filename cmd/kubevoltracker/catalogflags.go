@@ -21,7 +21,7 @@ const defaultCatalogURL = "http://127.0.0.1:8123/kubevoltracker"
 
 // passwordVariable is the environment variable for ClickHouse's password. There is no flag for it,
 // because flags are visible in the list of processes.
-const passwordVariable = "KUBEVOLTRACKER_CATALOG_PASSWORD"
+const passwordVariable = "KUBEVOLTRACKER_CATALOG_PASSWORD" //nolint:gosec // the name of a variable, and no password
 
 // catalogFlags select the ClickHouse with the catalog.
 type catalogFlags struct{ url, username, passwordFile string }

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -36,6 +37,19 @@ const (
 	leaseDuration = 12 * time.Second
 	renewDeadline = 8 * time.Second
 	retryPeriod   = 1500 * time.Millisecond
+)
+
+// Anybody who may write the Lease can write anything into it, and the API server checks little: a Lease made by hand
+// need not have a renewTime. So this package believes a Lease only within these bounds.
+const (
+	// clocksApart is by how much the clocks of two trackers may differ: an hour, as in package ingest. A renewTime that
+	// is further ahead is no tracker's.
+	clocksApart = time.Hour
+	// longestLease is the longest leaseDurationSeconds that is waited for: a minute, five times ours, because a later
+	// version may take longer leases. With 2,147,483,647 seconds nobody would lead for 68 years.
+	longestLease = time.Minute
+	// longestInstance is the longest name of a tracker, in bytes. A journal's ID has 26.
+	longestInstance = 64
 )
 
 // Options name the lease, and the tracker that takes it.
@@ -61,7 +75,8 @@ type Election struct {
 	renewed time.Time // when the last successful renewal began
 	expiry  *time.Timer
 	former  string    // the instance that led before, or leads now
-	until   time.Time // by its own clock, when its lease expires
+	until   time.Time // by its own clock, when its lease expires; zero if that is unknown
+	ignored time.Time // when an implausible lease was last logged
 }
 
 // New returns an Election that does not take part yet.
@@ -132,7 +147,7 @@ func (e *Election) over() bool {
 }
 
 // Former returns the other tracker that has the lease, or had it last: its instance, empty if there
-// is none, and when, by its own clock, it must have stopped.
+// is none, and when, by its own clock, it must have stopped; zero if its lease does not say so plausibly.
 func (e *Election) Former() (instance string, until time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -194,17 +209,64 @@ func (e *Election) wake() {
 	e.changed = make(chan struct{})
 }
 
-// saw records the content of the lease.
+// saw records the content of the lease. It ignores a time or a name that no tracker has written, and logs that.
 func (e *Election) saw(record *resourcelock.LeaderElectionRecord) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if record.HolderIdentity == e.identity {
 		return
 	}
-	e.until = record.RenewTime.Add(leaseDuration)
-	if i := strings.LastIndexByte(record.HolderIdentity, '_'); i >= 0 {
-		e.former = record.HolderIdentity[i+1:] // empty if the lease was released
+	if e.plausible(record.RenewTime.Time) {
+		e.until = record.RenewTime.Add(leaseDuration)
+	} else {
+		e.ignore(record, "renewTime", "it is absent, or more than an hour ahead of this machine's clock: set the clocks of the trackers' nodes")
 	}
+	if record.HolderIdentity == "" {
+		return // the lease was released
+	}
+	i := strings.LastIndexByte(record.HolderIdentity, '_')
+	if instance := record.HolderIdentity[i+1:]; i >= 0 && isInstance(instance) {
+		e.former = instance
+	} else {
+		e.ignore(record, "holderIdentity", "it is no tracker's: name a lease that nobody else writes by --leader-election.lease")
+	}
+}
+
+// plausible reports whether a tracker can have written a time into the lease: after 1970, and not too far ahead.
+func (e *Election) plausible(t time.Time) bool {
+	return t.Unix() > 0 && !t.After(e.now().Add(clocksApart))
+}
+
+// isInstance reports whether a text can be the name of a tracker: short, and of letters and digits.
+func isInstance(text string) bool {
+	return text != "" && len(text) <= longestInstance && strings.IndexFunc(text, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) < 0
+}
+
+// ignore logs, at most once a minute, which field of the lease is ignored. The caller has mu.
+func (e *Election) ignore(record *resourcelock.LeaderElectionRecord, field, why string) {
+	now := e.now()
+	if !e.ignored.IsZero() && now.Sub(e.ignored) < time.Minute {
+		return
+	}
+	e.ignored = now
+	holder := record.HolderIdentity[:min(len(record.HolderIdentity), longestInstance)]
+	level.Warn(e.options.Logger).Log("msg", "the lease's "+field+" is ignored", "why", why, "lease", e.options.Namespace+"/"+e.options.Name,
+		"holder", holder, "renew_time", record.RenewTime.UTC().Format(time.RFC3339))
+}
+
+// bounded returns the record as the elector may believe it. The elector waits as long as LeaseDurationSeconds says,
+// and writes LeaderTransitions + 1 as an int32, which the API server refuses if it is negative.
+func (e *Election) bounded(record resourcelock.LeaderElectionRecord) *resourcelock.LeaderElectionRecord {
+	record.LeaseDurationSeconds = max(0, min(record.LeaseDurationSeconds, int(longestLease/time.Second)))
+	if record.LeaderTransitions < 0 || record.LeaderTransitions >= math.MaxInt32 {
+		record.LeaderTransitions = 0
+	}
+	if !e.plausible(record.AcquireTime.Time) {
+		record.AcquireTime = metav1.Time{}
+	}
+	return &record
 }
 
 // lock informs the Election of each request for the lease and its result.
@@ -216,10 +278,11 @@ type lock struct {
 
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
-	if err == nil {
-		l.election.saw(record)
+	if err != nil {
+		return nil, nil, l.failed(err)
 	}
-	return record, raw, l.failed(err)
+	l.election.saw(record)
+	return l.election.bounded(*record), raw, nil
 }
 
 func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {

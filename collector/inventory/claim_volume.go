@@ -63,7 +63,7 @@ func (inv *Inventory) awaitVolumes(c *claim, version uint32, at fact.Time) {
 // syncEarly announces the bindings for which volumes have been observed far enough.
 func (inv *Inventory) syncEarly(now fact.Time) {
 	inv.early = slices.DeleteFunc(inv.early, func(e early) bool {
-		behind := int32(e.claim.boundIn-inv.volumesAt) > 0 && now-e.at < earlyFor
+		behind := int32(e.claim.boundIn-inv.volumesAt) > 0 && now-e.at < earlyFor //nolint:gosec // versions wrap around
 		if !behind {
 			e.claim.boundIn = 0
 			inv.markClaim(e.claim)

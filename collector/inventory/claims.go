@@ -280,8 +280,8 @@ type life struct{ born, died uint64 }
 // of the version suffice: all compared versions are minutes apart, which is fewer than 2^31
 // versions.
 func (l life) holds(version uint32) bool {
-	unborn := l.born != 0 && int32(version-uint32(l.born)) < 0
-	dead := l.died != 0 && int32(uint32(l.died)-version) < 0
+	unborn := l.born != 0 && int32(version-uint32(l.born)) < 0 //nolint:gosec // versions wrap around
+	dead := l.died != 0 && int32(uint32(l.died)-version) < 0   //nolint:gosec // versions wrap around
 	return version == 0 || !unborn && !dead
 }
 

@@ -350,9 +350,10 @@ func (inv *Inventory) SetWatched(spans []fact.Span) {
 func (inv *Inventory) Raise(version uint64) { inv.version = max(inv.version, version) }
 
 // nextVersion returns a row version: the moment of observation in microseconds, and always more
-// than the previous version, so that the order survives a clock that is set back.
+// than the previous version, so that the order survives a clock that is set back. A clock before
+// 1970 counts as 1970.
 func (inv *Inventory) nextVersion(at fact.Time) uint64 {
-	inv.version, inv.used = max(inv.version+1, uint64(at)), true
+	inv.version, inv.used = max(inv.version+1, uint64(max(at, 0))), true
 	return inv.version
 }
 

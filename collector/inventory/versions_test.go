@@ -81,6 +81,7 @@ func TestVersionsGoOnFromThoseOfAnother(t *testing.T) {
 	expect(t, "nothing to go on from", inv.version, last)
 	inv.Raise(last + 1000)
 	expect(t, "the next one", inv.nextVersion(at(1)), last+1001)
+	expect(t, "by a clock before 1970", inv.nextVersion(-1), last+1002)
 }
 
 // TestBoundIsDatedByTheVolume has the claims' watch be ahead of the volumes', which come to

@@ -3,10 +3,15 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
@@ -25,6 +30,7 @@ func TestOneOfTwoTrackersWrites(t *testing.T) {
 		p.Catalog = url
 		return p
 	}
+	makeAbsurdLease(t, c)
 	a := start()
 	awaitLeader(t, a, "1")
 	b := start()
@@ -55,6 +61,7 @@ func TestOneOfTwoTrackersWrites(t *testing.T) {
 	if took > 20*time.Second {
 		t.Error("that is more than 20 s")
 	}
+	b.ExpectRows(t, "SELECT max(version) < toUnixTimestamp64Micro(now64(6) + INTERVAL 1 HOUR) FROM claims", "1")
 	written := countOf(t, b)
 	b.ExpectRows(t, fmt.Sprintf("SELECT count() > %d FROM changes WHERE namespace = 'leader'", written), "1")
 	a.Signal(t, syscall.SIGCONT)
@@ -95,4 +102,18 @@ func countOf(t *testing.T, p *harness.Tracker) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// makeAbsurdLease makes the trackers' Lease by hand, as the API server allows it: without a renewTime, and after the
+// last transition that an int32 can count.
+func makeAbsurdLease(t *testing.T, c *harness.LocalCluster) {
+	t.Helper()
+	holder, second, last := strings.Repeat("x", 1<<20), int32(1), int32(math.MaxInt32)
+	acquired := metav1.NewMicroTime(time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
+	if _, err := c.Client.CoordinationV1().Leases("kubevoltracker").Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "kubevoltracker"},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &second, LeaseTransitions: &last, AcquireTime: &acquired},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 }

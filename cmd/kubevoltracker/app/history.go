@@ -49,6 +49,15 @@ type history struct {
 // journal's, or the catalog's if the journal is new. An unreachable ClickHouse is no error; one
 // that refuses the login is.
 func (h *history) open(ctx context.Context, o Options, client *collector.Client, registry *prometheus.Registry) (err error) {
+	var said delayedLog
+	if err := prepareDataDir(o.DataDir, &said); err != nil {
+		return err
+	}
+	defer func() {
+		if err == nil {
+			said.flush(h.logger)
+		}
+	}()
 	if err := h.openCatalog(ctx, o); err != nil {
 		return err
 	}
@@ -93,7 +102,7 @@ func (h *history) openCatalog(ctx context.Context, o Options) (err error) {
 	case NoCatalog:
 		return nil
 	case EmbeddedCatalog:
-		o.Engine.DataDir, o.Engine.Logger = filepath.Join(o.DataDir, "clickhouse"), o.Logger
+		o.Engine.DataDir, o.Engine.Logger = filepath.Join(o.DataDir, engineDir), o.Logger
 		if h.engine, err = startEngine(ctx, o.Engine); err != nil {
 			return err
 		}
@@ -109,10 +118,9 @@ func (h *history) openCatalog(ctx context.Context, o Options) (err error) {
 // openJournal opens the journal and restores its snapshot; a new journal has none. A journal that
 // turns out to be damaged is set aside.
 func (h *history) openJournal(o Options) (err error) {
-	if err := os.MkdirAll(o.DataDir, 0o750); err != nil {
-		return fmt.Errorf("--data-dir: %w", err)
+	options := journal.Options{
+		Path: filepath.Join(o.DataDir, journalDir), MaxBytes: o.JournalBytes, MaxVersion: ingest.VersionCeiling(time.Now()), Logger: h.logger,
 	}
-	options := journal.Options{Path: filepath.Join(o.DataDir, "journal"), MaxBytes: o.JournalBytes, Logger: h.logger}
 	if h.journal, err = journal.Open(options); err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func (m memory) start(ctx context.Context) bool {
 		if heap := startHeap(m.rest(), reading(liveHeap)); heap == 0 {
 			byGOGC()
 		} else {
-			debug.SetMemoryLimit(min(users, int64(heap+notHeap())))
+			debug.SetMemoryLimit(min(users, int64(heap+notHeap()))) //nolint:gosec // no memory has 2^63 bytes
 			debug.SetGCPercent(-1)
 		}
 		return m.started()
