@@ -47,7 +47,7 @@ RACED    = $(shell $(GO) list ./... | grep -vE '/(test|collector/inventory|colle
 
 # localcluster is tested by the flags that its program is built with: any others would compile Kubernetes a second time.
 .PHONY: test
-test: vet build localcluster libchdb promtool prometheus ## Pass all tests, on a real control plane and a real ClickHouse
+test: vet build localcluster libchdb promtool prometheus clients ## Pass all tests, on a real control plane and a real ClickHouse
 	$(GO) test $(RACE) -count=1 -timeout 10m $(ARGS) $(RACED)
 	$(GO) test -count=1 -timeout 10m $(ARGS) $(UNRACED)
 	cd $(LOCALCLUSTER) && CGO_ENABLED=0 LOCALCLUSTER_BIN=$(BIN)/localcluster $(GO) test -trimpath -count=1 -timeout 5m $(ARGS) ./...
@@ -56,6 +56,23 @@ test: vet build localcluster libchdb promtool prometheus ## Pass all tests, on a
 soak: build localcluster libchdb ## Trouble of all kinds at random, for SOAK_MINUTES=10; SOAK_SEED=N runs one again, SOAK_TROUBLES=pair,killed only some
 	@mkdir -p $(CACHE)/soak
 	SOAK_MINUTES=$(or $(SOAK_MINUTES),10) $(GO) test -count=1 -v -timeout 24h -run '^TestSoak$$' -artifacts -outputdir=$(CACHE)/soak $(ARGS) ./test/soak
+
+.PHONY: attack
+attack: build libchdb ## Try to get through the fences of the built programs, in a hundred ways and more
+	$(GO) test -count=1 -v $(ARGS) ./test/attack
+
+# ClickHouse's client for JavaScript, which a test asks by.
+CLIENT_VERSION := 1.23.1
+CLIENTS := $(CACHE)/clients/node_modules/@clickhouse/client/package.json
+
+.PHONY: clients
+clients: $(CLIENTS)
+
+$(CLIENTS): Makefile
+	@echo "fetching ClickHouse's client for JavaScript by npm"
+	@mkdir -p $(CACHE)/clients
+	@npm install --silent --no-save --no-package-lock --no-audit --no-fund --ignore-scripts --prefix $(CACHE)/clients @clickhouse/client@$(CLIENT_VERSION)
+	@touch $@
 
 .PHONY: vet
 vet:

@@ -48,7 +48,7 @@ func run(m *testing.M, address *string) int {
 // User and Password are those of the writer of an Engine.
 const (
 	User     = "kubevoltracker"
-	Password = "written by tests"
+	Password = "writers"
 )
 
 // Engine is a kubevoltracker-clickhouse process that keeps its address and its

@@ -61,13 +61,16 @@ const usersConfig = `<clickhouse>
     <profile>default</profile>
     <quota>default</quota>
     <grants>
-      <query>GRANT SHOW, SHOW ACCESS, SELECT, INSERT, ALTER, CREATE DATABASE, CREATE TABLE, CREATE VIEW,
-        CREATE ARBITRARY TEMPORARY TABLE, CREATE TEMPORARY VIEW, CREATE FUNCTION, DROP, UNDROP TABLE, TRUNCATE,
-        OPTIMIZE, CHECK, KILL QUERY, SYSTEM MERGES, SYSTEM TTL MERGES, SYSTEM FLUSH, dictGet ON *.*</query>
+      <query>%[5]s</query>
 %[3]s    </grants>
   </default></users>
 </clickhouse>
 `
+
+// writerGrant is what a writer may do; a test puts another one in its place.
+var writerGrant = `GRANT SHOW, SHOW ACCESS, SELECT, INSERT, ALTER, CREATE DATABASE, CREATE TABLE, CREATE VIEW,
+  CREATE ARBITRARY TEMPORARY TABLE, CREATE TEMPORARY VIEW, CREATE FUNCTION, DROP, UNDROP TABLE, TRUNCATE,
+  OPTIMIZE, CHECK, KILL QUERY, SYSTEM MERGES, SYSTEM TTL MERGES, SYSTEM FLUSH, dictGet ON *.*`
 
 // insideEngines are the table engines that access nothing outside the engine's own data.
 var insideEngines = [...]string{
@@ -101,7 +104,7 @@ func writeConfig(dir string, maxMemory, queryMemory int64) ([]string, error) {
 	for _, name := range insideEngines {
 		fmt.Fprintf(&engines, "      <query>GRANT TABLE ENGINE ON %s</query>\n", name)
 	}
-	if err := os.WriteFile(users, fmt.Appendf(nil, usersConfig, queryMemory, constraints.String(), engines.String(), maxResultRows), 0o600); err != nil {
+	if err := os.WriteFile(users, fmt.Appendf(nil, usersConfig, queryMemory, constraints.String(), engines.String(), maxResultRows, writerGrant), 0o600); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be written: %w", dir, rootCause(err))
 	}
 	if err := os.WriteFile(config, fmt.Appendf(nil, serverConfig, escapeXML(users), maxMemory), 0o600); err != nil {

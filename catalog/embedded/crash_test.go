@@ -26,6 +26,9 @@ import (
 
 // serveAsChild is this test binary as a server of its own, to be killed.
 func serveAsChild() int {
+	if grant := os.Getenv("KUBEVOLTRACKER_TEST_GRANT"); grant != "" {
+		embedded.SetWriterGrant(grant)
+	}
 	patience, _ := time.ParseDuration(os.Getenv("KUBEVOLTRACKER_TEST_PATIENCE"))
 	server, err := start(cmp.Or(os.Getenv("KUBEVOLTRACKER_TEST_LISTEN"), "127.0.0.1:0"), embedded.Options{
 		Patience: patience, DataDir: os.Getenv("KUBEVOLTRACKER_TEST_SERVE"), Library: library(), WriterPassword: writerPassword,

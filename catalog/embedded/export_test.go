@@ -1,5 +1,8 @@
 package embedded
 
+// SetWriterGrant changes what a writer may do, in servers that are started later.
+func SetWriterGrant(grant string) { writerGrant = grant }
+
 // WordsAndQuotes are the places of the words and quoted texts that the lexer finds.
 func WordsAndQuotes(src string) [][2]int {
 	lex := lexer{src: []byte(src)}

@@ -33,7 +33,15 @@ const orphanPatience = 30 * time.Second
 
 const name = "kubevoltracker-clickhouse"
 
-func main() { os.Exit(run(os.Args[1:])) }
+// init keeps the process's first thread for main, which does nothing: ClickHouse asks where the stack
+// of its thread is, and glibc reads /proc/self/maps for the first one, which the sandbox forbids.
+func init() { runtime.LockOSThread() } //nolint:gochecknoinits // main may run on another thread already
+
+func main() {
+	code := make(chan int)
+	go func() { code <- run(os.Args[1:]) }()
+	os.Exit(<-code)
+}
 
 type flags struct {
 	embedded.Options

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
 	"github.com/kubevoltracker/kubevoltracker/collector"
@@ -54,7 +55,7 @@ func canaryOptions(t *testing.T, s *apiServer, out *logged, url string) app.Opti
 	return app.Options{
 		Client: collector.ClientOptions{Kubeconfig: s.start(t), UserAgent: "test"}, DataDir: t.TempDir(), JournalBytes: 1 << 30,
 		Web: exporter.ServerOptions{ListenAddresses: []string{"127.0.0.1:0"}}, Metrics: exporter.Options{PerVolume: true, ClaimLabels: exporter.LabelKeys{"app", "api-token"}, NamespaceLabels: exporter.LabelKeys{"app", "api-token"}},
-		Catalog: catalog.Options{URL: url}, Policy: policy, Logger: log.NewLogfmtLogger(out),
+		Catalog: catalog.Options{URL: url, Password: catalogtest.Password}, Policy: policy, Logger: log.NewLogfmtLogger(out),
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
 	"github.com/kubevoltracker/kubevoltracker/catalog/ingest"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -327,8 +328,8 @@ func purge(t *testing.T, url string, began time.Time) {
 // post sends a statement to ClickHouse.
 func post(t *testing.T, catalogURL, statement string) string {
 	t.Helper()
-	address, database, _ := strings.Cut(strings.TrimPrefix(catalogURL, "http://"), "/")
-	answer, err := http.Post("http://"+address+"/?database="+database, "text/plain", strings.NewReader(statement))
+	address, database, _ := strings.Cut(strings.TrimPrefix(catalogURL, "http://"+catalogtest.User+"@"), "/")
+	answer, err := http.Post("http://"+catalogtest.User+":"+catalogtest.Password+"@"+address+"/?database="+database, "text/plain", strings.NewReader(statement))
 	if err != nil {
 		t.Fatal(err)
 	}

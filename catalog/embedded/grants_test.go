@@ -1,0 +1,118 @@
+package embedded_test
+
+import (
+	"net/url"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/embedded"
+)
+
+// usersSQL returns what deploy/clickhouse/users.sh prints.
+func usersSQL(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"writer", "reader"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("password of the "+name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := osexec.Command("../../deploy/clickhouse/users.sh", filepath.Join(dir, "writer"), filepath.Join(dir, "reader")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// grantsTo returns the rights that the SQL gives to a user on the database.
+func grantsTo(t *testing.T, sql, user string) []string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^GRANT (.*) ON kubevoltracker\.\* TO `+user+`;$`).FindAllStringSubmatch(sql, -1)
+	if len(found) != 1 {
+		t.Fatalf("%d grants to %s in %s", len(found), user, sql)
+	}
+	return strings.Split(found[0][1], ", ")
+}
+
+// with does something on an engine whose user has these rights.
+func with(t *testing.T, dir string, rights []string, do func(c *catalog.Catalog) error) error {
+	t.Helper()
+	grant := "GRANT " + strings.Join(rights, ", ") + " ON kubevoltracker.*"
+	cmd, stdin, address := child(t, dir, "KUBEVOLTRACKER_TEST_GRANT="+grant)
+	defer func() { stdin.Close(); _ = cmd.Wait() }()
+	c, err := catalog.Open(catalog.Options{URL: address + "/kubevoltracker", Username: embedded.WriterUser, Password: writerPassword})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	return do(c)
+}
+
+// track does what a tracker does in its catalog: it makes the tables, and writes and reads each.
+func track(t *testing.T) func(*catalog.Catalog) error {
+	return func(c *catalog.Catalog) error {
+		if err := c.Migrate(t.Context()); err != nil {
+			return err
+		}
+		for _, table := range []string{"volumes", "mounts", "objects", "coverage", "changes"} {
+			result, err := c.Run(t.Context(), "INSERT INTO "+table+" SELECT * FROM "+table, nil)
+			if err != nil {
+				return err
+			}
+			result.Close()
+		}
+		return nil
+	}
+}
+
+// report does what readers do: reports and SQL.
+func report(t *testing.T) func(*catalog.Catalog) error {
+	return func(c *catalog.Catalog) error {
+		for _, r := range catalog.Reports() {
+			result, err := c.RunReport(t.Context(), r.Name, map[string]string{})
+			if err != nil {
+				return err
+			}
+			result.Close()
+		}
+		result, err := c.Query(t.Context(), "SELECT count() FROM mounts", nil)
+		if err != nil {
+			return err
+		}
+		result.Close()
+		return nil
+	}
+}
+
+// TestTheUsersOfAServerHaveTheRightsThatTheyNeed takes the rights from the SQL for a server of one's own, and does with
+// them what the tracker and its readers do; with each right less, something must fail.
+func TestTheUsersOfAServerHaveTheRightsThatTheyNeed(t *testing.T) {
+	sql := usersSQL(t)
+	writes, reads := grantsTo(t, sql, "kubevoltracker"), grantsTo(t, sql, "kubevoltracker_reader")
+	dir := t.TempDir()
+	if err := with(t, dir, writes, track(t)); err != nil {
+		t.Errorf("the writer: %v", err)
+	}
+	if err := with(t, dir, reads, report(t)); err != nil {
+		t.Errorf("the reader: %v", err)
+	}
+	if err := with(t, dir, reads, track(t)); err == nil {
+		t.Error("the reader can write")
+	}
+	for i, right := range writes {
+		if err := with(t, t.TempDir(), slices.Delete(slices.Clone(writes), i, i+1), track(t)); err == nil {
+			t.Errorf("without %s: %v", right, err)
+		}
+	}
+	for statement := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(sql), ";"), ";\n") {
+		if answer := send(t, "param_s="+url.QueryEscape(strings.ReplaceAll(statement, "\n", " ")), "SELECT formatQuery({s:String})"); strings.Contains(answer, "DB::Exception") {
+			t.Errorf("%s: %s", statement, answer)
+		}
+	}
+}

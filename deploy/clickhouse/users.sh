@@ -1,0 +1,52 @@
+#!/bin/sh
+# Prints the SQL that makes the two users of a catalog on a ClickHouse server of your own, with
+# exactly the rights that they need:
+#
+#   kubevoltracker          the tracker: makes the tables, writes them and reads them
+#   kubevoltracker_reader   Grafana, reports, people: reads, within limits
+#
+# deploy/clickhouse/users.sh WRITER_PASSWORD_FILE READER_PASSWORD_FILE | clickhouse-client --multiquery
+#
+# The SQL holds the SHA-256 of the passwords (the first line of each file), not the passwords. It can
+# be run again, to change them. KUBEVOLTRACKER_DATABASE names another database than kubevoltracker.
+set -eu
+
+database=${KUBEVOLTRACKER_DATABASE:-kubevoltracker}
+if [ $# -ne 2 ]; then
+	echo "usage: $0 WRITER_PASSWORD_FILE READER_PASSWORD_FILE" >&2
+	exit 2
+fi
+case $database in
+'' | *[!A-Za-z0-9_]*)
+	echo "$0: KUBEVOLTRACKER_DATABASE=$database is no name of a database: letters, digits and underscores" >&2
+	exit 2
+	;;
+esac
+
+hash() {
+	password=$(head -n 1 "$1" | tr -d '\r\n')
+	if [ -z "$password" ]; then
+		echo "$0: $1 has no password in its first line" >&2
+		exit 2
+	fi
+	printf %s "$password" | sha256sum | cut -d ' ' -f 1
+}
+writer=$(hash "$1")
+reader=$(hash "$2")
+
+cat <<SQL
+CREATE USER IF NOT EXISTS kubevoltracker;
+ALTER USER kubevoltracker IDENTIFIED WITH sha256_hash BY '$writer';
+GRANT CREATE DATABASE, CREATE TABLE, SELECT, INSERT ON $database.* TO kubevoltracker;
+
+CREATE SETTINGS PROFILE IF NOT EXISTS kubevoltracker_reader;
+ALTER SETTINGS PROFILE kubevoltracker_reader SETTINGS
+  readonly = 2,
+  max_memory_usage = 2000000000 MIN 1 MAX 2000000000,
+  max_execution_time = 300 MIN 1 MAX 300,
+  max_result_rows = 10000000 MIN 1 MAX 10000000,
+  max_concurrent_queries_for_user = 12 CONST;
+CREATE USER IF NOT EXISTS kubevoltracker_reader;
+ALTER USER kubevoltracker_reader IDENTIFIED WITH sha256_hash BY '$reader' SETTINGS PROFILE 'kubevoltracker_reader';
+GRANT SELECT ON $database.* TO kubevoltracker_reader;
+SQL
