@@ -26,6 +26,7 @@ import (
 
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // BinaryName is the program that serves the engine.
@@ -140,9 +141,25 @@ func (e *Engine) Password() string { return e.password }
 
 // Sandboxed reports whether the kernel confines the present child.
 func (e *Engine) Sandboxed() bool {
+	if e == nil {
+		return false
+	}
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	return e.child != nil && e.child.sandboxed()
+}
+
+// Register registers the metrics of an engine.
+func Register(registerer prometheus.Registerer, e *Engine) {
+	registerer.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "kubevoltracker_catalog_sandboxed",
+		Help: "1 if the kernel confines the embedded ClickHouse to its own directory and keeps it off the network, else 0.",
+	}, func() float64 {
+		if e.Sandboxed() {
+			return 1
+		}
+		return 0
+	}))
 }
 
 // Pid returns the process id of the present child, or 0 between two children.

@@ -22,6 +22,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/encoding/protodelim"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog/engine"
 	"github.com/kubevoltracker/kubevoltracker/catalog/ingest"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector"
@@ -54,6 +55,7 @@ func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 	}
 	ingest.NewWriter(nil, ingest.WriterOptions{Journal: j, Registerer: registry})
 	election.Register(registry, nil)
+	engine.Register(registry, nil)
 	e.Apply(&fact.Update{
 		Classes:    []fact.ClassState{{Name: "fast", Provisioner: "csi.example"}},
 		Capacities: []fact.CapacityState{{UID: "k1"}},

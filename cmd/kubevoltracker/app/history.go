@@ -77,15 +77,7 @@ func (h *history) open(ctx context.Context, o Options, client *collector.Client,
 		return err
 	}
 	if h.engine != nil {
-		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "kubevoltracker_catalog_sandboxed",
-			Help: "Whether the kernel confines the embedded ClickHouse to its directory and keeps it off the network.",
-		}, func() float64 {
-			if h.engine.Sandboxed() {
-				return 1
-			}
-			return 0
-		}))
+		engine.Register(registry, h.engine)
 	}
 	h.newWriter(o, client, registry)
 	if err := h.restoreFromCatalog(ctx); err != nil {
