@@ -19,7 +19,7 @@ type Options struct {
 	// DataDir is the directory for all files; it is created if it is missing.
 	DataDir string
 	// Listener is where the server serves; see Listen.
-	Listener net.Listener
+	Listener net.Listener `json:"-"`
 	// Library is the path of libchdb.so; if it is empty, FindLibrary searches for it.
 	Library string
 	// WriterPassword is the password of WriterUser; if it is empty, nobody can write.
@@ -41,7 +41,7 @@ type Options struct {
 	// statement is cancelled (0: 5 minutes, enough to read a page in a pager).
 	Patience time.Duration
 	// Logger receives the messages for an administrator.
-	Logger log.Logger
+	Logger log.Logger `json:"-"`
 }
 
 // Server is a running engine with its HTTP interface.

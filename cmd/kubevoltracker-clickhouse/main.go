@@ -43,26 +43,32 @@ func main() {
 	os.Exit(<-code)
 }
 
+// flags are the values of the flags. The exported ones, and what was read by the others, are passed
+// on to the confined process, which sees neither the environment nor the files.
 type flags struct {
 	embedded.Options
-	listenAddress       string
+	ListenAddress       string
+	ExitOnStdinClose    bool
+	LogLevel, LogFormat string
+
 	maxMemory           units.Base2Bytes
 	writerPasswordFile  string
 	writerPasswordStdin bool
 	readerPasswordFile  string
-	logLevel            string
-	logFormat           string
-	exitOnStdinClose    bool
 }
 
 // run returns the exit code: 1 if it cannot serve, 2 for a mistake in the command line.
 func run(args []string) int {
-	f, err := parse(args)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v; see --help\n", name, err)
-		return 2
+	serve := serveConfined
+	if !sandbox.Entered() {
+		f, err := parse(args)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v; see --help\n", name, err)
+			return 2
+		}
+		serve = func() error { return confine(f) }
 	}
-	if err := serve(f); err != nil {
+	if err := serve(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		return 1
 	}
@@ -75,7 +81,7 @@ func parse(args []string) (*flags, error) {
 	app.Version(version()).DefaultEnvars()
 	app.HelpFlag.Short('h')
 	app.Flag("data-dir", "Directory of the engine's data; created where it is missing.").Default("./clickhouse-data").StringVar(&f.DataDir)
-	app.Flag("listen-address", "host:port to serve on; other than loopback only with a password of readers.").Default("127.0.0.1:8123").StringVar(&f.listenAddress)
+	app.Flag("listen-address", "host:port to serve on; other than loopback only with a password of readers.").Default("127.0.0.1:8123").StringVar(&f.ListenAddress)
 	app.Flag("library", "Path of libchdb.so; default: "+embedded.LibraryEnv+", beside this program, or in lib/ there or one up.").StringVar(&f.Library)
 	app.Flag("writer-password-file", "File with the password of the user "+embedded.WriterUser+", who alone may write; without one nobody may.").StringVar(&f.writerPasswordFile)
 	app.Flag("writer-password-stdin", "Read that password from the first line of standard input, as the tracker gives it.").BoolVar(&f.writerPasswordStdin)
@@ -84,28 +90,20 @@ func parse(args []string) (*flags, error) {
 	app.Flag("max-concurrent-queries", "Statements that run at once; others wait, and are refused after a while. Four are the writer's alone.").Default("16").IntVar(&f.MaxConcurrentQueries)
 	app.Flag("max-memory", "Memory that the engine may take, and three quarters of it each query.").Default("2GiB").BytesVar(&f.maxMemory)
 	app.Flag("stop-grace", "How long a stop waits for running statements before it cancels them.").Default("10s").DurationVar(&f.Grace)
-	app.Flag("exit-on-stdin-close", "Stop when standard input ends: how a parent process makes sure that this one never outlives it.").BoolVar(&f.exitOnStdinClose)
-	app.Flag("log.level", "Least severe messages to log.").Default("info").EnumVar(&f.logLevel, "debug", "info", "warn", "error")
-	app.Flag("log.format", "How to log.").Default("logfmt").EnumVar(&f.logFormat, "logfmt", "json")
+	app.Flag("exit-on-stdin-close", "Stop when standard input ends: how a parent process makes sure that this one never outlives it.").BoolVar(&f.ExitOnStdinClose)
+	app.Flag("log.level", "Least severe messages to log.").Default("info").EnumVar(&f.LogLevel, "debug", "info", "warn", "error")
+	app.Flag("log.format", "How to log.").Default("logfmt").EnumVar(&f.LogFormat, "logfmt", "json")
 	if _, err := app.Parse(args); err != nil {
 		return nil, err
 	}
 	f.MaxMemory = int64(f.maxMemory)
-	f.Logger = newLogger(f.logLevel, f.logFormat)
 	return f, nil
 }
 
-// passedOn is what the confined process cannot read itself.
-type passedOn struct {
-	DataDir, Library               string
-	WriterPassword, ReaderPassword string
-}
-
-// serve confines this process by the kernel, and serves. See package sandbox: serve runs twice.
-func serve(f *flags) error {
-	if sandbox.Entered() {
-		return serveConfined(f)
-	}
+// confine does what the confined process cannot do: it reads the passwords, finds the library, makes
+// the data directory and opens the port. Then it has the kernel confine this program, which goes on
+// in serveConfined. It returns only an error, or after it has served unconfined.
+func confine(f *flags) error {
 	if err := f.readPasswords(); err != nil {
 		return err
 	}
@@ -116,16 +114,15 @@ func serve(f *flags) error {
 	if f.DataDir, err = embedded.MakeDataDir(f.DataDir); err != nil {
 		return err
 	}
-	listener, err := embedded.Listen(f.listenAddress, f.ReaderPassword != "")
+	listener, err := embedded.Listen(f.ListenAddress, f.ReaderPassword != "")
 	if err != nil {
 		return err
 	}
 	file, err := listener.(*net.TCPListener).File()
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", f.listenAddress, err)
+		return fmt.Errorf("listen on %s: %w", f.ListenAddress, err)
 	}
-	message := passedOn{DataDir: f.DataDir, Library: f.Library, WriterPassword: f.WriterPassword, ReaderPassword: f.ReaderPassword}
-	err = sandbox.Enter(embedded.Needs(f.DataDir, f.Library), message, file)
+	err = sandbox.Enter(embedded.Needs(f.DataDir, f.Library), f, file)
 	if !errors.Is(err, sandbox.ErrUnsupported) {
 		return err
 	}
@@ -134,32 +131,33 @@ func serve(f *flags) error {
 }
 
 // serveConfined serves in the process that the sandbox has executed.
-func serveConfined(f *flags) error {
-	var given passedOn
-	files, err := sandbox.Inherit(&given, "listener")
+func serveConfined() error {
+	f := &flags{}
+	files, err := sandbox.Inherit(f, "listener")
 	if err != nil {
 		return err
 	}
 	if !sandbox.Confined() {
 		return errors.New("the kernel does not confine this process, though it was to")
 	}
-	f.DataDir, f.Library, f.WriterPassword, f.ReaderPassword = given.DataDir, given.Library, given.WriterPassword, given.ReaderPassword
 	listener, err := net.FileListener(files[0])
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", f.listenAddress, err)
+		return fmt.Errorf("listen on %s: %w", f.ListenAddress, err)
 	}
 	_ = files[0].Close() // the listener has a copy
+	f.Logger = newLogger(f.LogLevel, f.LogFormat)
 	return serveOn(f, listener, "landlock-"+strconv.Itoa(sandbox.Version()))
 }
 
 // serveUnconfined serves where the kernel cannot confine the process: on loopback, and only to who
 // knows a password.
 func serveUnconfined(f *flags, listener net.Listener, cause error) error {
-	if err := embedded.CheckLoopback(f.listenAddress); err != nil {
+	if err := embedded.CheckLoopback(f.ListenAddress); err != nil {
 		_ = listener.Close()
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	f.NoReaders = f.ReaderPassword == ""
+	f.Logger = newLogger(f.LogLevel, f.LogFormat)
 	level.Warn(f.Logger).Log("msg", "the kernel does not confine ClickHouse: a statement could use a mistake in it to reach this account's files; readers need --reader-password-file", "reason", cause)
 	return serveOn(f, listener, "none")
 }
@@ -199,7 +197,7 @@ func serveOn(f *flags, listener net.Listener, confinedBy string) error {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if f.exitOnStdinClose {
+	if f.ExitOnStdinClose {
 		var orphaned context.CancelFunc
 		ctx, orphaned = context.WithCancel(ctx)
 		go func() {

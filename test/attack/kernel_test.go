@@ -195,3 +195,13 @@ func TestTheProcessHasNothingToSteal(t *testing.T) {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
 }
+
+// TestFlagsInTheEnvironmentReachTheConfinedProcess sets a flag by its variable, as every flag can be: the confined process
+// does not see that.
+func TestFlagsInTheEnvironmentReachTheConfinedProcess(t *testing.T) {
+	t.Setenv("KUBEVOLTRACKER_CLICKHOUSE_MAX_MEMORY", "700MB")
+	at := newTarget(t)
+	if _, got := at.send(t, nobody, sql("SELECT value FROM system.server_settings WHERE name = 'max_server_memory_usage'")); got != "734003200\n" {
+		t.Error(got)
+	}
+}
