@@ -29,16 +29,7 @@ func TestGrafanaReads(t *testing.T) {
 		"SELECT name, count() FROM panel GROUP BY name WITH TOTALS", "EXPLAIN SELECT * FROM panel", "SHOW CREATE TABLE panel", "DESCRIBE TABLE panel",
 		"WITH x AS (SELECT 1 AS a) SELECT a FROM x", "/* Grafana */ SELECT 1", "SHOW TABLES", "EXISTS TABLE panel",
 	} {
-		rows, err := db.QueryContext(t.Context(), query)
-		if err != nil {
-			t.Errorf("%s: %v", query, err)
-			continue
-		}
-		n := 0
-		for rows.Next() {
-			n++
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil || n == 0 {
+		if n, err := countRows(t, db, query); err != nil || n == 0 {
 			t.Errorf("%s: %d rows, %v", query, n, err)
 		}
 	}
@@ -50,4 +41,17 @@ func TestGrafanaReads(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "INSERT INTO panel SELECT * FROM panel"); !errors.As(err, &refused) || refused.Code != 497 {
 		t.Error(err)
 	}
+}
+
+func countRows(t *testing.T, db *sql.DB, query string) (n int, err error) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		n++
+	}
+	return n, rows.Err()
 }
