@@ -12,6 +12,10 @@ import (
 	"time"
 )
 
+// stuckAfter is how long a statement may take to stop. One that does not, since it waits for something
+// that the kernel does not interrupt, would keep its place for ever.
+const stuckAfter = 30 * time.Second
+
 // killInterval is how often a statement whose client has disconnected is killed again until it
 // stops: the engine may not know the statement yet at the first attempt.
 const killInterval = 100 * time.Millisecond
@@ -25,6 +29,7 @@ type engine struct {
 
 	queryMemory int64 // that a statement may take, in bytes
 
+	stuck        chan string // receives the id of a statement that cannot be stopped
 	control      *connection // keeps the engine alive, and runs KILL QUERY
 	controlMutex sync.Mutex
 	lastID       atomic.Uint64
@@ -43,7 +48,7 @@ func bootEngine(libraryPath, dir string, maxMemory int64) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{dir: dir, lock: lock, queryMemory: maxMemory / 4 * 3}
+	e := &engine{dir: dir, lock: lock, stuck: make(chan string, 1), queryMemory: maxMemory / 4 * 3}
 	if err := e.boot(libraryPath, maxMemory); err != nil {
 		e.close()
 		return nil, err
@@ -127,13 +132,20 @@ func (e *engine) whenGone(ctx context.Context, id string) (done func()) {
 			return
 		case <-ctx.Done():
 		}
-		for tick := time.NewTicker(killInterval); ; {
+		tick, began := time.NewTicker(killInterval), time.Now()
+		defer tick.Stop()
+		for {
 			e.kill(id)
 			select {
 			case <-finished:
-				tick.Stop()
 				return
 			case <-tick.C:
+			}
+			if time.Since(began) > stuckAfter {
+				select {
+				case e.stuck <- id:
+				default: // one is known already
+				}
 			}
 		}
 	})

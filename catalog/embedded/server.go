@@ -120,7 +120,8 @@ func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 func (s *Server) Version() string { return s.engine.version }
 
 // Run serves until ctx ends, then stops: it accepts no new requests, cancels running ones after the
-// grace period, and makes the engine flush its data.
+// grace period, and makes the engine flush its data. It returns at once with an error if a statement
+// cannot be stopped.
 func (s *Server) Run(ctx context.Context) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(s.listener) }()
@@ -128,6 +129,10 @@ func (s *Server) Run(ctx context.Context) error {
 	select {
 	case err = <-failed:
 		err = fmt.Errorf("serve on %s: %w", s.listener.Addr(), err)
+	case id := <-s.engine.stuck:
+		// The engine survives that like a crash. Whoever supervises this process starts it again.
+		s.http.Close()
+		return fmt.Errorf("the statement %s cannot be stopped, so ClickHouse has to be started again", id)
 	case <-ctx.Done():
 	}
 	level.Info(s.logger).Log("msg", "stopping", "grace", s.options.Grace)

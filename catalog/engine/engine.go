@@ -62,6 +62,8 @@ type Options struct {
 	// ReaderPasswordFile is a file with the password of readers; empty for none, which serves
 	// everybody on this machine.
 	ReaderPasswordFile string
+	// ReaderTimeout is how long a statement of a reader may take (0: the child's default).
+	ReaderTimeout time.Duration
 	// LogLevel is the child's level: debug, or else info; Logger then filters.
 	LogLevel string
 	// StartTimeout is how long the first start may take (default 2 minutes: a large
@@ -281,6 +283,9 @@ func (o *Options) arguments() []string {
 	}
 	if o.ReaderPasswordFile != "" {
 		args = append(args, "--reader-password-file="+o.ReaderPasswordFile)
+	}
+	if o.ReaderTimeout > 0 {
+		args = append(args, "--reader-timeout="+o.ReaderTimeout.String())
 	}
 	if o.MemoryLimit > 0 {
 		args = append(args, "--max-memory="+strconv.FormatInt(o.MemoryLimit, 10)+"B")

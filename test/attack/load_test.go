@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog/engine"
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
@@ -98,6 +99,28 @@ func peakMemory(t *testing.T, engine *harness.ClickHouse) (peak int64) {
 	}
 	t.Fatal("no VmHWM")
 	return 0
+}
+
+// TestAStatementThatCannotBeStoppedEndsTheEngine reads a pipe of the engine's own: the kernel cannot forbid that, and the
+// engine cannot interrupt it. The engine's process ends, and is started again.
+func TestAStatementThatCannotBeStoppedEndsTheEngine(t *testing.T) {
+	e, err := engine.Start(t.Context(), engine.Options{
+		Binary: harness.Program(t, "kubevoltracker-clickhouse"), DataDir: t.TempDir(), ListenAddress: "127.0.0.1:0", ReaderTimeout: time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Stop()
+	at := &target{engine: &harness.ClickHouse{Address: strings.TrimPrefix(e.URL(), "http://")}}
+	if status, answer := at.send(t, nobody, sql("SELECT file('/proc/self/fd/0')")); status == http.StatusOK {
+		t.Fatal(answer)
+	}
+	harness.Eventually(t, "it is started again", func() error {
+		if status, answer := at.send(t, nobody, sql("SELECT 1")); e.Restarts() == 0 || status != http.StatusOK {
+			return fmt.Errorf("%d restarts, %d %s", e.Restarts(), status, answer)
+		}
+		return nil
+	})
 }
 
 // TestIdleClientsDoNotStopTheWriter opens connections that do nothing, or next to nothing, as whoever reaches the port.
