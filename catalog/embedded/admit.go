@@ -17,16 +17,19 @@ const (
 
 // login says what the sender of a request may do. Who gives the writer's password may write; without
 // one on this machine, or by the readers' password, everyone may read. But a web page in a browser on
-// this machine is not its user: without a password, login refuses requests that a browser marks as
-// another site's, or that have a foreign host name.
+// this machine is not its user: login refuses requests that a browser marks as
+// another site's; without a password, also those that have a foreign host name.
 func (s *Server) login(r *http.Request) (role, error) {
 	user, password := credentials(r)
+	if err := refuseOtherSites(r); err != nil { // a browser remembers passwords, and sends them along
+		return reader, err
+	}
 	switch {
 	case user == WriterUser && s.options.WriterPassword != "" && same(password, s.options.WriterPassword):
 		return writer, nil
 	case user != "" && user != ReaderUser || s.options.NoReaders:
 	case s.options.ReaderPassword == "": // like a server, it takes any password then
-		return reader, refuseForeign(r)
+		return reader, refuseForeignHost(r)
 	case same(password, s.options.ReaderPassword):
 		return reader, nil
 	}
@@ -50,16 +53,22 @@ func credentials(r *http.Request) (user, password string) {
 	return values.Get("user"), values.Get("password")
 }
 
-// refuseForeign refuses a request from a web page of another site.
-func refuseForeign(r *http.Request) error {
+// refuseOtherSites refuses a request from a web page of another site.
+func refuseOtherSites(r *http.Request) error {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		return newException(codeAccessDenied, "default: requests from web pages of other sites are not allowed without a password")
+		return newException(codeAccessDenied, "default: requests from web pages of other sites are not allowed")
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		if u, err := url.Parse(origin); err != nil || u.Host != r.Host {
-			return newException(codeAccessDenied, "default: requests from web pages of other sites are not allowed without a password")
+			return newException(codeAccessDenied, "default: requests from web pages of other sites are not allowed")
 		}
 	}
+	return nil
+}
+
+// refuseForeignHost refuses a request by another name than this machine's, as a page of that name sends
+// it once the name leads here.
+func refuseForeignHost(r *http.Request) error {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

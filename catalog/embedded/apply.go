@@ -65,9 +65,9 @@ func (q *request) applySettings(conn *connection) error {
 	sort.Slice(q.settings, func(i, j int) bool { return q.settings[i].name < q.settings[j].name })
 	for _, s := range q.settings {
 		switch {
-		case s.name == "profile" && q.role == reader:
+		case q.role == reader && s.name == "profile":
 			return newException(codeReadOnly, "Cannot modify 'profile' setting in readonly mode.")
-		case s.name == "readonly" && q.role == reader:
+		case q.role == reader && s.isDefault():
 			continue
 		case s.name == "readonly":
 			if readOnly == "" || s.value == "1" {
@@ -83,6 +83,12 @@ func (q *request) applySettings(conn *connection) error {
 		return nil
 	}
 	return conn.exec("SET readonly = " + quote(readOnly))
+}
+
+// isDefault reports whether a reader's session has the setting's effect anyway: it is read-only, and by
+// a limit of 0 a client says that it sets none of its own.
+func (s setting) isDefault() bool {
+	return s.name == "readonly" || s.value == "0" && (s.name == "max_memory_usage" || s.name == "max_result_rows")
 }
 
 // remember records the values of a request's settings and database in a named session before they

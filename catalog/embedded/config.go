@@ -50,6 +50,12 @@ const usersConfig = `<clickhouse>
   <profiles><default>
     <max_memory_usage>%[1]d</max_memory_usage>
     <constraints>
+      <max_parser_depth><min>1</min><max>1000</max></max_parser_depth>
+      <max_parser_backtracks><min>1</min><max>1000000</max></max_parser_backtracks>
+      <max_query_size><min>1</min><max>1048576</max></max_query_size>
+      <max_ast_depth><min>1</min><max>1000</max></max_ast_depth>
+      <max_ast_elements><min>1</min><max>50000</max></max_ast_elements>
+      <max_expanded_ast_elements><min>1</min><max>500000</max></max_expanded_ast_elements>
       <max_memory_usage><min>1</min><max>%[1]d</max></max_memory_usage>
       <max_result_rows><min>1</min><max>%[4]d</max></max_result_rows>
 %[2]s    </constraints>

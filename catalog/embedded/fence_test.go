@@ -74,7 +74,7 @@ func TestTheLexerAgreesWithTheEngine(t *testing.T) {
 		fmt.Fprintf(&query, "unhex('%x')", s)
 	}
 	query.WriteString("]) AS s, tokenizeQuery(s) AS tokens FORMAT JSONCompactEachRow")
-	resp, body := ask(t, "POST", "max_query_size=1000000&max_ast_elements=1000000&output_format_json_named_tuples_as_objects=0&output_format_json_quote_64bit_integers=0", query.String())
+	resp, body := ask(t, "POST", "max_query_size=1000000&output_format_json_named_tuples_as_objects=0&output_format_json_quote_64bit_integers=0", query.String())
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("%.300s", body)
 	}

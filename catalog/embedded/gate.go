@@ -71,8 +71,10 @@ func (w *work) admit() error {
 		return w.conn.syntaxError(text)
 	case a.statements != 1:
 		return newException(codeSyntaxError, "Syntax error (Multi-statements are not allowed): %d statements", a.statements)
-	case a.class == classControls && w.statement.reads():
+	case a.class == classControls && w.statement.reads(): // what writes outside of databases counts as control
 		return newException(codeIntoOutfile, "INTO OUTFILE is not allowed")
+	case w.statement.nestedSetting:
+		return newException(codeConstraint, "SETTINGS are not allowed in a subquery; write them at the end of the statement")
 	}
 	return w.permit(a.class)
 }
@@ -106,6 +108,7 @@ var escaped = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`,
 func (c *connection) syntaxError(text []byte) error {
 	_, _, err := c.query([]byte("SELECT formatQuery({text:String})"), "Null", []parameter{{"text", escaped.Replace(string(text))}})
 	if e := (*Exception)(nil); errors.As(err, &e) {
+		e.Text, _, _ = strings.Cut(e.Text, ": In scope SELECT formatQuery(")
 		return e
 	}
 	return newException(codeSyntaxError, "Syntax error: the statement is not supported")

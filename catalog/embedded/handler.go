@@ -140,6 +140,9 @@ func (s *Server) run(resp *response, r *http.Request, q *request, st *statement)
 	}
 	defer leave()
 	if st == nil {
+		if q.role == reader && q.sessionID != "" {
+			return newException(codeNotImplemented, "This user cannot send tables in a session, where they would stay in memory")
+		}
 		if st, err = q.upload(conn); err != nil {
 			return err
 		}

@@ -27,6 +27,9 @@ func MakeDataDir(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the data directory %s cannot be read: %w", dir, rootCause(err))
 	}
+	if owner := info.Sys().(*syscall.Stat_t).Uid; owner != 0 && int(owner) != os.Geteuid() {
+		return "", fmt.Errorf("the data directory %s belongs to user %d; give it to this one (chown), or choose another with --data-dir", dir, owner)
+	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return dir, nil
 	}

@@ -24,7 +24,8 @@ func FuzzRequest(f *testing.F) {
 			return
 		}
 		credentials(r)
-		_ = refuseForeign(r)
+		_ = refuseOtherSites(r)
+		_ = refuseForeignHost(r)
 		q, err := parseRequest(r)
 		if err != nil {
 			return

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -168,7 +169,8 @@ func bodyError(err error) error {
 // Parquet, tables with borders): the engine writes it, like a file, to a named pipe that this
 // function reads.
 func (w *work) pipe(sink func([]byte, usage) error) error {
-	// Another statement could read the pipe, too, if it could guess its name.
+	// Whoever knows the pipe's name could read it, too: system.processes shows the client's text alone.
+	_ = w.conn.exec("SET log_queries_cut_to_length = " + strconv.Itoa(len(w.statement.text))) // not in the mode readonly=1
 	path := filepath.Join(w.engine.dir, "result-"+newTag())
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		return fmt.Errorf("create a pipe for the result: %w", err)

@@ -107,7 +107,7 @@ func Start(o Options) (*Server, error) {
 	s.http = &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       5 * time.Minute,
+		IdleTimeout:       20 * time.Second,
 		MaxHeaderBytes:    maxQuerySize + 64<<10, // a GET carries its query in the URL
 	}
 	return s, nil

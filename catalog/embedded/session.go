@@ -30,7 +30,7 @@ type sessions struct {
 const (
 	defaultSessionTimeout = time.Minute
 	maxSessionTimeout     = time.Hour
-	maxSessions           = 100
+	maxSessions           = 100 // of readers, and of writers
 )
 
 func sessionTimeout(v string) (time.Duration, error) {
@@ -63,7 +63,7 @@ func (s *sessions) take(e *engine, name sessionName, mustExist bool) (*session, 
 	if mustExist {
 		return nil, newException(codeSessionNotFound, "Session %s not found", name.name)
 	}
-	if len(s.named) >= maxSessions {
+	if s.count(name.of) >= maxSessions {
 		return nil, newException(codeTooManyQueries, "Too many sessions. Maximum: %d", maxSessions)
 	}
 	id := e.newID()
@@ -77,6 +77,15 @@ func (s *sessions) take(e *engine, name sessionName, mustExist bool) (*session, 
 	}
 	s.named[name] = opened
 	return opened, nil
+}
+
+func (s *sessions) count(of role) (n int) {
+	for name := range s.named {
+		if name.of == of {
+			n++
+		}
+	}
+	return n
 }
 
 // give releases a session after a request; the session ends once it has been unused for timeout.

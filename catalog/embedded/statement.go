@@ -14,7 +14,9 @@ type statement struct {
 	format string // named by its FORMAT clause, or ""
 	suffix []byte // the text after the FORMAT clause of a query (SETTINGS …)
 
-	resetsSetting bool // whether it has "name = DEFAULT", which passes by the limits of settings
+	// The engine checks the limits of settings in neither case.
+	resetsSetting bool // whether it has SETTINGS name = DEFAULT
+	nestedSetting bool // whether it has SETTINGS in a subquery
 
 	insertsData bool   // an INSERT whose rows follow, and not INSERT … SELECT
 	data        []byte // the rows in the text itself
@@ -29,7 +31,7 @@ func parseStatement(text []byte) (*statement, error) {
 			return nil, err
 		}
 		p.count(t)
-		p.s.resetsSetting = p.s.resetsSetting || p.prev.is("=") && t.word("DEFAULT")
+		p.findSettings(t)
 		switch p.clause(t) {
 		case rowsFollow:
 			return p.s, nil
@@ -58,6 +60,7 @@ type parser struct {
 	settings   int   // the SETTINGS after that
 	fromSelect bool  // INSERT … SELECT
 	values     bool  // INSERT … VALUES
+	inSettings bool  // SETTINGS came before
 }
 
 // step tells the parser how to continue after a token.
@@ -81,6 +84,22 @@ func (p *parser) refuse(t token) error {
 		return newException(codeSyntaxError, "Syntax error: failed at position %d: %.100s. ", t.start+1, bytes.ToValidUTF8(text[t.start:], []byte("?")))
 	}
 	return nil
+}
+
+// findSettings looks for settings that the engine would not check.
+func (p *parser) findSettings(t token) {
+	if p.inSettings && p.prev.is("=") && t.word("DEFAULT") {
+		p.s.resetsSetting = true
+	}
+	if !t.word("SETTINGS") {
+		return
+	}
+	p.inSettings = true
+	ahead := p.lex
+	name, after := ahead.next(), ahead.next()
+	if p.depth > 0 && (name.kind == tokenWord || name.kind == tokenQuoted) && (after.is("=") || after.is(".")) {
+		p.s.nestedSetting = true
+	}
 }
 
 // count counts the token and the open brackets, and records the statement's kind and end.

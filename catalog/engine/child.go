@@ -3,9 +3,11 @@ package engine
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -59,21 +61,26 @@ func (e *ExitError) patience() time.Duration {
 func launch(binary string, args []string, password string, logger log.Logger) (*child, error) {
 	c := &child{cmd: exec.Command(binary, args...), logger: logger, began: time.Now(), exited: make(chan struct{}), serving: make(chan string, 1)}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdin, err := c.cmd.StdinPipe()
+	stdin, itsStdin, err := socketPair("stdin")
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", binary, err)
 	}
-	c.stdin = stdin
-	stderr, err := c.cmd.StderrPipe()
+	defer itsStdin.Close()
+	stderr, itsStderr, err := socketPair("stderr")
 	if err != nil {
+		_ = stdin.Close()
 		return nil, fmt.Errorf("start %s: %w", binary, err)
 	}
+	defer itsStderr.Close()
+	c.stdin, c.cmd.Stdin, c.cmd.Stderr = stdin, itsStdin, itsStderr
 	if err := c.cmd.Start(); err != nil {
+		_, _ = stdin.Close(), stderr.Close()
 		return nil, fmt.Errorf("start %s: %w", binary, err)
 	}
 	_, _ = io.WriteString(stdin, password+"\n") // a child that has ended says why
 	go func() {
 		c.readLog(stderr)
+		_ = stderr.Close()
 		err := c.cmd.Wait()
 		c.mutex.Lock()
 		c.err = err
@@ -81,6 +88,23 @@ func launch(binary string, args []string, password string, logger log.Logger) (*
 		close(c.exited)
 	}()
 	return c, nil
+}
+
+// socketPair returns the two ends of a stream, for the parent and for the child. It is no pipe: a
+// statement could read a pipe of its process by /proc/self/fd, but not a socket.
+func socketPair(name string) (ours, its *os.File, err error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	syscall.CloseOnExec(pair[0])
+	syscall.CloseOnExec(pair[1])
+	if err := syscall.SetNonblock(pair[0], true); err != nil {
+		return nil, nil, errors.Join(err, syscall.Close(pair[0]), syscall.Close(pair[1]))
+	}
+	return os.NewFile(uintptr(pair[0]), name), os.NewFile(uintptr(pair[1]), name), nil
 }
 
 // sandboxed reports whether the kernel confines the child.

@@ -15,6 +15,8 @@ var (
 	pem = regexp.MustCompile(`(?s)-----BEGIN.*?(-----END[^-]*-----|$)`)
 	// jwt is a JSON Web Token, signed (three parts) or encrypted (five): its first part is base64 of {".
 	jwt = regexp.MustCompile(`eyJ[\w-]+(\.[\w-]*){2,4}`)
+	// bearer is the token or the login of an HTTP header.
+	bearer = regexp.MustCompile(`(?i)\b(bearer|basic) +[\w.~+/=-]{16,}`)
 	// userinfo is what precedes the host in a URL. A password may have a slash in it, but a port, which
 	// is a number, precedes the path: https://host:8080/dir@1 has no userinfo.
 	userinfo = regexp.MustCompile(`//([^/?#\s]*|[^/?#\s:]*:[^/?#\s]*[^/?#\s\d][^/?#\s]*/[^?#\s]*)@`)
@@ -29,6 +31,9 @@ func Text(s string) string {
 	}
 	if len(s) > len("-----BEGIN") && strings.Contains(s, "-----BEGIN") {
 		s = pem.ReplaceAllLiteralString(s, Mask)
+	}
+	if strings.Contains(s, "earer ") || strings.Contains(s, "asic ") {
+		s = bearer.ReplaceAllString(s, "${1} "+Mask)
 	}
 	if strings.IndexByte(s, '@') > 0 && strings.Contains(s, "//") {
 		s = userinfo.ReplaceAllLiteralString(s, "//"+Mask+"@")
@@ -46,7 +51,7 @@ func assigned(s string) string {
 			if s[i-1] != '"' && s[i-1] != '\'' && s[i+1] != ' ' {
 				continue
 			}
-		case ' ': // --key x
+		case ' ', '\t', '\n': // --key x
 			if word := lastWord(s[:i]); len(word) < 2 || word[0] != '-' {
 				continue
 			}
@@ -97,7 +102,7 @@ func secretWord(key string, i int) bool {
 	case 'k':
 		return begins(rest, "key")
 	case 'p':
-		return begins(rest, "passw") || begins(rest, "passphrase") || begins(rest, "pwd") || begins(rest, "pass") && alone(key, i, len("pass"))
+		return begins(rest, "passw") || begins(rest, "passphrase") || begins(rest, "pwd") || begins(rest, "pass") && ends(key, i, len("pass"))
 	case 's': // sig is the signature of a shared access signature
 		return begins(rest, "secret") || len(rest) == len("sig") && begins(rest, "sig") && alone(key, i, len("sig"))
 	case 't':
@@ -109,6 +114,11 @@ func secretWord(key string, i int) bool {
 // alone reports whether the n letters at an index are a word: no bypass, no passive.
 func alone(key string, i, n int) bool {
 	return (i == 0 || !letter(key[i-1])) && (i+n == len(key) || !letter(key[i+n]))
+}
+
+// ends reports whether the n letters at an index end a word, as in dbpass and adminPass; but not in bypass or compass.
+func ends(key string, i, n int) bool {
+	return (i+n == len(key) || !letter(key[i+n])) && !(i >= 2 && begins(key[i-2:], "by")) && !(i >= 3 && begins(key[i-3:], "com"))
 }
 
 // begins reports whether a text begins with a word of small letters, in any case.

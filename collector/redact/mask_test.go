@@ -20,6 +20,13 @@ func TestTextMasksSecretsByTheirForm(t *testing.T) {
 		"//user:pass@filer/share":                           "//***@filer/share",
 		"from https://a:b@c to https://d:e@f":               "from https://***@c to https://***@f",
 		"failed: rpc error: GET \"https://a:b@c/d\" failed": "failed: rpc error: GET \"https://***@c/d\" failed",
+		// Headers.
+		"Authorization: Bearer abcdefghijklmnop": "Authorization: Bearer ***",
+		"Basic dXNlcjpwYXNzd29yZDEyMw==":         "Basic ***",
+		"basic authentication failed":            "basic authentication failed",
+		"--token\thunter2":                       "--token\t***",
+		"dbpass=hunter2":                         "dbpass=***",
+		"bypass=1":                               "bypass=1",
 		// JSON Web Tokens and PEM blocks.
 		webToken:                             "***",
 		"Bearer " + webToken + " is expired": "Bearer *** is expired",

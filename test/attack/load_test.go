@@ -112,7 +112,10 @@ func TestAStatementThatCannotBeStoppedEndsTheEngine(t *testing.T) {
 	}
 	defer e.Stop()
 	at := &target{engine: &harness.ClickHouse{Address: strings.TrimPrefix(e.URL(), "http://")}}
-	if status, answer := at.send(t, nobody, sql("SELECT file('/proc/self/fd/0')")); status == http.StatusOK {
+	if _, answer := at.send(t, nobody, sql("SELECT file('/proc/self/fd/0')")); !strings.Contains(answer, "No such device") {
+		t.Errorf("its standard input is not a socket: %s", answer)
+	}
+	if status, answer := at.send(t, nobody, sql("SELECT file('/proc/self/fd/"+pipeOf(t, e.Pid())+"')")); status == http.StatusOK {
 		t.Fatal(answer)
 	}
 	harness.Eventually(t, "it is started again", func() error {
@@ -121,6 +124,24 @@ func TestAStatementThatCannotBeStoppedEndsTheEngine(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// pipeOf returns the number of a pipe from which a process reads.
+func pipeOf(t *testing.T, pid int) string {
+	t.Helper()
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		leads, _ := os.Readlink(dir + "/" + f.Name())
+		if info, err := os.Lstat(dir + "/" + f.Name()); err == nil && strings.HasPrefix(leads, "pipe:") && info.Mode().Perm()&0o400 != 0 {
+			return f.Name()
+		}
+	}
+	t.Fatal("it has no pipe")
+	return ""
 }
 
 // TestIdleClientsDoNotStopTheWriter opens connections that do nothing, or next to nothing, as whoever reaches the port.

@@ -9,9 +9,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unsafe"
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
+	"github.com/elastic/go-seccomp-bpf/arch"
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -58,6 +61,18 @@ var forbiddenCalls = []string{
 	"io_uring_setup", "open_by_handle_at", "userfaultfd", "bpf", "perf_event_open",
 	"mount", "umount2", "pivot_root", "chroot", "unshare", "setns", "move_mount", "fsopen", "open_tree",
 	"add_key", "request_key", "keyctl", "init_module", "finit_module", "delete_module", "kexec_load",
+	// Landlock does not know the rights of files.
+	"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchown", "fchownat",
+	"setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "setpriority",
+}
+
+// Some calls are forbidden in part.
+var forbiddenArguments = []seccomp.NameWithConditions{
+	// the limits of other processes
+	{Name: "prlimit64", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.NotEqual, Value: 0}}},
+	// to type into the administrator's terminal
+	{Name: "ioctl", Conditions: seccomp.ArgumentConditions{{Argument: 1, Operation: seccomp.Equal, Value: unix.TIOCSTI}}},
+	{Name: "ioctl", Conditions: seccomp.ArgumentConditions{{Argument: 1, Operation: seccomp.Equal, Value: unix.TIOCLINUX}}},
 }
 
 // Version returns the version of the kernel's Landlock interface, or 0 if it has none.
@@ -176,17 +191,55 @@ func restrict(version int, program string, rules Rules) error {
 			return err
 		}
 	}
-	filter := seccomp.Filter{NoNewPrivs: true, Policy: seccomp.Policy{
-		DefaultAction: seccomp.ActionAllow,
-		Syscalls:      []seccomp.SyscallGroup{{Action: seccomp.ActionErrno, Names: forbiddenCalls}},
-	}}
-	if err := seccomp.LoadFilter(filter); err != nil { // it sets no_new_privs, too, which Landlock needs
+	if err := forbidCalls(); err != nil { // it sets no_new_privs, too, which Landlock needs
 		return fmt.Errorf("load the seccomp filter: %w", err)
 	}
 	if err := landlock.LandlockRestrictSelf(ruleset, 0); err != nil {
 		return fmt.Errorf("restrict by Landlock: %w", err)
 	}
 	return nil
+}
+
+// forbidCalls makes the forbidden system calls fail by EPERM, and all those of another architecture:
+// a 64-bit kernel serves 32-bit calls as well, which go-seccomp-bpf lets pass.
+func forbidCalls() error {
+	native, err := arch.GetInfo("")
+	if err != nil {
+		return err
+	}
+	known := func(name string) bool { _, ok := native.SyscallNames[name]; return ok }
+	group := seccomp.SyscallGroup{Action: seccomp.ActionErrno, NamesWithCondtions: forbiddenArguments}
+	for _, name := range forbiddenCalls { // newer architectures lack the older calls
+		if known(name) {
+			group.Names = append(group.Names, name)
+		}
+	}
+	filter := seccomp.Filter{NoNewPrivs: true, Policy: seccomp.Policy{DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{group}}}
+	if err := seccomp.LoadFilter(filter); err != nil {
+		return err
+	}
+	const (
+		offsetCall, offsetArch = 0, 4 // in the kernel's struct seccomp_data
+		x32                    = 1 << 30
+	)
+	refuse := uint32(seccomp.ActionErrno) | uint32(unix.EPERM)
+	program, err := bpf.Assemble([]bpf.Instruction{
+		bpf.LoadAbsolute{Off: offsetArch, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(native.ID), SkipTrue: 3},
+		bpf.LoadAbsolute{Off: offsetCall, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: x32, SkipTrue: 1},
+		bpf.RetConstant{Val: uint32(seccomp.ActionAllow)},
+		bpf.RetConstant{Val: refuse},
+	})
+	if err != nil {
+		return err
+	}
+	instructions := make([]unix.SockFilter, len(program))
+	for i, p := range program {
+		instructions[i] = unix.SockFilter{Code: p.Op, Jt: p.Jt, Jf: p.Jf, K: p.K}
+	}
+	loaded := unix.SockFprog{Len: uint16(len(instructions)), Filter: &instructions[0]}
+	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&loaded)), 0, 0)
 }
 
 // allowTasks lets threads read their own counters: ClickHouse asks for those of each of its threads, and

@@ -84,8 +84,13 @@ func confined() error {
 	try("udp", err)
 	_, err = net.Dial("unix", "/nowhere")
 	try("unix", err)
+	try("mode", os.Chmod(m.Outside, 0o777))
+	try("owner", os.Chown(m.Outside, os.Getuid(), os.Getgid()))
+	try("attribute", unix.Setxattr(m.Outside, "user.x", nil, 0))
+	try("limits", unix.Prlimit(os.Getppid(), unix.RLIMIT_CORE, nil, &unix.Rlimit{}))
+	try("terminal", unix.IoctlSetInt(0, unix.TIOCSTI, 0))
 	try("signal", unix.Kill(os.Getppid(), 0))
-	want := []string{"read", "write", "create", "truncate", "rename", "link", "proc", "execute", "tcp", "udp", "unix"}
+	want := []string{"read", "write", "create", "truncate", "rename", "link", "proc", "execute", "tcp", "udp", "unix", "mode", "owner", "attribute", "limits", "terminal"}
 	if Version() >= 6 {
 		want = append(want, "signal")
 	}
