@@ -9,10 +9,10 @@
 // It promises that results are streamed and inserts are passed on in chunks, so memory does not
 // grow with either; that a statement stops when its client disconnects; that an error carries
 // ClickHouse's code, name, header and status; and that Close leaves the data directory flushed.
-// Statements run with the rights of a user who can do anything to the catalog and nothing to the
-// machine: no files, no URLs, no other servers. One hole is known: no grant covers the function
-// file, and parseStatement does not see it in an SQL text that is itself a string (a column's
-// default in a structure, additional_result_filter).
+// Everybody may read, within limits, and who knows the writer's password may write: see login.go and
+// gate.go. No statement reaches files, URLs or other servers, as the engine's user was not granted
+// that, and as kubevoltracker-clickhouse has the kernel confine itself (package sandbox); a program
+// that does not do so has the grants alone, which do not cover the function file.
 //
 // The package loads the library through purego, which makes a program that imports it link the C
 // library dynamically. The tracker therefore never imports it: it runs kubevoltracker-clickhouse as

@@ -28,7 +28,7 @@ func (t token) word(name string) bool { return t.kind == tokenWord && strings.Eq
 // lexer splits ClickHouse SQL into tokens, without blanks and comments; libchdb does not export the
 // engine's lexer. It never fails: an unknown character is a sign, and an open string ends with the
 // text. A test compares it with the engine's lexer: if one of them took a comment for a statement
-// and the other did not, a forbidden statement could get past parseStatement.
+// and the other did not, settings in a subquery could get past parseStatement.
 type lexer struct {
 	src []byte
 	at  int

@@ -58,7 +58,7 @@ func bombs(t *testing.T) []attempt {
 		{"a statement of compressed zeros", nobody, request{body: gzipped(t, 1<<30), headers: []string{"Content-Encoding", "gzip"}}, "", "a statement has at most 1 MiB, also when it was compressed"},
 		{"a block that claims to be huge", nobody, request{path: "/?decompress=1", body: strings.Repeat("\x00", 16) + "\x82\xff\xff\xff\x7f\xff\xff\xff\x7f"}, "", "the decompressor bounds blocks"},
 		{"a header without end", nobody, request{body: "SELECT 1", headers: []string{"X-Long", strings.Repeat("x", 4<<20)}}, "", "headers have at most 1 MiB"},
-		{"an expression of strings without end", nobody, sql("SELECT '" + strings.Repeat("\\'", 400_000)), "Max query size exceeded", "a statement has at most 256 KiB, rows aside"},
+		{"an expression of strings without end", nobody, sql("SELECT '" + strings.Repeat("\\'", 400_000)), "Max query size exceeded", "the engine reads 256 KiB of a statement, rows aside, and by max_query_size 1 MiB"},
 	}
 }
 
