@@ -97,7 +97,7 @@ func (c *Catalog) Migrate(ctx context.Context) error {
 			v.Current, c.Database(), v.Latest)}
 	}
 	if v.Pending() == 0 {
-		return nil // as a user who may only read is told, too
+		return nil // without a write, so that a user who may only read can ask, too
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return c.explain("migrate", err)

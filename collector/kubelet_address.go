@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// defaultKubeletPort is where kubelets serve unless they are told otherwise.
+// defaultKubeletPort is the default of the kubelet's own setting, port.
 const defaultKubeletPort = 10250
 
 // addressTypes are the types that a Node's addresses may have.

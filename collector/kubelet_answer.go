@@ -13,9 +13,9 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
-// What a kubelet's answer may have. That of a node with 110 pods has some hundred kilobytes. Of an
-// answer, the tracker has only one value in memory, and the samples of claims: 10,000 of them with
-// the longest names that Kubernetes allows take 10 MB.
+// Limits of a kubelet's answer. The answer of a node with 110 pods has some hundred kilobytes. The
+// tracker holds one value of an answer in memory, and the samples of claims: 10,000 samples with the
+// longest names that Kubernetes allows take 10 MB.
 const (
 	answerBytes  = 16 << 20
 	valueBytes   = 1 << 20 // of one value that is read or skipped as a whole: a pod's containers

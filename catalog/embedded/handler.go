@@ -143,7 +143,10 @@ func (s *Server) run(resp *response, r *http.Request, q *request, st *statement)
 		if q.role == reader && q.sessionID != "" {
 			return newException(codeNotImplemented, "This user cannot send tables in a session, where they would stay in memory")
 		}
-		if st, err = q.upload(conn); err != nil {
+		if err := q.loadExternal(conn); err != nil {
+			return err
+		}
+		if st, err = q.statement(); err != nil {
 			return err
 		}
 	}
@@ -156,14 +159,6 @@ func (s *Server) run(resp *response, r *http.Request, q *request, st *statement)
 		conn: conn, engine: s.engine, id: id, role: q.role, readOnly: q.readOnly, statement: st, params: q.params, body: q.body,
 		format: cmp.Or(st.outputFormat(), q.defaultFormat, "TabSeparated"),
 	})
-}
-
-// upload loads the request's external tables and returns its statement.
-func (q *request) upload(conn *connection) (*statement, error) {
-	if err := q.loadExternal(conn); err != nil {
-		return nil, err
-	}
-	return q.statement()
 }
 
 // send runs the work and streams its result.

@@ -53,8 +53,7 @@ func Needs(dataDir, library string) sandbox.Rules {
 	}
 }
 
-// lockDirectory locks dir for this process until the returned file
-// is closed. The kernel releases the lock when the process ends, however it ends, so a crash never
+// lockDirectory locks dir for this process until the caller closes the returned file. The kernel releases the lock when the process ends, however it ends, so a crash never
 // leaves a directory locked. gofrs/flock does the same, but hides the file, which contains the pid.
 func lockDirectory(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "kubevoltracker.lock")

@@ -74,7 +74,7 @@ func TestBombsDoNotStopTheEngine(t *testing.T) {
 	}
 }
 
-// peakMemory returns the most memory that the engine's process has had in RAM.
+// peakMemory returns the engine's highest RSS so far, in bytes.
 func peakMemory(t *testing.T, engine *harness.ClickHouse) (peak int64) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", engine.Pid()))

@@ -17,7 +17,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// What an attacker must not learn.
+// Secrets: no answer may contain one.
 const (
 	secretOfFile        = "what-the-file-says"
 	secretOfEnvironment = "what-the-environment-says"

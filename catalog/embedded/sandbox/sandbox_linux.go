@@ -252,11 +252,7 @@ func allowTasks(ruleset int, access uint64) error {
 	if err != nil {
 		return &os.PathError{Op: "allow", Path: path, Err: err}
 	}
-	rule := landlock.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}
-	if err := landlock.LandlockAddPathBeneathRule(ruleset, &rule, 0); err != nil {
-		return &os.PathError{Op: "allow", Path: path, Err: err}
-	}
-	return nil
+	return addRule(ruleset, path, fd, access)
 }
 
 // allowBeneath allows access to a file, or to a directory and all beneath it.
@@ -269,6 +265,11 @@ func allowBeneath(ruleset int, path string, access uint64) error {
 	if !isDirectory(path) {
 		access &= accessFile
 	}
+	return addRule(ruleset, path, fd, access)
+}
+
+// addRule allows access to what is open as fd, and to all beneath it; path is its name in an error.
+func addRule(ruleset int, path string, fd int, access uint64) error {
 	rule := landlock.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}
 	if err := landlock.LandlockAddPathBeneathRule(ruleset, &rule, 0); err != nil {
 		return &os.PathError{Op: "allow", Path: path, Err: err}

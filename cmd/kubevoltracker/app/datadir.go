@@ -45,7 +45,7 @@ func prepareDataDir(dir string, logger log.Logger) error {
 	return nil
 }
 
-// delayedLog keeps lines for later: a mistake of the user is told in one line, and nothing before it.
+// delayedLog keeps log lines until flush. A start that fails writes its error alone.
 type delayedLog struct{ lines [][]any }
 
 func (d *delayedLog) Log(keyvals ...any) error {
