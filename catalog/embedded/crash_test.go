@@ -76,7 +76,7 @@ func TestSurvivesSIGKILLInMidInsert(t *testing.T) {
 	for round := range 3 {
 		cmd, stdin, url := child(t, dir)
 		conn := open(t, func(o *clickhouse.Options) { o.Addr = []string{strings.TrimPrefix(url, "http://")} })
-		exec(t, conn, "CREATE TABLE IF NOT EXISTS crash (n UInt64, s String) ENGINE = MergeTree ORDER BY n SETTINGS fsync_after_insert = 1, non_replicated_deduplication_window = 100")
+		exec(t, conn, "CREATE TABLE IF NOT EXISTS crash (n UInt64, s String) ENGINE = MergeTree ORDER BY n SETTINGS fsync_after_insert = 1")
 		var n, distinct uint64
 		if err := conn.QueryRow(t.Context(), "SELECT count(), uniqExact(n) FROM crash").Scan(&n, &distinct); err != nil {
 			t.Fatal(err)

@@ -11,19 +11,19 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// insertRows writes the rows of one table as one block, which the token identifies: see catalog.Block. It calls
-// allow just before the block is sent, and returns its error; all others are *catalog.Error.
-func insertRows(ctx context.Context, c *catalog.Catalog, t table, cluster, token string, facts *fact.Facts, allow func() error) error {
+// insertRows writes the rows of one table as one block. It calls allow just before the block is sent, and
+// returns its error; all others are *catalog.Error.
+func insertRows(ctx context.Context, c *catalog.Catalog, t table, cluster string, facts *fact.Facts, allow func() error) error {
 	return c.Insert(ctx, fmt.Sprintf("write %d rows to %s", t.count(facts), t.name), catalog.Block{
-		Table: t.name, Columns: t.columns, Token: token, Allow: allow,
+		Table: t.name, Columns: t.columns, Allow: allow,
 		Fill: func(rows driver.Batch) error { return t.fill(rows, cluster, facts) },
 	})
 }
 
 // insertReject writes a row that was refused to catalog_rejects. Errors are *catalog.Error.
-func insertReject(ctx context.Context, c *catalog.Catalog, cluster, token string, at time.Time, table, row string, refusal error) error {
+func insertReject(ctx context.Context, c *catalog.Catalog, cluster string, at time.Time, table, row string, refusal error) error {
 	return c.Insert(ctx, "set a row of "+table+" aside", catalog.Block{
-		Table: "catalog_rejects", Columns: []string{"cluster", "at", "table_name", "row", "error"}, Token: token,
+		Table: "catalog_rejects", Columns: []string{"cluster", "at", "table_name", "row", "error"},
 		Fill: func(rows driver.Batch) error { return rows.Append(cluster, at, table, row, refusal.Error()) },
 	})
 }

@@ -118,7 +118,7 @@ func (w *Writer) writeMeasured(ctx context.Context) bool {
 	if len(w.measured) == 0 {
 		return true
 	}
-	b := &batch{name: fmt.Sprintf("%s-measured-%d", w.options.Journal.ID(), w.taken.since.UnixNano())}
+	b := &batch{}
 	b.facts.Usage = slices.Collect(maps.Values(w.measured))
 	if !w.write(ctx, b) {
 		return false

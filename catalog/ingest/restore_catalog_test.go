@@ -45,7 +45,7 @@ func TestRestoreOfAHalfWrittenBatch(t *testing.T) {
 		if table.count(facts) == 0 {
 			continue
 		}
-		if err := insertRows(t.Context(), c, table, "east", table.name, facts, nil); err != nil {
+		if err := insertRows(t.Context(), c, table, "east", facts, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -184,9 +183,6 @@ func (w *Writer) adapt(ctx context.Context, b *batch) error {
 	if t.since.IsZero() {
 		return nil
 	}
-	// Each term has new names. Under the old name ClickHouse would drop a block that an earlier term wrote, though
-	// another leader may have replaced its rows since.
-	b.name = fmt.Sprintf("%s-%d", b.name, t.since.UnixNano())
 	t.dropRepeated(b)
 	t.raise(facts)
 	if b.recorded.After(t.since.Add(overlap)) {

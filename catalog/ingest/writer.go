@@ -114,7 +114,6 @@ func (w *Writer) VersionFloor() uint64 { return w.floor.Load() }
 
 // batch is a batch of the journal on its way to ClickHouse.
 type batch struct {
-	name     string // the deduplication token of its inserts; another one in each term
 	number   uint64 // in the journal
 	recorded time.Time
 	facts    fact.Facts
@@ -269,7 +268,7 @@ func (w *Writer) read(ctx context.Context, after uint64) (*batch, error) {
 		}
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	b := &batch{name: fmt.Sprintf("%s-%d", entry.ID, entry.Number), number: entry.Number, recorded: entry.At}
+	b := &batch{number: entry.Number, recorded: entry.At}
 	if err := decodeFacts(entry.Facts, &b.facts); err != nil {
 		if err := w.putAside(entry, err); err != nil {
 			return nil, err
@@ -291,8 +290,7 @@ func (w *Writer) writeDocuments(ctx context.Context, b *batch) error {
 			text, err := w.options.Document(o.Kind, o.Wire)
 			if err != nil {
 				o.Object = base64.StdEncoding.EncodeToString(o.Wire)
-				token := b.name + "-" + o.UID + "-" + o.ResourceVersion
-				if err := w.setAside(ctx, objects(), token, &fact.Facts{Objects: []fact.Object{o}}, err); err != nil {
+				if err := w.setAside(ctx, objects(), &fact.Facts{Objects: []fact.Object{o}}, err); err != nil {
 					return err
 				}
 				continue
@@ -328,7 +326,7 @@ func writeFile(path string, data []byte) error {
 // write inserts a batch table by table. It returns false if ctx ended before ClickHouse acknowledged all tables.
 func (w *Writer) write(ctx context.Context, b *batch) bool {
 	for _, t := range allTables {
-		if t.count(&b.facts) > 0 && w.insert(ctx, t, b.name+"-"+t.name, &b.facts) != nil {
+		if t.count(&b.facts) > 0 && w.insert(ctx, t, &b.facts) != nil {
 			return false
 		}
 	}
@@ -338,11 +336,11 @@ func (w *Writer) write(ctx context.Context, b *batch) bool {
 
 // insert writes the rows of one table. If ClickHouse refuses the block for its content, insert halves it until the
 // refused row is alone, and sets that row aside. Its error is that of ctx, or errLeaseLost.
-func (w *Writer) insert(ctx context.Context, t table, token string, facts *fact.Facts) error {
+func (w *Writer) insert(ctx context.Context, t table, facts *fact.Facts) error {
 	rows := t.count(facts)
 	err := w.persist(ctx, func(ctx context.Context) error {
 		start := time.Now()
-		err := insertRows(ctx, w.catalog, t, w.options.Cluster, token, facts, w.mayWrite)
+		err := insertRows(ctx, w.catalog, t, w.options.Cluster, facts, w.mayWrite)
 		w.metrics.insertDuration.Observe(time.Since(start).Seconds())
 		return err
 	})
@@ -353,20 +351,20 @@ func (w *Writer) insert(ctx context.Context, t table, token string, facts *fact.
 	case !refusesRows(err):
 		return err
 	case rows == 1:
-		return w.setAside(ctx, t, token, facts, err)
+		return w.setAside(ctx, t, facts, err)
 	}
 	var first fact.Facts
 	t.cut(&first, facts, rows/2)
-	return errors.Join(w.insert(ctx, t, token+"a", &first), w.insert(ctx, t, token+"b", facts))
+	return errors.Join(w.insert(ctx, t, &first), w.insert(ctx, t, facts))
 }
 
 // setAside writes a row that cannot be written to its table to catalog_rejects, where a person can look at it.
-func (w *Writer) setAside(ctx context.Context, t table, token string, facts *fact.Facts, refusal error) error {
+func (w *Writer) setAside(ctx context.Context, t table, facts *fact.Facts, refusal error) error {
 	w.metrics.rejects.WithLabelValues(t.name).Inc()
 	level.Error(w.options.Logger).Log("msg", "a row cannot be written for what is in it; it is set aside in catalog_rejects", "table", t.name, "err", refusal)
 	at := time.Now()
 	return w.persist(ctx, func(ctx context.Context) error {
-		return insertReject(ctx, w.catalog, w.options.Cluster, token, at, t.name, t.text(facts), refusal)
+		return insertReject(ctx, w.catalog, w.options.Cluster, at, t.name, t.text(facts), refusal)
 	})
 }
 

@@ -170,16 +170,41 @@ func TestWritingTheSameAgainChangesNothing(t *testing.T) {
 	}
 }
 
-func TestABlockThatIsSentTwiceIsStoredOnce(t *testing.T) {
+func TestABlockThatIsSentTwiceCountsOnce(t *testing.T) {
 	c := migrated(t)
-	facts := filled()
-	for range 2 { // as after an answer that was lost
-		if err := insertRows(t.Context(), c, mounts(), "east", "token", facts, nil); err != nil {
+	names := []string{"catalog_rejects"}
+	for _, table := range tables() {
+		names = append(names, table.name)
+		for range 2 { // as after an answer that was lost
+			if err := insertRows(t.Context(), c, table, "east", filled(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 2 {
+		if err := insertReject(t.Context(), c, "east", time.Now(), "mounts", "{}", errors.New("refused")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := rows(t, c, "SELECT count() FROM mounts SETTINGS final = 0"); got[0][0] != uint64(1) {
-		t.Errorf("%v rows without FINAL", got)
+	for _, name := range names {
+		if got := rows(t, c, "SELECT count() FROM "+name); got[0][0] != uint64(1) {
+			t.Errorf("%s has %v rows", name, got[0][0])
+		}
+	}
+}
+
+// A server that is killed may have noted a block for deduplication, and not have its rows.
+func TestABlockThatIsSentAgainIsNeverDroppedAsKnown(t *testing.T) {
+	c := migrated(t)
+	rows(t, c, "ALTER TABLE mounts MODIFY SETTING non_replicated_deduplication_window = 1000") // as in catalogs of earlier versions
+	for range 2 {
+		if err := insertRows(t.Context(), c, mounts(), "east", filled(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := rows(t, c, "SELECT count() FROM mounts"); got[0][0] != uint64(1) {
+			t.Fatalf("%v rows", got[0][0])
+		}
+		rows(t, c, "ALTER TABLE mounts DELETE WHERE 1 SETTINGS mutations_sync = 2") // the note stays
 	}
 }
 

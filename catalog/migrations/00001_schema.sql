@@ -7,8 +7,8 @@
 -- with the highest version of each key (ReplacingMergeTree). It does so in its own time,
 -- so read with FINAL.
 -- The tracker deletes a row from its journal once ClickHouse has acknowledged it. So a row
--- must be on disk by then (fsync_after_insert, fsync_part_directory), and a batch that is
--- sent twice must count once (non_replicated_deduplication_window).
+-- must be on disk by then (fsync_after_insert, fsync_part_directory). A batch whose
+-- acknowledgement was lost is written again, and its rows replace themselves.
 
 -- A PersistentVolume. It has no namespace: by_claim finds the volume of a claim.
 CREATE TABLE IF NOT EXISTS volumes
@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS volumes
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, uid)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per PersistentVolume, also of deleted ones. Read with FINAL.';
 
 -- A PersistentVolumeClaim. Most questions name a namespace, which never changes for a UID,
@@ -85,7 +85,7 @@ CREATE TABLE IF NOT EXISTS claims
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, namespace, uid)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per PersistentVolumeClaim, also of deleted ones. Read with FINAL.';
 
 -- A pod that mounts storage.
@@ -115,7 +115,7 @@ CREATE TABLE IF NOT EXISTS pods
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, namespace, uid)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per pod that mounts storage, also of deleted ones. Read with FINAL.';
 
 -- A container of a pod that mounts storage.
@@ -134,7 +134,7 @@ CREATE TABLE IF NOT EXISTS containers
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, pod_uid, name)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per container of the pods. Read with FINAL.';
 
 -- One container used one volume of its pod, for an interval: the heart of the catalog. The
@@ -171,7 +171,7 @@ CREATE TABLE IF NOT EXISTS mounts
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, namespace, pod_uid, container, volume, mount_path)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per container and volume it mounts, from the first start to the last end. Read with FINAL.';
 
 -- A claim was bound to a volume. ordinal tells bindings of the same claim and volume apart.
@@ -190,7 +190,7 @@ CREATE TABLE IF NOT EXISTS bindings
 ENGINE = ReplacingMergeTree(version)
 PRIMARY KEY (cluster, claim_uid, volume_uid)
 ORDER BY (cluster, claim_uid, volume_uid, ordinal)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per binding of a claim to a volume. Read with FINAL.';
 
 -- A backing store as volumes name it. The id is a hash of kind and attributes, so all volumes
@@ -208,7 +208,7 @@ CREATE TABLE IF NOT EXISTS volume_sources
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, id)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per backing store. Read with FINAL.';
 
 -- A VolumeAttachment: a volume is attached to a node.
@@ -227,7 +227,7 @@ CREATE TABLE IF NOT EXISTS attachments
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, uid)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per VolumeAttachment. Read with FINAL.';
 
 -- A StorageClass.
@@ -247,7 +247,7 @@ CREATE TABLE IF NOT EXISTS storage_classes
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, uid)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per StorageClass. Read with FINAL.';
 
 -- A sample of a CSIStorageCapacity, written when the driver reports a new value. The key has
@@ -267,7 +267,7 @@ CREATE TABLE IF NOT EXISTS storage_capacity
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (cluster, storage_class, topology, uid, at)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'How much storage each class could still provision, over time. Read with FINAL.';
 
 -- How full a volume is, by the kubelet of a node that has it mounted. A row is written when
@@ -286,7 +286,7 @@ CREATE TABLE IF NOT EXISTS usage
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (cluster, volume_uid, at)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'How full volumes were, over time. Read with FINAL.';
 
 -- A Namespace.
@@ -304,7 +304,7 @@ CREATE TABLE IF NOT EXISTS namespaces
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, uid)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per Namespace. Read with FINAL.';
 
 -- A change, for people to read. Most questions name a time, so the key begins with it. The
@@ -328,7 +328,7 @@ CREATE TABLE IF NOT EXISTS changes
 ENGINE = ReplacingMergeTree
 PRIMARY KEY (cluster, at, kind, uid, action, details, namespace, name, actor)
 ORDER BY (cluster, at, kind, uid, action, details, namespace, name, actor, resource_version)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'What happened to storage: one row per change. Read with FINAL.';
 
 -- A version of an object that brought new information about storage. A tracker that lists
@@ -347,7 +347,7 @@ CREATE TABLE IF NOT EXISTS objects
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (cluster, kind, uid, resource_version)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per version of an object that brought new information about storage. Read with FINAL.';
 
 -- A span in which a tracker watched a kind and missed no event. The time between two spans
@@ -364,7 +364,7 @@ CREATE TABLE IF NOT EXISTS coverage
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, instance, kind, started_at)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per span in which a tracker watched a kind without a gap. Read with FINAL.';
 
 -- How far the rows of each kind are written. A bookmark moves resource_version and not
@@ -380,10 +380,10 @@ CREATE TABLE IF NOT EXISTS checkpoints
 )
 ENGINE = ReplacingMergeTree(at)
 ORDER BY (cluster, instance, kind)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Up to which resourceVersion the catalog has each kind. Read with FINAL.';
 
--- A row that ClickHouse refused because of its content. It never changes, and has no key.
+-- A row that ClickHouse refused because of its content.
 CREATE TABLE IF NOT EXISTS catalog_rejects
 (
     cluster    LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
@@ -392,7 +392,8 @@ CREATE TABLE IF NOT EXISTS catalog_rejects
     row        String COMMENT 'the row as JSON' CODEC(ZSTD(1)),
     error      String COMMENT 'the error message of ClickHouse' CODEC(ZSTD(1))
 )
-ENGINE = MergeTree
-ORDER BY (cluster, at)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 1000
-COMMENT 'Rows that ClickHouse refused because of their content.';
+ENGINE = ReplacingMergeTree(at)
+PRIMARY KEY (cluster, table_name)
+ORDER BY (cluster, table_name, row)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Rows that ClickHouse refused because of their content. Read with FINAL.';

@@ -1,7 +1,6 @@
 package truth
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -85,8 +84,8 @@ func (u *volumeUse) setClaim(t *Truth, v *corev1.PersistentVolume, away Gaps) {
 // pastUse is a use that has ended.
 type pastUse struct {
 	end   span[time.Time]
-	known bool   // nobody can have missed it
-	pod   string // namespace/name
+	known bool     // nobody can have missed it
+	pods  []string // what the report may call its pod: namespace/name
 }
 
 // setUses sets the last use, and returns how many containers use the volume now. Of those, only the ones that nobody
@@ -102,8 +101,7 @@ func (u *volumeUse) setUses(t *Truth, mounts []string, away Gaps) (running, sure
 			containers[part[0]+" "+part[1]] = !unknown
 			continue
 		}
-		pod := t.log.pods[types.UID(part[0])].last().object
-		ended = append(ended, pastUse{away.endSpan(row["ended_at"]), !unknown, pod.Namespace + "/" + pod.Name})
+		ended = append(ended, pastUse{away.endSpan(row["ended_at"]), !unknown, t.podNames(part[0], away)})
 	}
 	for _, isSure := range containers {
 		if running++; isSure {
@@ -129,10 +127,22 @@ func (u *volumeUse) setLastUse(ended []pastUse) {
 		}
 	}
 	for _, p := range ended {
-		if !p.end.to.Before(u.last.from) && !slices.Contains(u.users, p.pod) {
-			u.users = append(u.users, p.pod)
+		if !p.end.to.Before(u.last.from) {
+			u.users = append(u.users, p.pods...)
 		}
 	}
+}
+
+// podNames returns what the report may call a pod: its namespace and name. The name may be missing if the pod came and
+// went within a lossy gap: of a batch whose writer was killed, the mount may have been written and the pod not, and the
+// journal with the rest was lost.
+func (t *Truth) podNames(uid string, away Gaps) []string {
+	pod := t.log.pods[types.UID(uid)].last().object
+	names := []string{pod.Namespace + "/" + pod.Name}
+	if t.lost(scopeTable{from: "created_at", to: "deleted_at"}, uid, t.Facts["pod"][uid], away) {
+		names = append(names, pod.Namespace+"/")
+	}
+	return names
 }
 
 // unknownUse reports whether nobody can know that a use was one of this volume: the use, its claim or its binding
