@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,10 +59,7 @@ func (h *history) open(ctx context.Context, o Options, client *collector.Client,
 			said.flush(h.logger)
 		}
 	}()
-	if err := h.openCatalog(ctx, o); err != nil {
-		return err
-	}
-	if err := h.openJournal(o); err != nil {
+	if err := h.openBoth(ctx, o); err != nil {
 		return err
 	}
 	h.tally = exporter.NewTally(time.Now)
@@ -87,6 +85,14 @@ func (h *history) open(ctx context.Context, o Options, client *collector.Client,
 		h.recorder.SetIncomplete(h.incomplete)
 	}
 	return nil
+}
+
+// openBoth opens the catalog while it opens the journal: with a long history and many objects, each takes a second.
+func (h *history) openBoth(ctx context.Context, o Options) error {
+	opened := make(chan error, 1)
+	go func() { opened <- h.openCatalog(ctx, o) }()
+	err := h.openJournal(o)
+	return cmp.Or(<-opened, err)
 }
 
 func (h *history) openCatalog(ctx context.Context, o Options) (err error) {
