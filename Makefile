@@ -168,6 +168,11 @@ $(BIN)/govulncheck-$(GOVULNCHECK_VERSION):
 	@GOBIN=$(BIN) CGO_ENABLED=0 $(GO) install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
 	@mv $(BIN)/govulncheck $@
 
+.PHONY: docs
+docs: ## Write the generated pages anew: docs/configure.md from the flags, docs/metrics.md from the metrics
+	$(GO) test -p 1 -count=1 -run '^TestConfigurePage' ./cmd/kubevoltracker ./cmd/kubevoltracker-clickhouse -update
+	$(GO) test -count=1 -run '^TestMetricsPage' ./test/e2e -update
+
 .PHONY: fmt
 fmt: ## Format the code
 	gofmt -w cmd collector exporter catalog test $(LOCALCLUSTER)
