@@ -269,7 +269,8 @@ func (w *Writer) read(ctx context.Context, after uint64) (*batch, error) {
 		}
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	b := &batch{name: fmt.Sprintf("%s-%d", entry.ID, entry.Number), number: entry.Number, recorded: entry.At}
+	// An older copy of the journal that was restored uses numbers again, for other rows: the time of the commit differs.
+	b := &batch{name: fmt.Sprintf("%s-%d-%d", entry.ID, entry.Number, entry.At.UnixMicro()), number: entry.Number, recorded: entry.At}
 	if err := decodeFacts(entry.Facts, &b.facts); err != nil {
 		if err := w.putAside(entry, err); err != nil {
 			return nil, err
