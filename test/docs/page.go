@@ -79,7 +79,7 @@ func Find(t testing.TB, name string) *Page {
 
 // Parse reads a page.
 func Parse(name string, source []byte) *Page {
-	p := &parser{page: &Page{Name: name}, source: source}
+	p := &reading{page: &Page{Name: name}, source: source}
 	root := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(source))
 	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the walker returns no error
 		if entering {
@@ -90,14 +90,14 @@ func Parse(name string, source []byte) *Page {
 	return p.page
 }
 
-type parser struct {
+type reading struct {
 	page    *Page
 	source  []byte
 	section string
 	line    int
 }
 
-func (p *parser) take(n ast.Node) {
+func (p *reading) take(n ast.Node) {
 	if n.Type() == ast.TypeBlock && n.Lines().Len() > 0 {
 		p.line = 1 + strings.Count(string(p.source[:n.Lines().At(0).Start]), "\n")
 	}
@@ -128,12 +128,12 @@ func (p *parser) take(n ast.Node) {
 	}
 }
 
-func (p *parser) piece(text string) Piece {
+func (p *reading) piece(text string) Piece {
 	return Piece{Page: p.page.Name, Text: text, Line: p.line, Section: p.section}
 }
 
 // text returns the text of a node without its marks.
-func (p *parser) text(n ast.Node) string {
+func (p *reading) text(n ast.Node) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if t, ok := c.(*ast.Text); ok {
@@ -148,7 +148,7 @@ func (p *parser) text(n ast.Node) string {
 	return b.String()
 }
 
-func (p *parser) lines(n ast.Node) string {
+func (p *reading) lines(n ast.Node) string {
 	var b strings.Builder
 	for i := range n.Lines().Len() {
 		segment := n.Lines().At(i)
@@ -158,7 +158,7 @@ func (p *parser) lines(n ast.Node) string {
 }
 
 // anchor returns the anchor that GitHub gives a heading.
-func (p *parser) anchor(title string) string {
+func (p *reading) anchor(title string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(title) {
 		switch {
