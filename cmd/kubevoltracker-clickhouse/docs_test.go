@@ -28,7 +28,7 @@ func TestConfigurePageHasAllFlags(t *testing.T) {
 
 // TestCommandsInDocsParse parses each command line of the documentation.
 func TestCommandsInDocsParse(t *testing.T) {
-	if n := docs.CheckCommands(t, name, application); n < 1 {
+	if n := docs.CheckCommands(t, name, application); n < 2 {
 		t.Errorf("only %d command lines are found", n)
 	}
 }

@@ -46,7 +46,7 @@ func TestConfigurePageHasAllFlags(t *testing.T) {
 
 // TestCommandsInDocsParse parses each command line of the documentation.
 func TestCommandsInDocsParse(t *testing.T) {
-	if n := docs.CheckCommands(t, "kubevoltracker", application); n < 15 {
+	if n := docs.CheckCommands(t, "kubevoltracker", application); n < 25 {
 		t.Errorf("only %d command lines are found", n)
 	}
 }

@@ -15,7 +15,7 @@ type Names struct {
 	Metrics   []string
 }
 
-// Flags and variables of the page with all flags: those in the first columns of its tables, and in the third.
+// How names look: in the tables of docs/configure.md and docs/metrics.md, in the Makefile, and where a page uses them.
 var (
 	flagRow     = regexp.MustCompile("(?m)^\\| `--(\\[no-\\])?([a-z0-9.-]+)")
 	variable    = regexp.MustCompile(`\bKUBEVOLTRACKER_[A-Z0-9_]+\b`)
@@ -51,24 +51,33 @@ func NamesOf(configure, metrics, makefile string) (n Names) {
 // names them; those in command lines are parsed by the programs' own tests. Others are flags and names of other programs.
 func (p *Page) WrongNames(known Names, others []string) (findings []string) {
 	for _, span := range p.Spans {
-		if mentioned.MatchString(span.Text) {
-			if m := nameOfFlag.FindStringSubmatch(span.Text); m == nil || !p.knows(known, others, m[2], span.Text) {
-				findings = append(findings, fmt.Sprintf("%v: no program of the project has this flag", span))
-			}
+		if mentioned.MatchString(span.Text) && !p.knows(known, others, span.Text) {
+			findings = append(findings, fmt.Sprintf("%v: no program of the project has this flag", span))
 		}
 	}
 	for _, piece := range append(slices.Clone(p.Spans), p.Blocks...) {
-		for _, name := range variable.FindAllString(piece.Text, -1) {
-			if !slices.Contains(known.Variables, name) && !strings.HasSuffix(name, "_") {
-				findings = append(findings, fmt.Sprintf("%s:%d: nothing reads %s", piece.Page, piece.Line, name))
-			}
-		}
-		for _, name := range metricName.FindAllString(piece.Text, -1) {
-			if !slices.Contains(known.Metrics, name) && !slices.Contains(known.Metrics, seriesParts.ReplaceAllString(name, "")) && !slices.Contains(others, name) {
-				findings = append(findings, fmt.Sprintf("%s:%d: there is no metric %s", piece.Page, piece.Line, name))
-			}
+		findings = append(findings, piece.wrongWords(known, others)...)
+	}
+	return append(findings, p.wrongTargets(known)...)
+}
+
+// wrongWords returns which variables and metrics in a piece of code do not exist.
+func (p Piece) wrongWords(known Names, others []string) (findings []string) {
+	for _, name := range variable.FindAllString(p.Text, -1) {
+		if !slices.Contains(known.Variables, name) && !strings.HasSuffix(name, "_") {
+			findings = append(findings, fmt.Sprintf("%s:%d: nothing reads %s", p.Page, p.Line, name))
 		}
 	}
+	for _, name := range metricName.FindAllString(p.Text, -1) {
+		family := seriesParts.ReplaceAllString(name, "")
+		if !slices.Contains(known.Metrics, name) && !slices.Contains(known.Metrics, family) && !slices.Contains(others, name) {
+			findings = append(findings, fmt.Sprintf("%s:%d: there is no metric %s", p.Page, p.Line, name))
+		}
+	}
+	return findings
+}
+
+func (p *Page) wrongTargets(known Names) (findings []string) {
 	commands, _ := p.Commands()
 	for _, c := range Of(commands, "make") {
 		for _, target := range c.Args[1:] {
@@ -80,9 +89,14 @@ func (p *Page) WrongNames(known Names, others []string) (findings []string) {
 	return findings
 }
 
-// knows reports whether a flag exists: a text such as `--web.…` or `--log.` means all that begin so.
-func (p *Page) knows(known Names, others []string, name, text string) bool {
-	if rest := strings.TrimPrefix(strings.TrimPrefix(text, "--"), "[no-]"); rest == name+".…" || rest == name+"." || rest == name+"-" || rest == name+"-…" {
+// knows reports whether the flag exists that a text begins with: a text such as `--web.…` means all that begin so.
+func (p *Page) knows(known Names, others []string, text string) bool {
+	m := nameOfFlag.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	name := m[2]
+	if rest := text[len(m[0]):]; rest == ".…" || rest == "." || rest == "-" || rest == "-…" {
 		return slices.ContainsFunc(known.Flags, func(flag string) bool { return strings.HasPrefix(flag, name) })
 	}
 	return slices.Contains(known.Flags, name) || slices.Contains(others, "--"+name)
