@@ -27,6 +27,7 @@ require (
 	github.com/prometheus/exporter-toolkit v0.17.1
 	github.com/rivo/uniseg v0.4.7
 	github.com/shopspring/decimal v1.5.0
+	github.com/yuin/goldmark v1.7.13
 	golang.org/x/crypto v0.58.0
 	golang.org/x/net v0.62.0
 	golang.org/x/sync v0.24.0
@@ -38,6 +39,7 @@ require (
 	k8s.io/klog/v2 v2.140.0
 	k8s.io/kubelet v0.36.3
 	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2
+	mvdan.cc/sh/v3 v3.12.0
 )
 
 require (

@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 	"test":                          {},
 	"test/harness":                  {"catalog/catalogtest"},
 	"test/attack":                   {},
+	"test/docs":                     {"test/harness"},
 	"test/clients":                  {},
 	"test/truth":                    {"test/harness"},
 	"test/e2e":                      {},

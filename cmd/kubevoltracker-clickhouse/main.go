@@ -77,6 +77,15 @@ func run(args []string) int {
 
 func parse(args []string) (*flags, error) {
 	f := &flags{}
+	if _, err := newApplication(f).Parse(args); err != nil {
+		return nil, err
+	}
+	f.MaxMemory = int64(f.maxMemory)
+	return f, nil
+}
+
+// newApplication declares the flags.
+func newApplication(f *flags) *kingpin.Application {
 	app := kingpin.New(name, "Serves the embedded ClickHouse engine on ClickHouse's HTTP interface.")
 	app.Version(version()).DefaultEnvars()
 	app.HelpFlag.Short('h')
@@ -91,13 +100,9 @@ func parse(args []string) (*flags, error) {
 	app.Flag("max-memory", "Memory that the engine may take, and three quarters of it each query.").Default("2GiB").BytesVar(&f.maxMemory)
 	app.Flag("stop-grace", "How long a stop waits for running statements before it cancels them.").Default("10s").DurationVar(&f.Grace)
 	app.Flag("exit-on-stdin-close", "Stop when standard input ends: how a parent process makes sure that this one never outlives it.").BoolVar(&f.ExitOnStdinClose)
-	app.Flag("log.level", "Least severe messages to log.").Default("info").EnumVar(&f.LogLevel, "debug", "info", "warn", "error")
-	app.Flag("log.format", "How to log.").Default("logfmt").EnumVar(&f.LogFormat, "logfmt", "json")
-	if _, err := app.Parse(args); err != nil {
-		return nil, err
-	}
-	f.MaxMemory = int64(f.maxMemory)
-	return f, nil
+	app.Flag("log.level", "Least severe messages to log: debug, info, warn or error.").Default("info").EnumVar(&f.LogLevel, "debug", "info", "warn", "error")
+	app.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt").EnumVar(&f.LogFormat, "logfmt", "json")
+	return app
 }
 
 // confine does what the confined process cannot do: it reads the passwords, finds the library, makes

@@ -24,21 +24,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 type command func() error
 
 func run(args []string, stdout, stderr io.Writer) int {
-	application := kingpin.New("kubevoltracker", "Remembers who used which Kubernetes storage, when: watches the API server, serves metrics to Prometheus, keeps the history in ClickHouse.")
-	application.HelpFlag.Short('h')
-	application.UsageWriter(stdout)
-	application.Version(version.Print("kubevoltracker"))
-	application.DefaultEnvars()
-	application.HelpFlag.NoEnvar()
-	application.VersionFlag.NoEnvar() // an image may set KUBEVOLTRACKER_VERSION
-
-	commands := map[string]command{}
-	addRun(application, commands, stderr)
-	addReport(application, commands, stdout, stderr)
-	addSQL(application, commands, stdout)
-	addSchema(application, commands, stdout)
-	addVersion(application, commands, stdout)
-
+	application, commands := newApplication(stdout, stderr)
 	name, err := application.Parse(args)
 	if err != nil {
 		err = app.UsageError{Err: fmt.Errorf("%w (see kubevoltracker --help)", err)}
@@ -53,6 +39,25 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	return 1
+}
+
+// newApplication declares all commands and their flags. Parse returns the name of the command to run.
+func newApplication(stdout, stderr io.Writer) (*kingpin.Application, map[string]command) {
+	application := kingpin.New("kubevoltracker", "Remembers who used which Kubernetes storage, when: watches the API server, serves metrics to Prometheus, keeps the history in ClickHouse.")
+	application.HelpFlag.Short('h')
+	application.UsageWriter(stdout)
+	application.Version(version.Print("kubevoltracker"))
+	application.DefaultEnvars()
+	application.HelpFlag.NoEnvar()
+	application.VersionFlag.NoEnvar() // an image may set KUBEVOLTRACKER_VERSION
+
+	commands := map[string]command{}
+	addRun(application, commands, stderr)
+	addReport(application, commands, stdout, stderr)
+	addSQL(application, commands, stdout)
+	addSchema(application, commands, stdout)
+	addVersion(application, commands, stdout)
+	return application, commands
 }
 
 // oneLine returns an error's text as one line, even if a server's message has several.
@@ -73,6 +78,9 @@ func addChoice(clause *kingpin.FlagClause, flag string, options []string, value 
 }
 
 func (c *choice) String() string { return *c.value }
+
+// Options returns the words, for docs/configure.md.
+func (c *choice) Options() []string { return c.options }
 
 func (c *choice) Set(text string) error {
 	if !slices.Contains(c.options, text) {
