@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"test/clients":                  {},
 	"test/truth":                    {"test/harness"},
 	"test/e2e":                      {},
+	"test/install":                  {},
 	"test/soak":                     {},
 	"test/compare":                  {},
 }
