@@ -2,7 +2,9 @@
 {{- define "kubevoltracker.env" -}}
 - name: KUBEVOLTRACKER_DATA_DIR
   value: /data/tracker
-{{- with include "kubevoltracker.goMemLimit" . }}
+{{- $given := dict }}
+{{- range .Values.extraEnv }}{{ $_ := set $given .name true }}{{ end }}
+{{- with and (not (hasKey $given "GOMEMLIMIT")) (include "kubevoltracker.goMemLimit" .) }}
 - name: GOMEMLIMIT
   value: {{ . }}
 {{- end }}
