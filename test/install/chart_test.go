@@ -108,7 +108,7 @@ func TestRefusalsNameTheCure(t *testing.T) {
 		"leaderElection.enabled=true":                                   `Set catalog\.mode=external`,
 		"leaderElection.enabled=true,catalog.mode=none":                 `Set catalog\.mode=external`,
 		"catalog.mode=none,replicas=2,persistence.existingClaim=x":      `Leave it empty, and the chart makes a claim for each`,
-		"catalog.mode=embeded":                                          `(?s)catalog.mode.*must be one of.*'embedded', 'external', 'none'`,
+		"catalog.mode=internal":                                         `(?s)catalog.mode.*must be one of.*'embedded', 'external', 'none'`,
 		"catalog.mod=none":                                              `additional properties 'mod' not allowed`,
 		"catalog.mode=external,catalog.external.url=clickhouse.example": `catalog.external.url.*clickhouse\|http\|https`,
 		"persistence.whenDeleted=Keep":                                  `'Retain', 'Delete'`,
