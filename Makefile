@@ -13,6 +13,8 @@ ARGS   ?=
 LOCALCLUSTER := deploy/localcluster
 PROMETHEUS   := deploy/prometheus
 STATEMETRICS := deploy/kube-state-metrics
+HELM         := deploy/helm
+CHART        := deploy/charts/kubevoltracker
 # Newest release that builds with this Go.
 GOLANGCI_LINT_VERSION := v2.12.2
 GOVULNCHECK_VERSION   := v1.9.0
@@ -47,7 +49,7 @@ RACED    = $(shell $(GO) list ./... | grep -vE '/(test|collector/inventory|colle
 
 # localcluster is tested by the flags that its program is built with: any others would compile Kubernetes a second time.
 .PHONY: test
-test: vet build localcluster libchdb promtool prometheus clients ## Pass all tests, on a real control plane and a real ClickHouse
+test: vet build localcluster libchdb promtool prometheus helm crds clients ## Pass all tests, on a real control plane and a real ClickHouse
 	$(GO) test $(RACE) -count=1 -timeout 10m $(ARGS) $(RACED)
 	$(GO) test -count=1 -timeout 10m $(ARGS) $(UNRACED)
 	cd $(LOCALCLUSTER) && CGO_ENABLED=0 LOCALCLUSTER_BIN=$(BIN)/localcluster $(GO) test -trimpath -count=1 -timeout 5m $(ARGS) ./...
@@ -163,6 +165,36 @@ prometheus: $(BIN)/prometheus ## Build Prometheus itself, which the tests let sc
 $(BIN)/promtool $(BIN)/prometheus: $(BIN)/%: $(PROMETHEUS)/go.mod
 	@echo "building $* from Prometheus' module (2 minutes the first time, 1 for the second of its programs)"
 	@cd $(PROMETHEUS) && CGO_ENABLED=0 $(GO) build -trimpath -tags remove_all_sd -ldflags '-s -w' -o $@ github.com/prometheus/prometheus/cmd/$*
+
+.PHONY: chart
+chart: $(BIN)/helm ## Check the Helm chart, and package it into .cache/chart
+	@deploy/charts/package.sh $(BIN)/helm $(CHART) $(CACHE)/chart
+
+.PHONY: helm
+helm: $(BIN)/helm $(BIN)/kustomize ## Build helm and kustomize, which install the tracker
+
+# Helm takes the version of Kubernetes that it renders for without a cluster from these variables.
+HELM_LDFLAGS := $(foreach v,pkg/chartutil pkg/lint/rules,-X helm.sh/helm/v3/$(v).k8sVersionMajor=1 -X helm.sh/helm/v3/$(v).k8sVersionMinor=36)
+
+$(BIN)/helm: $(HELM)/go.mod
+	@echo "building helm from its module (2 to 3 minutes the first time)"
+	@cd $(HELM) && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(HELM_LDFLAGS)' -o $@ helm.sh/helm/v3/cmd/helm
+
+$(BIN)/kustomize: $(HELM)/go.mod
+	@echo "building kustomize from its module (half a minute the first time)"
+	@cd $(HELM) && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ sigs.k8s.io/kustomize/kustomize/v5
+
+# The newest version that the Go module proxy has. What is in it beside the Go code is in no smaller module.
+PROMETHEUS_OPERATOR := github.com/prometheus-operator/prometheus-operator@v0.85.0
+CRDS := $(CACHE)/crds/servicemonitors.yaml
+
+.PHONY: crds
+crds: $(CRDS)
+
+$(CRDS): Makefile
+	@echo "fetching the definitions of ServiceMonitor and PrometheusRule from the Prometheus Operator's module (6 MB)"
+	@deploy/fetch-crds.sh $(PROMETHEUS_OPERATOR) $(CACHE)/crds
+	@touch $@
 
 $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION):
 	@echo "building golangci-lint from its module (3 minutes the first time)"

@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"test/clients":                  {},
 	"test/truth":                    {"test/harness"},
 	"test/e2e":                      {},
+	"test/install":                  {},
 	"test/soak":                     {},
 	"test/compare":                  {},
 }

@@ -1,0 +1,130 @@
+{{- define "kubevoltracker.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 52 | trimSuffix "-" }}
+{{- end }}
+
+{{- /* The objects' name. 52 characters leave room for suffixes, and for the hash that a StatefulSet adds. */}}
+{{- define "kubevoltracker.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" }}
+{{- else }}
+{{- $name := include "kubevoltracker.name" . }}
+{{- if contains $name .Release.Name }}
+{{- .Release.Name | trunc 52 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "kubevoltracker.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "kubevoltracker.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "kubevoltracker.labels" -}}
+{{ include "kubevoltracker.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- /* What each object begins with: metadata with name and labels. Call it with (list $ SUFFIX). */}}
+{{- define "kubevoltracker.metadata" -}}
+{{- $ := index . 0 -}}
+name: {{ include "kubevoltracker.fullname" $ }}{{ index . 1 }}
+namespace: {{ $.Release.Namespace }}
+labels:
+  {{- include "kubevoltracker.labels" $ | nindent 2 }}
+{{- end }}
+
+{{- /* The same for objects of the cluster, which have no namespace. */}}
+{{- define "kubevoltracker.clusterMetadata" -}}
+{{- $ := index . 0 -}}
+name: {{ include "kubevoltracker.fullname" $ }}{{ index . 1 }}
+labels:
+  {{- include "kubevoltracker.labels" $ | nindent 2 }}
+{{- end }}
+
+{{- define "kubevoltracker.serviceAccount" -}}
+{{- default (include "kubevoltracker.fullname" .) .Values.serviceAccount.name }}
+{{- end }}
+
+{{- define "kubevoltracker.kubeletsServiceAccount" -}}
+{{- include "kubevoltracker.serviceAccount" . }}-kubelets
+{{- end }}
+
+{{- /* A reference to an image. Call it with (list $ IMAGE). */}}
+{{- define "kubevoltracker.image" -}}
+{{- $ := index . 0 -}}
+{{- $image := index . 1 -}}
+{{- $name := $image.repository -}}
+{{- with $.Values.image.registry }}{{ $name = printf "%s/%s" (trimSuffix "/" .) $name }}{{ end -}}
+{{- if $image.digest }}
+{{- printf "%s@%s" $name $image.digest }}
+{{- else }}
+{{- printf "%s:%s" $name (coalesce $image.tag $.Values.image.tag $.Chart.AppVersion) }}
+{{- end }}
+{{- end }}
+
+{{- /* GOMEMLIMIT: nine tenths of the memory limit, or nothing if that is absent or in another unit. */}}
+{{- define "kubevoltracker.goMemLimit" -}}
+{{- $limit := dig "limits" "memory" "" .Values.resources | toString -}}
+{{- if regexMatch "^[0-9]+Mi$" $limit }}
+{{- div (mul (trimSuffix "Mi" $limit | int) 9) 10 }}MiB
+{{- else if regexMatch "^[0-9]+Gi$" $limit }}
+{{- div (mul (trimSuffix "Gi" $limit | int) 9216) 10 }}MiB
+{{- end }}
+{{- end }}
+
+{{- /* The URL of the external ClickHouse, with the authority of its certificate. */}}
+{{- define "kubevoltracker.externalURL" -}}
+{{- with .Values.catalog.external -}}
+{{- .url -}}
+{{- if .caSecret.name }}{{ contains "?" .url | ternary "&" "?" }}ca_file=/etc/kubevoltracker/ca/{{ .caSecret.key }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{- /* The port of the external ClickHouse, by the tracker's own defaults if the URL has none. */}}
+{{- define "kubevoltracker.externalPort" -}}
+{{- $url := urlParse .Values.catalog.external.url -}}
+{{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" -}}
+{{- if $port }}{{ $port }}
+{{- else if eq $url.scheme "https" }}8443
+{{- else if eq $url.scheme "http" }}8123
+{{- else if regexMatch "(^|&)secure=(1|true)(&|$)" $url.query }}9440
+{{- else }}9000
+{{- end }}
+{{- end }}
+
+{{- /* Refuses values that cannot work, and says what to do. */}}
+{{- define "kubevoltracker.check" -}}
+{{- $mode := .Values.catalog.mode -}}
+{{- $replicas := int .Values.replicas -}}
+{{- if and (eq $mode "embedded") (gt $replicas 1) }}
+{{- fail (printf "replicas=%d: the embedded catalog is in one pod. Set replicas=1; or catalog.mode=external with leaderElection.enabled=true, for trackers that take over from each other" $replicas) }}
+{{- end }}
+{{- if and (eq $mode "embedded") (semverCompare "<1.29.0-0" .Capabilities.KubeVersion.Version) }}
+{{- fail (printf "catalog.mode=embedded: the ClickHouse in the pod is a sidecar container, which Kubernetes has from version 1.29 on, and this is %s. Set catalog.mode=external or catalog.mode=none" .Capabilities.KubeVersion.Version) }}
+{{- end }}
+{{- if and (eq $mode "external") (gt $replicas 1) (not .Values.leaderElection.enabled) }}
+{{- fail (printf "replicas=%d: one of the trackers has to write the catalog. Set leaderElection.enabled=true" $replicas) }}
+{{- end }}
+{{- if and .Values.leaderElection.enabled (ne $mode "external") }}
+{{- fail (printf "leaderElection.enabled=true: the trackers need a catalog that they share, and catalog.mode is %s. Set catalog.mode=external" $mode) }}
+{{- end }}
+{{- if eq $mode "external" }}
+{{- $url := .Values.catalog.external.url -}}
+{{- if not $url }}
+{{- fail "catalog.mode=external: set catalog.external.url to your ClickHouse, such as clickhouse://clickhouse.example.com:9440/kubevoltracker?secure=true" }}
+{{- end }}
+{{- if contains "@" (urlParse $url).host | or (urlParse $url).userinfo }}
+{{- fail "catalog.external.url: it contains a user, and pods are no place for its password. Set catalog.external.username, and catalog.external.passwordSecret.name" }}
+{{- end }}
+{{- if and .Values.catalog.external.caSecret.name (not (regexMatch "^https:|[?&]secure=(1|true)(&|$)" $url)) }}
+{{- fail "catalog.external.caSecret: the connection has no TLS. Add secure=true to catalog.external.url, or begin it with https://" }}
+{{- end }}
+{{- end }}
+{{- if and .Values.persistence.enabled .Values.persistence.existingClaim (gt $replicas 1) }}
+{{- fail (printf "persistence.existingClaim: each of the %d replicas needs a volume of its own. Leave it empty, and the chart makes a claim for each" $replicas) }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,141 @@
+package install
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/test/harness"
+)
+
+func TestHelmLint(t *testing.T) {
+	for name, path := range valuesFiles(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mustRun(t, "helm", "lint", "--strict", chartDir, "--values", path)
+		})
+	}
+}
+
+// packaged packages the chart as `make chart` does, and returns the package.
+func packaged(t *testing.T) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	out, err := exec.Command(harness.File(t, "deploy/charts/package.sh"), harness.Program(t, "helm"), harness.File(t, chartDir), dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(strings.TrimSpace(string(out)))
+	if err != nil || filepath.Base(strings.TrimSpace(string(out))) != "kubevoltracker-0.1.0.tgz" {
+		t.Fatalf("package.sh printed %q, and no more than the package's path is expected: %v", out, err)
+	}
+	return text
+}
+
+func TestPackageIsReproducible(t *testing.T) {
+	t.Parallel()
+	if !bytes.Equal(packaged(t), packaged(t)) {
+		t.Error("two packages of the same chart differ")
+	}
+}
+
+// The chart has symbolic links to alerts/ and dashboards/. The package has what they point to.
+func TestPackageHasTheAlertsAndDashboards(t *testing.T) {
+	t.Parallel()
+	files := untar(t, packaged(t))
+	for _, kind := range []string{"alerts/*[a-z].yaml", "dashboards/*.json"} {
+		paths, err := filepath.Glob(harness.File(t, kind))
+		if err != nil || len(paths) == 0 {
+			t.Fatal(kind, err)
+		}
+		for _, path := range paths {
+			name := filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path)
+			if strings.HasSuffix(name, "_test.yaml") || strings.HasSuffix(name, "/kustomization.yaml") {
+				continue
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if files["kubevoltracker/files/"+name] != string(text) {
+				t.Errorf("the package's files/%s is not %s: link it in %s/files", name, name, chartDir)
+			}
+		}
+	}
+}
+
+func untar(t *testing.T, archive []byte) map[string]string {
+	t.Helper()
+	unzipped, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for r := tar.NewReader(unzipped); ; {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if header.Typeflag == tar.TypeSymlink {
+			t.Errorf("%s is a symbolic link", header.Name)
+		}
+		files[header.Name] = string(text)
+	}
+}
+
+func TestRefusalsNameTheCure(t *testing.T) {
+	for values, want := range map[string]string{
+		"replicas=2":            `Set replicas=1; or catalog\.mode=external with leaderElection\.enabled=true`,
+		"catalog.mode=external": `set catalog\.external\.url to your ClickHouse, such as clickhouse://`,
+		"catalog.mode=external,catalog.external.url=clickhouse://u:p@h:9000/d":                         `Set catalog\.external\.username, and catalog\.external\.passwordSecret\.name`,
+		"catalog.mode=external,catalog.external.url=clickhouse://h:9000/d,replicas=2":                  `Set leaderElection\.enabled=true`,
+		"catalog.mode=external,catalog.external.url=http://h:8123/d,catalog.external.caSecret.name=ca": `Add secure=true to catalog\.external\.url`,
+		"leaderElection.enabled=true":                                   `Set catalog\.mode=external`,
+		"leaderElection.enabled=true,catalog.mode=none":                 `Set catalog\.mode=external`,
+		"catalog.mode=none,replicas=2,persistence.existingClaim=x":      `Leave it empty, and the chart makes a claim for each`,
+		"catalog.mode=internal":                                         `(?s)catalog.mode.*must be one of.*'embedded', 'external', 'none'`,
+		"catalog.mod=none":                                              `additional properties 'mod' not allowed`,
+		"catalog.mode=external,catalog.external.url=clickhouse.example": `catalog.external.url.*clickhouse\|http\|https`,
+		"persistence.whenDeleted=Keep":                                  `'Retain', 'Delete'`,
+		"kubelet.interval=5":                                            `kubelet.interval`,
+		"image.digest=latest":                                           `image.digest`,
+		"catalog.embedded.maxMemory=2Gi":                                `catalog.embedded.maxMemory`,
+		"networkPolicy.apiServer.ports={https}":                         `networkPolicy.apiServer.ports`,
+	} {
+		t.Run(values, func(t *testing.T) {
+			t.Parallel()
+			_, err := run(t, "helm", "template", "kubevoltracker", chartDir, "--set", values)
+			if err == nil || !regexp.MustCompile(want).MatchString(strings.ReplaceAll(err.Error(), "/", ".")) && !regexp.MustCompile(want).MatchString(err.Error()) {
+				t.Errorf("want %s in\n%v", want, err)
+			}
+		})
+	}
+}
+
+func TestSidecarNeedsKubernetes129(t *testing.T) {
+	t.Parallel()
+	_, err := run(t, "helm", "template", "kubevoltracker", chartDir, "--kube-version", "1.28.9")
+	if err == nil || !strings.Contains(err.Error(), "from version 1.29 on, and this is v1.28.9. Set catalog.mode=external or catalog.mode=none") {
+		t.Errorf("Kubernetes 1.28: %v", err)
+	}
+	for _, args := range [][]string{{"--kube-version", "1.29.0-gke.1"}, {"--kube-version", "1.24.17", "--set", "catalog.mode=none"}} {
+		if _, err := run(t, "helm", append([]string{"template", "kubevoltracker", chartDir}, args...)...); err != nil {
+			t.Error(err)
+		}
+	}
+}

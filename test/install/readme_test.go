@@ -1,0 +1,204 @@
+package install
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kubevoltracker/kubevoltracker/test/harness"
+)
+
+// TestReadmeInstalls runs the commands of README's "Running it on your cluster" as they are written, in the project's
+// directory, with the programs helm and kubectl. Those that need a running container are left out, as nodes are kwok's:
+// of them it checks that pod and container are there.
+func TestReadmeInstalls(t *testing.T) {
+	c := cluster(t)
+	text, err := os.ReadFile(harness.File(t, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "\n## Running it on your cluster\n")
+	_, block, begins := strings.Cut(section, "```sh\n")
+	block, _, ends := strings.Cut(block, "```")
+	if !found || !begins || !ends {
+		t.Fatal("README.md has no block of commands in its section \"Running it on your cluster\"")
+	}
+	var ran []string
+	for _, command := range strings.Split(strings.ReplaceAll(strings.TrimSpace(block), "\\\n", ""), "\n") {
+		program := strings.Fields(command)[0]
+		if words := strings.Fields(command); program == "kubectl" && words[1] == "exec" {
+			checkTarget(t, c, command)
+			continue
+		}
+		shell(t, c, command)
+		ran = append(ran, program)
+	}
+	if strings.Join(ran, " ") != "helm kubectl" {
+		t.Errorf("ran %v, and helm and kubectl are expected", ran)
+	}
+	awaitClaims(t, c, "kubevoltracker")
+	shell(t, c, "helm uninstall kubevoltracker --namespace kubevoltracker --wait")
+	c.Kubectl(t, "delete", "namespace", "kubevoltracker", "--wait", "--timeout=120s")
+}
+
+// shell runs a command as a user does, with helm and kubectl on the path.
+func shell(t *testing.T, c *harness.LocalCluster, command string) {
+	t.Helper()
+	bin := t.TempDir()
+	kubectl := fmt.Sprintf("#!/bin/sh\nexec '%s' kubectl \"$@\"\n", harness.Program(t, "localcluster"))
+	if err := os.WriteFile(filepath.Join(bin, "kubectl"), []byte(kubectl), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(harness.Program(t, "helm"), filepath.Join(bin, "helm")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-euc", command)
+	cmd.Dir = harness.File(t, ".")
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KUBECONFIG="+c.Kubeconfig,
+		"HELM_CACHE_HOME="+bin, "HELM_CONFIG_HOME="+bin, "HELM_DATA_HOME="+bin)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+	t.Logf("$ %s\n%s", command, out)
+}
+
+var execution = regexp.MustCompile(`^kubectl exec --namespace (\S+) (\S+) -c (\S+) -- (.*)$`)
+
+// checkTarget checks that pod and container of a `kubectl exec` are there, and that the command is one of the tracker's
+// own, which connects to the catalog by the container's environment.
+func checkTarget(t *testing.T, c *harness.LocalCluster, command string) {
+	t.Helper()
+	part := execution.FindStringSubmatch(command)
+	if part == nil {
+		t.Fatalf("%s: want %s", command, execution)
+	}
+	containers := c.Kubectl(t, "get", "pod", "--namespace", part[1], part[2], "-o", "jsonpath={.spec.containers[*].name}")
+	if strings.TrimSpace(containers) != part[3] {
+		t.Errorf("%s: the pod has the containers %s", command, containers)
+	}
+	words := strings.Fields(part[4])
+	if words[0] != "kubevoltracker" {
+		t.Errorf("%s: the image has no program %s", command, words[0])
+	}
+	if out, err := exec.Command(harness.Program(t, words[0]), words[1], "--help").CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", command, err, out)
+	}
+}
+
+const (
+	tableBegins = "<!-- The table is made of the comments in values.yaml by `go test ./test/install -run ChartReadme -update`. -->\n"
+	tableEnds   = "<!-- end of the table -->\n"
+)
+
+// TestChartReadme compares the table of values in the chart's README with the comments in values.yaml.
+func TestChartReadme(t *testing.T) {
+	text, err := os.ReadFile(harness.File(t, chartDir+"/values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values yaml.Node
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(harness.File(t, chartDir+"/README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, begins := strings.Cut(string(page), tableBegins)
+	_, after, ends := strings.Cut(rest, tableEnds)
+	if !begins || !ends {
+		t.Fatalf("the chart's README.md has no table between %q and %q", tableBegins, tableEnds)
+	}
+	table := tableBegins + "\n| value | default | |\n|---|---|---|\n" + strings.Join(rows(t, "", values.Content[0]), "") + "\n" + tableEnds
+	upToDate(t, chartDir+"/README.md", before+table+after)
+}
+
+// rows describes the values of a mapping. One without a comment of its own has to be a mapping of some that have.
+func rows(t *testing.T, prefix string, mapping *yaml.Node) (lines []string) {
+	t.Helper()
+	for i := 0; i < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i], mapping.Content[i+1]
+		name := prefix + key.Value
+		comment := key.HeadComment
+		if at := strings.LastIndex(comment, "\n\n"); at >= 0 { // what belongs to the file, or to what stands before
+			comment = comment[at:]
+		}
+		comment = strings.Join(strings.Fields(strings.ReplaceAll(comment, "#", " ")), " ")
+		if value.Kind == yaml.MappingNode && len(value.Content) > 0 && (comment == "" || mappingOfComments(value)) {
+			if comment != "" {
+				lines = append(lines, fmt.Sprintf("| `%s` | | %s |\n", name, cell(comment)))
+			}
+			lines = append(lines, rows(t, name+".", value)...)
+			continue
+		}
+		if comment == "" {
+			t.Errorf("%s has no comment in values.yaml", name)
+		}
+		lines = append(lines, fmt.Sprintf("| `%s` | `%s` | %s |\n", name, flow(t, value), cell(comment)))
+	}
+	return lines
+}
+
+// mappingOfComments reports whether the values of a mapping have comments of their own.
+func mappingOfComments(mapping *yaml.Node) bool {
+	for i := 0; i < len(mapping.Content); i += 2 {
+		value := mapping.Content[i+1]
+		if mapping.Content[i].HeadComment != "" || value.Kind == yaml.MappingNode && mappingOfComments(value) {
+			return true
+		}
+	}
+	return false
+}
+
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+// flow renders a value in one line.
+func flow(t *testing.T, value *yaml.Node) string {
+	t.Helper()
+	one := *value
+	one.Style, one.HeadComment, one.LineComment, one.FootComment = yaml.FlowStyle, "", "", ""
+	if one.Kind == yaml.ScalarNode {
+		one.Style = value.Style
+	}
+	text, err := yaml.Marshal(&one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(strings.Fields(string(text)), " ")
+}
+
+// TestTheScrapeJobInTheDocs has promtool check the job of docs/install.md. The local one is built without service
+// discovery, so that a static one takes its place.
+func TestTheScrapeJobInTheDocs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(harness.File(t, "docs/install.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, job, found := strings.Cut(string(page), "```yaml\nscrape_configs:\n")
+	job, _, _ = strings.Cut(job, "```")
+	if !found || !strings.Contains(job, "honor_labels: true") {
+		t.Fatal("docs/install.md has no scrape job with honor_labels")
+	}
+	dynamic := regexp.MustCompile(`(?m)^    kubernetes_sd_configs:\n(      .*\n)+`)
+	if !dynamic.MatchString(job) {
+		t.Error("the job discovers no pods")
+	}
+	job = dynamic.ReplaceAllString(job, "    static_configs: [{targets: ['127.0.0.1:9790']}]\n")
+	job = strings.ReplaceAll(job, "- kubevoltracker/alerts/", "- "+harness.File(t, "alerts")+"/")
+	path := filepath.Join(t.TempDir(), "prometheus.yml")
+	if err := os.WriteFile(path, []byte("scrape_configs:\n"+job), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := mustRun(t, "promtool", "check", "config", path)
+	if strings.Count(out, "SUCCESS") < 3 {
+		t.Errorf("promtool says\n%s", out)
+	}
+}
