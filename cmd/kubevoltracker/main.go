@@ -37,6 +37,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	addReport(application, commands, stdout, stderr)
 	addSQL(application, commands, stdout)
 	addSchema(application, commands, stdout)
+	addLoadgen(application, commands, stdout, stderr)
 	addVersion(application, commands, stdout)
 
 	name, err := application.Parse(args)
