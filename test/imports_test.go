@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 	"test/truth":                    {"test/harness"},
 	"test/e2e":                      {},
 	"test/soak":                     {},
+	"test/loadgen":                  {},
 	"test/compare":                  {},
 }
 

@@ -91,6 +91,7 @@ type PodState struct {
 	Phase      string           `json:"phase"`
 	Node       string           `json:"node,omitempty"`
 	Job        string           `json:"job,omitempty"`
+	Owner      string           `json:"owner,omitempty"`
 	Deleting   bool             `json:"deleting,omitempty"`
 	Containers []ContainerState `json:"containers"`
 	Mounts     []MountState     `json:"mounts"`

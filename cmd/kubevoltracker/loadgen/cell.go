@@ -129,17 +129,26 @@ func (c *cell) release(at time.Duration, volume, claim string) {
 
 // changes: a claim grows, if its class permits, and gets other owners.
 func (c *cell) changes(from, end time.Duration, claim string, size int) {
-	during := func() time.Duration { return from + time.Duration(c.random.Float64()*float64(end-from)) }
 	if c.source == "" && c.options.expands && c.chance(c.profile.resize) {
-		at := during()
+		at := c.during(from, end)
 		c.add(Step{At: at, Action: Resize, Kind: ClaimKind, Name: claim, GiB: size + 1 + c.random.IntN(3), Wait: waitBound})
 	}
-	if c.chance(c.profile.relabel) {
-		c.add(Step{At: during(), Action: Relabel, Kind: ClaimKind, Name: claim, Owner: owners[c.random.IntN(len(owners))]})
+	c.relabel(from, end, ClaimKind, claim)
+}
+
+// relabel gives an object other owners in the course of its life.
+func (c *cell) relabel(from, end time.Duration, kind, name string) {
+	for range c.random.IntN(2*c.profile.relabels + 1) {
+		c.add(Step{At: c.during(from, end), Action: Relabel, Kind: kind, Name: name, Owner: owners[c.random.IntN(len(owners))]})
 	}
 }
 
-// owners are whom claims belong to.
+// during returns a moment between two others.
+func (c *cell) during(from, end time.Duration) time.Duration {
+	return from + time.Duration(c.random.Float64()*float64(end-from))
+}
+
+// owners are whom pods and claims belong to.
 var owners = []string{"ada", "barbara", "grace", "katherine", "margaret"}
 
 // mostPods bounds how many pods of one place follow each other on one claim: of a very long life this is enough.
@@ -176,6 +185,7 @@ func (c *cell) pod(from, end time.Duration, claim string, place int) {
 	}
 	create.Kind, create.Name, remove.Kind, remove.Name = kind, name, kind, name
 	c.add(create)
+	c.relabel(from, end, kind, name)
 	c.add(remove)
 }
 
@@ -201,6 +211,7 @@ func (c *cell) set(from, end time.Duration) {
 	}
 	for i := range size {
 		c.changes(from, end, setClaim(name, i), 1)
+		c.relabel(from, end, PodKind, fmt.Sprintf("%s-%d", name, i))
 	}
 	c.add(Step{At: end, Action: Delete, Kind: SetKind, Name: name})
 	for i := 0; i < size && !reap; i++ {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -134,13 +133,12 @@ func (k *cleaning) kind(ctx context.Context, kind string) (n int, err error) {
 	return n, group.Wait()
 }
 
-// isOurs reports whether an object with the run's label was made by the run, or by a controller for it. The claims of a
-// StatefulSet have no owner, and names that begin with the run's.
+// isOurs reports whether an object with the run's label was made by the run, or by a controller for it.
 func (k *cleaning) isOurs(kind string, object *metav1.PartialObjectMetadata) bool {
 	for _, owner := range object.OwnerReferences {
 		if k.owners[owner.UID] {
 			return true
 		}
 	}
-	return kind == ClaimKind && strings.HasPrefix(object.Name, templatePrefix+k.names.prefix()) && len(object.OwnerReferences) == 0
+	return k.names.ofTemplate(kind, object)
 }

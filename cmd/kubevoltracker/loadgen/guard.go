@@ -20,9 +20,11 @@ const Namespace = "kubevoltracker-loadgen"
 // Marker is the label of Namespace, with the value "true".
 const Marker = "kubevoltracker.io/test-cluster"
 
-// markHint says how to mark a test cluster.
-const markHint = "If it is a test cluster, whose storage may be churned: kubectl create namespace " + Namespace +
-	" && kubectl label namespace " + Namespace + " " + Marker + "=true"
+// labelHint and markHint say how to mark a test cluster.
+const (
+	labelHint = "kubectl label namespace " + Namespace + " " + Marker + "=true"
+	markHint  = "If it is a test cluster, whose storage may be churned: kubectl create namespace " + Namespace + " && " + labelHint
+)
 
 // guard returns the marker namespace, and refuses a cluster without it. It only reads.
 func guard(ctx context.Context, client kubernetes.Interface, host string) (*corev1.Namespace, error) {
@@ -33,7 +35,7 @@ func guard(ctx context.Context, client kubernetes.Interface, host string) (*core
 	case err != nil:
 		return nil, fmt.Errorf("read the namespace %s of the cluster at %s: %w", Namespace, host, err)
 	case ns.Labels[Marker] != "true":
-		return nil, fmt.Errorf("the namespace %s of the cluster at %s lacks the label %s=true, which marks a test cluster; nothing was made. %s", Namespace, host, Marker, markHint)
+		return nil, fmt.Errorf("the namespace %s of the cluster at %s lacks the label %s=true, which marks a test cluster; nothing was made. If it is one, whose storage may be churned: %s", Namespace, host, Marker, labelHint)
 	case ns.DeletionTimestamp != nil:
 		return nil, fmt.Errorf("the namespace %s of the cluster at %s is being deleted; nothing was made. Wait until it is gone. %s", Namespace, host, markHint)
 	}

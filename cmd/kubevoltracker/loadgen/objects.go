@@ -41,6 +41,12 @@ func (n names) has(name string) bool {
 	return strings.HasPrefix(strings.TrimPrefix(name, templatePrefix), n.prefix())
 }
 
+// ofTemplate reports whether a claim was made from the template of one of the run's StatefulSets. Such a claim has no
+// owner, but a name that begins with the set's.
+func (n names) ofTemplate(kind string, object metav1.Object) bool {
+	return kind == ClaimKind && len(object.GetOwnerReferences()) == 0 && strings.HasPrefix(object.GetName(), templatePrefix+n.prefix())
+}
+
 // maker describes the objects of a run.
 type maker struct {
 	names

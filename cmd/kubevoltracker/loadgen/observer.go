@@ -105,8 +105,12 @@ func (o *observer) lose(kind string, err error) {
 	o.err = errors.Join(o.err, fmt.Errorf("the watch of %s was lost: %w", kind, err))
 }
 
-// take notes and writes an object's state, if it is the run's and has changed.
+// take notes and writes an object's state, if it is the run's and has changed. An object with the run's label and
+// without an owner is somebody else's.
 func (o *observer) take(kind string, object metav1.Object, gone bool) {
+	if kind != VolumeKind && len(object.GetOwnerReferences()) == 0 && !o.names.ofTemplate(kind, object) {
+		return
+	}
 	line := &Line{Kind: kind, Name: object.GetName(), UID: string(object.GetUID()), Gone: gone}
 	state := &observed{uid: line.UID, gone: gone, labels: object.GetLabels()}
 	switch x := object.(type) {

@@ -12,7 +12,7 @@ const (
 	Create  = "create"
 	Delete  = "delete"
 	Resize  = "resize"  // a claim asks for more
-	Relabel = "relabel" // a claim gets another owner
+	Relabel = "relabel" // a pod, job or claim gets another owner
 	Release = "release" // a volume's claimRef is cleared
 	Reclaim = "reclaim" // a volume's claimRef is set to another claim
 	Scale   = "scale"

@@ -31,31 +31,31 @@ type profile struct {
 	sets       bool      // stateful sets instead of pods and claims
 	ends       bool      // pods end by themselves
 	resize     float64   // a claim grows in its life
-	relabel    float64   // a claim gets another owner
 	chaos      float64   // something is done in the wrong order
+	relabels   int       // how often a pod or a claim gets another owner in its life, on average: operators and backup tools label much
 }
 
 var profiles = map[string]profile{
 	// Services: a pod lives until the next rollout, mostly within a day, some for weeks. A claim outlives a few of them.
 	"steady": {
 		pod: lognormal{6 * time.Hour, 1}, claim: lognormal{24 * time.Hour, 1.2}, pause: lognormal{time.Minute, 0.5},
-		resize: 0.3, relabel: 0.3,
+		resize: 0.3, relabels: 2,
 	},
 	// Jobs: most last minutes, a few last hours (traces of batch clusters have such heavy tails). A claim is the scratch
 	// space of a few steps of a pipeline.
 	"batch": {
 		pod: lognormal{10 * time.Minute, 1.3}, claim: lognormal{40 * time.Minute, 1}, pause: lognormal{2 * time.Minute, 0.8},
-		ends: true, relabel: 0.1,
+		ends: true, relabels: 1,
 	},
 	// Databases: sets live for days; their pods are restarted one by one, and their number changes some times a day.
 	"statefulset": {
 		pod: lognormal{4 * time.Hour, 0.8}, claim: lognormal{36 * time.Hour, 0.8}, pause: lognormal{time.Minute, 0.5},
-		sets: true, resize: 0.5, relabel: 0.5,
+		sets: true, resize: 0.5, relabels: 3,
 	},
 	// Trouble: short lives that spread widely, and half of all ends in the wrong order or by force.
 	"chaos": {
 		pod: lognormal{20 * time.Minute, 1.5}, claim: lognormal{40 * time.Minute, 1.5}, pause: lognormal{time.Second, 1},
-		resize: 0.3, relabel: 0.3, chaos: 0.5,
+		resize: 0.3, relabels: 2, chaos: 0.5,
 	},
 }
 

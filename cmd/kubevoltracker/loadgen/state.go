@@ -49,7 +49,7 @@ func volumeState(v *corev1.PersistentVolume) *VolumeState {
 }
 
 func podState(p *corev1.Pod) *PodState {
-	s := &PodState{Phase: string(p.Status.Phase), Node: p.Spec.NodeName, Job: p.Labels["batch.kubernetes.io/job-name"], Deleting: p.DeletionTimestamp != nil}
+	s := &PodState{Phase: string(p.Status.Phase), Node: p.Spec.NodeName, Job: p.Labels["batch.kubernetes.io/job-name"], Owner: p.Labels["owner"], Deleting: p.DeletionTimestamp != nil}
 	for _, c := range p.Spec.Containers {
 		s.Containers = append(s.Containers, containerState(p, c.Name))
 		for _, m := range c.VolumeMounts {

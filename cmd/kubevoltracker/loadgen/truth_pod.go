@@ -19,11 +19,11 @@ func useOf(l *life, container string) use {
 				continue
 			}
 			if u.start == nil {
-				u.number, u.start = v.number, c.Started
+				u.number, u.start = v.number, later(c.Started, v.Created)
 			}
 			if c.Finished != nil && finished == nil {
-				finished = c.Finished
-				u.end = want{from: c.Finished.Add(-second), to: c.Finished.Add(second)}
+				finished = later(c.Finished, u.start)
+				u.end = exactly(finished)
 			}
 		}
 	}
@@ -33,11 +33,20 @@ func useOf(l *life, container string) use {
 	return u
 }
 
+// later returns the later of two moments. Where pods of one name follow each other, a player of kubelets that is behind
+// (kwok) may write the status of the former pod into the new one: nothing in a pod happened before its creation.
+func later(a, b *time.Time) *time.Time {
+	if a.Before(*b) {
+		return b
+	}
+	return a
+}
+
 // addPod adds the rows of a pod, its containers and its mounts.
 func (t *truth) addPod(l *life) {
 	p := l.last().Pod
 	r := row{
-		"namespace": text(Namespace), "name": text(l.name), "phase": text(p.Phase), "node": text(p.Node),
+		"namespace": text(Namespace), "name": text(l.name), "phase": text(p.Phase), "node": text(p.Node), "owner": text(p.Owner),
 		"created_at": exactly(l.first().Created), "deleted_at": l.deleted(), "started_at": absent,
 	}
 	t.rows["pods"][keyOf(l.uid)] = r

@@ -27,7 +27,7 @@ const (
 )
 
 var tables = []table{
-	{"pods", []string{"uid"}, 1, `SELECT uid, namespace, name, phase, node, created_at, started_at, deleted_at, deleted_not_before
+	{"pods", []string{"uid"}, 1, `SELECT uid, namespace, name, phase, node, owner, created_at, started_at, deleted_at, deleted_not_before
 		FROM pods WHERE namespace = {namespace:String}`},
 	{"claims", []string{"uid"}, 1, `SELECT uid, namespace, name, phase, volume_name, volume_uid, owner, requested_bytes, capacity_bytes, ephemeral, pod_uid,
 		created_at, bound_at, deleted_at, deleted_not_before FROM claims WHERE namespace = {namespace:String}`},
