@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"catalog/embedded/sandbox":      {},
 	"catalog/engine":                {},
 	"cmd/kubevoltracker/app":        {"collector", "collector/election", "collector/fact", "collector/inventory", "collector/redact", "exporter", "catalog", "catalog/engine", "catalog/ingest", "catalog/journal"},
-	"cmd/kubevoltracker":            {"cmd/kubevoltracker/app", "catalog", "collector/redact", "exporter"},
+	"cmd/kubevoltracker":            {"cmd/kubevoltracker/app", "cmd/kubevoltracker/loadgen", "catalog", "collector/redact", "exporter"},
 	"cmd/kubevoltracker/loadgen":    {"catalog"},
 	"cmd/kubevoltracker-clickhouse": {"catalog/embedded", "catalog/embedded/sandbox"},
 	"deploy/vulncheck":              {},

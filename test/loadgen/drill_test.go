@@ -28,7 +28,7 @@ func TestDrill(t *testing.T) {
 			if long == "" { // in a drill, each has the cluster to itself
 				t.Parallel()
 			}
-			file := filepath.Join(t.TempDir(), "account.jsonl")
+			file := filepath.Join(t.ArtifactDir(), "account.jsonl")
 			out, last, err := run(t, append(slices.Clone(size), "--kube.kubeconfig="+c.Kubeconfig, "--rate=100", "--duration="+duration, "--profile="+profile, "--output="+file)...)
 			if err != nil {
 				t.Fatal(err)

@@ -193,6 +193,9 @@ func (c *cell) pod(from, end time.Duration, claim string, place int) {
 func (c *cell) set(from, end time.Duration) {
 	name := c.name("set")
 	size := max(1, min(c.claims, max(c.pods, 1)))
+	if c.source != "" {
+		size = min(size, c.volumes) // each claim needs one
+	}
 	reap := c.source == "" && c.chance(0.5)
 	c.add(Step{At: from, Action: Create, Kind: SetKind, Name: name, Replicas: size, Dynamic: c.source == "", Reap: reap})
 	at := from

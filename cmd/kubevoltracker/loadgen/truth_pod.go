@@ -21,7 +21,7 @@ func useOf(l *life, container string) use {
 			if u.start == nil {
 				u.number, u.start = v.number, later(c.Started, v.Created)
 			}
-			if c.Finished != nil && finished == nil {
+			if c.Finished != nil { // the last one counts: one that is written twice may have two dates
 				finished = later(c.Finished, u.start)
 				u.end = exactly(finished)
 			}
