@@ -91,7 +91,7 @@ func churn(o *loadgen.Options, output string, stdout, stderr io.Writer) (err err
 
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // a file descriptor is small
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // usage marks the mistakes of the user.

@@ -90,17 +90,27 @@ func TestTouchesNothingThatItDidNotMake(t *testing.T) {
 	}
 	for _, f := range foreign {
 		claim, err := core.PersistentVolumeClaims(loadgen.Namespace).Get(background, f.name, metav1.GetOptions{})
-		if err != nil || !mine[string(claim.UID)] || claim.DeletionTimestamp != nil || claim.Labels["owner"] != "" {
-			t.Errorf("the claim %s was touched: %v", f.name, err)
-		}
+		expectUntouched(t, mine, "claim "+f.name, claim, err)
 		name := strings.Replace(f.name, "claim", "pod-0", 1)
 		pod, err := core.Pods(loadgen.Namespace).Get(background, name, metav1.GetOptions{})
-		if err != nil || !mine[string(pod.UID)] || pod.DeletionTimestamp != nil || pod.Labels["owner"] != "" {
-			t.Errorf("the pod %s was touched: %v", name, err)
-		}
+		expectUntouched(t, mine, "pod "+name, pod, err)
 	}
+	expectNoRequests(t, mine, account.Bytes())
+}
+
+// expectUntouched wants that an object is one of those in mine, as it was made.
+func expectUntouched(t *testing.T, mine map[string]bool, name string, object metav1.Object, err error) {
+	t.Helper()
+	if err != nil || !mine[string(object.GetUID())] || object.GetDeletionTimestamp() != nil || object.GetLabels()["owner"] != "" {
+		t.Errorf("the %s was touched: %v", name, err)
+	}
+}
+
+// expectNoRequests wants that an account has requests, and none about the objects in mine.
+func expectNoRequests(t *testing.T, mine map[string]bool, account []byte) {
+	t.Helper()
 	requests := 0
-	for line := range bytes.Lines(account.Bytes()) {
+	for line := range bytes.Lines(account) {
 		var l loadgen.Line
 		if err := json.Unmarshal(line, &l); err != nil {
 			t.Fatal(err)

@@ -66,21 +66,22 @@ func Clean(ctx context.Context, kubeconfig, contextName, run string, out io.Writ
 	return nil
 }
 
-// cleanUp deletes all of the run, and waits until the watches have seen it go. It returns how many objects are left.
-func (r *runner) cleanUp(ctx context.Context) (left int, err error) {
+// cleanUp deletes all of the run, and waits until the watches have seen it go. Its error says how many objects are left.
+func (r *runner) cleanUp(ctx context.Context) error {
 	r.progress.say("deleting what was made")
 	k := &cleaning{r.cluster, r.maker.names, map[types.UID]bool{r.maker.owner.UID: true, r.maker.root.UID: true}}
-	if _, err = k.all(ctx); err == nil {
+	_, err := k.all(ctx)
+	if err == nil {
 		err = k.remove(ctx, ownerKind, r.maker.owner.Name, string(r.maker.owner.UID), false)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for err == nil && r.observer.living() > 0 && sleep(ctx, 50*time.Millisecond) {
 	}
-	if left = r.observer.living(); left > 0 || err != nil {
+	if left := r.observer.living(); left > 0 || err != nil {
 		err = errors.Join(err, fmt.Errorf("%d objects of the run are left in the cluster; remove them by: kubevoltracker loadgen clean --run=%s", left, r.maker.names))
 	}
-	return left, err
+	return err
 }
 
 // all deletes the run's objects until none is left, and returns how many are left at the end of its time.

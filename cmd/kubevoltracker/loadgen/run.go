@@ -91,15 +91,13 @@ func (r *runner) run(ctx, abort context.Context) error {
 	}
 	r.progress = newProgress(o)
 	seconds := r.carryOut(ctx, abort)
-	left, err := 0, error(nil)
 	if o.Cleanup {
-		left, err = r.cleanUp(abort)
-	} else {
-		left = r.observer.living()
+		err = r.cleanUp(abort)
 	}
 	time.Sleep(settle)
 	stopWatching()
 	watches.Wait()
+	left := r.observer.living()
 	totals := TotalsLine{r.changes, r.refused, r.skipped, seconds, float64(r.changes) / seconds, left}
 	r.account.write(&Line{At: time.Now(), Action: Ended, Totals: &totals})
 	r.progress.end(&totals)
