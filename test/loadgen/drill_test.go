@@ -1,9 +1,7 @@
 package loadgen
 
 import (
-	"cmp"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,24 +13,16 @@ import (
 // TestDrill makes load by each profile, and compares it with the catalog of a tracker: 100 changes a second are asked
 // for, for LOADGEN_DURATION each. It prints the rate that was reached, and does not judge it.
 func TestDrill(t *testing.T) {
-	t.Parallel()
 	c := marked(t)
 	tracker := harness.StartTracker(t, c.Kubeconfig, "--catalog.url=embedded:")
 	long := os.Getenv("LOADGEN_DURATION")
-	duration, size := cmp.Or(long, "3s"), []string{"--volumes=9", "--claims=18", "--pods=24"}
+	size := []string{"--volumes=9", "--claims=18", "--pods=24"}
 	if long != "" {
 		size = []string{"--volumes=100", "--claims=300", "--pods=300"}
 	}
 	for _, profile := range loadgen.Profiles() {
 		t.Run(profile, func(t *testing.T) {
-			if long == "" { // in a drill, each has the cluster to itself
-				t.Parallel()
-			}
-			file := filepath.Join(t.ArtifactDir(), "account.jsonl")
-			out, last, err := run(t, append(slices.Clone(size), "--kube.kubeconfig="+c.Kubeconfig, "--rate=100", "--duration="+duration, "--profile="+profile, "--output="+file)...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			file, out, last := load(t, long, append(slices.Clone(size), "--kube.kubeconfig="+c.Kubeconfig, "--rate=100", "--profile="+profile)...)
 			if text, err := os.ReadFile(file); err != nil || string(text) != out {
 				t.Errorf("the file and the standard output differ, or %v", err)
 			}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -56,6 +58,27 @@ func run(t testing.TB, args ...string) (out, last string, err error) {
 		err = fmt.Errorf("%w: %s", err, stderr.String())
 	}
 	return stdout.String(), lines[len(lines)-1], err
+}
+
+// load makes load for a duration; without one, for as long as this machine needs until a pod has started and a claim is
+// bound. It returns the account's file, the lines on the standard output, and the last line about the progress.
+func load(t testing.TB, duration string, args ...string) (file, out, last string) {
+	t.Helper()
+	durations := []string{"3s", "10s", "40s"}
+	if duration != "" {
+		durations = []string{duration}
+	}
+	for i, duration := range durations {
+		file = filepath.Join(t.ArtifactDir(), fmt.Sprintf("account-%d.jsonl", i))
+		var err error
+		if out, last, err = run(t, append(slices.Clone(args), "--duration="+duration, "--output="+file)...); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out, `"started":`) && strings.Contains(out, `"phase":"Bound"`) {
+			break
+		}
+	}
+	return file, out, last
 }
 
 // left lists the names of what has a run's label.

@@ -122,7 +122,7 @@ func expectNoRequests(t *testing.T, mine map[string]bool, account []byte) {
 			t.Errorf("the run asked to %s %s", l.Action, l.Name)
 		}
 	}
-	if requests < 50 {
+	if requests < 10 {
 		t.Errorf("the run has made only %d requests", requests)
 	}
 }

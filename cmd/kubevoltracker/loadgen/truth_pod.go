@@ -9,7 +9,15 @@ type use struct {
 	end    want
 }
 
-// useOf follows a container through the states of its pod.
+// first takes a reported start: the earliest counts. A player of kubelets that is behind may write a start twice, with two
+// dates.
+func (u *use) first(started, created *time.Time) {
+	if started = later(started, created); u.start == nil || started.Before(*u.start) {
+		u.start = started
+	}
+}
+
+// useOf follows a container through the states of its pod: a use lasts from the first start to the last end.
 func useOf(l *life, container string) use {
 	u := use{end: absent}
 	var finished *time.Time
@@ -19,13 +27,16 @@ func useOf(l *life, container string) use {
 				continue
 			}
 			if u.start == nil {
-				u.number, u.start = v.number, later(c.Started, v.Created)
+				u.number = v.number
 			}
-			if c.Finished != nil { // the last one counts: one that is written twice may have two dates
-				finished = later(c.Finished, u.start)
-				u.end = exactly(finished)
+			u.first(c.Started, v.Created)
+			if c.Finished != nil && (finished == nil || c.Finished.After(*finished)) {
+				finished = c.Finished
 			}
 		}
+	}
+	if finished != nil {
+		u.end = exactly(later(finished, u.start))
 	}
 	if finished == nil && u.start != nil && l.gone != nil { // deleted by force: nobody reported its end
 		u.end = within(*u.start, l.gone.At)

@@ -62,3 +62,40 @@ func TestOnlyWholeAccountsProveAnything(t *testing.T) {
 		t.Errorf("no error for a file that does not exist: %v", err)
 	}
 }
+
+// TestUseLastsFromTheFirstStartToTheLastEnd follows containers whose status is written more than once, or has the dates
+// of a former pod of the name.
+func TestUseLastsFromTheFirstStartToTheLastEnd(t *testing.T) {
+	at := func(second int) *time.Time {
+		moment := time.Date(2026, 5, 1, 12, 0, second, 0, time.UTC)
+		return &moment
+	}
+	follow := func(gone bool, states ...ContainerState) use {
+		l := &life{kind: PodKind}
+		for i := range states {
+			states[i].Name = "main"
+			line := &Line{At: *at(50), Created: at(10), Gone: gone && i == len(states)-1, Pod: &PodState{Containers: states[i : i+1]}}
+			l.versions = append(l.versions, version{line, uint64(i + 1)})
+			if line.Gone {
+				l.gone = line
+			}
+		}
+		return useOf(l, "main")
+	}
+	for _, c := range []struct {
+		name string
+		got  use
+		want use
+	}{
+		{"never started", follow(true, ContainerState{}), use{end: absent}},
+		{"runs", follow(false, ContainerState{}, ContainerState{Started: at(12)}), use{2, at(12), absent}},
+		{"ended", follow(true, ContainerState{Started: at(12)}, ContainerState{Started: at(12), Finished: at(20)}), use{1, at(12), exactly(at(20))}},
+		{"dates written twice", follow(false, ContainerState{Started: at(14)}, ContainerState{Started: at(13), Finished: at(20)}, ContainerState{Started: at(13), Finished: at(21)}), use{1, at(13), exactly(at(21))}},
+		{"a former pod's dates", follow(false, ContainerState{Started: at(5), Finished: at(7)}), use{1, at(10), exactly(at(10))}},
+		{"deleted by force", follow(true, ContainerState{Started: at(12)}), use{1, at(12), within(*at(12), *at(50))}},
+	} {
+		if c.got.number != c.want.number || c.got.end != c.want.end || (c.got.start == nil) != (c.want.start == nil) || c.got.start != nil && !c.got.start.Equal(*c.want.start) {
+			t.Errorf("%s: %+v, want %+v", c.name, c.got, c.want)
+		}
+	}
+}
