@@ -59,6 +59,11 @@ soak: build localcluster libchdb ## Trouble of all kinds at random, for SOAK_MIN
 	@mkdir -p $(CACHE)/soak
 	SOAK_MINUTES=$(or $(SOAK_MINUTES),10) $(GO) test -count=1 -v -timeout 24h -run '^TestSoak$$' -artifacts -outputdir=$(CACHE)/soak $(ARGS) ./test/soak
 
+.PHONY: loadgen-drill
+loadgen-drill: build localcluster libchdb ## 100 changes a second by each profile of loadgen, for LOADGEN_DURATION=1m, and is all of it in the catalog?
+	@mkdir -p $(CACHE)/loadgen
+	LOADGEN_DURATION=$(or $(LOADGEN_DURATION),1m) $(GO) test -count=1 -v -timeout 1h -run '^TestDrill$$' -artifacts -outputdir=$(CACHE)/loadgen $(ARGS) ./test/loadgen
+
 .PHONY: attack
 attack: build libchdb ## Try to get through the fences of the built programs, in a hundred ways and more
 	$(GO) test -count=1 -v $(ARGS) ./test/attack

@@ -26,7 +26,8 @@ var mayImport = map[string][]string{
 	"catalog/embedded/sandbox":      {},
 	"catalog/engine":                {},
 	"cmd/kubevoltracker/app":        {"collector", "collector/election", "collector/fact", "collector/inventory", "collector/redact", "exporter", "catalog", "catalog/engine", "catalog/ingest", "catalog/journal"},
-	"cmd/kubevoltracker":            {"cmd/kubevoltracker/app", "catalog", "collector/redact", "exporter"},
+	"cmd/kubevoltracker":            {"cmd/kubevoltracker/app", "cmd/kubevoltracker/loadgen", "catalog", "collector/redact", "exporter"},
+	"cmd/kubevoltracker/loadgen":    {"catalog"},
 	"cmd/kubevoltracker-clickhouse": {"catalog/embedded", "catalog/embedded/sandbox"},
 	"deploy/vulncheck":              {},
 	"test":                          {},
@@ -38,6 +39,7 @@ var mayImport = map[string][]string{
 	"test/e2e":                      {},
 	"test/install":                  {},
 	"test/soak":                     {},
+	"test/loadgen":                  {},
 	"test/compare":                  {},
 }
 

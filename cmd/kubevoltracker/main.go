@@ -56,6 +56,7 @@ func newApplication(stdout, stderr io.Writer) (*kingpin.Application, map[string]
 	addReport(application, commands, stdout, stderr)
 	addSQL(application, commands, stdout)
 	addSchema(application, commands, stdout)
+	addLoadgen(application, commands, stdout, stderr)
 	addVersion(application, commands, stdout)
 	return application, commands
 }

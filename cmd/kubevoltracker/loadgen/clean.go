@@ -1,0 +1,145 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// cleaning deletes what a run has made. It knows an object by its label and its owner.
+type cleaning struct {
+	*cluster
+	names  names
+	owners map[types.UID]bool // the run's own objects: what they own is the run's
+}
+
+// cleanOrder is the order of deletion: who makes others goes before them.
+var cleanOrder = []string{SetKind, JobKind, PodKind, ClaimKind, VolumeKind}
+
+// atOnce bounds the deletions under way.
+const atOnce = 16
+
+// cleanTime bounds a cleanup.
+const cleanTime = 2 * time.Minute
+
+// Clean deletes what runs have left: that of one run, or of all. It reports to out.
+func Clean(ctx context.Context, kubeconfig, contextName, run string, out io.Writer) error {
+	c, err := connect(kubeconfig, contextName)
+	if err != nil {
+		return UsageError{err}
+	}
+	ns, err := guard(ctx, c.client, c.host)
+	if err != nil {
+		return err
+	}
+	selector := Label
+	if run != "" {
+		selector += "=" + run
+	}
+	owners, err := c.meta.of(ownerKind).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return fmt.Errorf("list the runs: %w", err)
+	}
+	if len(owners.Items) == 0 {
+		fmt.Fprintln(out, "nothing is left of any run")
+	}
+	for i := range owners.Items {
+		owner := &owners.Items[i]
+		id := names(owner.Labels[Label])
+		k := &cleaning{c, id, map[types.UID]bool{owner.UID: true, ns.UID: true}}
+		left, err := k.all(ctx)
+		if err != nil {
+			return err
+		}
+		if err := c.remove(ctx, ownerKind, owner.Name, string(owner.UID), false); err != nil {
+			return fmt.Errorf("delete %s: %w", owner.Name, err)
+		}
+		fmt.Fprintf(out, "run %s: %d objects left\n", id, left)
+	}
+	return nil
+}
+
+// cleanUp deletes all of the run, and waits until the watches have seen it go. Its error says how many objects are left.
+func (r *runner) cleanUp(ctx context.Context) error {
+	r.progress.say("deleting what was made")
+	k := &cleaning{r.cluster, r.maker.names, map[types.UID]bool{r.maker.owner.UID: true, r.maker.root.UID: true}}
+	_, err := k.all(ctx)
+	if err == nil {
+		err = k.remove(ctx, ownerKind, r.maker.owner.Name, string(r.maker.owner.UID), false)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for err == nil && r.observer.living() > 0 && sleep(ctx, 50*time.Millisecond) {
+	}
+	if left := r.observer.living(); left > 0 || err != nil {
+		err = errors.Join(err, fmt.Errorf("%d objects of the run are left in the cluster; remove them by: kubevoltracker loadgen clean --run=%s", left, r.maker.names))
+	}
+	return err
+}
+
+// all deletes the run's objects until none is left, and returns how many are left at the end of its time.
+func (k *cleaning) all(ctx context.Context) (left int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, cleanTime)
+	defer cancel()
+	for {
+		left = 0
+		for _, kind := range cleanOrder {
+			n, err := k.kind(ctx, kind)
+			if err != nil {
+				return left, err
+			}
+			left += n
+		}
+		if left == 0 {
+			return 0, nil
+		}
+		if !sleep(ctx, 300*time.Millisecond) {
+			return left, fmt.Errorf("%d objects are still being deleted after %s: kubectl -n %s get all,pvc,pv -l %s=%s", left, cleanTime, Namespace, Label, k.names)
+		}
+	}
+}
+
+// kind deletes the run's objects of a kind, and returns how many there were.
+func (k *cleaning) kind(ctx context.Context, kind string) (n int, err error) {
+	list, err := k.meta.of(kind).List(ctx, metav1.ListOptions{LabelSelector: Label + "=" + string(k.names)})
+	if err != nil {
+		return 0, fmt.Errorf("list %s to delete: %w", kind, err)
+	}
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for i := range list.Items {
+		object := &list.Items[i]
+		if !k.isOurs(kind, object) {
+			continue
+		}
+		n++
+		k.owners[object.UID] = true
+		if object.DeletionTimestamp == nil {
+			group.Go(func() error {
+				err := k.remove(ctx, kind, object.Name, string(object.UID), false)
+				if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+					return nil
+				}
+				return err
+			})
+		}
+	}
+	return n, group.Wait()
+}
+
+// isOurs reports whether an object with the run's label was made by the run, or by a controller for it.
+func (k *cleaning) isOurs(kind string, object *metav1.PartialObjectMetadata) bool {
+	for _, owner := range object.OwnerReferences {
+		if k.owners[owner.UID] {
+			return true
+		}
+	}
+	return k.names.ofTemplate(kind, object)
+}

@@ -1,0 +1,109 @@
+package loadgen
+
+import "time"
+
+// use is how an account shows the use of a container.
+type use struct {
+	number uint64     // the resource version of the first state that showed its start
+	start  *time.Time // nil if it has not started
+	end    want
+}
+
+// first takes a reported start: the earliest counts. A player of kubelets that is behind may write a start twice, with two
+// dates.
+func (u *use) first(started, created *time.Time) {
+	if started = later(started, created); u.start == nil || started.Before(*u.start) {
+		u.start = started
+	}
+}
+
+// useOf follows a container through the states of its pod: a use lasts from the first start to the last end.
+func useOf(l *life, container string) use {
+	u := use{end: absent}
+	var finished *time.Time
+	for _, v := range l.versions {
+		for _, c := range v.Pod.Containers {
+			if c.Name != container || c.Started == nil {
+				continue
+			}
+			if u.start == nil {
+				u.number = v.number
+			}
+			u.first(c.Started, v.Created)
+			if c.Finished != nil && (finished == nil || c.Finished.After(*finished)) {
+				finished = c.Finished
+			}
+		}
+	}
+	if finished != nil {
+		u.end = exactly(later(finished, u.start))
+	}
+	if finished == nil && u.start != nil && l.gone != nil { // deleted by force: nobody reported its end
+		u.end = within(*u.start, l.gone.At)
+	}
+	return u
+}
+
+// later returns the later of two moments. Where pods of one name follow each other, a player of kubelets that is behind
+// (kwok) may write the status of the former pod into the new one: nothing in a pod happened before its creation.
+func later(a, b *time.Time) *time.Time {
+	if a.Before(*b) {
+		return b
+	}
+	return a
+}
+
+// addPod adds the rows of a pod, its containers and its mounts.
+func (t *truth) addPod(l *life) {
+	p := l.last().Pod
+	r := row{
+		"namespace": text(Namespace), "name": text(l.name), "phase": text(p.Phase), "node": text(p.Node), "owner": text(p.Owner),
+		"created_at": exactly(l.first().Created), "deleted_at": l.deleted(), "started_at": absent,
+	}
+	t.rows["pods"][keyOf(l.uid)] = r
+	for _, c := range p.Containers {
+		u := useOf(l, c.Name)
+		t.rows["containers"][keyOf(l.uid, c.Name)] = row{"started_at": exactly(u.start), "finished_at": u.end}
+		if u.start == nil {
+			continue
+		}
+		r["started_at"] = exactly(u.start) // the pods of a run have one container
+		for _, m := range p.Mounts {
+			if m.Container == c.Name {
+				t.rows["mounts"][keyOf(l.uid, c.Name, m.Volume, m.Path)] = t.mount(&m, u)
+			}
+		}
+	}
+}
+
+// mount returns the row of a mount of a container that has started.
+func (t *truth) mount(m *MountState, u use) row {
+	r := row{
+		"namespace": text(Namespace), "source_kind": text(m.Source), "claim_name": text(m.Claim), "claim_uid": text(""), "volume_uid": text(""),
+		"started_at": exactly(u.start), "ended_at": u.end,
+	}
+	claim := t.claimAt(m.Claim, u.number)
+	if claim == nil {
+		return r
+	}
+	r["claim_uid"] = text(claim.uid)
+	if s := t.boundTo(claim.uid, u.number); s != nil {
+		r["volume_uid"], r["source_kind"] = text(s.volume), text(t.life[s.volume].last().Volume.Source)
+	}
+	return r
+}
+
+// claimAt returns the claim that had a name at a resource version: the youngest that existed by then. A claim stays
+// until its pods are over, so that this is the claim of a pod that started then.
+func (t *truth) claimAt(name string, number uint64) (youngest *life) {
+	if name == "" {
+		return nil
+	}
+	for _, l := range t.life {
+		if l.kind == ClaimKind && l.name == name && len(l.versions) > 0 && l.first().number < number &&
+			(youngest == nil || l.first().number > youngest.first().number) {
+			youngest = l
+		}
+	}
+	return youngest
+}

@@ -1,0 +1,84 @@
+package loadgen
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
+	"github.com/kubevoltracker/kubevoltracker/test/harness"
+)
+
+// TestVerifyFindsWhatIsWrong changes the rows of a right catalog one after another, as the user who writes them. After
+// each change verify names it, and after each repair it is content again.
+func TestVerifyFindsWhatIsWrong(t *testing.T) { // alone: the youngest rows are those of its run
+	c := marked(t)
+	server := harness.StartClickHouse(t)
+	url := server.URL("kubevoltracker")
+	tracker := harness.StartTracker(t, c.Kubeconfig, "--catalog.url="+url)
+	file, _, _ := load(t, "", "--kube.kubeconfig="+c.Kubeconfig, "--rate=60", "--claims=10", "--pods=10", "--volumes=4")
+	verify := func() (string, error) {
+		out, _, err := run(t, "verify", "--file="+file, "--catalog.url="+url)
+		return out, err
+	}
+	if out, err := verify(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	tracker.Stop(t) // nobody writes any more
+	owner, err := catalog.Open(catalog.Options{URL: url, Password: catalogtest.Password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer owner.Close()
+	write := func(sql string) {
+		t.Helper()
+		result, err := owner.Run(background, sql, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		result.Close()
+	}
+	const one, ours = " ORDER BY version DESC LIMIT 1", "WHERE namespace = 'kubevoltracker-loadgen'"
+	for _, c := range []struct{ name, insert, want string }{
+		{"an end is a minute late", `INSERT INTO mounts SELECT * REPLACE (ended_at + 60 AS ended_at, ended_not_before + 60 AS ended_not_before, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
+		{"a use never ended", `INSERT INTO mounts SELECT * REPLACE (NULL AS ended_at, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
+		{"a claim has another volume", `INSERT INTO claims SELECT * REPLACE ('other' AS volume_uid, version + 1 AS version) FROM claims FINAL ` + ours + one, "wrong: claims"},
+		{"a size", `INSERT INTO volumes SELECT * REPLACE (capacity_bytes + 1 AS capacity_bytes, version + 1 AS version) FROM volumes FINAL WHERE startsWith(name, 'lg-')` + one, "wrong: volumes"},
+		{"a name", `INSERT INTO pods SELECT * REPLACE ('x' AS name, version + 1 AS version) FROM pods FINAL ` + ours + one, "wrong: pods"},
+		{"a pod that never was", `INSERT INTO pods SELECT * REPLACE ('invented' AS uid, version + 1 AS version) FROM pods FINAL ` + ours + one, "wrong: pods invented"},
+		{"a second mount of a volume", `INSERT INTO mounts SELECT * REPLACE ('/elsewhere' AS mount_path) FROM mounts FINAL ` + ours + one, "duplicated: mounts"},
+		{"a second binding", `INSERT INTO bindings SELECT * REPLACE (ordinal + 1 AS ordinal) FROM bindings FINAL` + one, "duplicated: bindings"},
+		{"a claim in a second cluster", `INSERT INTO claims SELECT * REPLACE ('second' AS cluster) FROM claims FINAL ` + ours + one, "duplicated: claims"},
+	} {
+		table := strings.Fields(c.insert)[2]
+		write("CREATE TABLE saved AS " + table)
+		write("INSERT INTO saved SELECT * FROM " + table)
+		write(c.insert)
+		expect(t, verify, c.name, c.want)
+		write("TRUNCATE TABLE " + table)
+		write("INSERT INTO " + table + " SELECT * FROM saved")
+		write("DROP TABLE saved SYNC")
+	}
+	for _, table := range []string{"pods", "claims", "volumes", "containers", "mounts", "bindings"} {
+		write("CREATE TABLE saved AS " + table)
+		write("INSERT INTO saved SELECT * FROM " + table)
+		write("TRUNCATE TABLE " + table)
+		write("INSERT INTO " + table + " SELECT * FROM saved FINAL ORDER BY version DESC LIMIT 1, 1000000")
+		expect(t, verify, "a row less in "+table, "missing: "+table)
+		write("TRUNCATE TABLE " + table)
+		write("INSERT INTO " + table + " SELECT * FROM saved")
+		write("DROP TABLE saved SYNC")
+	}
+	if out, err := verify(); err != nil {
+		t.Errorf("after all repairs: %v\n%s", err, out)
+	}
+}
+
+// expect runs verify, and wants it to fail with a line.
+func expect(t *testing.T, verify func() (string, error), name, want string) {
+	t.Helper()
+	out, err := verify()
+	if err == nil || !strings.Contains(out, want) {
+		t.Errorf("%s: want %q, got %v\n%s", name, want, err, out)
+	}
+}
