@@ -29,7 +29,11 @@ func (c *Catalog) Insert(ctx context.Context, op string, b Block) error {
 		"insert_deduplicate":         1,
 		"insert_deduplication_token": b.Token,
 	}))
-	rows, err := c.conn.PrepareBatch(ctx, "INSERT INTO "+b.Table+" ("+strings.Join(b.Columns, ", ")+")")
+	conn, err := c.connection(op)
+	if err != nil {
+		return err
+	}
+	rows, err := conn.PrepareBatch(ctx, "INSERT INTO "+b.Table+" ("+strings.Join(b.Columns, ", ")+")")
 	if err != nil {
 		return c.explain(op, err)
 	}
