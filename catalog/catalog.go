@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -16,6 +17,9 @@ type Options struct {
 	// Username overrides that of the URL, if set. Password comes from a file or
 	// the environment, never from the URL.
 	Username, Password string
+	// PasswordFile has the password instead, if set. It is read for each use of the catalog, as it may not be there
+	// yet, or may change: the program that makes it may start later than this one.
+	PasswordFile string
 	// Version of this program, which ClickHouse's query log shows.
 	Version string
 	// Now is the clock that reports measure idle times by; time.Now if nil.
@@ -24,9 +28,13 @@ type Options struct {
 
 // Catalog is a connection to the database of the history. It is safe for use by several goroutines.
 type Catalog struct {
-	options clickhouse.Options
-	conn    driver.Conn
+	options clickhouse.Options // without the password
 	now     func() time.Time
+
+	passwordFile string
+	mu           sync.Mutex // guards what follows
+	password     string
+	conn         driver.Conn
 }
 
 // Open checks the options and prepares the connection. It does not connect:
@@ -51,7 +59,8 @@ func Open(o Options) (*Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--catalog.url: %w", err)
 	}
-	c := &Catalog{options: *parsed, conn: conn, now: o.Now}
+	c := &Catalog{options: *parsed, conn: conn, now: o.Now, password: o.Password, passwordFile: o.PasswordFile}
+	c.options.Auth.Password = ""
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -59,7 +68,11 @@ func Open(o Options) (*Catalog, error) {
 }
 
 // Close ends the connections.
-func (c *Catalog) Close() error { return c.conn.Close() }
+func (c *Catalog) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.conn.Close()
+}
 
 // Address is where the catalog is: host:port.
 func (c *Catalog) Address() string { return c.options.Addr[0] }
@@ -70,5 +83,9 @@ func (c *Catalog) Database() string { return c.options.Auth.Database }
 // Ping asks ClickHouse for a sign of life. Errors are *Error; a database that
 // does not exist yet is one of them.
 func (c *Catalog) Ping(ctx context.Context) error {
-	return c.explain("ping", c.conn.Ping(ctx))
+	conn, err := c.connection("ping")
+	if err != nil {
+		return err
+	}
+	return c.explain("ping", conn.Ping(ctx))
 }

@@ -33,6 +33,8 @@ const (
 	RefusedLogin
 	// Untrusted: its certificate is not one we trust.
 	Untrusted
+	// NoPassword: the file with the password is not there, or empty.
+	NoPassword
 	// NewerSchema: a later kubevoltracker made the tables, or an unreleased one.
 	NewerSchema
 )

@@ -30,7 +30,11 @@ func (c *Catalog) Insert(ctx context.Context, op string, b Block) error {
 		// So no block is like another. insert_deduplicate would not do: newer versions have deduplicate_insert for it.
 		"insert_deduplication_token": uuid.NewString(),
 	}))
-	rows, err := c.conn.PrepareBatch(ctx, "INSERT INTO "+b.Table+" ("+strings.Join(b.Columns, ", ")+")")
+	conn, err := c.connection(op)
+	if err != nil {
+		return err
+	}
+	rows, err := conn.PrepareBatch(ctx, "INSERT INTO "+b.Table+" ("+strings.Join(b.Columns, ", ")+")")
 	if err != nil {
 		return c.explain(op, err)
 	}

@@ -65,7 +65,11 @@ func (c *Catalog) SchemaVersions(ctx context.Context) (Versions, error) {
 func (c *Catalog) schemaVersions(ctx context.Context, provider *goose.Provider) (Versions, error) {
 	sources := provider.ListSources()
 	v := Versions{Latest: sources[len(sources)-1].Version}
-	err := c.conn.QueryRow(ctx, "SELECT max(version_id) FROM "+versionTable).Scan(&v.Current)
+	conn, err := c.connection("read the schema's version")
+	if err != nil {
+		return v, err
+	}
+	err = conn.QueryRow(ctx, "SELECT max(version_id) FROM "+versionTable).Scan(&v.Current)
 	if err != nil && !HasCode(err, CodeUnknownTable, CodeUnknownDatabase) {
 		return v, c.explain("read the schema's version", err)
 	}
@@ -108,18 +112,22 @@ func (c *Catalog) Migrate(ctx context.Context) error {
 // ensureDatabase creates the database only if it is missing: a user without the
 // right to create databases can use an existing one.
 func (c *Catalog) ensureDatabase(ctx context.Context) error {
-	err := c.conn.Ping(ctx)
+	conn, err := c.connection("connect")
+	if err != nil {
+		return err
+	}
+	err = conn.Ping(ctx)
 	if !HasCode(err, CodeUnknownDatabase) {
 		return c.explain("connect", err)
 	}
-	o := c.options
+	o := c.serverOptions()
 	o.Auth.Database = ""
-	conn, err := clickhouse.Open(&o)
+	unnamed, err := clickhouse.Open(&o)
 	if err != nil {
 		return c.explain("connect", err)
 	}
-	defer conn.Close()
-	err = conn.Exec(ctx, "CREATE DATABASE IF NOT EXISTS `"+c.Database()+"`")
+	defer unnamed.Close()
+	err = unnamed.Exec(ctx, "CREATE DATABASE IF NOT EXISTS `"+c.Database()+"`")
 	return c.explain("create the database", err)
 }
 
@@ -130,7 +138,7 @@ func (c *Catalog) provider() (*goose.Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open migrations: %w", err)
 	}
-	o := c.options
+	o := c.serverOptions()
 	db := clickhouse.OpenDB(&o)
 	provider, err := goose.NewProvider(goose.DialectClickHouse, db, files,
 		goose.WithTableName(versionTable), goose.WithLogger(goose.NopLogger()), goose.WithDisableGlobalRegistry(true))

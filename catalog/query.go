@@ -33,8 +33,12 @@ func (c *Catalog) Run(ctx context.Context, sql string, parameters map[string]str
 }
 
 func (c *Catalog) query(ctx context.Context, explain func(error) error, sql string, parameters map[string]string, settings clickhouse.Settings) (*Result, error) {
+	conn, err := c.connection("query")
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
-	rows, err := c.conn.Query(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), sql, named(parameters)...)
+	rows, err := conn.Query(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), sql, named(parameters)...)
 	switch {
 	case errors.Is(err, io.EOF): // the native protocol's way to say "done, no result"
 		cancel()
@@ -50,8 +54,12 @@ func (c *Catalog) query(ctx context.Context, explain func(error) error, sql stri
 // its variables. It sees the same rows as Query, and stops at the first error. Errors are *Error, in which op says
 // what was being done.
 func (c *Catalog) Each(ctx context.Context, op, sql string, parameters map[string]string, read func(driver.Rows) error) error {
+	conn, err := c.connection(op)
+	if err != nil {
+		return err
+	}
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"final": 1}))
-	rows, err := c.conn.Query(ctx, sql, named(parameters)...)
+	rows, err := conn.Query(ctx, sql, named(parameters)...)
 	if err != nil {
 		return c.explain(op, err)
 	}

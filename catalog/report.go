@@ -154,7 +154,11 @@ func (c *Catalog) severalClusters(ctx context.Context) (bool, error) {
 		UNION ALL SELECT DISTINCT cluster FROM claims
 		UNION ALL SELECT DISTINCT cluster FROM mounts)`
 	var n uint64
-	err := c.conn.QueryRow(ctx, sql).Scan(&n)
+	conn, err := c.connection("query")
+	if err != nil {
+		return false, err
+	}
+	err = conn.QueryRow(ctx, sql).Scan(&n)
 	return n > 1, err
 }
 

@@ -10,8 +10,10 @@ import (
 
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	typedapps "k8s.io/client-go/kubernetes/typed/apps/v1"
 	typedcoordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -148,14 +150,22 @@ func (c *Client) Connect(ctx context.Context, logger log.Logger) (string, error)
 	}
 }
 
+// clusterUID lists the one namespace, which needs no right besides that of the watch of namespaces.
 func (c *Client) clusterUID(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	ns, err := c.core.Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	list, err := c.core.Namespaces().List(ctx, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, metav1.NamespaceSystem).String(),
+	})
 	if err != nil {
 		return "", err
 	}
-	return string(ns.UID), nil
+	for i := range list.Items {
+		if ns := &list.Items[i]; ns.Name == metav1.NamespaceSystem {
+			return string(ns.UID), nil
+		}
+	}
+	return "", apierrors.NewNotFound(corev1.Resource("namespaces"), metav1.NamespaceSystem)
 }
 
 // isYoung reports whether err is an API server's answer that kube-system does not exist. A server
@@ -174,7 +184,7 @@ func (c *Client) explain(err error) error {
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the API server %s does not accept the credentials of the kubeconfig (401 Unauthorized)", c.Host())
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("the API server %s forbids reading the namespace kube-system: grant deploy/rbac.yaml, or give the cluster a name by --cluster.name: %w", c.Host(), err)
+		return fmt.Errorf("the API server %s forbids listing namespaces, and the UID of kube-system names the cluster: grant it, as deploy/rbac.yaml does, or give the cluster a name by --cluster.name: %w", c.Host(), err)
 	case errors.As(err, &netErr):
 		return fmt.Errorf("no API server answers at %s: %w", c.Host(), netErr)
 	case errors.As(err, &urlErr):

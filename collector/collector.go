@@ -14,6 +14,9 @@
 //
 // No watch shows how full volumes are: the collector asks the kubelets (Kubelets).
 //
+// Features switch kinds off that need rights of their own. A kind that the API server does not show is
+// skipped, except for pods, claims and volumes, and rights.go reports which right is missing.
+//
 // The collector takes the first lists of all kinds as one event, once it has all of them, from the
 // backing stores up to the pods. Their rows go on in parts, as they take more memory than the
 // inventory; the states of volumes and claims are in one update.
@@ -23,6 +26,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -73,6 +77,8 @@ type Options struct {
 	VersionFloor func() uint64
 	// Kubelets reads from the kubelets how full volumes are; nil to read nothing.
 	Kubelets *Kubelets
+	// Without are features that are switched off: their kinds are not watched.
+	Without Features
 	// Policy says which fields of the objects are kept.
 	Policy redact.Policy
 	// Now is the clock; time.Now if nil.
@@ -88,6 +94,8 @@ type Collector struct {
 	recorder Recorder
 	logger   log.Logger
 	metrics  *metrics
+	rights   *rights
+	kinds    []fact.Kind // those that are watched
 	now      func() time.Time
 	heart    *heartbeat
 
@@ -125,7 +133,9 @@ func New(o Options) *Collector {
 		exporter: o.Exporter,
 		recorder: o.Recorder,
 		logger:   o.Logger,
-		metrics:  newMetrics(o.Registerer),
+		metrics:  newMetrics(o.Registerer, o.Without.kinds()),
+		rights:   newRights(o.Registerer, o.Logger),
+		kinds:    o.Without.kinds(),
 		now:      o.Now,
 		heart:    newHeartbeat(readings(o.Now)),
 		snapshot: o.Snapshot,
@@ -134,6 +144,9 @@ func New(o Options) *Collector {
 		moved:    map[fact.Kind]fact.Position{},
 		first:    map[fact.Kind]firstList{},
 		synced:   make(chan struct{}),
+	}
+	if c.kubelets != nil {
+		c.kubelets.rights = c.rights
 	}
 	c.inv.SetTrim(func(kind fact.Kind, object metav1.Object) { Trim(o.Policy, kind, object) })
 	return c
@@ -161,7 +174,9 @@ func (c *Collector) Run(ctx context.Context) error {
 		wg.Go(func() { c.readKubelets(ctx) })
 	}
 	for _, r := range c.client.resources() {
-		wg.Go(func() { c.watch(ctx, r) })
+		if slices.Contains(c.kinds, r.kind) {
+			wg.Go(func() { c.watch(ctx, r) })
+		}
 	}
 	wg.Wait()
 	return nil
@@ -173,7 +188,7 @@ func (c *Collector) restore(ctx context.Context) error {
 	if c.snapshot == nil {
 		return nil
 	}
-	for _, kind := range fact.Kinds() {
+	for _, kind := range c.kinds {
 		if c.before(kind).ResourceVersion != "" {
 			c.behind.Add(1)
 		}
@@ -189,7 +204,7 @@ func (c *Collector) restore(ctx context.Context) error {
 	}
 	var err error
 	if c.behind.Load() > 0 {
-		err = c.observe(restore, fact.Kinds()...)
+		err = c.observe(restore, c.kinds...)
 	} else { // the first lists emit the states
 		c.mu.Lock()
 		err = restore(c.inv, fact.At(c.now()))
@@ -258,12 +273,24 @@ func (c *Collector) Reconcile(read func() (*fact.Snapshot, error)) error {
 		if c.watched.merge(known.Watched) {
 			inv.SetWatched(c.watched.list)
 		}
-		unread, err := inv.Reconcile(known.Saved(), known.Version, now, lastSeen)
+		unread, err := inv.Reconcile(known.Saved(), known.Version, now, c.shown(lastSeen))
 		if unread != nil {
 			level.Warn(c.logger).Log("msg", "an object in the catalog cannot be read", "err", unread)
 		}
 		return err
-	}, fact.Kinds()...)
+	}, c.kinds...)
+}
+
+// shown returns the entries of the kinds that the API server shows, and of which it is therefore known what is gone.
+// The caller holds the lock.
+func (c *Collector) shown(lastSeen map[fact.Kind]fact.Time) map[fact.Kind]fact.Time {
+	shown := map[fact.Kind]fact.Time{}
+	for _, s := range c.stores {
+		if s.shown.Load() {
+			shown[s.kind] = lastSeen[s.kind]
+		}
+	}
+	return shown
 }
 
 // tick moves the inventory's clock while no events arrive. It emits nothing before the first lists.
@@ -290,12 +317,34 @@ func (c *Collector) Synced() error {
 	}
 	defer c.firstMu.Unlock()
 	var missing []string
-	for _, kind := range fact.Kinds() {
+	for _, kind := range c.kinds {
 		if _, ok := c.first[kind]; !ok {
 			missing = append(missing, string(kind))
 		}
 	}
-	return fmt.Errorf("not listed yet: %s", strings.Join(missing, ", "))
+	text := "not listed yet: " + strings.Join(missing, ", ")
+	if rights := c.rights.String(); rights != "" {
+		text += "; missing rights: " + rights
+	}
+	return errors.New(text)
+}
+
+// Allowed returns nil unless the tracker may not watch a kind without which volumes in use look idle.
+func (c *Collector) Allowed() error {
+	for _, r := range []right{{"watch", "", "pods"}, {"watch", "", "persistentvolumeclaims"}, {"watch", "", "persistentvolumes"}} {
+		if c.rights.lacks(r) {
+			return fmt.Errorf("missing: %s; grant it, as deploy/rbac.yaml does", c.rights)
+		}
+	}
+	return nil
+}
+
+// MissingRights lists the rights that the API server refuses to the tracker; empty if there is none.
+func (c *Collector) MissingRights() string {
+	if list := c.rights.String(); list != "" {
+		return "missing: " + list
+	}
+	return ""
 }
 
 // Listed returns how many objects the first lists have that have arrived.
@@ -395,7 +444,7 @@ func (c *Collector) listed(kind fact.Kind, list firstList) error {
 		return nil // another call has taken the first lists
 	}
 	c.first[kind] = list
-	if len(c.first) < len(fact.Kinds()) {
+	if len(c.first) < len(c.kinds) {
 		return nil
 	}
 	lists := c.first
@@ -417,14 +466,17 @@ func (c *Collector) takeFirst(lists map[fact.Kind]firstList) error {
 				c.moveTo(list.position)
 			}
 		}
-		for _, kind := range fact.Kinds() {
+		for _, kind := range c.kinds {
+			if lists[kind].position.ResourceVersion == "" {
+				continue // not shown by the API server: what an earlier tracker knew of this kind stays as it was
+			}
 			if err := inv.Replace(kind, lists[kind].objects, listSeen(now, c.before(kind).At, lists[kind].position.ResourceVersion)); err != nil {
 				return err
 			}
 			delete(lists, kind) // the garbage collector can free its memory
 		}
 		return nil
-	}, fact.Kinds()...)
+	}, c.kinds...)
 	if err == nil {
 		close(c.synced)
 	}

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -155,8 +156,7 @@ func (p *played) serveAPI(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusCreated, string(text))
 	default:
 		o := node(1, "InternalIP=127.0.0.1")
-		o.TypeMeta = metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}
-		text, _ := json.Marshal(o)
+		text, _ := json.Marshal(&corev1.NodeList{TypeMeta: metav1.TypeMeta{Kind: "NodeList", APIVersion: "v1"}, Items: []corev1.Node{*o}})
 		answer(w, http.StatusOK, string(text))
 	}
 }

@@ -13,8 +13,10 @@ import (
 
 	"github.com/go-kit/log/level"
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/wait"
 	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -82,6 +84,7 @@ type Kubelets struct {
 	rules     *addresses
 	interval  time.Duration
 	timeout   time.Duration // of one request
+	rights    *rights       // set by the collector
 
 	mu        sync.Mutex
 	addresses map[string]string // of the kubelets that have answered, by node name
@@ -236,6 +239,7 @@ func (k *Kubelets) read(ctx context.Context, nodes map[string]struct{}, vet vett
 		return all
 	}
 	client, err := k.transport.connect(ctx)
+	k.rights.note(right{"create", "", "serviceaccounts/token"}, err, "kubelets are not asked how full volumes are", kubeletCure)
 	if err != nil {
 		all.errs = slices.Repeat([]error{err}, len(nodes))
 		return all
@@ -277,10 +281,7 @@ func (k *Kubelets) ask(ctx context.Context, client *kubeletClient, node string) 
 	address, known := k.addresses[node]
 	k.mu.Unlock()
 	if !known {
-		o, err := k.nodes.Get(ctx, node, metav1.GetOptions{})
-		if apierrors.IsForbidden(err) {
-			err = fmt.Errorf("%w: grant what deploy/rbac.yaml does", err)
-		}
+		o, err := k.node(ctx, node)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -289,6 +290,7 @@ func (k *Kubelets) ask(ctx context.Context, client *kubeletClient, node string) 
 		}
 	}
 	samples, implausible, err = client.summary(ctx, node, address)
+	k.noteStatsRight(node, err)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("it did not finish its answer within %s: %w", k.timeout, err)
 	}
@@ -300,6 +302,36 @@ func (k *Kubelets) ask(ctx context.Context, client *kubeletClient, node string) 
 	}
 	k.addresses[node] = address
 	return samples, implausible, nil
+}
+
+// kubeletCure is what a user can do who does not want to grant the rights for the kubelets.
+const kubeletCure = "ask no kubelets by --kubelet.interval=0s"
+
+// node returns a Node. It lists the one of that name, which needs no right besides that of the watch of nodes.
+func (k *Kubelets) node(ctx context.Context, name string) (*corev1.Node, error) {
+	list, err := k.nodes.List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()})
+	if apierrors.IsForbidden(err) {
+		err = fmt.Errorf("%w: grant what deploy/rbac.yaml does", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		if list.Items[i].Name == name {
+			return &list.Items[i], nil
+		}
+	}
+	return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
+}
+
+// noteStatsRight records whether a kubelet allows its statistics to the account whose token it got. A kubelet's 403 is
+// no answer of the API server, but means the same.
+func (k *Kubelets) noteStatsRight(node string, err error) {
+	var status *statusError
+	if errors.As(err, &status) && status.code == http.StatusForbidden {
+		err = apierrors.NewForbidden(corev1.Resource("nodes/stats"), node, err)
+	}
+	k.rights.note(right{"get", "", "nodes/stats"}, err, "kubelets do not say how full volumes are", kubeletCure)
 }
 
 // summary asks the kubelet of a node at an address.

@@ -15,14 +15,14 @@ type metrics struct {
 	kubeletRefused                          map[inventory.Refusal]prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer) *metrics {
+func newMetrics(reg prometheus.Registerer, kinds []fact.Kind) *metrics {
 	counter := func(name, help string) map[fact.Kind]prometheus.Counter {
 		vec := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"kind"})
-		return perKind(reg, vec, vec.WithLabelValues)
+		return perKind(reg, kinds, vec, vec.WithLabelValues)
 	}
 	gauge := func(name, help string) map[fact.Kind]prometheus.Gauge {
 		vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"kind"})
-		return perKind(reg, vec, vec.WithLabelValues)
+		return perKind(reg, kinds, vec, vec.WithLabelValues)
 	}
 	m := &metrics{
 		events:    counter("kubevoltracker_watch_events_total", "Events received from the watches of the API server."),
@@ -31,7 +31,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		lastEvent: gauge("kubevoltracker_watch_last_event_timestamp_seconds", "When the last event or list of this kind was taken in, in seconds since the Unix epoch."),
 		lastSeen:  gauge("kubevoltracker_watch_last_seen_timestamp_seconds", "When the watch of this kind was last known to be up: an event came, a list, or the bookmark that the API server sends each minute while nothing happens. In seconds since the Unix epoch; 0 before the first."),
 		objects:   gauge("kubevoltracker_inventory_objects", "Objects held in memory; pods that mount no storage are not."),
-		available: gauge("kubevoltracker_watch_available", "1 if the API server shows this kind, 0 if it does not serve it or does not allow us to see it."),
+		available: gauge("kubevoltracker_watch_available", "1 if the API server shows this kind, 0 if it does not serve it or does not allow us to see it. Absent for a kind that --no-collector.… switches off."),
 	}
 	factory := promauto.With(reg)
 	m.kubeletReads = factory.NewCounter(prometheus.CounterOpts{
@@ -50,7 +50,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m.pauses = factory.NewCounter(prometheus.CounterOpts{
 		Name: "kubevoltracker_watch_pauses_total", Help: "Times that the tracker did not run for more than a second: it was stopped or throttled, or its machine was suspended. What happened meanwhile is dated with bounds.",
 	})
-	for _, kind := range fact.Kinds() {
+	for _, kind := range kinds {
 		m.available[kind].Set(1)
 	}
 	return m
@@ -61,11 +61,11 @@ func (m *metrics) seen(kind fact.Kind, at fact.Time) {
 	m.lastSeen[kind].Set(float64(at/1e3) / 1e3)
 }
 
-// perKind registers vec and creates the series of every kind at once.
-func perKind[M any](reg prometheus.Registerer, vec prometheus.Collector, with func(...string) M) map[fact.Kind]M {
+// perKind registers vec and creates the series of these kinds at once.
+func perKind[M any](reg prometheus.Registerer, kinds []fact.Kind, vec prometheus.Collector, with func(...string) M) map[fact.Kind]M {
 	reg.MustRegister(vec)
 	series := map[fact.Kind]M{}
-	for _, kind := range fact.Kinds() {
+	for _, kind := range kinds {
 		series[kind] = with(string(kind))
 	}
 	return series

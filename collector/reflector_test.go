@@ -73,7 +73,7 @@ func (s *testStore) run(t *testing.T, api *server, resumeAt string) {
 				return &corev1.PersistentVolumeClaimList{ListMeta: metav1.ListMeta{ResourceVersion: "100"}}, nil
 			},
 			WatchFuncWithContext: api.open,
-		}})
+		}, corev1.Resource("persistentvolumeclaims")})
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -22,6 +23,7 @@ type resource struct {
 	kind      fact.Kind
 	example   runtime.Object
 	listWatch *cache.ListWatch
+	resource  schema.GroupResource // for which rights are needed
 }
 
 // resources returns all kinds to watch. Kinds that only create pods are watched as metadata, which
@@ -47,8 +49,9 @@ func (c *Client) resources() []resource {
 	}
 }
 
-func whole(kind fact.Kind, example runtime.Object, client cache.Getter, plural string) resource {
-	return resource{kind, example, cache.NewListWatchFromClient(client, plural, metav1.NamespaceAll, fields.Everything())}
+func whole(kind fact.Kind, example runtime.Object, client rest.Interface, plural string) resource {
+	group := client.APIVersion().WithResource(plural).GroupResource()
+	return resource{kind, example, cache.NewListWatchFromClient(client, plural, metav1.NamespaceAll, fields.Everything()), group}
 }
 
 func (c *Client) metadataOf(kind fact.Kind, gvr schema.GroupVersionResource) resource {
@@ -60,5 +63,5 @@ func (c *Client) metadataOf(kind fact.Kind, gvr schema.GroupVersionResource) res
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			return client.Watch(ctx, options)
 		},
-	}}
+	}, gvr.GroupResource()}
 }

@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-kit/log"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -31,13 +33,17 @@ var againAfter = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitte
 func (c *Collector) watch(ctx context.Context, r resource) {
 	before := c.before(r.kind)
 	s := &store{
-		collector: c, kind: r.kind, ctx: ctx, logger: log.With(c.logger, "kind", r.kind),
+		collector: c, kind: r.kind, resource: r.resource, ctx: ctx, logger: log.With(c.logger, "kind", r.kind),
 		resumeAt: before.ResourceVersion, behind: before.ResourceVersion != "", lastSeen: before.At, since: before.Since,
 	}
 	lw := listWatch{r.listWatch, s, r.example}
 	s.latest = lw.latest
 	c.addStore(s)
 	c.metrics.seen(r.kind, before.At)
+	go func() { // a streamed list needs no right to list, and nothing else would show before an interruption that it is missing
+		lw.latest(ctx)
+		s.awaitListRight()
+	}()
 	cache.NewReflectorWithOptions(lw, r.example, s, cache.ReflectorOptions{
 		Name:            "kubevoltracker",
 		TypeDescription: string(r.kind),
@@ -66,6 +72,7 @@ func (l listWatch) ListWithContext(ctx context.Context, options metav1.ListOptio
 		l.store.listing()
 	}
 	list, err := l.ListWatch.ListWithContext(ctx, options)
+	l.store.noteRight("list", err)
 	if err != nil {
 		l.store.failed(err)
 		return nil, err
@@ -88,9 +95,13 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 		l.store.listing()
 	}
 	w, err := l.ListWatch.WatchWithContext(ctx, options)
+	l.store.noteRight("watch", err)
 	if err != nil {
 		l.store.failed(err)
 		return nil, err
+	}
+	if l.store.refused {
+		l.store.up()
 	}
 	if !listing {
 		l.store.connected()
@@ -102,6 +113,7 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 // has none.
 func (l listWatch) latest(ctx context.Context) uint64 {
 	list, err := l.ListWatch.ListWithContext(ctx, metav1.ListOptions{Limit: 1})
+	l.store.noteRight("list", err)
 	if err != nil {
 		return 0
 	}
@@ -118,6 +130,7 @@ func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watc
 	at := l.store.resumeAt
 	options.SendInitialEvents, options.ResourceVersionMatch, options.ResourceVersion = nil, "", at
 	w, err := l.ListWatch.WatchWithContext(ctx, options)
+	l.store.noteRight("watch", err)
 	switch {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 		l.store.resumeAt = ""
@@ -168,6 +181,7 @@ func prepended(w watch.Interface, first watch.Event) watch.Interface {
 type store struct {
 	collector *Collector
 	kind      fact.Kind
+	resource  schema.GroupResource
 	ctx       context.Context // the reflector's, whose interface passes none
 	logger    log.Logger
 
@@ -175,15 +189,17 @@ type store struct {
 	passOver bool   // the next list is the empty one of a watch that resumes
 	behind   bool   // events since an earlier tracker ended are still to come
 
-	refused     bool      // the API server does not serve or allow this kind
-	since       fact.Time // from then on nothing can have been missed
-	event       string    // the version of the last event or list
-	lastSeen    fact.Time // all events until then have been taken
-	gapFrom     fact.Time // a coming event may have happened from then on; zero on a live watch
-	gapTo       uint64    // the last version in the gap; notKnownYet, or zero if the API server did not say
-	asked       int       // how often gapTo has been requested; an answer to an earlier request is void
-	listBegan   fact.Time // when the last list was requested
-	probes      []probe   // the latest ones, oldest first
+	refused     bool        // the API server does not serve or allow this kind
+	shown       atomic.Bool // the API server has shown this kind
+	awaitsList  atomic.Bool // awaitListRight runs
+	since       fact.Time   // from then on nothing can have been missed
+	event       string      // the version of the last event or list
+	lastSeen    fact.Time   // all events until then have been taken
+	gapFrom     fact.Time   // a coming event may have happened from then on; zero on a live watch
+	gapTo       uint64      // the last version in the gap; notKnownYet, or zero if the API server did not say
+	asked       int         // how often gapTo has been requested; an answer to an earlier request is void
+	listBegan   fact.Time   // when the last list was requested
+	probes      []probe     // the latest ones, oldest first
 	latest      func(context.Context) uint64
 	arrived     fact.Time // when the last event arrived, or the watch was set up
 	failedSince time.Time // zero while the watch is up
@@ -249,11 +265,43 @@ func (s *store) askGapEnd() {
 		defer cancel()
 		latest := s.latest(ctx)
 		s.collector.mu.Lock()
-		defer s.collector.mu.Unlock()
 		if s.asked == asked {
 			s.gapTo = latest
 		}
+		s.collector.mu.Unlock()
+		s.awaitListRight()
 	}()
+}
+
+// awaitListRight repeats a refused request of askGapEnd until it is allowed. The watch works meanwhile, so that
+// nothing else would notice that the right is granted.
+func (s *store) awaitListRight() {
+	if !s.collector.rights.lacks(s.right("list")) || !s.awaitsList.CompareAndSwap(false, true) {
+		return
+	}
+	defer s.awaitsList.Store(false)
+	_ = wait.PollUntilContextCancel(s.ctx, againAfter.Cap, false, func(ctx context.Context) (bool, error) {
+		s.latest(ctx)
+		return !s.collector.rights.lacks(s.right("list")), nil
+	})
+}
+
+func (s *store) right(verb string) right { return right{verb, s.resource.Group, s.resource.Resource} }
+
+// noteRight records the result of a request of this kind. Without the right to list, streamed lists still work.
+func (s *store) noteRight(verb string, err error) {
+	without := "this kind is skipped"
+	switch {
+	case verb == "list":
+		without = "this kind is skipped, or, where the API server streams lists, events after an interruption are dated less exactly"
+	case essential(s.kind):
+		without = "this kind is skipped, and the tracker is not ready without it"
+	}
+	cure := ""
+	if flag := switchOff(s.kind); flag != "" {
+		cure = "switch the feature off by " + flag
+	}
+	s.collector.rights.note(s.right(verb), err, without, cure)
 }
 
 // closeGap notes, under the collector's lock, that the watch is live.
@@ -443,8 +491,8 @@ func refused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// without continues without a kind, and logs that once: it takes the kind's first list as empty.
-// The reflector keeps retrying, in case that changes.
+// without continues without a kind, in the first lists, too, unless the kind is essential. The reflector keeps
+// retrying, in case that changes.
 func (c *Collector) without(s *store, err error) {
 	c.mu.Lock()
 	s.caughtUp()
@@ -452,7 +500,12 @@ func (c *Collector) without(s *store, err error) {
 	if !s.refused {
 		s.refused = true
 		c.metrics.available[s.kind].Set(0)
-		level.Warn(s.logger).Log("msg", "this kind is skipped, as the API server does not serve or allow it", "hint", "grant what deploy/rbac.yaml does, if it is not allowed", "err", err)
+		if !apierrors.IsForbidden(err) { // rights.note has logged that
+			level.Warn(s.logger).Log("msg", "this kind is skipped, as the API server does not serve it", "err", err)
+		}
+	}
+	if essential(s.kind) {
+		return
 	}
 	select {
 	case <-c.synced:
@@ -463,9 +516,10 @@ func (c *Collector) without(s *store, err error) {
 	}
 }
 
-// up notes that the watch works.
+// up notes that the watch works, or that a list has arrived, which may be all that is allowed.
 func (s *store) up() {
-	if s.refused {
+	s.shown.Store(true)
+	if s.refused && !s.collector.rights.lacks(s.right("watch")) {
 		s.refused = false
 		s.collector.metrics.available[s.kind].Set(1)
 		level.Info(s.logger).Log("msg", "this kind is watched now")

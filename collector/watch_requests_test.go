@@ -288,8 +288,11 @@ func TestKindThatIsRefusedIsReportedOnceUntilItIsShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTestStore(100)
 			said := s.logTo()
-			s.failed(err)
-			s.failed(err)
+			s.collector.rights.logger, s.resource = s.logger, claims
+			for range 2 {
+				s.noteRight("watch", err)
+				s.failed(err)
+			}
 			m := s.collector.metrics
 			if shown, failures := testutil.ToFloat64(m.available[fact.Claims]), testutil.ToFloat64(m.failures[fact.Claims]); shown != 0 || failures != 0 {
 				t.Errorf("available: %v, failures: %v", shown, failures)
@@ -297,8 +300,12 @@ func TestKindThatIsRefusedIsReportedOnceUntilItIsShown(t *testing.T) {
 			if n := strings.Count(said.String(), "this kind is skipped"); n != 1 {
 				t.Errorf("the log says it %d times: %s", n, said)
 			}
+			s.noteRight("watch", nil)
 			if err := s.Bookmark("10"); err != nil {
 				t.Fatal(err)
+			}
+			if missing := s.collector.MissingRights(); missing != "" {
+				t.Error(missing)
 			}
 			if shown := testutil.ToFloat64(m.available[fact.Claims]); shown != 1 || !strings.Contains(said.String(), "this kind is watched now") {
 				t.Errorf("available: %v, and the log says %s", shown, said)

@@ -11,7 +11,7 @@ import (
 
 const (
 	capacityName = prefix + "_storage_capacity_bytes"
-	capacityHelp = "How much a storage class can still provision for a part of the cluster, as its CSI driver says in a CSIStorageCapacity. The topology is the selector of the nodes that can reach it. Absent where the driver does not publish it."
+	capacityHelp = "How much a storage class can still provision for a part of the cluster, as its CSI driver says in a CSIStorageCapacity. The topology is the selector of the nodes that can reach it. Absent where the driver does not publish it, and with --no-collector.storage-capacity."
 )
 
 // capacities are the latest reports of CSI drivers on what is left, by UID. The Exporter's lock

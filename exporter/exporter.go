@@ -48,6 +48,10 @@ type Options struct {
 	// choice. Protobuf always carries them, at no such cost.
 	CreatedTimestamps bool
 
+	// NoStorageCapacity leaves storage_capacity_bytes out: CSIStorageCapacities are not watched, and those that an
+	// earlier run has saved say nothing of the present.
+	NoStorageCapacity bool
+
 	// MaxScrapes is how many scrapes may run at once; one more is answered with
 	// 503. Zero means 5.
 	MaxScrapes int
@@ -77,7 +81,7 @@ type Exporter struct {
 	volumes    volumes
 	watched    watched
 	namespaces namespaces
-	capacities capacities
+	capacities capacities // nil with Options.NoStorageCapacity
 	classes    classes
 	counters   counters
 	caughtUp   func() bool // nil once it has returned true
@@ -123,6 +127,9 @@ func New(o Options) *Exporter {
 		counters:   newCounters(usage, o.Now),
 		latencies:  newLatencies(usage),
 	}
+	if o.NoStorageCapacity {
+		e.capacities = nil
+	}
 	// Gathered under the lock, as all of usage.
 	usage.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: prefix, Name: "metrics_volumes_over_limit",
@@ -155,7 +162,9 @@ func (e *Exporter) Apply(u *fact.Update) {
 		}
 	}
 	for i := range u.Capacities {
-		e.capacities.apply(&u.Capacities[i])
+		if e.capacities != nil {
+			e.capacities.apply(&u.Capacities[i])
+		}
 	}
 	for i := range u.Claims {
 		c := &u.Claims[i]

@@ -12,6 +12,19 @@ type Check struct {
 	// Check returns nil if all is well, else what is wrong. Each probe calls it, from several
 	// goroutines, and it must return at once.
 	Check func() error
+	// Note returns what else is worth knowing while the check passes; nil, or an empty text, for nothing. It has the
+	// same duties as Check.
+	Note func() string
+}
+
+func (c *Check) note() string {
+	if c.Note == nil {
+		return ""
+	}
+	if note := c.Note(); note != "" {
+		return ": " + note
+	}
+	return ""
 }
 
 // healthHandler answers 200 if all checks pass, else 503, in the words that the
@@ -28,7 +41,7 @@ func healthHandler(path string, checks []Check) http.Handler {
 				failed = true
 				fmt.Fprintf(&lines, "[-]%s failed: %v\n", c.Name, err)
 			} else {
-				fmt.Fprintf(&lines, "[+]%s ok\n", c.Name)
+				fmt.Fprintf(&lines, "[+]%s ok%s\n", c.Name, c.note())
 			}
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")

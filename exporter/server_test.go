@@ -113,10 +113,10 @@ func TestProfilesAreServedWhenAskedFor(t *testing.T) {
 func TestHealth(t *testing.T) {
 	var catalog error
 	addresses, _ := serve(t, ServerOptions{
-		Live: []Check{{"loop", func() error { return nil }}},
+		Live: []Check{{Name: "loop", Check: func() error { return nil }}},
 		Ready: []Check{
-			{"lists", func() error { return nil }},
-			{"catalog", func() error { return catalog }},
+			{Name: "lists", Check: func() error { return nil }, Note: func() string { return "one kind is skipped" }},
+			{Name: "catalog", Check: func() error { return catalog }, Note: func() string { return "" }},
 		},
 	})
 	want := func(path string, code int, body string) {
@@ -126,9 +126,9 @@ func TestHealth(t *testing.T) {
 		}
 	}
 	want("/readyz", 200, "ok")
-	want("/readyz?verbose", 200, "[+]lists ok\n[+]catalog ok\nreadyz check passed\n")
+	want("/readyz?verbose", 200, "[+]lists ok: one kind is skipped\n[+]catalog ok\nreadyz check passed\n")
 	catalog = errors.New("schema is not migrated yet")
-	want("/readyz", 503, "[+]lists ok\n[-]catalog failed: schema is not migrated yet\nreadyz check failed\n")
+	want("/readyz", 503, "[+]lists ok: one kind is skipped\n[-]catalog failed: schema is not migrated yet\nreadyz check failed\n")
 	want("/livez", 200, "ok")
 	want("/healthz?verbose", 200, "[+]loop ok\nhealthz check passed\n")
 }

@@ -41,6 +41,7 @@ var mayImport = map[string][]string{
 	"test/soak":                     {},
 	"test/loadgen":                  {},
 	"test/compare":                  {},
+	"test/rbac":                     {},
 }
 
 // neverReach lists what a package must not depend on, not even through others, whatever mayImport allows.

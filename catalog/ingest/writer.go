@@ -78,6 +78,7 @@ type Writer struct {
 	migrated atomic.Bool
 	up       atomic.Bool
 	ready    atomic.Bool
+	trouble  atomic.Pointer[error] // of the last attempt; nil if it succeeded
 }
 
 // NewWriter returns a writer that does nothing until Run.
@@ -107,6 +108,14 @@ func (w *Writer) Up() bool { return w.up.Load() }
 
 // Ready reports whether the first attempt to use the catalog is over: it is migrated, or known to be down.
 func (w *Writer) Ready() bool { return w.ready.Load() }
+
+// Trouble returns why ClickHouse could not be used at the last attempt; empty if it could.
+func (w *Writer) Trouble() string {
+	if err := w.trouble.Load(); err != nil {
+		return (*err).Error()
+	}
+	return ""
+}
 
 // VersionFloor returns the row version above which new rows need their versions: another tracker may have given the
 // versions up to it. It rises when this tracker takes over from another one.
@@ -405,6 +414,7 @@ func (w *Writer) attempt(ctx context.Context, do func(context.Context) error) er
 	w.up.Store(err == nil || refusesRows(err))
 	w.ready.Store(true)
 	if w.Up() {
+		w.trouble.Store(nil)
 		w.outage.ended()
 		return err
 	}
@@ -412,6 +422,7 @@ func (w *Writer) attempt(ctx context.Context, do func(context.Context) error) er
 		// The database was dropped, or another one answers there now.
 		w.migrated.Store(false)
 	}
+	w.trouble.Store(&err)
 	w.metrics.failures.Inc()
 	w.outage.failed(err, w.options.Journal.Stats().Rows)
 	return err

@@ -51,10 +51,12 @@ type flags struct {
 	ExitOnStdinClose    bool
 	LogLevel, LogFormat string
 
-	maxMemory           units.Base2Bytes
-	writerPasswordFile  string
-	writerPasswordStdin bool
-	readerPasswordFile  string
+	maxMemory            units.Base2Bytes
+	writerPasswordFile   string
+	writerPasswordStdin  bool
+	writerPasswordCreate bool
+	ping                 bool
+	readerPasswordFile   string
 }
 
 // run returns the exit code: 1 if it cannot serve, 2 for a mistake in the command line.
@@ -67,6 +69,9 @@ func run(args []string) int {
 			return 2
 		}
 		serve = func() error { return confine(f) }
+		if f.ping {
+			serve = func() error { return ping(f.ListenAddress) }
+		}
 	}
 	if err := serve(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
@@ -79,6 +84,9 @@ func parse(args []string) (*flags, error) {
 	f := &flags{}
 	if _, err := newApplication(f).Parse(args); err != nil {
 		return nil, err
+	}
+	if f.writerPasswordCreate && f.writerPasswordFile == "" {
+		return nil, errors.New("--writer-password-create: name the file by --writer-password-file")
 	}
 	f.MaxMemory = int64(f.maxMemory)
 	return f, nil
@@ -93,6 +101,7 @@ func newApplication(f *flags) *kingpin.Application {
 	app.Flag("listen-address", "host:port to serve on; other than loopback only with a password of readers.").Default("127.0.0.1:8123").StringVar(&f.ListenAddress)
 	app.Flag("library", "Path of libchdb.so; default: "+embedded.LibraryEnv+", beside this program, or in lib/ there or one up.").StringVar(&f.Library)
 	app.Flag("writer-password-file", "File with the password of the user "+embedded.WriterUser+", who alone may write; without one nobody may.").StringVar(&f.writerPasswordFile)
+	app.Flag("writer-password-create", "Make that file with a random password if it is missing, readable only for this user. A tracker beside this program reads it by its --catalog.password-file.").BoolVar(&f.writerPasswordCreate)
 	app.Flag("writer-password-stdin", "Read that password from the first line of standard input, as the tracker gives it.").BoolVar(&f.writerPasswordStdin)
 	app.Flag("reader-password-file", "File with the password of the user "+embedded.ReaderUser+", who may read; without one everybody on this machine may.").StringVar(&f.readerPasswordFile)
 	app.Flag("reader-timeout", "How long a statement of a reader may take.").Default("5m").DurationVar(&f.ReaderTimeout)
@@ -100,6 +109,7 @@ func newApplication(f *flags) *kingpin.Application {
 	app.Flag("max-memory", "Memory that the engine may take, and three quarters of it each query.").Default("2GiB").BytesVar(&f.maxMemory)
 	app.Flag("stop-grace", "How long a stop waits for running statements before it cancels them.").Default("10s").DurationVar(&f.Grace)
 	app.Flag("exit-on-stdin-close", "Stop when standard input ends: how a parent process makes sure that this one never outlives it.").BoolVar(&f.ExitOnStdinClose)
+	app.Flag("ping", "Only ask the engine that already listens at --listen-address whether it answers: for probes. Exits with 0 or 1.").BoolVar(&f.ping)
 	app.Flag("log.level", "Least severe messages to log: debug, info, warn or error.").Default("info").EnumVar(&f.LogLevel, "debug", "info", "warn", "error")
 	app.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt").EnumVar(&f.LogFormat, "logfmt", "json")
 	return app
@@ -168,6 +178,11 @@ func serveUnconfined(f *flags, listener net.Listener, cause error) error {
 }
 
 func (f *flags) readPasswords() (err error) {
+	if f.writerPasswordCreate {
+		if err := makePassword(f.writerPasswordFile); err != nil {
+			return fmt.Errorf("--writer-password-create: %w", err)
+		}
+	}
 	if f.writerPasswordStdin {
 		line, err := bufio.NewReader(os.Stdin).ReadString('\n')
 		if f.WriterPassword = strings.TrimSpace(line); f.WriterPassword == "" {

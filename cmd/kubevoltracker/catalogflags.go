@@ -35,15 +35,19 @@ func addCatalogFlags(cmd *kingpin.CmdClause, url, help string) *catalogFlags {
 	return f
 }
 
+// following returns the options of a program that waits for the password, and follows its changes.
+func (f *catalogFlags) following() catalog.Options {
+	return catalog.Options{URL: f.url, Username: f.username, Password: os.Getenv(passwordVariable), PasswordFile: f.passwordFile, Version: version.Version}
+}
+
 // options reads the password.
 func (f *catalogFlags) options() (catalog.Options, error) {
 	o := catalog.Options{URL: f.url, Username: f.username, Password: os.Getenv(passwordVariable), Version: version.Version}
 	if f.passwordFile != "" {
-		text, err := os.ReadFile(f.passwordFile)
-		if err != nil {
+		var err error
+		if o.Password, err = catalog.ReadPassword(f.passwordFile); err != nil {
 			return o, app.UsageError{Err: fmt.Errorf("--catalog.password-file: %w", err)}
 		}
-		o.Password = strings.TrimRight(string(text), "\r\n")
 	}
 	return o, nil
 }

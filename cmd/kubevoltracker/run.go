@@ -23,6 +23,7 @@ type runFlags struct {
 	app.Options
 	journalBytes    units.Base2Bytes
 	keepAnnotations []string
+	with            struct{ owners, attachments, storageCapacity bool } // features that are on
 	catalog         *catalogFlags
 	log             *logFlags
 }
@@ -34,6 +35,7 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 	cmd.Flag("kube.context", "Context of the kubeconfig; default: its current one.").StringVar(&f.Client.Context)
 	cmd.Flag("cluster.name", "Name of the cluster in the catalog; default: the UID of its namespace kube-system.").StringVar(&f.Cluster)
 	cmd.Flag("data-dir", "Directory for what the tracker keeps on disk.").Default("data").StringVar(&f.DataDir)
+	addFeatureFlags(cmd, f)
 	cmd.Flag("collector.keep-annotations", "Name of an annotation to keep besides those that storage questions need; repeatable.").StringsVar(&f.keepAnnotations)
 	cmd.Flag("journal.max-bytes", "How much may wait in the journal for ClickHouse; then the watch waits.").Default("4GiB").BytesVar(&f.journalBytes)
 	cmd.Flag("web.listen-address", "Address to serve on; repeatable.").Default(":9790").StringsVar(&f.Web.ListenAddresses)
@@ -52,6 +54,16 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 	cmd.Flag("leader-election.lease", "Name of the lease.").Default("kubevoltracker").StringVar(&f.Election.Name)
 	f.log = addLogFlags(cmd)
 	commands[cmd.FullCommand()] = func() error { return track(f, stderr) }
+}
+
+func addFeatureFlags(cmd *kingpin.CmdClause, f *runFlags) {
+	const saved = " Off: these kinds are not asked for, and need no right. Those that an earlier run has saved stay as they were until this is on again."
+	cmd.Flag("collector.owners", "Follow a pod's owners to its workload: StatefulSets, DaemonSets, Deployments, ReplicaSets, Jobs and CronJobs. Without it the workload of a new pod is its direct owner, or the Deployment that the owner's name shows."+saved).
+		Default("true").BoolVar(&f.with.owners)
+	cmd.Flag("collector.attachments", "Keep the history of VolumeAttachments."+saved+" An attachment that ends meanwhile gets its end, with bounds, only then.").
+		Default("true").BoolVar(&f.with.attachments)
+	cmd.Flag("collector.storage-capacity", "Show and sample CSIStorageCapacities."+saved+" The metric storage_capacity_bytes is absent.").
+		Default("true").BoolVar(&f.with.storageCapacity)
 }
 
 func addKubeletFlags(cmd *kingpin.CmdClause, f *runFlags) {
@@ -82,10 +94,9 @@ func track(f *runFlags, stderr io.Writer) (err error) {
 	f.Logger = f.log.logger(stderr)
 	takeOverKlog(f.Logger)
 	f.Client.UserAgent = "kubevoltracker/" + version.Version
+	f.Without.Owners, f.Without.Attachments, f.Without.StorageCapacity = !f.with.owners, !f.with.attachments, !f.with.storageCapacity
 	f.JournalBytes = int64(f.journalBytes)
-	if f.Catalog, err = f.catalog.options(); err != nil {
-		return err
-	}
+	f.Catalog = f.catalog.following()
 	if f.Policy, err = redact.New(f.keepAnnotations...); err != nil {
 		return app.UsageError{Err: fmt.Errorf("--collector.keep-annotations: %w", err)}
 	}

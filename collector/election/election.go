@@ -88,8 +88,8 @@ func New(o Options) *Election {
 	return &Election{options: o, identity: host + "_" + o.Instance, now: time.Now, changed: make(chan struct{})}
 }
 
-// Check returns nil if this tracker may take the lease, or an error of one line that names the
-// cure.
+// Check returns nil if this tracker can take the lease, now or once it gets the right to, or an error of one line that
+// names the cure.
 func Check(ctx context.Context, o Options) error {
 	leases := o.Leases.Leases(o.Namespace)
 	what := fmt.Sprintf("--leader-election: the lease %s/%s", o.Namespace, o.Name)
@@ -102,13 +102,17 @@ func Check(ctx context.Context, o Options) error {
 	case err == nil || apierrors.IsAlreadyExists(err):
 		return nil
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s is not allowed to this tracker: grant what deploy/rbac.yaml does, or name the namespace that it is granted in by --leader-election.namespace: %w", what, err)
+		level.Warn(o.Logger).Log("msg", "a right is missing: this tracker stands by, and writes no catalog, until it may use the lease", "lease", o.Namespace+"/"+o.Name, "hint", leaseHint, "err", err)
+		return nil
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s has no namespace to be in: make it, or name another one by --leader-election.namespace: %w", what, err)
 	default:
 		return fmt.Errorf("%s: %w", what, err)
 	}
 }
+
+// leaseHint is the cure for a refused request for the lease.
+const leaseHint = "grant it, as deploy/rbac.yaml does, or name the namespace that it is granted in by --leader-election.namespace"
 
 // Run takes part in the election until ctx ends, and then releases the lease.
 func (e *Election) Run(ctx context.Context) error {
@@ -307,7 +311,11 @@ func (l *lock) failed(err error) error {
 	expected := err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, context.Canceled)
 	if now := l.election.now(); !expected && now.Sub(l.said) > time.Minute {
 		l.said = now
-		level.Warn(l.election.options.Logger).Log("msg", "the request for the lease failed; retrying", "lease", l.Describe(), "err", err)
+		keys := []any{"msg", "the request for the lease failed; retrying", "lease", l.Describe(), "err", err}
+		if apierrors.IsForbidden(err) {
+			keys = append(keys, "hint", leaseHint)
+		}
+		level.Warn(l.election.options.Logger).Log(keys...)
 	}
 	return err
 }

@@ -119,11 +119,12 @@ func (inv *Inventory) read(o *fact.SavedObject) (metav1.Object, error) {
 }
 
 // Reconcile is Restore for an inventory that has taken its first lists meanwhile: objects that the
-// earlier inventory had and the lists lack were deleted after their kind was last watched.
+// earlier inventory had and the lists lack were deleted after their kind was last watched. Objects of a kind that is not
+// in lastSeen stay: it is unknown whether they still exist.
 func (inv *Inventory) Reconcile(objects fact.SavedObjects, version uint64, now fact.Time, lastSeen map[fact.Kind]fact.Time) (unread, err error) {
 	var gone []subjectID
 	err = objects.Each(func(o *fact.SavedObject) error {
-		if !inv.index(o.Kind).has(o.UID) {
+		if _, shown := lastSeen[o.Kind]; shown && !inv.index(o.Kind).has(o.UID) {
 			gone = append(gone, subjectID{o.Kind, o.UID})
 		}
 		return nil

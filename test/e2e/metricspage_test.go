@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	texttemplate "text/template"
 	"time"
 
+	"github.com/go-kit/log"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/encoding/protodelim"
@@ -49,7 +51,7 @@ func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 	t.Cleanup(func() { _ = j.Close() })
 	registry := prometheus.NewRegistry()
 	e := exporter.New(exporter.Options{Registry: registry, PerVolume: true})
-	collector.New(collector.Options{Registerer: registry})
+	refuseAll(t, collector.Options{Registerer: registry})
 	if _, err := ingest.NewRecorder(ingest.RecorderOptions{Journal: j, Registerer: registry}); err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +80,42 @@ func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 		if name, ok := strings.CutPrefix(f.GetName(), metricPrefix); ok {
 			families[name] = f
 		}
+	}
+}
+
+// refuseAll runs a collector until an API server has refused it a right.
+func refuseAll(t *testing.T, o collector.Options) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}`)
+	}))
+	t.Cleanup(server.Close)
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	config := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}],
+		"clusters": [{"name": "c", "cluster": {"server": %q}}]}`, server.URL)
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client, err := collector.NewClient(collector.ClientOptions{Kubeconfig: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Client, o.Logger = client, log.NewNopLogger()
+	c := collector.New(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	harness.Eventually(t, "a right is missing", func() error {
+		if c.MissingRights() == "" {
+			return errors.New("none is")
+		}
+		return nil
+	})
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

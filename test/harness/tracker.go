@@ -67,7 +67,12 @@ func (p *Tracker) ShowLog(t testing.TB) {
 func LaunchTracker(t testing.TB, kubeconfig string, args ...string) *Tracker {
 	t.Helper()
 	args = RunArgs(t, append(args, "--kube.kubeconfig="+kubeconfig, "--log.format=json", "--log.level=debug")...)
-	p := &Tracker{process: exec.Command(Program(t, "kubevoltracker"), args...), exited: make(chan error, 1)}
+	return launch(t, exec.Command(Program(t, "kubevoltracker"), args...))
+}
+
+func launch(t testing.TB, command *exec.Cmd) *Tracker {
+	t.Helper()
+	p := &Tracker{process: command, exited: make(chan error, 1)}
 	out, err := p.process.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	o.Cluster = cmp.Or(o.Cluster, uid)
-	if err := o.Election.check(ctx, client, o.Catalog.URL); err != nil {
+	if err := o.Election.check(ctx, client, o.Catalog.URL, log.With(o.Logger, "component", "election")); err != nil {
 		return nil, err
 	}
 	if err := o.Web.Check(); err != nil {
@@ -81,17 +81,22 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, ctx.Err()
 	}
 	o.Metrics.Registry, o.Metrics.Logger = registry, log.With(o.Logger, "component", "exporter")
+	o.Metrics.NoStorageCapacity = o.Without.StorageCapacity
 	metrics := exporter.New(o.Metrics)
 	election.Register(registry, a.history.election)
 	a.collector = collector.New(collector.Options{
-		Client: client, Policy: o.Policy, Kubelets: kubelets, Exporter: metrics, Recorder: a.history.recorder,
+		Client: client, Policy: o.Policy, Without: o.Without, Kubelets: kubelets, Exporter: metrics, Recorder: a.history.recorder,
 		Snapshot: a.history.takeSnapshot(), VersionFloor: a.history.versionFloor,
 		Logger: log.With(o.Logger, "component", "collector"), Registerer: registry,
 	})
 	metrics.Restore(a.history.tally, a.collector.CaughtUp)
 	o.Web.Metrics, o.Web.Logger = metrics.Handler(), log.With(o.Logger, "component", "web")
 	o.Web.Live = []exporter.Check{{Name: "collector", Check: a.collector.Alive}}
-	o.Web.Ready = []exporter.Check{{Name: "lists", Check: a.collector.Synced}, {Name: "catalog", Check: a.history.ready}}
+	o.Web.Ready = []exporter.Check{
+		{Name: "lists", Check: a.collector.Synced},
+		{Name: "rights", Check: a.collector.Allowed, Note: a.collector.MissingRights},
+		{Name: "catalog", Check: a.history.ready, Note: a.history.waitsFor},
+	}
 	if a.server, err = exporter.NewServer(o.Web); err != nil {
 		return nil, UsageError{err}
 	}

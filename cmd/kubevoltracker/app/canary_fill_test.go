@@ -244,9 +244,10 @@ type apiServer struct {
 
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	if r.URL.Path == "/api/v1/namespaces/kube-system" {
-		_ = json.NewEncoder(w).Encode(&corev1.Namespace{
-			TypeMeta: metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "the-cluster"},
+	if r.URL.Path == "/api/v1/namespaces" && r.URL.Query().Get("fieldSelector") == "metadata.name=kube-system" {
+		_ = json.NewEncoder(w).Encode(&corev1.NamespaceList{
+			TypeMeta: metav1.TypeMeta{Kind: "NamespaceList", APIVersion: "v1"},
+			Items:    []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "the-cluster"}}},
 		})
 		return
 	}

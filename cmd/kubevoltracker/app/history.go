@@ -31,16 +31,17 @@ import (
 // embedded catalog has an engine, and --leader-election an election; without a catalog all fields
 // but the journal are nil.
 type history struct {
-	cluster  string
-	logger   log.Logger
-	policy   redact.Policy // what is kept of the objects and rows that an older tracker has saved
-	journal  *journal.Journal
-	recorder *ingest.Recorder
-	tally    *exporter.Tally // of the rows in the journal
-	catalog  *catalog.Catalog
-	writer   *ingest.Writer
-	engine   *engine.Engine
-	election *election.Election
+	cluster      string
+	logger       log.Logger
+	policy       redact.Policy // what is kept of the objects and rows that an older tracker has saved
+	journal      *journal.Journal
+	recorder     *ingest.Recorder
+	tally        *exporter.Tally // of the rows in the journal
+	catalog      *catalog.Catalog
+	passwordFile bool // the password is in a file, and may change
+	writer       *ingest.Writer
+	engine       *engine.Engine
+	election     *election.Election
 
 	snapshot   *fact.Snapshot // of the run before; nil if there is none, or it cannot be read yet
 	incomplete bool           // the catalog has objects that snapshot lacks, and could not be read yet
@@ -105,8 +106,9 @@ func (h *history) openCatalog(ctx context.Context, o Options) (err error) {
 			return err
 		}
 		o.Catalog.URL = h.engine.URL() + "/" + catalog.DefaultDatabase
-		o.Catalog.Username, o.Catalog.Password = engine.User, h.engine.Password()
+		o.Catalog.Username, o.Catalog.Password, o.Catalog.PasswordFile = engine.User, h.engine.Password(), ""
 	}
+	h.passwordFile = o.Catalog.PasswordFile != ""
 	if h.catalog, err = catalog.Open(o.Catalog); err != nil {
 		return UsageError{err}
 	}
@@ -167,7 +169,7 @@ func (h *history) newWriter(o Options, client *collector.Client, registry *prome
 func (h *history) restoreFromCatalog(ctx context.Context) error {
 	migrateCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	switch err := h.catalog.Migrate(migrateCtx); {
+	switch err := h.migrate(migrateCtx); {
 	case catalog.IsFatal(err):
 		return err
 	case err != nil:
@@ -189,6 +191,25 @@ func (h *history) restoreFromCatalog(ctx context.Context) error {
 	}
 	h.snapshot = snapshot
 	return h.recorder.Save(ctx, snapshot)
+}
+
+// refusedFor is how long a start accepts that ClickHouse refuses a password from a file: another program may be
+// writing the file, or ClickHouse may not have read it yet.
+const refusedFor = 10 * time.Second
+
+// migrate migrates the catalog. If the password in a file is refused, migrate tries again, with what the file has then.
+func (h *history) migrate(ctx context.Context) error {
+	for began := time.Now(); ; {
+		err := h.catalog.Migrate(ctx)
+		if !h.passwordFile || !catalog.IsReason(err, catalog.RefusedLogin) || time.Since(began) > refusedFor {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // readCatalog reads the snapshot in the catalog, without what this tracker does not keep.
@@ -299,6 +320,17 @@ func (h *history) ready() error {
 		return errors.New("the catalog is being migrated")
 	}
 	return nil
+}
+
+// waitsFor returns why rows wait in the journal; empty if ClickHouse takes them.
+func (h *history) waitsFor() string {
+	if h.writer == nil {
+		return ""
+	}
+	if trouble := h.writer.Trouble(); trouble != "" {
+		return "rows wait in the journal: " + trouble
+	}
+	return ""
 }
 
 // close closes the catalog, its engine, and the journal, which keeps the rows that the catalog has

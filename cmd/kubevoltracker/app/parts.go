@@ -48,7 +48,7 @@ func ownNamespace() string {
 
 // check returns an error if the election cannot work with this catalog or cannot reach its lease,
 // and completes the options.
-func (o *ElectionOptions) check(ctx context.Context, client *collector.Client, catalogURL string) error {
+func (o *ElectionOptions) check(ctx context.Context, client *collector.Client, catalogURL string, logger log.Logger) error {
 	if !o.Enabled {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (o *ElectionOptions) check(ctx context.Context, client *collector.Client, c
 	if o.Namespace == "" {
 		o.Namespace = ownNamespace()
 	}
-	return election.Check(ctx, o.options(client, "", nil))
+	return election.Check(ctx, o.options(client, "", logger))
 }
 
 func (o *ElectionOptions) options(client *collector.Client, instance string, logger log.Logger) election.Options {
