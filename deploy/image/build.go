@@ -15,12 +15,15 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// buildAll builds all images into dir, and says what it has made and how to load it.
-func buildAll(s *source, dir string, report io.Writer) error {
+// buildAll builds all images, or only the one of that name, into dir, and says what it has made and how to load it.
+func buildAll(s *source, only, dir string, report io.Writer) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	for _, k := range kinds {
+		if only != "" && only != k.name {
+			continue
+		}
 		for _, arch := range k.arches {
 			if err := buildOne(s, k, arch, dir, report); err != nil {
 				return err

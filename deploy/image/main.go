@@ -29,6 +29,7 @@ func run(args []string) error {
 	app.Flag("created", "Seconds since 1970 that the images are dated; default: when the commit was made.").Envar("SOURCE_DATE_EPOCH").Int64Var(&s.created)
 
 	build := app.Command("build", "Build all images, as OCI archives with an SBOM beside each.")
+	only := build.Flag("image", "Build this one alone.").String()
 	out := build.Arg("dir", "Directory of the archives.").Required().String()
 	tree := app.Command("tree", "Write the files of an image into an empty directory: for the Dockerfile.")
 	treeImage := tree.Arg("image", "kubevoltracker or kubevoltracker-clickhouse.").Required().String()
@@ -51,7 +52,7 @@ func run(args []string) error {
 		if err := s.complete(); err != nil {
 			return err
 		}
-		return buildAll(s, *out, os.Stdout)
+		return buildAll(s, *only, *out, os.Stdout)
 	case tree.FullCommand():
 		if err := s.complete(); err != nil {
 			return err
