@@ -14,6 +14,7 @@ LOCALCLUSTER := deploy/localcluster
 PROMETHEUS   := deploy/prometheus
 STATEMETRICS := deploy/kube-state-metrics
 HELM         := deploy/helm
+IMAGE        := deploy/image
 CHART        := deploy/charts/kubevoltracker
 # Newest release that builds with this Go.
 GOLANGCI_LINT_VERSION := v2.12.2
@@ -49,10 +50,11 @@ RACED    = $(shell $(GO) list ./... | grep -vE '/(test|collector/inventory|colle
 
 # localcluster is tested by the flags that its program is built with: any others would compile Kubernetes a second time.
 .PHONY: test
-test: vet build localcluster libchdb promtool prometheus helm crds clients ## Pass all tests, on a real control plane and a real ClickHouse
+test: vet build localcluster libchdb promtool prometheus helm crds clients image ## Pass all tests, on a real control plane and a real ClickHouse
 	$(GO) test $(RACE) -count=1 -timeout 10m $(ARGS) $(RACED)
 	$(GO) test -count=1 -timeout 10m $(ARGS) $(UNRACED)
 	cd $(LOCALCLUSTER) && CGO_ENABLED=0 LOCALCLUSTER_BIN=$(BIN)/localcluster $(GO) test -trimpath -count=1 -timeout 5m $(ARGS) ./...
+	cd $(IMAGE) && IMAGES=$(CACHE)/image $(GO) test -count=1 -timeout 15m $(ARGS) ./...
 
 .PHONY: soak
 soak: build localcluster libchdb ## Trouble of all kinds at random, for SOAK_MINUTES=10; SOAK_SEED=N runs one again, SOAK_TROUBLES=pair,killed only some
@@ -161,6 +163,20 @@ libchdb: $(LIB) ## Fetch the embedded ClickHouse engine by npm (180 MB)
 
 $(LIB): deploy/fetch-libchdb.sh
 	@deploy/fetch-libchdb.sh
+
+# The chart looks for images with this tag.
+IMAGE_VERSION ?= $(shell sed -n 's/^appVersion: //p' $(CHART)/Chart.yaml)
+
+.PHONY: image
+image: $(BIN)/image libchdb ## Build the container images into .cache/image, without a container engine
+	@VERSION='$(IMAGE_VERSION)' REVISION='$(REVISION)' $< --repository=$(CURDIR) build $(CACHE)/image
+
+.PHONY: image-push
+image-push: $(BIN)/image ## Push what `make image` has built: REPOSITORY=registry.example/team
+	@$< push $(CACHE)/image $(or $(REPOSITORY),$(error name the registry: make image-push REPOSITORY=registry.example/team))
+
+$(BIN)/image: $(call sources,$(IMAGE))
+	@cd $(IMAGE) && CGO_ENABLED=0 $(GO) build -trimpath -o $@ .
 
 .PHONY: promtool prometheus
 promtool: $(BIN)/promtool ## Build Prometheus' promtool
