@@ -47,6 +47,14 @@ func (e *besideEngine) ping() error {
 	return nil
 }
 
+// put writes the file of the password.
+func (e *besideEngine) put(password string) {
+	e.t.Helper()
+	if err := os.WriteFile(e.password, []byte(password), 0o600); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
 func (e *besideEngine) awaitPing() {
 	e.t.Helper()
 	harness.Eventually(e.t, "the engine answers", e.ping)
@@ -92,18 +100,12 @@ func TestTheEngineBesideTheTracker(t *testing.T) {
 		t.Helper()
 		p.ExpectRows(t, "SELECT uniqExact(name) FROM claims WHERE namespace = 'beside'", fmt.Sprint(claims))
 	}
-	put := func(password string) {
-		t.Helper()
-		if err := os.WriteFile(e.password, []byte(password), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 
 	arrives()
 	waits(e.password + " does not exist")
-	put("")
+	e.put("")
 	waits(e.password + " is empty")
-	put("half")
+	e.put("half")
 	waits("cannot be reached")
 	if err := os.Remove(e.password); err != nil {
 		t.Fatal(err)
@@ -117,7 +119,7 @@ func TestTheEngineBesideTheTracker(t *testing.T) {
 
 	e.kill() // and the tracker does not notice its new password before the engine is back
 	arrives()
-	put("another password\n")
+	e.put("another password\n")
 	e.start()
 	e.awaitPing()
 	all()
@@ -129,7 +131,7 @@ func TestTheEngineBesideTheTracker(t *testing.T) {
 	e.start()
 	all()
 
-	put("the engine has not read this one\n")
+	e.put("the engine has not read this one\n")
 	arrives()
 	waits("login")
 	p.Kill(t) // a start waits for the right password for some seconds

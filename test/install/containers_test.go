@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,47 +18,45 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// podUser is the user and the group of the pods.
-const podUser = 65532
-
-// pod runs the containers of a rendered pod as processes of its user, with their arguments, environments and probes, in
-// directories that are made as a kubelet makes volumes. Only addresses and paths are others.
+// pod runs the containers of a rendered pod as a container engine does: in the file systems of the images, as their user,
+// with the arguments, environments and probes of the chart, and on directories that are made as a kubelet makes volumes.
+// Only addresses are others.
 type pod struct {
-	t          *testing.T
-	dir        string
-	substitute *strings.Replacer
-	web        string
+	t           *testing.T
+	dir         string
+	roots       map[string]string // by container
+	account     map[string]string // mounts of the tracker's container
+	environment []string
+	substitute  *strings.Replacer
+	web         string
 }
 
-func newPod(t *testing.T, kubeconfig string) *pod {
+func newPod(t *testing.T, c *harness.LocalCluster, namespace, account string) *pod {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("only root can make directories and processes of another user")
-	}
+	p := &pod{t: t, web: freeAddress(t), roots: map[string]string{
+		"kubevoltracker": harness.Image(t, "kubevoltracker"), "clickhouse": harness.Image(t, "kubevoltracker-clickhouse"),
+	}}
 	dir, err := os.MkdirTemp("", "kubevoltracker-pod-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	p := &pod{t: t, dir: dir, web: freeAddress(t)}
-	p.substitute = strings.NewReplacer("/data/", dir+"/data/", "/run/kubevoltracker/", dir+"/run/", "127.0.0.1:8123", freeAddress(t))
+	p.dir, p.substitute = dir, strings.NewReplacer("127.0.0.1:8123", freeAddress(t))
 	p.must(os.Chmod(dir, 0o755))
 	// A volume is root's, with the pod's group, group-writable, and the group goes on to what is made in it.
 	for name, mode := range map[string]fs.FileMode{"data": 0o775, "run": 0o777} {
 		path := filepath.Join(dir, name)
 		p.must(os.Mkdir(path, 0o755))
-		p.must(os.Chown(path, 0, podUser))
+		p.must(os.Chown(path, 0, harness.PodUser))
 		p.must(os.Chmod(path, mode|fs.ModeSetgid))
 	}
-	text, err := os.ReadFile(kubeconfig)
+	token, err := c.Client.CoreV1().ServiceAccounts(namespace).CreateToken(background, account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	p.must(err)
-	p.must(os.WriteFile(filepath.Join(dir, "kubeconfig"), text, 0o644))
+	p.account, p.environment = c.PodAccount(t, namespace, token.Status.Token)
 	return p
 }
 
@@ -78,19 +77,28 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// command is a program in a container.
+// command is a program in a container. Each of its mounts must be one of the pod's.
 func (p *pod) command(c corev1.Container, args ...string) *exec.Cmd {
-	cmd := exec.Command(harness.Program(p.t, program(p.t, c)))
-	for _, arg := range args {
-		cmd.Args = append(cmd.Args, p.substitute.Replace(arg))
+	p.t.Helper()
+	mounts := map[string]string{}
+	for _, m := range c.VolumeMounts {
+		switch m.Name {
+		case "data", "run":
+			mounts[m.MountPath] = filepath.Join(p.dir, m.Name)
+		case "api-access":
+			mounts[m.MountPath] = p.account[m.MountPath]
+		default:
+			p.t.Fatalf("what is the volume %s of %s?", m.Name, c.Name)
+		}
 	}
-	cmd.Dir = "/"
-	cmd.Env = []string{"KUBEVOLTRACKER_WEB_LISTEN_ADDRESS=" + p.web, "KUBEVOLTRACKER_KUBE_KUBECONFIG=" + filepath.Join(p.dir, "kubeconfig")}
+	environment := append([]string{"KUBEVOLTRACKER_WEB_LISTEN_ADDRESS=" + p.web}, p.environment...)
 	for _, v := range c.Env {
-		cmd.Env = append(cmd.Env, v.Name+"="+p.substitute.Replace(v.Value))
+		environment = append(environment, v.Name+"="+p.substitute.Replace(v.Value))
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: podUser, Gid: podUser}}
-	return cmd
+	for i := range args {
+		args[i] = p.substitute.Replace(args[i])
+	}
+	return harness.InImage(p.roots[c.Name], mounts, environment, "/usr/local/bin/"+program(p.t, c), args...)
 }
 
 // start starts a container, and stops it when the test ends. The returned function stops it earlier.
@@ -98,7 +106,7 @@ func (p *pod) start(c corev1.Container) (stop func()) {
 	p.t.Helper()
 	log, err := os.Create(filepath.Join(p.t.TempDir(), c.Name+".log"))
 	p.must(err)
-	cmd := p.command(c, c.Args...)
+	cmd := p.command(c, slices.Clone(c.Args)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	p.must(cmd.Start())
 	stopped := false
@@ -126,7 +134,7 @@ func (p *pod) awaitProbe(c corev1.Container, probe *corev1.Probe) {
 
 func (p *pod) probe(c corev1.Container, probe *corev1.Probe) error {
 	if probe.Exec != nil {
-		out, err := p.command(c, probe.Exec.Command[1:]...).CombinedOutput()
+		out, err := p.command(c, slices.Clone(probe.Exec.Command[1:])...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
@@ -155,7 +163,7 @@ func (p *pod) lend() {
 		if err != nil {
 			return err
 		}
-		if err := os.Lchown(path, -1, podUser); err != nil || info.Mode()&fs.ModeSymlink != 0 {
+		if err := os.Lchown(path, -1, harness.PodUser); err != nil || info.Mode()&fs.ModeSymlink != 0 {
 			return err
 		}
 		if d.IsDir() {
@@ -171,34 +179,13 @@ func (p *pod) checkPrivate() {
 	for _, name := range []string{"data/tracker", "data/tracker/journal", "data/clickhouse", "run/writer-password"} {
 		info, err := os.Stat(filepath.Join(p.dir, name))
 		p.must(err)
-		if owner := info.Sys().(*syscall.Stat_t).Uid; info.Mode().Perm()&0o077 != 0 || owner != podUser {
+		if owner := info.Sys().(*syscall.Stat_t).Uid; info.Mode().Perm()&0o077 != 0 || owner != harness.PodUser {
 			p.t.Errorf("%s has the mode %v and the owner %d", name, info.Mode(), owner)
 		}
 	}
 }
 
-// accountOf returns a kubeconfig with the token of a service account.
-func accountOf(t *testing.T, c *harness.LocalCluster, namespace, name string) string {
-	t.Helper()
-	token, err := c.Client.CoreV1().ServiceAccounts(namespace).CreateToken(background, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := clientcmd.LoadFromFile(c.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range config.AuthInfos {
-		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
-	}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// TestTheContainersRun runs tracker and ClickHouse as the chart's pod does, with the chart's service account. The tracker
+// TestTheContainersRun runs tracker and ClickHouse as the chart's pod does, from their images, with the chart's service account. The tracker
 // comes first, and waits for ClickHouse; reports find the catalog by the environment; and both come again on the volume
 // that a kubelet has lent once more.
 func TestTheContainersRun(t *testing.T) {
@@ -210,7 +197,7 @@ func TestTheContainersRun(t *testing.T) {
 	awaitPods(t, c, namespace, release)
 	spec := only[*appsv1.StatefulSet](t, decode(t, template(t, release, namespace, "--set", "kubelet.enabled=false"))).Spec.Template.Spec
 	engine, tracker := spec.InitContainers[0], spec.Containers[0]
-	p := newPod(t, accountOf(t, c, namespace, release))
+	p := newPod(t, c, namespace, release)
 
 	if err := p.probe(engine, engine.LivenessProbe); err == nil {
 		t.Error("the probe of an engine that does not run succeeds")

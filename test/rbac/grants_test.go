@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,12 +39,22 @@ type grants struct {
 	bindings        []rbacv1.RoleBinding
 }
 
-// rulesPath returns the file to test.
+// rulesPath returns a file with what the chart makes where all features are on. KUBEVOLTRACKER_RBAC names another one.
 func rulesPath(t *testing.T) string {
+	t.Helper()
 	if path := os.Getenv("KUBEVOLTRACKER_RBAC"); path != "" {
 		return path
 	}
-	return harness.File(t, "deploy/rbac.yaml")
+	rendered, err := exec.Command(harness.Program(t, "helm"), "template", "kubevoltracker", harness.File(t, "deploy/charts/kubevoltracker"),
+		"--namespace", "kubevoltracker", "--values", harness.File(t, "deploy/charts/kubevoltracker/ci/leader-election-values.yaml")).Output()
+	if err != nil {
+		t.Fatalf("helm template: %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "chart.yaml")
+	if err := os.WriteFile(path, rendered, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // rules reads the service accounts, roles and bindings in a file of YAML documents. It ignores objects of other kinds.

@@ -200,22 +200,8 @@ func oneMissing(t *testing.T, c *harness.LocalCluster, g *grants, missing right)
 		}
 		return nil
 	})
-	series := fmt.Sprintf("kubevoltracker_missing_rights{api_group=%q,resource=%q,verb=%q}", missing.group, missing.resource, missing.verb)
-	blind := missing.verb == "watch" && slices.Contains([]string{"pods", "persistentvolumes", "persistentvolumeclaims"}, missing.resource)
-	harness.Eventually(t, "the tracker lives on", func() error {
-		status, body, err := p.Get("/readyz?verbose")
-		switch {
-		case err != nil:
-			return err
-		case blind && (status != 503 || !strings.Contains(body, missing.String())), !blind && status != 200:
-			return fmt.Errorf("/readyz answers %d: %s", status, body)
-		case missing.resource == "leases":
-			return nil
-		case p.Metrics(t)[series] != "1" || !strings.Contains(body, missing.String()):
-			return fmt.Errorf("no series %s, or not in %s", series, body)
-		}
-		return nil
-	})
+	series := missing.series()
+	awaitLivingOn(t, p, missing)
 	g.apply(t, c)
 	p.ExpectReady(t)
 	harness.Eventually(t, "the tracker uses the right that it was granted", func() error {
@@ -232,6 +218,32 @@ func oneMissing(t *testing.T, c *harness.LocalCluster, g *grants, missing right)
 			if strings.HasPrefix(name, "kubevoltracker_watch_available") && value != "1" {
 				return fmt.Errorf("%s is %s", name, value)
 			}
+		}
+		return nil
+	})
+}
+
+// series is the metric that says that the right is missing.
+func (r right) series() string {
+	return fmt.Sprintf("kubevoltracker_missing_rights{api_group=%q,resource=%q,verb=%q}", r.group, r.resource, r.verb)
+}
+
+// awaitLivingOn waits until the tracker serves without a right, and says that it is missing. It is ready, unless it
+// cannot know the state of the volumes.
+func awaitLivingOn(t *testing.T, p *harness.Tracker, missing right) {
+	t.Helper()
+	blind := missing.verb == "watch" && slices.Contains([]string{"pods", "persistentvolumes", "persistentvolumeclaims"}, missing.resource)
+	harness.Eventually(t, "the tracker lives on", func() error {
+		status, body, err := p.Get("/readyz?verbose")
+		switch {
+		case err != nil:
+			return err
+		case blind && (status != 503 || !strings.Contains(body, missing.String())), !blind && status != 200:
+			return fmt.Errorf("/readyz answers %d: %s", status, body)
+		case missing.resource == "leases":
+			return nil
+		case p.Metrics(t)[missing.series()] != "1" || !strings.Contains(body, missing.String()):
+			return fmt.Errorf("no series %s, or not in %s", missing.series(), body)
 		}
 		return nil
 	})

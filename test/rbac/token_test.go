@@ -9,6 +9,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -49,21 +50,22 @@ func allowedOnly(t *testing.T, client *kubernetes.Clientset, g *grants, namespac
 		t.Fatalf("the API server does not know: %+v", review.Status)
 	}
 	for _, rule := range review.Status.ResourceRules {
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				for _, verb := range rule.Verbs {
-					if slices.Contains(everyone, group+"/"+resource) || namespaced(rule.ResourceNames, resource) && namespace == g.namespace {
-						continue
-					}
-					reads := verb == "list" || verb == "watch"
-					creates := namespace == g.namespace && verb == "create" && resource == "leases"
-					if !slices.Contains(g.rights(), right{verb, group, resource}) || !reads && !creates {
-						t.Errorf("in %s the account may %s %s.%s %v", namespace, verb, resource, group, rule.ResourceNames)
-					}
-				}
+		for _, one := range single(rbacv1.PolicyRule{APIGroups: rule.APIGroups, Resources: rule.Resources, Verbs: rule.Verbs, ResourceNames: rule.ResourceNames}) {
+			if r := (right{one.Verbs[0], one.APIGroups[0], one.Resources[0]}); !g.mayHave(r, one.ResourceNames, namespace) {
+				t.Errorf("in %s the account may %s %v", namespace, r, one.ResourceNames)
 			}
 		}
 	}
+}
+
+// mayHave reports whether the account may have a right in a namespace, on the objects of some names or on all.
+func (g *grants) mayHave(r right, names []string, namespace string) bool {
+	if slices.Contains(everyone, r.group+"/"+r.resource) || namespaced(names, r.resource) && namespace == g.namespace {
+		return true
+	}
+	reads := r.verb == "list" || r.verb == "watch"
+	creates := namespace == g.namespace && r.verb == "create" && r.resource == "leases"
+	return slices.Contains(g.rights(), r) && (reads || creates)
 }
 
 // namespaced reports whether a rule is about one object that the account may use in its own namespace.
