@@ -85,7 +85,7 @@ func testVolume() fact.VolumeState {
 	return fact.VolumeState{
 		UID: "u1", Name: "pv-1", StorageClass: "fast", SourceKind: "nfs", ReclaimPolicy: "Retain",
 		CapacityBytes: 10 << 30, Namespace: "shop", Claim: "data-mysql-0", Owner: "anna",
-		Status: fact.VolumeMounted, ChangedAt: ago(time.Hour), Mounts: 2,
+		Status: fact.VolumeMounted, ChangedAt: ago(time.Hour), Mounts: 2, Used: true,
 	}
 }
 

@@ -42,12 +42,17 @@ type group struct {
 	idleBytes      total
 	usedBytes      total     // of bound volumes
 	measured       int32     // bound volumes of which a kubelet has reported the usage
+	unmeasured     int32     // bound volumes that were used, and of which no kubelet has
 	pendingSince   fact.Time // of the claim that has waited longest; 0 if none waits
 }
 
 func (g *group) claims() int32 {
 	return g.phases[phasePending] + g.phases[phaseBound] + g.phases[phaseLost]
 }
+
+// measuredAll reports whether usedBytes is the used space of all volumes: that of block devices is not known to
+// kubelets, and a volume of which no use is known counts as empty.
+func (g *group) measuredAll() bool { return g.measured > 0 && g.unmeasured == 0 }
 
 // claim is the contribution of one claim to its group.
 type claim struct {
@@ -65,7 +70,8 @@ type share struct {
 	idleBytes int64
 	usedBytes int64
 	idle      bool
-	measured  bool
+	// measured and unmeasured are false for a volume that has no part in the used space of the group.
+	measured, unmeasured bool
 }
 
 // namespaces maintains the sums per namespace and storage class: it replaces the earlier
@@ -160,10 +166,15 @@ func (n *namespaces) addVolume(v *fact.VolumeState) share {
 		s.group.idleVolumes++
 		s.group.idleBytes.add(s.idleBytes)
 	}
-	if v.Measured && bound(v.Status) {
+	switch {
+	case !bound(v.Status):
+	case v.Measured:
 		s.measured, s.usedBytes = true, v.UsedBytes
 		s.group.measured++
 		s.group.usedBytes.add(s.usedBytes)
+	case v.Used && !v.Block:
+		s.unmeasured = true
+		s.group.unmeasured++
 	}
 	return s
 }
@@ -191,6 +202,9 @@ func (n *namespaces) removeVolume(s share) {
 	if s.measured {
 		s.group.measured--
 		s.group.usedBytes.subtract(s.usedBytes)
+	}
+	if s.unmeasured {
+		s.group.unmeasured--
 	}
 	n.drop(s.group)
 }

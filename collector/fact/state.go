@@ -26,8 +26,13 @@ type VolumeState struct {
 	Driver          string
 	ReclaimPolicy   string
 	CapacityBytes   int64
-	UsedBytes       int64  // as a kubelet last reported
+	UsedBytes       int64 // as a kubelet last reported; AvailableBytes, Inodes and InodesUsed as well
+	AvailableBytes  int64
+	Inodes          int64 // 0 if the file system has none
+	InodesUsed      int64
 	Measured        bool   // a kubelet has reported
+	Block           bool   // a block device, which kubelets do not measure
+	Used            bool   // a container uses it, or an earlier use is known
 	Namespace       string // of its claim, or of the claim from which it was released
 	Claim           string
 	Owner           string   // of its claim

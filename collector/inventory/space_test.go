@@ -46,7 +46,12 @@ func TestHowFullVolumesAre(t *testing.T) {
 	expect(t, "row", told[0], fact.Usage{At: at(11), ClaimUID: "c1", VolumeUID: "v1", Space: fullness("db-1", "p2", 11, 301).Space})
 	expect(t, "states", len(states), 1)
 	expect(t, "used", states[0].UsedBytes, 301)
+	expect(t, "available", states[0].AvailableBytes, 689)
+	expect(t, "inodes", states[0].Inodes, 100)
+	expect(t, "inodes used", states[0].InodesUsed, 7)
 	expect(t, "measured", states[0].Measured, true)
+	expect(t, "a use is known", states[0].Used, true)
+	expect(t, "a block device", states[0].Block, false)
 
 	told, states = measure(40, fullness("db-0", "p1", 31, 301))
 	expect(t, "rows of what is as before", len(told), 0)
@@ -71,6 +76,9 @@ func TestHowFullVolumesAre(t *testing.T) {
 	inv = keeper.restart(t)
 	inv.Take(&u)
 	expect(t, "used after a restart", u.Volumes[0].UsedBytes, 302)
+	expect(t, "available after a restart", u.Volumes[0].AvailableBytes, 688)
+	expect(t, "inodes after a restart", u.Volumes[0].Inodes, 100)
+	expect(t, "a use is known after a restart", u.Volumes[0].Used, true)
 	told, _ = measure(90, fullness("db-0", "p1", 80, 302))
 	expect(t, "rows of what is as before the restart", len(told), 0)
 }
