@@ -81,8 +81,7 @@ type Exporter struct {
 	classes    classes
 	counters   counters
 	caughtUp   func() bool // nil once it has returned true
-	latencies  latencies
-	cutting    bool // there are more volumes than MaxVolumes, and a warning has been logged
+	cutting    bool        // there are more volumes than MaxVolumes, and a warning has been logged
 }
 
 // New returns an Exporter without state. It panics when o.Registry already contains collectors that
@@ -121,7 +120,6 @@ func New(o Options) *Exporter {
 		capacities: capacities{},
 		classes:    newClasses(),
 		counters:   newCounters(usage, o.Now),
-		latencies:  newLatencies(usage),
 	}
 	// Gathered under the lock, as all of usage.
 	usage.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -151,7 +149,7 @@ func (e *Exporter) Apply(u *fact.Update) {
 	for i := range u.Classes {
 		if source := e.classes.apply(&u.Classes[i]); source != "" {
 			e.counters.knowVolumes(u.Classes[i].Name, source)
-			e.latencies.knowClass(u.Classes[i].Name)
+			e.counters.knowClass(u.Classes[i].Name)
 		}
 	}
 	for i := range u.Capacities {
@@ -161,7 +159,7 @@ func (e *Exporter) Apply(u *fact.Update) {
 		c := &u.Claims[i]
 		if e.namespaces.applyClaim(c) {
 			e.counters.knowClaims(c.Namespace, c.StorageClass)
-			e.latencies.knowClass(c.StorageClass)
+			e.counters.knowClass(c.StorageClass)
 		}
 	}
 	for i := range u.Volumes {
@@ -184,11 +182,6 @@ func (e *Exporter) Apply(u *fact.Update) {
 		e.counters.knowMounts(u.Facts.Pods[i].Namespace)
 	}
 	e.counters.tally.Add(&u.Facts)
-	for i := range u.Facts.Changes {
-		if c := &u.Facts.Changes[i]; !c.Found {
-			e.latencies.observe(c)
-		}
-	}
 }
 
 // sayIfCut logs a warning when volumes begin to outnumber MaxVolumes.
@@ -201,10 +194,10 @@ func (e *Exporter) sayIfCut() {
 	e.cutting = over > 0
 }
 
-// Restore continues the counters from the Tally of an earlier run. That Tally may lack the events
+// Restore continues the counters and histograms from the Tally of an earlier run. That Tally may lack the events
 // just before the run was killed, and the API server sends them again. Until caughtUp returns true,
-// scrapes leave the counters out: Prometheus bridges a gap, but takes a counter that decreases for
-// a reset, and then counts its whole value as an increase.
+// scrapes leave the counters and histograms out: Prometheus bridges a gap, but takes a counter that
+// decreases for a reset, and then counts its whole value as an increase.
 func (e *Exporter) Restore(t *Tally, caughtUp func() bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -52,9 +52,17 @@ func TestCountersGoOnAfterARestart(t *testing.T) {
 	}
 	expect(map[string]string{created: "4", bound: "4", mounted: "3"})
 
-	p.Stop(t) // nothing happens before the next start
+	const binds = `kubevoltracker_claim_bind_duration_seconds_count{storageclass="standard"}`
+	before := mustFloat(t, p.Metrics(t)[binds]) // of the claims of all tests
+	if before == 0 {
+		t.Errorf("no claim's binding is in %s", binds)
+	}
+	p.Stop(t) // nothing happens in this namespace before the next start
 	p = harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--catalog.url=none")
 	expect(map[string]string{created: "4", bound: "4", mounted: "3"})
+	if after := mustFloat(t, p.Metrics(t)[binds]); after < before {
+		t.Errorf("%s was %g, and is %g after a restart", binds, before, after)
+	}
 	c.CreateClaim(t, ns, "last", "standard")
 	expect(map[string]string{created: "5", bound: "5"})
 }
