@@ -182,6 +182,7 @@ type counters struct{ tally *Tally }
 
 func newCounters(reg prometheus.Registerer, now func() time.Time) counters {
 	c := counters{newTally(now)}
+	c.tally.changedBytes = map[string]struct{}{}
 	c.tally.start(series{counter: unusedDisagreements})
 	c.tally.startLatency(latency{family: podStorageWait})
 	reg.MustRegister(c)
@@ -191,7 +192,7 @@ func newCounters(reg prometheus.Registerer, now func() time.Time) counters {
 // Describe and Collect implement prometheus.Collector. The registry gathers under the Exporter's
 // lock.
 func (c counters) Describe(ch chan<- *prometheus.Desc) {
-	for _, descs := range [][]*prometheus.Desc{counterDescs[:], latencyDescs[:]} {
+	for _, descs := range [][]*prometheus.Desc{counterDescs[:], latencyDescs[:], byteSecondsDescs[:]} {
 		for _, d := range descs {
 			ch <- d
 		}
@@ -208,6 +209,7 @@ func (c counters) Collect(ch chan<- prometheus.Metric) {
 	for _, h := range c.tally.latencies {
 		ch <- h
 	}
+	c.tally.collectBytes(ch)
 }
 
 // knowClaims starts the counters of a namespace's claims of a class.

@@ -89,6 +89,7 @@ func smallCluster() *fact.Update {
 		fact.ClaimState{UID: "by-right", Namespace: "lab", Name: "by-right", StorageClass: "slow", Phase: "Pending", RequestedBytes: 1 << 30},
 		fact.ClaimState{UID: "lost", Namespace: "lab", Name: "lost", StorageClass: "slow", Phase: "Lost", RequestedBytes: 1 << 30},
 	)
+	u.At = ago(10 * time.Minute)
 	bound := claimChange(fact.Bound)
 	bound.Took = 3 * time.Second
 	u.Facts.Changes = append(everyChange(), bound, fact.Change{Kind: "Pod", Namespace: "shop", Action: fact.Started, Took: 7 * time.Second})

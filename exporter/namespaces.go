@@ -69,6 +69,7 @@ type share struct {
 	group     *group
 	idleBytes int64
 	usedBytes int64
+	since     fact.Time // of the volume's status
 	idle      bool
 	// measured and unmeasured are false for a volume that has no part in the used space of the group.
 	measured, unmeasured bool
@@ -82,15 +83,16 @@ type namespaces struct {
 	// waiting are the claims that wait, and since when. They are few. Unlike a sum, a minimum
 	// cannot be updated by subtraction, so all of them are stored.
 	waiting map[*group]map[string]fact.Time
+	tally   *Tally // has the byte-seconds
 }
 
 func newNamespaces() namespaces {
 	return namespaces{groups: map[groupKey]*group{}, claims: map[string]claim{}, waiting: map[*group]map[string]fact.Time{}}
 }
 
-// applyClaim applies a claim's present state. It reports whether the claim is the first of its
-// namespace and class.
-func (n *namespaces) applyClaim(c *fact.ClaimState) (first bool) {
+// applyClaim applies a claim's present state as of a moment. It reports whether the claim is the
+// first of its namespace and class.
+func (n *namespaces) applyClaim(c *fact.ClaimState, at fact.Time) (first bool) {
 	old, known := n.claims[c.UID]
 	if known {
 		old.group.phases[old.phase]--
@@ -117,6 +119,7 @@ func (n *namespaces) applyClaim(c *fact.ClaimState) (first bool) {
 			n.wait(g, c.UID, now.pendingSince)
 		}
 	}
+	n.countCapacity(&old, c, at)
 	if known {
 		n.drop(old.group)
 	}
@@ -158,7 +161,7 @@ func (n *namespaces) addVolume(v *fact.VolumeState) share {
 	if v.Namespace == "" {
 		return share{}
 	}
-	s := share{group: n.group(v.Namespace, v.StorageClass)}
+	s := share{group: n.group(v.Namespace, v.StorageClass), since: v.ChangedAt}
 	s.group.volumes++
 	// Both states mean bound, and neither used nor awaited.
 	if v.Status == fact.VolumeIdle || v.Status == fact.VolumeNeverMounted {

@@ -40,7 +40,7 @@ func TestNamespaceExposition(t *testing.T) {
 			claim("c5", "lab", "", "Lost", 16, 0),
 		},
 	})
-	wantText(t, samples(t, e, "kubevoltracker_namespace_"), `
+	wantText(t, gauges(t, e, "kubevoltracker_namespace_"), `
 kubevoltracker_namespace_bound_volumes{namespace="lab",storageclass=""} 0
 kubevoltracker_namespace_bound_volumes{namespace="shop",storageclass="fast"} 3
 kubevoltracker_namespace_capacity_bytes{namespace="lab",storageclass=""} 0
@@ -121,7 +121,7 @@ func TestNamespaceEndsWithItsLastClaim(t *testing.T) {
 	gone := testClaim()
 	gone.Gone = true
 	e.Apply(claimsUpdate(gone))
-	if got := samples(t, e, "kubevoltracker_namespace_"); got != "" {
+	if got := gauges(t, e, "kubevoltracker_namespace_"); got != "" {
 		t.Errorf("series are left, although only a released volume is:\n%s", got)
 	}
 	if len(e.namespaces.groups) != 1 {
@@ -167,7 +167,7 @@ func TestNamespaceSumsDoNotDrift(t *testing.T) {
 	}
 	fresh := newTestExporter()
 	fresh.Apply(&last)
-	wantText(t, samples(t, e, "kubevoltracker_namespace_"), samples(t, fresh, "kubevoltracker_namespace_"))
+	wantText(t, gauges(t, e, "kubevoltracker_namespace_"), gauges(t, fresh, "kubevoltracker_namespace_"))
 	if got, want := len(e.namespaces.groups), len(fresh.namespaces.groups); got != want {
 		t.Errorf("%d groups are kept, want %d", got, want)
 	}

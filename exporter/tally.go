@@ -16,21 +16,30 @@ import (
 // updates that it receives. The recorder has another one that counts the rows in the journal, and
 // persists it there; those of the next run continue from it (see Exporter.Restore). Only one
 // goroutine may use a Tally at a time.
+//
+// Byte-seconds follow from states, which are not among the rows: the exporter's Tally has them, and
+// the recorder's persists them (byteSeconds).
 type Tally struct {
 	now       func() time.Time
 	parts     map[string]*tallyPart // by namespace; clusterPart for counters without one
 	latencies map[latency]*histogram
-	gone      []string // namespaces that were deleted, oldest first
+	gone      []string  // namespaces that were deleted, oldest first
+	begun     fact.Time // since when byte-seconds are counted; 0 before the first update
 
 	// What has changed since it was last persisted; nil in a Tally whose part of it is not persisted.
 	changed          map[string]struct{} // parts, for their counts
 	changedLatencies map[latency]struct{}
+	changedBytes     map[string]struct{} // parts, for their byte-seconds
+
+	// bytesRecords returns the records of the exporter's Tally; nil before Exporter.Restore.
+	bytesRecords func() (map[string][]byte, error)
 }
 
 // tallyPart is the counts of one namespace.
 type tallyPart struct {
 	counts map[series]*count
-	gone   fact.Time // when the namespace was deleted
+	bytes  map[string]*byteSeconds // by storage class
+	gone   fact.Time               // when the namespace was deleted
 }
 
 // clusterPart has the counts that belong to no namespace.
@@ -106,6 +115,7 @@ func (t *Tally) noteNamespace(n *fact.Namespace) {
 			t.gone = append(t.gone, n.Name)
 		}
 		t.touch(n.Name)
+		t.touchBytes(n.Name)
 	}
 	if n.DeletedAt != 0 {
 		t.forget(n.DeletedAt)
@@ -116,6 +126,7 @@ func (t *Tally) forget(now fact.Time) {
 	for len(t.gone) > 0 && now-t.parts[t.gone[0]].gone > goneFor {
 		delete(t.parts, t.gone[0])
 		t.touch(t.gone[0])
+		t.touchBytes(t.gone[0])
 		t.gone = t.gone[1:]
 	}
 }
@@ -132,10 +143,17 @@ type partRecord struct {
 func recordName(part string) string { return cmp.Or(part, "/") }
 
 // Records returns what has changed since the last call, encoded: the counts by namespace, and the
-// histograms under names of their own. A record is nil if what it had was dropped.
+// histograms and byte-seconds under names of their own. A record is nil if what it had was dropped.
 // The counts of a namespace take some 300 bytes.
 func (t *Tally) Records() (map[string][]byte, error) {
 	records := map[string][]byte{}
+	if t.bytesRecords != nil {
+		bytes, err := t.bytesRecords()
+		if err != nil {
+			return nil, err
+		}
+		records = bytes
+	}
 	for l := range t.changedLatencies {
 		data, err := t.latencies[l].record()
 		if err != nil {
@@ -190,6 +208,8 @@ func (t *Tally) Restore(records map[string][]byte) error {
 		switch {
 		case strings.HasPrefix(name, latencyRecordPrefix):
 			err = t.restoreLatency(name, data)
+		case strings.HasPrefix(name, bytesRecordPrefix):
+			err = t.restoreBytes(name, data)
 		default:
 			err = t.restorePart(name, data)
 		}
@@ -244,17 +264,21 @@ func (t *Tally) restoreLatency(name string, data []byte) error {
 	return err
 }
 
-// adopt adds the values of another Tally.
+// adopt adds the values of another Tally, which gives up its byte-seconds.
 func (t *Tally) adopt(other *Tally) {
 	for l, h := range other.latencies {
 		t.startLatency(l).adopt(h)
 	}
+	t.begun = cmp.Or(t.begun, other.begun)
 	for name, from := range other.parts {
 		for s, n := range from.counts {
 			t.start(s)
 			own := t.parts[name].counts[s]
 			own.value += n.value
 			own.since, own.labels = min(own.since, n.since), nil
+		}
+		if from.bytes != nil {
+			t.part(name).bytes, from.bytes = from.bytes, nil
 		}
 		if p := t.parts[name]; p != nil && p.gone == 0 {
 			p.gone = from.gone

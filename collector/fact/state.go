@@ -47,6 +47,8 @@ type VolumeState struct {
 	// API vouches that no pod has referred to the claim since. Absent otherwise.
 	UnusedSince Time
 	Gone        bool // it was deleted; the other fields have their last values
+	// DeletedNotBefore is the earliest moment at which it can have been deleted; absent unless it is gone.
+	DeletedNotBefore Time
 }
 
 // ClaimState is the present state of a PersistentVolumeClaim.
@@ -59,8 +61,11 @@ type ClaimState struct {
 	VolumeUID      string
 	RequestedBytes int64
 	CapacityBytes  int64
+	BoundAt        Time // absent until it is bound
 	PendingSince   Time // since when it waits to be bound; absent while waiting is expected (WaitForFirstConsumer without a pod)
 	Gone           bool
+	// DeletedNotBefore is the earliest moment at which it can have been deleted; absent unless it is gone.
+	DeletedNotBefore Time
 }
 
 // ClassState is the present state of a StorageClass.

@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
@@ -65,4 +68,101 @@ func TestCountersGoOnAfterARestart(t *testing.T) {
 	}
 	c.CreateClaim(t, ns, "last", "standard")
 	expect(map[string]string{created: "5", bound: "5"})
+}
+
+// apiSecond is how much the times of the API, which are whole seconds, may differ from the test's.
+const apiSecond = 1.0
+
+// charged is a volume that a test made: its size, and the test's clock around its binding.
+type charged struct{ bytes, soonest, latest float64 }
+
+func unixSeconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
+
+func createCharged(t *testing.T, c *harness.LocalCluster, ns, claim string) (h charged) {
+	t.Helper()
+	h.soonest = unixSeconds(time.Now()) - apiSecond
+	_, volume := c.CreateBoundClaim(t, ns, claim, "standard")
+	h.latest = unixSeconds(time.Now()) + apiSecond
+	h.bytes = float64(volume.Spec.Capacity.Storage().Value())
+	return h
+}
+
+// TestByteSecondsAreThoseOfTheAPIServer compares the byte-seconds of volumes that nobody mounts with the sizes and times
+// that the test knows. A tracker is killed, and claims are deleted and created before the next one starts.
+func TestByteSecondsAreThoseOfTheAPIServer(t *testing.T) {
+	t.Parallel()
+	c := harness.Cluster(t)
+	ns := c.CreateNamespace(t, "charged")
+	dir := t.TempDir()
+	run := func() *harness.Tracker {
+		return harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--catalog.url=none")
+	}
+	p := run()
+	harness.Eventually(t, "the tracker watches", func() error {
+		if p.Metrics(t)["kubevoltracker_unused_disagreements_total"] == "" {
+			return errors.New("it does not")
+		}
+		return nil
+	})
+	// read returns the two counters, and the test's clock around the scrape.
+	read := func() (values [2]float64, soonest, latest float64) {
+		t.Helper()
+		harness.Eventually(t, "the byte-seconds are served", func() error {
+			soonest = unixSeconds(time.Now())
+			m := p.Metrics(t)
+			latest = unixSeconds(time.Now())
+			for i, name := range []string{"capacity", "idle"} {
+				text := m[fmt.Sprintf("kubevoltracker_namespace_%s_byte_seconds_total{namespace=%q,storageclass=\"standard\"}", name, ns)]
+				if text == "" {
+					return errors.New(name + " is not")
+				}
+				values[i] = mustFloat(t, text)
+			}
+			return nil
+		})
+		return values, soonest, latest
+	}
+	expect := func(values [2]float64, least, most float64) {
+		t.Helper()
+		for _, v := range values {
+			if v < least || v > most {
+				t.Errorf("capacity and idle byte-seconds are %v, want between %g and %g", values, least, most)
+			}
+		}
+	}
+
+	a, b := createCharged(t, c, ns, "a"), createCharged(t, c, ns, "b")
+	harness.Eventually(t, "both volumes count", func() error {
+		if got := p.Metrics(t)[fmt.Sprintf(`kubevoltracker_namespace_idle_volumes{namespace=%q,storageclass="standard"}`, ns)]; got != "2" {
+			return fmt.Errorf("%q do", got)
+		}
+		return nil
+	})
+	last, soonest, latest := read()
+	expect(last, a.bytes*(soonest-a.latest)+b.bytes*(soonest-b.latest), a.bytes*(latest-a.soonest)+b.bytes*(latest-b.soonest))
+
+	p.Kill(t)
+	if err := c.Client.CoreV1().PersistentVolumeClaims(ns).Delete(background, "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	d := createCharged(t, c, ns, "d")
+	p = run()
+	restarted, soonest, latest := read()
+	for i := range last {
+		if restarted[i] < last[i] {
+			t.Errorf("the counters fell from %v to %v", last, restarted)
+		}
+	}
+	least := last[0] + d.bytes*(soonest-d.latest)
+	most := a.bytes*(latest-a.soonest) + b.bytes*(latest-b.soonest) + d.bytes*(latest-d.soonest)
+	expect(restarted, least, most)
+
+	p.Stop(t) // nothing changes before the next start, unless the volume of a is still being deleted
+	p = run()
+	then := soonest
+	again, soonest, latest := read()
+	expect(again, b.bytes*(soonest-b.latest)+d.bytes*(soonest-d.latest), most+(a.bytes+b.bytes+d.bytes)*(latest-then))
+	if again[0] < restarted[0] || again[1] < restarted[1] {
+		t.Errorf("the counters fell from %v to %v", restarted, again)
+	}
 }
