@@ -1,13 +1,16 @@
 package exporter
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -294,6 +297,46 @@ func TestByteSecondsEndAnHourAfterTheNamespace(t *testing.T) {
 	if _, ok := l.journal["/byte-seconds/shop"]; ok {
 		t.Error("the journal keeps them")
 	}
+}
+
+// The recorder persists the byte-seconds while updates and scrapes go on; each record is of one moment.
+func TestByteSecondsArePersistedWhileUpdatesGoOn(t *testing.T) {
+	kept := NewTally(testNow.Time)
+	e := newTestExporter()
+	e.Restore(kept, func() bool { return true })
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	repeat := func(do func()) {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					do()
+				}
+			}
+		})
+	}
+	repeat(func() {
+		records, err := kept.Records()
+		if err != nil {
+			t.Error(err)
+		}
+		if data, ok := records["/byte-seconds/shop"]; ok {
+			var r bytesRecord
+			if err := json.Unmarshal(data, &r); err != nil || r.Classes["fast"].Capacity[1] != r.Classes["fast"].Idle[1] {
+				t.Errorf("%v: of two moments: %s", err, data)
+			}
+		}
+	})
+	repeat(func() { get(http.HandlerFunc(e.scrape), acceptProto) })
+	for i := range int64(2000) {
+		c, v := boundClaim("a", i+1, ago(time.Hour)), volumeIn("va", i+1, fact.VolumeIdle, ago(time.Hour))
+		e.Apply(&fact.Update{At: ago(time.Hour) + fact.Time(i), Claims: []fact.ClaimState{c}, Volumes: []fact.VolumeState{v}})
+	}
+	close(stop)
+	wg.Wait()
 }
 
 // Two claims of nearly 8 EiB are more than an int64, and their byte-microseconds more than 64 bits.

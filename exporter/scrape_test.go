@@ -126,7 +126,7 @@ func TestOpenMetrics(t *testing.T) {
 			t.Errorf("in %s %s: %s", kind, name, line)
 		}
 	}
-	for _, want := range []string{"kubevoltracker_volumes_created_total{", "kubevoltracker_volumes_created_created{"} {
+	for _, want := range []string{"kubevoltracker_volumes_created_total{", "kubevoltracker_volumes_created_created{", "kubevoltracker_namespace_capacity_byte_seconds_created{"} {
 		if !strings.Contains(body, "\n"+want) {
 			t.Errorf("no %s", want)
 		}
@@ -171,6 +171,9 @@ func TestProtobufHasWhatTheTextHas(t *testing.T) {
 		}
 		delete(want, mf.GetName())
 		for _, m := range mf.GetMetric() {
+			if m.Counter != nil && m.Counter.CreatedTimestamp == nil || m.Histogram != nil && m.Histogram.CreatedTimestamp == nil {
+				t.Errorf("no created timestamp in %s: %v", mf.GetName(), m)
+			}
 			if m.GetHistogram().GetSchema() != 0 && len(m.GetHistogram().GetPositiveSpan()) > 0 {
 				native++
 			}
