@@ -174,15 +174,17 @@ func (n *count) Write(m *dto.Metric) error {
 	return nil
 }
 
-// counters expose a Tally. A series starts at 0 when an object with its labels is first
+// counters expose a Tally. A series of a counter starts at 0 when an object with its labels is first
 // observed, not when its first event is. The series of a deleted namespace stay for an hour:
 // a scrape must still see the steps that the deletion made. client_golang's own CounterVec
 // takes no created timestamp from an earlier run.
 type counters struct{ tally *Tally }
 
 func newCounters(reg prometheus.Registerer, now func() time.Time) counters {
-	c := counters{&Tally{now: now, parts: map[string]*tallyPart{}}}
+	c := counters{newTally(now)}
+	c.tally.changedBytes = map[string]struct{}{}
 	c.tally.start(series{counter: unusedDisagreements})
+	c.tally.startLatency(latency{family: podStorageWait})
 	reg.MustRegister(c)
 	return c
 }
@@ -190,8 +192,10 @@ func newCounters(reg prometheus.Registerer, now func() time.Time) counters {
 // Describe and Collect implement prometheus.Collector. The registry gathers under the Exporter's
 // lock.
 func (c counters) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range counterDescs {
-		ch <- d
+	for _, descs := range [][]*prometheus.Desc{counterDescs[:], latencyDescs[:], byteSecondsDescs[:]} {
+		for _, d := range descs {
+			ch <- d
+		}
 	}
 }
 
@@ -202,6 +206,10 @@ func (c counters) Collect(ch chan<- prometheus.Metric) {
 			ch <- n
 		}
 	}
+	for _, h := range c.tally.latencies {
+		ch <- h
+	}
+	c.tally.collectBytes(ch)
 }
 
 // knowClaims starts the counters of a namespace's claims of a class.

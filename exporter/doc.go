@@ -18,7 +18,9 @@
 //     reader delays neither the collector nor other scrapes.
 //   - Counters count the events that the tracker observed, also those that it
 //     caught up with after a restart; they do not count objects that the first list
-//     found. They continue from the [Tally] of an earlier run.
+//     found. They continue from the [Tally] of an earlier run, as histograms do.
+//   - Byte-seconds are exact integrals over time, whatever the times of the scrapes
+//     (integral.go), and never decrease.
 //
 // The package writes nothing to disk. Its only clock is the one in [Options].
 package exporter

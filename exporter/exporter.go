@@ -85,8 +85,7 @@ type Exporter struct {
 	classes    classes
 	counters   counters
 	caughtUp   func() bool // nil once it has returned true
-	latencies  latencies
-	cutting    bool // there are more volumes than MaxVolumes, and a warning has been logged
+	cutting    bool        // there are more volumes than MaxVolumes, and a warning has been logged
 }
 
 // New returns an Exporter without state. It panics when o.Registry already contains collectors that
@@ -125,11 +124,11 @@ func New(o Options) *Exporter {
 		capacities: capacities{},
 		classes:    newClasses(),
 		counters:   newCounters(usage, o.Now),
-		latencies:  newLatencies(usage),
 	}
 	if o.NoStorageCapacity {
 		e.capacities = nil
 	}
+	e.namespaces.tally = e.counters.tally
 	// Gathered under the lock, as all of usage.
 	usage.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: prefix, Name: "metrics_volumes_over_limit",
@@ -154,11 +153,16 @@ func (e *Exporter) Apply(u *fact.Update) {
 
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	at := u.At
+	if at == 0 {
+		at = fact.At(e.now())
+	}
+	e.counters.tally.begin(at)
 	e.watched.apply(u)
 	for i := range u.Classes {
 		if source := e.classes.apply(&u.Classes[i]); source != "" {
 			e.counters.knowVolumes(u.Classes[i].Name, source)
-			e.latencies.knowClass(u.Classes[i].Name)
+			e.counters.knowClass(u.Classes[i].Name)
 		}
 	}
 	for i := range u.Capacities {
@@ -168,9 +172,9 @@ func (e *Exporter) Apply(u *fact.Update) {
 	}
 	for i := range u.Claims {
 		c := &u.Claims[i]
-		if e.namespaces.applyClaim(c) {
+		if e.namespaces.applyClaim(c, at) {
 			e.counters.knowClaims(c.Namespace, c.StorageClass)
-			e.latencies.knowClass(c.StorageClass)
+			e.counters.knowClass(c.StorageClass)
 		}
 	}
 	for i := range u.Volumes {
@@ -181,23 +185,21 @@ func (e *Exporter) Apply(u *fact.Update) {
 		if rows != nil {
 			r = rows[i]
 		}
-		e.namespaces.removeVolume(e.volumes.places[v.UID].share)
+		old, now := e.volumes.places[v.UID].share, share{}
+		e.namespaces.removeVolume(old)
 		if v.Gone {
 			e.volumes.remove(v.UID)
 		} else {
-			e.volumes.apply(v.UID, e.namespaces.addVolume(v), r)
+			now = e.namespaces.addVolume(v)
+			e.volumes.apply(v.UID, now, r)
 		}
+		e.namespaces.countIdle(&old, &now, v, u.Facts.Mounts, at)
 	}
 	e.sayIfCut()
 	for i := range u.Facts.Pods {
 		e.counters.knowMounts(u.Facts.Pods[i].Namespace)
 	}
 	e.counters.tally.Add(&u.Facts)
-	for i := range u.Facts.Changes {
-		if c := &u.Facts.Changes[i]; !c.Found {
-			e.latencies.observe(c)
-		}
-	}
 }
 
 // sayIfCut logs a warning when volumes begin to outnumber MaxVolumes.
@@ -210,13 +212,15 @@ func (e *Exporter) sayIfCut() {
 	e.cutting = over > 0
 }
 
-// Restore continues the counters from the Tally of an earlier run. That Tally may lack the events
+// Restore continues the counters and histograms from the Tally of an earlier run, and has that Tally
+// persist the byte-seconds of this one. It is called before Apply. That Tally may lack the events
 // just before the run was killed, and the API server sends them again. Until caughtUp returns true,
-// scrapes leave the counters out: Prometheus bridges a gap, but takes a counter that decreases for
-// a reset, and then counts its whole value as an increase.
+// scrapes leave the counters and histograms out: Prometheus bridges a gap, but takes a counter that
+// decreases for a reset, and then counts its whole value as an increase.
 func (e *Exporter) Restore(t *Tally, caughtUp func() bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.counters.tally.adopt(t)
+	t.bytesRecords = e.byteSecondsRecords
 	e.caughtUp = caughtUp
 }

@@ -72,6 +72,18 @@ func samples(t *testing.T, e *Exporter, prefixes ...string) string {
 	return b.String()
 }
 
+// gauges is samples without counters.
+func gauges(t *testing.T, e *Exporter, prefixes ...string) string {
+	t.Helper()
+	var b strings.Builder
+	for line := range strings.Lines(samples(t, e, prefixes...)) {
+		if name, _, _ := strings.Cut(line, "{"); !strings.HasSuffix(name, "_total") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
 func wantText(t *testing.T, got, want string) {
 	t.Helper()
 	want = strings.TrimLeft(want, "\n")
@@ -85,7 +97,7 @@ func testVolume() fact.VolumeState {
 	return fact.VolumeState{
 		UID: "u1", Name: "pv-1", StorageClass: "fast", SourceKind: "nfs", ReclaimPolicy: "Retain",
 		CapacityBytes: 10 << 30, Namespace: "shop", Claim: "data-mysql-0", Owner: "anna",
-		Status: fact.VolumeMounted, ChangedAt: ago(time.Hour), Mounts: 2,
+		Status: fact.VolumeMounted, ChangedAt: ago(time.Hour), Mounts: 2, Used: true,
 	}
 }
 

@@ -36,10 +36,17 @@ type volumeFamily struct {
 }
 
 // The number of volume families; a row keeps where each begins.
-const volumeFamilyCount = 9
+const volumeFamilyCount = 12
 
 // volumeFamilies are the families with a series for each volume.
 var volumeFamilies = [volumeFamilyCount]volumeFamily{
+	{
+		name: prefix + "_volume_available_bytes",
+		help: "Space that containers can still write to on the volume's file system, as a kubelet reported last. Present where volume_used_bytes is.",
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte {
+			return appendMeasured(b, v, v.AvailableBytes)
+		},
+	},
 	{
 		name: prefix + "_volume_capacity_bytes",
 		help: "Size of the volume, as its PersistentVolume says.",
@@ -70,6 +77,16 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 			b = appendCarried(b, t.namespaceLabels, v.NamespaceLabels)
 			return appendValue(b, 1)
 		},
+	},
+	{
+		name: prefix + "_volume_inodes",
+		help: "Inodes of the volume's file system, as a kubelet reported last. Present where volume_used_bytes is, unless the file system has no fixed number of inodes.",
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte { return appendInodes(b, v, v.Inodes) },
+	},
+	{
+		name: prefix + "_volume_inodes_used",
+		help: "Inodes in use on the volume's file system, as a kubelet reported last. Present where volume_inodes is.",
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte { return appendInodes(b, v, v.InodesUsed) },
 	},
 	{
 		name: prefix + "_volume_last_used_timestamp_seconds",
@@ -107,13 +124,24 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 	{
 		name: prefix + "_volume_used_bytes",
 		help: "Used space of the volume's file system, as a kubelet said last; it stays while nobody uses the volume and no kubelet can tell. Of a directory on a shared file system, as NFS has them, it is that of all of it. Absent until a kubelet has told, and of block devices.",
-		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte {
-			if !v.Measured {
-				return b
-			}
-			return appendValue(b, v.UsedBytes)
-		},
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte { return appendMeasured(b, v, v.UsedBytes) },
 	},
+}
+
+// appendMeasured ends a line with a kubelet's figure; it appends nothing if no kubelet has measured the volume.
+func appendMeasured(b []byte, v *fact.VolumeState, figure int64) []byte {
+	if !v.Measured {
+		return b
+	}
+	return appendValue(b, figure)
+}
+
+// appendInodes is appendMeasured for a file system that has a number of inodes.
+func appendInodes(b []byte, v *fact.VolumeState, figure int64) []byte {
+	if v.Inodes == 0 {
+		return b
+	}
+	return appendMeasured(b, v, figure)
 }
 
 // namespaceFamily declares a family with the same samples for each namespace
@@ -185,10 +213,17 @@ var namespaceFamilies = [...]namespaceFamily{
 		},
 	},
 	{
-		name: prefix + "_namespace_used_bytes",
-		help: "Used space of the namespace's bound volumes, as kubelets said last: see volume_used_bytes. Absent until a kubelet has told of one.",
+		name: prefix + "_namespace_unmeasured_volumes",
+		help: "The namespace's bound volumes that have been used, as far as is known, and whose used space no kubelet has reported: namespace_used_bytes is absent as long as there is one. Block devices do not count, nor do volumes of which no use is known.",
 		samples: []namespaceSample{
-			{known: func(g *group) bool { return g.measured > 0 }, value: func(g *group, _ fact.Time) total { return g.usedBytes }},
+			{value: func(g *group, _ fact.Time) total { return totalOf(int64(g.unmeasured)) }},
+		},
+	},
+	{
+		name: prefix + "_namespace_used_bytes",
+		help: "Used space of the namespace's bound volumes, as kubelets reported last: see volume_used_bytes. Absent while namespace_unmeasured_volumes is above 0, because the sum would be too small, and until a kubelet has reported one volume.",
+		samples: []namespaceSample{
+			{known: (*group).measuredAll, value: func(g *group, _ fact.Time) total { return g.usedBytes }},
 		},
 	},
 }

@@ -56,12 +56,14 @@ func smallCluster() *fact.Update {
 		}
 		switch status {
 		case fact.VolumeMounted:
-			v.Mounts, v.UsedBytes, v.Measured = 2, 700<<20, true
+			v.Mounts, v.UsedBytes, v.Measured, v.Used = 2, 700<<20, true, true
+			v.AvailableBytes, v.Inodes, v.InodesUsed = 324<<20, 65536, 1234
 		case fact.VolumePending:
 			v.LastUsed = ago(time.Hour)
+			v.UsedBytes, v.AvailableBytes, v.Measured, v.Used = 100<<20, 1948<<20, true, true
 		case fact.VolumeIdle:
 			v.LastUsed, v.IdleSince = ago(time.Hour), ago(time.Hour)
-			v.UsedBytes, v.Measured = 0, true // there is nothing on it
+			v.UsedBytes, v.AvailableBytes, v.Measured, v.Used = 0, 3<<30, true, true // there is nothing on it
 		case fact.VolumeNeverMounted:
 			v.IdleSince, v.UnusedSince = ago(time.Hour), ago(55*time.Minute)
 		case fact.VolumeAvailable:
@@ -70,7 +72,7 @@ func smallCluster() *fact.Update {
 			v.ClaimLabels, v.NamespaceLabels = fact.LabelSet{}, fact.LabelSet{}
 		case fact.VolumeReleased:
 			v.ChangedAt, v.LastUsed, v.IdleSince = 0, ago(2*time.Hour), ago(2*time.Hour) // found so before 1.28
-			v.UsedBytes, v.Measured = 1<<30, true
+			v.UsedBytes, v.AvailableBytes, v.Measured, v.Used = 1<<30, 5<<30, true, true
 		default:
 			v.IdleSince = ago(time.Hour)
 		}
@@ -87,6 +89,7 @@ func smallCluster() *fact.Update {
 		fact.ClaimState{UID: "by-right", Namespace: "lab", Name: "by-right", StorageClass: "slow", Phase: "Pending", RequestedBytes: 1 << 30},
 		fact.ClaimState{UID: "lost", Namespace: "lab", Name: "lost", StorageClass: "slow", Phase: "Lost", RequestedBytes: 1 << 30},
 	)
+	u.At = ago(10 * time.Minute)
 	bound := claimChange(fact.Bound)
 	bound.Took = 3 * time.Second
 	u.Facts.Changes = append(everyChange(), bound, fact.Change{Kind: "Pod", Namespace: "shop", Action: fact.Started, Took: 7 * time.Second})

@@ -42,12 +42,17 @@ type group struct {
 	idleBytes      total
 	usedBytes      total     // of bound volumes
 	measured       int32     // bound volumes of which a kubelet has reported the usage
+	unmeasured     int32     // bound volumes that were used, and of which no kubelet has
 	pendingSince   fact.Time // of the claim that has waited longest; 0 if none waits
 }
 
 func (g *group) claims() int32 {
 	return g.phases[phasePending] + g.phases[phaseBound] + g.phases[phaseLost]
 }
+
+// measuredAll reports whether usedBytes is the used space of all volumes: that of block devices is not known to
+// kubelets, and a volume of which no use is known counts as empty.
+func (g *group) measuredAll() bool { return g.measured > 0 && g.unmeasured == 0 }
 
 // claim is the contribution of one claim to its group.
 type claim struct {
@@ -64,8 +69,10 @@ type share struct {
 	group     *group
 	idleBytes int64
 	usedBytes int64
+	since     fact.Time // of the volume's status
 	idle      bool
-	measured  bool
+	// measured and unmeasured are false for a volume that has no part in the used space of the group.
+	measured, unmeasured bool
 }
 
 // namespaces maintains the sums per namespace and storage class: it replaces the earlier
@@ -76,15 +83,16 @@ type namespaces struct {
 	// waiting are the claims that wait, and since when. They are few. Unlike a sum, a minimum
 	// cannot be updated by subtraction, so all of them are stored.
 	waiting map[*group]map[string]fact.Time
+	tally   *Tally // has the byte-seconds
 }
 
 func newNamespaces() namespaces {
 	return namespaces{groups: map[groupKey]*group{}, claims: map[string]claim{}, waiting: map[*group]map[string]fact.Time{}}
 }
 
-// applyClaim applies a claim's present state. It reports whether the claim is the first of its
-// namespace and class.
-func (n *namespaces) applyClaim(c *fact.ClaimState) (first bool) {
+// applyClaim applies a claim's present state as of a moment. It reports whether the claim is the
+// first of its namespace and class.
+func (n *namespaces) applyClaim(c *fact.ClaimState, at fact.Time) (first bool) {
 	old, known := n.claims[c.UID]
 	if known {
 		old.group.phases[old.phase]--
@@ -111,6 +119,7 @@ func (n *namespaces) applyClaim(c *fact.ClaimState) (first bool) {
 			n.wait(g, c.UID, now.pendingSince)
 		}
 	}
+	n.countCapacity(&old, c, at)
 	if known {
 		n.drop(old.group)
 	}
@@ -152,7 +161,7 @@ func (n *namespaces) addVolume(v *fact.VolumeState) share {
 	if v.Namespace == "" {
 		return share{}
 	}
-	s := share{group: n.group(v.Namespace, v.StorageClass)}
+	s := share{group: n.group(v.Namespace, v.StorageClass), since: v.ChangedAt}
 	s.group.volumes++
 	// Both states mean bound, and neither used nor awaited.
 	if v.Status == fact.VolumeIdle || v.Status == fact.VolumeNeverMounted {
@@ -160,10 +169,15 @@ func (n *namespaces) addVolume(v *fact.VolumeState) share {
 		s.group.idleVolumes++
 		s.group.idleBytes.add(s.idleBytes)
 	}
-	if v.Measured && bound(v.Status) {
+	switch {
+	case !bound(v.Status):
+	case v.Measured:
 		s.measured, s.usedBytes = true, v.UsedBytes
 		s.group.measured++
 		s.group.usedBytes.add(s.usedBytes)
+	case v.Used && !v.Block:
+		s.unmeasured = true
+		s.group.unmeasured++
 	}
 	return s
 }
@@ -191,6 +205,9 @@ func (n *namespaces) removeVolume(s share) {
 	if s.measured {
 		s.group.measured--
 		s.group.usedBytes.subtract(s.usedBytes)
+	}
+	if s.unmeasured {
+		s.group.unmeasured--
 	}
 	n.drop(s.group)
 }

@@ -1,6 +1,7 @@
 package exporter
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -19,6 +20,10 @@ func TestNamespaceExposition(t *testing.T) {
 	for used, v := range []*fact.VolumeState{&idle, &never, &released} {
 		v.UsedBytes, v.Measured = int64(used+1), true
 	}
+	block := testVolume()
+	block.UID, block.Name, block.Block = "u5", "pv-5", true
+	mounted := testVolume()
+	mounted.UsedBytes, mounted.Measured = 10, true
 	claim := func(uid, namespace, class, phase string, requested, capacity int64) fact.ClaimState {
 		return fact.ClaimState{UID: uid, Namespace: namespace, Name: uid, StorageClass: class, Phase: phase,
 			RequestedBytes: requested, CapacityBytes: capacity}
@@ -26,7 +31,7 @@ func TestNamespaceExposition(t *testing.T) {
 	waits := claim("c4", "shop", "fast", "", 8, 0)
 	waits.PendingSince = ago(time.Hour)
 	e.Apply(&fact.Update{
-		Volumes: []fact.VolumeState{testVolume(), idle, never, released},
+		Volumes: []fact.VolumeState{mounted, idle, never, released, block},
 		Claims: []fact.ClaimState{
 			claim("c1", "shop", "fast", "Bound", 1, 10),
 			claim("c2", "shop", "fast", "Bound", 2, 20),
@@ -35,7 +40,7 @@ func TestNamespaceExposition(t *testing.T) {
 			claim("c5", "lab", "", "Lost", 16, 0),
 		},
 	})
-	wantText(t, samples(t, e, "kubevoltracker_namespace_"), `
+	wantText(t, gauges(t, e, "kubevoltracker_namespace_"), `
 kubevoltracker_namespace_bound_volumes{namespace="lab",storageclass=""} 0
 kubevoltracker_namespace_bound_volumes{namespace="shop",storageclass="fast"} 3
 kubevoltracker_namespace_capacity_bytes{namespace="lab",storageclass=""} 0
@@ -54,8 +59,57 @@ kubevoltracker_namespace_idle_volumes{namespace="lab",storageclass=""} 0
 kubevoltracker_namespace_idle_volumes{namespace="shop",storageclass="fast"} 2
 kubevoltracker_namespace_requested_bytes{namespace="lab",storageclass=""} 16
 kubevoltracker_namespace_requested_bytes{namespace="shop",storageclass="fast"} 15
-kubevoltracker_namespace_used_bytes{namespace="shop",storageclass="fast"} 3
+kubevoltracker_namespace_unmeasured_volumes{namespace="lab",storageclass=""} 0
+kubevoltracker_namespace_unmeasured_volumes{namespace="shop",storageclass="fast"} 0
+kubevoltracker_namespace_used_bytes{namespace="shop",storageclass="fast"} 13
 `)
+}
+
+// A sum that lacks a volume is wrong: it is absent until all volumes that have been used are measured.
+func TestUsedBytesAreOfAllVolumesOrAbsent(t *testing.T) {
+	const absent = ""
+	volume := func(change func(v *fact.VolumeState)) fact.VolumeState {
+		v := testVolume()
+		v.UID, v.Name = "u2", "pv-2"
+		change(&v)
+		return v
+	}
+	for _, tc := range []struct {
+		name  string
+		other fact.VolumeState
+		want  string
+	}{
+		{"mounted and measured", volume(func(v *fact.VolumeState) { v.UsedBytes, v.Measured = 5, true }), "12"},
+		{"mounted, and no kubelet has reported", volume(func(*fact.VolumeState) {}), absent},
+		{"idle, and never reported", volume(func(v *fact.VolumeState) { v.Status = fact.VolumeIdle }), absent},
+		{"awaited after an earlier use", volume(func(v *fact.VolumeState) { v.Status = fact.VolumePending }), absent},
+		{"awaited for the first time", volume(func(v *fact.VolumeState) { v.Status, v.Used = fact.VolumePending, false }), "7"},
+		{"never mounted", volume(func(v *fact.VolumeState) { v.Status, v.Used = fact.VolumeNeverMounted, false }), "7"},
+		{"a block device", volume(func(v *fact.VolumeState) { v.Block = true }), "7"},
+		{"released", volume(func(v *fact.VolumeState) { v.Status = fact.VolumeReleased }), "7"},
+		{"of another class", volume(func(v *fact.VolumeState) { v.StorageClass = "slow" }), "7"},
+		{"deleted", volume(func(v *fact.VolumeState) { v.Gone = true }), "7"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e := newTestExporter()
+			measured := testVolume()
+			measured.UsedBytes, measured.Measured = 7, true
+			unmeasured := volume(func(*fact.VolumeState) {})
+			e.Apply(&fact.Update{Volumes: []fact.VolumeState{measured, unmeasured}, Claims: []fact.ClaimState{testClaim()}})
+			wantText(t, samples(t, e, "kubevoltracker_namespace_unmeasured"), `
+kubevoltracker_namespace_unmeasured_volumes{namespace="shop",storageclass="fast"} 1
+`)
+			if got := samples(t, e, "kubevoltracker_namespace_used_bytes"); got != absent {
+				t.Errorf("before: %s", got)
+			}
+			e.Apply(volumesUpdate(tc.other))
+			want := absent
+			if tc.want != absent {
+				want = fmt.Sprintf("kubevoltracker_namespace_used_bytes{namespace=\"shop\",storageclass=\"fast\"} %s\n", tc.want)
+			}
+			wantText(t, samples(t, e, "kubevoltracker_namespace_used_bytes"), want)
+		})
+	}
 }
 
 func TestNamespaceEndsWithItsLastClaim(t *testing.T) {
@@ -67,7 +121,7 @@ func TestNamespaceEndsWithItsLastClaim(t *testing.T) {
 	gone := testClaim()
 	gone.Gone = true
 	e.Apply(claimsUpdate(gone))
-	if got := samples(t, e, "kubevoltracker_namespace_"); got != "" {
+	if got := gauges(t, e, "kubevoltracker_namespace_"); got != "" {
 		t.Errorf("series are left, although only a released volume is:\n%s", got)
 	}
 	if len(e.namespaces.groups) != 1 {
@@ -94,6 +148,7 @@ func TestNamespaceSumsDoNotDrift(t *testing.T) {
 		v.Status = fact.VolumeStatus(pick("idle", "mounted", "never_mounted", "released"))
 		v.CapacityBytes, v.Gone = rnd.Int64N(100), rnd.IntN(3) == 0
 		v.UsedBytes, v.Measured = rnd.Int64N(100), rnd.IntN(2) == 0
+		v.Used, v.Block = rnd.IntN(2) == 0, rnd.IntN(2) == 0
 		c := testClaim()
 		c.UID = pick("1", "2", "3", "4", "5")
 		c.Namespace, c.StorageClass = pick("a", "b"), pick("x", "y")
@@ -112,7 +167,7 @@ func TestNamespaceSumsDoNotDrift(t *testing.T) {
 	}
 	fresh := newTestExporter()
 	fresh.Apply(&last)
-	wantText(t, samples(t, e, "kubevoltracker_namespace_"), samples(t, fresh, "kubevoltracker_namespace_"))
+	wantText(t, gauges(t, e, "kubevoltracker_namespace_"), gauges(t, fresh, "kubevoltracker_namespace_"))
 	if got, want := len(e.namespaces.groups), len(fresh.namespaces.groups); got != want {
 		t.Errorf("%d groups are kept, want %d", got, want)
 	}

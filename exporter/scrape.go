@@ -145,7 +145,7 @@ func (e *Exporter) moment() (moment, error) {
 		e.caughtUp = nil
 	}
 	if e.caughtUp != nil {
-		gathered = slices.DeleteFunc(gathered, func(f *dto.MetricFamily) bool { return f.GetType() == dto.MetricType_COUNTER })
+		gathered = slices.DeleteFunc(gathered, func(f *dto.MetricFamily) bool { return f.GetType() != dto.MetricType_GAUGE })
 	}
 	m := moment{at: instantOf(fact.At(e.now()), e.watched), groups: e.namespaces.present(), capacity: e.capacities.present(), gathered: gathered}
 	if e.perVolume {

@@ -35,6 +35,7 @@ func fullExporter() *Exporter {
 	idle.UID, idle.Name, idle.Status = "u2", "pv-2", fact.VolumeIdle
 	idle.LastUsed, idle.IdleSince = ago(time.Hour)+1, ago(time.Hour)
 	idle.Owner = "a\\b\"c\nd} é,x=\""
+	idle.Used, idle.Measured, idle.UsedBytes, idle.AvailableBytes, idle.Inodes, idle.InodesUsed = true, true, 1, 2, 3, 4
 	bound := claimChange(fact.Bound)
 	bound.Took = 3 * time.Second
 	e.Apply(&fact.Update{
@@ -126,7 +127,7 @@ func TestOpenMetrics(t *testing.T) {
 			t.Errorf("in %s %s: %s", kind, name, line)
 		}
 	}
-	for _, want := range []string{"kubevoltracker_volumes_created_total{", "kubevoltracker_volumes_created_created{"} {
+	for _, want := range []string{"kubevoltracker_volumes_created_total{", "kubevoltracker_volumes_created_created{", "kubevoltracker_namespace_capacity_byte_seconds_created{"} {
 		if !strings.Contains(body, "\n"+want) {
 			t.Errorf("no %s", want)
 		}
@@ -171,6 +172,7 @@ func TestProtobufHasWhatTheTextHas(t *testing.T) {
 		}
 		delete(want, mf.GetName())
 		for _, m := range mf.GetMetric() {
+			checkCreated(t, mf.GetName(), m)
 			if m.GetHistogram().GetSchema() != 0 && len(m.GetHistogram().GetPositiveSpan()) > 0 {
 				native++
 			}
@@ -181,6 +183,14 @@ func TestProtobufHasWhatTheTextHas(t *testing.T) {
 	}
 	if native != 2 {
 		t.Errorf("%d native histograms, want 2", native)
+	}
+}
+
+// checkCreated checks that a counter or histogram says when it began.
+func checkCreated(t *testing.T, name string, m *dto.Metric) {
+	t.Helper()
+	if m.Counter != nil && m.Counter.CreatedTimestamp == nil || m.Histogram != nil && m.Histogram.CreatedTimestamp == nil {
+		t.Errorf("no created timestamp in %s: %v", name, m)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestVolumesAreSelectedByNamespaceAndClass(t *testing.T) {
 			}
 			all := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true})
 			all.Apply(&update)
-			wantText(t, samples(t, e, "kubevoltracker_namespace_"), samples(t, all, "kubevoltracker_namespace_"))
+			wantText(t, gauges(t, e, "kubevoltracker_namespace_"), gauges(t, all, "kubevoltracker_namespace_"))
 		})
 	}
 }

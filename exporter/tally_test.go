@@ -20,6 +20,9 @@ func mustRecords(t *testing.T, tally *Tally) map[string][]byte {
 	return records
 }
 
+// openMetricsSeconds is a moment as expfmt writes it in a _created line.
+func openMetricsSeconds(t fact.Time) string { return fmt.Sprintf("%.9e", t.Seconds()) }
+
 func facts(namespaces []fact.Namespace, changes ...fact.Change) *fact.Facts {
 	return &fact.Facts{Namespaces: namespaces, Changes: changes}
 }
@@ -57,7 +60,7 @@ kubevoltracker_volumes_created_total{source="nfs",storageclass="fast"} 2
 kubevoltracker_volumes_deleted_total{source="nfs",storageclass="fast"} 2
 `)
 	// A Prometheus that takes a zero at the creation of a counter must not take one now.
-	created := fmt.Sprintf("kubevoltracker_claims_created_created{namespace=\"shop\",storageclass=\"fast\"} %.9e", ago(time.Hour).Seconds())
+	created := "kubevoltracker_claims_created_created{namespace=\"shop\",storageclass=\"fast\"} " + openMetricsSeconds(ago(time.Hour))
 	if body := get(e.Handler(), acceptOpenMetrics).Body.String(); !strings.Contains(body, created) {
 		t.Errorf("no line %s", created)
 	}

@@ -33,8 +33,12 @@ func appendTotal(b []byte, t total) []byte {
 	if t == totalOf(int64(t.low)) { // it fits into 64 bits, as nearly all do
 		b = strconv.AppendInt(b, int64(t.low), 10)
 	} else {
-		n := new(big.Int).Lsh(big.NewInt(int64(t.high)), 64)
-		b = n.Add(n, new(big.Int).SetUint64(t.low)).Append(b, 10)
+		b = t.big().Append(b, 10)
 	}
 	return append(b, '\n')
+}
+
+func (t total) big() *big.Int {
+	n := new(big.Int).Lsh(big.NewInt(int64(t.high)), 64)
+	return n.Add(n, new(big.Int).SetUint64(t.low))
 }

@@ -56,10 +56,10 @@ kubevoltracker_namespace_requested_bytes{namespace="shop",storageclass="fast"} `
 kubevoltracker_namespace_used_bytes{namespace="shop",storageclass="fast"} ` + bytes + "\n"
 	}
 	e.Apply(u)
-	wantText(t, samples(t, e, families...), of("18446744073709551614"))
+	wantText(t, gauges(t, e, families...), of("18446744073709551614"))
 	e.Apply(&fact.Update{
 		Volumes: []fact.VolumeState{{UID: "u1", Gone: true}},
 		Claims:  []fact.ClaimState{{UID: "u1", Gone: true}},
 	})
-	wantText(t, samples(t, e, families...), of("9223372036854775807"))
+	wantText(t, gauges(t, e, families...), of("9223372036854775807"))
 }

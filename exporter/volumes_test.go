@@ -110,6 +110,29 @@ kubevoltracker_volume_state{persistentvolume="pv-1",namespace="shop",persistentv
 	}
 }
 
+func TestVolumeAsAKubeletMeasuredIt(t *testing.T) {
+	e := newTestExporter()
+	v := testVolume()
+	v.UsedBytes, v.AvailableBytes, v.Inodes, v.InodesUsed, v.Measured = 700, 300, 50, 0, true
+	families := []string{"kubevoltracker_volume_used", "kubevoltracker_volume_available", "kubevoltracker_volume_inodes"}
+	e.Apply(volumesUpdate(v))
+	wantText(t, samples(t, e, families...), `
+kubevoltracker_volume_available_bytes{persistentvolume="pv-1"} 300
+kubevoltracker_volume_inodes{persistentvolume="pv-1"} 50
+kubevoltracker_volume_inodes_used{persistentvolume="pv-1"} 0
+kubevoltracker_volume_used_bytes{persistentvolume="pv-1"} 700
+`)
+	v.AvailableBytes, v.Inodes = 0, 0 // a full file system that makes inodes as it needs them
+	e.Apply(volumesUpdate(v))
+	wantText(t, samples(t, e, families...), `
+kubevoltracker_volume_available_bytes{persistentvolume="pv-1"} 0
+kubevoltracker_volume_used_bytes{persistentvolume="pv-1"} 700
+`)
+	v.Measured = false
+	e.Apply(volumesUpdate(v))
+	wantText(t, samples(t, e, families...), "")
+}
+
 func TestDeletedVolumeIsGoneFromTheNextScrape(t *testing.T) {
 	e := newTestExporter()
 	var vs []fact.VolumeState

@@ -26,8 +26,13 @@ type VolumeState struct {
 	Driver          string
 	ReclaimPolicy   string
 	CapacityBytes   int64
-	UsedBytes       int64  // as a kubelet last reported
+	UsedBytes       int64 // as a kubelet last reported; AvailableBytes, Inodes and InodesUsed as well
+	AvailableBytes  int64
+	Inodes          int64 // 0 if the file system has none
+	InodesUsed      int64
 	Measured        bool   // a kubelet has reported
+	Block           bool   // a block device, which kubelets do not measure
+	Used            bool   // a container uses it, or an earlier use is known
 	Namespace       string // of its claim, or of the claim from which it was released
 	Claim           string
 	Owner           string   // of its claim
@@ -42,6 +47,8 @@ type VolumeState struct {
 	// API vouches that no pod has referred to the claim since. Absent otherwise.
 	UnusedSince Time
 	Gone        bool // it was deleted; the other fields have their last values
+	// DeletedNotBefore is the earliest moment at which it can have been deleted; absent unless it is gone.
+	DeletedNotBefore Time
 }
 
 // ClaimState is the present state of a PersistentVolumeClaim.
@@ -54,8 +61,11 @@ type ClaimState struct {
 	VolumeUID      string
 	RequestedBytes int64
 	CapacityBytes  int64
+	BoundAt        Time // absent until it is bound
 	PendingSince   Time // since when it waits to be bound; absent while waiting is expected (WaitForFirstConsumer without a pod)
 	Gone           bool
+	// DeletedNotBefore is the earliest moment at which it can have been deleted; absent unless it is gone.
+	DeletedNotBefore Time
 }
 
 // ClassState is the present state of a StorageClass.

@@ -6,6 +6,8 @@ import "strconv"
 // of each volume and claim that has changed, for the exporter. A volume or claim is in it once at
 // most.
 type Update struct {
+	// At is the moment of the last event, by the tracker's clock.
+	At      Time
 	Facts   Facts
 	Volumes []VolumeState
 	Claims  []ClaimState

@@ -325,7 +325,7 @@ func (inv *Inventory) Take(u *fact.Update) (more bool) {
 	more = inv.takeSnapshots(u)
 	u.Classes, inv.update.Classes = inv.update.Classes, u.Classes[:0]
 	u.Capacities, inv.update.Capacities = inv.update.Capacities, u.Capacities[:0]
-	u.Version = inv.version
+	u.Version, u.At = inv.version, inv.now
 	u.Facts, inv.update.Facts = inv.update.Facts, u.Facts
 	inv.update.Facts.Reset()
 	return more

@@ -46,7 +46,12 @@ func TestHowFullVolumesAre(t *testing.T) {
 	expect(t, "row", told[0], fact.Usage{At: at(11), ClaimUID: "c1", VolumeUID: "v1", Space: fullness("db-1", "p2", 11, 301).Space})
 	expect(t, "states", len(states), 1)
 	expect(t, "used", states[0].UsedBytes, 301)
+	expect(t, "available", states[0].AvailableBytes, 689)
+	expect(t, "inodes", states[0].Inodes, 100)
+	expect(t, "inodes used", states[0].InodesUsed, 7)
 	expect(t, "measured", states[0].Measured, true)
+	expect(t, "a use is known", states[0].Used, true)
+	expect(t, "a block device", states[0].Block, false)
 
 	told, states = measure(40, fullness("db-0", "p1", 31, 301))
 	expect(t, "rows of what is as before", len(told), 0)
@@ -71,6 +76,9 @@ func TestHowFullVolumesAre(t *testing.T) {
 	inv = keeper.restart(t)
 	inv.Take(&u)
 	expect(t, "used after a restart", u.Volumes[0].UsedBytes, 302)
+	expect(t, "available after a restart", u.Volumes[0].AvailableBytes, 688)
+	expect(t, "inodes after a restart", u.Volumes[0].Inodes, 100)
+	expect(t, "a use is known after a restart", u.Volumes[0].Used, true)
 	told, _ = measure(90, fullness("db-0", "p1", 80, 302))
 	expect(t, "rows of what is as before the restart", len(told), 0)
 }
@@ -174,4 +182,41 @@ func TestNodesThatAreInUse(t *testing.T) {
 	_, used := nodes["n1"]
 	expect(t, "n1 is in use", used, true)
 	expect(t, "nodes in use", len(nodes), 1)
+}
+
+// What the sums over namespaces and the integrals over time are made from.
+func TestStatesSayWhatIsKnownOfUseAndTime(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 2)
+	block := corev1.PersistentVolumeBlock
+	volume.Spec.VolumeMode = &block
+	inv := New()
+	var u fact.Update
+	for _, o := range []any{claim, volume} {
+		if err := inv.Set(o, Live(at(6))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inv.Take(&u)
+	expect(t, "the moment of the update", u.At, at(6))
+	expect(t, "never mounted", u.Volumes[0].Status, fact.VolumeNeverMounted)
+	expect(t, "no use is known", u.Volumes[0].Used, false)
+	expect(t, "a block device", u.Volumes[0].Block, true)
+	expect(t, "bound", u.Claims[0].BoundAt, at(2))
+	if err := inv.Set(running(podOf("db-0", "p1", 3, []string{"main"}, "data"), 7), Live(at(8))); err != nil {
+		t.Fatal(err)
+	}
+	inv.Take(&u)
+	expect(t, "mounted", u.Volumes[0].ChangedAt, at(7))
+	expect(t, "a use is known", u.Volumes[0].Used, true)
+	for _, o := range []any{claim, volume} {
+		if err := inv.Delete(o, Observation{At: at(20), NotBefore: at(10)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inv.Take(&u)
+	expect(t, "the claim is gone", u.Claims[0].Gone, true)
+	expect(t, "the claim existed until", u.Claims[0].DeletedNotBefore, at(10))
+	expect(t, "the volume is gone", u.Volumes[0].Gone, true)
+	expect(t, "the volume existed until", u.Volumes[0].DeletedNotBefore, at(10))
 }

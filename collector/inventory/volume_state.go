@@ -33,7 +33,7 @@ func (inv *Inventory) claimState(c *claim) fact.ClaimState {
 	return fact.ClaimState{
 		UID: c.uid, Namespace: c.name.namespace, Name: c.name.name, StorageClass: c.traits.Value().class,
 		Phase: c.phase.Value(), VolumeUID: c.volumeUID(), RequestedBytes: c.requested, CapacityBytes: c.capacity,
-		PendingSince: inv.pendingSince(c), Gone: c.deleted != 0,
+		BoundAt: c.boundAt, PendingSince: inv.pendingSince(c), Gone: c.deleted != 0, DeletedNotBefore: c.noBefore,
 	}
 }
 
@@ -92,10 +92,12 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 	s := fact.VolumeState{
 		UID: v.uid, Name: v.name, StorageClass: traits.class, SourceKind: v.source.kindOr(""), Driver: traits.driver,
 		ReclaimPolicy: traits.reclaimPolicy, CapacityBytes: v.capacity, Namespace: v.claim.namespace, Claim: v.claim.name,
-		Mounts: int(v.active), LastUsed: v.lastUse, Gone: v.deleted != 0,
+		Mounts: int(v.active), LastUsed: v.lastUse, Gone: v.deleted != 0, DeletedNotBefore: v.notBefore,
+		Block: traits.mode == string(corev1.PersistentVolumeBlock),
 	}
 	if space, ok := inv.spaces[v]; ok {
-		s.UsedBytes, s.Measured = space.UsedBytes, true
+		s.UsedBytes, s.AvailableBytes, s.Measured = space.UsedBytes, space.AvailableBytes, true
+		s.Inodes, s.InodesUsed = space.Inodes, space.InodesUsed
 	}
 	if n := inv.namespaceNames[v.claim.namespace]; n != nil {
 		s.NamespaceLabels = n.labels
@@ -109,7 +111,8 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 	whose := inv.claimantOf(v)
 	s.Owner, s.ClaimLabels = whose.owner, whose.labels
 	unseenUse := inv.setIdleSince(v, &s, unusedSince)
-	s.Status = v.present(s.LastUsed != 0 || v.shownUnseenUse() != 0 || unseenUse)
+	usedBefore := s.LastUsed != 0 || v.shownUnseenUse() != 0 || unseenUse
+	s.Status, s.Used = v.present(usedBefore), usedBefore || v.active > 0
 	switch s.Status {
 	case fact.VolumeMounted:
 		s.LastUsed, s.IdleSince = 0, 0

@@ -1,10 +1,14 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
@@ -38,7 +42,10 @@ func TestCountersGoOnAfterARestart(t *testing.T) {
 	}
 	c.CreatePod(t, ns, "user", 0, "a", "b")
 	c.AwaitPod(t, ns, "user", corev1.PodRunning)
-	expect(map[string]string{created: "3", bound: "3", mounted: "2"})
+	class := bindLate(t, c, ns)
+	waited := fmt.Sprintf("kubevoltracker_claim_bind_duration_seconds_count{storageclass=%q}", class)
+	within := fmt.Sprintf("kubevoltracker_claim_bind_duration_seconds_bucket{storageclass=%q,le=\"0.5\"}", class)
+	expect(map[string]string{created: "3", bound: "3", mounted: "2", waited: "1", within: "0"})
 
 	p.Kill(t) // the last counts may not be in the journal yet
 	c.CreateBoundClaim(t, ns, "away", "standard")
@@ -50,11 +57,130 @@ func TestCountersGoOnAfterARestart(t *testing.T) {
 			t.Errorf("the first scrape with counters says %s, want 4", first)
 		}
 	}
-	expect(map[string]string{created: "4", bound: "4", mounted: "3"})
+	expect(map[string]string{created: "4", bound: "4", mounted: "3", waited: "1", within: "0"})
 
 	p.Stop(t) // nothing happens before the next start
 	p = harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--catalog.url=none")
-	expect(map[string]string{created: "4", bound: "4", mounted: "3"})
+	expect(map[string]string{created: "4", bound: "4", mounted: "3", waited: "1", within: "0"})
 	c.CreateClaim(t, ns, "last", "standard")
 	expect(map[string]string{created: "5", bound: "5"})
+}
+
+// bindLate creates a claim of a class of its own, and seconds later the volume that it waits for: a duration that
+// is not 0 in the API's whole seconds. It returns the class.
+func bindLate(t *testing.T, c *harness.LocalCluster, ns string) (class string) {
+	t.Helper()
+	class = "late-" + ns
+	c.CreateClaim(t, ns, "late", class)
+	time.Sleep(2 * time.Second)
+	volume := &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: class},
+		Spec: corev1.PersistentVolumeSpec{
+			StorageClassName: class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Ti")},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/nowhere"}},
+		},
+	}
+	if _, err := c.Client.CoreV1().PersistentVolumes().Create(background, volume, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.AwaitBound(t, ns, "late")
+	return class
+}
+
+// apiSecond is how much the times of the API, which are whole seconds, may differ from the test's.
+const apiSecond = 1.0
+
+// charged is a volume that a test made: its size, and the test's clock around its binding.
+type charged struct{ bytes, soonest, latest float64 }
+
+func unixSeconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
+
+func createCharged(t *testing.T, c *harness.LocalCluster, ns, claim string) (h charged) {
+	t.Helper()
+	h.soonest = unixSeconds(time.Now()) - apiSecond
+	_, volume := c.CreateBoundClaim(t, ns, claim, "standard")
+	h.latest = unixSeconds(time.Now()) + apiSecond
+	h.bytes = float64(volume.Spec.Capacity.Storage().Value())
+	return h
+}
+
+// TestByteSecondsAreThoseOfTheAPIServer compares the byte-seconds of volumes that nobody mounts with the sizes and times
+// that the test knows. A tracker is killed, and claims are deleted and created before the next one starts.
+func TestByteSecondsAreThoseOfTheAPIServer(t *testing.T) {
+	t.Parallel()
+	c := harness.Cluster(t)
+	ns := c.CreateNamespace(t, "charged")
+	dir := t.TempDir()
+	run := func() *harness.Tracker {
+		return harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--catalog.url=none")
+	}
+	p := run()
+	harness.Eventually(t, "the tracker watches", func() error {
+		if p.Metrics(t)["kubevoltracker_unused_disagreements_total"] == "" {
+			return errors.New("it does not")
+		}
+		return nil
+	})
+	// read returns the two counters, and the test's clock around the scrape.
+	read := func() (values [2]float64, soonest, latest float64) {
+		t.Helper()
+		harness.Eventually(t, "the byte-seconds are served", func() error {
+			soonest = unixSeconds(time.Now())
+			m := p.Metrics(t)
+			latest = unixSeconds(time.Now())
+			for i, name := range []string{"capacity", "idle"} {
+				text := m[fmt.Sprintf("kubevoltracker_namespace_%s_byte_seconds_total{namespace=%q,storageclass=\"standard\"}", name, ns)]
+				if text == "" {
+					return errors.New(name + " is not")
+				}
+				values[i] = mustFloat(t, text)
+			}
+			return nil
+		})
+		return values, soonest, latest
+	}
+	expect := func(values [2]float64, least, most float64) {
+		t.Helper()
+		for _, v := range values {
+			if v < least || v > most {
+				t.Errorf("capacity and idle byte-seconds are %v, want between %g and %g", values, least, most)
+			}
+		}
+	}
+
+	a, b := createCharged(t, c, ns, "a"), createCharged(t, c, ns, "b")
+	harness.Eventually(t, "both volumes count", func() error {
+		if got := p.Metrics(t)[fmt.Sprintf(`kubevoltracker_namespace_idle_volumes{namespace=%q,storageclass="standard"}`, ns)]; got != "2" {
+			return fmt.Errorf("%q do", got)
+		}
+		return nil
+	})
+	last, soonest, latest := read()
+	expect(last, a.bytes*(soonest-a.latest)+b.bytes*(soonest-b.latest), a.bytes*(latest-a.soonest)+b.bytes*(latest-b.soonest))
+
+	p.Kill(t)
+	if err := c.Client.CoreV1().PersistentVolumeClaims(ns).Delete(background, "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	d := createCharged(t, c, ns, "d")
+	p = run()
+	restarted, soonest, latest := read()
+	for i := range last {
+		if restarted[i] < last[i] {
+			t.Errorf("the counters fell from %v to %v", last, restarted)
+		}
+	}
+	least := last[0] + d.bytes*(soonest-d.latest)
+	most := a.bytes*(latest-a.soonest) + b.bytes*(latest-b.soonest) + d.bytes*(latest-d.soonest)
+	expect(restarted, least, most)
+
+	p.Stop(t) // nothing changes before the next start, unless the volume of a is still being deleted
+	p = run()
+	then := soonest
+	again, soonest, latest := read()
+	expect(again, b.bytes*(soonest-b.latest)+d.bytes*(soonest-d.latest), most+(a.bytes+b.bytes+d.bytes)*(latest-then))
+	if again[0] < restarted[0] || again[1] < restarted[1] {
+		t.Errorf("the counters fell from %v to %v", restarted, again)
+	}
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -93,12 +94,42 @@ func (d *disk) awaitUsed(t testing.TB, p *harness.Tracker) (text string) {
 			return fmt.Errorf("volume %q, namespace %q", text, sum)
 		}
 		const others = 4 << 20
+		if err := d.compareRest(t, m, others); err != nil {
+			return err
+		}
 		if used, _ := d.usedBytes(t); mustFloat(t, text) < float64(used-others) || mustFloat(t, text) > float64(used+others) {
 			return fmt.Errorf("%s, and df says %d", text, used)
 		}
 		return nil
 	})
 	return text
+}
+
+// compareRest compares the available space and the inodes in the metrics with what df says, within what others write to
+// the file system meanwhile.
+func (d *disk) compareRest(t testing.TB, m map[string]string, others float64) error {
+	t.Helper()
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(d.path, &fs); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]struct{ value, slack float64 }{
+		"available_bytes": {float64(fs.Bavail) * float64(fs.Bsize), others},
+		"inodes":          {float64(fs.Files), 0},
+		"inodes_used":     {float64(fs.Files - fs.Ffree), 1000},
+	} {
+		text, ok := m[fmt.Sprintf("kubevoltracker_volume_%s{persistentvolume=%q}", name, d.volume)]
+		if fs.Files == 0 && name != "available_bytes" {
+			if ok {
+				return fmt.Errorf("%s is %s on a file system without inodes", name, text)
+			}
+			continue
+		}
+		if !ok || math.Abs(mustFloat(t, text)-want.value) > want.slack {
+			return fmt.Errorf("%s is %q, and df says %.0f", name, text, want.value)
+		}
+	}
+	return nil
 }
 
 // leave deletes the pod.

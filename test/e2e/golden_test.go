@@ -92,7 +92,8 @@ var (
 	demoFamily = regexp.MustCompile(`^(# (HELP|TYPE) )?kubevoltracker_(namespace|volume|volumes|claims|mounts)_`)
 	volumeOf   = regexp.MustCompile(`_volume_info\{persistentvolume="(pvc-[^"]+)",namespace="([^"]+)",persistentvolumeclaim="([^"]+)"`)
 	ofTime     = regexp.MustCompile(`(?m)^(kubevoltracker_\S*_(?:idle_seconds|timestamp_seconds|pending_seconds)\{\S*\}) [1-9]\S*$`)
-	ofWatch    = regexp.MustCompile(`(?m)^(kubevoltracker_volume_idle_observed_seconds\{\S*\}) \S+$`) // 0 until a bookmark comes
+	// Those that can be 0: observed times are until a bookmark comes, and idle space is where a pod was quick.
+	ofWatch = regexp.MustCompile(`(?m)^(kubevoltracker_(?:volume_idle_observed_seconds|namespace_\w+_byte_seconds_total)\{\S*\}) \S+$`)
 )
 
 // workloadPart returns the part of a scrape that is about the workload: volumes by the names of their claims, times

@@ -61,8 +61,10 @@ func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 	e.Apply(&fact.Update{
 		Classes:    []fact.ClassState{{Name: "fast", Provisioner: "csi.example"}},
 		Capacities: []fact.CapacityState{{UID: "k1"}},
-		Claims:     []fact.ClaimState{{UID: "c1", Namespace: "shop"}},
-		Volumes:    []fact.VolumeState{{UID: "v1", Name: "pv-1", Status: fact.VolumeIdle, ChangedAt: 1, LastUsed: 1, Namespace: "shop", Measured: true}},
+		Claims:     []fact.ClaimState{{UID: "c1", Namespace: "shop", Phase: "Bound", CapacityBytes: 1}},
+		Volumes: []fact.VolumeState{
+			{UID: "v1", Name: "pv-1", Status: fact.VolumeIdle, ChangedAt: 1, LastUsed: 1, Namespace: "shop", Measured: true, Inodes: 1},
+		},
 	})
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	r.Header.Set("Accept", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")

@@ -1,0 +1,256 @@
+package exporter
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// byteSeconds are the integrals over time of the space of a namespace and storage class: of all that its claims have
+// been given, and of its idle volumes. They change with the claims and volumes, each at its event's own time, and go on
+// by themselves in between.
+//
+// They go on after a restart, and count the time while no tracker ran. What was bound before and is bound now was bound
+// in between, since a claim is bound once in its life. Of a claim that was deleted meanwhile the time counts until the
+// last moment at which it is known to have existed.
+//
+// A counter must not decrease: Prometheus takes a decrease for a reset, and would count all of the value again. A late
+// event can lower the value: it says that a volume has been in use for a second. Then the metric stands still until the
+// value has caught up. After a restart nobody knows what the last scrape of the run before showed, but it was no more
+// than the value would be now if nothing had changed: that is where the metric begins.
+type byteSeconds struct {
+	namespace, class string
+	since            fact.Time // of both counters
+	last             fact.Time // of the latest change
+	floor            fact.Time // until then the values of the run before say all
+	of               [byteSecondsCount]integral
+	shown            [byteSecondsCount]total // the highest that a scrape can have shown
+
+	pairs   []*dto.LabelPair
+	created *timestamppb.Timestamp
+}
+
+// byteSecondsID is a counter family of byte-seconds.
+type byteSecondsID uint8
+
+const (
+	capacityByteSeconds byteSecondsID = iota
+	idleByteSeconds
+	byteSecondsCount
+)
+
+var byteSecondsFamilies = [byteSecondsCount]struct{ name, help string }{
+	capacityByteSeconds: {
+		"namespace_capacity_byte_seconds_total",
+		"Space that the namespace's bound claims have been given, times the seconds for which they had it: the integral of namespace_capacity_bytes. rate() over it is the average space in bytes, and increase() what to charge for."},
+	idleByteSeconds: {
+		"namespace_idle_byte_seconds_total",
+		"Size of the namespace's bound volumes, times the seconds for which no container used them and no pod awaited them: the integral of namespace_idle_bytes."},
+}
+
+var byteSecondsDescs = func() (descs [byteSecondsCount]*prometheus.Desc) {
+	for i, f := range byteSecondsFamilies {
+		descs[i] = prometheus.NewDesc(prefix+"_"+f.name, f.help, byClaim, nil)
+	}
+	return descs
+}()
+
+// change adds to the bytes of one of the two from a moment on.
+func (b *byteSeconds) change(id byteSecondsID, bytes int64, from fact.Time) {
+	from = max(from, b.floor)
+	b.of[id].change(bytes, from)
+	b.last = max(b.last, from)
+	if from < b.since {
+		b.since, b.created = from, nil
+	}
+}
+
+// value returns what a scrape shows at a moment.
+func (b *byteSeconds) value(id byteSecondsID, now fact.Time) total {
+	if v := b.of[id].at(now); b.shown[id].less(v) {
+		b.shown[id] = v
+	}
+	return b.shown[id]
+}
+
+// byteSecondsSample is a series at a moment: a prometheus.Metric.
+type byteSecondsSample struct {
+	*byteSeconds
+	id    byteSecondsID
+	value float64
+}
+
+func (s byteSecondsSample) Desc() *prometheus.Desc { return byteSecondsDescs[s.id] }
+
+func (s byteSecondsSample) Write(m *dto.Metric) error {
+	if s.pairs == nil {
+		s.pairs = prometheus.MakeLabelPairs(s.Desc(), []string{s.namespace, s.class})
+	}
+	if s.created == nil {
+		s.byteSeconds.created = timestamppb.New(s.since.Time())
+	}
+	m.Label, m.Counter = s.pairs, &dto.Counter{Value: &s.value, CreatedTimestamp: s.created}
+	return nil
+}
+
+// bytes returns the byte-seconds of a namespace and class, for a change from a moment on.
+func (t *Tally) bytes(k groupKey, from fact.Time) *byteSeconds {
+	p := t.part(k.namespace)
+	if p.bytes == nil {
+		p.bytes = map[string]*byteSeconds{}
+	}
+	b := p.bytes[k.storageClass]
+	if b == nil {
+		from = max(from, t.begun)
+		b = &byteSeconds{namespace: k.namespace, class: k.storageClass, floor: t.begun, since: from, last: from}
+		p.bytes[k.storageClass] = b
+	}
+	t.touchBytes(k.namespace)
+	return b
+}
+
+func (t *Tally) touchBytes(namespace string) {
+	if t.changedBytes != nil {
+		t.changedBytes[namespace] = struct{}{}
+	}
+}
+
+func (t *Tally) changeBytes(id byteSecondsID, k groupKey, bytes int64, from fact.Time) {
+	if bytes != 0 {
+		t.bytes(k, from).change(id, bytes, from)
+	}
+}
+
+// collectBytes sends the byte-seconds of all namespaces.
+func (t *Tally) collectBytes(ch chan<- prometheus.Metric) {
+	now := fact.At(t.now())
+	for _, p := range t.parts {
+		for _, b := range p.bytes {
+			for id := range byteSecondsCount {
+				ch <- byteSecondsSample{b, id, b.value(id, now).seconds()}
+			}
+		}
+	}
+}
+
+// bytesRecordPrefix begins the names of the records of byte-seconds: the namespace follows, or nothing in the record
+// that says since when byte-seconds are counted.
+const bytesRecordPrefix = "/byte-seconds/"
+
+// bytesRecord is the encoded form of a namespace's byte-seconds: some 250 bytes a class.
+type bytesRecord struct {
+	Begun   fact.Time                   `json:",omitempty"`
+	Gone    fact.Time                   `json:",omitempty"`
+	Classes map[string]bytesClassRecord `json:",omitempty"`
+}
+
+// bytesClassRecord has the integrals as they are after the latest change, which is all that their values at any later
+// moment depend on: a namespace is not written again as long as nothing changes.
+type bytesClassRecord struct {
+	Since, Last    fact.Time
+	Capacity, Idle [3]string // base, rate, shown
+}
+
+// byteSecondsRecords returns the records that have changed since the last call. It may be called while Apply is:
+// records that are ahead of the rows in the journal do no harm, as what a restored byteSeconds takes in again is
+// limited by its floor.
+func (e *Exporter) byteSecondsRecords() (map[string][]byte, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := e.counters.tally
+	records := map[string][]byte{}
+	for namespace := range t.changedBytes {
+		name := bytesRecordPrefix + namespace
+		records[name] = nil
+		r := bytesRecord{}
+		if namespace == clusterPart {
+			r.Begun = t.begun
+		} else if p := t.parts[namespace]; p == nil || len(p.bytes) == 0 {
+			continue
+		} else {
+			r.Gone, r.Classes = p.gone, map[string]bytesClassRecord{}
+			for class, b := range p.bytes {
+				r.Classes[class] = b.record()
+			}
+		}
+		data, err := json.Marshal(r)
+		if err != nil {
+			return nil, fmt.Errorf("encoding byte-seconds: %w", err)
+		}
+		records[name] = data
+	}
+	clear(t.changedBytes)
+	return records, nil
+}
+
+func (b *byteSeconds) record() bytesClassRecord {
+	r := bytesClassRecord{Since: b.since, Last: b.last}
+	for id, texts := range r.texts() {
+		n := &b.of[id]
+		*texts = [3]string{n.base.digits(), n.rate.digits(), b.shown[id].digits()}
+	}
+	return r
+}
+
+func (r *bytesClassRecord) texts() [byteSecondsCount]*[3]string {
+	return [byteSecondsCount]*[3]string{capacityByteSeconds: &r.Capacity, idleByteSeconds: &r.Idle}
+}
+
+// restoreBytes reads a record into the parts. The claims and volumes of the run before are not in the integrals that
+// it makes: their states arrive with the first updates, and count from the floor on.
+func (t *Tally) restoreBytes(name string, data []byte) error {
+	var r bytesRecord
+	if err := json.Unmarshal(data, &r); err != nil {
+		return fmt.Errorf("the record %s cannot be read: %w", name, err)
+	}
+	now := fact.At(t.now())
+	namespace := strings.TrimPrefix(name, bytesRecordPrefix)
+	if namespace == clusterPart {
+		t.begun = min(r.Begun, now)
+		return nil
+	}
+	p := t.part(namespace)
+	p.gone, p.bytes = max(p.gone, r.Gone), map[string]*byteSeconds{}
+	for class, c := range r.Classes {
+		b := &byteSeconds{namespace: namespace, class: class, since: c.Since, last: min(c.Last, now), floor: min(c.Last, now)}
+		if !b.restore(&c, now) {
+			return fmt.Errorf("the record %s has numbers that cannot be right; the byte-seconds of the class %q begin anew", name, class)
+		}
+		p.bytes[class] = b
+	}
+	return nil
+}
+
+func (b *byteSeconds) restore(r *bytesClassRecord, now fact.Time) (ok bool) {
+	for id, texts := range r.texts() {
+		var n [3]total
+		for i, digits := range texts {
+			if n[i], ok = totalFrom(digits); !ok {
+				return false
+			}
+		}
+		before := integral{base: n[0], rate: n[1]}
+		b.of[id].base = before.at(b.floor)
+		b.shown[id] = n[2]
+		for _, t := range []fact.Time{r.Last, now} {
+			if v := before.at(t); b.shown[id].less(v) { // the highest that the run before can have shown
+				b.shown[id] = v
+			}
+		}
+	}
+	return true
+}
+
+// begin sets from when on byte-seconds are counted, unless an earlier run has: what was bound before does not count.
+func (t *Tally) begin(at fact.Time) {
+	if t.begun == 0 {
+		t.begun = at
+		t.touchBytes(clusterPart)
+	}
+}
