@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
 	"github.com/kubevoltracker/kubevoltracker/collector/redact"
+	"github.com/kubevoltracker/kubevoltracker/exporter/statemetrics"
 )
 
 // runFlags are the flags of "run".
@@ -23,6 +24,7 @@ type runFlags struct {
 	app.Options
 	journalBytes    units.Base2Bytes
 	keepAnnotations []string
+	stateMetrics    statemetrics.Options
 	catalog         *catalogFlags
 	log             *logFlags
 }
@@ -41,6 +43,7 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 	cmd.Flag("web.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&f.Web.TelemetryPath)
 	cmd.Flag("web.enable-pprof", "Serve Go's profiles of the tracker under /debug/pprof/.").BoolVar(&f.Web.Pprof)
 	addMetricsFlags(cmd, &f.Metrics)
+	addStateMetricsFlags(cmd, &f.stateMetrics)
 	addKubeletFlags(cmd, f)
 	f.catalog = addCatalogFlags(cmd, app.EmbeddedCatalog, "; "+app.EmbeddedCatalog+" for a ClickHouse of the tracker's own, "+app.NoCatalog+" for metrics alone")
 	cmd.Flag("catalog.embedded-listen-address", "Where the embedded ClickHouse serves its HTTP interface; on loopback.").Default("127.0.0.1:8123").StringVar(&f.Engine.ListenAddress)
@@ -88,6 +91,9 @@ func track(f *runFlags, stderr io.Writer) (err error) {
 	}
 	if f.Policy, err = redact.New(f.keepAnnotations...); err != nil {
 		return app.UsageError{Err: fmt.Errorf("--collector.keep-annotations: %w", err)}
+	}
+	if f.Metrics.StateMetrics, err = statemetrics.New(f.stateMetrics); err != nil {
+		return app.UsageError{Err: err}
 	}
 	a, err := app.New(ctx, f.Options)
 	if err == nil {
