@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"catalog/embedded":              {"catalog/embedded/sandbox"},
 	"catalog/embedded/sandbox":      {},
 	"catalog/engine":                {},
-	"cmd/kubevoltracker/app":        {"collector", "collector/election", "collector/fact", "collector/inventory", "collector/redact", "exporter", "catalog", "catalog/engine", "catalog/ingest", "catalog/journal"},
+	"cmd/kubevoltracker/app":        {"collector", "collector/election", "collector/fact", "collector/inventory", "collector/redact", "exporter", "exporter/statemetrics", "catalog", "catalog/engine", "catalog/ingest", "catalog/journal"},
 	"cmd/kubevoltracker":            {"cmd/kubevoltracker/app", "catalog", "collector/redact", "exporter", "exporter/statemetrics"},
 	"cmd/kubevoltracker-clickhouse": {"catalog/embedded", "catalog/embedded/sandbox"},
 	"deploy/vulncheck":              {},

@@ -25,7 +25,7 @@ func newOddObjects(t *testing.T, c *harness.LocalCluster) *oddObjects {
 	return &oddObjects{c, c.CreateNamespace(t, "odd")}
 }
 
-var oddLabels = map[string]string{"app": "db", "team-a": "x", "a.b": "1", "a-b": "2", "a_b": "3", "camelCase": "y", "label_excluded_from_alerts": "true"}
+var oddLabels = map[string]string{"app": "db", "team-a": "x", "a.b": "1", "a-b": "2", "a_b": "3", "camelCase": "y", "excluded_from_alerts": "true"}
 
 var oddAnnotations = map[string]string{"note": "a \"quoted\" \\ back\nslash, ü", "other.example/thing": "1"}
 

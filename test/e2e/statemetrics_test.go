@@ -17,7 +17,7 @@ const fourKinds = "persistentvolumes,persistentvolumeclaims,storageclasses,volum
 
 // The labels and annotations that both programs serve, by exact names and by wildcards.
 const (
-	servedLabels      = "persistentvolumes=[*],persistentvolumeclaims=[app,team-*,label_excluded_from_alerts],storageclasses=[tier]"
+	servedLabels      = "persistentvolumes=[*],persistentvolumeclaims=[app,team-*,excluded_from_alerts],storageclasses=[tier]"
 	servedAnnotations = "persistentvolumes=[note],persistentvolumeclaims=[*],storageclasses=[storageclass.kubernetes.io/*]"
 )
 

@@ -83,21 +83,16 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	o.Metrics.Registry, o.Metrics.Logger = registry, log.With(o.Logger, "component", "exporter")
 	metrics := exporter.New(o.Metrics)
 	election.Register(registry, a.history.election)
-	var renderer collector.Renderer // an interface with a nil pointer in it is not nil
-	if o.Metrics.StateMetrics != nil {
-		renderer = o.Metrics.StateMetrics
-	}
 	a.collector = collector.New(collector.Options{
-		Client: client, Policy: o.Policy, Kubelets: kubelets, Exporter: metrics, Recorder: a.history.recorder, Renderer: renderer,
+		Client: client, Policy: o.Policy, Kubelets: kubelets, Exporter: metrics, Recorder: a.history.recorder, Renderer: rendererOf(o.Metrics.StateMetrics),
 		Snapshot: a.history.takeSnapshot(), VersionFloor: a.history.versionFloor,
 		Logger: log.With(o.Logger, "component", "collector"), Registerer: registry,
 	})
 	metrics.Restore(a.history.tally, a.collector.CaughtUp)
 	o.Web.Metrics, o.Web.Logger = metrics.Handler(), log.With(o.Logger, "component", "web")
 	o.Web.Live = []exporter.Check{{Name: "collector", Check: a.collector.Alive}}
-	o.Web.Ready = []exporter.Check{{Name: "lists", Check: a.collector.Synced}, {Name: "catalog", Check: a.history.ready}}
-	if renderer != nil {
-		o.Web.Ready = append(o.Web.Ready, exporter.Check{Name: "kube-state-metrics", Check: metrics.StateMetricsReady})
+	o.Web.Ready = []exporter.Check{
+		{Name: "lists", Check: a.collector.Synced}, {Name: "catalog", Check: a.history.ready}, {Name: "kube-state-metrics", Check: metrics.StateMetricsReady},
 	}
 	if a.server, err = exporter.NewServer(o.Web); err != nil {
 		return nil, UsageError{err}
