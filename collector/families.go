@@ -124,23 +124,23 @@ func (c *Collector) renders(kind fact.Kind) bool { return c.families.kinds[kind]
 
 // drawing gathers the texts of a list's objects while they arrive.
 type drawing struct {
-	collector *Collector
-	kind      fact.Kind
-	texts     map[string]string // by UID; nil if the kind has no families
+	kind   fact.Kind
+	render func(fact.Kind, any) string
+	texts  map[string]string // by UID; nil if the kind has no families
 }
 
 // begin forgets the objects of an earlier list that was not received to its end.
-func (d *drawing) begin() {
-	d.texts = nil
-	if d.collector.renders(d.kind) {
-		d.texts = map[string]string{}
+func (d *drawing) begin(c *Collector, kind fact.Kind) {
+	*d = drawing{}
+	if c.renders(kind) {
+		*d = drawing{kind, c.renderer.Render, map[string]string{}}
 	}
 }
 
 // draw renders an object of the list.
 func (d *drawing) draw(object any) {
 	if o, ok := object.(metav1.Object); ok && d.texts != nil {
-		d.texts[strings.Clone(string(o.GetUID()))] = d.collector.renderer.Render(d.kind, object)
+		d.texts[strings.Clone(string(o.GetUID()))] = d.render(d.kind, object)
 	}
 }
 
@@ -192,7 +192,7 @@ func (c *Collector) event(kind fact.Kind, object any, gone bool) (r fact.Rendere
 func (c *Collector) relist(ctx context.Context, r resource, after string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &familiesStore{drawing: drawing{collector: c, kind: r.kind}, done: cancel}
+	s := &familiesStore{collector: c, kind: r.kind, done: cancel}
 	lw := familiesList{r.listWatch, s, after, log.With(c.logger, "kind", r.kind)}
 	backoff := againAfter
 	cache.NewReflectorWithOptions(lw, r.example, s, cache.ReflectorOptions{
@@ -204,8 +204,10 @@ func (c *Collector) relist(ctx context.Context, r resource, after string) {
 
 // familiesStore takes the list of relist, and then ends its reflector.
 type familiesStore struct {
-	drawing
-	done func()
+	drawing   drawing
+	collector *Collector
+	kind      fact.Kind
+	done      func()
 }
 
 var (
@@ -216,7 +218,7 @@ var (
 // Replace passes the list on, unless another one has come.
 func (s *familiesStore) Replace(objects []any, resourceVersion string) error {
 	defer s.done()
-	texts := s.of(objects)
+	texts := s.drawing.of(objects)
 	c := s.collector
 	return c.observeFamilies(func() {
 		if c.families.kinds[s.kind].newer != nil {
@@ -228,7 +230,7 @@ func (s *familiesStore) Replace(objects []any, resourceVersion string) error {
 // Transformer returns a function that renders each object as it streams in, and keeps only its UID.
 func (s *familiesStore) Transformer() cache.TransformFunc {
 	return func(object any) (any, error) {
-		s.draw(object)
+		s.drawing.draw(object)
 		return strings.Clone(uidOf(object)), nil
 	}
 }
@@ -250,7 +252,7 @@ type familiesList struct {
 
 func (l familiesList) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	if options.Continue == "" {
-		l.store.begin()
+		l.store.drawing.begin(l.store.collector, l.store.kind)
 	}
 	if options.ResourceVersion == "0" { // the cache may be older than the position
 		options.ResourceVersion, options.ResourceVersionMatch, options.Limit = l.after, metav1.ResourceVersionMatchNotOlderThan, 0
@@ -260,14 +262,14 @@ func (l familiesList) ListWithContext(ctx context.Context, options metav1.ListOp
 		return nil, l.failed(ctx, err)
 	}
 	return list, meta.EachListItem(list, func(object runtime.Object) error {
-		l.store.draw(object)
+		l.store.drawing.draw(object)
 		Trim(l.store.collector.policy, l.store.kind, object)
 		return nil
 	})
 }
 
 func (l familiesList) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	l.store.begin()
+	l.store.drawing.begin(l.store.collector, l.store.kind)
 	w, err := l.ListWatch.WatchWithContext(ctx, options)
 	return w, l.failed(ctx, err)
 }

@@ -32,7 +32,7 @@ var againAfter = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitte
 func (c *Collector) watch(ctx context.Context, r resource) {
 	before := c.before(r.kind)
 	s := &store{
-		collector: c, kind: r.kind, ctx: ctx, logger: log.With(c.logger, "kind", r.kind), drawing: drawing{collector: c, kind: r.kind},
+		collector: c, kind: r.kind, ctx: ctx, logger: log.With(c.logger, "kind", r.kind),
 		resumeAt: before.ResourceVersion, behind: before.ResourceVersion != "", lastSeen: before.At, since: before.Since,
 	}
 	lw := listWatch{r.listWatch, s, r.example}
@@ -404,7 +404,7 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 
 // listing notes that a list was requested. No event arrives before the list does.
 func (s *store) listing() {
-	s.drawing.begin()
+	s.drawing.begin(s.collector, s.kind)
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
 	s.listBegan = s.collector.present()

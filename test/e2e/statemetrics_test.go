@@ -23,7 +23,7 @@ const (
 
 // TestStateMetricsEqualKubeStateMetrics compares, series by series and value by value, kube-state-metrics itself and
 // a tracker that serves its families, on one API server: with objects of all sorts, after changes and deletions, after
-// a restart that resumes from the journal, and after a SIGKILL.
+// a restart that resumes from the journal, and after a SIGKILL; by streamed lists and by lists in pages.
 func TestStateMetricsEqualKubeStateMetrics(t *testing.T) {
 	t.Parallel()
 	c := harness.OwnCluster(t)
@@ -59,6 +59,18 @@ func TestStateMetricsEqualKubeStateMetrics(t *testing.T) {
 	theirs.expectEqual(t, p, "after a SIGKILL")
 	expectResumed(t, p)
 	p.ExpectReady(t)
+
+	// An older API server does not stream lists.
+	if err := c.Restart("kube-apiserver", "--feature-gates=WatchList=false"); err != nil {
+		t.Fatal(err)
+	}
+	c.AwaitAPI(t)
+	theirs.expectEqual(t, p, "after a restart of the API server")
+	p.Kill(t)
+	o.changeAway(t, "paged")
+	p = start()
+	theirs.expectEqual(t, p, "after a SIGKILL, by lists in pages")
+	expectResumed(t, p)
 }
 
 // stateMetrics is a running kube-state-metrics.
