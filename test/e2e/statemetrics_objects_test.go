@@ -230,7 +230,7 @@ func (o *oddObjects) changeAway(t *testing.T, name string) {
 	if err := o.c.Client.CoreV1().PersistentVolumes().Delete(background, "brief-"+name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.c.Client.CoreV1().PersistentVolumes().Delete(background, map[string]string{"stopped": "odd-ebs", "again": "odd-cephfs", "killed": "odd-azuredisk", "paged": "odd-azurefile"}[name], metav1.DeleteOptions{}); err != nil {
+	if err := o.c.Client.CoreV1().PersistentVolumes().Delete(background, map[string]string{"stopped": "odd-ebs", "again": "odd-cephfs", "killed": "odd-azuredisk", "restarted": "odd-hostpath", "paged": "odd-azurefile"}[name], metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
