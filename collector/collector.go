@@ -66,8 +66,10 @@ type Recorder interface {
 type Options struct {
 	Client *Client
 	// Exporter and Recorder receive the updates; nil if there is none.
-	Exporter   Exporter
-	Recorder   Recorder
+	Exporter Exporter
+	Recorder Recorder
+	// Renderer makes the texts of metric families that the updates carry; nil if there is none.
+	Renderer   Renderer
 	Logger     log.Logger
 	Registerer prometheus.Registerer
 	// Snapshot is the saved state of an earlier tracker of this cluster; nil if there is none.
@@ -92,6 +94,7 @@ type Collector struct {
 	kubelets *Kubelets
 	exporter Exporter
 	recorder Recorder
+	renderer Renderer
 	logger   log.Logger
 	metrics  *metrics
 	rights   *rights
@@ -101,12 +104,13 @@ type Collector struct {
 
 	snapshot *fact.Snapshot // restore resumes from it
 
-	mu      sync.Mutex // guards inv, update, moved, watched, and the positions of the stores
-	stores  []*store   // one for each watch
-	inv     *inventory.Inventory
-	update  fact.Update
-	moved   map[fact.Kind]fact.Position // positions that changed since the last update
-	watched spans
+	mu       sync.Mutex // guards inv, update, moved, watched, families, and the positions of the stores
+	stores   []*store   // one for each watch
+	inv      *inventory.Inventory
+	update   fact.Update
+	moved    map[fact.Kind]fact.Position // positions that changed since the last update
+	watched  spans
+	families families
 
 	firstMu sync.Mutex
 	first   map[fact.Kind]firstList // the lists that have arrived; complete when all kinds have theirs
@@ -132,6 +136,8 @@ func New(o Options) *Collector {
 		kubelets: o.Kubelets,
 		exporter: o.Exporter,
 		recorder: o.Recorder,
+		renderer: o.Renderer,
+		families: newFamilies(o.Renderer),
 		logger:   o.Logger,
 		metrics:  newMetrics(o.Registerer, o.Without.kinds()),
 		rights:   newRights(o.Registerer, o.Logger),
@@ -389,6 +395,14 @@ func (c *Collector) observe(take func(*inventory.Inventory, fact.Time) error, ki
 	return nil
 }
 
+// observeFamilies takes a list that changes nothing but the texts of metric families, and emits them.
+func (c *Collector) observeFamilies(take func()) error {
+	return c.observe(func(*inventory.Inventory, fact.Time) error {
+		take()
+		return nil
+	})
+}
+
 // moveTo notes how far a kind has been watched. The caller holds the lock. If that begins a new span
 // of Pods, the inventory learns of it here, before it takes the event.
 func (c *Collector) moveTo(position fact.Position) {
@@ -401,12 +415,14 @@ func (c *Collector) moveTo(position fact.Position) {
 // firstList is the first list of a kind.
 type firstList struct {
 	objects  []any
-	position fact.Position // without a resource version if the tracker may not list the kind
+	texts    map[string]string // of metric families, by UID
+	position fact.Position     // without a resource version if the tracker may not list the kind
 }
 
 // replace takes the list of a kind. The first lists, and their watches, wait until all kinds have
 // theirs.
-func (c *Collector) replace(ctx context.Context, objects []any, lastSeen fact.Time, position fact.Position) error {
+func (c *Collector) replace(ctx context.Context, list firstList, lastSeen fact.Time) error {
+	objects, position := list.objects, list.position
 	kind := position.Kind
 	c.metrics.lists[kind].Inc()
 	select {
@@ -414,13 +430,14 @@ func (c *Collector) replace(ctx context.Context, objects []any, lastSeen fact.Ti
 		level.Info(c.logger).Log("msg", "listed again", "kind", kind, "objects", len(objects))
 		return c.observe(func(inv *inventory.Inventory, now fact.Time) error {
 			c.moveTo(position)
+			c.families.list(kind, list.texts, fact.VersionNumber(position.ResourceVersion))
 			return inv.Replace(kind, objects, listSeen(now, lastSeen, position.ResourceVersion))
 		}, kind)
 	default:
 	}
 	level.Info(c.logger).Log("msg", "listed", "kind", kind, "objects", len(objects))
 	c.objects.Add(uint64(len(objects)))
-	if err := c.listed(kind, firstList{objects, position}); err != nil {
+	if err := c.listed(kind, list); err != nil {
 		return err
 	}
 	select {
@@ -461,10 +478,11 @@ func (c *Collector) takeFirst(lists map[fact.Kind]firstList) error {
 		defer c.emitInParts(nil)
 	}
 	err := c.observe(func(inv *inventory.Inventory, now fact.Time) error {
-		for _, list := range lists {
+		for kind, list := range lists {
 			if list.position.ResourceVersion != "" {
 				c.moveTo(list.position)
 			}
+			c.families.list(kind, list.texts, fact.VersionNumber(list.position.ResourceVersion))
 		}
 		for _, kind := range c.kinds {
 			if lists[kind].position.ResourceVersion == "" {

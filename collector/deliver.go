@@ -8,9 +8,11 @@ const keepRows = 10_000
 
 // deliver passes what changed to the exporter and the recorder. The caller holds the lock.
 func (c *Collector) deliver(ticked bool) {
+	c.families.take(&c.update)  // for the first part, which has the states of volumes and claims
 	for c.inv.Take(&c.update) { // a large event comes in parts, and the positions with the last one
 		c.update.Positions, c.update.Watched = c.update.Positions[:0], nil
 		c.emit(&c.update)
+		c.update.Rendered, c.update.Relisted = nil, nil
 	}
 	c.update.Positions, c.update.Watched = c.update.Positions[:0], nil
 	if c.update.Empty() && !ticked && !c.watched.fresh {
@@ -24,6 +26,7 @@ func (c *Collector) deliver(ticked bool) {
 	if !c.update.Empty() {
 		c.emit(&c.update)
 	}
+	c.update.Rendered, c.update.Relisted = nil, nil
 }
 
 // emit passes an update to the exporter and the recorder.

@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,6 +39,9 @@ func (c *Collector) watch(ctx context.Context, r resource) {
 	}
 	lw := listWatch{r.listWatch, s, r.example}
 	s.latest = lw.latest
+	var relisting sync.WaitGroup
+	defer relisting.Wait()
+	s.relist = func(after string) { relisting.Go(func() { c.relist(ctx, r, after) }) }
 	c.addStore(s)
 	c.metrics.seen(r.kind, before.At)
 	go func() { // a streamed list needs no right to list, and nothing else would show before an interruption that it is missing
@@ -78,6 +82,7 @@ func (l listWatch) ListWithContext(ctx context.Context, options metav1.ListOptio
 		return nil, err
 	}
 	return list, meta.EachListItem(list, func(obj runtime.Object) error {
+		l.store.drawing.draw(obj)
 		l.store.trim(obj)
 		return nil
 	})
@@ -201,8 +206,10 @@ type store struct {
 	listBegan   fact.Time   // when the last list was requested
 	probes      []probe     // the latest ones, oldest first
 	latest      func(context.Context) uint64
-	arrived     fact.Time // when the last event arrived, or the watch was set up
-	failedSince time.Time // zero while the watch is up
+	drawing     drawing            // of the list that is arriving
+	relist      func(after string) // begins to list the kind for its metric families alone
+	arrived     fact.Time          // when the last event arrived, or the watch was set up
+	failedSince time.Time          // zero while the watch is up
 	failedTold  time.Time
 }
 
@@ -225,9 +232,14 @@ const notKnownYet = math.MaxUint64
 
 // resumed notes that the watch resumed where an earlier one ended.
 func (s *store) resumed() {
+	at := s.resumeAt
 	s.resumeAt, s.passOver = "", true
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
+	if s.collector.renders(s.kind) {
+		s.collector.families.await(s.kind)
+		s.relist(at)
+	}
 	level.Debug(s.logger).Log("msg", "resuming the watch where the last run ended", "away", s.collector.now().Sub(s.lastSeen.Time()).Round(time.Millisecond))
 }
 
@@ -368,14 +380,15 @@ func (s *store) arrive(now fact.Time, resourceVersion string, event bool) {
 	}
 }
 
-func (s *store) Add(obj any) error    { return s.take(obj, (*inventory.Inventory).Set) }
-func (s *store) Update(obj any) error { return s.take(obj, (*inventory.Inventory).Set) }
-func (s *store) Delete(obj any) error { return s.take(obj, (*inventory.Inventory).Delete) }
+func (s *store) Add(obj any) error    { return s.take(obj, (*inventory.Inventory).Set, false) }
+func (s *store) Update(obj any) error { return s.take(obj, (*inventory.Inventory).Set, false) }
+func (s *store) Delete(obj any) error { return s.take(obj, (*inventory.Inventory).Delete, true) }
 
-func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Observation) error) error {
+func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Observation) error, gone bool) error {
 	s.up()
 	s.collector.metrics.events[s.kind].Inc()
 	came := s.collector.now()
+	text, textVersion := s.collector.event(s.kind, obj, gone)
 	s.trim(obj)
 	waited := func() bool { return s.collector.now().Sub(came) > heldUpAfter }
 	err := s.collector.observe(func(inv *inventory.Inventory, now fact.Time) error {
@@ -392,6 +405,7 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Obser
 			s.move(version)
 		}
 		s.collector.metrics.seen(s.kind, now)
+		s.collector.families.change(text, textVersion)
 		return do(inv, obj, seen)
 	}, s.kind)
 	if waited() {
@@ -429,7 +443,7 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 		s.caughtUp()
 	}()
 	began := s.collector.now()
-	err := s.collector.replace(s.ctx, objects, before, position)
+	err := s.collector.replace(s.ctx, firstList{objects, s.drawing.of(objects), position}, before)
 	if s.collector.now().Sub(began) > heldUpAfter { // it may have waited for the first lists of other kinds
 		s.heldUp()
 	}
@@ -438,6 +452,7 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 
 // listing notes that a list was requested. No event arrives before the list does.
 func (s *store) listing() {
+	s.drawing.begin(s.collector, s.kind)
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
 	s.listBegan = s.collector.present()
@@ -479,7 +494,10 @@ func (s *store) Resync() error { return nil }
 // that the untrimmed list is never in memory.
 func (s *store) Transformer() cache.TransformFunc {
 	p := &packer{kind: s.kind}
-	return func(obj any) (any, error) { return p.pack(s.trim(obj)), nil }
+	return func(obj any) (any, error) {
+		s.drawing.draw(obj)
+		return p.pack(s.trim(obj)), nil
+	}
 }
 
 // trim reduces an object to the fields that the tracker keeps.
@@ -496,6 +514,7 @@ func refused(err error) bool {
 func (c *Collector) without(s *store, err error) {
 	c.mu.Lock()
 	s.caughtUp()
+	c.families.unlisted(s.kind)
 	c.mu.Unlock()
 	if !s.refused {
 		s.refused = true

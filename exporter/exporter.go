@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors/version"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/exporter/statemetrics"
 )
 
 // prefix begins the name of each metric of the tracker.
@@ -41,6 +42,10 @@ type Options struct {
 	// MaxVolumes limits the volumes with such series to the first ones observed; 0 is no limit. The
 	// flag is --metrics.max-volumes.
 	MaxVolumes uint32
+
+	// StateMetrics makes kube-state-metrics' families, whose texts are in the updates; nil for none.
+	// The flag is --metrics.kube-state-metrics.
+	StateMetrics *statemetrics.Generators
 
 	// CreatedTimestamps adds a _created line for each counter and histogram to
 	// OpenMetrics' text. A Prometheus without the feature flag
@@ -83,6 +88,7 @@ type Exporter struct {
 	namespaces namespaces
 	capacities capacities // nil with Options.NoStorageCapacity
 	classes    classes
+	states     *statemetrics.Texts
 	counters   counters
 	caughtUp   func() bool // nil once it has returned true
 	cutting    bool        // there are more volumes than MaxVolumes, and a warning has been logged
@@ -123,6 +129,7 @@ func New(o Options) *Exporter {
 		namespaces: newNamespaces(),
 		capacities: capacities{},
 		classes:    newClasses(),
+		states:     statemetrics.NewTexts(o.StateMetrics),
 		counters:   newCounters(usage, o.Now),
 	}
 	if o.NoStorageCapacity {
@@ -159,6 +166,7 @@ func (e *Exporter) Apply(u *fact.Update) {
 	}
 	e.counters.tally.begin(at)
 	e.watched.apply(u)
+	e.states.Apply(u)
 	for i := range u.Classes {
 		if source := e.classes.apply(&u.Classes[i]); source != "" {
 			e.counters.knowVolumes(u.Classes[i].Name, source)
@@ -200,6 +208,14 @@ func (e *Exporter) Apply(u *fact.Update) {
 		e.counters.knowMounts(u.Facts.Pods[i].Namespace)
 	}
 	e.counters.tally.Add(&u.Facts)
+}
+
+// StateMetricsReady returns nil once kube-state-metrics' families are served, or if none are to be
+// served; otherwise an error that names the kinds that are missing.
+func (e *Exporter) StateMetricsReady() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.states.Complete()
 }
 
 // sayIfCut logs a warning when volumes begin to outnumber MaxVolumes.

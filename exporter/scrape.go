@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/exporter/statemetrics"
 )
 
 // Handler returns the handler of the telemetry path. It counts its requests on
@@ -112,6 +113,9 @@ func (e *Exporter) parts() ([]part, error) {
 	if e.perVolume {
 		rendered = append(rendered, volumeSeries(m.rows, &m.at)...)
 	}
+	for _, f := range m.states.Families() {
+		rendered = append(rendered, family{name: f.Name, help: f.Help, lines: f.Lines})
+	}
 	for _, f := range rendered {
 		parts = append(parts, part{name: f.name, rendered: f})
 	}
@@ -130,10 +134,12 @@ type moment struct {
 	rows     []*row
 	groups   []group
 	capacity []fact.CapacityState
+	states   statemetrics.Moment
 	gathered []*dto.MetricFamily
 }
 
-// moment copies, under the lock, 8 bytes a volume, 150 bytes a group, and the counters.
+// moment copies, under the lock, 8 bytes a volume, 150 bytes a group, the counters, and 16 bytes for
+// each object that has families of kube-state-metrics.
 func (e *Exporter) moment() (moment, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -147,7 +153,7 @@ func (e *Exporter) moment() (moment, error) {
 	if e.caughtUp != nil {
 		gathered = slices.DeleteFunc(gathered, func(f *dto.MetricFamily) bool { return f.GetType() != dto.MetricType_GAUGE })
 	}
-	m := moment{at: instantOf(fact.At(e.now()), e.watched), groups: e.namespaces.present(), capacity: e.capacities.present(), gathered: gathered}
+	m := moment{at: instantOf(fact.At(e.now()), e.watched), groups: e.namespaces.present(), capacity: e.capacities.present(), states: e.states.Moment(), gathered: gathered}
 	if e.perVolume {
 		rows, _ := e.volumes.shown()
 		m.rows = slices.Clone(rows)

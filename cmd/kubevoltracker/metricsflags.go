@@ -5,8 +5,10 @@ import (
 	"strconv"
 
 	"github.com/alecthomas/kingpin/v2"
+	"k8s.io/kube-state-metrics/v2/pkg/options"
 
 	"github.com/kubevoltracker/kubevoltracker/exporter"
+	"github.com/kubevoltracker/kubevoltracker/exporter/statemetrics"
 )
 
 // addMetricsFlags adds the flags that say which metrics are served.
@@ -30,6 +32,24 @@ func addMetricsFlags(cmd *kingpin.CmdClause, o *exporter.Options) {
 	list("metrics.claim-labels", "Labels of claims to show on volume_info"+labels, o.ClaimLabels.Add)
 	list("metrics.namespace-labels", "Labels of the claim's namespace to show on volume_info, as namespace_label_…; with commas between them, or repeatable.", o.NamespaceLabels.Add)
 	cmd.Flag("metrics.created-timestamps", "Tell in OpenMetrics' text when each counter began, by a line _created; protobuf always does.").BoolVar(&o.CreatedTimestamps)
+}
+
+// addStateMetricsFlags adds the flags that say which families of kube-state-metrics are served.
+func addStateMetricsFlags(cmd *kingpin.CmdClause, o *statemetrics.Options) {
+	o.Allow, o.Deny = options.MetricSet{}, options.MetricSet{}
+	list := func(flag, help string, add func(string) error) {
+		cmd.Flag(flag, help).SetValue(&listFlag{flag: flag, add: add})
+	}
+	list("metrics.kube-state-metrics", "Serve kube-state-metrics' own families of these kinds: persistentvolumes, persistentvolumeclaims, storageclasses, volumeattachments; with commas between them, or repeatable.", o.Resources.Set)
+	const names = "; regular expressions for a part of the name, with commas between them, or repeatable."
+	list("metrics.kube-state-metrics-allowlist", "Serve only these of kube-state-metrics' families"+names, o.Allow.Set)
+	list("metrics.kube-state-metrics-denylist", "Do not serve these of kube-state-metrics' families"+names, o.Deny.Set)
+	const syntax = ", in its own syntax: persistentvolumes=[app,team],storageclasses=[*]."
+	once := func(flag, help string, add func(string) error) {
+		cmd.Flag(flag, help).SetValue(&listFlag{flag: flag, once: true, add: add})
+	}
+	once("metrics.kube-state-metrics-labels-allowlist", "Labels of objects to serve in kube-state-metrics' families kube_…_labels"+syntax, o.Labels.Set)
+	once("metrics.kube-state-metrics-annotations-allowlist", "Annotations of objects to serve in kube-state-metrics' families kube_…_annotations"+syntax, o.Annotations.Set)
 }
 
 // listFlag is a flag that may be given again and again, or once. Its error names the flag.

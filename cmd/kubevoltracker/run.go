@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
 	"github.com/kubevoltracker/kubevoltracker/collector/redact"
+	"github.com/kubevoltracker/kubevoltracker/exporter/statemetrics"
 )
 
 // runFlags are the flags of "run".
@@ -24,6 +26,7 @@ type runFlags struct {
 	journalBytes    units.Base2Bytes
 	keepAnnotations []string
 	with            struct{ owners, attachments, storageCapacity bool } // features that are on
+	stateMetrics    statemetrics.Options
 	catalog         *catalogFlags
 	log             *logFlags
 }
@@ -43,6 +46,7 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 	cmd.Flag("web.telemetry-path", "Path of the metrics.").Default("/metrics").StringVar(&f.Web.TelemetryPath)
 	cmd.Flag("web.enable-pprof", "Serve Go's profiles of the tracker under /debug/pprof/.").BoolVar(&f.Web.Pprof)
 	addMetricsFlags(cmd, &f.Metrics)
+	addStateMetricsFlags(cmd, &f.stateMetrics)
 	addKubeletFlags(cmd, f)
 	f.catalog = addCatalogFlags(cmd, app.EmbeddedCatalog, "; "+app.EmbeddedCatalog+" for a ClickHouse of the tracker's own, "+app.NoCatalog+" for metrics alone")
 	cmd.Flag("catalog.embedded-listen-address", "Where the embedded ClickHouse serves its HTTP interface; on loopback.").Default("127.0.0.1:8123").StringVar(&f.Engine.ListenAddress)
@@ -99,6 +103,12 @@ func track(f *runFlags, stderr io.Writer) (err error) {
 	f.Catalog = f.catalog.following()
 	if f.Policy, err = redact.New(f.keepAnnotations...); err != nil {
 		return app.UsageError{Err: fmt.Errorf("--collector.keep-annotations: %w", err)}
+	}
+	if f.Without.Attachments && slices.Contains(f.stateMetrics.Resources, "volumeattachments") {
+		return app.UsageError{Err: errors.New("--metrics.kube-state-metrics=volumeattachments needs --collector.attachments, which is off")}
+	}
+	if f.Metrics.StateMetrics, err = statemetrics.New(f.stateMetrics); err != nil {
+		return app.UsageError{Err: err}
 	}
 	a, err := app.New(ctx, f.Options)
 	if err == nil {

@@ -14,6 +14,10 @@ type Update struct {
 	// Classes and Capacities are the new, changed and deleted ones.
 	Classes    []ClassState
 	Capacities []CapacityState
+	// Rendered are the texts of kube-state-metrics' families of new, changed and deleted objects. For
+	// the kinds in Relisted they are the texts of all objects there are.
+	Rendered []Rendered
+	Relisted []Kind
 	// Snapshots, with the Objects of the Facts, are all that another inventory needs to continue
 	// from here: see Snapshot.
 	Snapshots []ObjectSnapshot
@@ -27,6 +31,15 @@ type Update struct {
 	// To is the moment of this update, and advances with the position of Pods. Watched is nil if
 	// nothing but that has changed. It is never written to again.
 	Watched []Span
+}
+
+// Rendered is the text of kube-state-metrics' families of one object. Package exporter/statemetrics
+// makes and reads it.
+type Rendered struct {
+	Kind Kind
+	UID  string
+	Text string
+	Gone bool // the object was deleted
 }
 
 // Span is a stretch of time, From and To included.
@@ -52,7 +65,7 @@ type Position struct {
 // Empty reports whether nothing changed.
 func (u *Update) Empty() bool {
 	return u.Facts.Len() == 0 && len(u.Volumes) == 0 && len(u.Claims) == 0 && len(u.Classes) == 0 && len(u.Capacities) == 0 &&
-		len(u.Snapshots) == 0 && len(u.Positions) == 0 && u.Watched == nil
+		len(u.Rendered) == 0 && len(u.Relisted) == 0 && len(u.Snapshots) == 0 && len(u.Positions) == 0 && u.Watched == nil
 }
 
 // VersionNumber parses a resource version. The objects in one etcd share a counter, and versions of

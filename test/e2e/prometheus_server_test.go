@@ -54,6 +54,12 @@ scrape_configs:
 	process := exec.Command(harness.Program(t, "prometheus"), "--config.file="+filepath.Join(dir, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:0", "--log.format=json",
 		"--scrape.discovery-reload-interval=100ms")
+	return runPrometheus(t, process)
+}
+
+// runPrometheus starts a Prometheus and stops it when the test ends.
+func runPrometheus(t testing.TB, process *exec.Cmd) *prometheusServer {
+	t.Helper()
 	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // ends it if the test process is killed
 	log, err := process.StderrPipe()
 	if err != nil {

@@ -86,6 +86,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	election.Register(registry, a.history.election)
 	a.collector = collector.New(collector.Options{
 		Client: client, Policy: o.Policy, Without: o.Without, Kubelets: kubelets, Exporter: metrics, Recorder: a.history.recorder,
+		Renderer: rendererOf(o.Metrics.StateMetrics),
 		Snapshot: a.history.takeSnapshot(), VersionFloor: a.history.versionFloor,
 		Logger: log.With(o.Logger, "component", "collector"), Registerer: registry,
 	})
@@ -96,6 +97,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		{Name: "lists", Check: a.collector.Synced},
 		{Name: "rights", Check: a.collector.Allowed, Note: a.collector.MissingRights},
 		{Name: "catalog", Check: a.history.ready, Note: a.history.waitsFor},
+		{Name: "kube-state-metrics", Check: metrics.StateMetricsReady},
 	}
 	if a.server, err = exporter.NewServer(o.Web); err != nil {
 		return nil, UsageError{err}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubevoltracker/kubevoltracker/collector"
 	"github.com/kubevoltracker/kubevoltracker/collector/election"
+	"github.com/kubevoltracker/kubevoltracker/exporter/statemetrics"
 )
 
 // openKubelets prepares to ask the kubelets how full volumes are; it returns nil if that is
@@ -32,6 +33,15 @@ func openKubelets(client *collector.Client, o collector.KubeletOptions, logger l
 		return nil, UsageError{err}
 	}
 	return kubelets, nil
+}
+
+// rendererOf returns the generators as the collector's Renderer; nil if there are none, as an interface with a nil
+// pointer in it is not nil.
+func rendererOf(generators *statemetrics.Generators) collector.Renderer {
+	if generators == nil {
+		return nil
+	}
+	return generators
 }
 
 // namespaceFile contains the namespace of the pod in which the process runs.
