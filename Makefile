@@ -127,6 +127,9 @@ COMPARE_DISK ?= 1000000
 compare-disk: build libchdb ## Measure what a million rows of each table take on disk (2 minutes); COMPARE_DISK=20000 is quicker
 	COMPARE_DISK=$(COMPARE_DISK) $(GO) test -count=1 -v -timeout 1h -run '^TestDisk$$' $(ARGS) ./test/compare
 
+.PHONY: kube-state-metrics
+kube-state-metrics: $(BIN)/kube-state-metrics
+
 $(BIN)/kube-state-metrics: $(STATEMETRICS)/go.mod
 	@echo "building kube-state-metrics from its module (2 minutes the first time)"
 	@cd $(STATEMETRICS) && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ k8s.io/kube-state-metrics/v2

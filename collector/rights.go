@@ -58,7 +58,7 @@ func (r *rights) note(needed right, err error, without, cure string) {
 		if cure != "" {
 			hint += ", or " + cure
 		}
-		level.Warn(r.logger).Log(append([]any{"msg", "a right is missing: " + without}, append(keys, "hint", hint, "err", err)...)...)
+		level.Warn(r.logger).Log(append([]any{"msg", "a right is missing", "without_it", without}, append(keys, "hint", hint, "err", err)...)...)
 	case err == nil && missing:
 		delete(r.missing, needed)
 		r.metric.DeleteLabelValues(needed.verb, needed.group, needed.resource)

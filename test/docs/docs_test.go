@@ -24,6 +24,7 @@ var others = []string{
 	"--authentication-token-webhook", "--enable-gzip-encoding", // kubelet, kube-state-metrics
 	"--bare", "--kubelet", "--dir", "--down", "--kill", "--feature-gates", "--nodes", "--exit-with-parent", // localcluster
 	"--token", "--x", "--no-x", // examples
+	"--resources", "--metric-allowlist", "--metric-denylist", "--metric-labels-allowlist", "--metric-annotations-allowlist", // kube-state-metrics
 	"--password-file",         // a former flag, in the changelog
 	"kubevoltracker_reader",   // a user of ClickHouse
 	"kubevoltracker_catalog_", // the beginning of names

@@ -39,10 +39,10 @@ type grants struct {
 	bindings        []rbacv1.RoleBinding
 }
 
-// rulesPath returns a file with what the chart makes where all features are on. KUBEVOLTRACKER_RBAC names another one.
+// rulesPath returns a file with what the chart makes where all features are on. RBAC_FILE names another one.
 func rulesPath(t *testing.T) string {
 	t.Helper()
-	if path := os.Getenv("KUBEVOLTRACKER_RBAC"); path != "" {
+	if path := os.Getenv("RBAC_FILE"); path != "" {
 		return path
 	}
 	rendered, err := exec.Command(harness.Program(t, "helm"), "template", "kubevoltracker", harness.File(t, "deploy/charts/kubevoltracker"),
