@@ -427,24 +427,26 @@ func (c *Collector) replace(ctx context.Context, list firstList, lastSeen fact.T
 	c.metrics.lists[kind].Inc()
 	select {
 	case <-c.synced:
-		level.Info(c.logger).Log("msg", "listed again", "kind", kind, "objects", len(objects))
-		return c.observe(func(inv *inventory.Inventory, now fact.Time) error {
-			c.moveTo(position)
-			c.families.list(kind, list.texts, fact.VersionNumber(position.ResourceVersion))
-			return inv.Replace(kind, objects, listSeen(now, lastSeen, position.ResourceVersion))
-		}, kind)
 	default:
+		taken, err := c.listed(kind, list)
+		if err != nil {
+			return err
+		}
+		select {
+		case <-c.synced:
+		case <-ctx.Done():
+			return nil
+		}
+		if taken {
+			return nil
+		}
 	}
-	level.Info(c.logger).Log("msg", "listed", "kind", kind, "objects", len(objects))
-	c.objects.Add(uint64(len(objects)))
-	if err := c.listed(kind, list); err != nil {
-		return err
-	}
-	select {
-	case <-c.synced:
-	case <-ctx.Done():
-	}
-	return nil
+	level.Info(c.logger).Log("msg", "listed again", "kind", kind, "objects", len(objects))
+	return c.observe(func(inv *inventory.Inventory, now fact.Time) error {
+		c.moveTo(position)
+		c.families.list(kind, list.texts, fact.VersionNumber(position.ResourceVersion))
+		return inv.Replace(kind, objects, listSeen(now, lastSeen, position.ResourceVersion))
+	}, kind)
 }
 
 // listSeen returns the observation of a list. The objects of a kind's first list are found: they
@@ -453,20 +455,25 @@ func listSeen(now, lastSeen fact.Time, version string) inventory.Observation {
 	return inventory.Observation{At: now, NotBefore: min(lastSeen, now), Found: lastSeen == 0, Version: version}
 }
 
-// listed stores a kind's first list; once all kinds have theirs, it takes all of them.
-func (c *Collector) listed(kind fact.Kind, list firstList) error {
+// listed stores a kind's first list; once all kinds have theirs, it takes all of them. It does not
+// take a list that comes after that: of a kind that the API server did not show then.
+func (c *Collector) listed(kind fact.Kind, list firstList) (taken bool, err error) {
 	c.firstMu.Lock()
 	defer c.firstMu.Unlock()
 	if c.first == nil {
-		return nil // another call has taken the first lists
+		return false, nil
 	}
 	c.first[kind] = list
+	if list.position.ResourceVersion != "" {
+		level.Info(c.logger).Log("msg", "listed", "kind", kind, "objects", len(list.objects))
+		c.objects.Add(uint64(len(list.objects)))
+	}
 	if len(c.first) < len(c.kinds) {
-		return nil
+		return true, nil
 	}
 	lists := c.first
 	c.first = nil
-	return c.takeFirst(lists)
+	return true, c.takeFirst(lists)
 }
 
 // takeFirst takes the first lists of all kinds as one event.

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -40,7 +44,7 @@ func firstLists(t *testing.T, c *Collector, n int) {
 		if kind == fact.Claims {
 			list.objects = claims
 		}
-		if err := c.listed(kind, list); err != nil {
+		if _, err := c.listed(kind, list); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,5 +166,39 @@ func podWithStatus(i int) *corev1.Pod {
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &at, ContainerStatuses: []corev1.ContainerStatus{{
 			Name: name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}},
 		}}},
+	}
+}
+
+// TestAListThatComesAfterTheFirstOnesIsTaken grants the right to a kind while the last of the first lists arrives: its list
+// is among the first ones, or is taken after them.
+func TestAListThatComesAfterTheFirstOnesIsTaken(t *testing.T) {
+	for range 300 {
+		s := newTestStore(0)
+		c := s.collector
+		s.store.kind, s.store.resource = fact.VolumeAttachments, schema.GroupResource{Group: "storage.k8s.io", Resource: "volumeattachments"}
+		s.failed(apierrors.NewForbidden(s.store.resource, "", nil))
+		for _, kind := range fact.Kinds() {
+			if kind != fact.VolumeAttachments && kind != fact.Pods {
+				if _, err := c.listed(kind, firstList{position: fact.Position{Kind: kind, ResourceVersion: "9"}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		attachment := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "csi-1", UID: "va-1", ResourceVersion: "7"}}
+		var both sync.WaitGroup
+		both.Go(func() {
+			if _, err := c.listed(fact.Pods, firstList{position: fact.Position{Kind: fact.Pods, ResourceVersion: "9"}}); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Go(func() {
+			if err := s.Replace([]any{attachment}, "10"); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Wait()
+		if n := c.inv.Count(fact.VolumeAttachments); n != 1 {
+			t.Fatalf("%d attachments", n)
+		}
 	}
 }

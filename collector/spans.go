@@ -8,8 +8,10 @@ import (
 )
 
 // maxSpans bounds the list of spans at 16 KB (1,000 x 16 bytes). A new span begins only when pods
-// are listed again after history was lost. Beyond the bound the oldest span is dropped, and idle
-// time before it then counts as not watched.
+// are listed again after history was lost. Beyond the bound the shortest span is dropped, and the
+// time in it then counts as not watched. A tracker that may list pods and not watch them lists them
+// every few seconds, so that the oldest spans, and with them all that was watched before, would soon
+// be gone.
 const maxSpans = 1000
 
 // spans records when pods were watched without a miss (see fact.Update.Watched). Only pods matter
@@ -79,7 +81,22 @@ func (s *spans) merge(others []fact.Span) (changed bool) {
 }
 
 func (s *spans) set(list []fact.Span) {
-	s.list, s.fresh = list[max(0, len(list)-maxSpans):], true
+	for len(list) > maxSpans {
+		i := shortest(list[:len(list)-1]) // the last one may still grow
+		list = slices.Delete(list, i, i+1)
+	}
+	s.list, s.fresh = list, true
+}
+
+// shortest returns the index of the first of the shortest spans.
+func shortest(spans []fact.Span) int {
+	at := 0
+	for i, s := range spans {
+		if s.To-s.From < spans[at].To-spans[at].From {
+			at = i
+		}
+	}
+	return at
 }
 
 // now returns a copy of the list, whose last span ends now.

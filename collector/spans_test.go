@@ -96,11 +96,25 @@ func TestSpansAreBounded(t *testing.T) {
 		s.move(pods(1+10*i, 5+10*i))
 	}
 	list := s.take()
-	if len(list) != maxSpans || list[0].From != 1+10*maxSpans {
+	if len(list) != maxSpans || list[maxSpans-1].From != 1+10*(2*maxSpans-1) {
+		t.Errorf("%d spans, the last %v", len(list), list[len(list)-1])
+	}
+	s.merge([]fact.Span{{From: 1, To: 2}}) // shorter than all
+	if list := s.now(); len(list) != maxSpans || list[0].To == 2 {
 		t.Errorf("%d spans, the first %v", len(list), list[0])
 	}
-	s.merge([]fact.Span{{From: 1, To: 2}})
-	if list := s.now(); len(list) != maxSpans || list[0].From != 1+10*maxSpans {
+}
+
+// TestListsDoNotDisplaceWhatWasWatched: a tracker that may list pods and not watch them lists them every few seconds.
+func TestListsDoNotDisplaceWhatWasWatched(t *testing.T) {
+	const quarter = fact.Time(90 * 24 * 3600 * 1_000_000)
+	var s spans
+	s.move(pods(1, quarter))
+	for i := range fact.Time(3 * maxSpans) {
+		listed := quarter + 5_000_000*(i+1)
+		s.move(pods(listed, listed))
+	}
+	if list := s.take(); len(list) != maxSpans || list[0] != (fact.Span{From: 1, To: quarter}) {
 		t.Errorf("%d spans, the first %v", len(list), list[0])
 	}
 }

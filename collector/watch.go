@@ -515,6 +515,9 @@ func (c *Collector) without(s *store, err error) {
 	c.mu.Lock()
 	s.caughtUp()
 	c.families.unlisted(s.kind)
+	if s.kind == fact.Nodes {
+		c.inv.HideNodes()
+	}
 	c.mu.Unlock()
 	if !s.refused {
 		s.refused = true
@@ -529,7 +532,7 @@ func (c *Collector) without(s *store, err error) {
 	select {
 	case <-c.synced:
 	default:
-		if err := c.listed(s.kind, firstList{}); err != nil {
+		if _, err := c.listed(s.kind, firstList{}); err != nil {
 			level.Error(s.logger).Log("msg", "the first lists could not be taken in", "err", err)
 		}
 	}

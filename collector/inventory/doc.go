@@ -136,8 +136,8 @@
 // kubelet reports an end before it releases the pod. So a pod that is deleted before such a
 // report, by force, lived as long as its node is known to have lived; the node's controller
 // notices a dead node within nodeGrace. A node is lost if its Ready condition is not True, or if
-// it is not among the known nodes. If no nodes are known, the pod's Ready condition decides, which
-// the node lifecycle controller sets to False. A node's heartbeats are evidence only for
+// it is not among the known nodes. If no nodes are known, or the API server does not show them any
+// more, the pod's Ready condition decides, which the node lifecycle controller sets to False. A node's heartbeats are evidence only for
 // containers that its kubelet has vouched for since the node was created, or returned after it was
 // lost: it may have been rebooted. A VolumeAttachment is no evidence: it outlives its pods. A
 // container that the kubelet had lost before its pod was first observed may have run.

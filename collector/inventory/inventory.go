@@ -46,6 +46,7 @@ type Inventory struct {
 	pods        byUID[*pod]
 	others      map[fact.Kind]byUID[*other] // Drivers and Nodes
 	nodes       map[string]*node            // by name; including, for a while, those that are gone
+	nodesHidden bool                        // the API server does not show nodes now
 
 	namespaceNames map[string]*namespace
 	relabelled     map[string]struct{} // names of namespaces whose volumes are not marked yet

@@ -24,6 +24,7 @@ type node struct {
 // noteNode takes a node's Ready condition, and emits its labels. A restored node arrives as
 // metadata alone; its snapshot completes it.
 func (inv *Inventory) noteNode(o metav1.Object, obs Observation) bool {
+	inv.nodesHidden = false
 	n := inv.nodes[o.GetName()]
 	if n == nil || n.uid != string(o.GetUID()) {
 		again := n != nil
@@ -74,6 +75,10 @@ func (n *node) read(o *corev1.Node, obs Observation, inv *Inventory) {
 	}
 }
 
+// HideNodes notes that the API server does not show nodes any more, so that nobody knows how they are
+// until the next of them is observed.
+func (inv *Inventory) HideNodes() { inv.nodesHidden = true }
+
 // dropNode records that a node is gone. Pod garbage collection deletes its pods within a minute or
 // two, so the node is kept until its tombstone is evicted.
 func (inv *Inventory) dropNode(uid string, obs Observation) {
@@ -101,7 +106,8 @@ func (inv *Inventory) evictNode(uid string, name nodeName) {
 // node is lost, so that nothing more is known of the pod's containers. A container that the kubelet
 // vouched for before the node was lost, and not since the node returned, counts as on a lost node:
 // the node may have been rebooted. A node that is not among the known ones is gone. If no nodes are
-// known, the pod's own Ready condition decides, which the node lifecycle controller sets to False.
+// known, or the API server no longer shows them, the pod's own Ready condition decides, which the
+// node lifecycle controller sets to False.
 func (inv *Inventory) lifeOfNode(p *pod, vouched fact.Time) (alive fact.Time, lost bool) {
 	switch n := inv.nodes[intern.Text(p.node)]; {
 	case n != nil && n.known && vouched+almostASecond < n.returned:
@@ -109,8 +115,8 @@ func (inv *Inventory) lifeOfNode(p *pod, vouched fact.Time) (alive fact.Time, lo
 	case n != nil && n.known && n.lost:
 		return n.before, true
 	case n != nil && n.known:
-		return n.alive, false
-	case n == nil && len(inv.nodes) > 0:
+		return n.alive, inv.nodesHidden && p.unready
+	case n == nil && len(inv.nodes) > 0 && !inv.nodesHidden:
 		return 0, true
 	default:
 		return 0, p.unready

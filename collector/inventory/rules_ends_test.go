@@ -247,3 +247,45 @@ func TestRule3_2_StartBeforeTheFirstLook(t *testing.T) {
 }
 
 var epochTime = at(0)
+
+// TestRule3_6_NodesThatAreNotShownAnyMore: a node that was Ready when it was last shown need not live, and one that nobody
+// was shown is not gone. Its pod's Ready condition decides.
+func TestRule3_6_NodesThatAreNotShownAnyMore(t *testing.T) {
+	base, pod := boundVolume()
+	for name, test := range map[string]struct {
+		node  string // of the pod; node-1 was shown before
+		ready bool
+		shown bool // again, before the end
+		want  string
+	}{
+		"a pod that is not ready":                {"node-1", false, false, "c1@v1 5-5000(from 9) Deleted"},
+		"a pod that is ready":                    {"node-1", true, false, "c1@v1 5-5000(from 4940) Deleted"},
+		"a ready pod of a node that came later":  {"node-2", true, false, "c1@v1 5-5000(from 4940) Deleted"},
+		"a pod whose node is shown again, Ready": {"node-1", false, true, "c1@v1 5-5000(from 4985) Deleted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			user := vouch(running(scheduledTo(pod, test.node, 4), 5), 9)
+			inv, h := play(t, append(append([]event{}, base...), set(3, nodeOf("node-1", corev1.ConditionTrue, 3)), set(9, user))...)
+			inv.HideNodes()
+			last := user.DeepCopy()
+			if !test.ready {
+				last.Status.Conditions = append(last.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse})
+			}
+			events := []event{set(70, last), gone(5000, last)}
+			if test.shown {
+				events = append([]event{set(4990, nodeOf("node-1", corev1.ConditionTrue, 4985))}, events...)
+			}
+			for _, e := range events {
+				do := inv.Set
+				if e.delete {
+					do = inv.Delete
+				}
+				if err := do(e.object, Live(at(e.at))); err != nil {
+					t.Fatal(err)
+				}
+				h.take(inv)
+			}
+			expect(t, "mount", h.mount("p1", "db", "/data"), test.want)
+		})
+	}
+}
