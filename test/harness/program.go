@@ -12,7 +12,7 @@ func Program(t testing.TB, name string) string {
 	t.Helper()
 	path := File(t, ".cache/bin/"+name)
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%s is not built: run `make build localcluster libchdb promtool prometheus`, or make test", name)
+		t.Fatalf("%s is not built: run `make build localcluster libchdb promtool prometheus helm image kube-state-metrics`, or make test", name)
 	}
 	return path
 }

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
@@ -105,17 +108,22 @@ func TestRefusalsNameTheCure(t *testing.T) {
 		"catalog.mode=external,catalog.external.url=clickhouse://u:p@h:9000/d":                         `Set catalog\.external\.username, and catalog\.external\.passwordSecret\.name`,
 		"catalog.mode=external,catalog.external.url=clickhouse://h:9000/d,replicas=2":                  `Set leaderElection\.enabled=true`,
 		"catalog.mode=external,catalog.external.url=http://h:8123/d,catalog.external.caSecret.name=ca": `Add secure=true to catalog\.external\.url`,
-		"leaderElection.enabled=true":                                   `Set catalog\.mode=external`,
-		"leaderElection.enabled=true,catalog.mode=none":                 `Set catalog\.mode=external`,
-		"catalog.mode=none,replicas=2,persistence.existingClaim=x":      `Leave it empty, and the chart makes a claim for each`,
-		"catalog.mode=internal":                                         `(?s)catalog.mode.*must be one of.*'embedded', 'external', 'none'`,
-		"catalog.mod=none":                                              `additional properties 'mod' not allowed`,
-		"catalog.mode=external,catalog.external.url=clickhouse.example": `catalog.external.url.*clickhouse\|http\|https`,
-		"persistence.whenDeleted=Keep":                                  `'Retain', 'Delete'`,
-		"kubelet.interval=5":                                            `kubelet.interval`,
-		"image.digest=latest":                                           `image.digest`,
-		"catalog.embedded.maxMemory=2Gi":                                `catalog.embedded.maxMemory`,
-		"networkPolicy.apiServer.ports={https}":                         `networkPolicy.apiServer.ports`,
+		"catalog.mode=external,catalog.external.url=https://h:8443/d?username=u&password=p":            `Set catalog\.external\.username, and catalog\.external\.passwordSecret\.name`,
+		"extraArgs={--web.config.file=/x}":                                                             `extraArgs: --web.config.file=.x: .* Leave it out`,
+		"extraEnv[0].name=KUBEVOLTRACKER_DATA_DIR":                                                     `extraEnv: KUBEVOLTRACKER_DATA_DIR: .* Leave it out`,
+		"catalog.embedded.extraArgs={--max-memory=1GiB}":                                               `catalog.embedded.maxMemory and log are values`,
+		"fullnameOverride=Foo_Bar":                                                                     `fullnameOverride.*does not match pattern`,
+		"leaderElection.enabled=true":                                                                  `Set catalog\.mode=external`,
+		"leaderElection.enabled=true,catalog.mode=none":                                                `Set catalog\.mode=external`,
+		"catalog.mode=none,replicas=2,persistence.existingClaim=x":                                     `Leave it empty, and the chart makes a claim for each`,
+		"catalog.mode=internal":                                                                        `(?s)catalog.mode.*must be one of.*'embedded', 'external', 'none'`,
+		"catalog.mod=none":                                                                             `additional properties 'mod' not allowed`,
+		"catalog.mode=external,catalog.external.url=clickhouse.example":                                `catalog.external.url.*clickhouse\|http\|https`,
+		"persistence.whenDeleted=Keep":                                                                 `'Retain', 'Delete'`,
+		"kubelet.interval=5":                                                                           `kubelet.interval`,
+		"image.digest=latest":                                                                          `image.digest`,
+		"catalog.embedded.maxMemory=2Gi":                                                               `catalog.embedded.maxMemory`,
+		"networkPolicy.apiServer.ports={https}":                                                        `networkPolicy.apiServer.ports`,
 	} {
 		t.Run(values, func(t *testing.T) {
 			t.Parallel()
@@ -124,6 +132,40 @@ func TestRefusalsNameTheCure(t *testing.T) {
 				t.Errorf("want %s in\n%v", want, err)
 			}
 		})
+	}
+}
+
+// TestNamesOfReleases renders releases whose names are awkward, or used twice.
+func TestNamesOfReleases(t *testing.T) {
+	t.Parallel()
+	roles := map[string]bool{}
+	for _, release := range [][2]string{{"kv.prod", "a"}, {"12345", "a"}, {"true", "a"}, {"kv", "a"}, {"kv", "b"}} {
+		objects := decode(t, template(t, release[0], release[1]))
+		for _, role := range all[*rbacv1.ClusterRole](objects) {
+			if roles[role.Name] {
+				t.Errorf("%s in %s makes the cluster role %s, which another release has", release[0], release[1], role.Name)
+			}
+			roles[role.Name] = true
+		}
+		set := only[*appsv1.StatefulSet](t, objects)
+		if strings.Contains(set.Name, ".") || set.Spec.Template.Labels["app.kubernetes.io/instance"] != release[0] {
+			t.Errorf("%s is the StatefulSet %s with the labels %v", release[0], set.Name, set.Spec.Template.Labels)
+		}
+	}
+}
+
+// TestExtraEnvReplacesTheChartsOwn sets a variable that the chart sets, too: the API server takes each once.
+func TestExtraEnvReplacesTheChartsOwn(t *testing.T) {
+	t.Parallel()
+	objects := decode(t, template(t, "kubevoltracker", "a", "--set", "extraEnv[0].name=KUBEVOLTRACKER_LOG_LEVEL,extraEnv[0].value=debug"))
+	var values []string
+	for _, v := range only[*appsv1.StatefulSet](t, objects).Spec.Template.Spec.Containers[0].Env {
+		if v.Name == "KUBEVOLTRACKER_LOG_LEVEL" {
+			values = append(values, v.Value)
+		}
+	}
+	if len(values) != 1 || values[0] != "debug" {
+		t.Errorf("it has the values %v", values)
 	}
 }
 

@@ -1,10 +1,23 @@
-{{- /* The tracker's flags, as environment variables. */}}
+{{- /* The environment: the chart's variables, but for those that extraEnv has, and extraEnv. */}}
 {{- define "kubevoltracker.env" -}}
-- name: KUBEVOLTRACKER_DATA_DIR
-  value: /data/tracker
 {{- $given := dict }}
 {{- range .Values.extraEnv }}{{ $_ := set $given .name true }}{{ end }}
-{{- with and (not (hasKey $given "GOMEMLIMIT")) (include "kubevoltracker.goMemLimit" .) }}
+{{- range include "kubevoltracker.ownEnv" . | fromYamlArray }}
+{{- if not (hasKey $given .name) }}
+- name: {{ .name }}
+  value: {{ .value | quote }}
+{{- end }}
+{{- end }}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* The tracker's flags, as environment variables. */}}
+{{- define "kubevoltracker.ownEnv" -}}
+- name: KUBEVOLTRACKER_DATA_DIR
+  value: /data/tracker
+{{- with include "kubevoltracker.goMemLimit" . }}
 - name: GOMEMLIMIT
   value: {{ . }}
 {{- end }}

@@ -4,21 +4,28 @@
 
 {{- /* The objects' name. 52 characters leave room for suffixes, and for the hash that a StatefulSet adds. */}}
 {{- define "kubevoltracker.fullname" -}}
+{{- $release := replace "." "-" .Release.Name }}
 {{- if .Values.fullnameOverride }}
 {{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" }}
 {{- else }}
 {{- $name := include "kubevoltracker.name" . }}
-{{- if contains $name .Release.Name }}
-{{- .Release.Name | trunc 52 | trimSuffix "-" }}
+{{- if contains $name $release }}
+{{- $release | trunc 52 | trimSuffix "-" }}
 {{- else }}
-{{- printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" }}
+{{- printf "%s-%s" $release $name | trunc 52 | trimSuffix "-" }}
 {{- end }}
 {{- end }}
 {{- end }}
 
+{{- /* The name of the objects of the cluster. A release of the same name in another namespace has others. */}}
+{{- define "kubevoltracker.clusterObject" -}}
+{{- $name := include "kubevoltracker.fullname" . }}
+{{- if eq $name .Release.Namespace }}{{ $name }}{{ else }}{{ printf "%s-%s" .Release.Namespace $name }}{{ end }}
+{{- end }}
+
 {{- define "kubevoltracker.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "kubevoltracker.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "kubevoltracker.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "kubevoltracker.labels" -}}
@@ -40,7 +47,7 @@ labels:
 {{- /* The same for objects of the cluster, which have no namespace. */}}
 {{- define "kubevoltracker.clusterMetadata" -}}
 {{- $ := index . 0 -}}
-name: {{ include "kubevoltracker.fullname" $ }}{{ index . 1 }}
+name: {{ include "kubevoltracker.clusterObject" $ }}{{ index . 1 }}
 labels:
   {{- include "kubevoltracker.labels" $ | nindent 2 }}
 {{- end }}
@@ -68,7 +75,7 @@ labels:
 
 {{- /* GOMEMLIMIT: nine tenths of the memory limit, or nothing if that is absent or in another unit. */}}
 {{- define "kubevoltracker.goMemLimit" -}}
-{{- $limit := dig "limits" "memory" "" .Values.resources | toString -}}
+{{- $limit := ((.Values.resources | default dict).limits | default dict).memory | toString -}}
 {{- if regexMatch "^[0-9]+Mi$" $limit }}
 {{- div (mul (trimSuffix "Mi" $limit | int) 9) 10 }}MiB
 {{- else if regexMatch "^[0-9]+Gi$" $limit }}
@@ -117,11 +124,26 @@ labels:
 {{- if not $url }}
 {{- fail "catalog.mode=external: set catalog.external.url to your ClickHouse, such as clickhouse://clickhouse.example.com:9440/kubevoltracker?secure=true" }}
 {{- end }}
-{{- if contains "@" (urlParse $url).host | or (urlParse $url).userinfo }}
+{{- if or (contains "@" (urlParse $url).host) (urlParse $url).userinfo (regexMatch "[?&](user|username|password)=" $url) }}
 {{- fail "catalog.external.url: it contains a user, and pods are no place for its password. Set catalog.external.username, and catalog.external.passwordSecret.name" }}
 {{- end }}
 {{- if and .Values.catalog.external.caSecret.name (not (regexMatch "^https:|[?&]secure=(1|true)(&|$)" $url)) }}
 {{- fail "catalog.external.caSecret: the connection has no TLS. Add secure=true to catalog.external.url, or begin it with https://" }}
+{{- end }}
+{{- end }}
+{{- range .Values.extraArgs }}
+{{- if regexMatch "^--(data-dir|web\\.listen-address|web\\.config\\.file|web\\.telemetry-path)\\b" . }}
+{{- fail (printf "extraArgs: %s: the chart's probes, ports and volumes are made for its own. Leave it out" .) }}
+{{- end }}
+{{- end }}
+{{- range .Values.extraEnv }}
+{{- if has .name (list "KUBEVOLTRACKER_DATA_DIR" "KUBEVOLTRACKER_WEB_LISTEN_ADDRESS" "KUBEVOLTRACKER_WEB_CONFIG_FILE" "KUBEVOLTRACKER_WEB_TELEMETRY_PATH") }}
+{{- fail (printf "extraEnv: %s: the chart's probes, ports and volumes are made for its own. Leave it out" .name) }}
+{{- end }}
+{{- end }}
+{{- range .Values.catalog.embedded.extraArgs }}
+{{- if regexMatch "^--(data-dir|listen-address|writer-password-[a-z]+|max-memory|log\\.[a-z]+)\\b" . }}
+{{- fail (printf "catalog.embedded.extraArgs: %s: the chart has set it. Leave it out; catalog.embedded.maxMemory and log are values" .) }}
 {{- end }}
 {{- end }}
 {{- if and .Values.persistence.enabled .Values.persistence.existingClaim (gt $replicas 1) }}
