@@ -74,10 +74,11 @@ func churn(o *loadgen.Options, output string, stdout, stderr io.Writer) (err err
 	shown := isTerminal(stdout)
 	o.Account, o.Progress, o.Terminal = stdout, stderr, isTerminal(stderr)
 	if output != "" {
-		f, err := os.Create(output)
+		file, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE, 0o600)
 		if err != nil {
 			return app.UsageError{Err: fmt.Errorf("--output: %w", err)}
 		}
+		f := &accountFile{File: file}
 		defer func() { err = errors.Join(err, f.Close()) }()
 		o.Account = io.MultiWriter(stdout, f)
 		if shown { // the terminal is for the bar
@@ -87,6 +88,24 @@ func churn(o *loadgen.Options, output string, stdout, stderr io.Writer) (err err
 		o.Terminal = false // the bar would be torn by the lines
 	}
 	return usage(loadgen.Run(ctx, abort, *o))
+}
+
+// accountFile is emptied by its first line: a run that is refused leaves the account that was there.
+type accountFile struct {
+	*os.File
+	begun bool
+}
+
+func (f *accountFile) Write(text []byte) (int, error) {
+	if !f.begun {
+		f.begun = true
+		if info, err := f.Stat(); err != nil || info.Mode().IsRegular() {
+			if err := errors.Join(err, f.Truncate(0)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return f.File.Write(text)
 }
 
 func isTerminal(w io.Writer) bool {

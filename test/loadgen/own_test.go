@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,12 +20,16 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// TestRefusesClustersWithoutTheMarker asks for load in a cluster without the namespace, then without its label. The
-// audit log has no request that would change anything.
+// TestRefusesClustersWithoutTheMarker asks for load in a cluster without the namespace, then without its label. Nothing is
+// made, and the account of an earlier run stays.
 func TestRefusesClustersWithoutTheMarker(t *testing.T) {
 	t.Parallel()
 	c := harness.OwnCluster(t)
-	args := []string{"--kube.kubeconfig=" + c.Kubeconfig, "--duration=1s"}
+	former := filepath.Join(t.TempDir(), "account.jsonl")
+	if err := os.WriteFile(former, []byte("former\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--kube.kubeconfig=" + c.Kubeconfig, "--duration=1s", "--output=" + former}
 	if _, _, err := run(t, args...); err == nil || !strings.Contains(err.Error(), "kubectl create namespace "+loadgen.Namespace) {
 		t.Errorf("without the namespace: %v", err)
 	}
@@ -33,6 +39,9 @@ func TestRefusesClustersWithoutTheMarker(t *testing.T) {
 	}
 	if _, _, err := run(t, "clean", args[0]); err == nil {
 		t.Error("clean works without the label")
+	}
+	if text, err := os.ReadFile(former); err != nil || string(text) != "former\n" {
+		t.Errorf("the account of an earlier run is %q, %v", text, err)
 	}
 	made := c.Kubectl(t, "get", "pods,persistentvolumeclaims,persistentvolumes,configmaps", "-A", "-o", "name", "-l", loadgen.Label)
 	if strings.Contains(made, "/") {
