@@ -62,8 +62,10 @@ func churn(o *loadgen.Options, output string, stdout, stderr io.Writer) (err err
 	abort, stopNow := context.WithCancel(context.Background())
 	defer stopNow()
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // a terminal that is closed, too
 	defer signal.Stop(signals)
+	signal.Ignore(syscall.SIGPIPE) // whoever reads the lines may have left: the write fails, and the run cleans up
+	defer signal.Reset(syscall.SIGPIPE)
 	go func() {
 		<-signals
 		stop()
@@ -74,8 +76,8 @@ func churn(o *loadgen.Options, output string, stdout, stderr io.Writer) (err err
 	shown := isTerminal(stdout)
 	o.Account, o.Progress, o.Terminal = stdout, stderr, isTerminal(stderr)
 	if output != "" {
-		file, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE, 0o600)
-		if err != nil {
+		var file *os.File
+		if file, err = os.OpenFile(output, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
 			return app.UsageError{Err: fmt.Errorf("--output: %w", err)}
 		}
 		f := &accountFile{File: file}

@@ -53,6 +53,9 @@ func Clean(ctx context.Context, kubeconfig, contextName, run string, out io.Writ
 	for i := range owners.Items {
 		owner := &owners.Items[i]
 		id := names(owner.Labels[Label])
+		if owner.Name != id.full("owner") { // somebody else's, with the label
+			continue
+		}
 		k := &cleaning{c, id, map[types.UID]bool{owner.UID: true, ns.UID: true}}
 		left, err := k.all(ctx)
 		if err != nil {

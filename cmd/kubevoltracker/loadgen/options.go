@@ -41,11 +41,14 @@ type Options struct {
 	Terminal bool      // Progress is a terminal that nothing else writes to
 }
 
+// maxRate is far more than an API server takes.
+const maxRate = 1_000_000
+
 // validate returns the first mistake. It names the flag and the cure.
 func (o *Options) validate() error {
 	switch {
-	case o.Rate <= 0:
-		return fmt.Errorf("--rate=%g: must be above 0, in changes a second", o.Rate)
+	case !(o.Rate > 0 && o.Rate <= maxRate): // nor NaN
+		return fmt.Errorf("--rate=%g: must be above 0 and at most %d, in changes a second", o.Rate, maxRate)
 	case o.Duration <= 0:
 		return fmt.Errorf("--duration=%s: must be above 0", o.Duration)
 	case o.Volumes < 0 || o.Claims < 0 || o.Pods < 0:
