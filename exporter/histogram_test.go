@@ -102,7 +102,7 @@ func TestHistogramsGoOnFromWhatWasKept(t *testing.T) {
 	}
 }
 
-// What the recorder has counted must go on in the next run, and that run's in the one after it.
+// A histogram continues over two restarts: each run adds to what the run before it persisted.
 func TestHistogramsGoOnOverTwoRestarts(t *testing.T) {
 	records := map[string][]byte{}
 	for run := range 3 {

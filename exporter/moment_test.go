@@ -41,8 +41,14 @@ func TestScrapeShowsOneMomentOfARelist(t *testing.T) {
 		u.Facts.Changes = []fact.Change{claimChange(fact.Resized)}
 		return u
 	}
-	e.Apply(list(0))
+	scrapeMeanwhile(t, e, lists, list, func(body string) error { return oneMoment(body, n) })
+}
 
+// scrapeMeanwhile applies the lists 0 to last, one after another, while two others scrape, and judges what each scrape
+// after the first list shows.
+func scrapeMeanwhile(t *testing.T, e *Exporter, last int, list func(turn int) *fact.Update, judge func(body string) error) {
+	t.Helper()
+	e.Apply(list(0))
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for range 2 {
@@ -53,14 +59,14 @@ func TestScrapeShowsOneMomentOfARelist(t *testing.T) {
 					return
 				default:
 				}
-				if err := oneMoment(get(http.HandlerFunc(e.scrape), acceptText).Body.String(), n); err != nil {
+				if err := judge(get(http.HandlerFunc(e.scrape), acceptText).Body.String()); err != nil {
 					t.Error(err)
 					return
 				}
 			}
 		})
 	}
-	for turn := 1; turn <= lists; turn++ {
+	for turn := 1; turn <= last; turn++ {
 		e.Apply(list(turn))
 	}
 	close(stop)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -60,29 +59,7 @@ func TestScrapeShowsOneMomentWithStateMetrics(t *testing.T) {
 		}
 		return u
 	}
-	e.Apply(list(0))
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				if err := oneSize(get(http.HandlerFunc(e.scrape), acceptText).Body.String(), n); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	for turn := 1; turn <= lists; turn++ {
-		e.Apply(list(turn))
-	}
-	close(stop)
-	wg.Wait()
+	scrapeMeanwhile(t, e, lists, list, func(body string) error { return oneSize(body, n) })
 }
 
 // oneSize returns an error unless three families have n series each, all with one value.

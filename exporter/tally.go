@@ -26,7 +26,7 @@ type Tally struct {
 	gone      []string  // namespaces that were deleted, oldest first
 	begun     fact.Time // since when byte-seconds are counted; 0 before the first update
 
-	// What has changed since it was last persisted; nil in a Tally whose part of it is not persisted.
+	// These three hold what changed since the Tally was last persisted; one is nil where that part is not persisted.
 	changed          map[string]struct{} // parts, for their counts
 	changedLatencies map[latency]struct{}
 	changedBytes     map[string]struct{} // parts, for their byte-seconds

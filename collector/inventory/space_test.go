@@ -184,7 +184,7 @@ func TestNodesThatAreInUse(t *testing.T) {
 	expect(t, "nodes in use", len(nodes), 1)
 }
 
-// What the sums over namespaces and the integrals over time are made from.
+// The exporter computes the sums per namespace, and the byte-seconds, from these states.
 func TestStatesSayWhatIsKnownOfUseAndTime(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 2)

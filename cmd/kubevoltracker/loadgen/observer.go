@@ -174,7 +174,7 @@ func (o *observer) living() (n int) {
 	return n
 }
 
-// jobEnded reports whether a job has had a pod, and all of its pods are over.
+// jobEnded reports whether a job has made at least one pod, and each of its pods has ended.
 func (o *observer) jobEnded(job string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
