@@ -11,7 +11,9 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/go-logr/logr"
 	"golang.org/x/term"
+	"k8s.io/klog/v2"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
@@ -73,6 +75,7 @@ func churn(o *loadgen.Options, output string, stdout, stderr io.Writer) (err err
 		stopNow()
 	}()
 
+	klog.SetLogger(logr.Discard()) // what matters comes back as an error
 	shown := isTerminal(stdout)
 	o.Account, o.Progress, o.Terminal = stdout, stderr, isTerminal(stderr)
 	if output != "" {

@@ -39,13 +39,24 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) { // alone: the youngest rows are 
 		result.Close()
 	}
 	const one, ours = " ORDER BY version DESC LIMIT 1", "WHERE namespace = 'kubevoltracker-loadgen'"
+	const exact = ours + " AND ended_not_before = ended_at" // in a subquery: an alias would take the place of a column
 	for _, c := range []struct{ name, insert, want string }{
 		{"an end is a minute late", `INSERT INTO mounts SELECT * REPLACE (ended_at + 60 AS ended_at, ended_not_before + 60 AS ended_not_before, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
+		{"an end is 14 seconds late", `INSERT INTO mounts SELECT * REPLACE (ended_at + 14 AS ended_at, ended_not_before + 14 AS ended_not_before, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
+		{"an end may have been 14 seconds later", `INSERT INTO mounts SELECT * REPLACE (ended_at + 14 AS ended_at, version + 1 AS version) FROM (SELECT * FROM mounts FINAL ` + exact + `)` + one, "wrong: mounts"},
+		{"an end may have been in 1970", `INSERT INTO mounts SELECT * REPLACE (toDateTime64(0, 6, 'UTC') AS ended_not_before, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
+		{"a start is 14 seconds late", `INSERT INTO mounts SELECT * REPLACE (started_at + 14 AS started_at, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
+		{"a start may have been in 1970", `INSERT INTO mounts SELECT * REPLACE (toDateTime64(0, 6, 'UTC') AS started_not_before, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
+		{"a deletion is 14 seconds late", `INSERT INTO claims SELECT * REPLACE (deleted_at + 14 AS deleted_at, deleted_not_before + 14 AS deleted_not_before, version + 1 AS version) FROM claims FINAL ` + ours + one, "wrong: claims"},
+		{"a deletion may have been in 1970", `INSERT INTO claims SELECT * REPLACE (toDateTime64(0, 6, 'UTC') AS deleted_not_before, version + 1 AS version) FROM claims FINAL ` + ours + one, "wrong: claims"},
+		{"a release may have been in 1970", `INSERT INTO bindings SELECT * REPLACE (toDateTime64(0, 6, 'UTC') AS released_not_before, version + 1 AS version) FROM bindings FINAL` + one, "wrong: bindings"},
 		{"a use never ended", `INSERT INTO mounts SELECT * REPLACE (NULL AS ended_at, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
 		{"a claim has another volume", `INSERT INTO claims SELECT * REPLACE ('other' AS volume_uid, version + 1 AS version) FROM claims FINAL ` + ours + one, "wrong: claims"},
 		{"a size", `INSERT INTO volumes SELECT * REPLACE (capacity_bytes + 1 AS capacity_bytes, version + 1 AS version) FROM volumes FINAL WHERE startsWith(name, 'lg-')` + one, "wrong: volumes"},
 		{"a name", `INSERT INTO pods SELECT * REPLACE ('x' AS name, version + 1 AS version) FROM pods FINAL ` + ours + one, "wrong: pods"},
 		{"a pod that never was", `INSERT INTO pods SELECT * REPLACE ('invented' AS uid, version + 1 AS version) FROM pods FINAL ` + ours + one, "wrong: pods invented"},
+		{"a container that never was", `INSERT INTO containers SELECT * REPLACE ('invented' AS name) FROM containers FINAL` + one, "wrong: containers"},
+		{"a mount that never was", `INSERT INTO mounts SELECT * REPLACE ('invented' AS pod_uid, 'invented' AS claim_uid, 'invented' AS volume_uid) FROM mounts FINAL ` + ours + ` AND claim_name != ''` + one, "wrong: mounts invented"},
 		{"a second mount of a volume", `INSERT INTO mounts SELECT * REPLACE ('/elsewhere' AS mount_path) FROM mounts FINAL ` + ours + one, "duplicated: mounts"},
 		{"a second binding", `INSERT INTO bindings SELECT * REPLACE (ordinal + 1 AS ordinal) FROM bindings FINAL` + one, "duplicated: bindings"},
 		{"a claim in a second cluster", `INSERT INTO claims SELECT * REPLACE ('second' AS cluster) FROM claims FINAL ` + ours + one, "duplicated: claims"},

@@ -61,8 +61,9 @@ type TotalsLine struct {
 	Refused int     `json:"refused"`
 	Skipped int     `json:"skipped"` // their object was not there
 	Seconds float64 `json:"seconds"`
-	Rate    float64 `json:"rate"` // changes a second
-	Left    int     `json:"left"` // objects that still exist
+	Rate    float64 `json:"rate"`  // changes a second
+	Left    int     `json:"left"`  // objects that still exist
+	Lines   int     `json:"lines"` // of the account before this one
 }
 
 // ClaimState is what an account says of a claim.
@@ -115,17 +116,22 @@ type MountState struct {
 
 // account writes lines. Its methods can be called concurrently.
 type account struct {
-	mu  sync.Mutex
-	out *bufio.Writer
-	err error
+	mu    sync.Mutex
+	out   *bufio.Writer
+	lines int
+	err   error
 }
 
 func newAccount(w io.Writer) *account { return &account{out: bufio.NewWriterSize(w, 1<<16)} }
 
 func (a *account) write(l *Line) {
-	text, err := json.Marshal(l)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if l.Totals != nil {
+		l.Totals.Lines = a.lines
+	}
+	a.lines++
+	text, err := json.Marshal(l)
 	if a.err == nil && err == nil {
 		_, err = a.out.Write(append(text, '\n'))
 	}
@@ -164,13 +170,34 @@ func readAccount(path string) (lines []Line, err error) {
 	if err := scanner.Err(); err != nil {
 		return nil, fmt.Errorf("--file: %s: %w", path, err)
 	}
-	if len(lines) < 2 || lines[0].Action != Began || lines[0].Plan == nil || lines[len(lines)-1].Action != Ended {
-		return nil, fmt.Errorf("--file: %s is not a whole account of one run: it must begin with the line %q and end with %q; run loadgen again with --output", path, Began, Ended)
-	}
-	for _, l := range lines {
-		if l.Action == Lost {
-			return nil, fmt.Errorf("--file: the account %s has a hole: at %s a watch was lost (%s); run loadgen again", path, l.At.Format(time.RFC3339), l.Error)
-		}
+	if err := checkWhole(lines); err != nil {
+		return nil, fmt.Errorf("--file: %s %w; run loadgen again with --output", path, err)
 	}
 	return lines, nil
+}
+
+// checkWhole returns an error unless lines are one whole account, which proves something.
+func checkWhole(lines []Line) error {
+	n := len(lines) - 1
+	if n < 1 || lines[0].Action != Began || lines[0].Plan == nil || lines[n].Action != Ended || lines[n].Totals == nil {
+		return fmt.Errorf("is not a whole account of one run: it must begin with the line %q and end with %q", Began, Ended)
+	}
+	observed := 0
+	for i, l := range lines {
+		switch {
+		case l.Action == Lost:
+			return fmt.Errorf("has a hole: at %s a watch was lost (%s)", l.At.Format(time.RFC3339), l.Error)
+		case l.Action == Began && i > 0 || l.Action == Ended && i < n:
+			return fmt.Errorf("has more than one account: line %d is another %q", i+1, l.Action)
+		case l.Action == Observed:
+			observed++
+		}
+	}
+	if totals := lines[n].Totals; totals.Lines != n {
+		return fmt.Errorf("is not whole: it has %d lines before the last one, and that says %d", n, totals.Lines)
+	}
+	if observed == 0 {
+		return errors.New("proves nothing: no object of the run was observed")
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,10 +40,22 @@ func (t *truth) awaitCatalog(ctx context.Context, c *catalog.Catalog, cluster st
 	}
 }
 
+// reached asks how far each kind has been written, of the cluster that has rows of the run. If several trackers wrote
+// the run under different names of the cluster, the one that is the furthest behind counts.
+const reached = `SELECT kind, min(version) FROM (
+    SELECT cluster, kind, max(toUInt64OrZero(resource_version)) AS version FROM checkpoints GROUP BY cluster, kind)
+WHERE cluster IN (` + clustersOfRun + `) GROUP BY kind`
+
+// clustersOfRun are the names under which the catalog has rows of the run.
+const clustersOfRun = `SELECT cluster FROM (
+        SELECT cluster, name FROM volumes
+        UNION ALL SELECT cluster, name FROM claims WHERE namespace = {namespace:String}
+        UNION ALL SELECT cluster, name FROM pods WHERE namespace = {namespace:String})
+    WHERE (startsWith(name, {prefix:String}) OR startsWith(name, {template:String})) AND {cluster:String} IN ('', cluster)`
+
 // behind returns the kinds of which the catalog lacks events.
 func (t *truth) behind(ctx context.Context, c *catalog.Catalog, cluster string, needed map[string]uint64) (kinds []string, err error) {
-	sql := `SELECT kind, max(toUInt64OrZero(resource_version)) AS reached FROM checkpoints WHERE (cluster = {cluster:String} OR {cluster:String} = '') GROUP BY kind`
-	result, err := c.Query(ctx, sql, map[string]string{"cluster": cluster})
+	result, err := c.Query(ctx, reached, t.parameters(cluster, time.Time{}))
 	if err != nil {
 		return nil, err
 	}
@@ -57,5 +70,24 @@ func (t *truth) behind(ctx context.Context, c *catalog.Catalog, cluster string, 
 			kinds = append(kinds, kind)
 		}
 	}
+	slices.Sort(kinds)
 	return kinds, result.Err()
+}
+
+// gaps returns the times in which nobody watched a cluster that has rows of the run.
+func (t *truth) gaps(ctx context.Context, c *catalog.Catalog, cluster string) ([]catalog.Gap, error) {
+	result, err := c.Query(ctx, clustersOfRun, t.parameters(cluster, time.Time{}))
+	if err != nil {
+		return nil, err
+	}
+	defer result.Close()
+	ours := map[any]bool{}
+	for result.Next() {
+		ours[result.Row()[0]] = true
+	}
+	if err := result.Err(); err != nil {
+		return nil, err
+	}
+	list, err := c.Gaps(ctx, cluster)
+	return slices.DeleteFunc(list, func(g catalog.Gap) bool { return !ours[g.Cluster] }), err
 }

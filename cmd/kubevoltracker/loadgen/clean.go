@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -39,49 +41,80 @@ func Clean(ctx context.Context, kubeconfig, contextName, run string, out io.Writ
 	if err != nil {
 		return err
 	}
-	selector := Label
-	if run != "" {
-		selector += "=" + run
-	}
-	owners, err := c.meta.of(ownerKind).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	runs, err := c.runs(ctx, run, ns.UID)
 	if err != nil {
 		return fmt.Errorf("list the runs: %w", err)
 	}
-	if len(owners.Items) == 0 {
+	if len(runs) == 0 {
 		fmt.Fprintln(out, "nothing is left of any run")
 	}
-	for i := range owners.Items {
-		owner := &owners.Items[i]
-		id := names(owner.Labels[Label])
-		if owner.Name != id.full("owner") { // somebody else's, with the label
-			continue
+	for _, id := range slices.Sorted(maps.Keys(runs)) {
+		owner := runs[id]
+		k := &cleaning{c, id, map[types.UID]bool{ns.UID: true}}
+		if owner != nil {
+			k.owners[owner.UID] = true
 		}
-		k := &cleaning{c, id, map[types.UID]bool{owner.UID: true, ns.UID: true}}
 		left, err := k.all(ctx)
 		if err != nil {
 			return err
 		}
-		if err := c.remove(ctx, ownerKind, owner.Name, string(owner.UID), false); err != nil {
-			return fmt.Errorf("delete %s: %w", owner.Name, err)
+		if owner != nil {
+			if err := c.remove(ctx, ownerKind, owner.Name, string(owner.UID), false); err != nil {
+				return fmt.Errorf("delete %s: %w", owner.Name, err)
+			}
 		}
 		fmt.Fprintf(out, "run %s: %d objects left\n", id, left)
 	}
 	return nil
 }
 
+// runs returns the runs of which something is left, with their owners in the namespace; nil for a run whose owner was
+// deleted, and with it what is in the namespace. If run is not empty, the other runs are left out.
+func (c *cluster) runs(ctx context.Context, run string, root types.UID) (map[names]*metav1.PartialObjectMetadata, error) {
+	selector := Label
+	if run != "" {
+		selector += "=" + run
+	}
+	found := map[names]*metav1.PartialObjectMetadata{}
+	for _, kind := range []string{VolumeKind, ClaimKind, ownerKind} {
+		list, err := c.meta.of(kind).List(ctx, metav1.ListOptions{LabelSelector: selector})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			object := &list.Items[i]
+			id := names(object.Labels[Label])
+			switch { // other objects with the label are somebody else's
+			case kind == ownerKind && object.Name == id.full("owner"):
+				found[id] = object
+			case kind == ClaimKind && id.ofTemplate(kind, object), kind == VolumeKind && isOwnedBy(object, root):
+				found[id] = nil
+			}
+		}
+	}
+	return found, nil
+}
+
+func isOwnedBy(object metav1.Object, owner types.UID) bool {
+	return slices.ContainsFunc(object.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
+}
+
 // cleanUp deletes all of the run, and waits until the watches have seen it go. Its error says how many objects are left.
 func (r *runner) cleanUp(ctx context.Context) error {
 	r.progress.say("deleting what was made")
 	k := &cleaning{r.cluster, r.maker.names, map[types.UID]bool{r.maker.owner.UID: true, r.maker.root.UID: true}}
-	_, err := k.all(ctx)
+	left, err := k.all(ctx)
 	if err == nil {
-		err = k.remove(ctx, ownerKind, r.maker.owner.Name, string(r.maker.owner.UID), false)
+		err = r.removeOwner(ctx)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	for err == nil && r.observer.living() > 0 && sleep(ctx, 50*time.Millisecond) {
+	for err == nil && r.observer.lost() == nil && r.observer.living() > 0 && sleep(ctx, 50*time.Millisecond) {
 	}
-	if left := r.observer.living(); left > 0 || err != nil {
+	if r.observer.lost() == nil { // otherwise the lists alone know what is left
+		left = r.observer.living()
+	}
+	if left > 0 || err != nil {
 		err = errors.Join(err, fmt.Errorf("%d objects of the run are left in the cluster; remove them by: kubevoltracker loadgen clean --run=%s", left, r.maker.names))
 	}
 	return err

@@ -26,6 +26,8 @@ type observer struct {
 	mu   sync.Mutex
 	last map[objectKey]*observed // the last object of each name
 	err  error                   // a watch was lost
+
+	onLost func(error) // is called when a watch was lost: the account has a hole
 }
 
 type objectKey struct{ kind, name string }
@@ -100,9 +102,11 @@ func (o *observer) follow(ctx context.Context, kind string, w watch.Interface) {
 // lose notes that a watch has lost events.
 func (o *observer) lose(kind string, err error) {
 	o.account.write(&Line{At: time.Now(), Action: Lost, Kind: kind, Error: err.Error()})
+	err = fmt.Errorf("the watch of %s was lost: %w; the account proves nothing", kind, err)
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.err = errors.Join(o.err, fmt.Errorf("the watch of %s was lost: %w", kind, err))
+	o.err = errors.Join(o.err, err)
+	o.mu.Unlock()
+	o.onLost(err)
 }
 
 // take notes and writes an object's state, if it is the run's and has changed. An object with the run's label and

@@ -54,6 +54,7 @@ func connect(kubeconfig, contextName string) (*cluster, error) {
 	config.UserAgent = "kubevoltracker-loadgen"
 	config.QPS = -1 // --rate limits the requests
 	config.Timeout = 0
+	config.WarningHandler = rest.NoWarnings{}
 	meta, err := metadata.NewForConfig(metadata.ConfigFor(config))
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)

@@ -80,6 +80,9 @@ func (r *runner) run(ctx, abort context.Context) error {
 	if err := r.makeOwner(ctx); err != nil {
 		return err
 	}
+	ctx, r.stop = context.WithCancel(ctx)
+	defer r.stop()
+	r.observer.onLost = r.fail
 	o := &r.planned.Options
 	r.account.write(&Line{At: time.Now(), Action: Began, Namespace: Namespace, Plan: &PlanLine{Run: o.Run, Cluster: string(system.UID), Profile: o.Profile,
 		Seed: o.Seed, Volumes: o.Volumes, Claims: o.Claims, Pods: o.Pods, Rate: o.Rate, Duration: o.Duration.String()}})
@@ -87,7 +90,7 @@ func (r *runner) run(ctx, abort context.Context) error {
 	watching, stopWatching := context.WithCancel(abort)
 	defer stopWatching()
 	if err := r.observer.start(watching, r.client, &watches); err != nil {
-		return err
+		return errors.Join(err, r.removeOwner(abort)) // nothing else was made
 	}
 	r.progress = newProgress(o)
 	seconds := r.carryOut(ctx, abort)
@@ -97,11 +100,10 @@ func (r *runner) run(ctx, abort context.Context) error {
 	time.Sleep(settle)
 	stopWatching()
 	watches.Wait()
-	left := r.observer.living()
-	totals := TotalsLine{r.changes, r.refused, r.skipped, seconds, float64(r.changes) / seconds, left}
+	totals := TotalsLine{Changes: r.changes, Refused: r.refused, Skipped: r.skipped, Seconds: seconds, Rate: float64(r.changes) / seconds, Left: r.observer.living()}
 	r.account.write(&Line{At: time.Now(), Action: Ended, Totals: &totals})
 	r.progress.end(&totals)
-	return errors.Join(r.fatal, err, r.observer.lost(), r.account.flush())
+	return errors.Join(r.fatal, err, r.account.flush())
 }
 
 // settle is how long the watches may lag behind the last answer of the API server.
@@ -120,12 +122,21 @@ func (r *runner) makeOwner(ctx context.Context) error {
 	return nil
 }
 
+// removeOwner deletes the owner of what the run made.
+func (r *runner) removeOwner(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if err := r.remove(ctx, ownerKind, r.maker.owner.Name, string(r.maker.owner.UID), false); err != nil {
+		return fmt.Errorf("delete the owner of the run's objects: %w", err)
+	}
+	return nil
+}
+
 // carryOut carries out the plan until the duration is over or ctx ends, and returns how many seconds that took.
 func (r *runner) carryOut(ctx, abort context.Context) float64 {
 	o := &r.planned.Options
 	ctx, cancel := context.WithTimeout(ctx, o.Duration)
 	defer cancel()
-	r.stop = cancel
 	began := time.Now()
 	d := &dispatcher{runner: r, limiter: rate.NewLimiter(rate.Limit(o.Rate), max(1, int(o.Rate/20))), abort: abort}
 	var reporting sync.WaitGroup

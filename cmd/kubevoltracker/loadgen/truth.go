@@ -11,10 +11,11 @@ import (
 
 // truth is what an account proves: the rows that a catalog must have, by table and key.
 type truth struct {
-	plan *PlanLine
-	rows map[string]map[string]row
-	bind []bound
-	life map[string]*life // of all objects, by UID
+	plan  *PlanLine
+	rows  map[string]map[string]row
+	bind  []bound
+	life  map[string]*life // of all objects, by UID
+	alien map[string]bool  // UIDs in the catalog under names of the run, which the account does not have
 }
 
 // row has the wanted values of a row's columns.
@@ -42,16 +43,27 @@ func (l *life) deleted() want {
 	if l.gone == nil {
 		return absent
 	}
-	from := *l.first().Created
-	if l.asked.After(from) {
-		from = l.asked
-	}
-	return within(from, l.gone.At)
+	created := *l.first().Created
+	return within(latest(created, l.asked, l.before(l.gone)), l.gone.At).after(created)
 }
+
+// before returns a moment at which the object was still in the state before an observed one: when that was observed,
+// less the time by which the watch may have been late. It is zero if there was no such state.
+func (l *life) before(line *Line) (at time.Time) {
+	for _, v := range l.versions {
+		if v.Line == line {
+			break
+		}
+		at = v.At.Add(-lateness)
+	}
+	return at
+}
+
+func latest(moments ...time.Time) time.Time { return slices.MaxFunc(moments, time.Time.Compare) }
 
 // newTruth computes the wanted rows.
 func newTruth(lines []Line) (*truth, error) {
-	t := &truth{plan: lines[0].Plan, life: map[string]*life{}, rows: map[string]map[string]row{}}
+	t := &truth{plan: lines[0].Plan, life: map[string]*life{}, alien: map[string]bool{}, rows: map[string]map[string]row{}}
 	for _, table := range tables {
 		t.rows[table.name] = map[string]row{}
 	}
@@ -159,10 +171,11 @@ func boundSpans(l *life) (spans []bound) {
 			holder = v.Volume.ClaimUID
 		}
 		if open != nil && open.claim != holder {
-			open.end = within(*open.start, v.At)
-			if v.Volume.Phase == "Released" {
+			open.end = within(latest(*open.start, l.before(v.Line)), v.At)
+			if v.Volume.Phase != "Bound" && v.Volume.PhaseChanged != nil {
 				open.end = exactly(v.Volume.PhaseChanged)
 			}
+			open.end.since = *open.start
 			open = nil
 		}
 		if open == nil && holder != "" && v.Volume.PhaseChanged != nil {
@@ -171,7 +184,7 @@ func boundSpans(l *life) (spans []bound) {
 		}
 	}
 	if open != nil && l.gone != nil {
-		open.end = within(*open.start, l.gone.At)
+		open.end = within(latest(*open.start, l.asked, l.before(l.gone)), l.gone.At).after(*open.start)
 	}
 	return spans
 }

@@ -17,29 +17,36 @@ func (u *use) first(started, created *time.Time) {
 	}
 }
 
-// useOf follows a container through the states of its pod: a use lasts from the first start to the last end.
+// useOf follows a container through the states of its pod: a use lasts from the first start to the last end. While a
+// container runs again, or waits to, its use goes on.
 func useOf(l *life, container string) use {
 	u := use{end: absent}
 	var finished *time.Time
 	for _, v := range l.versions {
 		for _, c := range v.Pod.Containers {
-			if c.Name != container || c.Started == nil {
+			switch {
+			case c.Name != container:
+				continue
+			case c.Finished == nil:
+				finished = nil
+			case finished == nil || c.Finished.After(*finished):
+				finished = c.Finished
+			}
+			if c.Started == nil {
 				continue
 			}
 			if u.start == nil {
 				u.number = v.number
 			}
 			u.first(c.Started, v.Created)
-			if c.Finished != nil && (finished == nil || c.Finished.After(*finished)) {
-				finished = c.Finished
-			}
 		}
 	}
 	if finished != nil {
-		u.end = exactly(later(finished, u.start))
+		u.end = exactly(later(finished, u.start)).after(*u.start)
 	}
 	if finished == nil && u.start != nil && l.gone != nil { // deleted by force: nobody reported its end
-		u.end = within(*u.start, l.gone.At)
+		u.end = within(latest(*u.start, l.asked, l.before(l.gone)), l.gone.At).after(*u.start)
+		u.end.unproven = true
 	}
 	return u
 }
@@ -70,17 +77,17 @@ func (t *truth) addPod(l *life) {
 		r["started_at"] = exactly(u.start) // the pods of a run have one container
 		for _, m := range p.Mounts {
 			if m.Container == c.Name {
-				t.rows["mounts"][keyOf(l.uid, c.Name, m.Volume, m.Path)] = t.mount(&m, u)
+				t.rows["mounts"][keyOf(l.uid, c.Name, m.Volume, m.Path)] = t.mount(&m, u, *l.first().Created)
 			}
 		}
 	}
 }
 
-// mount returns the row of a mount of a container that has started.
-func (t *truth) mount(m *MountState, u use) row {
+// mount returns the row of a mount of a container that has started. Its pod was made at created.
+func (t *truth) mount(m *MountState, u use, created time.Time) row {
 	r := row{
 		"namespace": text(Namespace), "source_kind": text(m.Source), "claim_name": text(m.Claim), "claim_uid": text(""), "volume_uid": text(""),
-		"started_at": exactly(u.start), "ended_at": u.end,
+		"started_at": exactly(u.start).after(created), "ended_at": u.end,
 	}
 	claim := t.claimAt(m.Claim, u.number)
 	if claim == nil {

@@ -1,53 +1,80 @@
 package loadgen
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
 )
 
 func TestWantsAreExact(t *testing.T) {
-	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	epoch := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	at := func(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * float64(time.Second))) }
+	dated, watched := exactly(&epoch).after(at(-100)), within(at(-1), at(1)).after(at(-100))
+	unproven := watched
+	unproven.unproven = true
 	for _, c := range []struct {
 		name         string
 		want         want
-		value, since any
-		holds        bool
+		value, bound any
+		judgement    judgement
 	}{
-		{"same text", text("nfs"), "nfs", nil, true},
-		{"other text", text("nfs"), "csi", nil, false},
-		{"no text", text(""), "", nil, true},
-		{"a number", text(int64(5)), int64(5), nil, true},
-		{"NULL", absent, nil, nil, true},
-		{"not NULL", absent, at, nil, false},
-		{"a missing moment", exactly(&at), nil, nil, false},
-		{"the moment", exactly(&at), at, nil, true},
-		{"within its second", exactly(&at), at.Add(900 * time.Millisecond), nil, true},
-		{"a second off", exactly(&at), at.Add(time.Second), nil, false},
-		{"a second early", exactly(&at), at.Add(-time.Second), nil, false},
-		{"bounds around it", exactly(&at), at.Add(5 * time.Second), at.Add(-5 * time.Second), true},
-		{"bounds after it", exactly(&at), at.Add(5 * time.Second), at.Add(4 * time.Second), false},
-		{"bounds before it", exactly(&at), at.Add(-4 * time.Second), at.Add(-5 * time.Second), false},
-		{"observed", within(at, at.Add(time.Second)), at.Add(2 * time.Second), nil, true},
-		{"observed much later", within(at, at.Add(time.Second)), at.Add(time.Minute), nil, false},
+		{"same text", text("nfs"), "nfs", "nfs", right},
+		{"other text", text("nfs"), "csi", "csi", wrong},
+		{"no text", text(""), "", "", right},
+		{"a number", text(int64(5)), int64(5), int64(5), right},
+		{"NULL", absent, nil, nil, right},
+		{"not NULL", absent, at(0), nil, wrong},
+		{"NULL with a bound", absent, nil, at(0), wrong},
+		{"a missing moment", dated, nil, nil, wrong},
+		{"a missing bound", dated, at(0), nil, wrong},
+		{"the moment", dated, at(0), at(0), right},
+		{"within its second", dated, at(0.9), at(0.9), right},
+		{"a second off", dated, at(1), at(1), wrong},
+		{"a second early", dated, at(-1), at(-1), wrong},
+		{"14 seconds late", dated, at(14), at(0), wrong},
+		{"bounds since 1970", dated, at(0), time.Unix(0, 0), wrong},
+		{"bounds around it", dated, at(5), at(-5), wrong},
+		{"bounds around it and a gap", dated, at(1005), at(-5), wrong},
+		{"bounds around it, over a gap", dated, at(1050), at(-5), bounded},
+		{"bounds after it, over a gap", dated, at(1050), at(4), wrong},
+		{"bounds before it, over a gap", dated, at(-4), at(-1050), wrong},
+		{"watched", watched, at(2), at(2), right},
+		{"watched late", watched, at(3.5), at(3.5), right},
+		{"watched 14 seconds late", watched, at(14), at(14), wrong},
+		{"watched, with bounds", watched, at(14), at(-3), bounded},
+		{"watched, with bounds since before it was made", watched, at(14), at(-102), wrong},
+		{"watched, with bounds since 1970", watched, at(1), time.Unix(0, 0), wrong},
+		{"the bound is later", watched, at(1), at(1.1), wrong},
+		{"nobody reports it", unproven, at(1), at(-90), right},
+		{"nobody reports it, and yet it is exact", unproven, at(1), at(1), wrong},
+		{"nobody reports it, with bounds since 1970", unproven, at(1), time.Unix(0, 0), wrong},
 	} {
-		if c.want.holds(c.value, c.since) != c.holds {
-			t.Errorf("%s: %v for %s since %v", c.name, !c.holds, c.value, c.since)
+		gaps := []catalog.Gap{{From: at(-1040), To: at(-1010)}, {From: at(1010), To: at(1040)}}
+		if got := c.want.judge(c.value, c.bound, gaps); got != c.judgement {
+			t.Errorf("%s: %d, want %d: %s from %v", c.name, got, c.judgement, c.value, c.bound)
 		}
 	}
 }
 
 // TestOnlyWholeAccountsProveAnything reads files that are no account, or lack a part.
 func TestOnlyWholeAccountsProveAnything(t *testing.T) {
-	const began, ended = `{"action":"began","plan":{"run":"r1"}}`, `{"action":"ended"}`
+	const began, seen = `{"action":"began","plan":{"run":"r1"}}` + "\n", `{"action":"observed"}` + "\n"
+	ended := func(lines int) string { return fmt.Sprintf(`{"action":"ended","totals":{"lines":%d}}`+"\n", lines) }
 	for _, c := range []struct{ name, text, mention string }{
 		{"empty", "", "not a whole account"},
-		{"cut off", began + "\n", "not a whole account"},
-		{"no JSON", began + "\nhello\n", "line 2"},
-		{"a hole", began + "\n" + `{"action":"lost","error":"too old"}` + "\n" + ended + "\n", "too old"},
-		{"whole", began + "\n" + ended + "\n", ""},
+		{"cut off", began + seen, "not a whole account"},
+		{"no JSON", began + "hello\n", "line 2"},
+		{"a hole", began + `{"action":"lost","error":"too old"}` + "\n" + ended(2), "too old"},
+		{"two accounts", began + seen + ended(2) + began + seen + ended(2), "line 3 is another"},
+		{"two runs in one", began + seen + began + seen + ended(4), "line 3 is another"},
+		{"a line less", began + ended(2), "says 2"},
+		{"nothing happened", began + ended(1), "proves nothing"},
+		{"whole", began + seen + ended(2), ""},
 	} {
 		path := filepath.Join(t.TempDir(), "account")
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
@@ -82,6 +109,8 @@ func TestUseLastsFromTheFirstStartToTheLastEnd(t *testing.T) {
 		}
 		return useOf(l, "main")
 	}
+	byForce := within(*at(12), *at(50)).after(*at(12))
+	byForce.unproven = true
 	for _, c := range []struct {
 		name string
 		got  use
@@ -89,10 +118,13 @@ func TestUseLastsFromTheFirstStartToTheLastEnd(t *testing.T) {
 	}{
 		{"never started", follow(true, ContainerState{}), use{end: absent}},
 		{"runs", follow(false, ContainerState{}, ContainerState{Started: at(12)}), use{2, at(12), absent}},
-		{"ended", follow(true, ContainerState{Started: at(12)}, ContainerState{Started: at(12), Finished: at(20)}), use{1, at(12), exactly(at(20))}},
-		{"dates written twice", follow(false, ContainerState{Started: at(14)}, ContainerState{Started: at(13), Finished: at(20)}, ContainerState{Started: at(13), Finished: at(21)}), use{1, at(13), exactly(at(21))}},
-		{"a former pod's dates", follow(false, ContainerState{Started: at(5), Finished: at(7)}), use{1, at(10), exactly(at(10))}},
-		{"deleted by force", follow(true, ContainerState{Started: at(12)}), use{1, at(12), within(*at(12), *at(50))}},
+		{"ended", follow(true, ContainerState{Started: at(12)}, ContainerState{Started: at(12), Finished: at(20)}), use{1, at(12), exactly(at(20)).after(*at(12))}},
+		{"dates written twice", follow(false, ContainerState{Started: at(14)}, ContainerState{Started: at(13), Finished: at(20)}, ContainerState{Started: at(13), Finished: at(21)}), use{1, at(13), exactly(at(21)).after(*at(13))}},
+		{"a former pod's dates", follow(false, ContainerState{Started: at(5), Finished: at(7)}), use{1, at(10), exactly(at(10)).after(*at(10))}},
+		{"runs again", follow(false, ContainerState{Started: at(12)}, ContainerState{Started: at(12), Finished: at(20)}, ContainerState{Started: at(21)}), use{1, at(12), absent}},
+		{"waits to run again", follow(false, ContainerState{Started: at(12), Finished: at(20)}, ContainerState{}), use{1, at(12), absent}},
+		{"ran again and ended", follow(true, ContainerState{Started: at(12), Finished: at(20)}, ContainerState{Started: at(21)}, ContainerState{Started: at(21), Finished: at(25)}), use{1, at(12), exactly(at(25)).after(*at(12))}},
+		{"deleted by force", follow(true, ContainerState{Started: at(12)}), use{1, at(12), byForce}},
 	} {
 		if c.got.number != c.want.number || c.got.end != c.want.end || (c.got.start == nil) != (c.want.start == nil) || c.got.start != nil && !c.got.start.Equal(*c.want.start) {
 			t.Errorf("%s: %+v, want %+v", c.name, c.got, c.want)

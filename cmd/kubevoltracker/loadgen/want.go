@@ -2,54 +2,132 @@ package loadgen
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
 )
 
-// want is the wanted value of a column: a text, a moment within bounds, or NULL.
+// want is the wanted value of a column: a text, NULL, or a moment that lies between two others.
 type want struct {
 	text     string
 	isText   bool
 	from, to time.Time
+	watched  bool      // the API does not date the moment: the catalog has when the tracker's watch showed it
+	unproven bool      // nobody reports the moment: no row may claim to be exact
+	since    time.Time // wide bounds reach back to here at most
 }
 
-// second is the precision of the API's times.
+// second is the precision of the API's times: a moment may differ by less.
 const second = time.Second
 
 // lateness is how much later than this program's watch the tracker's watch may have shown a change.
-const lateness = 15 * time.Second
+const lateness = 3 * time.Second
 
 var absent = want{}
 
 func text(v any) want { return want{text: fmt.Sprint(v), isText: true} }
 
-// exactly wants a moment that the API dates, in whole seconds; NULL if there is none.
+// exactly wants a moment that the API dates; NULL if there is none.
 func exactly(at *time.Time) want {
 	if at == nil {
 		return absent
 	}
-	return want{from: at.Add(-second + time.Nanosecond), to: at.Add(second - time.Nanosecond)}
+	return want{from: *at, to: *at}
 }
 
-// within wants a moment that watches observed: not before from, and seen by this program's watch at seen.
-func within(from, seen time.Time) want { return want{from: from.Add(-second), to: seen.Add(lateness)} }
+// within wants a moment that watches observe: not before from, and seen by this program's watch at seen.
+func within(from, seen time.Time) want { return want{from: from, to: seen, watched: true} }
 
-// holds reports whether a column has the wanted value. since is the column with the earliest moment that it can have
-// been; nil if there is no such column.
-func (w want) holds(value, since any) bool {
+// after sets the moment to which wide bounds may reach back. Without it they are wrong.
+func (w want) after(since time.Time) want {
+	w.since = since
+	return w
+}
+
+// judgement is what a value of a catalog is beside the wanted one.
+type judgement int
+
+const (
+	wrong   judgement = iota
+	bounded           // its bounds are wide, contain the truth, and claim no more than was watched
+	right
+)
+
+// judge compares a column with the wanted value. bound is the earliest moment that the row gives beside it. gaps are the
+// times in which the tracker did not watch.
+func (w want) judge(value, bound any, gaps []catalog.Gap) judgement {
 	if w.isText {
-		return fmt.Sprint(value) == w.text
+		return either(fmt.Sprint(value) == w.text)
 	}
 	if w.from.IsZero() {
-		return value == nil
+		return either(value == nil && bound == nil)
 	}
-	at, ok := value.(time.Time)
-	if !ok || at.Before(w.from) {
-		return false
+	at, isMoment := value.(time.Time)
+	earliest, hasBound := bound.(time.Time)
+	if !isMoment || !hasBound || earliest.After(at) {
+		return wrong
 	}
-	if earliest, ok := since.(time.Time); ok {
-		return !earliest.After(w.to) && !earliest.After(at) && !at.After(w.to.Add(lateness))
+	return w.judgeMoment(earliest, at, gaps)
+}
+
+// judgeMoment compares a moment, and the earliest one that its row gives beside it, with the wanted one.
+func (w want) judgeMoment(earliest, at time.Time, gaps []catalog.Gap) judgement {
+	if !w.unproven && w.has(at) && w.has(earliest) {
+		return right
 	}
-	return !at.After(w.to)
+	if earliest.Equal(at) || !w.contains(earliest, at) {
+		return wrong
+	}
+	switch {
+	case w.unproven && w.has(at):
+		return right
+	case w.watched || overlaps(gaps, earliest, at):
+		return bounded
+	}
+	return wrong
+}
+
+// judgeAlone compares a column whose table has no bound beside it: what nobody watched has the latest moment.
+func (w want) judgeAlone(value any, gaps []catalog.Gap) judgement {
+	w.unproven = false
+	if got := w.judge(value, value, gaps); got != wrong {
+		return got
+	}
+	at, isMoment := value.(time.Time)
+	if isMoment && !w.to.IsZero() && at.After(w.to) && (w.watched || overlaps(gaps, w.from, at)) {
+		return bounded
+	}
+	return wrong
+}
+
+// either turns a comparison into a judgement.
+func either(equal bool) judgement {
+	if equal {
+		return right
+	}
+	return wrong
+}
+
+// has reports whether an exact value is the wanted moment.
+func (w want) has(at time.Time) bool {
+	to := w.to
+	if w.watched {
+		to = to.Add(lateness)
+	}
+	return at.After(w.from.Add(-second)) && at.Before(to.Add(second))
+}
+
+// contains reports whether bounds may be those of the wanted moment.
+func (w want) contains(earliest, at time.Time) bool {
+	return at.After(w.from.Add(-second)) && earliest.Before(w.to.Add(second)) && !w.since.IsZero() && earliest.After(w.since.Add(-second))
+}
+
+// overlaps reports whether nobody watched at some moment of a span.
+func overlaps(gaps []catalog.Gap, from, to time.Time) bool {
+	return slices.ContainsFunc(gaps, func(g catalog.Gap) bool {
+		return !g.From.After(to) && (g.To.IsZero() || !g.To.Before(from))
+	})
 }
 
 func (w want) String() string {
@@ -58,6 +136,8 @@ func (w want) String() string {
 		return fmt.Sprintf("%q", w.text)
 	case w.from.IsZero():
 		return "NULL"
+	case w.from.Equal(w.to):
+		return w.from.UTC().Format(time.RFC3339Nano)
 	}
 	return fmt.Sprintf("%s … %s", w.from.UTC().Format(time.RFC3339Nano), w.to.UTC().Format(time.RFC3339Nano))
 }

@@ -1,0 +1,131 @@
+package loadgen
+
+import (
+	"bytes"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/loadgen"
+	"github.com/kubevoltracker/kubevoltracker/test/harness"
+)
+
+// TestAKilledTrackerHasBounds kills a tracker in the middle of a load, and starts it again some seconds later. Verify
+// is content, and says that moments have bounds.
+func TestAKilledTrackerHasBounds(t *testing.T) {
+	t.Parallel()
+	c := marked(t)
+	server := harness.StartClickHouse(t)
+	args := []string{"--data-dir=" + t.TempDir(), "--catalog.url=" + server.URL("kubevoltracker")}
+	tracker := harness.StartTracker(t, c.Kubeconfig, args...)
+	file := filepath.Join(t.ArtifactDir(), "account.jsonl")
+	done := make(chan error)
+	go func() {
+		_, _, err := run(t, "--kube.kubeconfig="+c.Kubeconfig, "--rate=40", "--claims=12", "--pods=12", "--volumes=6", "--profile=chaos", "--duration=16s", "--output="+file)
+		done <- err
+	}()
+	time.Sleep(3 * time.Second)
+	tracker.Kill(t)
+	time.Sleep(9 * time.Second)
+	harness.StartTracker(t, c.Kubeconfig, args...)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := run(t, "verify", "--file="+file, args[1])
+	if err != nil || !strings.Contains(out, "moments have bounds, which contain the truth") || !strings.HasSuffix(out, "\n0 missing, 0 duplicated, 0 wrong\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestCleanFindsRunsWithoutTheirOwner deletes the ConfigMap of a run that was left. Garbage collection deletes what is in
+// the namespace, and clean the rest.
+func TestCleanFindsRunsWithoutTheirOwner(t *testing.T) {
+	t.Parallel()
+	c := marked(t)
+	const id = "ownerless"
+	o := options(c, id, io.Discard)
+	o.Cleanup = false
+	if err := loadgen.Run(background, background, o); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Client.CoreV1().ConfigMaps(loadgen.Namespace).Delete(background, "lg-"+id+"-owner", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if rest := left(t, c, id); !strings.Contains(strings.Join(rest, " "), "persistentvolume/") {
+		t.Fatalf("no volume is left to clean: %v", rest)
+	}
+	out, _, err := run(t, "clean", "--run="+id, "--kube.kubeconfig="+c.Kubeconfig)
+	if err != nil || out != "run "+id+": 0 objects left\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if rest := left(t, c, id); len(rest) > 0 {
+		t.Errorf("left: %v", rest)
+	}
+}
+
+// TestAFailedStartLeavesNothing starts a run with an account that may not list volumes.
+func TestAFailedStartLeavesNothing(t *testing.T) {
+	t.Parallel()
+	c := marked(t)
+	const id = "denied"
+	var account bytes.Buffer
+	o := options(c, id, &account)
+	o.Kubeconfig = deniedVolumes(t, c)
+	if err := loadgen.Run(background, background, o); err == nil || !strings.Contains(err.Error(), "persistentvolumes is forbidden") {
+		t.Errorf("it began nevertheless: %v", err)
+	}
+	if rest := left(t, c, id); len(rest) > 0 {
+		t.Errorf("left: %v", rest)
+	}
+}
+
+// deniedVolumes returns a kubeconfig of an account with all rights that a run needs, but those to volumes.
+func deniedVolumes(t *testing.T, c *harness.LocalCluster) string {
+	t.Helper()
+	const name = "loadgen-denied"
+	meta := metav1.ObjectMeta{Name: name}
+	all := []string{"*"}
+	_, err := c.Client.CoreV1().ServiceAccounts("default").Create(background, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Client.RbacV1().ClusterRoles().Create(background, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Verbs: all, Resources: []string{"namespaces", "nodes", "serviceaccounts", "configmaps", "pods", "persistentvolumeclaims"}},
+		{APIGroups: []string{"storage.k8s.io"}, Verbs: all, Resources: all},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Client.RbacV1().ClusterRoleBindings().Create(background, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: "default"}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := c.Client.CoreV1().ServiceAccounts("default").CreateToken(background, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.LoadFromFile(c.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for user := range config.AuthInfos {
+		config.AuthInfos[user] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
