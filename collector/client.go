@@ -1,11 +1,13 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/go-kit/log"
@@ -125,27 +127,43 @@ func (c *Client) Host() string { return c.config.Host }
 // connectTimeout is how long Connect waits for one answer.
 const connectTimeout = 10 * time.Second
 
-// youngEvery is how often Connect repeats its request to a new cluster that has no kube-system yet.
-// An API server creates that namespace within seconds of its first start.
-const youngEvery = time.Second
+// Connect repeats its request after youngEvery to a new cluster that has no kube-system yet, because an API server creates
+// that namespace within seconds of its first start; and after grantEvery while the right to ask is missing.
+const (
+	youngEvery = time.Second
+	grantEvery = 5 * time.Second
+)
 
-// Connect asks the API server for the namespace kube-system and returns the namespace's UID. The
-// UID stays the same for the life of a cluster, so it is the name of a cluster that was given none.
-// If a new cluster has no kube-system yet, Connect waits for it until ctx ends. The error is one
-// line: why the server cannot be reached, and the cure where one is known.
-func (c *Client) Connect(ctx context.Context, logger log.Logger) (string, error) {
-	for waited := false; ; waited = true {
+// Connect asks the API server for the namespace kube-system, and returns the name of the cluster: the given one or, if it is
+// empty, the namespace's UID, which stays the same for the life of a cluster. If a new cluster has no kube-system yet,
+// Connect waits for it until ctx ends. If the right to list namespaces is missing, Connect logs that and waits for the
+// right; a cluster with a given name needs none. The error is one line: why the server cannot be reached, and the cure
+// where one is known.
+func (c *Client) Connect(ctx context.Context, given string, logger log.Logger) (string, error) {
+	var young, forbidden sync.Once // the log lines
+	for {
 		uid, err := c.clusterUID(ctx)
-		if !isYoung(err) {
-			return uid, c.explain(err)
-		}
-		if !waited {
-			level.Info(logger).Log("msg", "the new cluster has no namespace kube-system yet; waiting for it", "server", c.Host())
+		every := youngEvery
+		switch {
+		case err == nil || given != "" && apierrors.IsForbidden(err):
+			return cmp.Or(given, uid), nil
+		case isYoung(err):
+			young.Do(func() {
+				level.Info(logger).Log("msg", "the new cluster has no namespace kube-system yet; waiting for it", "server", c.Host())
+			})
+		case apierrors.IsForbidden(err):
+			every = grantEvery
+			forbidden.Do(func() {
+				level.Warn(logger).Log("msg", "a right is missing: the tracker does not start without it, as the UID of the namespace kube-system names the cluster",
+					"verb", "list", "resource", "namespaces", "api_group", "", "hint", "grant it, as deploy/rbac.yaml does, or give the cluster a name by --cluster.name", "err", err)
+			})
+		default:
+			return "", c.explain(err)
 		}
 		select {
 		case <-ctx.Done():
 			return "", ctx.Err()
-		case <-time.After(youngEvery):
+		case <-time.After(every):
 		}
 	}
 }
@@ -183,8 +201,6 @@ func (c *Client) explain(err error) error {
 		return nil
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the API server %s does not accept the credentials of the kubeconfig (401 Unauthorized)", c.Host())
-	case apierrors.IsForbidden(err):
-		return fmt.Errorf("the API server %s forbids listing namespaces, and the UID of kube-system names the cluster: grant it, as deploy/rbac.yaml does, or give the cluster a name by --cluster.name: %w", c.Host(), err)
 	case errors.As(err, &netErr):
 		return fmt.Errorf("no API server answers at %s: %w", c.Host(), netErr)
 	case errors.As(err, &urlErr):

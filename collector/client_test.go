@@ -59,11 +59,37 @@ func TestAYoungClusterIsWaitedFor(t *testing.T) {
 		}
 	})
 	var logged bytes.Buffer
-	uid, err := client.Connect(t.Context(), log.NewLogfmtLogger(&logged))
+	uid, err := client.Connect(t.Context(), "", log.NewLogfmtLogger(&logged))
 	if uid != "the-uid" || err != nil || asked.Load() != 3 {
 		t.Errorf("%q, %v after %d questions", uid, err, asked.Load())
 	}
 	if lines := strings.Count(logged.String(), "\n"); lines != 1 || !strings.Contains(logged.String(), "kube-system") {
+		t.Errorf("logged %q", logged.String())
+	}
+}
+
+// TestARightIsWaitedFor holds that a tracker that may not list namespaces says so once and asks again, unless the cluster has
+// a name.
+func TestARightIsWaitedFor(t *testing.T) {
+	var asked atomic.Int32
+	client := clientOf(t, func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) < 3 {
+			answer(w, http.StatusForbidden, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}`)
+		} else {
+			answer(w, http.StatusOK, kubeSystem)
+		}
+	})
+	var logged bytes.Buffer
+	name, err := client.Connect(t.Context(), "given", log.NewLogfmtLogger(&logged))
+	if name != "given" || err != nil || logged.Len() > 0 || asked.Load() != 1 {
+		t.Errorf("with a name: %q, %v, %q after %d questions", name, err, logged.String(), asked.Load())
+	}
+	asked.Store(0)
+	name, err = client.Connect(t.Context(), "", log.NewLogfmtLogger(&logged))
+	if name != "the-uid" || err != nil || asked.Load() != 3 {
+		t.Errorf("%q, %v after %d questions", name, err, asked.Load())
+	}
+	if lines := strings.Count(logged.String(), "\n"); lines != 1 || !strings.Contains(logged.String(), "--cluster.name") {
 		t.Errorf("logged %q", logged.String())
 	}
 }
@@ -74,7 +100,7 @@ func TestTheWaitForAYoungClusterCanBeEnded(t *testing.T) {
 		answer(w, http.StatusOK, noKubeSystem)
 		time.AfterFunc(10*time.Millisecond, cancel)
 	})
-	if _, err := client.Connect(ctx, log.NewNopLogger()); !errors.Is(err, context.Canceled) {
+	if _, err := client.Connect(ctx, "", log.NewNopLogger()); !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)
 	}
 }
@@ -88,7 +114,6 @@ func TestOtherErrorsAreNotWaitedFor(t *testing.T) {
 	}{
 		"no API server at all": {404, "<html>nothing here</html>", "could not find the requested resource"},
 		"bad credentials":      {401, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Unauthorized", "code": 401}`, "does not accept the credentials"},
-		"not allowed":          {403, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}`, "forbids listing namespaces"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := atomic.Int32{}
@@ -96,7 +121,7 @@ func TestOtherErrorsAreNotWaitedFor(t *testing.T) {
 				asked.Add(1)
 				answer(w, test.code, test.body)
 			})
-			_, err := client.Connect(t.Context(), log.NewNopLogger())
+			_, err := client.Connect(t.Context(), "", log.NewNopLogger())
 			if err == nil || !strings.Contains(err.Error(), test.want) || asked.Load() != 1 {
 				t.Errorf("%v after %d questions", err, asked.Load())
 			}

@@ -214,3 +214,26 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 		t.Errorf("clean has left: %v", rest)
 	}
 }
+
+// TestCleanLeavesAForeignConfigMap gives a ConfigMap of somebody else the label of a run, whose own ConfigMap is named after
+// the run.
+func TestCleanLeavesAForeignConfigMap(t *testing.T) {
+	t.Parallel()
+	c := marked(t)
+	const id = "foreign-config"
+	maps := c.Client.CoreV1().ConfigMaps(loadgen.Namespace)
+	foreign, err := maps.Create(background, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "somebodys-config", Labels: map[string]string{loadgen.Label: id}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = maps.Delete(background, foreign.Name, metav1.DeleteOptions{}) })
+	if err := loadgen.Clean(background, c.Kubeconfig, "", id, io.Discard); err != nil {
+		t.Error(err)
+	}
+	after, err := maps.Get(background, foreign.Name, metav1.GetOptions{})
+	if err != nil || after.UID != foreign.UID || after.DeletionTimestamp != nil {
+		t.Errorf("the ConfigMap was touched: %v", err)
+	}
+}

@@ -11,7 +11,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -20,7 +19,6 @@ import (
 	"github.com/go-kit/log/level"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/version"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector"
@@ -38,7 +36,7 @@ type App struct {
 }
 
 // New connects to the API server, opens the ports, the journal and the catalog, and restores the
-// state of an earlier run. An unreachable ClickHouse is no error: the tracker waits for it. The
+// state of an earlier run. An unreachable ClickHouse is no error, nor is a missing right: the tracker waits for them. The
 // error is one line that names the mistake and its flag; it is a UsageError if only the user can
 // correct it, and ctx's error if ctx ends first.
 func New(ctx context.Context, o Options) (_ *App, err error) {
@@ -51,14 +49,13 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	uid, err := client.Connect(ctx, log.With(o.Logger, "component", "collector"))
+	o.Cluster, err = client.Connect(ctx, o.Cluster, log.With(o.Logger, "component", "collector"))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if err != nil && (o.Cluster == "" || !apierrors.IsForbidden(err)) {
+	if err != nil {
 		return nil, err
 	}
-	o.Cluster = cmp.Or(o.Cluster, uid)
 	if err := o.Election.check(ctx, client, o.Catalog.URL, log.With(o.Logger, "component", "election")); err != nil {
 		return nil, err
 	}

@@ -89,11 +89,22 @@ func (h *history) open(ctx context.Context, o Options, client *collector.Client,
 }
 
 // openBoth opens the catalog while it opens the journal: with a long history and many objects, each takes a second.
+//
+// An error of the journal cancels the start of the engine and is the one returned: a second tracker on one data directory
+// finds both in use, and only the journal's error names the cure. The engine would wait 20 s for its directory.
+//
+// An engine that fails to start does not undo what openJournal has done. A damaged journal is set aside by the first start
+// only: the next ones find the new journal, without positions, and replace that.
 func (h *history) openBoth(ctx context.Context, o Options) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	opened := make(chan error, 1)
 	go func() { opened <- h.openCatalog(ctx, o) }()
 	err := h.openJournal(o)
-	return cmp.Or(<-opened, err)
+	if err != nil {
+		cancel()
+	}
+	return cmp.Or(err, <-opened)
 }
 
 func (h *history) openCatalog(ctx context.Context, o Options) (err error) {

@@ -1,11 +1,17 @@
 package app
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-kit/log"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/engine"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 )
 
@@ -58,4 +64,99 @@ func TestAJournalWithPositionsIsGoneOnWith(t *testing.T) {
 	if second := openHistory(t, dir); second.journal.ID() != id || second.snapshot == nil {
 		t.Error("it begins anew")
 	}
+}
+
+// withEngine returns options for dir, with an engine that prints a line and fails.
+func withEngine(t *testing.T, dir, line string) Options {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "engine")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho '"+line+"' >&2\nexit 1\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	logger := log.NewLogfmtLogger(log.NewSyncWriter(t.Output()))
+	return Options{DataDir: dir, Logger: logger, Catalog: catalog.Options{URL: EmbeddedCatalog}, Engine: engine.Options{Binary: program}}
+}
+
+// The engine of a second tracker waits for its directory, and then names a lock. The journal's error is there at once,
+// and names the cure.
+func TestAJournalInUseEndsTheStartOfTheEngine(t *testing.T) {
+	dir := t.TempDir()
+	openHistory(t, dir)
+	o := withEngine(t, dir, "the data directory is in use by another process")
+	second := &history{logger: o.Logger}
+	if err := second.openBoth(t.Context(), o); !errors.Is(err, journal.ErrInUse) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A damaged journal is set aside once, however often the engine then fails to start, and the directories that were set
+// aside before stay.
+func TestADamagedJournalIsSetAsideOnceWhileTheEngineFails(t *testing.T) {
+	dir := t.TempDir()
+	first := openHistory(t, dir)
+	position := []journal.Position{{Kind: "Pod", ResourceVersion: "7"}}
+	if err := first.journal.Commit(t.Context(), journal.Batch{Positions: position, Facts: []byte("rows"), Rows: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, journalDir)
+	damage(t, path)
+	before := filesOf(t, path)
+	earlier := path + ".broken-20200101T000000.000000Z"
+	if err := os.Mkdir(earlier, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	o := withEngine(t, dir, "it has no library")
+	for range 3 {
+		h := &history{logger: o.Logger}
+		if err := h.openBoth(t.Context(), o); err == nil || !strings.Contains(err.Error(), "it has no library") {
+			t.Fatalf("got %v", err)
+		}
+		if err := h.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	aside, err := filepath.Glob(path + ".broken-*")
+	if err != nil || len(aside) != 2 || aside[0] != earlier {
+		t.Fatalf("%q are set aside, %v", aside, err)
+	}
+	if after := filesOf(t, aside[1]); !slices.Equal(after, before) {
+		t.Errorf("set aside is %q, and was %q", after, before)
+	}
+}
+
+// damage overwrites the journal's database files that hold its commits.
+func damage(t *testing.T, path string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(path, "MANIFEST-*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	for _, file := range files {
+		if err := os.WriteFile(file, []byte("damaged"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// filesOf returns the names and contents of a journal's database files.
+func filesOf(t *testing.T, path string) (files []string) {
+	t.Helper()
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if !entry.Type().IsRegular() || entry.Name() == "LOCK" || entry.Name() == "RESERVE" {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(path, entry.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, entry.Name()+": "+string(content))
+	}
+	return files
 }
