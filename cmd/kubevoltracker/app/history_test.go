@@ -70,7 +70,7 @@ func TestAJournalWithPositionsIsGoneOnWith(t *testing.T) {
 func withEngine(t *testing.T, dir, line string) Options {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "engine")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho '"+line+"' >&2\nexit 1\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho '"+line+"' >&2\nexit 1\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	logger := log.NewLogfmtLogger(log.NewSyncWriter(t.Output()))
