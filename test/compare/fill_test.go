@@ -30,14 +30,30 @@ func (b *benchCluster) fill(t testing.TB, n int) {
 	for i := 0; i < n; i += 100 {
 		b.addNamespace(t, benchNamespace(i))
 	}
+	b.etcd.putAll(t, n, func(i int) map[string]apiObject { return b.allOf(i, n) })
+	t.Logf("%d volumes and claims, and %d pods are written; it took %s", n, n+n/2, time.Since(began).Round(time.Second))
+}
+
+// attach writes an attachment for each of n volumes into etcd.
+func (b *benchCluster) attach(t testing.TB, n int) {
+	t.Helper()
+	b.etcd.putAll(t, n, func(i int) map[string]apiObject {
+		a := benchAttachment(i)
+		return map[string]apiObject{"volumeattachments/" + a.Name: a}
+	})
+}
+
+// putAll writes the objects of 0 to n-1, by their keys in etcd.
+func (e *benchEtcd) putAll(t testing.TB, n int, of func(i int) map[string]apiObject) {
+	t.Helper()
 	var group errgroup.Group
 	group.SetLimit(8)
 	for from := 0; from < n; from += fillAtOnce {
 		group.Go(func() error {
 			var puts []map[string]any
 			for i := from; i < min(from+fillAtOnce, n); i++ {
-				for key, object := range b.allOf(i, n) {
-					put, err := b.etcd.putOf(key, object)
+				for key, object := range of(i) {
+					put, err := e.putOf(key, object)
 					if err != nil {
 						return err
 					}
@@ -48,13 +64,12 @@ func (b *benchCluster) fill(t testing.TB, n int) {
 			if err != nil {
 				return err
 			}
-			return b.etcd.Call("/v3/kv/txn", string(body), nil)
+			return e.Call("/v3/kv/txn", string(body), nil)
 		})
 	}
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d volumes and claims, and %d pods are written; it took %s", n, n+n/2, time.Since(began).Round(time.Second))
 }
 
 // allOf returns claim and volume i of n, and the pods that mount them, by their keys in etcd: one pod, and another one
