@@ -32,6 +32,7 @@ func TestCompareFamilies(t *testing.T) {
 		c := startBenchCluster(t)
 		c.fill(t, n)
 		c.attach(t, n)
+		c.awaitCaches(t, n)
 		var all []measurement
 		for _, r := range familyRivals {
 			all = append(all, r.measure(t, c, n))

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
 // apiObject is an object that can be written to etcd.
@@ -41,6 +43,34 @@ func (b *benchCluster) attach(t testing.TB, n int) {
 		a := benchAttachment(i)
 		return map[string]apiObject{"volumeattachments/" + a.Name: a}
 	})
+}
+
+// awaitCaches waits until the API server's caches have n volumes, claims and attachments. The objects of one transaction
+// have one resource version, so a list amid them would lack some, and a watch from there would not show them either.
+func (b *benchCluster) awaitCaches(t testing.TB, n int) {
+	t.Helper()
+	cached := metav1.ListOptions{ResourceVersion: "0"}
+	for kind, count := range map[string]func() (int, error){
+		"volumes": func() (int, error) {
+			list, err := b.client.CoreV1().PersistentVolumes().List(background, cached)
+			return len(list.Items), err
+		},
+		"claims": func() (int, error) {
+			list, err := b.client.CoreV1().PersistentVolumeClaims("").List(background, cached)
+			return len(list.Items), err
+		},
+		"attachments": func() (int, error) {
+			list, err := b.client.StorageV1().VolumeAttachments().List(background, cached)
+			return len(list.Items), err
+		},
+	} {
+		harness.Eventually(t, "the API server's cache has all "+kind, func() error {
+			if found, err := count(); err != nil || found != n {
+				return fmt.Errorf("%d of %d: %w", found, n, err)
+			}
+			return nil
+		})
+	}
 }
 
 // putAll writes the objects of 0 to n-1, by their keys in etcd.
