@@ -7,19 +7,19 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-)
 
-const fourKinds = "persistentvolumes,persistentvolumeclaims,storageclasses,volumeattachments"
+	"github.com/kubevoltracker/kubevoltracker/test/harness"
+)
 
 // stateFamilies are prefixes of lines of kube-state-metrics' families, of which there is one for each object.
 var stateFamilies = []string{"kube_persistentvolume_info{", "kube_persistentvolumeclaim_info{", "kube_volumeattachment_info{"}
 
 // familyRivals are kube-state-metrics, the tracker without its families, and the tracker with them.
 var familyRivals = []rival{
-	{name: "kube-state-metrics", watched: "four kinds", launch: stateMetrics(fourKinds), whole: stateFamilies, claims: true},
+	{name: "kube-state-metrics", watched: "four kinds", launch: stateMetrics(harness.StateKinds), whole: stateFamilies, claims: true},
 	{name: "kubevoltracker", watched: "all", launch: benchTracker(), whole: []string{"kubevoltracker_volume_info{"}, claims: true},
 	{
-		name: "kubevoltracker", watched: "all, with families", launch: benchTracker("--metrics.kube-state-metrics=" + fourKinds),
+		name: "kubevoltracker", watched: "all, with families", launch: benchTracker("--metrics.kube-state-metrics=" + harness.StateKinds),
 		whole: append([]string{"kubevoltracker_volume_info{"}, stateFamilies...), claims: true,
 	},
 }

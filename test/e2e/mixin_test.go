@@ -59,7 +59,7 @@ func TestMixinRulesFindAllSeriesInTheTrackerAlone(t *testing.T) {
 	// Released, with a policy that needs a plugin that does not exist: it fails.
 	o.patchVolume(t, "odd-rbd", `{"spec":{"persistentVolumeReclaimPolicy":"Recycle"}}`)
 	c.AwaitVolume(t, "odd-rbd", "Failed")
-	p := harness.StartTracker(t, c.Kubeconfig, "--catalog.url=none", "--metrics.kube-state-metrics="+fourKinds,
+	p := harness.StartTracker(t, c.Kubeconfig, "--catalog.url=none", "--metrics.kube-state-metrics="+harness.StateKinds,
 		"--metrics.kube-state-metrics-labels-allowlist=persistentvolumeclaims=[excluded_from_alerts]")
 	s := startRulesPrometheus(t, p.Web)
 	for _, rule := range stateRules {
