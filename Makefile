@@ -120,6 +120,13 @@ COMPARE_LARGE ?= 100000
 compare-large: build localcluster libchdb ## Measure first start and restart on an API server with 100,000 volumes and 150,000 pods (15 minutes, 16 GB)
 	COMPARE_LARGE=$(COMPARE_LARGE) $(GO) test -count=1 -v -timeout 1h -run '^TestCompareLarge$$' $(ARGS) ./test/compare
 
+# How many volumes, claims and attachments; and half as many pods again.
+COMPARE_FAMILIES ?= 20000
+
+.PHONY: compare-families
+compare-families: build localcluster libchdb $(BIN)/kube-state-metrics ## Measure kube-state-metrics' families beside kube-state-metrics itself (8 minutes); COMPARE_FAMILIES=2000 is quicker
+	COMPARE_FAMILIES=$(COMPARE_FAMILIES) $(GO) test -count=1 -v -timeout 1h -run '^TestCompareFamilies$$' $(ARGS) ./test/compare
+
 # How many pods leave rows behind.
 COMPARE_DISK ?= 1000000
 

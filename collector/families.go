@@ -274,10 +274,18 @@ func (l familiesList) WatchWithContext(ctx context.Context, options metav1.ListO
 	return w, l.failed(ctx, err)
 }
 
-// failed logs why a request failed; the reflector retries it.
+// failed logs why a request failed; the reflector retries it. A kind that may not be listed costs no other kind's
+// families: it counts as one without objects until a list succeeds.
 func (l familiesList) failed(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() == nil {
-		level.Debug(l.logger).Log("msg", "the list for kube-state-metrics' families failed", "err", err)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	level.Debug(l.logger).Log("msg", "the list for kube-state-metrics' families failed", "err", err)
+	if refused(err) {
+		c := l.store.collector
+		if err := c.observeFamilies(func() { c.families.unlisted(l.store.kind) }); err != nil {
+			level.Error(l.logger).Log("msg", "kube-state-metrics' families could not be shown without a kind", "err", err)
+		}
 	}
 	return err
 }

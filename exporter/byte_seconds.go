@@ -127,13 +127,13 @@ func (t *Tally) changeBytes(id byteSecondsID, k groupKey, bytes int64, from fact
 	}
 }
 
-// collectBytes sends the byte-seconds of all namespaces.
-func (t *Tally) collectBytes(ch chan<- prometheus.Metric) {
+// eachByteSeconds calls add with the byte-seconds of all namespaces.
+func (t *Tally) eachByteSeconds(add func(prometheus.Metric)) {
 	now := fact.At(t.now())
 	for _, p := range t.parts {
 		for _, b := range p.bytes {
 			for id := range byteSecondsCount {
-				ch <- byteSecondsSample{b, id, b.value(id, now).seconds()}
+				add(byteSecondsSample{b, id, b.value(id, now).seconds()})
 			}
 		}
 	}

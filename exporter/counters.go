@@ -180,36 +180,25 @@ func (n *count) Write(m *dto.Metric) error {
 // takes no created timestamp from an earlier run.
 type counters struct{ tally *Tally }
 
-func newCounters(reg prometheus.Registerer, now func() time.Time) counters {
+func newCounters(now func() time.Time) counters {
 	c := counters{newTally(now)}
 	c.tally.changedBytes = map[string]struct{}{}
 	c.tally.start(series{counter: unusedDisagreements})
 	c.tally.startLatency(latency{family: podStorageWait})
-	reg.MustRegister(c)
 	return c
 }
 
-// Describe and Collect implement prometheus.Collector. The registry gathers under the Exporter's
-// lock.
-func (c counters) Describe(ch chan<- *prometheus.Desc) {
-	for _, descs := range [][]*prometheus.Desc{counterDescs[:], latencyDescs[:], byteSecondsDescs[:]} {
-		for _, d := range descs {
-			ch <- d
-		}
-	}
-}
-
-// Collect sends every series.
-func (c counters) Collect(ch chan<- prometheus.Metric) {
+// each calls add with every series.
+func (c counters) each(add func(prometheus.Metric)) {
 	for _, p := range c.tally.parts {
 		for _, n := range p.counts {
-			ch <- n
+			add(n)
 		}
 	}
 	for _, h := range c.tally.latencies {
-		ch <- h
+		add(h)
 	}
-	c.tally.collectBytes(ch)
+	c.tally.eachByteSeconds(add)
 }
 
 // knowClaims starts the counters of a namespace's claims of a class.

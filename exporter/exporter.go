@@ -77,7 +77,6 @@ type Exporter struct {
 	scrapes   chan struct{} // one slot for each scrape that may run
 	compress  func(http.Handler) http.HandlerFunc
 	health    *prometheus.Registry // of all packages; not bound to the moment
-	usage     *prometheus.Registry // of the counters and latencies below
 	render    renderer             // used by Apply alone, outside the lock
 
 	// mu makes the fields below one consistent state. Apply locks it while it changes them, a
@@ -111,7 +110,6 @@ func New(o Options) *Exporter {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
-	usage := prometheus.NewRegistry()
 	e := &Exporter{
 		logger:    o.Logger,
 		now:       o.Now,
@@ -120,7 +118,6 @@ func New(o Options) *Exporter {
 		scrapes:   make(chan struct{}, o.MaxScrapes),
 		compress:  newCompression(),
 		health:    o.Registry,
-		usage:     usage,
 		render: renderer{
 			namespaces: o.Namespaces, storageClasses: o.StorageClasses,
 			claimLabels: carry("label_", o.ClaimLabels), namespaceLabels: carry("namespace_label_", o.NamespaceLabels),
@@ -130,20 +127,12 @@ func New(o Options) *Exporter {
 		capacities: capacities{},
 		classes:    newClasses(),
 		states:     statemetrics.NewTexts(o.StateMetrics),
-		counters:   newCounters(usage, o.Now),
+		counters:   newCounters(o.Now),
 	}
 	if o.NoStorageCapacity {
 		e.capacities = nil
 	}
 	e.namespaces.tally = e.counters.tally
-	// Gathered under the lock, as all of usage.
-	usage.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: prefix, Name: "metrics_volumes_over_limit",
-		Help: "How many volumes have no series of their own because --metrics.max-volumes have them already. Above 0, alerts on single volumes do not see them.",
-	}, func() float64 {
-		_, over := e.volumes.shown()
-		return float64(over)
-	}))
 	return e
 }
 

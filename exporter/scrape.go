@@ -90,7 +90,14 @@ type part struct {
 func (e *Exporter) parts() ([]part, error) {
 	m, err := e.moment()
 	if err != nil {
+		return nil, fmt.Errorf("copying usage metrics: %w", err)
+	}
+	gathered, err := m.usage.families()
+	if err != nil {
 		return nil, fmt.Errorf("gathering usage metrics: %w", err)
+	}
+	if !m.caughtUp {
+		gathered = slices.DeleteFunc(gathered, func(f *dto.MetricFamily) bool { return f.GetType() != dto.MetricType_GAUGE })
 	}
 	// Other packages' collectors may take locks of their own, hence outside ours.
 	// One that fails costs its own metrics, not the scrape.
@@ -100,7 +107,7 @@ func (e *Exporter) parts() ([]part, error) {
 	}
 
 	var parts []part
-	for _, mf := range slices.Concat(m.gathered, health) {
+	for _, mf := range slices.Concat(gathered, health) {
 		// In OpenMetrics this would be one family with the counter
 		// go_memstats_alloc_bytes_total, which is the one worth having: the gauge
 		// equals go_memstats_heap_alloc_bytes.
@@ -135,25 +142,23 @@ type moment struct {
 	groups   []group
 	capacity []fact.CapacityState
 	states   statemetrics.Moment
-	gathered []*dto.MetricFamily
+	usage    usage
+	caughtUp bool // the counters can be shown
 }
 
-// moment copies, under the lock, 8 bytes a volume, 150 bytes a group, the counters, and 16 bytes for
+// moment copies, under the lock, 8 bytes a volume, 150 bytes a group, the counters, and 24 bytes for
 // each object that has families of kube-state-metrics.
 func (e *Exporter) moment() (moment, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	gathered, err := e.usage.Gather()
+	usage, err := e.copyUsage()
 	if err != nil {
 		return moment{}, err
 	}
 	if e.caughtUp != nil && e.caughtUp() {
 		e.caughtUp = nil
 	}
-	if e.caughtUp != nil {
-		gathered = slices.DeleteFunc(gathered, func(f *dto.MetricFamily) bool { return f.GetType() != dto.MetricType_GAUGE })
-	}
-	m := moment{at: instantOf(fact.At(e.now()), e.watched), groups: e.namespaces.present(), capacity: e.capacities.present(), states: e.states.Moment(), gathered: gathered}
+	m := moment{at: instantOf(fact.At(e.now()), e.watched), groups: e.namespaces.present(), capacity: e.capacities.present(), states: e.states.Moment(), usage: usage, caughtUp: e.caughtUp == nil}
 	if e.perVolume {
 		rows, _ := e.volumes.shown()
 		m.rows = slices.Clone(rows)

@@ -59,9 +59,10 @@ func (r *Resources) Set(text string) error {
 	return nil
 }
 
-// Generators make the families of objects. They do not change, and may be used by several goroutines.
+// Generators make the families of objects. Several goroutines may use them.
 type Generators struct {
-	of map[fact.Kind][]generator.FamilyGenerator
+	of     map[fact.Kind][]generator.FamilyGenerator // does not change
+	shapes *shapes
 }
 
 // New returns the generators of the families that o selects; nil if it selects no resources. The
@@ -81,7 +82,7 @@ func New(o Options) (*Generators, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Generators{of: map[fact.Kind][]generator.FamilyGenerator{}}
+	g := &Generators{of: map[fact.Kind][]generator.FamilyGenerator{}, shapes: newShapes()}
 	filter := generator.NewCompositeFamilyGeneratorFilter(families, byDefault)
 	b := builder.NewBuilder()
 	b.WithFamilyGeneratorFilter(filter) // the builder demands one; its default function, which is replaced, would use it
@@ -148,5 +149,5 @@ func (g *Generators) Render(kind fact.Kind, object any) string {
 		own := *class
 		object = &own
 	}
-	return pack(g.of[kind], object)
+	return g.pack(g.of[kind], object)
 }

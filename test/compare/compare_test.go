@@ -59,6 +59,8 @@ type rival struct {
 	whole []string
 	// podOf returns the pod of a line, and whether the pod runs. It is nil for a rival that does not watch pods.
 	podOf func(line []byte) (pod int, runs, ok bool)
+	// claims has the processor time of updates of claims measured. It is for a cluster that fill has filled.
+	claims bool
 }
 
 var rivals = []rival{
@@ -75,7 +77,7 @@ var rivals = []rival{
 	},
 	{
 		name: "kubevoltracker", watched: "all",
-		launch: benchTracker,
+		launch: benchTracker(),
 		whole:  []string{"kubevoltracker_volume_info{"},
 		podOf:  trackerPod,
 	},
@@ -92,12 +94,15 @@ func stateMetrics(resources string) func(testing.TB, string) *measured {
 	}
 }
 
-// benchTracker runs the tracker by its defaults, with its ClickHouse.
-func benchTracker(t testing.TB, kubeconfig string) *measured {
-	port := harness.FreePort(t)
-	m := launch(t, exec.Command(harness.Program(t, "kubevoltracker"), harness.RunArgs(t, "--kube.kubeconfig="+kubeconfig, "--web.listen-address=127.0.0.1:"+port, "--web.enable-pprof")...))
-	m.metrics, m.profile = "http://127.0.0.1:"+port+"/metrics", "http://127.0.0.1:"+port+"/debug/pprof/heap?gc=1"
-	return m
+// benchTracker runs the tracker by its defaults and more flags, with its ClickHouse.
+func benchTracker(flags ...string) func(testing.TB, string) *measured {
+	return func(t testing.TB, kubeconfig string) *measured {
+		port := harness.FreePort(t)
+		args := append([]string{"--kube.kubeconfig=" + kubeconfig, "--web.listen-address=127.0.0.1:" + port, "--web.enable-pprof"}, flags...)
+		m := launch(t, exec.Command(harness.Program(t, "kubevoltracker"), harness.RunArgs(t, args...)...))
+		m.metrics, m.profile = "http://127.0.0.1:"+port+"/metrics", "http://127.0.0.1:"+port+"/debug/pprof/heap?gc=1"
+		return m
+	}
 }
 
 // stateMetricsPod reads kube_pod_status_phase{…,pod="db-17",…,phase="Running"} 1.
@@ -139,7 +144,9 @@ type measurement struct {
 	gzipCount            int
 	bytes, gzipBytes     float64
 	series               float64
+	plainCPU, gzipCPU    float64 // for one scrape
 	cpu, engineCPU       float64 // for 1,000 updates of pods
+	claimCPU             float64 // for 1,000 updates of claims
 	visible50, visible99 float64
 	visibleMax           float64
 	own50, own99         float64 // of that, after a bare watch got the event
@@ -151,7 +158,7 @@ func newMeasurement(t testing.TB, name, watched string) measurement {
 	no := memory{unmeasured, unmeasured, unmeasured, unmeasured}
 	return measurement{
 		name: name, watched: watched, load: load(t), ready: unmeasured, settled: unmeasured, atReady: no, scraped: no, resting: no, atEnd: no,
-		engineRSS: unmeasured, cpu: unmeasured, engineCPU: unmeasured,
+		engineRSS: unmeasured, cpu: unmeasured, engineCPU: unmeasured, claimCPU: unmeasured,
 		visible50: unmeasured, visible99: unmeasured, visibleMax: unmeasured, own50: unmeasured, own99: unmeasured, rate: unmeasured,
 	}
 }
@@ -178,18 +185,25 @@ func (r *rival) measure(t testing.TB, c *benchCluster, n int) measurement {
 		ch.received = c.watchPods(ctx, t, ch.pods).received
 		v.seeChanges(changesVisible(t, m, r.podOf, ch))
 	}
+	if r.claims {
+		v.claimCPU = claimCPU(t, c, pid, n)
+	}
 	v.atEnd = memoryOf(t, pid)
 	return v
 }
 
 // measureScrapes measures scrapes, and what memory the process has after them.
 func (v *measurement) measureScrapes(t testing.TB, m *measured) {
+	pid := m.process.Process.Pid
+	began := cpuOf(t, pid)
 	plain, size := m.scrapes(t, "identity")
 	v.plain50, v.plain99, v.plainCount, v.bytes = quantile(plain, 0.5), quantile(plain, 0.99), len(plain), float64(size)
+	between := cpuOf(t, pid)
 	zipped, size := m.scrapes(t, "gzip")
 	v.gzip50, v.gzip99, v.gzipCount, v.gzipBytes = quantile(zipped, 0.5), quantile(zipped, 0.99), len(zipped), float64(size)
+	v.plainCPU, v.gzipCPU = (between-began).Seconds()/float64(len(plain)), (cpuOf(t, pid)-between).Seconds()/float64(len(zipped))
 	v.series = float64(countSeries(t, m))
-	v.scraped = memoryOf(t, m.process.Process.Pid)
+	v.scraped = memoryOf(t, pid)
 	v.resting = m.rest(t)
 }
 

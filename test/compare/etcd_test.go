@@ -7,8 +7,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -26,7 +28,8 @@ type benchEtcd struct {
 
 func newBenchEtcd(t testing.TB, c *harness.LocalCluster) *benchEtcd {
 	t.Helper()
-	return &benchEtcd{harness.EtcdOf(t, c), scheme.Codecs.EncoderForVersion(protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), corev1.SchemeGroupVersion)}
+	return &benchEtcd{harness.EtcdOf(t, c), scheme.Codecs.EncoderForVersion(
+		protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), schema.GroupVersions{corev1.SchemeGroupVersion, storagev1.SchemeGroupVersion})}
 }
 
 func (e *benchEtcd) ask(path string, question map[string][]byte) error {

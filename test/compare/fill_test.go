@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
 // apiObject is an object that can be written to etcd.
@@ -30,14 +32,58 @@ func (b *benchCluster) fill(t testing.TB, n int) {
 	for i := 0; i < n; i += 100 {
 		b.addNamespace(t, benchNamespace(i))
 	}
+	b.etcd.putAll(t, n, func(i int) map[string]apiObject { return b.allOf(i, n) })
+	t.Logf("%d volumes and claims, and %d pods are written; it took %s", n, n+n/2, time.Since(began).Round(time.Second))
+}
+
+// attach writes an attachment for each of n volumes into etcd.
+func (b *benchCluster) attach(t testing.TB, n int) {
+	t.Helper()
+	b.etcd.putAll(t, n, func(i int) map[string]apiObject {
+		a := benchAttachment(i)
+		return map[string]apiObject{"volumeattachments/" + a.Name: a}
+	})
+}
+
+// awaitCaches waits until the API server's caches have n volumes, claims and attachments. The objects of one transaction
+// have one resource version, so a list amid them would lack some, and a watch from there would not show them either.
+func (b *benchCluster) awaitCaches(t testing.TB, n int) {
+	t.Helper()
+	cached := metav1.ListOptions{ResourceVersion: "0"}
+	for kind, count := range map[string]func() (int, error){
+		"volumes": func() (int, error) {
+			list, err := b.client.CoreV1().PersistentVolumes().List(background, cached)
+			return len(list.Items), err
+		},
+		"claims": func() (int, error) {
+			list, err := b.client.CoreV1().PersistentVolumeClaims("").List(background, cached)
+			return len(list.Items), err
+		},
+		"attachments": func() (int, error) {
+			list, err := b.client.StorageV1().VolumeAttachments().List(background, cached)
+			return len(list.Items), err
+		},
+	} {
+		harness.Eventually(t, "the API server's cache has all "+kind, func() error {
+			if found, err := count(); err != nil || found != n {
+				return fmt.Errorf("%d of %d: %w", found, n, err)
+			}
+			return nil
+		})
+	}
+}
+
+// putAll writes the objects of 0 to n-1, by their keys in etcd.
+func (e *benchEtcd) putAll(t testing.TB, n int, of func(i int) map[string]apiObject) {
+	t.Helper()
 	var group errgroup.Group
 	group.SetLimit(8)
 	for from := 0; from < n; from += fillAtOnce {
 		group.Go(func() error {
 			var puts []map[string]any
 			for i := from; i < min(from+fillAtOnce, n); i++ {
-				for key, object := range b.allOf(i, n) {
-					put, err := b.etcd.putOf(key, object)
+				for key, object := range of(i) {
+					put, err := e.putOf(key, object)
 					if err != nil {
 						return err
 					}
@@ -48,13 +94,12 @@ func (b *benchCluster) fill(t testing.TB, n int) {
 			if err != nil {
 				return err
 			}
-			return b.etcd.Call("/v3/kv/txn", string(body), nil)
+			return e.Call("/v3/kv/txn", string(body), nil)
 		})
 	}
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d volumes and claims, and %d pods are written; it took %s", n, n+n/2, time.Since(began).Round(time.Second))
 }
 
 // allOf returns claim and volume i of n, and the pods that mount them, by their keys in etcd: one pod, and another one

@@ -100,6 +100,22 @@ func benchVolume(i int, claim *corev1.PersistentVolumeClaim) *corev1.PersistentV
 	}
 }
 
+// benchAttachment is what a CSI attacher leaves.
+func benchAttachment(i int) *storagev1.VolumeAttachment {
+	volume := benchVolumeName(i)
+	return &storagev1.VolumeAttachment{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        fmt.Sprintf("csi-%064x", i),
+			Annotations: map[string]string{"csi.alpha.kubernetes.io/node-id": fmt.Sprint("projects/example/zones/a/instances/node-", i%50)},
+			Finalizers:  []string{"external-attacher/pd-csi-example-com"},
+		},
+		Spec: storagev1.VolumeAttachmentSpec{
+			Attacher: benchDriver, NodeName: fmt.Sprint("node-", i%50), Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &volume},
+		},
+		Status: storagev1.VolumeAttachmentStatus{Attached: true},
+	}
+}
+
 // benchPod has two containers that mount the claim, and runs.
 func benchPod(i int, owner types.UID) *corev1.Pod {
 	container := func(name string, port int32) corev1.Container {

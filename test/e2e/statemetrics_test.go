@@ -1,10 +1,7 @@
 package e2e
 
 import (
-	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os/exec"
 	"slices"
 	"strings"
@@ -12,8 +9,6 @@ import (
 
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
-
-const fourKinds = "persistentvolumes,persistentvolumeclaims,storageclasses,volumeattachments"
 
 // The labels and annotations that both programs serve, by exact names and by wildcards.
 const (
@@ -28,35 +23,37 @@ func TestStateMetricsEqualKubeStateMetrics(t *testing.T) {
 	t.Parallel()
 	c := harness.OwnCluster(t)
 	o := newOddObjects(t, c)
-	theirs := startStateMetrics(t, c.Kubeconfig)
+	theirs := harness.StartStateMetrics(t, c.Kubeconfig, "--resources="+harness.StateKinds,
+		"--metric-labels-allowlist="+servedLabels, "--metric-annotations-allowlist="+servedAnnotations)
 	dir := t.TempDir()
 	start := func() *harness.Tracker {
-		return harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--metrics.kube-state-metrics="+fourKinds,
+		return harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--metrics.kube-state-metrics="+harness.StateKinds,
 			"--metrics.kube-state-metrics-labels-allowlist="+servedLabels, "--metrics.kube-state-metrics-annotations-allowlist="+servedAnnotations)
 	}
 	p := start()
 	o.create(t)
-	theirs.expectEqual(t, p, "at first")
+	theirs.ExpectEqual(t, p, "at first")
 	everyFamilyHasSeries(t, theirs, p)
 	t.Run("promtool says of them what it says of kube-state-metrics", func(t *testing.T) { promtoolSaysTheSame(t, theirs, p) })
 
 	o.change(t)
-	theirs.expectEqual(t, p, "after changes")
+	theirs.ExpectEqual(t, p, "after changes")
 	o.remove(t)
-	theirs.expectEqual(t, p, "after deletions")
+	theirs.ExpectEqual(t, p, "after deletions")
+	t.Run("the demo's company", func(t *testing.T) { withTheDemo(t, c, theirs, p) })
 
 	p.Stop(t)
 	o.changeAway(t, "stopped")
 	p = start()
-	theirs.expectEqual(t, p, "after a restart")
+	theirs.ExpectEqual(t, p, "after a restart")
 	expectResumed(t, p)
 	o.changeAway(t, "again")
-	theirs.expectEqual(t, p, "after changes that follow a restart")
+	theirs.ExpectEqual(t, p, "after changes that follow a restart")
 
 	p.Kill(t)
 	o.changeAway(t, "killed")
 	p = start()
-	theirs.expectEqual(t, p, "after a SIGKILL")
+	theirs.ExpectEqual(t, p, "after a SIGKILL")
 	expectResumed(t, p)
 	p.ExpectReady(t)
 
@@ -66,103 +63,34 @@ func TestStateMetricsEqualKubeStateMetrics(t *testing.T) {
 	}
 	c.AwaitAPI(t)
 	o.changeAway(t, "restarted") // a version that the new API server's cache has
-	theirs.expectEqual(t, p, "after a restart of the API server")
+	theirs.ExpectEqual(t, p, "after a restart of the API server")
 	p.Stop(t)
 	o.changeAway(t, "paged")
 	p = start()
-	theirs.expectEqual(t, p, "after a restart, by lists in pages")
+	theirs.ExpectEqual(t, p, "after a restart, by lists in pages")
 }
 
-// stateMetrics is a running kube-state-metrics.
-type stateMetrics struct{ url string }
-
-func startStateMetrics(t testing.TB, kubeconfig string) *stateMetrics {
-	t.Helper()
-	port, own := harness.FreePort(t), harness.FreePort(t)
-	process := exec.Command(harness.Program(t, "kube-state-metrics"), "--resources="+fourKinds, "--kubeconfig="+kubeconfig,
-		"--metric-labels-allowlist="+servedLabels, "--metric-annotations-allowlist="+servedAnnotations,
-		"--host=127.0.0.1", "--port="+port, "--telemetry-host=127.0.0.1", "--telemetry-port="+own)
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = process.Process.Kill()
-		_ = process.Wait()
-	})
-	s := &stateMetrics{"http://127.0.0.1:" + port + "/metrics"}
-	harness.Eventually(t, "kube-state-metrics serves", func() error {
-		_, err := s.text()
+// withTheDemo compares both with the objects of the demo, once all of its claims are bound, and after it is deleted.
+func withTheDemo(t *testing.T, c *harness.LocalCluster, theirs *harness.StateMetrics, p *harness.Tracker) {
+	company := harness.File(t, "deploy/demo/company.yaml")
+	harness.Eventually(t, "the company is applied", func() error { // its pods need the service accounts of its namespaces
+		_, err := c.TryKubectl(t, "apply", "-f", company)
 		return err
 	})
-	return s
-}
-
-// text scrapes kube-state-metrics.
-func (s *stateMetrics) text() (string, error) {
-	r, err := http.Get(s.url)
-	if err != nil {
-		return "", err
+	for _, claim := range []string{"shop/data-mysql-1", "shop/media", "analytics/log-kafka-2", "analytics/reports", "ci/runner-scratch", "legacy/erp-data", "legacy/erp-index"} {
+		namespace, name, _ := strings.Cut(claim, "/")
+		c.AwaitBound(t, namespace, name)
 	}
-	defer r.Body.Close()
-	b, err := io.ReadAll(r.Body)
-	return string(b), err
-}
-
-// expectEqual waits until both serve the same series with the same values. They learn of a change at different
-// moments, and nothing changes while they are compared.
-func (s *stateMetrics) expectEqual(t testing.TB, p *harness.Tracker, when string) {
-	t.Helper()
-	harness.Eventually(t, "the series of both are equal "+when, func() error {
-		theirs, err := s.text()
-		if err != nil {
-			return err
-		}
-		_, ours, err := p.Get("/metrics")
-		if err != nil {
-			return err
-		}
-		return difference(stateSeries(theirs), stateSeries(ours))
-	})
-}
-
-// stateSeries returns the lines of kube-state-metrics' families, sorted.
-func stateSeries(text string) (lines []string) {
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "kube_") {
-			lines = append(lines, line)
-		}
-	}
-	slices.Sort(lines)
-	return lines
-}
-
-// difference returns an error with the lines that only one of the two has.
-func difference(theirs, ours []string) error {
-	if len(theirs) == 0 {
-		return fmt.Errorf("kube-state-metrics has no series")
-	}
-	if slices.Equal(theirs, ours) {
-		return nil
-	}
-	var lines []string
-	for _, line := range theirs {
-		if _, found := slices.BinarySearch(ours, line); !found {
-			lines = append(lines, "missing: "+line)
-		}
-	}
-	for _, line := range ours {
-		if _, found := slices.BinarySearch(theirs, line); !found {
-			lines = append(lines, "too many: "+line)
-		}
-	}
-	return fmt.Errorf("%d series, want %d:\n%s", len(ours), len(theirs), strings.Join(lines[:min(len(lines), 20)], ""))
+	theirs.ExpectEqual(t, p, "with the demo's company")
+	c.Kubectl(t, "delete", "-f", company)
+	theirs.ExpectEqual(t, p, "without the demo's company")
 }
 
 // everyFamilyHasSeries compares the names and help texts of the families, and expects that the objects of the test
 // have a series in each.
-func everyFamilyHasSeries(t *testing.T, s *stateMetrics, p *harness.Tracker) {
+func everyFamilyHasSeries(t *testing.T, s *harness.StateMetrics, p *harness.Tracker) {
 	t.Helper()
-	theirs, err := s.text()
+	theirs, err := s.Text()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,8 +122,8 @@ func stateHeaders(text string) map[string]bool {
 
 // promtoolSaysTheSame compares what promtool finds in the tracker's scrape and in kube-state-metrics'. Its findings
 // on kube-state-metrics' names are not the tracker's to change.
-func promtoolSaysTheSame(t *testing.T, s *stateMetrics, p *harness.Tracker) {
-	theirs, err := s.text()
+func promtoolSaysTheSame(t *testing.T, s *harness.StateMetrics, p *harness.Tracker) {
+	theirs, err := s.Text()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,6 +38,17 @@ func TestRights(t *testing.T) {
 			})
 		}
 	})
+	t.Run("to a kind of kube-state-metrics' families cost no other kind", func(t *testing.T) {
+		for resource, absent := range map[string]string{"volumeattachments": "kube_volumeattachment_info", "storageclasses": "kube_storageclass_info"} {
+			t.Run(resource, func(t *testing.T) {
+				t.Parallel()
+				familiesWithout(t, c, g.in("families-"+resource, "-families-"+resource), resource, absent)
+			})
+		}
+	})
+	t.Run("to list a kind cost no other kind's families", func(t *testing.T) {
+		resumedWithoutListing(t, c, g.in("families-list", "-families-list"))
+	})
 	t.Run("to list namespaces, or a name for the cluster", func(t *testing.T) { unnamedCluster(t, c, g) })
 }
 
