@@ -120,6 +120,13 @@ COMPARE_LARGE ?= 100000
 compare-large: build localcluster libchdb ## Measure first start and restart on an API server with 100,000 volumes and 150,000 pods (15 minutes, 16 GB)
 	COMPARE_LARGE=$(COMPARE_LARGE) $(GO) test -count=1 -v -timeout 1h -run '^TestCompareLarge$$' $(ARGS) ./test/compare
 
+# How many volumes and claims the journal has; and half as many pods again.
+COMPARE_RESTORE ?= 100000
+
+.PHONY: compare-restore
+compare-restore: ## Measure the restart from a journal with 100,000 volumes and 150,000 pods alone (2 minutes); COMPARE_RESTORE=20000 is quicker
+	COMPARE_RESTORE=$(COMPARE_RESTORE) $(GO) test -count=1 -v -timeout 1h -run '^TestRestore$$' $(ARGS) ./test/compare
+
 # How many pods leave rows behind.
 COMPARE_DISK ?= 1000000
 
