@@ -127,6 +127,13 @@ COMPARE_FAMILIES ?= 20000
 compare-families: build localcluster libchdb $(BIN)/kube-state-metrics ## Measure kube-state-metrics' families beside kube-state-metrics itself (8 minutes); COMPARE_FAMILIES=2000 is quicker
 	COMPARE_FAMILIES=$(COMPARE_FAMILIES) $(GO) test -count=1 -v -timeout 1h -run '^TestCompareFamilies$$' $(ARGS) ./test/compare
 
+# How many volumes and claims the journal has; and half as many pods again.
+COMPARE_RESTORE ?= 100000
+
+.PHONY: compare-restore
+compare-restore: ## Measure the restart from a journal with 100,000 volumes and 150,000 pods alone (2 minutes); COMPARE_RESTORE=20000 is quicker
+	COMPARE_RESTORE=$(COMPARE_RESTORE) $(GO) test -count=1 -v -timeout 1h -run '^TestRestore$$' $(ARGS) ./test/compare
+
 # How many pods leave rows behind.
 COMPARE_DISK ?= 1000000
 

@@ -15,7 +15,7 @@ import (
 // snapshot's reader asks for them. Its error, and theirs, say that the journal is damaged (journal.ErrCorrupt).
 func RestoreJournal(j *journal.Journal) (*fact.Snapshot, error) {
 	s := &fact.Snapshot{Version: j.Version(), Positions: positionsOf(j), Counters: map[string][]byte{}}
-	s.Objects = journalObjects{j, string(j.Meta()[metaRedacted]) != redactedBy}
+	s.Objects = journalObjects{journal: j, unredacted: string(j.Meta()[metaRedacted]) != redactedBy}
 	if len(s.Positions) == 0 {
 		return nil, nil
 	}
@@ -39,6 +39,7 @@ func RestoreJournal(j *journal.Journal) (*fact.Snapshot, error) {
 type journalObjects struct {
 	journal    *journal.Journal
 	unredacted bool
+	object     *fact.SavedObject // the one that is being restored; its memory is used for all of them
 }
 
 // Each implements fact.SavedObjects.
@@ -49,6 +50,7 @@ func (l journalObjects) Each(restore func(*fact.SavedObject) error) error {
 			return take(o)
 		}
 	}
+	l.object = &fact.SavedObject{}
 	for _, kind := range fact.Kinds() {
 		if err := l.deleted(kind, restore); err != nil {
 			return err
@@ -75,7 +77,7 @@ func (l journalObjects) deleted(kind fact.Kind, restore func(*fact.SavedObject) 
 			return err
 		}
 		if ok {
-			if err := restoreRecords(kind, uid, object, snapshot, restore); err != nil {
+			if err := l.restoreRecords(kind, uid, object, snapshot, restore); err != nil {
 				return err
 			}
 		}
@@ -94,12 +96,12 @@ func (l journalObjects) living(kind fact.Kind, restore func(*fact.SavedObject) e
 			of, snapshot, ok = next() // that object is gone, and not remembered
 		}
 		if !ok || of != uid {
-			return restoreRecords(kind, uid, data, nil, restore)
+			return l.restoreRecords(kind, uid, data, nil, restore)
 		}
 		if snapshot[0] == deletedSnapshot {
 			return nil
 		}
-		return restoreRecords(kind, uid, data, snapshot, restore)
+		return l.restoreRecords(kind, uid, data, snapshot, restore)
 	})
 	return errors.Join(err, failed)
 }
@@ -124,15 +126,16 @@ func (l journalObjects) records(kind string, failed *error) iter.Seq2[string, []
 }
 
 // restoreRecords decodes an object and its snapshot, if that is not nil, and restores it.
-func restoreRecords(kind fact.Kind, uid string, object, snapshot []byte, restore func(*fact.SavedObject) error) error {
-	o := fact.SavedObject{Kind: kind, UID: uid}
-	readObject(object, &o)
+func (l journalObjects) restoreRecords(kind fact.Kind, uid string, object, snapshot []byte, restore func(*fact.SavedObject) error) error {
+	o := l.object
+	*o = fact.SavedObject{Kind: kind, UID: uid}
+	readObject(object, o)
 	if snapshot != nil {
 		if err := readSnapshot(snapshot, &o.Snapshot); err != nil {
 			return fmt.Errorf("%w: snapshot of %s %s: %w", journal.ErrCorrupt, kind, uid, err)
 		}
 	}
-	return restore(&o)
+	return restore(o)
 }
 
 // positionsOf returns the positions of a journal.

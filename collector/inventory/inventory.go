@@ -104,6 +104,7 @@ type Inventory struct {
 	update      fact.Update
 	used        bool   // it has emitted a row, or was restored
 	part        func() // see SetPart
+	discarding  bool   // in Restore: the rows of the event in progress are in the catalog already
 	trim        func(fact.Kind, metav1.Object)
 
 	// The memory of objects that came in lists.
@@ -266,10 +267,13 @@ func (inv *Inventory) sync(obs Observation) {
 	inv.evict(obs.At)
 }
 
-// partRows and partSnapshots bound each part in which a large event is emitted: about 8 MB each.
 const (
+	// partRows and partSnapshots bound each part in which a large event is emitted: about 8 MB each.
 	partRows      = 25_000
 	partSnapshots = 10_000
+	// discardRows bounds the rows that wait to be discarded: few enough for Facts.Reset to keep the memory of their
+	// lists for the next ones. They also refer to the objects that they come from.
+	discardRows = fact.KeepLength / 2
 )
 
 // SetPart sets a function that the inventory calls within an event each time the event has emitted
@@ -282,7 +286,10 @@ func (inv *Inventory) SetPart(emit func()) { inv.part = emit }
 func (inv *Inventory) SetTrim(trim func(fact.Kind, metav1.Object)) { inv.trim = trim }
 
 func (inv *Inventory) emitPart() {
-	if inv.part != nil && inv.update.Facts.Len() >= partRows {
+	switch rows := inv.update.Facts.Len(); {
+	case inv.discarding && rows >= discardRows:
+		inv.update.Facts.Reset()
+	case inv.part != nil && rows >= partRows:
 		inv.part()
 	}
 }

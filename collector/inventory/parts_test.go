@@ -125,3 +125,37 @@ func TestARestoreCollectsNoRows(t *testing.T) {
 	expect(t, "states", len(u.Volumes), n)
 	expect(t, "a part is asked for no more", inv.part == nil, true)
 }
+
+func TestRestoreDiscardsItsRowsAndNoLaterOnes(t *testing.T) {
+	const n = 3 * discardRows
+	k, first, lists := newKeeper(), New(), listsOf(n)
+	var u fact.Update
+	for _, kind := range fact.Kinds() {
+		if err := first.Replace(kind, lists[kind], Observation{At: at(100), Found: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for more := true; more; {
+		more = first.Take(&u)
+		k.take(&u)
+	}
+	k.now = at(150)
+	again := k.restart(t)
+	for more := true; more; {
+		more = again.Take(&u)
+		if u.Facts.Len() > 0 {
+			t.Errorf("the restore emits %s", rowsOf(u))
+		}
+	}
+	pods := make([]any, n)
+	for i := range n {
+		pods[i] = running(podOf(fmt.Sprint("web-", i), fmt.Sprint("w", i), 20, []string{"web"}, fmt.Sprint("data-", i)), 21)
+	}
+	if err := again.Replace(fact.Pods, append(pods, listsOf(n)[fact.Pods]...), Observation{At: at(200), Found: true}); err != nil {
+		t.Fatal(err)
+	}
+	again.Take(&u)
+	if len(u.Facts.Pods) != n {
+		t.Errorf("rows of %d pods after the restore, want %d: %s", len(u.Facts.Pods), n, rowsOf(u))
+	}
+}

@@ -34,7 +34,8 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 	had, incomplete, unredacted := len(inv.update.Facts.Changes), false, false
 	if empty {
 		defer inv.SetPart(inv.part)
-		inv.SetPart(func() { inv.update.Facts.Reset() })
+		inv.SetPart(nil)
+		inv.discarding = true
 	}
 	completeDone := func() {
 		inv.sync(Observation{At: inv.now, Found: true})
@@ -42,7 +43,7 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 		if empty {
 			inv.update.Facts = fact.Facts{}
 			inv.keepForgotten()
-			inv.SetPart(nil)
+			inv.discarding = false
 		}
 	}
 	err = inv.decodeAhead(objects, empty, func(o *decoded) {
@@ -85,17 +86,25 @@ func (inv *Inventory) decodeAhead(objects fact.SavedObjects, ahead bool, restore
 			return nil
 		})
 	}
-	lists := make(chan []decoded, 1)
+	lists, used := make(chan []decoded, 1), make(chan []decoded, 3) // there are no more than three: one is read, one waits, one is restored
+	next := func() []decoded {
+		select {
+		case list := <-used:
+			return list[:0]
+		default:
+			return make([]decoded, 0, aheadObjects)
+		}
+	}
 	go func() {
 		defer close(lists)
-		var list []decoded
+		list := next()
 		err = objects.Each(func(o *fact.SavedObject) error {
 			d := decoded{SavedObject: *o}
 			d.object, d.err = inv.read(o)
 			d.Object, d.Wire = "", nil // valid only now
 			if list = append(list, d); len(list) == aheadObjects {
 				lists <- list
-				list = nil
+				list = next()
 			}
 			return nil
 		})
@@ -105,6 +114,8 @@ func (inv *Inventory) decodeAhead(objects fact.SavedObjects, ahead bool, restore
 		for i := range list {
 			restore(&list[i])
 		}
+		clear(list) // the garbage collector can free the objects
+		used <- list
 	}
 	return err
 }

@@ -157,7 +157,9 @@ func TestSyntheticProcess(t *testing.T) {
 // syntheticLists returns n volumes with their claims, and pods: one for each volume, and a second one for each
 // volume of the second half.
 func syntheticLists(t testing.TB, n int) map[fact.Kind][]any {
-	lists := map[fact.Kind][]any{fact.StorageClasses: {benchClassObject()}}
+	class := benchClassObject()
+	class.UID = "55555555-0000-4000-8000-000000000000"
+	lists := map[fact.Kind][]any{fact.StorageClasses: {class}}
 	for i := range n {
 		claim := benchClaim(i)
 		claim.UID, claim.ResourceVersion = types.UID(fmt.Sprintf("11111111-0000-4000-8000-%012d", i)), "1"
