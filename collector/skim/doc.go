@@ -1,5 +1,6 @@
 // Package skim decodes the pods of a watch, without the fields that collector/redact drops anyway: environments, probes,
-// resources, the sets of fields in managedFields. They are three quarters of a pod's bytes and of what decoding allocates.
+// resources, the sets of fields in managedFields. Decoding a usual pod in full allocates 24 KB, and skimming it 5 KB
+// (BenchmarkPod).
 //
 // Pods wraps the codecs of a client. Its decoder copies the kept fields of a pod's protobuf, as bytes, into a buffer, and
 // lets the API's own decoder read that. Any other object, a list, JSON, and bytes that it cannot walk go to the API's own

@@ -3,6 +3,8 @@ package compare
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -15,20 +17,21 @@ const updatesPerSecond = 300
 
 // TestUpdates measures what an update of a pod costs the tracker and kube-state-metrics, and how long a change takes to
 // show, in turn on one API server. COMPARE_UPDATES is the number of pods, COMPARE_ROUNDS how many turns each program
-// has, and COMPARE_BEFORE, if it is set, the file of another tracker that has its turns as well. Like TestCompare, it
-// fails by no number.
+// has, COMPARE_SECONDS how long it is updated, and COMPARE_BEFORE the files of other builds of the tracker, with spaces
+// between, that have their turns as well. Like TestCompare, it fails by no number.
 func TestUpdates(t *testing.T) {
 	n := sizesOf(t, "COMPARE_UPDATES")[0]
 	rounds, seconds := 1, 60
 	readNumber(t, "COMPARE_ROUNDS", &rounds)
 	readNumber(t, "COMPARE_SECONDS", &seconds)
-	programs := []rival{rivals[0], rivals[2]}
-	if program := os.Getenv("COMPARE_BEFORE"); program != "" {
+	programs := []rival{rivals[0]}
+	for _, program := range strings.Fields(os.Getenv("COMPARE_BEFORE")) {
 		before := rivals[2]
-		before.name = "before"
+		before.name = filepath.Base(program)
 		before.launch = func(t testing.TB, kubeconfig string) *measured { return launchTracker(t, program, kubeconfig) }
-		programs = []rival{rivals[0], before, rivals[2]}
+		programs = append(programs, before)
 	}
+	programs = append(programs, rivals[2])
 	c := startBenchCluster(t)
 	c.grow(t, n)
 	var all []updatesMeasured
