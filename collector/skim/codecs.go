@@ -64,7 +64,6 @@ func skimmed(data []byte) *corev1.Pod {
 	kept, err := podFields.appendKept((*buffer)[:0], raw)
 	pod := &corev1.Pod{}
 	if err == nil {
-		makeRoom(pod, kept)
 		err = pod.Unmarshal(kept) // copies what it keeps
 	}
 	if cap(kept) <= keepBuffer {

@@ -6,31 +6,24 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// message says which fields of a protobuf message are kept. A dropped field costs nothing but the step over its bytes.
-type message struct {
-	fields []*message        // by number: what is kept of a field; nil drops it
-	only   func([]byte) bool // reports whether the message itself is kept; nil for all
-}
+// message says which fields of a protobuf message are kept. Its index is the field's number; nil drops the field, and a
+// message keeps the fields of the field's own message. A dropped field costs nothing but the step over its bytes.
+type message []*message
 
-// whole keeps a field as it is. empty keeps of a field only that it is set.
+// whole keeps a field as it is. An empty message keeps of a field only that it is set.
 var (
 	whole = &message{}
 	empty = &message{}
 )
 
-type (
-	numbers = []protowire.Number
-	fields  = map[protowire.Number]*message
-)
-
 // keeping returns a message that keeps whole fields and, by number, parts of fields.
-func keeping(wholes numbers, parts fields) *message {
-	m := &message{}
+func keeping(wholes []protowire.Number, parts map[protowire.Number]*message) *message {
+	var m message
 	set := func(number protowire.Number, kept *message) {
-		for len(m.fields) <= int(number) {
-			m.fields = append(m.fields, nil)
+		for len(m) <= int(number) {
+			m = append(m, nil)
 		}
-		m.fields[number] = kept
+		m[number] = kept
 	}
 	for _, number := range wholes {
 		set(number, whole)
@@ -38,8 +31,13 @@ func keeping(wholes numbers, parts fields) *message {
 	for number, kept := range parts {
 		set(number, kept)
 	}
-	return m
+	return &m
 }
+
+type (
+	numbers = []protowire.Number
+	fields  = map[protowire.Number]*message
+)
 
 // errMalformed says that bytes are no protobuf message of the expected form.
 var errMalformed = errors.New("malformed protobuf")
@@ -60,20 +58,20 @@ func (m *message) appendKept(kept, data []byte) ([]byte, error) {
 		}
 		field := data[:tag+value]
 		data = data[tag+value:]
-		if int(number) >= len(m.fields) {
+		if int(number) >= len(*m) || (*m)[number] == nil {
 			continue
 		}
-		switch part := m.fields[number]; {
-		case part == nil:
-		case part == whole:
+		part := (*m)[number]
+		if part == whole {
 			kept = append(kept, field...)
-		case form != protowire.BytesType:
+			continue
+		}
+		if form != protowire.BytesType {
 			return kept, errMalformed
-		default:
-			var err error
-			if kept, err = part.appendNested(kept, field, tag); err != nil {
-				return kept, err
-			}
+		}
+		var err error
+		if kept, err = part.appendNested(kept, field, tag); err != nil {
+			return kept, err
 		}
 	}
 	return kept, nil
@@ -84,9 +82,6 @@ func (m *message) appendNested(kept, field []byte, tag int) ([]byte, error) {
 	content, value := protowire.ConsumeBytes(field[tag:])
 	if value < 0 {
 		return kept, errMalformed
-	}
-	if m.only != nil && !m.only(content) {
-		return kept, nil
 	}
 	width := value - len(content) // of the length
 	kept = append(kept, field[:tag+width]...)

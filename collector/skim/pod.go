@@ -1,10 +1,5 @@
 package skim
 
-import (
-	"google.golang.org/protobuf/encoding/protowire"
-	corev1 "k8s.io/api/core/v1"
-)
-
 // podFields are the fields of a Pod that redact keeps. The numbers are those of k8s.io/api/core/v1/generated.proto and
 // k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto, which never change.
 var podFields = keeping(nil, fields{1: metaFields, 2: specFields, 3: statusFields})
@@ -34,69 +29,11 @@ var containerFields = keeping(numbers{1, 2, 3, 9, 21, 24, 25}, nil)
 // init containers (10) and ephemeral containers (13).
 var statusFields = keeping(numbers{1, 4, 7}, fields{2: conditionFields, 8: containerStatusFields, 10: containerStatusFields, 13: containerStatusFields})
 
-// conditionFields keeps type (1), status (2), lastTransitionTime (4) and reason (5) of the conditions that redact keeps.
-var conditionFields = &message{fields: keeping(numbers{1, 2, 4, 5}, nil).fields, only: keptCondition}
-
-func keptCondition(condition []byte) bool {
-	kept := false
-	for len(condition) > 0 {
-		number, form, tag := protowire.ConsumeTag(condition)
-		value := protowire.ConsumeFieldValue(number, form, condition[max(tag, 0):])
-		if tag < 0 || value < 0 {
-			return true // whoever decodes it says what is wrong
-		}
-		if number == 1 && form == protowire.BytesType {
-			kind, _ := protowire.ConsumeBytes(condition[tag:])
-			switch corev1.PodConditionType(kind) {
-			case corev1.PodScheduled, corev1.DisruptionTarget, corev1.PodReady:
-				kept = true
-			default:
-				kept = false
-			}
-		}
-		condition = condition[tag+value:]
-	}
-	return kept
-}
+// conditionFields keeps type (1), status (2), lastTransitionTime (4) and reason (5).
+var conditionFields = keeping(numbers{1, 2, 4, 5}, nil)
 
 // containerStatusFields keeps name (1), state (2), lastState (3), restartCount (5) and volumeMounts (12).
 var containerStatusFields = keeping(numbers{1, 5, 12}, fields{2: stateFields, 3: stateFields})
 
 // stateFields keeps waiting (1) and terminated (3) without message and containerID, and running (2).
 var stateFields = keeping(numbers{2}, fields{1: keeping(numbers{1}, nil), 3: keeping(numbers{1, 2, 3, 5, 6}, nil)})
-
-// makeRoom gives a pod's largest lists the room that the message takes, which decoding would enlarge element by element.
-func makeRoom(pod *corev1.Pod, message []byte) {
-	_ = eachText(message, func(number protowire.Number, value []byte) {
-		switch number {
-		case 2:
-			n := counts(value)
-			pod.Spec.Volumes = room(pod.Spec.Volumes, n[1])
-			pod.Spec.Containers = room(pod.Spec.Containers, n[2])
-			pod.Spec.InitContainers = room(pod.Spec.InitContainers, n[20])
-		case 3:
-			n := counts(value)
-			pod.Status.Conditions = room(pod.Status.Conditions, n[2])
-			pod.Status.ContainerStatuses = room(pod.Status.ContainerStatuses, n[8])
-			pod.Status.InitContainerStatuses = room(pod.Status.InitContainerStatuses, n[10])
-		}
-	})
-}
-
-// counts returns how often a message has each field, by number.
-func counts(message []byte) (n [32]int) {
-	_ = eachText(message, func(number protowire.Number, _ []byte) {
-		if int(number) < len(n) {
-			n[number]++
-		}
-	})
-	return n
-}
-
-// room returns list with room for n elements; nil if there are none.
-func room[T any](list []T, n int) []T {
-	if n == 0 || cap(list) >= n {
-		return list
-	}
-	return make([]T, 0, n)
-}
