@@ -113,6 +113,18 @@ compare: build localcluster libchdb $(BIN)/kube-state-metrics ## Measure the met
 	COMPARE_OBJECTS=$(COMPARE_OBJECTS) COMPARE_SYNTHETIC=$(COMPARE_SYNTHETIC) \
 	  $(GO) test -count=1 -v -timeout 3h -run '^(TestCompare|TestSynthetic)$$' $(ARGS) ./test/compare
 
+# How many pods; how long they are updated; how many turns each program has; and the files of trackers to compare with.
+COMPARE_UPDATES ?= 2000
+COMPARE_SECONDS ?= 60
+COMPARE_ROUNDS  ?= 1
+COMPARE_BEFORE  ?=
+
+.PHONY: compare-updates
+compare-updates: build localcluster libchdb $(BIN)/kube-state-metrics ## Measure what an update of a pod costs, beside kube-state-metrics (4 minutes); COMPARE_BEFORE=FILE compares with another build
+	COMPARE_UPDATES=$(COMPARE_UPDATES) COMPARE_SECONDS=$(COMPARE_SECONDS) COMPARE_ROUNDS=$(COMPARE_ROUNDS) \
+	  COMPARE_BEFORE='$(abspath $(COMPARE_BEFORE))' \
+	  $(GO) test -count=1 -v -timeout 1h -run '^TestUpdates$$' $(ARGS) ./test/compare
+
 # How many volumes and claims; and half as many pods again.
 COMPARE_LARGE ?= 100000
 

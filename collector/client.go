@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 	typedapps "k8s.io/client-go/kubernetes/typed/apps/v1"
 	typedcoordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -24,6 +26,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/skim"
 )
 
 // ClientOptions say which API server to watch, and as whom.
@@ -40,6 +44,7 @@ type ClientOptions struct {
 // Client talks to the API server.
 type Client struct {
 	core      *typedcore.CoreV1Client
+	pods      *rest.RESTClient // of core, with a decoder that skims pods
 	storage   *typedstorage.StorageV1Client
 	apps      *typedapps.AppsV1Client
 	metadata  metadata.Interface
@@ -67,6 +72,10 @@ func NewClient(o ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
+	pods, err := podClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
 	storage, err := typedstorage.NewForConfigAndClient(config, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
@@ -87,7 +96,15 @@ func NewClient(o ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	return &Client{core: core, storage: storage, apps: apps, metadata: metadataClient, leases: leases, config: config, inCluster: inCluster}, nil
+	return &Client{core: core, pods: pods, storage: storage, apps: apps, metadata: metadataClient, leases: leases, config: config, inCluster: inCluster}, nil
+}
+
+// podClient returns a client of the core API for reading pods.
+func podClient(config *rest.Config, httpClient *http.Client) (*rest.RESTClient, error) {
+	c := rest.CopyConfig(config)
+	c.GroupVersion, c.APIPath = &corev1.SchemeGroupVersion, "/api"
+	c.NegotiatedSerializer = skim.Pods(rest.CodecFactoryForGeneratedClient(scheme.Scheme, scheme.Codecs).WithoutConversion())
+	return rest.RESTClientForConfigAndClient(c, httpClient)
 }
 
 // leaseTimeout bounds one request for a lease.

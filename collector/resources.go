@@ -45,7 +45,7 @@ func (c *Client) resources() []resource {
 		c.metadataOf(fact.Jobs, batchv1.SchemeGroupVersion.WithResource("jobs")),
 		whole(fact.Claims, &corev1.PersistentVolumeClaim{}, core, "persistentvolumeclaims"),
 		whole(fact.VolumeAttachments, &storagev1.VolumeAttachment{}, storage, "volumeattachments"),
-		whole(fact.Pods, &corev1.Pod{}, core, "pods"),
+		whole(fact.Pods, &corev1.Pod{}, c.pods, "pods"),
 	}
 }
 

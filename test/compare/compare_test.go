@@ -97,12 +97,17 @@ func stateMetrics(resources string) func(testing.TB, string) *measured {
 // benchTracker runs the tracker by its defaults and more flags, with its ClickHouse.
 func benchTracker(flags ...string) func(testing.TB, string) *measured {
 	return func(t testing.TB, kubeconfig string) *measured {
-		port := harness.FreePort(t)
-		args := append([]string{"--kube.kubeconfig=" + kubeconfig, "--web.listen-address=127.0.0.1:" + port, "--web.enable-pprof"}, flags...)
-		m := launch(t, exec.Command(harness.Program(t, "kubevoltracker"), harness.RunArgs(t, args...)...))
-		m.metrics, m.profile = "http://127.0.0.1:"+port+"/metrics", "http://127.0.0.1:"+port+"/debug/pprof/heap?gc=1"
-		return m
+		return launchTracker(t, harness.Program(t, "kubevoltracker"), kubeconfig, flags...)
 	}
+}
+
+// launchTracker runs a tracker that is built in the file program.
+func launchTracker(t testing.TB, program, kubeconfig string, flags ...string) *measured {
+	port := harness.FreePort(t)
+	args := append([]string{"--kube.kubeconfig=" + kubeconfig, "--web.listen-address=127.0.0.1:" + port, "--web.enable-pprof"}, flags...)
+	m := launch(t, exec.Command(program, harness.RunArgs(t, args...)...))
+	m.metrics, m.profile = "http://127.0.0.1:"+port+"/metrics", "http://127.0.0.1:"+port+"/debug/pprof/heap?gc=1"
+	return m
 }
 
 // stateMetricsPod reads kube_pod_status_phase{…,pod="db-17",…,phase="Running"} 1.
@@ -178,18 +183,23 @@ func (r *rival) measure(t testing.TB, c *benchCluster, n int) measurement {
 		v.engineRSS = memoryOf(t, engine).rss
 	}
 	if r.podOf != nil {
-		v.cpu, v.engineCPU = updateCPU(t, c, pid, engine)
-		ctx, cancel := context.WithCancel(background)
-		defer cancel()
-		ch := c.etcd.changes(c, min(n, 5000))
-		ch.received = c.watchPods(ctx, t, ch.pods).received
-		v.seeChanges(changesVisible(t, m, r.podOf, ch))
+		v.cpu, v.engineCPU = updateCPU(t, c, pid, engine, 6000)
+		r.measureChanges(t, c, m, &v, min(n, 5000))
 	}
 	if r.claims {
 		v.claimCPU = claimCPU(t, c, pid, n)
 	}
 	v.atEnd = memoryOf(t, pid)
 	return v
+}
+
+// measureChanges measures how long changes of n pods take to show.
+func (r *rival) measureChanges(t testing.TB, c *benchCluster, m *measured, v *measurement, n int) {
+	ctx, cancel := context.WithCancel(background)
+	defer cancel()
+	ch := c.etcd.changes(c, n)
+	ch.received = c.watchPods(ctx, t, ch.pods).received
+	v.seeChanges(changesVisible(t, m, r.podOf, ch))
 }
 
 // measureScrapes measures scrapes, and what memory the process has after them.
@@ -286,30 +296,4 @@ func countSeries(t testing.TB, m *measured) (n int) {
 		t.Fatal(err)
 	}
 	return n
-}
-
-// updateCPU returns the processor time that a process, and its engine if it has one, take for 1,000 updates of pods
-// by their kubelets, at 300 a second, while nobody scrapes.
-func updateCPU(t testing.TB, c *benchCluster, pid, engine int) (cpu, engineCPU float64) {
-	t.Helper()
-	const updates, perSecond = 6000, 300
-	of := func() (time.Duration, time.Duration) {
-		if engine == 0 {
-			return cpuOf(t, pid), 0
-		}
-		return cpuOf(t, pid), cpuOf(t, engine)
-	}
-	before, engineBefore := of()
-	atRate(t, updates, perSecond, func(i int) error {
-		i %= len(c.pods)
-		flipReadiness(c.pods[i])
-		return c.writeStatus(background, i)
-	})
-	time.Sleep(2 * time.Second) // the last ones
-	after, engineAfter := of()
-	cpu, engineCPU = (after-before).Seconds()/updates*1000, unmeasured
-	if engine != 0 {
-		engineCPU = (engineAfter - engineBefore).Seconds() / updates * 1000
-	}
-	return cpu, engineCPU
 }
