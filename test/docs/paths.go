@@ -1,0 +1,74 @@
+package docs
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Files are the names of the project's files and directories, relative to the directory of go.mod, with slashes.
+type Files map[string]bool
+
+// ReadFiles reads the names below the directory of go.mod.
+func ReadFiles(root string) (Files, error) {
+	files := Files{}
+	err := walk(root, func(_, name string) error {
+		for ; name != "."; name = path.Dir(name) {
+			files[name] = true
+		}
+		return nil
+	})
+	return files, err
+}
+
+var (
+	// plainPath is a path of letters that no example has to replace. "…" and NAME stand for any part of a name.
+	plainPath   = regexp.MustCompile(`^[\w.…-]+(/[\w.…-]+)*$`)
+	placeholder = regexp.MustCompile(`…|\bNAME\b`)
+)
+
+// WrongPaths returns which paths of the project in the page's code do not exist. A word is such a path if
+//   - its first part is a directory at the top of the project, or beside the page: `catalog/embedded`, `./cmd/...`;
+//   - or it ends in .go: one file's path must be that, or end in it.
+//
+// Names of other files are not checked, as most of them are made by a user or a program: `values.yaml`.
+func (p *Page) WrongPaths(files Files) (findings []string) {
+	for _, piece := range append(slices.Clone(p.Spans), p.Blocks...) {
+		for _, word := range strings.FieldsFunc(piece.Text, isBetweenPaths) {
+			word = strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(word, "./"), "/..."), "/")
+			if plainPath.MatchString(word) && p.isPath(files, word) && !p.hasPath(files, word) {
+				findings = append(findings, fmt.Sprintf("%s:%d: the project has no %s", p.Name, piece.Line, word))
+			}
+		}
+	}
+	return findings
+}
+
+// isBetweenPaths reports whether a letter separates words: `--file=go.mod`, `a/b, c/d`.
+func isBetweenPaths(r rune) bool { return strings.ContainsRune(" \t\n,;='\"()`", r) }
+
+// isPath reports whether a word means a path of the project.
+func (p *Page) isPath(files Files, word string) bool {
+	first, _, hasSlash := strings.Cut(word, "/")
+	return strings.HasSuffix(word, ".go") || hasSlash && (files[first] || files[path.Join(path.Dir(p.Name), first)])
+}
+
+func (p *Page) hasPath(files Files, word string) bool {
+	if files[word] || files[path.Join(path.Dir(p.Name), word)] {
+		return true
+	}
+	pattern := placeholder.ReplaceAllString(word, "*")
+	for name := range files {
+		if pattern != word {
+			if ok, _ := path.Match(pattern, name); ok {
+				return true
+			}
+		}
+		if strings.HasSuffix(word, ".go") && strings.HasSuffix(name, "/"+word) {
+			return true
+		}
+	}
+	return false
+}
