@@ -123,6 +123,9 @@ func TestMistakesInNamesAreFound(t *testing.T) {
 		{"See `TestNamedTestsExists`.", named, 1},
 		{"See `FuzzGates`, `BenchmarkNothing`.", named, 2},
 		{"See `TestNoneGetsThrough/walls`.", named, 1},
+		{"Run `go test ./test/docs -run Named -count=1`, `go test ./test/attack -run 'TestNone/write'`.", named, 0},
+		{"Run `go test ./test/docs -run=NamedTestsExists`.", named, 1},
+		{"    go test ./test/docs -v -run '^Named' # quickly", named, 1},
 
 		{"See `catalog/embedded/`, `./cmd/...`, `catalog/reports/NAME.sql`, `app/history.go`, `paths.go`, `nodes/proxy`.", paths, 0},
 		{"See `catalog/embedding`.", paths, 1},

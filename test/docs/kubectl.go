@@ -58,8 +58,8 @@ func switchesOf(help string) (flags []string) {
 	return flags
 }
 
-// WrongKubectl returns which command lines of kubectl on the page have verbs, flags or resources that do not exist, and
-// how many command lines there are. No command line is carried out: each gets the flag --help.
+// WrongKubectl returns a finding for each command line of kubectl on the page with a verb, flag or resource that does
+// not exist, and how many command lines there are. kubectl carries out none of them, as each gets the flag --help.
 func (p *Page) WrongKubectl(k *Kubectl) (findings []string, n int) {
 	commands, _ := p.Commands()
 	for _, c := range commands {
@@ -74,8 +74,8 @@ func (p *Page) WrongKubectl(k *Kubectl) (findings []string, n int) {
 	return findings, n
 }
 
-// wrong returns what is wrong in a command line, or nothing. The flag --help comes first, where no flag can take it as its
-// value.
+// wrong returns the mistake in a command line, or "". The flag --help comes first: a flag without its value at the end
+// of the line would take it as that value.
 func (k *Kubectl) wrong(c Command) string {
 	args := c.Args[1:]
 	if i := slices.Index(args, "--"); i >= 0 { // a command in a container
@@ -117,8 +117,8 @@ func (k *Kubectl) words(args, switches []string) (words []string) {
 	return words
 }
 
-// wrongResource returns whether the first word names a resource that does not exist. The usage says whether that word is a
-// type, or may be a pod's name: (POD | TYPE/NAME) in that of exec, TYPE/NAME in that of port-forward.
+// wrongResource returns a finding if the first word names a resource that does not exist. The usage says whether that
+// word is a type (TYPE NAME), or may be a pod's name: (POD | TYPE/NAME) of exec, TYPE/NAME of port-forward.
 func (k *Kubectl) wrongResource(usage string, words []string) string {
 	if len(words) == 0 || !takesType.MatchString(usage) {
 		return ""

@@ -24,8 +24,9 @@ func ReadFiles(root string) (Files, error) {
 }
 
 var (
-	// plainPath is a path of letters that no example has to replace. "…" and NAME stand for any part of a name.
-	plainPath   = regexp.MustCompile(`^[\w.…-]+(/[\w.…-]+)*$`)
+	// plainPath is a path without wildcards and variables of a shell.
+	plainPath = regexp.MustCompile(`^[\w.…-]+(/[\w.…-]+)*$`)
+	// placeholder stands for any part of a name.
 	placeholder = regexp.MustCompile(`…|\bNAME\b`)
 )
 
@@ -33,7 +34,7 @@ var (
 //   - its first part is a directory at the top of the project, or beside the page: `catalog/embedded`, `./cmd/...`;
 //   - or it ends in .go: one file's path must be that, or end in it.
 //
-// Names of other files are not checked, as most of them are made by a user or a program: `values.yaml`.
+// A file name alone, such as `values.yaml`, is not checked: many pages name files that the user or a program makes.
 func (p *Page) WrongPaths(files Files) (findings []string) {
 	for _, piece := range append(slices.Clone(p.Spans), p.Blocks...) {
 		for _, word := range strings.FieldsFunc(piece.Text, isBetweenPaths) {

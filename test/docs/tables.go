@@ -78,17 +78,19 @@ func DefaultsOf(configure *Page) map[string]Defaults {
 			commands[t.Heading] = Defaults{}
 		}
 		for _, row := range t.Rows {
-			if m := nameOfFlag.FindStringSubmatch(row.Names[0]); m != nil {
-				commands[t.Heading][m[2]] = row.Cells[1]
+			for _, name := range row.Names[:min(1, len(row.Names))] { // the second one is the short name
+				if m := nameOfFlag.FindStringSubmatch(name); m != nil {
+					commands[t.Heading][m[2]] = row.Cells[1]
+				}
 			}
 		}
 	}
 	return commands
 }
 
-// WrongFlagTables returns which flags in the first columns of the page's tables of flags do not belong to one command with
-// the others, and which defaults in their second columns are not those of the flags. The command is the one that has
-// most of a table's flags. n is how many defaults were compared.
+// WrongFlagTables checks the tables whose first column is "flag". All flags of a table must belong to one command: the
+// one that has most of them. If the second column is "default", it must have the defaults of the flags. n is how many
+// defaults were compared.
 func (p *Page) WrongFlagTables(commands map[string]Defaults) (findings []string, n int) {
 	for _, t := range p.Tables {
 		if !t.has("flag") {

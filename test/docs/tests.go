@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,8 +14,8 @@ import (
 	"strings"
 )
 
-// Tests are the tests, fuzz tests and benchmarks of the project by their names, each with the literal texts of its file,
-// among which the names of its subtests are.
+// Tests are the tests, fuzz tests and benchmarks of the project. The key is the name, and the value are the literal
+// texts of the test's file, which include the names of subtests.
 type Tests map[string][]string
 
 // testName is the name of a test in a sentence, with its subtest.
@@ -61,8 +62,8 @@ func (tests Tests) read(path string, source []byte) error {
 	return nil
 }
 
-// WrongTests returns which tests that the page names do not exist. A subtest exists if a literal text in its test's file
-// is its name.
+// WrongTests returns a finding for each test on the page that does not exist, and for each command line of go test
+// whose pattern chooses none. A subtest exists if a literal text in its test's file is its name.
 func (p *Page) WrongTests(tests Tests) (findings []string) {
 	for _, span := range p.Spans {
 		m := testName.FindStringSubmatch(span.Text)
@@ -77,7 +78,26 @@ func (p *Page) WrongTests(tests Tests) (findings []string) {
 			findings = append(findings, fmt.Sprintf("%v: the file of this test does not name the subtest %s", span, m[2]))
 		}
 	}
+	for _, piece := range append(slices.Clone(p.Spans), p.Blocks...) {
+		for _, m := range testPattern.FindAllStringSubmatch(piece.Text, -1) {
+			if !tests.match(m[1]) {
+				findings = append(findings, fmt.Sprintf("%s:%d: no test matches %s", p.Name, piece.Line, m[0]))
+			}
+		}
+	}
 	return findings
+}
+
+// testPattern is a command line that chooses tests. Its pattern ends before that of the subtests.
+var testPattern = regexp.MustCompile(`\bgo test [^\n]*-run[ =]["']?([^\s"'/]+)`)
+
+// match reports whether a pattern of go test chooses a test.
+func (tests Tests) match(pattern string) bool {
+	of, err := regexp.Compile(pattern)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(slices.Collect(maps.Keys(tests)), of.MatchString)
 }
 
 // walk calls visit with each file of the project: its path, and its name relative to root with slashes. Hidden

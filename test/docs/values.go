@@ -46,8 +46,8 @@ var (
 	valueMapping = regexp.MustCompile(`^[a-z]\w*: \S`)
 )
 
-// WrongValues returns which values of the chart on the page do not exist, have another type, or, in tables of values,
-// have another default. A value is
+// WrongValues returns a finding for each value of the chart on the page that does not exist or has another type, and
+// for each wrong default in tables of values. A value is
 //   - code such as `image.tag`, `kubelet.enabled=false` or `replicas: 2` whose first part is a value of the chart;
 //   - a block of YAML that is no manifest and sets values of the chart;
 //   - an argument of --set in a command line of helm.
@@ -112,10 +112,12 @@ func (c *Chart) parse(text string) map[string]any {
 	if yaml.Unmarshal([]byte(text), &values) != nil || values["apiVersion"] != nil {
 		return nil
 	}
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(values)), func(key string) bool { _, ok := c.values[key]; return ok }) {
-		return nil
+	for key := range values {
+		if _, ok := c.values[key]; ok {
+			return values
+		}
 	}
-	return values
+	return nil
 }
 
 // nested returns a.b.c=x as {a: {b: {c: x}}}. Without =x, the value is unset, which has every type.
@@ -135,7 +137,7 @@ func nested(text string) map[string]any {
 // unset is a value that is named and not set.
 type unset struct{}
 
-// wrong returns which values below a path are none of the schema, or have another type.
+// wrong returns a finding for each value below a path that the schema lacks, or that has another type.
 func (s schema) wrong(path string, values map[string]any) (findings []string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		name := strings.TrimPrefix(path+"."+key, ".")
@@ -184,8 +186,8 @@ func (s schema) allows(value any) bool {
 	return slices.ContainsFunc(names, func(name any) bool { return slices.Contains(types, name) })
 }
 
-// wrongDefaults compares a table whose columns begin with "value" and "default" with the chart. A value without a default
-// is a heading of those below it.
+// wrongDefaults compares a table with the chart if its first columns are "value" and "default". A value without a
+// default is a group of those that follow.
 func (c *Chart) wrongDefaults(t Table) (findings []string, n int) {
 	if !t.has("value", "default") {
 		return nil, 0
