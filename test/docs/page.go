@@ -24,6 +24,7 @@ type Page struct {
 	Links   []Piece // destinations
 	Spans   []Piece // inline code
 	Blocks  []Piece // blocks of code
+	Tables  []Table
 }
 
 // Piece is a part of a page.
@@ -94,18 +95,22 @@ type reading struct {
 	page    *Page
 	source  []byte
 	section string
+	heading string
 	line    int
 }
 
 func (p *reading) take(n ast.Node) {
 	if n.Type() == ast.TypeBlock && n.Lines().Len() > 0 {
-		p.line = 1 + strings.Count(string(p.source[:n.Lines().At(0).Start]), "\n")
+		p.line = p.lineOf(n.Lines().At(0).Start)
 	}
 	switch n := n.(type) {
 	case *ast.Heading:
 		title := p.text(n)
 		if n.Level == 2 {
 			p.section = title
+		}
+		if n.Level <= 3 {
+			p.heading = title
 		}
 		p.page.Anchors = append(p.page.Anchors, p.anchor(title))
 	case *ast.Link:
@@ -114,7 +119,7 @@ func (p *reading) take(n ast.Node) {
 		p.page.Links = append(p.page.Links, p.piece(string(n.Destination)))
 	case *ast.CodeSpan:
 		if t, ok := n.FirstChild().(*ast.Text); ok {
-			p.line = 1 + strings.Count(string(p.source[:t.Segment.Start]), "\n")
+			p.line = p.lineOf(t.Segment.Start)
 		}
 		span := p.piece(strings.ReplaceAll(p.text(n), "\n", " "))
 		span.FirstCell = inFirstCell(n)
@@ -125,7 +130,14 @@ func (p *reading) take(n ast.Node) {
 		p.page.Blocks = append(p.page.Blocks, block)
 	case *ast.CodeBlock:
 		p.page.Blocks = append(p.page.Blocks, p.piece(p.lines(n)))
+	case *extast.Table:
+		p.page.Tables = append(p.page.Tables, p.table(n))
 	}
+}
+
+// lineOf returns the line of a position in the source.
+func (p *reading) lineOf(position int) int {
+	return 1 + strings.Count(string(p.source[:position]), "\n")
 }
 
 func (p *reading) piece(text string) Piece {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -235,5 +236,38 @@ func TestCleanLeavesAForeignConfigMap(t *testing.T) {
 	after, err := maps.Get(background, foreign.Name, metav1.GetOptions{})
 	if err != nil || after.UID != foreign.UID || after.DeletionTimestamp != nil {
 		t.Errorf("the ConfigMap was touched: %v", err)
+	}
+}
+
+// TestAClosedOutputCleansUp reads one line of a run and closes its standard output, as head -1 does. The run ends by itself.
+func TestAClosedOutputCleansUp(t *testing.T) {
+	t.Parallel()
+	c := marked(t)
+	cmd := command(t, "--kube.kubeconfig="+c.Kubeconfig, "--duration=10m", "--rate=100", "--claims=60", "--pods=60", "--volumes=10")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	var first loadgen.Line
+	if err := json.NewDecoder(out).Decode(&first); err != nil || first.Plan == nil {
+		t.Fatalf("the first line is %+v, %v", first, err)
+	}
+	if len(left(t, c, first.Plan.Run)) == 0 {
+		t.Error("the run has made nothing yet that it had to delete")
+	}
+	out.Close()
+	waited := cmd.Wait()
+	var exit *exec.ExitError
+	if !errors.As(waited, &exit) || exit.ExitCode() != 1 || !strings.Contains(stderr.String(), "write the account: ") {
+		t.Errorf("it ended with %v, and says: %s", waited, &stderr)
+	}
+	if rest := left(t, c, first.Plan.Run); len(rest) > 0 {
+		t.Errorf("left: %v", rest)
 	}
 }
