@@ -20,16 +20,21 @@ type Format string
 
 // The formats. TableFormat is for people: aligned, with sizes like 10 GiB and
 // durations like 41d, and "-" for what is absent. JSONFormat is an array of
-// objects, CSVFormat has a header line (RFC 4180); both stream, and hold raw
-// numbers and RFC 3339 times; NULL is null and the empty field.
+// objects, YAMLFormat a list of mappings, CSVFormat has a header line (RFC 4180);
+// these stream, and have raw numbers and RFC 3339 times; NULL is null and the
+// empty field. MarkdownFormat is the table for people, for a page or a ticket.
 const (
-	TableFormat Format = "table"
-	JSONFormat  Format = "json"
-	CSVFormat   Format = "csv"
+	TableFormat    Format = "table"
+	JSONFormat     Format = "json"
+	CSVFormat      Format = "csv"
+	YAMLFormat     Format = "yaml"
+	MarkdownFormat Format = "markdown"
 )
 
 // Formats lists them, for a flag.
-func Formats() []string { return []string{string(TableFormat), string(JSONFormat), string(CSVFormat)} }
+func Formats() []string {
+	return []string{string(TableFormat), string(JSONFormat), string(CSVFormat), string(YAMLFormat), string(MarkdownFormat)}
+}
 
 // Write writes the rows of r that were not read yet to w and closes r.
 func (r *Result) Write(w io.Writer, format Format) error {
@@ -43,6 +48,10 @@ func (r *Result) Write(w io.Writer, format Format) error {
 		err = r.writeJSON(buffered)
 	case CSVFormat:
 		err = r.writeCSV(buffered, terminal(w))
+	case YAMLFormat:
+		err = r.writeYAML(buffered)
+	case MarkdownFormat:
+		err = r.writeMarkdown(buffered)
 	default:
 		return fmt.Errorf("unknown format %q; use %s", format, strings.Join(Formats(), ", "))
 	}
@@ -85,11 +94,14 @@ func (r *Result) writeText(w io.Writer) error {
 // align pads a cell to a width: sizes, durations and sums on the left, text on the right.
 func (c *ResultColumn) align(cell string, width int) string {
 	blanks := strings.Repeat(" ", width-uniseg.StringWidth(cell))
-	if c.Unit != NoUnit || c.Sum {
+	if c.right() {
 		return blanks + cell
 	}
 	return cell + blanks
 }
+
+// right reports whether the column is aligned to the right.
+func (c *ResultColumn) right() bool { return c.Unit != NoUnit || c.Sum }
 
 // lines are the titles, the rows and the total as text, and which of their
 // columns are to be shown.

@@ -31,6 +31,7 @@ const (
 	Count                    // a number; 0 means "no limit"
 	Duration                 // as Prometheus has them: 30d, 12h
 	Choice                   // one of Choices
+	Moment                   // a time, as ParseMoment reads it; empty for none
 )
 
 // noLimit is a Count of 0 as the SQL takes it.
@@ -43,13 +44,17 @@ type Flag struct {
 	Kind       FlagKind
 	Default    string
 	Choices    []string
+	// Argument says that it is given by its place behind the report's name, and must be given.
+	Argument bool
 }
 
 // Report is a question that the catalog knows how to answer.
 type Report struct {
-	Name  string
-	Help  string // one line
-	Flags []Flag
+	Name     string
+	Topic    string // the heading in a list of all reports
+	Question string // that it answers, in one line
+	Help     string // one line
+	Flags    []Flag
 
 	exclusive []string // flags of which one may be on
 	sums      []string // columns with a total
@@ -59,7 +64,19 @@ type Report struct {
 	// usual names the columns that tables for people have only where a row has
 	// something else in it than this, or nothing.
 	usual map[string]string
+	// span is the window without time flags: now, ever, or the time before now (or before --until).
+	span span
 }
+
+// span is a window that ends now.
+type span time.Duration
+
+// The spans that are no duration.
+const (
+	untimed span = -iota // the report has no time flags
+	now                  // the moment
+	ever                 // all of the history
+)
 
 // remark explains a difference between two columns that count seconds.
 type remark struct {
@@ -68,20 +85,40 @@ type remark struct {
 	text            string // one line; empty for none
 }
 
+// ReportSQL returns what RunReport asks: the SQL, and the values of its parameters. Errors are a user's mistake in one
+// line.
+func (c *Catalog) ReportSQL(name string, parameters map[string]string) (Statement, error) {
+	_, s, _, err := c.prepare(name, parameters)
+	return s, err
+}
+
+// prepare returns a report with its SQL, the values of the parameters, and the window that it looks at.
+func (c *Catalog) prepare(name string, parameters map[string]string) (Report, Statement, window, error) {
+	r, err := findReport(name)
+	if err != nil {
+		return r, Statement{}, window{}, err
+	}
+	moment := c.now()
+	values, err := r.values(parameters)
+	if err != nil {
+		return r, Statement{}, window{}, fmt.Errorf("report %s: %w", name, err)
+	}
+	w, err := parseWindow(parameters, r.span, moment)
+	if err != nil {
+		return r, Statement{}, window{}, fmt.Errorf("report %s: %w", name, err)
+	}
+	values["now_micros"] = strconv.FormatInt(moment.UnixMicro(), 10)
+	values["now"] = parameter(moment)
+	values["since"], values["until"] = parameter(w.since), parameter(w.until)
+	sql, err := r.sql()
+	return r, Statement{SQL: sql, Parameters: values}, w, err
+}
+
 // RunReport answers a report; parameters are flags by name, as text, and those
 // left out have their default. The caller closes the Result. Errors are a user's
 // mistake in one line, or *Error.
 func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[string]string) (*Result, error) {
-	r, err := findReport(name)
-	if err != nil {
-		return nil, err
-	}
-	values, err := r.values(parameters)
-	if err != nil {
-		return nil, fmt.Errorf("report %s: %w", name, err)
-	}
-	values["now_micros"] = strconv.FormatInt(c.now().UnixMicro(), 10)
-	sql, err := r.sql()
+	r, statement, w, err := c.prepare(name, parameters)
 	if err != nil {
 		return nil, err
 	}
@@ -90,23 +127,28 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 	if err != nil {
 		return nil, explain(err)
 	}
-	result, err := c.runReport(ctx, explain, sql, values)
+	result, err := c.runReport(ctx, explain, statement)
 	if err != nil {
 		return nil, err
 	}
 	result.remark = r.remark
+	result.window = w
 	for i := range result.Columns {
-		column := &result.Columns[i]
-		if column.Name == "group" {
-			column.Name = values["by"]
-		}
-		title := strings.TrimSuffix(strings.TrimSuffix(column.Name, "_bytes"), "_seconds")
-		column.Title = strings.ToUpper(strings.ReplaceAll(title, "_", " "))
-		column.Hidden = slices.Contains(r.hidden, column.Name) || column.Name == "cluster" && (!several || values["cluster"] != "")
-		column.usual, column.optional = r.usual[column.Name]
-		column.Sum = slices.Contains(r.sums, column.Name) && values["limit"] == noLimit // of a part it would mislead
+		r.describe(&result.Columns[i], statement.Parameters, several)
 	}
 	return result, nil
+}
+
+// describe says how a table for people shows a column.
+func (r Report) describe(column *ResultColumn, values map[string]string, severalClusters bool) {
+	if column.Name == "group" {
+		column.Name = values["by"]
+	}
+	title := strings.TrimSuffix(strings.TrimSuffix(column.Name, "_bytes"), "_seconds")
+	column.Title = strings.ToUpper(strings.ReplaceAll(title, "_", " "))
+	column.Hidden = slices.Contains(r.hidden, column.Name) || column.Name == "cluster" && (!severalClusters || values["cluster"] != "")
+	column.usual, column.optional = r.usual[column.Name]
+	column.Sum = slices.Contains(r.sums, column.Name) && values["limit"] == noLimit // of a part it would mislead
 }
 
 // explainReport is explain for questions of our own: where these lack a table or
@@ -120,12 +162,12 @@ func (c *Catalog) explainReport(op string, err error) error {
 	return err
 }
 
-func (c *Catalog) runReport(ctx context.Context, explain func(error) error, sql string, values map[string]string) (*Result, error) {
+func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s Statement) (*Result, error) {
 	settings := func() clickhouse.Settings {
 		// What a LEFT JOIN does not find is empty, and NULL only where the column can be.
 		return clickhouse.Settings{"final": 1, "join_use_nulls": 0}
 	}
-	result, err := c.query(ctx, explain, sql, values, settings())
+	result, err := c.query(ctx, explain, s.SQL, s.Parameters, settings())
 	if err != nil || len(result.Columns) > 0 {
 		return result, err
 	}
@@ -134,7 +176,7 @@ func (c *Catalog) runReport(ctx context.Context, explain func(error) error, sql 
 	if result.Next(); result.Err() != nil {
 		return nil, result.Err()
 	}
-	described, err := c.query(ctx, explain, "DESCRIBE (\n"+sql+"\n)", values, settings())
+	described, err := c.query(ctx, explain, "DESCRIBE (\n"+s.SQL+"\n)", s.Parameters, settings())
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +212,7 @@ func findReport(name string) (Report, error) {
 		}
 		names = append(names, r.Name)
 	}
-	return Report{}, fmt.Errorf("unknown report %q; there are %s", name, strings.Join(names, ", "))
+	return Report{}, fmt.Errorf("unknown report %q; %s", name, suggest(name, names))
 }
 
 // included returns a file of reports that others include. It panics if there is none: that is
@@ -197,12 +239,21 @@ func (r Report) sql() (string, error) {
 
 // values turns flags into parameters of the SQL.
 func (r Report) values(given map[string]string) (map[string]string, error) {
-	values := make(map[string]string, len(r.Flags))
+	values := map[string]string{"limit": noLimit}
+	for _, name := range filters {
+		values[name] = ""
+	}
 	on := []string{}
 	for _, f := range r.Flags {
 		text, ok := given[f.Name]
 		if !ok {
 			text = f.Default
+		}
+		if f.Argument && text == "" {
+			return nil, fmt.Errorf("%s is missing: %s", strings.ToUpper(f.Name), f.Help)
+		}
+		if f.Kind == Moment {
+			continue // parseWindow reads those
 		}
 		value, err := f.value(text)
 		if err != nil {

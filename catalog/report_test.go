@@ -2,6 +2,8 @@ package catalog_test
 
 import (
 	"io"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -159,14 +161,37 @@ func branch() *fact.Facts {
 	return f
 }
 
-func report(t *testing.T, c *catalog.Catalog, name string, format catalog.Format, flags ...string) string {
-	t.Helper()
+// flagsOf returns flags, each NAME=VALUE, as a report takes them.
+func flagsOf(flags []string) map[string]string {
 	parameters := map[string]string{}
 	for _, f := range flags {
 		key, value, _ := strings.Cut(f, "=")
 		parameters[key] = value
 	}
-	result, err := c.RunReport(t.Context(), name, parameters)
+	return parameters
+}
+
+// pairs is the reverse of flagsOf.
+func pairs(flags map[string]string) (list []string) {
+	for name, value := range flags {
+		list = append(list, name+"="+value)
+	}
+	return list
+}
+
+// arguments returns the flags that a report cannot do without.
+func arguments(r catalog.Report) (flags []string) {
+	for _, f := range r.Flags {
+		if f.Argument {
+			flags = append(flags, f.Name+"=x")
+		}
+	}
+	return flags
+}
+
+func report(t *testing.T, c *catalog.Catalog, name string, format catalog.Format, flags ...string) string {
+	t.Helper()
+	result, err := c.RunReport(t.Context(), name, flagsOf(flags))
 	if err != nil {
 		t.Fatalf("%s %v: %v", name, flags, err)
 	}
@@ -250,9 +275,58 @@ func TestAPartHasNoTotal(t *testing.T) {
 func TestReportsWithoutTablesNameTheCure(t *testing.T) {
 	c := catalogtest.Open(t, sharedAddress, "default")
 	for _, r := range catalog.Reports() {
-		_, err := c.RunReport(t.Context(), r.Name, nil)
+		_, err := c.RunReport(t.Context(), r.Name, flagsOf(arguments(r)))
 		if err == nil || !strings.Contains(err.Error(), "catalog: report "+r.Name) || !strings.Contains(err.Error(), "`kubevoltracker schema migrate`") {
 			t.Errorf("%s: got %v", r.Name, err)
+		}
+	}
+}
+
+// TestPrintedSQLAnswersTheSame runs what --sql prints, with the parameters of its comments.
+func TestPrintedSQLAnswersTheSame(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", team())
+	for _, r := range catalog.Reports() {
+		flags := flagsOf(arguments(r))
+		if _, ok := flags["volume"]; ok {
+			flags["volume"] = "shop/data"
+		}
+		statement, err := c.ReportSQL(r.Name, flags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := c.Query(t.Context(), statement.Script(), statement.Parameters)
+		if err != nil {
+			t.Errorf("%s: %v", r.Name, err)
+			continue
+		}
+		var got strings.Builder
+		if err := result.Write(&got, catalog.JSONFormat); err != nil {
+			t.Fatal(err)
+		}
+		want := report(t, c, r.Name, catalog.JSONFormat, pairs(flags)...)
+		if r.Name == "space" {
+			want = strings.ReplaceAll(want, `"namespace": `, `"group": `)
+		}
+		if got.String() != want || want == "[]\n" {
+			t.Errorf("%s: got\n%s\nwant\n%s", r.Name, got.String(), want)
+		}
+	}
+}
+
+// TestPrintedCommandsSurviveTheShell has a shell read the words of the command lines that --sql prints.
+func TestPrintedCommandsSurviveTheShell(t *testing.T) {
+	c := catalogtest.Open(t, sharedAddress, "default")
+	for _, value := range []string{"pv", "it's", `a\b "c" $HOME`, "tab\there\nand 'there'\r", "日本 \u202e", "-- x", "$(exit 1)`exit 1`"} {
+		statement, err := c.ReportSQL("apps", map[string]string{"volume": value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		script, _, _ := strings.Cut(statement.Script(), "-- or by")
+		words := strings.ReplaceAll(strings.ReplaceAll(script, "\n--", "\n"), "-- Run this file by", "")
+		out, err := exec.CommandContext(t.Context(), "bash", "-c", "kubevoltracker() { printf '%s\\0' \"$@\"; }\n"+words).Output()
+		if err != nil || !slices.Contains(strings.Split(string(out), "\x00"), "--param=volume="+value) {
+			t.Errorf("%q: %v\n%s\n%q", value, err, words, out)
 		}
 	}
 }
@@ -261,8 +335,8 @@ func TestReportsWithoutRowsStillHaveTheirColumns(t *testing.T) {
 	c := migrated(t)
 	var out strings.Builder
 	for _, r := range catalog.Reports() {
-		for _, format := range []catalog.Format{catalog.TableFormat, catalog.JSONFormat, catalog.CSVFormat} {
-			out.WriteString(r.Name + " " + string(format) + "\n" + report(t, c, r.Name, format))
+		for _, format := range []catalog.Format{catalog.TableFormat, catalog.JSONFormat, catalog.CSVFormat, catalog.YAMLFormat, catalog.MarkdownFormat} {
+			out.WriteString(r.Name + " " + string(format) + "\n" + report(t, c, r.Name, format, arguments(r)...))
 		}
 	}
 	golden(t, "empty.txt", out.String())
@@ -271,7 +345,9 @@ func TestReportsWithoutRowsStillHaveTheirColumns(t *testing.T) {
 func TestMistakesInReportsGetOneLine(t *testing.T) {
 	c := migrated(t)
 	for _, test := range []struct{ name, flag, value, want string }{
-		{"nonsense", "", "", `unknown report "nonsense"; there are mounts, idle, space`},
+		{"nonsense", "", "", `unknown report "nonsense"; there are mounts, users, apps`},
+		{"isdle", "", "", `unknown report "isdle"; did you mean idle?`},
+		{"histroy", "", "", `unknown report "histroy"; did you mean history?`},
 		{"idle", "min-idle", "soon", `report idle: --min-idle: "soon" is not a duration; write 30d or 12h`},
 		{"idle", "limit", "-1", `report idle: --limit: "-1" is not a number`},
 		{"idle", "volume", "x", `report idle: unknown flag --volume`},
@@ -282,7 +358,7 @@ func TestMistakesInReportsGetOneLine(t *testing.T) {
 		if test.flag != "" {
 			parameters[test.flag] = test.value
 		}
-		if _, err := c.RunReport(t.Context(), test.name, parameters); err == nil || err.Error() != test.want {
+		if _, err := c.RunReport(t.Context(), test.name, parameters); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
 	}
@@ -298,6 +374,17 @@ func TestFlagsOfReportsAreValuesNeverSQL(t *testing.T) {
 	for _, value := range []string{"' OR 1=1 --", `\' OR '1'='1`, "a\tb\nc", `{volume:String}`} {
 		if got := report(t, c, "mounts", catalog.JSONFormat, "volume="+value, "namespace="+value); got != "[]\n" {
 			t.Errorf("%q: %s", value, got)
+		}
+		for _, r := range catalog.Reports() {
+			flags := []string{}
+			for _, f := range r.Flags {
+				if f.Kind == catalog.Text {
+					flags = append(flags, f.Name+"="+value)
+				}
+			}
+			if got := report(t, c, r.Name, catalog.JSONFormat, flags...); got != "[]\n" {
+				t.Errorf("%s, %q: %s", r.Name, value, got)
+			}
 		}
 	}
 }

@@ -1,37 +1,109 @@
 package catalog
 
-import "time"
+import (
+	"slices"
+	"time"
+)
+
+// filters are the flags that mean the same in each report that has them; the SQL gets an empty one of each that a report
+// lacks.
+var filters = []string{"cluster", "namespace", "owner", "group", "storageclass", "workload", "volume"}
+
+// filter returns a flag that chooses rows.
+func filter(name string) Flag {
+	return Flag{Name: name, Help: map[string]string{
+		"cluster":      "Only this cluster.",
+		"namespace":    "Only pods and claims in this namespace.",
+		"owner":        "Only what this owner has: of the pod, else of its claim.",
+		"group":        "Only what owners in this group have.",
+		"storageclass": "Only volumes of this storage class.",
+		"workload":     "Only what this workload uses: KIND/NAME, such as Deployment/web, or its name.",
+	}[name]}
+}
+
+// chosen returns flags that choose rows, the last one how many.
+func chosen(names ...string) []Flag {
+	var flags []Flag
+	for _, name := range append(names, "cluster") {
+		flags = append(flags, filter(name))
+	}
+	return append(flags, Flag{Name: "limit", Help: "At most so many rows; 0 for all.", Kind: Count, Default: "0"})
+}
+
+// The time flags.
+var (
+	atFlag    = Flag{Name: "at", Help: "As it was at this time: how long ago (30d, 12h), a date (2026-11-20), or a time in UTC (2026-11-20 15:04).", Kind: Moment}
+	sinceFlag = Flag{Name: "since", Help: "What was so at any time from then on, up to --until: how long ago (30d, 12h), a date, or a time in UTC.", Kind: Moment}
+	untilFlag = Flag{Name: "until", Help: "The end of the window that begins with --since; default: now.", Kind: Moment}
+)
+
+// momentOrWindow are the time flags of a report that looks at either.
+func momentOrWindow() []Flag { return []Flag{atFlag, sinceFlag, untilFlag} }
+
+// volumeArgument names a volume.
+var volumeArgument = Flag{Name: "volume", Argument: true, Help: "A PersistentVolume by its name, UID or volume handle, or NAMESPACE/CLAIM for the volumes of that claim."}
+
+// The topics, in the order in which a list of the reports has them.
+const (
+	aboutUse   = "Who uses storage"
+	aboutSpace = "How much, and how much of it idle"
+)
+
+const month = span(30 * 24 * time.Hour)
 
 // Reports are the questions that RunReport answers. One more is a file
 // reports/NAME.sql and an entry here; its first column is the cluster.
-func Reports() []Report {
-	cluster := Flag{Name: "cluster", Help: "Only this cluster."}
-	limit := Flag{Name: "limit", Help: "At most so many rows; 0 for all.", Kind: Count, Default: "0"}
-	namespace := Flag{Name: "namespace", Help: "Only this namespace."}
+func Reports() []Report { return slices.Concat(useReports(), spaceReports()) }
+
+func useReports() []Report {
 	return []Report{
 		{
-			Name: "mounts",
+			Name: "mounts", Topic: aboutUse, Question: "Who mounts what?",
 			Help: "Who mounts what: containers, their volumes and the backing stores, latest first.",
-			Flags: []Flag{
+			Flags: slices.Concat([]Flag{
 				{Name: "running", Help: "Only mounts in use now.", Kind: Switch, Default: "false"},
 				{Name: "ended", Help: "Only mounts that have ended.", Kind: Switch, Default: "false"},
-				namespace,
 				{Name: "volume", Help: "Only mounts of this PersistentVolume, by name or UID."},
-				cluster, limit,
-			},
+			}, momentOrWindow(), chosen("namespace")),
 			exclusive: []string{"running", "ended"},
 			hidden:    []string{"volume"}, // the pod's name for what the mount path, the claim and the backend say
 			usual:     map[string]string{"kind": "main", "read_only": "false", "ended_at": "", "ended_not_before": "", "end_reason": ""},
+			span:      ever,
 		},
 		{
-			Name: "idle",
+			Name: "users", Topic: aboutUse, Question: "Who uses a volume, now or then?",
+			Help:  "The owners, groups and namespaces whose pods have a volume mounted: now, at a moment, or in a window.",
+			Flags: slices.Concat([]Flag{volumeArgument}, momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
+			usual: map[string]string{"used_until": "", "owner": "", "groups": "[]"},
+			span:  now,
+		},
+		{
+			Name: "apps", Topic: aboutUse, Question: "Which applications run on a volume, now or then?",
+			Help:  "The workloads whose pods have a volume mounted: now, at a moment, or in a window.",
+			Flags: slices.Concat([]Flag{volumeArgument}, momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
+			usual: map[string]string{"used_until": "", "owner": "", "groups": "[]", "read_only": "false"},
+			span:  now,
+		},
+		{
+			Name: "history", Topic: aboutUse, Question: "What storage did a group or an owner use in the past thirty days?",
+			Help:   "The storage that pods of an owner, a group or a namespace had mounted in a window; without one, in the past 30 days.",
+			Flags:  slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
+			usual:  map[string]string{"used_until": "", "owner": "", "groups": "[]", "storage_class": ""},
+			hidden: []string{"source"},
+			span:   month,
+		},
+	}
+}
+
+func spaceReports() []Report {
+	return []Report{
+		{
+			Name: "idle", Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last?",
 			Help: "Bound or released volumes that nobody uses: since when, how much of that was watched, and who did last; longest first.",
-			Flags: []Flag{
+			Flags: slices.Concat([]Flag{
 				{Name: "namespace", Help: "Only volumes of claims in this namespace."},
-				{Name: "storageclass", Help: "Only volumes of this storage class."},
 				{Name: "min-idle", Help: "Only volumes idle for at least this long, such as 30d or 12h.", Kind: Duration, Default: "0s"},
-				cluster, limit,
-			},
+			}, chosen("storageclass")),
 			hidden: []string{"last_used_at"}, // where it is known, the volume is idle since then
 			usual:  map[string]string{"used_bytes": ""},
 			remark: remark{
@@ -41,12 +113,11 @@ func Reports() []Report {
 			},
 		},
 		{
-			Name: "space",
+			Name: "space", Topic: aboutSpace, Question: "How much space does each namespace or storage class take, and how much of it is idle?",
 			Help: "How much space claims and volumes take, and how much of it nobody uses.",
-			Flags: []Flag{
+			Flags: slices.Concat([]Flag{
 				{Name: "by", Help: "What to group by.", Kind: Choice, Default: "namespace", Choices: []string{"namespace", "storageclass"}},
-				cluster, limit,
-			},
+			}, chosen()),
 			usual: map[string]string{"used_bytes": ""},
 			sums:  []string{"claims", "bound_volumes", "released_volumes", "requested_bytes", "capacity_bytes", "idle_bytes", "used_bytes"},
 		},

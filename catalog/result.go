@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,8 +46,11 @@ type ResultColumn struct {
 // Result is the answer to a question. Its rows stream from ClickHouse: call Next
 // and Row until Next is false, then Err; or call Write. Close it in any case.
 type Result struct {
-	Columns []ResultColumn
+	Columns []ResultColumn // those that are selected: all of the answer, unless Select was called
 
+	all     []ResultColumn     // those of the answer
+	full    []any              // the row, with all of them
+	picked  []int              // which of them are selected; nil for all
 	rows    driver.Rows        // nil if the statement has no result
 	cancel  context.CancelFunc // ends the statement
 	dest    []any              // pointers that rows are scanned into
@@ -55,6 +59,7 @@ type Result struct {
 	explain func(error) error
 	remark  remark
 	needed  bool // a row needs the remark
+	window  window
 }
 
 func newResult(rows driver.Rows, cancel context.CancelFunc, explain func(error) error) *Result {
@@ -66,7 +71,8 @@ func newResult(rows driver.Rows, cancel context.CancelFunc, explain func(error) 
 		r.Columns = append(r.Columns, newResultColumn(c.Name(), c.DatabaseTypeName()))
 		r.dest = append(r.dest, reflect.New(c.ScanType()).Interface())
 	}
-	r.row = make([]any, len(r.Columns))
+	r.all, r.full = r.Columns, make([]any, len(r.Columns))
+	r.row = r.full
 	return r
 }
 
@@ -84,6 +90,27 @@ func newResultColumn(name, databaseType string) ResultColumn {
 	return c
 }
 
+// Select leaves only the columns with these names, in their order, and shows them in each format. The error names the
+// columns that there are. It is for a Result of which no row has been read.
+func (r *Result) Select(names []string) error {
+	there := make([]string, len(r.Columns))
+	for i, c := range r.Columns {
+		there[i] = c.Name
+	}
+	selected := make([]ResultColumn, len(names))
+	r.picked = make([]int, len(names))
+	for i, name := range names {
+		of := slices.Index(there, strings.TrimSpace(name))
+		if of < 0 {
+			return fmt.Errorf("there is no column %q; there are %s", strings.TrimSpace(name), strings.Join(there, ", "))
+		}
+		r.picked[i], selected[i] = of, r.Columns[of]
+		selected[i].Hidden, selected[i].optional = false, false
+	}
+	r.Columns, r.row = selected, make([]any, len(names))
+	return nil
+}
+
 // Next reads the next row; false at the end, or when reading failed (see Err).
 func (r *Result) Next() bool {
 	if r.rows == nil || r.err != nil {
@@ -98,7 +125,10 @@ func (r *Result) Next() bool {
 		return false
 	}
 	for i, pointer := range r.dest {
-		r.row[i] = r.plain(i, reflect.ValueOf(pointer).Elem())
+		r.full[i] = r.plain(i, reflect.ValueOf(pointer).Elem())
+	}
+	for i, of := range r.picked {
+		r.row[i] = r.full[of]
 	}
 	r.needed = r.needed || r.differs()
 	return true
@@ -110,8 +140,8 @@ func (r *Result) differs() bool {
 		return false
 	}
 	var larger, smaller int64
-	for i, c := range r.Columns {
-		switch n, _ := r.row[i].(int64); c.Name {
+	for i, c := range r.all {
+		switch n, _ := r.full[i].(int64); c.Name {
 		case r.remark.larger:
 			larger = n
 		case r.remark.smaller:
@@ -157,12 +187,12 @@ func (r *Result) plain(i int, v reflect.Value) any {
 	}
 	switch x := v.Interface().(type) {
 	case time.Time:
-		if r.Columns[i].date {
+		if r.all[i].date {
 			return x.Format(time.DateOnly)
 		}
 		return x.UTC()
 	case fmt.Stringer:
-		if r.Columns[i].decimal {
+		if r.all[i].decimal {
 			return json.Number(x.String())
 		}
 	}

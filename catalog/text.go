@@ -26,7 +26,11 @@ func humanText(v any, unit Unit) string {
 	if v == nil {
 		return "-"
 	}
-	if text := printable(plainText(v)); text != "" {
+	text := plainText(v)
+	if list, ok := v.([]string); ok {
+		text = strings.Join(list, ", ")
+	}
+	if text = printable(text); text != "" {
 		return text
 	}
 	return "-"

@@ -6,6 +6,8 @@ WITH chosen AS
     FROM mounts
     WHERE ({cluster:String} = '' OR cluster = {cluster:String})
       AND ({namespace:String} = '' OR namespace = {namespace:String})
+      AND started_at <= {until:DateTime64(6, 'UTC')}
+      AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')})
       AND (NOT {running:Bool} OR ended_at IS NULL)
       AND (NOT {ended:Bool} OR ended_at IS NOT NULL)
       AND ({volume:String} = '' OR (cluster, volume_uid) IN

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"strings"
 
@@ -14,88 +15,32 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
 )
 
-func addReport(application *kingpin.Application, commands map[string]command, stdout, stderr io.Writer) {
-	report := application.Command("report", "Answer a question from the catalog.")
-	for _, r := range catalog.Reports() {
-		cmd := report.Command(r.Name, r.Help)
-		values := map[string]*string{}
-		switches := map[string]*bool{}
-		for _, f := range r.Flags {
-			flag := cmd.Flag(f.Name, f.Help)
-			if f.Default != "" {
-				flag = flag.Default(f.Default)
-			}
-			switch f.Kind {
-			case catalog.Switch:
-				switches[f.Name] = flag.Bool()
-			case catalog.Choice:
-				values[f.Name] = new(string)
-				addChoice(flag, f.Name, f.Choices, values[f.Name])
-			default:
-				values[f.Name] = flag.String()
-			}
-		}
-		output := addOutputFlag(cmd)
-		where := addCatalogFlags(cmd, defaultCatalogURL, "")
-		commands[cmd.FullCommand()] = func() error {
-			parameters := map[string]string{}
-			for name, v := range values {
-				parameters[name] = *v
-			}
-			for name, v := range switches {
-				parameters[name] = fmt.Sprint(*v)
-			}
-			return where.ask(func(ctx context.Context, c *catalog.Catalog) error {
-				result, err := c.RunReport(ctx, r.Name, parameters)
-				if err != nil && !errors.As(err, new(*catalog.Error)) {
-					return app.UsageError{Err: err}
-				}
-				if err != nil {
-					return err
-				}
-				if err := result.Write(stdout, catalog.Format(*output)); err != nil {
-					return err
-				}
-				if remark := result.Remark(); remark != "" {
-					if _, err := fmt.Fprintf(stderr, "note: %s\n", remark); err != nil {
-						return err
-					}
-				}
-				return noteGaps(ctx, c, parameters["cluster"], stderr)
-			})
-		}
-	}
-}
-
-// noteGaps writes, after a report, the times at which no tracker watched.
-func noteGaps(ctx context.Context, c *catalog.Catalog, cluster string, stderr io.Writer) error {
-	gaps, err := c.Gaps(ctx, cluster)
-	if err != nil {
-		return err
-	}
-	const most = 3
-	if earlier := len(gaps) - most; earlier > 0 {
-		gaps = gaps[earlier:]
-		_, err = fmt.Fprintf(stderr, "note: there are %d gaps before these; the table coverage has them\n", earlier)
-	}
-	for _, gap := range gaps {
-		_, err = fmt.Fprintf(stderr, "note: %s\n", gap)
-	}
-	return err
-}
-
 // formatClause matches the end of a statement that sets the format of its result. Over HTTP
 // ClickHouse would use that format, which its client cannot read.
 var formatClause = regexp.MustCompile(`(?is)\sFORMAT\s+(\w+)(\s+SETTINGS\s[^']*)?[\s;]*$`)
 
 func addSQL(application *kingpin.Application, commands map[string]command, stdout io.Writer) {
 	cmd := application.Command("sql", "Ask the catalog in SQL. Rows that were replaced since do not show: every table is read as with FINAL.")
-	query := cmd.Arg("query", "A statement of ClickHouse's SQL.").Required().String()
+	query := cmd.Arg("query", "A statement of ClickHouse's SQL.").String()
+	file := cmd.Flag("file", "File with the statement, or - for the standard input.").String()
+	cmd.Validate(func(*kingpin.CmdClause) error {
+		if (*query == "") == (*file == "") {
+			return errors.New("sql: give a statement, or a file with one by --file")
+		}
+		return nil
+	})
 	params := cmd.Flag("param", "Value for {NAME:Type} in the query; repeatable.").PlaceHolder("NAME=VALUE").StringMap()
 	write := cmd.Flag("write", "Run a statement that changes something, too; with a user who may.").Bool()
 	output := addOutputFlag(cmd)
 	where := addCatalogFlags(cmd, defaultCatalogURL, "")
 	commands[cmd.FullCommand()] = func() error {
+		if *file != "" {
+			text, err := readStatement(*file)
+			if err != nil {
+				return app.UsageError{Err: fmt.Errorf("sql: --file: %w", err)}
+			}
+			*query = text
+		}
 		if strings.TrimSpace(*query) == "" {
 			return app.UsageError{Err: fmt.Errorf("sql: the query is empty")}
 		}
@@ -114,6 +59,16 @@ func addSQL(application *kingpin.Application, commands map[string]command, stdou
 			return result.Write(stdout, catalog.Format(*output))
 		})
 	}
+}
+
+// readStatement reads a file, or the standard input if its name is a dash.
+func readStatement(name string) (string, error) {
+	if name == "-" {
+		text, err := io.ReadAll(os.Stdin)
+		return string(text), err
+	}
+	text, err := os.ReadFile(name)
+	return string(text), err
 }
 
 func addSchema(application *kingpin.Application, commands map[string]command, stdout io.Writer) {

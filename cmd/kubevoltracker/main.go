@@ -18,7 +18,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(arguments(os.Args), os.Stdout, os.Stderr)) }
 
 // command is the action of a subcommand, after its flags are parsed.
 type command func() error
@@ -27,7 +27,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	application, commands := newApplication(stdout, stderr)
 	name, err := application.Parse(args)
 	if err != nil {
-		err = app.UsageError{Err: fmt.Errorf("%w (see kubevoltracker --help)", err)}
+		err = app.UsageError{Err: fmt.Errorf("%w%s (see kubevoltracker --help)", err, suggestion(application, args))}
 	} else {
 		err = commands[name]()
 	}

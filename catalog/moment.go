@@ -1,0 +1,103 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/common/model"
+)
+
+// momentLayouts are the ways to write a moment; those without a zone are UTC.
+var momentLayouts = []string{time.RFC3339Nano, time.DateOnly, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"}
+
+// ParseMoment reads a moment as the flags --at, --since and --until take it: a duration before now, as Prometheus has
+// them, a date, or a time.
+func ParseMoment(text string, now time.Time) (time.Time, error) {
+	if d, err := model.ParseDuration(text); err == nil {
+		return now.Add(-time.Duration(d)).UTC(), nil
+	}
+	for _, layout := range momentLayouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is not a time; write how long ago (30d, 12h), a date (2026-11-20), or a time in UTC (2026-11-20 15:04, 2026-11-20T15:04:05Z)", text)
+}
+
+// beginning and end bound all moments of the catalog: those of ClickHouse's DateTime64.
+var (
+	beginning = time.Unix(0, 0).UTC()
+	end       = time.Date(2299, 12, 31, 23, 59, 59, 0, time.UTC)
+)
+
+// window is what a report looks at: all that was so at some moment in it. Both ends are the same for a moment, and the
+// end of time for now: the clocks of the nodes that date a use may be ahead of this one.
+type window struct{ since, until time.Time }
+
+// before returns the window of a span that ends at a moment, or now.
+func (s span) before(moment time.Time) window {
+	switch s {
+	case untimed, now:
+		return window{end, end}
+	case ever:
+		return window{beginning, end}
+	}
+	return window{moment.Add(-time.Duration(s)), end}
+}
+
+// parseWindow reads the flags --at, --since and --until. Without any, the window is the usual span.
+func parseWindow(flags map[string]string, usual span, moment time.Time) (window, error) {
+	given, err := parseMoments(flags, moment)
+	if err != nil {
+		return window{}, err
+	}
+	at, hasAt := given["at"]
+	since, hasSince := given["since"]
+	until, hasUntil := given["until"]
+	switch {
+	case hasAt && (hasSince || hasUntil):
+		return window{}, errors.New("--at is for a moment, --since and --until are for a window: give the one or the others")
+	case hasAt:
+		return window{at, at}, nil
+	case !hasSince && !hasUntil:
+		return usual.before(moment), nil
+	case !hasUntil:
+		return window{since, end}, nil
+	case !hasSince && usual > 0:
+		since = until.Add(-time.Duration(usual))
+	case !hasSince:
+		since = beginning
+	}
+	if since.After(until) {
+		return window{}, fmt.Errorf("--since=%s is after --until=%s; swap them", flags["since"], flags["until"])
+	}
+	return window{since, until}, nil
+}
+
+// parseMoments reads the time flags that are given.
+func parseMoments(flags map[string]string, moment time.Time) (map[string]time.Time, error) {
+	given := map[string]time.Time{}
+	for _, name := range []string{"at", "since", "until"} {
+		text := flags[name]
+		if text == "" {
+			continue
+		}
+		t, err := ParseMoment(text, moment)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("--%s: %w", name, err)
+		case t.After(moment) && name != "until":
+			return nil, fmt.Errorf("--%s: %s is in the future", name, text)
+		case t.Before(beginning):
+			return nil, fmt.Errorf("--%s: %s is before 1970, where the catalog begins", name, text)
+		case t.After(end):
+			return nil, fmt.Errorf("--%s: %s is after %s, where the catalog ends", name, text, end.Format(time.DateOnly))
+		}
+		given[name] = t
+	}
+	return given, nil
+}
+
+// parameter is a time as ClickHouse takes it for {name:DateTime64(6, 'UTC')}.
+func parameter(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000000") }

@@ -1,0 +1,65 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// mostGaps is how many gaps are noted beside a report. The report coverage has all.
+const mostGaps = 3
+
+// Notes returns what the reader of a report needs to know beside its rows, once these have been read: its remark, and
+// when nobody watched in the time that it looks at, in one cluster or, if that is empty, in all.
+func (c *Catalog) Notes(ctx context.Context, r *Result, cluster string) (notes []string, err error) {
+	if remark := r.Remark(); remark != "" {
+		notes = append(notes, remark)
+	}
+	unwatched, err := c.beforeCoverage(ctx, r.window, cluster)
+	if err != nil {
+		return nil, err
+	}
+	notes = append(notes, unwatched...)
+	gaps, err := c.Gaps(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	gaps = slices.DeleteFunc(gaps, func(g Gap) bool { return !r.window.overlaps(g) })
+	if earlier := len(gaps) - mostGaps; earlier > 0 {
+		notes = append(notes, fmt.Sprintf("there are %d gaps before these; the report coverage has them", earlier))
+		gaps = gaps[earlier:]
+	}
+	for _, g := range gaps {
+		notes = append(notes, g.String())
+	}
+	return notes, nil
+}
+
+// overlaps reports whether a gap concerns the window. Each gap concerns the present: what ended in it has bounds.
+func (w window) overlaps(g Gap) bool {
+	return w.since.Equal(end) || !g.From.After(w.until) && (g.To.IsZero() || g.To.After(w.since))
+}
+
+// firstWatched asks when the watching of each cluster began.
+const firstWatched = `SELECT cluster, min(started_at) FROM coverage
+WHERE kind = 'Pod' AND ({cluster:String} = '' OR cluster = {cluster:String}) GROUP BY cluster ORDER BY cluster`
+
+// beforeCoverage notes the clusters that nobody watched yet when the window began. A window over all of the history
+// begins wherever that does.
+func (c *Catalog) beforeCoverage(ctx context.Context, w window, cluster string) (notes []string, err error) {
+	err = c.Each(ctx, "read when the watching began", firstWatched, map[string]string{"cluster": cluster}, func(rows driver.Rows) error {
+		var name string
+		var first time.Time
+		if err := rows.Scan(&name, &first); err != nil {
+			return err
+		}
+		if w.since.After(beginning) && w.since.Before(first) {
+			notes = append(notes, fmt.Sprintf("nobody watched cluster %s before %s: of earlier times the catalog knows only what objects still said then", name, humanTime(first)))
+		}
+		return nil
+	})
+	return notes, err
+}

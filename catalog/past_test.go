@@ -1,0 +1,243 @@
+package catalog_test
+
+import (
+	"encoding/csv"
+	"strings"
+	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// team is a cluster whose history is known. One volume, data, changed hands: an import job filled it, an API served it in
+// three pods, one after the other, and a report reads it beside them; a developer mounted it by hand while nobody watched.
+// Another team had a volume of its own, which was released. Pods were watched from January 10th on, but for the
+// days from February 5th to 10th.
+//
+//	Jan 3       Jan 20     Feb 1      Feb 7    Feb 12     Feb 20       Mar 1
+//	import ─────┤
+//	            api-1 ─────┤ api-2 ────────────┤ api-3 ──────────────────
+//	                                  shell ─┤ (bounds: Feb 6 to 9)
+//	                                                      report ────────
+func team() *fact.Facts {
+	pod := func(name, kind, workload, owner string, groups ...string) fact.Pod {
+		p := podOf("shop", name, kind, workload)
+		p.Owner, p.Groups, p.Node = owner, groups, "node-"+name[len(name)-1:]
+		return p
+	}
+	use := func(pod string, start fact.Time) fact.Mount {
+		return mountOf(pod, "data", "data", "csi:1", "data", start)
+	}
+	f := &fact.Facts{
+		VolumeSources: []fact.VolumeSource{
+			{Version: 1, ID: "csi:1", Kind: "csi", Driver: "ebs.csi.aws.com", Path: "vol-1"},
+			{Version: 1, ID: "nfs:1", Kind: "nfs", Server: "nfs.example.com", Path: "/export/logs"},
+			{Version: 1, ID: "emptyDir:1", Kind: "emptyDir"},
+		},
+		Volumes: []fact.Volume{volumeOf("data", "fast", "csi:1", "claim-data", "Bound", 20), volumeOf("logs", "", "nfs:1", "claim-logs", "Released", 100)},
+		Claims:  []fact.Claim{claimOf("data", "fast", "data", 20), claimOf("logs", "", "logs", 100), claimOf("spare", "fast", "spare", 5)},
+		Bindings: []fact.Binding{
+			{Version: 1, ClaimUID: "claim-data", VolumeUID: "data", BoundAt: day(1, 2)},
+			{Version: 1, ClaimUID: "claim-logs", VolumeUID: "logs", BoundAt: day(1, 2), ReleasedNotBefore: day(2, 5), ReleasedAt: day(2, 10)},
+		},
+		Pods: []fact.Pod{
+			pod("import-1", "Job", "import", "ann", "data"), pod("api-1", "Deployment", "api", "bob", "web", "shop"),
+			pod("api-2", "Deployment", "api", "bob", "web", "shop"), pod("api-3", "Deployment", "api", "bob", "web", "shop"),
+			pod("shell-1", "", "", ""), pod("report-1", "CronJob", "report", "ann", "data"), pod("logger-1", "DaemonSet", "logger", "ops", "infra"),
+		},
+		Mounts: []fact.Mount{
+			endedMount(use("import-1", day(1, 3)), day(1, 20), day(1, 20), "Completed"),
+			endedMount(use("api-1", day(1, 20)), day(2, 1), day(2, 1), "Deleted"),
+			endedMount(use("api-2", day(2, 1)), day(2, 12), day(2, 12), "Evicted"),
+			use("api-3", day(2, 12)),
+			endedMount(use("shell-1", day(2, 4)), day(2, 6), day(2, 9), "Deleted"),
+			use("report-1", day(2, 20)),
+			mountOf("report-1", "scratch", "", "emptyDir:1", "", day(2, 20)),
+			endedMount(mountOf("logger-1", "logs", "logs", "nfs:1", "logs", day(1, 3)), day(1, 31), day(1, 31), "Completed"),
+		},
+		Coverage: []fact.Coverage{
+			{Version: 1, Instance: "a", Kind: fact.Pods, StartedAt: day(1, 10), SeenAt: day(2, 5), EndedAt: day(2, 5)},
+			{Version: 2, Instance: "a", Kind: fact.Pods, StartedAt: day(2, 10), SeenAt: day(3, 1)},
+		},
+	}
+	f.Mounts[5].ReadOnly = true
+	f.Claims[1].DeletedNotBefore, f.Claims[1].DeletedAt = day(2, 5), day(2, 10)
+	f.Claims[0].Owner, f.Claims[0].Groups = "carol", []string{"storage"}
+	f.Changes = []fact.Change{
+		{At: day(1, 15), Kind: "PersistentVolumeClaim", UID: "claim-data", Namespace: "shop", Name: "data", Action: fact.ResizeRequested, Details: "10Gi → 20Gi", Actor: "kubectl"},
+		{At: day(1, 16), Kind: "PersistentVolume", UID: "data", Name: "pv-data", Action: fact.Resized, Details: "10Gi → 20Gi", Actor: "external-resizer"},
+		{At: day(2, 10), Kind: "PersistentVolume", UID: "logs", Name: "pv-logs", Action: fact.Phase, Details: "Bound → Released"},
+	}
+	return f
+}
+
+// column returns one column of a report, with commas between the rows.
+func column(t *testing.T, c *catalog.Catalog, name, of string, flags ...string) string {
+	t.Helper()
+	result, err := c.RunReport(t.Context(), name, flagsOf(flags))
+	if err != nil {
+		t.Fatalf("%s %v: %v", name, flags, err)
+	}
+	if err := result.Select([]string{"cluster", of}); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := result.Write(&out, catalog.CSVFormat); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cells []string
+	for _, line := range lines[1:] {
+		cells = append(cells, line[1])
+	}
+	return strings.Join(cells, ",")
+}
+
+// TestReportsLookBack asks for moments and windows whose answers the history's picture shows.
+func TestReportsLookBack(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", team())
+	for _, test := range []struct {
+		report, column, flags string
+		want                  string
+	}{
+		{"apps", "workload", "", "CronJob/report,Deployment/api"},
+		{"apps", "workload", "at=2026-01-02", ""},
+		{"apps", "workload", "at=2026-01-03 12:00", "Job/import"}, // at the moment of the start
+		{"apps", "workload", "at=2026-01-03 11:59:59", ""},
+		{"apps", "workload", "at=2026-01-10", "Job/import"},
+		{"apps", "workload", "at=2026-01-20T12:00:00Z", "Deployment/api"}, // one ended, and another began
+		{"apps", "workload", "at=2026-02-04T18:00:00+05:00", "Deployment/api,Pod/shell-1"},
+		{"apps", "workload", "at=2026-02-08", "Deployment/api,Pod/shell-1"}, // it may have been in use
+		{"apps", "workload", "at=2026-02-10", "Deployment/api"},
+		{"apps", "workload", "at=30d", "Deployment/api"}, // January 30th
+		{"apps", "workload", "since=2026-01-05 until=2026-01-25", "Deployment/api,Job/import"},
+		{"apps", "workload", "until=2026-01-19", "Job/import"},
+		{"apps", "workload", "since=2026-02-10", "CronJob/report,Deployment/api"},
+		{"apps", "pods", "since=60d", "1,3,1,1"},
+		{"apps", "nodes", "since=2026-02-13 workload=api", `["node-3"]`},
+		{"apps", "workload", "since=60d namespace=lab", ""},
+		{"apps", "workload", "since=60d workload=Deployment/api", "Deployment/api"},
+		{"apps", "workload", "since=60d workload=CronJob/api", ""},
+		{"users", "owner", "", "ann,bob"},
+		{"users", "owner", "at=2026-02-05", "bob,carol"}, // the pod has no owner, and its claim has
+		{"users", "owner", "since=60d group=data", "ann"},
+		{"users", "owner", "since=60d group=storage", "carol"},
+		{"users", "workloads", "since=60d owner=ann", `["CronJob/report","Job/import"]`},
+		{"history", "persistentvolume", "group=data", ",pv-data"}, // and an emptyDir
+		{"history", "persistentvolume", "group=infra", "pv-logs"},
+		{"history", "persistentvolume", "group=infra since=20d", ""},
+		{"history", "persistentvolume", "group=infra until=2026-02-20", "pv-logs"}, // 30 days before that
+		{"history", "persistentvolume", "owner=ops until=2026-03-01 since=60d", "pv-logs"},
+		{"history", "backend", "storageclass=fast group=web", "ebs.csi.aws.com vol-1"},
+		{"mounts", "pod", "volume=pv-data at=2026-02-08", "shell-1,api-2"},
+		{"mounts", "pod", "since=2026-02-13 until=2026-02-14", "api-3"},
+	} {
+		flags := strings.Fields(strings.ReplaceAll(test.flags, " 1", "T1"))
+		if test.report == "apps" || test.report == "users" {
+			flags = append(flags, "volume=pv-data")
+		}
+		if got := column(t, c, test.report, test.column, flags...); got != test.want {
+			t.Errorf("%s %s:\n got %s\nwant %s", test.report, test.flags, got, test.want)
+		}
+	}
+	golden(t, "users.txt", report(t, c, "users", catalog.TableFormat, "volume=pv-data", "since=60d"))
+	golden(t, "apps.txt", report(t, c, "apps", catalog.TableFormat, "volume=pv-data", "since=60d"))
+	golden(t, "history.txt", report(t, c, "history", catalog.TableFormat, "group=data", "since=60d"))
+	golden(t, "apps.yaml", report(t, c, "apps", catalog.YAMLFormat, "volume=pv-data", "at=2026-02-08"))
+	golden(t, "apps.md", report(t, c, "apps", catalog.MarkdownFormat, "volume=pv-data", "since=60d"))
+}
+
+// TestVolumesByAllTheirNames asks for one volume by each name that it has.
+func TestVolumesByAllTheirNames(t *testing.T) {
+	c := migrated(t)
+	f := team()
+	f.Volumes[0].VolumeHandle = "vol-1"
+	f.Bindings[0].ReleasedAt = day(2, 1) // now it has another claim
+	f.Claims[0].VolumeUID = ""
+	f.Mounts[3].VolumeUID, f.Mounts[3].ClaimUID = "", "claim-new" // written before its volume was known
+	f.Claims = append(f.Claims, claimOf("new", "fast", "data", 20))
+	write(t, c, "east", f)
+	for _, name := range []string{"pv-data", "data", "vol-1", "shop/data", "shop/new"} {
+		if got := column(t, c, "apps", "workload", "volume="+name); got != "CronJob/report,Deployment/api" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestNotesSayWhatIsNotKnown(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", team())
+	const gap = "nobody watched cluster east from 2026-02-05 12:00:00 to 2026-02-10 12:00:00: what ended then has bounds, and what came and went then may be missing"
+	const begin = "nobody watched cluster east before 2026-01-10 12:00:00: of earlier times the catalog knows only what objects still said then"
+	for flags, want := range map[string]string{
+		"":                                  gap,
+		"at=2026-01-09":                     begin,
+		"at=2026-01-11":                     "",
+		"at=2026-02-07":                     gap,
+		"at=2026-02-11":                     "",
+		"since=2026-02-11":                  "",
+		"since=2026-01-05":                  begin + "\n" + gap,
+		"until=2026-02-01":                  "",
+		"cluster=west":                      "",
+		"since=2026-02-01 until=2026-02-06": gap,
+	} {
+		result, err := c.RunReport(t.Context(), "apps", flagsOf(append(strings.Fields(flags), "volume=pv-data")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for result.Next() {
+		}
+		result.Close()
+		notes, err := c.Notes(t.Context(), result, flagsOf(strings.Fields(flags))["cluster"])
+		if err != nil || strings.Join(notes, "\n") != want {
+			t.Errorf("%s: %v\n got %s\nwant %s", flags, err, strings.Join(notes, "\n"), want)
+		}
+	}
+}
+
+func TestMistakesInTimes(t *testing.T) {
+	c := migrated(t)
+	for flags, want := range map[string]string{
+		"at=yesterday":                      `report apps: --at: "yesterday" is not a time; write how long ago (30d, 12h), a date (2026-11-20), or a time in UTC (2026-11-20 15:04, 2026-11-20T15:04:05Z)`,
+		"at=2026-02-30":                     `--at: "2026-02-30" is not a time`,
+		"since=2026-02-02 until=2026-02-01": "--since=2026-02-02 is after --until=2026-02-01; swap them",
+		"since=1d until=2d":                 "--since=1d is after --until=2d; swap them",
+		"at=1d since=2d":                    "--at is for a moment, --since and --until are for a window: give the one or the others",
+		"at=2026-03-02":                     "--at: 2026-03-02 is in the future",
+		"since=2026-03-02":                  "--since: 2026-03-02 is in the future",
+		"since=1969-12-31":                  "--since: 1969-12-31 is before 1970",
+		"until=2300-01-01":                  "--until: 2300-01-01 is after 2299-12-31",
+	} {
+		_, err := c.RunReport(t.Context(), "apps", flagsOf(append(strings.Fields(flags), "volume=x")))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", flags, err, want)
+		}
+	}
+	if _, err := c.RunReport(t.Context(), "apps", nil); err == nil || !strings.Contains(err.Error(), "report apps: VOLUME is missing: A PersistentVolume") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestColumnsAreSelected(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", team())
+	result, err := c.RunReport(t.Context(), "mounts", flagsOf([]string{"volume=pv-data", "since=2026-02-21"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer result.Close()
+	if err := result.Select([]string{"pod", "nope"}); err == nil || !strings.HasPrefix(err.Error(), `there is no column "nope"; there are cluster, namespace, pod, container, kind`) {
+		t.Errorf("got %v", err)
+	}
+	if err := result.Select([]string{"volume", " cluster"}); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := result.Write(&out, catalog.TableFormat); err != nil || out.String() != "VOLUME   CLUSTER\ndata     east\ndata     east\n" {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}

@@ -1,0 +1,61 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Statement is SQL with parameters ({name:Type}), and their values.
+type Statement struct {
+	SQL        string
+	Parameters map[string]string
+}
+
+// Script returns the statement as a file that `kubevoltracker sql --file` and clickhouse-client run. Its first lines
+// are comments with the command lines, which carry the values of the parameters.
+func (s Statement) Script() string {
+	var tracker, client strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(s.Parameters)) {
+		if !strings.Contains(s.SQL, "{"+name+":") {
+			continue
+		}
+		value := s.Parameters[name]
+		tracker.WriteString(" \\\n--     " + shellWord("--param="+name+"="+value))
+		client.WriteString(" \\\n--     " + shellWord("--param_"+name+"="+escapedValue.Replace(value)))
+	}
+	return fmt.Sprintf("-- Run this file by\n--   kubevoltracker sql --file=FILE%s\n-- or by\n--   clickhouse-client --database=kubevoltracker --queries-file=FILE%s\n%s\nSETTINGS final = 1, join_use_nulls = 0\n",
+		&tracker, &client, strings.TrimSpace(s.SQL))
+}
+
+// escapedValue escapes a value as clickhouse-client reads it: by the rules of ClickHouse's format TabSeparated.
+var escapedValue = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\x00", `\0`)
+
+// shellWord quotes a word for a POSIX shell. One with control characters, which would end the line, becomes $'…', which
+// bash, zsh and ksh know.
+func shellWord(word string) string {
+	const safe = "-_./:=,@%+"
+	special := func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(safe, r)
+	}
+	switch {
+	case !strings.ContainsFunc(word, special):
+		return word
+	case !strings.ContainsFunc(word, dangerous):
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	var out strings.Builder
+	for i := range len(word) {
+		switch b := word[i]; {
+		case b == '\'' || b == '\\':
+			out.WriteString(`\` + string(rune(b)))
+		case b < ' ' || b > '~':
+			fmt.Fprintf(&out, `\x%02x`, b)
+		default:
+			out.WriteByte(b)
+		}
+	}
+	return "$'" + out.String() + "'"
+}

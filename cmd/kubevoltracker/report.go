@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
+)
+
+// reportCall is a report with the values of its flags.
+type reportCall struct {
+	catalog.Report
+	values   map[string]*string
+	switches map[string]*bool
+	output   *string
+	columns  *string
+	sql      *bool
+	watch    *time.Duration
+	where    *catalogFlags
+
+	stdout, stderr io.Writer
+}
+
+func addReport(application *kingpin.Application, commands map[string]command, stdout, stderr io.Writer) {
+	report := application.Command("report", "Answer a question from the catalog. Without a name: list the questions.")
+	list := report.Command("list", "List the reports by the questions that they answer.").Default()
+	commands[list.FullCommand()] = func() error { return listReports(stdout) }
+	for _, r := range catalog.Reports() {
+		cmd := report.Command(r.Name, r.Help)
+		call := &reportCall{Report: r, values: map[string]*string{}, switches: map[string]*bool{}, stdout: stdout, stderr: stderr}
+		for _, f := range r.Flags {
+			call.add(cmd, f)
+		}
+		call.output = addOutputFlag(cmd)
+		call.columns = cmd.Flag("columns", "Only these columns, in this order, with commas between them.").PlaceHolder("NAME,…").String()
+		call.sql = cmd.Flag("sql", "Print the SQL with the values of its parameters, and do not run it.").Bool()
+		call.watch = cmd.Flag("watch", "Ask again and again, until Ctrl-C: each 2 seconds, or as often as it says.").PlaceHolder("2s").Duration()
+		call.where = addCatalogFlags(cmd, defaultCatalogURL, "")
+		commands[cmd.FullCommand()] = call.run
+	}
+}
+
+// add declares a flag of a report.
+func (r *reportCall) add(cmd *kingpin.CmdClause, f catalog.Flag) {
+	if f.Argument {
+		r.values[f.Name] = cmd.Arg(f.Name, f.Help).Required().String()
+		return
+	}
+	flag := cmd.Flag(f.Name, f.Help)
+	if f.Default != "" {
+		flag = flag.Default(f.Default)
+	}
+	switch f.Kind {
+	case catalog.Switch:
+		r.switches[f.Name] = flag.Bool()
+	case catalog.Choice:
+		r.values[f.Name] = new(string)
+		addChoice(flag, f.Name, f.Choices, r.values[f.Name])
+	case catalog.Moment:
+		r.values[f.Name] = flag.PlaceHolder("TIME").String()
+	default:
+		r.values[f.Name] = flag.String()
+	}
+}
+
+// parameters returns the values of the flags as text.
+func (r *reportCall) parameters() map[string]string {
+	parameters := map[string]string{}
+	for name, v := range r.values {
+		parameters[name] = *v
+	}
+	for name, v := range r.switches {
+		parameters[name] = fmt.Sprint(*v)
+	}
+	return parameters
+}
+
+func (r *reportCall) run() error {
+	if *r.watch < 0 {
+		return app.UsageError{Err: fmt.Errorf("--watch=%s: write how often, such as 2s", *r.watch)}
+	}
+	return r.where.ask(func(ctx context.Context, c *catalog.Catalog) error {
+		switch {
+		case *r.sql:
+			return r.printSQL(c)
+		case *r.watch > 0:
+			return watch(ctx, r.stdout, *r.watch, func(w io.Writer) error { return r.answer(ctx, c, w, w) })
+		}
+		return r.answer(ctx, c, r.stdout, r.stderr)
+	})
+}
+
+func (r *reportCall) printSQL(c *catalog.Catalog) error {
+	statement, err := c.ReportSQL(r.Name, r.parameters())
+	if err != nil {
+		return app.UsageError{Err: err}
+	}
+	_, err = io.WriteString(r.stdout, statement.Script())
+	return err
+}
+
+// answer runs the report once, and writes its rows and the notes on them.
+func (r *reportCall) answer(ctx context.Context, c *catalog.Catalog, rows, notes io.Writer) error {
+	parameters := r.parameters()
+	result, err := c.RunReport(ctx, r.Name, parameters)
+	if err != nil && !errors.As(err, new(*catalog.Error)) {
+		return app.UsageError{Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	if *r.columns != "" {
+		if err := result.Select(strings.Split(*r.columns, ",")); err != nil {
+			result.Close()
+			return app.UsageError{Err: fmt.Errorf("report %s: --columns: %w", r.Name, err)}
+		}
+	}
+	if err := result.Write(rows, catalog.Format(*r.output)); err != nil {
+		return err
+	}
+	said, err := c.Notes(ctx, result, parameters["cluster"])
+	for _, note := range said {
+		if _, err := fmt.Fprintf(notes, "note: %s\n", note); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// listReports writes the reports by topic and question.
+func listReports(w io.Writer) error {
+	var b strings.Builder
+	topic := ""
+	calls, widest := map[string]string{}, 0
+	for _, r := range catalog.Reports() {
+		calls[r.Name] = r.Name
+		for _, f := range r.Flags {
+			if f.Argument {
+				calls[r.Name] += " " + strings.ToUpper(f.Name)
+			}
+		}
+		widest = max(widest, len(calls[r.Name]))
+	}
+	b.WriteString("kubevoltracker report NAME answers a question from the catalog.\n")
+	for _, r := range catalog.Reports() {
+		if r.Topic != topic {
+			topic = r.Topic
+			fmt.Fprintf(&b, "\n%s\n", topic)
+		}
+		fmt.Fprintf(&b, "  %-*s   %s\n", widest, calls[r.Name], r.Question)
+	}
+	b.WriteString(`
+The past         --at=TIME, or --since=TIME --until=TIME: 30d or 12h ago, 2026-11-20, "2026-11-20 15:04"
+Fewer rows       --namespace, --owner, --group, --storageclass, --workload, --cluster, --limit
+Other formats    -o table|json|csv|yaml|markdown, --columns=NAME,NAME
+Again and again  --watch, --watch=10s
+Its SQL          --sql
+All flags        kubevoltracker report NAME --help
+`)
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// watchInterval is that of --watch without a value.
+const watchInterval = "2s"
+
+// spellWatch gives --watch, which may stand alone, the value that the parser of the flags needs.
+func spellWatch(args []string) []string {
+	last := slices.Index(args, "--")
+	if last < 0 {
+		last = len(args)
+	}
+	args = slices.Clone(args)
+	for i, arg := range args[:last] {
+		if arg == "--watch" {
+			args[i] += "=" + watchInterval
+		}
+	}
+	return args
+}
+
+// clearScreen moves a terminal's cursor to its first cell and clears the rest.
+const clearScreen = "\x1b[H\x1b[2J\x1b[3J"
+
+// watch writes what show writes, again and again until the context is done, which is no error. A terminal is redrawn;
+// elsewhere the pages follow each other, with an empty line between them.
+func watch(ctx context.Context, w io.Writer, every time.Duration, show func(io.Writer) error) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	f, isFile := w.(*os.File)
+	redraw := isFile && term.IsTerminal(int(f.Fd()))
+	for first := true; ; first = false {
+		var page bytes.Buffer // whole pages do not flicker
+		if redraw {
+			page.WriteString(clearScreen)
+		} else if !first {
+			page.WriteByte('\n')
+		}
+		err := show(&page)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(page.Bytes()); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
