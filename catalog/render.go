@@ -40,7 +40,10 @@ func Formats() []string {
 func (r *Result) Write(w io.Writer, format Format) error {
 	defer r.Close()
 	buffered := bufio.NewWriter(w)
-	var err error
+	err := r.leaveDrawn(format)
+	if err != nil {
+		return err
+	}
 	switch format {
 	case TableFormat:
 		err = r.writeText(buffered)
@@ -56,6 +59,21 @@ func (r *Result) Write(w io.Writer, format Format) error {
 		return fmt.Errorf("unknown format %q; use %s", format, strings.Join(Formats(), ", "))
 	}
 	return errors.Join(err, buffered.Flush())
+}
+
+// leaveDrawn leaves columns that are drawn for people out of the formats for programs.
+func (r *Result) leaveDrawn(format Format) error {
+	isDrawn := func(c ResultColumn) bool { return c.drawn }
+	if format == TableFormat || format == MarkdownFormat || r.picked != nil || !slices.ContainsFunc(r.Columns, isDrawn) {
+		return nil
+	}
+	var names []string
+	for _, c := range r.Columns {
+		if !c.drawn {
+			names = append(names, c.Name)
+		}
+	}
+	return r.Select(names)
 }
 
 // columnGap is how many blanks separate the columns of a table.

@@ -59,6 +59,7 @@ type Report struct {
 	exclusive []string // flags of which one may be on
 	sums      []string // columns with a total
 	hidden    []string // columns that tables for people never have
+	drawn     []string // columns that only tables for people have
 	// remark is said beside the rows where one of them makes it needed.
 	remark remark
 	// usual names the columns that tables for people have only where a row has
@@ -147,6 +148,7 @@ func (r Report) describe(column *ResultColumn, values map[string]string, several
 	title := strings.TrimSuffix(strings.TrimSuffix(column.Name, "_bytes"), "_seconds")
 	column.Title = strings.ToUpper(strings.ReplaceAll(title, "_", " "))
 	column.Hidden = slices.Contains(r.hidden, column.Name) || column.Name == "cluster" && (!severalClusters || values["cluster"] != "")
+	column.drawn = slices.Contains(r.drawn, column.Name)
 	column.usual, column.optional = r.usual[column.Name]
 	column.Sum = slices.Contains(r.sums, column.Name) && values["limit"] == noLimit // of a part it would mislead
 }

@@ -288,14 +288,19 @@ func TestPrintedSQLAnswersTheSame(t *testing.T) {
 	write(t, c, "east", team())
 	for _, r := range catalog.Reports() {
 		flags := flagsOf(arguments(r))
-		if _, ok := flags["volume"]; ok {
-			flags["volume"] = "shop/data"
+		for name, value := range map[string]string{"volume": "shop/data", "claim": "shop/data", "pod": "shop/api-1", "workload": "shop/Deployment/api", "name": "pv-data"} {
+			if flags[name] != "" {
+				flags[name] = value
+			}
 		}
 		statement, err := c.ReportSQL(r.Name, flags)
 		if err != nil {
 			t.Fatal(err)
 		}
 		result, err := c.Query(t.Context(), statement.Script(), statement.Parameters)
+		if err == nil && r.Topic == "The life of one object" && r.Name != "find" {
+			err = result.Select([]string{"cluster", "started_at", "ended_at", "ended_not_before", "lasted_seconds", "event", "object", "details", "actor"})
+		}
 		if err != nil {
 			t.Errorf("%s: %v", r.Name, err)
 			continue

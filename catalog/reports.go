@@ -46,14 +46,19 @@ var volumeArgument = Flag{Name: "volume", Argument: true, Help: "A PersistentVol
 // The topics, in the order in which a list of the reports has them.
 const (
 	aboutUse   = "Who uses storage"
+	aboutLife  = "The life of one object"
 	aboutSpace = "How much, and how much of it idle"
+	aboutRate  = "How it changes"
+	aboutWatch = "What the catalog knows"
 )
 
 const month = span(30 * 24 * time.Hour)
 
 // Reports are the questions that RunReport answers. One more is a file
 // reports/NAME.sql and an entry here; its first column is the cluster.
-func Reports() []Report { return slices.Concat(useReports(), spaceReports()) }
+func Reports() []Report {
+	return slices.Concat(useReports(), lifeReports(), spaceReports(), rateReports(), watchReports())
+}
 
 func useReports() []Report {
 	return []Report{
@@ -86,13 +91,83 @@ func useReports() []Report {
 		},
 		{
 			Name: "history", Topic: aboutUse, Question: "What storage did a group or an owner use in the past thirty days?",
-			Help:   "The storage that pods of an owner, a group or a namespace had mounted in a window; without one, in the past 30 days.",
-			Flags:  slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
-			usual:  map[string]string{"used_until": "", "owner": "", "groups": "[]", "storage_class": ""},
-			hidden: []string{"source"},
-			span:   month,
+			Help:  "The storage that pods of an owner, a group or a namespace had mounted in a window; without one, in the past 30 days.",
+			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
+			usual: map[string]string{"used_until": "", "owner": "", "groups": "[]", "storage_class": ""},
+			span:  month,
 		},
 	}
+}
+
+// life is a report on the life of one object, which its argument names.
+func life(name, question, help string, argument Flag) Report {
+	argument.Argument = true
+	return Report{
+		Name: name, Topic: aboutLife, Question: question, Help: help,
+		Flags: slices.Concat([]Flag{argument, sinceFlag, untilFlag}, chosen()),
+		usual: map[string]string{"ended_at": "", "ended_not_before": "", "actor": ""},
+		drawn: []string{"life"},
+		span:  ever,
+	}
+}
+
+func lifeReports() []Report {
+	return []Report{
+		{
+			Name: "find", Topic: aboutLife, Question: "What is this name: of a volume, a claim, a pod, an export, a portal, a handle, a UID, …?",
+			Help:  "All objects and backing stores that have a name, UID, handle, server, path or other attribute, and the volumes and pods on such a backing store.",
+			Flags: slices.Concat([]Flag{{Name: "name", Argument: true, Help: "What to find: a name, NAMESPACE/NAME, KIND/NAME of a workload, a UID, or what names a backing store."}}, chosen()),
+			usual: map[string]string{"until": ""},
+			span:  untimed,
+		},
+		life("volume", "What happened to a volume, from the first day on?",
+			"The life of a volume: when it existed, which claims had it, who mounted it, and what changed.", volumeArgument),
+		life("claim", "What happened to a claim?",
+			"The life of a claim: which volumes it had, who mounted them, and what changed.",
+			Flag{Name: "claim", Help: "A PersistentVolumeClaim as NAMESPACE/NAME, which is all that had that name, or by its UID."}),
+		life("pod", "When did a pod run, and what did it mount?",
+			"The life of a pod: when it ran and where, and what it mounted.",
+			Flag{Name: "pod", Help: "A pod as NAMESPACE/NAME, which is all that had that name, or by its UID."}),
+		life("workload", "Which pods did a workload have, and what did they mount?",
+			"The life of a workload: its pods, what they mounted, and the claims that were made for it.",
+			Flag{Name: "workload", Help: "A workload as NAMESPACE/KIND/NAME, such as shop/StatefulSet/mysql."}),
+	}
+}
+
+func rateReports() []Report {
+	return []Report{
+		{
+			Name: "app-changes", Topic: aboutRate, Question: "Has the set of applications on a volume changed?",
+			Help: "When workloads came to a volume and went, and which ones it had then.",
+			Flags: slices.Concat([]Flag{
+				volumeArgument,
+				{Name: "min-absence", Help: "Workloads whose pods were away for less than this have stayed.", Kind: Duration, Default: "10m"},
+				sinceFlag, untilFlag,
+			}, chosen("namespace", "owner", "group", "storageclass", "workload")),
+			usual: map[string]string{"at_not_before": ""},
+			span:  ever,
+		},
+		{
+			Name: "creation-rate", Topic: aboutRate, Question: "Are volumes created more often than before?",
+			Help: "Volumes and claims created per hour, day or week, beside those of the window of the same length before; without a window, of the past 30 days.",
+			Flags: slices.Concat([]Flag{
+				{Name: "per", Help: "How long each part is.", Kind: Choice, Default: "day", Choices: []string{"hour", "day", "week"}},
+				sinceFlag, untilFlag,
+			}, chosen("namespace", "storageclass")),
+			sums: []string{"volumes", "volumes_before", "claims", "claims_before"},
+			span: month,
+		},
+	}
+}
+
+func watchReports() []Report {
+	return []Report{{
+		Name: "coverage", Topic: aboutWatch, Question: "When were pods watched, and when did nobody watch?",
+		Help:  "The times at which pods were watched, by any tracker, and the gaps between them.",
+		Flags: slices.Concat(momentOrWindow(), chosen()),
+		usual: map[string]string{"ended_at": ""},
+		span:  ever,
+	}}
 }
 
 func spaceReports() []Report {

@@ -39,6 +39,7 @@ type ResultColumn struct {
 	// usual text, or none.
 	optional bool
 	usual    string
+	drawn    bool // only tables for people have it
 	date     bool // a day without time
 	decimal  bool
 }

@@ -1,0 +1,99 @@
+package catalog_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+func TestLives(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", team())
+	golden(t, "volume.txt", report(t, c, "volume", catalog.TableFormat, "volume=pv-data"))
+	golden(t, "volume.json", report(t, c, "volume", catalog.JSONFormat, "volume=pv-logs"))
+	golden(t, "claim.txt", report(t, c, "claim", catalog.TableFormat, "claim=shop/logs"))
+	golden(t, "pod.txt", report(t, c, "pod", catalog.TableFormat, "pod=shop/report-1"))
+	golden(t, "workload.txt", report(t, c, "workload", catalog.TableFormat, "workload=shop/Deployment/api"))
+	golden(t, "app-changes.txt", report(t, c, "app-changes", catalog.TableFormat, "volume=pv-data"))
+	golden(t, "coverage.txt", report(t, c, "coverage", catalog.TableFormat))
+	golden(t, "creation-rate.txt", report(t, c, "creation-rate", catalog.TableFormat, "per=week"))
+	golden(t, "find.txt", report(t, c, "find", catalog.TableFormat, "name=nfs.example.com"))
+}
+
+// TestWhatHappenedInAWindow asks for parts of lives and of other histories.
+func TestWhatHappenedInAWindow(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", team())
+	for _, test := range []struct {
+		report, column, flags string
+		want                  string
+	}{
+		{"volume", "event", "volume=pv-data until=2026-01-02T06:00", "exists,exists"},
+		{"volume", "event", "volume=pv-data since=2026-01-15 until=2026-01-17", "exists,exists,bound,mounted,resize_requested,resized"},
+		{"volume", "object", "volume=pv-data since=2026-02-13 until=2026-02-14", "PersistentVolume/pv-data,PersistentVolumeClaim/shop/data,PersistentVolumeClaim/shop/data,Pod/shop/api-3"},
+		{"volume", "ended_not_before", "volume=pv-logs since=2026-02-09 until=2026-02-09", ",2026-02-05T12:00:00Z,2026-02-05T12:00:00Z,"},
+		{"claim", "event", "claim=claim-logs since=2026-02-09", "exists,exists,bound,unwatched,phase"},
+		{"pod", "details", "pod=shop/import-1 until=2026-01-09", "on node node-1 for Job/import,data in main at /data for Job/import: Completed"},
+		{"pod", "event", "pod=lab/import-1", ""},
+		{"workload", "object", "workload=shop/CronJob/report", "Pod/shop/report-1,,Pod/shop/report-1,Pod/shop/report-1"},
+		{"app-changes", "change", "volume=pv-data", "came,went,came,came,went,came"},
+		{"app-changes", "workload", "volume=pv-data since=2026-02-01", "Pod/shell-1,Pod/shell-1,CronJob/report"},
+		{"app-changes", "apps", "volume=pv-data", `["Job/import"],["Deployment/api"],["Deployment/api"],["Deployment/api","Pod/shell-1"],["Deployment/api"],["CronJob/report","Deployment/api"]`},
+		{"app-changes", "at_not_before", "volume=pv-data since=2026-02-05 until=2026-02-10", "2026-02-06T12:00:00Z"},
+		{"coverage", "state", "", "watched,unwatched,watched"},
+		{"coverage", "state", "at=2026-02-07", "unwatched"},
+		{"coverage", "state", "at=2026-01-09", ""},
+		{"coverage", "lasted_seconds", "since=2026-02-11", "1641600"},
+		{"creation-rate", "volumes", "since=2025-12-31 until=2026-01-04", "0,2,0,0"},
+		{"creation-rate", "claims", "since=2025-12-31 until=2026-01-04 namespace=shop", "0,3,0,0"},
+		{"creation-rate", "claims", "since=2025-12-31 until=2026-01-04 storageclass=fast", "0,2,0,0"},
+		{"creation-rate", "volumes", "since=2025-12-31 until=2026-01-04 namespace=lab", ""},
+		{"creation-rate", "volumes_before", "since=2026-01-03 until=2026-01-05", "2,0"},
+		{"creation-rate", "period_start", "since=2026-01-01 until=2026-01-15 per=week", "2025-12-29T00:00:00Z,2026-01-05T00:00:00Z,2026-01-12T00:00:00Z"},
+		{"creation-rate", "period_end", "since=2026-01-01T11:30 until=2026-01-01T13:30 per=hour", "2026-01-01T12:00:00Z,2026-01-01T13:00:00Z,2026-01-01T13:30:00Z"},
+		{"creation-rate", "volumes", "since=2026-01-01T12:30 until=2026-01-01T14:30 per=hour", "2,0,0"},
+		{"find", "kind", "name=pv-data", "PersistentVolume"},
+		{"find", "matched", "name=data", "name,uid,name"},
+		{"find", "kind", "name=vol-1", "PersistentVolume,backing store"},
+		{"find", "name", "name=/export/logs", "pv-logs,nfs nfs.example.com:/export/logs"},
+		{"find", "kind", "name=nfs.example.com:/export/logs", "PersistentVolume,backing store"},
+		{"find", "kind", "name=node-1", "Node"},
+		{"find", "kind", "name=shop/api-2", "Pod"},
+		{"find", "kind", "name=pod-api-2", "Pod"},
+		{"find", "kind", "name=Deployment/api", "Deployment"},
+		{"find", "kind", "name=carol", "Owner"},
+		{"find", "kind", "name=nothing", ""},
+	} {
+		if got := column(t, c, test.report, test.column, strings.Fields(test.flags)...); got != test.want {
+			t.Errorf("%s %s:\n got %s\nwant %s", test.report, test.flags, got, test.want)
+		}
+	}
+}
+
+// TestAppsThatAreAwayForAMomentStay has a pod replaced: its successor starts five minutes later, and the next one
+// an hour later.
+func TestAppsThatAreAwayForAMomentStay(t *testing.T) {
+	c := migrated(t)
+	minute := func(n int64) fact.Time { return day(2, 20) + fact.Time(n*60e6) }
+	f := &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("data", "fast", "csi:1", "claim-data", "Bound", 20)},
+		Pods:    []fact.Pod{podOf("shop", "api-1", "Deployment", "api"), podOf("shop", "api-2", "Deployment", "api"), podOf("shop", "api-3", "Deployment", "api")},
+		Mounts: []fact.Mount{
+			endedMount(mountOf("api-1", "data", "data", "csi:1", "data", minute(0)), minute(30), minute(30), "Deleted"),
+			endedMount(mountOf("api-2", "data", "data", "csi:1", "data", minute(35)), minute(60), minute(60), "Deleted"),
+			mountOf("api-3", "data", "data", "csi:1", "data", minute(120)),
+		},
+	}
+	write(t, c, "east", f)
+	for flags, want := range map[string]string{
+		"":                 "came,went,came",
+		"min-absence=1m":   "came,went,came,went,came",
+		"min-absence=1h1m": "came",
+	} {
+		if got := column(t, c, "app-changes", "change", append(strings.Fields(flags), "volume=data")...); got != want {
+			t.Errorf("%s: got %s, want %s", flags, got, want)
+		}
+	}
+}

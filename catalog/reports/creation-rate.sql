@@ -1,0 +1,51 @@
+-- How many volumes and claims were created in each hour, day or week of a window, and in the same part of the window
+-- of the same length before it. The window begins with a whole hour, day or week (UTC, from Monday).
+-- The API dates a creation, so it counts at its own time even if it was observed later. An object that came and went while
+-- nobody watched is not known.
+WITH
+transform({per:String}, ['hour', 'day', 'week'], [3600, 86400, 604800], 86400) AS step,
+-- Monday, January 5th 1970, is the first whole week.
+intDiv(toUnixTimestamp({since:DateTime64(6, 'UTC')}) - if({per:String} = 'week', 345600, 0), step) * step + if({per:String} = 'week', 345600, 0) AS first,
+toUnixTimestamp64Micro(least({until:DateTime64(6, 'UTC')}, {now:DateTime64(6, 'UTC')})) AS last_micros,
+toInt64(greatest(1, ceil((last_micros / 1000000 - first) / step))) AS parts,
+created AS
+(
+    SELECT cluster, toInt64(1) AS volume, toInt64(0) AS claim, created_at
+    FROM volumes
+    WHERE created_at IS NOT NULL
+      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+      AND ({namespace:String} = '' OR (cluster, uid) IN
+          (SELECT cluster, volume_uid FROM claims WHERE namespace = {namespace:String} AND volume_uid != ''
+           UNION DISTINCT
+           SELECT cluster, volume_uid FROM bindings WHERE (cluster, claim_uid) IN (SELECT cluster, uid FROM claims WHERE namespace = {namespace:String})))
+    UNION ALL
+    SELECT cluster, 0, 1, created_at
+    FROM claims
+    WHERE created_at IS NOT NULL
+      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+      AND ({namespace:String} = '' OR namespace = {namespace:String})
+),
+counted AS
+(
+    SELECT cluster, volume, claim, toInt64(floor((toUnixTimestamp64Micro(assumeNotNull(created_at)) / 1000000 - first) / step)) AS part
+    FROM created
+    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+      AND toUnixTimestamp64Micro(assumeNotNull(created_at)) < last_micros AND part >= -parts
+)
+SELECT
+    cluster,
+    toDateTime64(first + slot * step, 6, 'UTC') AS period_start,
+    fromUnixTimestamp64Micro(least(last_micros, toInt64(first + (slot + 1) * step) * 1000000), 'UTC') AS period_end,
+    sumIf(volume, NOT earlier) AS volumes,
+    sumIf(volume, earlier) AS volumes_before,
+    sumIf(claim, NOT earlier) AS claims,
+    sumIf(claim, earlier) AS claims_before
+FROM
+(
+    SELECT cluster, volume, claim, part < 0 AS earlier, if(earlier, part + parts, part) AS slot FROM counted
+    UNION ALL
+    SELECT cluster, 0, 0, 0, arrayJoin(range(parts)) FROM (SELECT DISTINCT cluster FROM counted)
+)
+GROUP BY cluster, slot
+ORDER BY cluster, slot
+LIMIT {limit:UInt64}

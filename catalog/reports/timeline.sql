@@ -1,0 +1,106 @@
+-- Included by other reports: a life as rows of what happened when, of the objects in its_volumes, its_claims and
+-- its_pods, the bindings in its_bindings, and the mounts in its_mounts. What lasts has a duration, and an end once it has
+-- ended; what happened at a moment has neither. The times at which nobody watched pods are rows too.
+-- The bar draws each row on the time from the first row to the last: █ for what lasts, • for a moment, ░ for unwatched.
+watched AS
+(
+{{template "watched.sql"}}
+),
+events AS
+(
+    SELECT cluster, created_at AS started_at, deleted_at AS ended_at, deleted_not_before AS ended_not_before, 1 AS lasts,
+        'exists' AS event, concat('PersistentVolume/', name) AS object,
+        trim(concat(source_kind, ' ', if(volume_handle = '', '', concat(volume_handle, ' ')), storage_class)) AS details, '' AS actor
+    FROM volumes
+    WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_volumes)
+    UNION ALL
+    SELECT cluster, created_at, deleted_at, deleted_not_before, 1,
+        'exists', concat('PersistentVolumeClaim/', namespace, '/', name),
+        trim(concat(storage_class, if(owner = '', '', concat(' of ', owner)))), ''
+    FROM claims
+    WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_claims)
+    UNION ALL
+    SELECT b.cluster, b.bound_at, b.released_at, b.released_not_before, 1,
+        'bound', concat('PersistentVolumeClaim/', c.namespace, '/', c.name), concat('to volume ', v.name), ''
+    FROM (SELECT * FROM bindings WHERE (cluster, claim_uid, volume_uid) IN (SELECT cluster, claim_uid, volume_uid FROM its_bindings)) AS b
+    LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims) AS c ON c.cluster = b.cluster AND c.uid = b.claim_uid
+    LEFT JOIN (SELECT cluster, uid, name FROM volumes) AS v ON v.cluster = b.cluster AND v.uid = b.volume_uid
+    UNION ALL
+    SELECT cluster, attached_at, detached_at, detached_at, 1, 'attached', concat('Node/', node), trim(concat('by ', attacher, ' ', error)), ''
+    FROM attachments
+    WHERE attached_at IS NOT NULL AND volume_uid != '' AND (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
+    UNION ALL
+    SELECT cluster, coalesce(started_at, created_at), coalesce(finished_at, deleted_at), if(finished_at IS NULL, deleted_not_before, finished_at), 1,
+        if(started_at IS NULL, 'waited', 'ran'), concat('Pod/', namespace, '/', name),
+        trim(concat(if(node = '', '', concat('on node ', node, ' ')), if(workload_name = '', '', concat('for ', workload_kind, '/', workload_name)))), ''
+    FROM pods
+    WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_pods)
+    UNION ALL
+    SELECT m.cluster, m.started_at, m.ended_at, m.ended_not_before, 1, 'mounted', concat('Pod/', m.namespace, '/', p.name),
+        concat(if(m.claim_name = '', m.volume, m.claim_name), ' in ', m.container, ' at ', m.mount_path, if(m.read_only, ' read-only', ''),
+            if(p.workload_name = '', '', concat(' for ', p.workload_kind, '/', p.workload_name)), if(m.end_reason = '', '', concat(': ', m.end_reason))), ''
+    FROM (SELECT * FROM its_mounts) AS m
+    LEFT JOIN
+    (
+        SELECT cluster, uid, name, workload_kind, workload_name
+        FROM pods
+        WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, pod_uid FROM its_mounts)
+    ) AS p ON p.cluster = m.cluster AND p.uid = m.pod_uid
+    UNION ALL
+    -- What is no beginning or end of the rows above.
+    SELECT cluster, at, NULL, NULL, 0, action, concat(kind, '/', if(namespace = '', '', concat(namespace, '/')), name), details, actor
+    FROM changes
+    WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_volumes UNION ALL SELECT cluster, uid FROM its_claims UNION ALL SELECT cluster, uid FROM its_pods)
+      AND action NOT IN ('created', 'deleted', 'bound', 'attached', 'detached', 'mounted', 'unmounted')
+      AND NOT (kind = 'Pod' AND action IN ('started', 'finished'))
+),
+timeline AS
+(
+    SELECT * FROM events
+    UNION ALL
+    SELECT g.cluster, fromUnixTimestamp64Micro(g.from_micros, 'UTC'), fromUnixTimestamp64Micro(g.to_micros, 'UTC'),
+        fromUnixTimestamp64Micro(g.to_micros, 'UTC'), 1, 'unwatched', '', 'what ended then has bounds; more may have happened', ''
+    FROM
+    (
+        SELECT cluster, ended_micros AS from_micros,
+            leadInFrame(toNullable(started_micros)) OVER (PARTITION BY cluster ORDER BY started_micros ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS to_micros
+        FROM watched
+    ) AS g
+    INNER JOIN
+    (
+        SELECT cluster, toUnixTimestamp64Micro(min(assumeNotNull(started_at))) AS first_micros,
+            toUnixTimestamp64Micro(max(if(lasts, coalesce(ended_at, {now:DateTime64(6, 'UTC')}), assumeNotNull(started_at)))) AS last_micros
+        FROM events
+        WHERE started_at IS NOT NULL
+        GROUP BY cluster
+    ) AS e ON e.cluster = g.cluster
+    WHERE g.to_micros IS NOT NULL AND g.from_micros < e.last_micros AND assumeNotNull(g.to_micros) > e.first_micros
+)
+SELECT
+    cluster,
+    started_at,
+    ended_at,
+    if(ended_not_before = ended_at, NULL, ended_not_before) AS ended_not_before,
+    if(lasts = 0, NULL, greatest(0, dateDiff('second', assumeNotNull(started_at), coalesce(ended_at, {now:DateTime64(6, 'UTC')})))) AS lasted_seconds,
+    event,
+    object,
+    details,
+    actor,
+    concat(repeat(' ', begin_cell), repeat(multiIf(lasts = 0, '•', event = 'unwatched', '░', '█'), end_cell - begin_cell), repeat(' ', 30 - end_cell)) AS life
+FROM
+(
+    SELECT
+        *,
+        toUnixTimestamp64Micro(assumeNotNull(started_at)) AS begin_micros,
+        greatest(begin_micros, if(lasts, toUnixTimestamp64Micro(coalesce(ended_at, {now:DateTime64(6, 'UTC')})), begin_micros)) AS end_micros,
+        min(begin_micros) OVER (PARTITION BY cluster) AS first_micros,
+        greatest(1, max(end_micros) OVER (PARTITION BY cluster) - first_micros) AS all_micros,
+        toUInt8(least(29, intDiv(30 * (begin_micros - first_micros), all_micros))) AS begin_cell,
+        toUInt8(greatest(begin_cell + 1, intDiv(30 * (end_micros - first_micros), all_micros))) AS end_cell
+    FROM timeline
+    WHERE started_at IS NOT NULL
+      AND started_at <= {until:DateTime64(6, 'UTC')}
+      AND if(lasts, ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')}, started_at >= {since:DateTime64(6, 'UTC')})
+)
+ORDER BY started_at, cluster, lasts DESC, ended_at IS NULL DESC, ended_at DESC, event, object, details
+LIMIT {limit:UInt64}
