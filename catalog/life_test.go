@@ -17,6 +17,10 @@ func TestLives(t *testing.T) {
 	golden(t, "pod.txt", report(t, c, "pod", catalog.TableFormat, "pod=shop/report-1"))
 	golden(t, "workload.txt", report(t, c, "workload", catalog.TableFormat, "workload=shop/Deployment/api"))
 	golden(t, "app-changes.txt", report(t, c, "app-changes", catalog.TableFormat, "volume=pv-data"))
+	for name, flags := range map[string]string{"bindings": "since=60d", "resizes": "since=60d", "ephemeral": "since=60d", "capacity": "", "counts": "at=2026-02-01",
+		"never-mounted": "", "pods-per-volume": "since=60d", "volumes-per-pod": "since=60d", "lifetimes": ""} {
+		golden(t, name+".txt", report(t, c, name, catalog.TableFormat, strings.Fields(flags)...))
+	}
 	golden(t, "coverage.txt", report(t, c, "coverage", catalog.TableFormat))
 	golden(t, "creation-rate.txt", report(t, c, "creation-rate", catalog.TableFormat, "per=week"))
 	golden(t, "find.txt", report(t, c, "find", catalog.TableFormat, "name=nfs.example.com"))
@@ -54,6 +58,46 @@ func TestWhatHappenedInAWindow(t *testing.T) {
 		{"creation-rate", "period_start", "since=2026-01-01 until=2026-01-15 per=week", "2025-12-29T00:00:00Z,2026-01-05T00:00:00Z,2026-01-12T00:00:00Z"},
 		{"creation-rate", "period_end", "since=2026-01-01T11:30 until=2026-01-01T13:30 per=hour", "2026-01-01T12:00:00Z,2026-01-01T13:00:00Z,2026-01-01T13:30:00Z"},
 		{"creation-rate", "volumes", "since=2026-01-01T12:30 until=2026-01-01T14:30 per=hour", "2,0,0"},
+		{"bindings", "claim", "", "data"},
+		{"bindings", "claim", "at=2026-02-08", "data,logs"}, // it may have been bound
+		{"bindings", "claim", "at=2026-02-11", "data"},
+		{"bindings", "claim", "at=2026-01-02", ""},
+		{"bindings", "claim", "since=60d storageclass=fast", "data"},
+		{"bindings", "claim", "since=60d group=storage", "data"},
+		{"bindings", "claim", "since=60d owner=ann", ""},
+		{"bindings", "lasted_seconds", "", "5011200"},
+		{"resizes", "size", "since=60d", "10Gi → 20Gi,10Gi → 20Gi"},
+		{"resizes", "kind", "since=60d namespace=shop", "PersistentVolume,PersistentVolumeClaim"},
+		{"resizes", "kind", "since=60d namespace=lab", ""},
+		{"resizes", "kind", "until=2026-01-15T18:00", "PersistentVolumeClaim"},
+		{"resizes", "kind", "", ""},
+		{"ephemeral", "pod", "", ""},
+		{"ephemeral", "pod", "at=2026-02-24", "report-1"},
+		{"ephemeral", "workload", "since=30d owner=ann workload=report", "CronJob/report"},
+		{"ephemeral", "workload", "since=30d owner=bob", ""},
+		{"ephemeral", "lasted_seconds", "since=30d group=data storageclass=fast", "432000"},
+		{"capacity", "capacity_bytes", "", "515396075520"},
+		{"capacity", "capacity_bytes", "at=2026-02-01", "536870912000"},
+		{"capacity", "maximum_volume_bytes", "at=2026-02-01 storageclass=fast", ""},
+		{"capacity", "capacity_bytes", "at=2026-01-09", ""},
+		{"counts", "kind", "", "PersistentVolume,PersistentVolumeClaim,Pod,mount"},
+		{"counts", "count", "", "2,2,7,3"},
+		{"counts", "count", "at=2026-02-01T12:00", "2,3,7,1"},
+		{"counts", "count", "at=2026-01-09 namespace=shop", "3,7,2"},
+		{"counts", "count", "at=2025-12-31", "7"}, // pods whose creation is not known
+		{"never-mounted", "claim", "", "spare"},
+		{"never-mounted", "claim", "namespace=lab", ""},
+		{"never-mounted", "age_seconds", "storageclass=fast", "5097600"},
+		{"pods-per-volume", "pods", "", "2"},
+		{"pods-per-volume", "persistentvolume", "since=60d", "pv-data,pv-logs"},
+		{"pods-per-volume", "pods", "since=60d", "6,1"},
+		{"pods-per-volume", "claims", "at=2026-02-08", `["shop/data"]`},
+		{"volumes-per-pod", "pod", "", "report-1,api-3"},
+		{"volumes-per-pod", "inline", "", "1,0"},
+		{"volumes-per-pod", "volumes", "at=2026-01-15 workload=DaemonSet/logger", "1"},
+		{"lifetimes", "kind", "", "PersistentVolumeClaim,PersistentVolumeClaim,mount,mount"},
+		{"lifetimes", "longest_seconds", "storageclass=fast", "432000,1468800"},
+		{"lifetimes", "median_seconds", "since=2026-02-01 until=2026-02-11 storageclass=fast namespace=shop", "1036800"},
 		{"find", "kind", "name=pv-data", "PersistentVolume"},
 		{"find", "matched", "name=data", "name,uid,name"},
 		{"find", "kind", "name=vol-1", "PersistentVolume,backing store"},

@@ -63,6 +63,14 @@ func team() *fact.Facts {
 	f.Mounts[5].ReadOnly = true
 	f.Claims[1].DeletedNotBefore, f.Claims[1].DeletedAt = day(2, 5), day(2, 10)
 	f.Claims[0].Owner, f.Claims[0].Groups = "carol", []string{"storage"}
+	scratch := claimOf("report-1-scratch", "fast", "scratch", 1)
+	scratch.Ephemeral, scratch.PodUID = true, "pod-report-1"
+	scratch.CreatedAt, scratch.DeletedAt, scratch.DeletedNotBefore = day(2, 20), day(2, 25), day(2, 25)
+	f.Claims = append(f.Claims, scratch)
+	f.StorageCapacity = []fact.StorageCapacity{
+		{At: day(1, 10), UID: "zone-a", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: 500 * gib},
+		{At: day(2, 15), UID: "zone-a", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: 480 * gib, MaximumVolumeBytes: 16 * gib},
+	}
 	f.Changes = []fact.Change{
 		{At: day(1, 15), Kind: "PersistentVolumeClaim", UID: "claim-data", Namespace: "shop", Name: "data", Action: fact.ResizeRequested, Details: "10Gi → 20Gi", Actor: "kubectl"},
 		{At: day(1, 16), Kind: "PersistentVolume", UID: "data", Name: "pv-data", Action: fact.Resized, Details: "10Gi → 20Gi", Actor: "external-resizer"},

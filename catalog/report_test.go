@@ -288,6 +288,9 @@ func TestPrintedSQLAnswersTheSame(t *testing.T) {
 	write(t, c, "east", team())
 	for _, r := range catalog.Reports() {
 		flags := flagsOf(arguments(r))
+		if slices.ContainsFunc(r.Flags, func(f catalog.Flag) bool { return f.Name == "since" }) {
+			flags["since"] = "60d"
+		}
 		for name, value := range map[string]string{"volume": "shop/data", "claim": "shop/data", "pod": "shop/api-1", "workload": "shop/Deployment/api", "name": "pv-data"} {
 			if flags[name] != "" {
 				flags[name] = value

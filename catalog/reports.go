@@ -57,7 +57,7 @@ const month = span(30 * 24 * time.Hour)
 // Reports are the questions that RunReport answers. One more is a file
 // reports/NAME.sql and an entry here; its first column is the cluster.
 func Reports() []Report {
-	return slices.Concat(useReports(), lifeReports(), spaceReports(), rateReports(), watchReports())
+	return slices.Concat(useReports(), countReports(), lifeReports(), spaceReports(), rateReports(), watchReports())
 }
 
 func useReports() []Report {
@@ -111,6 +111,39 @@ func life(name, question, help string, argument Flag) Report {
 	}
 }
 
+// countReports count what is used, by volume and by pod.
+func countReports() []Report {
+	return []Report{
+		{
+			Name: "pods-per-volume", Topic: aboutUse, Question: "Which volumes do many pods share?",
+			Help:  "How many pods have each volume mounted, most first: now, at a moment, or in a window.",
+			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
+			usual: map[string]string{"storage_class": ""},
+			span:  now,
+		},
+		{
+			Name: "volumes-per-pod", Topic: aboutUse, Question: "Which pods mount many volumes?",
+			Help:  "How many volumes and other backing stores each pod has mounted, most first: now, at a moment, or in a window.",
+			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
+			span:  now,
+		},
+		{
+			Name: "ephemeral", Topic: aboutUse, Question: "Which claims were made for one pod only?",
+			Help:  "The claims of generic ephemeral volumes, with their pods: now, at a moment, or in a window.",
+			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
+			usual: map[string]string{"owner": "", "groups": "[]", "deleted_at": "", "deleted_not_before": ""},
+			span:  now,
+		},
+		{
+			Name: "bindings", Topic: aboutUse, Question: "Which claim had which volume, now or then?",
+			Help:  "The claims with the volumes that they are bound to: now, at a moment, or in a window.",
+			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass")),
+			usual: map[string]string{"owner": "", "groups": "[]", "released_at": "", "released_not_before": ""},
+			span:  now,
+		},
+	}
+}
+
 func lifeReports() []Report {
 	return []Report{
 		{
@@ -157,11 +190,29 @@ func rateReports() []Report {
 			sums: []string{"volumes", "volumes_before", "claims", "claims_before"},
 			span: month,
 		},
+		{
+			Name: "resizes", Topic: aboutRate, Question: "Which claims and volumes grew?",
+			Help:  "When claims and volumes were resized, or asked to be, latest first; without a window, in the past 30 days.",
+			Flags: slices.Concat([]Flag{sinceFlag, untilFlag}, chosen("namespace")),
+			span:  month,
+		},
+		{
+			Name: "lifetimes", Topic: aboutRate, Question: "How long do volumes, claims and mounts last?",
+			Help:  "The shortest, the median and the longest life of what ended in a window, by kind and storage class; without a window, of all that ended.",
+			Flags: slices.Concat([]Flag{sinceFlag, untilFlag}, chosen("namespace", "storageclass")),
+			span:  ever,
+		},
 	}
 }
 
 func watchReports() []Report {
-	return []Report{{
+	counts := Report{
+		Name: "counts", Topic: aboutWatch, Question: "How many volumes, claims and pods were there, now or then?",
+		Help:  "How many of each kind there are: now, or at a moment. Pods are those that mount storage.",
+		Flags: slices.Concat([]Flag{atFlag}, chosen("namespace")),
+		span:  now,
+	}
+	return []Report{counts, {
 		Name: "coverage", Topic: aboutWatch, Question: "When were pods watched, and when did nobody watch?",
 		Help:  "The times at which pods were watched, by any tracker, and the gaps between them.",
 		Flags: slices.Concat(momentOrWindow(), chosen()),
@@ -172,6 +223,19 @@ func watchReports() []Report {
 
 func spaceReports() []Report {
 	return []Report{
+		{
+			Name: "never-mounted", Topic: aboutSpace, Question: "Which claims has nobody ever mounted?",
+			Help:  "The claims that exist and that no container has ever mounted, as far as is known, oldest first.",
+			Flags: chosen("namespace", "owner", "group", "storageclass"),
+			usual: map[string]string{"owner": "", "groups": "[]", "unused_since": ""},
+			sums:  []string{"requested_bytes"},
+		},
+		{
+			Name: "capacity", Topic: aboutSpace, Question: "How much can each storage class still provision, now or then?",
+			Help:  "How much storage each class could still provision, as its CSI driver said last: by now, or by a moment.",
+			Flags: slices.Concat([]Flag{atFlag}, chosen("storageclass")),
+			span:  now,
+		},
 		{
 			Name: "idle", Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last?",
 			Help: "Bound or released volumes that nobody uses: since when, how much of that was watched, and who did last; longest first.",

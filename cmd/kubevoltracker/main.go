@@ -57,6 +57,7 @@ func newApplication(stdout, stderr io.Writer) (*kingpin.Application, map[string]
 	addSQL(application, commands, stdout)
 	addSchema(application, commands, stdout)
 	addLoadgen(application, commands, stdout, stderr)
+	addCompletion(application, commands, stdout)
 	addVersion(application, commands, stdout)
 	return application, commands
 }
@@ -75,7 +76,7 @@ type choice struct {
 }
 
 func addChoice(clause *kingpin.FlagClause, flag string, options []string, value *string) {
-	clause.SetValue(&choice{flag, options, value})
+	clause.HintOptions(options...).SetValue(&choice{flag, options, value})
 }
 
 func (c *choice) String() string { return *c.value }

@@ -30,7 +30,8 @@ type reportCall struct {
 
 func addReport(application *kingpin.Application, commands map[string]command, stdout, stderr io.Writer) {
 	report := application.Command("report", "Answer a question from the catalog. Without a name: list the questions.")
-	list := report.Command("list", "List the reports by the questions that they answer.").Default()
+	// It is no default in kingpin's sense, which would keep shells from completing the names of reports.
+	list := report.Command(listOfReports, "List the reports by the questions that they answer, as report alone does.")
 	commands[list.FullCommand()] = func() error { return listReports(stdout) }
 	for _, r := range catalog.Reports() {
 		cmd := report.Command(r.Name, r.Help)
@@ -133,6 +134,9 @@ func (r *reportCall) answer(ctx context.Context, c *catalog.Catalog, rows, notes
 	}
 	return err
 }
+
+// listOfReports is the command that is meant by report alone.
+const listOfReports = "list"
 
 // listReports writes the reports by topic and question.
 func listReports(w io.Writer) error {

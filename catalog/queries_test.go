@@ -1,0 +1,239 @@
+package catalog_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+)
+
+// queriesPage is made by this test with -update.
+const queriesPage = "../docs/queries.md"
+
+// samples are the flags with which docs/queries.md shows each report, on the history of team.
+var samples = map[string]string{
+	"mounts":          "--running",
+	"users":           "pv-data --since=60d",
+	"apps":            "pv-data --at=2026-02-08",
+	"history":         "--group=data --since=60d",
+	"pods-per-volume": "--since=60d",
+	"volumes-per-pod": "",
+	"ephemeral":       "--since=2026-02-01 --until=2026-02-28",
+	"bindings":        "--since=60d",
+	"find":            "nfs.example.com",
+	"volume":          "pv-data",
+	"claim":           "shop/logs",
+	"pod":             "shop/report-1",
+	"workload":        "shop/Deployment/api",
+	"never-mounted":   "",
+	"capacity":        "--at=2026-02-01",
+	"idle":            "",
+	"space":           "--by=storageclass",
+	"app-changes":     "pv-data",
+	"creation-rate":   "--since=2025-12-29 --until=2026-01-26 --per=week",
+	"resizes":         "--since=60d",
+	"lifetimes":       "",
+	"counts":          "--at=2026-02-01",
+	"coverage":        "",
+}
+
+// meanings say what the columns of all reports are. A name means the same in each.
+var meanings = map[string]string{
+	"action":               "`resize_requested` or `resized`",
+	"actor":                "the field manager that made the change, where the object names it",
+	"age_seconds":          "how long ago it was created",
+	"apps":                 "the workloads on the volume right after the change",
+	"at":                   "when it happened; where nobody watched, the latest that it can have been",
+	"at_not_before":        "the earliest that it can have been, where that differs",
+	"backend":              "the backing store: driver, server, path or handle",
+	"bound_at":             "when the claim got the volume",
+	"bound_volumes":        "volumes that are bound to a claim",
+	"capacity_bytes":       "size of the volumes; of the report `capacity`, what can still be provisioned",
+	"change":               "`came` or `went`",
+	"claim":                "name of the PersistentVolumeClaim; empty where the pod names the backing store itself",
+	"claims":               "how many claims, or which ones",
+	"claims_before":        "claims created in the same part of the window before",
+	"cluster":              "the cluster; tables leave it out where there is one only",
+	"container":            "name of the container",
+	"count":                "how many there are",
+	"created_at":           "creation, by the API",
+	"deleted_at":           "the latest that it can have been deleted; empty while it exists",
+	"deleted_not_before":   "the earliest that it can have been deleted, where that differs",
+	"details":              "what else is known of it",
+	"driver":               "the provisioner of the class",
+	"end_reason":           "why the mount ended",
+	"ended":                "how many ended in the window",
+	"ended_at":             "the latest that it can have ended; empty while it lasts, and for what has no duration",
+	"ended_not_before":     "the earliest that it can have ended, where that differs",
+	"event":                "`exists`, `bound`, `attached`, `ran` (or `waited`: no container has started), `mounted`, `unwatched`, or an action of the table `changes`",
+	"groups":               "the groups of the owner",
+	"idle_bytes":           "size of the volumes that nobody uses",
+	"idle_seconds":         "the longest that the volume can have been unused",
+	"idle_since":           "since when it is unused",
+	"inline":               "how many backing stores the pod names itself, without a claim",
+	"kind":                 "kind of the object; of a container `init`, `sidecar`, `main` or `ephemeral`",
+	"last_namespace":       "namespace of the last user",
+	"last_pod":             "the last pod that used it",
+	"last_used_at":         "end of the last use that was observed",
+	"last_workload":        "workload of that pod",
+	"lasted_seconds":       "how long it lasted, or has lasted so far; empty for what has no duration",
+	"life":                 "the row, drawn on the time from the first row to the last: `█` for what lasts, `•` for a moment, `░` for unwatched; only in tables",
+	"longest_seconds":      "the longest life",
+	"matched":              "what of the object has the name: its `name`, `uid`, `handle`, a field of its `backing store`, …",
+	"maximum_volume_bytes": "size of the largest volume that can be provisioned, where the driver says it",
+	"median_seconds":       "half of the lives were shorter",
+	"mount_path":           "path in the container",
+	"name":                 "name of the object",
+	"namespace":            "namespace of the pod or the claim",
+	"node":                 "the node of the pod",
+	"nodes":                "the nodes of the pods",
+	"object":               "KIND/NAME or KIND/NAMESPACE/NAME",
+	"observed_seconds":     "the part of `idle_seconds` that a tracker watched, or the API server vouches for",
+	"owner":                "owner of the pod, else of its claim",
+	"period_end":           "end of the part of the window; of the last one, the end of the window",
+	"period_start":         "beginning of the part of the window",
+	"persistentvolume":     "name of the PersistentVolume",
+	"phase":                "of the claim: `Pending`, `Bound` or `Lost`",
+	"pod":                  "name of the pod",
+	"pods":                 "how many pods",
+	"read_only":            "all of its mounts are read-only",
+	"reclaim_policy":       "`Delete` or `Retain`",
+	"released_at":          "the latest that the claim can have lost the volume; empty while it has it",
+	"released_not_before":  "the earliest that it can have lost the volume, where that differs",
+	"released_volumes":     "volumes whose claim is gone",
+	"reported_at":          "when the driver said so",
+	"requested_bytes":      "what the claims ask for",
+	"shortest_seconds":     "the shortest life",
+	"since":                "creation; of a workload, an owner, a group or a node, of its first pod or claim that is known",
+	"size":                 "the size before and after",
+	"source":               "kind of the backing store: `nfs`, `csi`, `emptyDir`, …",
+	"started_at":           "when it began, or happened; of a mount, the latest that its container can have started",
+	"state":                "of a volume `idle`, `released` or `never_mounted`; of a span `watched` or `unwatched`",
+	"storage_class":        "the StorageClass",
+	"storageclass":         "the StorageClass (`--by=storageclass`)",
+	"topology":             "the nodes that can reach the storage",
+	"uid":                  "UID of the object; of a backing store, its `id` in `volume_sources`",
+	"until":                "deletion; empty while it exists",
+	"unused_since":         "since when no pod refers to it, by its condition `Unused`",
+	"used_bytes":           "how much is used, as kubelets said last",
+	"used_since":           "the first of the uses began",
+	"used_until":           "the last of the uses ended; empty while there is one",
+	"volume":               "name of the PersistentVolume; of the report `mounts`, the pod's name for it",
+	"volumes":              "how many volumes",
+	"volumes_before":       "volumes created in the same part of the window before",
+	"workload":             "the topmost controller of the pod, as KIND/NAME; a pod without one is its own",
+	"workloads":            "these of all pods",
+}
+
+const queriesHead = `# Questions
+
+<!-- Made from the reports by ` + "`make docs`" + `. -->
+
+Each question is a command, ` + "`kubevoltracker report NAME`" + `, and the file ` + "`catalog/reports/NAME.sql`" + `. ` + "`--sql`" + ` prints it with the values of
+this call, as a file that ` + "`kubevoltracker sql --file=FILE`" + ` and clickhouse-client run.
+
+- **The past**: ` + "`--at`" + ` is for a moment, ` + "`--since`" + ` and ` + "`--until`" + ` are for a window. Each takes how long ago (` + "`30d`, `12h`" + `), a date
+  (` + "`2026-11-20`" + `), or a time (` + "`\"2026-11-20 15:04\"`, `2026-11-20T15:04:05Z`" + `); without a zone it is UTC. A window has all that was so at any
+  time in it. What ended in a gap of watching counts until the latest moment at which it can have ended. Notes below
+  the rows say when nobody watched.
+- **Fewer rows**: ` + "`--namespace`, `--owner`, `--group`, `--storageclass`, `--workload`, `--cluster` and `--limit`" + ` mean the same in each report that
+  has them. [configure.md](configure.md) has all flags.
+- **Other formats**: ` + "`-o table`, `json`, `csv`, `yaml` or `markdown`, and `--columns=NAME,NAME`" + `. A table leaves out columns in which
+  no row has something to say; the others have all.
+- **Again and again**: ` + "`--watch`, or `--watch=10s`" + `.
+
+As a plugin of kubectl the program answers ` + "`kubectl voltracker NAME`" + `: give it the file name ` + "`kubectl-voltracker`" + ` (a symbolic link will do).
+` + "`source <(kubevoltracker completion bash)`" + ` has the shell complete reports and flags; there are scripts for zsh and fish, too.
+
+The samples are of a small history that the tests know: ` + "`catalog/past_test.go`" + ` draws it. Now is 2026-03-01 12:00.
+
+`
+
+// TestQueriesPage compares docs/queries.md with the reports: questions, commands, answers, flags and columns.
+func TestQueriesPage(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", team())
+	var page strings.Builder
+	page.WriteString(queriesHead)
+	topic, seen := "", map[string]bool{}
+	for _, r := range catalog.Reports() {
+		if r.Topic != topic {
+			topic = r.Topic
+			fmt.Fprintf(&page, "## %s\n\n", topic)
+		}
+		page.WriteString(section(t, c, r, seen))
+	}
+	page.WriteString("## The columns\n\nA name means the same in each report.\n\n| column | |\n|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(meanings)) {
+		if !seen[name] {
+			t.Errorf("no report has the column %s", name)
+		}
+		fmt.Fprintf(&page, "| `%s` | %s |\n", name, meanings[name])
+	}
+	if *update {
+		if err := os.WriteFile(queriesPage, []byte(page.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is, err := os.ReadFile(queriesPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(is) != page.String() {
+		t.Errorf("%s is out of date: run `make docs`", filepath.Clean(queriesPage))
+	}
+}
+
+// section is what the page says of a report. It notes the columns that it has seen.
+func section(t *testing.T, c *catalog.Catalog, r catalog.Report, seen map[string]bool) string {
+	t.Helper()
+	sample, ok := samples[r.Name]
+	if !ok {
+		t.Errorf("the report %s has no sample", r.Name)
+	}
+	parameters, flags, arguments := map[string]string{}, []string{}, []string{}
+	for _, f := range r.Flags {
+		if f.Argument {
+			arguments = append(arguments, f.Name)
+		} else {
+			flags = append(flags, "`--"+f.Name+"`")
+		}
+	}
+	for _, word := range strings.Fields(sample) {
+		if flag, isFlag := strings.CutPrefix(word, "--"); isFlag {
+			name, value, hasValue := strings.Cut(flag, "=")
+			if !hasValue {
+				value = "true"
+			}
+			parameters[name] = value
+		} else {
+			parameters[arguments[0]] = word
+		}
+	}
+	result, err := c.RunReport(t.Context(), r.Name, parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := make([]string, len(result.Columns))
+	for i, column := range result.Columns {
+		seen[column.Name], columns[i] = true, "`"+column.Name+"`"
+		if meanings[column.Name] == "" {
+			t.Errorf("the column %s of the report %s has no meaning", column.Name, r.Name)
+		}
+	}
+	var answer strings.Builder
+	if err := result.Write(&answer, catalog.TableFormat); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(answer.String(), "\n") < 2 {
+		t.Errorf("the sample of the report %s has no rows", r.Name)
+	}
+	command := strings.TrimSpace("kubevoltracker report " + r.Name + " " + sample)
+	return fmt.Sprintf("### %s\n\n%s %s\n\n```\n$ %s\n%s```\n\nFlags: %s. Columns: %s.\n\n",
+		r.Name, r.Question, r.Help, command, answer.String(), strings.Join(flags, ", "), strings.Join(columns, ", "))
+}

@@ -1,0 +1,29 @@
+-- Which claim had which volume, at a moment or in a window. A binding that lasts has no end.
+SELECT
+    b.cluster AS cluster,
+    c.namespace AS namespace,
+    c.name AS claim,
+    v.name AS persistentvolume,
+    if(v.storage_class != '', v.storage_class, c.storage_class) AS storage_class,
+    c.owner AS owner,
+    c.groups AS groups,
+    b.bound_at AS bound_at,
+    b.released_at AS released_at,
+    if(b.released_not_before = b.released_at, NULL, b.released_not_before) AS released_not_before,
+    greatest(0, dateDiff('second', b.bound_at, coalesce(b.released_at, {now:DateTime64(6, 'UTC')}))) AS lasted_seconds
+FROM
+(
+    SELECT *
+    FROM bindings
+    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+      AND (bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')})
+      AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})
+) AS b
+LEFT JOIN (SELECT cluster, uid, namespace, name, storage_class, owner, groups FROM claims) AS c ON c.cluster = b.cluster AND c.uid = b.claim_uid
+LEFT JOIN (SELECT cluster, uid, name, storage_class FROM volumes) AS v ON v.cluster = b.cluster AND v.uid = b.volume_uid
+WHERE ({namespace:String} = '' OR c.namespace = {namespace:String})
+  AND ({owner:String} = '' OR c.owner = {owner:String})
+  AND ({group:String} = '' OR has(c.groups, {group:String}))
+  AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+ORDER BY bound_at DESC, cluster, namespace, claim, persistentvolume, b.ordinal
+LIMIT {limit:UInt64}

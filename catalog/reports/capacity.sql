@@ -1,0 +1,22 @@
+-- How much each storage class could still provision, as its CSI driver had said last by a moment. A part of the storage that
+-- its driver no longer offers keeps its last row.
+SELECT
+    cluster,
+    storage_class,
+    driver,
+    topology,
+    capacity_bytes,
+    nullIf(maximum_volume_bytes, 0) AS maximum_volume_bytes,
+    at AS reported_at
+FROM
+(
+    SELECT *
+    FROM storage_capacity
+    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+      AND at <= {until:DateTime64(6, 'UTC')}
+    ORDER BY at DESC, resource_version DESC
+    LIMIT 1 BY cluster, uid
+)
+ORDER BY cluster, storage_class, topology, uid
+LIMIT {limit:UInt64}

@@ -1,0 +1,32 @@
+-- The claims that were made for one pod each (generic ephemeral volumes), at a moment or in a window.
+SELECT
+    c.cluster AS cluster,
+    c.namespace AS namespace,
+    c.name AS claim,
+    p.name AS pod,
+    trim(BOTH '/' FROM concat(p.workload_kind, '/', p.workload_name)) AS workload,
+    if(p.owner != '', p.owner, c.owner) AS owner,
+    if(notEmpty(p.groups), p.groups, c.groups) AS groups,
+    c.storage_class AS storage_class,
+    c.volume_name AS persistentvolume,
+    c.created_at AS created_at,
+    c.deleted_at AS deleted_at,
+    if(c.deleted_not_before = c.deleted_at, NULL, c.deleted_not_before) AS deleted_not_before,
+    greatest(0, dateDiff('second', c.created_at, coalesce(c.deleted_at, {now:DateTime64(6, 'UTC')}))) AS lasted_seconds
+FROM
+(
+    SELECT *
+    FROM claims
+    WHERE ephemeral
+      AND ({cluster:String} = '' OR cluster = {cluster:String})
+      AND ({namespace:String} = '' OR namespace = {namespace:String})
+      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+      AND (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')})
+      AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')})
+) AS c
+LEFT JOIN (SELECT cluster, uid, name, workload_kind, workload_name, owner, groups FROM pods) AS p ON p.cluster = c.cluster AND p.uid = c.pod_uid
+WHERE ({owner:String} = '' OR owner = {owner:String})
+  AND ({group:String} = '' OR has(groups, {group:String}))
+  AND ({workload:String} = '' OR workload = {workload:String} OR p.workload_name = {workload:String})
+ORDER BY created_at DESC, cluster, namespace, claim, c.uid
+LIMIT {limit:UInt64}

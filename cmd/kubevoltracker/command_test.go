@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+)
+
+// outputOf runs a command line in this process, and returns its exit code and what it printed.
+func outputOf(args ...string) (code int, out, errs string) {
+	var stdout, stderr bytes.Buffer
+	code = run(arguments(append([]string{"kubevoltracker"}, args...)), &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+func TestReportAloneListsAllReports(t *testing.T) {
+	code, out, errs := outputOf("report")
+	if code != 0 || errs != "" {
+		t.Errorf("%d, %s", code, errs)
+	}
+	for _, r := range catalog.Reports() {
+		if r.Question == "" || r.Topic == "" || !strings.Contains(out, "\n"+r.Topic+"\n") || !strings.Contains(out, r.Question+"\n") || !strings.Contains(out, "\n  "+r.Name+" ") {
+			t.Errorf("%s is missing, or its question or topic:\n%s", r.Name, out)
+		}
+	}
+}
+
+func TestMisspeltNamesAreAnsweredWithTheNearest(t *testing.T) {
+	for line, want := range map[string]string{
+		"report userz":                         `expected command but got "userz"; did you mean users?`,
+		"report creaton-rate":                  "did you mean creation-rate?",
+		"reprot idle":                          "did you mean report?",
+		"report idle --namspace=x":             "unknown long flag '--namspace'; did you mean --namespace?",
+		"report mounts --no-runing":            "did you mean --no-running?",
+		"run --catalog.uri=x":                  "did you mean --catalog.url?",
+		"report xylophone":                     `got "xylophone" (see`,
+		"report apps":                          "required argument 'volume' not provided (see",
+		"report apps pv --since=1d --until=2d": "--since=1d is after --until=2d; swap them",
+		"report space --columns=a --watch=-1s": "--watch=-1s: write how often, such as 2s",
+		"sql":                                  "sql: give a statement, or a file with one by --file",
+		"sql --file=/no/such/file":             "sql: --file: open /no/such/file",
+		"report idle --output=xml":             `--output: "xml" is not one of table, json, csv, yaml, markdown`,
+	} {
+		code, _, errs := outputOf(strings.Fields(line)...)
+		if code != 2 || !strings.Contains(errs, want) {
+			t.Errorf("%s: %d, %s", line, code, errs)
+		}
+	}
+}
+
+func TestArgumentsOfThePlugin(t *testing.T) {
+	for line, want := range map[string]string{
+		"/usr/bin/kubevoltracker report":              "report list",
+		"kubevoltracker report idle --watch":          "report idle --watch=2s",
+		"kubevoltracker report idle --watch=5s":       "report idle --watch=5s",
+		"kubevoltracker report find -- --watch":       "report find -- --watch",
+		"/root/.krew/bin/kubectl-voltracker":          "report list",
+		"kubectl-voltracker.exe idle --watch -o yaml": "report idle --watch=2s -o yaml",
+		"kubectl-voltracker-old idle":                 "idle",
+	} {
+		if got := arguments(strings.Fields(line)); !reflect.DeepEqual(got, strings.Fields(want)) {
+			t.Errorf("%s: got %v", line, got)
+		}
+	}
+}
+
+// TestBashCompletes builds the program, and has bash complete command lines by the script that it prints.
+func TestBashCompletes(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", dir, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	const script = `source <(kubevoltracker completion bash)
+COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _kubevoltracker_bash_autocomplete; printf '%s\n' "${COMPREPLY[@]}"`
+	for line, want := range map[string]string{
+		"kubevoltracker rep":                   "report",
+		"kubevoltracker report cre":            "creation-rate",
+		"kubevoltracker report app":            "apps app-changes",
+		"kubevoltracker report idle --min":     "--min-idle",
+		"kubevoltracker report space --by n":   "namespace",
+		"kubevoltracker report idle --output ": "table json csv yaml markdown",
+		"kubevoltracker completion ":           "bash zsh fish",
+	} {
+		cmd := exec.Command("bash", append([]string{"-c", script, "bash"}, strings.Split(line, " ")...)...)
+		cmd.Env = append(os.Environ(), "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+		out, err := cmd.Output()
+		got, wanted := strings.Fields(string(out)), strings.Fields(want)
+		slices.Sort(got)
+		slices.Sort(wanted)
+		if err != nil || !slices.Equal(got, wanted) {
+			t.Errorf("%s: %v, got %v, want %v", line, err, got, wanted)
+		}
+	}
+	for _, shell := range []string{"zsh", "fish"} {
+		out, err := exec.Command(filepath.Join(dir, "kubevoltracker"), "completion", shell).Output()
+		if err != nil || !strings.Contains(string(out), "--completion-bash") || strings.Contains(string(out), "<no value>") {
+			t.Errorf("%s: %v\n%s", shell, err, out)
+		}
+	}
+}
+
+func TestWatchPrintsAnewUntilItIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var out bytes.Buffer
+	n := 0
+	err := watch(ctx, &out, time.Millisecond, func(w io.Writer) error {
+		if n++; n == 3 {
+			cancel()
+			return ctx.Err()
+		}
+		_, err := io.WriteString(w, "page\n")
+		return err
+	})
+	if err != nil || out.String() != "page\n\npage\n" {
+		t.Errorf("%v, %q", err, out.String())
+	}
+	if err := watch(t.Context(), &out, time.Millisecond, func(io.Writer) error { return io.ErrUnexpectedEOF }); err != io.ErrUnexpectedEOF { //nolint:errorlint // it is not wrapped
+		t.Errorf("got %v", err)
+	}
+}
