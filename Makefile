@@ -171,6 +171,19 @@ fuzz: ## Fuzz each target for a while; FUZZTIME=30s
 .PHONY: build
 build: $(BIN)/kubevoltracker $(BIN)/kubevoltracker-clickhouse ## Build the two programs into .cache/bin
 
+# deploy/krew/voltracker.yaml has the same platforms.
+KREW_PLATFORMS := linux_amd64 linux_arm64 darwin_amd64 darwin_arm64
+
+.PHONY: krew
+krew: $(addprefix krew-,$(KREW_PLATFORMS)) ## Build the kubectl plugin's archives and krew's manifest into .cache/krew (10 minutes the first time)
+	deploy/krew/package.sh $(VERSION) $(CACHE)/krew
+
+.PHONY: $(addprefix krew-,$(KREW_PLATFORMS))
+$(addprefix krew-,$(KREW_PLATFORMS)): krew-%:
+	@echo "building kubevoltracker for $*"
+	@GOOS=$(word 1,$(subst _, ,$*)) GOARCH=$(word 2,$(subst _, ,$*)) CGO_ENABLED=0 \
+	  $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(CACHE)/krew/$*/kubevoltracker ./cmd/kubevoltracker
+
 # Static: no libc is needed where the tracker runs.
 $(BIN)/kubevoltracker: $(call sources,cmd/kubevoltracker collector exporter catalog go.mod)
 	@echo "building kubevoltracker (about a minute the first time)"

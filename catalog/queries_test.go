@@ -134,7 +134,7 @@ const queriesHead = `# Questions
 
 <!-- Made from the reports by ` + "`make docs`" + `. -->
 
-Each question is a command, ` + "`kubevoltracker report NAME`" + `, and the file ` + "`catalog/reports/NAME.sql`" + `. ` + "`--sql`" + ` prints it with the values of
+` + "`kubevoltracker report`" + ` lists the questions. Each is a command, and a file of ` + "`catalog/reports`" + `: ` + "`--sql`" + ` prints it with the values of
 this call, as a file that ` + "`kubevoltracker sql --file=FILE`" + ` and clickhouse-client run.
 
 - **The past**: ` + "`--at`" + ` is for a moment, ` + "`--since`" + ` and ` + "`--until`" + ` are for a window. Each takes how long ago (` + "`30d`, `12h`" + `), a date
@@ -147,7 +147,7 @@ this call, as a file that ` + "`kubevoltracker sql --file=FILE`" + ` and clickho
   no row has something to say; the others have all.
 - **Again and again**: ` + "`--watch`, or `--watch=10s`" + `.
 
-As a plugin of kubectl the program answers ` + "`kubectl voltracker NAME`" + `: give it the file name ` + "`kubectl-voltracker`" + ` (a symbolic link will do).
+As a plugin of kubectl the program answers ` + "`kubectl voltracker …`" + ` with reports: give it the file name ` + "`kubectl-voltracker`" + ` (a symbolic link will do).
 ` + "`source <(kubevoltracker completion bash)`" + ` has the shell complete reports and flags; there are scripts for zsh and fish, too.
 
 The samples are of a small history that the tests know: ` + "`catalog/past_test.go`" + ` draws it. Now is 2026-03-01 12:00.

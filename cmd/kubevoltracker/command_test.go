@@ -41,7 +41,7 @@ func TestMisspeltNamesAreAnsweredWithTheNearest(t *testing.T) {
 		"report creaton-rate":                  "did you mean creation-rate?",
 		"reprot idle":                          "did you mean report?",
 		"report idle --namspace=x":             "unknown long flag '--namspace'; did you mean --namespace?",
-		"report mounts --no-runing":            "did you mean --no-running?",
+		"report mounts --no-runnning":          "did you mean --no-running?",
 		"run --catalog.uri=x":                  "did you mean --catalog.url?",
 		"report xylophone":                     `got "xylophone" (see`,
 		"report apps":                          "required argument 'volume' not provided (see",

@@ -75,8 +75,9 @@ func parseShell(text string) (commands [][]string, err error) {
 		return nil, err
 	}
 	config := &expand.Config{
-		Env:      expand.FuncEnviron(func(string) string { return "1" }),
-		CmdSubst: func(w io.Writer, _ *syntax.CmdSubst) error { _, err := io.WriteString(w, "1"); return err },
+		Env:       expand.FuncEnviron(func(string) string { return "1" }),
+		CmdSubst:  func(w io.Writer, _ *syntax.CmdSubst) error { _, err := io.WriteString(w, "1"); return err },
+		ProcSubst: func(*syntax.ProcSubst) (string, error) { return "1", nil },
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		call, ok := n.(*syntax.CallExpr)
