@@ -1,10 +1,15 @@
 package catalog_test
 
 import (
+	"encoding/json"
+	"errors"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 )
@@ -41,6 +46,34 @@ func TestEveryFormatOfEveryKindOfValue(t *testing.T) {
 	golden(t, "values.txt", rendered(t, c, values, catalog.TableFormat))
 	golden(t, "values.json", rendered(t, c, values, catalog.JSONFormat))
 	golden(t, "values.csv", rendered(t, c, values, catalog.CSVFormat))
+	golden(t, "values.md", rendered(t, c, values, catalog.MarkdownFormat))
+	text := rendered(t, c, values, catalog.YAMLFormat)
+	golden(t, "values.yaml", text)
+	converted, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fromYAML, fromJSON any
+	if err := errors.Join(json.Unmarshal(converted, &fromYAML), json.Unmarshal([]byte(rendered(t, c, values, catalog.JSONFormat)), &fromJSON)); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(fromYAML, fromJSON) {
+		t.Errorf("YAML and JSON differ:\n%v\n%v", fromYAML, fromJSON)
+	}
+}
+
+// TestHostileTextInPagesForPeople has names that would be markup, move a cursor, or end a line.
+func TestHostileTextInPagesForPeople(t *testing.T) {
+	c := migrated(t)
+	const sql = "SELECT '<script>|[x](y)\\n\\x1b[2J\\x7f' AS name, '- a: b # c' AS plain, 'yes' AS word"
+	for format, want := range map[catalog.Format]string{
+		catalog.MarkdownFormat: "| name | plain | word |\n|---|---|---|\n" + `| \<script\>\|\[x\](y)\\n\\x1b\[2J\\x7f | - a: b \# c | yes |` + "\n",
+		catalog.YAMLFormat:     `- name: "<script>|[x](y)\n\e[2J\x7F"` + "\n  plain: '- a: b # c'\n  word: \"yes\"\n",
+	} {
+		if got := rendered(t, c, sql, format); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", format, got, want)
+		}
+	}
 }
 
 // Wide characters take two cells of a terminal, combining ones none.

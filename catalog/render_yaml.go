@@ -22,8 +22,10 @@ func (r *Result) writeYAML(w io.Writer) error {
 			if err := yaml.Unmarshal([]byte(jsonText(r.row[i])), &value); err != nil {
 				return fmt.Errorf("write %s as YAML: %w", c.Name, err)
 			}
+			name := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: c.Name}
+			plainStyle(&name)
 			plainStyle(&value)
-			row.Content = append(row.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: c.Name}, value.Content[0])
+			row.Content = append(row.Content, &name, value.Content[0])
 		}
 		var out bytes.Buffer
 		encoder := yaml.NewEncoder(&out)
@@ -44,10 +46,17 @@ func (r *Result) writeYAML(w io.Writer) error {
 }
 
 // plainStyle has values written without the quotes of JSON where YAML needs none. Text that is not safe for a terminal
-// keeps them.
+// keeps them, and so does text that a reader of YAML 1.1 takes for something else, such as yes.
 func plainStyle(n *yaml.Node) {
-	if n.Kind != yaml.ScalarNode || !strings.ContainsFunc(n.Value, dangerous) {
+	var alone yaml.Node
+	switch {
+	case n.Kind != yaml.ScalarNode:
 		n.Style = 0
+	case n.ShortTag() != "!!str":
+	case strings.ContainsFunc(n.Value, dangerous) || alone.Encode(n.Value) != nil:
+		n.Style = yaml.DoubleQuotedStyle
+	default:
+		n.Style = alone.Style
 	}
 	for _, child := range n.Content {
 		plainStyle(child)

@@ -60,6 +60,7 @@ type Result struct {
 	explain func(error) error
 	remark  remark
 	needed  bool // a row needs the remark
+	some    bool // there is a row
 	window  window
 }
 
@@ -131,7 +132,7 @@ func (r *Result) Next() bool {
 	for i, of := range r.picked {
 		r.row[i] = r.full[of]
 	}
-	r.needed = r.needed || r.differs()
+	r.needed, r.some = r.needed || r.differs(), true
 	return true
 }
 
@@ -159,6 +160,9 @@ func (r *Result) Remark() string {
 	}
 	return r.remark.text
 }
+
+// Empty reports whether Next has read no row.
+func (r *Result) Empty() bool { return !r.some }
 
 // Row returns the row that Next read: nil for NULL, time.Time in UTC, a string
 // for a day, else what clickhouse-go makes of the type. It is valid until Next.

@@ -4,7 +4,7 @@ SELECT
     c.namespace AS namespace,
     c.name AS claim,
     p.name AS pod,
-    trim(BOTH '/' FROM concat(p.workload_kind, '/', p.workload_name)) AS workload,
+    multiIf(p.name = '', '', p.workload_name = '', concat('Pod/', p.name), concat(p.workload_kind, '/', p.workload_name)) AS workload,
     if(p.owner != '', p.owner, c.owner) AS owner,
     if(notEmpty(p.groups), p.groups, c.groups) AS groups,
     c.storage_class AS storage_class,
@@ -27,6 +27,6 @@ FROM
 LEFT JOIN (SELECT cluster, uid, name, workload_kind, workload_name, owner, groups FROM pods) AS p ON p.cluster = c.cluster AND p.uid = c.pod_uid
 WHERE ({owner:String} = '' OR owner = {owner:String})
   AND ({group:String} = '' OR has(groups, {group:String}))
-  AND ({workload:String} = '' OR workload = {workload:String} OR p.workload_name = {workload:String})
+  AND ({workload:String} = '' OR workload = {workload:String} OR substring(workload, position(workload, '/') + 1) = {workload:String})
 ORDER BY created_at DESC, cluster, namespace, claim, c.uid
 LIMIT {limit:UInt64}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -127,6 +128,9 @@ func (r *reportCall) answer(ctx context.Context, c *catalog.Catalog, rows, notes
 		return err
 	}
 	said, err := c.Notes(ctx, result, parameters["cluster"])
+	if result.Empty() {
+		said = append(said, r.whereToLook()...)
+	}
 	for _, note := range said {
 		if _, err := fmt.Fprintf(notes, "note: %s\n", note); err != nil {
 			return err
@@ -137,6 +141,16 @@ func (r *reportCall) answer(ctx context.Context, c *catalog.Catalog, rows, notes
 
 // listOfReports is the command that is meant by report alone.
 const listOfReports = "list"
+
+// whereToLook notes, of a report without rows, how to find what its argument may have meant.
+func (r *reportCall) whereToLook() []string {
+	for _, f := range r.Flags {
+		if f.Argument && r.Name != "find" {
+			return []string{fmt.Sprintf("there is no such row; `kubevoltracker report find %s` says what is named so", strconv.Quote(*r.values[f.Name]))}
+		}
+	}
+	return nil
+}
 
 // listReports writes the reports by topic and question.
 func listReports(w io.Writer) error {

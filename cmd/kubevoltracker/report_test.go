@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
+)
+
+// hostileName is no name that Kubernetes allows, and nothing must break by it.
+const hostileName = "it's \"a\\b\" \t$HOME `x` | ; --\n日本"
+
+// TestReportsFromTheCommandLine asks a real engine, with a volume of a hostile name that a pod has mounted.
+func TestReportsFromTheCommandLine(t *testing.T) {
+	engine := &catalogtest.Engine{Dir: t.TempDir()}
+	if err := engine.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(engine.Kill)
+	t.Setenv("KUBEVOLTRACKER_CATALOG_URL", "http://"+engine.Address+"/kubevoltracker")
+	t.Setenv("KUBEVOLTRACKER_CATALOG_USERNAME", catalogtest.User)
+	t.Setenv(passwordVariable, catalogtest.Password)
+	for _, args := range [][]string{
+		{"schema", "migrate"},
+		{"sql", "--write", "INSERT INTO volumes (cluster, uid, name, version) SELECT 'east', 'v', {name:String}, 1", "--param=name=" + hostileName},
+		{"sql", "--write", "INSERT INTO pods (cluster, uid, namespace, name, version) VALUES ('east', 'p', 'shop', 'web', 1)"},
+		{"sql", "--write", "INSERT INTO mounts (cluster, namespace, pod_uid, container, volume_uid, started_at, version) VALUES ('east', 'shop', 'p', 'main', 'v', '2026-01-01 12:00:00', 1)"},
+	} {
+		if code, out, errs := outputOf(args...); code != 0 {
+			t.Fatalf("%v: %s%s", args, out, errs)
+		}
+	}
+	const row = "cluster,workload,pods\neast,Pod/web,1\n"
+	code, out, errs := outputOf("report", "apps", hostileName, "--columns=cluster,workload,pods", "-o", "csv")
+	if code != 0 || out != row || errs != "" {
+		t.Errorf("%d, %s, %s", code, out, errs)
+	}
+	code, out, errs = outputOf("report", "apps", "shop/none", "-o", "json")
+	if code != 0 || out != "[]\n" || errs != "note: there is no such row; `kubevoltracker report find \"shop/none\"` says what is named so\n" {
+		t.Errorf("%d, %s, %s", code, out, errs)
+	}
+	code, _, errs = outputOf("report", "apps", "x", "--columns=pod")
+	if code != 2 || !strings.Contains(errs, `--columns: there is no column "pod"; there are cluster, persistentvolume`) {
+		t.Errorf("%d, %s", code, errs)
+	}
+	runPrintedSQL(t)
+}
+
+// runPrintedSQL has bash run what --sql prints, by the command line in its first comment.
+func runPrintedSQL(t *testing.T) {
+	t.Helper()
+	code, script, errs := outputOf("report", "apps", hostileName, "--sql")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "apps.sql")
+	if err := os.WriteFile(file, []byte(script), 0o600); err != nil || code != 0 {
+		t.Fatalf("%v, %d, %s", err, code, errs)
+	}
+	if out, err := exec.Command("go", "build", "-o", dir, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	comment, _, _ := strings.Cut(script, "-- or by")
+	_, command, _ := strings.Cut(strings.ReplaceAll(comment, "\n--", "\n"), "\n")
+	command = strings.Replace(strings.TrimSpace(command), "=FILE", "="+file, 1) + " -o csv"
+	shell := exec.Command("bash", "-c", command)
+	shell.Env = append(os.Environ(), "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	out, err := shell.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), ",shop,Pod/web,") {
+		t.Errorf("%v, %s\n%s", err, command, out)
+	}
+}
