@@ -330,7 +330,13 @@ func TestPrintedCommandsSurviveTheShell(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		script, _, _ := strings.Cut(statement.Script(), "-- or by")
+		comment, _, _ := strings.Cut(statement.Script(), strings.TrimSpace(statement.SQL))
+		for line := range strings.Lines(comment) {
+			if !strings.HasPrefix(line, "--") {
+				t.Errorf("%q ends the comment: %s", value, line)
+			}
+		}
+		script, _, _ := strings.Cut(comment, "-- or by")
 		words := strings.ReplaceAll(strings.ReplaceAll(script, "\n--", "\n"), "-- Run this file by", "")
 		out, err := exec.CommandContext(t.Context(), "bash", "-c", "kubevoltracker() { printf '%s\\0' \"$@\"; }\n"+words).Output()
 		if err != nil || !slices.Contains(strings.Split(string(out), "\x00"), "--param=volume="+value) {
