@@ -73,7 +73,7 @@ func TestMistakesAreOneLine(t *testing.T) {
 		"unknown level":                   {run("--log.level=loud"), 2, []string{"--log.level", "loud"}},
 		"unknown command":                 {[]string{"walk"}, 2, []string{"walk"}},
 		"unknown report":                  {[]string{"report", "weather"}, 2, []string{"weather"}},
-		"unknown output":                  {[]string{"report", "mounts", "-o", "yaml"}, 2, []string{"--output", "yaml"}},
+		"unknown output":                  {[]string{"report", "mounts", "-o", "xml"}, 2, []string{"--output", "xml"}},
 		"exclusive flags":                 {[]string{"report", "mounts", "--running", "--ended"}, 2, []string{"--running", "--ended"}},
 		"bad duration":                    {[]string{"report", "idle", "--min-idle=soon"}, 2, []string{"--min-idle", "soon"}},
 		"families of what is not watched": {on(kubeconfig, "--metrics.kube-state-metrics=volumeattachments", "--no-collector.attachments"), 2, []string{"--metrics.kube-state-metrics=volumeattachments", "--collector.attachments"}},
