@@ -63,7 +63,7 @@ func switchesOf(help string) (flags []string) {
 func (p *Page) WrongKubectl(k *Kubectl) (findings []string, n int) {
 	commands, _ := p.Commands()
 	for _, c := range commands {
-		if c.Args[0] != "kubectl" {
+		if c.Args[0] != "kubectl" || len(c.Args) > 1 && c.Args[1] == ourPlugin {
 			continue
 		}
 		n++
@@ -73,6 +73,9 @@ func (p *Page) WrongKubectl(k *Kubectl) (findings []string, n int) {
 	}
 	return findings, n
 }
+
+// ourPlugin is the command of the program itself as a plugin, which the real kubectl here does not have.
+const ourPlugin = "voltracker"
 
 // wrong returns the mistake in a command line, or "". The flag --help comes first: a flag without its value at the end
 // of the line would take it as that value.
