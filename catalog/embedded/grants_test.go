@@ -75,7 +75,13 @@ func track(t *testing.T) func(*catalog.Catalog) error {
 func report(t *testing.T) func(*catalog.Catalog) error {
 	return func(c *catalog.Catalog) error {
 		for _, r := range catalog.Reports() {
-			result, err := c.RunReport(t.Context(), r.Name, map[string]string{})
+			parameters := map[string]string{}
+			for _, f := range r.Flags {
+				if f.Argument {
+					parameters[f.Name] = "shop/data"
+				}
+			}
+			result, err := c.RunReport(t.Context(), r.Name, parameters)
 			if err != nil {
 				return err
 			}
