@@ -20,6 +20,7 @@ type cleaning struct {
 	*cluster
 	names  names
 	owners map[types.UID]bool // the run's own objects: what they own is the run's
+	byName bool               // the run's owner is gone: what belonged to an object with a name of the run is the run's
 }
 
 // cleanOrder is the order of deletion: who makes others goes before them.
@@ -50,7 +51,7 @@ func Clean(ctx context.Context, kubeconfig, contextName, run string, out io.Writ
 	}
 	for _, id := range slices.Sorted(maps.Keys(runs)) {
 		owner := runs[id]
-		k := &cleaning{c, id, map[types.UID]bool{ns.UID: true}}
+		k := &cleaning{cluster: c, names: id, owners: map[types.UID]bool{ns.UID: true}, byName: owner == nil}
 		if owner != nil {
 			k.owners[owner.UID] = true
 		}
@@ -69,14 +70,15 @@ func Clean(ctx context.Context, kubeconfig, contextName, run string, out io.Writ
 }
 
 // runs returns the runs of which something is left, with their owners in the namespace; nil for a run whose owner was
-// deleted, and with it what is in the namespace. If run is not empty, the other runs are left out.
+// deleted: garbage collection then deletes what is in the namespace, in its own time. If run is not empty, the other runs
+// are left out.
 func (c *cluster) runs(ctx context.Context, run string, root types.UID) (map[names]*metav1.PartialObjectMetadata, error) {
 	selector := Label
 	if run != "" {
 		selector += "=" + run
 	}
 	found := map[names]*metav1.PartialObjectMetadata{}
-	for _, kind := range []string{VolumeKind, ClaimKind, ownerKind} {
+	for _, kind := range slices.Concat(cleanOrder, []string{ownerKind}) {
 		list, err := c.meta.of(kind).List(ctx, metav1.ListOptions{LabelSelector: selector})
 		if err != nil {
 			return nil, err
@@ -87,7 +89,7 @@ func (c *cluster) runs(ctx context.Context, run string, root types.UID) (map[nam
 			switch { // other objects with the label are somebody else's
 			case kind == ownerKind && object.Name == id.full("owner"):
 				found[id] = object
-			case kind == ClaimKind && id.ofTemplate(kind, object), kind == VolumeKind && isOwnedBy(object, root):
+			case id.ofTemplate(kind, object), kind == VolumeKind && isOwnedBy(object, root), id.ownedByName(object):
 				found[id] = nil
 			}
 		}
@@ -102,7 +104,7 @@ func isOwnedBy(object metav1.Object, owner types.UID) bool {
 // cleanUp deletes all of the run, and waits until the watches have seen it go. Its error says how many objects are left.
 func (r *runner) cleanUp(ctx context.Context) error {
 	r.progress.say("deleting what was made")
-	k := &cleaning{r.cluster, r.maker.names, map[types.UID]bool{r.maker.owner.UID: true, r.maker.root.UID: true}}
+	k := &cleaning{cluster: r.cluster, names: r.maker.names, owners: map[types.UID]bool{r.maker.owner.UID: true, r.maker.root.UID: true}}
 	left, err := k.all(ctx)
 	if err == nil {
 		err = r.removeOwner(ctx)
@@ -177,5 +179,5 @@ func (k *cleaning) isOurs(kind string, object *metav1.PartialObjectMetadata) boo
 			return true
 		}
 	}
-	return k.names.ofTemplate(kind, object)
+	return k.names.ofTemplate(kind, object) || k.byName && k.names.ownedByName(object)
 }

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,11 @@ func (n names) has(name string) bool {
 // owner, but a name that begins with the set's.
 func (n names) ofTemplate(kind string, object metav1.Object) bool {
 	return kind == ClaimKind && len(object.GetOwnerReferences()) == 0 && strings.HasPrefix(object.GetName(), templatePrefix+n.prefix())
+}
+
+// ownedByName reports whether an object belongs to one with a name of the run.
+func (n names) ownedByName(object metav1.Object) bool {
+	return slices.ContainsFunc(object.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return n.has(r.Name) })
 }
 
 // maker describes the objects of a run.
