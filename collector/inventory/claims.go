@@ -161,11 +161,16 @@ func claimConditions(o *corev1.PersistentVolumeClaim) string {
 	return strings.Join(list, ",")
 }
 
+// longestName is the longest name of an object in bytes (ValidateName, NameIsDNSSubdomain).
+const longestName = 253
+
 // claimClass returns the claim's storage class. The annotation is older than the field, and the API
-// still honours it.
+// still honours it. Nobody validates the annotation, and its text becomes a label of metrics: one
+// that is not UTF-8 would fail each scrape. So a text that can be no name of a class is made harmless.
 func claimClass(o *corev1.PersistentVolumeClaim) string {
 	if class, ok := o.Annotations[corev1.BetaStorageClassAnnotation]; ok {
-		return class
+		class = strings.ToValidUTF8(class[:min(len(class), longestName)], "")
+		return strings.ReplaceAll(class, "/", "_")
 	}
 	if o.Spec.StorageClassName != nil {
 		return *o.Spec.StorageClassName

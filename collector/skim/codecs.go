@@ -124,11 +124,14 @@ func readEvent(event *metav1.WatchEvent, data []byte) error {
 		case 1:
 			event.Type = eventType(value)
 		case 2: // a runtime.RawExtension
-			object = eachText(value, func(number protowire.Number, raw []byte) {
+			failed := eachText(value, func(number protowire.Number, raw []byte) {
 				if number == 1 {
 					event.Object.Raw = slices.Clip(raw)
 				}
 			})
+			if object == nil {
+				object = failed
+			}
 		}
 	})
 	if err != nil {

@@ -22,10 +22,11 @@ const (
 // served, so the number of shapes has no bound of its own.
 const maxShapes = 1024
 
-// fewValues are the labels whose values are part of the shape. Wrong entries, and missing ones, cost memory only.
+// fewValues are the labels whose values are part of the shape. Wrong entries, and missing ones, cost memory only. The
+// storage class is none of them: who makes claims can invent classes, and shapes stay for ever.
 var fewValues = map[string]bool{
-	"access_mode": true, "attacher": true, "condition": true, "csi_driver": true, "host_path_type": true, "local_fs": true, "phase": true,
-	"provisioner": true, "reclaim_policy": true, "status": true, "storageclass": true, "volume_binding_mode": true, "volume_mode": true, "volumemode": true,
+	"access_mode": true, "attacher": true, "condition": true, "csi_driver": true, "host_path_type": true, "phase": true,
+	"provisioner": true, "reclaim_policy": true, "status": true, "volume_binding_mode": true, "volume_mode": true, "volumemode": true,
 }
 
 // split divides lines into the key of their shape and the values that it leaves open.
