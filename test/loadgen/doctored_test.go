@@ -59,6 +59,12 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) { // alone: the youngest rows are 
 		{"a mount that never was", `INSERT INTO mounts SELECT * REPLACE ('invented' AS pod_uid, 'invented' AS claim_uid, 'invented' AS volume_uid) FROM mounts FINAL ` + ours + ` AND claim_name != ''` + one, "wrong: mounts invented"},
 		{"a second mount of a volume", `INSERT INTO mounts SELECT * REPLACE ('/elsewhere' AS mount_path) FROM mounts FINAL ` + ours + one, "duplicated: mounts"},
 		{"a second binding", `INSERT INTO bindings SELECT * REPLACE (ordinal + 1 AS ordinal) FROM bindings FINAL` + one, "duplicated: bindings"},
+		{"a deletion may have been in 2099", `INSERT INTO claims SELECT * REPLACE (toDateTime64('2099-01-01 00:00:00', 6, 'UTC') AS deleted_at, version + 1 AS version) FROM claims FINAL ` + ours + one, "wrong: claims"},
+		{"a container ended in 2099", `INSERT INTO containers SELECT * REPLACE (toDateTime64('2099-01-01 00:00:00', 6, 'UTC') AS finished_at, version + 1 AS version) FROM containers FINAL` + one, "wrong: containers"},
+		{"a pod ended 14 seconds late", `INSERT INTO pods SELECT * REPLACE (finished_at + 14 AS finished_at, version + 1 AS version) FROM (SELECT * FROM pods FINAL ` + ours + ` AND (cluster, uid) IN (
+			SELECT cluster, pod_uid FROM mounts WHERE ended_at = ended_not_before))` + one, "wrong: pods"},
+		{"a mount in another namespace", `INSERT INTO mounts SELECT * REPLACE ('other' AS namespace, '/elsewhere' AS mount_path) FROM (SELECT * FROM mounts FINAL ` + ours + one + `)`, "duplicated: mounts"},
+		{"a volume of the run before it began", `INSERT INTO volumes SELECT * REPLACE ('invented' AS uid, toDateTime64('2020-01-01 00:00:00', 6, 'UTC') AS deleted_at) FROM volumes FINAL WHERE startsWith(name, 'lg-')` + one, "wrong: volumes invented"},
 		{"a claim in a second cluster", `INSERT INTO claims SELECT * REPLACE ('second' AS cluster) FROM claims FINAL ` + ours + one, "duplicated: claims"},
 	} {
 		table := strings.Fields(c.insert)[2]
@@ -70,6 +76,14 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) { // alone: the youngest rows are 
 		write("INSERT INTO " + table + " SELECT * FROM saved")
 		write("DROP TABLE saved SYNC")
 	}
+	write("CREATE TABLE saved AS claims")
+	write("INSERT INTO saved SELECT * FROM claims")
+	write("TRUNCATE TABLE claims")
+	write("INSERT INTO claims SELECT * REPLACE (if(uid = (SELECT min(uid) FROM saved " + ours + "), 'second', cluster) AS cluster) FROM (SELECT * FROM saved FINAL)")
+	expect(t, verify, "a claim in a second cluster alone", "under 2 clusters")
+	write("TRUNCATE TABLE claims")
+	write("INSERT INTO claims SELECT * FROM saved")
+	write("DROP TABLE saved SYNC")
 	for _, table := range []string{"pods", "claims", "volumes", "containers", "mounts", "bindings"} {
 		write("CREATE TABLE saved AS " + table)
 		write("INSERT INTO saved SELECT * FROM " + table)

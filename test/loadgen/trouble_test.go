@@ -41,7 +41,7 @@ func TestAKilledTrackerHasBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _, err := run(t, "verify", "--file="+file, args[1])
-	if err != nil || !strings.Contains(out, "moments have bounds, which contain the truth") || !strings.HasSuffix(out, "\n0 missing, 0 duplicated, 0 wrong\n") {
+	if err != nil || !strings.Contains(out, "moments have bounds of up to ") || !strings.HasSuffix(out, "\n0 missing, 0 duplicated, 0 wrong\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

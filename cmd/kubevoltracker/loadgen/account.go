@@ -94,6 +94,7 @@ type PodState struct {
 	Job        string           `json:"job,omitempty"`
 	Owner      string           `json:"owner,omitempty"`
 	Deleting   bool             `json:"deleting,omitempty"`
+	Restarts   bool             `json:"restarts,omitempty"` // a container that has ended runs again: restartPolicy Always
 	Containers []ContainerState `json:"containers"`
 	Mounts     []MountState     `json:"mounts"`
 }
@@ -101,8 +102,9 @@ type PodState struct {
 // ContainerState is a container's status.
 type ContainerState struct {
 	Name     string     `json:"name"`
-	Started  *time.Time `json:"started,omitempty"`
-	Finished *time.Time `json:"finished,omitempty"`
+	Started  *time.Time `json:"started,omitempty"`  // the earliest start that the status shows
+	Finished *time.Time `json:"finished,omitempty"` // the end of the present run
+	Former   *time.Time `json:"former,omitempty"`   // while the container waits: the end of the run before
 }
 
 // MountState is a volume that a container mounts.

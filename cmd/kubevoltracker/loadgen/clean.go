@@ -60,7 +60,8 @@ func Clean(ctx context.Context, kubeconfig, contextName, run string, out io.Writ
 			return err
 		}
 		if owner != nil {
-			if err := c.remove(ctx, ownerKind, owner.Name, string(owner.UID), false); err != nil {
+			err := c.remove(ctx, ownerKind, owner.Name, string(owner.UID), false)
+			if err != nil && !isGone(err) {
 				return fmt.Errorf("delete %s: %w", owner.Name, err)
 			}
 		}
@@ -96,6 +97,9 @@ func (c *cluster) runs(ctx context.Context, run string, root types.UID) (map[nam
 	}
 	return found, nil
 }
+
+// isGone reports whether an object could not be deleted because it is gone: there is none, or another of its name.
+func isGone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
 
 func isOwnedBy(object metav1.Object, owner types.UID) bool {
 	return slices.ContainsFunc(object.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
@@ -162,7 +166,7 @@ func (k *cleaning) kind(ctx context.Context, kind string) (n int, err error) {
 		if object.DeletionTimestamp == nil {
 			group.Go(func() error {
 				err := k.remove(ctx, kind, object.Name, string(object.UID), false)
-				if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+				if isGone(err) {
 					return nil
 				}
 				return err

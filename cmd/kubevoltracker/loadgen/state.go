@@ -49,7 +49,8 @@ func volumeState(v *corev1.PersistentVolume) *VolumeState {
 }
 
 func podState(p *corev1.Pod) *PodState {
-	s := &PodState{Phase: string(p.Status.Phase), Node: p.Spec.NodeName, Job: p.Labels["batch.kubernetes.io/job-name"], Owner: p.Labels["owner"], Deleting: p.DeletionTimestamp != nil}
+	s := &PodState{Phase: string(p.Status.Phase), Node: p.Spec.NodeName, Job: p.Labels["batch.kubernetes.io/job-name"], Owner: p.Labels["owner"], Deleting: p.DeletionTimestamp != nil,
+		Restarts: p.Spec.RestartPolicy == corev1.RestartPolicyAlways}
 	for _, c := range p.Spec.Containers {
 		s.Containers = append(s.Containers, containerState(p, c.Name))
 		for _, m := range c.VolumeMounts {
@@ -71,6 +72,13 @@ func containerState(p *corev1.Pod, name string) ContainerState {
 			s.Started = moment(&status.State.Running.StartedAt)
 		case status.State.Terminated != nil:
 			s.Started, s.Finished = moment(&status.State.Terminated.StartedAt), moment(&status.State.Terminated.FinishedAt)
+		case status.LastTerminationState.Terminated != nil:
+			s.Former = moment(&status.LastTerminationState.Terminated.FinishedAt)
+		}
+		if last := status.LastTerminationState.Terminated; last != nil && status.Name == name {
+			if former := moment(&last.StartedAt); former != nil && (s.Started == nil || former.Before(*s.Started)) {
+				s.Started = former
+			}
 		}
 	}
 	return s

@@ -26,7 +26,7 @@ type life struct {
 	kind, name, uid string
 	versions        []version // in the order of their resource versions
 	gone            *Line     // the observation that it was removed
-	asked           time.Time // when its deletion was first asked for; zero if the account does not say
+	asked           time.Time // when a deletion was first asked for and granted; zero if the account does not say
 }
 
 // version is an observed state. The API server gives all kinds one order of resource versions.
@@ -106,7 +106,7 @@ func (t *truth) note(line *Line) error {
 	}
 	switch line.Action {
 	case Delete:
-		if l.asked.IsZero() {
+		if l.asked.IsZero() && line.Error == "" {
 			l.asked = line.At
 		}
 	case Observed:

@@ -1,6 +1,11 @@
 package loadgen
 
-import "time"
+import (
+	"cmp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // use is how an account shows the use of a container.
 type use struct {
@@ -21,14 +26,14 @@ func (u *use) first(started, created *time.Time) {
 // container runs again, or waits to, its use goes on.
 func useOf(l *life, container string) use {
 	u := use{end: absent}
-	var finished *time.Time
+	var finished, former *time.Time // the end of the last run, and of one after which the container was to run again
 	for _, v := range l.versions {
 		for _, c := range v.Pod.Containers {
 			switch {
 			case c.Name != container:
 				continue
-			case c.Finished == nil:
-				finished = nil
+			case c.Finished == nil || v.Pod.restarts():
+				finished, former = nil, cmp.Or(c.Finished, c.Former)
 			case finished == nil || c.Finished.After(*finished):
 				finished = c.Finished
 			}
@@ -41,14 +46,27 @@ func useOf(l *life, container string) use {
 			u.first(c.Started, v.Created)
 		}
 	}
+	if u.start == nil {
+		return u
+	}
 	if finished != nil {
 		u.end = exactly(later(finished, u.start)).after(*u.start)
 	}
-	if finished == nil && u.start != nil && l.gone != nil { // deleted by force: nobody reported its end
+	switch {
+	case finished != nil || l.gone == nil:
+	case former != nil: // between two runs: the former one was the last, or there was another that nobody reported
+		u.end = within(*later(former, u.start), l.gone.At).after(*u.start)
+	default: // deleted by force: nobody reported its end
 		u.end = within(latest(*u.start, l.asked, l.before(l.gone)), l.gone.At).after(*u.start)
 		u.end.unproven = true
 	}
 	return u
+}
+
+// restarts reports whether a container that has ended runs again.
+func (p *PodState) restarts() bool {
+	over := p.Phase == string(corev1.PodSucceeded) || p.Phase == string(corev1.PodFailed)
+	return p.Restarts && !p.Deleting && !over
 }
 
 // later returns the later of two moments. Where pods of one name follow each other, a player of kubelets that is behind
@@ -65,7 +83,7 @@ func (t *truth) addPod(l *life) {
 	p := l.last().Pod
 	r := row{
 		"namespace": text(Namespace), "name": text(l.name), "phase": text(p.Phase), "node": text(p.Node), "owner": text(p.Owner),
-		"created_at": exactly(l.first().Created), "deleted_at": l.deleted(), "started_at": absent,
+		"created_at": exactly(l.first().Created), "deleted_at": l.deleted(), "started_at": absent, "finished_at": absent,
 	}
 	t.rows["pods"][keyOf(l.uid)] = r
 	for _, c := range p.Containers {
@@ -74,7 +92,7 @@ func (t *truth) addPod(l *life) {
 		if u.start == nil {
 			continue
 		}
-		r["started_at"] = exactly(u.start) // the pods of a run have one container
+		r["started_at"], r["finished_at"] = exactly(u.start), u.end // the pods of a run have one container
 		for _, m := range p.Mounts {
 			if m.Container == c.Name {
 				t.rows["mounts"][keyOf(l.uid, c.Name, m.Volume, m.Path)] = t.mount(&m, u, *l.first().Created)

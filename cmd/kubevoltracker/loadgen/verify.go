@@ -22,22 +22,27 @@ type table struct {
 
 // The questions read the rows of all runs; concerns chooses those of one.
 const (
-	podsOfRuns   = `(SELECT uid FROM pods WHERE namespace = {namespace:String} UNION ALL SELECT pod_uid FROM mounts WHERE namespace = {namespace:String})`
-	claimsOfRuns = `(SELECT uid FROM claims WHERE namespace = {namespace:String})`
+	podsOfRuns = `(SELECT uid FROM pods WHERE namespace = {namespace:String} OR startsWith(name, {prefix:String})
+		UNION ALL SELECT pod_uid FROM mounts WHERE namespace = {namespace:String} OR startsWith(claim_name, {prefix:String}) OR startsWith(claim_name, {template:String}))`
+	claimsOfRuns = `(SELECT uid FROM claims WHERE namespace = {namespace:String} OR startsWith(name, {prefix:String}) OR startsWith(name, {template:String})
+		UNION ALL SELECT claim_uid FROM mounts WHERE namespace = {namespace:String} AND claim_uid != '')`
+	volumesOfRuns = `(SELECT uid FROM volumes WHERE startsWith(name, {prefix:String})
+		UNION ALL SELECT volume_uid FROM mounts WHERE namespace = {namespace:String} AND volume_uid != '')`
 )
 
 var tables = []table{
-	{"pods", []string{"uid"}, 1, `SELECT uid, namespace, name, phase, node, owner, created_at, started_at, deleted_at, deleted_not_before
-		FROM pods WHERE namespace = {namespace:String}`},
-	{"claims", []string{"uid"}, 1, `SELECT uid, namespace, name, phase, volume_name, volume_uid, owner, requested_bytes, capacity_bytes, ephemeral, pod_uid,
-		created_at, bound_at, deleted_at, deleted_not_before FROM claims WHERE namespace = {namespace:String}`},
-	{"volumes", []string{"uid"}, 1, `SELECT uid, name, phase, source_kind, capacity_bytes, reclaim_policy, claim_uid, created_at, deleted_at, deleted_not_before
-		FROM volumes WHERE (deleted_at IS NULL OR deleted_at >= fromUnixTimestamp({began:Int64}))`},
-	{"containers", []string{"pod_uid", "name"}, 2, `SELECT pod_uid, name, started_at, finished_at FROM containers WHERE pod_uid IN ` + podsOfRuns},
-	{"mounts", []string{"pod_uid", "container", "volume", "mount_path"}, 3, `SELECT pod_uid, container, volume, mount_path, namespace, source_kind, claim_name, claim_uid,
-		volume_uid, started_at, started_not_before, ended_at, ended_not_before FROM mounts WHERE namespace = {namespace:String}`},
-	{"bindings", []string{"claim_uid", "volume_uid", "ordinal"}, 2, `SELECT claim_uid, volume_uid, ordinal, bound_at, released_at, released_not_before FROM bindings
-		WHERE (claim_uid IN ` + claimsOfRuns + ` OR volume_uid IN (SELECT uid FROM volumes WHERE startsWith(name, {prefix:String})))`},
+	{"pods", []string{"uid"}, 1, `SELECT cluster, uid, namespace, name, phase, node, owner, created_at, started_at, finished_at, deleted_at, deleted_not_before
+		FROM pods WHERE uid IN ` + podsOfRuns},
+	{"claims", []string{"uid"}, 1, `SELECT cluster, uid, namespace, name, phase, volume_name, volume_uid, owner, requested_bytes, capacity_bytes, ephemeral, pod_uid,
+		created_at, bound_at, deleted_at, deleted_not_before FROM claims WHERE uid IN ` + claimsOfRuns},
+	{"volumes", []string{"uid"}, 1, `SELECT cluster, uid, name, phase, source_kind, capacity_bytes, reclaim_policy, claim_uid, created_at, deleted_at, deleted_not_before
+		FROM volumes WHERE (deleted_at IS NULL OR deleted_at >= fromUnixTimestamp({began:Int64}) OR uid IN ` + volumesOfRuns + `)`},
+	{"containers", []string{"pod_uid", "name"}, 2, `SELECT cluster, pod_uid, name, started_at, finished_at FROM containers WHERE pod_uid IN ` + podsOfRuns},
+	{"mounts", []string{"pod_uid", "container", "volume", "mount_path"}, 3, `SELECT cluster, pod_uid, container, volume, mount_path, namespace, source_kind, claim_name, claim_uid,
+		volume_uid, started_at, started_not_before, ended_at, ended_not_before FROM mounts
+		WHERE (pod_uid IN ` + podsOfRuns + ` OR claim_uid IN ` + claimsOfRuns + ` OR volume_uid IN ` + volumesOfRuns + `)`},
+	{"bindings", []string{"claim_uid", "volume_uid", "ordinal"}, 2, `SELECT cluster, claim_uid, volume_uid, ordinal, bound_at, released_at, released_not_before FROM bindings
+		WHERE (claim_uid IN ` + claimsOfRuns + ` OR volume_uid IN ` + volumesOfRuns + `)`},
 }
 
 // notBefore names the column that bounds another from below.
@@ -47,10 +52,12 @@ var notBefore = map[string]string{
 
 // Verdict is how a catalog compares with an account.
 type Verdict struct {
-	Missing, Duplicated, Wrong []string // a line each
-	Bounded                    int      // moments with wide bounds, which contain the truth
-	counts                     []string // of rows, by table
-	gaps                       []catalog.Gap
+	Missing, Duplicated, Wrong []string      // a line each
+	Bounded                    int           // moments with wide bounds, which contain the truth
+	Widest                     time.Duration // of those bounds
+	counts                     []string      // of rows, by table
+	clusters                   map[any]bool  // under which the rows are
+	away                       absence
 }
 
 // Good reports whether the catalog has all that the account proves, once, and nothing else of the run.
@@ -75,7 +82,7 @@ func (v *Verdict) Write(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "rows that the account proves: %s\n", strings.Join(v.counts, ", "))
 	if v.Bounded > 0 {
-		fmt.Fprintf(&b, "%d moments have bounds, which contain the truth: the tracker was away, or its watch late\n", v.Bounded)
+		fmt.Fprintf(&b, "%d moments have bounds of up to %s, which contain the truth: the tracker was away, or its watch late\n", v.Bounded, v.Widest.Round(time.Second))
 	}
 	fmt.Fprintf(&b, "%d missing, %d duplicated, %d wrong\n", len(v.Missing), len(v.Duplicated), len(v.Wrong))
 	_, err := io.WriteString(w, b.String())
@@ -96,8 +103,8 @@ func Verify(ctx context.Context, c *catalog.Catalog, path, cluster string, progr
 	if err := t.awaitCatalog(ctx, c, cluster, progress); err != nil {
 		return nil, err
 	}
-	v := &Verdict{}
-	if v.gaps, err = t.gaps(ctx, c, cluster); err != nil {
+	v := &Verdict{clusters: map[any]bool{}}
+	if v.away.gaps, err = t.gaps(ctx, c, cluster); err != nil {
 		return nil, err
 	}
 	for i := range tables {
@@ -105,9 +112,24 @@ func Verify(ctx context.Context, c *catalog.Catalog, path, cluster string, progr
 		if err != nil {
 			return nil, err
 		}
+		v.away.now = time.Now()
 		v.compare(t, &tables[i], found)
 	}
+	v.oneCluster()
 	return v, nil
+}
+
+// oneCluster wants all rows of the run under one name of its cluster.
+func (v *Verdict) oneCluster() {
+	if len(v.clusters) < 2 {
+		return
+	}
+	var list []string
+	for name := range v.clusters {
+		list = append(list, fmt.Sprintf("%q", name))
+	}
+	slices.Sort(list)
+	v.Wrong = append(v.Wrong, fmt.Sprintf("the rows of the run are under %d clusters (%s): choose one by --cluster", len(list), strings.Join(list, ", ")))
 }
 
 // foundRow is a row of the catalog.
@@ -182,6 +204,7 @@ func (v *Verdict) compare(t *truth, table *table, found []foundRow) {
 	for _, r := range found {
 		key := table.keyOf(r, len(table.key))
 		byKey[key] = append(byKey[key], r)
+		v.clusters[r["cluster"]] = true
 	}
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		about[strings.Join(strings.Split(key, " ")[:table.same], " ")] = true
@@ -224,18 +247,28 @@ func (v *Verdict) row(t *truth, table *table, key string, wanted row, r foundRow
 	for _, column := range slices.Sorted(maps.Keys(wanted)) {
 		w := wanted[column]
 		bound, hasBound := r[notBefore[column]]
-		got := w.judge(r[column], bound, v.gaps)
+		got := w.judge(r[column], bound, v.away)
 		if !hasBound {
-			got = w.judgeAlone(r[column], v.gaps)
+			got = w.judgeAlone(r[column], v.away)
 		}
 		switch got {
 		case wrong:
 			v.Wrong = append(v.Wrong, fmt.Sprintf("%s %s%s: %s is %s, want %s", table.name, key, t.named(key), column, printed(r[column], bound), w))
 		case bounded:
 			v.Bounded++
+			v.Widest = max(v.Widest, width(w, r[column], bound))
 		case right:
 		}
 	}
+}
+
+// width is how wide the bounds of a value are. Without a bound they begin at the truth.
+func width(w want, value, bound any) time.Duration {
+	at, _ := value.(time.Time)
+	if earliest, ok := bound.(time.Time); ok {
+		return at.Sub(earliest)
+	}
+	return at.Sub(w.from)
 }
 
 func printed(value, since any) string {

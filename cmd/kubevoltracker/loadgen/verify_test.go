@@ -17,12 +17,22 @@ func TestWantsAreExact(t *testing.T) {
 	dated, watched := exactly(&epoch).after(at(-100)), within(at(-1), at(1)).after(at(-100))
 	unproven := watched
 	unproven.unproven = true
-	for _, c := range []struct {
+	type row struct {
 		name         string
 		want         want
 		value, bound any
 		judgement    judgement
-	}{
+	}
+	judge := func(away absence, rows []row) {
+		t.Helper()
+		for _, c := range rows {
+			if got := c.want.judge(c.value, c.bound, away); got != c.judgement {
+				t.Errorf("%s: %d, want %d: %s from %v", c.name, got, c.judgement, c.value, c.bound)
+			}
+		}
+	}
+	elsewhere := absence{now: at(2000), gaps: []catalog.Gap{{From: at(-1040), To: at(-1010)}, {From: at(1010), To: at(1040)}}}
+	judge(elsewhere, []row{
 		{"same text", text("nfs"), "nfs", "nfs", right},
 		{"other text", text("nfs"), "csi", "csi", wrong},
 		{"no text", text(""), "", "", right},
@@ -39,25 +49,70 @@ func TestWantsAreExact(t *testing.T) {
 		{"14 seconds late", dated, at(14), at(0), wrong},
 		{"bounds since 1970", dated, at(0), time.Unix(0, 0), wrong},
 		{"bounds around it", dated, at(5), at(-5), wrong},
-		{"bounds around it and a gap", dated, at(1005), at(-5), wrong},
-		{"bounds around it, over a gap", dated, at(1050), at(-5), bounded},
-		{"bounds after it, over a gap", dated, at(1050), at(4), wrong},
-		{"bounds before it, over a gap", dated, at(-4), at(-1050), wrong},
+		{"bounds around it, over another gap", dated, at(1050), at(-5), wrong},
+		{"bounds before it, over another gap", dated, at(-4), at(-1050), wrong},
 		{"watched", watched, at(2), at(2), right},
 		{"watched late", watched, at(3.5), at(3.5), right},
 		{"watched 14 seconds late", watched, at(14), at(14), wrong},
 		{"watched, with bounds", watched, at(14), at(-3), bounded},
+		{"watched, with bounds until now", watched, at(2000), at(-3), bounded},
+		{"watched, with bounds in the future", watched, at(2002), at(-3), wrong},
+		{"watched, with bounds after it", watched, at(14), at(3), wrong},
 		{"watched, with bounds since before it was made", watched, at(14), at(-102), wrong},
 		{"watched, with bounds since 1970", watched, at(1), time.Unix(0, 0), wrong},
 		{"the bound is later", watched, at(1), at(1.1), wrong},
 		{"nobody reports it", unproven, at(1), at(-90), right},
 		{"nobody reports it, and yet it is exact", unproven, at(1), at(1), wrong},
 		{"nobody reports it, with bounds since 1970", unproven, at(1), time.Unix(0, 0), wrong},
+		{"nobody reports it, with bounds in the future", unproven, at(2002), at(-90), wrong},
+	})
+	judge(absence{now: at(2000), gaps: []catalog.Gap{{From: at(-10), To: at(20)}}}, []row{
+		{"bounds around it, over its gap", dated, at(21), at(-12), bounded},
+		{"bounds later than its gap", dated, at(25), at(-12), wrong},
+		{"bounds after it, over its gap", dated, at(21), at(4), wrong},
+		{"bounds before it, over its gap", dated, at(-4), at(-12), wrong},
+	})
+	judge(absence{now: at(2000), gaps: []catalog.Gap{{From: at(-10)}}}, []row{
+		{"bounds until now, over a gap that has not ended", dated, at(1999), at(-12), bounded},
+		{"bounds in the future, over a gap that has not ended", dated, at(2005), at(-12), wrong},
+	})
+	for _, c := range []struct {
+		name      string
+		want      want
+		value     any
+		judgement judgement
+	}{
+		{"dated", dated, at(0.5), right},
+		{"dated, late", dated, at(14), wrong},
+		{"watched, late", watched, at(14), bounded},
+		{"watched, in the future", watched, at(2002), wrong},
+		{"watched, early", watched, at(-3), wrong},
+		{"NULL", absent, nil, right},
+		{"not NULL", absent, at(0), wrong},
+		{"missing", unproven, nil, wrong},
+		{"nobody reports it", unproven, at(1), right},
 	} {
-		gaps := []catalog.Gap{{From: at(-1040), To: at(-1010)}, {From: at(1010), To: at(1040)}}
-		if got := c.want.judge(c.value, c.bound, gaps); got != c.judgement {
-			t.Errorf("%s: %d, want %d: %s from %v", c.name, got, c.judgement, c.value, c.bound)
+		if got := c.want.judgeAlone(c.value, elsewhere); got != c.judgement {
+			t.Errorf("alone, %s: %d, want %d: %v", c.name, got, c.judgement, c.value)
 		}
+	}
+}
+
+// TestARefusedDeletionProvesNothing has a deletion that the API server refused, and one that it granted.
+func TestARefusedDeletionProvesNothing(t *testing.T) {
+	at := func(second int) time.Time { return time.Date(2026, 5, 1, 12, 0, second, 0, time.UTC) }
+	truth := &truth{life: map[string]*life{}}
+	for _, line := range []Line{
+		{At: at(10), Action: Delete, Kind: ClaimKind, UID: "c1", Error: "conflict"},
+		{At: at(20), Action: Delete, Kind: ClaimKind, UID: "c1"},
+		{At: at(30), Action: Delete, Kind: ClaimKind, UID: "c1"},
+	} {
+		if err := truth.note(&line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := truth.life["c1"].asked; !got.Equal(at(20)) {
+		t.Errorf("asked at %s", got)
 	}
 }
 
@@ -97,17 +152,23 @@ func TestUseLastsFromTheFirstStartToTheLastEnd(t *testing.T) {
 		moment := time.Date(2026, 5, 1, 12, 0, second, 0, time.UTC)
 		return &moment
 	}
+	restarts := false
 	follow := func(gone bool, states ...ContainerState) use {
 		l := &life{kind: PodKind}
 		for i := range states {
 			states[i].Name = "main"
-			line := &Line{At: *at(50), Created: at(10), Gone: gone && i == len(states)-1, Pod: &PodState{Containers: states[i : i+1]}}
+			line := &Line{At: *at(50), Created: at(10), Gone: gone && i == len(states)-1, Pod: &PodState{Containers: states[i : i+1], Restarts: restarts}}
 			l.versions = append(l.versions, version{line, uint64(i + 1)})
 			if line.Gone {
 				l.gone = line
 			}
 		}
 		return useOf(l, "main")
+	}
+	again := func(gone bool, states ...ContainerState) use {
+		restarts = true
+		defer func() { restarts = false }()
+		return follow(gone, states...)
 	}
 	byForce := within(*at(12), *at(50)).after(*at(12))
 	byForce.unproven = true
@@ -125,6 +186,9 @@ func TestUseLastsFromTheFirstStartToTheLastEnd(t *testing.T) {
 		{"waits to run again", follow(false, ContainerState{Started: at(12), Finished: at(20)}, ContainerState{}), use{1, at(12), absent}},
 		{"ran again and ended", follow(true, ContainerState{Started: at(12), Finished: at(20)}, ContainerState{Started: at(21)}, ContainerState{Started: at(21), Finished: at(25)}), use{1, at(12), exactly(at(25)).after(*at(12))}},
 		{"deleted by force", follow(true, ContainerState{Started: at(12)}), use{1, at(12), byForce}},
+		{"an end without a start", follow(true, ContainerState{Finished: at(20)}), use{end: absent}},
+		{"ended, and is to run again", again(false, ContainerState{Started: at(12), Finished: at(20)}), use{1, at(12), absent}},
+		{"deleted between two runs", again(true, ContainerState{Started: at(12), Finished: at(20)}, ContainerState{Started: at(12), Former: at(20)}), use{1, at(12), within(*at(20), *at(50)).after(*at(12))}},
 	} {
 		if c.got.number != c.want.number || c.got.end != c.want.end || (c.got.start == nil) != (c.want.start == nil) || c.got.start != nil && !c.got.start.Equal(*c.want.start) {
 			t.Errorf("%s: %+v, want %+v", c.name, c.got, c.want)

@@ -54,9 +54,32 @@ const (
 	right
 )
 
-// judge compares a column with the wanted value. bound is the earliest moment that the row gives beside it. gaps are the
-// times in which the tracker did not watch.
-func (w want) judge(value, bound any, gaps []catalog.Gap) judgement {
+// absence says when a catalog's tracker may not have watched.
+type absence struct {
+	gaps []catalog.Gap // nobody watched, by the table coverage
+	now  time.Time     // when the catalog was read: it knows of nothing later
+}
+
+// explains reports whether bounds that reach to at may be those of a wanted moment.
+//
+// A moment that the API dates is lost only where nobody watched when it came, and its bound is then the return of the
+// tracker. A moment that only a watch shows is also late where the tracker was killed: it takes up its watch where it
+// left it, so that coverage has no gap, but the bound is its return, which can be any time until now.
+func (a absence) explains(w want, at time.Time) bool {
+	if w.watched {
+		return at.Before(a.now.Add(second))
+	}
+	return slices.ContainsFunc(a.gaps, func(g catalog.Gap) bool {
+		end := g.To
+		if end.IsZero() {
+			end = a.now
+		}
+		return g.From.Before(w.to.Add(second)) && at.Before(end.Add(lateness+second))
+	})
+}
+
+// judge compares a column with the wanted value. bound is the earliest moment that the row gives beside it.
+func (w want) judge(value, bound any, away absence) judgement {
 	if w.isText {
 		return either(fmt.Sprint(value) == w.text)
 	}
@@ -68,11 +91,11 @@ func (w want) judge(value, bound any, gaps []catalog.Gap) judgement {
 	if !isMoment || !hasBound || earliest.After(at) {
 		return wrong
 	}
-	return w.judgeMoment(earliest, at, gaps)
+	return w.judgeMoment(earliest, at, away)
 }
 
 // judgeMoment compares a moment, and the earliest one that its row gives beside it, with the wanted one.
-func (w want) judgeMoment(earliest, at time.Time, gaps []catalog.Gap) judgement {
+func (w want) judgeMoment(earliest, at time.Time, away absence) judgement {
 	if !w.unproven && w.has(at) && w.has(earliest) {
 		return right
 	}
@@ -82,20 +105,20 @@ func (w want) judgeMoment(earliest, at time.Time, gaps []catalog.Gap) judgement 
 	switch {
 	case w.unproven && w.has(at):
 		return right
-	case w.watched || overlaps(gaps, earliest, at):
+	case away.explains(w, at):
 		return bounded
 	}
 	return wrong
 }
 
 // judgeAlone compares a column whose table has no bound beside it: what nobody watched has the latest moment.
-func (w want) judgeAlone(value any, gaps []catalog.Gap) judgement {
+func (w want) judgeAlone(value any, away absence) judgement {
 	w.unproven = false
-	if got := w.judge(value, value, gaps); got != wrong {
+	if got := w.judge(value, value, away); got != wrong {
 		return got
 	}
 	at, isMoment := value.(time.Time)
-	if isMoment && !w.to.IsZero() && at.After(w.to) && (w.watched || overlaps(gaps, w.from, at)) {
+	if isMoment && !w.to.IsZero() && at.After(w.to) && away.explains(w, at) {
 		return bounded
 	}
 	return wrong
@@ -121,13 +144,6 @@ func (w want) has(at time.Time) bool {
 // contains reports whether bounds may be those of the wanted moment.
 func (w want) contains(earliest, at time.Time) bool {
 	return at.After(w.from.Add(-second)) && earliest.Before(w.to.Add(second)) && !w.since.IsZero() && earliest.After(w.since.Add(-second))
-}
-
-// overlaps reports whether nobody watched at some moment of a span.
-func overlaps(gaps []catalog.Gap, from, to time.Time) bool {
-	return slices.ContainsFunc(gaps, func(g catalog.Gap) bool {
-		return !g.From.After(to) && (g.To.IsZero() || !g.To.Before(from))
-	})
 }
 
 func (w want) String() string {
