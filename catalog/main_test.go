@@ -42,7 +42,8 @@ func rows(t *testing.T, c *catalog.Catalog, sql string) [][]any {
 	return catalogtest.Rows(t, c, sql)
 }
 
-// write brings facts into the catalog as a tracker does: through a recorder, a journal and a writer.
+// write brings facts into the catalog as a tracker does: through a recorder, a journal and a writer. What an inventory sums up
+// from the mounts is summed up from the catalog.
 func write(t *testing.T, c *catalog.Catalog, cluster string, facts *fact.Facts) {
 	t.Helper()
 	logger := log.NewLogfmtLogger(t.Output())
@@ -67,6 +68,7 @@ func write(t *testing.T, c *catalog.Catalog, cluster string, facts *fact.Facts) 
 	if err := errors.Join(<-recorded, w.Run(ctx)); err != nil {
 		t.Fatal(err)
 	}
+	catalogtest.SumUpUses(t, c)
 }
 
 // golden compares got with a file of testdata.

@@ -12,7 +12,7 @@ import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 //   - checkpoints come after all tables that a snapshot is restored from: they say that these are complete.
 func tables() []table {
 	return []table{
-		objects(), namespaces(), storageClasses(), storageCapacity(), usage(), volumeSources(), mounts(), containers(), pods(),
+		objects(), namespaces(), storageClasses(), storageCapacity(), usage(), volumeSources(), mounts(), volumeUses(), containers(), pods(),
 		attachments(), bindings(), claims(), volumes(), changes(), checkpoints(), coverageTable(),
 	}
 }
@@ -259,6 +259,24 @@ func mounts() table {
 		nullable("ended_at", func(r *row) fact.Time { return r.EndedAt }),
 		nullable("ended_not_before", func(r *row) fact.Time { return r.EndedNotBefore }),
 		plain("end_reason", func(r *row) string { return r.EndReason }),
+		rowVersion(func(r *row) *uint64 { return &r.Version }),
+	)
+}
+
+func volumeUses() table {
+	type row = fact.VolumeUse
+	return declare("volume_uses", func(f *fact.Facts) *[]row { return &f.VolumeUses },
+		key("volume_uid", func(r *row) string { return r.VolumeUID }),
+		plain("in_use", func(r *row) bool { return r.InUse }),
+		nullable("last_ended_at", func(r *row) fact.Time { return r.EndedAt }),
+		nullable("last_ended_not_before", func(r *row) fact.Time { return r.EndedNotBefore }),
+		plain("last_namespace", func(r *row) string { return r.Namespace }),
+		plain("last_pod_uid", func(r *row) string { return r.PodUID }),
+		plain("last_pod", func(r *row) string { return r.Pod }),
+		plain("last_workload_kind", func(r *row) string { return r.WorkloadKind }),
+		plain("last_workload_name", func(r *row) string { return r.WorkloadName }),
+		plain("last_owner", func(r *row) string { return r.Owner }),
+		plain("last_groups", func(r *row) []string { return r.Groups }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }

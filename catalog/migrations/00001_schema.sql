@@ -174,6 +174,29 @@ ORDER BY (cluster, namespace, pod_uid, container, volume, mount_path)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per container and volume it mounts, from the first start to the last end. Read with FINAL.';
 
+-- What the mounts of a volume come to now: whether it is in use, else when its last use ended, and whose that was. Without
+-- it each question about the present would read all of the history.
+CREATE TABLE IF NOT EXISTS volume_uses
+(
+    cluster               LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    volume_uid            String COMMENT 'UID of the PersistentVolume' CODEC(ZSTD(1)),
+    in_use                Bool COMMENT 'true while a container uses it',
+    last_ended_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which its last use can have ended; NULL while it is in use, or if no use is known' CODEC(Delta, ZSTD(1)),
+    last_ended_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to last_ended_at when that is exact' CODEC(Delta, ZSTD(1)),
+    last_namespace        LowCardinality(String) COMMENT 'namespace of the pod whose use ended last; empty, as what follows, while the volume is in use',
+    last_pod_uid          String COMMENT 'UID of that pod' CODEC(ZSTD(1)),
+    last_pod              String COMMENT 'name of that pod' CODEC(ZSTD(1)),
+    last_workload_kind    LowCardinality(String) COMMENT 'kind of the workload of that pod',
+    last_workload_name    LowCardinality(String) COMMENT 'name of that workload',
+    last_owner            LowCardinality(String) COMMENT 'owner of that pod; empty if unknown',
+    last_groups           Array(LowCardinality(String)) COMMENT 'the groups of that owner',
+    version               UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(Delta, ZSTD(1))
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (cluster, volume_uid)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'One row per PersistentVolume that was ever used: its present use, or its last one. Read with FINAL.';
+
 -- A claim was bound to a volume. ordinal tells bindings of the same claim and volume apart.
 CREATE TABLE IF NOT EXISTS bindings
 (

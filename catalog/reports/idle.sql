@@ -31,7 +31,8 @@ idle AS
         if(unseen_until > known_since, unseen_until, known_since) AS idle_since,
         u.last_ended_at AS last_used_at,
         u.last_namespace AS last_namespace,
-        u.last_pod_uid AS last_pod_uid,
+        u.last_pod AS last_pod,
+        trim(BOTH '/' FROM concat(u.last_workload_kind, '/', u.last_workload_name)) AS last_workload,
         c.namespace AS namespace,
         c.name AS claim,
         c.vouched_since AS vouched_since,
@@ -66,15 +67,12 @@ idle AS
     (
         SELECT cluster, claim_uid, volume_uid, bound_at FROM bindings
     ) AS b ON b.cluster = v.cluster AND b.claim_uid = v.claim_uid AND b.volume_uid = v.uid
-    LEFT JOIN
-    (
-{{template "volume_use.sql"}}
-    ) AS u ON u.cluster = v.cluster AND u.used_uid = v.uid
+    LEFT JOIN volume_uses AS u ON u.cluster = v.cluster AND u.volume_uid = v.uid
     LEFT JOIN
     (
 {{template "volume_space.sql"}}
     ) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid
-    WHERE u.running = 0
+    WHERE NOT u.in_use
       AND ({namespace:String} = '' OR c.namespace = {namespace:String})
 ),
 -- For how long pods were watched until two moments: since when the volume is idle, and
@@ -125,11 +123,9 @@ SELECT
     i.reclaim_policy AS reclaim_policy,
     i.last_used_at AS last_used_at,
     i.last_namespace AS last_namespace,
-    p.name AS last_pod,
-    trim(BOTH '/' FROM concat(p.workload_kind, '/', p.workload_name)) AS last_workload
--- The pods are many more than the idle volumes, so they pass by and are not kept.
-FROM (SELECT cluster, uid, name, workload_kind, workload_name FROM pods) AS p
-RIGHT JOIN measured AS i ON i.cluster = p.cluster AND i.last_pod_uid = p.uid
+    i.last_pod AS last_pod,
+    i.last_workload AS last_workload
+FROM measured AS i
 WHERE idle_seconds >= {min_idle:Int64}
 ORDER BY idle_seconds DESC, cluster, volume
 LIMIT {limit:UInt64}

@@ -37,7 +37,7 @@ FROM
         toInt64(v.phase = 'Released'),
         toInt64(0),
         v.capacity_bytes,
-        toInt64(if(u.running = 0, v.capacity_bytes, 0)),
+        toInt64(if(u.in_use, 0, v.capacity_bytes)),
         s.used_bytes
     FROM
     (
@@ -48,10 +48,7 @@ FROM
           AND ({cluster:String} = '' OR cluster = {cluster:String})
     ) AS v
     LEFT JOIN (SELECT cluster, uid, namespace FROM claims) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
-    LEFT JOIN
-    (
-{{template "volume_use.sql"}}
-    ) AS u ON u.cluster = v.cluster AND u.used_uid = v.uid
+    LEFT JOIN volume_uses AS u ON u.cluster = v.cluster AND u.volume_uid = v.uid
     LEFT JOIN
     (
 {{template "volume_space.sql"}}

@@ -21,6 +21,7 @@ type Facts struct {
 	Pods            []Pod
 	Containers      []Container
 	Mounts          []Mount
+	VolumeUses      []VolumeUse
 	Bindings        []Binding
 	Attachments     []Attachment
 	StorageCapacity []StorageCapacity
@@ -34,7 +35,7 @@ type Facts struct {
 // Len returns the number of rows in all tables.
 func (f *Facts) Len() int {
 	return len(f.Namespaces) + len(f.StorageClasses) + len(f.VolumeSources) + len(f.Volumes) + len(f.Claims) + len(f.Pods) +
-		len(f.Containers) + len(f.Mounts) + len(f.Bindings) + len(f.Attachments) + len(f.StorageCapacity) + len(f.Usage) +
+		len(f.Containers) + len(f.Mounts) + len(f.VolumeUses) + len(f.Bindings) + len(f.Attachments) + len(f.StorageCapacity) + len(f.Usage) +
 		len(f.Changes) + len(f.Objects) + len(f.Coverage) + len(f.Checkpoints)
 }
 
@@ -211,6 +212,24 @@ type Mount struct {
 	EndReason         string // Completed, Error, OOMKilled, Evicted, Deleted, ...
 }
 
+// VolumeUse is a row of volume_uses: whether containers use a volume now, or else the end of its last use, and whose
+// that was. It sums up the volume's mounts, so that the present can be asked without all of the history. Its key is
+// VolumeUID.
+type VolumeUse struct {
+	Version        uint64
+	VolumeUID      string
+	InUse          bool
+	EndedAt        Time // the latest moment at which the last use can have ended; absent while in use, or if none is known
+	EndedNotBefore Time // the earliest; equal to EndedAt when that is exact
+	Namespace      string
+	PodUID         string // of the pod whose use was the last to end; empty, as what follows, while in use or if it is not known
+	Pod            string
+	WorkloadKind   string
+	WorkloadName   string
+	Owner          string
+	Groups         []string
+}
+
 // Binding is a row of bindings: a claim is or was bound to a volume. Its key is ClaimUID, VolumeUID
 // and Ordinal.
 type Binding struct {
@@ -376,6 +395,7 @@ func (f *Facts) Reset() {
 	f.Pods = f.Pods[:0]
 	f.Containers = f.Containers[:0]
 	f.Mounts = f.Mounts[:0]
+	f.VolumeUses = f.VolumeUses[:0]
 	f.Bindings = f.Bindings[:0]
 	f.Attachments = f.Attachments[:0]
 	f.StorageCapacity = f.StorageCapacity[:0]

@@ -1,6 +1,11 @@
 package inventory
 
-import "github.com/kubevoltracker/kubevoltracker/collector/fact"
+import (
+	"cmp"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
+)
 
 // use is what a pod's volume contributes to its claim and volume (rules 4.1 to 4.4).
 type use struct {
@@ -76,7 +81,7 @@ func (inv *Inventory) recount(u *podVolume, now use) {
 	u.use = now
 	u.claim.pending += b2i(now.pending) - b2i(was.pending)
 	if v := u.volume; v != nil {
-		shown := v.shownUnseenUse()
+		shown, before := v.shownUnseenUse(), v.usage()
 		v.active += now.active - was.active
 		if now.lastUse < was.lastUse && was.lastUse == v.lastUse {
 			v.lastUse = inv.findLastUse(v)
@@ -86,9 +91,63 @@ func (inv *Inventory) recount(u *podVolume, now use) {
 			v.fresh = true
 			inv.markVolume(v)
 		}
+		if v.usage() != before {
+			v.freshUse = true
+			inv.markVolume(v)
+		}
 		inv.markVolumeState(v)
 	}
 	inv.markClaimState(u.claim)
+}
+
+// usage is what the catalog keeps of a volume's use: whether it is in use, or else when it was used last.
+type usage struct {
+	inUse   bool
+	lastUse fact.Time
+}
+
+func (v *volume) usage() usage {
+	if v.active > 0 {
+		return usage{inUse: true}
+	}
+	return usage{lastUse: v.lastUse}
+}
+
+// volumeUse returns the row of volume_uses. The pod of the last use is looked for in memory: pods are evicted long after
+// their use has ended, and so after that row was emitted.
+func (inv *Inventory) volumeUse(v *volume, version uint64) fact.VolumeUse {
+	row := fact.VolumeUse{Version: version, VolumeUID: v.uid, InUse: v.active > 0}
+	if row.InUse || v.lastUse == 0 {
+		return row
+	}
+	row.EndedAt, row.EndedNotBefore = v.lastUse, v.lastUse
+	p, m := inv.lastUser(v)
+	if p == nil {
+		return row
+	}
+	traits := p.traits.Value()
+	row.EndedNotBefore = p.containers[m.container].notBefore
+	row.Namespace, row.PodUID, row.Pod = p.namespace, p.uid, p.name.name
+	row.WorkloadKind, row.WorkloadName = traits.workload.kind, traits.workload.name
+	row.Owner, row.Groups = traits.owner, intern.Split(traits.groups)
+	return row
+}
+
+// lastUser returns the pod, and its mount, whose use of a volume was the last to end; nil if it is evicted. Of several
+// that ended at the same time it returns the one that began last, then the one with the highest UID.
+func (inv *Inventory) lastUser(v *volume) (last *pod, by *mount) {
+	for _, p := range inv.podsOf(v) {
+		for i := range p.mounts {
+			m := &p.mounts[i]
+			if p.volumes[m.volume].volume != v || m.emittedEnd != v.lastUse {
+				continue
+			}
+			if last == nil || cmp.Or(cmp.Compare(m.emittedStart, by.emittedStart), cmp.Compare(p.uid, last.uid)) > 0 {
+				last, by = p, m
+			}
+		}
+	}
+	return last, by
 }
 
 // uncount removes the contribution of a pod's volume.

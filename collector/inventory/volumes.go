@@ -33,6 +33,7 @@ type volume struct {
 	ordinal             uint16 // counts the bindings of this claim and volume
 	foundReleased       bool   // was Released in the first list
 	fresh, dirty, stale bool   // its row, its inference, its state are to be emitted, synced, compared
+	freshUse            bool   // its row of volume_uses is to be emitted
 	queued
 }
 
@@ -314,6 +315,10 @@ func (inv *Inventory) syncVolume(v *volume, obs Observation) {
 		v.fresh = false
 		inv.markSnapshot(v)
 		inv.update.Facts.Volumes = append(inv.update.Facts.Volumes, v.row(inv.nextVersion(obs.At), inv.volumeAnnotations.Unpack(v.annotations)))
+	}
+	if v.freshUse {
+		v.freshUse = false
+		inv.update.Facts.VolumeUses = append(inv.update.Facts.VolumeUses, inv.volumeUse(v, inv.nextVersion(obs.At)))
 	}
 	if v.claimUID != "" {
 		inv.introduce(v)
