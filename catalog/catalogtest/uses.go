@@ -15,7 +15,7 @@ var volumeUses string
 func SumUpUses(t testing.TB, c *catalog.Catalog) {
 	t.Helper()
 	result, err := c.Run(t.Context(), `INSERT INTO volume_uses (cluster, volume_uid, in_use, last_ended_at, last_ended_not_before, last_namespace, last_pod_uid,
-		last_pod, last_workload_kind, last_workload_name, last_owner, last_groups, version)
+		last_pod, last_workload_kind, last_workload_name, version)
 		SELECT *, toUnixTimestamp64Micro(now64(6)) FROM (`+volumeUses+`) SETTINGS final = 1`, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func SumUpUses(t testing.TB, c *catalog.Catalog) {
 func CheckUses(t testing.TB, c *catalog.Catalog) {
 	t.Helper()
 	const columns = `cluster, volume_uid, in_use, last_ended_at, last_ended_not_before, last_namespace, last_pod_uid, last_pod,
-		last_workload_kind, last_workload_name, last_owner, last_groups`
+		last_workload_kind, last_workload_name`
 	const kept = `(SELECT ` + columns + ` FROM volume_uses WHERE in_use OR last_ended_at IS NOT NULL)`
 	for name, sql := range map[string]string{
 		"not what the mounts say": `SELECT ` + columns + ` FROM ` + kept + ` EXCEPT SELECT ` + columns + ` FROM (` + volumeUses + `)`,

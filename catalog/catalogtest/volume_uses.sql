@@ -10,9 +10,7 @@ SELECT
     if(in_use, '', tupleElement(u.last, 3)) AS last_pod_uid,
     if(in_use, '', p.name) AS last_pod,
     if(in_use, '', p.workload_kind) AS last_workload_kind,
-    if(in_use, '', p.workload_name) AS last_workload_name,
-    if(in_use, '', p.owner) AS last_owner,
-    if(in_use, [], p.groups) AS last_groups
+    if(in_use, '', p.workload_name) AS last_workload_name
 FROM
 (
     SELECT

@@ -77,7 +77,7 @@ LEFT JOIN (
         argMax(tuple(released_at), version).1 AS released, argMax(tuple(released_not_before), version).1 AS released_not_before
     FROM bindings WHERE cluster = {cluster:String} GROUP BY volume_uid) AS b ON b.volume_uid = v.uid
 LEFT JOIN (
-    SELECT volume_uid, max(ended_at) AS last_used FROM mounts WHERE cluster = {cluster:String} GROUP BY volume_uid) AS m ON m.volume_uid = v.uid
+    SELECT volume_uid, last_ended_at AS last_used FROM volume_uses WHERE cluster = {cluster:String}) AS m ON m.volume_uid = v.uid
 LEFT JOIN (
     SELECT * FROM usage WHERE cluster = {cluster:String} ORDER BY volume_uid, at DESC LIMIT 1 BY volume_uid) AS s ON s.volume_uid = v.uid
 WHERE v.cluster = {cluster:String} AND v.uid IN ` + uidsOfVolumes + `

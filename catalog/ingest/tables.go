@@ -12,7 +12,7 @@ import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 //   - checkpoints come after all tables that a snapshot is restored from: they say that these are complete.
 func tables() []table {
 	return []table{
-		objects(), namespaces(), storageClasses(), storageCapacity(), usage(), volumeSources(), mounts(), volumeUses(), containers(), pods(),
+		objects(), namespaces(), storageClasses(), storageCapacity(), usage(), volumeSources(), volumeUses(), mounts(), containers(), pods(),
 		attachments(), bindings(), claims(), volumes(), changes(), checkpoints(), coverageTable(),
 	}
 }
@@ -268,15 +268,13 @@ func volumeUses() table {
 	return declare("volume_uses", func(f *fact.Facts) *[]row { return &f.VolumeUses },
 		key("volume_uid", func(r *row) string { return r.VolumeUID }),
 		plain("in_use", func(r *row) bool { return r.InUse }),
-		nullable("last_ended_at", func(r *row) fact.Time { return r.EndedAt }),
-		nullable("last_ended_not_before", func(r *row) fact.Time { return r.EndedNotBefore }),
-		plain("last_namespace", func(r *row) string { return r.Namespace }),
-		plain("last_pod_uid", func(r *row) string { return r.PodUID }),
-		plain("last_pod", func(r *row) string { return r.Pod }),
-		plain("last_workload_kind", func(r *row) string { return r.WorkloadKind }),
-		plain("last_workload_name", func(r *row) string { return r.WorkloadName }),
-		plain("last_owner", func(r *row) string { return r.Owner }),
-		plain("last_groups", func(r *row) []string { return r.Groups }),
+		nullable("last_ended_at", func(r *row) fact.Time { return r.LastEndedAt }),
+		nullable("last_ended_not_before", func(r *row) fact.Time { return r.LastEndedNotBefore }),
+		plain("last_namespace", func(r *row) string { return r.LastNamespace }),
+		plain("last_pod_uid", func(r *row) string { return r.LastPodUID }),
+		plain("last_pod", func(r *row) string { return r.LastPod }),
+		plain("last_workload_kind", func(r *row) string { return r.LastWorkloadKind }),
+		plain("last_workload_name", func(r *row) string { return r.LastWorkloadName }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }

@@ -188,8 +188,6 @@ CREATE TABLE IF NOT EXISTS volume_uses
     last_pod              String COMMENT 'name of that pod' CODEC(ZSTD(1)),
     last_workload_kind    LowCardinality(String) COMMENT 'kind of the workload of that pod',
     last_workload_name    LowCardinality(String) COMMENT 'name of that workload',
-    last_owner            LowCardinality(String) COMMENT 'owner of that pod; empty if unknown',
-    last_groups           Array(LowCardinality(String)) COMMENT 'the groups of that owner',
     version               UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(Delta, ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(version)

@@ -216,18 +216,16 @@ type Mount struct {
 // that was. It sums up the volume's mounts, so that the present can be asked without all of the history. Its key is
 // VolumeUID.
 type VolumeUse struct {
-	Version        uint64
-	VolumeUID      string
-	InUse          bool
-	EndedAt        Time // the latest moment at which the last use can have ended; absent while in use, or if none is known
-	EndedNotBefore Time // the earliest; equal to EndedAt when that is exact
-	Namespace      string
-	PodUID         string // of the pod whose use was the last to end; empty, as what follows, while in use or if it is not known
-	Pod            string
-	WorkloadKind   string
-	WorkloadName   string
-	Owner          string
-	Groups         []string
+	Version            uint64
+	VolumeUID          string
+	InUse              bool
+	LastEndedAt        Time // the latest moment at which the last use can have ended; absent while in use, or if none is known
+	LastEndedNotBefore Time // the earliest; equal to LastEndedAt when that is exact
+	LastNamespace      string
+	LastPodUID         string // of the pod whose use was the last to end; empty, as what follows, while in use or if it is not known
+	LastPod            string
+	LastWorkloadKind   string
+	LastWorkloadName   string
 }
 
 // Binding is a row of bindings: a claim is or was bound to a volume. Its key is ClaimUID, VolumeUID

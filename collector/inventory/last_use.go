@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
-	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 // use is what a pod's volume contributes to its claim and volume (rules 4.1 to 4.4).
@@ -34,7 +33,7 @@ func (inv *Inventory) countUse(p *pod) {
 		}
 		now.pending = waits && now.active == 0
 		if now != u.use {
-			inv.recount(u, now)
+			inv.recount(p, u, now)
 		}
 	}
 }
@@ -76,7 +75,7 @@ func (p *pod) waits() bool {
 // recount replaces the earlier contribution of a pod's volume with the present one. If that
 // corrects the volume's last use, recount recomputes the last use from the pods in memory and from
 // the use that fold saved of evicted pods (rule 4.2).
-func (inv *Inventory) recount(u *podVolume, now use) {
+func (inv *Inventory) recount(p *pod, u *podVolume, now use) {
 	was := u.use
 	u.use = now
 	u.claim.pending += b2i(now.pending) - b2i(was.pending)
@@ -84,9 +83,9 @@ func (inv *Inventory) recount(u *podVolume, now use) {
 		shown, before := v.shownUnseenUse(), v.usage()
 		v.active += now.active - was.active
 		if now.lastUse < was.lastUse && was.lastUse == v.lastUse {
-			v.lastUse = inv.findLastUse(v)
+			inv.findLastUse(v)
 		}
-		v.lastUse = latest(v.lastUse, now.lastUse)
+		v.setLastUse(now.lastUse, p)
 		if v.shownUnseenUse() != shown {
 			v.fresh = true
 			inv.markVolume(v)
@@ -102,58 +101,80 @@ func (inv *Inventory) recount(u *podVolume, now use) {
 
 // usage is what the catalog keeps of a volume's use: whether it is in use, or else when it was used last.
 type usage struct {
-	inUse   bool
-	lastUse fact.Time
+	inUse    bool
+	lastUse  fact.Time
+	lastUser *pod
 }
 
 func (v *volume) usage() usage {
 	if v.active > 0 {
 		return usage{inUse: true}
 	}
-	return usage{lastUse: v.lastUse}
+	return usage{lastUse: v.lastUse, lastUser: v.lastUser}
 }
 
-// volumeUse returns the row of volume_uses. The pod of the last use is looked for in memory: pods are evicted long after
-// their use has ended, and so after that row was emitted.
+// volumeUse returns the row of volume_uses. Pods are evicted long after their use has ended, and so after the row that
+// names them was emitted.
 func (inv *Inventory) volumeUse(v *volume, version uint64) fact.VolumeUse {
 	row := fact.VolumeUse{Version: version, VolumeUID: v.uid, InUse: v.active > 0}
 	if row.InUse || v.lastUse == 0 {
 		return row
 	}
-	row.EndedAt, row.EndedNotBefore = v.lastUse, v.lastUse
-	p, m := inv.lastUser(v)
-	if p == nil {
+	row.LastEndedAt, row.LastEndedNotBefore = v.lastUse, v.lastUse
+	p, m := v.lastUser, v.lastMount()
+	if m == nil { // it was restored, and its pod is evicted: an earlier row names it
 		return row
 	}
 	traits := p.traits.Value()
-	row.EndedNotBefore = p.containers[m.container].notBefore
-	row.Namespace, row.PodUID, row.Pod = p.namespace, p.uid, p.name.name
-	row.WorkloadKind, row.WorkloadName = traits.workload.kind, traits.workload.name
-	row.Owner, row.Groups = traits.owner, intern.Split(traits.groups)
+	row.LastEndedNotBefore = p.containers[m.container].notBefore
+	row.LastNamespace, row.LastPodUID, row.LastPod = p.namespace, p.uid, p.name.name
+	row.LastWorkloadKind, row.LastWorkloadName = traits.workload.kind, traits.workload.name
 	return row
 }
 
-// lastUser returns the pod, and its mount, whose use of a volume was the last to end; nil if it is evicted. Of several
-// that ended at the same time it returns the one that began last, then the one with the highest UID.
-func (inv *Inventory) lastUser(v *volume) (last *pod, by *mount) {
-	for _, p := range inv.podsOf(v) {
-		for i := range p.mounts {
-			m := &p.mounts[i]
-			if p.volumes[m.volume].volume != v || m.emittedEnd != v.lastUse {
-				continue
-			}
-			if last == nil || cmp.Or(cmp.Compare(m.emittedStart, by.emittedStart), cmp.Compare(p.uid, last.uid)) > 0 {
-				last, by = p, m
-			}
+// markUse makes a sync emit the rows of volume_uses that name a pod: it has more to say of its use.
+func (inv *Inventory) markUse(p *pod) {
+	for i := range p.volumes {
+		if v := p.volumes[i].volume; v != nil && v.lastUser == p && v.active == 0 {
+			v.freshUse = true
+			inv.markVolume(v)
 		}
 	}
-	return last, by
+}
+
+// lastMount returns the mount by which a volume's last user used it last.
+func (v *volume) lastMount() (last *mount) {
+	if v.lastUser == nil {
+		return nil
+	}
+	for i := range v.lastUser.mounts {
+		m := &v.lastUser.mounts[i]
+		if v.lastUser.volumes[m.volume].volume == v && m.emittedEnd == v.lastUse && (last == nil || m.emittedStart > last.emittedStart) {
+			last = m
+		}
+	}
+	return last
+}
+
+// setLastUse takes the end of a pod's use of a volume. Of several that ended at the same time, the one that began last
+// counts, and then the one with the highest UID.
+func (v *volume) setLastUse(at fact.Time, p *pod) {
+	if at == 0 || at < v.lastUse {
+		return
+	}
+	before, former := v.lastMount(), v.lastUser
+	same := at == v.lastUse && former != p
+	v.lastUse, v.lastUser = at, p
+	if now := v.lastMount(); same && before != nil && now != nil &&
+		cmp.Or(cmp.Compare(before.emittedStart, now.emittedStart), cmp.Compare(former.uid, p.uid)) > 0 {
+		v.lastUser = former
+	}
 }
 
 // uncount removes the contribution of a pod's volume.
-func (inv *Inventory) uncount(u *podVolume) {
+func (inv *Inventory) uncount(p *pod, u *podVolume) {
 	if u.claim != nil && u.use != (use{}) {
-		inv.recount(u, use{})
+		inv.recount(p, u, use{})
 	}
 }
 
@@ -164,31 +185,33 @@ func b2i(b bool) int32 {
 	return 0
 }
 
-// findLastUse computes a volume's last use from settledUse and from the pods in memory. It scans
+// findLastUse sets a volume's last use from settledUse and from the pods in memory. It scans
 // all pods, and is needed only if a pod turns out to have used another volume than it seemed, or if
 // a use that had ended continues.
-func (inv *Inventory) findLastUse(v *volume) fact.Time {
-	at := v.settledUse
+func (inv *Inventory) findLastUse(v *volume) {
+	v.lastUse, v.lastUser = v.settledUse, nil
 	inv.eachPod(func(p *pod) {
 		for i := range p.volumes {
 			if u := &p.volumes[i]; u.volume == v {
-				at = latest(at, u.lastUse)
+				v.setLastUse(u.lastUse, p)
 			}
 		}
 	})
-	return at
 }
 
 // fold saves the use of a pod that is evicted in its volume, so that the last use does not depend
 // on the pods in memory (rule 4.2).
-func (inv *Inventory) fold(u *podVolume) {
+func (inv *Inventory) fold(p *pod, u *podVolume) {
 	if v := u.volume; v != nil && u.lastUse > v.settledUse && inv.volumeByUID(v.uid) == v {
 		v.settledUse = u.lastUse
 		v.lastUse = latest(v.lastUse, v.settledUse)
 		inv.markSnapshot(v)
 	}
+	if v := u.volume; v != nil && v.lastUser == p {
+		v.lastUser = nil
+	}
 	u.lastUse = 0
-	inv.uncount(u)
+	inv.uncount(p, u)
 }
 
 // firstStart returns when the longest of a volume's present uses began.

@@ -94,6 +94,9 @@ func (inv *Inventory) emitMounts(p *pod, obs Observation) {
 		m.emitted, m.emittedStart, m.emittedEnd = hash, row.StartedAt, row.EndedAt
 		row.Version = inv.nextVersion(obs.At)
 		inv.update.Facts.Mounts = append(inv.update.Facts.Mounts, row)
+		if row.EndedAt != 0 {
+			inv.markUse(p)
+		}
 	}
 }
 

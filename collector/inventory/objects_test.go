@@ -1,7 +1,9 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
+	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -130,6 +132,7 @@ type history struct {
 	pods       map[string]fact.Pod
 	containers map[[2]string]fact.Container
 	mounts     map[[4]string]fact.Mount
+	uses       map[string]fact.VolumeUse
 	bindings   map[[2]string]fact.Binding
 	changes    map[string]fact.Change
 	states     map[string]fact.VolumeState
@@ -146,7 +149,7 @@ func newHistory() *history {
 	return &history{
 		classes: map[string]fact.StorageClass{}, sources: map[string]fact.VolumeSource{}, volumes: map[string]fact.Volume{},
 		claims: map[string]fact.Claim{}, pods: map[string]fact.Pod{}, containers: map[[2]string]fact.Container{}, mounts: map[[4]string]fact.Mount{},
-		bindings: map[[2]string]fact.Binding{}, changes: map[string]fact.Change{}, states: map[string]fact.VolumeState{},
+		uses: map[string]fact.VolumeUse{}, bindings: map[[2]string]fact.Binding{}, changes: map[string]fact.Change{}, states: map[string]fact.VolumeState{},
 		claimState: map[string]fact.ClaimState{}, namespaces: map[string]fact.Namespace{}, attachments: map[string]fact.Attachment{},
 	}
 }
@@ -200,6 +203,10 @@ func (h *history) add(u *fact.Update) {
 		r.Version = 0
 		h.mounts[[4]string{r.PodUID, r.Container, r.Volume, r.MountPath}] = r
 	}
+	for _, r := range f.VolumeUses {
+		r.Version = 0
+		h.uses[r.VolumeUID] = r
+	}
 	for _, r := range f.Bindings {
 		r.Version = 0
 		key := [2]string{r.ClaimUID, r.VolumeUID}
@@ -237,4 +244,36 @@ func (h *history) mount(pod, container, path string) string {
 		return s
 	}
 	return ""
+}
+
+// checkUses compares the rows of volume_uses with the mounts of the volumes.
+func (h *history) checkUses(t *testing.T) {
+	t.Helper()
+	wanted := map[string]fact.VolumeUse{}
+	last := map[string]fact.Mount{}
+	for _, m := range h.mounts {
+		if m.VolumeUID == "" {
+			continue
+		}
+		w := wanted[m.VolumeUID]
+		w.VolumeUID, w.InUse = m.VolumeUID, w.InUse || m.EndedAt == 0
+		wanted[m.VolumeUID] = w
+		l, ended := last[m.VolumeUID]
+		if m.EndedAt != 0 && (!ended || cmp.Or(cmp.Compare(m.EndedAt, l.EndedAt), cmp.Compare(m.StartedAt, l.StartedAt), cmp.Compare(m.PodUID, l.PodUID)) > 0) {
+			last[m.VolumeUID] = m
+		}
+	}
+	for uid, w := range wanted {
+		if l := last[uid]; !w.InUse {
+			p := h.pods[l.PodUID]
+			w.LastEndedAt, w.LastEndedNotBefore, w.LastNamespace, w.LastPodUID, w.LastPod = l.EndedAt, l.EndedNotBefore, l.Namespace, l.PodUID, p.Name
+			w.LastWorkloadKind, w.LastWorkloadName = p.WorkloadKind, p.WorkloadName
+		}
+		expect(t, "use of "+uid, h.uses[uid], w)
+	}
+	for uid, u := range h.uses {
+		if _, ok := wanted[uid]; !ok && (u.InUse || u.LastEndedAt != 0) {
+			t.Errorf("%s was never used: %+v", uid, u)
+		}
+	}
 }

@@ -28,7 +28,7 @@ func (inv *Inventory) attribute(p *pod, u *podVolume) {
 	if c != nil && v == nil && c.everBound() {
 		inv.markClaim(c) // rule 2.6: a running pod may show which volume the claim has
 	}
-	inv.uncount(u)
+	inv.uncount(p, u)
 	u.claim, u.volume = c, v
 }
 

@@ -129,6 +129,9 @@ func (inv *Inventory) notePod(o *corev1.Pod, obs Observation) bool {
 	if !changed && spec == p.podSpec && labels == p.labels {
 		return false
 	}
+	if !p.isNew() && spec.traits.Value().workload != p.traits.Value().workload {
+		inv.markUse(p)
+	}
 	p.podSpec, p.labels = spec, labels
 	p.fresh = true
 	inv.markPod(p)
@@ -364,7 +367,7 @@ func (inv *Inventory) evictPod(p *pod) {
 			inv.releaseSource(u.source)
 			continue
 		}
-		inv.fold(u)
+		inv.fold(p, u)
 		key := name{p.namespace, u.claimName}
 		if slot := inv.claimNames.get(key); slot != nil {
 			slot.pods = slices.DeleteFunc(slot.pods, func(other *pod) bool { return other == p })

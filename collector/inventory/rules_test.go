@@ -31,6 +31,7 @@ func (s situation) run(t *testing.T) {
 	t.Run("in order", func(t *testing.T) {
 		h := interrupted(t, stream, never)
 		s.check(t, h)
+		h.checkUses(t)
 		if s.live != nil {
 			s.live(t, h)
 		}
@@ -38,8 +39,11 @@ func (s situation) run(t *testing.T) {
 	t.Run("shuffled", func(t *testing.T) {
 		for seed := range uint64(100) {
 			random := rand.New(rand.NewPCG(seed, 11))
-			s.check(t, interrupted(t, shuffled(stream, random), never))
-			s.check(t, interrupted(t, shuffled(stream, random), func(i int) bool { return i > 0 && random.IntN(4) == 0 }))
+			for _, interrupt := range []func(int) bool{never, func(i int) bool { return i > 0 && random.IntN(4) == 0 }} {
+				h := interrupted(t, shuffled(stream, random), interrupt)
+				s.check(t, h)
+				h.checkUses(t)
+			}
 			if t.Failed() {
 				t.Fatalf("seed %d", seed)
 			}
@@ -63,7 +67,10 @@ func (s situation) run(t *testing.T) {
 			}
 			clear(h.states)
 			h.take(again)
-			t.Run(name, func(t *testing.T) { s.check(t, h) })
+			t.Run(name, func(t *testing.T) {
+				s.check(t, h)
+				h.checkUses(t)
+			})
 		}
 	})
 }

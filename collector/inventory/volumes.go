@@ -23,6 +23,7 @@ type volume struct {
 	binding            binding
 	user               *claim    // the claim that it is bound to or was released from; nil until that is known
 	lastUse            fact.Time // end of the last use that is over (rule 4.2)
+	lastUser           *pod      // whose that was; nil once it is evicted
 	settledUse         fact.Time // the same, of pods that are evicted
 	unseenUse          fact.Time // end of the last use that only an earlier condition Unused shows (rule 5.5)
 	status             fact.VolumeStatus

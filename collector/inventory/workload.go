@@ -88,6 +88,7 @@ func (inv *Inventory) noteController(kind fact.Kind, o metav1.Object) (c *contro
 		if h := unique.Make(traits); h != p.traits {
 			p.traits, p.fresh = h, true
 			inv.markPod(p)
+			inv.markUse(p)
 		}
 	}
 	return c, true

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/loadgen"
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
@@ -40,9 +42,21 @@ func TestDrill(t *testing.T) {
 					t.Errorf("the run proves no row of %s", table)
 				}
 			}
+			checkUses(t, tracker.Catalog, "")
 			if !strings.HasSuffix(last, " 0 objects left") {
 				t.Errorf("the run has left something: %s", last)
 			}
 		})
 	}
+}
+
+// checkUses compares what a catalog keeps of the volumes' use with its mounts.
+func checkUses(t *testing.T, url, password string) {
+	t.Helper()
+	c, err := catalog.Open(catalog.Options{URL: url, Password: password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	catalogtest.CheckUses(t, c)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/loadgen"
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
@@ -44,6 +45,7 @@ func TestAKilledTrackerHasBounds(t *testing.T) {
 	if err != nil || !strings.Contains(out, "moments have bounds of up to ") || !strings.HasSuffix(out, "\n0 missing, 0 duplicated, 0 wrong\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
+	checkUses(t, server.URL("kubevoltracker"), catalogtest.Password)
 }
 
 // TestCleanFindsRunsWithoutTheirOwner deletes the ConfigMap of a run that was left. Garbage collection deletes what is in
