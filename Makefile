@@ -66,6 +66,17 @@ loadgen-drill: build localcluster libchdb ## 100 changes a second by each profil
 	@mkdir -p $(CACHE)/loadgen
 	LOADGEN_DURATION=$(or $(LOADGEN_DURATION),1m) $(GO) test -count=1 -v -timeout 1h -run '^TestDrill$$' -artifacts -outputdir=$(CACHE)/loadgen $(ARGS) ./test/loadgen
 
+# How many mounts; where the catalog stays for the next time; only the reports that match; an earlier program beside ours.
+BENCH_HISTORY_MOUNTS ?= 100000000
+BENCH_HISTORY_ONLY   ?=
+BENCH_HISTORY_BEFORE ?=
+
+.PHONY: bench-history
+bench-history: build libchdb ## Measure the reports on 100 million made-up mounts (an hour); BENCH_HISTORY_MOUNTS=10000000 is quicker
+	@mkdir -p $(CACHE)/history
+	BENCH_HISTORY_MOUNTS=$(BENCH_HISTORY_MOUNTS) BENCH_HISTORY_ONLY='$(BENCH_HISTORY_ONLY)' BENCH_HISTORY_BEFORE=$(BENCH_HISTORY_BEFORE) \
+	  BENCH_HISTORY_DIR=$(CACHE)/history $(GO) test -count=1 -v -timeout 5h -run '^TestHistory$$' $(ARGS) ./test/scale
+
 .PHONY: attack
 attack: build libchdb ## Try to get through the fences of the built programs, in a hundred ways and more
 	$(GO) test -count=1 -v $(ARGS) ./test/attack

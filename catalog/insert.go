@@ -28,7 +28,8 @@ func (c *Catalog) Insert(ctx context.Context, op string, b Block) error {
 		// Where a table deduplicates blocks, ClickHouse notes that it has a block before it has the block itself: a
 		// server that is killed between the two would drop the block when it is sent again, and acknowledge it.
 		// So no block is like another. insert_deduplicate would not do: newer versions have deduplicate_insert for it.
-		"insert_deduplication_token": uuid.NewString(),
+		"insert_deduplication_token":      uuid.NewString(),
+		"max_partitions_per_insert_block": 0, // the ends of pods of any age may come in one block
 	}))
 	conn, err := c.connection(op)
 	if err != nil {

@@ -84,7 +84,7 @@ func TestWhatHappenedInAWindow(t *testing.T) {
 		{"counts", "count", "", "2,2,7,3"},
 		{"counts", "count", "at=2026-02-01T12:00", "2,3,7,1"},
 		{"counts", "count", "at=2026-01-09 namespace=shop", "3,7,2"},
-		{"counts", "count", "at=2025-12-31", "7"}, // pods whose creation is not known
+		{"counts", "count", "at=2025-12-30", ""},
 		{"never-mounted", "claim", "", "spare"},
 		{"never-mounted", "claim", "namespace=lab", ""},
 		{"never-mounted", "age_seconds", "storageclass=fast", "5097600"},
@@ -123,6 +123,7 @@ func TestAppsThatAreAwayForAMomentStay(t *testing.T) {
 	minute := func(n int64) fact.Time { return day(2, 20) + fact.Time(n*60e6) }
 	f := &fact.Facts{
 		Volumes: []fact.Volume{volumeOf("data", "fast", "csi:1", "claim-data", "Bound", 20)},
+		Claims:  []fact.Claim{claimOf("data", "fast", "data", 20)},
 		Pods:    []fact.Pod{podOf("shop", "api-1", "Deployment", "api"), podOf("shop", "api-2", "Deployment", "api"), podOf("shop", "api-3", "Deployment", "api")},
 		Mounts: []fact.Mount{
 			endedMount(mountOf("api-1", "data", "data", "csi:1", "data", minute(0)), minute(30), minute(30), "Deleted"),

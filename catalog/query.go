@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -11,6 +12,14 @@ import (
 
 // readOnly is ClickHouse's mode that refuses what changes anything, and takes settings.
 const readOnly = 2
+
+// withFinal returns settings by which replaced rows never show, and more settings. Rows replace each other
+// within a partition only, as no table is partitioned by what can change.
+func withFinal(more clickhouse.Settings) clickhouse.Settings {
+	settings := clickhouse.Settings{"final": 1, "do_not_merge_across_partitions_select_final": 1}
+	maps.Copy(settings, more)
+	return settings
+}
 
 // Query asks in ClickHouse's SQL, and changes nothing; parameters fill in {name:Type}
 // on the server, so values need no quoting. Rows that were replaced since never
@@ -23,13 +32,13 @@ func (c *Catalog) Query(ctx context.Context, sql string, parameters map[string]s
 		}
 		return c.explain("query", err)
 	}
-	return c.query(ctx, explain, sql, parameters, clickhouse.Settings{"final": 1, "readonly": readOnly})
+	return c.query(ctx, explain, sql, parameters, withFinal(clickhouse.Settings{"readonly": readOnly}))
 }
 
 // Run runs any statement, as Query does, also one that changes something.
 func (c *Catalog) Run(ctx context.Context, sql string, parameters map[string]string) (*Result, error) {
 	explain := func(err error) error { return c.explain("query", err) }
-	return c.query(ctx, explain, sql, parameters, clickhouse.Settings{"final": 1})
+	return c.query(ctx, explain, sql, parameters, withFinal(nil))
 }
 
 func (c *Catalog) query(ctx context.Context, explain func(error) error, sql string, parameters map[string]string, settings clickhouse.Settings) (*Result, error) {
@@ -58,7 +67,7 @@ func (c *Catalog) Each(ctx context.Context, op, sql string, parameters map[strin
 	if err != nil {
 		return err
 	}
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"final": 1}))
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(withFinal(nil)))
 	rows, err := conn.Query(ctx, sql, named(parameters)...)
 	if err != nil {
 		return c.explain(op, err)

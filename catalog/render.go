@@ -127,7 +127,7 @@ func (r *Result) lines() (lines [][]string, shown []bool, err error) {
 	titles := make([]string, len(r.Columns))
 	shown = make([]bool, len(r.Columns))
 	for i, c := range r.Columns {
-		titles[i], shown[i] = printable(c.Title), !c.Hidden && !c.optional
+		titles[i], shown[i] = Printable(c.Title), !c.Hidden && !c.optional
 	}
 	lines = append(lines, titles)
 	sums := make([]big.Int, len(r.Columns))
@@ -217,7 +217,7 @@ func (r *Result) writeCSV(w io.Writer, escape bool) error {
 		for i, v := range r.row {
 			line[i] = plainText(v)
 			if escape {
-				line[i] = printable(line[i])
+				line[i] = Printable(line[i])
 			}
 		}
 	}

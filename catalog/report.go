@@ -56,6 +56,7 @@ type Report struct {
 	Help     string // one line
 	Flags    []Flag
 
+	explicit  bool     // its SQL says which tables are read with FINAL: it reads one without
 	exclusive []string // flags of which one may be on
 	sums      []string // columns with a total
 	hidden    []string // columns that tables for people never have
@@ -128,7 +129,7 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 	if err != nil {
 		return nil, explain(err)
 	}
-	result, err := c.runReport(ctx, explain, statement)
+	result, err := c.runReport(ctx, explain, statement, r.explicit)
 	if err != nil {
 		return nil, err
 	}
@@ -164,10 +165,14 @@ func (c *Catalog) explainReport(op string, err error) error {
 	return err
 }
 
-func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s Statement) (*Result, error) {
+func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s Statement, explicit bool) (*Result, error) {
 	settings := func() clickhouse.Settings {
 		// What a LEFT JOIN does not find is empty, and NULL only where the column can be.
-		return clickhouse.Settings{"final": 1, "join_use_nulls": 0}
+		settings := withFinal(clickhouse.Settings{"join_use_nulls": 0})
+		if explicit {
+			settings["final"] = 0
+		}
+		return settings
 	}
 	result, err := c.query(ctx, explain, s.SQL, s.Parameters, settings())
 	if err != nil || len(result.Columns) > 0 {

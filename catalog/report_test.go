@@ -33,12 +33,12 @@ func claimOf(name, class, volume string, size int64) fact.Claim {
 
 // podOf is a pod that runs.
 func podOf(namespace, name, kind, workload string) fact.Pod {
-	return fact.Pod{Version: 1, UID: "pod-" + name, Namespace: namespace, Name: name, WorkloadKind: kind, WorkloadName: workload, Phase: "Running", StartedAt: day(1, 3)}
+	return fact.Pod{Version: 1, UID: "pod-" + name, Namespace: namespace, Name: name, WorkloadKind: kind, WorkloadName: workload, Phase: "Running", CreatedAt: day(1, 1), StartedAt: day(1, 3)}
 }
 
 // mountOf is a mount that has not ended. It has no claim if claim is empty.
 func mountOf(pod, volume, claim, source, pv string, start fact.Time) fact.Mount {
-	m := fact.Mount{Version: 1, Namespace: "shop", PodUID: "pod-" + pod, Container: "main", Volume: volume, MountPath: "/" + volume,
+	m := fact.Mount{Version: 1, Namespace: "shop", PodCreatedAt: day(1, 1), PodUID: "pod-" + pod, Container: "main", Volume: volume, MountPath: "/" + volume,
 		SourceID: source, SourceKind: strings.Split(source, ":")[0], VolumeUID: pv, StartedAt: start}
 	if claim != "" {
 		m.ClaimUID, m.ClaimName = "claim-"+claim, claim
@@ -72,8 +72,8 @@ func company() *fact.Facts {
 			podOf("shop", "by-hand", "", ""),
 		},
 		Containers: []fact.Container{
-			{Version: 1, PodUID: "pod-mysql-0", Name: "main", Kind: fact.MainContainer},
-			{Version: 1, PodUID: "pod-web-1", Name: "main", Kind: fact.MainContainer},
+			{Version: 1, Namespace: "shop", PodCreatedAt: day(1, 1), PodUID: "pod-mysql-0", Name: "main", Kind: fact.MainContainer},
+			{Version: 1, Namespace: "shop", PodCreatedAt: day(1, 1), PodUID: "pod-web-1", Name: "main", Kind: fact.MainContainer},
 		},
 		Mounts:   companyMounts(),
 		Usage:    companyUsage(),

@@ -76,21 +76,21 @@ func useReports() []Report {
 			span:      ever,
 		},
 		{
-			Name: "users", Topic: aboutUse, Question: "Who uses a volume, now or then?",
+			Name: "users", explicit: true, Topic: aboutUse, Question: "Who uses a volume, now or then?",
 			Help:  "The owners, groups and namespaces whose pods have a volume mounted: now, at a moment, or in a window.",
 			Flags: slices.Concat([]Flag{volumeArgument}, momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
 			usual: map[string]string{"used_until": "", "owner": "", "groups": "[]"},
 			span:  now,
 		},
 		{
-			Name: "apps", Topic: aboutUse, Question: "Which applications run on a volume, now or then?",
+			Name: "apps", explicit: true, Topic: aboutUse, Question: "Which applications run on a volume, now or then?",
 			Help:  "The workloads whose pods have a volume mounted: now, at a moment, or in a window.",
 			Flags: slices.Concat([]Flag{volumeArgument}, momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
 			usual: map[string]string{"used_until": "", "owner": "", "groups": "[]", "read_only": "false"},
 			span:  now,
 		},
 		{
-			Name: "history", Topic: aboutUse, Question: "What storage did a group or an owner use in the past thirty days?",
+			Name: "history", explicit: true, Topic: aboutUse, Question: "What storage did a group or an owner use in the past thirty days?",
 			Help:  "The storage that pods of an owner, a group or a namespace had mounted in a window; without one, in the past 30 days.",
 			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
 			usual: map[string]string{"used_until": "", "owner": "", "groups": "[]", "storage_class": ""},
@@ -115,14 +115,14 @@ func life(name, question, help string, argument Flag) Report {
 func countReports() []Report {
 	return []Report{
 		{
-			Name: "pods-per-volume", Topic: aboutUse, Question: "Which volumes do many pods share?",
+			Name: "pods-per-volume", explicit: true, Topic: aboutUse, Question: "Which volumes do many pods share?",
 			Help:  "How many pods have each volume mounted, most first: now, at a moment, or in a window.",
 			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
 			usual: map[string]string{"storage_class": ""},
 			span:  now,
 		},
 		{
-			Name: "volumes-per-pod", Topic: aboutUse, Question: "Which pods mount many volumes?",
+			Name: "volumes-per-pod", explicit: true, Topic: aboutUse, Question: "Which pods mount many volumes?",
 			Help:  "How many volumes and other backing stores each pod has mounted, most first: now, at a moment, or in a window.",
 			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
 			span:  now,
@@ -170,7 +170,7 @@ func lifeReports() []Report {
 func rateReports() []Report {
 	return []Report{
 		{
-			Name: "app-changes", Topic: aboutRate, Question: "Has the set of applications on a volume changed?",
+			Name: "app-changes", explicit: true, Topic: aboutRate, Question: "Has the set of applications on a volume changed?",
 			Help: "When workloads came to a volume and went, and which ones it had then.",
 			Flags: slices.Concat([]Flag{
 				volumeArgument,

@@ -30,7 +30,7 @@ func humanText(v any, unit Unit) string {
 	if list, ok := v.([]string); ok {
 		text = strings.Join(list, ", ")
 	}
-	if text = printable(text); text != "" {
+	if text = Printable(text); text != "" {
 		return text
 	}
 	return "-"
@@ -128,9 +128,9 @@ func encodable(v any) any {
 	return v
 }
 
-// printable escapes what would move a terminal's cursor, break the line, or turn
+// Printable escapes what would move a terminal's cursor, break the line, or turn
 // the text around: names and paths come from whoever may create a pod.
-func printable(s string) string {
+func Printable(s string) string {
 	if !strings.ContainsFunc(s, dangerous) {
 		return s
 	}

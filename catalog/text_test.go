@@ -7,15 +7,15 @@ import (
 
 func TestNoControlCharacterReachesATerminal(t *testing.T) {
 	evil := "a\x1b[31mb\r\n\tc\u0085d\u202ee\x7f"
-	for _, got := range []string{printable(evil), humanText(evil, NoUnit), jsonText(evil)} {
+	for _, got := range []string{Printable(evil), humanText(evil, NoUnit), jsonText(evil)} {
 		if strings.ContainsAny(got, "\x1b\r\n\t\u0085\x7f") {
 			t.Errorf("%q", got)
 		}
 	}
-	if got := printable(evil); got != `a\x1b[31mb\r\n\tc\u0085d\u202ee\x7f` {
+	if got := Printable(evil); got != `a\x1b[31mb\r\n\tc\u0085d\u202ee\x7f` {
 		t.Errorf("%s", got)
 	}
-	if got := printable("ordinary ÄÖ 日本"); got != "ordinary ÄÖ 日本" {
+	if got := Printable("ordinary ÄÖ 日本"); got != "ordinary ÄÖ 日本" {
 		t.Errorf("%s", got)
 	}
 }

@@ -11,7 +11,9 @@ SELECT
     if(in_use, '', p.name) AS last_pod,
     if(in_use, '', p.workload_kind) AS last_workload_kind,
     if(in_use, '', p.workload_name) AS last_workload_name
-FROM
+-- The pods are many more than the volumes, so they pass by and are not kept.
+FROM pods AS p
+RIGHT JOIN
 (
     SELECT
         m.cluster AS cluster,
@@ -22,5 +24,4 @@ FROM
     LEFT JOIN (SELECT cluster, uid, volume_uid FROM claims WHERE volume_uid != '') AS c ON c.cluster = m.cluster AND c.uid = m.claim_uid
     WHERE used_uid != ''
     GROUP BY cluster, used_uid
-) AS u
-LEFT JOIN pods AS p ON p.cluster = u.cluster AND p.uid = tupleElement(u.last, 3)
+) AS u ON p.cluster = u.cluster AND p.uid = tupleElement(u.last, 3)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -36,6 +37,13 @@ func plain[T, V any](name string, value func(*T) V) column[T] {
 func key[T, V any](name string, value func(*T) V) column[T] {
 	c := plain(name, value)
 	c.key = func(row *T) string { return fmt.Sprint(value(row)) }
+	return c
+}
+
+// keyMoment is a part of the row's key that is a time.
+func keyMoment[T any](name string, value func(*T) fact.Time) column[T] {
+	c := moment(name, value)
+	c.key = func(row *T) string { return strconv.FormatInt(int64(value(row)), 10) }
 	return c
 }
 

@@ -200,7 +200,7 @@ func pods() table {
 		plain("phase", func(r *row) string { return r.Phase }),
 		plain("reason", func(r *row) string { return r.Reason }),
 		plain("labels", func(r *row) map[string]string { return r.Labels }),
-		nullable("created_at", func(r *row) fact.Time { return r.CreatedAt }),
+		keyMoment("created_at", func(r *row) fact.Time { return r.CreatedAt }),
 		nullable("started_at", func(r *row) fact.Time { return r.StartedAt }),
 		nullable("finished_at", func(r *row) fact.Time { return r.FinishedAt }),
 		nullable("deleted_at", func(r *row) fact.Time { return r.DeletedAt }),
@@ -212,6 +212,8 @@ func pods() table {
 func containers() table {
 	type row = fact.Container
 	return declare("containers", func(f *fact.Facts) *[]row { return &f.Containers },
+		key("namespace", func(r *row) string { return r.Namespace }),
+		keyMoment("pod_created_at", func(r *row) fact.Time { return r.PodCreatedAt }),
 		key("pod_uid", func(r *row) string { return r.PodUID }),
 		key("name", func(r *row) string { return r.Name }),
 		plain("kind", func(r *row) string { return string(r.Kind) }),
@@ -241,6 +243,8 @@ func mounts() table {
 	type row = fact.Mount
 	return declare("mounts", func(f *fact.Facts) *[]row { return &f.Mounts },
 		key("namespace", func(r *row) string { return r.Namespace }),
+		key("claim_name", func(r *row) string { return r.ClaimName }),
+		keyMoment("pod_created_at", func(r *row) fact.Time { return r.PodCreatedAt }),
 		key("pod_uid", func(r *row) string { return r.PodUID }),
 		key("container", func(r *row) string { return r.Container }),
 		key("volume", func(r *row) string { return r.Volume }),
@@ -252,7 +256,6 @@ func mounts() table {
 		plain("source_kind", func(r *row) string { return r.SourceKind }),
 		plain("source_id", func(r *row) string { return r.SourceID }),
 		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
-		plain("claim_name", func(r *row) string { return r.ClaimName }),
 		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
 		moment("started_at", func(r *row) fact.Time { return r.StartedAt }),
 		moment("started_not_before", func(r *row) fact.Time { return r.StartedNotBefore }),

@@ -14,7 +14,7 @@
 CREATE TABLE IF NOT EXISTS volumes
 (
     cluster            LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
-    uid                String COMMENT 'UID of the PersistentVolume',
+    uid                String COMMENT 'UID of the PersistentVolume' CODEC(ZSTD(1)),
     name               String COMMENT 'metadata.name' CODEC(ZSTD(1)),
     storage_class      LowCardinality(String) COMMENT 'spec.storageClassName',
     attributes_class   LowCardinality(String) COMMENT 'the VolumeAttributesClass that it has; empty if none',
@@ -37,6 +37,8 @@ CREATE TABLE IF NOT EXISTS volumes
     deleted_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact' CODEC(Delta, ZSTD(1)),
     version            UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
     INDEX by_name name TYPE bloom_filter GRANULARITY 1,
+    INDEX by_uid uid TYPE bloom_filter GRANULARITY 1,
+    INDEX by_handle volume_handle TYPE bloom_filter GRANULARITY 1,
     INDEX by_claim claim_uid TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
@@ -49,7 +51,7 @@ COMMENT 'One row per PersistentVolume, also of deleted ones. Read with FINAL.';
 CREATE TABLE IF NOT EXISTS claims
 (
     cluster                  LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
-    uid                      String COMMENT 'UID of the PersistentVolumeClaim',
+    uid                      String COMMENT 'UID of the PersistentVolumeClaim' CODEC(ZSTD(1)),
     namespace                LowCardinality(String) COMMENT 'metadata.namespace',
     name                     String COMMENT 'metadata.name' CODEC(ZSTD(1)),
     storage_class            LowCardinality(String) COMMENT 'spec.storageClassName',
@@ -92,7 +94,7 @@ COMMENT 'One row per PersistentVolumeClaim, also of deleted ones. Read with FINA
 CREATE TABLE IF NOT EXISTS pods
 (
     cluster            LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
-    uid                String COMMENT 'UID of the Pod',
+    uid                String COMMENT 'UID of the Pod' CODEC(ZSTD(1)),
     namespace          LowCardinality(String) COMMENT 'metadata.namespace',
     name               String COMMENT 'metadata.name' CODEC(ZSTD(1)),
     node               LowCardinality(String) COMMENT 'the node it runs or ran on',
@@ -105,46 +107,53 @@ CREATE TABLE IF NOT EXISTS pods
     phase              LowCardinality(String) COMMENT 'Pending, Running, Succeeded, Failed or Unknown',
     reason             LowCardinality(String) COMMENT 'status.reason: Evicted, NodeLost, ...',
     labels             Map(LowCardinality(String), String) COMMENT 'metadata.labels' CODEC(ZSTD(1)),
-    created_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp' CODEC(Delta, ZSTD(1)),
-    started_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'first start of any of its containers; NULL before' CODEC(Delta, ZSTD(1)),
-    finished_at        Nullable(DateTime64(6, 'UTC')) COMMENT 'last end of its containers; NULL until all have ended' CODEC(Delta, ZSTD(1)),
-    deleted_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which it can have been deleted; NULL while it exists' CODEC(Delta, ZSTD(1)),
-    deleted_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact' CODEC(Delta, ZSTD(1)),
-    version            UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
+    created_at         DateTime64(6, 'UTC') COMMENT 'creationTimestamp' CODEC(GCD, Delta, ZSTD(1)),
+    started_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'first start of any of its containers; NULL before' CODEC(GCD, Delta, ZSTD(1)),
+    finished_at        Nullable(DateTime64(6, 'UTC')) COMMENT 'last end of its containers; NULL until all have ended' CODEC(GCD, T64, ZSTD(1)),
+    deleted_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which it can have been deleted; NULL while it exists' CODEC(T64, ZSTD(1)),
+    deleted_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact' CODEC(T64, ZSTD(1)),
+    version            UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(T64, ZSTD(1)),
     INDEX by_uid uid TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
-ORDER BY (cluster, namespace, uid)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+PARTITION BY toYYYYMM(created_at)
+ORDER BY (cluster, namespace, created_at, uid)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'One row per pod that mounts storage, also of deleted ones. Read with FINAL.';
 
 -- A container of a pod that mounts storage.
 CREATE TABLE IF NOT EXISTS containers
 (
-    cluster     LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
-    pod_uid     String COMMENT 'UID of its pod',
-    name        LowCardinality(String) COMMENT 'its name in the pod',
-    kind        LowCardinality(String) COMMENT 'init, sidecar, main or ephemeral',
-    image       LowCardinality(String) COMMENT 'the image as the pod names it',
-    command     LowCardinality(String) COMMENT 'first word of its command, never the arguments',
-    started_at  Nullable(DateTime64(6, 'UTC')) COMMENT 'its first start; NULL before' CODEC(Delta, ZSTD(1)),
-    finished_at Nullable(DateTime64(6, 'UTC')) COMMENT 'its last end; NULL while it runs or will be restarted' CODEC(Delta, ZSTD(1)),
-    restarts    Int32 COMMENT 'how often it was restarted' CODEC(T64, ZSTD(1)),
-    version     UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL'
+    cluster        LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    namespace      LowCardinality(String) COMMENT 'namespace of its pod',
+    pod_created_at DateTime64(6, 'UTC') COMMENT 'creationTimestamp of its pod' CODEC(GCD, Delta, ZSTD(1)),
+    pod_uid        String COMMENT 'UID of its pod' CODEC(ZSTD(1)),
+    name           LowCardinality(String) COMMENT 'its name in the pod',
+    kind           LowCardinality(String) COMMENT 'init, sidecar, main or ephemeral',
+    image          LowCardinality(String) COMMENT 'the image as the pod names it',
+    command        LowCardinality(String) COMMENT 'first word of its command, never the arguments',
+    started_at     Nullable(DateTime64(6, 'UTC')) COMMENT 'its first start; NULL before' CODEC(GCD, Delta, ZSTD(1)),
+    finished_at    Nullable(DateTime64(6, 'UTC')) COMMENT 'its last end; NULL while it runs or will be restarted' CODEC(GCD, T64, ZSTD(1)),
+    restarts       Int32 COMMENT 'how often it was restarted' CODEC(T64, ZSTD(1)),
+    version        UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(T64, ZSTD(1)),
+    INDEX by_pod pod_uid TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
-ORDER BY (cluster, pod_uid, name)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+PARTITION BY toYYYYMM(pod_created_at)
+ORDER BY (cluster, namespace, pod_created_at, pod_uid, name)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'One row per container of the pods. Read with FINAL.';
 
--- One container used one volume of its pod, for an interval: the heart of the catalog. The
--- namespace never changes for a pod, so it may come first in the key. The indexes answer who
--- used a claim, a volume or a backing store.
+-- One container used one volume of its pod, for an interval: the heart of the catalog. What comes first in the key never
+-- changes: the pod's namespace, the claim that its spec names, when it was created. So the mounts of a claim lie together, in
+-- the order of time, and those of a volume are found by its claims. Months that are over are merged into one part each.
 CREATE TABLE IF NOT EXISTS mounts
 (
     cluster             LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
     namespace           LowCardinality(String) COMMENT 'namespace of the pod',
-    pod_uid             String COMMENT 'UID of the pod',
+    claim_name          String COMMENT 'name of the claim; empty if the pod names a backing store itself' CODEC(ZSTD(1)),
+    pod_created_at      DateTime64(6, 'UTC') COMMENT 'creationTimestamp of the pod' CODEC(GCD, T64, ZSTD(1)),
+    pod_uid             String COMMENT 'UID of the pod' CODEC(ZSTD(1)),
     container           LowCardinality(String) COMMENT 'name of the container in the pod',
     volume              LowCardinality(String) COMMENT 'name of the volume in the pod',
     mount_path          LowCardinality(String) COMMENT 'path in the container; for a block device, the device path',
@@ -155,23 +164,23 @@ CREATE TABLE IF NOT EXISTS mounts
     source_kind         LowCardinality(String) COMMENT 'kind of its backing store: nfs, csi, emptyDir, ...; empty until known',
     source_id           String COMMENT 'its backing store: id in volume_sources' CODEC(ZSTD(1)),
     claim_uid           String COMMENT 'UID of the claim; empty if the pod names a backing store itself' CODEC(ZSTD(1)),
-    claim_name          String COMMENT 'name of that claim' CODEC(ZSTD(1)),
     volume_uid          String COMMENT 'UID of the PersistentVolume; empty if there is none' CODEC(ZSTD(1)),
-    started_at          DateTime64(6, 'UTC') COMMENT 'the latest time at which the container can have started first' CODEC(Delta, ZSTD(1)),
-    started_not_before  DateTime64(6, 'UTC') DEFAULT started_at COMMENT 'the earliest such time; equal to started_at when that is exact' CODEC(Delta, ZSTD(1)),
-    ended_at            Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which the use can have ended; NULL while it lasts' CODEC(Delta, ZSTD(1)),
-    ended_not_before    Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to ended_at when that is exact' CODEC(Delta, ZSTD(1)),
+    started_at          DateTime64(6, 'UTC') COMMENT 'the latest time at which the container can have started first' CODEC(GCD, T64, ZSTD(1)),
+    started_not_before  DateTime64(6, 'UTC') DEFAULT started_at COMMENT 'the earliest such time; equal to started_at when that is exact' CODEC(GCD, T64, ZSTD(1)),
+    ended_at            Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which the use can have ended; NULL while it lasts' CODEC(GCD, T64, ZSTD(1)),
+    ended_not_before    Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to ended_at when that is exact' CODEC(GCD, T64, ZSTD(1)),
     end_reason          LowCardinality(String) COMMENT 'Completed, Error, OOMKilled, Evicted, Deleted, ...; empty while the use lasts',
-    version             UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
+    version             UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(T64, ZSTD(1)),
     INDEX by_pod pod_uid TYPE bloom_filter GRANULARITY 1,
     INDEX by_claim claim_uid TYPE bloom_filter GRANULARITY 1,
     INDEX by_volume volume_uid TYPE bloom_filter GRANULARITY 1,
     INDEX by_source source_id TYPE bloom_filter GRANULARITY 1,
-    INDEX by_start started_at TYPE minmax GRANULARITY 4
+    INDEX by_end ended_at TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
-ORDER BY (cluster, namespace, pod_uid, container, volume, mount_path)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+PARTITION BY toYYYYMM(pod_created_at)
+ORDER BY (cluster, namespace, claim_name, pod_created_at, pod_uid, container, volume, mount_path)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'One row per container and volume it mounts, from the first start to the last end. Read with FINAL.';
 
 -- What the mounts of a volume come to now: whether it is in use, else when its last use ended, and whose that was. Without
@@ -199,7 +208,7 @@ COMMENT 'One row per PersistentVolume that was ever used: its present use, or it
 CREATE TABLE IF NOT EXISTS bindings
 (
     cluster             LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
-    claim_uid           String COMMENT 'UID of the claim',
+    claim_uid           String COMMENT 'UID of the claim' CODEC(ZSTD(1)),
     volume_uid          String COMMENT 'UID of the volume' CODEC(ZSTD(1)),
     ordinal             UInt16 COMMENT '0 for the first binding of this claim and volume, 1 for the next, ...',
     bound_at            Nullable(DateTime64(6, 'UTC')) COMMENT 'when the claim got the volume' CODEC(Delta, ZSTD(1)),
@@ -255,7 +264,7 @@ COMMENT 'One row per VolumeAttachment. Read with FINAL.';
 CREATE TABLE IF NOT EXISTS storage_classes
 (
     cluster        LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
-    uid            String COMMENT 'UID of the StorageClass',
+    uid            String COMMENT 'UID of the StorageClass' CODEC(ZSTD(1)),
     name           LowCardinality(String) COMMENT 'metadata.name',
     provisioner    LowCardinality(String) COMMENT 'the provisioner of its volumes',
     reclaim_policy LowCardinality(String) COMMENT 'Delete or Retain',
@@ -314,7 +323,7 @@ COMMENT 'How full volumes were, over time. Read with FINAL.';
 CREATE TABLE IF NOT EXISTS namespaces
 (
     cluster    LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
-    uid        String COMMENT 'UID of the Namespace',
+    uid        String COMMENT 'UID of the Namespace' CODEC(ZSTD(1)),
     name       LowCardinality(String) COMMENT 'metadata.name',
     labels     Map(LowCardinality(String), String) COMMENT 'metadata.labels' CODEC(ZSTD(1)),
     owner      LowCardinality(String) COMMENT 'its owner, from its labels or annotations',
@@ -328,14 +337,12 @@ ORDER BY (cluster, uid)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per Namespace. Read with FINAL.';
 
--- A change, for people to read. Most questions name a time, so the key begins with it. The
--- key is the whole row: writing a change again changes nothing. The table has no partitions:
--- the first list of a cluster holds changes of many years, and ClickHouse refuses a block
--- that spans more than 100 partitions.
+-- A change, for people to read. The months find a time, and the key an object. The key is the
+-- whole row: writing a change again changes nothing.
 CREATE TABLE IF NOT EXISTS changes
 (
     cluster          LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
-    at               DateTime64(6, 'UTC') COMMENT 'when it happened' CODEC(Delta, ZSTD(1)),
+    at               DateTime64(6, 'UTC') COMMENT 'when it happened' CODEC(GCD, T64, ZSTD(1)),
     kind             LowCardinality(String) COMMENT 'kind of the object: PersistentVolume, PersistentVolumeClaim, Pod, ...',
     uid              String COMMENT 'UID of the object' CODEC(ZSTD(1)),
     namespace        LowCardinality(String) COMMENT 'its namespace; empty if it has none',
@@ -347,9 +354,10 @@ CREATE TABLE IF NOT EXISTS changes
     INDEX by_uid uid TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree
-PRIMARY KEY (cluster, at, kind, uid, action, details, namespace, name, actor)
-ORDER BY (cluster, at, kind, uid, action, details, namespace, name, actor, resource_version)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+PARTITION BY toYYYYMM(at)
+PRIMARY KEY (cluster, kind, namespace, uid, at)
+ORDER BY (cluster, kind, namespace, uid, at, action, details, name, actor, resource_version)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'What happened to storage: one row per change. Read with FINAL.';
 
 -- A version of an object that brought new information about storage. A tracker that lists

@@ -4,7 +4,7 @@ its_claims AS
 (
     SELECT cluster, uid FROM claims
     WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-      AND (uid = {claim:String} OR concat(namespace, '/', name) = {claim:String})
+      AND (uid = {claim:String} OR {{template "claim_named.sql" "{claim:String}"}})
 ),
 its_bindings AS
 (
@@ -18,10 +18,12 @@ its_volumes AS
 ),
 its_pods AS
 (
-    SELECT cluster, uid FROM pods WHERE 0
+    SELECT cluster, namespace, created_at, uid FROM pods WHERE 0
 ),
 its_mounts AS
 (
-    SELECT * FROM mounts WHERE claim_uid != '' AND (cluster, claim_uid) IN (SELECT cluster, uid FROM its_claims)
+    SELECT * FROM mounts
+    WHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM claims WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_claims))
+      AND (cluster, claim_uid) IN (SELECT cluster, uid FROM its_claims)
 ),
 {{template "timeline.sql"}}

@@ -1,17 +1,25 @@
--- Who mounts what. The mounts are chosen first, so that only their pods and
--- containers are read, by their keys, and not the whole history.
-WITH chosen AS
+-- Who mounts what, latest first. The start of the last row that {limit} leaves is found first, in one column of the history;
+-- then the mounts since then are chosen, and only their pods, containers and volumes are read, by their keys.
+WITH
+(
+    SELECT min(started_at)
+    FROM
+    (
+        SELECT started_at
+        FROM mounts
+        WHERE {{template "chosen_mounts.sql"}}
+        ORDER BY started_at DESC
+        LIMIT {limit:UInt64}
+    )
+) AS earliest,
+(
+    SELECT min(pod_created_at) FROM mounts WHERE started_at >= earliest AND {{template "chosen_mounts.sql"}}
+) AS oldest,
+chosen AS
 (
     SELECT *
     FROM mounts
-    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({namespace:String} = '' OR namespace = {namespace:String})
-      AND started_at <= {until:DateTime64(6, 'UTC')}
-      AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')})
-      AND (NOT {running:Bool} OR ended_at IS NULL)
-      AND (NOT {ended:Bool} OR ended_at IS NOT NULL)
-      AND ({volume:String} = '' OR (cluster, volume_uid) IN
-          (SELECT cluster, uid FROM volumes WHERE name = {volume:String} OR uid = {volume:String}))
+    WHERE pod_created_at >= oldest AND started_at >= earliest AND {{template "chosen_mounts.sql"}}
     ORDER BY started_at DESC, cluster, namespace, pod_uid, container, volume, mount_path
     LIMIT {limit:UInt64}
 )
@@ -39,14 +47,17 @@ LEFT JOIN
 (
     SELECT cluster, uid, name, workload_kind, workload_name
     FROM pods
-    WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, pod_uid FROM chosen)
+    WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM chosen)
 ) AS p ON p.cluster = m.cluster AND p.uid = m.pod_uid
 LEFT JOIN
 (
     SELECT cluster, pod_uid, name, kind
     FROM containers
-    WHERE (cluster, pod_uid) IN (SELECT cluster, pod_uid FROM chosen)
+    WHERE (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM chosen)
 ) AS c ON c.cluster = m.cluster AND c.pod_uid = m.pod_uid AND c.name = m.container
-LEFT JOIN (SELECT cluster, uid, name FROM volumes) AS v ON v.cluster = m.cluster AND v.uid = m.volume_uid
-LEFT JOIN (SELECT cluster, id, driver, server, path FROM volume_sources) AS s ON s.cluster = m.cluster AND s.id = m.source_id
+LEFT JOIN (SELECT cluster, uid, name FROM volumes WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM chosen)) AS v ON v.cluster = m.cluster AND v.uid = m.volume_uid
+LEFT JOIN
+(
+    SELECT cluster, id, driver, server, path FROM volume_sources WHERE (cluster, id) IN (SELECT cluster, source_id FROM chosen)
+) AS s ON s.cluster = m.cluster AND s.id = m.source_id
 ORDER BY started_at DESC, cluster, namespace, pod, container, volume, mount_path

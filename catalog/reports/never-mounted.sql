@@ -1,5 +1,19 @@
 -- The claims that exist and that no container has ever mounted, as far as is known, oldest first. A mount that came and
 -- went while nobody watched is not known; the condition Unused of the claim tells of its end (unused_since).
+-- Most claims have a volume of their own that was used, so only the mounts of the others are read, by their key.
+WITH
+candidates AS
+(
+    SELECT cluster, namespace, name, uid
+    FROM claims
+    WHERE deleted_at IS NULL
+      AND (volume_uid = '' OR (cluster, volume_uid) NOT IN
+          (
+              SELECT cluster, volume_uid FROM volume_uses WHERE in_use OR last_ended_at IS NOT NULL
+              EXCEPT
+              SELECT cluster, volume_uid FROM bindings GROUP BY cluster, volume_uid HAVING uniqExact(claim_uid) > 1
+          ))
+)
 SELECT
     cluster,
     namespace,
@@ -20,6 +34,8 @@ WHERE deleted_at IS NULL
   AND ({owner:String} = '' OR owner = {owner:String})
   AND ({group:String} = '' OR has(groups, {group:String}))
   AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-  AND (cluster, uid) NOT IN (SELECT cluster, claim_uid FROM mounts WHERE claim_uid != '')
+  AND (cluster, uid) IN (SELECT cluster, uid FROM candidates)
+  AND (cluster, uid) NOT IN
+      (SELECT cluster, claim_uid FROM mounts WHERE claim_uid != '' AND (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM candidates))
 ORDER BY created_at, cluster, namespace, claim
 LIMIT {limit:UInt64}

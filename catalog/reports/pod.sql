@@ -2,13 +2,16 @@
 WITH
 its_pods AS
 (
-    SELECT cluster, uid FROM pods
-    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-      AND (uid = {pod:String} OR concat(namespace, '/', name) = {pod:String})
+    SELECT cluster, namespace, created_at, uid FROM pods
+    WHERE ({cluster:String} = '' OR cluster = {cluster:String}) AND uid = {pod:String}
+    UNION DISTINCT
+    SELECT cluster, namespace, created_at, uid FROM pods
+    WHERE ({cluster:String} = '' OR cluster = {cluster:String}) AND {{template "claim_named.sql" "{pod:String}"}}
 ),
 its_mounts AS
 (
-    SELECT * FROM mounts WHERE (cluster, pod_uid) IN (SELECT cluster, uid FROM its_pods)
+    SELECT * FROM mounts
+    WHERE (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, created_at, uid FROM its_pods)
 ),
 its_bindings AS
 (

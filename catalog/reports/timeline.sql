@@ -23,8 +23,10 @@ events AS
     SELECT b.cluster, b.bound_at, b.released_at, b.released_not_before, 1,
         'bound', concat('PersistentVolumeClaim/', c.namespace, '/', c.name), concat('to volume ', v.name), ''
     FROM (SELECT * FROM bindings WHERE (cluster, claim_uid, volume_uid) IN (SELECT cluster, claim_uid, volume_uid FROM its_bindings)) AS b
-    LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims) AS c ON c.cluster = b.cluster AND c.uid = b.claim_uid
-    LEFT JOIN (SELECT cluster, uid, name FROM volumes) AS v ON v.cluster = b.cluster AND v.uid = b.volume_uid
+    LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM its_bindings)) AS c
+        ON c.cluster = b.cluster AND c.uid = b.claim_uid
+    LEFT JOIN (SELECT cluster, uid, name FROM volumes WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM its_bindings)) AS v
+        ON v.cluster = b.cluster AND v.uid = b.volume_uid
     UNION ALL
     SELECT cluster, attached_at, detached_at, detached_at, 1, 'attached', concat('Node/', node), trim(concat('by ', attacher, ' ', error)), ''
     FROM attachments
@@ -34,7 +36,7 @@ events AS
         if(started_at IS NULL, 'waited', 'ran'), concat('Pod/', namespace, '/', name),
         trim(concat(if(node = '', '', concat('on node ', node, ' ')), if(workload_name = '', '', concat('for ', workload_kind, '/', workload_name)))), ''
     FROM pods
-    WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_pods)
+    WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, created_at, uid FROM its_pods)
     UNION ALL
     SELECT m.cluster, m.started_at, m.ended_at, m.ended_not_before, 1, 'mounted', concat('Pod/', m.namespace, '/', p.name),
         concat(if(m.claim_name = '', m.volume, m.claim_name), ' in ', m.container, ' at ', m.mount_path, if(m.read_only, ' read-only', ''),
@@ -44,13 +46,20 @@ events AS
     (
         SELECT cluster, uid, name, workload_kind, workload_name
         FROM pods
-        WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, pod_uid FROM its_mounts)
+        WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM its_mounts)
     ) AS p ON p.cluster = m.cluster AND p.uid = m.pod_uid
     UNION ALL
     -- What is no beginning or end of the rows above.
     SELECT cluster, at, NULL, NULL, 0, action, concat(kind, '/', if(namespace = '', '', concat(namespace, '/')), name), details, actor
     FROM changes
-    WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_volumes UNION ALL SELECT cluster, uid FROM its_claims UNION ALL SELECT cluster, uid FROM its_pods)
+    WHERE (cluster, kind, namespace, uid) IN
+      (
+          SELECT cluster, 'PersistentVolume', '', uid FROM its_volumes
+          UNION ALL
+          SELECT cluster, 'PersistentVolumeClaim', namespace, uid FROM claims WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_claims)
+          UNION ALL
+          SELECT cluster, 'Pod', namespace, uid FROM its_pods
+      )
       AND action NOT IN ('created', 'deleted', 'bound', 'attached', 'detached', 'mounted', 'unmounted')
       AND NOT (kind = 'Pod' AND action IN ('started', 'finished'))
 ),

@@ -3,21 +3,38 @@
 -- that a node whose clock is ahead is not missed.
 -- Owner and groups are those of the pod, else those of its claim. A pod without a controller is its own workload.
 -- A mount that was written before its volume was known has the volume of its claim.
--- The mounts are chosen first, so that only their pods are read, by their keys.
+-- The mounts are chosen first, so that only their pods, claims and volumes are read, by their keys: first the keys of all
+-- rows that may be asked for, of rows that were replaced since, too, so that the index of ends can leave out what is long
+-- over; then, by these keys, the rows as FINAL has them. Each table says FINAL itself: see Report.explicit.
+(SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != '') AS its_volumes,
+(
+    SELECT groupArray((cluster, namespace, name))
+    FROM claims FINAL
+    WHERE {volume:String} != ''
+      AND ((cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
+           OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
+) AS its_claims,
 chosen AS
 (
     SELECT *
-    FROM mounts
-    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({namespace:String} = '' OR namespace = {namespace:String})
-{{- if ne . "ever"}}
-      AND started_at <= {until:DateTime64(6, 'UTC')}
-      AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')})
-{{- end}}
-      AND ({volume:String} = ''
-           OR (cluster, volume_uid) IN ({{template "named_volumes.sql"}})
-           OR volume_uid = '' AND (cluster, claim_uid) IN
-              (SELECT cluster, uid FROM claims WHERE (cluster, volume_uid) IN ({{template "named_volumes.sql"}})))
+    FROM mounts FINAL
+    WHERE (cluster, namespace, claim_name, pod_created_at) IN
+          (
+              SELECT cluster, namespace, claim_name, pod_created_at
+              FROM mounts
+              WHERE {{template "used.sql" .}}
+                AND ({volume:String} = '' OR (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(its_claims) AS c)))
+                AND ({owner:String} = '' OR (cluster, namespace) IN
+                     (SELECT cluster, namespace FROM pods FINAL WHERE owner = {owner:String}
+                      UNION ALL SELECT cluster, namespace FROM claims FINAL WHERE owner = {owner:String}))
+                AND ({group:String} = '' OR (cluster, namespace) IN
+                     (SELECT cluster, namespace FROM pods FINAL WHERE has(groups, {group:String})
+                      UNION ALL SELECT cluster, namespace FROM claims FINAL WHERE has(groups, {group:String})))
+          )
+      AND {{template "used.sql" .}}
+      -- A mount that was written before its volume was known has the volume of its claim.
+      AND ({volume:String} = '' OR has(its_volumes, (cluster, volume_uid)) OR volume_uid = '' AND (cluster, claim_uid) IN
+           (SELECT cluster, uid FROM claims FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v))))
 ),
 uses AS
 (
@@ -50,18 +67,27 @@ uses AS
     LEFT JOIN
     (
         SELECT cluster, uid, name, node, owner, groups, workload_kind, workload_name
-        FROM pods
-        WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, pod_uid FROM chosen)
+        FROM pods FINAL
+        WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM chosen)
     ) AS p ON p.cluster = m.cluster AND p.uid = m.pod_uid
     LEFT JOIN
     (
         SELECT cluster, uid, volume_uid, storage_class, owner, groups
-        FROM claims
+        FROM claims FINAL
         WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM chosen)
     ) AS c ON c.cluster = m.cluster AND c.uid = m.claim_uid
-    LEFT JOIN (SELECT cluster, uid, name, storage_class FROM volumes) AS v
+    LEFT JOIN
+    (
+        SELECT cluster, uid, name, storage_class
+        FROM volumes FINAL
+        WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM chosen)
+           OR (cluster, uid) IN (SELECT cluster, volume_uid FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM chosen WHERE volume_uid = ''))
+    ) AS v
         ON v.cluster = m.cluster AND v.uid = if(m.volume_uid != '', m.volume_uid, c.volume_uid)
-    LEFT JOIN (SELECT cluster, id, driver, server, path FROM volume_sources) AS s ON s.cluster = m.cluster AND s.id = m.source_id
+    LEFT JOIN
+    (
+        SELECT cluster, id, driver, server, path FROM volume_sources FINAL WHERE (cluster, id) IN (SELECT cluster, source_id FROM chosen)
+    ) AS s ON s.cluster = m.cluster AND s.id = m.source_id
     WHERE ({owner:String} = '' OR owner = {owner:String})
       AND ({group:String} = '' OR has(groups, {group:String}))
       AND ({storageclass:String} = '' OR storage_class = {storageclass:String})

@@ -17,13 +17,14 @@ its_claims AS
 ),
 its_pods AS
 (
-    SELECT cluster, uid FROM pods WHERE 0
+    SELECT cluster, namespace, created_at, uid FROM pods WHERE 0
 ),
 its_mounts AS
 (
     SELECT * FROM mounts
-    WHERE (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
-       OR volume_uid = '' AND (cluster, claim_uid) IN
-          (SELECT cluster, uid FROM claims WHERE (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes))
+    WHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM claims WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_claims))
+      AND ((cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
+           OR volume_uid = '' AND (cluster, claim_uid) IN
+              (SELECT cluster, uid FROM claims WHERE (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)))
 ),
 {{template "timeline.sql"}}

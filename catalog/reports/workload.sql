@@ -2,14 +2,16 @@
 WITH
 its_pods AS
 (
-    SELECT cluster, uid FROM pods
+    SELECT cluster, namespace, created_at, uid FROM pods
     WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+      AND namespace = substringIndex({workload:String}, '/', 1)
       AND workload_name != '' AND concat(namespace, '/', workload_kind, '/', workload_name) = {workload:String}
 ),
 its_mounts AS
 (
-    SELECT * FROM mounts WHERE (cluster, namespace, pod_uid) IN
-        (SELECT cluster, namespace, uid FROM pods WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_pods))
+    SELECT * FROM mounts
+    WHERE namespace = substringIndex({workload:String}, '/', 1)
+      AND (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, created_at, uid FROM its_pods)
 ),
 its_bindings AS
 (
@@ -19,6 +21,7 @@ its_claims AS
 (
     SELECT cluster, uid FROM claims
     WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+      AND namespace = substringIndex({workload:String}, '/', 1)
       AND workload_name != '' AND concat(namespace, '/', workload_kind, '/', workload_name) = {workload:String}
 ),
 its_volumes AS

@@ -131,6 +131,7 @@ func addVerify(parent *kingpin.CmdClause, commands map[string]command, stdout, s
 	cmd := parent.Command("verify", "Compare a catalog with the lines of a run: all that they prove must be there once, with the right values, and nothing else of the run. Exits with 1 if not.")
 	file := cmd.Flag("file", "File with the lines of the run.").Required().String()
 	cluster := cmd.Flag("cluster", "Name of the cluster in the catalog; default: all clusters.").String()
+	exact := cmd.Flag("exact", "Fail also if a moment has wide bounds: the tracker has watched all the time.").Bool()
 	where := addCatalogFlags(cmd, defaultCatalogURL, "")
 	commands[cmd.FullCommand()] = func() error {
 		return where.ask(func(ctx context.Context, c *catalog.Catalog) error {
@@ -143,6 +144,9 @@ func addVerify(parent *kingpin.CmdClause, commands map[string]command, stdout, s
 			}
 			if !verdict.Good() {
 				return fmt.Errorf("the catalog differs from %s", *file)
+			}
+			if *exact && verdict.Bounded > 0 {
+				return fmt.Errorf("%d moments have wide bounds, and --exact was asked for", verdict.Bounded)
 			}
 			return nil
 		})

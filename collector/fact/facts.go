@@ -173,25 +173,28 @@ const (
 	EphemeralContainer ContainerKind = "ephemeral"
 )
 
-// Container is a row of containers. Its key is PodUID and Name.
+// Container is a row of containers. Its key is PodUID and Name, with what never changes of its pod.
 type Container struct {
-	Version    uint64
-	PodUID     string
-	Name       string
-	Kind       ContainerKind
-	Image      string
-	Command    string // the command's first word, never its arguments, which may contain secrets
-	StartedAt  Time   // first start
-	FinishedAt Time   // last end; absent while it runs or will be restarted
-	Restarts   int32
+	Version      uint64
+	Namespace    string
+	PodCreatedAt Time
+	PodUID       string
+	Name         string
+	Kind         ContainerKind
+	Image        string
+	Command      string // the command's first word, never its arguments, which may contain secrets
+	StartedAt    Time   // first start
+	FinishedAt   Time   // last end; absent while it runs or will be restarted
+	Restarts     int32
 }
 
 // Mount is a row of mounts: one container's use of one volume of its pod, from
 // the container's first start to its last end. Its key is PodUID, Container,
-// Volume and MountPath.
+// Volume and MountPath, with what never changes of the pod and its volume: Namespace, ClaimName and PodCreatedAt.
 type Mount struct {
 	Version           uint64
 	Namespace         string
+	PodCreatedAt      Time
 	PodUID            string
 	Container         string
 	Volume            string // the volume's name in the pod

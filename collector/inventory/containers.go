@@ -30,7 +30,7 @@ type containerTraits struct {
 func (c *container) row(pod *pod, version uint64) fact.Container {
 	traits := c.traits.Value()
 	return fact.Container{
-		Version: version, PodUID: pod.uid, Name: traits.name, Kind: traits.kind, Image: traits.image, Command: traits.command,
+		Version: version, Namespace: pod.namespace, PodCreatedAt: pod.created, PodUID: pod.uid, Name: traits.name, Kind: traits.kind, Image: traits.image, Command: traits.command,
 		StartedAt: c.started, FinishedAt: c.finished, Restarts: c.restarts,
 	}
 }

@@ -58,7 +58,14 @@ func NewClickHouse(t testing.TB, args ...string) *ClickHouse {
 // StartClickHouse starts a ClickHouse and waits until it answers.
 func StartClickHouse(t testing.TB, args ...string) *ClickHouse {
 	t.Helper()
+	return StartClickHouseIn(t, t.TempDir(), args...)
+}
+
+// StartClickHouseIn starts a ClickHouse on a data directory, and waits until it answers.
+func StartClickHouseIn(t testing.TB, dir string, args ...string) *ClickHouse {
+	t.Helper()
 	s := NewClickHouse(t, args...)
+	s.data = dir
 	s.Start()
 	Eventually(t, "ClickHouse answers", func() error {
 		r, err := http.Get("http://" + s.Address + "/ping")

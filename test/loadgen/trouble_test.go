@@ -45,6 +45,9 @@ func TestAKilledTrackerHasBounds(t *testing.T) {
 	if err != nil || !strings.Contains(out, "moments have bounds of up to ") || !strings.HasSuffix(out, "\n0 missing, 0 duplicated, 0 wrong\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
+	if _, _, err := run(t, "verify", "--exact", "--file="+file, args[1]); err == nil || !strings.Contains(err.Error(), "--exact") {
+		t.Errorf("--exact is content with bounds: %v", err)
+	}
 	checkUses(t, server.URL("kubevoltracker"), catalogtest.Password)
 }
 

@@ -187,8 +187,10 @@ func checkWhole(lines []Line) error {
 	observed := 0
 	for i, l := range lines {
 		switch {
+		case l.Action == Observed && (l.UID == "" || l.Claim == nil && l.Volume == nil && l.Pod == nil):
+			return fmt.Errorf("is damaged: line %d is an observation without an object", i+1)
 		case l.Action == Lost:
-			return fmt.Errorf("has a hole: at %s a watch was lost (%s)", l.At.Format(time.RFC3339), l.Error)
+			return fmt.Errorf("has a hole: at %s a watch was lost (%q)", l.At.Format(time.RFC3339), l.Error)
 		case l.Action == Began && i > 0 || l.Action == Ended && i < n:
 			return fmt.Errorf("has more than one account: line %d is another %q", i+1, l.Action)
 		case l.Action == Observed:

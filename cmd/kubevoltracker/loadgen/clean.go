@@ -178,6 +178,9 @@ func (k *cleaning) kind(ctx context.Context, kind string) (n int, err error) {
 
 // isOurs reports whether an object with the run's label was made by the run, or by a controller for it.
 func (k *cleaning) isOurs(kind string, object *metav1.PartialObjectMetadata) bool {
+	if kind == VolumeKind && !k.names.has(object.Name) {
+		return false // somebody has given it the label, and the namespace, which is anybody's, as its owner
+	}
 	for _, owner := range object.OwnerReferences {
 		if k.owners[owner.UID] {
 			return true

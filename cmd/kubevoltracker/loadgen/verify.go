@@ -74,7 +74,7 @@ func (v *Verdict) Write(w io.Writer) error {
 		lines []string
 	}{{"missing", v.Missing}, {"duplicated", v.Duplicated}, {"wrong", v.Wrong}} {
 		for _, line := range sort.lines[:min(mostListed, len(sort.lines))] {
-			fmt.Fprintf(&b, "%s: %s\n", sort.name, line)
+			fmt.Fprintf(&b, "%s: %s\n", sort.name, catalog.Printable(line))
 		}
 		if more := len(sort.lines) - mostListed; more > 0 {
 			fmt.Fprintf(&b, "%s: %d more\n", sort.name, more)

@@ -52,7 +52,8 @@ func TestWantsAreExact(t *testing.T) {
 		{"bounds around it, over another gap", dated, at(1050), at(-5), wrong},
 		{"bounds before it, over another gap", dated, at(-4), at(-1050), wrong},
 		{"watched", watched, at(2), at(2), right},
-		{"watched late", watched, at(3.5), at(3.5), right},
+		{"watched as late as may be", watched, at(4.9), at(4.9), right},
+		{"watched later", watched, at(5.1), at(5.1), wrong},
 		{"watched 14 seconds late", watched, at(14), at(14), wrong},
 		{"watched, with bounds", watched, at(14), at(-3), bounded},
 		{"watched, with bounds until now", watched, at(2000), at(-3), bounded},
@@ -118,7 +119,7 @@ func TestARefusedDeletionProvesNothing(t *testing.T) {
 
 // TestOnlyWholeAccountsProveAnything reads files that are no account, or lack a part.
 func TestOnlyWholeAccountsProveAnything(t *testing.T) {
-	const began, seen = `{"action":"began","plan":{"run":"r1"}}` + "\n", `{"action":"observed"}` + "\n"
+	const began, seen = `{"action":"began","plan":{"run":"r1"}}` + "\n", `{"action":"observed","kind":"Pod","uid":"p1","pod":{}}` + "\n"
 	ended := func(lines int) string { return fmt.Sprintf(`{"action":"ended","totals":{"lines":%d}}`+"\n", lines) }
 	for _, c := range []struct{ name, text, mention string }{
 		{"empty", "", "not a whole account"},
@@ -129,6 +130,8 @@ func TestOnlyWholeAccountsProveAnything(t *testing.T) {
 		{"two runs in one", began + seen + began + seen + ended(4), "line 3 is another"},
 		{"a line less", began + ended(2), "says 2"},
 		{"nothing happened", began + ended(1), "proves nothing"},
+		{"an observation of nothing", began + `{"action":"observed"}` + "\n" + ended(2), "line 2"},
+		{"an observation without a state", began + `{"action":"observed","uid":"p1"}` + "\n" + ended(2), "line 2"},
 		{"whole", began + seen + ended(2), ""},
 	} {
 		path := filepath.Join(t.TempDir(), "account")

@@ -1,0 +1,10 @@
+({cluster:String} = '' OR cluster = {cluster:String})
+      AND ({namespace:String} = '' OR namespace = {namespace:String})
+      AND pod_created_at <= {until:DateTime64(6, 'UTC')}
+      AND started_at <= {until:DateTime64(6, 'UTC')}
+      AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')})
+      AND (NOT {running:Bool} OR ended_at IS NULL)
+      AND (NOT {ended:Bool} OR ended_at IS NOT NULL)
+      AND ({volume:String} = ''
+           OR (cluster, namespace, claim_name) IN ({{template "claims_of_volumes.sql"}})
+          AND (cluster, volume_uid) IN (SELECT cluster, uid FROM volumes WHERE name = {volume:String} OR uid = {volume:String}))

@@ -1,0 +1,124 @@
+package scale
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
+)
+
+// The files select the rows of a table, by columns' names. The tables of an earlier schema get the columns that they have.
+//
+//go:embed fill/*.sql
+var fills embed.FS
+
+const (
+	namespaces = 500
+	span       = 730 * 24 * time.Hour
+	// podsAtOnce bounds an insert.
+	podsAtOnce = 500_000
+)
+
+// history is a made-up history.
+type history struct {
+	mounts, claims int
+	began          time.Time
+}
+
+func (h *history) pods() int { return h.mounts / 2 }
+
+// columns returns the columns of a table that are stored.
+func columns(t *testing.T, c *catalog.Catalog, table string) (list []string) {
+	t.Helper()
+	for _, row := range catalogtest.Rows(t, c, `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '`+table+`' AND default_kind NOT IN ('ALIAS', 'MATERIALIZED')`) {
+		list = append(list, fmt.Sprint(row[0]))
+	}
+	return list
+}
+
+func run(t *testing.T, c *catalog.Catalog, sql string, parameters map[string]string) {
+	t.Helper()
+	result, err := c.Run(context.Background(), sql, parameters)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	defer result.Close()
+	for result.Next() {
+	}
+	if err := result.Err(); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// fill writes the history into the tables, and merges what is older than the present month.
+func (h *history) fill(t *testing.T, c *catalog.Catalog) {
+	t.Helper()
+	for _, name := range []string{"claims", "volumes", "volume_sources", "bindings", "usage", "claim_changes", "coverage"} {
+		h.insert(t, c, name, h.claims)
+	}
+	for _, name := range []string{"pods", "containers", "mounts", "changes"} {
+		h.insert(t, c, name, h.pods())
+	}
+	if len(columns(t, c, "volume_uses")) > 0 {
+		catalogtest.SumUpUses(t, c)
+	}
+	for _, name := range []string{"claims", "volumes", "volume_sources", "bindings", "usage", "pods", "containers", "mounts", "changes", "volume_uses"} {
+		if len(columns(t, c, name)) > 0 {
+			began := time.Now()
+			run(t, c, "OPTIMIZE TABLE "+name+" FINAL", nil)
+			t.Logf("merged %s in %s", name, time.Since(began).Round(time.Second))
+		}
+	}
+}
+
+// insert writes the rows of one file, of objects 0 to n.
+func (h *history) insert(t *testing.T, c *catalog.Catalog, name string, n int) {
+	t.Helper()
+	text, err := fills.ReadFile(path.Join("fill", name+".sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := name
+	if name == "claim_changes" {
+		table = "changes"
+	}
+	has := columns(t, c, table)
+	var both []string
+	for _, row := range catalogtest.Rows(t, c, "DESCRIBE ("+string(h.with(string(text), 0, 0))+")") {
+		if column := fmt.Sprint(row[0]); slices.Contains(has, column) {
+			both = append(both, column)
+		}
+	}
+	list := strings.Join(both, ", ")
+	began := time.Now()
+	for from := 0; from < n; from += podsAtOnce {
+		run(t, c, "INSERT INTO "+table+" ("+list+") SELECT "+list+" FROM ("+h.with(string(text), from, min(n, from+podsAtOnce))+")", nil)
+	}
+	t.Logf("filled %s by %s in %s", table, name, time.Since(began).Round(time.Second))
+}
+
+// with fills in the parameters of a file, which are numbers.
+func (h *history) with(text string, from, to int) string {
+	values := map[string]string{
+		"{namespaces:UInt64}": fmt.Sprintf("toUInt64(%d)", namespaces),
+		"{claims:UInt64}":     fmt.Sprintf("toUInt64(%d)", h.claims),
+		"{pods:UInt64}":       fmt.Sprintf("toUInt64(%d)", h.pods()),
+		"{began:Int64}":       fmt.Sprintf("toInt64(%d)", h.began.Unix()),
+		"{span:UInt64}":       fmt.Sprintf("toUInt64(%d)", int(span.Seconds())),
+		"{span:Int64}":        fmt.Sprintf("toInt64(%d)", int(span.Seconds())),
+		"{from:UInt64}":       fmt.Sprintf("toUInt64(%d)", from),
+		"{to:UInt64}":         fmt.Sprintf("toUInt64(%d)", to),
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		text = strings.ReplaceAll(text, key, values[key])
+	}
+	return text
+}
