@@ -23,8 +23,9 @@ var fills embed.FS
 const (
 	namespaces = 500
 	span       = 730 * 24 * time.Hour
-	// podsAtOnce bounds an insert.
-	podsAtOnce = 500_000
+	// podsAtOnce and namespacesAtOnce bound an insert.
+	podsAtOnce       = 500_000
+	namespacesAtOnce = 10
 )
 
 // history is a made-up history.
@@ -68,7 +69,7 @@ func (h *history) fill(t *testing.T, c *catalog.Catalog) {
 		h.insert(t, c, name, h.pods())
 	}
 	if len(columns(t, c, "volume_uses")) > 0 {
-		catalogtest.SumUpUses(t, c)
+		h.insert(t, c, "volume_uses", namespaces)
 	}
 	for _, name := range []string{"claims", "volumes", "volume_sources", "bindings", "usage", "pods", "containers", "mounts", "changes", "volume_uses"} {
 		if len(columns(t, c, name)) > 0 {
@@ -99,8 +100,12 @@ func (h *history) insert(t *testing.T, c *catalog.Catalog, name string, n int) {
 	}
 	list := strings.Join(both, ", ")
 	began := time.Now()
-	for from := 0; from < n; from += podsAtOnce {
-		run(t, c, "INSERT INTO "+table+" ("+list+") SELECT "+list+" FROM ("+h.with(string(text), from, min(n, from+podsAtOnce))+")", nil)
+	step := podsAtOnce
+	if n == namespaces {
+		step = namespacesAtOnce
+	}
+	for from := 0; from < n; from += step {
+		run(t, c, "INSERT INTO "+table+" ("+list+") SELECT "+list+" FROM ("+h.with(string(text), from, min(n, from+step))+") SETTINGS max_partitions_per_insert_block = 0", nil)
 	}
 	t.Logf("filled %s by %s in %s", table, name, time.Since(began).Round(time.Second))
 }
