@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // queriesPage is made by this test with -update.
@@ -31,6 +32,7 @@ var samples = map[string]string{
 	"pod":             "shop/report-1",
 	"workload":        "shop/Deployment/api",
 	"never-mounted":   "",
+	"left-behind":     "",
 	"capacity":        "--at=2026-02-01",
 	"idle":            "",
 	"space":           "--by=storageclass",
@@ -154,10 +156,20 @@ The samples are of a small history that the tests know: ` + "`catalog/past_test.
 
 `
 
+// retainedVolume is a volume that left its export behind. The history of the team has none.
+func retainedVolume() fact.Volume {
+	v := volumeOf("archive", "", "nfs:2", "", "Available", 50)
+	v.ReclaimPolicy, v.CreatedAt, v.DeletedNotBefore, v.DeletedAt = "Retain", 0, day(2, 5), day(2, 10)
+	return v
+}
+
 // TestQueriesPage compares docs/queries.md with the reports: questions, commands, answers, flags and columns.
 func TestQueriesPage(t *testing.T) {
 	c := migrated(t)
-	write(t, c, "east", team())
+	facts := team()
+	facts.VolumeSources = append(facts.VolumeSources, fact.VolumeSource{Version: 1, ID: "nfs:2", Kind: "nfs", Server: "nfs.example.com", Path: "/export/archive"})
+	facts.Volumes = append(facts.Volumes, retainedVolume())
+	write(t, c, "east", facts)
 	var page strings.Builder
 	page.WriteString(queriesHead)
 	topic, seen := "", map[string]bool{}

@@ -1,0 +1,87 @@
+-- The volumes that were deleted under the reclaim policy Retain and whose backing store has not appeared again in any cluster,
+-- longest ago first. Nobody looks at the backend: the store is presumed to be there.
+-- A store is the same by kind, driver, server and path (for CSI, the handle), and not by its id: the id also covers fields
+-- such as readOnly, and clusters do not share it. A source without a path is compared by all of its fields. A path of a node
+-- (local, hostPath) is compared within its cluster only. The catalog has no node of such a volume, so the same path on another
+-- node hides it: the report misses a store rather than presume one left that is in use.
+-- Of several deleted volumes with one store, the one that was deleted last counts. Where two were deleted at the same time,
+-- one that deletes its store wins.
+WITH
+stores AS
+(
+    SELECT
+        cluster,
+        id,
+        trim(concat(driver, ' ', server, if(server = '' OR path = '', '', ':'), path)) AS backend,
+        (if(kind IN ('local', 'hostPath'), cluster, ''), kind, driver, server, path,
+         if(path = '', toString(mapSort(attributes)), '')) AS store
+    FROM volume_sources
+),
+-- Each volume that was created by {until}, with its end as it was known then, or the end of time.
+known AS
+(
+    SELECT
+        v.*,
+        s.backend AS backend,
+        -- A source that is not known is nobody else's.
+        if(s.id = '', (v.cluster, v.source_kind, '', '', v.uid, ''), s.store) AS store,
+        (
+            if(v.deleted_at IS NULL OR v.deleted_at > {until:DateTime64(6, 'UTC')}, toDateTime64('2299-12-31 23:59:59', 6, 'UTC'), assumeNotNull(v.deleted_at)),
+            v.reclaim_policy != 'Retain', v.cluster, v.uid
+        ) AS gone
+    FROM
+    (
+        SELECT cluster, uid, name, storage_class, source_kind, source_id, capacity_bytes, reclaim_policy, claim_uid, deleted_at, deleted_not_before
+        FROM volumes
+        WHERE created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')}
+    ) AS v
+    LEFT JOIN stores AS s ON s.cluster = v.cluster AND s.id = v.source_id
+),
+-- The last use of each store by pods that name it themselves.
+inline AS
+(
+    SELECT s.store AS store, max(m.used_until) AS used_until
+    FROM
+    (
+        SELECT cluster, source_id, max(coalesce(ended_at, toDateTime64('2299-12-31 23:59:59', 6, 'UTC'))) AS used_until
+        FROM mounts
+        WHERE claim_uid = '' AND volume_uid = '' AND source_id != '' AND started_at <= {until:DateTime64(6, 'UTC')}
+        GROUP BY cluster, source_id
+    ) AS m
+    INNER JOIN stores AS s ON s.cluster = m.cluster AND s.id = m.source_id
+    GROUP BY store
+)
+SELECT
+    v.cluster AS cluster,
+    v.name AS persistentvolume,
+    v.source_kind AS source,
+    v.backend AS backend,
+    v.capacity_bytes AS capacity_bytes,
+    v.storage_class AS storage_class,
+    c.namespace AS namespace,
+    c.name AS claim,
+    if(p.owner != '', p.owner, c.owner) AS owner,
+    if(notEmpty(p.groups), p.groups, c.groups) AS groups,
+    p.name AS last_pod,
+    multiIf(p.name = '', '', p.workload_name = '', concat('Pod/', p.name), concat(p.workload_kind, '/', p.workload_name)) AS last_workload,
+    u.last_ended_at AS last_used_at,
+    v.deleted_at AS deleted_at,
+    if(v.deleted_not_before = v.deleted_at, NULL, v.deleted_not_before) AS deleted_not_before
+FROM known AS v
+INNER JOIN (SELECT store, max(gone) AS gone FROM known GROUP BY store) AS last ON last.store = v.store
+LEFT JOIN inline AS i ON i.store = v.store
+LEFT JOIN (SELECT cluster, uid, namespace, name, owner, groups FROM claims) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
+LEFT JOIN ({{template "volume_use.sql"}}) AS u ON u.cluster = v.cluster AND u.used_uid = v.uid
+LEFT JOIN (SELECT cluster, uid, name, owner, groups, workload_kind, workload_name FROM pods) AS p
+    ON p.cluster = v.cluster AND p.uid = u.last_pod_uid
+WHERE v.gone = last.gone
+  AND v.reclaim_policy = 'Retain'
+  AND v.deleted_at <= {until:DateTime64(6, 'UTC')}
+  AND i.used_until <= v.deleted_at
+  AND ({cluster:String} = '' OR v.cluster = {cluster:String})
+  AND ({namespace:String} = '' OR c.namespace = {namespace:String})
+  AND ({owner:String} = '' OR owner = {owner:String})
+  AND ({group:String} = '' OR has(groups, {group:String}))
+  AND ({storageclass:String} = '' OR v.storage_class = {storageclass:String})
+ORDER BY deleted_at, cluster, persistentvolume, v.uid
+LIMIT {limit:UInt64}
