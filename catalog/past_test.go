@@ -71,6 +71,11 @@ func team() *fact.Facts {
 		{At: day(1, 10), UID: "zone-a", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: 500 * gib},
 		{At: day(2, 15), UID: "zone-a", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: 480 * gib, MaximumVolumeBytes: 16 * gib},
 	}
+	for at, used := range map[fact.Time]int64{day(1, 10): 4, day(1, 25): 9, day(2, 8): 16} {
+		f.Usage = append(f.Usage, fact.Usage{At: at, ClaimUID: "claim-data", VolumeUID: "data", Space: fact.Space{
+			CapacityBytes: 20 * gib, UsedBytes: used * gib, AvailableBytes: (20 - used) * gib, Inodes: 1000, InodesUsed: 100,
+		}})
+	}
 	f.Changes = []fact.Change{
 		{At: day(1, 15), Kind: "PersistentVolumeClaim", UID: "claim-data", Namespace: "shop", Name: "data", Action: fact.ResizeRequested, Details: "10Gi → 20Gi", Actor: "kubectl"},
 		{At: day(1, 16), Kind: "PersistentVolume", UID: "data", Name: "pv-data", Action: fact.Resized, Details: "10Gi → 20Gi", Actor: "external-resizer"},
