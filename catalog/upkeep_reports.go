@@ -7,6 +7,17 @@ import (
 
 const fortnight = span(14 * 24 * time.Hour)
 
+// atReport is a picture of the storage of a moment.
+func atReport() Report {
+	return Report{
+		Name: "at", Topic: aboutUse, Question: "What did the cluster's storage look like at a moment?",
+		Help:  "Each volume that existed at a moment, by default now: its size and phase then, its claim, and who had it mounted. What is not known of then is empty.",
+		Flags: slices.Concat([]Flag{atFlag}, chosen("namespace", "storageclass")),
+		usual: map[string]string{"storage_class": ""},
+		span:  now,
+	}
+}
+
 // upkeepReports name storage for which somebody has something to do.
 func upkeepReports() []Report {
 	return []Report{

@@ -164,3 +164,34 @@ func TestOrphans(t *testing.T) {
 		{"orphans", "name", "owner=nobody", ""},
 	})
 }
+
+// TestStorageAtAMoment asks for sizes and phases that the volumes' rows no longer have.
+func TestStorageAtAMoment(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", team())
+	west := measuredVolumes() // nothing is known of its past
+	write(t, c, "west", west)
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"at", "persistentvolume", "cluster=east", "pv-data,pv-logs"},
+		{"at", "capacity_bytes", "cluster=east", "21474836480,107374182400"},
+		{"at", "phase", "cluster=east", "Bound,Released"},
+		{"at", "capacity_bytes", "cluster=east at=2026-01-12", "10737418240,107374182400"},
+		{"at", "phase", "cluster=east at=2026-01-12", "Bound,Bound"},
+		{"at", "capacity_bytes", "cluster=east at=2026-01-09", ","},  // nobody watched yet
+		{"at", "phase", "cluster=east at=2026-01-09", "Bound,Bound"}, // the API dates it
+		{"at", "capacity_bytes", "cluster=east at=2026-02-07", "21474836480,107374182400"},
+		{"at", "phase", "cluster=east at=2026-02-07", "Bound,"}, // it was released in the gap
+		{"at", "phase", "cluster=east at=2026-02-09", "Bound,Released"},
+		{"at", "claim", "cluster=east at=2026-02-07", "data,logs"},
+		{"at", "claim", "cluster=east at=2026-02-11", "data,"},
+		{"at", "workloads", "cluster=east at=2026-02-07", `["Deployment/api","Pod/shell-1"],[]`},
+		{"at", "pods", "cluster=east at=2026-02-07", "2,0"},
+		{"at", "backend", "cluster=east storageclass=fast", "ebs.csi.aws.com vol-1"},
+		{"at", "persistentvolume", "cluster=east at=2025-12-31", ""},
+		{"at", "persistentvolume", "namespace=lab", ""},
+		{"at", "persistentvolume", "cluster=west limit=1", hostile},
+		{"at", "capacity_bytes", "cluster=west at=2026-02-20", ",,,,,"}, // the one that is gone existed
+		{"at", "phase", "cluster=west at=2026-02-26", ",,,,"},
+	})
+}
