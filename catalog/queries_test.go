@@ -19,6 +19,9 @@ const queriesPage = "../docs/queries.md"
 var samples = map[string]string{
 	"mounts":          "--running",
 	"users":           "pv-data --since=60d",
+	"after":           "at the later moment: the size, the claim, or how many mounts",
+	"before":          "the same at the earlier moment",
+	"difference":      "`came`, `went`, `resized`, `resize_requested`, `bound`, `released` or `mounts`",
 	"apps":            "pv-data --at=2026-02-08",
 	"history":         "--group=data --since=60d",
 	"pods-per-volume": "--since=60d",
@@ -45,6 +48,7 @@ var samples = map[string]string{
 	"lifetimes":       "",
 	"counts":          "--at=2026-02-01",
 	"coverage":        "",
+	"diff":            "--since=2026-01-15 --until=2026-02-15",
 }
 
 // meanings say what the columns of all reports are. A name means the same in each.
@@ -52,11 +56,13 @@ var meanings = map[string]string{
 	"action":                "`resize_requested` or `resized`",
 	"actor":                 "the field manager that made the change, where the object names it",
 	"advised_bytes":         "a size for the next claim: the most used plus `--headroom`, in whole GiB",
+	"after":                 "at the later moment: the size, the claim, or how many mounts",
 	"age_seconds":           "how long ago it was created",
 	"apps":                  "the workloads on the volume right after the change",
 	"at":                    "when it happened; where nobody watched, the latest that it can have been",
 	"at_not_before":         "the earliest that it can have been, where that differs",
 	"backend":               "the backing store: driver, server, path or handle",
+	"before":                "the same at the earlier moment",
 	"bound_at":              "when the claim got the volume",
 	"bound_volumes":         "volumes that are bound to a claim",
 	"capacity_bytes":        "size of the volumes; of the report `capacity`, what can still be provisioned",
@@ -72,6 +78,7 @@ var meanings = map[string]string{
 	"deleted_at":            "the latest that it can have been deleted; empty while it exists",
 	"deleted_not_before":    "the earliest that it can have been deleted, where that differs",
 	"details":               "what else is known of it",
+	"difference":            "`came`, `went`, `resized`, `resize_requested`, `bound`, `released` or `mounts`",
 	"driver":                "the provisioner of the class",
 	"end_reason":            "why the mount ended",
 	"ended":                 "how many ended in the window",

@@ -18,6 +18,18 @@ func atReport() Report {
 	}
 }
 
+// diffReport compares two moments.
+func diffReport() Report {
+	return Report{
+		Name: "diff", Topic: aboutRate, Question: "What differs between two moments?",
+		Help: "What differs between --since and --until, by default the past 24 hours: volumes and claims that came, went or changed size, bindings, " +
+			"and how many mounts each workload has. What came and went in between is no difference.",
+		Flags: slices.Concat([]Flag{sinceFlag, untilFlag}, chosen("namespace", "owner", "group", "storageclass")),
+		usual: map[string]string{"before": "", "after": ""},
+		span:  span(24 * time.Hour),
+	}
+}
+
 // upkeepReports name storage for which somebody has something to do.
 func upkeepReports() []Report {
 	return []Report{

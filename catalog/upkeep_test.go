@@ -195,3 +195,26 @@ func TestStorageAtAMoment(t *testing.T) {
 		{"at", "phase", "cluster=west at=2026-02-26", ",,,,"},
 	})
 }
+
+func TestDifferencesBetweenTwoMoments(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", team())
+	write(t, c, "west", measuredVolumes())
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"diff", "difference", "cluster=east", ""}, // the past day
+		{"diff", "difference", "cluster=east since=2026-01-15T06:00 until=2026-01-17", "resized,resize_requested"},
+		{"diff", "before", "cluster=east since=2026-01-15T06:00 until=2026-01-17", "10Gi,10Gi"},
+		{"diff", "name", "cluster=east since=2026-02-01 until=2026-02-11", "pv-logs,logs"},
+		{"diff", "difference", "cluster=east since=2026-02-01 until=2026-02-11", "released,went"},
+		{"diff", "before", "cluster=east since=2026-02-01 until=2026-02-11", "shop/logs,"},
+		{"diff", "difference", "cluster=east since=2026-02-19 until=2026-02-28", "mounts"}, // a claim came and went in between
+		{"diff", "after", "cluster=east since=2026-02-19 until=2026-02-28", "2"},
+		{"diff", "difference", "cluster=east since=2026-02-19 until=2026-02-22", "came,mounts"},
+		{"diff", "name", "cluster=west since=2026-02-20", "pv-gone"},
+		{"diff", "name", "cluster=west since=2026-01-15 namespace=shop", "pv-gone," + hostile},
+		{"diff", "difference", "since=60d namespace=lab", ""},
+		{"diff", "difference", "since=60d owner=nobody", ""},
+		{"diff", "cluster", "since=60d limit=1", "east"},
+	})
+}
