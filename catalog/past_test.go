@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"encoding/csv"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -71,6 +72,23 @@ func team() *fact.Facts {
 		{At: day(1, 10), UID: "zone-a", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: 500 * gib},
 		{At: day(2, 15), UID: "zone-a", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: 480 * gib, MaximumVolumeBytes: 16 * gib},
 	}
+	for at, used := range map[fact.Time]int64{day(1, 10): 4, day(1, 25): 9, day(2, 8): 16} {
+		f.Usage = append(f.Usage, fact.Usage{At: at, ClaimUID: "claim-data", VolumeUID: "data", Space: fact.Space{
+			CapacityBytes: 20 * gib, UsedBytes: used * gib, AvailableBytes: (20 - used) * gib, Inodes: 1000, InodesUsed: 100,
+		}})
+	}
+	version := func(uid string, observed fact.Time, object string) fact.Object {
+		return fact.Object{Kind: fact.Volumes, UID: uid, Name: "pv-" + uid, ResourceVersion: fmt.Sprint(observed), ObservedAt: observed, Object: object}
+	}
+	f.Objects = []fact.Object{
+		version("data", day(1, 10), `{"spec":{"capacity":{"storage":"10Gi"}},"status":{"phase":"Bound","lastPhaseTransitionTime":"2026-01-02T12:00:00Z"}}`),
+		version("data", day(1, 16), `{"spec":{"capacity":{"storage":"20Gi"}},"status":{"phase":"Bound","lastPhaseTransitionTime":"2026-01-02T12:00:00Z"}}`),
+		version("logs", day(1, 10), `{"spec":{"capacity":{"storage":"100Gi"}},"status":{"phase":"Bound","lastPhaseTransitionTime":"2026-01-02T12:00:00Z"}}`),
+		version("logs", day(2, 10), `{"spec":{"capacity":{"storage":"100Gi"}},"status":{"phase":"Released","lastPhaseTransitionTime":"2026-02-08T12:00:00Z"}}`),
+	}
+	f.Coverage = append(f.Coverage,
+		fact.Coverage{Version: 1, Instance: "a", Kind: fact.Volumes, StartedAt: day(1, 10), SeenAt: day(2, 5), EndedAt: day(2, 5)},
+		fact.Coverage{Version: 2, Instance: "a", Kind: fact.Volumes, StartedAt: day(2, 10), SeenAt: day(3, 1)})
 	f.Changes = []fact.Change{
 		{At: day(1, 15), Kind: "PersistentVolumeClaim", UID: "claim-data", Namespace: "shop", Name: "data", Action: fact.ResizeRequested, Details: "10Gi → 20Gi", Actor: "kubectl"},
 		{At: day(1, 16), Kind: "PersistentVolume", UID: "data", Name: "pv-data", Action: fact.Resized, Details: "10Gi → 20Gi", Actor: "external-resizer"},

@@ -32,6 +32,7 @@ const (
 	Duration                 // as Prometheus has them: 30d, 12h
 	Choice                   // one of Choices
 	Moment                   // a time, as ParseMoment reads it; empty for none
+	Percent                  // a whole number from 0 to 10000
 )
 
 // noLimit is a Count of 0 as the SQL takes it.
@@ -298,6 +299,12 @@ func (f Flag) value(text string) (string, error) {
 		}
 		if n == 0 {
 			return noLimit, nil
+		}
+		return strconv.FormatUint(n, 10), nil
+	case Percent:
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil || n > 10000 {
+			return "", fmt.Errorf("--%s: %q is not a whole number from 0 to 10000", f.Name, text)
 		}
 		return strconv.FormatUint(n, 10), nil
 	case Duration:

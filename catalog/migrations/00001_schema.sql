@@ -113,7 +113,8 @@ CREATE TABLE IF NOT EXISTS pods
     deleted_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which it can have been deleted; NULL while it exists' CODEC(T64, ZSTD(1)),
     deleted_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact' CODEC(T64, ZSTD(1)),
     version            UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(T64, ZSTD(1)),
-    INDEX by_uid uid TYPE bloom_filter GRANULARITY 1
+    INDEX by_uid uid TYPE bloom_filter GRANULARITY 1,
+    INDEX by_deletion deleted_at TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY toYYYYMM(created_at)

@@ -60,10 +60,10 @@ SELECT
     v.storage_class AS storage_class,
     c.namespace AS namespace,
     c.name AS claim,
-    if(p.owner != '', p.owner, c.owner) AS owner,
-    if(notEmpty(p.groups), p.groups, c.groups) AS groups,
-    p.name AS last_pod,
-    multiIf(p.name = '', '', p.workload_name = '', concat('Pod/', p.name), concat(p.workload_kind, '/', p.workload_name)) AS last_workload,
+    c.owner AS owner,
+    c.groups AS groups,
+    u.last_pod AS last_pod,
+    multiIf(u.last_pod = '', '', u.last_workload_name = '', concat('Pod/', u.last_pod), concat(u.last_workload_kind, '/', u.last_workload_name)) AS last_workload,
     u.last_ended_at AS last_used_at,
     v.deleted_at AS deleted_at,
     if(v.deleted_not_before = v.deleted_at, NULL, v.deleted_not_before) AS deleted_not_before
@@ -71,9 +71,7 @@ FROM known AS v
 INNER JOIN (SELECT store, max(gone) AS gone FROM known GROUP BY store) AS last ON last.store = v.store
 LEFT JOIN inline AS i ON i.store = v.store
 LEFT JOIN (SELECT cluster, uid, namespace, name, owner, groups FROM claims) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
-LEFT JOIN ({{template "volume_use.sql"}}) AS u ON u.cluster = v.cluster AND u.used_uid = v.uid
-LEFT JOIN (SELECT cluster, uid, name, owner, groups, workload_kind, workload_name FROM pods) AS p
-    ON p.cluster = v.cluster AND p.uid = u.last_pod_uid
+LEFT JOIN volume_uses AS u ON u.cluster = v.cluster AND u.volume_uid = v.uid
 WHERE v.gone = last.gone
   AND v.reclaim_policy = 'Retain'
   AND v.deleted_at <= {until:DateTime64(6, 'UTC')}

@@ -1,0 +1,88 @@
+-- The volumes that existed at a moment, as they were then. The table volumes has only the last size and phase, so those of the past
+-- come from the versions in objects: the last one that was observed by then. While nobody watched volumes, it is valid only
+-- if the next version says the same, or dates its phase before the moment. What is not known is empty.
+WITH
+{{template "uses.sql" ""}},
+{until:DateTime64(6, 'UTC')} AS moment,
+versions AS
+(
+    SELECT
+        cluster, uid, observed_at,
+        JSONExtractString(object, 'spec', 'capacity', 'storage') AS quantity,
+        -- A quantity as the API writes sizes; of others, the size is not known.
+        if(match(quantity, '^[0-9]{1,18}([kMGTPE]|[KMGTPE]i)?$'),
+            toInt128(extract(quantity, '^[0-9]+')) * transform(replaceRegexpOne(quantity, '^[0-9]+', ''),
+                ['', 'k', 'M', 'G', 'T', 'P', 'E', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
+                [1, 1000, 1000000, 1000000000, 1000000000000, 1000000000000000, 1000000000000000000,
+                    1024, 1048576, 1073741824, 1099511627776, 1125899906842624, 1152921504606846976], 0), -1) AS size,
+        JSONExtractString(object, 'status', 'phase') AS phase,
+        ifNull(parseDateTime64BestEffortOrNull(JSONExtractString(object, 'status', 'lastPhaseTransitionTime'), 6, 'UTC') <= moment, 0) AS had_phase
+    FROM objects
+    WHERE kind = 'PersistentVolume' AND ({cluster:String} = '' OR cluster = {cluster:String})
+),
+states AS
+(
+    SELECT
+        cluster, uid,
+        argMaxIf((size, phase), observed_at, observed_at <= moment) AS last,
+        argMinIf((size, phase, had_phase), observed_at, observed_at > moment) AS following,
+        countIf(observed_at <= moment) > 0 AS has_last,
+        countIf(observed_at > moment) > 0 AS has_following
+    FROM versions
+    GROUP BY cluster, uid
+),
+watched AS
+(
+    SELECT DISTINCT cluster FROM coverage
+    WHERE kind = 'PersistentVolume' AND started_at <= moment AND coalesce(ended_at, seen_at) >= moment
+)
+SELECT
+    v.cluster AS cluster,
+    v.name AS persistentvolume,
+    multiIf(
+        moment >= {now:DateTime64(6, 'UTC')}, v.capacity_bytes,
+        s.has_last AND (v.is_watched OR NOT s.has_following AND v.deleted_at IS NULL) OR s.has_last AND s.has_following AND s.last.1 = s.following.1, if(s.last.1 < 0, NULL, s.last.1),
+        NULL) AS capacity_bytes,
+    multiIf(
+        moment >= {now:DateTime64(6, 'UTC')}, v.phase,
+        s.has_last AND (v.is_watched OR NOT s.has_following AND v.deleted_at IS NULL), s.last.2,
+        s.has_following AND s.following.3, s.following.2,
+        '') AS phase,
+    b.namespace AS namespace,
+    b.claim AS claim,
+    v.storage_class AS storage_class,
+    u.pods AS pods,
+    u.workloads AS workloads,
+    v.source_kind AS source,
+    trim(concat(d.driver, ' ', d.server, if(d.server = '' OR d.path = '', '', ':'), d.path)) AS backend
+FROM
+(
+    SELECT cluster, uid, name, toInt128(capacity_bytes) AS capacity_bytes, toString(phase) AS phase, storage_class, source_kind, source_id, deleted_at,
+        cluster IN (SELECT cluster FROM watched) AS is_watched
+    FROM volumes
+    WHERE {{template "existed.sql"}}
+      AND ({cluster:String} = '' OR cluster = {cluster:String})
+      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+) AS v
+LEFT JOIN states AS s ON s.cluster = v.cluster AND s.uid = v.uid
+LEFT JOIN
+(
+    SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, argMax(c.namespace, b.bound_at) AS namespace, argMax(c.name, b.bound_at) AS claim
+    FROM
+    (
+        SELECT cluster, volume_uid, claim_uid, bound_at FROM bindings
+        WHERE bound_at <= moment AND (released_at IS NULL OR released_at > moment)
+    ) AS b
+    LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims) AS c ON c.cluster = b.cluster AND c.uid = b.claim_uid
+    GROUP BY cluster, volume_uid
+) AS b ON b.cluster = v.cluster AND b.volume_uid = v.uid
+LEFT JOIN
+(
+    SELECT cluster, volume_uid, uniqExact(pod_uid) AS pods, arraySort(groupUniqArray(workload)) AS workloads
+    FROM uses
+    GROUP BY cluster, volume_uid
+) AS u ON u.cluster = v.cluster AND u.volume_uid = v.uid
+LEFT JOIN (SELECT cluster, id, driver, server, path FROM volume_sources) AS d ON d.cluster = v.cluster AND d.id = v.source_id
+WHERE {namespace:String} = '' OR b.namespace = {namespace:String}
+ORDER BY cluster, persistentvolume, v.uid
+LIMIT {limit:UInt64}

@@ -1,0 +1,76 @@
+-- What differs between two moments. What came and went in between is no difference. Sizes are from the changes in between; of what
+-- happened while nobody watched, the moment is the latest that it can have been. A mount is counted with its pod's workload.
+WITH
+{{template "uses.sql" ""}},
+existing AS
+(
+    SELECT
+        cluster, 'PersistentVolume' AS kind, v.uid AS uid, v.name AS name, v.storage_class AS storage_class, v.claim_uid AS claim_uid,
+        v.created_at AS created_at, v.deleted_at AS deleted_at
+    FROM volumes AS v
+    UNION ALL
+    SELECT cluster, 'PersistentVolumeClaim', uid, name, storage_class, uid, created_at, deleted_at FROM claims
+),
+differences AS
+(
+    SELECT
+        o.cluster AS cluster, o.kind AS kind, o.uid AS uid, o.name AS name, o.storage_class AS storage_class, o.claim_uid AS claim_uid,
+        if(existed_before, 'went', 'came') AS difference, '' AS before, '' AS after,
+        (created_at IS NULL OR created_at <= {since:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')}) AS existed_before,
+        (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {until:DateTime64(6, 'UTC')}) AS exists_after
+    FROM existing AS o
+    WHERE existed_before != exists_after
+    UNION ALL
+    SELECT o.cluster, o.kind, o.uid, o.name, o.storage_class, o.claim_uid, r.action, r.size_before, r.size_after, 1, 1
+    FROM
+    (
+        SELECT
+            cluster, kind, uid, toString(action) AS action,
+            splitByString(' → ', argMin(details, at))[1] AS size_before,
+            splitByString(' → ', argMax(details, at))[2] AS size_after
+        FROM changes
+        WHERE action IN ('resized', 'resize_requested') AND kind IN ('PersistentVolume', 'PersistentVolumeClaim')
+          AND at > {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}
+        GROUP BY cluster, kind, uid, action
+        HAVING size_before != size_after
+    ) AS r
+    INNER JOIN existing AS o ON o.cluster = r.cluster AND o.kind = r.kind AND o.uid = r.uid
+    UNION ALL
+    SELECT
+        o.cluster, o.kind, o.uid, o.name, o.storage_class, b.claim_uid,
+        if(b.bound_before, 'released', 'bound'),
+        if(b.bound_before, concat(c.namespace, '/', c.name), ''), if(b.bound_before, '', concat(c.namespace, '/', c.name)), 1, 1
+    FROM
+    (
+        SELECT
+            cluster, volume_uid, claim_uid,
+            max((bound_at IS NULL OR bound_at <= {since:DateTime64(6, 'UTC')}) AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})) AS bound_before,
+            max((bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')}) AND (released_at IS NULL OR released_at > {until:DateTime64(6, 'UTC')})) AS bound_after
+        FROM bindings
+        GROUP BY cluster, volume_uid, claim_uid
+        HAVING bound_before != bound_after
+    ) AS b
+    INNER JOIN existing AS o ON o.cluster = b.cluster AND o.uid = b.volume_uid
+    LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims) AS c ON c.cluster = b.cluster AND c.uid = b.claim_uid
+    WHERE o.kind = 'PersistentVolume'
+)
+SELECT *
+FROM
+(
+    SELECT
+        d.cluster AS cluster, d.kind AS kind, toString(c.namespace) AS namespace, d.name AS name, d.difference AS difference, d.before AS before, d.after AS after
+    FROM differences AS d
+    LEFT JOIN (SELECT cluster, uid, namespace, owner, groups FROM claims) AS c ON c.cluster = d.cluster AND c.uid = d.claim_uid
+    WHERE ({cluster:String} = '' OR d.cluster = {cluster:String})
+      AND ({storageclass:String} = '' OR d.storage_class = {storageclass:String})
+      AND {{template "claim_filter.sql"}}
+    UNION ALL
+    SELECT cluster, substringIndex(workload, '/', 1), toString(namespace), substring(workload, position(workload, '/') + 1), 'mounts',
+        toString(countIf(started_at <= {since:DateTime64(6, 'UTC')})) AS before,
+        toString(countIf(ended_at IS NULL OR ended_at > {until:DateTime64(6, 'UTC')})) AS after
+    FROM uses
+    GROUP BY cluster, namespace, workload
+    HAVING before != after
+)
+ORDER BY cluster, difference = 'mounts', kind, namespace, name, difference, before, after
+LIMIT {limit:UInt64}

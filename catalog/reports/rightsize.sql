@@ -1,0 +1,49 @@
+-- The most that was ever used of each volume that exists, in the window, against its size, and a size for the next claim: the most
+-- that was used, plus headroom, rounded up to whole GiB. The row of usage before the window is valid at its beginning.
+-- A directory on a shared file system, as NFS has them, reports all of that file system, so the most used may be more than the size.
+-- Bytes are multiplied as Int128: a hundredfold of 8Ei is more than an Int64 has room for.
+WITH
+most AS
+(
+    SELECT
+        cluster, volume_uid,
+        max(used_bytes) AS max_used_bytes,
+        argMin(at, (-toInt128(used_bytes), at)) AS max_used_at
+    FROM
+    (
+        SELECT
+            cluster, volume_uid, at, used_bytes,
+            leadInFrame(toNullable(at)) OVER (PARTITION BY cluster, volume_uid ORDER BY at ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS next_at
+        FROM usage
+        WHERE at <= {until:DateTime64(6, 'UTC')}
+          AND ({cluster:String} = '' OR cluster = {cluster:String})
+    )
+    WHERE next_at IS NULL OR next_at > {since:DateTime64(6, 'UTC')}
+    GROUP BY cluster, volume_uid
+)
+SELECT
+    v.cluster AS cluster,
+    v.name AS persistentvolume,
+    c.namespace AS namespace,
+    c.name AS claim,
+    v.storage_class AS storage_class,
+    m.max_used_bytes AS max_used_bytes,
+    m.max_used_at AS max_used_at,
+    v.capacity_bytes AS capacity_bytes,
+    c.requested_bytes AS requested_bytes,
+    if(v.capacity_bytes > 0, round(100 * m.max_used_bytes / v.capacity_bytes, 1), NULL) AS used_percent,
+    -- rounded up: at least one GiB
+    greatest(toInt128(1), intDiv(toInt128(m.max_used_bytes) * toInt128(100 + {headroom:UInt64}) + toInt128(107374182399), toInt128(107374182400))) * toInt128(1073741824) AS advised_bytes,
+    toInt128(v.capacity_bytes) - advised_bytes AS spare_bytes
+FROM
+(
+    SELECT cluster, uid, name, storage_class, capacity_bytes, claim_uid
+    FROM volumes
+    WHERE deleted_at IS NULL
+      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+) AS v
+INNER JOIN most AS m ON m.cluster = v.cluster AND m.volume_uid = v.uid
+LEFT JOIN (SELECT cluster, uid, namespace, name, owner, groups, requested_bytes FROM claims) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
+WHERE {{template "claim_filter.sql"}}
+ORDER BY spare_bytes DESC, cluster, persistentvolume, v.uid
+LIMIT {limit:UInt64}

@@ -1,0 +1,75 @@
+package catalog
+
+import (
+	"slices"
+	"time"
+)
+
+const fortnight = span(14 * 24 * time.Hour)
+
+// atReport is a picture of the storage of a moment.
+func atReport() Report {
+	return Report{
+		Name: "at", Topic: aboutUse, Question: "What did the cluster's storage look like at a moment?",
+		Help:  "Each volume that existed at a moment, by default now: its size and phase then, its claim, and who had it mounted. What is not known of then is empty.",
+		Flags: slices.Concat([]Flag{atFlag}, chosen("namespace", "storageclass")),
+		usual: map[string]string{"storage_class": ""},
+		span:  now,
+	}
+}
+
+// diffReport compares two moments.
+func diffReport() Report {
+	return Report{
+		Name: "diff", Topic: aboutRate, Question: "What differs between two moments?",
+		Help: "What differs between --since and --until, by default the past 24 hours: volumes and claims that came, went or changed size, bindings, " +
+			"and how many mounts each workload has. What came and went in between is no difference.",
+		Flags: slices.Concat([]Flag{sinceFlag, untilFlag}, chosen("namespace", "owner", "group", "storageclass")),
+		usual: map[string]string{"before": "", "after": ""},
+		span:  span(24 * time.Hour),
+	}
+}
+
+// upkeepReports name storage for which somebody has something to do.
+func upkeepReports() []Report {
+	return []Report{
+		{
+			Name: "orphans", explicit: true, Topic: aboutSpace, Question: "Which volumes and claims does nobody own, or clean up?",
+			Help: "Volumes and claims that nobody uses and that nothing cleans up by itself: why, since when, who used them last, and what to do next. A claim that a pod waits for may be among them.",
+			Flags: slices.Concat([]Flag{
+				{Name: "min-age", Help: "Available volumes and unused claims only if they are so for at least this long.", Kind: Duration, Default: "30d"},
+			}, chosen("namespace", "owner", "group", "storageclass")),
+			usual: map[string]string{"owner": "", "groups": "[]", "last_pod": "", "last_workload": "", "claim": ""},
+			sums:  []string{"capacity_bytes"},
+		},
+		{
+			Name: "static", Topic: aboutSpace, Question: "Which volumes are mounted, and have not changed for long?",
+			Help: "Volumes that are mounted now, and whose used bytes and files have not changed for long, as far as kubelets said. They are in use, not idle: readers change nothing.",
+			Flags: slices.Concat([]Flag{
+				{Name: "min-unchanged", Help: "Only volumes that have not changed for at least this long.", Kind: Duration, Default: "7d"},
+			}, chosen("namespace", "owner", "group", "storageclass", "workload")),
+			usual: map[string]string{"read_only": "false", "storage_class": "", "inodes_used": "0"},
+			span:  now,
+		},
+		{
+			Name: "filling", Topic: aboutSpace, Question: "Which volumes will be full soon?",
+			Help: "Volumes that grow, and in how many days no byte or no file fits any more, by a line fitted to the window; without one, to the past 14 days.",
+			Flags: slices.Concat([]Flag{
+				{Name: "within", Help: "Only volumes that are full within this time.", Kind: Duration, Default: "30d"},
+				sinceFlag, untilFlag,
+			}, chosen("namespace", "owner", "group", "storageclass")),
+			usual: map[string]string{"storage_class": "", "growth_per_day_inodes": "", "inodes": "0", "inodes_used": "0"},
+			span:  fortnight,
+		},
+		{
+			Name: "rightsize", Topic: aboutSpace, Question: "Which volumes are larger than they need to be, or too small?",
+			Help: "The most that was ever used of each volume, against its size, and a size for the next claim: the most used plus headroom, in whole GiB.",
+			Flags: slices.Concat([]Flag{
+				{Name: "headroom", Help: "How much more than the most used to advise, in percent.", Kind: Percent, Default: "20"},
+				sinceFlag, untilFlag,
+			}, chosen("namespace", "owner", "group", "storageclass")),
+			usual: map[string]string{"storage_class": ""},
+			span:  ever,
+		},
+	}
+}

@@ -1,0 +1,220 @@
+package catalog_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// hostile is a name that a report has to return as it is.
+const hostile = "it's \"a\"\tb\nc\\ 日本"
+
+// reportCase is a column of a report, with commas between the rows.
+type reportCase struct{ report, column, flags, want string }
+
+func checkCases(t *testing.T, run func(report, column string, flags ...string) string, cases []reportCase) {
+	t.Helper()
+	for _, test := range cases {
+		if got := run(test.report, test.column, strings.Fields(test.flags)...); got != test.want {
+			t.Errorf("%s %s, %s:\n got %s\nwant %s", test.report, test.flags, test.column, got, test.want)
+		}
+	}
+}
+
+// measured is a row of usage: so many of 100 GiB, and of 1000 files.
+func measured(volume string, at fact.Time, used, inodes int64) fact.Usage {
+	return fact.Usage{At: at, VolumeUID: volume, Space: fact.Space{
+		CapacityBytes: 100 * gib, UsedBytes: used * gib, AvailableBytes: (100 - used) * gib, Inodes: 1000, InodesUsed: inodes,
+	}}
+}
+
+// measuredVolumes is a cluster whose volumes were measured: one grew by 2 GiB each day until it stopped, one got files, one shrank, one
+// is not mounted, one is gone, and one was never measured.
+func measuredVolumes() *fact.Facts {
+	f := &fact.Facts{Pods: []fact.Pod{podOf("shop", hostile, "Deployment", hostile)}}
+	for _, name := range []string{"grew", "files", "shrank", "unmounted", "gone", "unmeasured"} {
+		f.Volumes = append(f.Volumes, volumeOf(name, "fast", "csi:1", "claim-"+name, "Bound", 100))
+		f.Claims = append(f.Claims, claimOf(name, "fast", name, 90))
+		m := mountOf(hostile, name, name, "csi:1", name, day(1, 3))
+		if name == "unmounted" || name == "gone" {
+			m = endedMount(m, day(1, 20), day(1, 20), "Completed")
+		}
+		f.Mounts = append(f.Mounts, m)
+	}
+	f.Volumes[0].Name = hostile
+	f.Volumes[4].DeletedAt, f.Volumes[4].DeletedNotBefore = day(2, 25), day(2, 25)
+	for d := range 11 { // February 15th to 25th: 20 to 40 GiB
+		f.Usage = append(f.Usage, measured("grew", day(2, 15+d), int64(20+2*d), 10), measured("gone", day(2, 15+d), int64(20+2*d), 10))
+	}
+	f.Usage = append(f.Usage,
+		measured("files", day(2, 1), 50, 10), measured("files", day(2, 22), 50, 900),
+		measured("shrank", day(2, 1), 80, 10), measured("shrank", day(2, 20), 10, 10),
+		measured("unmounted", day(1, 10), 1, 10))
+	// Only the size of the file system has changed since.
+	resized := measured("shrank", day(2, 27), 10, 10)
+	resized.CapacityBytes *= 2
+	f.Usage = append(f.Usage, resized)
+	return f
+}
+
+func TestReportsOnMeasuredVolumes(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", measuredVolumes())
+	west := measuredVolumes()
+	west.Usage = []fact.Usage{measured("grew", day(1, 10), 30, 10)}
+	write(t, c, "west", west)
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"static", "persistentvolume", "cluster=east min-unchanged=8d", "pv-shrank"},
+		{"static", "persistentvolume", "cluster=east min-unchanged=7d", "pv-shrank,pv-files"}, // exactly 7 days
+		{"static", "unchanged_since", "cluster=east min-unchanged=1d", "2026-02-20T12:00:00Z,2026-02-22T12:00:00Z,2026-02-25T12:00:00Z"},
+		{"static", "persistentvolume", "cluster=west", hostile},
+		{"static", "workloads", "cluster=west", `["Deployment/it's \"a\"\tb\nc\\ 日本"]`},
+		{"static", "cluster", "min-unchanged=365d", ""},
+		{"static", "cluster", "owner=nobody", ""},
+		{"filling", "persistentvolume", "cluster=east within=60d", "pv-files," + hostile},
+		{"filling", "runs_out", "cluster=east within=60d", "inodes,bytes"},
+		{"filling", "persistentvolume", "cluster=east within=5d", "pv-files"},
+		{"filling", "claim", "cluster=west", ""}, // a level line
+		{"filling", "claim", "namespace=lab", ""},
+		// 890 more files in the middle of 14 days: 1.5 × 890 / 14 each day.
+		{"filling", "growth_per_day_inodes", "cluster=east within=5d", "95.4"},
+		{"filling", "fitted_seconds", "cluster=east within=60d", "1209600,1209600"},
+		{"filling", "growth_per_day_bytes", "cluster=east since=2026-02-15T12:00 until=2026-02-25T12:00 within=300d", ",2126008812"}, // 1.98 GiB: a staircase of ten steps
+		{"filling", "claim", "cluster=east until=2026-02-14 since=2026-02-01", ""},
+		{"rightsize", "claim", "cluster=east", "unmounted,grew,files,shrank"},
+		{"rightsize", "advised_bytes", "cluster=east", "2147483648,51539607552,64424509440,103079215104"},
+		{"rightsize", "spare_bytes", "cluster=east headroom=100 since=2026-01-11", "105226698752,21474836480,0,-64424509440"},
+		{"rightsize", "max_used_bytes", "cluster=east since=2026-02-21", "1073741824,10737418240,42949672960,53687091200"},
+		{"rightsize", "max_used_at", "cluster=west", "2026-01-10T12:00:00Z"},
+		{"rightsize", "used_percent", "cluster=east headroom=0", "1,40,50,80"},
+		{"rightsize", "advised_bytes", "cluster=west headroom=0", "32212254720"},
+		{"rightsize", "requested_bytes", "cluster=west", "96636764160"},
+		{"rightsize", "claim", "until=2026-01-09", ""},
+	})
+	if _, err := c.RunReport(t.Context(), "rightsize", map[string]string{"headroom": "-5"}); err == nil || !strings.Contains(err.Error(), `--headroom: "-5" is not a whole number`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func orphanVolumes() *fact.Facts {
+	f := &fact.Facts{
+		Volumes: []fact.Volume{
+			volumeOf("kept", "fast", "csi:1", "claim-kept", "Released", 1), volumeOf("deleting", "fast", "csi:1", "claim-kept", "Released", 1),
+			volumeOf("free", "", "csi:1", "", "Available", 2), volumeOf("new", "", "csi:1", "", "Available", 2), volumeOf("again", "", "csi:1", "", "Available", 2),
+			volumeOf("failed", "", "csi:1", "", "Failed", 3), volumeOf("left", "", "csi:1", "claim-kept", "Bound", 4), volumeOf("used", "", "csi:1", "claim-used", "Bound", 5),
+		},
+		Claims: []fact.Claim{
+			claimOf("kept", "fast", "kept", 1), claimOf("lost", "", "", 1), claimOf("used", "", "used", 5),
+			claimOf("data-db-0", "", "v-data-db-0", 6), claimOf("data-db-1", "", "v-data-db-1", 6), claimOf("data-db-2", "", "v-data-db-2", 6),
+			claimOf("young", "", "", 1), claimOf("monthly", "", "v-monthly", 7), claimOf(hostile, "", "v-hostile", 8), claimOf("ephemeral", "", "", 8),
+		},
+		Bindings: []fact.Binding{
+			{Version: 1, ClaimUID: "claim-kept", VolumeUID: "free", BoundAt: day(1, 2), ReleasedAt: day(1, 10), ReleasedNotBefore: day(1, 10)},
+			{Version: 1, ClaimUID: "claim-kept", VolumeUID: "again", BoundAt: day(1, 2), ReleasedAt: day(1, 10), ReleasedNotBefore: day(1, 10)},
+		},
+		Pods: []fact.Pod{
+			podOf("shop", "db-0", "StatefulSet", "db"), podOf("shop", "db-1", "StatefulSet", "db"), podOf("shop", "db-2", "StatefulSet", "db"),
+			podOf("shop", "cron", "CronJob", "monthly"), podOf("shop", "web", "Deployment", "web"),
+		},
+		Mounts: []fact.Mount{
+			mountOf("db-0", "data", "data-db-0", "csi:1", "v-data-db-0", day(1, 3)),
+			endedMount(mountOf("db-1", "data", "data-db-1", "csi:1", "v-data-db-1", day(1, 3)), day(1, 20), day(1, 20), "Deleted"),
+			endedMount(mountOf("db-2", "data", "data-db-2", "csi:1", "v-data-db-2", day(1, 3)), day(1, 20), day(1, 20), "Deleted"),
+			endedMount(mountOf("cron", "data", "monthly", "csi:1", "v-monthly", day(1, 3)), day(1, 20), day(1, 20), "Completed"),
+			endedMount(mountOf("web", "data", hostile, "csi:1", "v-hostile", day(1, 3)), day(1, 19), day(1, 20), "Deleted"),
+			mountOf("db-0", "used", "used", "csi:1", "used", day(1, 3)),
+			endedMount(mountOf("web", "kept", "kept", "csi:1", "kept", day(1, 3)), day(1, 4), day(1, 4), "Deleted"),
+		},
+		Changes: []fact.Change{{At: day(2, 2), Kind: "PersistentVolumeClaim", UID: "claim-lost", Namespace: "shop", Name: "lost", Action: fact.Phase, Details: "Bound → Lost"}},
+	}
+	for i, policy := range []string{"Retain", "Delete", "Retain", "Retain", "Retain", "Delete", "Delete", "Delete"} {
+		f.Volumes[i].ReclaimPolicy, f.Volumes[i].PhaseChangedAt = policy, day(1, 15)
+	}
+	f.Volumes[4].PhaseChangedAt = day(2, 27) // free for two days only
+	f.Claims[0].DeletedAt, f.Claims[0].DeletedNotBefore = day(1, 15), day(1, 15)
+	f.Claims[1].Phase = "Lost"
+	f.Claims[6].CreatedAt = day(2, 25)
+	f.Claims[9].Ephemeral = true
+	f.Pods[1].DeletedAt = day(1, 20)
+	f.Pods[2].Phase, f.Pods[2].StartedAt = "Pending", 0 // a new pod waits
+	f.Pods[4].DeletedAt = day(1, 20)
+	return f
+}
+
+func TestOrphans(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", orphanVolumes())
+	west := orphanVolumes()
+	west.Volumes, west.Bindings, west.Mounts, west.Pods, west.Changes = nil, nil, nil, nil, nil
+	west.Claims = west.Claims[2:3]
+	write(t, c, "west", west)
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"orphans", "name", "cluster=east", "pv-failed,pv-free,pv-kept,pv-left,data-db-1," + hostile + ",lost"},
+		{"orphans", "reason", "cluster=east", "Failed,Available, was bound,Released, Retain,claim gone,scaled down,no pods,Lost"},
+		{"orphans", "last_workload", "cluster=east", ",,Deployment/web,,StatefulSet/db,Deployment/web,"},
+		{"orphans", "name", "cluster=west", "used"},
+		{"orphans", "reason", "cluster=west", "never mounted"},
+		{"orphans", "name", "cluster=east min-age=1d storageclass=fast", "pv-free,pv-kept,pv-left,pv-again"}, // the class of the claim
+		{"orphans", "name", "cluster=east min-age=1d namespace=shop limit=2", "pv-free,pv-kept"},
+		{"orphans", "orphaned_since", "cluster=east namespace=shop storageclass=fast", "2026-01-15T12:00:00Z,2026-01-15T12:00:00Z,2026-01-15T12:00:00Z"},
+		{"orphans", "name", "namespace=lab", ""},
+		{"orphans", "name", "owner=nobody", ""},
+	})
+}
+
+// TestStorageAtAMoment asks for sizes and phases that the volumes' rows no longer have.
+func TestStorageAtAMoment(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", team())
+	west := measuredVolumes() // nothing is known of its past
+	write(t, c, "west", west)
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"at", "persistentvolume", "cluster=east", "pv-data,pv-logs"},
+		{"at", "capacity_bytes", "cluster=east", "21474836480,107374182400"},
+		{"at", "phase", "cluster=east", "Bound,Released"},
+		{"at", "capacity_bytes", "cluster=east at=2026-01-12", "10737418240,107374182400"},
+		{"at", "phase", "cluster=east at=2026-01-12", "Bound,Bound"},
+		{"at", "capacity_bytes", "cluster=east at=2026-01-09", ","},  // nobody watched yet
+		{"at", "phase", "cluster=east at=2026-01-09", "Bound,Bound"}, // the API dates it
+		{"at", "capacity_bytes", "cluster=east at=2026-02-07", "21474836480,107374182400"},
+		{"at", "phase", "cluster=east at=2026-02-07", "Bound,"}, // it was released in the gap
+		{"at", "phase", "cluster=east at=2026-02-09", "Bound,Released"},
+		{"at", "claim", "cluster=east at=2026-02-07", "data,logs"},
+		{"at", "claim", "cluster=east at=2026-02-11", "data,"},
+		{"at", "workloads", "cluster=east at=2026-02-07", `["Deployment/api","Pod/shell-1"],[]`},
+		{"at", "pods", "cluster=east at=2026-02-07", "2,0"},
+		{"at", "backend", "cluster=east storageclass=fast", "ebs.csi.aws.com vol-1"},
+		{"at", "persistentvolume", "cluster=east at=2025-12-31", ""},
+		{"at", "persistentvolume", "namespace=lab", ""},
+		{"at", "persistentvolume", "cluster=west limit=1", hostile},
+		{"at", "capacity_bytes", "cluster=west at=2026-02-20", ",,,,,"}, // the one that is gone existed
+		{"at", "phase", "cluster=west at=2026-02-26", ",,,,"},
+	})
+}
+
+func TestDifferencesBetweenTwoMoments(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", team())
+	write(t, c, "west", measuredVolumes())
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"diff", "difference", "cluster=east", ""}, // the past day
+		{"diff", "difference", "cluster=east since=2026-01-15T06:00 until=2026-01-17", "resized,resize_requested"},
+		{"diff", "before", "cluster=east since=2026-01-15T06:00 until=2026-01-17", "10Gi,10Gi"},
+		{"diff", "name", "cluster=east since=2026-02-01 until=2026-02-11", "pv-logs,logs"},
+		{"diff", "difference", "cluster=east since=2026-02-01 until=2026-02-11", "released,went"},
+		{"diff", "before", "cluster=east since=2026-02-01 until=2026-02-11", "shop/logs,"},
+		{"diff", "difference", "cluster=east since=2026-02-19 until=2026-02-28", "mounts"}, // a claim came and went in between
+		{"diff", "after", "cluster=east since=2026-02-19 until=2026-02-28", "2"},
+		{"diff", "difference", "cluster=east since=2026-02-19 until=2026-02-22", "came,mounts"},
+		{"diff", "name", "cluster=west since=2026-02-20", "pv-gone"},
+		{"diff", "name", "cluster=west since=2026-01-15 namespace=shop", "pv-gone," + hostile},
+		{"diff", "difference", "since=60d namespace=lab", ""},
+		{"diff", "difference", "since=60d owner=nobody", ""},
+		{"diff", "cluster", "since=60d limit=1", "east"},
+	})
+}
