@@ -130,7 +130,7 @@ var meanings = map[string]string{
 	"pod":                   "name of the pod",
 	"pods":                  "how many pods",
 	"read_only":             "all of its mounts are read-only",
-	"reason":                "`Released, Retain`, `Available, was bound`, `Failed`, `claim gone`, `Lost`, `workload gone`, `scaled down` or `never mounted`",
+	"reason":                "`Released, Retain`, `Available, was bound`, `Failed`, `claim gone`, `Lost`, `no pods`, `scaled down`, `not mounted` or `never mounted`",
 	"reclaim_policy":        "`Delete` or `Retain`",
 	"released_at":           "the latest that the claim can have lost the volume; empty while it has it",
 	"released_not_before":   "the earliest that it can have lost the volume, where that differs",

@@ -22,7 +22,14 @@ func day(month time.Month, day int) fact.Time {
 // volumeOf is a PersistentVolume of so many GiB.
 func volumeOf(uid, class, source, claim, phase string, size int64) fact.Volume {
 	return fact.Volume{Version: 1, UID: uid, Name: "pv-" + uid, StorageClass: class, SourceID: source, SourceKind: strings.Split(source, ":")[0],
-		CapacityBytes: size * gib, ReclaimPolicy: "Delete", Phase: phase, ClaimUID: claim, CreatedAt: day(1, 1)}
+		CapacityBytes: size * gib, ReclaimPolicy: "Delete", Phase: phase, ClaimUID: claim, ClaimNamespace: namespaceIf(claim), ClaimName: strings.TrimPrefix(claim, "claim-"), CreatedAt: day(1, 1)}
+}
+
+func namespaceIf(claim string) string {
+	if claim == "" {
+		return ""
+	}
+	return "shop"
 }
 
 // claimOf is a bound claim of so many GiB.
@@ -248,7 +255,7 @@ func TestReportsTellClustersApart(t *testing.T) {
 // another namespace, which does not use it.
 func TestAVolumeThatIsBoundAnewCountsOnce(t *testing.T) {
 	c := migrated(t)
-	volume := fact.Volume{Version: 2, UID: "v", Name: "pv", Phase: "Bound", ClaimUID: "new", SourceID: "nfs:1", CapacityBytes: 3 * gib, CreatedAt: day(1, 1)}
+	volume := fact.Volume{Version: 2, UID: "v", Name: "pv", Phase: "Bound", ClaimUID: "new", ClaimNamespace: "after", ClaimName: "data", SourceID: "nfs:1", CapacityBytes: 3 * gib, CreatedAt: day(1, 1)}
 	former := fact.Claim{Version: 1, UID: "old", Namespace: "before", Name: "data", VolumeUID: "v", BoundAt: day(1, 2), DeletedAt: day(1, 20)}
 	present := fact.Claim{Version: 1, UID: "new", Namespace: "after", Name: "data", VolumeUID: "v", RequestedBytes: gib, BoundAt: day(2, 1)}
 	mount := fact.Mount{Version: 1, Namespace: "before", PodUID: "p", Container: "main", Volume: "data", MountPath: "/data",
@@ -285,7 +292,9 @@ func TestReportsWithoutTablesNameTheCure(t *testing.T) {
 // TestPrintedSQLAnswersTheSame runs what --sql prints, with the parameters of its comments.
 func TestPrintedSQLAnswersTheSame(t *testing.T) {
 	c := migrated(t)
-	write(t, c, "east", team())
+	f := team()
+	f.Volumes = append(f.Volumes, retainedVolume())
+	write(t, c, "east", f)
 	for _, r := range catalog.Reports() {
 		flags := flagsOf(arguments(r))
 		if slices.ContainsFunc(r.Flags, func(f catalog.Flag) bool { return f.Name == "since" }) {

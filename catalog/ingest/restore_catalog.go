@@ -79,7 +79,7 @@ LEFT JOIN (
 LEFT JOIN (
     SELECT volume_uid, last_ended_at AS last_used FROM volume_uses WHERE cluster = {cluster:String}) AS m ON m.volume_uid = v.uid
 LEFT JOIN (
-    SELECT * FROM usage WHERE cluster = {cluster:String} ORDER BY volume_uid, at DESC LIMIT 1 BY volume_uid) AS s ON s.volume_uid = v.uid
+    SELECT * FROM last_usage WHERE cluster = {cluster:String}) AS s ON s.volume_uid = v.uid
 WHERE v.cluster = {cluster:String} AND v.uid IN ` + uidsOfVolumes + `
 SETTINGS join_use_nulls = 1`
 

@@ -138,6 +138,8 @@ func volumes() table {
 		nullable("phase_changed_at", func(r *row) fact.Time { return r.PhaseChangedAt }),
 		nullable("unseen_use_at", func(r *row) fact.Time { return r.UnseenUseAt }),
 		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
+		plain("claim_namespace", func(r *row) string { return r.ClaimNamespace }),
+		plain("claim_name", func(r *row) string { return r.ClaimName }),
 		plain("labels", func(r *row) map[string]string { return r.Labels }),
 		plain("annotations", func(r *row) map[string]string { return r.Annotations }),
 		nullable("created_at", func(r *row) fact.Time { return r.CreatedAt }),

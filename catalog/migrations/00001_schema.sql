@@ -30,6 +30,8 @@ CREATE TABLE IF NOT EXISTS volumes
     phase_changed_at   Nullable(DateTime64(6, 'UTC')) COMMENT 'when it entered this phase' CODEC(Delta, ZSTD(1)),
     unseen_use_at      Nullable(DateTime64(6, 'UTC')) COMMENT 'end of the last use that nobody observed and that a former condition Unused of its claim showed; NULL if there was none' CODEC(Delta, ZSTD(1)),
     claim_uid          String COMMENT 'UID of the claim it is bound to or was released from; empty if none' CODEC(ZSTD(1)),
+    claim_namespace    LowCardinality(String) COMMENT 'namespace of the claim in spec.claimRef, also of one that is gone or not bound yet; empty if none',
+    claim_name         String COMMENT 'name of that claim' CODEC(ZSTD(1)),
     labels             Map(LowCardinality(String), String) COMMENT 'metadata.labels' CODEC(ZSTD(1)),
     annotations        Map(LowCardinality(String), String) COMMENT 'metadata.annotations' CODEC(ZSTD(1)),
     created_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp' CODEC(Delta, ZSTD(1)),
@@ -319,6 +321,28 @@ ENGINE = ReplacingMergeTree
 ORDER BY (cluster, volume_uid, at)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'How full volumes were, over time. Read with FINAL.';
+
+-- The last sample of each volume, so that the present can be asked without all samples.
+CREATE TABLE IF NOT EXISTS last_usage
+(
+    cluster         LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    volume_uid      String COMMENT 'UID of the PersistentVolume' CODEC(ZSTD(1)),
+    at              DateTime64(6, 'UTC') COMMENT 'when a kubelet measured it' CODEC(T64, ZSTD(1)),
+    claim_uid       String COMMENT 'UID of the claim through which it was used' CODEC(ZSTD(1)),
+    capacity_bytes  Int64 COMMENT 'size of its file system in bytes' CODEC(T64, ZSTD(1)),
+    used_bytes      Int64 COMMENT 'bytes in use' CODEC(T64, ZSTD(1)),
+    available_bytes Int64 COMMENT 'bytes that are free for use' CODEC(T64, ZSTD(1)),
+    inodes          Int64 COMMENT 'inodes in all; 0 if the file system has none' CODEC(T64, ZSTD(1)),
+    inodes_used     Int64 COMMENT 'inodes in use' CODEC(T64, ZSTD(1))
+)
+ENGINE = ReplacingMergeTree(at)
+ORDER BY (cluster, volume_uid)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'The last row of usage of each volume. Read with FINAL.';
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS last_usage_view TO last_usage
+AS SELECT cluster, volume_uid, at, claim_uid, capacity_bytes, used_bytes, available_bytes, inodes, inodes_used FROM usage
+COMMENT 'Fills last_usage.';
 
 -- A Namespace.
 CREATE TABLE IF NOT EXISTS namespaces

@@ -33,8 +33,8 @@ idle AS
         u.last_namespace AS last_namespace,
         u.last_pod AS last_pod,
         trim(BOTH '/' FROM concat(u.last_workload_kind, '/', u.last_workload_name)) AS last_workload,
-        c.namespace AS namespace,
-        c.name AS claim,
+        v.claim_namespace AS namespace,
+        v.claim_name AS claim,
         c.vouched_since AS vouched_since,
         v.storage_class AS storage_class,
         v.capacity_bytes AS capacity_bytes,
@@ -42,38 +42,43 @@ idle AS
         v.reclaim_policy AS reclaim_policy
     FROM
     (
-        SELECT cluster, uid, name, phase, unseen_use_at, claim_uid, created_at, storage_class, capacity_bytes, reclaim_policy
+        SELECT cluster, uid, name, phase, unseen_use_at, claim_uid, claim_namespace, claim_name, created_at, storage_class, capacity_bytes, reclaim_policy
         FROM volumes
         WHERE deleted_at IS NULL
           AND phase IN ('Bound', 'Released')
           AND ({cluster:String} = '' OR cluster = {cluster:String})
+          AND ({namespace:String} = '' OR claim_namespace = {namespace:String})
           AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
     ) AS v
     LEFT JOIN
     (
         SELECT
-            c.cluster AS cluster, c.uid AS uid, c.namespace AS namespace, c.name AS name, c.bound_at AS bound_at,
+            c.cluster AS cluster, c.uid AS uid, c.bound_at AS bound_at,
             if(c.deleted_at IS NULL, c.unused_since, NULL) AS vouched_since,
             c.unused_since AS unused_since, c.unused_micros AS unused_micros, w.started_micros AS span_micros,
             w.started_micros != 0 AND (c.unused_micros <= w.ended_micros OR w.goes_on) AS in_span
         FROM
         (
-            SELECT cluster, uid, namespace, name, bound_at, deleted_at, unused_since, ifNull(toUnixTimestamp64Micro(unused_since), 0) AS unused_micros
+            SELECT cluster, uid, bound_at, deleted_at, unused_since, ifNull(toUnixTimestamp64Micro(unused_since), 0) AS unused_micros
             FROM claims
+            -- Of the others it is known when their volume was last used.
+            WHERE ({namespace:String} = '' OR namespace = {namespace:String})
+              AND (unused_since IS NOT NULL OR (cluster, volume_uid) NOT IN (SELECT cluster, volume_uid FROM volume_uses))
         ) AS c
         ASOF LEFT JOIN watched AS w ON w.watched_cluster = c.cluster AND c.unused_micros >= w.started_micros
     ) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
     LEFT JOIN
     (
-        SELECT cluster, claim_uid, volume_uid, bound_at FROM bindings
+        SELECT cluster, claim_uid, volume_uid, bound_at
+        FROM bindings
+        WHERE (cluster, volume_uid) NOT IN (SELECT cluster, volume_uid FROM volume_uses)
+           OR (cluster, claim_uid) IN (SELECT cluster, uid FROM claims WHERE unused_since IS NOT NULL)
     ) AS b ON b.cluster = v.cluster AND b.claim_uid = v.claim_uid AND b.volume_uid = v.uid
-    LEFT JOIN volume_uses AS u ON u.cluster = v.cluster AND u.volume_uid = v.uid
-    LEFT JOIN
-    (
-{{template "volume_space.sql"}}
-    ) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid
+    LEFT JOIN (SELECT * FROM volume_uses WHERE ({namespace:String} = '' OR (cluster, volume_uid) IN (SELECT cluster, uid FROM volumes WHERE claim_namespace = {namespace:String}))) AS u
+        ON u.cluster = v.cluster AND u.volume_uid = v.uid
+    LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage WHERE ({namespace:String} = '' OR (cluster, volume_uid) IN (SELECT cluster, uid FROM volumes WHERE claim_namespace = {namespace:String}))) AS s
+        ON s.cluster = v.cluster AND s.volume_uid = v.uid
     WHERE NOT u.in_use
-      AND ({namespace:String} = '' OR c.namespace = {namespace:String})
 ),
 -- For how long pods were watched until two moments: since when the volume is idle, and
 -- since when that is vouched for. The spans are many, so each is found by its time.

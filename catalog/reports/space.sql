@@ -31,7 +31,7 @@ FROM
     UNION ALL
     SELECT
         v.cluster,
-        toString(if({by:String} = 'namespace', c.namespace, v.storage_class)),
+        toString(if({by:String} = 'namespace', v.claim_namespace, v.storage_class)),
         toInt64(0),
         toInt64(v.phase = 'Bound'),
         toInt64(v.phase = 'Released'),
@@ -41,18 +41,14 @@ FROM
         s.used_bytes
     FROM
     (
-        SELECT cluster, uid, phase, claim_uid, storage_class, capacity_bytes
+        SELECT cluster, uid, phase, claim_namespace, storage_class, capacity_bytes
         FROM volumes
         WHERE deleted_at IS NULL
           AND phase IN ('Bound', 'Released')
           AND ({cluster:String} = '' OR cluster = {cluster:String})
     ) AS v
-    LEFT JOIN (SELECT cluster, uid, namespace FROM claims) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
     LEFT JOIN volume_uses AS u ON u.cluster = v.cluster AND u.volume_uid = v.uid
-    LEFT JOIN
-    (
-{{template "volume_space.sql"}}
-    ) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid
+    LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid
 )
 GROUP BY cluster, "group"
 ORDER BY capacity_bytes DESC, requested_bytes DESC, cluster, "group"

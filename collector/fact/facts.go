@@ -96,6 +96,8 @@ type Volume struct {
 	PhaseChangedAt   Time
 	UnseenUseAt      Time   // end of the last use that nobody observed and only an earlier condition Unused showed
 	ClaimUID         string // of spec.claimRef; empty while merely reserved
+	ClaimNamespace   string // of spec.claimRef, as ClaimName; the API keeps it when the claim is gone
+	ClaimName        string
 	Labels           Labels
 	Annotations      Labels
 	CreatedAt        Time

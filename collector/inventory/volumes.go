@@ -62,7 +62,8 @@ func (v *volume) row(version uint64, annotations fact.Labels) fact.Volume {
 		Version: version, UID: v.uid, Name: v.name, StorageClass: traits.class, AttributesClass: traits.attributesClass,
 		SourceKind: v.source.kindOr(""), SourceID: v.source.idText(), Driver: traits.driver, VolumeHandle: v.handle, CapacityBytes: v.capacity,
 		AccessModes: intern.Split(traits.accessModes), VolumeMode: traits.mode, ReclaimPolicy: traits.reclaimPolicy,
-		Phase: v.phase.Value(), PhaseChangedAt: v.phaseChanged, ClaimUID: v.claimUID, Labels: v.labels.Unpack(),
+		Phase: v.phase.Value(), PhaseChangedAt: v.phaseChanged, ClaimUID: v.claimUID,
+		ClaimNamespace: v.claim.namespace, ClaimName: v.claim.name, Labels: v.labels.Unpack(),
 		Annotations: annotations, CreatedAt: v.created, DeletedAt: v.deleted, DeletedNotBefore: v.notBefore, UnseenUseAt: v.shownUnseenUse(),
 	}
 }

@@ -121,6 +121,8 @@ func (h *history) with(text string, from, to int) string {
 		"{span:Int64}":        fmt.Sprintf("toInt64(%d)", int(span.Seconds())),
 		"{from:UInt64}":       fmt.Sprintf("toUInt64(%d)", from),
 		"{to:UInt64}":         fmt.Sprintf("toUInt64(%d)", to),
+		"{first:String}":      fmt.Sprintf("'team-%03d'", from),
+		"{after:String}":      fmt.Sprintf("'team-%03d'", to),
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		text = strings.ReplaceAll(text, key, values[key])

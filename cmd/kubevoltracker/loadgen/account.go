@@ -112,8 +112,9 @@ type MountState struct {
 	Container string `json:"container"`
 	Volume    string `json:"volume"` // the name in the pod
 	Path      string `json:"path"`
-	Claim     string `json:"claim,omitempty"`  // the name of the claim
-	Source    string `json:"source,omitempty"` // the kind of storage that the pod names itself
+	Claim     string `json:"claim,omitempty"`     // the name of the claim
+	Ephemeral bool   `json:"ephemeral,omitempty"` // the claim is the pod's own
+	Source    string `json:"source,omitempty"`    // the kind of storage that the pod names itself
 }
 
 // account writes lines. Its methods can be called concurrently.
@@ -178,6 +179,12 @@ func readAccount(path string) (lines []Line, err error) {
 	return lines, nil
 }
 
+// hasObject reports whether an observation is of an object that an account knows: with its name, UID and state.
+func (l *Line) hasObject() bool {
+	state := map[string]bool{PodKind: l.Pod != nil, ClaimKind: l.Claim != nil, VolumeKind: l.Volume != nil}
+	return l.UID != "" && l.Name != "" && state[l.Kind]
+}
+
 // checkWhole returns an error unless lines are one whole account, which proves something.
 func checkWhole(lines []Line) error {
 	n := len(lines) - 1
@@ -187,7 +194,7 @@ func checkWhole(lines []Line) error {
 	observed := 0
 	for i, l := range lines {
 		switch {
-		case l.Action == Observed && (l.UID == "" || l.Claim == nil && l.Volume == nil && l.Pod == nil):
+		case l.Action == Observed && !l.hasObject():
 			return fmt.Errorf("is damaged: line %d is an observation without an object", i+1)
 		case l.Action == Lost:
 			return fmt.Errorf("has a hole: at %s a watch was lost (%q)", l.At.Format(time.RFC3339), l.Error)

@@ -23,7 +23,7 @@ func (t *truth) awaitCatalog(ctx context.Context, c *catalog.Catalog, cluster st
 		}
 	}
 	for start := time.Now(); ; {
-		behind, err := t.behind(ctx, c, cluster, needed)
+		behind, err := t.lacking(ctx, c, cluster, needed)
 		if err != nil {
 			return err
 		}
@@ -31,6 +31,7 @@ func (t *truth) awaitCatalog(ctx context.Context, c *catalog.Catalog, cluster st
 			return nil
 		}
 		if time.Since(start) > catchUp {
+			t.behind = behind
 			fmt.Fprintf(progress, "note: after %s the catalog still lacks the last events of %s: is its tracker running?\n", catchUp, strings.Join(behind, ", "))
 			return nil
 		}
@@ -48,13 +49,13 @@ WHERE cluster IN (` + clustersOfRun + `) GROUP BY kind`
 
 // clustersOfRun are the names under which the catalog has rows of the run.
 const clustersOfRun = `SELECT cluster FROM (
-        SELECT cluster, name FROM volumes
+        SELECT cluster, name FROM volumes WHERE startsWith(name, {prefix:String})
         UNION ALL SELECT cluster, name FROM claims WHERE namespace = {namespace:String}
         UNION ALL SELECT cluster, name FROM pods WHERE namespace = {namespace:String})
     WHERE (startsWith(name, {prefix:String}) OR startsWith(name, {template:String})) AND {cluster:String} IN ('', cluster)`
 
-// behind returns the kinds of which the catalog lacks events.
-func (t *truth) behind(ctx context.Context, c *catalog.Catalog, cluster string, needed map[string]uint64) (kinds []string, err error) {
+// lacking returns the kinds of which the catalog lacks events.
+func (t *truth) lacking(ctx context.Context, c *catalog.Catalog, cluster string, needed map[string]uint64) (kinds []string, err error) {
 	result, err := c.Query(ctx, reached, t.parameters(cluster, time.Time{}))
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func mountState(p *corev1.Pod, m *corev1.VolumeMount) (MountState, bool) {
 			s.Claim = v.PersistentVolumeClaim.ClaimName
 			return s, true
 		case v.Ephemeral != nil:
-			s.Claim = p.Name + "-" + v.Name
+			s.Claim, s.Ephemeral = p.Name+"-"+v.Name, true
 			return s, true
 		case v.EmptyDir != nil:
 			s.Source = "emptyDir"

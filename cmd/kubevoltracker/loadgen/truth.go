@@ -11,11 +11,12 @@ import (
 
 // truth is what an account proves: the rows that a catalog must have, by table and key.
 type truth struct {
-	plan  *PlanLine
-	rows  map[string]map[string]row
-	bind  []bound
-	life  map[string]*life // of all objects, by UID
-	alien map[string]bool  // UIDs in the catalog under names of the run, which the account does not have
+	plan   *PlanLine
+	rows   map[string]map[string]row
+	bind   []bound
+	life   map[string]*life // of all objects, by UID
+	behind []string         // the kinds whose last events the catalog lacks
+	alien  map[string]bool  // UIDs in the catalog under names of the run, which the account does not have
 }
 
 // row has the wanted values of a row's columns.

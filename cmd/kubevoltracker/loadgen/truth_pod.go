@@ -95,27 +95,40 @@ func (t *truth) addPod(l *life) {
 		r["started_at"], r["finished_at"] = exactly(u.start), u.end // the pods of a run have one container
 		for _, m := range p.Mounts {
 			if m.Container == c.Name {
-				t.rows["mounts"][keyOf(l.uid, c.Name, m.Volume, m.Path)] = t.mount(&m, u, *l.first().Created)
+				t.rows["mounts"][keyOf(l.uid, c.Name, m.Volume, m.Path)] = t.mount(l, &m, u)
 			}
 		}
 	}
 }
 
-// mount returns the row of a mount of a container that has started. Its pod was made at created.
-func (t *truth) mount(m *MountState, u use, created time.Time) row {
+// mount returns the row of a mount of a pod's container that has started.
+func (t *truth) mount(pod *life, m *MountState, u use) row {
 	r := row{
 		"namespace": text(Namespace), "source_kind": text(m.Source), "claim_name": text(m.Claim), "claim_uid": text(""), "volume_uid": text(""),
-		"started_at": exactly(u.start).after(created), "ended_at": u.end,
+		"started_at": exactly(u.start).after(*pod.first().Created), "ended_at": u.end,
 	}
-	claim := t.claimAt(m.Claim, u.number)
+	claim, bound := t.claimAt(m.Claim, u.number), u.number
+	if m.Ephemeral { // a player of kubelets may start the pod before the claim is made or bound
+		claim, bound = t.claimOf(pod.uid, m.Claim), ever
+	}
 	if claim == nil {
 		return r
 	}
 	r["claim_uid"] = text(claim.uid)
-	if s := t.boundTo(claim.uid, u.number); s != nil {
+	if s := t.boundTo(claim.uid, bound); s != nil {
 		r["volume_uid"], r["source_kind"] = text(s.volume), text(t.life[s.volume].last().Volume.Source)
 	}
 	return r
+}
+
+// claimOf returns the claim that was made for a pod under a name; nil if there is none.
+func (t *truth) claimOf(pod, name string) *life {
+	for _, l := range t.life {
+		if l.kind == ClaimKind && l.name == name && len(l.versions) > 0 && l.last().Claim.Pod == pod {
+			return l
+		}
+	}
+	return nil
 }
 
 // claimAt returns the claim that had a name at a resource version: the youngest that existed by then. A claim stays

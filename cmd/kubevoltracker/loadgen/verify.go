@@ -116,6 +116,9 @@ func Verify(ctx context.Context, c *catalog.Catalog, path, cluster string, progr
 		v.compare(t, &tables[i], found)
 	}
 	v.oneCluster()
+	for _, kind := range t.behind {
+		v.Missing = append(v.Missing, fmt.Sprintf("the last events of %s, by the table checkpoints", kind))
+	}
 	return v, nil
 }
 

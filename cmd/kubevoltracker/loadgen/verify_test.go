@@ -119,7 +119,7 @@ func TestARefusedDeletionProvesNothing(t *testing.T) {
 
 // TestOnlyWholeAccountsProveAnything reads files that are no account, or lack a part.
 func TestOnlyWholeAccountsProveAnything(t *testing.T) {
-	const began, seen = `{"action":"began","plan":{"run":"r1"}}` + "\n", `{"action":"observed","kind":"Pod","uid":"p1","pod":{}}` + "\n"
+	const began, seen = `{"action":"began","plan":{"run":"r1"}}` + "\n", `{"action":"observed","kind":"Pod","name":"lg-r1-p","uid":"p1","pod":{}}` + "\n"
 	ended := func(lines int) string { return fmt.Sprintf(`{"action":"ended","totals":{"lines":%d}}`+"\n", lines) }
 	for _, c := range []struct{ name, text, mention string }{
 		{"empty", "", "not a whole account"},
@@ -131,6 +131,8 @@ func TestOnlyWholeAccountsProveAnything(t *testing.T) {
 		{"a line less", began + ended(2), "says 2"},
 		{"nothing happened", began + ended(1), "proves nothing"},
 		{"an observation of nothing", began + `{"action":"observed"}` + "\n" + ended(2), "line 2"},
+		{"an observation of no kind", began + `{"action":"observed","name":"a","uid":"p1","pod":{}}` + "\n" + ended(2), "line 2"},
+		{"a pod with the state of a claim", began + `{"action":"observed","kind":"Pod","name":"a","uid":"p1","claim":{}}` + "\n" + ended(2), "line 2"},
 		{"an observation without a state", began + `{"action":"observed","uid":"p1"}` + "\n" + ended(2), "line 2"},
 		{"whole", began + seen + ended(2), ""},
 	} {

@@ -1,7 +1,4 @@
 -- What the mounts of the namespaces from..to come to.
-WITH
-    concat('team-', leftPad(toString({from:UInt64}), 3, '0')) AS first,
-    concat('team-', leftPad(toString({to:UInt64}), 3, '0')) AS after
 SELECT
     'east' AS cluster,
     u.volume_uid AS volume_uid,
@@ -14,7 +11,7 @@ SELECT
     if(in_use, '', p.workload_kind) AS last_workload_kind,
     if(in_use, '', p.workload_name) AS last_workload_name,
     1 AS version
-FROM (SELECT * FROM pods WHERE namespace >= first AND namespace < after) AS p
+FROM (SELECT uid, name, workload_kind, workload_name FROM pods WHERE namespace >= {first:String} AND namespace < {after:String}) AS p
 RIGHT JOIN
 (
     SELECT
@@ -22,6 +19,6 @@ RIGHT JOIN
         countIf(ended_at IS NULL) AS running,
         maxIf((assumeNotNull(ended_at), started_at, pod_uid, assumeNotNull(ended_not_before), namespace), ended_at IS NOT NULL) AS last
     FROM mounts
-    WHERE namespace >= first AND namespace < after
+    WHERE namespace >= {first:String} AND namespace < {after:String}
     GROUP BY volume_uid
 ) AS u ON p.uid = tupleElement(u.last, 3)

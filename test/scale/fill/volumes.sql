@@ -19,6 +19,8 @@ SELECT
     if(gone, 'Released', 'Bound') AS phase,
     fromUnixTimestamp64Micro((created + if(gone, 8640000, 5)) * 1000000, 'UTC') AS phase_changed_at,
     toString(reinterpretAsUUID(sipHash128('claim', k))) AS claim_uid,
+    concat('team-', leftPad(toString(k % {namespaces:UInt64}), 3, '0')) AS claim_namespace,
+    concat('data-', toString(k)) AS claim_name,
     fromUnixTimestamp64Micro((created + 3) * 1000000, 'UTC') AS created_at,
     toUInt64(created + 11) * 1000000 + k % 1000000 AS version
 FROM numbers({from:UInt64}, {to:UInt64} - {from:UInt64})
