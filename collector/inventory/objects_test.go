@@ -203,10 +203,7 @@ func (h *history) add(u *fact.Update) {
 		r.Version = 0
 		h.mounts[[4]string{r.PodUID, r.Container, r.Volume, r.MountPath}] = r
 	}
-	for _, r := range f.VolumeUses {
-		r.Version = 0
-		h.uses[r.VolumeUID] = r
-	}
+	h.addUses(f.VolumeUses)
 	for _, r := range f.Bindings {
 		r.Version = 0
 		key := [2]string{r.ClaimUID, r.VolumeUID}
@@ -244,6 +241,13 @@ func (h *history) mount(pod, container, path string) string {
 		return s
 	}
 	return ""
+}
+
+func (h *history) addUses(rows []fact.VolumeUse) {
+	for _, r := range rows {
+		r.Version = 0
+		h.uses[r.VolumeUID] = r
+	}
 }
 
 // checkUses compares the rows of volume_uses with the mounts of the volumes.

@@ -93,7 +93,7 @@ func (h *history) insert(t *testing.T, c *catalog.Catalog, name string, n int) {
 	}
 	has := columns(t, c, table)
 	var both []string
-	for _, row := range catalogtest.Rows(t, c, "DESCRIBE ("+string(h.with(string(text), 0, 0))+")") {
+	for _, row := range catalogtest.Rows(t, c, "DESCRIBE ("+h.with(string(text), 0, 0)+")") {
 		if column := fmt.Sprint(row[0]); slices.Contains(has, column) {
 			both = append(both, column)
 		}

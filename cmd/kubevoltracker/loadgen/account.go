@@ -179,6 +179,23 @@ func readAccount(path string) (lines []Line, err error) {
 	return lines, nil
 }
 
+// checkLines returns how many observations there are; it is an error if one is damaged, or if the account has a hole.
+func checkLines(lines []Line) (observed int, err error) {
+	for i, l := range lines {
+		switch {
+		case l.Action == Observed && !l.hasObject():
+			return 0, fmt.Errorf("is damaged: line %d is an observation without an object", i+1)
+		case l.Action == Lost:
+			return 0, fmt.Errorf("has a hole: at %s a watch was lost (%q)", l.At.Format(time.RFC3339), l.Error)
+		case l.Action == Began && i > 0 || l.Action == Ended && i < len(lines)-1:
+			return 0, fmt.Errorf("has more than one account: line %d is another %q", i+1, l.Action)
+		case l.Action == Observed:
+			observed++
+		}
+	}
+	return observed, nil
+}
+
 // hasObject reports whether an observation is of an object that an account knows: with its name, UID and state.
 func (l *Line) hasObject() bool {
 	state := map[string]bool{PodKind: l.Pod != nil, ClaimKind: l.Claim != nil, VolumeKind: l.Volume != nil}
@@ -191,18 +208,9 @@ func checkWhole(lines []Line) error {
 	if n < 1 || lines[0].Action != Began || lines[0].Plan == nil || lines[n].Action != Ended || lines[n].Totals == nil {
 		return fmt.Errorf("is not a whole account of one run: it must begin with the line %q and end with %q", Began, Ended)
 	}
-	observed := 0
-	for i, l := range lines {
-		switch {
-		case l.Action == Observed && !l.hasObject():
-			return fmt.Errorf("is damaged: line %d is an observation without an object", i+1)
-		case l.Action == Lost:
-			return fmt.Errorf("has a hole: at %s a watch was lost (%q)", l.At.Format(time.RFC3339), l.Error)
-		case l.Action == Began && i > 0 || l.Action == Ended && i < n:
-			return fmt.Errorf("has more than one account: line %d is another %q", i+1, l.Action)
-		case l.Action == Observed:
-			observed++
-		}
+	observed, err := checkLines(lines)
+	if err != nil {
+		return err
 	}
 	if totals := lines[n].Totals; totals.Lines != n {
 		return fmt.Errorf("is not whole: it has %d lines before the last one, and that says %d", n, totals.Lines)

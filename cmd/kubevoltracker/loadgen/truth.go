@@ -112,7 +112,7 @@ func (t *truth) note(line *Line) error {
 		}
 	case Observed:
 		number, err := strconv.ParseUint(line.ResourceVersion, 10, 64)
-		if err != nil || line.Created == nil || line.Pod == nil && line.Claim == nil && line.Volume == nil {
+		if err != nil || line.Created == nil || !line.hasObject() {
 			return fmt.Errorf("--file: the line about %s %s has no state or resource version", line.Kind, line.Name)
 		}
 		l.versions = append(l.versions, version{line, number})
