@@ -60,7 +60,7 @@ func track(t *testing.T) func(*catalog.Catalog) error {
 		if err := c.Migrate(t.Context()); err != nil {
 			return err
 		}
-		for _, table := range []string{"volumes", "mounts", "objects", "coverage", "changes"} {
+		for _, table := range []string{"volumes", "mounts", "objects", "usage", "coverage", "changes"} {
 			result, err := c.Run(t.Context(), "INSERT INTO "+table+" SELECT * FROM "+table, nil)
 			if err != nil {
 				return err

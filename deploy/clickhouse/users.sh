@@ -37,7 +37,7 @@ reader=$(hash "$2")
 cat <<SQL
 CREATE USER IF NOT EXISTS kubevoltracker;
 ALTER USER kubevoltracker IDENTIFIED WITH sha256_hash BY '$writer';
-GRANT CREATE DATABASE, CREATE TABLE, CREATE VIEW, SELECT, INSERT ON $database.* TO kubevoltracker;
+GRANT CREATE DATABASE, CREATE TABLE, SELECT, INSERT ON $database.* TO kubevoltracker;
 
 CREATE SETTINGS PROFILE IF NOT EXISTS kubevoltracker_reader;
 ALTER SETTINGS PROFILE kubevoltracker_reader SETTINGS
