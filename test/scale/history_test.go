@@ -98,6 +98,7 @@ func (h *history) measure(t *testing.T, name, program string) *measured {
 	for _, q := range m.asked {
 		if only.MatchString(q.String()) {
 			m.took[q.String()] = ask(t, server, program, url, q)
+			t.Logf("%s: %s: %v", name, q, m.took[q.String()])
 		}
 	}
 	return m
