@@ -20,9 +20,6 @@ const queriesPage = "../docs/queries.md"
 var samples = map[string]string{
 	"mounts":          "--running",
 	"users":           "pv-data --since=60d",
-	"after":           "at the later moment: the size, the claim, or how many mounts",
-	"before":          "the same at the earlier moment",
-	"difference":      "`came`, `went`, `resized`, `resize_requested`, `bound`, `released` or `mounts`",
 	"apps":            "pv-data --at=2026-02-08",
 	"history":         "--group=data --since=60d",
 	"pods-per-volume": "--since=60d",
