@@ -224,10 +224,20 @@ func (c *Collector) restore(ctx context.Context) error {
 	}
 	c.snapshot.Objects = nil // the garbage collector can free them
 	if c.behind.Load() > 0 {
+		c.resumed()
 		close(c.synced)
 	}
 	level.Info(c.logger).Log("msg", "resuming where the last run ended", "objects", c.count(), "since", c.snapshot.LastSeen().Time().UTC().Format(time.RFC3339))
 	return nil
+}
+
+// resumed tells the exporter that it has the states of all restored objects.
+func (c *Collector) resumed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.exporter != nil {
+		c.exporter.Apply(&fact.Update{At: fact.At(c.now()), Resumed: true})
+	}
 }
 
 // until ends the reading of objects when ctx ends: nobody may read a journal that is being closed.

@@ -20,6 +20,11 @@ import (
 // in between, since a claim is bound once in its life. Of a claim that was deleted meanwhile the time counts until the
 // last moment at which it is known to have existed.
 //
+// What a record has of the claims and volumes of the run before, it has until its floor; their restored states count from
+// there on. What the watches send after them counts from its own time, also before the floor: the run before may have
+// ended with an older event on its way. That would count twice what only the record has, if it is ahead of the objects
+// in the journal. So it is done if record and objects agree on the bytes, and else everything counts from the floor.
+//
 // A counter must not decrease: Prometheus takes a decrease for a reset, and would count all of the value again. A late
 // event can lower the value: it says that a volume has been in use for a second. Then the metric stands still until the
 // value has caught up. After a restart nobody knows what the last scrape of the run before showed, but it was no more
@@ -28,8 +33,9 @@ type byteSeconds struct {
 	namespace, class string
 	since            fact.Time // of both counters
 	last             fact.Time // of the latest change
-	floor            fact.Time // until then the values of the run before say all
 	of               [byteSecondsCount]integral
+	floor            [byteSecondsCount]fact.Time // until then the values of the run before say all
+	left             [byteSecondsCount]total     // the bytes when the run before ended
 	shown            [byteSecondsCount]total // the highest that a scrape can have shown
 
 	pairs   []*dto.LabelPair
@@ -63,7 +69,7 @@ var byteSecondsDescs = func() (descs [byteSecondsCount]*prometheus.Desc) {
 
 // change adds to the bytes of one of the two from a moment on.
 func (b *byteSeconds) change(id byteSecondsID, bytes int64, from fact.Time) {
-	from = max(from, b.floor)
+	from = max(from, b.floor[id])
 	b.of[id].change(bytes, from)
 	b.last = max(b.last, from)
 	if from < b.since {
@@ -108,7 +114,8 @@ func (t *Tally) bytes(k groupKey, from fact.Time) *byteSeconds {
 	b := p.bytes[k.storageClass]
 	if b == nil {
 		from = max(from, t.begun)
-		b = &byteSeconds{namespace: k.namespace, class: k.storageClass, floor: t.begun, since: from, last: from}
+		b = &byteSeconds{namespace: k.namespace, class: k.storageClass, since: from, last: from}
+		b.floor = [byteSecondsCount]fact.Time{t.begun, t.begun}
 		p.bytes[k.storageClass] = b
 	}
 	t.touchBytes(k.namespace)
@@ -218,7 +225,7 @@ func (t *Tally) restoreBytes(name string, data []byte) error {
 	p := t.part(namespace)
 	p.gone, p.bytes = max(p.gone, r.Gone), map[string]*byteSeconds{}
 	for class, c := range r.Classes {
-		b := &byteSeconds{namespace: namespace, class: class, since: c.Since, last: min(c.Last, now), floor: min(c.Last, now)}
+		b := &byteSeconds{namespace: namespace, class: class, since: c.Since, last: min(c.Last, now)}
 		if !b.restore(&c, now) {
 			return fmt.Errorf("the record %s has numbers that cannot be right; the byte-seconds of the class %q begin anew", name, class)
 		}
@@ -236,7 +243,8 @@ func (b *byteSeconds) restore(r *bytesClassRecord, now fact.Time) (ok bool) {
 			}
 		}
 		before := integral{base: n[0], rate: n[1]}
-		b.of[id].base = before.at(b.floor)
+		b.floor[id], b.left[id] = b.last, before.rate
+		b.of[id].base = before.at(b.floor[id])
 		b.shown[id] = n[2]
 		for _, t := range []fact.Time{r.Last, now} {
 			if v := before.at(t); b.shown[id].less(v) { // the highest that the run before can have shown
@@ -245,6 +253,20 @@ func (b *byteSeconds) restore(r *bytesClassRecord, now fact.Time) (ok bool) {
 		}
 	}
 	return true
+}
+
+// resumed ends what restoreBytes began: all states of the run before have arrived. If they add up to the bytes that its
+// records have, nothing that comes from now on is in the records, and it counts from its own time.
+func (t *Tally) resumed() {
+	for _, p := range t.parts {
+		for _, b := range p.bytes {
+			for id := range byteSecondsCount {
+				if b.of[id].rate == b.left[id] {
+					b.floor[id] = t.begun
+				}
+			}
+		}
+	}
 }
 
 // begin sets from when on byte-seconds are counted, unless an earlier run has: what was bound before does not count.

@@ -252,6 +252,43 @@ func TestByteSecondsOfAClaimThatCameMeanwhile(t *testing.T) {
 	}
 }
 
+// A tracker ends with an event on its way that is older than one that it has seen: it counts from its own time, unless
+// the records have it already.
+func TestByteSecondsOfAnEventThatTheRunBeforeMissed(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		seen           bool // the records have it, and the objects in the journal do not
+		capacity, idle float64
+	}{
+		{"missed", false, 10*100 + 5*90, 10*100 + 7*70 - 10*80},
+		{"in the records only", true, 10*100 + 5*90, 10*100 + 7*70 - 10*80},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newTimeline(t)
+			before := &fact.Update{
+				Claims:  []fact.ClaimState{boundClaim("a", 10, testNow)},
+				Volumes: []fact.VolumeState{volumeIn("va", 10, fact.VolumeIdle, testNow)},
+			}
+			late := &fact.Update{
+				Claims:  []fact.ClaimState{boundClaim("b", 5, momentAt(10))},
+				Volumes: []fact.VolumeState{volumeIn("va", 10, fact.VolumeMounted, momentAt(20))},
+			}
+			l.at(0).apply(before)
+			before.Volumes = append(before.Volumes, volumeIn("vc", 7, fact.VolumeIdle, momentAt(30)))
+			l.at(31).apply(volumesUpdate(before.Volumes[1]))
+			if c.seen {
+				l.apply(late)
+			}
+			l.persist()
+			l.at(40).restart()
+			l.apply(before)
+			l.apply(&fact.Update{Resumed: true})
+			l.at(41).apply(late)
+			l.want(100, c.capacity, c.idle)
+		})
+	}
+}
+
 func TestByteSecondsDoNotDecrease(t *testing.T) {
 	l := newTimeline(t)
 	l.at(0).apply(&fact.Update{
@@ -451,6 +488,7 @@ func randomHistory(t *testing.T, rnd *rand.Rand) {
 				all.Claims, all.Volumes = append(all.Claims, o.claim), append(all.Volumes, o.volume)
 			}
 			l.apply(all)
+			l.apply(&fact.Update{Resumed: true})
 			l.apply(u) // the watch sends it again
 		}
 		for _, o := range objects {

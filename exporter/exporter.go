@@ -154,6 +154,9 @@ func (e *Exporter) Apply(u *fact.Update) {
 		at = fact.At(e.now())
 	}
 	e.counters.tally.begin(at)
+	if u.Resumed {
+		e.counters.tally.resumed()
+	}
 	e.watched.apply(u)
 	e.states.Apply(u)
 	for i := range u.Classes {

@@ -31,6 +31,9 @@ type Update struct {
 	// To is the moment of this update, and advances with the position of Pods. Watched is nil if
 	// nothing but that has changed. It is never written to again.
 	Watched []Span
+	// Resumed says that the updates until now had the states of the objects that a tracker left in the journal, and
+	// that those from now on have what has happened since. It comes once, in an update of its own, for the exporter.
+	Resumed bool
 }
 
 // Rendered is the text of kube-state-metrics' families of one object. Package exporter/statemetrics

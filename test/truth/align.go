@@ -3,6 +3,7 @@ package truth
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -16,34 +17,50 @@ func (t *Truth) align(table scopeTable, found map[string][]map[string]string, aw
 			continue
 		}
 		numbered := func(n int) string { return fmt.Sprint(group, " ", n) }
-		recorded, happened := 0, 0
-		for found[numbered(recorded+1)] != nil {
-			recorded++
+		var recorded []map[string]string
+		for n := 1; found[numbered(n)] != nil; n++ {
+			recorded = append(recorded, found[numbered(n)][0])
+			delete(aligned, numbered(n))
 		}
-		for t.Facts[table.Name][numbered(happened+1)] != nil {
-			happened++
+		var happened []cell
+		for t.Facts[table.Name][numbered(len(happened)+1)] != nil {
+			happened = append(happened, t.Facts[table.Name][numbered(len(happened)+1)]["at"])
 		}
-		for n := range recorded {
-			delete(aligned, numbered(n+1))
-		}
-		next := 1
-		for n := 1; next <= recorded; n++ {
-			want, said := t.Facts[table.Name][numbered(n)], found[numbered(next)][0]["at"]
-			if n <= happened && recorded-next < happened-n && t.lost(table, numbered(n), want, away) {
-				exactly := func(n int) bool { return t.Facts[table.Name][numbered(n)]["at"].holds(said) }
-				later := false
-				for m := n + 1; m <= happened; m++ {
-					later = later || exactly(m)
-				}
-				if _, problem := away.accept(want["at"], said, ""); problem != "" || !exactly(n) && later {
+		recorded = foldRetold(recorded, happened, away)
+		next := 0
+		for n := 1; next < len(recorded); n++ {
+			said := recorded[next]["at"]
+			if left := len(happened) - n; left > len(recorded)-next-1 && t.lost(table, numbered(n), t.Facts[table.Name][numbered(n)], away) {
+				exactly := func(c cell) bool { return c.holds(said) }
+				if _, problem := away.accept(happened[n-1], said, ""); problem != "" || !exactly(happened[n-1]) && slices.ContainsFunc(happened[n:], exactly) {
 					continue // the catalog lacks this one
 				}
 			}
-			aligned[numbered(n)] = found[numbered(next)]
+			aligned[numbered(n)] = []map[string]string{recorded[next]}
 			next++
 		}
 	}
 	return aligned
+}
+
+// foldRetold leaves out a change to a phase that the catalog has a second time, where that is right: a tracker was killed
+// after it had written the change and before it had written the object, and its journal was lost. The next tracker knows
+// only the object as it was before, and finds the change once more: "Bound → Bound", if it missed what lay in between.
+func foldRetold(recorded []map[string]string, happened []cell, away Gaps) []map[string]string {
+	told := map[string]int{}
+	return slices.DeleteFunc(slices.Clone(recorded), func(row map[string]string) bool {
+		said := row["at"]
+		times := 0
+		for _, c := range happened {
+			if c.holds(said) {
+				times++
+			}
+		}
+		if told[said]++; times == 0 || told[said] <= times {
+			return false
+		}
+		return away.losesEither(text(said))
+	})
 }
 
 // rowsOf parses rows of TSV with names, by their first columns.
