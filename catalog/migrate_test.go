@@ -53,14 +53,14 @@ func TestMigrateByManyTrackersAtOnce(t *testing.T) {
 // A later kubevoltracker made the schema, or an unreleased one, which had 22 migrations.
 func TestMigrateRefusesASchemaThatItDoesNotKnow(t *testing.T) {
 	c := migrated(t)
-	for _, version := range []string{"2", "22"} {
+	for _, version := range []string{"3", "22"} {
 		rows(t, c, "INSERT INTO schema_migrations (version_id, is_applied) VALUES ("+version+", 1)")
 		err := c.Migrate(t.Context())
 		if !catalog.IsReason(err, catalog.NewerSchema) || !catalog.IsFatal(err) {
 			t.Fatalf("got %v", err)
 		}
 		for _, part := range []string{
-			"holds schema version " + version + " in database", "knows up to version 1;",
+			"holds schema version " + version + " in database", "knows up to version 2;",
 			"use the newer kubevoltracker", "drop the database and empty --data-dir",
 		} {
 			if !strings.Contains(err.Error(), part) {

@@ -1,0 +1,445 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+-- Views for people's SQL and for Grafana. Each reads its tables with FINAL, so its readers need no FINAL.
+-- They are views and not tables: they store nothing, and ClickHouse applies a reader's conditions to the tables below.
+-- join_use_nulls is set in each, because the types of a view's columns must not depend on its reader's settings.
+
+-- All mounts with the names of what they refer to. A condition on namespace, claim or pod_created_at reads little.
+CREATE VIEW IF NOT EXISTS mount_history AS
+SELECT
+    m.cluster AS cluster,
+    m.namespace AS namespace,
+    p.name AS pod,
+    m.container AS container,
+    c.kind AS kind,
+    if(p.workload_name = '', concat('Pod/', p.name), concat(p.workload_kind, '/', p.workload_name)) AS workload,
+    if(p.owner != '', p.owner, k.owner) AS owner,
+    if(notEmpty(p.groups), p.groups, k.groups) AS groups,
+    p.node AS node,
+    m.volume AS volume,
+    m.mount_path AS mount_path,
+    m.sub_path AS sub_path,
+    m.read_only AS read_only,
+    m.claim_name AS claim,
+    v.name AS persistentvolume,
+    if(v.storage_class != '', v.storage_class, k.storage_class) AS storage_class,
+    m.source_kind AS source,
+    trim(concat(s.driver, ' ', s.server, if(s.server = '' OR s.path = '', '', ':'), s.path)) AS backend,
+    m.started_at AS started_at,
+    m.started_not_before AS started_not_before,
+    m.ended_at AS ended_at,
+    m.ended_not_before AS ended_not_before,
+    m.end_reason AS end_reason,
+    m.pod_created_at AS pod_created_at,
+    m.pod_uid AS pod_uid,
+    m.claim_uid AS claim_uid,
+    -- A mount that was written before its volume was known has the volume of its claim.
+    if(m.volume_uid != '', m.volume_uid, k.volume_uid) AS volume_uid
+FROM mounts AS m FINAL
+LEFT JOIN pods AS p FINAL ON p.cluster = m.cluster AND p.namespace = m.namespace AND p.created_at = m.pod_created_at AND p.uid = m.pod_uid
+LEFT JOIN containers AS c FINAL
+    ON c.cluster = m.cluster AND c.namespace = m.namespace AND c.pod_created_at = m.pod_created_at AND c.pod_uid = m.pod_uid AND c.name = m.container
+LEFT JOIN claims AS k FINAL ON k.cluster = m.cluster AND k.namespace = m.namespace AND k.uid = m.claim_uid
+LEFT JOIN volumes AS v FINAL ON v.cluster = m.cluster AND v.uid = if(m.volume_uid != '', m.volume_uid, k.volume_uid)
+LEFT JOIN volume_sources AS s FINAL ON s.cluster = m.cluster AND s.id = m.source_id
+SETTINGS join_use_nulls = 0, do_not_merge_across_partitions_select_final = 1
+COMMENT 'Who mounted what, and when: all mounts, with the names of pod, workload, owner, claim, volume and backend.';
+
+-- The mounts that last. mount_history with a condition would read all of the history: FINAL reads each row with whatever it
+-- could replace. So the keys of the rows without an end are read first, in one column that has an index; then the rows of these keys.
+CREATE VIEW IF NOT EXISTS current_mounts AS
+WITH without_end AS (SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE ended_at IS NULL)
+SELECT
+    m.cluster AS cluster,
+    m.namespace AS namespace,
+    p.name AS pod,
+    m.container AS container,
+    c.kind AS kind,
+    if(p.workload_name = '', concat('Pod/', p.name), concat(p.workload_kind, '/', p.workload_name)) AS workload,
+    if(p.owner != '', p.owner, k.owner) AS owner,
+    if(notEmpty(p.groups), p.groups, k.groups) AS groups,
+    p.node AS node,
+    m.volume AS volume,
+    m.mount_path AS mount_path,
+    m.sub_path AS sub_path,
+    m.read_only AS read_only,
+    m.claim_name AS claim,
+    v.name AS persistentvolume,
+    if(v.storage_class != '', v.storage_class, k.storage_class) AS storage_class,
+    m.source_kind AS source,
+    trim(concat(s.driver, ' ', s.server, if(s.server = '' OR s.path = '', '', ':'), s.path)) AS backend,
+    m.started_at AS started_at,
+    m.started_not_before AS started_not_before,
+    m.pod_created_at AS pod_created_at,
+    m.pod_uid AS pod_uid,
+    m.claim_uid AS claim_uid,
+    if(m.volume_uid != '', m.volume_uid, k.volume_uid) AS volume_uid
+FROM
+(
+    SELECT * FROM mounts FINAL
+    WHERE ended_at IS NULL AND (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM without_end)
+) AS m
+LEFT JOIN
+(
+    SELECT * FROM pods FINAL WHERE (cluster, namespace, created_at) IN (SELECT cluster, namespace, pod_created_at FROM without_end)
+) AS p ON p.cluster = m.cluster AND p.namespace = m.namespace AND p.created_at = m.pod_created_at AND p.uid = m.pod_uid
+LEFT JOIN
+(
+    SELECT * FROM containers FINAL WHERE (cluster, namespace, pod_created_at) IN (SELECT cluster, namespace, pod_created_at FROM without_end)
+) AS c ON c.cluster = m.cluster AND c.namespace = m.namespace AND c.pod_created_at = m.pod_created_at AND c.pod_uid = m.pod_uid AND c.name = m.container
+LEFT JOIN claims AS k FINAL ON k.cluster = m.cluster AND k.namespace = m.namespace AND k.uid = m.claim_uid
+LEFT JOIN volumes AS v FINAL ON v.cluster = m.cluster AND v.uid = if(m.volume_uid != '', m.volume_uid, k.volume_uid)
+LEFT JOIN volume_sources AS s FINAL ON s.cluster = m.cluster AND s.id = m.source_id
+SETTINGS join_use_nulls = 0, do_not_merge_across_partitions_select_final = 1
+COMMENT 'Who mounts what now, with the names of pod, workload, owner, claim, volume and backend.';
+
+CREATE VIEW IF NOT EXISTS current_claims AS
+SELECT
+    k.cluster AS cluster,
+    k.namespace AS namespace,
+    k.name AS claim,
+    k.phase AS phase,
+    k.volume_name AS persistentvolume,
+    k.storage_class AS storage_class,
+    k.owner AS owner,
+    k.groups AS groups,
+    trim(BOTH '/' FROM concat(k.workload_kind, '/', k.workload_name)) AS workload,
+    k.requested_bytes AS requested_bytes,
+    k.capacity_bytes AS capacity_bytes,
+    l.used_bytes AS used_bytes,
+    u.in_use AS in_use,
+    k.access_modes AS access_modes,
+    k.volume_mode AS volume_mode,
+    k.ephemeral AS ephemeral,
+    k.unused_since AS unused_since,
+    v.source_kind AS source,
+    trim(concat(s.driver, ' ', s.server, if(s.server = '' OR s.path = '', '', ':'), s.path)) AS backend,
+    k.labels AS labels,
+    k.created_at AS created_at,
+    k.bound_at AS bound_at,
+    k.uid AS uid,
+    k.volume_uid AS volume_uid
+FROM (SELECT * FROM claims FINAL WHERE deleted_at IS NULL) AS k
+LEFT JOIN volumes AS v FINAL ON v.cluster = k.cluster AND v.uid = k.volume_uid
+LEFT JOIN volume_sources AS s FINAL ON s.cluster = v.cluster AND s.id = v.source_id
+LEFT JOIN volume_uses AS u FINAL ON u.cluster = k.cluster AND u.volume_uid = k.volume_uid
+LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l ON l.cluster = k.cluster AND l.volume_uid = k.volume_uid
+SETTINGS join_use_nulls = 0
+COMMENT 'The claims that exist, with their volume and backend. used_bytes is NULL if no kubelet has measured the volume.';
+
+CREATE VIEW IF NOT EXISTS current_volumes AS
+SELECT
+    v.cluster AS cluster,
+    v.name AS persistentvolume,
+    v.phase AS phase,
+    v.claim_namespace AS namespace,
+    v.claim_name AS claim,
+    v.storage_class AS storage_class,
+    v.source_kind AS source,
+    trim(concat(s.driver, ' ', s.server, if(s.server = '' OR s.path = '', '', ':'), s.path)) AS backend,
+    v.volume_handle AS volume_handle,
+    v.capacity_bytes AS capacity_bytes,
+    l.used_bytes AS used_bytes,
+    u.in_use AS in_use,
+    u.last_ended_at AS last_used_at,
+    u.last_namespace AS last_namespace,
+    u.last_pod AS last_pod,
+    trim(BOTH '/' FROM concat(u.last_workload_kind, '/', u.last_workload_name)) AS last_workload,
+    v.access_modes AS access_modes,
+    v.volume_mode AS volume_mode,
+    v.reclaim_policy AS reclaim_policy,
+    v.labels AS labels,
+    v.created_at AS created_at,
+    v.phase_changed_at AS phase_changed_at,
+    v.uid AS uid,
+    v.claim_uid AS claim_uid
+FROM (SELECT * FROM volumes FINAL WHERE deleted_at IS NULL) AS v
+LEFT JOIN volume_sources AS s FINAL ON s.cluster = v.cluster AND s.id = v.source_id
+LEFT JOIN volume_uses AS u FINAL ON u.cluster = v.cluster AND u.volume_uid = v.uid
+LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l ON l.cluster = v.cluster AND l.volume_uid = v.uid
+SETTINGS join_use_nulls = 0
+COMMENT 'The volumes that exist, with their claim, backend and last use. used_bytes is NULL if no kubelet has measured the volume.';
+
+-- The report idle, for now. catalog/reports/idle.sql explains the rules; a test compares the two.
+CREATE VIEW IF NOT EXISTS idle_volumes AS
+WITH watched AS
+(
+    SELECT
+        cluster AS watched_cluster,
+        started_micros,
+        ended_micros,
+        ended_micros = max(ended_micros) OVER (PARTITION BY cluster) AS goes_on,
+        sum(ended_micros - started_micros) OVER (PARTITION BY cluster ORDER BY started_micros ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+            - (ended_micros - started_micros) AS before_micros
+    FROM
+    (
+        SELECT cluster, toUnixTimestamp64Micro(min(began)) AS started_micros, toUnixTimestamp64Micro(max(ended)) AS ended_micros
+        FROM
+        (
+            SELECT cluster, began, ended,
+                sum(toUInt64(began > reached)) OVER (PARTITION BY cluster ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS span
+            FROM
+            (
+                SELECT cluster, began, ended,
+                    max(ended) OVER (PARTITION BY cluster ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+                FROM
+                (
+                    SELECT cluster, started_at AS began, greatest(started_at, coalesce(ended_at, seen_at)) AS ended
+                    FROM coverage FINAL
+                    WHERE kind = 'Pod'
+                )
+            )
+        )
+        GROUP BY cluster, span
+    )
+),
+idle AS
+(
+    SELECT
+        v.cluster AS cluster,
+        v.name AS volume,
+        coalesce(b.bound_at, c.bound_at, v.created_at) AS had_since,
+        multiIf(
+            v.phase = 'Released', 'released',
+            used_until IS NOT NULL OR unseen_until > had_since + INTERVAL 10 SECOND, 'idle',
+            'never_mounted') AS state,
+        if(ifNull(v.unseen_use_at > u.last_ended_at, u.last_ended_at IS NULL), v.unseen_use_at, u.last_ended_at) AS used_until,
+        coalesce(used_until, had_since) AS known_since,
+        c.in_span AND (c.span_micros <= toUnixTimestamp64Micro(known_since) + 999999 OR c.unused_micros > c.span_micros + 10000000) AS was_watched,
+        if(was_watched, NULL, c.unused_since) AS unseen_until,
+        if(unseen_until > known_since, unseen_until, known_since) AS idle_since,
+        u.last_ended_at AS last_used_at,
+        u.last_namespace AS last_namespace,
+        u.last_pod AS last_pod,
+        trim(BOTH '/' FROM concat(u.last_workload_kind, '/', u.last_workload_name)) AS last_workload,
+        v.claim_namespace AS namespace,
+        v.claim_name AS claim,
+        c.vouched_since AS vouched_since,
+        v.storage_class AS storage_class,
+        v.capacity_bytes AS capacity_bytes,
+        s.used_bytes AS used_bytes,
+        v.reclaim_policy AS reclaim_policy
+    FROM
+    (
+        SELECT cluster, uid, name, phase, unseen_use_at, claim_uid, claim_namespace, claim_name, created_at, storage_class, capacity_bytes, reclaim_policy
+        FROM volumes FINAL
+        WHERE deleted_at IS NULL AND phase IN ('Bound', 'Released')
+    ) AS v
+    LEFT JOIN
+    (
+        SELECT
+            c.cluster AS cluster, c.uid AS uid, c.bound_at AS bound_at,
+            if(c.deleted_at IS NULL, c.unused_since, NULL) AS vouched_since,
+            c.unused_since AS unused_since, c.unused_micros AS unused_micros, w.started_micros AS span_micros,
+            w.started_micros != 0 AND (c.unused_micros <= w.ended_micros OR w.goes_on) AS in_span
+        FROM
+        (
+            SELECT cluster, uid, bound_at, deleted_at, unused_since, ifNull(toUnixTimestamp64Micro(unused_since), 0) AS unused_micros
+            FROM claims FINAL
+            WHERE unused_since IS NOT NULL OR (cluster, volume_uid) NOT IN (SELECT cluster, volume_uid FROM volume_uses FINAL)
+        ) AS c
+        ASOF LEFT JOIN watched AS w ON w.watched_cluster = c.cluster AND c.unused_micros >= w.started_micros
+    ) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
+    LEFT JOIN
+    (
+        SELECT cluster, claim_uid, volume_uid, bound_at
+        FROM bindings FINAL
+        WHERE (cluster, volume_uid) NOT IN (SELECT cluster, volume_uid FROM volume_uses FINAL)
+           OR (cluster, claim_uid) IN (SELECT cluster, uid FROM claims FINAL WHERE unused_since IS NOT NULL)
+    ) AS b ON b.cluster = v.cluster AND b.claim_uid = v.claim_uid AND b.volume_uid = v.uid
+    LEFT JOIN volume_uses AS u FINAL ON u.cluster = v.cluster AND u.volume_uid = v.uid
+    LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid
+    WHERE NOT u.in_use
+),
+measured AS
+(
+    SELECT
+        i.*,
+        if(w.started_micros = 0, 0, w.before_micros + least(i.vouched_micros, w.ended_micros) - w.started_micros) AS watched_until_vouched
+    FROM
+    (
+        SELECT
+            i.*,
+            if(w.started_micros = 0, 0, w.before_micros + least(i.since_micros, w.ended_micros) - w.started_micros) AS watched_until_idle
+        FROM
+        (
+            SELECT
+                i.*,
+                w.total_micros AS total_micros,
+                toUnixTimestamp64Micro(now64(6, 'UTC')) AS now_micros,
+                least(w.last_micros, now_micros) AS end_micros,
+                ifNull(toUnixTimestamp64Micro(i.idle_since), 0) AS since_micros,
+                greatest(since_micros, ifNull(toUnixTimestamp64Micro(i.vouched_since), end_micros)) AS vouched_micros
+            FROM idle AS i
+            LEFT JOIN
+            (
+                SELECT watched_cluster, max(ended_micros) AS last_micros, sum(ended_micros - started_micros) AS total_micros FROM watched GROUP BY watched_cluster
+            ) AS w ON w.watched_cluster = i.cluster
+        ) AS i
+        ASOF LEFT JOIN watched AS w ON w.watched_cluster = i.cluster AND i.since_micros >= w.started_micros
+    ) AS i
+    ASOF LEFT JOIN watched AS w ON w.watched_cluster = i.cluster AND i.vouched_micros >= w.started_micros
+)
+SELECT
+    i.cluster AS cluster,
+    i.volume AS volume,
+    i.state AS state,
+    i.idle_since AS idle_since,
+    ifNull(greatest(0, intDiv(i.now_micros - toUnixTimestamp64Micro(i.idle_since), 1000000)), 0) AS idle_seconds,
+    least(idle_seconds, toInt64(multiIf(
+        i.since_micros = 0 OR i.since_micros >= i.end_micros, 0,
+        i.vouched_micros >= i.end_micros, intDiv(i.total_micros - i.watched_until_idle, 1000000),
+        intDiv(i.watched_until_vouched - i.watched_until_idle + i.end_micros - i.vouched_micros, 1000000)))) AS observed_seconds,
+    i.namespace AS namespace,
+    i.claim AS claim,
+    i.storage_class AS storage_class,
+    i.capacity_bytes AS capacity_bytes,
+    i.used_bytes AS used_bytes,
+    i.reclaim_policy AS reclaim_policy,
+    i.last_used_at AS last_used_at,
+    i.last_namespace AS last_namespace,
+    i.last_pod AS last_pod,
+    i.last_workload AS last_workload
+FROM measured AS i
+SETTINGS join_use_nulls = 0
+COMMENT 'The volumes that nobody uses now, since when, and who used them last: the report idle.';
+
+-- The space at the end of each day, in UTC; today until now. It is summed up from what changed it: a claim's creation, requests for
+-- another size and deletion; a volume's first binding, resizes, further bindings and deletion. So it reads claims and volumes once,
+-- and not once for each day. A size before a resize is the present one without the resizes since, which are in changes.
+-- Claims count from creation to deletion. Volumes count from the first binding to the deletion, as they take space after a release,
+-- too, in the namespace of the claim that was bound last by then. Bytes are Int128: two claims of 8Ei are more than an Int64 holds.
+CREATE VIEW IF NOT EXISTS space_daily AS
+WITH resizes AS
+(
+    SELECT
+        cluster, kind, uid, at,
+        -- Quantities as the tracker writes them; of others, nothing is known.
+        arrayMap(
+            text -> if(match(text, '^[0-9]{1,19}([KMGTPE]i)?$'),
+                toInt128(extract(text, '^[0-9]+')) * transform(extract(text, '[A-Z]i$'), ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
+                    [1, 1024, 1048576, 1073741824, 1099511627776, 1125899906842624, 1152921504606846976], 0), toInt128(-1)),
+            splitByString(' → ', details)) AS sizes,
+        if(length(sizes) = 2 AND sizes[1] >= 0 AND sizes[2] >= 0, sizes[2] - sizes[1], toInt128(0)) AS bytes
+    FROM
+    (
+        -- Two trackers can have dated the same change differently.
+        SELECT cluster, kind, uid, details, resource_version, min(at) AS at
+        FROM changes FINAL
+        WHERE (kind = 'PersistentVolumeClaim' AND action = 'resize_requested') OR (kind = 'PersistentVolume' AND action = 'resized')
+        GROUP BY cluster, kind, uid, details, resource_version
+    )
+),
+claim_steps AS
+(
+    SELECT
+        k.cluster AS cluster, k.namespace AS namespace, k.storage_class AS storage_class,
+        arrayJoin(arrayConcat(
+            [(k.created_at, toInt64(1), toInt128(k.requested_bytes) - arraySum(r.resizes.2))],
+            arrayMap(resize -> (toNullable(resize.1), toInt64(0), resize.2), r.resizes),
+            if(k.deleted_at IS NULL, [], [(k.deleted_at, toInt64(-1), -toInt128(k.requested_bytes))]))) AS step
+    FROM (SELECT * FROM claims FINAL WHERE created_at IS NOT NULL) AS k
+    LEFT JOIN
+    (
+        SELECT cluster, uid, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolumeClaim' GROUP BY cluster, uid
+    ) AS r ON r.cluster = k.cluster AND r.uid = k.uid
+),
+volume_lives AS
+(
+    SELECT
+        v.cluster AS cluster, v.storage_class AS storage_class, toInt128(v.capacity_bytes) AS capacity, r.resizes AS resizes,
+        -- The first moment and the namespace of each binding. A volume that is not among the bindings has its claim from the beginning.
+        arraySort(if(notEmpty(b.stays), b.stays, if(v.claim_uid = '' OR v.created_at IS NULL, [], [(assumeNotNull(v.created_at), toString(v.claim_namespace))]))) AS stays,
+        multiIf(v.deleted_at IS NOT NULL, v.deleted_at, v.phase = 'Available', coalesce(b.last_released_at, v.phase_changed_at), NULL) AS end,
+        -- The size at a moment.
+        arrayMap(stay -> capacity - arraySum(arrayMap(resize -> if(resize.1 > stay.1, resize.2, toInt128(0)), r.resizes)), stays) AS sizes_at_stays,
+        if(end IS NULL, capacity, capacity - arraySum(arrayMap(resize -> if(resize.1 > assumeNotNull(end), resize.2, toInt128(0)), r.resizes))) AS size_at_end
+    FROM (SELECT * FROM volumes FINAL) AS v
+    LEFT JOIN
+    (
+        SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, groupArrayIf((assumeNotNull(b.bound_at), toString(k.namespace)), b.bound_at IS NOT NULL) AS stays,
+            max(b.released_at) AS last_released_at
+        FROM (SELECT * FROM bindings FINAL) AS b
+        LEFT JOIN claims AS k FINAL ON k.cluster = b.cluster AND k.uid = b.claim_uid
+        GROUP BY cluster, volume_uid
+    ) AS b ON b.cluster = v.cluster AND b.volume_uid = v.uid
+    LEFT JOIN
+    (
+        SELECT cluster, uid, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolume' GROUP BY cluster, uid
+    ) AS r ON r.cluster = v.cluster AND r.uid = v.uid
+),
+volume_steps AS
+(
+    SELECT
+        cluster, storage_class,
+        arrayJoin(arrayConcat(
+            -- It comes to a namespace,
+            arrayMap((stay, size) -> (stay.2, toNullable(stay.1), toInt64(1), size), stays, sizes_at_stays),
+            -- leaves it for the next one,
+            arrayMap((stay, next, size) -> (stay.2, toNullable(next.1), toInt64(-1), -size), arrayPopBack(stays), arrayPopFront(stays), arrayPopFront(sizes_at_stays)),
+            -- is resized there,
+            arrayMap(resize -> (arrayLast(stay -> stay.1 <= resize.1, stays).2, toNullable(resize.1), toInt64(0), resize.2),
+                arrayFilter(resize -> arrayExists(stay -> stay.1 < resize.1, stays) AND (end IS NULL OR resize.1 <= assumeNotNull(end)), resizes)),
+            -- and ends.
+            if(end IS NULL OR empty(stays), [], [(stays[-1].2, end, toInt64(-1), -size_at_end)]))) AS step
+    FROM volume_lives
+),
+steps AS
+(
+    SELECT
+        cluster, namespace, storage_class, least(toDate(at, 'UTC'), toDate(now64(6, 'UTC'))) AS day,
+        sum(claims) AS claims, sum(volumes) AS volumes, sum(requested) AS requested, sum(capacity) AS capacity
+    FROM
+    (
+        SELECT cluster, toString(namespace) AS namespace, toString(storage_class) AS storage_class, assumeNotNull(step.1) AS at,
+            step.2 AS claims, toInt64(0) AS volumes, step.3 AS requested, toInt128(0) AS capacity
+        FROM claim_steps
+        UNION ALL
+        SELECT cluster, step.1, toString(storage_class), assumeNotNull(step.2), toInt64(0), step.3, toInt128(0), step.4
+        FROM volume_steps
+    )
+    GROUP BY cluster, namespace, storage_class, day
+)
+SELECT
+    first_day + arrayJoin(range(toUInt32(next_day - first_day))) AS day,
+    cluster,
+    namespace,
+    storage_class,
+    claims,
+    volumes AS bound_volumes,
+    requested_bytes,
+    capacity_bytes
+FROM
+(
+    SELECT
+        cluster, namespace, storage_class, day AS first_day,
+        leadInFrame(day, 1, toDate(now64(6, 'UTC')) + 1) OVER following AS next_day,
+        sum(steps.claims) OVER until_then AS claims,
+        sum(steps.volumes) OVER until_then AS volumes,
+        sum(steps.requested) OVER until_then AS requested_bytes,
+        sum(steps.capacity) OVER until_then AS capacity_bytes
+    FROM steps
+    WINDOW
+        until_then AS (PARTITION BY cluster, namespace, storage_class ORDER BY day ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
+        following AS (PARTITION BY cluster, namespace, storage_class ORDER BY day ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+)
+WHERE claims != 0 OR volumes != 0
+SETTINGS join_use_nulls = 0
+COMMENT 'What the claims asked for and what their volumes took, in bytes at the end of each day (UTC), by namespace and storage class.';
+
+-- What happened, as Grafana's annotations take it: time and text.
+CREATE VIEW IF NOT EXISTS timeline AS
+SELECT
+    cluster,
+    at AS time,
+    kind,
+    namespace,
+    name,
+    action,
+    details,
+    actor,
+    concat(kind, '/', if(namespace = '', '', concat(namespace, '/')), name, ': ', action, if(details = '', '', concat(' ', details)), if(actor = '', '', concat(' by ', actor))) AS text,
+    uid
+FROM changes FINAL
+SETTINGS do_not_merge_across_partitions_select_final = 1
+COMMENT 'What happened to all objects, by time, with a text for annotations in Grafana.';
