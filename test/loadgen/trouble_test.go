@@ -2,6 +2,8 @@ package loadgen
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -48,6 +50,93 @@ func TestAKilledTrackerHasBounds(t *testing.T) {
 	if _, _, err := run(t, "verify", "--exact", "--file="+file, args[1]); err == nil || !strings.Contains(err.Error(), "--exact") {
 		t.Errorf("--exact is content with bounds: %v", err)
 	}
+	checkUses(t, server.URL("kubevoltracker"), catalogtest.Password)
+}
+
+// account makes load for a duration, and returns the file of its account once it has ended.
+func account(t *testing.T, c *harness.LocalCluster, name, profile, duration string, seed int) (file string, wait func() error) {
+	t.Helper()
+	file = filepath.Join(t.ArtifactDir(), name+".jsonl")
+	done := make(chan error, 1)
+	go func() {
+		_, _, err := run(t, "--kube.kubeconfig="+c.Kubeconfig, "--rate=40", "--claims=24", "--pods=24", "--volumes=6", "--profile="+profile,
+			"--duration="+duration, "--output="+file, fmt.Sprintf("--seed=%d", seed))
+		done <- err
+	}()
+	return file, func() error { return <-done }
+}
+
+// proved expects that verify finds nothing wrong in an account.
+func proved(t *testing.T, file string, args ...string) {
+	t.Helper()
+	out, _, err := run(t, append([]string{"verify", "--file=" + file}, args...)...)
+	if err != nil || !strings.HasSuffix(out, "\n0 missing, 0 duplicated, 0 wrong\n") {
+		t.Errorf("%s: %v\n%s", filepath.Base(file), err, out)
+	}
+}
+
+// TestRunsAtOnce makes three loads at once: each is in the catalog as if it had been alone.
+func TestRunsAtOnce(t *testing.T) {
+	t.Parallel()
+	c := marked(t)
+	server := harness.StartClickHouse(t)
+	url := "--catalog.url=" + server.URL("kubevoltracker")
+	harness.StartTracker(t, c.Kubeconfig, "--data-dir="+t.TempDir(), url)
+	var files []string
+	var waits []func() error
+	for i, profile := range []string{"chaos", "batch", "chaos"} {
+		file, wait := account(t, c, fmt.Sprintf("%s-%d", profile, i), profile, "12s", i+1)
+		files, waits = append(files, file), append(waits, wait)
+	}
+	for _, wait := range waits {
+		if err := wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range files {
+		proved(t, file, url)
+	}
+}
+
+// TestLeadersKilledInTurn kills the one of two trackers that leads, twice, and starts it again: it leads again, or the other
+// one takes over.
+func TestLeadersKilledInTurn(t *testing.T) {
+	t.Parallel()
+	c := marked(t)
+	server := harness.StartClickHouse(t)
+	url := "--catalog.url=" + server.URL("kubevoltracker")
+	lease := strings.ToLower(t.Name())
+	var pair [2]*harness.Tracker
+	var args [2][]string
+	for i := range pair {
+		args[i] = []string{"--data-dir=" + t.TempDir(), url, "--leader-election", "--leader-election.namespace=default", "--leader-election.lease=" + lease}
+		pair[i] = harness.StartTracker(t, c.Kubeconfig, args[i]...)
+	}
+	// awaitLeader returns the tracker that leads.
+	awaitLeader := func() (leader int) {
+		harness.Eventually(t, "one of the two leads", func() error {
+			for leader = range pair {
+				if pair[leader].Metrics(t)["kubevoltracker_leader"] == "1" {
+					return nil
+				}
+			}
+			return errors.New("none does")
+		})
+		return leader
+	}
+	file, wait := account(t, c, "chaos", "chaos", "50s", 1)
+	for range 2 {
+		time.Sleep(4 * time.Second)
+		leader := awaitLeader()
+		pair[leader].Kill(t)
+		time.Sleep(2 * time.Second)
+		pair[leader] = harness.StartTracker(t, c.Kubeconfig, args[leader]...)
+		awaitLeader() // 19 seconds later at most
+	}
+	if err := wait(); err != nil {
+		t.Fatal(err)
+	}
+	proved(t, file, url)
 	checkUses(t, server.URL("kubevoltracker"), catalogtest.Password)
 }
 

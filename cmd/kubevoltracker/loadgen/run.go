@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 )
@@ -52,7 +53,7 @@ func Run(ctx, abort context.Context, o Options) error {
 		return UsageError{err}
 	}
 	if o.Run == "" {
-		o.Run = strconv.FormatInt(time.Now().UnixMilli(), 36)
+		o.Run = strconv.FormatInt(time.Now().UnixMilli(), 36) + utilrand.String(3) // runs may start at once
 	}
 	c, err := connect(o.Kubeconfig, o.Context)
 	if err != nil {
