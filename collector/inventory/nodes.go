@@ -77,7 +77,17 @@ func (n *node) read(o *corev1.Node, obs Observation, inv *Inventory) {
 
 // HideNodes notes that the API server does not show nodes any more, so that nobody knows how they are
 // until the next of them is observed.
-func (inv *Inventory) HideNodes() { inv.nodesHidden = true }
+func (inv *Inventory) HideNodes() {
+	if inv.nodesHidden {
+		return
+	}
+	inv.nodesHidden = true
+	for _, p := range inv.pods {
+		if p.unready {
+			inv.markSnapshot(p)
+		}
+	}
+}
 
 // dropNode records that a node is gone. Pod garbage collection deletes its pods within a minute or
 // two, so the node is kept until its tombstone is evicted.
@@ -121,6 +131,13 @@ func (inv *Inventory) lifeOfNode(p *pod, vouched fact.Time) (alive fact.Time, lo
 	default:
 		return 0, p.unready
 	}
+}
+
+// asksForReady reports whether lifeOfNode goes by the pod's own Ready condition. While its node is shown, a readiness
+// that comes and goes is not worth a record in the journal: a node that is lost has one.
+func (inv *Inventory) asksForReady(p *pod) bool {
+	n := inv.nodes[intern.Text(p.node)]
+	return inv.nodesHidden || n == nil || !n.known
 }
 
 func (n *node) snapshot(*Inventory) fact.ObjectSnapshot {

@@ -95,7 +95,9 @@ func (inv *Inventory) noteContainers(p *pod, o *corev1.Pod, end podEnd, obs Obse
 	}
 	if unready := isUnready(o); unready != p.unready {
 		p.unready = unready
-		inv.markSnapshot(p)
+		if inv.asksForReady(p) {
+			inv.markSnapshot(p)
+		}
 	}
 	return changed
 }
