@@ -104,7 +104,7 @@ func useReports() []Report {
 func life(name, question, help string, argument Flag) Report {
 	argument.Argument = true
 	return Report{
-		Name: name, Topic: aboutLife, Question: question, Help: help,
+		Name: name, explicit: true, Topic: aboutLife, Question: question, Help: help,
 		Flags: slices.Concat([]Flag{argument, sinceFlag, untilFlag}, chosen()),
 		usual: map[string]string{"ended_at": "", "ended_not_before": "", "actor": ""},
 		drawn: []string{"life"},
@@ -148,7 +148,7 @@ func countReports() []Report {
 func lifeReports() []Report {
 	return []Report{
 		{
-			Name: "find", Topic: aboutLife, Question: "What is this name: of a volume, a claim, a pod, an export, a portal, a handle, a UID, …?",
+			Name: "find", explicit: true, Topic: aboutLife, Question: "What is this name: of a volume, a claim, a pod, an export, a portal, a handle, a UID, …?",
 			Help:  "All objects and backing stores that have a name, UID, handle, server, path or other attribute, and the volumes and pods on such a backing store.",
 			Flags: slices.Concat([]Flag{{Name: "name", Argument: true, Help: "What to find: a name, NAMESPACE/NAME, KIND/NAME of a workload, a UID, or what names a backing store."}}, chosen()),
 			usual: map[string]string{"until": ""},

@@ -116,6 +116,12 @@ CREATE TABLE IF NOT EXISTS pods
     deleted_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact' CODEC(T64, ZSTD(1)),
     version            UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(T64, ZSTD(1)),
     INDEX by_uid uid TYPE bloom_filter GRANULARITY 1,
+    INDEX by_name name TYPE bloom_filter GRANULARITY 1,
+    INDEX by_workload workload_name TYPE bloom_filter GRANULARITY 1,
+    INDEX by_workload_uid workload_uid TYPE bloom_filter GRANULARITY 1,
+    INDEX by_node node TYPE bloom_filter GRANULARITY 1,
+    INDEX by_owner owner TYPE bloom_filter GRANULARITY 1,
+    INDEX by_group groups TYPE bloom_filter GRANULARITY 1,
     INDEX by_deletion deleted_at TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)

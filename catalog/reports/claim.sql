@@ -1,29 +1,29 @@
 -- The life of a claim, or of all claims that had a name in turn: which volumes they had, who mounted them, and what changed.
 WITH
-its_claims AS
 (
-    SELECT cluster, uid FROM claims
-    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-      AND (uid = {claim:String} OR {{template "claim_named.sql" "{claim:String}"}})
-),
-its_bindings AS
+    SELECT groupUniqArray((cluster, namespace, uid, name)) FROM
+    (
+        SELECT cluster, namespace, uid, name FROM claims WHERE uid = {claim:String}
+        UNION ALL
+        SELECT cluster, namespace, uid, name FROM claims WHERE {{template "claim_named.sql" "{claim:String}"}}
+    )
+    WHERE {cluster:String} = '' OR cluster = {cluster:String}
+) AS claim_ids,
 (
-    SELECT cluster, claim_uid, volume_uid FROM bindings WHERE (cluster, claim_uid) IN (SELECT cluster, uid FROM its_claims)
-),
-its_volumes AS
+    SELECT groupUniqArray((cluster, claim_uid, volume_uid)) FROM bindings WHERE (cluster, claim_uid) IN (SELECT cluster, uid FROM its_claims)
+) AS binding_ids,
 (
-    SELECT cluster, volume_uid AS uid FROM its_bindings
-    UNION DISTINCT
-    SELECT cluster, volume_uid FROM claims WHERE volume_uid != '' AND (cluster, uid) IN (SELECT cluster, uid FROM its_claims)
-),
-its_pods AS
+    SELECT groupUniqArray((cluster, uid)) FROM
+    (
+        SELECT cluster, volume_uid AS uid FROM its_bindings
+        UNION ALL
+        SELECT cluster, volume_uid FROM claims FINAL WHERE volume_uid != '' AND (cluster, namespace, uid) IN (SELECT cluster, namespace, uid FROM its_claims)
+    )
+) AS volume_ids,
+CAST([], 'Array(Tuple(String, String, DateTime64(6), String))') AS pod_ids,
 (
-    SELECT cluster, namespace, created_at, uid FROM pods WHERE 0
-),
-its_mounts AS
-(
-    SELECT * FROM mounts
-    WHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM claims WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_claims))
+    SELECT groupUniqArray((cluster, namespace, claim_name, pod_created_at, pod_uid)) FROM mounts FINAL
+    WHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM its_claims)
       AND (cluster, claim_uid) IN (SELECT cluster, uid FROM its_claims)
-),
+) AS mount_ids,
 {{template "timeline.sql"}}

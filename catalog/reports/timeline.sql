@@ -1,7 +1,16 @@
--- Included by other reports: a life as rows of what happened when, of the objects in its_volumes, its_claims and
--- its_pods, the bindings in its_bindings, and the mounts in its_mounts. What lasts has a duration, and an end once it has
+-- Included by other reports: a life as rows of what happened when, of the objects in volume_ids, claim_ids and pod_ids,
+-- the bindings in binding_ids, and the mounts in mount_ids. What lasts has a duration, and an end once it has
 -- ended; what happened at a moment has neither. The times at which nobody watched pods are rows too.
+-- The identities are arrays, as ClickHouse finds out an array once, and a subquery each time that it is named.
 -- The bar draws each row on the time from the first row to the last: █ for what lasts, • for a moment, ░ for unwatched.
+its_volumes AS (SELECT id.1 AS cluster, id.2 AS uid FROM (SELECT arrayJoin(volume_ids) AS id)),
+its_claims AS (SELECT id.1 AS cluster, id.2 AS namespace, id.3 AS uid, id.4 AS name FROM (SELECT arrayJoin(claim_ids) AS id)),
+its_bindings AS (SELECT id.1 AS cluster, id.2 AS claim_uid, id.3 AS volume_uid FROM (SELECT arrayJoin(binding_ids) AS id)),
+its_pods AS (SELECT id.1 AS cluster, id.2 AS namespace, id.3 AS created_at, id.4 AS uid FROM (SELECT arrayJoin(pod_ids) AS id)),
+its_mounts AS
+(
+    SELECT id.1 AS cluster, id.2 AS namespace, id.3 AS claim_name, id.4 AS pod_created_at, id.5 AS pod_uid FROM (SELECT arrayJoin(mount_ids) AS id)
+),
 watched AS
 (
 {{template "watched.sql"}}
@@ -11,52 +20,56 @@ events AS
     SELECT cluster, created_at AS started_at, deleted_at AS ended_at, deleted_not_before AS ended_not_before, 1 AS lasts,
         'exists' AS event, concat('PersistentVolume/', name) AS object,
         trim(concat(source_kind, ' ', if(volume_handle = '', '', concat(volume_handle, ' ')), storage_class)) AS details, '' AS actor
-    FROM volumes
+    FROM volumes FINAL
     WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_volumes)
     UNION ALL
     SELECT cluster, created_at, deleted_at, deleted_not_before, 1,
         'exists', concat('PersistentVolumeClaim/', namespace, '/', name),
         trim(concat(storage_class, if(owner = '', '', concat(' of ', owner)))), ''
-    FROM claims
-    WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_claims)
+    FROM claims FINAL
+    WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, uid FROM its_claims)
     UNION ALL
     SELECT b.cluster, b.bound_at, b.released_at, b.released_not_before, 1,
         'bound', concat('PersistentVolumeClaim/', c.namespace, '/', c.name), concat('to volume ', v.name), ''
-    FROM (SELECT * FROM bindings WHERE (cluster, claim_uid, volume_uid) IN (SELECT cluster, claim_uid, volume_uid FROM its_bindings)) AS b
-    LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM its_bindings)) AS c
+    FROM (SELECT * FROM bindings FINAL WHERE (cluster, claim_uid, volume_uid) IN (SELECT cluster, claim_uid, volume_uid FROM its_bindings)) AS b
+    LEFT JOIN (SELECT DISTINCT cluster, uid, namespace, name FROM claims WHERE uid IN (SELECT claim_uid FROM its_bindings)) AS c
         ON c.cluster = b.cluster AND c.uid = b.claim_uid
-    LEFT JOIN (SELECT cluster, uid, name FROM volumes WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM its_bindings)) AS v
+    LEFT JOIN (SELECT DISTINCT cluster, uid, name FROM volumes WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM its_bindings)) AS v
         ON v.cluster = b.cluster AND v.uid = b.volume_uid
     UNION ALL
     SELECT cluster, attached_at, detached_at, detached_at, 1, 'attached', concat('Node/', node), trim(concat('by ', attacher, ' ', error)), ''
-    FROM attachments
+    FROM attachments FINAL
     WHERE attached_at IS NOT NULL AND volume_uid != '' AND (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
     UNION ALL
     SELECT cluster, coalesce(started_at, created_at), coalesce(finished_at, deleted_at), if(finished_at IS NULL, deleted_not_before, finished_at), 1,
         if(started_at IS NULL, 'waited', 'ran'), concat('Pod/', namespace, '/', name),
         trim(concat(if(node = '', '', concat('on node ', node, ' ')), if(workload_name = '', '', concat('for ', workload_kind, '/', workload_name)))), ''
-    FROM pods
+    FROM pods FINAL
     WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, created_at, uid FROM its_pods)
     UNION ALL
     SELECT m.cluster, m.started_at, m.ended_at, m.ended_not_before, 1, 'mounted', concat('Pod/', m.namespace, '/', p.name),
         concat(if(m.claim_name = '', m.volume, m.claim_name), ' in ', m.container, ' at ', m.mount_path, if(m.read_only, ' read-only', ''),
             if(p.workload_name = '', '', concat(' for ', p.workload_kind, '/', p.workload_name)), if(m.end_reason = '', '', concat(': ', m.end_reason))), ''
-    FROM (SELECT * FROM its_mounts) AS m
+    FROM
+    (
+        SELECT * FROM mounts FINAL
+        WHERE (cluster, namespace, claim_name, pod_created_at, pod_uid) IN (SELECT * FROM its_mounts)
+    ) AS m
     LEFT JOIN
     (
         SELECT cluster, uid, name, workload_kind, workload_name
-        FROM pods
+        FROM pods FINAL
         WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM its_mounts)
     ) AS p ON p.cluster = m.cluster AND p.uid = m.pod_uid
     UNION ALL
     -- What is no beginning or end of the rows above.
     SELECT cluster, at, NULL, NULL, 0, action, concat(kind, '/', if(namespace = '', '', concat(namespace, '/')), name), details, actor
-    FROM changes
+    FROM changes FINAL
     WHERE (cluster, kind, namespace, uid) IN
       (
           SELECT cluster, 'PersistentVolume', '', uid FROM its_volumes
           UNION ALL
-          SELECT cluster, 'PersistentVolumeClaim', namespace, uid FROM claims WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_claims)
+          SELECT cluster, 'PersistentVolumeClaim', namespace, uid FROM its_claims
           UNION ALL
           SELECT cluster, 'Pod', namespace, uid FROM its_pods
       )

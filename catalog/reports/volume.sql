@@ -1,30 +1,30 @@
 -- The life of a volume: when it existed, which claims had it, who mounted it, on which nodes it was attached, and what changed.
 WITH
-its_volumes AS
 (
-    SELECT cluster, uid FROM ({{template "named_volumes.sql"}})
-    WHERE {cluster:String} = '' OR cluster = {cluster:String}
-),
-its_bindings AS
+    SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}}) WHERE {cluster:String} = '' OR cluster = {cluster:String}
+) AS volume_ids,
 (
-    SELECT cluster, claim_uid, volume_uid FROM bindings WHERE (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
-),
-its_claims AS
+    SELECT groupUniqArray((cluster, claim_uid, volume_uid)) FROM bindings
+    WHERE volume_uid IN (SELECT uid FROM its_volumes) AND (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
+) AS binding_ids,
 (
-    SELECT cluster, claim_uid AS uid FROM its_bindings
-    UNION DISTINCT
-    SELECT cluster, uid FROM claims WHERE (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
-),
-its_pods AS
+    SELECT groupUniqArray((cluster, namespace, uid, name)) FROM claims FINAL
+    WHERE (cluster, namespace, uid) IN
+          (
+              SELECT cluster, namespace, uid FROM claims WHERE uid IN (SELECT claim_uid FROM its_bindings)
+              UNION ALL
+              SELECT cluster, namespace, uid FROM claims WHERE volume_uid IN (SELECT uid FROM its_volumes)
+          )
+      AND ((cluster, uid) IN (SELECT cluster, claim_uid FROM its_bindings) OR (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes))
+) AS claim_ids,
+CAST([], 'Array(Tuple(String, String, DateTime64(6), String))') AS pod_ids,
+-- A mount that was written before its volume was known has the volume of its claim.
 (
-    SELECT cluster, namespace, created_at, uid FROM pods WHERE 0
-),
-its_mounts AS
-(
-    SELECT * FROM mounts
-    WHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM claims WHERE (cluster, uid) IN (SELECT cluster, uid FROM its_claims))
+    SELECT groupUniqArray((cluster, namespace, claim_name, pod_created_at, pod_uid)) FROM mounts FINAL
+    WHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM its_claims)
       AND ((cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
            OR volume_uid = '' AND (cluster, claim_uid) IN
-              (SELECT cluster, uid FROM claims WHERE (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)))
-),
+              (SELECT cluster, uid FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, uid FROM its_claims)
+                 AND (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)))
+) AS mount_ids,
 {{template "timeline.sql"}}

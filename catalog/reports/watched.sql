@@ -20,7 +20,7 @@ FROM
         (
             SELECT cluster, began, ended,
                 max(ended) OVER (PARTITION BY cluster ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
-            FROM (SELECT cluster, started_at AS began, greatest(started_at, coalesce(ended_at, seen_at)) AS ended FROM coverage WHERE kind = 'Pod')
+            FROM (SELECT cluster, started_at AS began, greatest(started_at, coalesce(ended_at, seen_at)) AS ended FROM coverage FINAL WHERE kind = 'Pod')
         )
     )
     GROUP BY cluster, span
