@@ -225,7 +225,7 @@ func watchReports() []Report {
 func spaceReports() []Report {
 	return []Report{
 		{
-			Name: "never-mounted", Topic: aboutSpace, Question: "Which claims has nobody ever mounted?",
+			Name: "never-mounted", explicit: true, Topic: aboutSpace, Question: "Which claims has nobody ever mounted?",
 			Help:  "The claims that exist and that no container has ever mounted, as far as is known, oldest first.",
 			Flags: chosen("namespace", "owner", "group", "storageclass"),
 			usual: map[string]string{"owner": "", "groups": "[]", "unused_since": ""},
@@ -238,7 +238,7 @@ func spaceReports() []Report {
 			span:  now,
 		},
 		{
-			Name: "idle", Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last?",
+			Name: "idle", explicit: true, Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last?",
 			Help: "Bound or released volumes that nobody uses: since when, how much of that was watched, and who did last; longest first.",
 			Flags: slices.Concat([]Flag{
 				{Name: "namespace", Help: "Only volumes of claims in this namespace."},

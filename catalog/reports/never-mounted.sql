@@ -1,19 +1,29 @@
 -- The claims that exist and that no container has ever mounted, as far as is known, oldest first. A mount that came and
 -- went while nobody watched is not known; the condition Unused of the claim tells of its end (unused_since).
--- Most claims have a volume of their own that was used, so only the mounts of the others are read, by their key.
+-- Whether a volume was ever used is kept, and says all of a claim that alone has had it. Only the mounts of the other claims are
+-- read, by their key.
 WITH
-candidates AS
+chosen AS
 (
-    SELECT cluster, namespace, name, uid
-    FROM claims
+    SELECT cluster, namespace, name, uid, volume_uid
+    FROM claims AS c FINAL
     WHERE deleted_at IS NULL
-      AND (volume_uid = '' OR (cluster, volume_uid) NOT IN
-          (
-              SELECT cluster, volume_uid FROM volume_uses WHERE in_use OR last_ended_at IS NOT NULL
-              EXCEPT
-              SELECT cluster, volume_uid FROM bindings GROUP BY cluster, volume_uid HAVING uniqExact(claim_uid) > 1
-          ))
-)
+      AND ({cluster:String} = '' OR cluster = {cluster:String})
+      AND {{template "claim_filter.sql"}}
+      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+),
+(
+    SELECT groupArray((cluster, volume_uid))
+    FROM (SELECT cluster, volume_uid FROM bindings GROUP BY cluster, volume_uid HAVING uniqExact(claim_uid) > 1)
+) AS shared_volumes,
+(
+    SELECT groupArray((cluster, namespace, name, uid)) FROM chosen
+    WHERE volume_uid = '' OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(shared_volumes) AS v))
+) AS undecided,
+(
+    SELECT groupUniqArray((cluster, claim_uid)) FROM mounts FINAL
+    WHERE claim_uid != '' AND (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(undecided) AS c))
+) AS mounted
 SELECT
     cluster,
     namespace,
@@ -27,15 +37,17 @@ SELECT
     created_at,
     greatest(0, dateDiff('second', created_at, {now:DateTime64(6, 'UTC')})) AS age_seconds,
     unused_since
-FROM claims
+FROM claims AS c FINAL
 WHERE deleted_at IS NULL
   AND ({cluster:String} = '' OR cluster = {cluster:String})
-  AND ({namespace:String} = '' OR namespace = {namespace:String})
-  AND ({owner:String} = '' OR owner = {owner:String})
-  AND ({group:String} = '' OR has(groups, {group:String}))
+  AND {{template "claim_filter.sql"}}
   AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-  AND (cluster, uid) IN (SELECT cluster, uid FROM candidates)
-  AND (cluster, uid) NOT IN
-      (SELECT cluster, claim_uid FROM mounts WHERE claim_uid != '' AND (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM candidates))
+  AND if((cluster, uid) IN (SELECT c.1, c.4 FROM (SELECT arrayJoin(undecided) AS c)),
+      (cluster, uid) NOT IN (SELECT m.1, m.2 FROM (SELECT arrayJoin(mounted) AS m)),
+      (cluster, volume_uid) NOT IN
+      (
+          SELECT cluster, volume_uid FROM volume_uses FINAL
+          WHERE (in_use OR last_ended_at IS NOT NULL) AND (cluster, volume_uid) IN (SELECT cluster, volume_uid FROM chosen)
+      ))
 ORDER BY created_at, cluster, namespace, claim
 LIMIT {limit:UInt64}

@@ -25,7 +25,7 @@ FROM
         toInt64(0) AS capacity,
         toInt64(0) AS idle,
         CAST(NULL, 'Nullable(Int64)') AS used
-    FROM claims
+    FROM claims FINAL
     WHERE deleted_at IS NULL
       AND ({cluster:String} = '' OR cluster = {cluster:String})
     UNION ALL
@@ -42,13 +42,13 @@ FROM
     FROM
     (
         SELECT cluster, uid, phase, claim_namespace, storage_class, capacity_bytes
-        FROM volumes
+        FROM volumes FINAL
         WHERE deleted_at IS NULL
           AND phase IN ('Bound', 'Released')
           AND ({cluster:String} = '' OR cluster = {cluster:String})
     ) AS v
-    LEFT JOIN volume_uses AS u ON u.cluster = v.cluster AND u.volume_uid = v.uid
-    LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid
+    LEFT JOIN (SELECT cluster, volume_uid, in_use FROM volume_uses FINAL) AS u ON u.cluster = v.cluster AND u.volume_uid = v.uid
+    LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid
 )
 GROUP BY cluster, "group"
 ORDER BY capacity_bytes DESC, requested_bytes DESC, cluster, "group"
