@@ -271,6 +271,36 @@ func TestAVolumeThatIsBoundAnewCountsOnce(t *testing.T) {
 	golden(t, "bound_anew.txt", report(t, c, "idle", catalog.CSVFormat)+report(t, c, "mounts", catalog.CSVFormat)+report(t, c, "space", catalog.TableFormat))
 }
 
+// A claim lost its volume twice and got it again: the volume is one row, idle since the last binding if nobody has used it.
+func TestAVolumeThatItsClaimGotAgainIsIdleOnce(t *testing.T) {
+	c := migrated(t)
+	unbound, unused := claimOf("unbound", "fast", "unbound", 1), claimOf("unused", "fast", "unused", 1)
+	unused.UnusedSince = day(1, 4) // a tracker watched then: the last use counts
+	f := &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("unbound", "fast", "csi:1", "claim-unbound", "Bound", 1), volumeOf("unused", "fast", "csi:1", "claim-unused", "Bound", 1)},
+		Claims:  []fact.Claim{unbound, unused},
+		Pods:    []fact.Pod{podOf("shop", "db-0", "StatefulSet", "db")},
+		Mounts:  []fact.Mount{endedMount(mountOf("db-0", "data", "unused", "csi:1", "unused", day(1, 3)), day(1, 20), day(1, 20), "Deleted")},
+	}
+	for _, name := range []string{"unbound", "unused"} {
+		f.Bindings = append(f.Bindings,
+			fact.Binding{Version: 1, ClaimUID: "claim-" + name, VolumeUID: name, Ordinal: 2, BoundAt: day(2, 15)},
+			fact.Binding{Version: 1, ClaimUID: "claim-" + name, VolumeUID: name, BoundAt: day(1, 2), ReleasedAt: day(1, 10), ReleasedNotBefore: day(1, 10)},
+			fact.Binding{Version: 1, ClaimUID: "claim-" + name, VolumeUID: name, Ordinal: 1, BoundAt: day(1, 11), ReleasedAt: day(2, 10), ReleasedNotBefore: day(2, 10)})
+	}
+	f.Coverage = []fact.Coverage{{Version: 1, Instance: "a", Kind: fact.Pods, StartedAt: day(1, 1), SeenAt: day(3, 1)}}
+	write(t, c, "east", f)
+	write(t, c, "west", f)
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"idle", "cluster", "", "east,west,east,west"},
+		{"idle", "volume", "cluster=east", "pv-unused,pv-unbound"},
+		{"idle", "state", "cluster=east", "idle,never_mounted"},
+		{"idle", "idle_since", "cluster=east", "2026-01-20T12:00:00Z,2026-02-15T12:00:00Z"},
+		{"idle", "observed_seconds", "cluster=east", "3456000,1209600"},
+	})
+}
+
 func TestAPartHasNoTotal(t *testing.T) {
 	c := migrated(t)
 	write(t, c, "east", company())
