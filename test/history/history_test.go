@@ -109,6 +109,7 @@ const (
 	atNow = iota
 	always
 	pastMonth
+	pastDay
 )
 
 // endOfTime is until when a report looks that names no end.
@@ -125,7 +126,8 @@ func (h *history) window(flags map[string]string, usual int, at bool) window {
 	if a > b {
 		a, b = b, a
 	}
-	const month = 30 * 86400 * second
+	const day = 86400 * second
+	span := map[int]fact.Time{pastMonth: 30 * day, pastDay: day}[usual]
 	switch kind {
 	case 4:
 		flags["at"] = text(a)
@@ -138,18 +140,28 @@ func (h *history) window(flags map[string]string, usual int, at bool) window {
 		return window{a, endOfTime()}
 	case 1:
 		flags["until"] = text(b)
-		if usual == pastMonth {
-			return window{b - month, b}
+		if span != 0 {
+			return window{b - span, b}
 		}
 		return window{0, b}
 	}
 	switch usual {
 	case always:
 		return window{0, endOfTime()}
-	case pastMonth:
-		return window{now() - month, endOfTime()}
+	case pastMonth, pastDay:
+		return window{now() - span, endOfTime()}
 	}
 	return window{endOfTime(), endOfTime()}
+}
+
+// pointInTime chooses a moment, or none, which is now.
+func (h *history) pointInTime(flags map[string]string) window {
+	if h.rnd.IntN(4) == 0 {
+		return window{endOfTime(), endOfTime()}
+	}
+	at := h.moment()
+	flags["at"] = at.Time().Format(time.RFC3339Nano)
+	return window{at, at}
 }
 
 // choose chooses some of the flags that choose rows, with values that occur.
@@ -160,7 +172,7 @@ func (h *history) choose(flags map[string]string, names ...string) filters {
 	}
 	var f filters
 	for _, name := range append(names, "cluster") {
-		if h.rnd.IntN(5) > 0 {
+		if h.rnd.IntN(7) > 0 {
 			continue
 		}
 		var value string
@@ -232,5 +244,9 @@ type question struct {
 func reports() []question {
 	return []question{
 		{"idle", idle}, {"space", space}, {"users", users}, {"mounts", mounts}, {"history", used},
+		{"apps", apps}, {"pods-per-volume", podsPerVolume}, {"volumes-per-pod", volumesPerPod}, {"ephemeral", ephemeral}, {"bindings", bindings},
+		{"counts", counts}, {"coverage", coverage}, {"resizes", resizes}, {"creation-rate", creationRate}, {"lifetimes", lifetimes},
+		{"never-mounted", neverMounted}, {"at", at}, {"diff", diff}, {"left-behind", leftBehind}, {"orphans", orphans},
+		{"volume", volumeLife}, {"claim", claimLife}, {"pod", podLife}, {"workload", workloadLife},
 	}
 }

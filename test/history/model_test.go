@@ -46,9 +46,11 @@ type model struct {
 	pods       []*pod
 	bindings   []*binding
 	resizes    []resize
+	changes    []change       // others
 	spans      [][2]fact.Time // watched
 	classes    int
 	namespaces []string
+	born       fact.Time // of the classes and namespaces
 }
 
 type volume struct {
@@ -73,6 +75,7 @@ type version struct {
 	at, phaseAt fact.Time
 	size        int64
 	phase       string
+	claim       *claim
 }
 
 type claim struct {
@@ -82,7 +85,7 @@ type claim struct {
 	phase                              string
 	volume                             *volume
 	pod                                *pod // for which it was made
-	created, bound                     fact.Time
+	created, bound, lostAt             fact.Time
 	gone                               end
 	known                              bool
 
@@ -105,6 +108,7 @@ type pod struct {
 	scheduled, asked fact.Time // asked is when its deletion was requested
 	restarts         bool      // its containers are restarted
 	seenPhase        string
+	seenScheduled    bool
 }
 
 // workloadName is the pod's workload as most reports show it.

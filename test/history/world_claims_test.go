@@ -249,7 +249,7 @@ func (w *world) loseVolume() bool {
 	}
 	w.dropVolume(v)
 	w.tick()
-	v.claim.phase, v.claim.capacity = "Lost", 0
+	v.claim.phase, v.claim.capacity, v.claim.lostAt = "Lost", 0, w.clock
 	w.showClaim(v.claim)
 	return true
 }
@@ -279,6 +279,9 @@ func (w *world) seeClaim(c *claim) {
 	if c.known && c.seenCapacity != c.capacity && c.seenCapacity != 0 && c.phase == "Bound" {
 		w.resizes = append(w.resizes, resize{w.clock, nil, c, "resized", gibText(c.seenCapacity), gibText(c.capacity)})
 	}
+	if c.known && c.phase == "Lost" && c.seenPhase != c.phase {
+		w.changes = append(w.changes, change{w.clock, c, "phase", c.seenPhase + " → Lost"})
+	}
 	c.known, c.seenRequested, c.seenCapacity, c.seenPhase = true, c.requested, c.capacity, c.phase
 }
 
@@ -288,7 +291,23 @@ func (w *world) seeVolume(v *volume) {
 	if n > 0 && v.versions[n-1].size != v.size {
 		w.resizes = append(w.resizes, resize{w.clock, v, nil, "resized", gibText(v.versions[n-1].size), gibText(v.size)})
 	}
-	v.known, v.versions = true, append(v.versions, version{w.clock, v.phaseAt, v.size, v.phase})
+	if n > 0 && (v.versions[n-1].phase != v.phase || v.versions[n-1].phaseAt != v.phaseAt) {
+		c := change{v.phaseAt, v, "phase", v.versions[n-1].phase + " → " + v.phase}
+		if v.phase == "Released" {
+			c.action, c.details = "released", c.details+", reclaim policy "+v.policy
+		}
+		w.changes = append(w.changes, c)
+	}
+	v.known = true
+	if seen := (version{w.clock, v.phaseAt, v.size, v.phase, v.claim}); n == 0 || seen.news(v.versions[n-1]) {
+		v.versions = append(v.versions, seen)
+	}
+}
+
+// news reports whether a version differs from the one before.
+func (s version) news(before version) bool {
+	before.at = s.at
+	return s != before
 }
 
 // seeAll lets the tracker list all there is, after a gap or for the first time.

@@ -4,6 +4,9 @@ import (
 	"fmt"
 )
 
+// inlineShare is a backing store that pods name themselves.
+var inlineShare = source{kind: "nfs", server: "nfs.example.com", path: "/home"}
+
 // makePod adds a pod that has not started.
 func (w *world) makePod() bool {
 	p := &pod{
@@ -40,7 +43,7 @@ func (w *world) addStores(p *pod) {
 		s := store{name: fmt.Sprint("v", i)}
 		switch w.rnd.IntN(6) {
 		case 0:
-			s.source = pick(w, []source{{kind: "emptyDir"}, {kind: "hostPath", path: "/var/log"}, {kind: "nfs", server: "nfs.example.com", path: "/home"}})
+			s.source = pick(w, []source{{kind: "emptyDir"}, {kind: "hostPath", path: "/var/log"}, inlineShare})
 		case 1:
 			s.ephemeral, s.claimName = true, p.name+"-"+s.name
 			if any1(w, w.claims, func(c *claim) bool { return c.existing && c.namespace == p.namespace && c.name == s.claimName }) != nil {
@@ -230,6 +233,10 @@ func (w *world) showPod(p *pod) {
 
 // seePod notes what a tracker learns from a pod.
 func (w *world) seePod(p *pod) {
+	if p.scheduled != 0 && !p.seenScheduled {
+		p.seenScheduled = true
+		w.changes = append(w.changes, change{p.scheduled, p, "scheduled", "to node " + p.node})
+	}
 	p.known, p.seenPhase = true, p.phase
 	for _, c := range p.containers {
 		c.seen = c.life

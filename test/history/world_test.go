@@ -28,7 +28,6 @@ type world struct {
 	watched  bool
 	gapSince fact.Time // since when nobody watches; 0 before the first tracker
 	steps    int       // of the gap that are left
-	born     fact.Time // of what is there from the beginning
 	serial   int
 	names    struct{ namespaces, claims, pods, volumes, classes, owners, groups, workloads, paths []string }
 }
@@ -52,7 +51,7 @@ func newWorld(cluster string, rnd *rand.Rand, t *tracker) *world {
 	w.names.workloads = some(1, "db", "web")
 	w.names.paths = some(2, "data", "var/lib/x")
 	w.names.groups = []string{"", "web", "web,data", "data", `it's,"b"`, `back\slash`, "日本,web"}
-	w.classes, w.model.namespaces = len(w.names.classes), w.names.namespaces
+	w.classes, w.model.namespaces = len(w.names.classes)-1, w.names.namespaces // one class is none
 	return w
 }
 
@@ -135,7 +134,7 @@ func (w *world) step() {
 			do     func() bool
 		}{
 			{14, w.makeClaim}, {14, w.provision}, {4, w.makeVolume}, {9, w.bind}, {5, w.expand}, {12, w.deleteClaim}, {5, w.freeVolume}, {4, w.deleteVolume},
-			{3, w.bindAgain}, {24, w.makePod}, {28, w.startPod}, {5, w.restart}, {8, w.endContainer}, {10, w.endPod}, {16, w.deletePod}, {8, w.measure}, {1, w.loseVolume},
+			{8, w.bindAgain}, {24, w.makePod}, {28, w.startPod}, {5, w.restart}, {8, w.endContainer}, {10, w.endPod}, {16, w.deletePod}, {8, w.measure}, {1, w.loseVolume},
 		}
 		total := 0
 		for _, a := range actions {
@@ -166,7 +165,14 @@ func (w *world) groups() []string {
 	return nil
 }
 
+// newSource returns a backing store: a new one, one that a volume had before, or one that pods name themselves.
 func (w *world) newSource() source {
+	if old := pick(w, w.volumes); old != nil && w.chance(15) {
+		return old.source
+	}
+	if w.chance(3) {
+		return inlineShare
+	}
 	w.serial++
 	switch w.rnd.IntN(4) {
 	case 0:
