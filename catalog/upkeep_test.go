@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
@@ -163,6 +164,52 @@ func TestOrphans(t *testing.T) {
 		{"orphans", "name", "namespace=lab", ""},
 		{"orphans", "name", "owner=nobody", ""},
 	})
+}
+
+// TestOrphansThatLostTheirVolumeForAWhile: the claim used its volume before it got it again.
+func TestOrphansThatLostTheirVolumeForAWhile(t *testing.T) {
+	c := migrated(t)
+	f := &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-data", "Bound", 1)},
+		Claims:  []fact.Claim{claimOf("data", "fast", "v", 1)},
+		Pods:    []fact.Pod{podOf("shop", "web", "Deployment", "web")},
+		Mounts:  []fact.Mount{endedMount(mountOf("web", "data", "data", "csi:1", "v", day(1, 3)), day(1, 10), day(1, 10), "Deleted")},
+		Bindings: []fact.Binding{
+			{Version: 1, ClaimUID: "claim-data", VolumeUID: "v", BoundAt: day(1, 2), ReleasedAt: day(1, 20), ReleasedNotBefore: day(1, 20)},
+			{Version: 1, ClaimUID: "claim-data", VolumeUID: "v", Ordinal: 1, BoundAt: day(1, 21)},
+		},
+	}
+	f.Claims[0].BoundAt, f.Pods[0].DeletedAt = day(1, 21), day(1, 10)
+	write(t, c, "east", f)
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"orphans", "reason", "", "no pods"},
+		{"orphans", "orphaned_since", "", "2026-01-10T12:00:00Z"},
+	})
+}
+
+// TestABindingFromAnUnknownMomentCounts: Kubernetes before 1.28 does not say when a volume that is found bound was bound.
+func TestABindingFromAnUnknownMomentCounts(t *testing.T) {
+	c := migrated(t)
+	f := &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-data", "Bound", 1), volumeOf("free", "fast", "csi:1", "", "Available", 1)},
+		Claims:  []fact.Claim{claimOf("old", "fast", "v", 1), claimOf("data", "fast", "v", 1)},
+		Bindings: []fact.Binding{
+			{Version: 1, ClaimUID: "claim-old", VolumeUID: "v", ReleasedAt: day(1, 20), ReleasedNotBefore: day(1, 20)},
+			{Version: 1, ClaimUID: "claim-data", VolumeUID: "v", BoundAt: day(1, 15)},
+		},
+	}
+	write(t, c, "east", f)
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"at", "claim", "at=2026-01-10", ",old"},
+		{"at", "claim", "at=2026-01-16", ",data"}, // the later one of two
+		{"at", "claim", "", ",data"},
+	})
+	// A volume without a claim has an empty one, as in other reports, and not null.
+	if got := report(t, c, "at", catalog.JSONFormat, "limit=1"); !strings.Contains(got, `"claim": ""`) && !strings.Contains(got, `"claim":""`) {
+		t.Errorf("got %s", got)
+	}
 }
 
 // TestStorageAtAMoment asks for sizes and phases that the volumes' rows no longer have.

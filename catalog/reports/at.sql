@@ -67,11 +67,12 @@ FROM
 LEFT JOIN states AS s ON s.cluster = v.cluster AND s.uid = v.uid
 LEFT JOIN
 (
-    SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, argMax(c.namespace, b.bound_at) AS namespace, argMax(c.name, b.bound_at) AS claim
+    SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, argMax(c.namespace, b.began) AS namespace, argMax(c.name, b.began) AS claim
     FROM
     (
-        SELECT cluster, volume_uid, claim_uid, bound_at FROM bindings
-        WHERE bound_at <= moment AND (released_at IS NULL OR released_at > moment)
+        -- A binding whose beginning is not known began before all others.
+        SELECT cluster, volume_uid, claim_uid, (ifNull(bound_at, toDateTime64(0, 6, 'UTC')), ordinal) AS began FROM bindings
+        WHERE (bound_at IS NULL OR bound_at <= moment) AND (released_at IS NULL OR released_at > moment)
     ) AS b
     LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims) AS c ON c.cluster = b.cluster AND c.uid = b.claim_uid
     GROUP BY cluster, volume_uid

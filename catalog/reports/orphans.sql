@@ -73,8 +73,8 @@ claim_orphans AS
         SELECT
             cl.cluster AS cluster, cl.uid AS uid, cl.namespace AS namespace, cl.name AS name, cl.phase AS phase, cl.storage_class AS storage_class,
             cl.volume_uid AS volume_uid, cl.capacity_bytes AS capacity_bytes, cl.requested_bytes AS requested_bytes, cl.created_at AS created_at,
-            cl.bound_at AS bound_at, u.in_use AS in_use,
-            if(u.last_ended_at >= cl.bound_at OR cl.bound_at IS NULL, u.last_ended_at, NULL) AS used_until, -- else another claim had the volume then
+            if(f.claim_uid = '', cl.bound_at, f.first_bound_at) AS bound_at, u.in_use AS in_use,
+            if(u.last_ended_at >= bound_at OR bound_at IS NULL, u.last_ended_at, NULL) AS used_until, -- else another claim had the volume then
             if(cl.unused_since IS NULL OR v.unseen_use_at > cl.unused_since, v.unseen_use_at, cl.unused_since) AS unseen_until,
             if(cl.workload_name != '', cl.workload_kind, if(used_until IS NULL, '', u.last_workload_kind)) AS workload_kind,
             if(cl.workload_name != '', cl.workload_name, if(used_until IS NULL, '', u.last_workload_name)) AS workload_name
@@ -87,6 +87,14 @@ claim_orphans AS
               AND ({namespace:String} = '' OR namespace = {namespace:String})
         ) AS cl
         LEFT JOIN (SELECT * FROM volume_uses FINAL) AS u ON u.cluster = cl.cluster AND u.volume_uid = cl.volume_uid
+        -- A claim that lost its volume and got it again may have used it before.
+        LEFT JOIN
+        (
+            SELECT cluster, claim_uid, volume_uid, argMin(tuple(bound_at), ordinal).1 AS first_bound_at
+            FROM bindings FINAL
+            WHERE (cluster, claim_uid) IN (SELECT cluster, claim_uid FROM bindings WHERE ordinal > 0)
+            GROUP BY cluster, claim_uid, volume_uid
+        ) AS f ON f.cluster = cl.cluster AND f.claim_uid = cl.uid AND f.volume_uid = cl.volume_uid
         LEFT JOIN (SELECT cluster, uid, unseen_use_at FROM volumes FINAL WHERE unseen_use_at IS NOT NULL) AS v ON v.cluster = cl.cluster AND v.uid = cl.volume_uid
     ) AS c
     LEFT JOIN

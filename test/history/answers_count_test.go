@@ -1,0 +1,328 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+func apps(h *history, flags map[string]string) (rows []row) {
+	name := h.volumeName()
+	flags["volume"] = name
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
+	w := h.window(flags, atNow, true)
+	for _, g := range grouped(h.uses(w, f, name), func(u mount) string {
+		return fmt.Sprintf("%q", []any{u.m.cluster, u.volume().uid, u.pod.namespace, u.pod.workloadName(), u.store.claimName, u.owner(), u.groups()})
+	}) {
+		u := g[0]
+		since, until := spanned(g)
+		writes := slices.ContainsFunc(g, func(u mount) bool { return !u.point.readOnly })
+		rows = append(rows, row{
+			"cluster": u.m.cluster, "persistentvolume": u.volume().name, "namespace": u.pod.namespace, "workload": u.pod.workloadName(), "claim": u.store.claimName,
+			"owner": u.owner(), "groups": u.groups(), "read_only": !writes, "nodes": distinct(g, func(u mount) string { return u.pod.node }), "pods": podsOf(g),
+			"used_since": since, "used_until": until,
+		})
+	}
+	return rows
+}
+
+func podsPerVolume(h *history, flags map[string]string) (rows []row) {
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
+	w := h.window(flags, atNow, true)
+	uses := slices.DeleteFunc(h.uses(w, f, ""), func(u mount) bool { return u.volume() == nil })
+	for _, g := range grouped(uses, func(u mount) string { return fmt.Sprintf("%q", []any{u.m.cluster, u.volume().uid, u.class()}) }) {
+		u := g[0]
+		rows = append(rows, row{
+			"cluster": u.m.cluster, "persistentvolume": u.volume().name, "claims": distinct(g, func(u mount) string { return u.pod.namespace + "/" + u.store.claimName }),
+			"storage_class": u.class(), "pods": podsOf(g), "nodes": distinct(g, func(u mount) string { return u.pod.node }), "workloads": workloadsOf(g),
+		})
+	}
+	return rows
+}
+
+func volumesPerPod(h *history, flags map[string]string) (rows []row) {
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
+	w := h.window(flags, atNow, true)
+	for _, g := range grouped(h.uses(w, f, ""), func(u mount) string { return fmt.Sprintf("%q", []any{u.m.cluster, u.pod.uid}) }) {
+		u := g[0]
+		inline := slices.DeleteFunc(slices.Clone(g), func(u mount) bool { return u.store.claim != nil })
+		ofClaims := slices.DeleteFunc(slices.Clone(g), func(u mount) bool { return u.store.claim == nil })
+		rows = append(rows, row{
+			"cluster": u.m.cluster, "namespace": u.pod.namespace, "pod": u.pod.name, "workload": u.pod.workloadName(), "node": u.pod.node,
+			"volumes": len(distinct(ofClaims, volumeUID)), "inline": len(distinct(inline, mount.sourceKey)),
+			"claims": distinct(ofClaims, func(u mount) string { return u.store.claimName }),
+		})
+	}
+	return rows
+}
+
+// lasted counts the seconds between two moments, or until now; ClickHouse leaves fractions out of both.
+func lasted(since, until fact.Time) int64 {
+	if until == 0 {
+		until = now()
+	}
+	return max(0, int64(until/second-since/second))
+}
+
+func ephemeral(h *history, flags map[string]string) (rows []row) {
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
+	w := h.window(flags, atNow, true)
+	for _, m := range h.models {
+		for _, c := range m.claims {
+			if c.pod == nil || !c.known || !w.overlaps(c.created, c.gone.at) {
+				continue
+			}
+			u := mount{m: m, pod: c.pod, store: store{claim: c, claimName: c.name}}
+			f := f
+			if f.class != "" && f.class != c.class {
+				continue
+			}
+			if f.class = ""; !f.takesUse(u) {
+				continue
+			}
+			rows = append(rows, row{
+				"cluster": m.cluster, "namespace": c.namespace, "claim": c.name, "pod": c.pod.name, "workload": c.pod.workloadName(), "owner": u.owner(),
+				"groups": u.groups(), "storage_class": c.class, "persistentvolume": u.volumeName(), "created_at": c.created, "deleted_at": c.gone.at,
+				"deleted_not_before": c.gone.unsure(), "lasted_seconds": lasted(c.created, c.gone.at),
+			})
+		}
+	}
+	return rows
+}
+
+// class is the class of a binding's volume, else of its claim.
+func (b *binding) class() string {
+	if b.volume.class != "" {
+		return b.volume.class
+	}
+	return b.claim.class
+}
+
+func bindings(h *history, flags map[string]string) (rows []row) {
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
+	w := h.window(flags, atNow, true)
+	for _, m := range h.models {
+		for _, b := range m.bindings {
+			c := b.claim
+			if !b.known || !w.overlaps(b.bound, b.released.at) || !f.takes(m, c.namespace, c.owner, c.groups, b.class()) {
+				continue
+			}
+			rows = append(rows, row{
+				"cluster": m.cluster, "namespace": c.namespace, "claim": c.name, "persistentvolume": b.volume.name, "storage_class": b.class(), "owner": c.owner,
+				"groups": c.groups, "bound_at": b.bound, "released_at": b.released.at, "released_not_before": b.released.unsure(),
+				"lasted_seconds": lasted(b.bound, b.released.at),
+			})
+		}
+	}
+	return rows
+}
+
+func counts(h *history, flags map[string]string) (rows []row) {
+	f := h.choose(flags, "namespace")
+	w := h.pointInTime(flags)
+	for _, m := range h.models {
+		if !f.takes(m, f.namespace, "", nil, "") {
+			continue
+		}
+		count := map[string]int{}
+		in := func(namespace string) bool { return f.namespace == "" || f.namespace == namespace }
+		for _, v := range m.volumes {
+			if v.known && in("") && w.overlaps(v.created, v.gone.at) {
+				count["PersistentVolume"]++
+			}
+		}
+		for _, c := range m.claims {
+			if c.known && in(c.namespace) && w.overlaps(c.created, c.gone.at) {
+				count["PersistentVolumeClaim"]++
+			}
+		}
+		for _, p := range m.pods {
+			if p.known && in(p.namespace) && w.overlaps(p.created, p.gone.at) {
+				count["Pod"]++
+			}
+		}
+		for _, u := range m.mounts() {
+			if in(u.pod.namespace) && w.overlaps(u.started(), u.ended().at) {
+				count["mount"]++
+			}
+		}
+		for _, n := range m.namespaces {
+			if in(n) && w.overlaps(m.born, 0) {
+				count["Namespace"]++
+			}
+		}
+		if in("") && w.overlaps(m.born, 0) {
+			count["StorageClass"] = m.classes
+		}
+		for kind, n := range count {
+			rows = append(rows, row{"cluster": m.cluster, "kind": kind, "count": n})
+		}
+	}
+	return rows
+}
+
+func coverage(h *history, flags map[string]string) (rows []row) {
+	f := h.choose(flags)
+	w := h.window(flags, always, true)
+	for _, m := range h.models {
+		add := func(state string, began, ended fact.Time) {
+			if f.takes(m, "", "", nil, "") && w.overlaps(began, ended) {
+				rows = append(rows, row{"cluster": m.cluster, "state": state, "started_at": began, "ended_at": ended, "lasted_seconds": lasted(began, ended)})
+			}
+		}
+		for i, s := range m.spans {
+			if i == len(m.spans)-1 {
+				add("watched", s[0], 0)
+				continue
+			}
+			add("watched", s[0], s[1])
+			add("unwatched", s[1], m.spans[i+1][0])
+		}
+	}
+	return rows
+}
+
+// hadIn reports whether a claim in a namespace had a volume.
+func (m *model) hadIn(v *volume, namespace string) bool {
+	for _, c := range m.claims {
+		if c.known && c.namespace == namespace && c.volume == v {
+			return true
+		}
+	}
+	return slices.ContainsFunc(m.bindings, func(b *binding) bool { return b.known && b.volume == v && b.claim.namespace == namespace })
+}
+
+func resizes(h *history, flags map[string]string) (rows []row) {
+	f := h.choose(flags, "namespace")
+	w := h.window(flags, pastMonth, false)
+	for _, m := range h.models {
+		for _, r := range m.resizes {
+			out := row{
+				"cluster": m.cluster, "at": r.at, "kind": "PersistentVolume", "namespace": "", "name": "", "action": r.action, "size": r.before + " → " + r.behind,
+				"actor": "",
+			}
+			takes := f.namespace == "" || r.volume != nil && m.hadIn(r.volume, f.namespace)
+			if r.volume != nil {
+				out["name"] = r.volume.name
+			} else {
+				out["kind"], out["namespace"], out["name"] = "PersistentVolumeClaim", r.claim.namespace, r.claim.name
+				takes = takes || r.claim.namespace == f.namespace
+			}
+			if takes && f.takes(m, f.namespace, "", nil, "") && r.at >= w.since && r.at <= w.until {
+				rows = append(rows, out)
+			}
+		}
+	}
+	return rows
+}
+
+func creationRate(h *history, flags map[string]string) (rows []row) {
+	f := h.choose(flags, "namespace", "storageclass")
+	w := h.window(flags, pastMonth, false)
+	per := []string{"hour", "day", "week"}[h.rnd.IntN(3)]
+	flags["per"] = per
+	step := map[string]fact.Time{"hour": 3600, "day": 86400, "week": 7 * 86400}[per] * second
+	monday := fact.Time(0)
+	if per == "week" {
+		monday = 4 * 86400 * second // January 5th 1970
+	}
+	first, last := (w.since-monday)/step*step+monday, min(w.until, now())
+	parts := max(1, (last-first+step-1)/step)
+	for _, m := range h.models {
+		if !f.takes(m, f.namespace, "", nil, f.class) {
+			continue
+		}
+		type part struct{ volumes, volumesBefore, claims, claimsBefore int }
+		list, some := make([]part, parts), false
+		count := func(created fact.Time, now, before func(*part) *int) {
+			if created >= last || created < first-parts*step {
+				return
+			}
+			some = true
+			if created >= first {
+				*now(&list[(created-first)/step])++
+			} else {
+				*before(&list[(created-first+parts*step)/step])++
+			}
+		}
+		for _, v := range m.volumes {
+			if v.known && (f.class == "" || f.class == v.class) && (f.namespace == "" || m.hadIn(v, f.namespace)) {
+				count(v.created, func(p *part) *int { return &p.volumes }, func(p *part) *int { return &p.volumesBefore })
+			}
+		}
+		for _, c := range m.claims {
+			if c.known && f.takes(m, c.namespace, "", nil, c.class) {
+				count(c.created, func(p *part) *int { return &p.claims }, func(p *part) *int { return &p.claimsBefore })
+			}
+		}
+		for i, p := range list {
+			if some {
+				start := first + fact.Time(i)*step
+				rows = append(rows, row{
+					"cluster": m.cluster, "period_start": start, "period_end": min(last, start+step), "volumes": p.volumes, "volumes_before": p.volumesBefore,
+					"claims": p.claims, "claims_before": p.claimsBefore,
+				})
+			}
+		}
+	}
+	return rows
+}
+
+func lifetimes(h *history, flags map[string]string) (rows []row) {
+	f := h.choose(flags, "namespace", "storageclass")
+	w := h.window(flags, always, false)
+	for _, m := range h.models {
+		lives := map[[2]string][]int64{}
+		add := func(kind, namespace, class string, began, ended fact.Time) {
+			if ended != 0 && ended >= w.since && ended <= w.until && f.takes(m, namespace, "", nil, class) {
+				key := [2]string{kind, class}
+				lives[key] = append(lives[key], lasted(began, ended))
+			}
+		}
+		for _, v := range m.volumes {
+			if v.known {
+				add("PersistentVolume", "", v.class, v.created, v.gone.at)
+			}
+		}
+		for _, c := range m.claims {
+			if c.known {
+				add("PersistentVolumeClaim", c.namespace, c.class, c.created, c.gone.at)
+			}
+		}
+		for _, u := range m.mounts() {
+			if c := u.store.claim; c != nil {
+				add("mount", u.pod.namespace, c.class, u.started(), u.ended().at)
+			}
+		}
+		for key, list := range lives {
+			slices.Sort(list)
+			rows = append(rows, row{
+				"cluster": m.cluster, "kind": key[0], "storage_class": key[1], "ended": len(list), "shortest_seconds": list[0],
+				"median_seconds": list[len(list)/2], "longest_seconds": list[len(list)-1],
+			})
+		}
+	}
+	return rows
+}
+
+func neverMounted(h *history, flags map[string]string) (rows []row) {
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
+	for _, m := range h.models {
+		for _, c := range m.claims {
+			mounted := slices.ContainsFunc(m.mounts(), func(u mount) bool { return u.store.claim == c })
+			if !c.known || c.gone.at != 0 || mounted || !f.takes(m, c.namespace, c.owner, c.groups, c.class) {
+				continue
+			}
+			r := row{
+				"cluster": m.cluster, "namespace": c.namespace, "claim": c.name, "phase": c.phase, "persistentvolume": "", "storage_class": c.class,
+				"owner": c.owner, "groups": c.groups, "requested_bytes": c.requested, "created_at": c.created, "age_seconds": lasted(c.created, 0), "unused_since": nil,
+			}
+			if c.volume != nil {
+				r["persistentvolume"] = c.volume.name
+			}
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}

@@ -1,0 +1,154 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// uses returns the mounts in a window that a report looks at; of one volume, if it is named.
+func (h *history) uses(w window, f filters, volume string) (list []mount) {
+	for _, m := range h.models {
+		had := m.hadVolumes(volume)
+		for _, u := range m.mounts() {
+			if w.overlaps(u.started(), u.ended().at) && f.takesUse(u) && (volume == "" || slices.Contains(had, u.volume())) {
+				list = append(list, u)
+			}
+		}
+	}
+	return list
+}
+
+// grouped adds up mounts by a key.
+func grouped(uses []mount, key func(mount) string) [][]mount {
+	groups, order := map[string][]mount{}, []string{}
+	for _, u := range uses {
+		k := key(u)
+		if groups[k] == nil {
+			order = append(order, k)
+		}
+		groups[k] = append(groups[k], u)
+	}
+	var list [][]mount
+	for _, k := range order {
+		list = append(list, groups[k])
+	}
+	return list
+}
+
+// distinct returns the values of some mounts, sorted, each once.
+func distinct(uses []mount, value func(mount) string) []string {
+	list := []string{}
+	for _, u := range uses {
+		list = append(list, value(u))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func workloadsOf(uses []mount) []string {
+	return distinct(uses, func(u mount) string { return u.pod.workloadName() })
+}
+
+func podsOf(uses []mount) int { return len(distinct(uses, func(u mount) string { return u.pod.uid })) }
+
+// spanned returns the first start and the last end of some mounts; no end if one of them lasts.
+func spanned(uses []mount) (since, until fact.Time) {
+	since = uses[0].started()
+	lasts := false
+	for _, u := range uses {
+		since, until = min(since, u.started()), max(until, u.ended().at)
+		lasts = lasts || u.ended().at == 0
+	}
+	if lasts {
+		until = 0
+	}
+	return since, until
+}
+
+func users(h *history, flags map[string]string) (rows []row) {
+	name := h.volumeName()
+	flags["volume"] = name
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
+	w := h.window(flags, atNow, true)
+	for _, g := range grouped(h.uses(w, f, name), func(u mount) string {
+		return fmt.Sprintf("%q", []any{u.m.cluster, u.volume().uid, u.pod.namespace, u.owner(), u.groups()})
+	}) {
+		u := g[0]
+		since, until := spanned(g)
+		rows = append(rows, row{
+			"cluster": u.m.cluster, "persistentvolume": u.volume().name, "namespace": u.pod.namespace, "owner": u.owner(), "groups": u.groups(),
+			"workloads": workloadsOf(g), "pods": podsOf(g), "used_since": since, "used_until": until,
+		})
+	}
+	return rows
+}
+
+// sourceKey tells backing stores apart.
+func (u mount) sourceKey() string { return fmt.Sprintf("%q", u.source()) }
+
+func claimUID(u mount) string {
+	if u.store.claim == nil {
+		return ""
+	}
+	return u.store.claim.uid
+}
+
+func volumeUID(u mount) string {
+	if u.volume() == nil {
+		return ""
+	}
+	return u.volume().uid
+}
+
+func used(h *history, flags map[string]string) (rows []row) {
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
+	w := h.window(flags, pastMonth, true)
+	for _, g := range grouped(h.uses(w, f, ""), func(u mount) string {
+		return fmt.Sprintf("%q", []any{u.m.cluster, u.pod.namespace, u.owner(), u.groups(), claimUID(u), volumeUID(u), u.sourceKey()})
+	}) {
+		u := g[0]
+		since, until := spanned(g)
+		rows = append(rows, row{
+			"cluster": u.m.cluster, "namespace": u.pod.namespace, "owner": u.owner(), "groups": u.groups(), "claim": u.store.claimName,
+			"persistentvolume": u.volumeName(), "storage_class": u.class(), "source": u.source().kind, "backend": u.source().backend(),
+			"workloads": workloadsOf(g), "pods": podsOf(g), "used_since": since, "used_until": until,
+		})
+	}
+	return rows
+}
+
+func mounts(h *history, flags map[string]string) (rows []row) {
+	f := h.choose(flags, "namespace")
+	w := h.window(flags, always, true)
+	running, ended := false, false
+	switch h.rnd.IntN(4) {
+	case 0:
+		flags["running"], running = "true", true
+	case 1:
+		flags["ended"], ended = "true", true
+	}
+	named := ""
+	if h.rnd.IntN(3) == 0 {
+		v := h.subject.volume()
+		if v == nil {
+			v = h.models[0].volumes[h.rnd.IntN(len(h.models[0].volumes))]
+		}
+		named = []string{v.name, v.uid}[h.rnd.IntN(2)]
+		flags["volume"] = named
+	}
+	for _, u := range h.uses(w, f, "") {
+		lasts := u.ended().at == 0
+		if running && !lasts || ended && lasts || named != "" && u.volumeName() != named && volumeUID(u) != named {
+			continue
+		}
+		rows = append(rows, row{
+			"cluster": u.m.cluster, "namespace": u.pod.namespace, "pod": u.pod.name, "container": u.container.name, "kind": u.container.kind,
+			"workload": workloadOf(u.pod), "volume": u.store.name, "mount_path": u.point.path, "read_only": u.point.readOnly, "claim": u.store.claimName,
+			"persistentvolume": u.volumeName(), "source": u.source().kind, "backend": u.source().backend(), "started_at": u.started(),
+			"ended_at": u.ended().at, "ended_not_before": u.ended().unsure(), "end_reason": u.container.seen.reason,
+		})
+	}
+	return rows
+}

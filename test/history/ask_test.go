@@ -1,0 +1,117 @@
+package history
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// row is a row of a report by its columns.
+type row map[string]any
+
+// text writes a row with its columns in order. The model has moments as fact.Time, the catalog as time.Time.
+func (r row) text() string {
+	var cells []string
+	for name, value := range r {
+		cells = append(cells, name+"="+cell(value))
+	}
+	slices.Sort(cells)
+	return strings.Join(cells, " ")
+}
+
+func cell(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "-"
+	case fact.Time:
+		if v == 0 {
+			return "-"
+		}
+		return v.Time().Format(time.RFC3339Nano)
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	case *big.Int:
+		return v.String()
+	case []string:
+		return fmt.Sprintf("%q", append([]string{}, v...))
+	case string:
+		return fmt.Sprintf("%q", v)
+	}
+	return fmt.Sprint(value)
+}
+
+// ask runs a report.
+func ask(t *testing.T, c *catalog.Catalog, report string, flags map[string]string) (rows []row) {
+	t.Helper()
+	result, err := c.RunReport(t.Context(), report, flags)
+	if err != nil {
+		t.Fatalf("report %s %q: %v", report, flags, err)
+	}
+	defer result.Close()
+	for result.Next() {
+		r := row{}
+		for i, column := range result.Columns {
+			r[column.Name] = result.Row()[i]
+		}
+		delete(r, "life") // a drawing of the other columns
+		rows = append(rows, r)
+	}
+	if result.Err() != nil {
+		t.Fatalf("report %s %q: %v", report, flags, result.Err())
+	}
+	return rows
+}
+
+func texts(rows []row) (list []string) {
+	for _, r := range rows {
+		list = append(list, r.text())
+	}
+	return list
+}
+
+// compare compares a report with the model's answer, in any order, and then the first rows with --limit.
+func (h *history) compare(t *testing.T, report string, flags map[string]string, want []row) {
+	t.Helper()
+	got := texts(ask(t, h.catalog, report, flags))
+	h.asked[report]++
+	h.rows[report] += len(want)
+	sorted, wanted := slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(texts(want)))
+	if !slices.Equal(sorted, wanted) {
+		t.Errorf("seed %d: report %s %q: %d rows, want %d%s%s", h.seed, report, flags, len(got), len(want),
+			difference("only the report has", sorted, wanted), difference("only the model has", wanted, sorted))
+		return
+	}
+	if _, limited := flags["limit"]; limited || len(got) < 2 || h.rnd.IntN(3) > 0 {
+		return
+	}
+	n := 1 + h.rnd.IntN(len(got)-1)
+	flags["limit"] = fmt.Sprint(n)
+	if first := texts(ask(t, h.catalog, report, flags)); !slices.Equal(first, got[:n]) {
+		t.Errorf("seed %d: report %s %q: not the first rows%s%s", h.seed, report, flags,
+			difference("only with the limit", first, got[:n]), difference("only without it", got[:n], first))
+	}
+}
+
+// difference lists, of two sorted lists, what the first has more often.
+func difference(title string, list, other []string) string {
+	count := map[string]int{}
+	for _, x := range other {
+		count[x]++
+	}
+	var out strings.Builder
+	for _, x := range list {
+		if count[x]--; count[x] < 0 {
+			fmt.Fprintf(&out, "\n    %s", x)
+		}
+	}
+	if out.Len() == 0 {
+		return ""
+	}
+	return "\n  " + title + ":" + out.String()
+}

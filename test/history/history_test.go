@@ -1,0 +1,252 @@
+package history
+
+import (
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// history is the made-up history of some clusters, in one catalog.
+type history struct {
+	seed    uint64
+	rnd     *rand.Rand
+	models  []*model
+	catalog *catalog.Catalog
+	moments []fact.Time    // at which something happened
+	asked   map[string]int // how often each report was asked
+	rows    map[string]int // how many rows the model had for it
+	subject mount          // that most flags of a question name, so that its answer is not empty
+}
+
+const (
+	// steps is how many things happen in each cluster.
+	steps = 420
+	// questions is how often each report is asked.
+	questions = 8
+)
+
+// seed returns the seed of KUBEVOLTRACKER_HISTORY_SEED, or the one that every test run has.
+func seed(t *testing.T) uint64 {
+	text := os.Getenv("KUBEVOLTRACKER_HISTORY_SEED")
+	if text == "" {
+		return 1
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("KUBEVOLTRACKER_HISTORY_SEED: %v", err)
+	}
+	return n
+}
+
+func makeHistory(t *testing.T) *history {
+	h := &history{seed: seed(t), asked: map[string]int{}, rows: map[string]int{}}
+	h.rnd = rand.New(rand.NewPCG(h.seed, 0))
+	h.catalog = catalogtest.OpenMigrated(t, address)
+	for i, cluster := range []string{"east", `o'"\` + "\t日本", "west"} {
+		k := newTracker(t, cluster)
+		w := newWorld(cluster, rand.New(rand.NewPCG(h.seed, uint64(i+1))), k)
+		w.play(steps)
+		k.finish(h.catalog, w.spans)
+		h.models = append(h.models, &w.model)
+	}
+	catalogtest.CheckUses(t, h.catalog)
+	for _, m := range h.models {
+		t.Logf("%q: %d volumes, %d claims, %d pods, %d mounts, %d bindings, %d resizes, %d spans", m.cluster, len(m.volumes), len(m.claims), len(m.pods),
+			len(m.mounts()), len(m.bindings), len(m.resizes), len(m.spans))
+	}
+	h.findMoments()
+	return h
+}
+
+// findMoments collects when something happened: a report that is asked then shows which ends of an interval it counts.
+func (h *history) findMoments() {
+	moments := map[fact.Time]bool{}
+	for _, m := range h.models {
+		for _, u := range m.mounts() {
+			moments[u.started()], moments[u.ended().at], moments[u.pod.created] = true, true, true
+		}
+		for _, v := range m.volumes {
+			moments[v.created], moments[v.gone.at], moments[v.phaseAt] = true, true, true
+		}
+		for _, c := range m.claims {
+			moments[c.created], moments[c.gone.at], moments[c.bound] = true, true, true
+		}
+		for _, s := range m.spans {
+			moments[s[0]], moments[s[1]] = true, true
+		}
+	}
+	h.moments = slices.Sorted(maps.Keys(moments))
+	for len(h.moments) > 0 && h.moments[0] == 0 {
+		h.moments = h.moments[1:]
+	}
+}
+
+// moment is a random one, or one at which something happened.
+func (h *history) moment() fact.Time {
+	switch u := h.subject; h.rnd.IntN(4) {
+	case 0:
+		return u.started()
+	case 1:
+		if u.ended().at != 0 {
+			return u.ended().at - fact.Time(h.rnd.IntN(2))*second
+		}
+	case 2:
+		return h.moments[h.rnd.IntN(len(h.moments))]
+	}
+	return now() - fact.Time(h.rnd.Int64N(62*86400))*second
+}
+
+// The times that a report looks at without flags, as in its documentation.
+const (
+	atNow = iota
+	always
+	pastMonth
+	pastDay
+)
+
+// endOfTime is until when a report looks that names no end.
+func endOfTime() fact.Time { return fact.At(time.Date(2299, 12, 31, 23, 59, 59, 0, time.UTC)) }
+
+// window chooses time flags: none, a moment if at says so, or a window.
+func (h *history) window(flags map[string]string, usual int, at bool) window {
+	text := func(t fact.Time) string { return t.Time().Format(time.RFC3339Nano) }
+	kind := h.rnd.IntN(5)
+	if kind == 4 && !at {
+		kind = 3
+	}
+	a, b := h.moment(), h.moment()
+	if a > b {
+		a, b = b, a
+	}
+	const day = 86400 * second
+	span := map[int]fact.Time{pastMonth: 30 * day, pastDay: day}[usual]
+	switch kind {
+	case 4:
+		flags["at"] = text(a)
+		return window{a, a}
+	case 3:
+		flags["since"], flags["until"] = text(a), text(b)
+		return window{a, b}
+	case 2:
+		flags["since"] = text(a)
+		return window{a, endOfTime()}
+	case 1:
+		flags["until"] = text(b)
+		if span != 0 {
+			return window{b - span, b}
+		}
+		return window{0, b}
+	}
+	switch usual {
+	case always:
+		return window{0, endOfTime()}
+	case pastMonth, pastDay:
+		return window{now() - span, endOfTime()}
+	}
+	return window{endOfTime(), endOfTime()}
+}
+
+// pointInTime chooses a moment, or none, which is now.
+func (h *history) pointInTime(flags map[string]string) window {
+	if h.rnd.IntN(4) == 0 {
+		return window{endOfTime(), endOfTime()}
+	}
+	at := h.moment()
+	flags["at"] = at.Time().Format(time.RFC3339Nano)
+	return window{at, at}
+}
+
+// choose chooses some of the flags that choose rows, with values that occur.
+func (h *history) choose(flags map[string]string, names ...string) filters {
+	u := h.subject
+	if h.rnd.IntN(4) == 0 {
+		u = h.randomMount()
+	}
+	var f filters
+	for _, name := range append(names, "cluster") {
+		if h.rnd.IntN(7) > 0 {
+			continue
+		}
+		var value string
+		switch name {
+		case "cluster":
+			value = u.m.cluster
+			f.cluster = value
+		case "namespace":
+			value = u.pod.namespace
+			f.namespace = value
+		case "owner":
+			value = u.owner()
+			f.owner = value
+		case "group":
+			if groups := u.groups(); len(groups) > 0 {
+				value = groups[h.rnd.IntN(len(groups))]
+			}
+			f.group = value
+		case "storageclass":
+			value = u.class()
+			f.class = value
+		case "workload":
+			value = []string{u.pod.workloadName(), u.pod.workload, u.pod.name}[h.rnd.IntN(3)]
+			f.workload = value
+		}
+		flags[name] = value
+	}
+	return f
+}
+
+// randomMount returns one of all mounts.
+func (h *history) randomMount() mount {
+	list := h.models[h.rnd.IntN(len(h.models))].mounts()
+	return list[h.rnd.IntN(len(list))]
+}
+
+// volumeName names a volume in one of the ways that a report takes.
+func (h *history) volumeName() string {
+	m := h.models[h.rnd.IntN(len(h.models))]
+	v, c := m.volumes[h.rnd.IntN(len(m.volumes))], m.claims[h.rnd.IntN(len(m.claims))]
+	if u := h.subject; u.volume() != nil && h.rnd.IntN(5) > 0 {
+		v, c = u.volume(), u.store.claim
+	}
+	return []string{v.name, v.uid, v.source.path, c.namespace + "/" + c.name, c.namespace + "/" + c.name}[h.rnd.IntN(5)]
+}
+
+// TestReportsAgreeWithTheModel asks each report questions whose answers the model knows.
+func TestReportsAgreeWithTheModel(t *testing.T) {
+	h := makeHistory(t)
+	for _, report := range reports() {
+		t.Run(report.name, func(t *testing.T) {
+			for range questions {
+				flags := map[string]string{}
+				h.subject = h.randomMount()
+				want := report.answer(h, flags)
+				h.compare(t, report.name, flags, want)
+			}
+			t.Logf("%d questions with %d rows", h.asked[report.name], h.rows[report.name])
+		})
+	}
+}
+
+// question is a report with its answer, whose flags it chooses.
+type question struct {
+	name   string
+	answer func(h *history, flags map[string]string) []row
+}
+
+func reports() []question {
+	return []question{
+		{"idle", idle}, {"space", space}, {"users", users}, {"mounts", mounts}, {"history", used},
+		{"apps", apps}, {"pods-per-volume", podsPerVolume}, {"volumes-per-pod", volumesPerPod}, {"ephemeral", ephemeral}, {"bindings", bindings},
+		{"counts", counts}, {"coverage", coverage}, {"resizes", resizes}, {"creation-rate", creationRate}, {"lifetimes", lifetimes},
+		{"never-mounted", neverMounted}, {"at", at}, {"diff", diff}, {"left-behind", leftBehind}, {"orphans", orphans},
+		{"volume", volumeLife}, {"claim", claimLife}, {"pod", podLife}, {"workload", workloadLife},
+	}
+}
