@@ -238,7 +238,7 @@ func spaceReports() []Report {
 			span:  now,
 		},
 		{
-			Name: "idle", explicit: true, Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last?",
+			Name: "idle", Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last?",
 			Help: "Bound or released volumes that nobody uses: since when, how much of that was watched, and who did last; longest first.",
 			Flags: slices.Concat([]Flag{
 				{Name: "namespace", Help: "Only volumes of claims in this namespace."},

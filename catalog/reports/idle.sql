@@ -13,38 +13,6 @@ WITH watched AS
 {{template "watched.sql"}}
     )
 ),
-unused AS
-(
-    SELECT
-        v.*,
-        u.last_ended_at AS last_ended_at, u.last_namespace AS last_namespace, u.last_pod AS last_pod,
-        u.last_workload_kind AS last_workload_kind, u.last_workload_name AS last_workload_name
-    FROM
-    (
-        SELECT cluster, uid, name, phase, unseen_use_at, claim_uid, claim_namespace, claim_name, created_at, storage_class, capacity_bytes, reclaim_policy
-        FROM volumes FINAL
-        WHERE deleted_at IS NULL
-          AND phase IN ('Bound', 'Released')
-          AND ({cluster:String} = '' OR cluster = {cluster:String})
-          AND ({namespace:String} = '' OR claim_namespace = {namespace:String})
-          AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-    ) AS v
-    LEFT JOIN (SELECT * FROM volume_uses FINAL WHERE {{template "of_namespace.sql" "volume_uid"}}) AS u
-        ON u.cluster = v.cluster AND u.volume_uid = v.uid
-    WHERE NOT u.in_use
-),
--- Of the volumes that were used and whose claims have no condition Unused, the last use says all.
-(SELECT groupArray((cluster, claim_uid)) FROM unused WHERE last_ended_at IS NULL) AS claims_without_use,
-(
-    SELECT groupArray((cluster, namespace, uid)) FROM claims
-    WHERE unused_since IS NOT NULL AND ({namespace:String} = '' OR namespace = {namespace:String})
-) AS claims_with_condition,
-asked_claims AS
-(
-    SELECT c.1 AS cluster, c.2 AS uid FROM (SELECT arrayJoin(claims_without_use) AS c)
-    UNION ALL
-    SELECT c.1 AS cluster, c.3 AS uid FROM (SELECT arrayJoin(claims_with_condition) AS c)
-),
 idle AS
 (
     SELECT
@@ -55,16 +23,16 @@ idle AS
             v.phase = 'Released', 'released',
             used_until IS NOT NULL OR unseen_until > had_since + INTERVAL 10 SECOND, 'idle',
             'never_mounted') AS state,
-        if(ifNull(v.unseen_use_at > v.last_ended_at, v.last_ended_at IS NULL), v.unseen_use_at, v.last_ended_at) AS used_until,
+        if(ifNull(v.unseen_use_at > u.last_ended_at, u.last_ended_at IS NULL), v.unseen_use_at, u.last_ended_at) AS used_until,
         coalesce(used_until, had_since) AS known_since,
         -- The controllers that write the times work within seconds. The API cuts times to whole seconds.
         c.in_span AND (c.span_micros <= toUnixTimestamp64Micro(known_since) + 999999 OR c.unused_micros > c.span_micros + 10000000) AS was_watched,
         if(was_watched, NULL, c.unused_since) AS unseen_until,
         if(unseen_until > known_since, unseen_until, known_since) AS idle_since,
-        v.last_ended_at AS last_used_at,
-        v.last_namespace AS last_namespace,
-        v.last_pod AS last_pod,
-        trim(BOTH '/' FROM concat(v.last_workload_kind, '/', v.last_workload_name)) AS last_workload,
+        u.last_ended_at AS last_used_at,
+        u.last_namespace AS last_namespace,
+        u.last_pod AS last_pod,
+        trim(BOTH '/' FROM concat(u.last_workload_kind, '/', u.last_workload_name)) AS last_workload,
         v.claim_namespace AS namespace,
         v.claim_name AS claim,
         c.vouched_since AS vouched_since,
@@ -72,7 +40,16 @@ idle AS
         v.capacity_bytes AS capacity_bytes,
         s.used_bytes AS used_bytes,
         v.reclaim_policy AS reclaim_policy
-    FROM unused AS v
+    FROM
+    (
+        SELECT cluster, uid, name, phase, unseen_use_at, claim_uid, claim_namespace, claim_name, created_at, storage_class, capacity_bytes, reclaim_policy
+        FROM volumes
+        WHERE deleted_at IS NULL
+          AND phase IN ('Bound', 'Released')
+          AND ({cluster:String} = '' OR cluster = {cluster:String})
+          AND ({namespace:String} = '' OR claim_namespace = {namespace:String})
+          AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    ) AS v
     LEFT JOIN
     (
         SELECT
@@ -83,8 +60,10 @@ idle AS
         FROM
         (
             SELECT cluster, uid, bound_at, deleted_at, unused_since, ifNull(toUnixTimestamp64Micro(unused_since), 0) AS unused_micros
-            FROM claims FINAL
-            WHERE ({namespace:String} = '' OR namespace = {namespace:String}) AND (cluster, uid) IN (SELECT cluster, uid FROM asked_claims)
+            FROM claims
+            -- Of the others it is known when their volume was last used.
+            WHERE ({namespace:String} = '' OR namespace = {namespace:String})
+              AND (unused_since IS NOT NULL OR (cluster, volume_uid) NOT IN (SELECT cluster, volume_uid FROM volume_uses))
         ) AS c
         ASOF LEFT JOIN watched AS w ON w.watched_cluster = c.cluster AND c.unused_micros >= w.started_micros
     ) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
@@ -92,15 +71,16 @@ idle AS
     (
         -- A claim can be bound to one volume more than once: the last binding counts.
         SELECT cluster, claim_uid, volume_uid, argMax(tuple(bound_at), ordinal).1 AS bound_at
-        FROM bindings FINAL
-        WHERE (cluster, claim_uid) IN (SELECT cluster, uid FROM asked_claims)
+        FROM bindings
+        WHERE (cluster, volume_uid) NOT IN (SELECT cluster, volume_uid FROM volume_uses)
+           OR (cluster, claim_uid) IN (SELECT cluster, uid FROM claims WHERE unused_since IS NOT NULL)
         GROUP BY cluster, claim_uid, volume_uid
     ) AS b ON b.cluster = v.cluster AND b.claim_uid = v.claim_uid AND b.volume_uid = v.uid
-    LEFT JOIN
-    (
-        SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL WHERE {{template "of_namespace.sql" "volume_uid"}}
-    ) AS s
+    LEFT JOIN (SELECT * FROM volume_uses WHERE ({namespace:String} = '' OR (cluster, volume_uid) IN (SELECT cluster, uid FROM volumes WHERE claim_namespace = {namespace:String}))) AS u
+        ON u.cluster = v.cluster AND u.volume_uid = v.uid
+    LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage WHERE ({namespace:String} = '' OR (cluster, volume_uid) IN (SELECT cluster, uid FROM volumes WHERE claim_namespace = {namespace:String}))) AS s
         ON s.cluster = v.cluster AND s.volume_uid = v.uid
+    WHERE NOT u.in_use
 ),
 -- For how long pods were watched until two moments: since when the volume is idle, and
 -- since when that is vouched for. The spans are many, so each is found by its time.
