@@ -36,7 +36,7 @@ type byteSeconds struct {
 	of               [byteSecondsCount]integral
 	floor            [byteSecondsCount]fact.Time // until then the values of the run before say all
 	left             [byteSecondsCount]total     // the bytes when the run before ended
-	shown            [byteSecondsCount]total // the highest that a scrape can have shown
+	shown            [byteSecondsCount]total     // the highest that a scrape can have shown
 
 	pairs   []*dto.LabelPair
 	created *timestamppb.Timestamp
