@@ -270,6 +270,11 @@ func workloadLife(h *history, flags map[string]string) []row {
 				s.pods = append(s.pods, p)
 			}
 		}
+		for _, c := range m.claims {
+			if c.known && c.workload != "" && c.namespace+"/"+c.kind+"/"+c.workload == name {
+				s.claims = append(s.claims, c)
+			}
+		}
 		s.mounts = m.mountsOf(s.pods)
 		return s
 	})

@@ -179,29 +179,40 @@ func (m *model) orphaned(c *claim) (reason string, since fact.Time) {
 			last = &u
 		}
 	}
-	if last == nil {
-		return "never mounted", c.created
-	}
-	since = max(c.created, last.ended().at)
-	p := last.pod
-	if p.workload == "" {
-		return "not mounted", since
+	kind, workload := c.kind, c.workload
+	if since = c.created; last != nil {
+		since = max(since, last.ended().at)
+		if workload == "" {
+			kind, workload = last.pod.kind, last.pod.workload
+		}
 	}
 	scaled := false
-	for _, o := range m.pods {
-		if o.known && o.gone.at == 0 && o.finished() == 0 && o.phase != "Succeeded" && o.phase != "Failed" && o.namespace == c.namespace && o.kind == p.kind &&
-			o.workload == p.workload {
-			scaled = true
-			if o.kind == "StatefulSet" && strings.HasSuffix(c.name, "-"+o.name) { // its own pod may wait for it
-				return "", 0
-			}
+	for _, p := range m.living(c.namespace, kind, workload) {
+		scaled = true
+		if kind == "StatefulSet" && strings.HasSuffix(c.name, "-"+p.name) { // its own pod may wait for it
+			return "", 0
 		}
 	}
 	switch {
+	case last == nil:
+		return "never mounted", since
+	case workload == "":
+		return "not mounted", since
 	case !scaled:
 		return "no pods", since
-	case p.kind == "StatefulSet":
+	case kind == "StatefulSet":
 		return "scaled down", since
 	}
 	return "", 0
+}
+
+// living returns the pods of a workload that are not over.
+func (m *model) living(namespace, kind, workload string) (list []*pod) {
+	for _, p := range m.pods {
+		over := p.gone.at != 0 || p.finished() != 0 || p.phase == "Succeeded" || p.phase == "Failed"
+		if workload != "" && p.known && !over && p.namespace == namespace && p.kind == kind && p.workload == workload {
+			list = append(list, p)
+		}
+	}
+	return list
 }

@@ -224,7 +224,7 @@ func TestReportsAgreeWithTheModel(t *testing.T) {
 	h := makeHistory(t)
 	for _, report := range reports() {
 		t.Run(report.name, func(t *testing.T) {
-			for range questions {
+			for range report.asked {
 				flags := map[string]string{}
 				h.subject = h.randomMount()
 				want := report.answer(h, flags)
@@ -238,15 +238,16 @@ func TestReportsAgreeWithTheModel(t *testing.T) {
 // question is a report with its answer, whose flags it chooses.
 type question struct {
 	name   string
+	asked  int // how often; fewer where ClickHouse takes long to plan the report
 	answer func(h *history, flags map[string]string) []row
 }
 
 func reports() []question {
 	return []question{
-		{"idle", idle}, {"space", space}, {"users", users}, {"mounts", mounts}, {"history", used},
-		{"apps", apps}, {"pods-per-volume", podsPerVolume}, {"volumes-per-pod", volumesPerPod}, {"ephemeral", ephemeral}, {"bindings", bindings},
-		{"counts", counts}, {"coverage", coverage}, {"resizes", resizes}, {"creation-rate", creationRate}, {"lifetimes", lifetimes},
-		{"never-mounted", neverMounted}, {"at", at}, {"diff", diff}, {"left-behind", leftBehind}, {"orphans", orphans},
-		{"volume", volumeLife}, {"claim", claimLife}, {"pod", podLife}, {"workload", workloadLife},
+		{"idle", 10, idle}, {"space", 6, space}, {"users", 6, users}, {"mounts", 8, mounts}, {"history", 6, used},
+		{"apps", 6, apps}, {"pods-per-volume", 6, podsPerVolume}, {"volumes-per-pod", 6, volumesPerPod}, {"ephemeral", 8, ephemeral}, {"bindings", 8, bindings},
+		{"counts", 8, counts}, {"coverage", 8, coverage}, {"resizes", 8, resizes}, {"creation-rate", 8, creationRate}, {"lifetimes", 8, lifetimes},
+		{"never-mounted", 6, neverMounted}, {"at", 6, at}, {"diff", 5, diff}, {"left-behind", 8, leftBehind}, {"orphans", 6, orphans},
+		{"volume", 5, volumeLife}, {"claim", 5, claimLife}, {"pod", 5, podLife}, {"workload", 5, workloadLife}, {"app-changes", 2, appChanges},
 	}
 }

@@ -84,7 +84,8 @@ type claim struct {
 	requested, capacity                int64
 	phase                              string
 	volume                             *volume
-	pod                                *pod // for which it was made
+	pod                                *pod   // for which it was made
+	kind, workload                     string // of the StatefulSet for which it was made; else empty
 	created, bound, lostAt             fact.Time
 	gone                               end
 	known                              bool

@@ -167,7 +167,9 @@ func (w *world) listControllers(lists map[fact.Kind][]any) {
 	for _, n := range w.names.namespaces {
 		add(fact.Namespaces, &corev1.Namespace{ObjectMeta: w.meta("namespace-"+n, "", n, w.born)})
 		for _, name := range w.names.workloads {
-			add(fact.StatefulSets, &appsv1.StatefulSet{ObjectMeta: w.meta("StatefulSet"+n+name, n, name, w.born)})
+			set := &appsv1.StatefulSet{ObjectMeta: w.meta("StatefulSet"+n+name, n, name, w.born)}
+			set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
+			add(fact.StatefulSets, set)
 			controller(fact.DaemonSets, n, name, "")
 			controller(fact.Deployments, n, name, "")
 			controller(fact.ReplicaSets, n, name+"-5d4", name)

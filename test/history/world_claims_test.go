@@ -22,6 +22,11 @@ func (w *world) addClaim(namespace, name string, of *pod) bool {
 		uid: w.uid("claim"), namespace: namespace, name: name, class: pick(w, w.names.classes), owner: pick(w, w.names.owners), groups: w.groups(),
 		requested: w.size(), phase: "Pending", pod: of, created: w.tick(), existing: true,
 	}
+	for _, set := range w.names.workloads {
+		if name == "data-"+set+"-0" || name == "data-"+set+"-1" {
+			c.kind, c.workload = "StatefulSet", set
+		}
+	}
 	w.claims = append(w.claims, c)
 	w.showClaim(c)
 	return true

@@ -43,7 +43,7 @@ func newWorld(cluster string, rnd *rand.Rand, t *tracker) *world {
 		return slices.Compact(plain)
 	}
 	w.names.namespaces = some(1, "shop", "lab")
-	w.names.claims = some(2, "data", "logs", "cache")
+	w.names.claims = some(2, "data", "logs", "data-db-0", "data-web-1", "data-db-1")
 	w.names.pods = some(2, "web-0", "db-0", "db-1", "job-x")
 	w.names.volumes = some(2, "pv-a", "pv-b", "pv-c")
 	w.names.classes = some(1, "fast", "slow", "")
