@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
@@ -115,28 +116,25 @@ func diff(h *history, flags map[string]string) (rows []row) {
 		}
 		m.resized(w, add)
 		m.rebound(w, add)
-		f := f
-		uses := h.uses(w, f, "")
-		for _, g := range grouped(uses, func(u mount) string {
-			return fmt.Sprintf("%q", []any{u.m.cluster, u.pod.namespace, u.pod.workloadName()})
-		}) {
-			if u := g[0]; u.m == m {
-				before, after := 0, 0
-				for _, u := range g {
-					before += b2i(u.started() <= w.since)
-					after += b2i(u.ended().at == 0 || u.ended().at > w.until)
-				}
-				kind, name := u.pod.kind, u.pod.workload
-				if name == "" {
-					kind, name = "Pod", u.pod.name
-				}
-				if before != after {
-					rows = append(rows, row{
-						"cluster": m.cluster, "kind": kind, "namespace": u.pod.namespace, "name": name, "difference": "mounts",
-						"before": fmt.Sprint(before), "after": fmt.Sprint(after),
-					})
-				}
-			}
+		rows = append(rows, mountDifferences(slices.DeleteFunc(h.uses(w, f, ""), func(u mount) bool { return u.m != m }), w)...)
+	}
+	return rows
+}
+
+// mountDifferences counts the mounts of each workload at both ends of a window.
+func mountDifferences(uses []mount, w window) (rows []row) {
+	for _, g := range grouped(uses, func(u mount) string { return fmt.Sprintf("%q", []any{u.pod.namespace, u.pod.workloadName()}) }) {
+		before, after := 0, 0
+		for _, u := range g {
+			before += b2i(u.started() <= w.since)
+			after += b2i(u.ended().at == 0 || u.ended().at > w.until)
+		}
+		kind, name, _ := strings.Cut(g[0].pod.workloadName(), "/")
+		if before != after {
+			rows = append(rows, row{
+				"cluster": g[0].m.cluster, "kind": kind, "namespace": g[0].pod.namespace, "name": name, "difference": "mounts",
+				"before": fmt.Sprint(before), "after": fmt.Sprint(after),
+			})
 		}
 	}
 	return rows

@@ -26,12 +26,8 @@ type history struct {
 	subject mount          // that most flags of a question name, so that its answer is not empty
 }
 
-const (
-	// steps is how many things happen in each cluster.
-	steps = 420
-	// questions is how often each report is asked.
-	questions = 8
-)
+// steps is how many things happen in each cluster.
+const steps = 420
 
 // seed returns the seed of KUBEVOLTRACKER_HISTORY_SEED, or the one that every test run has.
 func seed(t *testing.T) uint64 {
@@ -53,6 +49,7 @@ func makeHistory(t *testing.T) *history {
 	for i, cluster := range []string{"east", `o'"\` + "\t日本", "west"} {
 		k := newTracker(t, cluster)
 		w := newWorld(cluster, rand.New(rand.NewPCG(h.seed, uint64(i+1))), k)
+		w.saysUnused = i > 0
 		w.play(steps)
 		k.finish(h.catalog, w.spans)
 		h.models = append(h.models, &w.model)

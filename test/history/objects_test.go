@@ -44,6 +44,13 @@ func (w *world) claimObject(c *claim) *corev1.PersistentVolumeClaim {
 	if c.capacity != 0 {
 		o.Status.Capacity = storage(c.capacity)
 	}
+	if w.saysUnused {
+		condition := corev1.PersistentVolumeClaimCondition{Type: "Unused", Status: corev1.ConditionFalse}
+		if c.unused != 0 {
+			condition.Status, condition.LastTransitionTime = corev1.ConditionTrue, apiTime(c.unused)
+		}
+		o.Status.Conditions = append(o.Status.Conditions, condition)
+	}
 	if c.pod != nil {
 		o.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: c.pod.name, UID: types.UID(c.pod.uid), Controller: ptr.To(true)}}
 	}

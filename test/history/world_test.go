@@ -25,11 +25,12 @@ type world struct {
 	clock   fact.Time
 	tracker *tracker
 
-	watched  bool
-	gapSince fact.Time // since when nobody watches; 0 before the first tracker
-	steps    int       // of the gap that are left
-	serial   int
-	names    struct{ namespaces, claims, pods, volumes, classes, owners, groups, workloads, paths []string }
+	saysUnused bool // its API server has the condition Unused
+	watched    bool
+	gapSince   fact.Time // since when nobody watches; 0 before the first tracker
+	steps      int       // of the gap that are left
+	serial     int
+	names      struct{ namespaces, claims, pods, volumes, classes, owners, groups, workloads, paths []string }
 }
 
 func newWorld(cluster string, rnd *rand.Rand, t *tracker) *world {
