@@ -108,11 +108,15 @@ func bindings(h *history, flags map[string]string) (rows []row) {
 			if !b.known || !w.overlaps(b.bound, b.released.at) || !f.takes(m, c.namespace, c.owner, c.groups, b.class()) {
 				continue
 			}
-			rows = append(rows, row{
+			r := row{
 				"cluster": m.cluster, "namespace": c.namespace, "claim": c.name, "persistentvolume": b.volume.name, "storage_class": b.class(), "owner": c.owner,
 				"groups": c.groups, "bound_at": b.bound, "released_at": b.released.at, "released_not_before": b.released.unsure(),
 				"lasted_seconds": lasted(b.bound, b.released.at),
-			})
+			}
+			if b.bound == 0 {
+				r["lasted_seconds"] = nil
+			}
+			rows = append(rows, r)
 		}
 	}
 	return rows

@@ -85,6 +85,9 @@ func (m *model) live(s subjects, w window) (rows []row) {
 		all = append(all, life{c.created, c.gone, true, "exists", objectName(c), strings.Trim(details, " ")})
 	}
 	for _, b := range s.bindings {
+		if b.bound == 0 {
+			continue // it has no place in time
+		}
 		all = append(all, life{b.bound, b.released, true, "bound", objectName(b.claim), "to volume " + b.volume.name})
 	}
 	for _, p := range s.pods {

@@ -29,7 +29,7 @@ func (m *model) as(v *volume, at fact.Time) (size int64, phase string) {
 	case last != nil && next != nil && last.size == next.size:
 		size = last.size
 	}
-	if next != nil && next.phaseAt <= at {
+	if next != nil && next.phaseAt <= at && !m.old {
 		phase = next.phase
 	}
 	return size, phase

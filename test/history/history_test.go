@@ -49,7 +49,7 @@ func makeHistory(t *testing.T) *history {
 	for i, cluster := range []string{"east", `o'"\` + "\t日本", "west"} {
 		k := newTracker(t, cluster)
 		w := newWorld(cluster, rand.New(rand.NewPCG(h.seed, uint64(i+1))), k)
-		w.saysUnused = i > 0
+		w.saysUnused, w.old = i == 1, i == 2
 		w.play(steps)
 		k.finish(h.catalog, w.spans)
 		h.models = append(h.models, &w.model)

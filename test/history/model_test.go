@@ -41,6 +41,7 @@ func (s source) backend() string {
 // model is what a catalog can know of a cluster.
 type model struct {
 	cluster    string
+	old        bool // Kubernetes before 1.28: volumes do not say when their phase changed
 	volumes    []*volume
 	claims     []*claim
 	pods       []*pod

@@ -73,7 +73,10 @@ func (w *world) volumeObject(v *volume) *corev1.PersistentVolume {
 	if c := v.claim; c != nil {
 		o.Spec.ClaimRef = &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: c.namespace, Name: c.name, UID: types.UID(c.uid)}
 	}
-	o.Status = corev1.PersistentVolumeStatus{Phase: corev1.PersistentVolumePhase(v.phase), LastPhaseTransitionTime: ptr.To(apiTime(v.phaseAt))}
+	o.Status = corev1.PersistentVolumeStatus{Phase: corev1.PersistentVolumePhase(v.phase)}
+	if !w.old {
+		o.Status.LastPhaseTransitionTime = ptr.To(apiTime(v.phaseAt))
+	}
 	return o
 }
 

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"slices"
+
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
@@ -29,6 +31,7 @@ func (w *world) listVolumes(lists map[fact.Kind][]any) {
 	for _, v := range w.volumes {
 		if v.touched = false; v.existing {
 			created[v.name] = v.created
+			w.guessPhase(v)
 			w.seeVolume(v)
 			lists[fact.Volumes] = append(lists[fact.Volumes], w.volumeObject(v))
 		}
@@ -40,12 +43,50 @@ func (w *world) listVolumes(lists map[fact.Kind][]any) {
 	}
 }
 
+// guessPhase notes when a volume came into its phase at the latest, if it does not say that itself.
+func (w *world) guessPhase(v *volume) {
+	n := len(v.versions)
+	switch {
+	case !w.old:
+	case n == 0 && w.gapSince == 0:
+		v.phaseAt = 0
+	case n > 0 && v.versions[n-1].phase == v.phase && (v.versions[n-1].claim == v.claim || v.phase != "Bound"):
+		v.phaseAt = v.versions[n-1].phaseAt
+	default:
+		v.phaseAt = w.clock
+	}
+}
+
+// joinBindings takes two bindings for one if nothing shows that the first one ended.
+func (w *world) joinBindings() {
+	for _, b := range w.bindings {
+		if b.trace == boundAgain && b.released.at == 0 && b.known {
+			b.trace = nothing
+			w.bindings = slices.DeleteFunc(w.bindings, func(o *binding) bool { return !o.known && o.volume == b.volume && o.claim == b.claim })
+			b.claim.bound = b.bound
+			return
+		}
+	}
+}
+
 // listBindings notes the ends of bindings by what they left.
 func (w *world) listBindings() {
+	if w.old {
+		for range w.bindings {
+			w.joinBindings()
+		}
+	}
 	for _, b := range w.bindings {
-		b.known = b.known || b.volume.existing && b.claim.existing
+		if !b.known && b.volume.existing && b.claim.existing {
+			b.known = true
+			if w.old {
+				b.bound, b.claim.bound = b.volume.phaseAt, b.volume.phaseAt
+			}
+		}
 		switch {
 		case !b.known || b.released.at != 0:
+		case b.trace == phaseReleased && w.old:
+			b.released = end{max(w.gapSince, b.bound), w.clock}
 		case b.trace == phaseReleased:
 			b.released = end{b.volume.phaseAt, b.volume.phaseAt}
 		case b.trace == boundAgain:

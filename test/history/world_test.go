@@ -48,7 +48,7 @@ func newWorld(cluster string, rnd *rand.Rand, t *tracker) *world {
 	w.names.pods = some(2, "web-0", "db-0", "db-1", "job-x")
 	w.names.volumes = some(2, "pv-a", "pv-b", "pv-c")
 	w.names.classes = some(1, "fast", "slow", "")
-	w.names.owners = some(3, "ann", "bob", "", "")
+	w.names.owners = some(3, "ann", "bob", "", "", "of a/b", "nul\x00byte")
 	w.names.workloads = some(1, "db", "web")
 	w.names.paths = some(2, "data", "var/lib/x")
 	w.names.groups = []string{"", "web", "web,data", "data", `it's,"b"`, `back\slash`, "日本,web"}
