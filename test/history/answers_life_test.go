@@ -85,9 +85,6 @@ func (m *model) live(s subjects, w window) (rows []row) {
 		all = append(all, life{c.created, c.gone, true, "exists", objectName(c), strings.Trim(details, " ")})
 	}
 	for _, b := range s.bindings {
-		if b.bound == 0 {
-			continue // it has no place in time
-		}
 		all = append(all, life{b.bound, b.released, true, "bound", objectName(b.claim), "to volume " + b.volume.name})
 	}
 	for _, p := range s.pods {
@@ -99,6 +96,7 @@ func (m *model) live(s subjects, w window) (rows []row) {
 	for _, c := range m.changesOf(s) {
 		all = append(all, life{c.at, end{}, false, c.action, objectName(c.of), c.details})
 	}
+	all = slices.DeleteFunc(all, func(l life) bool { return l.began == 0 }) // it has no place in time
 	for _, l := range append(all, m.unwatched(all)...) {
 		if l.lasts && w.overlaps(l.began, l.ended.at) || !l.lasts && l.began >= w.since && l.began <= w.until {
 			rows = append(rows, l.row(m.cluster))

@@ -8,17 +8,20 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
+// versionsAround returns the last version that was observed by a moment, and the next one; nil if there is none.
+func (v *volume) versionsAround(at fact.Time) (last, next *version) {
+	for i := range v.versions {
+		if s := &v.versions[i]; s.at > at {
+			return last, s
+		}
+		last = &v.versions[i]
+	}
+	return last, nil
+}
+
 // as is a volume as it was at a moment, as far as a tracker knows: its size, or -1, and its phase, or "".
 func (m *model) as(v *volume, at fact.Time) (size int64, phase string) {
-	var last, next *version
-	for i := range v.versions {
-		switch s := &v.versions[i]; {
-		case s.at <= at:
-			last = s
-		case next == nil:
-			next = s
-		}
-	}
+	last, next := v.versionsAround(at)
 	watched := slices.ContainsFunc(m.spans, func(s [2]fact.Time) bool { return s[0] <= at && at <= s[1] })
 	size = -1
 	switch sure := watched || next == nil && v.gone.at == 0; {

@@ -29,15 +29,15 @@ type history struct {
 // steps is how many things happen in each cluster.
 const steps = 420
 
-// seed returns the seed of KUBEVOLTRACKER_HISTORY_SEED, or the one that every test run has.
+// seed returns the seed of HISTORY_SEED, or the one that every test run has.
 func seed(t *testing.T) uint64 {
-	text := os.Getenv("KUBEVOLTRACKER_HISTORY_SEED")
+	text := os.Getenv("HISTORY_SEED")
 	if text == "" {
 		return 1
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		t.Fatalf("KUBEVOLTRACKER_HISTORY_SEED: %v", err)
+		t.Fatalf("HISTORY_SEED: %v", err)
 	}
 	return n
 }
