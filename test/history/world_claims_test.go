@@ -142,6 +142,22 @@ func (w *world) expand() bool {
 	return true
 }
 
+// giveAway gives a claim and a pod to other owners: they have had them from then on, and in the reports always.
+func (w *world) giveAway() bool {
+	c := any1(w, w.claims, func(c *claim) bool { return c.existing })
+	p := any1(w, w.pods, func(p *pod) bool { return p.existing })
+	if c == nil || p == nil || !w.watched {
+		return false
+	}
+	w.tick()
+	c.owner, c.groups = pick(w, w.names.owners), w.groups()
+	w.showClaim(c)
+	w.tick()
+	p.owner, p.groups = pick(w, w.names.owners), w.groups()
+	w.showPod(p)
+	return true
+}
+
 // inUse reports whether a pod that is not over refers to a claim.
 func (w *world) inUse(c *claim) bool {
 	for _, p := range w.pods {
