@@ -108,11 +108,15 @@ func bindings(h *history, flags map[string]string) (rows []row) {
 			if !b.known || !w.overlaps(b.bound, b.released.at) || !f.takes(m, c.namespace, c.owner, c.groups, b.class()) {
 				continue
 			}
-			rows = append(rows, row{
+			r := row{
 				"cluster": m.cluster, "namespace": c.namespace, "claim": c.name, "persistentvolume": b.volume.name, "storage_class": b.class(), "owner": c.owner,
 				"groups": c.groups, "bound_at": b.bound, "released_at": b.released.at, "released_not_before": b.released.unsure(),
 				"lasted_seconds": lasted(b.bound, b.released.at),
-			})
+			}
+			if b.bound == 0 {
+				r["lasted_seconds"] = nil
+			}
+			rows = append(rows, r)
 		}
 	}
 	return rows
@@ -126,34 +130,28 @@ func counts(h *history, flags map[string]string) (rows []row) {
 			continue
 		}
 		count := map[string]int{}
-		in := func(namespace string) bool { return f.namespace == "" || f.namespace == namespace }
-		for _, v := range m.volumes {
-			if v.known && in("") && w.overlaps(v.created, v.gone.at) {
-				count["PersistentVolume"]++
+		add := func(kind string, known bool, namespace string, began, ended fact.Time) {
+			if known && (f.namespace == "" || f.namespace == namespace) && w.overlaps(began, ended) {
+				count[kind]++
 			}
+		}
+		for _, v := range m.volumes {
+			add("PersistentVolume", v.known, "", v.created, v.gone.at)
 		}
 		for _, c := range m.claims {
-			if c.known && in(c.namespace) && w.overlaps(c.created, c.gone.at) {
-				count["PersistentVolumeClaim"]++
-			}
+			add("PersistentVolumeClaim", c.known, c.namespace, c.created, c.gone.at)
 		}
 		for _, p := range m.pods {
-			if p.known && in(p.namespace) && w.overlaps(p.created, p.gone.at) {
-				count["Pod"]++
-			}
+			add("Pod", p.known, p.namespace, p.created, p.gone.at)
 		}
 		for _, u := range m.mounts() {
-			if in(u.pod.namespace) && w.overlaps(u.started(), u.ended().at) {
-				count["mount"]++
-			}
+			add("mount", true, u.pod.namespace, u.started(), u.ended().at)
 		}
 		for _, n := range m.namespaces {
-			if in(n) && w.overlaps(m.born, 0) {
-				count["Namespace"]++
-			}
+			add("Namespace", true, n, m.born, 0)
 		}
-		if in("") && w.overlaps(m.born, 0) {
-			count["StorageClass"] = m.classes
+		for range m.classes {
+			add("StorageClass", true, "", m.born, 0)
 		}
 		for kind, n := range count {
 			rows = append(rows, row{"cluster": m.cluster, "kind": kind, "count": n})
@@ -217,6 +215,30 @@ func resizes(h *history, flags map[string]string) (rows []row) {
 	return rows
 }
 
+// part is how many objects were created in a part of a window, and in the same part of the window before.
+type part struct{ volumes, volumesBefore, claims, claimsBefore int }
+
+// parts are those of a window.
+type parts struct {
+	first, step, last fact.Time
+	list              []part
+	some              bool
+}
+
+// count counts a creation, in one of the counters of its part.
+func (p *parts) count(created fact.Time, counter, before func(*part) *int) {
+	length := fact.Time(len(p.list)) * p.step
+	switch {
+	case created >= p.last || created < p.first-length:
+		return
+	case created >= p.first:
+		*counter(&p.list[(created-p.first)/p.step])++
+	default:
+		*before(&p.list[(created-p.first+length)/p.step])++
+	}
+	p.some = true
+}
+
 func creationRate(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags, "namespace", "storageclass")
 	w := h.window(flags, pastMonth, false)
@@ -228,40 +250,24 @@ func creationRate(h *history, flags map[string]string) (rows []row) {
 		monday = 4 * 86400 * second // January 5th 1970
 	}
 	first, last := (w.since-monday)/step*step+monday, min(w.until, now())
-	parts := max(1, (last-first+step-1)/step)
 	for _, m := range h.models {
-		if !f.takes(m, f.namespace, "", nil, f.class) {
-			continue
-		}
-		type part struct{ volumes, volumesBefore, claims, claimsBefore int }
-		list, some := make([]part, parts), false
-		count := func(created fact.Time, now, before func(*part) *int) {
-			if created >= last || created < first-parts*step {
-				return
-			}
-			some = true
-			if created >= first {
-				*now(&list[(created-first)/step])++
-			} else {
-				*before(&list[(created-first+parts*step)/step])++
-			}
-		}
+		p := parts{first: first, step: step, last: last, list: make([]part, max(1, (last-first+step-1)/step))}
 		for _, v := range m.volumes {
-			if v.known && (f.class == "" || f.class == v.class) && (f.namespace == "" || m.hadIn(v, f.namespace)) {
-				count(v.created, func(p *part) *int { return &p.volumes }, func(p *part) *int { return &p.volumesBefore })
+			if v.known && f.takes(m, f.namespace, "", nil, v.class) && (f.namespace == "" || m.hadIn(v, f.namespace)) {
+				p.count(v.created, func(p *part) *int { return &p.volumes }, func(p *part) *int { return &p.volumesBefore })
 			}
 		}
 		for _, c := range m.claims {
 			if c.known && f.takes(m, c.namespace, "", nil, c.class) {
-				count(c.created, func(p *part) *int { return &p.claims }, func(p *part) *int { return &p.claimsBefore })
+				p.count(c.created, func(p *part) *int { return &p.claims }, func(p *part) *int { return &p.claimsBefore })
 			}
 		}
-		for i, p := range list {
-			if some {
+		for i, n := range p.list {
+			if p.some {
 				start := first + fact.Time(i)*step
 				rows = append(rows, row{
-					"cluster": m.cluster, "period_start": start, "period_end": min(last, start+step), "volumes": p.volumes, "volumes_before": p.volumesBefore,
-					"claims": p.claims, "claims_before": p.claimsBefore,
+					"cluster": m.cluster, "period_start": start, "period_end": min(last, start+step), "volumes": n.volumes, "volumes_before": n.volumesBefore,
+					"claims": n.claims, "claims_before": n.claimsBefore,
 				})
 			}
 		}
@@ -316,7 +322,7 @@ func neverMounted(h *history, flags map[string]string) (rows []row) {
 			}
 			r := row{
 				"cluster": m.cluster, "namespace": c.namespace, "claim": c.name, "phase": c.phase, "persistentvolume": "", "storage_class": c.class,
-				"owner": c.owner, "groups": c.groups, "requested_bytes": c.requested, "created_at": c.created, "age_seconds": lasted(c.created, 0), "unused_since": nil,
+				"owner": c.owner, "groups": c.groups, "requested_bytes": c.requested, "created_at": c.created, "age_seconds": lasted(c.created, 0), "unused_since": c.seenUnused,
 			}
 			if c.volume != nil {
 				r["persistentvolume"] = c.volume.name

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -36,96 +37,118 @@ type subjects struct {
 	mounts   []mount
 }
 
+// life is a row of a life: what lasts has a duration, and what happened at a moment has none.
+type life struct {
+	began                  fact.Time
+	ended                  end
+	lasts                  bool
+	event, object, details string
+}
+
+// over is when a life ended, or now.
+func (l life) over() fact.Time {
+	switch {
+	case !l.lasts:
+		return l.began
+	case l.ended.at == 0:
+		return now()
+	}
+	return l.ended.at
+}
+
+func (l life) row(cluster string) row {
+	r := row{
+		"cluster": cluster, "started_at": l.began, "ended_at": l.ended.at, "ended_not_before": l.ended.unsure(), "lasted_seconds": nil, "event": l.event,
+		"object": l.object, "details": l.details, "actor": "",
+	}
+	if l.lasts {
+		r["lasted_seconds"] = lasted(l.began, l.ended.at)
+	}
+	return r
+}
+
 // live returns the lives of some objects as rows, in a window.
 func (m *model) live(s subjects, w window) (rows []row) {
-	var first, last fact.Time
-	add := func(began fact.Time, ended end, event, object, details string) {
-		until := ended.at
-		if until == 0 {
-			until = now()
-		}
-		if first == 0 || began < first {
-			first = began
-		}
-		last = max(last, until)
-		if w.overlaps(began, ended.at) {
-			rows = append(rows, row{
-				"cluster": m.cluster, "started_at": began, "ended_at": ended.at, "ended_not_before": ended.unsure(), "lasted_seconds": lasted(began, ended.at),
-				"event": event, "object": object, "details": strings.Trim(details, " "), "actor": "",
-			})
-		}
-	}
+	var all []life
 	for _, v := range s.volumes {
 		details := v.source.kind + " "
 		if v.source.kind == "csi" {
 			details += v.source.path + " "
 		}
-		add(v.created, v.gone, "exists", objectName(v), details+v.class)
+		all = append(all, life{v.created, v.gone, true, "exists", objectName(v), strings.Trim(details+v.class, " ")})
 	}
 	for _, c := range s.claims {
 		details := c.class
 		if c.owner != "" {
 			details += " of " + c.owner
 		}
-		add(c.created, c.gone, "exists", objectName(c), details)
+		all = append(all, life{c.created, c.gone, true, "exists", objectName(c), strings.Trim(details, " ")})
 	}
 	for _, b := range s.bindings {
-		add(b.bound, b.released, "bound", objectName(b.claim), "to volume "+b.volume.name)
+		all = append(all, life{b.bound, b.released, true, "bound", objectName(b.claim), "to volume " + b.volume.name})
 	}
 	for _, p := range s.pods {
-		event, began, ended := "ran", p.started(), p.gone
-		if began == 0 {
-			event, began = "waited", p.created
-		}
-		if at := p.finished(); at != 0 {
-			ended = end{at, at}
-		}
-		details := "on node " + p.node
-		if p.workload != "" {
-			details += " for " + workloadOf(p)
-		}
-		add(began, ended, event, objectName(p), details)
+		all = append(all, p.life())
 	}
 	for _, u := range s.mounts {
-		details := u.store.claimName
-		if details == "" {
-			details = u.store.name
-		}
-		details += " in " + u.container.name + " at " + u.point.path
-		if u.point.readOnly {
-			details += " read-only"
-		}
-		if u.pod.workload != "" {
-			details += " for " + workloadOf(u.pod)
-		}
-		if reason := u.container.seen.reason; reason != "" {
-			details += ": " + reason
-		}
-		add(u.started(), u.ended(), "mounted", objectName(u.pod), details)
+		all = append(all, u.life())
 	}
 	for _, c := range m.changesOf(s) {
-		if first == 0 || c.at < first {
-			first = c.at
-		}
-		last = max(last, c.at)
-		if c.at >= w.since && c.at <= w.until {
-			rows = append(rows, row{
-				"cluster": m.cluster, "started_at": c.at, "ended_at": nil, "ended_not_before": nil, "lasted_seconds": nil, "event": c.action,
-				"object": objectName(c.of), "details": c.details, "actor": "",
-			})
-		}
+		all = append(all, life{c.at, end{}, false, c.action, objectName(c.of), c.details})
 	}
-	if first == 0 {
-		return nil
-	}
-	for i := range m.spans[1:] {
-		if from, to := m.spans[i][1], m.spans[i+1][0]; from < last && to > first {
-			begin, over := first, last
-			add(from, end{to, to}, "unwatched", "", "what ended then has bounds; more may have happened")
-			first, last = begin, over
+	all = slices.DeleteFunc(all, func(l life) bool { return l.began == 0 }) // it has no place in time
+	for _, l := range append(all, m.unwatched(all)...) {
+		if l.lasts && w.overlaps(l.began, l.ended.at) || !l.lasts && l.began >= w.since && l.began <= w.until {
+			rows = append(rows, l.row(m.cluster))
 		}
 	}
 	return rows
+}
+
+func (p *pod) life() life {
+	l := life{p.started(), p.gone, true, "ran", objectName(p), "on node " + p.node}
+	if l.began == 0 {
+		l.event, l.began = "waited", p.created
+	}
+	if at := p.finished(); at != 0 {
+		l.ended = end{at, at}
+	}
+	if p.workload != "" {
+		l.details += " for " + workloadOf(p)
+	}
+	l.details = strings.Trim(l.details, " ")
+	return l
+}
+
+func (m mount) life() life {
+	details := cmp.Or(m.store.claimName, m.store.name) + " in " + m.container.name + " at " + m.point.path
+	if m.point.readOnly {
+		details += " read-only"
+	}
+	if m.pod.workload != "" {
+		details += " for " + workloadOf(m.pod)
+	}
+	if reason := m.container.seen.reason; reason != "" {
+		details += ": " + reason
+	}
+	return life{m.started(), m.ended(), true, "mounted", objectName(m.pod), details}
+}
+
+// unwatched returns the gaps of coverage between the first and the last moment of some lives.
+func (m *model) unwatched(all []life) (gaps []life) {
+	if len(all) == 0 {
+		return nil
+	}
+	first, last := all[0].began, all[0].over()
+	for _, l := range all {
+		first, last = min(first, l.began), max(last, l.over())
+	}
+	for i := range m.spans[1:] {
+		if from, to := m.spans[i][1], m.spans[i+1][0]; from < last && to > first {
+			gaps = append(gaps, life{from, end{to, to}, true, "unwatched", "", "what ended then has bounds; more may have happened"})
+		}
+	}
+	return gaps
 }
 
 // changesOf returns the changes of some objects.
@@ -268,6 +291,11 @@ func workloadLife(h *history, flags map[string]string) []row {
 		for _, p := range m.pods {
 			if p.known && p.workload != "" && p.namespace+"/"+workloadOf(p) == name {
 				s.pods = append(s.pods, p)
+			}
+		}
+		for _, c := range m.claims {
+			if c.known && c.workload != "" && c.namespace+"/"+c.kind+"/"+c.workload == name {
+				s.claims = append(s.claims, c)
 			}
 		}
 		s.mounts = m.mountsOf(s.pods)

@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -22,70 +23,83 @@ func (m *model) lastUse(v *volume, r row) (last *mount) {
 	return last
 }
 
+// place is a backing store; that of a node's path is one of its cluster.
+type place struct {
+	cluster string
+	source  source
+}
+
+func (m *model) placeOf(s source) place {
+	if s.kind == "local" || s.kind == "hostPath" {
+		return place{m.cluster, s}
+	}
+	return place{source: s}
+}
+
+// owned is a volume with its model, as it was known at a moment.
+type owned struct {
+	m      *model
+	v      *volume
+	goneAt fact.Time
+}
+
+// lastOwners returns which volume of all clusters had each backing store last, as of a moment.
+func (h *history) lastOwners(at fact.Time) map[place]owned {
+	last := map[place]owned{}
+	for _, m := range h.models {
+		for _, v := range m.volumes {
+			if !v.known || v.created > at {
+				continue
+			}
+			o, p := owned{m, v, v.gone.at}, m.placeOf(v.source)
+			if o.goneAt == 0 || o.goneAt > at {
+				o.goneAt = endOfTime()
+			}
+			was := last[p]
+			if was.v == nil || cmp.Or(cmp.Compare(o.goneAt, was.goneAt), cmp.Compare(b2i(v.policy != "Retain"), b2i(was.v.policy != "Retain")),
+				cmp.Compare(m.cluster, was.m.cluster), cmp.Compare(v.uid, was.v.uid)) > 0 {
+				last[p] = o
+			}
+		}
+	}
+	return last
+}
+
+// inlineUses returns until when pods that name backing stores themselves used each, of those that had begun at a moment.
+func (h *history) inlineUses(at fact.Time) map[place]fact.Time {
+	until := map[place]fact.Time{}
+	for _, u := range h.uses(window{0, at}, filters{}, "") {
+		if u.store.claim == nil {
+			p := u.m.placeOf(u.source())
+			until[p] = max(until[p], cmp.Or(u.ended().at, endOfTime()))
+		}
+	}
+	return until
+}
+
 // leftBehind finds the volumes that were deleted and kept their store, which no volume and no pod has had since.
 func leftBehind(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
-	w := h.pointInTime(flags)
-	type place struct {
-		cluster string
-		source  source
-	}
-	placeOf := func(m *model, s source) place {
-		if s.kind == "local" || s.kind == "hostPath" {
-			return place{m.cluster, s}
-		}
-		return place{source: s}
-	}
-	type owner struct {
-		m *model
-		v *volume
-	}
-	last := map[place]owner{}
-	goneAt := func(v *volume) fact.Time {
-		if v.gone.at == 0 || v.gone.at > w.until {
-			return endOfTime()
-		}
-		return v.gone.at
-	}
-	later := func(a, b owner) bool {
-		return cmp.Or(cmp.Compare(goneAt(a.v), goneAt(b.v)), cmp.Compare(b2i(a.v.policy != "Retain"), b2i(b.v.policy != "Retain")),
-			cmp.Compare(a.m.cluster, b.m.cluster), cmp.Compare(a.v.uid, b.v.uid)) > 0
-	}
-	inline := map[place]fact.Time{}
-	for _, m := range h.models {
-		for _, v := range m.volumes {
-			if p := placeOf(m, v.source); v.known && v.created <= w.until && (last[p].v == nil || later(owner{m, v}, last[p])) {
-				last[p] = owner{m, v}
-			}
-		}
-		for _, u := range m.mounts() {
-			if p := placeOf(m, u.source()); u.store.claim == nil && u.started() <= w.until {
-				until := u.ended().at
-				if until == 0 {
-					until = endOfTime()
-				}
-				inline[p] = max(inline[p], until)
-			}
-		}
-	}
-	for p, o := range last {
+	at := h.pointInTime(flags).until
+	inline := h.inlineUses(at)
+	for p, o := range h.lastOwners(at) {
 		m, v := o.m, o.v
-		if v.policy != "Retain" || v.gone.at == 0 || v.gone.at > w.until || inline[p] > v.gone.at {
+		if v.policy != "Retain" || o.goneAt == endOfTime() || inline[p] > v.gone.at {
 			continue
+		}
+		c := v.claim
+		if c == nil {
+			c = &claim{}
 		}
 		r := row{
 			"cluster": m.cluster, "persistentvolume": v.name, "source": v.source.kind, "backend": v.source.backend(), "capacity_bytes": v.size,
-			"storage_class": v.class, "namespace": "", "claim": "", "owner": "", "groups": []string{}, "last_used_at": nil, "deleted_at": v.gone.at,
+			"storage_class": v.class, "namespace": c.namespace, "claim": c.name, "owner": c.owner, "groups": c.groups, "last_used_at": nil, "deleted_at": v.gone.at,
 			"deleted_not_before": v.gone.unsure(),
-		}
-		groups := []string(nil)
-		if c := v.claim; c != nil && c.known {
-			r["namespace"], r["claim"], r["owner"], r["groups"], groups = c.namespace, c.name, c.owner, c.groups, c.groups
 		}
 		if u := m.lastUse(v, r); u != nil {
 			r["last_used_at"], r["last_workload"] = u.ended().at, u.pod.workloadName()
 		}
-		if f.takes(m, r["namespace"].(string), r["owner"].(string), groups, v.class) {
+		if f.takes(m, c.namespace, c.owner, c.groups, v.class) {
 			rows = append(rows, r)
 		}
 	}
@@ -105,54 +119,52 @@ var nextStep = map[string]string{
 
 func orphans(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
-	minAge := 30 * 86400 * second
+	age := 30 * 86400 * second
 	if h.rnd.IntN(3) > 0 {
 		days := h.rnd.Int64N(20)
 		flags["min-age"] = fmt.Sprint(days, "d")
-		minAge = fact.Time(days) * 86400 * second
+		age = fact.Time(days) * 86400 * second
 	}
 	for _, m := range h.models {
 		add := func(r row, c *claim, class string, v *volume, since fact.Time) {
-			groups := []string{}
+			class = cmp.Or(class, c.class)
 			r["cluster"], r["orphaned_since"], r["orphaned_seconds"], r["next_step"] = m.cluster, since, lasted(since, 0), nextStep[r["reason"].(string)]
-			r["namespace"], r["claim"], r["owner"] = "", "", ""
-			if c != nil && c.known {
-				r["namespace"], r["claim"], r["owner"], groups = c.namespace, c.name, c.owner, c.groups
-				if class == "" {
-					class = c.class
-				}
-			}
-			r["storage_class"], r["groups"] = class, groups
+			r["namespace"], r["claim"], r["owner"], r["groups"], r["storage_class"] = c.namespace, c.name, c.owner, c.groups, class
 			m.lastUse(v, r)
-			if f.takes(m, r["namespace"].(string), r["owner"].(string), groups, class) {
+			if f.takes(m, c.namespace, c.owner, c.groups, class) {
 				rows = append(rows, r)
 			}
 		}
 		for _, v := range m.volumes {
-			if !v.known || v.gone.at != 0 {
-				continue
-			}
-			r := row{"kind": "PersistentVolume", "name": v.name, "capacity_bytes": v.size}
-			switch last := m.lastBinding(v); {
-			case v.phase == "Released" && v.policy == "Retain":
-				r["reason"] = "Released, Retain"
-				add(r, v.claim, v.class, v, v.phaseAt)
-			case v.phase == "Available" && last != nil && v.phaseAt <= now()-minAge:
-				r["reason"] = "Available, was bound"
-				add(r, last.claim, v.class, v, v.phaseAt)
+			if reason, of := m.orphanedVolume(v, age); reason != "" {
+				add(row{"kind": "PersistentVolume", "name": v.name, "capacity_bytes": v.size, "reason": reason}, of, v.class, v, v.phaseAt)
 			}
 		}
 		for _, c := range m.claims {
-			if reason, since := m.orphaned(c); c.known && c.gone.at == 0 && c.pod == nil && reason != "" && (reason == "Lost" || since <= now()-minAge) {
-				size := c.capacity
-				if size == 0 {
-					size = c.requested
-				}
+			if !c.known || c.gone.at != 0 || c.pod != nil {
+				continue
+			}
+			if reason, since := m.orphaned(c); reason != "" && (reason == "Lost" || since <= now()-age) {
+				size := cmp.Or(c.capacity, c.requested)
 				add(row{"kind": "PersistentVolumeClaim", "name": c.name, "capacity_bytes": size, "reason": reason}, c, c.class, c.volume, since)
 			}
 		}
 	}
 	return rows
+}
+
+// orphanedVolume returns why nobody uses a volume, and the claim that had it last; no reason if somebody can.
+func (m *model) orphanedVolume(v *volume, age fact.Time) (reason string, of *claim) {
+	if !v.known || v.gone.at != 0 {
+		return "", nil
+	}
+	switch last := m.lastBinding(v); {
+	case v.phase == "Released" && v.policy == "Retain":
+		return "Released, Retain", v.claim
+	case v.phase == "Available" && last != nil && v.phaseAt <= now()-age:
+		return "Available, was bound", last.claim
+	}
+	return "", nil
 }
 
 func (m *model) lastBinding(v *volume) (last *binding) {
@@ -166,42 +178,91 @@ func (m *model) lastBinding(v *volume) (last *binding) {
 
 // orphaned returns why nobody uses a claim, and since when; no reason if somebody does, or if it is usual.
 func (m *model) orphaned(c *claim) (reason string, since fact.Time) {
-	if c.phase == "Lost" {
+	inUse, last := m.claimUse(c)
+	switch {
+	case c.phase == "Lost":
 		return "Lost", c.lostAt
+	case inUse:
+		return "", 0
 	}
-	var last *mount
+	kind, workload, unseen := c.kind, c.workload, m.unseenUse(c)
+	if since = max(c.created, unseen); last != nil {
+		since = max(since, last.ended().at)
+		if workload == "" {
+			kind, workload = last.pod.kind, last.pod.workload
+		}
+	}
+	living := m.living(c.namespace, kind, workload)
+	ownPod := func(p *pod) bool { return strings.HasSuffix(c.name, "-"+p.name) } // it may wait for the claim
+	switch {
+	case kind == "StatefulSet" && slices.ContainsFunc(living, ownPod):
+		return "", 0
+	case last == nil && unseen <= max(c.created, m.firstBound(c))+slack:
+		return "never mounted", since
+	case workload == "":
+		return "not mounted", since
+	case len(living) == 0:
+		return "no pods", since
+	case kind == "StatefulSet":
+		return "scaled down", since
+	}
+	return "", 0
+}
+
+// claimUse returns whether a claim is in use, else its last use.
+func (m *model) claimUse(c *claim) (inUse bool, last *mount) {
 	for _, u := range m.mounts() {
 		switch {
 		case u.store.claim != c:
 		case u.ended().at == 0:
-			return "", 0
+			inUse = true
 		case last == nil || later(u, *last):
 			last = &u
 		}
 	}
-	if last == nil {
-		return "never mounted", c.created
+	return inUse, last
+}
+
+// unseenUse returns since when no pod refers to a claim, or since a use that a former condition Unused showed. A pod that
+// never started sets the condition, too: the report cannot tell.
+func (m *model) unseenUse(c *claim) (at fact.Time) {
+	if at = c.seenUnused; c.volume != nil {
+		at = max(at, m.shownUnseen(c.volume))
 	}
-	since = max(c.created, last.ended().at)
-	p := last.pod
-	if p.workload == "" {
-		return "not mounted", since
-	}
-	scaled := false
-	for _, o := range m.pods {
-		if o.known && o.gone.at == 0 && o.finished() == 0 && o.phase != "Succeeded" && o.phase != "Failed" && o.namespace == c.namespace && o.kind == p.kind &&
-			o.workload == p.workload {
-			scaled = true
-			if o.kind == "StatefulSet" && strings.HasSuffix(c.name, "-"+o.name) { // its own pod may wait for it
-				return "", 0
-			}
+	return at
+}
+
+// living returns the pods of a workload that are not over.
+func (m *model) living(namespace, kind, workload string) (list []*pod) {
+	for _, p := range m.pods {
+		over := p.gone.at != 0 || p.finished() != 0 || p.phase == "Succeeded" || p.phase == "Failed"
+		if workload != "" && p.known && !over && p.namespace == namespace && p.kind == kind && p.workload == workload {
+			list = append(list, p)
 		}
 	}
-	switch {
-	case !scaled:
-		return "no pods", since
-	case p.kind == "StatefulSet":
-		return "scaled down", since
+	return list
+}
+
+// shownUnseen returns the end of the last use of a volume if only a former condition Unused showed it.
+func (m *model) shownUnseen(v *volume) fact.Time {
+	if since, _ := m.idleSince(v, m.lastOf(v)); since == v.unseen {
+		return v.unseen
 	}
-	return "", 0
+	return 0
+}
+
+// lastOf returns the last use of a volume that is over.
+func (m *model) lastOf(v *volume) *mount {
+	_, last := m.use(v)
+	return last
+}
+
+// firstBound returns when a claim got its volume first; 0 if it has none.
+func (m *model) firstBound(c *claim) (at fact.Time) {
+	for _, b := range m.bindings {
+		if b.known && b.claim == c && b.volume == c.volume && (at == 0 || b.bound < at) {
+			at = b.bound
+		}
+	}
+	return at
 }

@@ -3,21 +3,25 @@ package history
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
+// versionsAround returns the last version that was observed by a moment, and the next one; nil if there is none.
+func (v *volume) versionsAround(at fact.Time) (last, next *version) {
+	for i := range v.versions {
+		if s := &v.versions[i]; s.at > at {
+			return last, s
+		}
+		last = &v.versions[i]
+	}
+	return last, nil
+}
+
 // as is a volume as it was at a moment, as far as a tracker knows: its size, or -1, and its phase, or "".
 func (m *model) as(v *volume, at fact.Time) (size int64, phase string) {
-	var last, next *version
-	for i := range v.versions {
-		switch s := &v.versions[i]; {
-		case s.at <= at:
-			last = s
-		case next == nil:
-			next = s
-		}
-	}
+	last, next := v.versionsAround(at)
 	watched := slices.ContainsFunc(m.spans, func(s [2]fact.Time) bool { return s[0] <= at && at <= s[1] })
 	size = -1
 	switch sure := watched || next == nil && v.gone.at == 0; {
@@ -28,7 +32,7 @@ func (m *model) as(v *volume, at fact.Time) (size int64, phase string) {
 	case last != nil && next != nil && last.size == next.size:
 		size = last.size
 	}
-	if next != nil && next.phaseAt <= at {
+	if next != nil && next.phaseAt <= at && !m.old {
 		phase = next.phase
 	}
 	return size, phase
@@ -115,28 +119,25 @@ func diff(h *history, flags map[string]string) (rows []row) {
 		}
 		m.resized(w, add)
 		m.rebound(w, add)
-		f := f
-		uses := h.uses(w, f, "")
-		for _, g := range grouped(uses, func(u mount) string {
-			return fmt.Sprintf("%q", []any{u.m.cluster, u.pod.namespace, u.pod.workloadName()})
-		}) {
-			if u := g[0]; u.m == m {
-				before, after := 0, 0
-				for _, u := range g {
-					before += b2i(u.started() <= w.since)
-					after += b2i(u.ended().at == 0 || u.ended().at > w.until)
-				}
-				kind, name := u.pod.kind, u.pod.workload
-				if name == "" {
-					kind, name = "Pod", u.pod.name
-				}
-				if before != after {
-					rows = append(rows, row{
-						"cluster": m.cluster, "kind": kind, "namespace": u.pod.namespace, "name": name, "difference": "mounts",
-						"before": fmt.Sprint(before), "after": fmt.Sprint(after),
-					})
-				}
-			}
+		rows = append(rows, mountDifferences(slices.DeleteFunc(h.uses(w, f, ""), func(u mount) bool { return u.m != m }), w)...)
+	}
+	return rows
+}
+
+// mountDifferences counts the mounts of each workload at both ends of a window.
+func mountDifferences(uses []mount, w window) (rows []row) {
+	for _, g := range grouped(uses, func(u mount) string { return fmt.Sprintf("%q", []any{u.pod.namespace, u.pod.workloadName()}) }) {
+		before, after := 0, 0
+		for _, u := range g {
+			before += b2i(u.started() <= w.since)
+			after += b2i(u.ended().at == 0 || u.ended().at > w.until)
+		}
+		kind, name, _ := strings.Cut(g[0].pod.workloadName(), "/")
+		if before != after {
+			rows = append(rows, row{
+				"cluster": g[0].m.cluster, "kind": kind, "namespace": g[0].pod.namespace, "name": name, "difference": "mounts",
+				"before": fmt.Sprint(before), "after": fmt.Sprint(after),
+			})
 		}
 	}
 	return rows

@@ -14,14 +14,13 @@ func (m *model) watchedSince(at fact.Time) (sum fact.Time) {
 	return sum
 }
 
-// boundTo returns when a volume was bound last to the claim that it has; 0 if it never was.
-func (m *model) boundTo(v *volume) (at fact.Time) {
-	for _, b := range m.bindings {
-		if b.known && b.volume == v && b.claim == v.claim {
-			at = max(at, b.bound)
-		}
+// observed returns for how long it was observed since a moment that nobody uses a claim: by a tracker, or by the API server.
+func (m *model) observed(c *claim, since fact.Time) fact.Time {
+	if c.seenUnused == 0 || c.gone.at != 0 {
+		return m.watchedSince(since)
 	}
-	return at
+	vouched := max(since, c.seenUnused)
+	return m.watchedSince(since) - m.watchedSince(vouched) + now() - vouched
 }
 
 // workloadOf is the workload of a pod; empty for a pod without a controller.
@@ -49,37 +48,71 @@ func idle(h *history, flags map[string]string) (rows []row) {
 	}
 	for _, m := range h.models {
 		for _, v := range m.volumes {
-			if !v.known || v.gone.at != 0 || v.phase != "Bound" && v.phase != "Released" {
+			if !v.known || v.gone.at != 0 || v.phase != "Bound" && v.phase != "Released" || !f.takes(m, v.claim.namespace, "", nil, v.class) {
 				continue
 			}
-			inUse, last := m.use(v)
-			if inUse || !f.takes(m, v.claim.namespace, "", nil, v.class) {
-				continue
-			}
-			r := row{
-				"cluster": m.cluster, "volume": v.name, "state": "never_mounted", "namespace": v.claim.namespace, "claim": v.claim.name, "storage_class": v.class,
-				"capacity_bytes": v.size, "used_bytes": usedBytes(v), "reclaim_policy": v.policy, "last_used_at": nil, "last_namespace": "", "last_pod": "",
-				"last_workload": "",
-			}
-			since := m.boundTo(v)
-			if since == 0 {
-				since = v.created
-			}
-			if last != nil {
-				since = last.ended().at
-				r["state"], r["last_used_at"], r["last_namespace"], r["last_pod"], r["last_workload"] = "idle", since, last.pod.namespace, last.pod.name, workloadOf(last.pod)
-			}
-			if v.phase == "Released" {
-				r["state"] = "released"
-			}
-			r["idle_since"], r["idle_seconds"] = since, int64((now()-since)/second)
-			r["observed_seconds"] = int64(m.watchedSince(since) / second)
-			if now()-since >= atLeast {
-				rows = append(rows, r)
+			if inUse, last := m.use(v); !inUse {
+				if r, since := m.idleRow(v, last); now()-since >= atLeast {
+					rows = append(rows, r)
+				}
 			}
 		}
 	}
 	return rows
+}
+
+// idleRow returns the row of a volume that is not in use, and since when that is so.
+func (m *model) idleRow(v *volume, last *mount) (r row, since fact.Time) {
+	r = row{
+		"cluster": m.cluster, "volume": v.name, "state": "never_mounted", "namespace": v.claim.namespace, "claim": v.claim.name, "storage_class": v.class,
+		"capacity_bytes": v.size, "used_bytes": usedBytes(v), "reclaim_policy": v.policy, "last_used_at": nil, "last_namespace": "", "last_pod": "",
+		"last_workload": "",
+	}
+	since, used := m.idleSince(v, last)
+	if last != nil {
+		r["last_used_at"], r["last_namespace"], r["last_pod"], r["last_workload"] = last.ended().at, last.pod.namespace, last.pod.name, workloadOf(last.pod)
+	}
+	if unused := v.claim.seenUnused; unused > since && !m.wasWatched(since, unused) {
+		used = used || unused > since+slack
+		since = unused
+	}
+	switch {
+	case v.phase == "Released":
+		r["state"] = "released"
+	case used:
+		r["state"] = "idle"
+	}
+	r["idle_since"], r["idle_seconds"], r["observed_seconds"] = since, int64((now()-since)/second), int64(m.observed(v.claim, since)/second)
+	return r, since
+}
+
+// sums are what a row of the report space adds up.
+type sums struct {
+	claims, bound, released, requested, capacity, idle, used int64
+	measured                                                 bool
+}
+
+func (s *sums) add(m *model, v *volume) {
+	s.bound += int64(b2i(v.phase == "Bound"))
+	s.released += int64(b2i(v.phase == "Released"))
+	s.capacity += v.size
+	if inUse, _ := m.use(v); !inUse {
+		s.idle += v.size
+	}
+	if v.used >= 0 {
+		s.used, s.measured = s.used+v.used, true
+	}
+}
+
+func (s *sums) row(cluster, by, name string) row {
+	r := row{
+		"cluster": cluster, by: name, "claims": s.claims, "bound_volumes": s.bound, "released_volumes": s.released, "requested_bytes": s.requested,
+		"capacity_bytes": s.capacity, "idle_bytes": s.idle, "used_bytes": nil,
+	}
+	if s.measured {
+		r["used_bytes"] = s.used
+	}
+	return r
 }
 
 func space(h *history, flags map[string]string) (rows []row) {
@@ -87,54 +120,33 @@ func space(h *history, flags map[string]string) (rows []row) {
 	by := []string{"namespace", "storageclass"}[h.rnd.IntN(2)]
 	flags["by"] = by
 	for _, m := range h.models {
-		type sum struct {
-			claims, bound, released, requested, capacity, idle, used int64
-			measured                                                 bool
+		if !f.takes(m, "", "", nil, "") {
+			continue
 		}
-		groups := map[string]*sum{}
-		group := func(namespace, class string) *sum {
+		groups := map[string]*sums{}
+		group := func(namespace, class string) *sums {
 			if by == "storageclass" {
 				namespace = class
 			}
 			if groups[namespace] == nil {
-				groups[namespace] = &sum{}
+				groups[namespace] = &sums{}
 			}
 			return groups[namespace]
 		}
 		for _, c := range m.claims {
-			if c.known && c.gone.at == 0 && f.takes(m, "", "", nil, "") {
+			if c.known && c.gone.at == 0 {
 				g := group(c.namespace, c.class)
 				g.claims++
 				g.requested += c.requested
 			}
 		}
 		for _, v := range m.volumes {
-			if !v.known || v.gone.at != 0 || v.phase != "Bound" && v.phase != "Released" || !f.takes(m, "", "", nil, "") {
-				continue
-			}
-			g := group(v.claim.namespace, v.class)
-			if v.phase == "Bound" {
-				g.bound++
-			} else {
-				g.released++
-			}
-			g.capacity += v.size
-			if inUse, _ := m.use(v); !inUse {
-				g.idle += v.size
-			}
-			if v.used >= 0 {
-				g.used, g.measured = g.used+v.used, true
+			if v.known && v.gone.at == 0 && (v.phase == "Bound" || v.phase == "Released") {
+				group(v.claim.namespace, v.class).add(m, v)
 			}
 		}
 		for name, g := range groups {
-			r := row{
-				"cluster": m.cluster, by: name, "claims": g.claims, "bound_volumes": g.bound, "released_volumes": g.released, "requested_bytes": g.requested,
-				"capacity_bytes": g.capacity, "idle_bytes": g.idle, "used_bytes": nil,
-			}
-			if g.measured {
-				r["used_bytes"] = g.used
-			}
-			rows = append(rows, r)
+			rows = append(rows, g.row(m.cluster, by, name))
 		}
 	}
 	return rows

@@ -86,7 +86,7 @@ func users(h *history, flags map[string]string) (rows []row) {
 }
 
 // sourceKey tells backing stores apart.
-func (u mount) sourceKey() string { return fmt.Sprintf("%q", u.source()) }
+func (m mount) sourceKey() string { return fmt.Sprintf("%q", m.source()) }
 
 func claimUID(u mount) string {
 	if u.store.claim == nil {

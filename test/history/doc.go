@@ -6,5 +6,5 @@
 // (model_test.go), and each report's answer is a loop over this list (answers_*_test.go). The reports are asked at random
 // moments, for random windows, with random filters, and each row must be the model's.
 //
-// KUBEVOLTRACKER_HISTORY_SEED sets the seed. A difference prints it with the report, its flags and the rows.
+// HISTORY_SEED sets the seed. A difference prints it with the report, its flags and the rows.
 package history

@@ -41,6 +41,7 @@ func (s source) backend() string {
 // model is what a catalog can know of a cluster.
 type model struct {
 	cluster    string
+	old        bool // Kubernetes before 1.28: volumes do not say when their phase changed
 	volumes    []*volume
 	claims     []*claim
 	pods       []*pod
@@ -66,7 +67,8 @@ type volume struct {
 	known                    bool  // a tracker knows it
 
 	versions []version
-	touched  bool // changed while nobody watched
+	unseen   fact.Time // end of a use that only a former condition Unused of its claim showed
+	touched  bool      // changed while nobody watched
 	existing bool
 }
 
@@ -84,7 +86,8 @@ type claim struct {
 	requested, capacity                int64
 	phase                              string
 	volume                             *volume
-	pod                                *pod // for which it was made
+	pod                                *pod   // for which it was made
+	kind, workload                     string // of the StatefulSet for which it was made; else empty
 	created, bound, lostAt             fact.Time
 	gone                               end
 	known                              bool
@@ -92,6 +95,7 @@ type claim struct {
 	seenRequested, seenCapacity int64 // as a tracker observed last
 	seenPhase                   string
 	touched, existing           bool
+	unused, seenUnused          fact.Time // since when no pod refers to it, where the API server says so
 }
 
 type pod struct {
@@ -278,6 +282,35 @@ func (m *model) use(v *volume) (inUse bool, last *mount) {
 	return inUse, last
 }
 
+// slack is how long controllers may take to write the condition Unused.
+const slack = 10 * second
+
+// wasWatched reports whether pods were watched when a condition Unused is dated, so that a use after since would be known.
+func (m *model) wasWatched(since, unused fact.Time) bool {
+	for _, s := range m.spans {
+		within := s[0] <= unused && (s[1] == 0 || unused <= s[1])
+		if within && (s[0] < since+second || unused > s[0]+slack) {
+			return true
+		}
+	}
+	return false
+}
+
+// idleSince returns since when a volume that is not in use is idle, without its claim's present condition Unused, and
+// whether a use of it is known.
+func (m *model) idleSince(v *volume, last *mount) (since fact.Time, used bool) {
+	if last != nil {
+		since, used = last.ended().at, true
+	}
+	if v.unseen > since+slack {
+		return v.unseen, true
+	}
+	if b := m.lastBinding(v); !used && b != nil {
+		return max(v.created, b.bound), false
+	}
+	return max(v.created, since), used
+}
+
 // later reports whether use a is the last one rather than b.
 func later(a, b mount) bool {
 	return cmp.Or(cmp.Compare(a.ended().at, b.ended().at), cmp.Compare(a.started(), b.started()), cmp.Compare(a.pod.uid, b.pod.uid)) > 0
@@ -286,21 +319,19 @@ func later(a, b mount) bool {
 // hadVolumes returns the volumes that a name, UID, handle or NAMESPACE/CLAIM stands for.
 func (m *model) hadVolumes(name string) (list []*volume) {
 	for _, v := range m.volumes {
-		if !v.known {
-			continue
-		}
-		named := v.name == name || v.uid == name || v.source.kind == "csi" && v.source.path == name
-		for _, b := range m.bindings {
-			named = named || b.known && b.volume == v && b.claim.known && b.claim.namespace+"/"+b.claim.name == name
-		}
-		for _, c := range m.claims {
-			named = named || c.known && c.volume == v && c.namespace+"/"+c.name == name
-		}
-		if named {
+		handle := v.source.kind == "csi" && v.source.path == name
+		if v.known && (v.name == name || v.uid == name || handle || m.wasOf(v, name)) {
 			list = append(list, v)
 		}
 	}
 	return list
+}
+
+// wasOf reports whether a claim of a name, as NAMESPACE/NAME, has or had a volume.
+func (m *model) wasOf(v *volume, name string) bool {
+	is := func(c *claim) bool { return c.known && c.namespace+"/"+c.name == name }
+	return slices.ContainsFunc(m.claims, func(c *claim) bool { return c.volume == v && is(c) }) ||
+		slices.ContainsFunc(m.bindings, func(b *binding) bool { return b.known && b.volume == v && is(b.claim) })
 }
 
 // filters are the flags that choose rows; an empty one chooses all.

@@ -44,6 +44,13 @@ func (w *world) claimObject(c *claim) *corev1.PersistentVolumeClaim {
 	if c.capacity != 0 {
 		o.Status.Capacity = storage(c.capacity)
 	}
+	if w.saysUnused {
+		condition := corev1.PersistentVolumeClaimCondition{Type: "Unused", Status: corev1.ConditionFalse}
+		if c.unused != 0 {
+			condition.Status, condition.LastTransitionTime = corev1.ConditionTrue, apiTime(c.unused)
+		}
+		o.Status.Conditions = append(o.Status.Conditions, condition)
+	}
 	if c.pod != nil {
 		o.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: c.pod.name, UID: types.UID(c.pod.uid), Controller: ptr.To(true)}}
 	}
@@ -66,7 +73,10 @@ func (w *world) volumeObject(v *volume) *corev1.PersistentVolume {
 	if c := v.claim; c != nil {
 		o.Spec.ClaimRef = &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: c.namespace, Name: c.name, UID: types.UID(c.uid)}
 	}
-	o.Status = corev1.PersistentVolumeStatus{Phase: corev1.PersistentVolumePhase(v.phase), LastPhaseTransitionTime: ptr.To(apiTime(v.phaseAt))}
+	o.Status = corev1.PersistentVolumeStatus{Phase: corev1.PersistentVolumePhase(v.phase)}
+	if !w.old {
+		o.Status.LastPhaseTransitionTime = ptr.To(apiTime(v.phaseAt))
+	}
 	return o
 }
 
@@ -167,7 +177,9 @@ func (w *world) listControllers(lists map[fact.Kind][]any) {
 	for _, n := range w.names.namespaces {
 		add(fact.Namespaces, &corev1.Namespace{ObjectMeta: w.meta("namespace-"+n, "", n, w.born)})
 		for _, name := range w.names.workloads {
-			add(fact.StatefulSets, &appsv1.StatefulSet{ObjectMeta: w.meta("StatefulSet"+n+name, n, name, w.born)})
+			set := &appsv1.StatefulSet{ObjectMeta: w.meta("StatefulSet"+n+name, n, name, w.born)}
+			set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}
+			add(fact.StatefulSets, set)
 			controller(fact.DaemonSets, n, name, "")
 			controller(fact.Deployments, n, name, "")
 			controller(fact.ReplicaSets, n, name+"-5d4", name)

@@ -60,9 +60,16 @@ func (k *tracker) emit(err error) {
 func (k *tracker) set(object any, at fact.Time)    { k.emit(k.inv.Set(object, inventory.Live(at))) }
 func (k *tracker) delete(object any, at fact.Time) { k.emit(k.inv.Delete(object, inventory.Live(at))) }
 
-// list takes all there is. Since is when the tracker looked away; 0 for the first lists.
-func (k *tracker) list(lists map[fact.Kind][]any, at, since fact.Time) {
+// list takes all there is. Since is when the tracker looked away, and 0 for the first lists; watched are the spans before.
+func (k *tracker) list(lists map[fact.Kind][]any, at, since fact.Time, watched [][2]fact.Time) {
+	var spans []fact.Span
+	for _, s := range watched {
+		spans = append(spans, fact.Span{From: s[0], To: s[1]})
+	}
 	for _, kind := range fact.Kinds() {
+		if kind == fact.Pods {
+			k.inv.SetWatched(append(spans, fact.Span{From: at, To: at}))
+		}
 		k.emit(k.inv.Replace(kind, lists[kind], inventory.Observation{At: at, NotBefore: since, Found: since == 0, Version: resourceVersion(at)}))
 	}
 }

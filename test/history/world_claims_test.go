@@ -2,8 +2,6 @@ package history
 
 import (
 	"fmt"
-
-	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // makeClaim adds a claim that has no volume yet.
@@ -21,6 +19,14 @@ func (w *world) addClaim(namespace, name string, of *pod) bool {
 	c := &claim{
 		uid: w.uid("claim"), namespace: namespace, name: name, class: pick(w, w.names.classes), owner: pick(w, w.names.owners), groups: w.groups(),
 		requested: w.size(), phase: "Pending", pod: of, created: w.tick(), existing: true,
+	}
+	for _, set := range w.names.workloads {
+		if name == "data-"+set+"-0" || name == "data-"+set+"-1" {
+			c.kind, c.workload = "StatefulSet", set
+		}
+	}
+	if w.saysUnused && of == nil {
+		c.unused = c.created
 	}
 	w.claims = append(w.claims, c)
 	w.showClaim(c)
@@ -133,6 +139,22 @@ func (w *world) expand() bool {
 	w.tick()
 	c.capacity = c.requested
 	w.showClaim(c)
+	return true
+}
+
+// giveAway gives a claim and a pod to other owners: they have had them from then on, and in the reports always.
+func (w *world) giveAway() bool {
+	c := any1(w, w.claims, func(c *claim) bool { return c.existing })
+	p := any1(w, w.pods, func(p *pod) bool { return p.existing })
+	if c == nil || p == nil || !w.watched {
+		return false
+	}
+	w.tick()
+	c.owner, c.groups = pick(w, w.names.owners), w.groups()
+	w.showClaim(c)
+	w.tick()
+	p.owner, p.groups = pick(w, w.names.owners), w.groups()
+	w.showPod(p)
 	return true
 }
 
@@ -269,6 +291,38 @@ func (w *world) showVolume(v *volume) {
 	}
 }
 
+// refer updates the condition Unused of the claims of a pod, after the pod came or ended.
+func (w *world) refer(p *pod) {
+	for _, s := range p.stores {
+		c := s.claim
+		if c == nil || !c.existing || !w.saysUnused || w.inUse(c) == (c.unused == 0) {
+			continue
+		}
+		if c.unused = 0; !w.inUse(c) {
+			c.unused = w.tick()
+		}
+		w.tick()
+		if w.watched {
+			w.seeClaim(c)
+			w.tracker.set(w.claimObject(c), w.clock)
+		}
+	}
+}
+
+// seeUnused notes a condition Unused, and first what the former one showed: a use that nobody watched.
+func (w *world) seeUnused(c *claim) {
+	if v := c.volume; v != nil && v.claim == c && c.seenUnused != c.unused {
+		w.saveUnseen(v, c)
+	}
+	c.seenUnused = c.unused
+}
+
+func (w *world) saveUnseen(v *volume, c *claim) {
+	if since, _ := w.idleSince(v, w.lastOf(v)); c.seenUnused > since+slack && !w.wasWatched(since, c.seenUnused) {
+		v.unseen = c.seenUnused
+	}
+}
+
 func gibText(n int64) string { return fmt.Sprint(n/gib, "Gi") }
 
 // seeClaim notes what a tracker learns from a claim.
@@ -282,12 +336,16 @@ func (w *world) seeClaim(c *claim) {
 	if c.known && c.phase == "Lost" && c.seenPhase != c.phase {
 		w.changes = append(w.changes, change{w.clock, c, "phase", c.seenPhase + " → Lost"})
 	}
+	w.seeUnused(c)
 	c.known, c.seenRequested, c.seenCapacity, c.seenPhase = true, c.requested, c.capacity, c.phase
 }
 
 // seeVolume notes what a tracker learns from a volume.
 func (w *world) seeVolume(v *volume) {
 	n := len(v.versions)
+	if n > 0 && v.versions[n-1].claim != nil && v.versions[n-1].claim != v.claim {
+		w.saveUnseen(v, v.versions[n-1].claim)
+	}
 	if n > 0 && v.versions[n-1].size != v.size {
 		w.resizes = append(w.resizes, resize{w.clock, v, nil, "resized", gibText(v.versions[n-1].size), gibText(v.size)})
 	}
@@ -308,67 +366,4 @@ func (w *world) seeVolume(v *volume) {
 func (s version) news(before version) bool {
 	before.at = s.at
 	return s != before
-}
-
-// seeAll lets the tracker list all there is, after a gap or for the first time.
-func (w *world) seeAll() {
-	lists := map[fact.Kind][]any{}
-	unwatched := func(born fact.Time, successor fact.Time) end {
-		e := end{max(w.gapSince, born), w.clock}
-		if until := successor + second - 1; successor != 0 && until > w.gapSince && until < e.at {
-			e.at = max(until, e.notBefore)
-		}
-		return e
-	}
-	for _, v := range w.volumes {
-		v.touched = false
-		if v.existing {
-			w.seeVolume(v)
-			lists[fact.Volumes] = append(lists[fact.Volumes], w.volumeObject(v))
-		} else if v.known && v.gone.at == 0 {
-			next := any1(w, w.volumes, func(o *volume) bool { return o.existing && o.name == v.name })
-			v.gone = unwatched(v.created, createdOf(next != nil, func() fact.Time { return next.created }))
-		}
-	}
-	for _, c := range w.claims {
-		c.touched = false
-		if c.existing {
-			w.seeClaim(c)
-			lists[fact.Claims] = append(lists[fact.Claims], w.claimObject(c))
-		} else if c.known && c.gone.at == 0 {
-			next := any1(w, w.claims, func(o *claim) bool { return o.existing && o.namespace == c.namespace && o.name == c.name })
-			c.gone = unwatched(c.created, createdOf(next != nil, func() fact.Time { return next.created }))
-		}
-	}
-	for _, b := range w.bindings {
-		b.known = b.known || b.volume.existing && b.claim.existing
-		switch {
-		case !b.known || b.released.at != 0:
-		case b.trace == phaseReleased:
-			b.released = end{b.volume.phaseAt, b.volume.phaseAt}
-		case b.trace == boundAgain:
-			b.released = end{b.bound, b.volume.phaseAt}
-		case b.trace == volumeGone:
-			b.released = end{max(w.gapSince, b.bound), w.clock}
-		}
-	}
-	for _, p := range w.pods {
-		if p.existing {
-			w.seePod(p)
-			lists[fact.Pods] = append(lists[fact.Pods], w.podObject(p))
-		} else if p.known && p.gone.at == 0 {
-			next := any1(w, w.pods, func(o *pod) bool { return o.existing && o.namespace == p.namespace && o.name == p.name })
-			e := unwatched(p.created, createdOf(next != nil, func() fact.Time { return next.created }))
-			w.losePod(p, e)
-		}
-	}
-	w.listControllers(lists)
-	w.tracker.list(lists, w.clock, w.gapSince)
-}
-
-func createdOf(is bool, created func() fact.Time) fact.Time {
-	if !is {
-		return 0
-	}
-	return created()
 }

@@ -35,6 +35,7 @@ func (w *world) makePod() bool {
 			p.stores[i].claim = w.claims[len(w.claims)-1]
 		}
 	}
+	w.refer(p)
 	return true
 }
 
@@ -163,6 +164,7 @@ func (w *world) endPod() bool {
 	}
 	w.tick()
 	w.showPod(p)
+	w.refer(p)
 	return true
 }
 
@@ -197,6 +199,7 @@ func (w *world) deletePod() bool {
 		w.losePod(p, end{w.clock, w.clock})
 		w.tracker.delete(w.podObject(p), w.clock)
 	}
+	w.refer(p)
 	for _, s := range p.stores {
 		if s.ephemeral {
 			w.dropClaim(s.claim)

@@ -25,11 +25,12 @@ type world struct {
 	clock   fact.Time
 	tracker *tracker
 
-	watched  bool
-	gapSince fact.Time // since when nobody watches; 0 before the first tracker
-	steps    int       // of the gap that are left
-	serial   int
-	names    struct{ namespaces, claims, pods, volumes, classes, owners, groups, workloads, paths []string }
+	saysUnused bool // its API server has the condition Unused
+	watched    bool
+	gapSince   fact.Time // since when nobody watches; 0 before the first tracker
+	steps      int       // of the gap that are left
+	serial     int
+	names      struct{ namespaces, claims, pods, volumes, classes, owners, groups, workloads, paths []string }
 }
 
 func newWorld(cluster string, rnd *rand.Rand, t *tracker) *world {
@@ -43,11 +44,11 @@ func newWorld(cluster string, rnd *rand.Rand, t *tracker) *world {
 		return slices.Compact(plain)
 	}
 	w.names.namespaces = some(1, "shop", "lab")
-	w.names.claims = some(2, "data", "logs", "cache")
+	w.names.claims = some(2, "data", "logs", "data-db-0", "data-web-1", "data-db-1")
 	w.names.pods = some(2, "web-0", "db-0", "db-1", "job-x")
 	w.names.volumes = some(2, "pv-a", "pv-b", "pv-c")
 	w.names.classes = some(1, "fast", "slow", "")
-	w.names.owners = some(3, "ann", "bob", "", "")
+	w.names.owners = some(3, "ann", "bob", "", "", "of a/b", "nul\x00byte")
 	w.names.workloads = some(1, "db", "web")
 	w.names.paths = some(2, "data", "var/lib/x")
 	w.names.groups = []string{"", "web", "web,data", "data", `it's,"b"`, `back\slash`, "日本,web"}
@@ -134,7 +135,7 @@ func (w *world) step() {
 			do     func() bool
 		}{
 			{14, w.makeClaim}, {14, w.provision}, {4, w.makeVolume}, {9, w.bind}, {5, w.expand}, {12, w.deleteClaim}, {5, w.freeVolume}, {4, w.deleteVolume},
-			{8, w.bindAgain}, {24, w.makePod}, {28, w.startPod}, {5, w.restart}, {8, w.endContainer}, {10, w.endPod}, {16, w.deletePod}, {8, w.measure}, {1, w.loseVolume},
+			{8, w.bindAgain}, {24, w.makePod}, {28, w.startPod}, {5, w.restart}, {8, w.endContainer}, {10, w.endPod}, {16, w.deletePod}, {8, w.measure}, {1, w.loseVolume}, {4, w.giveAway},
 		}
 		total := 0
 		for _, a := range actions {

@@ -1,0 +1,78 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// stay is the time in which a workload was on a volume, its pods never away for long.
+type stay struct {
+	use  mount // one of them
+	came fact.Time
+	went end
+}
+
+// stays joins the uses of one workload and one volume.
+func stays(uses []mount, absence fact.Time) (list []*stay) {
+	slices.SortFunc(uses, func(a, b mount) int { return cmp.Compare(a.started(), b.started()) })
+	for _, u := range uses {
+		e := u.ended()
+		if e.at == 0 {
+			e.at = endOfTime()
+		}
+		n := len(list)
+		if n == 0 || u.started() > list[n-1].went.at+absence {
+			list = append(list, &stay{use: u, came: u.started(), went: e})
+			continue
+		}
+		if was := list[n-1]; e.at > was.went.at || e.at == was.went.at && e.notBefore > was.went.notBefore {
+			was.went = e
+		}
+	}
+	return list
+}
+
+func appChanges(h *history, flags map[string]string) (rows []row) {
+	name := h.volumeName()
+	flags["volume"] = name
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
+	absence := 600 * second
+	if h.rnd.IntN(2) == 0 {
+		hours := h.rnd.Int64N(200)
+		flags["min-absence"], absence = fmt.Sprint(hours, "h"), fact.Time(hours)*3600*second
+	}
+	w := h.window(flags, always, false)
+	uses := h.uses(window{0, endOfTime()}, f, name)
+	for _, g := range grouped(uses, func(u mount) string { return u.m.cluster + " " + volumeUID(u) }) {
+		var all []*stay
+		for _, of := range grouped(g, func(u mount) string { return fmt.Sprintf("%q", []string{u.pod.namespace, u.pod.workloadName()}) }) {
+			all = append(all, stays(of, absence)...)
+		}
+		add := func(s *stay, change string, at, notBefore fact.Time) {
+			if at < w.since || at > w.until {
+				return
+			}
+			apps := []string{}
+			for _, o := range all {
+				if o.came <= at && o.went.at > at {
+					apps = append(apps, o.use.pod.workloadName())
+				}
+			}
+			slices.Sort(apps)
+			rows = append(rows, row{
+				"cluster": s.use.m.cluster, "persistentvolume": s.use.volume().name, "at": at, "at_not_before": notBefore, "change": change,
+				"namespace": s.use.pod.namespace, "workload": s.use.pod.workloadName(), "apps": slices.Compact(apps),
+			})
+		}
+		for _, s := range all {
+			add(s, "came", s.came, 0)
+			if s.went.at != endOfTime() {
+				add(s, "went", s.went.at, s.went.unsure())
+			}
+		}
+	}
+	return rows
+}
