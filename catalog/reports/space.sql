@@ -37,7 +37,7 @@ FROM
         toInt64(v.phase = 'Released'),
         toInt64(0),
         v.capacity_bytes,
-        toInt64(if(u.in_use, 0, v.capacity_bytes)),
+        toInt64(if((v.cluster, v.uid) IN (SELECT cluster, volume_uid FROM volume_uses FINAL WHERE in_use), 0, v.capacity_bytes)),
         s.used_bytes
     FROM
     (
@@ -47,7 +47,6 @@ FROM
           AND phase IN ('Bound', 'Released')
           AND ({cluster:String} = '' OR cluster = {cluster:String})
     ) AS v
-    LEFT JOIN (SELECT cluster, volume_uid, in_use FROM volume_uses FINAL) AS u ON u.cluster = v.cluster AND u.volume_uid = v.uid
     LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid
 )
 GROUP BY cluster, "group"
