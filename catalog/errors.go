@@ -73,6 +73,7 @@ const (
 
 	codeUnknownColumn = 47
 	codeReadOnly      = 164
+	codeAccessDenied  = 497
 )
 
 var (

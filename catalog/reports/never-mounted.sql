@@ -1,6 +1,7 @@
 -- The claims that exist and that no container has ever mounted, as far as is known, oldest first. A mount that came and
 -- went while nobody watched is not known; the condition Unused of the claim tells of its end (unused_since).
--- Most claims have a volume of their own that was used, so only the mounts of the others are read, by their key.
+-- Most claims have a volume of their own that was used, so only the mounts of the others are read, by their key. A use of a
+-- volume since it was bound to its claim was a use of that claim, also if the mounts have expired since.
 WITH
 candidates AS
 (
@@ -13,6 +14,13 @@ candidates AS
               EXCEPT
               SELECT cluster, volume_uid FROM bindings GROUP BY cluster, volume_uid HAVING uniqExact(claim_uid) > 1
           ))
+      AND (cluster, uid) NOT IN
+          (
+              SELECT b.cluster, b.claim_uid
+              FROM (SELECT cluster, claim_uid, volume_uid, bound_at FROM bindings WHERE released_at IS NULL) AS b
+              INNER JOIN volume_uses AS u ON u.cluster = b.cluster AND u.volume_uid = b.volume_uid
+              WHERE u.last_ended_at > b.bound_at
+          )
 )
 SELECT
     cluster,
