@@ -161,8 +161,22 @@ func (c *Catalog) setSettings(ctx context.Context, op string, t retained, now de
 	return c.alter(ctx, op, t.table, "RESET SETTING "+strings.Join(reset, ", "))
 }
 
-// mergeParts merges all parts of each partition of a table.
-func (c *Catalog) mergeParts(ctx context.Context, op, table string) error {
+// mergeParts merges all parts of each partition of a table. Where a merge of some of them is under way, it tries again.
+func (c *Catalog) mergeParts(ctx context.Context, op, table string) (err error) {
+	for range 5 {
+		if err = c.mergePartsOnce(ctx, op, table); !HasCode(err, codeNotOptimized) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+	return err
+}
+
+func (c *Catalog) mergePartsOnce(ctx context.Context, op, table string) error {
 	// Not from system.parts, which a user may be forbidden to read.
 	sql := `SELECT _partition_id FROM ` + table + ` GROUP BY _partition_id HAVING uniqExact(_part) > 1 ORDER BY _partition_id SETTINGS final = 0`
 	var partitions []string
@@ -186,12 +200,14 @@ func (c *Catalog) mergeParts(ctx context.Context, op, table string) error {
 // mount is written before the deletion of its pod, and pods stay longer.
 func (c *Catalog) sweepMounts(ctx context.Context, d time.Duration) error {
 	const op = "delete what is left of expired mounts"
-	condition := fmt.Sprintf(`isNull(ended_at) AND version < toUnixTimestamp64Micro(now64(6)) - %d AND (cluster, namespace, pod_created_at, pod_uid) IN (
-    SELECT cluster, namespace, created_at, uid FROM pods FINAL
-    WHERE deleted_at < now64(6) - INTERVAL 1 DAY
-        AND (cluster, namespace, created_at) IN (SELECT cluster, namespace, pod_created_at FROM mounts WHERE isNull(ended_at)))`, d.Microseconds())
+	// FINAL reads each row with whatever it could replace, so the keys of the rows without an end are read first, which are few.
+	without := fmt.Sprintf("isNull(ended_at) AND version < toUnixTimestamp64Micro(now64(6)) - %d", d.Microseconds())
+	condition := without + ` AND (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE ` + without + `)
+    AND (cluster, namespace, pod_created_at, pod_uid) IN (
+        SELECT cluster, namespace, created_at, uid FROM pods FINAL
+        WHERE deleted_at < now64(6) - INTERVAL 1 DAY AND (cluster, namespace, created_at) IN (SELECT cluster, namespace, pod_created_at FROM mounts WHERE ` + without + `))`
 	var n uint64
-	err := c.Each(ctx, op, "SELECT count() FROM mounts FINAL WHERE "+condition, nil, func(rows driver.Rows) error { return rows.Scan(&n) })
+	err := c.Each(ctx, op, "SELECT count() FROM mounts FINAL WHERE "+condition+" SETTINGS final = 0", nil, func(rows driver.Rows) error { return rows.Scan(&n) })
 	if err != nil || n == 0 {
 		return err
 	}

@@ -27,7 +27,7 @@ const (
 var keptTables = map[string]string{
 	"pods":            "its rows expire with the mounts; give mounts=DURATION",
 	"containers":      "its rows expire with the mounts; give mounts=DURATION",
-	"objects":         "a tracker restores its state from the last version of each object, however old that is; docs/operate.md says how to delete older versions by hand",
+	"objects":         "a tracker restores its state from the last version of each object, however old that is; docs/operate.md says how to delete former versions by hand",
 	"volumes":         "reports on old mounts need the names in it, and it is small",
 	"claims":          "reports on old mounts need the names in it, and it is small",
 	"bindings":        "reports on space need all of it, and it is small",

@@ -31,7 +31,7 @@ func TestParseRetention(t *testing.T) {
 		"mount=1y":                              `there is no table "mount"; did you mean mounts? tables that can expire are mounts, attachments, changes, usage, storage_capacity`,
 		"volume=1y":                             `there is no table "volume"; tables that can expire are mounts, attachments, changes, usage, storage_capacity`,
 		"pods=1y":                               "pods has no retention of its own: its rows expire with the mounts; give mounts=DURATION. Tables that can expire are mounts, attachments, changes, usage, storage_capacity",
-		"objects=1y":                            "objects has no retention of its own: a tracker restores its state from the last version of each object, however old that is; docs/operate.md says how to delete older versions by hand. Tables that can expire are mounts, attachments, changes, usage, storage_capacity",
+		"objects=1y":                            "objects has no retention of its own: a tracker restores its state from the last version of each object, however old that is; docs/operate.md says how to delete former versions by hand. Tables that can expire are mounts, attachments, changes, usage, storage_capacity",
 	} {
 		r, err := catalog.ParseRetention(text)
 		got := r.String()
