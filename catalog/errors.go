@@ -73,6 +73,8 @@ const (
 
 	codeUnknownColumn = 47
 	codeReadOnly      = 164
+	codeNotOptimized  = 388 // CANNOT_ASSIGN_OPTIMIZE
+	codeAccessDenied  = 497
 )
 
 var (

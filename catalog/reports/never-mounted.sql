@@ -1,7 +1,8 @@
 -- The claims that exist and that no container has ever mounted, as far as is known, oldest first. A mount that came and
 -- went while nobody watched is not known; the condition Unused of the claim tells of its end (unused_since).
 -- Whether a volume was ever used is kept, and says all of a claim that alone has had it. Only the mounts of the other claims are
--- read, by their key.
+-- read, by their key; and a use of a volume since it was bound to its claim was a use of that claim, also if the mounts have
+-- expired since.
 WITH
 chosen AS
 (
@@ -18,7 +19,24 @@ chosen AS
 ) AS shared_volumes,
 (
     SELECT groupArray((cluster, namespace, name, uid)) FROM chosen
-    WHERE volume_uid = '' OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(shared_volumes) AS v))
+    WHERE (volume_uid = '' OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(shared_volumes) AS v)))
+      AND (cluster, uid) NOT IN
+          (
+              SELECT b.cluster, b.claim_uid
+              FROM
+              (
+                  SELECT cluster, claim_uid, volume_uid, bound_at
+                  FROM bindings FINAL
+                  WHERE released_at IS NULL AND (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(shared_volumes) AS v))
+              ) AS b
+              INNER JOIN
+              (
+                  SELECT cluster, volume_uid, last_ended_at
+                  FROM volume_uses FINAL
+                  WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(shared_volumes) AS v))
+              ) AS u ON u.cluster = b.cluster AND u.volume_uid = b.volume_uid
+              WHERE u.last_ended_at > b.bound_at
+          )
 ) AS undecided,
 (
     SELECT groupUniqArray((cluster, claim_uid)) FROM mounts FINAL

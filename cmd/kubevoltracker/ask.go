@@ -85,6 +85,8 @@ func addSchema(application *kingpin.Application, commands map[string]command, st
 
 	migrate := schema.Command("migrate", "Bring the tables to the version that this program knows; run does so by itself.")
 	where := addCatalogFlags(migrate, defaultCatalogURL, "")
+	var retention catalog.Retention
+	addRetentionFlag(migrate, &retention)
 	commands[migrate.FullCommand()] = func() error {
 		return where.ask(func(ctx context.Context, c *catalog.Catalog) error {
 			before, err := c.SchemaVersions(ctx)
@@ -94,7 +96,15 @@ func addSchema(application *kingpin.Application, commands map[string]command, st
 			if err := c.Migrate(ctx); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(stdout, "%s at %s: schema version %d, %d migrations applied\n", c.Database(), c.Address(), before.Latest, before.Pending())
+			if _, err = fmt.Fprintf(stdout, "%s at %s: schema version %d, %d migrations applied\n", c.Database(), c.Address(), before.Latest, before.Pending()); err != nil {
+				return err
+			}
+			changes, err := c.Retain(ctx, retention)
+			for _, change := range changes {
+				if _, err := fmt.Fprintln(stdout, change); err != nil {
+					return err
+				}
+			}
 			return err
 		})
 	}

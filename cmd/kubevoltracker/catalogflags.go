@@ -35,6 +35,19 @@ func addCatalogFlags(cmd *kingpin.CmdClause, url, help string) *catalogFlags {
 	return f
 }
 
+// addRetentionFlag adds the flag of the retention, which stays nil without it.
+func addRetentionFlag(cmd *kingpin.CmdClause, r *catalog.Retention) {
+	const flag = "catalog.retention"
+	cmd.Flag(flag, "For how long a table keeps what is over, as mounts=2y; with commas between them, or repeatable. mounts (with its pods and containers), attachments, changes, usage and storage_capacity can expire. "+
+		"The flag is the whole policy: a table that it leaves out, or that has the duration forever, keeps everything. Without the flag each table stays as it was set last; at first, nothing expires.").
+		PlaceHolder("TABLE=DURATION").SetValue(&listFlag{flag: flag, add: func(text string) error {
+		if *r == nil {
+			*r = catalog.Retention{}
+		}
+		return r.Add(text)
+	}})
+}
+
 // following returns the options of a program that waits for the password, and follows its changes.
 func (f *catalogFlags) following() catalog.Options {
 	return catalog.Options{URL: f.url, Username: f.username, Password: os.Getenv(passwordVariable), PasswordFile: f.passwordFile, Version: version.Version}

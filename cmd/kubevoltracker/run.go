@@ -49,6 +49,7 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 	addStateMetricsFlags(cmd, &f.stateMetrics)
 	addKubeletFlags(cmd, f)
 	f.catalog = addCatalogFlags(cmd, app.EmbeddedCatalog, "; "+app.EmbeddedCatalog+" for a ClickHouse of the tracker's own, "+app.NoCatalog+" for metrics alone")
+	addRetentionFlag(cmd, &f.Retention)
 	cmd.Flag("catalog.embedded-listen-address", "Where the embedded ClickHouse serves its HTTP interface; on loopback.").Default("127.0.0.1:8123").StringVar(&f.Engine.ListenAddress)
 	cmd.Flag("catalog.embedded-binary", "The program kubevoltracker-clickhouse; default: beside the tracker, or on PATH.").StringVar(&f.Engine.Binary)
 	cmd.Flag("catalog.reader-password-file", "File with the password that the embedded ClickHouse asks of its readers, where others share the machine; default: none.").StringVar(&f.Engine.ReaderPasswordFile)
@@ -101,6 +102,9 @@ func track(f *runFlags, stderr io.Writer) (err error) {
 	f.Without.Owners, f.Without.Attachments, f.Without.StorageCapacity = !f.with.owners, !f.with.attachments, !f.with.storageCapacity
 	f.JournalBytes = int64(f.journalBytes)
 	f.Catalog = f.catalog.following()
+	if f.Retention != nil && f.Catalog.URL == app.NoCatalog {
+		return app.UsageError{Err: errors.New("--catalog.retention needs a catalog, and --catalog.url=" + app.NoCatalog + " has none; leave out one of them")}
+	}
 	if f.Policy, err = redact.New(f.keepAnnotations...); err != nil {
 		return app.UsageError{Err: fmt.Errorf("--collector.keep-annotations: %w", err)}
 	}

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"io"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
 )
 
 // TestKubeletFlags holds that the default of an interval differs from an interval that somebody asked for.
@@ -38,5 +42,32 @@ func TestKubeletFlags(t *testing.T) {
 				t.Errorf("got %+v", o)
 			}
 		})
+	}
+}
+
+func TestRetentionFlag(t *testing.T) {
+	parse := func(args ...string) (catalog.Retention, error) {
+		application := kingpin.New("test", "").Terminate(nil)
+		application.UsageWriter(io.Discard)
+		application.ErrorWriter(io.Discard)
+		application.DefaultEnvars()
+		var r catalog.Retention
+		addRetentionFlag(application.Command("run", ""), &r)
+		_, err := application.Parse(append([]string{"run"}, args...))
+		return r, err
+	}
+	year := 365 * 24 * time.Hour
+	if r, err := parse(); r != nil || err != nil {
+		t.Errorf("without the flag: %v, %v", r, err)
+	}
+	if r, err := parse("--catalog.retention=mounts=2y,usage=90d", "--catalog.retention=changes=forever"); err != nil || !reflect.DeepEqual(r, catalog.Retention{"mounts": 2 * year, "usage": 90 * 24 * time.Hour, "changes": 0}) {
+		t.Errorf("got %v, %v", r, err)
+	}
+	t.Setenv("TEST_CATALOG_RETENTION", "mounts=2y\nchanges=1y")
+	if r, err := parse(); err != nil || !reflect.DeepEqual(r, catalog.Retention{"mounts": 2 * year, "changes": year}) {
+		t.Errorf("by the environment: %v, %v", r, err)
+	}
+	if _, err := parse("--catalog.retention=objects=1y"); err == nil || !strings.Contains(err.Error(), "--catalog.retention: objects has no retention of its own: ") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -2,7 +2,8 @@
 # Prints the SQL that makes the two users of a catalog on a ClickHouse server of your own, with
 # exactly the rights that they need:
 #
-#   kubevoltracker          the tracker: makes the tables, writes them and reads them
+#   kubevoltracker          the tracker: makes the tables, writes them and reads them; its second GRANT is needed
+#                           by --catalog.retention alone
 #   kubevoltracker_reader   Grafana, reports, people: reads, within limits
 #
 # deploy/clickhouse/users.sh WRITER_PASSWORD_FILE READER_PASSWORD_FILE | clickhouse-client --multiquery
@@ -38,6 +39,7 @@ cat <<SQL
 CREATE USER IF NOT EXISTS kubevoltracker;
 ALTER USER kubevoltracker IDENTIFIED WITH sha256_hash BY '$writer';
 GRANT CREATE DATABASE, CREATE TABLE, SELECT, INSERT ON $database.* TO kubevoltracker;
+GRANT ALTER TTL, ALTER SETTINGS, ALTER DELETE, OPTIMIZE ON $database.* TO kubevoltracker;
 
 CREATE SETTINGS PROFILE IF NOT EXISTS kubevoltracker_reader;
 ALTER SETTINGS PROFILE kubevoltracker_reader SETTINGS

@@ -148,6 +148,9 @@ func (a *App) stages() []stage {
 	if h.incomplete {
 		watching = append(watching, part{"restore", func(ctx context.Context) error { return h.restoreLater(ctx, a.collector) }})
 	}
+	if h.retention != nil {
+		watching = append(watching, part{"retention", h.retain})
+	}
 	stages := []stage{watching, {{"recorder", h.recorder.Run}}}
 	if h.writer != nil {
 		stages = append(stages, stage{{"writer", h.writer.Run}})

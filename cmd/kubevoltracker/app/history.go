@@ -42,6 +42,7 @@ type history struct {
 	writer       *ingest.Writer
 	engine       *engine.Engine
 	election     *election.Election
+	retention    catalog.Retention // nil without --catalog.retention
 
 	snapshot   *fact.Snapshot // of the run before; nil if there is none, or it cannot be read yet
 	incomplete bool           // the catalog has objects that snapshot lacks, and could not be read yet
@@ -79,6 +80,7 @@ func (h *history) open(ctx context.Context, o Options, client *collector.Client,
 		engine.Register(registry, h.engine)
 	}
 	h.newWriter(o, client, registry)
+	h.retention = o.Retention
 	if err := h.restoreFromCatalog(ctx); err != nil {
 		return err
 	}

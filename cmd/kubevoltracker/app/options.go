@@ -31,11 +31,13 @@ type Options struct {
 	// Without are the features of the collector that are switched off.
 	Without collector.Features
 	// Policy says which fields and annotations of the objects are kept.
-	Policy   redact.Policy
-	Catalog  catalog.Options
-	Engine   engine.Options // of EmbeddedCatalog; New sets DataDir and Logger
-	Election ElectionOptions
-	Logger   log.Logger
+	Policy  redact.Policy
+	Catalog catalog.Options
+	// Retention says for how long the catalog's tables keep what is over; nil leaves them as they are.
+	Retention catalog.Retention
+	Engine    engine.Options // of EmbeddedCatalog; New sets DataDir and Logger
+	Election  ElectionOptions
+	Logger    log.Logger
 }
 
 // ElectionOptions configure whether several trackers share one catalog, and by which lease.
