@@ -299,6 +299,10 @@ func TestAVolumeThatItsClaimGotAgainIsIdleOnce(t *testing.T) {
 		{"idle", "idle_since", "cluster=east", "2026-01-20T12:00:00Z,2026-02-15T12:00:00Z"},
 		{"idle", "observed_seconds", "cluster=east", "3456000,1209600"},
 	})
+	rows := plain(t, c, "SELECT volume, idle_since FROM idle_volumes WHERE cluster = 'east' ORDER BY volume")
+	if want := "- volume: pv-unbound\n  idle_since: \"2026-02-15T12:00:00Z\"\n- volume: pv-unused\n  idle_since: \"2026-01-20T12:00:00Z\"\n"; rows != want {
+		t.Errorf("the view idle_volumes has\n%s, want\n%s", rows, want)
+	}
 }
 
 func TestAPartHasNoTotal(t *testing.T) {

@@ -242,10 +242,12 @@ idle AS
     ) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
     LEFT JOIN
     (
-        SELECT cluster, claim_uid, volume_uid, bound_at
+        -- A claim can be bound to one volume more than once: the last binding counts.
+        SELECT cluster, claim_uid, volume_uid, argMax(tuple(bound_at), ordinal).1 AS bound_at
         FROM bindings FINAL
         WHERE (cluster, volume_uid) NOT IN (SELECT cluster, volume_uid FROM volume_uses FINAL)
            OR (cluster, claim_uid) IN (SELECT cluster, uid FROM claims FINAL WHERE unused_since IS NOT NULL)
+        GROUP BY cluster, claim_uid, volume_uid
     ) AS b ON b.cluster = v.cluster AND b.claim_uid = v.claim_uid AND b.volume_uid = v.uid
     LEFT JOIN volume_uses AS u FINAL ON u.cluster = v.cluster AND u.volume_uid = v.uid
     LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid

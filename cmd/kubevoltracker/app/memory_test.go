@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"testing"
 	"time"
@@ -68,6 +69,37 @@ func TestMemoryIsLimitedDuringTheStart(t *testing.T) {
 	defer debug.SetMemoryLimit(users)
 	if _, limit := managed(t, rest); limit != rest {
 		t.Errorf("the user's limit is %d, and not %d", rest, limit)
+	}
+}
+
+func TestOneProcessorAtRest(t *testing.T) {
+	t.Setenv("GOMAXPROCS", "")
+	defer runtime.SetDefaultGOMAXPROCS()
+	all := runtime.GOMAXPROCS(0)
+	ctx, cancel := context.WithCancel(t.Context())
+	var atRest int
+	m := memory{
+		started: func() bool { return true }, rest: func() uint64 { return 0 }, resting: func() bool { return true },
+		note: func(live uint64) {
+			if live != 0 {
+				atRest = runtime.GOMAXPROCS(0)
+				cancel()
+			}
+		},
+	}
+	if err := m.run(ctx); err != nil || atRest != 1 || runtime.GOMAXPROCS(0) != all {
+		t.Errorf("%v; at rest %d processors, at the end %d, want 1 and %d", err, atRest, runtime.GOMAXPROCS(0), all)
+	}
+	spread(false)
+	spread(true) // rows wait
+	if got := runtime.GOMAXPROCS(0); got != all {
+		t.Errorf("with work to do %d processors, want %d", got, all)
+	}
+
+	t.Setenv("GOMAXPROCS", "2")
+	runtime.GOMAXPROCS(2) // as Go does by the variable
+	if spread(false); runtime.GOMAXPROCS(0) != 2 {
+		t.Errorf("the user asked for 2 processors, and has %d", runtime.GOMAXPROCS(0))
 	}
 }
 
