@@ -57,8 +57,8 @@ const month = span(30 * 24 * time.Hour)
 // Reports are the questions that RunReport answers. One more is a file
 // reports/NAME.sql and an entry here; its first column is the cluster.
 func Reports() []Report {
-	return slices.Concat(useReports(), countReports(), []Report{atReport()}, lifeReports(), spaceReports(), lostReports(), upkeepReports(), rateReports(),
-		[]Report{diffReport()}, watchReports())
+	return slices.Concat(useReports(), countReports(), []Report{atReport()}, troubleReports(), lifeReports(), spaceReports(), lostReports(), upkeepReports(),
+		rateReports(), []Report{diffReport()}, watchReports())
 }
 
 func useReports() []Report {

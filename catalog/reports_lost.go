@@ -14,3 +14,15 @@ func lostReports() []Report {
 		span:  now,
 	}}
 }
+
+// troubleReports find storage that is in somebody's way, or out of reach.
+func troubleReports() []Report {
+	return []Report{{
+		Name: "same-store", explicit: true, Topic: aboutUse, Question: "Which volumes have the same backing store?",
+		Help: "Volumes, in one cluster or several, whose backing store another volume has, or pods that name it themselves: who else has it, and how long and by which pods " +
+			"it was mounted while others had it mounted. A store is known by its name only: not by a path above or below it, another address of its server, or a copy.",
+		Flags: slices.Concat([]Flag{sinceFlag, untilFlag}, chosen("namespace", "owner", "group", "storageclass")),
+		usual: map[string]string{"node": "", "owner": "", "groups": "[]", "storage_class": "", "deleted_at": ""},
+		span:  ever,
+	}}
+}

@@ -1,0 +1,18 @@
+-- Included by other reports: the volumes whose node affinity names one node, by its host name or its name.
+-- Each term has to name it: the terms are alternatives.
+SELECT cluster, uid, names[1] AS node
+FROM
+(
+    SELECT
+        cluster, uid,
+        arrayMap(
+            term -> arrayFirst(name -> name != '', arrayMap(
+                e -> if(JSONExtractString(e, 'key') IN ('kubernetes.io/hostname', 'metadata.name') AND JSONExtractString(e, 'operator') = 'In' AND JSONLength(e, 'values') = 1,
+                    JSONExtractString(e, 'values', 1), ''),
+                arrayConcat(JSONExtractArrayRaw(term, 'matchExpressions'), JSONExtractArrayRaw(term, 'matchFields')))),
+            JSONExtractArrayRaw(argMax(object, observed_at), 'spec', 'nodeAffinity', 'required', 'nodeSelectorTerms')) AS names
+    FROM objects FINAL
+    WHERE kind = 'PersistentVolume' AND (cluster, uid) IN (SELECT cluster, uid FROM volumes FINAL WHERE source_kind IN ('local', 'hostPath'))
+    GROUP BY cluster, uid
+)
+WHERE notEmpty(names) AND names[1] != '' AND arrayUniq(names) = 1

@@ -1,0 +1,36 @@
+package catalog_test
+
+import (
+	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// troubles are the reports whose samples are of the cluster in trouble.
+var troubles = []string{"same-store"}
+
+// troubled returns a catalog of a cluster with a case of each trouble that reports name.
+func troubled(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	c := catalogtest.Open(t, sharedAddress, t.Name()+"Troubled")
+	if err := c.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f := &fact.Facts{}
+	shareAnExport(f)
+	write(t, c, "east", f)
+	return c
+}
+
+// shareAnExport adds two volumes on one export, whose pods wrote to it at the same time for a week.
+func shareAnExport(f *fact.Facts) {
+	f.VolumeSources = append(f.VolumeSources, fact.VolumeSource{Version: 1, ID: "nfs:1", Kind: "nfs", Server: "nfs.example.com", Path: "/export/logs"})
+	f.Volumes = append(f.Volumes, volumeOf("logs", "", "nfs:1", "claim-logs", "Bound", 100), volumeOf("logs-copy", "", "nfs:1", "claim-logs-copy", "Bound", 100))
+	f.Claims = append(f.Claims, claimOf("logs", "", "logs", 100), claimOf("logs-copy", "", "logs-copy", 100))
+	f.Pods = append(f.Pods, podOf("shop", "logger-1", "DaemonSet", "logger"), podOf("shop", "audit-1", "Deployment", "audit"))
+	f.Mounts = append(f.Mounts,
+		endedMount(mountOf("logger-1", "logs", "logs", "nfs:1", "logs", day(1, 3)), day(1, 31), day(1, 31), "Deleted"),
+		mountOf("audit-1", "logs", "logs-copy", "nfs:1", "logs-copy", day(1, 24)))
+}
