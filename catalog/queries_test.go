@@ -19,6 +19,7 @@ const queriesPage = "../docs/queries.md"
 // samples are the flags with which docs/queries.md shows each report, on the history of team.
 var samples = map[string]string{
 	"same-store":      "",
+	"stranded":        "",
 	"mounts":          "--running",
 	"users":           "pv-data --since=60d",
 	"apps":            "pv-data --at=2026-02-08",
@@ -114,7 +115,7 @@ var meanings = map[string]string{
 	"namespace":             "namespace of the pod or the claim",
 	"namespaces":            "the namespaces of the pods",
 	"next_step":             "what to do next",
-	"node":                  "the node of the pod; of the report `same-store`, the one that has the path",
+	"node":                  "the node of the pod; of the report `same-store`, the one that has the path; of the report `stranded`, the last one that could reach it",
 	"nodes":                 "the nodes of the pods",
 	"object":                "KIND/NAME or KIND/NAMESPACE/NAME",
 	"observed_seconds":      "the part of `idle_seconds` that a tracker watched, or the API server vouches for",
@@ -124,11 +125,11 @@ var meanings = map[string]string{
 	"period_end":            "end of the part of the window; of the last one, the end of the window",
 	"period_start":          "beginning of the part of the window",
 	"persistentvolume":      "name of the PersistentVolume",
-	"phase":                 "of the claim `Pending`, `Bound` or `Lost`; of the report `at`, of the volume",
+	"phase":                 "of the claim `Pending`, `Bound` or `Lost`; of the reports `at` and `stranded`, of the volume",
 	"pod":                   "name of the pod",
 	"pods":                  "how many pods",
 	"read_only":             "all of its mounts are read-only",
-	"reason":                "`Released, Retain`, `Available, was bound`, `Failed`, `claim gone`, `Lost`, `no pods`, `scaled down`, `not mounted` or `never mounted`",
+	"reason":                "`Released, Retain`, `Available, was bound`, `Failed`, `claim gone`, `Lost`, `no pods`, `scaled down`, `not mounted` or `never mounted`; of the report `stranded`, `no node` or `presumed: another node has the name`",
 	"reclaim_policy":        "`Delete` or `Retain`",
 	"released_at":           "the latest that the claim can have lost the volume; empty while it has it",
 	"released_not_before":   "the earliest that it can have lost the volume, where that differs",
@@ -146,9 +147,11 @@ var meanings = map[string]string{
 	"together_seconds":      "how long it was mounted while others were, as far as is certain",
 	"others":                "who else has the store: volumes, and the namespaces of pods that name it themselves; in another cluster CLUSTER/NAME, and presumed",
 	"state":                 "of a volume `idle`, `released` or `never_mounted`; of a span `watched` or `unwatched`; of a store `shared` (the others exist at the same time) or `reused` (one after the other), or `presumed` so: in another cluster, or by a kind that does not say all, the same name may be another store",
+	"stranded_seconds":      "for how long it is so",
+	"stranded_since":        "when the last node that met the affinity went, or lost its label: the latest that it can have been; empty if no such node was seen",
 	"storage_class":         "the StorageClass",
 	"storageclass":          "the StorageClass (`--by=storageclass`)",
-	"topology":              "the nodes that can reach the storage",
+	"topology":              "the nodes that can reach the storage: a selector, or the terms of the node affinity",
 	"uid":                   "UID of the object; of a backing store, its `id` in `volume_sources`",
 	"unchanged_seconds":     "for how long it has not changed",
 	"unchanged_since":       "when used bytes or files changed last, or a kubelet first looked",
@@ -186,7 +189,7 @@ As a plugin of kubectl the program answers ` + "`kubectl voltracker …`" + ` wi
 ` + "`source <(kubevoltracker completion bash)`" + ` has the shell complete reports and flags; there are scripts for zsh and fish, too.
 
 The samples are of a small history that the tests know: ` + "`catalog/past_test.go`" + ` draws it. Now is 2026-03-01 12:00. Those of ` + "`same-store`" + `
-are of another cluster, in which all goes wrong: ` + "`catalog/troubled_test.go`" + `.
+and ` + "`stranded`" + ` are of another cluster, in which all goes wrong: ` + "`catalog/troubled_test.go`" + `.
 
 `
 

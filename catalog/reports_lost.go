@@ -12,6 +12,13 @@ func lostReports() []Report {
 		usual: map[string]string{"owner": "", "groups": "[]", "storage_class": "", "deleted_not_before": ""},
 		sums:  []string{"capacity_bytes"},
 		span:  now,
+	}, {
+		Name: "stranded", Topic: aboutSpace, Question: "Which volumes can no node reach any more?",
+		Help: "Volumes whose node affinity no living node meets, and, presumed, those on a node whose name another node has now: who has them, who used them last, and since when. " +
+			"Whether a node is ready, and whether it is the same machine under a new object, nobody knows here; where nodes are not watched, there are no rows.",
+		Flags: chosen("namespace", "owner", "group", "storageclass"),
+		usual: map[string]string{"owner": "", "groups": "[]", "storage_class": "", "last_pod": "", "last_workload": ""},
+		sums:  []string{"capacity_bytes"},
 	}}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // troubles are the reports whose samples are of the cluster in trouble.
-var troubles = []string{"same-store"}
+var troubles = []string{"same-store", "stranded"}
 
 // troubled returns a catalog of a cluster with a case of each trouble that reports name.
 func troubled(t *testing.T) *catalog.Catalog {
@@ -20,6 +20,7 @@ func troubled(t *testing.T) *catalog.Catalog {
 	}
 	f := &fact.Facts{}
 	shareAnExport(f)
+	loseANode(f)
 	write(t, c, "east", f)
 	return c
 }
@@ -33,4 +34,19 @@ func shareAnExport(f *fact.Facts) {
 	f.Mounts = append(f.Mounts,
 		endedMount(mountOf("logger-1", "logs", "logs", "nfs:1", "logs", day(1, 3)), day(1, 31), day(1, 31), "Deleted"),
 		mountOf("audit-1", "logs", "logs-copy", "nfs:1", "logs-copy", day(1, 24)))
+}
+
+// loseANode adds a node that was taken away with a disk in it.
+func loseANode(f *fact.Facts) {
+	f.VolumeSources = append(f.VolumeSources, fact.VolumeSource{Version: 1, ID: "local:1", Kind: "local", Path: "/disks/1"})
+	f.Volumes = append(f.Volumes, volumeOf("disk-1", "local", "local:1", "claim-disk-1", "Bound", 400), volumeOf("disk-2", "local", "local:1", "", "Available", 400))
+	f.Claims = append(f.Claims, claimOf("disk-1", "local", "disk-1", 400))
+	f.Pods = append(f.Pods, podOf("shop", "mongo-0", "StatefulSet", "mongo"))
+	f.Mounts = append(f.Mounts, endedMount(mountOf("mongo-0", "disk", "disk-1", "local:1", "disk-1", day(1, 3)), day(2, 14), day(2, 14), "Deleted"))
+	f.Objects = append(f.Objects, volumeVersion("disk-1", onNode("node-1")), volumeVersion("disk-2", onNode("node-2")),
+		nodeVersion("node-1", "node-1", day(1, 1)), nodeVersion("node-2", "node-2", day(1, 1)))
+	f.Changes = append(f.Changes, fact.Change{At: day(2, 14), Kind: "Node", UID: "node-1", Name: "node-1", Action: fact.Deleted})
+	for _, kind := range []fact.Kind{fact.Pods, fact.Nodes, fact.Volumes} {
+		f.Coverage = append(f.Coverage, fact.Coverage{Version: 1, Instance: "a", Kind: kind, StartedAt: day(1, 1), SeenAt: day(3, 1)})
+	}
 }
