@@ -179,19 +179,24 @@ func (c *Catalog) mergeParts(ctx context.Context, op, table string) (err error) 
 func (c *Catalog) mergePartsOnce(ctx context.Context, op, table string) error {
 	// Not from system.parts, which a user may be forbidden to read.
 	sql := `SELECT _partition_id FROM ` + table + ` GROUP BY _partition_id HAVING uniqExact(_part) > 1 ORDER BY _partition_id SETTINGS final = 0`
-	var partitions []string
-	err := c.Each(ctx, op, sql, nil, func(rows driver.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		partitions = append(partitions, id)
-		return err
-	})
+	partitions, err := c.partitions(ctx, op, sql)
 	for _, id := range partitions {
 		if err == nil {
 			err = c.exec(ctx, op, "OPTIMIZE TABLE "+table+" PARTITION ID '"+id+"' FINAL SETTINGS optimize_throw_if_noop = 1")
 		}
 	}
 	return err
+}
+
+// partitions returns the ids of the partitions that a statement selects.
+func (c *Catalog) partitions(ctx context.Context, op, sql string) (ids []string, err error) {
+	err = c.Each(ctx, op, sql, nil, func(rows driver.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
 }
 
 // sweepMounts deletes what would show an expired mount as one that goes on: see retained.versioned. Such a row can be left if
@@ -218,14 +223,8 @@ func (c *Catalog) sweepMounts(ctx context.Context, d time.Duration) error {
 // retention ago. A partition is written anew for that, so only once a tenth of its rows can go.
 func (c *Catalog) sweepContainers(ctx context.Context, d time.Duration) error {
 	const op = "delete the containers of expired pods"
-	var partitions []string
 	sql := fmt.Sprintf(`SELECT DISTINCT _partition_id FROM containers WHERE pod_created_at < now64(6) - toIntervalSecond(%d) SETTINGS final = 0`, int64(d/time.Second))
-	err := c.Each(ctx, op, sql, nil, func(rows driver.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		partitions = append(partitions, id)
-		return err
-	})
+	partitions, err := c.partitions(ctx, op, sql)
 	for _, id := range partitions {
 		if err == nil {
 			err = c.sweepPartition(ctx, op, id)

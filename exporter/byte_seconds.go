@@ -20,10 +20,11 @@ import (
 // in between, since a claim is bound once in its life. Of a claim that was deleted meanwhile the time counts until the
 // last moment at which it is known to have existed.
 //
-// What a record has of the claims and volumes of the run before, it has until its floor; their restored states count from
-// there on. What the watches send after them counts from its own time, also before the floor: the run before may have
-// ended with an older event on its way. That would count twice what only the record has, if it is ahead of the objects
-// in the journal. So it is done if record and objects agree on the bytes, and else everything counts from the floor.
+// After a restart, the record of the run before has the byte-seconds until its last change: the floor. The claims and volumes
+// that are restored from the journal count from the floor on. What the watches send after them counts from its own time, also
+// if that is before the floor: the run before may have ended before an older event reached it. This requires that record and
+// journal have the same objects, or an object would count twice. So resumed compares their bytes. If they differ, everything
+// counts from the floor.
 //
 // A counter must not decrease: Prometheus takes a decrease for a reset, and would count all of the value again. A late
 // event can lower the value: it says that a volume has been in use for a second. Then the metric stands still until the

@@ -77,7 +77,7 @@ func (h *history) inlineUses(at fact.Time) map[place]fact.Time {
 	return until
 }
 
-// leftBehind finds the volumes that were deleted and kept their store, which no volume and no pod has had since.
+// leftBehind finds deleted volumes whose backing store was kept, and that no volume and no pod has used since.
 func leftBehind(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
 	at := h.pointInTime(flags).until
