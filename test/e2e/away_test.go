@@ -152,6 +152,18 @@ func notes(t *testing.T, p *harness.Tracker) string {
 	return stderr.String()
 }
 
+// notesGap waits until the report idle notes that nobody watched for a while. It does once the catalog has rows about the
+// watches that have begun since.
+func notesGap(t *testing.T, p *harness.Tracker) {
+	t.Helper()
+	harness.Eventually(t, "the gap is noted", func() error {
+		if notes := notes(t, p); !strings.Contains(notes, "note: nobody watched cluster ") {
+			return fmt.Errorf("the report notes %q", notes)
+		}
+		return nil
+	})
+}
+
 // lastUsed returns when the volume of the claim "idle" was last used, by its metric.
 func (a away) lastUsed(t *testing.T, p *harness.Tracker) string {
 	t.Helper()

@@ -55,10 +55,13 @@ func StartTracker(t testing.TB, kubeconfig string, args ...string) *Tracker {
 	return p
 }
 
-// ShowLog copies the last lines of the tracker's log into the test's.
+// ShowLog copies the last lines of the tracker's log into the test's, without those about lists. They are few, as CI
+// shows only the end of a long output.
 func (p *Tracker) ShowLog(t testing.TB) {
-	lines := p.Lines()
-	for _, line := range lines[max(0, len(lines)-40):] {
+	lines := slices.DeleteFunc(p.Lines(), func(line map[string]any) bool {
+		return strings.HasPrefix(fmt.Sprint(line["msg"]), "listed") || line["level"] == "debug"
+	})
+	for _, line := range lines[max(0, len(lines)-12):] {
 		t.Log(line)
 	}
 }

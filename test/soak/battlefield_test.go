@@ -176,6 +176,7 @@ func (b *battlefield) judge(name string) {
 		}
 		if time.Now().After(deadline) {
 			b.t.Errorf("%s: %v", name, err)
+			r.failed = true
 			r.saveLog(name)
 			r.saveRows(name, err)
 			return

@@ -31,6 +31,7 @@ type runner struct {
 	away    truth.Gaps
 	starts  int
 	lost    bool // the journal was lost, and its counters with it
+	failed  bool // its log is shown at the end
 
 	log []map[string]any // of the trackers before p
 
@@ -215,7 +216,7 @@ func (r *runner) stop() {
 		r.killed = time.Now()
 	}
 	r.p.Stop(r.t)
-	if r.t.Failed() {
+	if r.failed {
 		r.p.ShowLog(r.t)
 	}
 }
@@ -231,7 +232,8 @@ func (r *runner) settle() {
 			return
 		}
 		if time.Now().After(deadline) {
-			r.t.Fatalf("%s facts wait in the journal", n)
+			r.failed = true
+			r.t.Fatalf("the tracker in %s has %s rows in its journal that nobody takes", r.dir, n)
 		}
 	}
 }
