@@ -31,16 +31,18 @@ stores AS
 -- lists are made once.
 (
     SELECT groupArray((toString(cluster), id, store, backend, toString(kind), on_node))
-    FROM
+    FROM stores
+    WHERE sipHash128(store) IN
     (
-        SELECT s.*, sum(v.volumes) OVER (PARTITION BY s.store) AS volumes, uniqExact(s.cluster) OVER (PARTITION BY s.store) AS clusters
+        SELECT sipHash128(s.store) AS hash
         FROM stores AS s
         LEFT JOIN
         (
             SELECT cluster, source_id, count() AS volumes FROM volumes FINAL WHERE {{template "existed.sql"}} GROUP BY cluster, source_id
         ) AS v ON v.cluster = s.cluster AND v.source_id = s.id
+        GROUP BY hash
+        HAVING sum(v.volumes) > 1 OR any(s.kind) != 'csi' AND (sum(v.volumes) > 0 OR min(s.cluster) != max(s.cluster))
     )
-    WHERE volumes > 1 OR kind != 'csi' AND (volumes > 0 OR clusters > 1)
 ) AS candidate_list,
 candidates AS
 (
@@ -48,7 +50,7 @@ candidates AS
 ),
 existing AS
 (
-    SELECT cluster, uid, name, storage_class, source_id, claim_uid, claim_namespace, claim_name, created_at, deleted_at, deleted_not_before
+    SELECT cluster, uid, source_id, (name, toString(storage_class), claim_uid, toString(claim_namespace), claim_name, created_at, deleted_at, deleted_not_before) AS volume
     FROM volumes FINAL
     WHERE {{template "existed.sql"}} AND (cluster, source_id) IN (SELECT cluster, id FROM candidates)
 ),
@@ -91,14 +93,14 @@ pinned AS ({{template "pinned_nodes.sql"}}),
 -- What is on each store: volumes, and their uses with the pods; a volume without a use has a row of its own.
 presences AS
 (
-    SELECT s.store AS store, if(s.on_node, p.node, '') AS node, v.cluster AS cluster, v.uid AS uid, '' AS namespace, s.backend AS backend, s.kind AS kind,
+    SELECT s.store AS store, if(s.on_node, p.node, '') AS node, v.cluster AS cluster, v.uid AS uid, '' AS namespace, v.volume AS volume, s.backend AS backend, s.kind AS kind,
         '' AS mount, '' AS pod, toDateTime64(0, 6, 'UTC') AS began, toDateTime64(0, 6, 'UTC') AS ended
     FROM existing AS v
     INNER JOIN candidates AS s ON s.cluster = v.cluster AND s.id = v.source_id
     LEFT JOIN pinned AS p ON p.cluster = v.cluster AND p.uid = v.uid
     WHERE NOT s.on_node OR p.node != ''
     UNION ALL
-    SELECT s.store, multiIf(NOT s.on_node, '', n.node != '', n.node, p.node), m.cluster, m.volume_uid, if(m.volume_uid = '', m.namespace, ''), s.backend, s.kind,
+    SELECT s.store, multiIf(NOT s.on_node, '', n.node != '', n.node, p.node), m.cluster, m.volume_uid, if(m.volume_uid = '', m.namespace, ''), v.volume, s.backend, s.kind,
         m.mount, concat(m.namespace, '/', p.name), m.began, m.ended
     FROM mounted AS m
     LEFT JOIN existing AS v ON v.cluster = m.cluster AND v.uid = m.volume_uid
@@ -114,7 +116,7 @@ presences AS
               )
     ) AS p ON p.cluster = m.cluster AND p.uid = m.pod_uid
     LEFT JOIN pinned AS n ON n.cluster = m.cluster AND n.uid = m.volume_uid
-    WHERE NOT s.on_node OR n.node != '' OR p.node != ''
+    WHERE (NOT s.on_node OR n.node != '' OR p.node != '') AND (m.volume_uid = '' OR v.uid != '')
 ),
 -- The moments at which a use begins (1) or ends (-1), and whether the volume was not used before (1) or is not used from then on (-1).
 steps AS
@@ -126,7 +128,7 @@ steps AS
     FROM
     (
         SELECT
-            store, node, cluster, uid, namespace, backend, kind, mount, pod,
+            store, node, cluster, uid, namespace, volume, backend, kind, mount, pod,
             arrayJoin(if(mount = '', [(began, toInt64(0))], [(began, toInt64(1)), (ended, toInt64(-1))])) AS step,
             step.1 AS at, step.2 AS delta
         FROM presences
@@ -151,30 +153,28 @@ measured AS
 parts AS
 (
     SELECT
-        u.store AS store, u.node AS node, u.cluster AS cluster, u.uid AS uid, u.backend AS backend, u.kind AS kind,
-        v.name AS persistentvolume, v.storage_class AS storage_class, v.claim_uid AS claim_uid, v.created_at AS created_at, v.deleted_at AS deleted_at,
-        if(u.uid = '', u.namespace, v.claim_namespace) AS namespace, v.claim_name AS claim, u.shared_micros AS shared_micros, u.shared_pods AS shared_pods,
+        store, node, cluster, uid, backend, kind, shared_micros, shared_pods,
+        volume.1 AS persistentvolume, volume.2 AS storage_class, volume.3 AS claim_uid, volume.5 AS claim, volume.6 AS created_at, volume.7 AS deleted_at,
+        if(uid = '', u.namespace, volume.4) AS namespace,
         -- Of a volume whose creation nobody knows, the life is certain for its uses alone.
-        if(u.uid = '', u.first_at, coalesce(v.created_at, nullIf(u.first_at, toDateTime64(0, 6, 'UTC')), v.deleted_not_before, {now:DateTime64(6, 'UTC')})) AS began,
-        if(u.uid = '', u.last_at, coalesce(v.deleted_not_before, v.deleted_at, toDateTime64('2299-12-31 23:59:59', 6, 'UTC'))) AS ended
+        if(uid = '', first_at, coalesce(created_at, nullIf(first_at, toDateTime64(0, 6, 'UTC')), volume.8, {now:DateTime64(6, 'UTC')})) AS began,
+        if(uid = '', last_at, coalesce(volume.8, volume.7, toDateTime64('2299-12-31 23:59:59', 6, 'UTC'))) AS ended
     FROM
     (
         SELECT
-            store, node, cluster, uid, namespace, any(backend) AS backend, any(kind) AS kind,
+            store, node, cluster, uid, namespace, any(m.volume) AS volume, any(backend) AS backend, any(kind) AS kind,
             minIf(m.first_at, mount != '') AS first_at, max(m.last_at) AS last_at,
             sum(m.shared_micros) AS shared_micros, arraySort(groupUniqArrayIf(pod, overlapped > 0)) AS shared_pods
         FROM
         (
             SELECT
-                store, node, cluster, uid, namespace, mount, pod, any(backend) AS backend, any(kind) AS kind, min(at) AS first_at, max(at) AS last_at,
+                store, node, cluster, uid, namespace, mount, pod, any(measured.volume) AS volume, any(backend) AS backend, any(kind) AS kind, min(at) AS first_at, max(at) AS last_at,
                 max(measured.shared_micros) - min(measured.shared_micros) AS overlapped, -sum(measured.shared_micros * turn) AS shared_micros
             FROM measured
             GROUP BY store, node, cluster, uid, namespace, mount, pod
         ) AS m
         GROUP BY store, node, cluster, uid, namespace
     ) AS u
-    LEFT JOIN existing AS v ON v.cluster = u.cluster AND v.uid = u.uid
-    WHERE u.uid = '' OR v.uid != ''
 )
 SELECT
     p.cluster AS cluster,
