@@ -19,6 +19,7 @@ const queriesPage = "../docs/queries.md"
 // samples are the flags with which docs/queries.md shows each report, on the history of team.
 var samples = map[string]string{
 	"same-store":      "",
+	"blocked":         "",
 	"stranded":        "",
 	"mounts":          "--running",
 	"users":           "pv-data --since=60d",
@@ -91,6 +92,12 @@ var meanings = map[string]string{
 	"groups":                "the groups of the owner",
 	"growth_per_day_bytes":  "how many bytes more are used each day, by the line; empty if they do not grow",
 	"growth_per_day_inodes": "how many files more there are each day, by the line; empty if they do not grow",
+	"held_since":            "since when the holder has it mounted, or the node has it attached; empty if no container of the holder has started",
+	"holder":                "the pod that has the claim; empty if only the node still has the volume attached",
+	"holder_node":           "the node of that pod, or to which the volume is attached",
+	"holder_workload":       "workload of that pod",
+	"waits_seconds":         "for how long it has waited",
+	"waits_since":           "creation of the pod; of a claim, when its deletion was asked for",
 	"idle_bytes":            "size of the volumes that nobody uses",
 	"idle_seconds":          "the longest that the volume can have been unused",
 	"idle_since":            "since when it is unused",
@@ -129,7 +136,7 @@ var meanings = map[string]string{
 	"pod":                   "name of the pod",
 	"pods":                  "how many pods",
 	"read_only":             "all of its mounts are read-only",
-	"reason":                "`Released, Retain`, `Available, was bound`, `Failed`, `claim gone`, `Lost`, `no pods`, `scaled down`, `not mounted` or `never mounted`; of the report `stranded`, `no node` or `presumed: another node has the name`",
+	"reason":                "`Released, Retain`, `Available, was bound`, `Failed`, `claim gone`, `Lost`, `no pods`, `scaled down`, `not mounted` or `never mounted`; of the report `stranded`, `no node` or `presumed: another node has the name`; of the report `blocked`, `ReadWriteOncePod` (one pod at a time can have the claim), `attached elsewhere`, `presumed: mounted elsewhere` (no VolumeAttachment says it), `attach error` or `being deleted`",
 	"reclaim_policy":        "`Delete` or `Retain`",
 	"released_at":           "the latest that the claim can have lost the volume; empty while it has it",
 	"released_not_before":   "the earliest that it can have lost the volume, where that differs",
@@ -188,7 +195,7 @@ this call, as a file that ` + "`kubevoltracker sql --file=FILE`" + ` and clickho
 As a plugin of kubectl the program answers ` + "`kubectl voltracker …`" + ` with reports: give it the file name ` + "`kubectl-voltracker`" + ` (a symbolic link will do).
 ` + "`source <(kubevoltracker completion bash)`" + ` has the shell complete reports and flags; there are scripts for zsh and fish, too.
 
-The samples are of a small history that the tests know: ` + "`catalog/past_test.go`" + ` draws it. Now is 2026-03-01 12:00. Those of ` + "`same-store`" + `
+The samples are of a small history that the tests know: ` + "`catalog/past_test.go`" + ` draws it. Now is 2026-03-01 12:00. Those of ` + "`same-store`, `blocked`" + `
 and ` + "`stranded`" + ` are of another cluster, in which all goes wrong: ` + "`catalog/troubled_test.go`" + `.
 
 `

@@ -19,6 +19,12 @@ func lostReports() []Report {
 		Flags: chosen("namespace", "owner", "group", "storageclass"),
 		usual: map[string]string{"owner": "", "groups": "[]", "storage_class": "", "last_pod": "", "last_workload": ""},
 		sums:  []string{"capacity_bytes"},
+	}, {
+		Name: "blocked", explicit: true, Topic: aboutUse, Question: "Who waits for a claim that somebody else has?",
+		Help: "Pods that wait for a claim which another pod or node has, and claims that wait for their deletion because a pod has them: who has it, where and since when. " +
+			"A pod that cannot start for another reason alone (no node fits, no image, no volume) is not here; one that is here may have other reasons, too.",
+		Flags: chosen("namespace", "owner", "group", "storageclass", "workload"),
+		usual: map[string]string{"owner": "", "groups": "[]", "storage_class": "", "details": "", "workload": ""},
 	}}
 }
 

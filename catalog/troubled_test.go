@@ -9,7 +9,7 @@ import (
 )
 
 // troubles are the reports whose samples are of the cluster in trouble.
-var troubles = []string{"same-store", "stranded"}
+var troubles = []string{"same-store", "blocked", "stranded"}
 
 // troubled returns a catalog of a cluster with a case of each trouble that reports name.
 func troubled(t *testing.T) *catalog.Catalog {
@@ -21,6 +21,7 @@ func troubled(t *testing.T) *catalog.Catalog {
 	f := &fact.Facts{}
 	shareAnExport(f)
 	loseANode(f)
+	blockAPod(f)
 	write(t, c, "east", f)
 	return c
 }
@@ -49,4 +50,19 @@ func loseANode(f *fact.Facts) {
 	for _, kind := range []fact.Kind{fact.Pods, fact.Nodes, fact.Volumes} {
 		f.Coverage = append(f.Coverage, fact.Coverage{Version: 1, Instance: "a", Kind: kind, StartedAt: day(1, 1), SeenAt: day(3, 1)})
 	}
+}
+
+// blockAPod adds a pod that waits for a claim of one pod, and a claim whose deletion waits for the pod.
+func blockAPod(f *fact.Facts) {
+	f.Volumes = append(f.Volumes, volumeOf("ledger", "fast", "csi:9", "claim-ledger", "Bound", 20))
+	ledger := claimOf("ledger", "fast", "ledger", 20)
+	ledger.AccessModes = []string{"ReadWriteOncePod"}
+	f.Claims = append(f.Claims, ledger)
+	holder, waiting := podOf("shop", "ledger-1", "Deployment", "ledger"), podOf("shop", "ledger-2", "Deployment", "ledger")
+	holder.Node, waiting.Phase, waiting.CreatedAt, waiting.StartedAt = "node-2", "Pending", day(2, 27), 0
+	f.Pods = append(f.Pods, holder, waiting)
+	f.Mounts = append(f.Mounts, mountOf("ledger-1", "ledger", "ledger", "csi:9", "ledger", day(1, 3)))
+	f.Objects = append(f.Objects, fact.Object{Kind: fact.Pods, UID: waiting.UID, Namespace: "shop", Name: waiting.Name, ResourceVersion: "1", ObservedAt: day(2, 27),
+		Object: `{"spec":{"volumes":[{"name":"ledger","persistentVolumeClaim":{"claimName":"ledger"}}]}}`})
+	f.Changes = append(f.Changes, fact.Change{At: day(2, 28), Kind: "PersistentVolumeClaim", UID: ledger.UID, Namespace: "shop", Name: "ledger", Action: fact.Deleting})
 }

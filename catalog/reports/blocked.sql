@@ -1,0 +1,210 @@
+-- What waits now because a pod uses a claim: pods that cannot start, and claims that cannot go.
+--   ReadWriteOncePod     a pod waits for a claim of this access mode, which another pod uses.
+--   attached elsewhere   a pod waits on its node, and its volume, which one node at a time can have, is attached to another one.
+--   mounted elsewhere    the same, presumed: a pod on another node uses it, and no VolumeAttachment says whether it is attached.
+--   attach error         a pod waits on its node, and the last try to attach its volume there failed.
+--   being deleted        a claim is to be deleted, and a pod that is on a node keeps it.
+-- A pod waits while it is Pending and no container of it has started. Its claims are those of its spec, in objects: it has
+-- no mounts yet. A claim is used by each pod that is on a node and not over, from its first mount on: its volumes stay mounted until
+-- the pod is over. A pod that is over keeps a claim from deletion until it is deleted, too.
+-- Each list is made once, as the rows of the report come from several places.
+WITH
+-- The first step leaves out by its index what was deleted long ago.
+pending AS
+(
+    SELECT cluster, namespace, uid, name, node, created_at, owner, groups, if(workload_name = '', concat('Pod/', name), concat(workload_kind, '/', workload_name)) AS workload
+    FROM pods FINAL
+    WHERE (cluster, namespace, created_at) IN (SELECT cluster, namespace, created_at FROM pods WHERE deleted_at IS NULL AND phase = 'Pending' AND started_at IS NULL)
+      AND deleted_at IS NULL AND phase = 'Pending' AND started_at IS NULL
+      AND ({cluster:String} = '' OR cluster = {cluster:String})
+      AND ({namespace:String} = '' OR namespace = {namespace:String})
+),
+(
+    SELECT groupArray((toString(p.cluster), toString(p.namespace), p.uid, o.claim, p.name, toString(p.node), p.created_at, toString(p.owner), CAST(p.groups, 'Array(String)'), p.workload))
+    FROM pending AS p
+    INNER JOIN
+    (
+        SELECT cluster, uid, arrayJoin(claims) AS claim
+        FROM
+        (
+            SELECT cluster, uid, argMax((name, JSONExtractArrayRaw(object, 'spec', 'volumes')), observed_at) AS last,
+                arrayFilter(x -> x != '', arrayMap(
+                    v -> multiIf(
+                        JSONHas(v, 'persistentVolumeClaim'), JSONExtractString(v, 'persistentVolumeClaim', 'claimName'),
+                        JSONHas(v, 'ephemeral'), concat(last.1, '-', JSONExtractString(v, 'name')), ''), last.2)) AS claims
+            FROM objects FINAL
+            WHERE kind = 'Pod' AND (cluster, uid) IN (SELECT cluster, uid FROM pending)
+            GROUP BY cluster, uid
+        )
+    ) AS o ON o.cluster = p.cluster AND o.uid = p.uid
+) AS wanted_list,
+wanted AS
+(
+    SELECT w.1 AS cluster, w.2 AS namespace, w.3 AS pod_uid, w.4 AS claim_name, w.5 AS pod, w.6 AS node, w.7 AS created_at, w.8 AS owner, w.9 AS groups, w.10 AS workload
+    FROM (SELECT arrayJoin(wanted_list) AS w)
+),
+-- The claims that are to be deleted, and since when.
+(
+    SELECT groupArray((toString(cluster), uid, asked_at))
+    FROM
+    (
+        SELECT cluster, uid, max(at) AS asked_at
+        FROM changes FINAL
+        WHERE kind = 'PersistentVolumeClaim' AND action = 'deleting'
+          AND ({cluster:String} = '' OR cluster = {cluster:String})
+          AND ({namespace:String} = '' OR namespace = {namespace:String})
+        GROUP BY cluster, uid
+    )
+) AS deleting_list,
+deleting AS (SELECT d.1 AS cluster, d.2 AS uid, d.3 AS asked_at FROM (SELECT arrayJoin(deleting_list) AS d)),
+-- The claims of which anything waits. Mounts and pods have them by name.
+(
+    SELECT groupArray((toString(cluster), toString(namespace), name, uid, toString(storage_class), volume_uid, volume_name, CAST(access_modes, 'Array(String)'),
+        toString(owner), CAST(groups, 'Array(String)'), ephemeral, pod_uid))
+    FROM claims FINAL
+    WHERE deleted_at IS NULL
+      AND ((cluster, namespace, name) IN (SELECT cluster, namespace, claim_name FROM wanted) OR (cluster, uid) IN (SELECT cluster, uid FROM deleting))
+) AS awaited_list,
+awaited AS
+(
+    SELECT a.1 AS cluster, a.2 AS namespace, a.3 AS name, a.4 AS uid, a.5 AS storage_class, a.6 AS volume_uid, a.7 AS volume_name, a.8 AS access_modes,
+        a.9 AS owner, a.10 AS groups, a.11 AS ephemeral, a.12 AS pod_uid
+    FROM (SELECT arrayJoin(awaited_list) AS a)
+),
+-- The pods that have such a claim, since their first mount of it; a pod that is on a node and has not started has none.
+(
+    SELECT groupArray((toString(cluster), claim_uid, namespace, pod_created_at, pod_uid, used_since))
+    FROM
+    (
+        SELECT cluster, claim_uid, toString(namespace) AS namespace, pod_created_at, pod_uid, min(toNullable(started_at)) AS used_since
+        FROM mounts FINAL
+        WHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM awaited) AND claim_uid != ''
+        GROUP BY cluster, claim_uid, namespace, pod_created_at, pod_uid
+        UNION ALL
+        SELECT c.cluster, c.uid, c.namespace, w.created_at, w.pod_uid, NULL
+        FROM wanted AS w
+        INNER JOIN awaited AS c ON c.cluster = w.cluster AND c.namespace = w.namespace AND c.name = w.claim_name
+    )
+) AS use_list,
+(
+    SELECT groupArray((toString(h.h.1), h.h.2, p.uid, p.name, toString(p.node), if(p.workload_name = '', concat('Pod/', p.name), concat(p.workload_kind, '/', p.workload_name)),
+        h.h.6, p.phase NOT IN ('Succeeded', 'Failed') AND p.finished_at IS NULL))
+    FROM (SELECT arrayJoin(use_list) AS h) AS h
+    INNER JOIN
+    (
+        SELECT * FROM pods FINAL
+        WHERE (cluster, namespace, created_at, uid) IN (SELECT h.1, h.3, h.4, h.5 FROM (SELECT arrayJoin(use_list) AS h)) AND deleted_at IS NULL AND node != ''
+    ) AS p ON p.cluster = h.h.1 AND p.uid = h.h.5
+) AS user_list,
+users AS
+(
+    SELECT u.1 AS cluster, u.2 AS claim_uid, u.3 AS pod_uid, u.4 AS pod, u.5 AS node, u.6 AS workload, u.7 AS used_since, u.8 AS is_running FROM (SELECT arrayJoin(user_list) AS u)
+),
+-- Where VolumeAttachments are watched as long as pods are.
+attachments_watched AS
+(
+    SELECT cluster FROM coverage FINAL
+    GROUP BY cluster
+    HAVING maxIf(coalesce(ended_at, seen_at), kind = 'VolumeAttachment') >= maxIf(coalesce(ended_at, seen_at), kind = 'Pod') - INTERVAL 5 MINUTE
+       AND countIf(kind = 'VolumeAttachment') > 0
+),
+(
+    SELECT groupArray((toString(cluster), volume_uid, toString(node), attached_at, error))
+    FROM attachments FINAL
+    WHERE detached_at IS NULL AND volume_uid != '' AND cluster IN (SELECT cluster FROM attachments_watched)
+      AND (cluster, volume_uid) IN (SELECT cluster, volume_uid FROM awaited)
+) AS attached_list,
+attached AS (SELECT a.1 AS cluster, a.2 AS volume_uid, a.3 AS node, a.4 AS attached_at, a.5 AS error FROM (SELECT arrayJoin(attached_list) AS a)),
+(
+    SELECT groupArray((toString(cluster), uid, toString(source_kind), toString(driver), notEmpty(access_modes) AND NOT hasAny(CAST(access_modes, 'Array(String)'), ['ReadWriteMany', 'ReadOnlyMany'])))
+    FROM volumes FINAL
+    WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM awaited)
+) AS volume_list,
+waiting AS
+(
+    SELECT
+        w.cluster AS cluster, w.namespace AS namespace, w.pod_uid AS pod_uid, w.pod AS pod, w.node AS node, w.workload AS workload, w.created_at AS created_at,
+        if(w.owner != '', w.owner, c.owner) AS owner, if(notEmpty(w.groups), w.groups, c.groups) AS groups,
+        c.uid AS claim_uid, c.name AS claim, c.volume_uid AS volume_uid, c.volume_name AS volume_name, c.storage_class AS storage_class, c.access_modes AS access_modes,
+        v.source_kind AS source_kind, v.driver AS driver, v.is_exclusive AS is_exclusive
+    FROM wanted AS w
+    INNER JOIN awaited AS c ON c.cluster = w.cluster AND c.namespace = w.namespace AND c.name = w.claim_name
+    LEFT JOIN (SELECT v.1 AS cluster, v.2 AS uid, v.3 AS source_kind, v.4 AS driver, v.5 AS is_exclusive FROM (SELECT arrayJoin(volume_list) AS v)) AS v
+        ON v.cluster = c.cluster AND v.uid = c.volume_uid
+    WHERE NOT c.ephemeral OR c.pod_uid = w.pod_uid
+),
+blocked AS
+(
+    SELECT
+        w.cluster AS cluster, w.namespace AS namespace, 'ReadWriteOncePod' AS reason, 'Pod' AS kind, w.pod AS name, w.workload AS workload, toNullable(w.created_at) AS since,
+        w.owner AS owner, w.groups AS groups, w.claim AS claim, w.volume_name AS volume_name, w.storage_class AS storage_class,
+        u.pod AS holder, u.workload AS holder_workload, u.node AS holder_node, u.used_since AS held_since, '' AS details
+    FROM waiting AS w
+    INNER JOIN users AS u ON u.cluster = w.cluster AND u.claim_uid = w.claim_uid
+    WHERE has(w.access_modes, 'ReadWriteOncePod') AND u.pod_uid != w.pod_uid AND u.is_running
+    UNION ALL
+    -- An attachment may be left of a pod that is gone: then nobody holds the volume but the node.
+    SELECT
+        w.cluster, w.namespace, 'attached elsewhere', 'Pod', w.pod, w.workload, toNullable(w.created_at), w.owner, w.groups, w.claim, w.volume_name, w.storage_class,
+        u.pod, u.workload, a.node, a.attached_at, own.error
+    FROM waiting AS w
+    INNER JOIN (SELECT * FROM attached WHERE attached_at IS NOT NULL) AS a ON a.cluster = w.cluster AND a.volume_uid = w.volume_uid
+    LEFT JOIN attached AS own ON own.cluster = w.cluster AND own.volume_uid = w.volume_uid AND own.node = w.node
+    LEFT JOIN (SELECT * FROM users WHERE is_running AND used_since IS NOT NULL) AS u ON u.cluster = w.cluster AND u.claim_uid = w.claim_uid AND u.node = a.node
+    WHERE w.is_exclusive AND w.node != '' AND a.node != w.node AND own.attached_at IS NULL
+    UNION ALL
+    SELECT
+        w.cluster, w.namespace, 'presumed: mounted elsewhere', 'Pod', w.pod, w.workload, toNullable(w.created_at), w.owner, w.groups, w.claim, w.volume_name, w.storage_class,
+        u.pod, u.workload, u.node, u.used_since, ''
+    FROM waiting AS w
+    INNER JOIN users AS u ON u.cluster = w.cluster AND u.claim_uid = w.claim_uid
+    WHERE w.is_exclusive AND w.node != '' AND u.node != w.node AND u.is_running AND u.used_since IS NOT NULL AND NOT has(w.access_modes, 'ReadWriteOncePod')
+      -- In-tree block devices have no VolumeAttachment; some CSI drivers attach nothing.
+      AND (w.source_kind IN ('iscsi', 'fc', 'rbd')
+           OR w.source_kind = 'csi' AND w.cluster NOT IN (SELECT cluster FROM attachments_watched) AND (w.cluster, w.driver) NOT IN
+              (
+                  SELECT cluster, toString(any(name)) FROM objects FINAL WHERE kind = 'CSIDriver' GROUP BY cluster, uid
+                  HAVING argMax(JSONExtractRaw(object, 'spec', 'attachRequired'), observed_at) = 'false'
+              ))
+    UNION ALL
+    SELECT
+        w.cluster, w.namespace, 'attach error', 'Pod', w.pod, w.workload, toNullable(w.created_at), w.owner, w.groups, w.claim, w.volume_name, w.storage_class,
+        '', '', '', NULL, own.error
+    FROM waiting AS w
+    INNER JOIN attached AS own ON own.cluster = w.cluster AND own.volume_uid = w.volume_uid AND own.node = w.node
+    WHERE own.attached_at IS NULL AND own.error != ''
+      AND NOT (w.is_exclusive AND (w.cluster, w.volume_uid) IN (SELECT cluster, volume_uid FROM attached WHERE attached_at IS NOT NULL))
+    UNION ALL
+    SELECT
+        c.cluster, c.namespace, 'being deleted', 'PersistentVolumeClaim', c.name, '', toNullable(d.asked_at), c.owner, c.groups, c.name, c.volume_name, c.storage_class,
+        u.pod, u.workload, u.node, u.used_since, if(u.is_running, '', 'the pod is over')
+    FROM deleting AS d
+    INNER JOIN awaited AS c ON c.cluster = d.cluster AND c.uid = d.uid
+    INNER JOIN users AS u ON u.cluster = d.cluster AND u.claim_uid = d.uid
+)
+SELECT
+    cluster,
+    namespace,
+    kind,
+    name,
+    workload,
+    reason,
+    since AS waits_since,
+    greatest(0, dateDiff('second', assumeNotNull(since), {now:DateTime64(6, 'UTC')})) AS waits_seconds,
+    owner,
+    groups,
+    claim,
+    volume_name AS persistentvolume,
+    storage_class,
+    holder,
+    holder_workload,
+    holder_node,
+    held_since,
+    details
+FROM blocked
+WHERE ({owner:String} = '' OR owner = {owner:String})
+  AND ({group:String} = '' OR has(groups, {group:String}))
+  AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+  AND ({workload:String} = '' OR arrayExists(x -> x = {workload:String} OR substring(x, position(x, '/') + 1) = {workload:String}, [workload, holder_workload]))
+ORDER BY waits_since, cluster, namespace, kind, name, claim, reason, holder
+LIMIT {limit:UInt64}
