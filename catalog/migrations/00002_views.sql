@@ -4,7 +4,10 @@
 -- They are views and not tables: they store nothing, and ClickHouse applies a reader's conditions to the tables below.
 -- join_use_nulls is set in each, because the types of a view's columns must not depend on its reader's settings.
 
--- All mounts with the names of what they refer to. A condition on namespace, claim or pod_created_at reads little.
+-- All mounts with the names of what they refer to. A condition on namespace, claim, pod_created_at or pod_uid reads little. One on
+-- started_at reads all months: they are those of pod_created_at, and FINAL reads each row with all rows that it could replace, so that
+-- an index on started_at would not help. Claims and volumes are joined before pods and containers, because a condition on volume_uid or
+-- storage_class then leaves few mounts for the larger tables.
 CREATE VIEW IF NOT EXISTS mount_history AS
 SELECT
     m.cluster AS cluster,
@@ -36,11 +39,11 @@ SELECT
     -- A mount that was written before its volume was known has the volume of its claim.
     if(m.volume_uid != '', m.volume_uid, k.volume_uid) AS volume_uid
 FROM mounts AS m FINAL
+LEFT JOIN claims AS k FINAL ON k.cluster = m.cluster AND k.namespace = m.namespace AND k.uid = m.claim_uid
+LEFT JOIN volumes AS v FINAL ON v.cluster = m.cluster AND v.uid = if(m.volume_uid != '', m.volume_uid, k.volume_uid)
 LEFT JOIN pods AS p FINAL ON p.cluster = m.cluster AND p.namespace = m.namespace AND p.created_at = m.pod_created_at AND p.uid = m.pod_uid
 LEFT JOIN containers AS c FINAL
     ON c.cluster = m.cluster AND c.namespace = m.namespace AND c.pod_created_at = m.pod_created_at AND c.pod_uid = m.pod_uid AND c.name = m.container
-LEFT JOIN claims AS k FINAL ON k.cluster = m.cluster AND k.namespace = m.namespace AND k.uid = m.claim_uid
-LEFT JOIN volumes AS v FINAL ON v.cluster = m.cluster AND v.uid = if(m.volume_uid != '', m.volume_uid, k.volume_uid)
 LEFT JOIN volume_sources AS s FINAL ON s.cluster = m.cluster AND s.id = m.source_id
 SETTINGS join_use_nulls = 0, do_not_merge_across_partitions_select_final = 1
 COMMENT 'Who mounted what, and when: all mounts, with the names of pod, workload, owner, claim, volume and backend.';
