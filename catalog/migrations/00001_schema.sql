@@ -16,27 +16,27 @@ CREATE TABLE IF NOT EXISTS volumes
     cluster            LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
     uid                String COMMENT 'UID of the PersistentVolume' CODEC(ZSTD(1)),
     name               String COMMENT 'metadata.name' CODEC(ZSTD(1)),
-    storage_class      LowCardinality(String) COMMENT 'spec.storageClassName',
+    storage_class      LowCardinality(String) COMMENT 'spec.storageClassName; empty if it names none',
     attributes_class   LowCardinality(String) COMMENT 'the VolumeAttributesClass that it has; empty if none',
     source_kind        LowCardinality(String) COMMENT 'kind of its backing store: nfs, iscsi, csi, local, ...',
-    source_id          String COMMENT 'its backing store: id in volume_sources' CODEC(ZSTD(1)),
+    source_id          String COMMENT 'its backing store: id in volume_sources; empty until known' CODEC(ZSTD(1)),
     driver             LowCardinality(String) COMMENT 'CSI or flexVolume driver; else empty',
-    volume_handle      String COMMENT 'the driver''s name for it' CODEC(ZSTD(1)),
+    volume_handle      String COMMENT 'the CSI driver''s name for it; empty without one' CODEC(ZSTD(1)),
     capacity_bytes     Int64 COMMENT 'size in bytes' CODEC(T64, ZSTD(1)),
     access_modes       Array(LowCardinality(String)) COMMENT 'ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod',
     volume_mode        LowCardinality(String) COMMENT 'Filesystem or Block',
     reclaim_policy     LowCardinality(String) COMMENT 'Delete, Retain or Recycle',
     phase              LowCardinality(String) COMMENT 'Pending, Available, Bound, Released or Failed',
-    phase_changed_at   Nullable(DateTime64(6, 'UTC')) COMMENT 'when it entered this phase' CODEC(Delta, ZSTD(1)),
+    phase_changed_at   Nullable(DateTime64(6, 'UTC')) COMMENT 'when it entered this phase; NULL if the API server does not say (before Kubernetes 1.28)' CODEC(Delta, ZSTD(1)),
     unseen_use_at      Nullable(DateTime64(6, 'UTC')) COMMENT 'end of the last use that nobody observed and that a former condition Unused of its claim showed; NULL if there was none' CODEC(Delta, ZSTD(1)),
     claim_uid          String COMMENT 'UID of the claim it is bound to or was released from; empty if none' CODEC(ZSTD(1)),
     claim_namespace    LowCardinality(String) COMMENT 'namespace of the claim in spec.claimRef, also of one that is gone or not bound yet; empty if none',
-    claim_name         String COMMENT 'name of that claim' CODEC(ZSTD(1)),
+    claim_name         String COMMENT 'name of that claim; empty if none' CODEC(ZSTD(1)),
     labels             Map(LowCardinality(String), String) COMMENT 'metadata.labels' CODEC(ZSTD(1)),
-    annotations        Map(LowCardinality(String), String) COMMENT 'metadata.annotations' CODEC(ZSTD(1)),
-    created_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp' CODEC(Delta, ZSTD(1)),
+    annotations        Map(LowCardinality(String), String) COMMENT 'those of metadata.annotations that the tracker keeps (--collector.keep-annotations)' CODEC(ZSTD(1)),
+    created_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp; NULL if unknown' CODEC(Delta, ZSTD(1)),
     deleted_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which it can have been deleted; NULL while it exists' CODEC(Delta, ZSTD(1)),
-    deleted_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact' CODEC(Delta, ZSTD(1)),
+    deleted_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact; NULL while it exists' CODEC(Delta, ZSTD(1)),
     version            UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
     INDEX by_name name TYPE bloom_filter GRANULARITY 1,
     INDEX by_uid uid TYPE bloom_filter GRANULARITY 1,
@@ -56,9 +56,9 @@ CREATE TABLE IF NOT EXISTS claims
     uid                      String COMMENT 'UID of the PersistentVolumeClaim' CODEC(ZSTD(1)),
     namespace                LowCardinality(String) COMMENT 'metadata.namespace',
     name                     String COMMENT 'metadata.name' CODEC(ZSTD(1)),
-    storage_class            LowCardinality(String) COMMENT 'spec.storageClassName',
+    storage_class            LowCardinality(String) COMMENT 'spec.storageClassName; empty if it names none',
     volume_uid               String COMMENT 'UID of the volume it is bound to; empty until that is known' CODEC(ZSTD(1)),
-    volume_name              String COMMENT 'name of that volume' CODEC(ZSTD(1)),
+    volume_name              String COMMENT 'name of that volume; empty until it is bound' CODEC(ZSTD(1)),
     requested_bytes          Int64 COMMENT 'requested size in bytes' CODEC(T64, ZSTD(1)),
     capacity_bytes           Int64 COMMENT 'actual size in bytes; 0 until bound' CODEC(T64, ZSTD(1)),
     access_modes             Array(LowCardinality(String)) COMMENT 'ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod',
@@ -68,21 +68,21 @@ CREATE TABLE IF NOT EXISTS claims
     groups                   Array(LowCardinality(String)) COMMENT 'the groups of that owner',
     ephemeral                Bool COMMENT 'true if it was made for a generic ephemeral volume of a pod',
     pod_uid                  String COMMENT 'UID of that pod; else empty' CODEC(ZSTD(1)),
-    workload_kind            LowCardinality(String) COMMENT 'kind of the workload it was made for: StatefulSet, ...',
+    workload_kind            LowCardinality(String) COMMENT 'kind of the workload it was made for: StatefulSet, ...; empty if none is known',
     workload_name            LowCardinality(String) COMMENT 'name of that workload',
-    data_source_kind         LowCardinality(String) COMMENT 'kind of the object it was filled from: VolumeSnapshot, PersistentVolumeClaim, ...',
-    data_source_name         String COMMENT 'name of that object' CODEC(ZSTD(1)),
+    data_source_kind         LowCardinality(String) COMMENT 'kind of the object it was filled from: VolumeSnapshot, PersistentVolumeClaim, ...; empty if none',
+    data_source_name         String COMMENT 'name of that object; empty if none' CODEC(ZSTD(1)),
     attributes_class         LowCardinality(String) COMMENT 'the VolumeAttributesClass that it asks for; empty if none',
     current_attributes_class LowCardinality(String) COMMENT 'the VolumeAttributesClass that its volume has; empty if none',
     conditions               Array(LowCardinality(String)) COMMENT 'conditions that are true (FileSystemResizePending, ModifyingVolume, ...), and the progress of a resize',
-    selected_node            LowCardinality(String) COMMENT 'the node that the scheduler chose, if binding waits for the first pod',
+    selected_node            LowCardinality(String) COMMENT 'the node that the scheduler chose, if binding waits for the first pod; else empty',
     unused_since             Nullable(DateTime64(6, 'UTC')) COMMENT 'since when no pod refers to it, by the condition Unused; NULL while one does, or if the API server does not say' CODEC(Delta, ZSTD(1)),
     labels                   Map(LowCardinality(String), String) COMMENT 'metadata.labels' CODEC(ZSTD(1)),
-    annotations              Map(LowCardinality(String), String) COMMENT 'metadata.annotations' CODEC(ZSTD(1)),
-    created_at               Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp' CODEC(Delta, ZSTD(1)),
-    bound_at                 Nullable(DateTime64(6, 'UTC')) COMMENT 'when it was bound; NULL before' CODEC(Delta, ZSTD(1)),
+    annotations              Map(LowCardinality(String), String) COMMENT 'those of metadata.annotations that the tracker keeps (--collector.keep-annotations)' CODEC(ZSTD(1)),
+    created_at               Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp; NULL if unknown' CODEC(Delta, ZSTD(1)),
+    bound_at                 Nullable(DateTime64(6, 'UTC')) COMMENT 'when it was bound; NULL before, or if unknown' CODEC(Delta, ZSTD(1)),
     deleted_at               Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which it can have been deleted; NULL while it exists' CODEC(Delta, ZSTD(1)),
-    deleted_not_before       Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact' CODEC(Delta, ZSTD(1)),
+    deleted_not_before       Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact; NULL while it exists' CODEC(Delta, ZSTD(1)),
     version                  UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
     INDEX by_uid uid TYPE bloom_filter GRANULARITY 1,
     INDEX by_volume volume_uid TYPE bloom_filter GRANULARITY 1
@@ -99,21 +99,21 @@ CREATE TABLE IF NOT EXISTS pods
     uid                String COMMENT 'UID of the Pod' CODEC(ZSTD(1)),
     namespace          LowCardinality(String) COMMENT 'metadata.namespace',
     name               String COMMENT 'metadata.name' CODEC(ZSTD(1)),
-    node               LowCardinality(String) COMMENT 'the node it runs or ran on',
+    node               LowCardinality(String) COMMENT 'the node it runs or ran on; empty until it is scheduled',
     service_account    LowCardinality(String) COMMENT 'spec.serviceAccountName',
     owner              LowCardinality(String) COMMENT 'its owner; empty if unknown',
     groups             Array(LowCardinality(String)) COMMENT 'the groups of that owner',
-    workload_kind      LowCardinality(String) COMMENT 'kind of the workload it belongs to: Deployment, StatefulSet, CronJob, ...',
-    workload_name      LowCardinality(String) COMMENT 'name of that workload',
-    workload_uid       String COMMENT 'UID of that workload' CODEC(ZSTD(1)),
+    workload_kind      LowCardinality(String) COMMENT 'kind of its topmost controller: Deployment, StatefulSet, CronJob, ...; empty if it has none',
+    workload_name      LowCardinality(String) COMMENT 'name of that controller; empty if it has none',
+    workload_uid       String COMMENT 'UID of that controller; empty if it has none' CODEC(ZSTD(1)),
     phase              LowCardinality(String) COMMENT 'Pending, Running, Succeeded, Failed or Unknown',
-    reason             LowCardinality(String) COMMENT 'status.reason: Evicted, NodeLost, ...',
+    reason             LowCardinality(String) COMMENT 'status.reason: Evicted, NodeLost, ...; empty if there is none',
     labels             Map(LowCardinality(String), String) COMMENT 'metadata.labels' CODEC(ZSTD(1)),
     created_at         DateTime64(6, 'UTC') COMMENT 'creationTimestamp' CODEC(GCD, Delta, ZSTD(1)),
     started_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'first start of any of its containers; NULL before' CODEC(GCD, Delta, ZSTD(1)),
     finished_at        Nullable(DateTime64(6, 'UTC')) COMMENT 'last end of its containers; NULL until all have ended' CODEC(GCD, T64, ZSTD(1)),
     deleted_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which it can have been deleted; NULL while it exists' CODEC(T64, ZSTD(1)),
-    deleted_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact' CODEC(T64, ZSTD(1)),
+    deleted_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact; NULL while it exists' CODEC(T64, ZSTD(1)),
     version            UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(T64, ZSTD(1)),
     INDEX by_uid uid TYPE bloom_filter GRANULARITY 1,
     INDEX by_name name TYPE bloom_filter GRANULARITY 1,
@@ -140,7 +140,7 @@ CREATE TABLE IF NOT EXISTS containers
     name           LowCardinality(String) COMMENT 'its name in the pod',
     kind           LowCardinality(String) COMMENT 'init, sidecar, main or ephemeral',
     image          LowCardinality(String) COMMENT 'the image as the pod names it',
-    command        LowCardinality(String) COMMENT 'first word of its command, never the arguments',
+    command        LowCardinality(String) COMMENT 'first word of its command, never the arguments; empty if the pod leaves the command to the image',
     started_at     Nullable(DateTime64(6, 'UTC')) COMMENT 'its first start; NULL before' CODEC(GCD, Delta, ZSTD(1)),
     finished_at    Nullable(DateTime64(6, 'UTC')) COMMENT 'its last end; NULL while it runs or will be restarted' CODEC(GCD, T64, ZSTD(1)),
     restarts       Int32 COMMENT 'how often it was restarted' CODEC(T64, ZSTD(1)),
@@ -151,7 +151,7 @@ ENGINE = ReplacingMergeTree(version)
 PARTITION BY toYYYYMM(pod_created_at)
 ORDER BY (cluster, namespace, pod_created_at, pod_uid, name)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
-COMMENT 'One row per container of the pods. Read with FINAL.';
+COMMENT 'One row per container of a pod that mounts storage, also of deleted ones. Read with FINAL.';
 
 -- One container used one volume of its pod, for an interval: the heart of the catalog. What comes first in the key never
 -- changes: the pod's namespace, the claim that its spec names, when it was created. So the mounts of a claim lie together, in
@@ -171,13 +171,13 @@ CREATE TABLE IF NOT EXISTS mounts
     recursive_read_only Bool COMMENT 'true if the mounts below it are read-only, too',
     block_device        Bool COMMENT 'true if used as a raw block device',
     source_kind         LowCardinality(String) COMMENT 'kind of its backing store: nfs, csi, emptyDir, ...; empty until known',
-    source_id           String COMMENT 'its backing store: id in volume_sources' CODEC(ZSTD(1)),
+    source_id           String COMMENT 'its backing store: id in volume_sources; empty until known' CODEC(ZSTD(1)),
     claim_uid           String COMMENT 'UID of the claim; empty if the pod names a backing store itself' CODEC(ZSTD(1)),
     volume_uid          String COMMENT 'UID of the PersistentVolume; empty if there is none' CODEC(ZSTD(1)),
     started_at          DateTime64(6, 'UTC') COMMENT 'the latest time at which the container can have started first' CODEC(GCD, T64, ZSTD(1)),
     started_not_before  DateTime64(6, 'UTC') DEFAULT started_at COMMENT 'the earliest such time; equal to started_at when that is exact' CODEC(GCD, T64, ZSTD(1)),
     ended_at            Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which the use can have ended; NULL while it lasts' CODEC(GCD, T64, ZSTD(1)),
-    ended_not_before    Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to ended_at when that is exact' CODEC(GCD, T64, ZSTD(1)),
+    ended_not_before    Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to ended_at when that is exact; NULL while the use lasts' CODEC(GCD, T64, ZSTD(1)),
     end_reason          LowCardinality(String) COMMENT 'Completed, Error, OOMKilled, Evicted, Deleted, ...; empty while the use lasts',
     version             UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(T64, ZSTD(1)),
     INDEX by_pod pod_uid TYPE bloom_filter GRANULARITY 1,
@@ -200,8 +200,8 @@ CREATE TABLE IF NOT EXISTS volume_uses
     volume_uid            String COMMENT 'UID of the PersistentVolume' CODEC(ZSTD(1)),
     in_use                Bool COMMENT 'true while a container uses it',
     last_ended_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which its last use can have ended; NULL while it is in use, or if no use is known' CODEC(Delta, ZSTD(1)),
-    last_ended_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to last_ended_at when that is exact' CODEC(Delta, ZSTD(1)),
-    last_namespace        LowCardinality(String) COMMENT 'namespace of the pod whose use ended last; empty, as what follows, while the volume is in use',
+    last_ended_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to last_ended_at when that is exact; NULL when that is NULL' CODEC(Delta, ZSTD(1)),
+    last_namespace        LowCardinality(String) COMMENT 'namespace of the pod whose use ended last; empty, as the next four columns, while the volume is in use or if no use is known',
     last_pod_uid          String COMMENT 'UID of that pod' CODEC(ZSTD(1)),
     last_pod              String COMMENT 'name of that pod' CODEC(ZSTD(1)),
     last_workload_kind    LowCardinality(String) COMMENT 'kind of the workload of that pod',
@@ -220,9 +220,9 @@ CREATE TABLE IF NOT EXISTS bindings
     claim_uid           String COMMENT 'UID of the claim' CODEC(ZSTD(1)),
     volume_uid          String COMMENT 'UID of the volume' CODEC(ZSTD(1)),
     ordinal             UInt16 COMMENT '0 for the first binding of this claim and volume, 1 for the next, ...',
-    bound_at            Nullable(DateTime64(6, 'UTC')) COMMENT 'when the claim got the volume' CODEC(Delta, ZSTD(1)),
+    bound_at            Nullable(DateTime64(6, 'UTC')) COMMENT 'when the claim got the volume; NULL if unknown' CODEC(Delta, ZSTD(1)),
     released_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which the claim can have lost the volume; NULL while it has it' CODEC(Delta, ZSTD(1)),
-    released_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to released_at when that is exact' CODEC(Delta, ZSTD(1)),
+    released_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to released_at when that is exact; NULL while the claim has the volume' CODEC(Delta, ZSTD(1)),
     version             UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
     INDEX by_volume volume_uid TYPE bloom_filter GRANULARITY 1
 )
@@ -248,7 +248,7 @@ CREATE TABLE IF NOT EXISTS volume_sources
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, id)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'One row per backing store. Read with FINAL.';
+COMMENT 'One row per backing store that volumes or pods name. Read with FINAL.';
 
 -- A VolumeAttachment: a volume is attached to a node.
 CREATE TABLE IF NOT EXISTS attachments
@@ -258,7 +258,7 @@ CREATE TABLE IF NOT EXISTS attachments
     volume_uid  String COMMENT 'UID of the PersistentVolume; empty for an inline volume of a pod' CODEC(ZSTD(1)),
     node        LowCardinality(String) COMMENT 'the node that the volume is attached to',
     attacher    LowCardinality(String) COMMENT 'the CSI driver',
-    attached_at Nullable(DateTime64(6, 'UTC')) COMMENT 'when it was attached; NULL until then' CODEC(ZSTD(1)),
+    attached_at Nullable(DateTime64(6, 'UTC')) COMMENT 'when it was attached; NULL until then, or if unknown' CODEC(ZSTD(1)),
     detached_at Nullable(DateTime64(6, 'UTC')) COMMENT 'when the VolumeAttachment was deleted; NULL while it exists' CODEC(ZSTD(1)),
     error       String COMMENT 'the last error of attaching or detaching; empty if there is none' CODEC(ZSTD(1)),
     version     UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
@@ -267,7 +267,7 @@ CREATE TABLE IF NOT EXISTS attachments
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, uid)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'One row per VolumeAttachment. Read with FINAL.';
+COMMENT 'One row per VolumeAttachment, also of deleted ones: a volume is attached to a node. Read with FINAL.';
 
 -- A StorageClass.
 CREATE TABLE IF NOT EXISTS storage_classes
@@ -280,14 +280,14 @@ CREATE TABLE IF NOT EXISTS storage_classes
     binding_mode   LowCardinality(String) COMMENT 'Immediate or WaitForFirstConsumer',
     expansion      Bool COMMENT 'true if claims may grow (allowVolumeExpansion)',
     parameters     Map(LowCardinality(String), String) COMMENT 'parameters for the provisioner' CODEC(ZSTD(1)),
-    created_at     Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp',
+    created_at     Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp; NULL if unknown',
     deleted_at     Nullable(DateTime64(6, 'UTC')) COMMENT 'when it was deleted; NULL while it exists',
     version        UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL'
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, uid)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'One row per StorageClass. Read with FINAL.';
+COMMENT 'One row per StorageClass, also of deleted ones. Read with FINAL.';
 
 -- A sample of a CSIStorageCapacity, written when the driver reports a new value. The key has
 -- the object and the time: writing a sample again changes nothing. Two trackers date a sample
@@ -307,7 +307,7 @@ CREATE TABLE IF NOT EXISTS storage_capacity
 ENGINE = ReplacingMergeTree
 ORDER BY (cluster, storage_class, topology, uid, at)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'How much storage each class could still provision, over time. Read with FINAL.';
+COMMENT 'One row per value of a CSIStorageCapacity that differs from the one before: how much storage its class could still provision. Read with FINAL.';
 
 -- How full a volume is, by the kubelet of a node that has it mounted. A row is written when
 -- the values differ from the row before; until the next row, the last one stays valid.
@@ -317,8 +317,8 @@ CREATE TABLE IF NOT EXISTS usage
     at              DateTime64(6, 'UTC') COMMENT 'when the kubelet measured, by its node''s clock, in whole seconds' CODEC(Delta, ZSTD(1)),
     claim_uid       String COMMENT 'UID of the claim through which it was used' CODEC(ZSTD(1)),
     volume_uid      String COMMENT 'UID of the PersistentVolume' CODEC(ZSTD(1)),
-    capacity_bytes  Int64 COMMENT 'size of the file system in bytes, which can differ from the volume''s' CODEC(Delta, ZSTD(1)),
-    used_bytes      Int64 COMMENT 'used bytes' CODEC(Delta, ZSTD(1)),
+    capacity_bytes  Int64 COMMENT 'size of the file system in bytes, which can differ from the size of the volume' CODEC(Delta, ZSTD(1)),
+    used_bytes      Int64 COMMENT 'used bytes; of a directory on a shared file system, those of the whole file system' CODEC(Delta, ZSTD(1)),
     available_bytes Int64 COMMENT 'bytes that can still be written; less than the difference if some are reserved' CODEC(Delta, ZSTD(1)),
     inodes          Int64 COMMENT 'how many files the file system can have; 0 if it has no such limit' CODEC(Delta, ZSTD(1)),
     inodes_used     Int64 COMMENT 'how many files it has' CODEC(Delta, ZSTD(1))
@@ -326,29 +326,29 @@ CREATE TABLE IF NOT EXISTS usage
 ENGINE = ReplacingMergeTree
 ORDER BY (cluster, volume_uid, at)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'How full volumes were, over time. Read with FINAL.';
+COMMENT 'One row per measurement of a volume by a kubelet that differs from the one before: how full the volume was from then on. Read with FINAL.';
 
 -- The last sample of each volume, so that the present can be asked without all samples.
 CREATE TABLE IF NOT EXISTS last_usage
 (
     cluster         LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
     volume_uid      String COMMENT 'UID of the PersistentVolume' CODEC(ZSTD(1)),
-    at              DateTime64(6, 'UTC') COMMENT 'when a kubelet measured it' CODEC(T64, ZSTD(1)),
+    at              DateTime64(6, 'UTC') COMMENT 'when the kubelet measured, by its node''s clock, in whole seconds' CODEC(T64, ZSTD(1)),
     claim_uid       String COMMENT 'UID of the claim through which it was used' CODEC(ZSTD(1)),
-    capacity_bytes  Int64 COMMENT 'size of its file system in bytes' CODEC(T64, ZSTD(1)),
-    used_bytes      Int64 COMMENT 'bytes in use' CODEC(T64, ZSTD(1)),
-    available_bytes Int64 COMMENT 'bytes that are free for use' CODEC(T64, ZSTD(1)),
-    inodes          Int64 COMMENT 'inodes in all; 0 if the file system has none' CODEC(T64, ZSTD(1)),
-    inodes_used     Int64 COMMENT 'inodes in use' CODEC(T64, ZSTD(1))
+    capacity_bytes  Int64 COMMENT 'size of the file system in bytes, which can differ from the size of the volume' CODEC(T64, ZSTD(1)),
+    used_bytes      Int64 COMMENT 'used bytes; of a directory on a shared file system, those of the whole file system' CODEC(T64, ZSTD(1)),
+    available_bytes Int64 COMMENT 'bytes that can still be written; less than the difference if some are reserved' CODEC(T64, ZSTD(1)),
+    inodes          Int64 COMMENT 'how many files the file system can have; 0 if it has no such limit' CODEC(T64, ZSTD(1)),
+    inodes_used     Int64 COMMENT 'how many files it has' CODEC(T64, ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(at)
 ORDER BY (cluster, volume_uid)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'The last row of usage of each volume. Read with FINAL.';
+COMMENT 'One row per volume that a kubelet has measured: its last row of usage. Read with FINAL.';
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS last_usage_view TO last_usage
 AS SELECT cluster, volume_uid, at, claim_uid, capacity_bytes, used_bytes, available_bytes, inodes, inodes_used FROM usage
-COMMENT 'Fills last_usage.';
+COMMENT 'Copies each row of usage into last_usage.';
 
 -- A Namespace.
 CREATE TABLE IF NOT EXISTS namespaces
@@ -357,29 +357,29 @@ CREATE TABLE IF NOT EXISTS namespaces
     uid        String COMMENT 'UID of the Namespace' CODEC(ZSTD(1)),
     name       LowCardinality(String) COMMENT 'metadata.name',
     labels     Map(LowCardinality(String), String) COMMENT 'metadata.labels' CODEC(ZSTD(1)),
-    owner      LowCardinality(String) COMMENT 'its owner, from its labels or annotations',
+    owner      LowCardinality(String) COMMENT 'its owner, from its labels or annotations; empty if unknown',
     groups     Array(LowCardinality(String)) COMMENT 'its groups, from its labels or annotations',
-    created_at Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp',
+    created_at Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp; NULL if unknown',
     deleted_at Nullable(DateTime64(6, 'UTC')) COMMENT 'when it was deleted; NULL while it exists',
     version    UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL'
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, uid)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'One row per Namespace. Read with FINAL.';
+COMMENT 'One row per Namespace, also of deleted ones. Read with FINAL.';
 
 -- A change, for people to read. The months find a time, and the key an object. The key is the
 -- whole row: writing a change again changes nothing.
 CREATE TABLE IF NOT EXISTS changes
 (
     cluster          LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
-    at               DateTime64(6, 'UTC') COMMENT 'when it happened' CODEC(GCD, T64, ZSTD(1)),
+    at               DateTime64(6, 'UTC') COMMENT 'when it happened; the latest that it can have been, if nobody watched' CODEC(GCD, T64, ZSTD(1)),
     kind             LowCardinality(String) COMMENT 'kind of the object: PersistentVolume, PersistentVolumeClaim, Pod, ...',
     uid              String COMMENT 'UID of the object' CODEC(ZSTD(1)),
     namespace        LowCardinality(String) COMMENT 'its namespace; empty if it has none',
     name             String COMMENT 'its name' CODEC(ZSTD(1)),
-    action           LowCardinality(String) COMMENT 'created, bound, resized, phase, started, mounted, unmounted, released, deleted, ...',
-    details          String COMMENT 'details, such as 10Gi → 20Gi' CODEC(ZSTD(1)),
+    action           LowCardinality(String) COMMENT 'created, bound, resized, phase, started, mounted, unmounted, released, deleted, ...: docs/catalog.md has all',
+    details          String COMMENT 'details, such as 10Gi → 20Gi; empty if there are none' CODEC(ZSTD(1)),
     actor            LowCardinality(String) COMMENT 'the field manager that made the change; empty if the object does not name it',
     resource_version String COMMENT 'resourceVersion of the object in which the change was observed, of its deletion, or of the list that lacked it; empty if the object itself dates the change' CODEC(ZSTD(1)),
     INDEX by_uid uid TYPE bloom_filter GRANULARITY 1
@@ -389,7 +389,7 @@ PARTITION BY toYYYYMM(at)
 PRIMARY KEY (cluster, kind, namespace, uid, at)
 ORDER BY (cluster, kind, namespace, uid, at, action, details, name, actor, resource_version)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
-COMMENT 'What happened to storage: one row per change. Read with FINAL.';
+COMMENT 'One row per change of an object, for people to read. Read with FINAL.';
 
 -- A version of an object that brought new information about storage. A tracker that lists
 -- anew writes versions again: min keeps the time at which each was first observed.
@@ -441,7 +441,7 @@ CREATE TABLE IF NOT EXISTS checkpoints
 ENGINE = ReplacingMergeTree(at)
 ORDER BY (cluster, instance, kind)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Up to which resourceVersion the catalog has each kind. Read with FINAL.';
+COMMENT 'One row per tracker and kind: up to which resourceVersion the catalog has the kind. Read with FINAL.';
 
 -- A row that ClickHouse refused because of its content.
 CREATE TABLE IF NOT EXISTS catalog_rejects
@@ -456,4 +456,4 @@ ENGINE = ReplacingMergeTree(at)
 PRIMARY KEY (cluster, table_name)
 ORDER BY (cluster, table_name, row)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Rows that ClickHouse refused because of their content. Read with FINAL.';
+COMMENT 'One row per row that ClickHouse refused because of its content. Read with FINAL.';

@@ -2,13 +2,44 @@
 -- +goose Up
 -- Views for people's SQL and for Grafana. Each reads its tables with FINAL, so its readers need no FINAL.
 -- They are views and not tables: they store nothing, and ClickHouse applies a reader's conditions to the tables below.
+-- Each names its columns with types and comments: docs/schema.md has them, and neither depends on the version of ClickHouse.
 -- join_use_nulls is set in each, because the types of a view's columns must not depend on its reader's settings.
 
 -- All mounts with the names of what they refer to. A condition on namespace, claim, pod_created_at or pod_uid reads little. One on
 -- started_at reads all months: they are those of pod_created_at, and FINAL reads each row with all rows that it could replace, so that
 -- an index on started_at would not help. Claims and volumes are joined before pods and containers, because a condition on volume_uid or
 -- storage_class then leaves few mounts for the larger tables.
-CREATE VIEW IF NOT EXISTS mount_history AS
+CREATE VIEW IF NOT EXISTS mount_history
+(
+    cluster            LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    namespace          LowCardinality(String) COMMENT 'namespace of the pod and of its claim',
+    pod                String COMMENT 'name of the pod',
+    container          LowCardinality(String) COMMENT 'name of the container in the pod',
+    kind               LowCardinality(String) COMMENT 'kind of the container: init, sidecar, main or ephemeral',
+    workload           String COMMENT 'topmost controller of the pod as KIND/NAME, such as Deployment/api; Pod/NAME for a pod without one',
+    owner              String COMMENT 'owner of the pod, else of its claim; empty if neither has one',
+    groups             Array(String) COMMENT 'groups of the pod, else of its claim; empty if neither has any',
+    node               LowCardinality(String) COMMENT 'the node that the pod runs or ran on',
+    volume             LowCardinality(String) COMMENT 'name of the volume in the pod; the name of the PersistentVolume is in persistentvolume',
+    mount_path         LowCardinality(String) COMMENT 'path in the container; for a block device, the device path',
+    sub_path           String COMMENT 'the part of the volume that is mounted; empty for the whole volume',
+    read_only          Bool COMMENT 'true if mounted read-only',
+    claim              String COMMENT 'name of the PersistentVolumeClaim; empty if the pod names a backing store itself (emptyDir, hostPath, nfs, ...)',
+    persistentvolume   String COMMENT 'name of the PersistentVolume; empty if there is none',
+    storage_class      String COMMENT 'StorageClass of the volume, else of the claim; empty if there is none',
+    source             LowCardinality(String) COMMENT 'kind of the backing store: nfs, csi, emptyDir, ...; empty until known',
+    backend            String COMMENT 'the backing store: driver, then server and path, or handle; empty if the source names none',
+    started_at         DateTime64(6, 'UTC') COMMENT 'the latest time at which the container can have started first',
+    started_not_before DateTime64(6, 'UTC') COMMENT 'the earliest such time; equal to started_at when that is exact',
+    ended_at           Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which the use can have ended; NULL while it lasts',
+    ended_not_before   Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to ended_at when that is exact; NULL while the use lasts',
+    end_reason         LowCardinality(String) COMMENT 'Completed, Error, OOMKilled, Evicted, Deleted, ...; empty while the use lasts',
+    pod_created_at     DateTime64(6, 'UTC') COMMENT 'creation of the pod; a condition on it reads the months that match',
+    pod_uid            String COMMENT 'UID of the pod: uid in pods',
+    claim_uid          String COMMENT 'UID of the claim: uid in claims and current_claims; empty if there is none',
+    volume_uid         String COMMENT 'UID of the PersistentVolume: uid in volumes and current_volumes; empty if there is none'
+)
+AS
 SELECT
     m.cluster AS cluster,
     m.namespace AS namespace,
@@ -46,11 +77,38 @@ LEFT JOIN containers AS c FINAL
     ON c.cluster = m.cluster AND c.namespace = m.namespace AND c.pod_created_at = m.pod_created_at AND c.pod_uid = m.pod_uid AND c.name = m.container
 LEFT JOIN volume_sources AS s FINAL ON s.cluster = m.cluster AND s.id = m.source_id
 SETTINGS join_use_nulls = 0, do_not_merge_across_partitions_select_final = 1
-COMMENT 'Who mounted what, and when: all mounts, with the names of pod, workload, owner, claim, volume and backend.';
+COMMENT 'Who mounted what, and when? All mounts, with the names of pod, workload, owner, claim, volume and backend.';
 
 -- The mounts that last. mount_history with a condition would read all of the history: FINAL reads each row with whatever it
 -- could replace. So the keys of the rows without an end are read first, in one column that has an index; then the rows of these keys.
-CREATE VIEW IF NOT EXISTS current_mounts AS
+CREATE VIEW IF NOT EXISTS current_mounts
+(
+    cluster            LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    namespace          LowCardinality(String) COMMENT 'namespace of the pod and of its claim',
+    pod                String COMMENT 'name of the pod',
+    container          LowCardinality(String) COMMENT 'name of the container in the pod',
+    kind               LowCardinality(String) COMMENT 'kind of the container: init, sidecar, main or ephemeral',
+    workload           String COMMENT 'topmost controller of the pod as KIND/NAME, such as Deployment/api; Pod/NAME for a pod without one',
+    owner              String COMMENT 'owner of the pod, else of its claim; empty if neither has one',
+    groups             Array(String) COMMENT 'groups of the pod, else of its claim; empty if neither has any',
+    node               LowCardinality(String) COMMENT 'the node that the pod runs or ran on',
+    volume             LowCardinality(String) COMMENT 'name of the volume in the pod; the name of the PersistentVolume is in persistentvolume',
+    mount_path         LowCardinality(String) COMMENT 'path in the container; for a block device, the device path',
+    sub_path           String COMMENT 'the part of the volume that is mounted; empty for the whole volume',
+    read_only          Bool COMMENT 'true if mounted read-only',
+    claim              String COMMENT 'name of the PersistentVolumeClaim; empty if the pod names a backing store itself (emptyDir, hostPath, nfs, ...)',
+    persistentvolume   String COMMENT 'name of the PersistentVolume; empty if there is none',
+    storage_class      String COMMENT 'StorageClass of the volume, else of the claim; empty if there is none',
+    source             LowCardinality(String) COMMENT 'kind of the backing store: nfs, csi, emptyDir, ...; empty until known',
+    backend            String COMMENT 'the backing store: driver, then server and path, or handle; empty if the source names none',
+    started_at         DateTime64(6, 'UTC') COMMENT 'the latest time at which the container can have started first',
+    started_not_before DateTime64(6, 'UTC') COMMENT 'the earliest such time; equal to started_at when that is exact',
+    pod_created_at     DateTime64(6, 'UTC') COMMENT 'creation of the pod; a condition on it reads the months that match',
+    pod_uid            String COMMENT 'UID of the pod: uid in pods',
+    claim_uid          String COMMENT 'UID of the claim: uid in claims and current_claims; empty if there is none',
+    volume_uid         String COMMENT 'UID of the PersistentVolume: uid in volumes and current_volumes; empty if there is none'
+)
+AS
 WITH without_end AS (SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE ended_at IS NULL)
 SELECT
     m.cluster AS cluster,
@@ -94,9 +152,36 @@ LEFT JOIN claims AS k FINAL ON k.cluster = m.cluster AND k.namespace = m.namespa
 LEFT JOIN volumes AS v FINAL ON v.cluster = m.cluster AND v.uid = if(m.volume_uid != '', m.volume_uid, k.volume_uid)
 LEFT JOIN volume_sources AS s FINAL ON s.cluster = m.cluster AND s.id = m.source_id
 SETTINGS join_use_nulls = 0, do_not_merge_across_partitions_select_final = 1
-COMMENT 'Who mounts what now, with the names of pod, workload, owner, claim, volume and backend.';
+COMMENT 'Who mounts what now? The mounts that last, with the names of pod, workload, owner, claim, volume and backend.';
 
-CREATE VIEW IF NOT EXISTS current_claims AS
+CREATE VIEW IF NOT EXISTS current_claims
+(
+    cluster          LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    namespace        LowCardinality(String) COMMENT 'namespace of the claim',
+    claim            String COMMENT 'name of the PersistentVolumeClaim',
+    phase            LowCardinality(String) COMMENT 'Pending, Bound or Lost',
+    persistentvolume String COMMENT 'name of its PersistentVolume; empty until it is bound',
+    storage_class    LowCardinality(String) COMMENT 'spec.storageClassName; empty if it names none',
+    owner            LowCardinality(String) COMMENT 'its owner; empty if unknown',
+    groups           Array(LowCardinality(String)) COMMENT 'the groups of that owner',
+    workload         String COMMENT 'the StatefulSet that made it by a template, or the workload of the pod that it was made for, as KIND/NAME; empty for other claims',
+    requested_bytes  Int64 COMMENT 'requested size in bytes',
+    capacity_bytes   Int64 COMMENT 'actual size in bytes; 0 until it is bound',
+    used_bytes       Nullable(Int64) COMMENT 'used bytes of the file system, by the last kubelet that measured it; NULL if none has',
+    in_use           Bool COMMENT 'true while a container uses its volume',
+    access_modes     Array(LowCardinality(String)) COMMENT 'ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod',
+    volume_mode      LowCardinality(String) COMMENT 'Filesystem or Block',
+    ephemeral        Bool COMMENT 'true if it was made for a generic ephemeral volume of a pod',
+    unused_since     Nullable(DateTime64(6, 'UTC')) COMMENT 'since when no pod refers to it, by its condition Unused; NULL while one does, or if the API server does not say',
+    source           LowCardinality(String) COMMENT 'kind of the backing store: nfs, csi, local, ...; empty until it is bound',
+    backend          String COMMENT 'the backing store: driver, then server and path, or handle; empty until it is bound',
+    labels           Map(LowCardinality(String), String) COMMENT 'metadata.labels, as in labels[''app'']',
+    created_at       Nullable(DateTime64(6, 'UTC')) COMMENT 'creation, by the API; NULL if unknown',
+    bound_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'when it was bound; NULL before, or if unknown',
+    uid              String COMMENT 'UID of the claim: claim_uid elsewhere',
+    volume_uid       String COMMENT 'UID of its volume: uid in volumes and current_volumes; empty until that is known'
+)
+AS
 SELECT
     k.cluster AS cluster,
     k.namespace AS namespace,
@@ -128,9 +213,36 @@ LEFT JOIN volume_sources AS s FINAL ON s.cluster = v.cluster AND s.id = v.source
 LEFT JOIN volume_uses AS u FINAL ON u.cluster = k.cluster AND u.volume_uid = k.volume_uid
 LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l ON l.cluster = k.cluster AND l.volume_uid = k.volume_uid
 SETTINGS join_use_nulls = 0
-COMMENT 'The claims that exist, with their volume and backend. used_bytes is NULL if no kubelet has measured the volume.';
+COMMENT 'Which claims exist, how large are they, and how full? With their volume and backend.';
 
-CREATE VIEW IF NOT EXISTS current_volumes AS
+CREATE VIEW IF NOT EXISTS current_volumes
+(
+    cluster          LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    persistentvolume String COMMENT 'name of the PersistentVolume',
+    phase            LowCardinality(String) COMMENT 'Pending, Available, Bound, Released or Failed',
+    namespace        LowCardinality(String) COMMENT 'namespace of the claim that it is bound to, reserved for or was released from; empty if none',
+    claim            String COMMENT 'name of that claim; empty if none',
+    storage_class    LowCardinality(String) COMMENT 'spec.storageClassName; empty if it names none',
+    source           LowCardinality(String) COMMENT 'kind of the backing store: nfs, csi, local, ...',
+    backend          String COMMENT 'the backing store: driver, then server and path, or handle; empty if the source names none',
+    volume_handle    String COMMENT 'the CSI driver''s name for it; empty without one',
+    capacity_bytes   Int64 COMMENT 'size in bytes',
+    used_bytes       Nullable(Int64) COMMENT 'used bytes of the file system, by the last kubelet that measured it; NULL if none has',
+    in_use           Bool COMMENT 'true while a container uses it',
+    last_used_at     Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which its last use can have ended; NULL while it is in use, or if no use is known',
+    last_namespace   LowCardinality(String) COMMENT 'namespace of the pod that used it last; empty while it is in use, or if no use is known',
+    last_pod         String COMMENT 'name of that pod',
+    last_workload    String COMMENT 'topmost controller of that pod as KIND/NAME; empty if it has none',
+    access_modes     Array(LowCardinality(String)) COMMENT 'ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod',
+    volume_mode      LowCardinality(String) COMMENT 'Filesystem or Block',
+    reclaim_policy   LowCardinality(String) COMMENT 'Delete, Retain or Recycle',
+    labels           Map(LowCardinality(String), String) COMMENT 'metadata.labels, as in labels[''app'']',
+    created_at       Nullable(DateTime64(6, 'UTC')) COMMENT 'creation, by the API; NULL if unknown',
+    phase_changed_at Nullable(DateTime64(6, 'UTC')) COMMENT 'when it entered its phase; NULL if the API server does not say (before Kubernetes 1.28)',
+    uid              String COMMENT 'UID of the PersistentVolume: volume_uid elsewhere',
+    claim_uid        String COMMENT 'UID of the claim that it is bound to or was released from; empty if none'
+)
+AS
 SELECT
     v.cluster AS cluster,
     v.name AS persistentvolume,
@@ -161,10 +273,29 @@ LEFT JOIN volume_sources AS s FINAL ON s.cluster = v.cluster AND s.id = v.source
 LEFT JOIN volume_uses AS u FINAL ON u.cluster = v.cluster AND u.volume_uid = v.uid
 LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l ON l.cluster = v.cluster AND l.volume_uid = v.uid
 SETTINGS join_use_nulls = 0
-COMMENT 'The volumes that exist, with their claim, backend and last use. used_bytes is NULL if no kubelet has measured the volume.';
+COMMENT 'Which volumes exist, and who used them last? With their claim, backend and last use.';
 
 -- The report idle, for now. catalog/reports/idle.sql explains the rules; a test compares the two.
-CREATE VIEW IF NOT EXISTS idle_volumes AS
+CREATE VIEW IF NOT EXISTS idle_volumes
+(
+    cluster          LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    volume           String COMMENT 'name of the PersistentVolume: persistentvolume in the other views',
+    state            String COMMENT 'idle (bound to a claim), released (its claim is gone), or never_mounted (bound to a claim, and no use is known)',
+    idle_since       Nullable(DateTime64(6, 'UTC')) COMMENT 'since when it is unused: the latest time at which its last known use can have ended, else when it was bound, else created; NULL if none is known',
+    idle_seconds     Int64 COMMENT 'seconds since idle_since: the longest that it can have been unused; 0 if that is unknown',
+    observed_seconds Int64 COMMENT 'the part of idle_seconds that a tracker watched, or that the claim''s condition Unused vouches for',
+    namespace        LowCardinality(String) COMMENT 'namespace of the claim that it is bound to or was released from',
+    claim            String COMMENT 'name of that claim',
+    storage_class    LowCardinality(String) COMMENT 'spec.storageClassName; empty if it names none',
+    capacity_bytes   Int64 COMMENT 'size in bytes',
+    used_bytes       Nullable(Int64) COMMENT 'used bytes of the file system, by the last kubelet that measured it; NULL if none has',
+    reclaim_policy   LowCardinality(String) COMMENT 'Delete, Retain or Recycle',
+    last_used_at     Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which its last use that a tracker observed can have ended; NULL if it observed none',
+    last_namespace   LowCardinality(String) COMMENT 'namespace of the pod that used it last; empty if no use is known',
+    last_pod         String COMMENT 'name of that pod',
+    last_workload    String COMMENT 'topmost controller of that pod as KIND/NAME; empty if it has none'
+)
+AS
 WITH watched AS
 (
     SELECT
@@ -307,14 +438,25 @@ SELECT
     i.last_workload AS last_workload
 FROM measured AS i
 SETTINGS join_use_nulls = 0
-COMMENT 'The volumes that nobody uses now, since when, and who used them last: the report idle.';
+COMMENT 'Which volumes does nobody use, since when, and who used them last? As the report idle has them now.';
 
 -- The space at the end of each day, in UTC; today until now. It is summed up from what changed it: a claim's creation, requests for
 -- another size and deletion; a volume's first binding, resizes, further bindings and deletion. So it reads claims and volumes once,
 -- and not once for each day. A size before a resize is the present one without the resizes since, which are in changes.
 -- Claims count from creation to deletion. Volumes count from the first binding to the deletion, as they take space after a release,
 -- too, in the namespace of the claim that was bound last by then. Bytes are Int128: two claims of 8Ei are more than an Int64 holds.
-CREATE VIEW IF NOT EXISTS space_daily AS
+CREATE VIEW IF NOT EXISTS space_daily
+(
+    day             Date COMMENT 'the day, in UTC; of today, the values of now',
+    cluster         LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    namespace       String COMMENT 'namespace of the claims; of a volume, that of its last claim by then',
+    storage_class   LowCardinality(String) COMMENT 'the StorageClass; empty if there is none',
+    claims          Int64 COMMENT 'how many claims existed at the end of the day',
+    bound_volumes   Int64 COMMENT 'how many volumes existed that had been bound; a released one counts until it is deleted',
+    requested_bytes Int128 COMMENT 'sum of what these claims asked for, in bytes',
+    capacity_bytes  Int128 COMMENT 'sum of the sizes of these volumes, in bytes'
+)
+AS
 WITH resizes AS
 (
     SELECT
@@ -430,10 +572,23 @@ FROM
 )
 WHERE claims != 0 OR volumes != 0
 SETTINGS join_use_nulls = 0
-COMMENT 'What the claims asked for and what their volumes took, in bytes at the end of each day (UTC), by namespace and storage class.';
+COMMENT 'What did claims ask for, and what did volumes take, on each day? Bytes at the end of the day (UTC), by namespace and storage class.';
 
 -- What happened, as Grafana's annotations take it: time and text.
-CREATE VIEW IF NOT EXISTS timeline AS
+CREATE VIEW IF NOT EXISTS timeline
+(
+    cluster   LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    time      DateTime64(6, 'UTC') COMMENT 'when it happened; the latest that it can have been, if nobody watched',
+    kind      LowCardinality(String) COMMENT 'kind of the object: PersistentVolume, PersistentVolumeClaim, Pod, ...',
+    namespace LowCardinality(String) COMMENT 'its namespace; empty if it has none',
+    name      String COMMENT 'its name',
+    action    LowCardinality(String) COMMENT 'created, bound, resized, phase, started, mounted, unmounted, released, deleted, ...',
+    details   String COMMENT 'details, such as 10Gi → 20Gi',
+    actor     LowCardinality(String) COMMENT 'the field manager that made the change; empty if the object does not name it',
+    text      String COMMENT 'kind, namespace, name, action, details and actor in one line',
+    uid       String COMMENT 'UID of the object'
+)
+AS
 SELECT
     cluster,
     at AS time,
@@ -447,4 +602,4 @@ SELECT
     uid
 FROM changes FINAL
 SETTINGS do_not_merge_across_partitions_select_final = 1
-COMMENT 'What happened to all objects, by time, with a text for annotations in Grafana.';
+COMMENT 'What happened, and who did it? The changes of all objects, with a text for annotations in Grafana.';
