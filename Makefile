@@ -282,9 +282,9 @@ $(BIN)/govulncheck-$(GOVULNCHECK_VERSION):
 	@mv $(BIN)/govulncheck $@
 
 .PHONY: docs
-docs: ## Write the generated pages anew: docs/configure.md from the flags, docs/queries.md from the reports, docs/metrics.md from the metrics
+docs: ## Write the generated pages anew: docs/configure.md from the flags, docs/queries.md from the reports, docs/schema.md from the migrations, docs/metrics.md from the metrics
 	$(GO) test -p 1 -count=1 -run '^TestConfigurePage' ./cmd/kubevoltracker ./cmd/kubevoltracker-clickhouse -update
-	$(GO) test -count=1 -run '^TestQueriesPage' ./catalog -update
+	$(GO) test -count=1 -run '^Test(Queries|Schema)Page' ./catalog -update
 	$(GO) test -count=1 -run '^TestMetricsPage' ./test/e2e -update
 
 .PHONY: fmt
