@@ -7,36 +7,51 @@ import (
 	"strings"
 )
 
-// align numbers the changes to a phase as the truth does. If nobody could know of the first of two, the first that
+// numbered is a table whose keys end with a number, which counts what happened to the same objects again.
+type numbered struct {
+	first int    // the number of the first one
+	at    string // the column of when it happened
+}
+
+// numberedTables are the changes to a phase, and the bindings of a claim and a volume.
+var numberedTables = map[string]numbered{"phase": {1, "at"}, "binding": {0, "bound_at"}}
+
+// align numbers the rows of a numbered table as the truth does. If nobody could know of the first of two, the first that
 // the catalog has is the second of the truth.
 func (t *Truth) align(table scopeTable, found map[string][]map[string]string, away Gaps) map[string][]map[string]string {
+	by := numberedTables[table.Name]
+	if by.at == "" {
+		return found
+	}
 	aligned := maps.Clone(found)
 	for key := range t.Facts[table.Name] {
-		group, one := strings.CutSuffix(key, " 1")
+		group, one := strings.CutSuffix(key, fmt.Sprint(" ", by.first))
 		if !one {
 			continue
 		}
-		numbered := func(n int) string { return fmt.Sprint(group, " ", n) }
-		var recorded []map[string]string
-		for n := 1; found[numbered(n)] != nil; n++ {
-			recorded = append(recorded, found[numbered(n)][0])
-			delete(aligned, numbered(n))
+		nth := func(n int) string { return fmt.Sprint(group, " ", by.first+n) }
+		var recorded [][]map[string]string
+		for n := 0; found[nth(n)] != nil; n++ {
+			recorded = append(recorded, found[nth(n)])
+			delete(aligned, nth(n))
 		}
 		var happened []cell
-		for t.Facts[table.Name][numbered(len(happened)+1)] != nil {
-			happened = append(happened, t.Facts[table.Name][numbered(len(happened)+1)]["at"])
+		for t.Facts[table.Name][nth(len(happened))] != nil {
+			happened = append(happened, t.Facts[table.Name][nth(len(happened))][by.at])
 		}
-		recorded = foldRetold(recorded, happened, away)
+		if table.Name == "phase" {
+			recorded = foldRetold(recorded, happened, away)
+		}
 		next := 0
-		for n := 1; next < len(recorded); n++ {
-			said := recorded[next]["at"]
-			if left := len(happened) - n; left > len(recorded)-next-1 && t.lost(table, numbered(n), t.Facts[table.Name][numbered(n)], away) {
+		for n := 0; next < len(recorded); n++ {
+			said := recorded[next][0][by.at]
+			if left := len(happened) - n - 1; left > len(recorded)-next-1 && t.lost(table, nth(n), t.Facts[table.Name][nth(n)], away) {
 				exactly := func(c cell) bool { return c.holds(said) }
-				if _, problem := away.accept(happened[n-1], said, ""); problem != "" || !exactly(happened[n-1]) && slices.ContainsFunc(happened[n:], exactly) {
+				if _, problem := away.accept(happened[n], said, ""); problem != "" || !exactly(happened[n]) && slices.ContainsFunc(happened[n+1:], exactly) {
 					continue // the catalog lacks this one
 				}
 			}
-			aligned[numbered(n)] = []map[string]string{recorded[next]}
+			aligned[nth(n)] = recorded[next]
 			next++
 		}
 	}
@@ -46,10 +61,10 @@ func (t *Truth) align(table scopeTable, found map[string][]map[string]string, aw
 // foldRetold leaves out a change to a phase that the catalog has a second time, where that is right: a tracker was killed
 // after it had written the change and before it had written the object, and its journal was lost. The next tracker knows
 // only the object as it was before, and finds the change once more: "Bound → Bound", if it missed what lay in between.
-func foldRetold(recorded []map[string]string, happened []cell, away Gaps) []map[string]string {
+func foldRetold(recorded [][]map[string]string, happened []cell, away Gaps) [][]map[string]string {
 	told := map[string]int{}
-	return slices.DeleteFunc(slices.Clone(recorded), func(row map[string]string) bool {
-		said := row["at"]
+	return slices.DeleteFunc(slices.Clone(recorded), func(rows []map[string]string) bool {
+		said := rows[0]["at"]
 		times := 0
 		for _, c := range happened {
 			if c.holds(said) {

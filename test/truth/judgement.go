@@ -58,10 +58,7 @@ func (s Scope) Judge(t *Truth, p *harness.Tracker, away Gaps) (*Judgement, error
 		if err != nil {
 			return nil, err
 		}
-		found := rowsOf(lines, table.Key)
-		if table.Name == "phase" {
-			found = t.align(table, found, away)
-		}
+		found := t.align(table, rowsOf(lines, table.Key), away)
 		for key, rows := range found {
 			for range rows[1:] {
 				j.duplicated = append(j.duplicated, table.Name+" "+key)
