@@ -68,7 +68,7 @@ func write(t *testing.T, c *catalog.Catalog, cluster string, facts *fact.Facts) 
 	if err := errors.Join(<-recorded, w.Run(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	catalogtest.SumUpUses(t, c)
+	catalogtest.SumUp(t, c)
 }
 
 // golden compares got with a file of testdata.

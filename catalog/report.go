@@ -152,7 +152,7 @@ func (r Report) describe(column *ResultColumn, values map[string]string, several
 	column.Hidden = slices.Contains(r.hidden, column.Name) || column.Name == "cluster" && (!severalClusters || values["cluster"] != "")
 	column.drawn = slices.Contains(r.drawn, column.Name)
 	column.usual, column.optional = r.usual[column.Name]
-	column.Sum = slices.Contains(r.sums, column.Name) && values["limit"] == noLimit // of a part it would mislead
+	column.Sum = slices.Contains(r.sums, column.Name) && values["limit"] == noLimit && values["by"] != "group" // of a part it would mislead, and what has two groups counts twice
 }
 
 // explainReport is explain for questions of our own: where these lack a table or

@@ -419,7 +419,7 @@ func TestMistakesInReportsGetOneLine(t *testing.T) {
 		{"idle", "min-idle", "soon", `report idle: --min-idle: "soon" is not a duration; write 30d or 12h`},
 		{"idle", "limit", "-1", `report idle: --limit: "-1" is not a number`},
 		{"idle", "volume", "x", `report idle: unknown flag --volume`},
-		{"space", "by", "owner", `report space: --by: "owner" is not one of namespace, storageclass`},
+		{"space", "by", "pod", `report space: --by: "pod" is not one of namespace, owner, group, storageclass`},
 		{"mounts", "running", "yes!", `report mounts: --running: "yes!" is neither true nor false`},
 	} {
 		parameters := map[string]string{}

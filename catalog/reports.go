@@ -243,7 +243,7 @@ func spaceReports() []Report {
 			Flags: slices.Concat([]Flag{
 				{Name: "namespace", Help: "Only volumes of claims in this namespace."},
 				{Name: "min-idle", Help: "Only volumes idle for at least this long, such as 30d or 12h.", Kind: Duration, Default: "0s"},
-			}, chosen("storageclass")),
+			}, chosen("owner", "group", "storageclass")),
 			hidden: []string{"last_used_at"}, // where it is known, the volume is idle since then
 			usual:  map[string]string{"used_bytes": ""},
 			remark: remark{
@@ -253,10 +253,10 @@ func spaceReports() []Report {
 			},
 		},
 		{
-			Name: "space", Topic: aboutSpace, Question: "How much space does each namespace or storage class take, and how much of it is idle?",
+			Name: "space", Topic: aboutSpace, Question: "How much space does each namespace, owner, group or storage class take, and how much of it is idle?",
 			Help: "How much space claims and volumes take, and how much of it nobody uses.",
 			Flags: slices.Concat([]Flag{
-				{Name: "by", Help: "What to group by.", Kind: Choice, Default: "namespace", Choices: []string{"namespace", "storageclass"}},
+				{Name: "by", Help: "What to group by.", Kind: Choice, Default: "namespace", Choices: []string{"namespace", "owner", "group", "storageclass"}},
 			}, chosen()),
 			usual: map[string]string{"used_bytes": ""},
 			sums:  []string{"claims", "bound_volumes", "released_volumes", "requested_bytes", "capacity_bytes", "idle_bytes", "used_bytes"},

@@ -32,6 +32,7 @@ var keptTables = map[string]string{
 	"claims":          "reports on old mounts need the names in it, and it is small",
 	"bindings":        "reports on space need all of it, and it is small",
 	"volume_uses":     "it has the last use of each volume, which idle times come from",
+	"volume_states":   "it has the present state of each volume, and it is small",
 	"volume_sources":  "reports on old mounts need the backends in it, and it is small",
 	"last_usage":      "it has one row per volume",
 	"storage_classes": "it is small",

@@ -110,6 +110,8 @@ var joins = []struct{ table, column, to, toColumn, what string }{
 	{"volumes", "source_id", "volume_sources", "id", "the backing store"},
 	{"volume_uses", "volume_uid", "volumes", "uid", "the volume"},
 	{"volume_uses", "last_pod_uid", "pods", "uid", "the pod that used it last"},
+	{"volume_states", "volume_uid", "volumes", "uid", "the volume"},
+	{"volume_states", "claim_uid", "claims", "uid", "the claim"},
 	{"bindings", "claim_uid", "claims", "uid", "the claim"},
 	{"bindings", "volume_uid", "volumes", "uid", "the volume"},
 	{"attachments", "volume_uid", "volumes", "uid", "the volume"},

@@ -105,6 +105,7 @@ func orphanVolumes() *fact.Facts {
 			volumeOf("kept", "fast", "csi:1", "claim-kept", "Released", 1), volumeOf("deleting", "fast", "csi:1", "claim-kept", "Released", 1),
 			volumeOf("free", "", "csi:1", "", "Available", 2), volumeOf("new", "", "csi:1", "", "Available", 2), volumeOf("again", "", "csi:1", "", "Available", 2),
 			volumeOf("failed", "", "csi:1", "", "Failed", 3), volumeOf("left", "", "csi:1", "claim-kept", "Bound", 4), volumeOf("used", "", "csi:1", "claim-used", "Bound", 5),
+			volumeOf("v-data-db-0", "", "csi:1", "claim-data-db-0", "Bound", 6),
 		},
 		Claims: []fact.Claim{
 			claimOf("kept", "fast", "kept", 1), claimOf("lost", "", "", 1), claimOf("used", "", "used", 5),

@@ -53,6 +53,7 @@ var olderValues = map[string]string{
 	"claims":         "NULL AS deleted_at, 1 AS requested_bytes, toDateTime64('2026-01-20 00:00:00', 6, 'UTC') AS unused_since, NULL AS bound_at, 0 AS version",
 	"volumes":        "NULL AS deleted_at, 1 AS capacity_bytes, 0 AS version",
 	"volume_uses":    "NOT in_use AS in_use, 0 AS version",
+	"volume_states":  "'mounted' AS status, 0 AS version",
 	"bindings":       "if(released_at IS NULL, bound_at, NULL) AS released_at, toDateTime64('2025-12-25 00:00:00', 6, 'UTC') AS bound_at, 0 AS version",
 	"volume_sources": "'old' AS path, 0 AS version",
 	"coverage":       "seen_at + INTERVAL 1 DAY AS seen_at, NULL AS ended_at, 0 AS version",

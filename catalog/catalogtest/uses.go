@@ -3,6 +3,10 @@ package catalogtest
 import (
 	_ "embed"
 	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
@@ -11,34 +15,66 @@ import (
 //go:embed volume_uses.sql
 var volumeUses string
 
-// SumUpUses fills volume_uses from the mounts, for tests that write mounts without an inventory, which does both.
-func SumUpUses(t testing.TB, c *catalog.Catalog) {
+//go:embed volume_states.sql
+var volumeStates string
+
+// states returns the query of volumeStates.
+func states(t testing.TB) string {
 	t.Helper()
-	result, err := c.Run(t.Context(), `INSERT INTO volume_uses (cluster, volume_uid, in_use, last_ended_at, last_ended_not_before, last_namespace, last_pod_uid,
-		last_pod, last_workload_kind, last_workload_name, version)
-		SELECT *, toUnixTimestamp64Micro(now64(6)) FROM (`+volumeUses+`) SETTINGS final = 1`, nil)
+	_, here, _, _ := runtime.Caller(0)
+	watched, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "reports", "watched.sql"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	result.Close()
+	return strings.ReplaceAll(volumeStates, "{{watched.sql}}", string(watched))
 }
 
-// CheckUses compares volume_uses with the mounts of a cluster.
-func CheckUses(t testing.TB, c *catalog.Catalog) {
+// SumUp fills volume_uses and volume_states from the other tables, for tests that write these without an inventory, which does all
+// of it.
+func SumUp(t testing.TB, c *catalog.Catalog) {
 	t.Helper()
-	const columns = `cluster, volume_uid, in_use, last_ended_at, last_ended_not_before, last_namespace, last_pod_uid, last_pod,
+	for _, fill := range []string{ // the second one reads what the first one writes
+		`volume_uses (` + useColumns + `, version) SELECT ` + useColumns + `, toUnixTimestamp64Micro(now64(6)) FROM (` + volumeUses + `)`,
+		`volume_states (` + stateColumns + `, version) SELECT ` + stateColumns + `, toUnixTimestamp64Micro(now64(6)) FROM (` + states(t) + `)`,
+	} {
+		result, err := c.Run(t.Context(), "INSERT INTO "+fill+" SETTINGS final = 1, join_use_nulls = 0", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result.Close()
+	}
+}
+
+const (
+	useColumns = `cluster, volume_uid, in_use, last_ended_at, last_ended_not_before, last_namespace, last_pod_uid, last_pod,
 		last_workload_kind, last_workload_name`
-	const kept = `(SELECT ` + columns + ` FROM volume_uses WHERE in_use OR last_ended_at IS NOT NULL)`
+	stateColumns = `cluster, volume_uid, name, phase, status, idle_since, unused_since, claim_uid, claim_namespace, claim_name, owner, groups, storage_class,
+		reclaim_policy, capacity_bytes`
+)
+
+// CheckSums compares volume_uses and volume_states with the other tables. Of a volume that is pending its status and idle_since are
+// not compared, as the mounts do not say that; nor idle_since of one that is available or failed, which no report shows.
+func CheckSums(t testing.TB, c *catalog.Catalog) {
+	t.Helper()
+	const (
+		kept    = `(SELECT ` + useColumns + ` FROM volume_uses WHERE in_use OR last_ended_at IS NOT NULL)`
+		pending = ` AND (cluster, volume_uid) IN (SELECT cluster, volume_uid FROM volume_states WHERE status = 'pending')`
+		without = `* REPLACE (if(true` + pending + `, 'pending', status) AS status,
+			if(status IN ('available', 'failed')` + `, NULL, if(true` + pending + `, NULL, idle_since)) AS idle_since)`
+	)
+	told, wanted := `SELECT `+without+` FROM (SELECT `+stateColumns+` FROM volume_states)`, `SELECT `+without+` FROM (SELECT `+stateColumns+` FROM (`+states(t)+`))`
 	for name, sql := range map[string]string{
-		"not what the mounts say": `SELECT ` + columns + ` FROM ` + kept + ` EXCEPT SELECT ` + columns + ` FROM (` + volumeUses + `)`,
-		"missing":                 `SELECT ` + columns + ` FROM (` + volumeUses + `) EXCEPT SELECT ` + columns + ` FROM ` + kept,
+		"volume_uses is not what the mounts say":   `SELECT ` + useColumns + ` FROM ` + kept + ` EXCEPT SELECT ` + useColumns + ` FROM (` + volumeUses + `)`,
+		"volume_uses is missing":                   `SELECT ` + useColumns + ` FROM (` + volumeUses + `) EXCEPT SELECT ` + useColumns + ` FROM ` + kept,
+		"volume_states is not what the others say": told + ` EXCEPT ` + wanted,
+		"volume_states is missing":                 wanted + ` EXCEPT ` + told,
 	} {
 		result, err := c.Query(t.Context(), sql, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for result.Next() {
-			t.Errorf("a row of volume_uses is %s: %s", name, fmt.Sprint(result.Row()...))
+			t.Errorf("a row of %s: %s", name, fmt.Sprint(result.Row()...))
 		}
 		if err := result.Err(); err != nil {
 			t.Error(err)

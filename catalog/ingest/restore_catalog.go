@@ -68,10 +68,10 @@ GROUP BY kind, uid`
 
 	existingVolumes = `
 SELECT v.uid, v.deleted_at, v.deleted_not_before, v.phase_changed_at, b.claim, b.ordinal, b.bound, b.released, b.released_not_before, m.last_used, v.unseen_use_at,
-    s.capacity_bytes, s.used_bytes, s.available_bytes, s.inodes, s.inodes_used, c.owner, c.labels
+    s.capacity_bytes, s.used_bytes, s.available_bytes, s.inodes, s.inodes_used, c.owner, c.groups, c.labels
 FROM volumes AS v
 LEFT JOIN (
-    SELECT uid, owner, labels FROM claims WHERE cluster = {cluster:String}) AS c ON c.uid = v.claim_uid
+    SELECT uid, owner, groups, labels FROM claims WHERE cluster = {cluster:String}) AS c ON c.uid = v.claim_uid
 LEFT JOIN (
     SELECT volume_uid, argMax(claim_uid, version) AS claim, argMax(ordinal, version) AS ordinal, argMax(tuple(bound_at), version).1 AS bound,
         argMax(tuple(released_at), version).1 AS released, argMax(tuple(released_not_before), version).1 AS released_not_before
@@ -177,9 +177,10 @@ func (r *catalogReader) readVolume(rows driver.Rows) error {
 	var deleted, deletedNotBefore, phased, bound, released, releasedNotBefore, used, unseen *time.Time
 	var capacity, usedBytes, available, inodes, inodesUsed *int64
 	var owner *string
+	var groups []string
 	var labels map[string]string
 	err := rows.Scan(&uid, &deleted, &deletedNotBefore, &phased, &claim, &ordinal, &bound, &released, &releasedNotBefore, &used, &unseen,
-		&capacity, &usedBytes, &available, &inodes, &inodesUsed, &owner, &labels)
+		&capacity, &usedBytes, &available, &inodes, &inodesUsed, &owner, &groups, &labels)
 	o := r.object(fact.Volumes, uid)
 	if claim != nil && ordinal != nil {
 		o.ClaimUID, o.BindingOrdinal = *claim, *ordinal
@@ -188,7 +189,7 @@ func (r *catalogReader) readVolume(rows driver.Rows) error {
 		o.Space = &fact.Space{CapacityBytes: *capacity, UsedBytes: *usedBytes, AvailableBytes: *available, Inodes: *inodes, InodesUsed: *inodesUsed}
 	}
 	if owner != nil {
-		o.Claimant = &fact.Claimant{Owner: *owner, Labels: labels}
+		o.Claimant = &fact.Claimant{Owner: *owner, Groups: groups, Labels: labels}
 	}
 	o.Deleted, o.NotBefore = at(deleted), at(deletedNotBefore)
 	o.PhaseChanged, o.BoundAt, o.ReleasedAt, o.ReleasedNotBefore, o.LastUse = at(phased), at(bound), at(released), at(releasedNotBefore), at(used)

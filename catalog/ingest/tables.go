@@ -12,7 +12,7 @@ import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 //   - checkpoints come after all tables that a snapshot is restored from: they say that these are complete.
 func tables() []table {
 	return []table{
-		objects(), namespaces(), storageClasses(), storageCapacity(), usage(), volumeSources(), volumeUses(), mounts(), containers(), pods(),
+		objects(), namespaces(), storageClasses(), storageCapacity(), usage(), volumeSources(), volumeUses(), volumeStates(), mounts(), containers(), pods(),
 		attachments(), bindings(), claims(), volumes(), changes(), checkpoints(), coverageTable(),
 	}
 }
@@ -280,6 +280,28 @@ func volumeUses() table {
 		plain("last_pod", func(r *row) string { return r.LastPod }),
 		plain("last_workload_kind", func(r *row) string { return r.LastWorkloadKind }),
 		plain("last_workload_name", func(r *row) string { return r.LastWorkloadName }),
+		rowVersion(func(r *row) *uint64 { return &r.Version }),
+	)
+}
+
+func volumeStates() table {
+	type row = fact.VolumeStateRow
+	return declare("volume_states", func(f *fact.Facts) *[]row { return &f.VolumeStates },
+		key("volume_uid", func(r *row) string { return r.VolumeUID }),
+		plain("name", func(r *row) string { return r.Name }),
+		plain("phase", func(r *row) string { return r.Phase }),
+		plain("status", func(r *row) string { return string(r.Status) }),
+		nullable("status_since", func(r *row) fact.Time { return r.StatusSince }),
+		nullable("idle_since", func(r *row) fact.Time { return r.IdleSince }),
+		nullable("unused_since", func(r *row) fact.Time { return r.UnusedSince }),
+		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
+		plain("claim_namespace", func(r *row) string { return r.ClaimNamespace }),
+		plain("claim_name", func(r *row) string { return r.ClaimName }),
+		plain("owner", func(r *row) string { return r.Owner }),
+		plain("groups", func(r *row) []string { return r.Groups }),
+		plain("storage_class", func(r *row) string { return r.StorageClass }),
+		plain("reclaim_policy", func(r *row) string { return r.ReclaimPolicy }),
+		plain("capacity_bytes", func(r *row) int64 { return r.CapacityBytes }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }

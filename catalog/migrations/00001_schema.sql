@@ -213,6 +213,32 @@ ORDER BY (cluster, volume_uid)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per PersistentVolume that was ever used: its present use, or its last one. Read with FINAL.';
 
+-- What a volume is doing now, as the metrics show it: what would else be put together from volumes, claims, bindings, mounts and coverage.
+CREATE TABLE IF NOT EXISTS volume_states
+(
+    cluster         LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    volume_uid      String COMMENT 'UID of the PersistentVolume' CODEC(ZSTD(1)),
+    name            String COMMENT 'name of the PersistentVolume' CODEC(ZSTD(1)),
+    phase           LowCardinality(String) COMMENT 'Pending, Available, Bound, Released or Failed',
+    status          LowCardinality(String) COMMENT 'mounted, pending (a pod that has not started awaits it), idle (used before, not now), never_mounted, available (no claim yet), released (its claim is gone), failed or deleted',
+    status_since    Nullable(DateTime64(6, 'UTC')) COMMENT 'when it came into that; NULL if that is not known' CODEC(Delta, ZSTD(1)),
+    idle_since      Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which its last use can have ended, else since when it was bound or exists; NULL while it is mounted, pending or deleted' CODEC(Delta, ZSTD(1)),
+    unused_since    Nullable(DateTime64(6, 'UTC')) COMMENT 'since when the API server vouches that no pod refers to its claim (condition Unused); NULL if it does not' CODEC(Delta, ZSTD(1)),
+    claim_uid       String COMMENT 'UID of the claim it is bound to or was released from; empty if none' CODEC(ZSTD(1)),
+    claim_namespace LowCardinality(String) COMMENT 'namespace of that claim; also of one that is not bound yet',
+    claim_name      String COMMENT 'name of that claim' CODEC(ZSTD(1)),
+    owner           LowCardinality(String) COMMENT 'owner of that claim; empty if it has none',
+    groups          Array(LowCardinality(String)) COMMENT 'groups of that claim; empty if it has none',
+    storage_class   LowCardinality(String) COMMENT 'StorageClass of the volume; empty if it names none',
+    reclaim_policy  LowCardinality(String) COMMENT 'Delete, Retain or Recycle',
+    capacity_bytes  Int64 COMMENT 'size in bytes' CODEC(T64, ZSTD(1)),
+    version         UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(Delta, ZSTD(1))
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (cluster, volume_uid)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'One row per PersistentVolume: its present state, and since when nobody uses it. Read with FINAL.';
+
 -- A claim was bound to a volume. ordinal tells bindings of the same claim and volume apart.
 CREATE TABLE IF NOT EXISTS bindings
 (

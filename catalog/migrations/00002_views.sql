@@ -275,7 +275,7 @@ LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM
 SETTINGS join_use_nulls = 0
 COMMENT 'Which volumes exist, and who used them last? With their claim, backend and last use.';
 
--- The report idle, for now. catalog/reports/idle.sql explains the rules; a test compares the two.
+-- The report idle, for now. catalog/reports/idle.sql explains it; a test compares the two.
 CREATE VIEW IF NOT EXISTS idle_volumes
 (
     cluster          LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
@@ -302,7 +302,6 @@ WITH watched AS
         cluster AS watched_cluster,
         started_micros,
         ended_micros,
-        ended_micros = max(ended_micros) OVER (PARTITION BY cluster) AS goes_on,
         sum(ended_micros - started_micros) OVER (PARTITION BY cluster ORDER BY started_micros ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
             - (ended_micros - started_micros) AS before_micros
     FROM
@@ -330,62 +329,25 @@ WITH watched AS
 idle AS
 (
     SELECT
-        v.cluster AS cluster,
-        v.name AS volume,
-        coalesce(b.bound_at, c.bound_at, v.created_at) AS had_since,
-        multiIf(
-            v.phase = 'Released', 'released',
-            used_until IS NOT NULL OR unseen_until > had_since + INTERVAL 10 SECOND, 'idle',
-            'never_mounted') AS state,
-        if(ifNull(v.unseen_use_at > u.last_ended_at, u.last_ended_at IS NULL), v.unseen_use_at, u.last_ended_at) AS used_until,
-        coalesce(used_until, had_since) AS known_since,
-        c.in_span AND (c.span_micros <= toUnixTimestamp64Micro(known_since) + 999999 OR c.unused_micros > c.span_micros + 10000000) AS was_watched,
-        if(was_watched, NULL, c.unused_since) AS unseen_until,
-        if(unseen_until > known_since, unseen_until, known_since) AS idle_since,
+        s.cluster AS cluster,
+        s.name AS volume,
+        s.status AS state,
+        s.idle_since AS idle_since,
+        s.claim_namespace AS namespace,
+        s.claim_name AS claim,
+        s.unused_since AS unused_since,
+        s.storage_class AS storage_class,
+        s.capacity_bytes AS capacity_bytes,
+        l.used_bytes AS used_bytes,
+        s.reclaim_policy AS reclaim_policy,
         u.last_ended_at AS last_used_at,
         u.last_namespace AS last_namespace,
         u.last_pod AS last_pod,
-        trim(BOTH '/' FROM concat(u.last_workload_kind, '/', u.last_workload_name)) AS last_workload,
-        v.claim_namespace AS namespace,
-        v.claim_name AS claim,
-        c.vouched_since AS vouched_since,
-        v.storage_class AS storage_class,
-        v.capacity_bytes AS capacity_bytes,
-        s.used_bytes AS used_bytes,
-        v.reclaim_policy AS reclaim_policy
-    FROM
-    (
-        SELECT cluster, uid, name, phase, unseen_use_at, claim_uid, claim_namespace, claim_name, created_at, storage_class, capacity_bytes, reclaim_policy
-        FROM volumes FINAL
-        WHERE deleted_at IS NULL AND phase IN ('Bound', 'Released')
-    ) AS v
-    LEFT JOIN
-    (
-        SELECT
-            c.cluster AS cluster, c.uid AS uid, c.bound_at AS bound_at,
-            if(c.deleted_at IS NULL, c.unused_since, NULL) AS vouched_since,
-            c.unused_since AS unused_since, c.unused_micros AS unused_micros, w.started_micros AS span_micros,
-            w.started_micros != 0 AND (c.unused_micros <= w.ended_micros OR w.goes_on) AS in_span
-        FROM
-        (
-            SELECT cluster, uid, bound_at, deleted_at, unused_since, ifNull(toUnixTimestamp64Micro(unused_since), 0) AS unused_micros
-            FROM claims FINAL
-            WHERE unused_since IS NOT NULL OR (cluster, volume_uid) NOT IN (SELECT cluster, volume_uid FROM volume_uses FINAL)
-        ) AS c
-        ASOF LEFT JOIN watched AS w ON w.watched_cluster = c.cluster AND c.unused_micros >= w.started_micros
-    ) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
-    LEFT JOIN
-    (
-        -- A claim can be bound to one volume more than once: the last binding counts.
-        SELECT cluster, claim_uid, volume_uid, argMax(tuple(bound_at), ordinal).1 AS bound_at
-        FROM bindings FINAL
-        WHERE (cluster, volume_uid) NOT IN (SELECT cluster, volume_uid FROM volume_uses FINAL)
-           OR (cluster, claim_uid) IN (SELECT cluster, uid FROM claims FINAL WHERE unused_since IS NOT NULL)
-        GROUP BY cluster, claim_uid, volume_uid
-    ) AS b ON b.cluster = v.cluster AND b.claim_uid = v.claim_uid AND b.volume_uid = v.uid
-    LEFT JOIN volume_uses AS u FINAL ON u.cluster = v.cluster AND u.volume_uid = v.uid
-    LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid
-    WHERE NOT u.in_use
+        trim(BOTH '/' FROM concat(u.last_workload_kind, '/', u.last_workload_name)) AS last_workload
+    FROM (SELECT * FROM volume_states FINAL WHERE status IN ('idle', 'never_mounted', 'released')) AS s
+    LEFT JOIN (SELECT * FROM volume_uses FINAL) AS u ON u.cluster = s.cluster AND u.volume_uid = s.volume_uid
+    LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l
+        ON l.cluster = s.cluster AND l.volume_uid = s.volume_uid
 ),
 measured AS
 (
@@ -405,7 +367,7 @@ measured AS
                 toUnixTimestamp64Micro(now64(6, 'UTC')) AS now_micros,
                 least(w.last_micros, now_micros) AS end_micros,
                 ifNull(toUnixTimestamp64Micro(i.idle_since), 0) AS since_micros,
-                greatest(since_micros, ifNull(toUnixTimestamp64Micro(i.vouched_since), end_micros)) AS vouched_micros
+                greatest(since_micros, ifNull(toUnixTimestamp64Micro(i.unused_since), end_micros)) AS vouched_micros
             FROM idle AS i
             LEFT JOIN
             (

@@ -7,7 +7,7 @@ toIntervalSecond({min_age:Int64}) AS min_age,
 volume_orphans AS
 (
     SELECT
-        v.cluster AS cluster, 'PersistentVolume' AS kind, v.uid AS uid, v.name AS name, v.uid AS volume_uid,
+        v.cluster AS cluster, 'PersistentVolume' AS kind, v.uid AS uid, v.name AS name,
         v.storage_class AS storage_class, v.capacity_bytes AS capacity_bytes,
         multiIf(
             v.phase = 'Failed', 'Failed',
@@ -31,62 +31,113 @@ volume_orphans AS
                OR phase = 'Released' AND reclaim_policy = 'Retain'
                OR phase = 'Bound' AND (cluster, claim_uid) IN (SELECT cluster, uid FROM claims FINAL WHERE deleted_at IS NOT NULL))
     ) AS v
-    LEFT JOIN (SELECT cluster, uid, deleted_at FROM claims FINAL WHERE deleted_at IS NOT NULL) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
+    LEFT JOIN (SELECT cluster, uid, deleted_at FROM claims FINAL WHERE deleted_at IS NOT NULL) AS c ON sipHash128(c.cluster, c.uid) = sipHash128(v.cluster, v.claim_uid)
     LEFT JOIN
     (
         SELECT cluster, volume_uid, count() AS bindings, max(released_at) AS last_released_at, argMax(claim_uid, (coalesce(bound_at, released_at), ordinal)) AS last_claim_uid
         FROM bindings FINAL
         WHERE (cluster, volume_uid) IN (SELECT cluster, uid FROM volumes FINAL WHERE deleted_at IS NULL AND phase = 'Available')
         GROUP BY cluster, volume_uid
-    ) AS b ON b.cluster = v.cluster AND b.volume_uid = v.uid
+    ) AS b ON sipHash128(b.cluster, b.volume_uid) = sipHash128(v.cluster, v.uid)
     WHERE v.phase != 'Available' OR b.bindings > 0 AND (since IS NULL OR since <= {now:DateTime64(6, 'UTC')} - min_age)
 ),
--- The pods that are not over. The first step leaves out by its index what was deleted long ago.
+-- With whose they are and who used them last. The right sides are the smaller ones: they are held in memory.
+volumes_and_owners AS
+(
+    SELECT
+        o.cluster AS cluster, o.kind AS kind, o.uid AS uid, o.name AS name, o.capacity_bytes AS capacity_bytes, o.reason AS reason, o.since AS since,
+        o.next_step AS next_step, if(o.storage_class != '', o.storage_class, o.claim_class) AS storage_class,
+        o.claim_namespace AS namespace, o.claim_name AS claim, o.owner AS owner, o.groups AS groups,
+        u.last_pod AS last_pod, u.last_workload_kind AS last_workload_kind, u.last_workload_name AS last_workload_name
+    FROM (SELECT cluster, volume_uid, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL) AS u
+    RIGHT JOIN
+    (
+        SELECT o.*, c.namespace AS claim_namespace, c.name AS claim_name, c.storage_class AS claim_class, c.owner AS owner, c.groups AS groups
+        FROM (SELECT cluster, uid, namespace, name, storage_class, owner, groups FROM claims FINAL) AS c
+        RIGHT JOIN volume_orphans AS o ON sipHash128(o.cluster, o.owner_uid) = sipHash128(c.cluster, c.uid)
+    ) AS o ON sipHash128(o.cluster, o.uid) = sipHash128(u.cluster, u.volume_uid)
+),
+-- The workloads with pods that are not over; of StatefulSets with the ends of the names of their pods' claims. The first step
+-- leaves out by its index what was deleted long ago. Here and below one hash is joined instead of two names: that is three times
+-- as fast.
 living AS
 (
-    SELECT cluster, namespace, name, workload_kind, workload_name
+    SELECT sipHash128(cluster, namespace, workload_kind, workload_name) AS workload, 1 AS lives, groupArrayIf(concat('-', name), workload_kind = 'StatefulSet') AS endings
     FROM pods FINAL
     WHERE (cluster, namespace, created_at) IN (SELECT cluster, namespace, created_at FROM pods WHERE deleted_at IS NULL)
       AND deleted_at IS NULL AND finished_at IS NULL AND phase NOT IN ('Succeeded', 'Failed')
+    GROUP BY workload
+),
+-- The claims that nobody uses, with the last use of their volumes. Most belong to a workload that has pods and is no StatefulSet, and
+-- has used them since they were bound: these go here, before the joins below. A claim that belongs to no workload yet gets that of
+-- the last pod of its volume.
+unused_claims AS
+(
+    SELECT
+        c.cluster AS cluster, c.uid AS uid, c.namespace AS namespace, c.name AS name, c.phase AS phase, c.storage_class AS storage_class, c.volume_uid AS volume_uid, c.capacity_bytes AS capacity_bytes,
+        c.requested_bytes AS requested_bytes, c.created_at AS created_at, c.bound_at AS bound_at, c.unused_since AS unused_since, c.owner AS owner, c.groups AS groups, c.last_ended_at AS last_ended_at, c.last_pod AS last_pod,
+        c.last_workload_kind AS last_workload_kind, c.last_workload_name AS last_workload_name, c.made_for AS made_for, c.of_kind AS of_kind, c.of_name AS of_name, w.lives AS lives, w.endings AS endings
+    FROM
+    (
+        SELECT
+            cl.cluster AS cluster, cl.uid AS uid, cl.namespace AS namespace, cl.name AS name, cl.phase AS phase, cl.storage_class AS storage_class, cl.volume_uid AS volume_uid,
+            cl.capacity_bytes AS capacity_bytes, cl.requested_bytes AS requested_bytes, cl.created_at AS created_at, cl.bound_at AS bound_at, cl.unused_since AS unused_since, cl.owner AS owner, cl.groups AS groups, cl.workload_name AS made_for,
+            u.last_ended_at AS last_ended_at, u.last_pod AS last_pod, u.last_workload_kind AS last_workload_kind, u.last_workload_name AS last_workload_name,
+            if(cl.workload_name != '', cl.workload_kind, u.last_workload_kind) AS of_kind,
+            if(cl.workload_name != '', cl.workload_name, u.last_workload_name) AS of_name
+        FROM
+        (
+            SELECT cluster, uid, namespace, name, phase, storage_class, volume_uid, capacity_bytes, requested_bytes, created_at, bound_at, unused_since,
+                workload_kind, workload_name, owner, groups
+            FROM claims AS c FINAL
+            WHERE deleted_at IS NULL AND NOT ephemeral
+              AND ({cluster:String} = '' OR cluster = {cluster:String})
+              AND {{template "claim_filter.sql"}}
+              AND (phase = 'Lost' OR sipHash128(cluster, volume_uid) NOT IN
+                  (
+                      SELECT sipHash128(cluster, volume_uid) FROM volume_states FINAL WHERE status IN ('mounted', 'pending')
+                  ))
+        ) AS cl
+        LEFT JOIN
+        (
+            SELECT cluster, volume_uid, last_ended_at, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL WHERE NOT in_use
+        ) AS u ON sipHash128(u.cluster, u.volume_uid) = sipHash128(cl.cluster, cl.volume_uid)
+    ) AS c
+    LEFT JOIN living AS w ON w.workload = sipHash128(c.cluster, c.namespace, c.of_kind, c.of_name)
+    WHERE phase = 'Lost' OR NOT (lives = 1 AND of_name != '' AND of_kind != 'StatefulSet' AND ifNull(last_ended_at >= ifNull(bound_at, last_ended_at), false))
 ),
 claim_orphans AS
 (
     SELECT
-        c.cluster AS cluster, 'PersistentVolumeClaim' AS kind, c.uid AS uid, c.name AS name, c.volume_uid AS volume_uid,
-        c.storage_class AS storage_class, if(c.capacity_bytes > 0, c.capacity_bytes, c.requested_bytes) AS capacity_bytes,
+        c.cluster AS cluster, 'PersistentVolumeClaim' AS kind, c.uid AS uid, c.name AS name,
+        if(c.capacity_bytes > 0, c.capacity_bytes, c.requested_bytes) AS capacity_bytes,
         multiIf(
             c.phase = 'Lost', 'Lost',
-            c.used_until IS NULL AND (c.unseen_until IS NULL OR c.unseen_until <= coalesce(c.bound_at, c.created_at) + INTERVAL 10 SECOND), 'never mounted',
+            c.used_until IS NULL AND (c.unseen_until IS NULL OR c.unseen_until <= coalesce(c.since_bound, c.created_at) + INTERVAL 10 SECOND), 'never mounted',
             c.workload_name = '', 'not mounted',
-            (c.cluster, c.namespace, c.workload_kind, c.workload_name) IN (SELECT cluster, namespace, workload_kind, workload_name FROM living), 'scaled down',
+            c.lives = 1, 'scaled down',
             'no pods') AS reason,
         if(reason = 'Lost', l.lost_at, arrayMax(arrayFilter(x -> x IS NOT NULL, [c.created_at, c.used_until, c.unseen_until]))) AS since,
-        c.uid AS owner_uid,
         multiIf(
             reason = 'Lost', 'delete it, or restore its volume',
             reason = 'scaled down', 'delete it if the workload will not grow again',
             reason = 'no pods', 'delete it if its workload will not come back and nobody needs the data',
-            'see whether a pod waits for it; delete it if nobody needs it') AS next_step
+            'see whether a pod waits for it; delete it if nobody needs it') AS next_step,
+        c.storage_class AS storage_class, c.namespace AS namespace, c.name AS claim, c.owner AS owner, c.groups AS groups,
+        c.last_pod AS last_pod, c.last_workload_kind AS last_workload_kind, c.last_workload_name AS last_workload_name
     FROM
     (
         -- The workload of a claim is that for which it was made, else that of its last pod.
         SELECT
-            cl.cluster AS cluster, cl.uid AS uid, cl.namespace AS namespace, cl.name AS name, cl.phase AS phase, cl.storage_class AS storage_class,
-            cl.volume_uid AS volume_uid, cl.capacity_bytes AS capacity_bytes, cl.requested_bytes AS requested_bytes, cl.created_at AS created_at,
-            if(f.claim_uid = '', cl.bound_at, f.first_bound_at) AS bound_at, u.in_use AS in_use,
-            if(u.last_ended_at >= bound_at OR bound_at IS NULL, u.last_ended_at, NULL) AS used_until, -- else another claim had the volume then
+            cl.cluster AS cluster, cl.uid AS uid, cl.namespace AS namespace, cl.name AS name, cl.phase AS phase, cl.storage_class AS storage_class, cl.volume_uid AS volume_uid,
+            cl.capacity_bytes AS capacity_bytes, cl.requested_bytes AS requested_bytes, cl.created_at AS created_at, cl.owner AS owner, cl.groups AS groups, cl.last_pod AS last_pod,
+            cl.last_workload_kind AS last_workload_kind, cl.last_workload_name AS last_workload_name, cl.lives AS lives, cl.endings AS endings,
+            if(f.claim_uid = '', cl.bound_at, f.first_bound_at) AS since_bound,
+            if(cl.last_ended_at >= since_bound OR since_bound IS NULL, cl.last_ended_at, NULL) AS used_until, -- else another claim had the volume then
             if(cl.unused_since IS NULL OR v.unseen_use_at > cl.unused_since, v.unseen_use_at, cl.unused_since) AS unseen_until,
-            if(cl.workload_name != '', cl.workload_kind, if(used_until IS NULL, '', u.last_workload_kind)) AS workload_kind,
-            if(cl.workload_name != '', cl.workload_name, if(used_until IS NULL, '', u.last_workload_name)) AS workload_name
-        FROM
-        (
-            SELECT cluster, uid, namespace, name, phase, storage_class, volume_uid, capacity_bytes, requested_bytes, created_at, bound_at, unused_since, workload_kind, workload_name
-            FROM claims FINAL
-            WHERE deleted_at IS NULL AND NOT ephemeral
-              AND ({cluster:String} = '' OR cluster = {cluster:String})
-              AND ({namespace:String} = '' OR namespace = {namespace:String})
-        ) AS cl
-        LEFT JOIN (SELECT * FROM volume_uses FINAL) AS u ON u.cluster = cl.cluster AND u.volume_uid = cl.volume_uid
+            if(cl.made_for = '' AND used_until IS NULL, '', cl.of_kind) AS workload_kind,
+            if(cl.made_for = '' AND used_until IS NULL, '', cl.of_name) AS workload_name
+        FROM unused_claims AS cl
         -- A claim that lost its volume and got it again may have used it before.
         LEFT JOIN
         (
@@ -105,40 +156,39 @@ claim_orphans AS
           AND (cluster, uid) IN (SELECT cluster, uid FROM claims FINAL WHERE phase = 'Lost')
         GROUP BY cluster, uid
     ) AS l ON l.cluster = c.cluster AND l.uid = c.uid
-    LEFT JOIN
-    (
-        SELECT cluster, namespace, workload_kind, workload_name, groupArray(concat('-', name)) AS endings
-        FROM living
-        WHERE workload_kind = 'StatefulSet'
-        GROUP BY cluster, namespace, workload_kind, workload_name
-    ) AS w ON w.cluster = c.cluster AND w.namespace = c.namespace AND w.workload_kind = c.workload_kind AND w.workload_name = c.workload_name
     WHERE c.phase = 'Lost'
-       OR NOT c.in_use AND since <= {now:DateTime64(6, 'UTC')} - min_age
-          AND NOT arrayExists(ending -> endsWith(c.name, ending), w.endings) -- the claim of a StatefulSet's pod is TEMPLATE-POD
+       OR since <= {now:DateTime64(6, 'UTC')} - min_age
+          -- The claim of a StatefulSet's pod is TEMPLATE-POD.
+          AND NOT (c.workload_name != '' AND arrayExists(ending -> endsWith(c.name, ending), c.endings))
           AND (reason IN ('never mounted', 'not mounted')
                OR c.workload_kind = 'StatefulSet'
                OR c.workload_kind != 'CronJob' AND reason = 'no pods')
 )
 SELECT
-    o.cluster AS cluster,
-    o.kind AS kind,
+    c.cluster AS cluster,
+    kind,
     c.namespace AS namespace,
-    o.name AS name,
-    c.name AS claim,
-    o.reason AS reason,
-    o.since AS orphaned_since,
-    greatest(0, dateDiff('second', o.since, {now:DateTime64(6, 'UTC')})) AS orphaned_seconds,
-    if(o.storage_class != '', o.storage_class, c.storage_class) AS storage_class,
-    o.capacity_bytes AS capacity_bytes,
+    name,
+    claim,
+    reason,
+    since AS orphaned_since,
+    greatest(0, dateDiff('second', since, {now:DateTime64(6, 'UTC')})) AS orphaned_seconds,
+    storage_class,
+    capacity_bytes,
     c.owner AS owner,
     c.groups AS groups,
-    u.last_pod AS last_pod,
-    trim(BOTH '/' FROM concat(u.last_workload_kind, '/', u.last_workload_name)) AS last_workload,
-    o.next_step AS next_step
-FROM (SELECT * FROM volume_orphans UNION ALL SELECT * FROM claim_orphans) AS o
-LEFT JOIN (SELECT cluster, uid, namespace, name, storage_class, owner, groups FROM claims FINAL) AS c ON c.cluster = o.cluster AND c.uid = o.owner_uid
-LEFT JOIN (SELECT cluster, volume_uid, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL) AS u ON u.cluster = o.cluster AND u.volume_uid = o.volume_uid
+    last_pod,
+    trim(BOTH '/' FROM concat(last_workload_kind, '/', last_workload_name)) AS last_workload,
+    next_step
+FROM
+(
+    SELECT cluster, kind, namespace, uid, name, claim, reason, since, storage_class, capacity_bytes, owner, groups, last_pod, last_workload_kind, last_workload_name, next_step
+    FROM volumes_and_owners
+    UNION ALL
+    SELECT cluster, kind, namespace, uid, name, claim, reason, since, storage_class, capacity_bytes, owner, groups, last_pod, last_workload_kind, last_workload_name, next_step
+    FROM claim_orphans
+) AS c
 WHERE {{template "claim_filter.sql"}}
   AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-ORDER BY orphaned_seconds DESC, cluster, kind, namespace, name, o.uid
+ORDER BY orphaned_seconds DESC, cluster, kind, namespace, name, uid
 LIMIT {limit:UInt64}

@@ -1,11 +1,12 @@
--- Space by namespace or storage class. Claims count by what they ask for; volumes,
--- bound or released, by what they take, in the namespace of their claim. The idle
+-- Space by namespace, owner, group or storage class. Claims count by what they ask for; volumes,
+-- bound or released, by what they take, in the namespace and for the owner of their claim. The idle
 -- part of the capacity is that of volumes that nobody uses, as in the report idle. What is
 -- used is known of volumes that a kubelet has looked at, and NULL if that is none.
+-- A claim of several groups counts for each of them, and one of none under the empty name.
 -- Bytes are added up as Int128: two claims of 8Ei are more than an Int64 holds.
 SELECT
     cluster,
-    "group",
+    arrayJoin(groups) AS "group",
     sum(claim) AS claims,
     sum(bound) AS bound_volumes,
     sum(released) AS released_volumes,
@@ -17,7 +18,12 @@ FROM
 (
     SELECT
         cluster,
-        toString(if({by:String} = 'namespace', namespace, storage_class)) AS "group",
+        multiIf(
+            {by:String} = 'namespace', [toString(namespace)],
+            {by:String} = 'owner', [toString(owner)],
+            {by:String} = 'storageclass', [toString(storage_class)],
+            empty(c.groups), [''],
+            CAST(c.groups, 'Array(String)')) AS groups,
         toInt64(1) AS claim,
         toInt64(0) AS bound,
         toInt64(0) AS released,
@@ -25,29 +31,34 @@ FROM
         toInt64(0) AS capacity,
         toInt64(0) AS idle,
         CAST(NULL, 'Nullable(Int64)') AS used
-    FROM claims FINAL
+    FROM claims AS c FINAL
     WHERE deleted_at IS NULL
       AND ({cluster:String} = '' OR cluster = {cluster:String})
     UNION ALL
     SELECT
-        v.cluster,
-        toString(if({by:String} = 'namespace', v.claim_namespace, v.storage_class)),
+        s.cluster,
+        multiIf(
+            {by:String} = 'namespace', [toString(s.claim_namespace)],
+            {by:String} = 'owner', [toString(s.owner)],
+            {by:String} = 'storageclass', [toString(s.storage_class)],
+            empty(s.groups), [''],
+            CAST(s.groups, 'Array(String)')),
         toInt64(0),
-        toInt64(v.phase = 'Bound'),
-        toInt64(v.phase = 'Released'),
+        toInt64(s.phase = 'Bound'),
+        toInt64(s.phase = 'Released'),
         toInt64(0),
-        v.capacity_bytes,
-        toInt64(if((v.cluster, v.uid) IN (SELECT cluster, volume_uid FROM volume_uses FINAL WHERE in_use), 0, v.capacity_bytes)),
-        s.used_bytes
+        s.capacity_bytes,
+        toInt64(if(s.status IN ('mounted', 'pending'), 0, s.capacity_bytes)),
+        l.used_bytes
     FROM
     (
-        SELECT cluster, uid, phase, claim_namespace, storage_class, capacity_bytes
-        FROM volumes FINAL
-        WHERE deleted_at IS NULL
+        SELECT cluster, volume_uid, status, phase, claim_namespace, storage_class, owner, groups, capacity_bytes
+        FROM volume_states FINAL
+        WHERE status != 'deleted'
           AND phase IN ('Bound', 'Released')
           AND ({cluster:String} = '' OR cluster = {cluster:String})
-    ) AS v
-    LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS s ON s.cluster = v.cluster AND s.volume_uid = v.uid
+    ) AS s
+    LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l ON sipHash128(l.cluster, l.volume_uid) = sipHash128(s.cluster, s.volume_uid)
 )
 GROUP BY cluster, "group"
 ORDER BY capacity_bytes DESC, requested_bytes DESC, cluster, "group"

@@ -22,6 +22,7 @@ type Facts struct {
 	Containers      []Container
 	Mounts          []Mount
 	VolumeUses      []VolumeUse
+	VolumeStates    []VolumeStateRow
 	Bindings        []Binding
 	Attachments     []Attachment
 	StorageCapacity []StorageCapacity
@@ -35,7 +36,7 @@ type Facts struct {
 // Len returns the number of rows in all tables.
 func (f *Facts) Len() int {
 	return len(f.Namespaces) + len(f.StorageClasses) + len(f.VolumeSources) + len(f.Volumes) + len(f.Claims) + len(f.Pods) +
-		len(f.Containers) + len(f.Mounts) + len(f.VolumeUses) + len(f.Bindings) + len(f.Attachments) + len(f.StorageCapacity) + len(f.Usage) +
+		len(f.Containers) + len(f.Mounts) + len(f.VolumeUses) + len(f.VolumeStates) + len(f.Bindings) + len(f.Attachments) + len(f.StorageCapacity) + len(f.Usage) +
 		len(f.Changes) + len(f.Objects) + len(f.Coverage) + len(f.Checkpoints)
 }
 
@@ -233,6 +234,27 @@ type VolumeUse struct {
 	LastWorkloadName   string
 }
 
+// VolumeStateRow is a row of volume_states: the present state of a volume and since when, as the metrics show it, and whose
+// the volume is. Its key is VolumeUID.
+type VolumeStateRow struct {
+	Version        uint64
+	VolumeUID      string
+	Name           string
+	Phase          string
+	Status         VolumeStatus
+	StatusSince    Time // absent if it is not known
+	IdleSince      Time // since when nobody uses or awaits it; absent while someone does, and of a volume that is deleted
+	UnusedSince    Time // the claim's condition Unused while that is True: the API vouches for the time since
+	ClaimUID       string
+	ClaimNamespace string
+	ClaimName      string
+	Owner          string // of the claim
+	Groups         []string
+	StorageClass   string
+	ReclaimPolicy  string
+	CapacityBytes  int64
+}
+
 // Binding is a row of bindings: a claim is or was bound to a volume. Its key is ClaimUID, VolumeUID
 // and Ordinal.
 type Binding struct {
@@ -399,6 +421,7 @@ func (f *Facts) Reset() {
 	f.Containers = f.Containers[:0]
 	f.Mounts = f.Mounts[:0]
 	f.VolumeUses = f.VolumeUses[:0]
+	f.VolumeStates = f.VolumeStates[:0]
 	f.Bindings = f.Bindings[:0]
 	f.Attachments = f.Attachments[:0]
 	f.StorageCapacity = f.StorageCapacity[:0]

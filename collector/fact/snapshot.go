@@ -60,6 +60,7 @@ type ObjectSnapshot struct {
 	Bindings       []BindingSnapshot `json:",omitempty"` // those before the last one
 	Status         VolumeStatus      `json:",omitempty"`
 	StatusSince    Time              `json:",omitempty"`
+	StateTold      uint64            `json:",omitempty"` // a hash of its row of volume_states that was emitted last
 	Space          *Space            `json:",omitempty"` // as a kubelet reported last
 	Claimant       *Claimant         `json:",omitempty"` // of its last claim, if that is evicted
 
@@ -105,8 +106,9 @@ type ObjectSnapshot struct {
 
 // Claimant is the owner and labels that a volume still shows after its claim is evicted.
 type Claimant struct {
-	Owner  string `json:",omitempty"`
-	Labels Labels `json:",omitempty"`
+	Owner  string   `json:",omitempty"`
+	Groups []string `json:",omitempty"`
+	Labels Labels   `json:",omitempty"`
 }
 
 // ContainerSnapshot is when a container of a pod was in use.

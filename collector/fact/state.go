@@ -15,6 +15,7 @@ const (
 	VolumeAvailable    VolumeStatus = "available"     // waits for a claim (the API's phases Pending and Available)
 	VolumeReleased     VolumeStatus = "released"      // its claim is gone
 	VolumeFailed       VolumeStatus = "failed"        // its reclamation failed
+	VolumeDeleted      VolumeStatus = "deleted"       // it is gone: in the catalog alone, the metrics do not have it
 )
 
 // VolumeState is the present state of a PersistentVolume, with the inferences about its use.

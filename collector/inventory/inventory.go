@@ -309,8 +309,9 @@ func (inv *Inventory) Take(u *fact.Update) (more bool) {
 	for _, v := range inv.staleVolumes {
 		v.stale = false
 		state := inv.volumeState(v)
-		if v.status != state.Status || v.statusSince != state.ChangedAt {
-			v.status, v.statusSince = state.Status, state.ChangedAt
+		changed := v.status != state.Status || v.statusSince != state.ChangedAt
+		v.status, v.statusSince = state.Status, state.ChangedAt
+		if row := inv.stateRow(v, &state); changed || fingerprint(&row) != v.told {
 			if inv.volumes[v.uid] == v || inv.dead[subjectID{fact.Volumes, v.uid}] != nil { // else its snapshot is forgotten
 				inv.markSnapshot(v)
 			}

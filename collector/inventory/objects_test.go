@@ -133,6 +133,7 @@ type history struct {
 	containers map[[2]string]fact.Container
 	mounts     map[[4]string]fact.Mount
 	uses       map[string]fact.VolumeUse
+	rowsOf     map[string]fact.VolumeStateRow // by volume
 	bindings   map[[2]string]fact.Binding
 	changes    map[string]fact.Change
 	states     map[string]fact.VolumeState
@@ -149,7 +150,7 @@ func newHistory() *history {
 	return &history{
 		classes: map[string]fact.StorageClass{}, sources: map[string]fact.VolumeSource{}, volumes: map[string]fact.Volume{},
 		claims: map[string]fact.Claim{}, pods: map[string]fact.Pod{}, containers: map[[2]string]fact.Container{}, mounts: map[[4]string]fact.Mount{},
-		uses: map[string]fact.VolumeUse{}, bindings: map[[2]string]fact.Binding{}, changes: map[string]fact.Change{}, states: map[string]fact.VolumeState{},
+		uses: map[string]fact.VolumeUse{}, rowsOf: map[string]fact.VolumeStateRow{}, bindings: map[[2]string]fact.Binding{}, changes: map[string]fact.Change{}, states: map[string]fact.VolumeState{},
 		claimState: map[string]fact.ClaimState{}, namespaces: map[string]fact.Namespace{}, attachments: map[string]fact.Attachment{},
 	}
 }
@@ -204,6 +205,10 @@ func (h *history) add(u *fact.Update) {
 		h.mounts[[4]string{r.PodUID, r.Container, r.Volume, r.MountPath}] = r
 	}
 	h.addUses(f.VolumeUses)
+	for _, r := range f.VolumeStates {
+		r.Version = 0
+		h.rowsOf[r.VolumeUID] = r
+	}
 	for _, r := range f.Bindings {
 		r.Version = 0
 		key := [2]string{r.ClaimUID, r.VolumeUID}
@@ -247,6 +252,27 @@ func (h *history) addUses(rows []fact.VolumeUse) {
 	for _, r := range rows {
 		r.Version = 0
 		h.uses[r.VolumeUID] = r
+	}
+}
+
+// checkStates compares the rows of volume_states with the states of the metrics.
+func (h *history) checkStates(t *testing.T) {
+	t.Helper()
+	for uid, s := range h.states {
+		v := h.volumes[uid]
+		want := fact.VolumeStateRow{
+			VolumeUID: uid, Name: v.Name, Phase: v.Phase, Status: s.Status, StatusSince: s.ChangedAt, IdleSince: s.IdleSince, UnusedSince: s.UnusedSince, ClaimUID: v.ClaimUID,
+			ClaimNamespace: v.ClaimNamespace, ClaimName: v.ClaimName, Owner: s.Owner, Groups: h.claims[v.ClaimUID].Groups, StorageClass: v.StorageClass, ReclaimPolicy: v.ReclaimPolicy, CapacityBytes: v.CapacityBytes,
+		}
+		if v.DeletedAt != 0 {
+			want.Status, want.StatusSince, want.IdleSince, want.UnusedSince = fact.VolumeDeleted, v.DeletedAt, 0, 0
+		}
+		expect(t, "state of "+uid, fmt.Sprintf("%+v", h.rowsOf[uid]), fmt.Sprintf("%+v", want))
+	}
+	for uid, r := range h.rowsOf {
+		if _, known := h.states[uid]; !known && r.Status != fact.VolumeDeleted {
+			t.Errorf("%s is not known: %+v", uid, r)
+		}
 	}
 }
 

@@ -223,11 +223,12 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.ObjectSnapshot) {
 		inv.spaces[v] = measurement{Space: *s.Space}
 	}
 	if s.Claimant != nil && v.user == nil {
-		inv.claimants[v] = claimant{s.Claimant.Owner, intern.Pack(s.Claimant.Labels)}
+		inv.claimants[v] = claimant{s.Claimant.Owner, intern.Join(s.Claimant.Groups), intern.Pack(s.Claimant.Labels)}
 	}
 	if s.Status != "" {
 		v.status, v.statusSince = s.Status, s.StatusSince
 	}
+	v.told = s.StateTold
 	for _, b := range s.Bindings {
 		inv.past[v] = append(inv.past[v], pastBinding{binding{b.ClaimUID, b.BoundAt, b.ReleasedAt, b.ReleasedNotBefore}, b.Ordinal, b.Hearsay})
 	}

@@ -3,6 +3,7 @@ package inventory
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -32,6 +33,7 @@ func (s situation) run(t *testing.T) {
 		h := interrupted(t, stream, never)
 		s.check(t, h)
 		h.checkUses(t)
+		h.checkStates(t)
 		if s.live != nil {
 			s.live(t, h)
 		}
@@ -43,6 +45,7 @@ func (s situation) run(t *testing.T) {
 				h := interrupted(t, shuffled(stream, random), interrupt)
 				s.check(t, h)
 				h.checkUses(t)
+				h.checkStates(t)
 			}
 			if t.Failed() {
 				t.Fatalf("seed %d", seed)
@@ -60,16 +63,23 @@ func (s situation) run(t *testing.T) {
 			k.now = e.at
 			h.add(&u)
 		}
+		told := maps.Clone(h.rowsOf)
 		for name, list := range map[string]fact.SavedList{"journal": k.list(t), "catalog": catalogOf(h, k)} {
+			h.rowsOf = maps.Clone(told)
 			again := New()
 			if unread, err := again.Restore(list, k.version, k.now); unread != nil || err != nil {
 				t.Fatal(err)
 			}
 			clear(h.states)
+			before := h.rows
 			h.take(again)
+			if name == "journal" && h.rows > before {
+				t.Errorf("%d rows are emitted again", h.rows-before)
+			}
 			t.Run(name, func(t *testing.T) {
 				s.check(t, h)
 				h.checkUses(t)
+				h.checkStates(t)
 			})
 		}
 	})
@@ -183,7 +193,7 @@ func (h *history) volumeOfCatalog(s *fact.ObjectSnapshot, v fact.Volume) {
 		}
 	}
 	if c, ok := h.claims[v.ClaimUID]; ok {
-		s.Claimant = &fact.Claimant{Owner: c.Owner, Labels: c.Labels}
+		s.Claimant = &fact.Claimant{Owner: c.Owner, Groups: c.Groups, Labels: c.Labels}
 	}
 }
 

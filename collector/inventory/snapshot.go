@@ -63,6 +63,9 @@ func (inv *Inventory) takeSnapshots(u *fact.Update) (more bool) {
 	}
 	u.Snapshots = slices.Grow(u.Snapshots[:0], len(queue))
 	for _, s := range queue {
+		if v, ok := s.(*volume); ok {
+			inv.tellState(v)
+		}
 		u.Snapshots = append(u.Snapshots, s.snapshot(inv))
 	}
 	unqueue(queue)
@@ -100,13 +103,13 @@ func (v *volume) snapshot(inv *Inventory) fact.ObjectSnapshot {
 		Kind: fact.Volumes, UID: v.uid, Deleted: v.deleted, NotBefore: v.notBefore, ClaimUID: v.binding.claimUID,
 		BoundAt: v.binding.bound, ReleasedAt: v.binding.released, ReleasedNotBefore: v.binding.notBefore,
 		PhaseChanged: v.phaseChanged, PhaseNotBefore: v.phaseNotBefore, LastUse: v.settledUse, UnseenUse: v.unseenUse, BindingOrdinal: v.ordinal,
-		Status: v.status, StatusSince: v.statusSince,
+		Status: v.status, StatusSince: v.statusSince, StateTold: v.told,
 	}
 	if m, ok := inv.spaces[v]; ok {
 		s.Space = &m.Space
 	}
 	if c, ok := inv.claimants[v]; ok {
-		s.Claimant = &fact.Claimant{Owner: c.owner, Labels: c.labels.Unpack()}
+		s.Claimant = &fact.Claimant{Owner: c.owner, Groups: intern.Split(c.groups), Labels: c.labels.Unpack()}
 	}
 	for _, b := range inv.past[v] {
 		s.Bindings = append(s.Bindings, fact.BindingSnapshot{

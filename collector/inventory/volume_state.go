@@ -1,6 +1,10 @@
 package inventory
 
 import (
+	"encoding/binary"
+	"hash/fnv"
+	"io"
+
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
@@ -61,13 +65,14 @@ const unusedSlack = fact.Time(10_000_000)
 // (rule 5.4).
 type claimant struct {
 	owner  string
+	groups string
 	labels intern.Labels
 }
 
 // keepClaimant saves what a volume's metrics show of a claim that is being evicted.
 func (inv *Inventory) keepClaimant(v *volume, c *claim) {
 	if v.deleted == 0 && v.claimUID == c.uid {
-		inv.claimants[v] = claimant{c.traits.Value().owner, c.labels}
+		inv.claimants[v] = c.asClaimant()
 		inv.markSnapshot(v)
 	}
 }
@@ -82,7 +87,12 @@ func (inv *Inventory) claimantOf(v *volume) claimant {
 	if c == nil {
 		return inv.claimants[v]
 	}
-	return claimant{c.traits.Value().owner, c.labels}
+	return c.asClaimant()
+}
+
+func (c *claim) asClaimant() claimant {
+	traits := c.traits.Value()
+	return claimant{traits.owner, traits.groups, c.labels}
 }
 
 // volumeState infers a volume's state from its phase and from the pods that use or await it (rules
@@ -242,5 +252,48 @@ func (inv *Inventory) statusSince(v *volume, s *fact.VolumeState) fact.Time {
 	default:
 		// It is absent if an API server before 1.28 does not give it, and it was not observed.
 		return v.phaseChanged
+	}
+}
+
+// stateRow returns the row of volume_states that says what a state does.
+func (inv *Inventory) stateRow(v *volume, s *fact.VolumeState) fact.VolumeStateRow {
+	row := fact.VolumeStateRow{
+		VolumeUID: v.uid, Name: v.name, Phase: v.phase.Value(), Status: s.Status, StatusSince: s.ChangedAt, IdleSince: s.IdleSince, UnusedSince: s.UnusedSince,
+		ClaimUID: v.claimUID, ClaimNamespace: v.claim.namespace, ClaimName: v.claim.name, Owner: s.Owner, Groups: intern.Split(inv.claimantOf(v).groups),
+		StorageClass: s.StorageClass, ReclaimPolicy: s.ReclaimPolicy, CapacityBytes: s.CapacityBytes,
+	}
+	if s.Gone {
+		row.Status, row.StatusSince, row.IdleSince, row.UnusedSince = fact.VolumeDeleted, v.deleted, 0, 0
+	}
+	return row
+}
+
+// fingerprint returns a hash of all of a row but its version. It is the same in each process, as it is part of the
+// volume's snapshot, and never 0. If two successive rows had the same hash, the second one would be missing. A deleted
+// volume keeps the owner and the groups that it had: its claim may be evicted before it.
+func fingerprint(r *fact.VolumeStateRow) uint64 {
+	h := fnv.New64a()
+	texts := []string{r.VolumeUID, r.Name, r.Phase, string(r.Status), r.ClaimUID, r.ClaimNamespace, r.ClaimName, r.StorageClass, r.ReclaimPolicy}
+	if r.Status != fact.VolumeDeleted {
+		texts = append(append(texts, r.Owner), r.Groups...)
+	}
+	for _, text := range texts {
+		_, _ = io.WriteString(h, text)
+		_, _ = h.Write([]byte{0xff}) // which is in no UTF-8
+	}
+	for _, n := range []int64{int64(r.StatusSince), int64(r.IdleSince), int64(r.UnusedSince), r.CapacityBytes} {
+		_ = binary.Write(h, binary.LittleEndian, n)
+	}
+	return max(h.Sum64(), 1)
+}
+
+// tellState emits a volume's row of volume_states if it is not the one that was emitted last.
+func (inv *Inventory) tellState(v *volume) {
+	state := inv.volumeState(v)
+	row := inv.stateRow(v, &state)
+	if hash := fingerprint(&row); hash != v.told {
+		v.told = hash
+		row.Version = inv.nextVersion(inv.now)
+		inv.update.Facts.VolumeStates = append(inv.update.Facts.VolumeStates, row)
 	}
 }

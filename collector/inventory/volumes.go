@@ -29,6 +29,7 @@ type volume struct {
 	status             fact.VolumeStatus
 	statusSince        fact.Time
 	emitted            uint64 // hash of the VolumeState that was emitted last; 0 for none
+	told               uint64 // hash of the row of volume_states that was emitted last; 0 for none. It outlives the process
 
 	active              int32  // containers that use it now, whichever claim has it
 	ordinal             uint16 // counts the bindings of this claim and volume

@@ -39,7 +39,7 @@ func usedBytes(v *volume) any {
 }
 
 func idle(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace", "storageclass")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
 	atLeast := fact.Time(0)
 	if h.rnd.IntN(3) == 0 {
 		days := h.rnd.Int64N(50)
@@ -48,10 +48,10 @@ func idle(h *history, flags map[string]string) (rows []row) {
 	}
 	for _, m := range h.models {
 		for _, v := range m.volumes {
-			if !v.known || v.gone.at != 0 || v.phase != "Bound" && v.phase != "Released" || !f.takes(m, v.claim.namespace, "", nil, v.class) {
+			if !v.known || v.gone.at != 0 || v.phase != "Bound" && v.phase != "Released" || !f.takes(m, v.claim.namespace, v.claim.owner, v.claim.groups, v.class) {
 				continue
 			}
-			if inUse, last := m.use(v); !inUse {
+			if inUse, last := m.use(v); !inUse && !m.awaited(v) {
 				if r, since := m.idleRow(v, last); now()-since >= atLeast {
 					rows = append(rows, r)
 				}
@@ -96,7 +96,7 @@ func (s *sums) add(m *model, v *volume) {
 	s.bound += int64(b2i(v.phase == "Bound"))
 	s.released += int64(b2i(v.phase == "Released"))
 	s.capacity += v.size
-	if inUse, _ := m.use(v); !inUse {
+	if inUse, _ := m.use(v); !inUse && !m.awaited(v) {
 		s.idle += v.size
 	}
 	if v.used >= 0 {

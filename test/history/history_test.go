@@ -54,7 +54,7 @@ func makeHistory(t *testing.T) *history {
 		k.finish(h.catalog, w.spans)
 		h.models = append(h.models, &w.model)
 	}
-	catalogtest.CheckUses(t, h.catalog)
+	catalogtest.CheckSums(t, h.catalog)
 	for _, m := range h.models {
 		t.Logf("%q: %d volumes, %d claims, %d pods, %d mounts, %d bindings, %d resizes, %d spans", m.cluster, len(m.volumes), len(m.claims), len(m.pods),
 			len(m.mounts()), len(m.bindings), len(m.resizes), len(m.spans))

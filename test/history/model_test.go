@@ -282,6 +282,16 @@ func (m *model) use(v *volume) (inUse bool, last *mount) {
 	return inUse, last
 }
 
+// awaited reports whether a pod that has not started waits for a volume: it is of the claim that has the volume.
+func (m *model) awaited(v *volume) bool {
+	return slices.ContainsFunc(m.pods, func(p *pod) bool {
+		over := p.gone.at != 0 || p.seenPhase == "Succeeded" || p.seenPhase == "Failed"
+		began := func(c *container) bool { return c.kind == "main" && c.seen.started != 0 }
+		return p.known && !over && !slices.ContainsFunc(p.containers, began) &&
+			slices.ContainsFunc(p.stores, func(s store) bool { return s.claim != nil && s.claim == v.claim })
+	})
+}
+
 // slack is how long controllers may take to write the condition Unused.
 const slack = 10 * second
 

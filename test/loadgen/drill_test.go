@@ -55,5 +55,5 @@ func checkUses(t *testing.T, url, password string) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	catalogtest.CheckUses(t, c)
+	catalogtest.CheckSums(t, c)
 }

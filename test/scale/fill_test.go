@@ -68,10 +68,12 @@ func (h *history) fill(t *testing.T, c *catalog.Catalog) {
 	for _, name := range []string{"pods", "containers", "mounts", "changes"} {
 		h.insert(t, c, name, h.pods())
 	}
-	if len(columns(t, c, "volume_uses")) > 0 {
-		h.insert(t, c, "volume_uses", namespaces)
+	for _, name := range []string{"volume_uses", "volume_states"} {
+		if len(columns(t, c, name)) > 0 {
+			h.insert(t, c, name, namespaces)
+		}
 	}
-	for _, name := range []string{"claims", "volumes", "volume_sources", "bindings", "usage", "pods", "containers", "mounts", "changes", "volume_uses"} {
+	for _, name := range []string{"claims", "volumes", "volume_sources", "bindings", "usage", "pods", "containers", "mounts", "changes", "volume_uses", "volume_states"} {
 		if len(columns(t, c, name)) > 0 {
 			began := time.Now()
 			for _, row := range catalogtest.Rows(t, c, "SELECT DISTINCT partition_id FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+name+"' ORDER BY 1") {
