@@ -53,14 +53,16 @@ const (
 )
 
 // CheckSums compares volume_uses and volume_states with the other tables. Of a volume that is pending its status and idle_since are
-// not compared, as the mounts do not say that; nor idle_since of one that is available or failed, which no report shows.
+// not compared, as the mounts do not say that; nor idle_since of one that is available or failed, which no report shows, or never_mounted, which before
+// Kubernetes 1.28 is the earliest that it can have been bound; nor whose a volume was that is deleted.
 func CheckSums(t testing.TB, c *catalog.Catalog) {
 	t.Helper()
 	const (
 		kept    = `(SELECT ` + useColumns + ` FROM volume_uses WHERE in_use OR last_ended_at IS NOT NULL)`
 		pending = ` AND (cluster, volume_uid) IN (SELECT cluster, volume_uid FROM volume_states WHERE status = 'pending')`
 		without = `* REPLACE (if(true` + pending + `, 'pending', status) AS status,
-			if(status IN ('available', 'failed')` + `, NULL, if(true` + pending + `, NULL, idle_since)) AS idle_since)`
+			if(status IN ('available', 'failed', 'never_mounted')` + `, NULL, if(true` + pending + `, NULL, idle_since)) AS idle_since,
+			if(status = 'deleted', '', toString(owner)) AS owner, if(status = 'deleted', [], groups) AS groups)`
 	)
 	told, wanted := `SELECT `+without+` FROM (SELECT `+stateColumns+` FROM volume_states)`, `SELECT `+without+` FROM (SELECT `+stateColumns+` FROM (`+states(t)+`))`
 	for name, sql := range map[string]string{

@@ -36,7 +36,7 @@ SELECT
     coalesce(used_until, had_since) AS known_since,
     -- The controllers that write the times work within seconds. The API cuts times to whole seconds.
     c.in_span AND (c.span_micros <= toUnixTimestamp64Micro(known_since) + 999999 OR c.unused_micros > c.span_micros + 10000000) AS was_watched,
-    if(was_watched, NULL, c.unused_since) AS unseen_until
+    if(was_watched OR c.deleted_at IS NOT NULL AND c.unused_micros <= toUnixTimestamp64Micro(known_since) + 10000000, NULL, c.unused_since) AS unseen_until
 FROM volumes AS v
 LEFT JOIN
 (

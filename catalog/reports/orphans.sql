@@ -1,7 +1,7 @@
 -- Volumes and claims that nobody uses, and that nothing will clean up by itself. Claims of generic ephemeral volumes are left out:
 -- the API server deletes them with their pods. A use that nobody watched is known only as far as the condition Unused of the
--- claim tells: then the time begins after it. A claim that a pod waits for has no mount yet; that pod is known by its name
--- alone, if it is one of a StatefulSet.
+-- claim tells: then the time begins after it. A claim is left out while a pod waits for its volume; before it has one, that
+-- pod is known by its name alone, if it is one of a StatefulSet.
 WITH
 toIntervalSecond({min_age:Int64}) AS min_age,
 volume_orphans AS

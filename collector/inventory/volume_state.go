@@ -114,8 +114,11 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 	}
 	var unusedSince fact.Time
 	if c := v.user; c != nil {
-		if unusedSince = c.unusedSince; c.deleted == 0 {
+		switch unusedSince = c.unusedSince; {
+		case c.deleted == 0:
 			s.UnusedSince = unusedSince
+		case unusedSince <= v.idleSince()+unusedSlack: // settleUnseenUse does not keep it either when the claim is evicted
+			unusedSince = 0
 		}
 	}
 	whose := inv.claimantOf(v)

@@ -182,7 +182,7 @@ func (m *model) orphaned(c *claim) (reason string, since fact.Time) {
 	switch {
 	case c.phase == "Lost":
 		return "Lost", c.lostAt
-	case inUse:
+	case inUse, c.volume != nil && m.awaited(c.volume):
 		return "", 0
 	}
 	kind, workload, unseen := c.kind, c.workload, m.unseenUse(c)

@@ -52,7 +52,7 @@ func idle(h *history, flags map[string]string) (rows []row) {
 				continue
 			}
 			if inUse, last := m.use(v); !inUse && !m.awaited(v) {
-				if r, since := m.idleRow(v, last); now()-since >= atLeast {
+				if r, since := m.idleRow(v, last); max(0, now()-since) >= atLeast { // a pod on a node whose clock is ahead may end later than now
 					rows = append(rows, r)
 				}
 			}
@@ -72,7 +72,8 @@ func (m *model) idleRow(v *volume, last *mount) (r row, since fact.Time) {
 	if last != nil {
 		r["last_used_at"], r["last_namespace"], r["last_pod"], r["last_workload"] = last.ended().at, last.pod.namespace, last.pod.name, workloadOf(last.pod)
 	}
-	if unused := v.claim.seenUnused; unused > since && !m.wasWatched(since, unused) {
+	// Of a claim that is gone, the condition counts only if it shows a use.
+	if unused := v.claim.seenUnused; unused > since && !m.wasWatched(since, unused) && (v.claim.gone.at == 0 || unused > since+slack) {
 		used = used || unused > since+slack
 		since = unused
 	}
@@ -82,7 +83,7 @@ func (m *model) idleRow(v *volume, last *mount) (r row, since fact.Time) {
 	case used:
 		r["state"] = "idle"
 	}
-	r["idle_since"], r["idle_seconds"], r["observed_seconds"] = since, int64((now()-since)/second), int64(m.observed(v.claim, since)/second)
+	r["idle_since"], r["idle_seconds"], r["observed_seconds"] = since, int64(max(0, now()-since)/second), int64(m.observed(v.claim, since)/second)
 	return r, since
 }
 
@@ -117,32 +118,39 @@ func (s *sums) row(cluster, by, name string) row {
 
 func space(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags)
-	by := []string{"namespace", "storageclass"}[h.rnd.IntN(2)]
+	by := []string{"namespace", "storageclass", "owner", "group"}[h.rnd.IntN(4)]
 	flags["by"] = by
 	for _, m := range h.models {
 		if !f.takes(m, "", "", nil, "") {
 			continue
 		}
 		groups := map[string]*sums{}
-		group := func(namespace, class string) *sums {
-			if by == "storageclass" {
-				namespace = class
+		of := func(c *claim, class string) (list []*sums) {
+			names := map[string][]string{"namespace": {c.namespace}, "storageclass": {class}, "owner": {c.owner}, "group": c.groups}[by]
+			if len(names) == 0 {
+				names = []string{""}
 			}
-			if groups[namespace] == nil {
-				groups[namespace] = &sums{}
+			for _, name := range names {
+				if groups[name] == nil {
+					groups[name] = &sums{}
+				}
+				list = append(list, groups[name])
 			}
-			return groups[namespace]
+			return list
 		}
 		for _, c := range m.claims {
 			if c.known && c.gone.at == 0 {
-				g := group(c.namespace, c.class)
-				g.claims++
-				g.requested += c.requested
+				for _, g := range of(c, c.class) {
+					g.claims++
+					g.requested += c.requested
+				}
 			}
 		}
 		for _, v := range m.volumes {
 			if v.known && v.gone.at == 0 && (v.phase == "Bound" || v.phase == "Released") {
-				group(v.claim.namespace, v.class).add(m, v)
+				for _, g := range of(v.claim, v.class) {
+					g.add(m, v)
+				}
 			}
 		}
 		for name, g := range groups {

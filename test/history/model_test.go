@@ -316,9 +316,20 @@ func (m *model) idleSince(v *volume, last *mount) (since fact.Time, used bool) {
 		return v.unseen, true
 	}
 	if b := m.lastBinding(v); !used && b != nil {
-		return max(v.created, b.bound), false
+		return max(v.created, m.boundNotBefore(v, b)), false
 	}
 	return max(v.created, since), used
+}
+
+// boundNotBefore returns the earliest that a volume can have been bound. Before Kubernetes 1.28 nobody tells when that was: a
+// tracker that finds it bound knows that it was not when it looked away.
+func (m *model) boundNotBefore(v *volume, b *binding) fact.Time {
+	for i, s := range m.spans {
+		if m.old && i > 0 && v.phase == "Bound" && b.bound == s[0] {
+			return m.spans[i-1][1]
+		}
+	}
+	return b.bound
 }
 
 // later reports whether use a is the last one rather than b.
