@@ -205,10 +205,7 @@ func (h *history) add(u *fact.Update) {
 		h.mounts[[4]string{r.PodUID, r.Container, r.Volume, r.MountPath}] = r
 	}
 	h.addUses(f.VolumeUses)
-	for _, r := range f.VolumeStates {
-		r.Version = 0
-		h.rowsOf[r.VolumeUID] = r
-	}
+	h.addStates(f.VolumeStates)
 	for _, r := range f.Bindings {
 		r.Version = 0
 		key := [2]string{r.ClaimUID, r.VolumeUID}
@@ -252,6 +249,13 @@ func (h *history) addUses(rows []fact.VolumeUse) {
 	for _, r := range rows {
 		r.Version = 0
 		h.uses[r.VolumeUID] = r
+	}
+}
+
+func (h *history) addStates(rows []fact.VolumeStateRow) {
+	for _, r := range rows {
+		r.Version = 0
+		h.rowsOf[r.VolumeUID] = r
 	}
 }
 

@@ -116,6 +116,20 @@ func (s *sums) row(cluster, by, name string) row {
 	return r
 }
 
+// sumsOf returns the sums of some names; of the empty name if there is none.
+func sumsOf(all map[string]*sums, names []string) (list []*sums) {
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	for _, name := range names {
+		if all[name] == nil {
+			all[name] = &sums{}
+		}
+		list = append(list, all[name])
+	}
+	return list
+}
+
 func space(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags)
 	by := []string{"namespace", "storageclass", "owner", "group"}[h.rnd.IntN(4)]
@@ -125,18 +139,8 @@ func space(h *history, flags map[string]string) (rows []row) {
 			continue
 		}
 		groups := map[string]*sums{}
-		of := func(c *claim, class string) (list []*sums) {
-			names := map[string][]string{"namespace": {c.namespace}, "storageclass": {class}, "owner": {c.owner}, "group": c.groups}[by]
-			if len(names) == 0 {
-				names = []string{""}
-			}
-			for _, name := range names {
-				if groups[name] == nil {
-					groups[name] = &sums{}
-				}
-				list = append(list, groups[name])
-			}
-			return list
+		of := func(c *claim, class string) []*sums {
+			return sumsOf(groups, map[string][]string{"namespace": {c.namespace}, "storageclass": {class}, "owner": {c.owner}, "group": c.groups}[by])
 		}
 		for _, c := range m.claims {
 			if c.known && c.gone.at == 0 {
