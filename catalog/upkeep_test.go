@@ -266,3 +266,30 @@ func TestDifferencesBetweenTwoMoments(t *testing.T) {
 		{"diff", "cluster", "since=60d limit=1", "east"},
 	})
 }
+
+// TestOrphansWithoutTheStates reads a catalog in which volume_states lacks what volume_uses has: a new tracker writes it last.
+func TestOrphansWithoutTheStates(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-data", "Bound", 1)}, Claims: []fact.Claim{claimOf("data", "fast", "v", 1)},
+		Pods:   []fact.Pod{podOf("shop", "db-0", "Deployment", "db")},
+		Mounts: []fact.Mount{mountOf("db-0", "data", "data", "csi:1", "v", day(1, 3))},
+	})
+	rows(t, c, "TRUNCATE TABLE volume_states")
+	if got := column(t, c, "orphans", "reason"); got != "" {
+		t.Errorf("a claim whose volume is in use is an orphan: %s", got)
+	}
+}
+
+// TestSpaceOfAGroupThatIsNamedTwice counts a claim once for it.
+func TestSpaceOfAGroupThatIsNamedTwice(t *testing.T) {
+	c := migrated(t)
+	claim := claimOf("data", "fast", "v", 1)
+	claim.Groups = []string{"x", "y", "x"}
+	write(t, c, "east", &fact.Facts{Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-data", "Bound", 1)}, Claims: []fact.Claim{claim}})
+	for of, want := range map[string]string{"group": "x,y", "claims": "1,1", "capacity_bytes": "1073741824,1073741824"} {
+		if got := column(t, c, "space", of, "by=group"); got != want {
+			t.Errorf("%s by group is %s, want %s", of, got, want)
+		}
+	}
+}

@@ -96,6 +96,8 @@ unused_claims AS
               AND (phase = 'Lost' OR sipHash128(cluster, volume_uid) NOT IN
                   (
                       SELECT sipHash128(cluster, volume_uid) FROM volume_states FINAL WHERE status IN ('mounted', 'pending')
+                      -- A volume may be in use and deleted; and a new tracker writes the states last.
+                      UNION ALL SELECT sipHash128(cluster, volume_uid) FROM volume_uses FINAL WHERE in_use
                   ))
         ) AS cl
         LEFT JOIN

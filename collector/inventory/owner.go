@@ -23,13 +23,19 @@ func NamesOwner(key string) bool {
 // ownerOf returns the owner of an object, empty if no key names one.
 func ownerOf(labels, annotations fact.Labels) string { return firstOf(ownerKeys, labels, annotations) }
 
-// groupsOf returns the groups of an object, from a comma-separated list; nil if no key names one.
+// groupsOf returns the groups of an object, each once, from a comma-separated list; nil if no key names one.
 func groupsOf(labels, annotations fact.Labels) []string {
 	value := firstOf(groupKeys, labels, annotations)
 	if value == "" {
 		return nil
 	}
-	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+	groups := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+	for i := len(groups) - 1; i > 0; i-- {
+		if slices.Contains(groups[:i], groups[i]) {
+			groups = slices.Delete(groups, i, i+1)
+		}
+	}
+	return groups
 }
 
 func firstOf(keys []string, labels, annotations fact.Labels) string {

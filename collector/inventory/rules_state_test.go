@@ -114,6 +114,34 @@ func TestRule5_4_ReleasedVolumeKeepsItsClaimant(t *testing.T) {
 	}.run(t)
 }
 
+// TestRule5_4_OwnerOfAClaimThatWasEvictedInARestart: the claim of a released volume is evicted while the tracker is away. After the
+// second restart the volume's owner is known, too.
+func TestRule5_4_OwnerOfAClaimThatWasEvictedInARestart(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	claim.Labels = map[string]string{"owner": "anna", "team": "db,web,db"}
+	inv, h, k := New(), newHistory(), newKeeper()
+	take := func(now int) {
+		var u fact.Update
+		inv.Take(&u)
+		k.take(&u)
+		k.version, k.now = max(k.version, u.Version), at(now)
+		h.add(&u)
+	}
+	released := pv("vol", "v1", 1, claim, corev1.VolumeReleased, 20)
+	for _, e := range recordedOf(t, []event{set(1, claim), set(2, pv("vol", "v1", 1, claim, corev1.VolumeBound, 2)), gone(20, claim), set(20, released)}) {
+		apply(t, inv, e)
+		take(20)
+	}
+	for _, restart := range []int{400, 401} {
+		k.now = at(restart)
+		inv = k.restart(t)
+		take(restart)
+		expect(t, "owner in the metric", h.states["v1"].Owner, "anna")
+		expect(t, "groups in volume_states", fmt.Sprint(h.rowsOf["v1"].Groups), "[db web]")
+		h.checkStates(t)
+	}
+}
+
 // TestRule5_4_VolumeThatIsNotBoundYet: it shows the claim that it is meant for, also when that is gone.
 func TestRule5_4_VolumeThatIsNotBoundYet(t *testing.T) {
 	claim := pvc("data", "c1", 1, "")

@@ -78,15 +78,26 @@ func (inv *Inventory) takeSnapshots(u *fact.Update) (more bool) {
 }
 
 // keepForgotten empties the queue after a restore, as an earlier inventory emitted the snapshots in it. It keeps the
-// objects that were evicted since, whose records nobody else deletes.
+// objects that were evicted since, whose records nobody else deletes, and the volumes that have become the only ones to
+// know of an evicted claim.
 func (inv *Inventory) keepForgotten() {
 	var kept []subject
 	for _, s := range inv.snapshotQueue {
-		if _, ok := s.(forgotten); ok {
+		switch s := s.(type) {
+		case forgotten:
 			kept = append(kept, s)
+		case *volume:
+			if _, ok := inv.claimants[s]; ok {
+				kept = append(kept, s)
+			}
 		}
 	}
 	unqueue(inv.snapshotQueue)
+	for _, s := range kept {
+		if v, ok := s.(*volume); ok {
+			v.listed = true
+		}
+	}
 	inv.snapshotQueue = kept
 }
 

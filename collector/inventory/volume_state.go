@@ -3,7 +3,6 @@ package inventory
 import (
 	"encoding/binary"
 	"hash/fnv"
-	"io"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -281,8 +280,7 @@ func fingerprint(r *fact.VolumeStateRow) uint64 {
 		texts = append(append(texts, r.Owner), r.Groups...)
 	}
 	for _, text := range texts {
-		_, _ = io.WriteString(h, text)
-		_, _ = h.Write([]byte{0xff}) // which is in no UTF-8
+		_, _ = h.Write(append([]byte(text), 0xff)) // which is in no UTF-8
 	}
 	for _, n := range []int64{int64(r.StatusSince), int64(r.IdleSince), int64(r.UnusedSince), r.CapacityBytes} {
 		_ = binary.Write(h, binary.LittleEndian, n)
