@@ -54,7 +54,9 @@ func makeHistory(t *testing.T) *history {
 		k.finish(h.catalog, w.spans)
 		h.models = append(h.models, &w.model)
 	}
-	catalogtest.CheckSums(t, h.catalog)
+	if err := catalogtest.CheckSums(t, h.catalog); err != nil {
+		t.Error(err)
+	}
 	for _, m := range h.models {
 		t.Logf("%q: %d volumes, %d claims, %d pods, %d mounts, %d bindings, %d resizes, %d spans", m.cluster, len(m.volumes), len(m.claims), len(m.pods),
 			len(m.mounts()), len(m.bindings), len(m.resizes), len(m.spans))
