@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
@@ -45,6 +46,23 @@ func useOf(l *life[*corev1.Pod], name string) (r containerUse, begun bool) {
 		r.exact = text(1)
 	}
 	return r, true
+}
+
+// clockOff reports whether a pod's node dates a start before the pod was created or scheduled, as kwok does on a busy machine:
+// then a tracker need not believe its dates (rule 3.5 of collector/inventory).
+func (t *Truth) clockOff(pod string) bool {
+	return slices.ContainsFunc(t.log.pods[types.UID(pod)].versions, func(v revision[*corev1.Pod]) bool {
+		earliest := v.object.CreationTimestamp.Time
+		for _, c := range v.object.Status.Conditions {
+			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue && c.LastTransitionTime.After(earliest) {
+				earliest = c.LastTransitionTime.Time
+			}
+		}
+		return slices.ContainsFunc(containersOf(v.object), func(c corev1.Container) bool {
+			s := statusOf(v.object, c.Name)
+			return s != nil && slices.ContainsFunc(startsOf(s), earliest.After)
+		})
+	})
 }
 
 // unreported reports whether no kubelet has dated the end of a use, so that nobody can know it exactly. A pod's
