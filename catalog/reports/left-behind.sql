@@ -6,7 +6,7 @@
 -- node hides it: the report misses a store rather than presume one left that is in use.
 -- Of several deleted volumes with one store, the one that was deleted last counts. Where two were deleted at the same time,
 -- one that deletes its store wins.
--- Only the stores of volumes that were deleted under Retain are looked at. A hash is joined instead of names: that is three times as
+-- Only the stores of volumes that were deleted under Retain are looked at. A hash is joined instead of names: that is twice as
 -- fast.
 WITH
 all_stores AS

@@ -58,8 +58,8 @@ volumes_and_owners AS
     ) AS o ON sipHash128(o.cluster, o.uid) = sipHash128(u.cluster, u.volume_uid)
 ),
 -- The workloads with pods that are not over; of StatefulSets with the ends of the names of their pods' claims. The first step
--- leaves out by its index what was deleted long ago. Here and below one hash is joined instead of two names: that is three times
--- as fast.
+-- leaves out by its index what was deleted long ago. Here and below one hash is joined instead of two names: that is twice as
+-- fast.
 living AS
 (
     SELECT sipHash128(cluster, namespace, workload_kind, workload_name) AS workload, 1 AS lives, groupArrayIf(concat('-', name), workload_kind = 'StatefulSet') AS endings

@@ -6,7 +6,7 @@
 -- The mounts are chosen first, so that only their pods, claims and volumes are read, by their keys: first the keys of all
 -- rows that may be asked for, of rows that were replaced since, too, so that the index of ends can leave out what is long
 -- over; then, by these keys, the rows as FINAL has them. Each table says FINAL itself: see Report.explicit. One hash is joined
--- instead of two names: that is three times as fast.
+-- instead of two names: that is twice as fast.
 (SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != '') AS its_volumes,
 (
     SELECT groupArray((cluster, namespace, name))

@@ -104,7 +104,7 @@ type ObjectSnapshot struct {
 	AttachedAt Time `json:",omitempty"`
 }
 
-// Claimant is the owner and labels that a volume still shows after its claim is evicted.
+// Claimant is the owner, groups and labels that a volume still shows after its claim is evicted.
 type Claimant struct {
 	Owner  string   `json:",omitempty"`
 	Groups []string `json:",omitempty"`

@@ -81,23 +81,19 @@ func (inv *Inventory) takeSnapshots(u *fact.Update) (more bool) {
 // objects that were evicted since, whose records nobody else deletes, and the volumes that have become the only ones to
 // know of an evicted claim.
 func (inv *Inventory) keepForgotten() {
-	var kept []subject
+	var kept, dropped []subject
 	for _, s := range inv.snapshotQueue {
-		switch s := s.(type) {
-		case forgotten:
-			kept = append(kept, s)
-		case *volume:
-			if _, ok := inv.claimants[s]; ok {
-				kept = append(kept, s)
-			}
-		}
-	}
-	unqueue(inv.snapshotQueue)
-	for _, s := range kept {
+		_, keep := s.(forgotten)
 		if v, ok := s.(*volume); ok {
-			v.listed = true
+			_, keep = inv.claimants[v]
+		}
+		if keep {
+			kept = append(kept, s)
+		} else {
+			dropped = append(dropped, s)
 		}
 	}
+	unqueue(dropped)
 	inv.snapshotQueue = kept
 }
 
