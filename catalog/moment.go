@@ -35,6 +35,17 @@ var (
 // end of time for now: the clocks of the nodes that date a use may be ahead of this one.
 type window struct{ since, until time.Time }
 
+// kind says what a window is, as the SQL of a report asks it: now, moment or window.
+func (w window) kind() string {
+	switch {
+	case !w.since.Equal(w.until):
+		return "window"
+	case w.until.Equal(end):
+		return "now"
+	}
+	return "moment"
+}
+
 // before returns the window of a span that ends at a moment, or now.
 func (s span) before(moment time.Time) window {
 	switch s {

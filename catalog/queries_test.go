@@ -39,7 +39,8 @@ var samples = map[string]string{
 	"left-behind":     "",
 	"capacity":        "--at=2026-02-01",
 	"idle":            "",
-	"space":           "--by=storageclass",
+	"space":           "--by=storageclass; --by=owner --at=2026-02-08; --since=2026-02-01 --until=2026-02-11",
+	"use-hours":       "--since=60d",
 	"orphans":         "",
 	"static":          "",
 	"filling":         "--since=60d",
@@ -105,6 +106,13 @@ var meanings = map[string]string{
 	"inodes":                "how many files the file system can have; 0 if it has no such limit",
 	"inodes_used":           "how many files it has, as kubelets said last",
 	"kind":                  "kind of the object; of a container `init`, `sidecar`, `main` or `ephemeral`",
+	"first_day":             "the first day in the window, in UTC, on which it was used",
+	"last_day":              "the last such day",
+	"used_seconds":          "for how many seconds at least one of the pods used it",
+	"requested_byte_hours":  "what claims asked for: a byte for an hour is a byte-hour",
+	"capacity_byte_hours":   "the sizes of bound and released volumes",
+	"idle_byte_hours":       "of these, those of volumes that nobody used",
+	"used_byte_hours":       "what was used of them, where a kubelet has measured it",
 	"last_namespace":        "namespace of the last user",
 	"last_pod":              "the last pod that used it",
 	"last_used_at":          "end of the last use that was observed",
@@ -256,15 +264,34 @@ func section(t *testing.T, c *catalog.Catalog, r catalog.Report, seen map[string
 	if !ok {
 		t.Errorf("the report %s has no sample", r.Name)
 	}
-	parameters, flags, arguments := map[string]string{}, []string{}, []string{}
+	var flags, columns []string
 	for _, f := range r.Flags {
-		if f.Argument {
-			arguments = append(arguments, f.Name)
-		} else {
+		if !f.Argument {
 			flags = append(flags, "`--"+f.Name+"`")
 		}
 	}
-	for _, word := range strings.Fields(sample) {
+	var blocks strings.Builder
+	for call := range strings.SplitSeq(sample, ";") {
+		block, names := sampleOf(t, c, r, strings.TrimSpace(call))
+		blocks.WriteString(block)
+		for _, name := range names {
+			if meanings[name] == "" {
+				t.Errorf("the column %s of the report %s has no meaning", name, r.Name)
+			}
+			if quoted := "`" + name + "`"; !slices.Contains(columns, quoted) {
+				columns = append(columns, quoted)
+			}
+			seen[name] = true
+		}
+	}
+	return fmt.Sprintf("### %s\n\n%s %s\n\n%sFlags: %s. Columns: %s.\n\n", r.Name, r.Question, r.Help, &blocks, strings.Join(flags, ", "), strings.Join(columns, ", "))
+}
+
+// sampleOf is a call of a report with its answer, and the columns of that.
+func sampleOf(t *testing.T, c *catalog.Catalog, r catalog.Report, call string) (block string, columns []string) {
+	t.Helper()
+	parameters := map[string]string{}
+	for _, word := range strings.Fields(call) {
 		if flag, isFlag := strings.CutPrefix(word, "--"); isFlag {
 			name, value, hasValue := strings.Cut(flag, "=")
 			if !hasValue {
@@ -272,28 +299,23 @@ func section(t *testing.T, c *catalog.Catalog, r catalog.Report, seen map[string
 			}
 			parameters[name] = value
 		} else {
-			parameters[arguments[0]] = word
+			argument := slices.IndexFunc(r.Flags, func(f catalog.Flag) bool { return f.Argument })
+			parameters[r.Flags[argument].Name] = word
 		}
 	}
 	result, err := c.RunReport(t.Context(), r.Name, parameters)
 	if err != nil {
 		t.Fatal(err)
 	}
-	columns := make([]string, len(result.Columns))
-	for i, column := range result.Columns {
-		seen[column.Name], columns[i] = true, "`"+column.Name+"`"
-		if meanings[column.Name] == "" {
-			t.Errorf("the column %s of the report %s has no meaning", column.Name, r.Name)
-		}
+	for _, column := range result.Columns {
+		columns = append(columns, column.Name)
 	}
 	var answer strings.Builder
 	if err := result.Write(&answer, catalog.TableFormat); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Count(answer.String(), "\n") < 2 {
-		t.Errorf("the sample of the report %s has no rows", r.Name)
+		t.Errorf("the sample of the report %s %s has no rows", r.Name, call)
 	}
-	command := strings.TrimSpace("kubevoltracker report " + r.Name + " " + sample)
-	return fmt.Sprintf("### %s\n\n%s %s\n\n```\n$ %s\n%s```\n\nFlags: %s. Columns: %s.\n\n",
-		r.Name, r.Question, r.Help, command, answer.String(), strings.Join(flags, ", "), strings.Join(columns, ", "))
+	return fmt.Sprintf("```\n$ %s\n%s```\n\n", strings.TrimSpace("kubevoltracker report "+r.Name+" "+call), answer.String()), columns
 }

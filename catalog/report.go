@@ -113,7 +113,7 @@ func (c *Catalog) prepare(name string, parameters map[string]string) (Report, St
 	values["now_micros"] = strconv.FormatInt(moment.UnixMicro(), 10)
 	values["now"] = parameter(moment)
 	values["since"], values["until"] = parameter(w.since), parameter(w.until)
-	sql, err := r.sql()
+	sql, err := r.sql(w)
 	return r, Statement{SQL: sql, Parameters: values}, w, err
 }
 
@@ -147,7 +147,7 @@ func (r Report) describe(column *ResultColumn, values map[string]string, several
 	if column.Name == "group" {
 		column.Name = values["by"]
 	}
-	title := strings.TrimSuffix(strings.TrimSuffix(column.Name, "_bytes"), "_seconds")
+	title := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(column.Name, "_byte_hours"), "_bytes"), "_seconds")
 	column.Title = strings.ToUpper(strings.ReplaceAll(title, "_", " "))
 	column.Hidden = slices.Contains(r.hidden, column.Name) || column.Name == "cluster" && (!severalClusters || values["cluster"] != "")
 	column.drawn = slices.Contains(r.drawn, column.Name)
@@ -233,14 +233,18 @@ func included(name string) string {
 	return string(text)
 }
 
-func (r Report) sql() (string, error) {
+// sql returns the report's SQL for a window. Its template gets what kind of window that is.
+func (r Report) sql(w window) (string, error) { return expand(r.Name+".sql", w.kind()) }
+
+// expand returns a file of reports with the files that it includes.
+func expand(name string, data any) (string, error) {
 	files, err := template.ParseFS(reportFiles, "reports/*.sql")
 	if err != nil {
 		return "", fmt.Errorf("read reports: %w", err)
 	}
 	var out strings.Builder
-	if err := files.ExecuteTemplate(&out, r.Name+".sql", nil); err != nil {
-		return "", fmt.Errorf("read report %s: %w", r.Name, err)
+	if err := files.ExecuteTemplate(&out, name, data); err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
 	}
 	return out.String(), nil
 }

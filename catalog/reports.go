@@ -97,6 +97,14 @@ func useReports() []Report {
 			usual: map[string]string{"used_until": "", "owner": "", "groups": "[]", "storage_class": ""},
 			span:  month,
 		},
+		{
+			Name: "use-hours", explicit: true, Topic: aboutUse, Question: "Who used what for how long?",
+			Help: "For how long each workload used each claim in a window, by at least one pod; without a window, in the past 30 days. It outlives the mounts.",
+			Flags: slices.Concat([]Flag{{Name: "volume", Help: "Only this volume, by its name, UID or volume handle, or NAMESPACE/CLAIM for the volumes of that claim."}, sinceFlag, untilFlag},
+				chosen("namespace", "owner", "group", "storageclass", "workload")),
+			usual: map[string]string{"owner": "", "groups": "[]", "storage_class": ""},
+			span:  month,
+		},
 	}
 }
 
@@ -253,13 +261,15 @@ func spaceReports() []Report {
 			},
 		},
 		{
-			Name: "space", Topic: aboutSpace, Question: "How much space does each namespace, owner, group or storage class take, and how much of it is idle?",
-			Help: "How much space claims and volumes take, and how much of it nobody uses.",
+			Name: "space", explicit: true, Topic: aboutSpace, Question: "How much space does each namespace, owner, group or storage class take, and how much of it is idle?",
+			Help: "How much space claims and volumes take, and how much of it nobody uses: now, at a moment, or in byte-hours over a window.",
 			Flags: slices.Concat([]Flag{
 				{Name: "by", Help: "What to group by.", Kind: Choice, Default: "namespace", Choices: []string{"namespace", "owner", "group", "storageclass"}},
-			}, chosen()),
-			usual: map[string]string{"used_bytes": ""},
-			sums:  []string{"claims", "bound_volumes", "released_volumes", "requested_bytes", "capacity_bytes", "idle_bytes", "used_bytes"},
+			}, momentOrWindow(), chosen("namespace", "owner", "group", "storageclass")),
+			usual: map[string]string{"used_bytes": "", "used_byte_hours": ""},
+			sums: []string{"claims", "bound_volumes", "released_volumes", "requested_bytes", "capacity_bytes", "idle_bytes", "used_bytes",
+				"requested_byte_hours", "capacity_byte_hours", "idle_byte_hours", "used_byte_hours"},
+			span: now,
 		},
 	}
 }

@@ -16,12 +16,13 @@ import (
 // as people write them.
 type Unit int
 
-// The units. They follow from the column's name, as metrics' do: …_bytes and
-// …_seconds.
+// The units. They follow from the column's name, as metrics' do: …_bytes, …_seconds and
+// …_byte_hours.
 const (
 	NoUnit Unit = iota
 	Bytes
 	Seconds
+	ByteHours
 )
 
 // ResultColumn is a column of a Result.
@@ -83,6 +84,8 @@ func newResultColumn(name, databaseType string) ResultColumn {
 	switch {
 	case strings.HasSuffix(name, "_bytes"):
 		c.Unit = Bytes
+	case strings.HasSuffix(name, "_byte_hours"):
+		c.Unit = ByteHours
 	case strings.HasSuffix(name, "_seconds"):
 		c.Unit = Seconds
 	}

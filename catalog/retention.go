@@ -25,21 +25,23 @@ const (
 
 // keptTables are the tables of which nothing may expire, with the reason.
 var keptTables = map[string]string{
-	"pods":            "its rows expire with the mounts; give mounts=DURATION",
-	"containers":      "its rows expire with the mounts; give mounts=DURATION",
-	"objects":         "a tracker restores its state from the last version of each object, however old that is; docs/operate.md says how to delete former versions by hand",
-	"volumes":         "reports on old mounts need the names in it, and it is small",
-	"claims":          "reports on old mounts need the names in it, and it is small",
-	"bindings":        "reports on space need all of it, and it is small",
-	"volume_uses":     "it has the last use of each volume, which idle times come from",
-	"volume_states":   "it has the present state of each volume, and it is small",
-	"volume_sources":  "reports on old mounts need the backends in it, and it is small",
-	"last_usage":      "it has one row per volume",
-	"storage_classes": "it is small",
-	"namespaces":      "it is small",
-	"coverage":        "without it reports would doubt times that were watched, and it is small",
-	"checkpoints":     "it has one row per kind of objects",
-	"catalog_rejects": "a person has to look at its rows",
+	"pods":               "its rows expire with the mounts; give mounts=DURATION",
+	"containers":         "its rows expire with the mounts; give mounts=DURATION",
+	"objects":            "a tracker restores its state from the last version of each object, however old that is; docs/operate.md says how to delete former versions by hand",
+	"volumes":            "reports on old mounts need the names in it, and it is small",
+	"claims":             "reports on old mounts need the names in it, and it is small",
+	"bindings":           "reports on space need all of it, and it is small",
+	"volume_uses":        "it has the last use of each volume, which idle times come from",
+	"volume_states":      "it has the present state of each volume, and it is small",
+	"volume_sources":     "reports on old mounts need the backends in it, and it is small",
+	"last_usage":         "it has one row per volume",
+	"use_seconds_daily":  "it has the sums of what has expired",
+	"byte_seconds_daily": "it has the sums of what has expired, and it is small",
+	"storage_classes":    "it is small",
+	"namespaces":         "it is small",
+	"coverage":           "without it reports would doubt times that were watched, and it is small",
+	"checkpoints":        "it has one row per kind of objects",
+	"catalog_rejects":    "a person has to look at its rows",
 }
 
 // ParseRetention reads a retention as the flag takes it: entries TABLE=DURATION with commas between them. A duration is
@@ -176,9 +178,11 @@ var retainedTables = []retained{
 }
 
 // lastingChanges are the changes that never expire, because something still needs them: RestoreCatalog, to know which Nodes and
-// CSIDrivers are gone; space_daily, resizes and diff, to know former sizes; and orphans, to know since when a claim is Lost.
+// CSIDrivers are gone; space_daily, space, resizes and diff, to know former sizes and phases; and orphans, to know since when a claim
+// is Lost.
 const lastingChanges = `kind IN ('Node', 'CSIDriver') AND action = 'deleted' OR action IN ('resized', 'resize_requested')` +
-	` OR kind = 'PersistentVolumeClaim' AND action = 'phase' AND endsWith(details, 'Lost')`
+	` OR kind = 'PersistentVolumeClaim' AND action = 'phase' AND endsWith(details, 'Lost')` +
+	` OR kind = 'PersistentVolume' AND action IN ('phase', 'released')`
 
 // endOfTime is the last moment of a DateTime, in 2106. A row that stays has it as the time at which it expires. A condition
 // (TTL … WHERE) would not do: ClickHouse would write parts anew for rows that it then keeps.

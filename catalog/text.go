@@ -42,6 +42,8 @@ func measure(v any, unit Unit) string {
 	whole, isInteger := integer(v)
 	switch {
 	case !isNumber:
+	case unit == ByteHours:
+		return measure(v, Bytes) + "·h"
 	case unit == Bytes && n >= 0 && n < math.MaxInt64: // false for NaN
 		return humanize.IBytes(uint64(n))
 	case unit == Bytes && n < 0 && n > math.MinInt64:

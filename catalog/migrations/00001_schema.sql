@@ -376,6 +376,54 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS last_usage_view TO last_usage
 AS SELECT cluster, volume_uid, at, claim_uid, capacity_bytes, used_bytes, available_bytes, inodes, inodes_used FROM usage
 COMMENT 'Copies each row of usage into last_usage.';
 
+-- What claims and volumes took on each day: a byte for a second is a byte-second. The tracker sums up a day when it is over and all
+-- of it is known, so these sums stay when the mounts and samples behind them have expired. A day is summed up again while
+-- what is known of it may change; a row that is no longer right then becomes zero.
+CREATE TABLE IF NOT EXISTS byte_seconds_daily
+(
+    cluster                LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    day                    Date COMMENT 'the day, in UTC' CODEC(Delta, ZSTD(1)),
+    namespace              LowCardinality(String) COMMENT 'namespace of the claims; of a volume, that of the claim that it was bound to or was released from',
+    storage_class          LowCardinality(String) COMMENT 'the StorageClass; empty if there is none',
+    owner                  LowCardinality(String) COMMENT 'owner of these claims; empty if they have none',
+    groups                 Array(LowCardinality(String)) COMMENT 'groups of that owner',
+    claim_seconds          Int64 COMMENT 'for how many seconds claims existed, all together: 86400 for one that existed all day' CODEC(ZSTD(1)),
+    volume_seconds         Int64 COMMENT 'for how many seconds volumes were bound or released, all together' CODEC(ZSTD(1)),
+    requested_byte_seconds Int128 COMMENT 'what these claims asked for, in byte-seconds' CODEC(ZSTD(1)),
+    capacity_byte_seconds  Int128 COMMENT 'the sizes of these volumes, in byte-seconds' CODEC(ZSTD(1)),
+    idle_byte_seconds      Int128 COMMENT 'the sizes of these volumes while nobody used them, in byte-seconds' CODEC(ZSTD(1)),
+    used_byte_seconds      Nullable(Int128) COMMENT 'what was used of their file systems, in byte-seconds; NULL if no kubelet has measured one' CODEC(ZSTD(1)),
+    version                UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(Delta, ZSTD(1))
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (cluster, day, namespace, storage_class, owner, groups)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'One row per day, namespace, storage class and owner: the space that claims and volumes took. Read with FINAL.';
+
+-- Who used what for how long, on each day: summed up as byte_seconds_daily is, and as lasting.
+CREATE TABLE IF NOT EXISTS use_seconds_daily
+(
+    cluster       LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    namespace     LowCardinality(String) COMMENT 'namespace of the pods and of the claim',
+    claim_name    String COMMENT 'name of the claim' CODEC(ZSTD(1)),
+    claim_uid     String COMMENT 'UID of the claim' CODEC(ZSTD(1)),
+    volume_uid    String COMMENT 'UID of the volume; empty if it is not known' CODEC(ZSTD(1)),
+    workload_kind LowCardinality(String) COMMENT 'kind of the topmost controller of the pods; Pod for a pod without one',
+    workload_name LowCardinality(String) COMMENT 'name of that controller, or of that pod',
+    owner         LowCardinality(String) COMMENT 'owner of the pods, else of the claim; empty if unknown',
+    groups        Array(LowCardinality(String)) COMMENT 'the groups of that owner',
+    day           Date COMMENT 'the day, in UTC' CODEC(Delta, ZSTD(1)),
+    pods          UInt32 COMMENT 'how many pods of the workload used the claim on that day' CODEC(T64, ZSTD(1)),
+    new_pods      UInt32 COMMENT 'how many of these pods began to use it on that day: add these up over days' CODEC(T64, ZSTD(1)),
+    use_seconds   Int64 COMMENT 'for how many seconds of the day any of these pods used it: 86400 if one always did' CODEC(T64, ZSTD(1)),
+    version       UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(Delta, ZSTD(1))
+)
+ENGINE = ReplacingMergeTree(version)
+PARTITION BY toYYYYMM(day)
+ORDER BY (cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups, day)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
+COMMENT 'One row per day, claim, and workload that used it: for how long. Read with FINAL.';
+
 -- A Namespace.
 CREATE TABLE IF NOT EXISTS namespaces
 (

@@ -116,45 +116,34 @@ func (s *sums) row(cluster, by, name string) row {
 	return r
 }
 
-// sumsOf returns the sums of some names; of the empty name if there is none.
-func sumsOf(all map[string]*sums, names []string) (list []*sums) {
-	if len(names) == 0 {
-		names = []string{""}
-	}
-	for _, name := range names {
-		if all[name] == nil {
-			all[name] = &sums{}
-		}
-		list = append(list, all[name])
-	}
-	return list
-}
-
 func space(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags)
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
 	by := []string{"namespace", "storageclass", "owner", "group"}[h.rnd.IntN(4)]
 	flags["by"] = by
+	if w := h.window(flags, atNow, true); w.until != w.since || w.until != endOfTime() {
+		return h.spaceThen(f, by, w)
+	}
 	for _, m := range h.models {
-		if !f.takes(m, "", "", nil, "") {
-			continue
-		}
 		groups := map[string]*sums{}
-		of := func(c *claim, class string) []*sums {
-			return sumsOf(groups, map[string][]string{"namespace": {c.namespace}, "storageclass": {class}, "owner": {c.owner}, "group": c.groups}[by])
+		add := func(c *claim, class string, each func(*sums)) {
+			if !f.takes(m, c.namespace, c.owner, c.groups, class) {
+				return
+			}
+			for _, name := range c.names(by, class) {
+				if groups[name] == nil {
+					groups[name] = &sums{}
+				}
+				each(groups[name])
+			}
 		}
 		for _, c := range m.claims {
 			if c.known && c.gone.at == 0 {
-				for _, g := range of(c, c.class) {
-					g.claims++
-					g.requested += c.requested
-				}
+				add(c, c.class, func(s *sums) { s.claims, s.requested = s.claims+1, s.requested+c.requested })
 			}
 		}
 		for _, v := range m.volumes {
 			if v.known && v.gone.at == 0 && (v.phase == "Bound" || v.phase == "Released") {
-				for _, g := range of(v.claim, v.class) {
-					g.add(m, v)
-				}
+				add(v.claim, v.class, func(s *sums) { s.add(m, v) })
 			}
 		}
 		for name, g := range groups {

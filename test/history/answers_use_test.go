@@ -1,8 +1,10 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
@@ -148,6 +150,51 @@ func mounts(h *history, flags map[string]string) (rows []row) {
 			"workload": workloadOf(u.pod), "volume": u.store.name, "mount_path": u.point.path, "read_only": u.point.readOnly, "claim": u.store.claimName,
 			"persistentvolume": u.volumeName(), "source": u.source().kind, "backend": u.source().backend(), "started_at": u.started(),
 			"ended_at": u.ended().at, "ended_not_before": u.ended().unsure(), "end_reason": u.container.seen.reason,
+		})
+	}
+	return rows
+}
+
+func useHours(h *history, flags map[string]string) []row {
+	name := ""
+	if h.rnd.IntN(2) == 0 {
+		name = h.volumeName()
+		flags["volume"] = name
+	}
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
+	return h.useHours(f, name, h.window(flags, pastMonth, false))
+}
+
+// useHours answers use-hours for a window.
+func (h *history) useHours(f filters, volume string, w window) (rows []row) {
+	w.until = min(w.until, now())
+	clip := func(u mount) (began, ended fact.Time) {
+		if ended = u.ended().at; ended == 0 {
+			ended = w.until
+		}
+		return max(u.started(), w.since), min(ended, w.until)
+	}
+	uses := slices.DeleteFunc(h.uses(w, f, volume), func(u mount) bool {
+		began, ended := clip(u)
+		return u.store.claim == nil || began >= ended
+	})
+	for _, g := range grouped(uses, func(u mount) string {
+		return fmt.Sprintf("%q", []any{u.m.cluster, u.store.claim.uid, volumeUID(u), u.pod.workloadName(), u.owner(), u.groups()})
+	}) {
+		slices.SortFunc(g, func(a, b mount) int { return cmp.Compare(a.started(), b.started()) })
+		u := g[0]
+		first, _ := clip(u)
+		sum, reached := fact.Time(0), first
+		for _, u := range g {
+			began, ended := clip(u)
+			sum += max(0, ended-max(began, reached))
+			reached = max(reached, ended)
+		}
+		day := func(t fact.Time) string { return t.Time().UTC().Format(time.DateOnly) }
+		rows = append(rows, row{
+			"cluster": u.m.cluster, "namespace": u.pod.namespace, "claim": u.store.claimName, "persistentvolume": u.volumeName(), "storage_class": u.class(),
+			"workload": u.pod.workloadName(), "owner": u.owner(), "groups": u.groups(), "pods": podsOf(g), "used_seconds": int64(sum / second),
+			"first_day": day(first), "last_day": day(reached - 1),
 		})
 	}
 	return rows

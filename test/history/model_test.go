@@ -64,7 +64,8 @@ type volume struct {
 	created                  fact.Time
 	gone                     end
 	used                     int64 // as a kubelet measured last; negative if none did
-	known                    bool  // a tracker knows it
+	samples                  []sample
+	known                    bool // a tracker knows it
 
 	versions []version
 	unseen   fact.Time // end of a use that only a former condition Unused of its claim showed

@@ -256,7 +256,8 @@ func (w *world) measure() bool {
 	if s.claim == nil || s.claim.volume == nil {
 		return false
 	}
-	s.claim.volume.used = w.rnd.Int64N(1 << 40)
-	w.tracker.measure(p, s, s.claim.volume.used, w.tick())
+	v, x := s.claim.volume, sample{used: w.rnd.Int64N(1 << 40), at: w.tick()}
+	v.used, v.samples = x.used, append(v.samples, x)
+	w.tracker.measure(p, s, x.used, x.at)
 	return true
 }

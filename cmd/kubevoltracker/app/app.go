@@ -149,7 +149,10 @@ func (a *App) stages() []stage {
 		watching = append(watching, part{"restore", func(ctx context.Context) error { return h.restoreLater(ctx, a.collector) }})
 	}
 	if h.retention != nil {
-		watching = append(watching, part{"retention", h.retain})
+		watching = append(watching, part{"retention", h.upkeep("the retention cannot be applied; retrying", retainEvery, h.retain)})
+	}
+	if h.writer != nil {
+		watching = append(watching, part{"rollup", h.upkeep("days that are over cannot be summed up; retrying", rollUpEvery, h.rollUp)})
 	}
 	stages := []stage{watching, {{"recorder", h.recorder.Run}}}
 	if h.writer != nil {

@@ -1,0 +1,216 @@
+{{- /* Included by the reports on space in the past, and by the rollup byte_seconds_daily. Before it come began_micros and ended_micros, the
+       window, and windows.sql. */ -}}
+-- The parts of the lives of claims and volumes, and how much of the window each part takes: times are microseconds since 1970. All
+-- of it adds up: a part that begins with a resize has only what that added.
+-- Claims count from creation to deletion. A volume counts from each binding on, first as bound and then as released, until its next
+-- binding, its deletion, or until it is Available again or Failed. It is idle while no container uses its claim, and no pod awaits
+-- it that started later: a pod that never started left nothing in the table mounts.
+resizes AS
+(
+    SELECT
+        cluster, kind, uid, at,
+        -- Quantities as the tracker writes them; of others, nothing is known.
+        arrayMap(
+            text -> if(match(text, '^[0-9]{1,19}([KMGTPE]i)?$'),
+                toInt128(extract(text, '^[0-9]+')) * transform(extract(text, '[A-Z]i$'), ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
+                    [1, 1024, 1048576, 1073741824, 1099511627776, 1125899906842624, 1152921504606846976], 0), toInt128(-1)),
+            splitByString(' → ', details)) AS sizes,
+        if(length(sizes) = 2 AND sizes[1] >= 0 AND sizes[2] >= 0, sizes[2] - sizes[1], toInt128(0)) AS bytes
+    FROM
+    (
+        -- Two trackers can have dated the same change differently.
+        SELECT cluster, kind, uid, details, resource_version, toUnixTimestamp64Micro(min(at)) AS at
+        FROM changes FINAL
+        WHERE kind IN ('PersistentVolumeClaim', 'PersistentVolume') AND action = if(kind = 'PersistentVolume', 'resized', 'resize_requested')
+        GROUP BY cluster, kind, uid, details, resource_version
+    )
+),
+bound AS
+(
+    SELECT
+        cluster, claim_uid, ordinal, sipHash128(cluster, volume_uid) AS volume,
+        ifNull(toUnixTimestamp64Micro(bound_at), 0) AS bound_micros, ifNull(toUnixTimestamp64Micro(released_at), 9000000000000000) AS released_micros
+    FROM bindings FINAL
+    WHERE {cluster:String} = '' OR cluster = {cluster:String}
+),
+-- Until when a volume with several bindings had each of them, at most. Few volumes have several.
+followed AS
+(
+    SELECT sipHash128(claim_uid, ordinal, volume) AS binding, leadInFrame(bound_micros, 1, toInt64(9000000000000000)) OVER (
+        PARTITION BY volume ORDER BY bound_micros, released_micros ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS next_micros
+    FROM bound
+    WHERE volume IN (SELECT volume FROM bound GROUP BY volume HAVING count() > 1)
+),
+-- When a volume began to take space again or no longer did, by its phase; few volumes have such changes. The last one is in volumes.
+phases AS
+(
+    SELECT sipHash128(cluster, uid) AS volume,
+        groupArray((toUnixTimestamp64Micro(at), action = 'released' OR endsWith(details, '→ Bound') OR endsWith(details, '→ Released'))) AS phases
+    FROM changes FINAL
+    WHERE kind = 'PersistentVolume' AND action IN ('phase', 'released')
+      AND ({cluster:String} = '' OR cluster = {cluster:String})
+    GROUP BY volume
+),
+volumes_then AS
+(
+    SELECT
+        cluster, sipHash128(cluster, uid) AS volume, storage_class, claim_uid AS last_claim_uid, claim_namespace AS last_namespace, capacity_bytes,
+        ifNull(toUnixTimestamp64Micro(created_at), 0) AS created_micros, ifNull(toUnixTimestamp64Micro(deleted_at), 9000000000000000) AS gone_micros,
+        phase, ifNull(toUnixTimestamp64Micro(phase_changed_at), 0) AS phase_micros
+    FROM volumes FINAL
+    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+      AND created_micros < ended_micros
+      AND gone_micros > began_micros
+      AND ({{template "unfiltered.sql"}} OR (cluster, uid) IN
+          ({{template "space_volumes.sql"}}))
+),
+-- The times that a volume had a claim or was left by it: from began on, until released with the claim, at most until over.
+stays AS
+(
+    SELECT
+        v.cluster AS cluster, v.volume AS volume, v.storage_class AS storage_class, v.last_claim_uid AS last_claim_uid, v.last_namespace AS last_namespace,
+        v.capacity_bytes AS capacity_bytes, v.phase AS phase, v.phase_micros AS phase_micros, b.claim_uid AS claim_uid, if(b.bound_micros = 0, v.created_micros, b.bound_micros) AS began, b.released_micros AS until,
+        least(v.gone_micros, if(n.next_micros = 0, 9000000000000000, n.next_micros)) AS over
+    FROM bound AS b
+    INNER JOIN volumes_then AS v ON v.volume = b.volume
+    LEFT JOIN followed AS n ON n.binding = sipHash128(b.claim_uid, b.ordinal, b.volume)
+    WHERE {{template "unfiltered.sql"}} OR (b.cluster, b.claim_uid) IN ({{template "space_claims.sql"}})
+    UNION ALL
+    -- A volume whose binding nobody saw has had its claim from the beginning.
+    SELECT cluster, volume, storage_class, last_claim_uid, last_namespace, capacity_bytes, phase, phase_micros, last_claim_uid, created_micros, if(phase = 'Bound', 9000000000000000, phase_micros), gone_micros
+    FROM volumes_then
+    WHERE last_claim_uid != '' AND phase IN ('Bound', 'Released', 'Failed') AND volume NOT IN (SELECT volume FROM bound)
+),
+volume_parts AS
+(
+    SELECT
+        cluster, volume, storage_class, claim_uid, last_claim_uid, last_namespace,
+        -- (began, ended, bound volumes, released volumes, bytes)
+        arrayJoin(arrayFilter(p -> p.1 < least(p.2, ended_micros) AND p.2 > began_micros, arrayConcat(
+            [(began, released, 1, 0, toInt128(capacity_bytes) - arraySum(arrayMap(r -> if(r.1 > began, r.2, toInt128(0)), resizes))),
+             (released, ended, 0, 1, toInt128(capacity_bytes) - arraySum(arrayMap(r -> if(r.1 > released, r.2, toInt128(0)), resizes)))],
+            arrayMap(r -> (r.1, if(r.1 <= released, released, ended), 0, 0, r.2), arrayFilter(r -> r.1 > began AND r.1 <= ended, resizes))))) AS part
+    FROM
+    (
+        SELECT
+            s.cluster AS cluster, s.volume AS volume, s.storage_class AS storage_class, s.claim_uid AS claim_uid, s.last_claim_uid AS last_claim_uid,
+            s.last_namespace AS last_namespace, s.capacity_bytes AS capacity_bytes, s.began AS began, r.resizes AS resizes,
+            arraySort(arrayFilter(p -> p.1 > s.began AND p.1 < s.over, arrayPushBack(p.phases, (s.phase_micros, s.phase IN ('Bound', 'Released'))))) AS changed,
+            if(notEmpty(changed) AND NOT changed[-1].2, changed[-1].1, s.over) AS ended,
+            least(greatest(s.until, s.began), ended) AS released
+        FROM stays AS s
+        LEFT JOIN phases AS p ON p.volume = s.volume
+        LEFT JOIN (SELECT sipHash128(cluster, uid) AS volume, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolume' GROUP BY volume) AS r ON r.volume = s.volume
+    )
+),
+-- While a claim is in use or awaited, in stretches that do not overlap.
+uses AS
+(
+    SELECT claim, groupArray((greatest(began, reached), ended)) AS stretches
+    FROM
+    (
+        SELECT claim, began, ended, max(ended) OVER (PARTITION BY claim ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+        FROM
+        (
+            SELECT sipHash128(cluster, claim_uid) AS claim, toUnixTimestamp64Micro(pod_created_at) AS began, ifNull(toUnixTimestamp64Micro(ended_at), 9000000000000000) AS ended
+            FROM mounts FINAL
+            WHERE {{template "space_uses.sql"}}
+              -- The first look leaves out by its index what was over by then.
+              AND (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE {{template "space_uses.sql"}})
+        )
+    )
+    WHERE ended > greatest(began, reached)
+    GROUP BY claim
+),
+-- What a kubelet measured holds until the next time: the last sample before each part of the window, and those in it.
+samples AS
+(
+    SELECT volume, arraySort(groupArray((at_micros, used_bytes))) AS list, arrayMap((m, next) -> (m.1, next, m.2), list, arrayPushBack(arrayMap(m -> m.1, arrayPopFront(list)), 9000000000000000)) AS measured
+    FROM
+    (
+        SELECT sipHash128(cluster, volume_uid) AS volume, toUnixTimestamp64Micro(max(at)) AS at_micros, argMax(used_bytes, at) AS used_bytes
+        FROM usage
+        WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+          AND ({{template "unfiltered.sql"}} OR (cluster, volume_uid) IN
+              ({{template "space_volumes.sql"}}))
+          AND at <= fromUnixTimestamp64Micro(began_micros, 'UTC')
+        GROUP BY volume
+        UNION ALL
+        SELECT sipHash128(cluster, volume_uid) AS volume, toUnixTimestamp64Micro(max(at)), argMax(used_bytes, at)
+        FROM usage
+        WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+          AND ({{template "unfiltered.sql"}} OR (cluster, volume_uid) IN
+              ({{template "space_volumes.sql"}}))
+          AND last_edge < ended_micros AND at <= fromUnixTimestamp64Micro(last_edge, 'UTC')
+        GROUP BY volume
+        UNION ALL
+        SELECT sipHash128(cluster, volume_uid), toUnixTimestamp64Micro(at), used_bytes
+        FROM usage
+        WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+          AND ({{template "unfiltered.sql"}} OR (cluster, volume_uid) IN
+              ({{template "space_volumes.sql"}}))
+          AND ended_micros > began_micros + 1
+          AND (at > fromUnixTimestamp64Micro(began_micros, 'UTC') AND at < fromUnixTimestamp64Micro(first_edge, 'UTC')
+               OR at > fromUnixTimestamp64Micro(last_edge, 'UTC') AND at < fromUnixTimestamp64Micro(ended_micros, 'UTC'))
+    )
+    GROUP BY volume
+),
+-- Each part with the time that it takes in the window.
+parts AS
+(
+    SELECT
+        cluster, namespace, owner, groups, storage_class, claims * taken AS claim_micros, toInt128(0) AS bound_micros, toInt128(0) AS released_micros,
+        requested * taken AS requested, toInt128(0) AS capacity, toInt128(0) AS idle, CAST(NULL, 'Nullable(Int128)') AS used
+    FROM
+    (
+        SELECT
+            c.cluster AS cluster, c.namespace AS namespace, c.owner AS owner, c.groups AS groups, c.storage_class AS storage_class,
+            {{template "edges.sql"}} AS windows,
+            arrayJoin(arrayConcat(
+                [(ifNull(toUnixTimestamp64Micro(c.created_at), 0), 1, toInt128(c.requested_bytes) - arraySum(r.resizes.2))],
+                arrayMap(resize -> (resize.1, 0, resize.2), r.resizes))) AS part,
+            toInt128(part.2) AS claims, part.3 AS requested,
+            toInt128(arraySum(w -> greatest(0, least(c.gone, w.2) - greatest(part.1, w.1)), windows)) AS taken
+        FROM
+        (
+            SELECT cluster, uid, namespace, owner, groups, storage_class, created_at, requested_bytes, ifNull(toUnixTimestamp64Micro(deleted_at), 9000000000000000) AS gone
+            FROM claims AS c FINAL
+            WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+              AND {{template "claim_filter.sql"}}
+              AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+              AND (deleted_at IS NULL OR toUnixTimestamp64Micro(deleted_at) > began_micros)
+              AND (created_at IS NULL OR toUnixTimestamp64Micro(created_at) < ended_micros)
+        ) AS c
+        LEFT JOIN (SELECT cluster, uid, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolumeClaim' GROUP BY cluster, uid) AS r
+            ON sipHash128(r.cluster, r.uid) = sipHash128(c.cluster, c.uid)
+    )
+    UNION ALL
+    SELECT
+        cluster, namespace, owner, groups, storage_class, toInt128(0), part.3 * taken, part.4 * taken, toInt128(0), part.5 * taken,
+        part.5 * (taken - toInt128(arraySum(s -> arraySum(w -> greatest(0, least(part.2, w.2, s.2) - greatest(part.1, w.1, s.1)), windows), stretches))),
+        if(part.3 + part.4 = 0 OR NOT arrayExists(m -> arrayExists(w -> least(part.2, w.2, m.2) > greatest(part.1, w.1, m.1), windows), measured), NULL,
+            arraySum(m -> toInt128(m.3) * arraySum(w -> greatest(0, least(part.2, w.2, m.2) - greatest(part.1, w.1, m.1)), windows), measured))
+    FROM
+    (
+        SELECT
+            p.cluster AS cluster, p.storage_class AS storage_class, c.owner AS owner, c.groups AS groups, p.part AS part,
+            multiIf(c.namespace != '', toString(c.namespace), p.claim_uid = p.last_claim_uid, toString(p.last_namespace), '') AS namespace,
+            u.stretches AS stretches, m.measured AS measured,
+            {{template "edges.sql"}} AS windows,
+            toInt128(arraySum(w -> greatest(0, least(part.2, w.2) - greatest(part.1, w.1)), windows)) AS taken
+        FROM volume_parts AS p
+        LEFT JOIN
+        (
+            SELECT sipHash128(cluster, uid) AS claim, namespace, owner, groups
+            FROM claims AS c FINAL
+            WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+              AND {{template "claim_filter.sql"}}
+        ) AS c ON c.claim = sipHash128(p.cluster, p.claim_uid)
+        LEFT JOIN uses AS u ON u.claim = sipHash128(p.cluster, p.claim_uid)
+        LEFT JOIN samples AS m ON m.volume = p.volume
+        WHERE ({namespace:String} = '' OR namespace = {namespace:String})
+          AND ({owner:String} = '' OR owner = {owner:String})
+          AND ({group:String} = '' OR has(groups, {group:String}))
+    )
+)

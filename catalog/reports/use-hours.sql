@@ -1,0 +1,61 @@
+-- Who used what for how long: for each claim and each workload that used it in a window, the time for which any of its pods did. Whole
+-- days come from the rollup use_seconds_daily where it has them; it has them also when the mounts of then have expired. A pod that
+-- waits uses nothing yet. A use that ended in a gap of watching counts until the latest moment at which it can have ended.
+WITH
+toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS began_micros,
+least(toUnixTimestamp64Micro({until:DateTime64(6, 'UTC')}), {now_micros:Int64}) AS ended_micros,
+{{template "windows.sql" "rolled"}}
+{{template "use_pieces.sql"}}
+SELECT
+    u.cluster AS cluster,
+    u.namespace AS namespace,
+    u.claim_name AS claim,
+    v.name AS persistentvolume,
+    if(v.storage_class != '', v.storage_class, u.claim_class) AS storage_class,
+    concat(u.workload_kind, '/', u.workload_name) AS workload,
+    u.owner AS owner,
+    u.groups AS groups,
+    u.pods AS pods,
+    u.used_seconds AS used_seconds,
+    u.first_day AS first_day,
+    u.last_day AS last_day
+FROM (SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE {cluster:String} = '' OR cluster = {cluster:String}) AS v
+RIGHT JOIN
+(
+    SELECT u.*, c.storage_class AS claim_class
+    FROM (SELECT cluster, uid, storage_class FROM claims FINAL WHERE {cluster:String} = '' OR cluster = {cluster:String}) AS c
+    RIGHT JOIN
+    (
+        SELECT
+            cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups,
+            sum(pods_then) AS pods, intDiv(sum(micros), 1000000) AS used_seconds, min(first) AS first_day, max(last) AS last_day
+        FROM
+        (
+            SELECT
+                toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups,
+                uniqExactIf(pod_uid, counts) AS pods_then, sum(greatest(0, ended - greatest(began, reached))) AS micros,
+                toDate(intDiv(min(began), 86400000000)) AS first, toDate(intDiv(max(ended) - 1, 86400000000)) AS last
+            FROM pieces
+            GROUP BY cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups
+            UNION ALL
+            SELECT
+                toString(cluster), toString(namespace), claim_name, claim_uid, volume_uid, toString(workload_kind), toString(workload_name), toString(owner), CAST(groups, 'Array(String)'),
+                sum(if(toInt64(day) * 86400000000 = began_micros, pods, new_pods)), sum(use_seconds) * 1000000, min(day), max(day)
+            FROM use_seconds_daily FINAL
+            WHERE day BETWEEN first_day_of_rollup AND last_day_of_rollup
+              AND use_seconds + pods != 0
+              AND ({cluster:String} = '' OR cluster = {cluster:String})
+              AND ({namespace:String} = '' OR namespace = {namespace:String})
+              AND ({volume:String} = '' OR (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes))
+            GROUP BY cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups
+        )
+        WHERE ({owner:String} = '' OR owner = {owner:String})
+          AND ({group:String} = '' OR has(groups, {group:String}))
+          AND ({volume:String} = '' OR (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes))
+          AND ({workload:String} = '' OR workload_name = {workload:String} OR concat(workload_kind, '/', workload_name) = {workload:String})
+        GROUP BY cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups
+    ) AS u ON sipHash128(u.cluster, u.claim_uid) = sipHash128(c.cluster, c.uid)
+) AS u ON sipHash128(u.cluster, u.volume_uid) = sipHash128(v.cluster, v.uid)
+WHERE {storageclass:String} = '' OR storage_class = {storageclass:String}
+ORDER BY used_seconds DESC, cluster, namespace, claim, u.claim_uid, u.volume_uid, workload, owner, groups
+LIMIT {limit:UInt64}

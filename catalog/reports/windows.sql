@@ -1,0 +1,25 @@
+{{- /* Included by other reports, with "rolled" for a window of which the rollups may have days. It says which whole days of the window from
+       began_micros to ended_micros they have of each cluster (rolled), and between which two moments no cluster needs its details
+       (from first_edge to last_edge). Times are microseconds since 1970. */ -}}
+{{if eq . "rolled" -}}
+-- The first and the last whole day of the window; the rollups have all days of a cluster from its first one to its last one.
+toDate(intDiv(began_micros + 86399999999, 86400000000)) AS first_day_of_rollup,
+toDate(intDiv(ended_micros, 86400000000)) - 1 AS last_day_of_rollup,
+(
+    SELECT mapFromArrays(groupArray(toString(cluster)), groupArray((toInt64(first) * 86400000000, (toInt64(last) + 1) * 86400000000)))
+    FROM
+    (
+        SELECT cluster, toInt32(min(day)) AS first, toInt32(max(day)) AS last
+        FROM byte_seconds_daily
+        WHERE day BETWEEN first_day_of_rollup AND last_day_of_rollup AND ({cluster:String} = '' OR cluster = {cluster:String})
+        GROUP BY cluster
+    )
+) AS rolled,
+(SELECT uniqExact(cluster) FROM claims WHERE {cluster:String} = '' OR cluster = {cluster:String}) > length(rolled) AS some_are_not,
+if(some_are_not, ended_micros, arrayMax(r -> r.1, mapValues(rolled))) AS first_edge,
+if(some_are_not, ended_micros, arrayMin(r -> r.2, mapValues(rolled))) AS last_edge,
+{{- else -}}
+CAST(map(), 'Map(String, Tuple(Int64, Int64))') AS rolled,
+ended_micros AS first_edge,
+ended_micros AS last_edge,
+{{- end}}

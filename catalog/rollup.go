@@ -1,0 +1,87 @@
+package catalog
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// summedAgain is how many days RollUp sums up once more when a day is over: a node that was cut off can tell the end of a container
+// that late.
+const summedAgain = 3
+
+// rollups are the files that sum up a day, each for a table. The last one is byte_seconds_daily: a day that it has is done.
+var rollups = []string{"roll_use_seconds.sql", "roll_byte_seconds.sql"}
+
+// rollable asks up to which day a cluster is done, when its coverage began, and of which day all is known: the rows of coverage are
+// written after those of what was watched.
+const rollable = `
+SELECT
+    (SELECT toNullable(max(day)) FROM byte_seconds_daily WHERE cluster = {cluster:String} HAVING count() > 0) AS last,
+    toDate(min(began)) AS first,
+    toDate(min(seen)) - 1 AS known
+FROM
+(
+    SELECT kind, min(started_at) AS began, max(coalesce(ended_at, seen_at)) AS seen
+    FROM coverage
+    WHERE cluster = {cluster:String} AND kind IN ('Pod', 'PersistentVolumeClaim', 'PersistentVolume')
+    GROUP BY kind
+)
+HAVING count() > 0`
+
+// RollUp sums up the days of a cluster that are over and of which all is known, in UTC, oldest first: into the tables
+// use_seconds_daily and byte_seconds_daily, which the reports use-hours and space read and which outlive the details. It returns how
+// many days it has summed up. It may run at any time and is cheap where nothing is to be done; of several trackers one should run it.
+// Errors are *Error; the days before stay.
+func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err error) {
+	const op = "sum up a day"
+	var last *time.Time
+	var first, known time.Time
+	err = c.Each(ctx, op, rollable, map[string]string{"cluster": cluster}, func(rows driver.Rows) error { return rows.Scan(&last, &first, &known) })
+	if err != nil || known.IsZero() {
+		return 0, err
+	}
+	if last != nil {
+		if !known.After(*last) {
+			return 0, nil
+		}
+		first = last.AddDate(0, 0, 1)
+		if again := last.AddDate(0, 0, 1-summedAgain); again.After(c.now().Add(-shortestRetention)) {
+			first = again // the details of longer ago may have expired
+		}
+	}
+	for day := first; !day.After(known); day = day.AddDate(0, 0, 1) {
+		if err := c.rollUpDay(ctx, op, cluster, day); err != nil {
+			return days, err
+		}
+		days++
+	}
+	return days, nil
+}
+
+func (c *Catalog) rollUpDay(ctx context.Context, op, cluster string, day time.Time) error {
+	conn, err := c.connection(op)
+	if err != nil {
+		return err
+	}
+	values := map[string]string{"cluster": cluster, "day": day.Format(time.DateOnly), "version": strconv.FormatInt(c.now().UnixMicro(), 10)}
+	for _, name := range filters {
+		if name != "cluster" {
+			values[name] = ""
+		}
+	}
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"join_use_nulls": 0, "do_not_merge_across_partitions_select_final": 1}))
+	for _, file := range rollups {
+		sql, err := expand(file, nil)
+		if err != nil {
+			return err
+		}
+		if err := conn.Exec(ctx, sql, named(values)...); err != nil {
+			return c.explain(op+", "+day.Format(time.DateOnly), err)
+		}
+	}
+	return nil
+}
