@@ -116,6 +116,12 @@ func (s *sums) row(cluster, by, name string) row {
 	return r
 }
 
+func (c *claim) lives() bool { return c.known && c.gone.at == 0 }
+
+func (v *volume) takesSpace() bool {
+	return v.known && v.gone.at == 0 && (v.phase == "Bound" || v.phase == "Released")
+}
+
 func space(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
 	by := []string{"namespace", "storageclass", "owner", "group"}[h.rnd.IntN(4)]
@@ -137,12 +143,12 @@ func space(h *history, flags map[string]string) (rows []row) {
 			}
 		}
 		for _, c := range m.claims {
-			if c.known && c.gone.at == 0 {
+			if c.lives() {
 				add(c, c.class, func(s *sums) { s.claims, s.requested = s.claims+1, s.requested+c.requested })
 			}
 		}
 		for _, v := range m.volumes {
-			if v.known && v.gone.at == 0 && (v.phase == "Bound" || v.phase == "Released") {
+			if v.takesSpace() {
 				add(v.claim, v.class, func(s *sums) { s.add(m, v) })
 			}
 		}
