@@ -57,6 +57,7 @@ type Report struct {
 	Help     string // one line
 	Flags    []Flag
 
+	past      bool     // its SQL for a moment (--at) is reports/NAME-past.sql
 	explicit  bool     // its SQL says which tables are read with FINAL: it reads one without
 	exclusive []string // flags of which one may be on
 	sums      []string // columns with a total
@@ -113,7 +114,7 @@ func (c *Catalog) prepare(name string, parameters map[string]string) (Report, St
 	values["now_micros"] = strconv.FormatInt(moment.UnixMicro(), 10)
 	values["now"] = parameter(moment)
 	values["since"], values["until"] = parameter(w.since), parameter(w.until)
-	sql, err := r.sql()
+	sql, err := r.sql(w)
 	return r, Statement{SQL: sql, Parameters: values}, w, err
 }
 
@@ -233,13 +234,17 @@ func included(name string) string {
 	return string(text)
 }
 
-func (r Report) sql() (string, error) {
+func (r Report) sql(w window) (string, error) {
+	name := r.Name
+	if r.past && w != now.before(time.Time{}) {
+		name += "-past"
+	}
 	files, err := template.ParseFS(reportFiles, "reports/*.sql")
 	if err != nil {
 		return "", fmt.Errorf("read reports: %w", err)
 	}
 	var out strings.Builder
-	if err := files.ExecuteTemplate(&out, r.Name+".sql", nil); err != nil {
+	if err := files.ExecuteTemplate(&out, name+".sql", nil); err != nil {
 		return "", fmt.Errorf("read report %s: %w", r.Name, err)
 	}
 	return out.String(), nil

@@ -238,12 +238,14 @@ func spaceReports() []Report {
 			span:  now,
 		},
 		{
-			Name: "idle", Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last?",
-			Help: "Bound or released volumes that nobody uses: since when, how much of that was watched, and who did last; longest first.",
+			Name: "idle", explicit: true, past: true, Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last, now or then?",
+			Help: "Bound or released volumes that nobody uses, now or at a moment: since when, how much of that was watched, and who did last; longest first.",
 			Flags: slices.Concat([]Flag{
+				atFlag,
 				{Name: "namespace", Help: "Only volumes of claims in this namespace."},
 				{Name: "min-idle", Help: "Only volumes idle for at least this long, such as 30d or 12h.", Kind: Duration, Default: "0s"},
 			}, chosen("owner", "group", "storageclass")),
+			span:   now,
 			hidden: []string{"last_used_at"}, // where it is known, the volume is idle since then
 			usual:  map[string]string{"used_bytes": ""},
 			remark: remark{

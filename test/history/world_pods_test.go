@@ -256,7 +256,9 @@ func (w *world) measure() bool {
 	if s.claim == nil || s.claim.volume == nil {
 		return false
 	}
-	s.claim.volume.used = w.rnd.Int64N(1 << 40)
-	w.tracker.measure(p, s, s.claim.volume.used, w.tick())
+	v := s.claim.volume
+	v.used = w.rnd.Int64N(1 << 40)
+	v.samples = append(v.samples, sample{w.tick(), v.used})
+	w.tracker.measure(p, s, v.used, w.clock)
 	return true
 }
