@@ -174,6 +174,12 @@ func TestReportsLookBack(t *testing.T) {
 		{"idle", "volume", "at=2026-02-11 min-idle=12d", ""},
 		{"idle", "volume", "at=2026-02-11 namespace=lab", ""},
 		{"idle", "volume", "at=2026-02-11 namespace=shop min-idle=10d", "pv-logs"},
+		{"never-mounted", "claim", "at=2026-01-02", "data,logs,spare"}, // before anybody mounted them
+		{"never-mounted", "phase", "at=2026-01-02", "Pending,Pending,Pending"},
+		{"never-mounted", "requested_bytes", "at=2026-01-14 storageclass=fast", "5368709120"},
+		{"never-mounted", "claim", "at=2026-02-21", "spare,report-1-scratch"},
+		{"never-mounted", "claim", "at=2026-02-26", "spare"},
+		{"never-mounted", "age_seconds", "at=2026-02-21 owner=carol", ""},
 		{"idle", "used_bytes", "at=2026-01-03 owner=carol group=storage", ""},
 	} {
 		flags := strings.Fields(strings.ReplaceAll(test.flags, " 1", "T1"))
@@ -191,8 +197,8 @@ func TestReportsLookBack(t *testing.T) {
 	golden(t, "apps.md", report(t, c, "apps", catalog.MarkdownFormat, "volume=pv-data", "since=60d"))
 }
 
-// TestIdleNowIsIdleAtThisMoment asks for the present in both ways, which are different SQL.
-func TestIdleNowIsIdleAtThisMoment(t *testing.T) {
+// TestNowIsThisMoment asks for the present in both ways, which are different SQL.
+func TestNowIsThisMoment(t *testing.T) {
 	c := migrated(t)
 	write(t, c, "east", team())
 	write(t, c, "west", team())
@@ -201,6 +207,14 @@ func TestIdleNowIsIdleAtThisMoment(t *testing.T) {
 		at := report(t, c, "idle", catalog.JSONFormat, append(strings.Fields(flags), "at=2026-03-01T12:00:00Z")...)
 		if now != at {
 			t.Errorf("%s:\n now %s\nthen %s", flags, now, at)
+		}
+		if strings.HasPrefix(flags, "min-idle") {
+			continue
+		}
+		now = report(t, c, "never-mounted", catalog.JSONFormat, strings.Fields(flags)...)
+		at = report(t, c, "never-mounted", catalog.JSONFormat, append(strings.Fields(flags), "at=2026-03-01T12:00:00Z")...)
+		if now != at {
+			t.Errorf("never-mounted %s:\n now %s\nthen %s", flags, now, at)
 		}
 	}
 }

@@ -225,9 +225,10 @@ func watchReports() []Report {
 func spaceReports() []Report {
 	return []Report{
 		{
-			Name: "never-mounted", explicit: true, Topic: aboutSpace, Question: "Which claims has nobody ever mounted?",
-			Help:  "The claims that exist and that no container has ever mounted, as far as is known, oldest first.",
-			Flags: chosen("namespace", "owner", "group", "storageclass"),
+			Name: "never-mounted", explicit: true, past: true, Topic: aboutSpace, Question: "Which claims has nobody ever mounted, by now or then?",
+			Help:  "The claims that exist and that no container has ever mounted, as far as is known, now or at a moment; oldest first.",
+			Flags: slices.Concat([]Flag{atFlag}, chosen("namespace", "owner", "group", "storageclass")),
+			span:  now,
 			usual: map[string]string{"owner": "", "groups": "[]", "unused_since": ""},
 			sums:  []string{"requested_bytes"},
 		},

@@ -90,11 +90,19 @@ func (m *model) wasAwaited(c *claim, at fact.Time) bool {
 func (m *model) sizeAt(v *volume, at fact.Time) any {
 	for _, r := range m.resizes {
 		if r.volume == v && r.at > at {
-			gibs, _ := strconv.ParseInt(strings.TrimSuffix(r.before, "Gi"), 10, 64)
-			return gibs * gib
+			return bytesOf(r.before)
 		}
 	}
 	return v.size
+}
+
+// bytesOf reads a size that gibText wrote.
+func bytesOf(text string) int64 {
+	n, err := strconv.ParseInt(strings.TrimSuffix(text, "Gi"), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n * gib
 }
 
 // usedBy returns what a kubelet had measured last by a moment.
