@@ -156,7 +156,7 @@ conditions AS
 parts AS
 (
     SELECT
-        'volume' AS part, sipHash128(cluster, uid) AS key, sipHash128(cluster, claim_uid) AS claim,
+        toLowCardinality('volume') AS part, sipHash128(cluster, uid) AS key, sipHash128(cluster, claim_uid) AS claim,
         ifNull(toUnixTimestamp64Micro(created_at), 0) AS began, ifNull(toUnixTimestamp64Micro(phase_changed_at), 0) AS ended,
         if(ifNull(unseen_use_at <= moment, 0), assumeNotNull(toUnixTimestamp64Micro(unseen_use_at)), 0) AS number, toString(phase) AS text,
         toString(cluster) AS in_cluster, uid AS named_uid, name AS named, claim_namespace = {namespace:String} AS in_namespace,
@@ -169,13 +169,13 @@ parts AS
     UNION ALL
     -- A binding whose beginning is not known began before all others.
     SELECT
-        'binding', sipHash128(cluster, volume_uid), sipHash128(cluster, claim_uid), ifNull(toUnixTimestamp64Micro(bound_at), 0),
+        toLowCardinality('binding'), sipHash128(cluster, volume_uid), sipHash128(cluster, claim_uid), ifNull(toUnixTimestamp64Micro(bound_at), 0),
         ifNull(toUnixTimestamp64Micro(released_at), 9223372036854775807), toInt64(ordinal), '', '', '', '', 0, no_conditions
     FROM bindings FINAL
     WHERE ({cluster:String} = '' OR cluster = {cluster:String}) AND ({namespace:String} = '' AND {owner:String} = '' AND {group:String} = '' OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
     UNION ALL
     -- Of several changes in one second, that from Bound came first, then that from Released.
-    SELECT 'phase', sipHash128(cluster, uid), no_claim, toUnixTimestamp64Micro(changed_at), 0, toInt64(indexOf(['Bound', 'Released', phase], phase)), phase, '', '', '', 0, no_conditions
+    SELECT toLowCardinality('phase'), sipHash128(cluster, uid), no_claim, toUnixTimestamp64Micro(changed_at), 0, toInt64(indexOf(['Bound', 'Released', phase], phase)), phase, '', '', '', 0, no_conditions
     FROM
     (
         -- Two trackers can have dated the same change differently.
@@ -187,16 +187,16 @@ parts AS
         HAVING changed_at > moment
     )
     UNION ALL
-    SELECT 'state', sipHash128(cluster, volume_uid), no_claim, assumeNotNull(toUnixTimestamp64Micro(idle_since)), 0, 0, toString(status), '', '', '', 0, no_conditions
+    SELECT toLowCardinality('state'), sipHash128(cluster, volume_uid), no_claim, assumeNotNull(toUnixTimestamp64Micro(idle_since)), 0, 0, toString(status), '', '', '', 0, no_conditions
     FROM volume_states FINAL
     WHERE idle_since <= moment AND ({cluster:String} = '' OR cluster = {cluster:String}) AND ({namespace:String} = '' AND {owner:String} = '' AND {group:String} = '' OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
     UNION ALL
-    SELECT 'last', sipHash128(cluster, volume_uid), no_claim, 0, assumeNotNull(toUnixTimestamp64Micro(last_ended_at)), 0, '', '', '', '', 0, no_conditions
+    SELECT toLowCardinality('last'), sipHash128(cluster, volume_uid), no_claim, 0, assumeNotNull(toUnixTimestamp64Micro(last_ended_at)), 0, '', '', '', '', 0, no_conditions
     FROM volume_uses FINAL
     WHERE NOT in_use AND last_ended_at <= moment AND ({cluster:String} = '' OR cluster = {cluster:String}) AND ({namespace:String} = '' AND {owner:String} = '' AND {group:String} = '' OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
     UNION ALL
     SELECT
-        'mounts', sipHash128(m.cluster, if(c.volume_uid != '', c.volume_uid, m.used_uid)), no_claim, 0,
+        toLowCardinality('mounts'), sipHash128(m.cluster, if(c.volume_uid != '', c.volume_uid, m.used_uid)), no_claim, 0,
         if(m.last = '', 0, toInt64(substring(m.last, 1, 16))), toInt64(m.running), if(m.last = '', '', concat(m.last, ' ', m.its_namespace)), '', '', '', 0, no_conditions
     FROM mounted AS m
     LEFT JOIN
@@ -205,7 +205,7 @@ parts AS
         WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM mounts WHERE claim_name != '' AND volume_uid = '')
     ) AS c ON sipHash128(c.cluster, c.uid) = sipHash128(m.cluster, m.used_uid)
     UNION ALL
-    SELECT 'conditions', key, no_claim, 0, 0, 0, '', '', '', '', 0, list FROM conditions
+    SELECT toLowCardinality('conditions'), key, no_claim, 0, 0, 0, '', '', '', '', 0, list FROM conditions
 ),
 joined AS
 (

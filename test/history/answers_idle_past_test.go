@@ -140,10 +140,6 @@ func (m *model) unusedBy(v *volume, at fact.Time) (list []unused) {
 
 // wasIdleSince returns since when a volume was idle at a moment, and whether it had been used. b is its last binding by then.
 func (m *model) wasIdleSince(v *volume, b *binding, last *mount, at fact.Time) (since fact.Time, used bool) {
-	bound := b.bound
-	if inUse, ever := m.use(v); !inUse && ever == nil && !m.awaited(v) && v.gone.at == 0 && m.lastBinding(v) == b {
-		bound = m.boundNotBefore(v, b) // volume_states has that until a pod comes
-	}
 	if last != nil {
 		since, used = last.ended().at, true
 	}
@@ -158,13 +154,21 @@ func (m *model) wasIdleSince(v *volume, b *binding, last *mount, at fact.Time) (
 		}
 	}
 	if !used {
-		since = max(v.created, bound)
+		since = max(v.created, m.boundBy(v, b))
 	}
 	list = slices.DeleteFunc(list, func(u unused) bool { return u.claim != b.claim })
 	if n := len(list); n > 0 && existed(at, b.claim.created, b.claim.gone.at) && list[n-1].since > since && !m.wasWatched(since, list[n-1].since) {
 		since = list[n-1].since
 	}
 	return since, used
+}
+
+// boundBy returns the earliest that a volume can have been bound, as far as the catalog knows: volume_states has that until a pod comes.
+func (m *model) boundBy(v *volume, b *binding) fact.Time {
+	if inUse, ever := m.use(v); inUse || ever != nil || m.awaited(v) || v.gone.at != 0 || m.lastBinding(v) != b {
+		return b.bound
+	}
+	return m.boundNotBefore(v, b)
 }
 
 // vouchedSince returns since when the API server vouched at a moment that no pod refers to a claim, or zero.
