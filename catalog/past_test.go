@@ -161,6 +161,26 @@ func TestReportsLookBack(t *testing.T) {
 		{"history", "backend", "storageclass=fast group=web", "ebs.csi.aws.com vol-1"},
 		{"mounts", "pod", "volume=pv-data at=2026-02-08", "shell-1,api-2"},
 		{"mounts", "pod", "since=2026-02-13 until=2026-02-14", "api-3"},
+		{"idle", "volume", "at=2026-01-02", ""},
+		{"idle", "volume", "at=2026-01-03", "pv-data,pv-logs"},
+		{"idle", "state", "at=2026-01-03", "never_mounted,never_mounted"},
+		{"idle", "capacity_bytes", "at=2026-01-03", "10737418240,107374182400"}, // before the resize
+		{"idle", "volume", "at=2026-01-15", ""},
+		{"idle", "last_pod", "at=2026-02-02", "logger-1"},
+		{"idle", "idle_seconds", "at=2026-02-02", "129600"},
+		{"idle", "observed_seconds", "at=2026-02-09", "432000"}, // nobody watched from February 5th
+		{"idle", "state", "at=2026-02-08", "idle"},              // it may have been bound
+		{"idle", "state", "at=2026-02-11", "released"},
+		{"idle", "volume", "at=2026-02-11 min-idle=12d", ""},
+		{"idle", "volume", "at=2026-02-11 namespace=lab", ""},
+		{"idle", "volume", "at=2026-02-11 namespace=shop min-idle=10d", "pv-logs"},
+		{"never-mounted", "claim", "at=2026-01-02", "data,logs,spare"}, // before anybody mounted them
+		{"never-mounted", "phase", "at=2026-01-02", "Pending,Pending,Pending"},
+		{"never-mounted", "requested_bytes", "at=2026-01-14 storageclass=fast", "5368709120"},
+		{"never-mounted", "claim", "at=2026-02-21", "spare,report-1-scratch"},
+		{"never-mounted", "claim", "at=2026-02-26", "spare"},
+		{"never-mounted", "age_seconds", "at=2026-02-21 owner=carol", ""},
+		{"idle", "used_bytes", "at=2026-01-03 owner=carol group=storage", ""},
 	} {
 		flags := strings.Fields(strings.ReplaceAll(test.flags, " 1", "T1"))
 		if test.report == "apps" || test.report == "users" {
@@ -175,6 +195,28 @@ func TestReportsLookBack(t *testing.T) {
 	golden(t, "history.txt", report(t, c, "history", catalog.TableFormat, "group=data", "since=60d"))
 	golden(t, "apps.yaml", report(t, c, "apps", catalog.YAMLFormat, "volume=pv-data", "at=2026-02-08"))
 	golden(t, "apps.md", report(t, c, "apps", catalog.MarkdownFormat, "volume=pv-data", "since=60d"))
+}
+
+// TestNowIsThisMoment asks for the present in both ways, which are different SQL.
+func TestNowIsThisMoment(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", team())
+	write(t, c, "west", team())
+	for _, flags := range []string{"", "cluster=east", "namespace=shop", "namespace=lab", "storageclass=fast", "min-idle=20d", "limit=1", "owner=carol"} {
+		now := report(t, c, "idle", catalog.JSONFormat, strings.Fields(flags)...)
+		at := report(t, c, "idle", catalog.JSONFormat, append(strings.Fields(flags), "at=2026-03-01T12:00:00Z")...)
+		if now != at {
+			t.Errorf("%s:\n now %s\nthen %s", flags, now, at)
+		}
+		if strings.HasPrefix(flags, "min-idle") {
+			continue
+		}
+		now = report(t, c, "never-mounted", catalog.JSONFormat, strings.Fields(flags)...)
+		at = report(t, c, "never-mounted", catalog.JSONFormat, append(strings.Fields(flags), "at=2026-03-01T12:00:00Z")...)
+		if now != at {
+			t.Errorf("never-mounted %s:\n now %s\nthen %s", flags, now, at)
+		}
+	}
 }
 
 // TestVolumesByAllTheirNames asks for one volume by each name that it has.

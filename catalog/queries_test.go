@@ -38,7 +38,7 @@ var samples = map[string]string{
 	"never-mounted":   "",
 	"left-behind":     "",
 	"capacity":        "--at=2026-02-01",
-	"idle":            "",
+	"idle":            "; --at=2026-02-02",
 	"space":           "--by=storageclass; --by=owner --at=2026-02-08; --since=2026-02-01 --until=2026-02-11",
 	"use-hours":       "--since=60d",
 	"orphans":         "",

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,17 +234,23 @@ func included(name string) string {
 	return string(text)
 }
 
-// sql returns the report's SQL for a window. Its template gets what kind of window that is.
-func (r Report) sql(w window) (string, error) { return expand(r.Name+".sql", w.kind()) }
+// sql returns the report's SQL for a window: its file NAME-moment.sql or NAME-window.sql if it has one for that, else NAME.sql.
+func (r Report) sql(w window) (string, error) {
+	own := r.Name + "-" + w.kind() + ".sql"
+	if _, err := fs.Stat(reportFiles, "reports/"+own); err == nil {
+		return expand(own)
+	}
+	return expand(r.Name + ".sql")
+}
 
 // expand returns a file of reports with the files that it includes.
-func expand(name string, data any) (string, error) {
+func expand(name string) (string, error) {
 	files, err := template.ParseFS(reportFiles, "reports/*.sql")
 	if err != nil {
 		return "", fmt.Errorf("read reports: %w", err)
 	}
 	var out strings.Builder
-	if err := files.ExecuteTemplate(&out, name, data); err != nil {
+	if err := files.ExecuteTemplate(&out, name, nil); err != nil {
 		return "", fmt.Errorf("read %s: %w", name, err)
 	}
 	return out.String(), nil

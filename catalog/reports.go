@@ -233,9 +233,10 @@ func watchReports() []Report {
 func spaceReports() []Report {
 	return []Report{
 		{
-			Name: "never-mounted", explicit: true, Topic: aboutSpace, Question: "Which claims has nobody ever mounted?",
-			Help:  "The claims that exist and that no container has ever mounted, as far as is known, oldest first.",
-			Flags: chosen("namespace", "owner", "group", "storageclass"),
+			Name: "never-mounted", explicit: true, Topic: aboutSpace, Question: "Which claims has nobody ever mounted, by now or then?",
+			Help:  "The claims that exist and that no container has ever mounted, as far as is known, now or at a moment; oldest first.",
+			Flags: slices.Concat([]Flag{atFlag}, chosen("namespace", "owner", "group", "storageclass")),
+			span:  now,
 			usual: map[string]string{"owner": "", "groups": "[]", "unused_since": ""},
 			sums:  []string{"requested_bytes"},
 		},
@@ -246,12 +247,14 @@ func spaceReports() []Report {
 			span:  now,
 		},
 		{
-			Name: "idle", Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last?",
-			Help: "Bound or released volumes that nobody uses: since when, how much of that was watched, and who did last; longest first.",
+			Name: "idle", explicit: true, Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last, now or then?",
+			Help: "Bound or released volumes that nobody uses, now or at a moment: since when, how much of that was watched, and who did last; longest first.",
 			Flags: slices.Concat([]Flag{
+				atFlag,
 				{Name: "namespace", Help: "Only volumes of claims in this namespace."},
 				{Name: "min-idle", Help: "Only volumes idle for at least this long, such as 30d or 12h.", Kind: Duration, Default: "0s"},
 			}, chosen("owner", "group", "storageclass")),
+			span:   now,
 			hidden: []string{"last_used_at"}, // where it is known, the volume is idle since then
 			usual:  map[string]string{"used_bytes": ""},
 			remark: remark{

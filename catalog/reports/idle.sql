@@ -2,9 +2,10 @@
 -- (rules 4.2 and 5.5 of collector/inventory). Idle since the latest moment at which the last use can have ended, so that no volume
 -- is called idle for longer than is known; if no use is known, since it was bound or made. How much of that time was watched is in
 -- observed_seconds: the spans of the table coverage, and all since the condition Unused of the claim, while it has that.
+-- With --at the report is idle-moment.sql.
 WITH watched AS
 (
-    SELECT cluster AS watched_cluster, started_micros, ended_micros, before_micros
+    SELECT cluster AS watched_cluster, started_micros, ended_micros, before_micros, max(ended_micros) OVER (PARTITION BY cluster) AS last_ended_micros
     FROM
     (
 {{template "watched.sql"}}
@@ -24,7 +25,7 @@ chosen AS
       AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
       AND ({owner:String} = '' OR owner = {owner:String})
       AND ({group:String} = '' OR has(groups, {group:String}))
-    ORDER BY idle_seconds DESC, cluster, name
+    ORDER BY idle_seconds DESC, cluster, name, volume_uid
     LIMIT {limit:UInt64}
 ),
 -- The right sides are the smaller ones: they are held in memory.
@@ -32,6 +33,7 @@ idle AS
 (
     SELECT
         s.cluster AS cluster,
+        s.volume_uid AS volume_uid,
         s.name AS volume,
         s.status AS state,
         s.idle_since AS idle_since,
@@ -56,55 +58,4 @@ idle AS
         RIGHT JOIN chosen AS s ON sipHash128(s.cluster, s.volume_uid) = sipHash128(u.cluster, u.volume_uid)
     ) AS s ON sipHash128(s.cluster, s.volume_uid) = sipHash128(l.cluster, l.volume_uid)
 ),
--- For how long pods were watched until two moments: since when the volume is idle, and
--- since when that is vouched for. The spans are many, so each is found by its time.
-measured AS
-(
-    SELECT
-        i.*,
-        if(w.started_micros = 0, 0, w.before_micros + least(i.vouched_micros, w.ended_micros) - w.started_micros) AS watched_until_vouched
-    FROM
-    (
-        SELECT
-            i.*,
-            if(w.started_micros = 0, 0, w.before_micros + least(i.since_micros, w.ended_micros) - w.started_micros) AS watched_until_idle
-        FROM
-        (
-            SELECT
-                i.*,
-                w.total_micros AS total_micros,
-                least(w.last_micros, {now_micros:Int64}) AS end_micros,
-                ifNull(toUnixTimestamp64Micro(i.idle_since), 0) AS since_micros,
-                greatest(since_micros, ifNull(toUnixTimestamp64Micro(i.unused_since), end_micros)) AS vouched_micros
-            FROM idle AS i
-            LEFT JOIN
-            (
-                SELECT watched_cluster, max(ended_micros) AS last_micros, sum(ended_micros - started_micros) AS total_micros FROM watched GROUP BY watched_cluster
-            ) AS w ON w.watched_cluster = i.cluster
-        ) AS i
-        ASOF LEFT JOIN watched AS w ON w.watched_cluster = i.cluster AND i.since_micros >= w.started_micros
-    ) AS i
-    ASOF LEFT JOIN watched AS w ON w.watched_cluster = i.cluster AND i.vouched_micros >= w.started_micros
-)
-SELECT
-    cluster,
-    volume,
-    state,
-    idle_since,
-    idle_seconds,
-    least(idle_seconds, toInt64(multiIf(
-        since_micros = 0 OR since_micros >= end_micros, 0,
-        vouched_micros >= end_micros, intDiv(total_micros - watched_until_idle, 1000000),
-        intDiv(watched_until_vouched - watched_until_idle + end_micros - vouched_micros, 1000000)))) AS observed_seconds,
-    namespace,
-    claim,
-    storage_class,
-    capacity_bytes,
-    used_bytes,
-    reclaim_policy,
-    last_used_at,
-    last_namespace,
-    last_pod,
-    last_workload
-FROM measured
-ORDER BY idle_seconds DESC, cluster, volume
+{{template "idle_observed.sql"}}

@@ -314,21 +314,44 @@ func lifetimes(h *history, flags map[string]string) (rows []row) {
 
 func neverMounted(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
+	w := h.pointInTime(flags)
 	for _, m := range h.models {
 		for _, c := range m.claims {
-			mounted := slices.ContainsFunc(m.mounts(), func(u mount) bool { return u.store.claim == c })
-			if !c.known || c.gone.at != 0 || mounted || !f.takes(m, c.namespace, c.owner, c.groups, c.class) {
+			mounted := slices.ContainsFunc(m.mounts(), func(u mount) bool { return u.store.claim == c && u.started() <= w.until })
+			if !c.known || !w.overlaps(c.created, c.gone.at) || mounted || !f.takes(m, c.namespace, c.owner, c.groups, c.class) {
 				continue
 			}
 			r := row{
-				"cluster": m.cluster, "namespace": c.namespace, "claim": c.name, "phase": c.phase, "persistentvolume": "", "storage_class": c.class,
-				"owner": c.owner, "groups": c.groups, "requested_bytes": c.requested, "created_at": c.created, "age_seconds": lasted(c.created, 0), "unused_since": c.seenUnused,
+				"cluster": m.cluster, "namespace": c.namespace, "claim": c.name, "phase": "Pending", "persistentvolume": "", "storage_class": c.class,
+				"owner": c.owner, "groups": c.groups, "requested_bytes": m.requestedAt(c, w.until), "created_at": c.created,
+				"age_seconds": lasted(c.created, min(w.until, now())), "unused_since": nil,
 			}
-			if c.volume != nil {
-				r["persistentvolume"] = c.volume.name
+			if m.wasBound(c, w.until) {
+				r["phase"], r["persistentvolume"] = "Bound", c.volume.name
+			}
+			if c.lostAt != 0 && c.lostAt <= w.until {
+				r["phase"] = "Lost"
+			}
+			if c.seenUnused != 0 && c.seenUnused <= w.until {
+				r["unused_since"] = c.seenUnused
 			}
 			rows = append(rows, r)
 		}
 	}
 	return rows
+}
+
+// wasBound reports whether a claim had got its volume by a moment, as far as a tracker knows.
+func (m *model) wasBound(c *claim, at fact.Time) bool {
+	return slices.ContainsFunc(m.bindings, func(b *binding) bool { return b.known && b.claim == c && b.bound <= at })
+}
+
+// requestedAt returns the size that a claim asked for at a moment: that before its next request.
+func (m *model) requestedAt(c *claim, at fact.Time) int64 {
+	for _, r := range m.resizes {
+		if r.claim == c && r.action == "resize_requested" && r.at > at {
+			return bytesOf(r.before)
+		}
+	}
+	return c.requested
 }

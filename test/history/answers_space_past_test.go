@@ -8,12 +8,6 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// sample is what a kubelet measured.
-type sample struct {
-	at   fact.Time
-	used int64
-}
-
 // takes is what a claim or a volume takes at a moment. used is negative if nobody has measured it.
 type takes struct {
 	claim                 *claim

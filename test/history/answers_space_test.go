@@ -40,6 +40,7 @@ func usedBytes(v *volume) any {
 
 func idle(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
+	w := h.pointInTime(flags)
 	atLeast := fact.Time(0)
 	if h.rnd.IntN(3) == 0 {
 		days := h.rnd.Int64N(50)
@@ -48,17 +49,32 @@ func idle(h *history, flags map[string]string) (rows []row) {
 	}
 	for _, m := range h.models {
 		for _, v := range m.volumes {
-			if !v.known || v.gone.at != 0 || v.phase != "Bound" && v.phase != "Released" || !f.takes(m, v.claim.namespace, v.claim.owner, v.claim.groups, v.class) {
+			r, whose, since := m.idle(v, w)
+			if r == nil || !f.takes(m, whose.namespace, whose.owner, whose.groups, v.class) {
 				continue
 			}
-			if inUse, last := m.use(v); !inUse && !m.awaited(v) {
-				if r, since := m.idleRow(v, last); max(0, now()-since) >= atLeast { // a pod on a node whose clock is ahead may end later than now
-					rows = append(rows, r)
-				}
+			if max(0, min(now(), w.until)-since) >= atLeast { // a pod on a node whose clock is ahead may end later than now
+				rows = append(rows, r)
 			}
 		}
 	}
 	return rows
+}
+
+// idle returns the row of a volume, or nil, with the claim that it has or had last, and since when it is idle.
+func (m *model) idle(v *volume, w window) (r row, whose *claim, since fact.Time) {
+	if w.until != endOfTime() {
+		return m.wasIdle(v, w.until)
+	}
+	if !v.known || v.gone.at != 0 || v.phase != "Bound" && v.phase != "Released" {
+		return nil, nil, 0
+	}
+	inUse, last := m.use(v)
+	if inUse || m.awaited(v) {
+		return nil, nil, 0
+	}
+	r, since = m.idleRow(v, last)
+	return r, v.claim, since
 }
 
 // idleRow returns the row of a volume that is not in use, and since when that is so.

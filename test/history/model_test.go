@@ -64,10 +64,10 @@ type volume struct {
 	created                  fact.Time
 	gone                     end
 	used                     int64 // as a kubelet measured last; negative if none did
-	samples                  []sample
-	known                    bool // a tracker knows it
+	known                    bool  // a tracker knows it
 
 	versions []version
+	samples  []sample
 	unseen   fact.Time // end of a use that only a former condition Unused of its claim showed
 	touched  bool      // changed while nobody watched
 	existing bool
@@ -79,6 +79,21 @@ type version struct {
 	size        int64
 	phase       string
 	claim       *claim
+}
+
+// claimVersion is a claim as a tracker observed it.
+type claimVersion struct {
+	at, unused          fact.Time
+	requested, capacity int64
+	phase, owner        string
+	groups              string
+	volume              *volume
+}
+
+// sample is what a kubelet measured.
+type sample struct {
+	at   fact.Time
+	used int64
 }
 
 type claim struct {
@@ -97,6 +112,7 @@ type claim struct {
 	seenPhase                   string
 	touched, existing           bool
 	unused, seenUnused          fact.Time // since when no pod refers to it, where the API server says so
+	versions                    []claimVersion
 }
 
 type pod struct {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"strings"
 )
 
 // makeClaim adds a claim that has no volume yet.
@@ -338,6 +339,10 @@ func (w *world) seeClaim(c *claim) {
 	}
 	w.seeUnused(c)
 	c.known, c.seenRequested, c.seenCapacity, c.seenPhase = true, c.requested, c.capacity, c.phase
+	seen := claimVersion{w.clock, c.unused, c.requested, c.capacity, c.phase, c.owner, strings.Join(c.groups, ","), c.volume}
+	if n := len(c.versions); n == 0 || seen.news(c.versions[n-1]) {
+		c.versions = append(c.versions, seen)
+	}
 }
 
 // seeVolume notes what a tracker learns from a volume.
@@ -360,6 +365,12 @@ func (w *world) seeVolume(v *volume) {
 	if seen := (version{w.clock, v.phaseAt, v.size, v.phase, v.claim}); n == 0 || seen.news(v.versions[n-1]) {
 		v.versions = append(v.versions, seen)
 	}
+}
+
+// news reports whether a version differs from the one before.
+func (s claimVersion) news(before claimVersion) bool {
+	before.at = s.at
+	return s != before
 }
 
 // news reports whether a version differs from the one before.

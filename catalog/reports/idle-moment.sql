@@ -1,0 +1,354 @@
+-- The volumes that nobody used at a moment, as idle.sql has those of now. They were bound then, or released, by the rows of bindings
+-- and by the phases and sizes in changes; what has not changed since is in volumes, claims and volume_states. The claim is the one
+-- that a volume had then, or last before. Owner, groups, class and reclaim policy are those that are known last.
+-- A use that ended while nobody watched counts until the latest moment at which it can have ended. A pod that had been created by then
+-- and started later, or of which an init container had run, awaited its volume, which is not idle then. A pod that never started is
+-- not in the mounts, so a volume that only such pods awaited is idle.
+WITH
+{until:DateTime64(6, 'UTC')} AS moment,
+toUnixTimestamp64Micro(moment) AS moment_micros,
+toFixedString('', 16) AS no_claim,
+CAST([], 'Array(Tuple(Int64, Int64, Int64, FixedString(16), Int64, UInt8))') AS no_conditions,
+spans AS
+(
+    SELECT cluster AS watched_cluster, started_micros, ended_micros, goes_on, before_micros, max(ended_micros) OVER (PARTITION BY cluster) AS last_ended_micros
+    FROM
+    (
+{{template "watched.sql"}}
+    )
+),
+watched AS
+(
+    SELECT watched_cluster, started_micros, least(ended_micros, moment_micros) AS ended_micros, before_micros, last_ended_micros
+    FROM spans
+    WHERE started_micros <= moment_micros
+),
+-- The pods that had been created and of which no main container had started, with the claims of their mounts.
+waiting AS
+(
+    SELECT cluster, namespace, pod_created_at, pod_uid
+    FROM containers FINAL
+    WHERE kind = 'main'
+      AND (cluster, namespace, pod_created_at, pod_uid) IN
+          (
+              SELECT cluster, namespace, pod_created_at, pod_uid FROM containers
+              WHERE pod_created_at <= moment AND kind = 'main' AND (started_at IS NULL OR started_at > moment)
+                AND ({cluster:String} = '' OR cluster = {cluster:String})
+                AND ({namespace:String} = '' OR namespace = {namespace:String})
+          )
+      AND (cluster, namespace, pod_created_at, pod_uid) NOT IN
+          (
+              SELECT cluster, namespace, created_at, uid FROM pods FINAL
+              WHERE (deleted_at <= moment OR finished_at <= moment) AND (cluster, namespace, created_at, uid) IN
+                  (SELECT cluster, namespace, pod_created_at, pod_uid FROM containers WHERE pod_created_at <= moment AND kind = 'main' AND started_at IS NULL)
+          )
+    GROUP BY cluster, namespace, pod_created_at, pod_uid
+    HAVING countIf(started_at <= moment) = 0
+),
+awaited AS
+(
+    SELECT cluster, claim_uid
+    FROM mounts FINAL
+    WHERE (cluster, namespace, claim_name, pod_created_at, pod_uid) IN
+          (
+              SELECT cluster, namespace, claim_name, pod_created_at, pod_uid FROM mounts
+              WHERE claim_name != '' AND (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM waiting)
+          )
+),
+-- The claims that the flags choose, the volumes that these had, and the namespaces of all claims of these volumes. Where no flag chooses
+-- claims, nothing is asked for.
+(
+    SELECT groupArray((cluster, uid)) FROM claims AS c FINAL
+    WHERE ({namespace:String} != '' OR {owner:String} != '' OR {group:String} != '') AND {{template "claim_filter.sql"}}
+) AS its_claims,
+(
+    SELECT groupUniqArray((cluster, volume_uid))
+    FROM
+    (
+        SELECT cluster, volume_uid FROM bindings FINAL
+        WHERE (cluster, claim_uid) IN (SELECT c.1, c.2 FROM (SELECT arrayJoin(its_claims) AS c))
+        UNION ALL
+        SELECT cluster, uid FROM volumes FINAL
+        WHERE {namespace:String} != '' AND claim_namespace = {namespace:String}
+    )
+) AS its_volumes,
+(
+    SELECT groupUniqArray((cluster, namespace)) FROM claims FINAL
+    WHERE ({namespace:String} != '' OR {owner:String} != '' OR {group:String} != '')
+      AND ((cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
+           OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
+) AS its_namespaces,
+-- The uses by the moment. All mounts may be read, so they are summed up before anything is joined: how many last, and of the use that
+-- ended last, in this order: its end, its start, its pod, and when that was created. Microseconds of this century have 16 digits. A
+-- mount that was written before its volume was known has its claim instead.
+mounted AS
+(
+    SELECT
+        cluster, if(volume_uid != '', volume_uid, claim_uid) AS used_uid, any(namespace) AS its_namespace,
+        countIf(ended_at IS NULL OR ended_at > moment) AS running,
+        maxIf(concat(toString(toUnixTimestamp64Micro(assumeNotNull(ended_at))), toString(toUnixTimestamp64Micro(started_at)), pod_uid, ' ',
+            toString(toUnixTimestamp64Micro(pod_created_at))), ended_at <= moment) AS last
+    FROM mounts FINAL
+    WHERE claim_name != '' AND pod_created_at <= moment AND started_at <= moment
+      AND ({cluster:String} = '' OR cluster = {cluster:String})
+      AND ({namespace:String} = '' AND {owner:String} = '' AND {group:String} = '' OR (cluster, namespace) IN (SELECT n.1, n.2 FROM (SELECT arrayJoin(its_namespaces) AS n)))
+    GROUP BY cluster, used_uid
+),
+conditions AS
+(
+    SELECT
+        sipHash128(b.cluster, b.volume_uid) AS key,
+        arraySort(groupArray((
+            c.unused_micros,
+            if(c.span_micros != 0 AND (c.unused_micros <= c.ended_micros OR c.goes_on), c.span_micros, toInt64(0)),
+            if(arrayMin(b.bindings) > c.unused_micros, arrayMin(b.bindings), arrayMax(arrayFilter(bound -> bound <= c.unused_micros, b.bindings))),
+            sipHash128(b.cluster, b.claim_uid),
+            multiIf(
+                NOT c.has_claim, 0,
+                c.next BETWEEN 1 AND moment_micros, c.next,
+                NOT c.has_next AND NOT c.is_deleted OR c.is_watched, c.last,
+                0),
+            c.has_claim))) AS list
+    FROM
+    (
+        SELECT cluster, volume_uid, claim_uid, groupArray(ifNull(toUnixTimestamp64Micro(bound_at), 0)) AS bindings
+        FROM bindings FINAL
+        WHERE bound_at IS NULL OR bound_at <= moment
+        GROUP BY cluster, volume_uid, claim_uid
+    ) AS b
+    INNER JOIN
+    (
+        SELECT c.*, w.started_micros AS span_micros, w.ended_micros AS ended_micros, w.goes_on AS goes_on,
+            (c.cluster, c.uid) NOT IN (SELECT cluster, uid FROM claims FINAL WHERE deleted_at <= moment) AS has_claim,
+            (c.cluster, c.uid) IN (SELECT cluster, uid FROM claims FINAL WHERE deleted_at IS NOT NULL) AS is_deleted,
+            c.cluster IN (
+                SELECT cluster FROM coverage FINAL
+                WHERE kind = 'PersistentVolumeClaim' AND started_at <= moment AND coalesce(ended_at, seen_at) >= moment) AS is_watched
+        FROM
+        (
+            SELECT
+                cluster, uid,
+                argMaxIf(micros, observed_at, observed_at <= moment) AS last,
+                argMinIf(micros, observed_at, observed_at > moment) AS next,
+                countIf(observed_at > moment) > 0 AS has_next,
+                arrayJoin(groupUniqArrayIf(micros, micros BETWEEN 1 AND moment_micros)) AS unused_micros
+            FROM
+            (
+                SELECT
+                    cluster, uid, observed_at,
+                    arrayFirst(c -> c.1 = 'Unused', JSONExtract(object, 'status', 'conditions', 'Array(Tuple(type String, status String, lastTransitionTime String))')) AS condition,
+                    if(condition.2 = 'True', ifNull(toUnixTimestamp64Micro(parseDateTime64BestEffortOrNull(condition.3, 6, 'UTC')), 0), 0) AS micros
+                FROM objects
+                WHERE kind = 'PersistentVolumeClaim' AND position(object, '"Unused"') > 0 AND ({cluster:String} = '' OR cluster = {cluster:String})
+                UNION ALL
+                SELECT cluster, uid, {now:DateTime64(6, 'UTC')}, ('', '', ''), assumeNotNull(toUnixTimestamp64Micro(unused_since))
+                FROM claims FINAL
+                WHERE unused_since IS NOT NULL AND deleted_at IS NULL AND ({cluster:String} = '' OR cluster = {cluster:String})
+            )
+            GROUP BY cluster, uid
+        ) AS c
+        ASOF LEFT JOIN spans AS w ON w.watched_cluster = c.cluster AND c.unused_micros >= w.started_micros
+    ) AS c ON sipHash128(c.cluster, c.uid) = sipHash128(b.cluster, b.claim_uid)
+    GROUP BY key
+),
+-- What is known of each volume, one row for each part, which are brought together without a join: the volume itself, its bindings, its
+-- changes of phase after the moment, what it is now and its last use if that goes back to the moment, its mounts and its conditions.
+parts AS
+(
+    SELECT
+        toLowCardinality('volume') AS part, sipHash128(cluster, uid) AS key, sipHash128(cluster, claim_uid) AS claim,
+        ifNull(toUnixTimestamp64Micro(created_at), 0) AS began, ifNull(toUnixTimestamp64Micro(phase_changed_at), 0) AS ended,
+        if(ifNull(unseen_use_at <= moment, 0), assumeNotNull(toUnixTimestamp64Micro(unseen_use_at)), 0) AS number, toString(phase) AS text,
+        toString(cluster) AS in_cluster, uid AS named_uid, name AS named, claim_namespace = {namespace:String} AS in_namespace,
+        no_conditions AS list
+    FROM volumes FINAL
+    WHERE {{template "existed.sql"}}
+      AND ({cluster:String} = '' OR cluster = {cluster:String})
+      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+      AND ({namespace:String} = '' AND {owner:String} = '' AND {group:String} = '' OR (cluster, uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
+    UNION ALL
+    -- A binding whose beginning is not known began before all others.
+    SELECT
+        toLowCardinality('binding'), sipHash128(cluster, volume_uid), sipHash128(cluster, claim_uid), ifNull(toUnixTimestamp64Micro(bound_at), 0),
+        ifNull(toUnixTimestamp64Micro(released_at), 9223372036854775807), toInt64(ordinal), '', '', '', '', 0, no_conditions
+    FROM bindings FINAL
+    WHERE ({cluster:String} = '' OR cluster = {cluster:String}) AND ({namespace:String} = '' AND {owner:String} = '' AND {group:String} = '' OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
+    UNION ALL
+    -- Of several changes in one second, that from Bound came first, then that from Released.
+    SELECT toLowCardinality('phase'), sipHash128(cluster, uid), no_claim, toUnixTimestamp64Micro(changed_at), 0, toInt64(indexOf(['Bound', 'Released', phase], phase)), phase, '', '', '', 0, no_conditions
+    FROM
+    (
+        -- Two trackers can have dated the same change differently.
+        SELECT cluster, uid, splitByString(' → ', details)[1] AS phase, min(at) AS changed_at
+        FROM changes FINAL
+        WHERE kind = 'PersistentVolume' AND namespace = '' AND action IN ('phase', 'released') AND ({cluster:String} = '' OR cluster = {cluster:String})
+          AND ({namespace:String} = '' AND {owner:String} = '' AND {group:String} = '' OR (cluster, uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
+        GROUP BY cluster, uid, details, resource_version
+        HAVING changed_at > moment
+    )
+    UNION ALL
+    SELECT toLowCardinality('state'), sipHash128(cluster, volume_uid), no_claim, assumeNotNull(toUnixTimestamp64Micro(idle_since)), 0, 0, toString(status), '', '', '', 0, no_conditions
+    FROM volume_states FINAL
+    WHERE idle_since <= moment AND ({cluster:String} = '' OR cluster = {cluster:String}) AND ({namespace:String} = '' AND {owner:String} = '' AND {group:String} = '' OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
+    UNION ALL
+    SELECT toLowCardinality('last'), sipHash128(cluster, volume_uid), no_claim, 0, assumeNotNull(toUnixTimestamp64Micro(last_ended_at)), 0, '', '', '', '', 0, no_conditions
+    FROM volume_uses FINAL
+    WHERE NOT in_use AND last_ended_at <= moment AND ({cluster:String} = '' OR cluster = {cluster:String}) AND ({namespace:String} = '' AND {owner:String} = '' AND {group:String} = '' OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
+    UNION ALL
+    SELECT
+        toLowCardinality('mounts'), sipHash128(m.cluster, if(c.volume_uid != '', c.volume_uid, m.used_uid)), no_claim, 0,
+        if(m.last = '', 0, toInt64(substring(m.last, 1, 16))), toInt64(m.running), if(m.last = '', '', concat(m.last, ' ', m.its_namespace)), '', '', '', 0, no_conditions
+    FROM mounted AS m
+    LEFT JOIN
+    (
+        SELECT cluster, uid, volume_uid FROM claims FINAL
+        WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM mounts WHERE claim_name != '' AND volume_uid = '')
+    ) AS c ON sipHash128(c.cluster, c.uid) = sipHash128(m.cluster, m.used_uid)
+    UNION ALL
+    SELECT toLowCardinality('conditions'), key, no_claim, 0, 0, 0, '', '', '', '', 0, list FROM conditions
+),
+joined AS
+(
+    SELECT
+        key,
+        max(in_cluster) AS of_cluster, max(named_uid) AS volume_uid, max(named) AS name, max(in_namespace) AS by_namespace,
+        sumIf(began, part = 'volume') AS created_micros, sumIf(ended, part = 'volume') AS phase_micros, sumIf(number, part = 'volume') AS unseen_micros,
+        anyIf(text, part = 'volume') AS phase_now, anyIf(claim, part = 'volume') AS present_claim,
+        countIf(part = 'binding') > 0 AS is_known, countIf(part = 'binding' AND began <= moment_micros) > 0 AS was_bound,
+        argMaxIf(claim, bitShiftLeft(toUInt128(began), 32) + number, part = 'binding' AND began <= moment_micros) AS bound_claim,
+        argMaxIf(ended, bitShiftLeft(toUInt128(began), 32) + number, part = 'binding' AND began <= moment_micros) > moment_micros AS lasts,
+        maxIf(began, part = 'binding' AND began <= moment_micros) AS bound_micros,
+        argMinIf(text, bitShiftLeft(toUInt128(began), 32) + number, part = 'phase') AS phase_before,
+        sumIf(began, part = 'state') AS idle_micros_now, anyIf(text, part = 'state') AS status_now,
+        sumIf(number, part = 'mounts') AS running, maxIf(text, part = 'mounts') AS last, maxIf(ended, part IN ('mounts', 'last')) AS used_micros,
+        maxIf(ended, part = 'last') AS last_micros,
+        groupArrayArray(list) AS listed,
+        if(is_known, bound_claim, present_claim) AS claim_key,
+        -- If its changes have expired, it is not known since when a volume that was released then is available.
+        multiIf(was_bound AND lasts, 'Bound', phase_before != '', phase_before, phase_micros <= moment_micros, phase_now, was_bound, 'Released', '') AS phase,
+        if(is_known AND phase = 'Bound' AND NOT lasts, 'Released', phase) AS phase_then
+    FROM parts
+    GROUP BY key
+    HAVING countIf(part = 'volume') > 0 AND running = 0 AND phase_then IN ('Bound', 'Released') AND (was_bound OR NOT is_known)
+       AND ({namespace:String} = '' AND {owner:String} = '' AND {group:String} = '' OR by_namespace AND claim_key = present_claim AND {owner:String} = '' AND {group:String} = ''
+            OR claim_key IN (SELECT sipHash128(c.1, c.2) FROM (SELECT arrayJoin(its_claims) AS c)))
+       AND claim_key NOT IN (SELECT sipHash128(cluster, claim_uid) FROM awaited)
+),
+-- Since when a volume was idle, by rule 5.5 of collector/inventory: since its last use, or one that only a condition Unused shows, else
+-- since it was bound. The controllers that write the times work within seconds, and the API cuts times to whole seconds.
+with_idle AS
+(
+    SELECT
+        *,
+        arraySort(listed) AS conditions,
+        arrayFold(
+            (known, c) -> if(
+                c.1 > if(known = 0, greatest(c.3, created_micros), known) + 10000000
+                    AND NOT (c.2 != 0 AND (c.2 <= if(known = 0, greatest(c.3, created_micros), known) + 999999 OR c.1 > c.2 + 10000000)),
+                c.1, known),
+            conditions,
+            if(unseen_micros > used_micros + 10000000, unseen_micros, used_micros)) AS known_micros,
+        if(known_micros = 0, greatest(created_micros, bound_micros), known_micros) AS base_micros,
+        arrayLast(c -> c.6 AND c.4 = claim_key, conditions) AS latest,
+        multiIf(
+            idle_micros_now != 0, idle_micros_now,
+            latest.1 > base_micros AND NOT (latest.2 != 0 AND (latest.2 <= base_micros + 999999 OR latest.1 > latest.2 + 10000000)), latest.1,
+            base_micros) AS idle_micros,
+        multiIf(phase_then = 'Released', 'released', status_now IN ('idle', 'never_mounted'), status_now, known_micros != 0, 'idle', 'never_mounted') AS status,
+        if(idle_micros = 0, 0, greatest(0, intDiv(moment_micros - idle_micros, 1000000))) AS seconds
+    FROM joined
+    WHERE seconds >= {min_idle:Int64}
+),
+-- The rows, once: what else they say is read for them alone.
+(
+    SELECT groupArray((
+        of_cluster, volume_uid, claim_key, status, idle_micros, seconds, latest.5, used_micros,
+        if(pod_uid = '', '', substring(last, position(last, ' ') + 18)), -- its namespace
+        if(pod_uid = '', toInt64(0), toInt64(substring(last, position(last, ' ') + 1, 16))), -- its creation
+        if(last = '' OR used_micros = last_micros, '', substring(last, 33, position(last, ' ') - 33)) AS pod_uid))
+    FROM
+    (
+        SELECT * FROM with_idle
+        ORDER BY seconds DESC, of_cluster, name, volume_uid
+        LIMIT {limit:UInt64}
+    )
+) AS found,
+idle AS
+(
+    SELECT
+        r.1 AS cluster, r.2 AS volume_uid, v.name AS volume, r.4 AS state,
+        if(r.5 = 0, NULL, fromUnixTimestamp64Micro(r.5, 'UTC')) AS idle_since,
+        r.6 AS idle_seconds,
+        if(c.uid != '', toString(c.namespace), if(r.3 = v.present_claim, toString(v.claim_namespace), '')) AS namespace,
+        if(c.uid != '', c.name, if(r.3 = v.present_claim, v.claim_name, '')) AS claim,
+        if(r.7 = 0, NULL, fromUnixTimestamp64Micro(r.7, 'UTC')) AS unused_since,
+        v.storage_class AS storage_class,
+        toInt64(v.capacity_bytes - g.grown_bytes) AS capacity_bytes,
+        m.used_bytes AS used_bytes,
+        v.reclaim_policy AS reclaim_policy,
+        if(r.8 = 0, NULL, fromUnixTimestamp64Micro(r.8, 'UTC')) AS last_used_at,
+        if(r.11 = '', toString(u.last_namespace), r.9) AS last_namespace,
+        if(r.11 = '', u.last_pod, p.name) AS last_pod,
+        trim(BOTH '/' FROM if(r.11 = '', concat(u.last_workload_kind, '/', u.last_workload_name), concat(p.workload_kind, '/', p.workload_name))) AS last_workload
+    FROM (SELECT arrayJoin(found) AS r) AS f
+    INNER JOIN
+    (
+        SELECT cluster, uid, name, storage_class, reclaim_policy, capacity_bytes, sipHash128(cluster, claim_uid) AS present_claim,
+            claim_namespace, claim_name
+        FROM volumes FINAL WHERE (cluster, uid) IN (SELECT r.1, r.2 FROM (SELECT arrayJoin(found) AS r))
+    ) AS v ON v.cluster = r.1 AND v.uid = r.2
+    LEFT JOIN
+    (
+        SELECT sipHash128(cluster, uid) AS its_key, uid, namespace, name
+        FROM claims FINAL WHERE its_key IN (SELECT r.3 FROM (SELECT arrayJoin(found) AS r))
+    ) AS c ON c.its_key = r.3
+    LEFT JOIN
+    (
+        SELECT cluster, volume_uid, last_namespace, last_pod, last_workload_kind, last_workload_name
+        FROM volume_uses FINAL WHERE last_ended_at <= moment AND (cluster, volume_uid) IN (SELECT r.1, r.2 FROM (SELECT arrayJoin(found) AS r))
+    ) AS u ON u.cluster = r.1 AND u.volume_uid = r.2
+    LEFT JOIN
+    (
+        SELECT cluster, uid, name, workload_kind, workload_name
+        FROM pods FINAL
+        WHERE (cluster, namespace, created_at, uid) IN (SELECT r.1, r.9, fromUnixTimestamp64Micro(r.10, 'UTC'), r.11 FROM (SELECT arrayJoin(found) AS r) WHERE r.11 != '')
+    ) AS p ON p.cluster = r.1 AND p.uid = r.11
+    LEFT JOIN
+    (
+        SELECT cluster, uid, sum(bytes) AS grown_bytes
+        FROM
+        (
+            -- Two trackers can have dated the same change differently.
+            SELECT
+                cluster, uid, details, min(at) AS resized_at,
+                -- Quantities as the tracker writes them; of others, nothing is known.
+                arrayMap(
+                    text -> if(match(text, '^[0-9]{1,19}([KMGTPE]i)?$'),
+                        toInt128(extract(text, '^[0-9]+')) * transform(extract(text, '[A-Z]i$'), ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
+                            [1, 1024, 1048576, 1073741824, 1099511627776, 1125899906842624, 1152921504606846976], 0), toInt128(-1)),
+                    splitByString(' → ', details)) AS sizes,
+                if(length(sizes) = 2 AND sizes[1] >= 0 AND sizes[2] >= 0, sizes[2] - sizes[1], toInt128(0)) AS bytes
+            FROM changes FINAL
+            WHERE kind = 'PersistentVolume' AND namespace = '' AND action = 'resized'
+              AND ({cluster:String} = '' OR cluster = {cluster:String})
+              AND (cluster, uid) IN (SELECT r.1, r.2 FROM (SELECT arrayJoin(found) AS r))
+            GROUP BY cluster, uid, details, resource_version
+            HAVING resized_at > moment
+        )
+        GROUP BY cluster, uid
+    ) AS g ON g.cluster = r.1 AND g.uid = r.2
+    LEFT JOIN
+    (
+        SELECT cluster, volume_uid, toNullable(argMax(used_bytes, at)) AS used_bytes
+        FROM
+        (
+            SELECT cluster, volume_uid, at, used_bytes FROM usage FINAL
+            WHERE at <= moment AND (cluster, volume_uid) IN (SELECT r.1, r.2 FROM (SELECT arrayJoin(found) AS r))
+            UNION ALL
+            SELECT cluster, volume_uid, at, used_bytes FROM last_usage FINAL
+            WHERE at <= moment AND (cluster, volume_uid) IN (SELECT r.1, r.2 FROM (SELECT arrayJoin(found) AS r))
+        )
+        GROUP BY cluster, volume_uid
+    ) AS m ON m.cluster = r.1 AND m.volume_uid = r.2
+),
+{{template "idle_observed.sql"}}

@@ -1,0 +1,83 @@
+-- The claims that existed at a moment and that no container had mounted by then, as never-mounted.sql has those of now. The size and the
+-- phase are those of the moment; owner, groups and class those that are known last.
+WITH
+{until:DateTime64(6, 'UTC')} AS moment,
+-- How much more the claims have asked for since the moment, and whether they became Lost since.
+changed AS
+(
+    SELECT cluster, uid, sumIf(bytes, action = 'resize_requested') AS grown_bytes, countIf(action = 'phase' AND endsWith(details, 'Lost')) > 0 AS became_lost
+    FROM
+    (
+        -- Two trackers can have dated the same change differently.
+        SELECT
+            cluster, uid, action, details, min(at) AS changed_at,
+            -- Quantities as the tracker writes them; of others, nothing is known.
+            arrayMap(
+                text -> if(match(text, '^[0-9]{1,19}([KMGTPE]i)?$'),
+                    toInt128(extract(text, '^[0-9]+')) * transform(extract(text, '[A-Z]i$'), ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
+                        [1, 1024, 1048576, 1073741824, 1099511627776, 1125899906842624, 1152921504606846976], 0), toInt128(-1)),
+                splitByString(' → ', details)) AS sizes,
+            if(length(sizes) = 2 AND sizes[1] >= 0 AND sizes[2] >= 0, sizes[2] - sizes[1], toInt128(0)) AS bytes
+        FROM changes FINAL
+        WHERE kind = 'PersistentVolumeClaim' AND action IN ('phase', 'resize_requested')
+          AND ({cluster:String} = '' OR cluster = {cluster:String})
+          AND ({namespace:String} = '' OR namespace = {namespace:String})
+        GROUP BY cluster, uid, action, details, resource_version
+        HAVING changed_at > moment
+    )
+    GROUP BY cluster, uid
+),
+-- When each claim was bound first, and whether a use of its volume since then is known, also if the mounts have expired since.
+bound AS
+(
+    SELECT
+        b.cluster AS cluster, b.claim_uid AS claim_uid, toUInt8(1) AS was_bound,
+        max(ifNull(u.last_ended_at > b.bound_at AND (b.released_at IS NULL OR u.last_ended_at <= b.released_at), 0)) AS was_used
+    FROM (SELECT cluster, volume_uid, last_ended_at FROM volume_uses FINAL WHERE last_ended_at <= moment) AS u
+    RIGHT JOIN
+    (
+        SELECT cluster, claim_uid, volume_uid, bound_at, released_at
+        FROM bindings FINAL
+        WHERE (bound_at IS NULL OR bound_at <= moment) AND ({cluster:String} = '' OR cluster = {cluster:String})
+    ) AS b ON sipHash128(u.cluster, u.volume_uid) = sipHash128(b.cluster, b.volume_uid)
+    GROUP BY cluster, claim_uid
+),
+mounted AS
+(
+    SELECT cluster, claim_uid
+    FROM mounts FINAL
+    WHERE claim_name != '' AND pod_created_at <= moment AND started_at <= moment
+      AND ({cluster:String} = '' OR cluster = {cluster:String})
+      AND ({namespace:String} = '' OR namespace = {namespace:String})
+      AND ({owner:String} = '' OR (cluster, namespace) IN (SELECT cluster, namespace FROM claims FINAL WHERE owner = {owner:String}))
+      AND ({group:String} = '' OR (cluster, namespace) IN (SELECT cluster, namespace FROM claims FINAL WHERE has(groups, {group:String})))
+    GROUP BY cluster, claim_uid
+)
+SELECT
+    c.cluster AS cluster,
+    c.namespace AS namespace,
+    c.name AS claim,
+    multiIf(c.phase = 'Lost' AND NOT k.became_lost, 'Lost', b.was_bound OR ifNull(c.bound_at <= moment, 0), 'Bound', 'Pending') AS phase,
+    if(b.was_bound OR ifNull(c.bound_at <= moment, 0), c.volume_name, '') AS persistentvolume,
+    c.storage_class AS storage_class,
+    c.owner AS owner,
+    c.groups AS groups,
+    toInt64(c.requested_bytes - k.grown_bytes) AS requested_bytes,
+    c.created_at AS created_at,
+    greatest(0, dateDiff('second', c.created_at, moment)) AS age_seconds,
+    if(c.unused_since <= moment, c.unused_since, NULL) AS unused_since
+FROM
+(
+    SELECT cluster, namespace, name, uid, toString(phase) AS phase, volume_name, storage_class, owner, groups, requested_bytes, created_at, bound_at, unused_since
+    FROM claims AS c FINAL
+    WHERE {{template "existed.sql"}}
+      AND ({cluster:String} = '' OR cluster = {cluster:String})
+      AND {{template "claim_filter.sql"}}
+      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+      AND (cluster, uid) NOT IN (SELECT cluster, claim_uid FROM mounted)
+) AS c
+LEFT JOIN bound AS b ON sipHash128(b.cluster, b.claim_uid) = sipHash128(c.cluster, c.uid)
+LEFT JOIN changed AS k ON sipHash128(k.cluster, k.uid) = sipHash128(c.cluster, c.uid)
+WHERE NOT b.was_used
+ORDER BY created_at, cluster, namespace, claim
+LIMIT {limit:UInt64}
