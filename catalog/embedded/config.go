@@ -43,12 +43,14 @@ const serverConfig = `<clickhouse>
 </clickhouse>
 `
 
-// usersConfig grants the engine's one user what a writer may do: everything except access to anything
+// usersConfig lets a statement run on a thread for each free 256 MiB: by default ClickHouse 26.7 wants a gigabyte for each, and would
+// run all of them on one. It grants the engine's one user what a writer may do: everything except access to anything
 // outside the engine. A dictionary's source may even be a command to run. Grants are an allow list,
 // so that new functions of a new version stay forbidden. What a reader may do is less: see admit.
 const usersConfig = `<clickhouse>
   <profiles><default>
     <max_memory_usage>%[1]d</max_memory_usage>
+    <max_threads_min_free_memory_per_thread>268435456</max_threads_min_free_memory_per_thread>
     <constraints>
       <max_parser_depth><min>1</min><max>1000</max></max_parser_depth>
       <max_parser_backtracks><min>1</min><max>1000000</max></max_parser_backtracks>

@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"database/sql"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -54,4 +55,11 @@ func countRows(t *testing.T, db *sql.DB, query string) (n int, err error) {
 		n++
 	}
 	return n, rows.Err()
+}
+
+// TestStatementsRunOnSeveralThreads asks how a statement would be run that may have two threads. The engine has 2 GiB.
+func TestStatementsRunOnSeveralThreads(t *testing.T) {
+	if _, pipeline := ask(t, "POST", "max_threads=2", "EXPLAIN PIPELINE SELECT sum(number) FROM numbers_mt(1000000000)"); !strings.Contains(pipeline, "NumbersRange × 2") {
+		t.Errorf("one thread does it:\n%s", pipeline)
+	}
 }
