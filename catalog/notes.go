@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -23,6 +24,11 @@ func (c *Catalog) Notes(ctx context.Context, r *Result, cluster string) (notes [
 		return nil, err
 	}
 	notes = append(notes, unwatched...)
+	expired, err := c.expired(ctx, r, cluster)
+	if err != nil {
+		return nil, err
+	}
+	notes = append(notes, expired...)
 	gaps, err := c.Gaps(ctx, cluster)
 	if err != nil {
 		return nil, err
@@ -46,6 +52,39 @@ func (w window) overlaps(g Gap) bool {
 // firstWatched asks when the watching of each cluster began.
 const firstWatched = `SELECT cluster, min(started_at) FROM coverage
 WHERE kind = 'Pod' AND ({cluster:String} = '' OR cluster = {cluster:String}) GROUP BY cluster ORDER BY cluster`
+
+// expired notes the tables of which the report has read what a retention has made incomplete: those that lack rows of the window.
+func (c *Catalog) expired(ctx context.Context, r *Result, cluster string) (notes []string, err error) {
+	if r.window.since.Equal(end) || len(r.expiring) == 0 {
+		return nil, nil
+	}
+	const op = "read the retention of the tables"
+	var first time.Time // before that, there was nothing to expire
+	err = c.Each(ctx, op, "SELECT min(started_at) FROM coverage WHERE {cluster:String} = '' OR cluster = {cluster:String}", map[string]string{"cluster": cluster},
+		func(rows driver.Rows) error { return rows.Scan(&first) })
+	for _, t := range r.expiring {
+		if err != nil {
+			return nil, err
+		}
+		var d definition
+		d, err = c.definition(ctx, op, t)
+		kept := c.now().Add(-d.lasts)
+		if d.ours && r.window.since.Before(kept) && first.Before(kept) {
+			notes = append(notes, fmt.Sprintf("of the time before %s the table %s may lack rows: --catalog.retention=%s=%s", humanTime(kept), t.table, t.flag, lasting(d.lasts)))
+		}
+	}
+	return notes, err
+}
+
+// expiring returns the tables that a report reads and whose rows can expire.
+func expiring(sql string) (list []retained) {
+	for _, t := range retainedTables {
+		if t.table != "pods" && regexp.MustCompile(`\bFROM `+t.table+`\b`).MatchString(sql) { // pods expire with their mounts
+			list = append(list, t)
+		}
+	}
+	return list
+}
 
 // beforeCoverage notes the clusters that nobody watched yet when the window began. A window over all of the history
 // begins wherever that does.

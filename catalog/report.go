@@ -136,7 +136,7 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 		return nil, err
 	}
 	result.remark = r.remark
-	result.window = w
+	result.window, result.expiring = w, expiring(statement.SQL)
 	for i := range result.Columns {
 		r.describe(&result.Columns[i], statement.Parameters, several)
 	}

@@ -63,6 +63,8 @@ type Result struct {
 	needed  bool // a row needs the remark
 	some    bool // there is a row
 	window  window
+
+	expiring []retained // the tables it reads whose rows can expire
 }
 
 func newResult(rows driver.Rows, cancel context.CancelFunc, explain func(error) error) *Result {
