@@ -78,21 +78,19 @@ awaited AS
       AND ((cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
            OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
 ) AS its_namespaces,
--- The uses by the moment. All mounts may be read, so they are summed up before anything is joined: how many last, and of the use that
--- ended last, in this order: its end, its start, its pod, and when that was created. Microseconds of this century have 16 digits. A
--- mount that was written before its volume was known has its claim instead.
+-- The uses by the moment: how many last, and the last end of the others. All mounts may be read, so they are summed up by one hash
+-- before anything is joined. A mount that was written before its volume was known has its claim instead.
 mounted AS
 (
     SELECT
-        cluster, if(volume_uid != '', volume_uid, claim_uid) AS used_uid, any(namespace) AS its_namespace,
+        sipHash128(cluster, if(volume_uid != '', volume_uid, claim_uid)) AS used_key,
         countIf(ended_at IS NULL OR ended_at > moment) AS running,
-        maxIf(concat(toString(toUnixTimestamp64Micro(assumeNotNull(ended_at))), toString(toUnixTimestamp64Micro(started_at)), pod_uid, ' ',
-            toString(toUnixTimestamp64Micro(pod_created_at))), ended_at <= moment) AS last
+        maxIf(toUnixTimestamp64Micro(assumeNotNull(ended_at)), ended_at <= moment) AS last
     FROM mounts FINAL
     WHERE claim_name != '' AND pod_created_at <= moment AND started_at <= moment
       AND ({cluster:String} = '' OR cluster = {cluster:String})
       AND ({namespace:String} = '' AND {owner:String} = '' AND {group:String} = '' OR (cluster, namespace) IN (SELECT n.1, n.2 FROM (SELECT arrayJoin(its_namespaces) AS n)))
-    GROUP BY cluster, used_uid
+    GROUP BY used_key
 ),
 conditions AS
 (
@@ -196,14 +194,9 @@ parts AS
     WHERE NOT in_use AND last_ended_at <= moment AND ({cluster:String} = '' OR cluster = {cluster:String}) AND ({namespace:String} = '' AND {owner:String} = '' AND {group:String} = '' OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
     UNION ALL
     SELECT
-        toLowCardinality('mounts'), sipHash128(m.cluster, if(c.volume_uid != '', c.volume_uid, m.used_uid)), no_claim, 0,
-        if(m.last = '', 0, toInt64(substring(m.last, 1, 16))), toInt64(m.running), if(m.last = '', '', concat(m.last, ' ', m.its_namespace)), '', '', '', 0, no_conditions
+        toLowCardinality('mounts'), if(c.volume != no_claim, c.volume, m.used_key), no_claim, 0, m.last, toInt64(m.running), '', '', '', '', 0, no_conditions
     FROM mounted AS m
-    LEFT JOIN
-    (
-        SELECT cluster, uid, volume_uid FROM claims FINAL
-        WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM mounts WHERE claim_name != '' AND volume_uid = '')
-    ) AS c ON sipHash128(c.cluster, c.uid) = sipHash128(m.cluster, m.used_uid)
+    LEFT JOIN (SELECT sipHash128(cluster, uid) AS claim, sipHash128(cluster, volume_uid) AS volume FROM claims FINAL WHERE volume_uid != '') AS c ON c.claim = m.used_key
     UNION ALL
     SELECT toLowCardinality('conditions'), key, no_claim, 0, 0, 0, '', '', '', '', 0, list FROM conditions
 ),
@@ -220,8 +213,8 @@ joined AS
         maxIf(began, part = 'binding' AND began <= moment_micros) AS bound_micros,
         argMinIf(text, bitShiftLeft(toUInt128(began), 32) + number, part = 'phase') AS phase_before,
         sumIf(began, part = 'state') AS idle_micros_now, anyIf(text, part = 'state') AS status_now,
-        sumIf(number, part = 'mounts') AS running, maxIf(text, part = 'mounts') AS last, maxIf(ended, part IN ('mounts', 'last')) AS used_micros,
-        maxIf(ended, part = 'last') AS last_micros,
+        sumIf(number, part = 'mounts') AS running, maxIf(ended, part = 'mounts') AS mounted_micros, maxIf(ended, part = 'last') AS last_micros,
+        greatest(mounted_micros, last_micros) AS used_micros,
         groupArrayArray(list) AS listed,
         if(is_known, bound_claim, present_claim) AS claim_key,
         -- If its changes have expired, it is not known since when a volume that was released then is available.
@@ -263,9 +256,7 @@ with_idle AS
 (
     SELECT groupArray((
         of_cluster, volume_uid, claim_key, status, idle_micros, seconds, latest.5, used_micros,
-        if(pod_uid = '', '', substring(last, position(last, ' ') + 18)), -- its namespace
-        if(pod_uid = '', toInt64(0), toInt64(substring(last, position(last, ' ') + 1, 16))), -- its creation
-        if(last = '' OR used_micros = last_micros, '', substring(last, 33, position(last, ' ') - 33)) AS pod_uid))
+        mounted_micros > last_micros)) -- the last use is among the mounts, and not the last of all
     FROM
     (
         SELECT * FROM with_idle
@@ -273,6 +264,32 @@ with_idle AS
         LIMIT {limit:UInt64}
     )
 ) AS found,
+-- Whose the last use of these rows was: of several that ended together, that which started last.
+found_claims AS
+(
+    SELECT cluster, namespace, uid, name, volume_uid
+    FROM claims FINAL
+    WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM bindings WHERE (cluster, volume_uid) IN (SELECT r.1, r.2 FROM (SELECT arrayJoin(found) AS r) WHERE r.9))
+       OR (cluster, volume_uid) IN (SELECT r.1, r.2 FROM (SELECT arrayJoin(found) AS r) WHERE r.9)
+),
+last_users AS
+(
+    SELECT cluster, its_volume AS volume_uid, argMax((namespace, pod_created_at, pod_uid), (ended_at, started_at, pod_uid)) AS pod
+    FROM
+    (
+        SELECT m.cluster AS cluster, m.namespace AS namespace, m.pod_created_at AS pod_created_at, m.pod_uid AS pod_uid, m.started_at AS started_at, m.ended_at AS ended_at,
+            if(m.volume_uid != '', m.volume_uid, c.volume_uid) AS its_volume
+        FROM
+        (
+            SELECT cluster, namespace, claim_uid, volume_uid, pod_created_at, pod_uid, started_at, assumeNotNull(ended_at) AS ended_at
+            FROM mounts FINAL
+            WHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM found_claims)
+              AND pod_created_at <= moment AND started_at <= moment AND mounts.ended_at <= moment
+        ) AS m
+        LEFT JOIN (SELECT cluster, uid, volume_uid FROM found_claims) AS c ON c.cluster = m.cluster AND c.uid = m.claim_uid
+    )
+    GROUP BY cluster, its_volume
+),
 idle AS
 (
     SELECT
@@ -287,9 +304,9 @@ idle AS
         m.used_bytes AS used_bytes,
         v.reclaim_policy AS reclaim_policy,
         if(r.8 = 0, NULL, fromUnixTimestamp64Micro(r.8, 'UTC')) AS last_used_at,
-        if(r.11 = '', toString(u.last_namespace), r.9) AS last_namespace,
-        if(r.11 = '', u.last_pod, p.name) AS last_pod,
-        trim(BOTH '/' FROM if(r.11 = '', concat(u.last_workload_kind, '/', u.last_workload_name), concat(p.workload_kind, '/', p.workload_name))) AS last_workload
+        toString(if(r.9, l.pod.1, u.last_namespace)) AS last_namespace,
+        if(r.9, p.name, u.last_pod) AS last_pod,
+        trim(BOTH '/' FROM if(NOT r.9, concat(u.last_workload_kind, '/', u.last_workload_name), concat(p.workload_kind, '/', p.workload_name))) AS last_workload
     FROM (SELECT arrayJoin(found) AS r) AS f
     INNER JOIN
     (
@@ -307,12 +324,13 @@ idle AS
         SELECT cluster, volume_uid, last_namespace, last_pod, last_workload_kind, last_workload_name
         FROM volume_uses FINAL WHERE last_ended_at <= moment AND (cluster, volume_uid) IN (SELECT r.1, r.2 FROM (SELECT arrayJoin(found) AS r))
     ) AS u ON u.cluster = r.1 AND u.volume_uid = r.2
+    LEFT JOIN last_users AS l ON l.cluster = r.1 AND l.volume_uid = r.2
     LEFT JOIN
     (
         SELECT cluster, uid, name, workload_kind, workload_name
         FROM pods FINAL
-        WHERE (cluster, namespace, created_at, uid) IN (SELECT r.1, r.9, fromUnixTimestamp64Micro(r.10, 'UTC'), r.11 FROM (SELECT arrayJoin(found) AS r) WHERE r.11 != '')
-    ) AS p ON p.cluster = r.1 AND p.uid = r.11
+        WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, pod.1, pod.2, pod.3 FROM last_users)
+    ) AS p ON p.cluster = l.cluster AND p.uid = l.pod.3
     LEFT JOIN
     (
         SELECT cluster, uid, sum(bytes) AS grown_bytes

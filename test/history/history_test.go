@@ -243,7 +243,7 @@ type question struct {
 
 func reports() []question {
 	return []question{
-		{"idle", 12, idle}, {"space", 14, space}, {"users", 6, users}, {"mounts", 8, mounts}, {"history", 6, used}, {"use-hours", 8, useHours},
+		{"idle", 10, idle}, {"space", 14, space}, {"users", 6, users}, {"mounts", 8, mounts}, {"history", 6, used}, {"use-hours", 8, useHours},
 		{"apps", 6, apps}, {"pods-per-volume", 6, podsPerVolume}, {"volumes-per-pod", 6, volumesPerPod}, {"ephemeral", 8, ephemeral}, {"bindings", 8, bindings},
 		{"counts", 8, counts}, {"coverage", 8, coverage}, {"resizes", 8, resizes}, {"creation-rate", 8, creationRate}, {"lifetimes", 8, lifetimes},
 		{"never-mounted", 10, neverMounted}, {"at", 6, at}, {"diff", 5, diff}, {"left-behind", 8, leftBehind}, {"orphans", 6, orphans},
