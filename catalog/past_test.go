@@ -161,6 +161,19 @@ func TestReportsLookBack(t *testing.T) {
 		{"history", "backend", "storageclass=fast group=web", "ebs.csi.aws.com vol-1"},
 		{"mounts", "pod", "volume=pv-data at=2026-02-08", "shell-1,api-2"},
 		{"mounts", "pod", "since=2026-02-13 until=2026-02-14", "api-3"},
+		{"mounts", "pod", "owner=carol", "shell-1"}, // the pod has no owner, and its claim has
+		{"mounts", "pod", "owner=ann", "report-1,report-1,import-1"},
+		{"mounts", "pod", "owner=ann limit=2", "report-1,report-1"},
+		{"mounts", "pod", "group=storage", "shell-1"},
+		{"mounts", "pod", "group=web at=2026-02-08", "api-2"},
+		{"mounts", "pod", "storageclass=fast at=2026-02-08", "shell-1,api-2"},
+		{"mounts", "pod", "storageclass=slow", ""},
+		{"mounts", "pod", "workload=api limit=1", "api-3"},
+		{"mounts", "pod", "workload=Deployment/api at=2026-02-08", "api-2"},
+		{"mounts", "pod", "workload=Pod/shell-1", "shell-1"},
+		{"mounts", "pod", "workload=shell-1", "shell-1"},
+		{"mounts", "pod", "workload=Pod/api-1", ""},
+		{"mounts", "pod", "workload=CronJob/report owner=ann storageclass=fast", "report-1"},
 	} {
 		flags := strings.Fields(strings.ReplaceAll(test.flags, " 1", "T1"))
 		if test.report == "apps" || test.report == "users" {

@@ -123,41 +123,57 @@ func bindings(h *history, flags map[string]string) (rows []row) {
 }
 
 func counts(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
 	w := h.pointInTime(flags)
 	for _, m := range h.models {
-		if !f.takes(m, f.namespace, "", nil, "") {
-			continue
-		}
 		count := map[string]int{}
-		add := func(kind string, known bool, namespace string, began, ended fact.Time) {
-			if known && (f.namespace == "" || f.namespace == namespace) && w.overlaps(began, ended) {
+		add := func(kind string, chosen bool, began, ended fact.Time) {
+			if chosen && w.overlaps(began, ended) {
 				count[kind]++
 			}
 		}
-		for _, v := range m.volumes {
-			add("PersistentVolume", v.known, "", v.created, v.gone.at)
+		m.countVolumesAndClaims(f, add)
+		m.countPodsAndMounts(f, add)
+		for _, n := range m.namespaces { // which have no owner
+			add("Namespace", f.takes(m, n, "", nil, ""), m.born, 0)
 		}
-		for _, c := range m.claims {
-			add("PersistentVolumeClaim", c.known, c.namespace, c.created, c.gone.at)
-		}
-		for _, p := range m.pods {
-			add("Pod", p.known, p.namespace, p.created, p.gone.at)
-		}
-		for _, u := range m.mounts() {
-			add("mount", true, u.pod.namespace, u.started(), u.ended().at)
-		}
-		for _, n := range m.namespaces {
-			add("Namespace", true, n, m.born, 0)
-		}
-		for range m.classes {
-			add("StorageClass", true, "", m.born, 0)
+		for _, class := range m.classes { // which have no namespace and no owner
+			add("StorageClass", f.takes(m, "", "", nil, class), m.born, 0)
 		}
 		for kind, n := range count {
 			rows = append(rows, row{"cluster": m.cluster, "kind": kind, "count": n})
 		}
 	}
 	return rows
+}
+
+func (m *model) countVolumesAndClaims(f filters, add func(kind string, chosen bool, began, ended fact.Time)) {
+	for _, v := range m.volumes {
+		namespace, owner, groups := m.claimOf(v)
+		add("PersistentVolume", v.known && f.takes(m, namespace, owner, groups, v.class), v.created, v.gone.at)
+	}
+	for _, c := range m.claims {
+		add("PersistentVolumeClaim", c.known && f.takes(m, c.namespace, c.owner, c.groups, c.class), c.created, c.gone.at)
+	}
+}
+
+func (m *model) countPodsAndMounts(f filters, add func(kind string, chosen bool, began, ended fact.Time)) {
+	mounting := map[*pod]bool{}
+	for _, u := range m.mounts() {
+		add("mount", f.takesUse(u), u.started(), u.ended().at)
+		mounting[u.pod] = mounting[u.pod] || f.takesUse(u)
+	}
+	for _, p := range m.pods {
+		add("Pod", p.known && (mounting[p] || f.takes(m, p.namespace, p.owner, p.groups, "")), p.created, p.gone.at)
+	}
+}
+
+// claimOf returns whose a volume is: of the claim that it is bound to or was released from.
+func (m *model) claimOf(v *volume) (namespace, owner string, groups []string) {
+	if c := v.claim; c != nil && c.known {
+		return c.namespace, c.owner, c.groups
+	}
+	return "", "", nil
 }
 
 func coverage(h *history, flags map[string]string) (rows []row) {
@@ -181,33 +197,30 @@ func coverage(h *history, flags map[string]string) (rows []row) {
 	return rows
 }
 
-// hadIn reports whether a claim in a namespace had a volume.
-func (m *model) hadIn(v *volume, namespace string) bool {
-	for _, c := range m.claims {
-		if c.known && c.namespace == namespace && c.volume == v {
-			return true
-		}
-	}
-	return slices.ContainsFunc(m.bindings, func(b *binding) bool { return b.known && b.volume == v && b.claim.namespace == namespace })
+// had reports whether a claim that the filters choose, but for the class, has or had a volume.
+func (m *model) had(v *volume, f filters) bool {
+	f.class = ""
+	takes := func(c *claim) bool { return c.known && f.takes(m, c.namespace, c.owner, c.groups, "") }
+	return f == filters{cluster: f.cluster} && f.takes(m, "", "", nil, "") ||
+		slices.ContainsFunc(m.claims, func(c *claim) bool { return c.volume == v && takes(c) }) ||
+		slices.ContainsFunc(m.bindings, func(b *binding) bool { return b.known && b.volume == v && takes(b.claim) })
 }
 
 func resizes(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
 	w := h.window(flags, pastMonth, false)
 	for _, m := range h.models {
 		for _, r := range m.resizes {
-			out := row{
-				"cluster": m.cluster, "at": r.at, "kind": "PersistentVolume", "namespace": "", "name": "", "action": r.action, "size": r.before + " → " + r.behind,
-				"actor": "",
-			}
-			takes := f.namespace == "" || r.volume != nil && m.hadIn(r.volume, f.namespace)
-			if r.volume != nil {
-				out["name"] = r.volume.name
+			out := row{"cluster": m.cluster, "at": r.at, "action": r.action, "size": r.before + " → " + r.behind, "actor": ""}
+			var takes bool
+			if v := r.volume; v != nil {
+				out["kind"], out["namespace"], out["name"] = "PersistentVolume", "", v.name
+				takes = m.had(v, f) && (f.class == "" || f.class == v.class)
 			} else {
 				out["kind"], out["namespace"], out["name"] = "PersistentVolumeClaim", r.claim.namespace, r.claim.name
-				takes = takes || r.claim.namespace == f.namespace
+				takes = f.takes(m, r.claim.namespace, r.claim.owner, r.claim.groups, r.claim.class)
 			}
-			if takes && f.takes(m, f.namespace, "", nil, "") && r.at >= w.since && r.at <= w.until {
+			if takes && r.at >= w.since && r.at <= w.until {
 				rows = append(rows, out)
 			}
 		}
@@ -240,7 +253,7 @@ func (p *parts) count(created fact.Time, counter, before func(*part) *int) {
 }
 
 func creationRate(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace", "storageclass")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
 	w := h.window(flags, pastMonth, false)
 	per := []string{"hour", "day", "week"}[h.rnd.IntN(3)]
 	flags["per"] = per
@@ -253,12 +266,12 @@ func creationRate(h *history, flags map[string]string) (rows []row) {
 	for _, m := range h.models {
 		p := parts{first: first, step: step, last: last, list: make([]part, max(1, (last-first+step-1)/step))}
 		for _, v := range m.volumes {
-			if v.known && f.takes(m, f.namespace, "", nil, v.class) && (f.namespace == "" || m.hadIn(v, f.namespace)) {
+			if v.known && m.had(v, f) && (f.class == "" || f.class == v.class) {
 				p.count(v.created, func(p *part) *int { return &p.volumes }, func(p *part) *int { return &p.volumesBefore })
 			}
 		}
 		for _, c := range m.claims {
-			if c.known && f.takes(m, c.namespace, "", nil, c.class) {
+			if c.known && f.takes(m, c.namespace, c.owner, c.groups, c.class) {
 				p.count(c.created, func(p *part) *int { return &p.claims }, func(p *part) *int { return &p.claimsBefore })
 			}
 		}

@@ -49,7 +49,7 @@ type model struct {
 	resizes    []resize
 	changes    []change       // others
 	spans      [][2]fact.Time // watched
-	classes    int
+	classes    []string
 	namespaces []string
 	born       fact.Time // of the classes and namespaces
 }
