@@ -5,9 +5,7 @@ WITH chosen_volumes AS
 (
     SELECT cluster, uid, created_at, deleted_at
     FROM volumes
-    WHERE ({storageclass:String} = '' OR storage_class = {storageclass:String})
-      AND (concat({namespace:String}, {owner:String}, {group:String}) = '' OR (cluster, claim_uid) IN
-          (SELECT cluster, uid FROM claims AS c WHERE {{template "claim_filter.sql"}}))
+    WHERE {{template "volume_filter.sql"}}
 )
 SELECT cluster, kind, sum(n) AS count
 FROM
@@ -16,11 +14,17 @@ FROM
     WHERE {{template "existed.sql"}} GROUP BY cluster
     UNION ALL
     SELECT cluster, 'PersistentVolumeClaim', count() FROM claims AS c
-    WHERE {{template "claim_filter.sql"}} AND ({storageclass:String} = '' OR storage_class = {storageclass:String}) AND {{template "existed.sql"}} GROUP BY cluster
+    WHERE {{template "claim_filter.sql"}}
+      AND ({workload:String} = '' OR (cluster, uid) IN
+          ({{template "claims_of_workload.sql"}}))
+      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+      AND {{template "existed.sql"}} GROUP BY cluster
     UNION ALL
     SELECT cluster, 'Pod', count() FROM pods AS c
     WHERE ({namespace:String} = '' OR namespace = {namespace:String})
       AND {{template "existed.sql"}}
+      AND ({workload:String} = '' OR {workload:String} IN (if(workload_name = '', name, workload_name),
+           if(workload_name = '', concat('Pod/', name), concat(workload_kind, '/', workload_name))))
       AND (concat({owner:String}, {group:String}, {storageclass:String}) = ''
            OR {storageclass:String} = '' AND {{template "claim_filter.sql"}}
            OR (cluster, namespace, created_at, uid) IN
@@ -31,17 +35,17 @@ FROM
     GROUP BY cluster
     UNION ALL
     SELECT cluster, 'StorageClass', count() FROM storage_classes
-    WHERE concat({namespace:String}, {owner:String}, {group:String}) = '' AND ({storageclass:String} = '' OR name = {storageclass:String})
+    WHERE concat({namespace:String}, {owner:String}, {group:String}, {workload:String}) = '' AND ({storageclass:String} = '' OR name = {storageclass:String})
       AND {{template "existed.sql"}} GROUP BY cluster
     UNION ALL
     SELECT cluster, 'Namespace', count() FROM namespaces
     WHERE ({namespace:String} = '' OR name = {namespace:String})
       AND ({owner:String} = '' OR owner = {owner:String})
       AND ({group:String} = '' OR has(groups, {group:String}))
-      AND {storageclass:String} = '' AND {{template "existed.sql"}} GROUP BY cluster
+      AND concat({storageclass:String}, {workload:String}) = '' AND {{template "existed.sql"}} GROUP BY cluster
     UNION ALL
     SELECT cluster, 'VolumeAttachment', count() FROM attachments
-    WHERE (concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}) = '' OR (cluster, volume_uid) IN (SELECT cluster, uid FROM chosen_volumes))
+    WHERE (concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}, {workload:String}) = '' OR (cluster, volume_uid) IN (SELECT cluster, uid FROM chosen_volumes))
       AND attached_at <= {until:DateTime64(6, 'UTC')} AND (detached_at IS NULL OR detached_at > {since:DateTime64(6, 'UTC')})
     GROUP BY cluster
     UNION ALL

@@ -28,11 +28,5 @@ namespaces; "recent" knows that no pod is older than oldest. */ -}}
                WHERE (cluster, volume_uid) IN (SELECT cluster, uid FROM volumes WHERE storage_class = {storageclass:String})
                   OR storage_class = {storageclass:String}
                  AND (cluster, volume_uid) NOT IN (SELECT cluster, uid FROM volumes WHERE storage_class NOT IN ('', {storageclass:String}))))
-      AND ({workload:String} = '' OR (cluster, namespace, pod_created_at, pod_uid) IN
-          (SELECT cluster, namespace, created_at, uid FROM pods
-           WHERE {{$recent}}({namespace:String} = '' OR namespace = {namespace:String}) AND workload_name != '' AND workload_name = substring({workload:String}, position({workload:String}, '/') + 1)
-             AND (workload_name = {workload:String} OR concat(workload_kind, '/', workload_name) = {workload:String})
-           UNION ALL
-           SELECT cluster, namespace, created_at, uid FROM pods
-           WHERE {{$recent}}({namespace:String} = '' OR namespace = {namespace:String}) AND workload_name = '' AND name = substring({workload:String}, position({workload:String}, '/') + 1)
-             AND (name = {workload:String} OR concat('Pod/', name) = {workload:String})))
+      AND ({workload:String} = ''
+           OR {{template "of_workload.sql" .}})

@@ -1,4 +1,8 @@
-{{- /* Included by other reports: the volumes that the claims which --namespace, --owner and --group choose have or had. */ -}}
-SELECT cluster, volume_uid FROM claims AS c WHERE {{template "claim_filter.sql"}} AND volume_uid != ''
+{{- /* Included by other reports: the volumes that the claims of chosen_claims.sql have or had. */ -}}
+SELECT cluster, volume_uid FROM claims
+           WHERE volume_uid != '' AND (cluster, uid) IN
+          ({{template "chosen_claims.sql"}})
            UNION DISTINCT
-           SELECT cluster, volume_uid FROM bindings WHERE (cluster, claim_uid) IN (SELECT cluster, uid FROM claims AS c WHERE {{template "claim_filter.sql"}})
+           SELECT cluster, volume_uid FROM bindings
+           WHERE (cluster, claim_uid) IN
+          ({{template "chosen_claims.sql"}})

@@ -100,12 +100,14 @@ func (b *binding) class() string {
 }
 
 func bindings(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
 	w := h.window(flags, atNow, true)
+	class := f.class
+	f.class = ""
 	for _, m := range h.models {
 		for _, b := range m.bindings {
 			c := b.claim
-			if !b.known || !w.overlaps(b.bound, b.released.at) || !f.takes(m, c.namespace, c.owner, c.groups, b.class()) {
+			if !b.known || !w.overlaps(b.bound, b.released.at) || class != "" && class != b.class() || !f.takesClaim(m, c, w) {
 				continue
 			}
 			r := row{
@@ -123,7 +125,7 @@ func bindings(h *history, flags map[string]string) (rows []row) {
 }
 
 func counts(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
 	w := h.pointInTime(flags)
 	for _, m := range h.models {
 		count := map[string]int{}
@@ -132,13 +134,13 @@ func counts(h *history, flags map[string]string) (rows []row) {
 				count[kind]++
 			}
 		}
-		m.countVolumesAndClaims(f, add)
+		m.countVolumesAndClaims(f, w, add)
 		m.countPodsAndMounts(f, add)
 		for _, n := range m.namespaces { // which have no owner
-			add("Namespace", f.takes(m, n, "", nil, ""), m.born, 0)
+			add("Namespace", f.takes(m, n, "", nil, "") && f.workload == "", m.born, 0)
 		}
 		for _, class := range m.classes { // which have no namespace and no owner
-			add("StorageClass", f.takes(m, "", "", nil, class), m.born, 0)
+			add("StorageClass", f.takes(m, "", "", nil, class) && f.workload == "", m.born, 0)
 		}
 		for kind, n := range count {
 			rows = append(rows, row{"cluster": m.cluster, "kind": kind, "count": n})
@@ -147,13 +149,12 @@ func counts(h *history, flags map[string]string) (rows []row) {
 	return rows
 }
 
-func (m *model) countVolumesAndClaims(f filters, add func(kind string, chosen bool, began, ended fact.Time)) {
+func (m *model) countVolumesAndClaims(f filters, w window, add func(kind string, chosen bool, began, ended fact.Time)) {
 	for _, v := range m.volumes {
-		namespace, owner, groups := m.claimOf(v)
-		add("PersistentVolume", v.known && f.takes(m, namespace, owner, groups, v.class), v.created, v.gone.at)
+		add("PersistentVolume", v.known && f.takesVolume(m, v, w), v.created, v.gone.at)
 	}
 	for _, c := range m.claims {
-		add("PersistentVolumeClaim", c.known && f.takes(m, c.namespace, c.owner, c.groups, c.class), c.created, c.gone.at)
+		add("PersistentVolumeClaim", f.takesClaim(m, c, w), c.created, c.gone.at)
 	}
 }
 
@@ -164,16 +165,8 @@ func (m *model) countPodsAndMounts(f filters, add func(kind string, chosen bool,
 		mounting[u.pod] = mounting[u.pod] || f.takesUse(u)
 	}
 	for _, p := range m.pods {
-		add("Pod", p.known && (mounting[p] || f.takes(m, p.namespace, p.owner, p.groups, "")), p.created, p.gone.at)
+		add("Pod", p.known && (mounting[p] || f.takesPod(p) && f.takes(m, p.namespace, p.owner, p.groups, "")), p.created, p.gone.at)
 	}
-}
-
-// claimOf returns whose a volume is: of the claim that it is bound to or was released from.
-func (m *model) claimOf(v *volume) (namespace, owner string, groups []string) {
-	if c := v.claim; c != nil && c.known {
-		return c.namespace, c.owner, c.groups
-	}
-	return "", "", nil
 }
 
 func coverage(h *history, flags map[string]string) (rows []row) {
@@ -197,17 +190,8 @@ func coverage(h *history, flags map[string]string) (rows []row) {
 	return rows
 }
 
-// had reports whether a claim that the filters choose, but for the class, has or had a volume.
-func (m *model) had(v *volume, f filters) bool {
-	f.class = ""
-	takes := func(c *claim) bool { return c.known && f.takes(m, c.namespace, c.owner, c.groups, "") }
-	return f == filters{cluster: f.cluster} && f.takes(m, "", "", nil, "") ||
-		slices.ContainsFunc(m.claims, func(c *claim) bool { return c.volume == v && takes(c) }) ||
-		slices.ContainsFunc(m.bindings, func(b *binding) bool { return b.known && b.volume == v && takes(b.claim) })
-}
-
 func resizes(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
 	w := h.window(flags, pastMonth, false)
 	for _, m := range h.models {
 		for _, r := range m.resizes {
@@ -215,10 +199,10 @@ func resizes(h *history, flags map[string]string) (rows []row) {
 			var takes bool
 			if v := r.volume; v != nil {
 				out["kind"], out["namespace"], out["name"] = "PersistentVolume", "", v.name
-				takes = m.had(v, f) && (f.class == "" || f.class == v.class)
+				takes = f.takesAClaimOf(m, v, w)
 			} else {
 				out["kind"], out["namespace"], out["name"] = "PersistentVolumeClaim", r.claim.namespace, r.claim.name
-				takes = f.takes(m, r.claim.namespace, r.claim.owner, r.claim.groups, r.claim.class)
+				takes = f.takesClaim(m, r.claim, w)
 			}
 			if takes && r.at >= w.since && r.at <= w.until {
 				rows = append(rows, out)
@@ -266,7 +250,7 @@ func creationRate(h *history, flags map[string]string) (rows []row) {
 	for _, m := range h.models {
 		p := parts{first: first, step: step, last: last, list: make([]part, max(1, (last-first+step-1)/step))}
 		for _, v := range m.volumes {
-			if v.known && m.had(v, f) && (f.class == "" || f.class == v.class) {
+			if v.known && f.takesAClaimOf(m, v, w) {
 				p.count(v.created, func(p *part) *int { return &p.volumes }, func(p *part) *int { return &p.volumesBefore })
 			}
 		}
