@@ -181,6 +181,19 @@ func TestReportsLookBack(t *testing.T) {
 		{"never-mounted", "claim", "at=2026-02-26", "spare"},
 		{"never-mounted", "age_seconds", "at=2026-02-21 owner=carol", ""},
 		{"idle", "used_bytes", "at=2026-01-03 owner=carol group=storage", ""},
+		{"mounts", "pod", "owner=carol", "shell-1"}, // the pod has no owner, and its claim has
+		{"mounts", "pod", "owner=ann", "report-1,report-1,import-1"},
+		{"mounts", "pod", "owner=ann limit=2", "report-1,report-1"},
+		{"mounts", "pod", "group=storage", "shell-1"},
+		{"mounts", "pod", "group=web at=2026-02-08", "api-2"},
+		{"mounts", "pod", "storageclass=fast at=2026-02-08", "shell-1,api-2"},
+		{"mounts", "pod", "storageclass=slow", ""},
+		{"mounts", "pod", "workload=api limit=1", "api-3"},
+		{"mounts", "pod", "workload=Deployment/api at=2026-02-08", "api-2"},
+		{"mounts", "pod", "workload=Pod/shell-1", "shell-1"},
+		{"mounts", "pod", "workload=shell-1", "shell-1"},
+		{"mounts", "pod", "workload=Pod/api-1", ""},
+		{"mounts", "pod", "workload=CronJob/report owner=ann storageclass=fast", "report-1"},
 	} {
 		flags := strings.Fields(strings.ReplaceAll(test.flags, " 1", "T1"))
 		if test.report == "apps" || test.report == "users" {

@@ -195,7 +195,9 @@ this call, as a file that ` + "`kubevoltracker sql --file=FILE`" + ` and clickho
   time in it. What ended in a gap of watching counts until the latest moment at which it can have ended. Notes below
   the rows say when nobody watched.
 - **Fewer rows**: ` + "`--namespace`, `--owner`, `--group`, `--storageclass`, `--workload`, `--cluster` and `--limit`" + ` mean the same in each report that
-  has them. [configure.md](configure.md) has all flags.
+  has them. A mount has the owner of its pod, else that of its claim; a volume has the namespace and the owner of the claim that it is bound to
+  or was released from. ` + "`resizes` and `creation-rate`" + ` count a volume for each claim that had it. ` + "`--workload`" + ` of a report on claims and
+  volumes chooses those that its pods had mounted in the window. [configure.md](configure.md) has all flags.
 - **Other formats**: ` + "`-o table`, `json`, `csv`, `yaml` or `markdown`, and `--columns=NAME,NAME`" + `. A table leaves out columns in which
   no row has something to say; the others have all.
 - **Again and again**: ` + "`--watch`, or `--watch=10s`" + `.

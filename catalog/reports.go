@@ -70,7 +70,7 @@ func useReports() []Report {
 				{Name: "running", Help: "Only mounts in use now.", Kind: Switch, Default: "false"},
 				{Name: "ended", Help: "Only mounts that have ended.", Kind: Switch, Default: "false"},
 				{Name: "volume", Help: "Only mounts of this PersistentVolume, by name or UID."},
-			}, momentOrWindow(), chosen("namespace")),
+			}, momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
 			exclusive: []string{"running", "ended"},
 			hidden:    []string{"volume"}, // the pod's name for what the mount path, the claim and the backend say
 			usual:     map[string]string{"kind": "main", "read_only": "false", "ended_at": "", "ended_not_before": "", "end_reason": ""},
@@ -146,7 +146,7 @@ func countReports() []Report {
 		{
 			Name: "bindings", Topic: aboutUse, Question: "Which claim had which volume, now or then?",
 			Help:  "The claims with the volumes that they are bound to: now, at a moment, or in a window.",
-			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass")),
+			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
 			usual: map[string]string{"owner": "", "groups": "[]", "released_at": "", "released_not_before": ""},
 			span:  now,
 		},
@@ -158,7 +158,7 @@ func lifeReports() []Report {
 		{
 			Name: "find", explicit: true, Topic: aboutLife, Question: "What is this name: of a volume, a claim, a pod, an export, a portal, a handle, a UID, …?",
 			Help:  "All objects and backing stores that have a name, UID, handle, server, path or other attribute, and the volumes and pods on such a backing store.",
-			Flags: slices.Concat([]Flag{{Name: "name", Argument: true, Help: "What to find: a name, NAMESPACE/NAME, KIND/NAME of a workload, a UID, or what names a backing store."}}, chosen()),
+			Flags: slices.Concat([]Flag{{Name: "name", Argument: true, Help: "What to find: a name, NAMESPACE/NAME, KIND/NAME of a workload, a UID, or what names a backing store."}}, chosen("namespace")),
 			usual: map[string]string{"until": ""},
 			span:  untimed,
 		},
@@ -195,14 +195,14 @@ func rateReports() []Report {
 			Flags: slices.Concat([]Flag{
 				{Name: "per", Help: "How long each part is.", Kind: Choice, Default: "day", Choices: []string{"hour", "day", "week"}},
 				sinceFlag, untilFlag,
-			}, chosen("namespace", "storageclass")),
+			}, chosen("namespace", "owner", "group", "storageclass")),
 			sums: []string{"volumes", "volumes_before", "claims", "claims_before"},
 			span: month,
 		},
 		{
 			Name: "resizes", Topic: aboutRate, Question: "Which claims and volumes grew?",
 			Help:  "When claims and volumes were resized, or asked to be, latest first; without a window, in the past 30 days.",
-			Flags: slices.Concat([]Flag{sinceFlag, untilFlag}, chosen("namespace")),
+			Flags: slices.Concat([]Flag{sinceFlag, untilFlag}, chosen("namespace", "owner", "group", "storageclass", "workload")),
 			span:  month,
 		},
 		{
@@ -218,7 +218,7 @@ func watchReports() []Report {
 	counts := Report{
 		Name: "counts", Topic: aboutWatch, Question: "How many volumes, claims and pods were there, now or then?",
 		Help:  "How many of each kind there are: now, or at a moment. Pods are those that mount storage.",
-		Flags: slices.Concat([]Flag{atFlag}, chosen("namespace")),
+		Flags: slices.Concat([]Flag{atFlag}, chosen("namespace", "owner", "group", "storageclass", "workload")),
 		span:  now,
 	}
 	return []Report{counts, {

@@ -24,7 +24,7 @@ func diffReport() Report {
 		Name: "diff", Topic: aboutRate, Question: "What differs between two moments?",
 		Help: "What differs between --since and --until, by default the past 24 hours: volumes and claims that came, went or changed size, bindings, " +
 			"and how many mounts each workload has. What came and went in between is no difference.",
-		Flags: slices.Concat([]Flag{sinceFlag, untilFlag}, chosen("namespace", "owner", "group", "storageclass")),
+		Flags: slices.Concat([]Flag{sinceFlag, untilFlag}, chosen("namespace", "owner", "group", "storageclass", "workload")),
 		usual: map[string]string{"before": "", "after": ""},
 		span:  span(24 * time.Hour),
 	}
@@ -44,9 +44,10 @@ func upkeepReports() []Report {
 		},
 		{
 			Name: "static", Topic: aboutSpace, Question: "Which volumes are mounted, and have not changed for long?",
-			Help: "Volumes that are mounted now, and whose used bytes and files have not changed for long, as far as kubelets said. They are in use, not idle: readers change nothing.",
+			Help: "Volumes that are mounted, now or at a moment, and whose used bytes and files have not changed for long, as far as kubelets said. They are in use, not idle: readers change nothing.",
 			Flags: slices.Concat([]Flag{
 				{Name: "min-unchanged", Help: "Only volumes that have not changed for at least this long.", Kind: Duration, Default: "7d"},
+				atFlag,
 			}, chosen("namespace", "owner", "group", "storageclass", "workload")),
 			usual: map[string]string{"read_only": "false", "storage_class": "", "inodes_used": "0"},
 			span:  now,
@@ -57,7 +58,7 @@ func upkeepReports() []Report {
 			Flags: slices.Concat([]Flag{
 				{Name: "within", Help: "Only volumes that are full within this time.", Kind: Duration, Default: "30d"},
 				sinceFlag, untilFlag,
-			}, chosen("namespace", "owner", "group", "storageclass")),
+			}, chosen("namespace", "owner", "group", "storageclass", "workload")),
 			usual: map[string]string{"storage_class": "", "growth_per_day_inodes": "", "inodes": "0", "inodes_used": "0"},
 			span:  fortnight,
 		},
@@ -67,7 +68,7 @@ func upkeepReports() []Report {
 			Flags: slices.Concat([]Flag{
 				{Name: "headroom", Help: "How much more than the most used to advise, in percent.", Kind: Percent, Default: "20"},
 				sinceFlag, untilFlag,
-			}, chosen("namespace", "owner", "group", "storageclass")),
+			}, chosen("namespace", "owner", "group", "storageclass", "workload")),
 			usual: map[string]string{"storage_class": ""},
 			span:  ever,
 		},

@@ -44,6 +44,8 @@ func measuredVolumes() *fact.Facts {
 		f.Mounts = append(f.Mounts, m)
 	}
 	f.Volumes[0].Name = hostile
+	f.Pods = append(f.Pods, podOf("shop", "web-1", "Deployment", "web"))
+	f.Mounts = append(f.Mounts, mountOf("web-1", "files", "files", "csi:1", "files", day(2, 1)))
 	f.Volumes[4].DeletedAt, f.Volumes[4].DeletedNotBefore = day(2, 25), day(2, 25)
 	for d := range 11 { // February 15th to 25th: 20 to 40 GiB
 		f.Usage = append(f.Usage, measured("grew", day(2, 15+d), int64(20+2*d), 10), measured("gone", day(2, 15+d), int64(20+2*d), 10))
@@ -74,11 +76,19 @@ func TestReportsOnMeasuredVolumes(t *testing.T) {
 		{"static", "workloads", "cluster=west", `["Deployment/it's \"a\"\tb\nc\\ 日本"]`},
 		{"static", "cluster", "min-unchanged=365d", ""},
 		{"static", "cluster", "owner=nobody", ""},
+		{"static", "persistentvolume", "cluster=east at=2026-02-15 min-unchanged=7d", "pv-files,pv-shrank"},
+		{"static", "unchanged_seconds", "cluster=east at=2026-02-15T12:00 min-unchanged=7d", "1209600,1209600"},
+		{"static", "persistentvolume", "cluster=east at=2026-01-19 min-unchanged=0s", "pv-unmounted"},
+		{"static", "cluster", "at=2026-01-02", ""},
 		{"filling", "persistentvolume", "cluster=east within=60d", "pv-files," + hostile},
 		{"filling", "runs_out", "cluster=east within=60d", "inodes,bytes"},
 		{"filling", "persistentvolume", "cluster=east within=5d", "pv-files"},
 		{"filling", "claim", "cluster=west", ""}, // a level line
 		{"filling", "claim", "namespace=lab", ""},
+		{"filling", "claim", "cluster=east namespace=shop storageclass=fast within=60d", "files,grew"},
+		{"filling", "claim", "cluster=east storageclass=slow within=60d", ""},
+		{"filling", "claim", "cluster=east within=60d workload=Deployment/none", ""},
+		{"filling", "claim", "cluster=east within=60d workload=Deployment/web", "files"},
 		// 890 more files in the middle of 14 days: 1.5 × 890 / 14 each day.
 		{"filling", "growth_per_day_inodes", "cluster=east within=5d", "95.4"},
 		{"filling", "fitted_seconds", "cluster=east within=60d", "1209600,1209600"},
@@ -93,6 +103,9 @@ func TestReportsOnMeasuredVolumes(t *testing.T) {
 		{"rightsize", "advised_bytes", "cluster=west headroom=0", "32212254720"},
 		{"rightsize", "requested_bytes", "cluster=west", "96636764160"},
 		{"rightsize", "claim", "until=2026-01-09", ""},
+		{"rightsize", "claim", "cluster=east workload=web", "files"},
+		{"rightsize", "claim", "cluster=east workload=web until=2026-01-09", ""},
+		{"rightsize", "claim", "cluster=east owner=nobody", ""},
 	})
 	if _, err := c.RunReport(t.Context(), "rightsize", map[string]string{"headroom": "-5"}); err == nil || !strings.Contains(err.Error(), `--headroom: "-5" is not a whole number`) {
 		t.Errorf("got %v", err)

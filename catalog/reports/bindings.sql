@@ -18,12 +18,11 @@ FROM
     WHERE ({cluster:String} = '' OR cluster = {cluster:String})
       AND (bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')})
       AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})
+      AND (concat({namespace:String}, {owner:String}, {group:String}, {workload:String}) = '' OR (cluster, claim_uid) IN
+          ({{template "chosen_claims.sql"}}))
 ) AS b
 LEFT JOIN (SELECT cluster, uid, namespace, name, storage_class, owner, groups FROM claims) AS c ON c.cluster = b.cluster AND c.uid = b.claim_uid
 LEFT JOIN (SELECT cluster, uid, name, storage_class FROM volumes) AS v ON v.cluster = b.cluster AND v.uid = b.volume_uid
-WHERE ({namespace:String} = '' OR c.namespace = {namespace:String})
-  AND ({owner:String} = '' OR c.owner = {owner:String})
-  AND ({group:String} = '' OR has(c.groups, {group:String}))
-  AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+WHERE ({storageclass:String} = '' OR storage_class = {storageclass:String})
 ORDER BY bound_at DESC, cluster, namespace, claim, persistentvolume, b.ordinal
 LIMIT {limit:UInt64}

@@ -1,7 +1,7 @@
 -- How many volumes and claims were created in each hour, day or week of a window, and in the same part of the window
 -- of the same length before it. The window begins with a whole hour, day or week (UTC, from Monday).
 -- The API dates a creation, so it counts at its own time even if it was observed later. An object that came and went while
--- nobody watched is not known.
+-- nobody watched is not known. The namespace, the owner and the groups of a volume are those of a claim that had it.
 WITH
 transform({per:String}, ['hour', 'day', 'week'], [3600, 86400, 604800], 86400) AS step,
 -- Monday, January 5th 1970, is the first whole week.
@@ -14,16 +14,14 @@ created AS
     FROM volumes
     WHERE created_at IS NOT NULL
       AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-      AND ({namespace:String} = '' OR (cluster, uid) IN
-          (SELECT cluster, volume_uid FROM claims WHERE namespace = {namespace:String} AND volume_uid != ''
-           UNION DISTINCT
-           SELECT cluster, volume_uid FROM bindings WHERE (cluster, claim_uid) IN (SELECT cluster, uid FROM claims WHERE namespace = {namespace:String})))
+      AND (concat({namespace:String}, {owner:String}, {group:String}) = '' OR (cluster, uid) IN
+          ({{template "volumes_of_claims.sql"}}))
     UNION ALL
     SELECT cluster, 0, 1, created_at
-    FROM claims
+    FROM claims AS c
     WHERE created_at IS NOT NULL
       AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-      AND ({namespace:String} = '' OR namespace = {namespace:String})
+      AND {{template "claim_filter.sql"}}
 ),
 counted AS
 (

@@ -64,6 +64,8 @@ FROM
     WHERE ({cluster:String} = '' OR d.cluster = {cluster:String})
       AND ({storageclass:String} = '' OR d.storage_class = {storageclass:String})
       AND {{template "claim_filter.sql"}}
+      AND ({workload:String} = '' OR (d.cluster, d.claim_uid) IN
+          ({{template "claims_of_workload.sql"}}))
     UNION ALL
     SELECT cluster, substringIndex(workload, '/', 1), toString(namespace), substring(workload, position(workload, '/') + 1), 'mounts',
         toString(countIf(started_at <= {since:DateTime64(6, 'UTC')})) AS before,

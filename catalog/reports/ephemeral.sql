@@ -1,4 +1,15 @@
--- The claims that were made for one pod each (generic ephemeral volumes), at a moment or in a window.
+-- The claims that were made for one pod each (generic ephemeral volumes), at a moment or in a window. Only their pods are read.
+WITH chosen AS
+(
+    SELECT *
+    FROM claims
+    WHERE ephemeral
+      AND ({cluster:String} = '' OR cluster = {cluster:String})
+      AND ({namespace:String} = '' OR namespace = {namespace:String})
+      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+      AND (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')})
+      AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')})
+)
 SELECT
     c.cluster AS cluster,
     c.namespace AS namespace,
@@ -13,18 +24,13 @@ SELECT
     c.deleted_at AS deleted_at,
     if(c.deleted_not_before = c.deleted_at, NULL, c.deleted_not_before) AS deleted_not_before,
     greatest(0, dateDiff('second', c.created_at, coalesce(c.deleted_at, {now:DateTime64(6, 'UTC')}))) AS lasted_seconds
-FROM
+FROM chosen AS c
+LEFT JOIN
 (
-    SELECT *
-    FROM claims
-    WHERE ephemeral
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({namespace:String} = '' OR namespace = {namespace:String})
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-      AND (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')})
-      AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')})
-) AS c
-LEFT JOIN (SELECT cluster, uid, name, workload_kind, workload_name, owner, groups FROM pods) AS p ON p.cluster = c.cluster AND p.uid = c.pod_uid
+    SELECT cluster, uid, name, workload_kind, workload_name, owner, groups
+    FROM pods
+    WHERE (cluster, namespace) IN (SELECT cluster, namespace FROM chosen) AND uid IN (SELECT pod_uid FROM chosen)
+) AS p ON p.cluster = c.cluster AND p.uid = c.pod_uid
 WHERE ({owner:String} = '' OR owner = {owner:String})
   AND ({group:String} = '' OR has(groups, {group:String}))
   AND ({workload:String} = '' OR workload = {workload:String} OR substring(workload, position(workload, '/') + 1) = {workload:String})

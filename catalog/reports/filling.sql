@@ -7,6 +7,13 @@
 -- Full is when no byte can be written any more: available_bytes leaves out what the file system reserves.
 WITH
 least({until:DateTime64(6, 'UTC')}, {now:DateTime64(6, 'UTC')}) AS until_at,
+chosen AS
+(
+    SELECT cluster, uid, name, storage_class, claim_uid
+    FROM volumes
+    WHERE (deleted_at IS NULL OR deleted_at > until_at)
+      AND {{template "volume_filter.sql"}}
+),
 steps AS
 (
     SELECT
@@ -18,6 +25,8 @@ steps AS
     FROM usage
     WHERE at <= until_at
       AND ({cluster:String} = '' OR cluster = {cluster:String})
+      AND (concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}, {workload:String}) = ''
+           OR (cluster, volume_uid) IN (SELECT cluster, uid FROM chosen))
 ),
 measured AS
 (
@@ -77,15 +86,8 @@ FROM
     FROM fitted
     WHERE bytes_grow OR inodes_grow
 ) AS f
-INNER JOIN
-(
-    SELECT cluster, uid, name, storage_class, claim_uid
-    FROM volumes
-    WHERE deleted_at IS NULL OR deleted_at > until_at
-) AS v ON v.cluster = f.cluster AND v.uid = f.volume_uid
-LEFT JOIN (SELECT cluster, uid, namespace, name, owner, groups FROM claims) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
-WHERE {{template "claim_filter.sql"}}
-  AND ({storageclass:String} = '' OR v.storage_class = {storageclass:String})
-  AND days_left * 86400 <= {within:Int64}
+INNER JOIN chosen AS v ON v.cluster = f.cluster AND v.uid = f.volume_uid
+LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
+WHERE days_left * 86400 <= {within:Int64}
 ORDER BY days_left, cluster, persistentvolume, f.volume_uid
 LIMIT {limit:UInt64}

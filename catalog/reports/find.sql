@@ -1,5 +1,6 @@
 -- What a name is: all objects and backing stores that have it as their name, UID, handle, address or path. An object with a
 -- namespace can be named with it, too. A backing store is found with the volumes and the pods on it.
+-- With a namespace, volumes are there by their claim, and what has no namespace is left out.
 -- Since and until are the object's life; of a workload, an owner, a group or a node they are that of its pods.
 -- The first steps find the keys of all rows that have the name, of rows that were replaced since, too: the indexes help
 -- there, and FINAL has nothing to do. Then the rows of these keys are read as FINAL has them.
@@ -51,6 +52,7 @@ found AS
             WHERE name = {name:String} OR uid = {name:String} OR volume_handle = {name:String} OR (cluster, source_id) IN (SELECT cluster, id FROM stores)
         )
       AND (name = {name:String} OR uid = {name:String} OR volume_handle = {name:String} OR (cluster, source_id) IN (SELECT cluster, id FROM stores))
+      AND ({namespace:String} = '' OR claim_namespace = {namespace:String})
     UNION ALL
     SELECT cluster, 'PersistentVolumeClaim', namespace, name, uid, if(uid = {name:String}, 'uid', 'name'), created_at, deleted_at
     FROM claims FINAL
@@ -121,6 +123,7 @@ found AS
 )
 SELECT DISTINCT cluster, kind, namespace, name, uid, match AS matched, since, until
 FROM found
-WHERE {cluster:String} = '' OR cluster = {cluster:String}
+WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+  AND ({namespace:String} = '' OR namespace = {namespace:String} OR kind = 'PersistentVolume' OR kind = 'Namespace' AND name = {namespace:String})
 ORDER BY kind, cluster, namespace, name, until IS NULL DESC, until DESC, since, uid, matched
 LIMIT {limit:UInt64}

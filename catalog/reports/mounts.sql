@@ -1,5 +1,6 @@
 -- Who mounts what, latest first. The start of the last row that {limit} leaves is found first, in one column of the history;
--- then the mounts since then are chosen, and only their pods, containers and volumes are read, by their keys.
+-- then the mounts since then are chosen, and only the pods, containers and volumes of mounts since then are read, by their keys. Which
+-- ones is asked of nearby, which leaves out what takes long to look at: it is executed again for each of them.
 WITH
 (
     SELECT min(started_at)
@@ -7,21 +8,19 @@ WITH
     (
         SELECT started_at
         FROM mounts
-        WHERE {{template "chosen_mounts.sql"}}
+        WHERE {{template "chosen_mounts.sql" ""}}
         ORDER BY started_at DESC
         LIMIT {limit:UInt64}
     )
 ) AS earliest,
 (
-    SELECT min(pod_created_at) FROM mounts WHERE started_at >= earliest AND {{template "chosen_mounts.sql"}}
+    SELECT min(pod_created_at) FROM mounts WHERE started_at >= earliest AND {{template "chosen_mounts.sql" "near"}}
 ) AS oldest,
-chosen AS
+nearby AS
 (
-    SELECT *
+    SELECT cluster, namespace, pod_created_at, pod_uid, volume_uid, source_id
     FROM mounts
-    WHERE pod_created_at >= oldest AND started_at >= earliest AND {{template "chosen_mounts.sql"}}
-    ORDER BY started_at DESC, cluster, namespace, pod_uid, container, volume, mount_path
-    LIMIT {limit:UInt64}
+    WHERE pod_created_at >= oldest AND started_at >= earliest AND {{template "chosen_mounts.sql" "near"}}
 )
 SELECT
     m.cluster AS cluster,
@@ -42,22 +41,29 @@ SELECT
     -- only where the end is not known exactly
     if(m.ended_not_before = m.ended_at, NULL, m.ended_not_before) AS ended_not_before,
     m.end_reason AS end_reason
-FROM chosen AS m
+FROM
+(
+    SELECT *
+    FROM mounts
+    WHERE pod_created_at >= oldest AND started_at >= earliest AND {{template "chosen_mounts.sql" "recent"}}
+    ORDER BY started_at DESC, cluster, namespace, pod_uid, container, volume, mount_path
+    LIMIT {limit:UInt64}
+) AS m
 LEFT JOIN
 (
     SELECT cluster, uid, name, workload_kind, workload_name
     FROM pods
-    WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM chosen)
+    WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM nearby)
 ) AS p ON p.cluster = m.cluster AND p.uid = m.pod_uid
 LEFT JOIN
 (
     SELECT cluster, pod_uid, name, kind
     FROM containers
-    WHERE (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM chosen)
+    WHERE (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM nearby)
 ) AS c ON c.cluster = m.cluster AND c.pod_uid = m.pod_uid AND c.name = m.container
-LEFT JOIN (SELECT cluster, uid, name FROM volumes WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM chosen)) AS v ON v.cluster = m.cluster AND v.uid = m.volume_uid
+LEFT JOIN (SELECT cluster, uid, name FROM volumes WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM nearby)) AS v ON v.cluster = m.cluster AND v.uid = m.volume_uid
 LEFT JOIN
 (
-    SELECT cluster, id, driver, server, path FROM volume_sources WHERE (cluster, id) IN (SELECT cluster, source_id FROM chosen)
+    SELECT cluster, id, driver, server, path FROM volume_sources WHERE (cluster, id) IN (SELECT cluster, source_id FROM nearby)
 ) AS s ON s.cluster = m.cluster AND s.id = m.source_id
 ORDER BY started_at DESC, cluster, namespace, pod, container, volume, mount_path

@@ -1,5 +1,5 @@
--- Which claims and volumes were resized in a window, or asked to be. The namespace of a volume is that of the claims that
--- had it.
+-- Which claims and volumes were resized in a window, or asked to be. The namespace, the owner and the groups of a volume are those
+-- of a claim that had it.
 SELECT
     cluster,
     at,
@@ -16,10 +16,15 @@ FROM
       AND kind IN ('PersistentVolume', 'PersistentVolumeClaim')
       AND ({cluster:String} = '' OR cluster = {cluster:String})
       AND at >= {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}
-      AND ({namespace:String} = '' OR namespace = {namespace:String} OR (cluster, uid) IN
-          (SELECT cluster, volume_uid FROM claims WHERE namespace = {namespace:String} AND volume_uid != ''
+      AND ({namespace:String} = '' OR namespace IN ('', {namespace:String}))
+      AND (concat({namespace:String}, {owner:String}, {group:String}, {workload:String}) = '' OR (cluster, uid) IN
+          ({{template "chosen_claims.sql"}}
            UNION DISTINCT
-           SELECT cluster, volume_uid FROM bindings WHERE (cluster, claim_uid) IN (SELECT cluster, uid FROM claims WHERE namespace = {namespace:String})))
+           {{template "volumes_of_claims.sql"}}))
+      AND ({storageclass:String} = '' OR (cluster, uid) IN
+          (SELECT cluster, uid FROM claims WHERE storage_class = {storageclass:String}
+           UNION DISTINCT
+           SELECT cluster, uid FROM volumes WHERE storage_class = {storageclass:String}))
 )
 ORDER BY at DESC, cluster, kind, namespace, name, action, details
 LIMIT {limit:UInt64}

@@ -3,6 +3,13 @@
 -- A directory on a shared file system, as NFS has them, reports all of that file system, so the most used may be more than the size.
 -- Bytes are multiplied as Int128: a hundredfold of 8Ei is more than an Int64 has room for.
 WITH
+chosen AS
+(
+    SELECT cluster, uid, name, storage_class, capacity_bytes, claim_uid
+    FROM volumes
+    WHERE deleted_at IS NULL
+      AND {{template "volume_filter.sql"}}
+),
 most AS
 (
     SELECT
@@ -17,6 +24,8 @@ most AS
         FROM usage
         WHERE at <= {until:DateTime64(6, 'UTC')}
           AND ({cluster:String} = '' OR cluster = {cluster:String})
+          AND (concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}, {workload:String}) = ''
+               OR (cluster, volume_uid) IN (SELECT cluster, uid FROM chosen))
     )
     WHERE next_at IS NULL OR next_at > {since:DateTime64(6, 'UTC')}
     GROUP BY cluster, volume_uid
@@ -35,15 +44,8 @@ SELECT
     -- rounded up: at least one GiB
     greatest(toInt128(1), intDiv(toInt128(m.max_used_bytes) * toInt128(100 + {headroom:UInt64}) + toInt128(107374182399), toInt128(107374182400))) * toInt128(1073741824) AS advised_bytes,
     toInt128(v.capacity_bytes) - advised_bytes AS spare_bytes
-FROM
-(
-    SELECT cluster, uid, name, storage_class, capacity_bytes, claim_uid
-    FROM volumes
-    WHERE deleted_at IS NULL
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-) AS v
+FROM chosen AS v
 INNER JOIN most AS m ON m.cluster = v.cluster AND m.volume_uid = v.uid
-LEFT JOIN (SELECT cluster, uid, namespace, name, owner, groups, requested_bytes FROM claims) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
-WHERE {{template "claim_filter.sql"}}
+LEFT JOIN (SELECT cluster, uid, namespace, name, requested_bytes FROM claims) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
 ORDER BY spare_bytes DESC, cluster, persistentvolume, v.uid
 LIMIT {limit:UInt64}

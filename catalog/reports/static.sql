@@ -1,4 +1,4 @@
--- Volumes that are mounted now, and whose used bytes and files have not changed for a while. They are in use and not idle: readers
+-- Volumes that are mounted at a moment, and whose used bytes and files have not changed for a while. They are in use and not idle: readers
 -- change nothing. A row of usage is written only where something has changed since the row before, also if that is the size of the
 -- file system alone: the last row whose used bytes or files differ from the row before dates the last change. The table does not
 -- say when a kubelet looked last, so times at which nobody looked count as unchanged.
@@ -12,7 +12,7 @@ steps AS
         any(used_bytes) OVER (PARTITION BY cluster, volume_uid ORDER BY at ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) AS used_before,
         any(inodes_used) OVER (PARTITION BY cluster, volume_uid ORDER BY at ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) AS inodes_before
     FROM usage
-    WHERE (cluster, volume_uid) IN (SELECT cluster, volume_uid FROM uses)
+    WHERE at <= {until:DateTime64(6, 'UTC')} AND (cluster, volume_uid) IN (SELECT cluster, volume_uid FROM uses)
 ),
 unchanged AS
 (
@@ -34,7 +34,7 @@ SELECT
     u.read_only AS read_only,
     u.used_since AS used_since,
     s.unchanged_since AS unchanged_since,
-    greatest(0, dateDiff('second', s.unchanged_since, {now:DateTime64(6, 'UTC')})) AS unchanged_seconds,
+    greatest(0, dateDiff('second', s.unchanged_since, least({until:DateTime64(6, 'UTC')}, {now:DateTime64(6, 'UTC')}))) AS unchanged_seconds,
     s.used_bytes AS used_bytes,
     s.inodes_used AS inodes_used
 FROM

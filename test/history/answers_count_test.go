@@ -100,12 +100,14 @@ func (b *binding) class() string {
 }
 
 func bindings(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
 	w := h.window(flags, atNow, true)
+	class := f.class
+	f.class = ""
 	for _, m := range h.models {
 		for _, b := range m.bindings {
 			c := b.claim
-			if !b.known || !w.overlaps(b.bound, b.released.at) || !f.takes(m, c.namespace, c.owner, c.groups, b.class()) {
+			if !b.known || !w.overlaps(b.bound, b.released.at) || class != "" && class != b.class() || !f.takesClaim(m, c, w) {
 				continue
 			}
 			r := row{
@@ -123,41 +125,48 @@ func bindings(h *history, flags map[string]string) (rows []row) {
 }
 
 func counts(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
 	w := h.pointInTime(flags)
 	for _, m := range h.models {
-		if !f.takes(m, f.namespace, "", nil, "") {
-			continue
-		}
 		count := map[string]int{}
-		add := func(kind string, known bool, namespace string, began, ended fact.Time) {
-			if known && (f.namespace == "" || f.namespace == namespace) && w.overlaps(began, ended) {
+		add := func(kind string, chosen bool, began, ended fact.Time) {
+			if chosen && w.overlaps(began, ended) {
 				count[kind]++
 			}
 		}
-		for _, v := range m.volumes {
-			add("PersistentVolume", v.known, "", v.created, v.gone.at)
+		m.countVolumesAndClaims(f, w, add)
+		m.countPodsAndMounts(f, add)
+		for _, n := range m.namespaces { // which have no owner
+			add("Namespace", f.takes(m, n, "", nil, "") && f.workload == "", m.born, 0)
 		}
-		for _, c := range m.claims {
-			add("PersistentVolumeClaim", c.known, c.namespace, c.created, c.gone.at)
-		}
-		for _, p := range m.pods {
-			add("Pod", p.known, p.namespace, p.created, p.gone.at)
-		}
-		for _, u := range m.mounts() {
-			add("mount", true, u.pod.namespace, u.started(), u.ended().at)
-		}
-		for _, n := range m.namespaces {
-			add("Namespace", true, n, m.born, 0)
-		}
-		for range m.classes {
-			add("StorageClass", true, "", m.born, 0)
+		for _, class := range m.classes { // which have no namespace and no owner
+			add("StorageClass", f.takes(m, "", "", nil, class) && f.workload == "", m.born, 0)
 		}
 		for kind, n := range count {
 			rows = append(rows, row{"cluster": m.cluster, "kind": kind, "count": n})
 		}
 	}
 	return rows
+}
+
+func (m *model) countVolumesAndClaims(f filters, w window, add func(kind string, chosen bool, began, ended fact.Time)) {
+	for _, v := range m.volumes {
+		add("PersistentVolume", v.known && f.takesVolume(m, v, w), v.created, v.gone.at)
+	}
+	for _, c := range m.claims {
+		add("PersistentVolumeClaim", f.takesClaim(m, c, w), c.created, c.gone.at)
+	}
+}
+
+func (m *model) countPodsAndMounts(f filters, add func(kind string, chosen bool, began, ended fact.Time)) {
+	mounting := map[*pod]bool{}
+	for _, u := range m.mounts() {
+		add("mount", f.takesUse(u), u.started(), u.ended().at)
+		mounting[u.pod] = mounting[u.pod] || f.takesUse(u)
+	}
+	for _, p := range m.pods {
+		add("Pod", p.known && (mounting[p] || f.takesPod(p) && f.takes(m, p.namespace, p.owner, p.groups, "")), p.created, p.gone.at)
+	}
 }
 
 func coverage(h *history, flags map[string]string) (rows []row) {
@@ -181,33 +190,21 @@ func coverage(h *history, flags map[string]string) (rows []row) {
 	return rows
 }
 
-// hadIn reports whether a claim in a namespace had a volume.
-func (m *model) hadIn(v *volume, namespace string) bool {
-	for _, c := range m.claims {
-		if c.known && c.namespace == namespace && c.volume == v {
-			return true
-		}
-	}
-	return slices.ContainsFunc(m.bindings, func(b *binding) bool { return b.known && b.volume == v && b.claim.namespace == namespace })
-}
-
 func resizes(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
 	w := h.window(flags, pastMonth, false)
 	for _, m := range h.models {
 		for _, r := range m.resizes {
-			out := row{
-				"cluster": m.cluster, "at": r.at, "kind": "PersistentVolume", "namespace": "", "name": "", "action": r.action, "size": r.before + " → " + r.behind,
-				"actor": "",
-			}
-			takes := f.namespace == "" || r.volume != nil && m.hadIn(r.volume, f.namespace)
-			if r.volume != nil {
-				out["name"] = r.volume.name
+			out := row{"cluster": m.cluster, "at": r.at, "action": r.action, "size": r.before + " → " + r.behind, "actor": ""}
+			var takes bool
+			if v := r.volume; v != nil {
+				out["kind"], out["namespace"], out["name"] = "PersistentVolume", "", v.name
+				takes = f.takesAClaimOf(m, v, w)
 			} else {
 				out["kind"], out["namespace"], out["name"] = "PersistentVolumeClaim", r.claim.namespace, r.claim.name
-				takes = takes || r.claim.namespace == f.namespace
+				takes = f.takesClaim(m, r.claim, w)
 			}
-			if takes && f.takes(m, f.namespace, "", nil, "") && r.at >= w.since && r.at <= w.until {
+			if takes && r.at >= w.since && r.at <= w.until {
 				rows = append(rows, out)
 			}
 		}
@@ -240,7 +237,7 @@ func (p *parts) count(created fact.Time, counter, before func(*part) *int) {
 }
 
 func creationRate(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace", "storageclass")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
 	w := h.window(flags, pastMonth, false)
 	per := []string{"hour", "day", "week"}[h.rnd.IntN(3)]
 	flags["per"] = per
@@ -253,12 +250,12 @@ func creationRate(h *history, flags map[string]string) (rows []row) {
 	for _, m := range h.models {
 		p := parts{first: first, step: step, last: last, list: make([]part, max(1, (last-first+step-1)/step))}
 		for _, v := range m.volumes {
-			if v.known && f.takes(m, f.namespace, "", nil, v.class) && (f.namespace == "" || m.hadIn(v, f.namespace)) {
+			if v.known && f.takesAClaimOf(m, v, w) {
 				p.count(v.created, func(p *part) *int { return &p.volumes }, func(p *part) *int { return &p.volumesBefore })
 			}
 		}
 		for _, c := range m.claims {
-			if c.known && f.takes(m, c.namespace, "", nil, c.class) {
+			if c.known && f.takes(m, c.namespace, c.owner, c.groups, c.class) {
 				p.count(c.created, func(p *part) *int { return &p.claims }, func(p *part) *int { return &p.claimsBefore })
 			}
 		}

@@ -87,7 +87,7 @@ func at(h *history, flags map[string]string) (rows []row) {
 func existed(at, began, ended fact.Time) bool { return window{at, at}.overlaps(began, ended) }
 
 func diff(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
 	w := h.window(flags, pastDay, false)
 	for _, m := range h.models {
 		add := func(c *claim, class, kind, name, difference, before, after string) {
@@ -95,7 +95,7 @@ func diff(h *history, flags map[string]string) (rows []row) {
 			if c != nil && c.known {
 				namespace, owner, groups = c.namespace, c.owner, c.groups
 			}
-			if f.takes(m, namespace, owner, groups, class) {
+			if f.takes(m, namespace, owner, groups, class) && f.takesUsed(m, c, w) {
 				rows = append(rows, row{"cluster": m.cluster, "kind": kind, "namespace": namespace, "name": name, "difference": difference, "before": before, "after": after})
 			}
 		}

@@ -122,7 +122,7 @@ func used(h *history, flags map[string]string) (rows []row) {
 }
 
 func mounts(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
 	w := h.window(flags, always, true)
 	running, ended := false, false
 	switch h.rnd.IntN(4) {

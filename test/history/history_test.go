@@ -88,8 +88,10 @@ func (h *history) findMoments() {
 	}
 }
 
-// moment is a random one, or one at which something happened.
-func (h *history) moment() fact.Time {
+// moment is a random one, or one at which something happened; not in the future, where a node's clock that is ahead can be.
+func (h *history) moment() fact.Time { return min(h.anyMoment(), now()) }
+
+func (h *history) anyMoment() fact.Time {
 	switch u := h.subject; h.rnd.IntN(4) {
 	case 0:
 		return u.started()

@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -49,7 +50,7 @@ type model struct {
 	resizes    []resize
 	changes    []change       // others
 	spans      [][2]fact.Time // watched
-	classes    int
+	classes    []string
 	namespaces []string
 	born       fact.Time // of the classes and namespaces
 }
@@ -383,11 +384,13 @@ func (f filters) takes(m *model, namespace, owner string, groups []string, class
 
 // takesUse chooses a mount.
 func (f filters) takesUse(u mount) bool {
-	name := u.pod.workload
-	if name == "" {
-		name = u.pod.name
-	}
-	return f.takes(u.m, u.pod.namespace, u.owner(), u.groups(), u.class()) && (f.workload == "" || f.workload == u.pod.workloadName() || f.workload == name)
+	return f.takes(u.m, u.pod.namespace, u.owner(), u.groups(), u.class()) && f.takesPod(u.pod)
+}
+
+// takesPod chooses a pod by its workload alone.
+func (f filters) takesPod(p *pod) bool {
+	_, name, _ := strings.Cut(p.workloadName(), "/")
+	return f.workload == "" || f.workload == p.workloadName() || f.workload == name
 }
 
 // window is the time that a report looks at; both ends are the same for a moment.

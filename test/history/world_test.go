@@ -52,7 +52,8 @@ func newWorld(cluster string, rnd *rand.Rand, t *tracker) *world {
 	w.names.workloads = some(1, "db", "web")
 	w.names.paths = some(2, "data", "var/lib/x")
 	w.names.groups = []string{"", "web", "web,data", "data", `it's,"b"`, `back\slash`, "日本,web"}
-	w.classes, w.model.namespaces = len(w.names.classes)-1, w.names.namespaces // one class is none
+	w.model.namespaces = w.names.namespaces
+	w.classes = slices.DeleteFunc(slices.Clone(w.names.classes), func(class string) bool { return class == "" }) // which is none
 	return w
 }
 
