@@ -119,6 +119,8 @@ var joins = []struct{ table, column, to, toColumn, what string }{
 	{"usage", "volume_uid", "volumes", "uid", "the volume"},
 	{"last_usage", "claim_uid", "claims", "uid", "the claim"},
 	{"last_usage", "volume_uid", "volumes", "uid", "the volume"},
+	{"use_seconds_daily", "claim_uid", "claims", "uid", "the claim"},
+	{"use_seconds_daily", "volume_uid", "volumes", "uid", "the volume"},
 }
 
 // TestJoinsExist holds that the joins name columns that exist, have the same type, and include each UID of another object.

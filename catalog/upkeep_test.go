@@ -273,7 +273,7 @@ func TestDifferencesBetweenTwoMoments(t *testing.T) {
 		{"diff", "after", "cluster=east since=2026-02-19 until=2026-02-28", "2"},
 		{"diff", "difference", "cluster=east since=2026-02-19 until=2026-02-22", "came,mounts"},
 		{"diff", "name", "cluster=west since=2026-02-20", "pv-gone"},
-		{"diff", "name", "cluster=west since=2026-01-15 namespace=shop", "pv-gone," + hostile},
+		{"diff", "name", "cluster=west since=2026-01-15 namespace=shop", "pv-gone," + hostile + ",web"},
 		{"diff", "difference", "since=60d namespace=lab", ""},
 		{"diff", "difference", "since=60d owner=nobody", ""},
 		{"diff", "cluster", "since=60d limit=1", "east"},
