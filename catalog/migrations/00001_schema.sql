@@ -400,7 +400,8 @@ ORDER BY (cluster, day, namespace, storage_class, owner, groups)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per day, namespace, storage class and owner: the space that claims and volumes took. Read with FINAL.';
 
--- Who used what for how long, on each day: summed up as byte_seconds_daily is, and as lasting.
+-- Who used what for how long, on each day: summed up as byte_seconds_daily is, and as lasting. The days of a claim lie together, so
+-- that its UIDs take space once a year.
 CREATE TABLE IF NOT EXISTS use_seconds_daily
 (
     cluster       LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
@@ -416,10 +417,10 @@ CREATE TABLE IF NOT EXISTS use_seconds_daily
     pods          UInt32 COMMENT 'how many pods of the workload used the claim on that day' CODEC(T64, ZSTD(1)),
     new_pods      UInt32 COMMENT 'how many of these pods began to use it on that day: add these up over days' CODEC(T64, ZSTD(1)),
     use_seconds   Int64 COMMENT 'for how many seconds of the day any of these pods used it: 86400 if one always did' CODEC(T64, ZSTD(1)),
-    version       UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(Delta, ZSTD(1))
+    version       UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(version)
-PARTITION BY toYYYYMM(day)
+PARTITION BY toYear(day)
 ORDER BY (cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups, day)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'One row per day, claim, and workload that used it: for how long. Read with FINAL.';
