@@ -224,8 +224,10 @@ func viewSection(t *testing.T, c *catalog.Catalog, view shownView, table *schema
 // tableSection is what the page says of a table.
 func tableSection(table *schemaTable) string {
 	text := fmt.Sprintf("\n### %s\n\n%s.\n\n- Key: %s. %s\n", table.name, rowOf(table), codes(strings.Split(table.key, ", ")), shownByFinal(table.engine))
-	if month, ok := strings.CutPrefix(table.partition, "toYYYYMM("); ok {
-		text += fmt.Sprintf("- Partition: the month of `%s`.\n", strings.TrimSuffix(month, ")"))
+	for function, span := range map[string]string{"toYYYYMM(": "month", "toYear(": "year"} {
+		if of, ok := strings.CutPrefix(table.partition, function); ok {
+			text += fmt.Sprintf("- Partition: the %s of `%s`.\n", span, strings.TrimSuffix(of, ")"))
+		}
 	}
 	if len(table.indexed) > 0 {
 		text += fmt.Sprintf("- Indexes: %s.\n", codes(table.indexed))
