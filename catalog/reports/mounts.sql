@@ -17,7 +17,7 @@ WITH
 ) AS oldest,
 chosen AS
 (
-    SELECT *
+    SELECT *, ended_not_before
     FROM mounts
     WHERE pod_created_at >= oldest AND started_at >= earliest AND {{template "chosen_mounts.sql"}}
     ORDER BY started_at DESC, cluster, namespace, pod_uid, container, volume, mount_path
