@@ -32,7 +32,8 @@ func (c *Catalog) Query(ctx context.Context, sql string, parameters map[string]s
 		}
 		return c.explain("query", err)
 	}
-	return c.query(ctx, explain, sql, parameters, withFinal(clickhouse.Settings{"readonly": readOnly}))
+	// SELECT * is for people, who want to see the columns that are computed, too.
+	return c.query(ctx, explain, sql, parameters, withFinal(clickhouse.Settings{"readonly": readOnly, "asterisk_include_alias_columns": 1}))
 }
 
 // Run runs any statement, as Query does, also one that changes something.

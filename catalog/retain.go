@@ -236,7 +236,7 @@ func (c *Catalog) sweepContainers(ctx context.Context, d time.Duration) error {
 func (c *Catalog) sweepPartition(ctx context.Context, op, id string) error {
 	// Hashes take a third of the memory of the UIDs. Two UIDs with one hash keep a row that could go.
 	condition := fmt.Sprintf(`version < toUnixTimestamp64Micro(now64(6)) - %d AND sipHash64(cluster, pod_uid) NOT IN (
-    SELECT sipHash64(cluster, uid) FROM pods WHERE toYYYYMM(created_at) = %s)`, shortestRetention.Microseconds(), id)
+    SELECT sipHash64(cluster, uid) FROM pods WHERE _partition_id = '%s')`, shortestRetention.Microseconds(), id)
 	var over, all uint64
 	err := c.Each(ctx, op, "SELECT countIf("+condition+"), count() FROM containers WHERE _partition_id = '"+id+"' SETTINGS final = 0", nil,
 		func(rows driver.Rows) error { return rows.Scan(&over, &all) })

@@ -205,8 +205,8 @@ func TestARetentionRevivesNoMount(t *testing.T) {
 	}
 }
 
-// A month whose parts keep coming must be merged, too, as the end of a mount has to meet the versions before it.
-func TestARetentionMergesTheOldPartsOfABusyMonth(t *testing.T) {
+// A quarter whose parts keep coming must be merged, too, as the end of a mount has to meet the versions before it.
+func TestARetentionMergesTheOldPartsOfABusyQuarter(t *testing.T) {
 	c := migrated(t)
 	retain(t, c, "mounts=1y")
 	// Three seconds in place of a day, and no merge but those of old parts.

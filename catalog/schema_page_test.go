@@ -63,7 +63,7 @@ var shownViews = []shownView{
 const historyNote = `Give it a condition: without one it reads all of the history.
 
 - ` + "`namespace`" + ` reads little, and ` + "`cluster` and `claim`" + ` with it still less: they are the beginning of the key.
-- ` + "`pod_created_at`" + ` reads the months that match. Give it beside other times: ` + "`WHERE started_at > now() - INTERVAL 1 DAY AND pod_created_at > now() - INTERVAL 60 DAY`" + `
+- ` + "`pod_created_at`" + ` reads the quarters that match. Give it beside other times: ` + "`WHERE started_at > now() - INTERVAL 1 DAY AND pod_created_at > now() - INTERVAL 60 DAY`" + `
   leaves out the pods that are older than 60 days.
 - ` + "`pod_uid`" + ` has an index.
 - All others look at each mount, ` + "`persistentvolume`" + `, too. The mounts by the claim that the volume has now are found by the key:
@@ -114,8 +114,11 @@ const tablesHead = `## Tables
 there, and only ` + "`FINAL`" + ` shows the last one alone: ` + "`SELECT count() FROM mounts FINAL`" + `. The setting ` + "`final = 1`" + ` does so for all tables of
 a statement, and ` + "`kubevoltracker sql`" + ` always sets it. Views need neither.
 
-**A condition on the first columns of the key reads little.** So does one on the column of the partition, of which ClickHouse reads the months
+**A condition on the first columns of the key reads little.** So does one on the column of the partition, of which ClickHouse reads the months or quarters
 that match. An index skips rows for a condition on its column: ` + "`pod_uid = '…'`" + `.
+
+**` + "`SELECT *`" + ` leaves out the columns that are computed**: ` + "`started_not_before`" + ` and ` + "`ended_not_before`" + ` of ` + "`mounts`" + `, and ` + "`deleted_not_before`" + ` of ` + "`pods`" + `. Name
+them, or add the setting ` + "`asterisk_include_alias_columns = 1`" + `, as ` + "`kubevoltracker sql`" + ` does without ` + "`--write`" + `. The views have them as all others.
 
 Rows stay for ever, unless ` + "`--catalog.retention`" + ` says otherwise: [operate.md](operate.md#old-history).
 
@@ -224,10 +227,9 @@ func viewSection(t *testing.T, c *catalog.Catalog, view shownView, table *schema
 // tableSection is what the page says of a table.
 func tableSection(table *schemaTable) string {
 	text := fmt.Sprintf("\n### %s\n\n%s.\n\n- Key: %s. %s\n", table.name, rowOf(table), codes(strings.Split(table.key, ", ")), shownByFinal(table.engine))
-	for function, span := range map[string]string{"toYYYYMM(": "month", "toYear(": "year"} {
-		if of, ok := strings.CutPrefix(table.partition, function); ok {
-			text += fmt.Sprintf("- Partition: the %s of `%s`.\n", span, strings.TrimSuffix(of, ")"))
-		}
+	spans := []struct{ function, name string }{{"toYYYYMM(toStartOfQuarter(", "quarter"}, {"toYYYYMM(", "month"}, {"toYear(", "year"}}
+	if i := slices.IndexFunc(spans, func(s struct{ function, name string }) bool { return strings.HasPrefix(table.partition, s.function) }); i >= 0 {
+		text += fmt.Sprintf("- Partition: the %s of `%s`.\n", spans[i].name, strings.TrimRight(table.partition[len(spans[i].function):], ")"))
 	}
 	if len(table.indexed) > 0 {
 		text += fmt.Sprintf("- Indexes: %s.\n", codes(table.indexed))

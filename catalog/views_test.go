@@ -247,8 +247,8 @@ func TestViewsReadLittle(t *testing.T) {
 	}
 }
 
-// TestViewsReadFewMonths asks ClickHouse how many partitions it reads for a condition on time.
-func TestViewsReadFewMonths(t *testing.T) {
+// TestViewsReadFewPartitions asks ClickHouse how many partitions it reads for a condition on time.
+func TestViewsReadFewPartitions(t *testing.T) {
 	c := migrated(t)
 	// Months 0 to 9.
 	const created = "toDateTime64('2026-01-15 00:00:00', 6, 'UTC') + toIntervalMonth(number % 10) AS created"
@@ -272,7 +272,7 @@ func TestViewsReadFewMonths(t *testing.T) {
 		read := indexed(t, c, sql, "Parts")
 		for _, name := range strings.Fields(tables) {
 			if parts := read[name]; !strings.HasPrefix(parts, "1/") {
-				t.Errorf("%s reads %q months of %s", sql, parts, name)
+				t.Errorf("%s reads %q partitions of %s", sql, parts, name)
 			}
 		}
 	}

@@ -64,6 +64,18 @@ func nullable[T any](name string, value func(*T) fact.Time) column[T] {
 	})
 }
 
+// uncertainty is the distance in microseconds from the earliest moment to the latest. The earliest one is an ALIAS column of it:
+// most rows are exact, and many zeros take no space.
+func uncertainty[T any](name string, value func(*T) (at, notBefore fact.Time)) column[T] {
+	return plain(name, func(row *T) int64 {
+		at, notBefore := value(row)
+		if at.IsZero() || notBefore.IsZero() {
+			return 0
+		}
+		return int64(at - notBefore)
+	})
+}
+
 // rowVersion is the version that the inventory gave the row.
 func rowVersion[T any](value func(*T) *uint64) column[T] {
 	c := plain("version", func(row *T) uint64 { return *value(row) })

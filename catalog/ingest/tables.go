@@ -206,7 +206,7 @@ func pods() table {
 		nullable("started_at", func(r *row) fact.Time { return r.StartedAt }),
 		nullable("finished_at", func(r *row) fact.Time { return r.FinishedAt }),
 		nullable("deleted_at", func(r *row) fact.Time { return r.DeletedAt }),
-		nullable("deleted_not_before", func(r *row) fact.Time { return r.DeletedNotBefore }),
+		uncertainty("deleted_uncertainty", func(r *row) (at, notBefore fact.Time) { return r.DeletedAt, r.DeletedNotBefore }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }
@@ -260,9 +260,9 @@ func mounts() table {
 		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
 		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
 		moment("started_at", func(r *row) fact.Time { return r.StartedAt }),
-		moment("started_not_before", func(r *row) fact.Time { return r.StartedNotBefore }),
+		uncertainty("started_uncertainty", func(r *row) (at, notBefore fact.Time) { return r.StartedAt, r.StartedNotBefore }),
 		nullable("ended_at", func(r *row) fact.Time { return r.EndedAt }),
-		nullable("ended_not_before", func(r *row) fact.Time { return r.EndedNotBefore }),
+		uncertainty("ended_uncertainty", func(r *row) (at, notBefore fact.Time) { return r.EndedAt, r.EndedNotBefore }),
 		plain("end_reason", func(r *row) string { return r.EndReason }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)

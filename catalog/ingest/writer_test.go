@@ -102,6 +102,9 @@ func roundTrip(t *testing.T, c *catalog.Catalog) {
 		}
 		got := map[string]any{}
 		for i, column := range result.Columns {
+			if strings.HasSuffix(column.Name, "_uncertainty") {
+				continue // the field is that of *_not_before, which ClickHouse computes from it
+			}
 			got[column.Name] = result.Row()[i]
 		}
 		if result.Next() {

@@ -92,28 +92,31 @@ ORDER BY (cluster, namespace, uid)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per PersistentVolumeClaim, also of deleted ones. Read with FINAL.';
 
--- A pod that mounts storage.
+-- A pod that mounts storage. Of an uncertain moment the tables that grow with the pods store the latest time and how much earlier it can
+-- have been: that is nearly always 0 and takes no space. The earliest time is computed (ALIAS), so SELECT * has it only with the setting
+-- asterisk_include_alias_columns = 1.
 CREATE TABLE IF NOT EXISTS pods
 (
     cluster            LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
     uid                String COMMENT 'UID of the Pod' CODEC(ZSTD(1)),
     namespace          LowCardinality(String) COMMENT 'metadata.namespace',
     name               String COMMENT 'metadata.name' CODEC(ZSTD(1)),
-    node               LowCardinality(String) COMMENT 'the node it runs or ran on; empty until it is scheduled',
-    service_account    LowCardinality(String) COMMENT 'spec.serviceAccountName',
-    owner              LowCardinality(String) COMMENT 'its owner; empty if unknown',
-    groups             Array(LowCardinality(String)) COMMENT 'the groups of that owner',
-    workload_kind      LowCardinality(String) COMMENT 'kind of its topmost controller: Deployment, StatefulSet, CronJob, ...; empty if it has none',
-    workload_name      LowCardinality(String) COMMENT 'name of that controller; empty if it has none',
-    workload_uid       String COMMENT 'UID of that controller; empty if it has none' CODEC(ZSTD(1)),
-    phase              LowCardinality(String) COMMENT 'Pending, Running, Succeeded, Failed or Unknown',
-    reason             LowCardinality(String) COMMENT 'status.reason: Evicted, NodeLost, ...; empty if there is none',
+    node               LowCardinality(String) COMMENT 'the node it runs or ran on; empty until it is scheduled' CODEC(ZSTD(1)),
+    service_account    LowCardinality(String) COMMENT 'spec.serviceAccountName' CODEC(ZSTD(1)),
+    owner              LowCardinality(String) COMMENT 'its owner; empty if unknown' CODEC(ZSTD(1)),
+    groups             Array(LowCardinality(String)) COMMENT 'the groups of that owner' CODEC(ZSTD(1)),
+    workload_kind      LowCardinality(String) COMMENT 'kind of its topmost controller: Deployment, StatefulSet, CronJob, ...; empty if it has none' CODEC(ZSTD(1)),
+    workload_name      LowCardinality(String) COMMENT 'name of that controller; empty if it has none' CODEC(ZSTD(1)),
+    workload_uid       String COMMENT 'UID of that controller; empty if it has none' CODEC(ZSTD(3)),
+    phase              LowCardinality(String) COMMENT 'Pending, Running, Succeeded, Failed or Unknown' CODEC(ZSTD(1)),
+    reason             LowCardinality(String) COMMENT 'status.reason: Evicted, NodeLost, ...; empty if there is none' CODEC(ZSTD(1)),
     labels             Map(LowCardinality(String), String) COMMENT 'metadata.labels' CODEC(ZSTD(1)),
     created_at         DateTime64(6, 'UTC') COMMENT 'creationTimestamp' CODEC(GCD, Delta, ZSTD(1)),
     started_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'first start of any of its containers; NULL before' CODEC(GCD, Delta, ZSTD(1)),
     finished_at        Nullable(DateTime64(6, 'UTC')) COMMENT 'last end of its containers; NULL until all have ended' CODEC(GCD, T64, ZSTD(1)),
     deleted_at         Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which it can have been deleted; NULL while it exists' CODEC(T64, ZSTD(1)),
-    deleted_not_before Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to deleted_at when that is exact; NULL while it exists' CODEC(T64, ZSTD(1)),
+    deleted_not_before Nullable(DateTime64(6, 'UTC')) ALIAS deleted_at - toIntervalMicrosecond(deleted_uncertainty) COMMENT 'the earliest such time; equal to deleted_at when that is exact; NULL while it exists',
+    deleted_uncertainty Int64 COMMENT 'microseconds from deleted_not_before to deleted_at; 0 when that is exact' CODEC(ZSTD(1)),
     version            UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(T64, ZSTD(1)),
     INDEX by_uid uid TYPE bloom_filter GRANULARITY 1,
     INDEX by_name name TYPE bloom_filter GRANULARITY 1,
@@ -125,7 +128,7 @@ CREATE TABLE IF NOT EXISTS pods
     INDEX by_deletion deleted_at TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
-PARTITION BY toYYYYMM(created_at)
+PARTITION BY toYYYYMM(toStartOfQuarter(created_at))
 ORDER BY (cluster, namespace, created_at, uid)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'One row per pod that mounts storage, also of deleted ones. Read with FINAL.';
@@ -137,10 +140,10 @@ CREATE TABLE IF NOT EXISTS containers
     namespace      LowCardinality(String) COMMENT 'namespace of its pod',
     pod_created_at DateTime64(6, 'UTC') COMMENT 'creationTimestamp of its pod' CODEC(GCD, Delta, ZSTD(1)),
     pod_uid        String COMMENT 'UID of its pod' CODEC(ZSTD(1)),
-    name           LowCardinality(String) COMMENT 'its name in the pod',
-    kind           LowCardinality(String) COMMENT 'init, sidecar, main or ephemeral',
-    image          LowCardinality(String) COMMENT 'the image as the pod names it',
-    command        LowCardinality(String) COMMENT 'first word of its command, never the arguments; empty if the pod leaves the command to the image',
+    name           LowCardinality(String) COMMENT 'its name in the pod' CODEC(ZSTD(1)),
+    kind           LowCardinality(String) COMMENT 'init, sidecar, main or ephemeral' CODEC(ZSTD(1)),
+    image          LowCardinality(String) COMMENT 'the image as the pod names it' CODEC(ZSTD(1)),
+    command        LowCardinality(String) COMMENT 'first word of its command, never the arguments; empty if the pod leaves the command to the image' CODEC(ZSTD(1)),
     started_at     Nullable(DateTime64(6, 'UTC')) COMMENT 'its first start; NULL before' CODEC(GCD, Delta, ZSTD(1)),
     finished_at    Nullable(DateTime64(6, 'UTC')) COMMENT 'its last end; NULL while it runs or will be restarted' CODEC(GCD, T64, ZSTD(1)),
     restarts       Int32 COMMENT 'how often it was restarted' CODEC(T64, ZSTD(1)),
@@ -148,37 +151,40 @@ CREATE TABLE IF NOT EXISTS containers
     INDEX by_pod pod_uid TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
-PARTITION BY toYYYYMM(pod_created_at)
+PARTITION BY toYYYYMM(toStartOfQuarter(pod_created_at))
 ORDER BY (cluster, namespace, pod_created_at, pod_uid, name)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'One row per container of a pod that mounts storage, also of deleted ones. Read with FINAL.';
 
 -- One container used one volume of its pod, for an interval: the heart of the catalog. What comes first in the key never
 -- changes: the pod's namespace, the claim that its spec names, when it was created. So the mounts of a claim lie together, in
--- the order of time, and those of a volume are found by its claims. Months that are over are merged into one part each.
+-- the order of time, and those of a volume are found by its claims. Quarters that are over are merged into one part each, which has the
+-- UIDs of a claim once. A pod with several claims has its UID several times within a namespace: in large blocks it compresses to half.
 CREATE TABLE IF NOT EXISTS mounts
 (
     cluster             LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
     namespace           LowCardinality(String) COMMENT 'namespace of the pod',
-    claim_name          String COMMENT 'name of the claim; empty if the pod names a backing store itself' CODEC(ZSTD(1)),
+    claim_name          String COMMENT 'name of the claim; empty if the pod names a backing store itself' CODEC(ZSTD(3)),
     pod_created_at      DateTime64(6, 'UTC') COMMENT 'creationTimestamp of the pod' CODEC(GCD, T64, ZSTD(1)),
-    pod_uid             String COMMENT 'UID of the pod' CODEC(ZSTD(1)),
-    container           LowCardinality(String) COMMENT 'name of the container in the pod',
-    volume              LowCardinality(String) COMMENT 'name of the volume in the pod',
-    mount_path          LowCardinality(String) COMMENT 'path in the container; for a block device, the device path',
+    pod_uid             String COMMENT 'UID of the pod' CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 2097152, max_compress_block_size = 2097152),
+    container           LowCardinality(String) COMMENT 'name of the container in the pod' CODEC(ZSTD(1)),
+    volume              LowCardinality(String) COMMENT 'name of the volume in the pod' CODEC(ZSTD(1)),
+    mount_path          LowCardinality(String) COMMENT 'path in the container; for a block device, the device path' CODEC(ZSTD(1)),
     sub_path            String COMMENT 'the part of the volume that is mounted; empty for the whole volume' CODEC(ZSTD(1)),
     read_only           Bool COMMENT 'true if mounted read-only',
     recursive_read_only Bool COMMENT 'true if the mounts below it are read-only, too',
     block_device        Bool COMMENT 'true if used as a raw block device',
-    source_kind         LowCardinality(String) COMMENT 'kind of its backing store: nfs, csi, emptyDir, ...; empty until known',
-    source_id           String COMMENT 'its backing store: id in volume_sources; empty until known' CODEC(ZSTD(1)),
-    claim_uid           String COMMENT 'UID of the claim; empty if the pod names a backing store itself' CODEC(ZSTD(1)),
-    volume_uid          String COMMENT 'UID of the PersistentVolume; empty if there is none' CODEC(ZSTD(1)),
+    source_kind         LowCardinality(String) COMMENT 'kind of its backing store: nfs, csi, emptyDir, ...; empty until known' CODEC(ZSTD(1)),
+    source_id           String COMMENT 'its backing store: id in volume_sources; empty until known' CODEC(ZSTD(3)),
+    claim_uid           String COMMENT 'UID of the claim; empty if the pod names a backing store itself' CODEC(ZSTD(3)),
+    volume_uid          String COMMENT 'UID of the PersistentVolume; empty if there is none' CODEC(ZSTD(3)),
     started_at          DateTime64(6, 'UTC') COMMENT 'the latest time at which the container can have started first' CODEC(GCD, T64, ZSTD(1)),
-    started_not_before  DateTime64(6, 'UTC') DEFAULT started_at COMMENT 'the earliest such time; equal to started_at when that is exact' CODEC(GCD, T64, ZSTD(1)),
+    started_not_before  DateTime64(6, 'UTC') ALIAS started_at - toIntervalMicrosecond(started_uncertainty) COMMENT 'the earliest such time; equal to started_at when that is exact',
+    started_uncertainty Int64 COMMENT 'microseconds from started_not_before to started_at; 0 when that is exact' CODEC(ZSTD(1)),
     ended_at            Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which the use can have ended; NULL while it lasts' CODEC(GCD, T64, ZSTD(1)),
-    ended_not_before    Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to ended_at when that is exact; NULL while the use lasts' CODEC(GCD, T64, ZSTD(1)),
-    end_reason          LowCardinality(String) COMMENT 'Completed, Error, OOMKilled, Evicted, Deleted, ...; empty while the use lasts',
+    ended_not_before    Nullable(DateTime64(6, 'UTC')) ALIAS ended_at - toIntervalMicrosecond(ended_uncertainty) COMMENT 'the earliest such time; equal to ended_at when that is exact; NULL while the use lasts',
+    ended_uncertainty   Int64 COMMENT 'microseconds from ended_not_before to ended_at; 0 when that is exact' CODEC(ZSTD(1)),
+    end_reason          LowCardinality(String) COMMENT 'Completed, Error, OOMKilled, Evicted, Deleted, ...; empty while the use lasts' CODEC(ZSTD(1)),
     version             UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(T64, ZSTD(1)),
     INDEX by_pod pod_uid TYPE bloom_filter GRANULARITY 1,
     INDEX by_claim claim_uid TYPE bloom_filter GRANULARITY 1,
@@ -187,7 +193,7 @@ CREATE TABLE IF NOT EXISTS mounts
     INDEX by_end ended_at TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
-PARTITION BY toYYYYMM(pod_created_at)
+PARTITION BY toYYYYMM(toStartOfQuarter(pod_created_at))
 ORDER BY (cluster, namespace, claim_name, pod_created_at, pod_uid, container, volume, mount_path)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'One row per container and volume it mounts, from the first start to the last end. Read with FINAL.';

@@ -6,7 +6,7 @@
 -- join_use_nulls is set in each, because the types of a view's columns must not depend on its reader's settings.
 
 -- All mounts with the names of what they refer to. A condition on namespace, claim, pod_created_at or pod_uid reads little. One on
--- started_at reads all months: they are those of pod_created_at, and FINAL reads each row with all rows that it could replace, so that
+-- started_at reads all quarters: they are those of pod_created_at, and FINAL reads each row with all rows that it could replace, so that
 -- an index on started_at would not help. Claims and volumes are joined before pods and containers, because a condition on volume_uid or
 -- storage_class then leaves few mounts for the larger tables.
 CREATE VIEW IF NOT EXISTS mount_history
@@ -34,7 +34,7 @@ CREATE VIEW IF NOT EXISTS mount_history
     ended_at           Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which the use can have ended; NULL while it lasts',
     ended_not_before   Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest such time; equal to ended_at when that is exact; NULL while the use lasts',
     end_reason         LowCardinality(String) COMMENT 'Completed, Error, OOMKilled, Evicted, Deleted, ...; empty while the use lasts',
-    pod_created_at     DateTime64(6, 'UTC') COMMENT 'creation of the pod; a condition on it reads the months that match',
+    pod_created_at     DateTime64(6, 'UTC') COMMENT 'creation of the pod; a condition on it reads the quarters that match',
     pod_uid            String COMMENT 'UID of the pod: uid in pods',
     claim_uid          String COMMENT 'UID of the claim: uid in claims and current_claims; empty if there is none',
     volume_uid         String COMMENT 'UID of the PersistentVolume: uid in volumes and current_volumes; empty if there is none'
@@ -103,7 +103,7 @@ CREATE VIEW IF NOT EXISTS current_mounts
     backend            String COMMENT 'the backing store: driver, then server and path, or handle; empty if the source names none',
     started_at         DateTime64(6, 'UTC') COMMENT 'the latest time at which the container can have started first',
     started_not_before DateTime64(6, 'UTC') COMMENT 'the earliest such time; equal to started_at when that is exact',
-    pod_created_at     DateTime64(6, 'UTC') COMMENT 'creation of the pod; a condition on it reads the months that match',
+    pod_created_at     DateTime64(6, 'UTC') COMMENT 'creation of the pod; a condition on it reads the quarters that match',
     pod_uid            String COMMENT 'UID of the pod: uid in pods',
     claim_uid          String COMMENT 'UID of the claim: uid in claims and current_claims; empty if there is none',
     volume_uid         String COMMENT 'UID of the PersistentVolume: uid in volumes and current_volumes; empty if there is none'
@@ -137,7 +137,7 @@ SELECT
     if(m.volume_uid != '', m.volume_uid, k.volume_uid) AS volume_uid
 FROM
 (
-    SELECT * FROM mounts FINAL
+    SELECT *, started_not_before FROM mounts FINAL
     WHERE ended_at IS NULL AND (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM without_end)
 ) AS m
 LEFT JOIN

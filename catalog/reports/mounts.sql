@@ -43,7 +43,7 @@ SELECT
     m.end_reason AS end_reason
 FROM
 (
-    SELECT *
+    SELECT *, ended_not_before
     FROM mounts
     WHERE pod_created_at >= oldest AND started_at >= earliest AND {{template "chosen_mounts.sql" "recent"}}
     ORDER BY started_at DESC, cluster, namespace, pod_uid, container, volume, mount_path

@@ -76,10 +76,10 @@ mounted AS
         least(coalesce(m.ended_not_before, m.ended_at, w.seen_until, {now:DateTime64(6, 'UTC')}), {until:DateTime64(6, 'UTC')}) AS ended
     FROM
     (
-        SELECT * FROM mounts FINAL
+        SELECT *, ended_not_before FROM mounts FINAL
         WHERE (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.4 FROM (SELECT arrayJoin(claim_list) AS c))
         UNION ALL
-        SELECT * FROM mounts FINAL
+        SELECT *, ended_not_before FROM mounts FINAL
         WHERE claim_name = '' AND volume_uid = '' AND (cluster, namespace, pod_created_at, source_id) IN (SELECT k.1, k.2, k.3, k.4 FROM (SELECT arrayJoin(inline_list) AS k))
     ) AS m
     LEFT JOIN (SELECT c.1 AS cluster, c.3 AS uid, c.5 AS volume_uid FROM (SELECT arrayJoin(claim_list) AS c)) AS c ON c.cluster = m.cluster AND c.uid = m.claim_uid

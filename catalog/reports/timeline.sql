@@ -52,7 +52,7 @@ events AS
             if(p.workload_name = '', '', concat(' for ', p.workload_kind, '/', p.workload_name)), if(m.end_reason = '', '', concat(': ', m.end_reason))), ''
     FROM
     (
-        SELECT * FROM mounts FINAL
+        SELECT *, ended_not_before FROM mounts FINAL
         WHERE (cluster, namespace, claim_name, pod_created_at, pod_uid) IN (SELECT * FROM its_mounts)
     ) AS m
     LEFT JOIN

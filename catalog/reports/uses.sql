@@ -17,7 +17,7 @@
 ) AS its_claims,
 chosen AS
 (
-    SELECT *
+    SELECT *, started_not_before, ended_not_before
     FROM mounts FINAL
     WHERE (cluster, namespace, claim_name, pod_created_at) IN
           (

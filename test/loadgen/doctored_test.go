@@ -41,12 +41,12 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) { // alone: the youngest rows are 
 	const one, ours = " ORDER BY version DESC LIMIT 1", "WHERE namespace = 'kubevoltracker-loadgen'"
 	const exact = ours + " AND ended_not_before = ended_at" // in a subquery: an alias would take the place of a column
 	for _, c := range []struct{ name, insert, want string }{
-		{"an end is a minute late", `INSERT INTO mounts SELECT * REPLACE (ended_at + 60 AS ended_at, ended_not_before + 60 AS ended_not_before, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
-		{"an end is 14 seconds late", `INSERT INTO mounts SELECT * REPLACE (ended_at + 14 AS ended_at, ended_not_before + 14 AS ended_not_before, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
-		{"an end may have been 14 seconds later", `INSERT INTO mounts SELECT * REPLACE (ended_at + 14 AS ended_at, version + 1 AS version) FROM (SELECT * FROM mounts FINAL ` + exact + `)` + one, "wrong: mounts"},
-		{"an end may have been in 1970", `INSERT INTO mounts SELECT * REPLACE (toDateTime64(0, 6, 'UTC') AS ended_not_before, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
+		{"an end is a minute late", `INSERT INTO mounts SELECT * REPLACE (ended_at + 60 AS ended_at, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
+		{"an end is 14 seconds late", `INSERT INTO mounts SELECT * REPLACE (ended_at + 14 AS ended_at, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
+		{"an end may have been 14 seconds later", `INSERT INTO mounts SELECT * REPLACE (ended_at + 14 AS ended_at, ended_uncertainty + 14000000 AS ended_uncertainty, version + 1 AS version) FROM (SELECT * FROM mounts FINAL ` + exact + `)` + one, "wrong: mounts"},
+		{"an end may have been in 1970", `INSERT INTO mounts SELECT * REPLACE (toUnixTimestamp64Micro(assumeNotNull(ended_at)) AS ended_uncertainty, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
 		{"a start is 14 seconds late", `INSERT INTO mounts SELECT * REPLACE (started_at + 14 AS started_at, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
-		{"a start may have been in 1970", `INSERT INTO mounts SELECT * REPLACE (toDateTime64(0, 6, 'UTC') AS started_not_before, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
+		{"a start may have been in 1970", `INSERT INTO mounts SELECT * REPLACE (toUnixTimestamp64Micro(started_at) AS started_uncertainty, version + 1 AS version) FROM mounts FINAL ` + ours + one, "wrong: mounts"},
 		{"a deletion is 14 seconds late", `INSERT INTO claims SELECT * REPLACE (deleted_at + 14 AS deleted_at, deleted_not_before + 14 AS deleted_not_before, version + 1 AS version) FROM claims FINAL ` + ours + one, "wrong: claims"},
 		{"a deletion may have been in 1970", `INSERT INTO claims SELECT * REPLACE (toDateTime64(0, 6, 'UTC') AS deleted_not_before, version + 1 AS version) FROM claims FINAL ` + ours + one, "wrong: claims"},
 		{"a release may have been in 1970", `INSERT INTO bindings SELECT * REPLACE (toDateTime64(0, 6, 'UTC') AS released_not_before, version + 1 AS version) FROM bindings FINAL` + one, "wrong: bindings"},

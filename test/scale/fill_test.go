@@ -59,7 +59,8 @@ func run(t *testing.T, c *catalog.Catalog, sql string, parameters map[string]str
 	}
 }
 
-// fill writes the history into the tables, and merges what is older than the present month.
+// fill writes the history into the tables, and merges it. The newest partition stays as the inserts and ClickHouse's own
+// merges leave it: a tracker still writes to it.
 func (h *history) fill(t *testing.T, c *catalog.Catalog) {
 	t.Helper()
 	for _, name := range []string{"claims", "volumes", "volume_sources", "bindings", "usage", "claim_changes", "coverage"} {
@@ -76,7 +77,7 @@ func (h *history) fill(t *testing.T, c *catalog.Catalog) {
 	for _, name := range []string{"claims", "volumes", "volume_sources", "bindings", "usage", "pods", "containers", "mounts", "changes", "volume_uses", "volume_states"} {
 		if len(columns(t, c, name)) > 0 {
 			began := time.Now()
-			for _, row := range catalogtest.Rows(t, c, "SELECT DISTINCT partition_id FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+name+"' ORDER BY 1") {
+			for _, row := range catalogtest.Rows(t, c, "SELECT DISTINCT partition_id FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+name+"' AND (partition_id = 'all' OR partition_id < (SELECT max(partition_id) FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+name+"')) ORDER BY 1") {
 				run(t, c, fmt.Sprintf("OPTIMIZE TABLE %s PARTITION ID '%s' FINAL", name, row[0]), nil) // all at once takes longer than an answer may
 			}
 			t.Logf("merged %s in %s", name, time.Since(began).Round(time.Second))

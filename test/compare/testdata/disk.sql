@@ -1,9 +1,9 @@
 -- What a cluster of short jobs leaves behind: {rows} pods from number {from} on, each with a container, and a claim with
 -- a volume of its own. cityHash64 makes numbers that do not repeat and do not compress.
-INSERT INTO mounts (cluster, namespace, pod_uid, container, volume, mount_path, source_kind, source_id, claim_uid, claim_name, volume_uid, started_at, started_not_before, ended_at, ended_not_before, end_reason, version)
+INSERT INTO mounts (cluster, namespace, pod_uid, container, volume, mount_path, source_kind, source_id, claim_uid, claim_name, volume_uid, started_at, ended_at, end_reason, version)
 SELECT '0b6fa0a5-8d7c-4b4e-9b37-5a1d2f1c7e11', 'team-' || toString(number % 200), toString(reinterpretAsUUID(sipHash128(number, 'pod'))), 'main', 'data', '/data', 'csi',
     hex(sipHash64(number, 'source')), toString(reinterpretAsUUID(sipHash128(number, 'claim'))), 'data-etl-' || toString(number % 5000) || '-0', toString(reinterpretAsUUID(sipHash128(number, 'volume'))),
-    toDateTime64('2026-01-01 00:00:00', 6, 'UTC') + toIntervalSecond(intDiv(number, 8) * 60 + cityHash64(number) % 60) AS start, start, start + toIntervalSecond(cityHash64(number, 'end') % 7200) AS end, end, 'Completed',
+    toDateTime64('2026-01-01 00:00:00', 6, 'UTC') + toIntervalSecond(intDiv(number, 8) * 60 + cityHash64(number) % 60) AS start, start + toIntervalSecond(cityHash64(number, 'end') % 7200) AS end, 'Completed',
     toUnixTimestamp64Micro(end) + cityHash64(number, 'late') % 1000000
 FROM numbers({from}, {rows});
 
@@ -13,12 +13,12 @@ SELECT '0b6fa0a5-8d7c-4b4e-9b37-5a1d2f1c7e11', toString(reinterpretAsUUID(sipHas
     toUnixTimestamp64Micro(end) + cityHash64(number, 'late') % 1000000
 FROM numbers({from}, {rows});
 
-INSERT INTO pods (cluster, uid, namespace, name, node, service_account, owner, workload_kind, workload_name, workload_uid, phase, labels, created_at, started_at, finished_at, deleted_at, deleted_not_before, version)
+INSERT INTO pods (cluster, uid, namespace, name, node, service_account, owner, workload_kind, workload_name, workload_uid, phase, labels, created_at, started_at, finished_at, deleted_at, version)
 SELECT '0b6fa0a5-8d7c-4b4e-9b37-5a1d2f1c7e11', toString(reinterpretAsUUID(sipHash128(number, 'pod'))), 'team-' || toString(number % 200), 'etl-' || toString(29000000 + intDiv(number, 8)) || '-' || lower(substring(hex(cityHash64(number, 'name')), 1, 5)),
     'node-' || toString(cityHash64(number, 'node') % 500), 'default', 'team-' || toString(number % 200), 'CronJob', 'etl-' || toString(number % 5000), toString(reinterpretAsUUID(sipHash128(number % 5000, 'workload'))), 'Succeeded',
     map('app', 'etl', 'team', 'team-' || toString(number % 200), 'batch.kubernetes.io/job-name', 'etl-' || toString(29000000 + intDiv(number, 8)), 'batch.kubernetes.io/controller-uid', toString(reinterpretAsUUID(sipHash128(number, 'job')))),
     toDateTime64('2026-01-01 00:00:00', 6, 'UTC') + toIntervalSecond(intDiv(number, 8) * 60) AS created, created + toIntervalSecond(cityHash64(number) % 60), created + toIntervalSecond(cityHash64(number, 'end') % 7200) AS end,
-    end + toIntervalSecond(3600), end + toIntervalSecond(3600), toUnixTimestamp64Micro(end) + cityHash64(number, 'late') % 1000000
+    end + toIntervalSecond(3600), toUnixTimestamp64Micro(end) + cityHash64(number, 'late') % 1000000
 FROM numbers({from}, {rows});
 
 INSERT INTO claims (cluster, uid, namespace, name, storage_class, volume_uid, volume_name, requested_bytes, capacity_bytes, access_modes, volume_mode, phase, owner, labels, created_at, bound_at, deleted_at, deleted_not_before, version)

@@ -24,8 +24,10 @@ SELECT
     toString(reinterpretAsUUID(sipHash128('volume', k))) AS volume_uid,
     fromUnixTimestamp64Micro(started * 1000000, 'UTC') AS started_at,
     started_at AS started_not_before,
+    0 AS started_uncertainty,
     if(over, fromUnixTimestamp64Micro(ended * 1000000, 'UTC'), NULL) AS ended_at,
-    if(over, fromUnixTimestamp64Micro(if(p % 50 = 0, greatest(started, ended - 90), ended) * 1000000, 'UTC'), NULL) AS ended_not_before,
+    if(over AND p % 50 = 0, least(90, ended - started) * 1000000, 0) AS ended_uncertainty,
+    ended_at - toIntervalMicrosecond(ended_uncertainty) AS ended_not_before,
     if(over, if(p % 7 = 0, 'Error', 'Completed'), '') AS end_reason,
     toUInt64(if(over, ended + 2, started + 1)) * 1000000 + p % 1000000 AS version
 FROM numbers({from:UInt64} * 2, ({to:UInt64} - {from:UInt64}) * 2)
