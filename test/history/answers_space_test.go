@@ -99,7 +99,7 @@ func (m *model) idleRow(v *volume, last *mount) (r row, since fact.Time) {
 	case used:
 		r["state"] = "idle"
 	}
-	r["idle_since"], r["idle_seconds"], r["observed_seconds"] = since, int64(max(0, now()-since)/second), int64(m.observed(v.claim, since)/second)
+	r["idle_since"], r["idle_seconds"], r["observed_seconds"] = since, int64(max(0, now()-since)/second), int64(max(0, m.observed(v.claim, since))/second)
 	return r, since
 }
 
