@@ -74,6 +74,7 @@ const (
 	codeUnknownColumn = 47
 	codeReadOnly      = 164
 	codeNotOptimized  = 388 // CANNOT_ASSIGN_OPTIMIZE
+	codeMemoryLimit   = 241 // MEMORY_LIMIT_EXCEEDED
 	codeAccessDenied  = 497
 )
 
@@ -99,7 +100,7 @@ var (
 		210, // NETWORK_ERROR
 		225, // NO_ZOOKEEPER
 		236, // ABORTED, also at shutdown
-		241, // MEMORY_LIMIT_EXCEEDED
+		codeMemoryLimit,
 		242, // TABLE_IS_READ_ONLY
 		243, // NOT_ENOUGH_SPACE
 		252, // TOO_MANY_PARTS

@@ -177,6 +177,12 @@ func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s St
 		return settings
 	}
 	result, err := c.query(ctx, explain, s.SQL, s.Parameters, settings())
+	if HasCode(err, codeMemoryLimit) {
+		// Each thread sums up for itself: one takes longer, and less memory.
+		alone := settings()
+		alone["max_threads"] = 1
+		result, err = c.query(ctx, explain, s.SQL, s.Parameters, alone)
+	}
 	if err != nil || len(result.Columns) > 0 {
 		return result, err
 	}
