@@ -208,7 +208,7 @@ func rateReports() []Report {
 		{
 			Name: "lifetimes", Topic: aboutRate, Question: "How long do volumes, claims and mounts last?",
 			Help:  "The shortest, the median and the longest life of what ended in a window, by kind and storage class; without a window, of all that ended.",
-			Flags: slices.Concat([]Flag{sinceFlag, untilFlag}, chosen("namespace", "storageclass")),
+			Flags: slices.Concat([]Flag{sinceFlag, untilFlag}, chosen("namespace", "owner", "group", "storageclass")),
 			span:  ever,
 		},
 	}

@@ -75,7 +75,7 @@ func (c *Catalog) rollUpDay(ctx context.Context, op, cluster string, day time.Ti
 	}
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"join_use_nulls": 0, "do_not_merge_across_partitions_select_final": 1}))
 	for _, file := range rollups {
-		sql, err := expand(file)
+		sql, err := expand(file, "window")
 		if err != nil {
 			return err
 		}

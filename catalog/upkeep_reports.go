@@ -10,9 +10,9 @@ const fortnight = span(14 * 24 * time.Hour)
 // atReport is a picture of the storage of a moment.
 func atReport() Report {
 	return Report{
-		Name: "at", Topic: aboutUse, Question: "What did the cluster's storage look like at a moment?",
+		Name: "at", explicit: true, Topic: aboutUse, Question: "What did the cluster's storage look like at a moment?",
 		Help:  "Each volume that existed at a moment, by default now: its size and phase then, its claim, and who had it mounted. What is not known of then is empty.",
-		Flags: slices.Concat([]Flag{atFlag}, chosen("namespace", "storageclass")),
+		Flags: slices.Concat([]Flag{atFlag}, chosen("namespace", "owner", "group", "storageclass", "workload")),
 		usual: map[string]string{"storage_class": ""},
 		span:  now,
 	}

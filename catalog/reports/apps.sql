@@ -1,7 +1,7 @@
 -- Which applications run on a volume: the workloads whose pods have it mounted, at a moment or in a window.
 -- A use that lasts has no end.
 WITH
-{{template "uses.sql" ""}}
+{{template "uses.sql" .}}
 SELECT
     cluster,
     persistentvolume,

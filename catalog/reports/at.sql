@@ -2,8 +2,21 @@
 -- come from the versions in objects: the last one that was observed by then. While nobody watched volumes, it is valid only
 -- if the next version says the same, or dates its phase before the moment. What is not known is empty.
 WITH
-{{template "uses.sql" ""}},
+{{template "uses.sql" "at"}},
 {until:DateTime64(6, 'UTC')} AS moment,
+-- The volumes that the flags may choose, by their claims at any time; without such flags, those that the report shows.
+its AS
+(
+    SELECT cluster, uid
+    FROM volumes FINAL
+    WHERE {{template "existed.sql"}}
+      AND ({cluster:String} = '' OR cluster = {cluster:String})
+      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+      AND ({{template "unfiltered.sql"}} OR (cluster, uid) IN
+           (SELECT cluster, volume_uid FROM bindings WHERE (cluster, claim_uid) IN (SELECT cluster, uid FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})))
+    ORDER BY cluster, name, uid
+    LIMIT if({{template "unfiltered.sql"}} AND {workload:String} = '', {limit:UInt64}, toUInt64(4611686018427387904))
+),
 versions AS
 (
     SELECT
@@ -18,7 +31,7 @@ versions AS
         JSONExtractString(object, 'status', 'phase') AS phase,
         ifNull(parseDateTime64BestEffortOrNull(JSONExtractString(object, 'status', 'lastPhaseTransitionTime'), 6, 'UTC') <= moment, 0) AS had_phase
     FROM objects
-    WHERE kind = 'PersistentVolume' AND ({cluster:String} = '' OR cluster = {cluster:String})
+    WHERE kind = 'PersistentVolume' AND ({cluster:String} = '' OR cluster = {cluster:String}) AND ({{hashes "cluster, uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM its)
 ),
 states AS
 (
@@ -33,7 +46,7 @@ states AS
 ),
 watched AS
 (
-    SELECT DISTINCT cluster FROM coverage
+    SELECT DISTINCT cluster FROM coverage FINAL
     WHERE kind = 'PersistentVolume' AND started_at <= moment AND coalesce(ended_at, seen_at) >= moment
 )
 SELECT
@@ -59,31 +72,34 @@ FROM
 (
     SELECT cluster, uid, name, toInt128(capacity_bytes) AS capacity_bytes, toString(phase) AS phase, storage_class, source_kind, source_id, deleted_at,
         cluster IN (SELECT cluster FROM watched) AS is_watched
-    FROM volumes
-    WHERE {{template "existed.sql"}}
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    FROM volumes FINAL
+    WHERE ({{hashes "cluster, uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM its)
 ) AS v
-LEFT JOIN states AS s ON sipHash128(s.cluster, s.uid) = sipHash128(v.cluster, v.uid)
+LEFT JOIN states AS s ON {{same "s.cluster, s.uid" "v.cluster, v.uid"}}
 LEFT JOIN
 (
-    SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, argMax(c.namespace, b.began) AS namespace, argMax(c.name, b.began) AS claim
-    FROM
+    SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, argMax(c.namespace, b.began) AS namespace, argMax(c.name, b.began) AS claim,
+        argMax(c.owner, b.began) AS owner, argMax(c.groups, b.began) AS groups
+    FROM (SELECT cluster, uid, namespace, name, owner, groups FROM claims FINAL) AS c
+    RIGHT JOIN
     (
         -- A binding whose beginning is not known began before all others.
-        SELECT cluster, volume_uid, claim_uid, (ifNull(bound_at, toDateTime64(0, 6, 'UTC')), ordinal) AS began FROM bindings
+        SELECT cluster, volume_uid, claim_uid, (ifNull(bound_at, toDateTime64(0, 6, 'UTC')), ordinal) AS began FROM bindings FINAL
         WHERE (bound_at IS NULL OR bound_at <= moment) AND (released_at IS NULL OR released_at > moment)
-    ) AS b
-    LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims) AS c ON sipHash128(c.cluster, c.uid) = sipHash128(b.cluster, b.claim_uid)
+          AND ({{hashes "cluster, volume_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM its)
+    ) AS b ON {{same "c.cluster, c.uid" "b.cluster, b.claim_uid"}}
     GROUP BY cluster, volume_uid
-) AS b ON sipHash128(b.cluster, b.volume_uid) = sipHash128(v.cluster, v.uid)
+) AS b ON {{same "b.cluster, b.volume_uid" "v.cluster, v.uid"}}
 LEFT JOIN
 (
     SELECT cluster, volume_uid, uniqExact(pod_uid) AS pods, arraySort(groupUniqArray(workload)) AS workloads
     FROM uses
     GROUP BY cluster, volume_uid
-) AS u ON sipHash128(u.cluster, u.volume_uid) = sipHash128(v.cluster, v.uid)
-LEFT JOIN (SELECT cluster, id, driver, server, path FROM volume_sources) AS d ON sipHash128(d.cluster, d.id) = sipHash128(v.cluster, v.source_id)
-WHERE {namespace:String} = '' OR b.namespace = {namespace:String}
+) AS u ON {{same "u.cluster, u.volume_uid" "v.cluster, v.uid"}}
+LEFT JOIN (SELECT cluster, id, driver, server, path FROM volume_sources FINAL) AS d ON {{same "d.cluster, d.id" "v.cluster, v.source_id"}}
+WHERE ({namespace:String} = '' OR b.namespace = {namespace:String})
+  AND ({owner:String} = '' OR b.owner = {owner:String})
+  AND ({group:String} = '' OR has(b.groups, {group:String}))
+  AND ({workload:String} = '' OR arrayExists(name -> {workload:String} IN (name, substring(name, position(name, '/') + 1)), u.workloads))
 ORDER BY cluster, persistentvolume, v.uid
 LIMIT {limit:UInt64}

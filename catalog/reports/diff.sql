@@ -1,7 +1,7 @@
 -- What differs between two moments. What came and went in between is no difference. Sizes are from the changes in between; of what
 -- happened while nobody watched, the moment is the latest that it can have been. A mount is counted with its pod's workload.
 WITH
-{{template "uses.sql" ""}},
+{{template "uses.sql" .}},
 existing AS
 (
     SELECT

@@ -2,7 +2,7 @@
 -- that pods name themselves. Not how long it was in use in all: used_since and used_until are the first and the last
 -- moment, and a use that lasts has no end.
 WITH
-{{template "uses.sql" ""}}
+{{template "uses.sql" .}}
 SELECT
     cluster,
     namespace,

@@ -146,7 +146,7 @@ conditions AS
             GROUP BY cluster, uid
         ) AS c
         ASOF LEFT JOIN spans AS w ON w.watched_cluster = c.cluster AND c.unused_micros >= w.started_micros
-    ) AS c ON sipHash128(c.cluster, c.uid) = sipHash128(b.cluster, b.claim_uid)
+    ) AS c ON {{same "c.cluster, c.uid" "b.cluster, b.claim_uid"}}
     GROUP BY key
 ),
 -- What is known of each volume, one row for each part, which are brought together without a join: the volume itself, its bindings, its

@@ -55,7 +55,7 @@ idle AS
         SELECT s.*, u.last_ended_at AS last_ended_at, u.last_namespace AS last_namespace, u.last_pod AS last_pod,
             u.last_workload_kind AS last_workload_kind, u.last_workload_name AS last_workload_name
         FROM (SELECT cluster, volume_uid, last_ended_at, last_namespace, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL) AS u
-        RIGHT JOIN chosen AS s ON sipHash128(s.cluster, s.volume_uid) = sipHash128(u.cluster, u.volume_uid)
-    ) AS s ON sipHash128(s.cluster, s.volume_uid) = sipHash128(l.cluster, l.volume_uid)
+        RIGHT JOIN chosen AS s ON {{same "s.cluster, s.volume_uid" "u.cluster, u.volume_uid"}}
+    ) AS s ON {{same "s.cluster, s.volume_uid" "l.cluster, l.volume_uid"}}
 ),
 {{template "idle_observed.sql"}}

@@ -27,8 +27,8 @@ stores AS
     WHERE store IN
     (
         SELECT store FROM all_stores
-        WHERE sipHash128(cluster, id) IN
-            (SELECT sipHash128(cluster, source_id) FROM volumes WHERE reclaim_policy = 'Retain' AND deleted_at <= {until:DateTime64(6, 'UTC')})
+        WHERE ({{hashes "cluster, id"}}) IN
+            (SELECT {{hashes "cluster, source_id"}} FROM volumes WHERE reclaim_policy = 'Retain' AND deleted_at <= {until:DateTime64(6, 'UTC')})
     )
 ),
 -- Each volume that was created by {until}, with its end as it was known then, or the end of time.
@@ -48,10 +48,10 @@ known AS
         SELECT cluster, uid, name, storage_class, source_kind, source_id, capacity_bytes, reclaim_policy, claim_uid, deleted_at, deleted_not_before
         FROM volumes
         WHERE (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')})
-          AND (sipHash128(cluster, source_id) IN (SELECT sipHash128(cluster, id) FROM stores)
+          AND (({{hashes "cluster, source_id"}}) IN (SELECT {{hashes "cluster, id"}} FROM stores)
                OR reclaim_policy = 'Retain' AND deleted_at <= {until:DateTime64(6, 'UTC')})
     ) AS v
-    LEFT JOIN stores AS s ON sipHash128(s.cluster, s.id) = sipHash128(v.cluster, v.source_id)
+    LEFT JOIN stores AS s ON {{same "s.cluster, s.id" "v.cluster, v.source_id"}}
 ),
 -- The last use of each store by pods that name it themselves.
 inline AS
@@ -64,7 +64,7 @@ inline AS
         WHERE claim_uid = '' AND volume_uid = '' AND source_id != '' AND started_at <= {until:DateTime64(6, 'UTC')}
         GROUP BY cluster, source_id
     ) AS m
-    INNER JOIN stores AS s ON sipHash128(s.cluster, s.id) = sipHash128(m.cluster, m.source_id)
+    INNER JOIN stores AS s ON {{same "s.cluster, s.id" "m.cluster, m.source_id"}}
     GROUP BY store
 )
 SELECT
@@ -86,8 +86,8 @@ SELECT
 FROM known AS v
 INNER JOIN (SELECT store, max(gone) AS gone FROM known GROUP BY store) AS last ON last.store = v.store
 LEFT JOIN inline AS i ON i.store = v.store
-LEFT JOIN (SELECT cluster, uid, namespace, name, owner, groups FROM claims) AS c ON sipHash128(c.cluster, c.uid) = sipHash128(v.cluster, v.claim_uid)
-LEFT JOIN volume_uses AS u ON sipHash128(u.cluster, u.volume_uid) = sipHash128(v.cluster, v.uid)
+LEFT JOIN (SELECT cluster, uid, namespace, name, owner, groups FROM claims) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
+LEFT JOIN volume_uses AS u ON {{same "u.cluster, u.volume_uid" "v.cluster, v.uid"}}
 WHERE v.gone = last.gone
   AND v.reclaim_policy = 'Retain'
   AND v.deleted_at <= {until:DateTime64(6, 'UTC')}

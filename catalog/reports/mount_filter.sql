@@ -6,19 +6,19 @@ namespaces; "recent" knows that no pod is older than oldest. */ -}}
 ({owner:String} = ''
            OR (cluster, namespace) IN (SELECT cluster, namespace FROM pods WHERE {{$recent}}owner = {owner:String} UNION ALL SELECT cluster, namespace FROM claims WHERE owner = {owner:String})
 {{- if ne . "near"}}
-          AND (sipHash128(cluster, pod_uid) IN (SELECT sipHash128(cluster, uid) FROM pods WHERE {{$recent}}owner = {owner:String})
-               OR sipHash128(cluster, claim_uid) IN (SELECT sipHash128(cluster, uid) FROM claims WHERE owner = {owner:String})
-              AND sipHash128(cluster, pod_uid) NOT IN
-                  (SELECT sipHash128(cluster, uid) FROM pods
+          AND (({{hashes "cluster, pod_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM pods WHERE {{$recent}}owner = {owner:String})
+               OR ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims WHERE owner = {owner:String})
+              AND ({{hashes "cluster, pod_uid"}}) NOT IN
+                  (SELECT {{hashes "cluster, uid"}} FROM pods
                    WHERE {{$recent}}owner NOT IN ('', {owner:String}) AND (cluster, namespace) IN (SELECT cluster, namespace FROM claims WHERE owner = {owner:String})))
 {{- end}})
       AND ({group:String} = ''
            OR (cluster, namespace) IN (SELECT cluster, namespace FROM pods WHERE {{$recent}}has(groups, {group:String}) UNION ALL SELECT cluster, namespace FROM claims WHERE has(groups, {group:String}))
 {{- if ne . "near"}}
-          AND (sipHash128(cluster, pod_uid) IN (SELECT sipHash128(cluster, uid) FROM pods WHERE {{$recent}}has(groups, {group:String}))
-               OR sipHash128(cluster, claim_uid) IN (SELECT sipHash128(cluster, uid) FROM claims WHERE has(groups, {group:String}))
-              AND sipHash128(cluster, pod_uid) NOT IN
-                  (SELECT sipHash128(cluster, uid) FROM pods
+          AND (({{hashes "cluster, pod_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM pods WHERE {{$recent}}has(groups, {group:String}))
+               OR ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims WHERE has(groups, {group:String}))
+              AND ({{hashes "cluster, pod_uid"}}) NOT IN
+                  (SELECT {{hashes "cluster, uid"}} FROM pods
                    WHERE {{$recent}}notEmpty(groups) AND NOT has(groups, {group:String})
                      AND (cluster, namespace) IN (SELECT cluster, namespace FROM claims WHERE has(groups, {group:String}))))
 {{- end}})

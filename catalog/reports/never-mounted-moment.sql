@@ -39,7 +39,7 @@ bound AS
         SELECT cluster, claim_uid, volume_uid, bound_at, released_at
         FROM bindings FINAL
         WHERE (bound_at IS NULL OR bound_at <= moment) AND ({cluster:String} = '' OR cluster = {cluster:String})
-    ) AS b ON sipHash128(u.cluster, u.volume_uid) = sipHash128(b.cluster, b.volume_uid)
+    ) AS b ON {{same "u.cluster, u.volume_uid" "b.cluster, b.volume_uid"}}
     GROUP BY cluster, claim_uid
 ),
 mounted AS
@@ -76,8 +76,8 @@ FROM
       AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
       AND (cluster, uid) NOT IN (SELECT cluster, claim_uid FROM mounted)
 ) AS c
-LEFT JOIN bound AS b ON sipHash128(b.cluster, b.claim_uid) = sipHash128(c.cluster, c.uid)
-LEFT JOIN changed AS k ON sipHash128(k.cluster, k.uid) = sipHash128(c.cluster, c.uid)
+LEFT JOIN bound AS b ON {{same "b.cluster, b.claim_uid" "c.cluster, c.uid"}}
+LEFT JOIN changed AS k ON {{same "k.cluster, k.uid" "c.cluster, c.uid"}}
 WHERE NOT b.was_used
 ORDER BY created_at, cluster, namespace, claim
 LIMIT {limit:UInt64}

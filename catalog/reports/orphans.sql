@@ -31,14 +31,14 @@ volume_orphans AS
                OR phase = 'Released' AND reclaim_policy = 'Retain'
                OR phase = 'Bound' AND (cluster, claim_uid) IN (SELECT cluster, uid FROM claims FINAL WHERE deleted_at IS NOT NULL))
     ) AS v
-    LEFT JOIN (SELECT cluster, uid, deleted_at FROM claims FINAL WHERE deleted_at IS NOT NULL) AS c ON sipHash128(c.cluster, c.uid) = sipHash128(v.cluster, v.claim_uid)
+    LEFT JOIN (SELECT cluster, uid, deleted_at FROM claims FINAL WHERE deleted_at IS NOT NULL) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
     LEFT JOIN
     (
         SELECT cluster, volume_uid, count() AS bindings, max(released_at) AS last_released_at, argMax(claim_uid, (coalesce(bound_at, released_at), ordinal)) AS last_claim_uid
         FROM bindings FINAL
         WHERE (cluster, volume_uid) IN (SELECT cluster, uid FROM volumes FINAL WHERE deleted_at IS NULL AND phase = 'Available')
         GROUP BY cluster, volume_uid
-    ) AS b ON sipHash128(b.cluster, b.volume_uid) = sipHash128(v.cluster, v.uid)
+    ) AS b ON {{same "b.cluster, b.volume_uid" "v.cluster, v.uid"}}
     WHERE v.phase != 'Available' OR b.bindings > 0 AND (since IS NULL OR since <= {now:DateTime64(6, 'UTC')} - min_age)
 ),
 -- With whose they are and who used them last. The right sides are the smaller ones: they are held in memory.
@@ -54,8 +54,8 @@ volumes_and_owners AS
     (
         SELECT o.*, c.namespace AS claim_namespace, c.name AS claim_name, c.storage_class AS claim_class, c.owner AS owner, c.groups AS groups
         FROM (SELECT cluster, uid, namespace, name, storage_class, owner, groups FROM claims FINAL) AS c
-        RIGHT JOIN volume_orphans AS o ON sipHash128(o.cluster, o.owner_uid) = sipHash128(c.cluster, c.uid)
-    ) AS o ON sipHash128(o.cluster, o.uid) = sipHash128(u.cluster, u.volume_uid)
+        RIGHT JOIN volume_orphans AS o ON {{same "o.cluster, o.owner_uid" "c.cluster, c.uid"}}
+    ) AS o ON {{same "o.cluster, o.uid" "u.cluster, u.volume_uid"}}
 ),
 -- The workloads with pods that are not over; of StatefulSets with the ends of the names of their pods' claims. The first step
 -- leaves out by its index what was deleted long ago. Here and below one hash is joined instead of two names: that is twice as
@@ -93,17 +93,17 @@ unused_claims AS
             WHERE deleted_at IS NULL AND NOT ephemeral
               AND ({cluster:String} = '' OR cluster = {cluster:String})
               AND {{template "claim_filter.sql"}}
-              AND (phase = 'Lost' OR sipHash128(cluster, volume_uid) NOT IN
+              AND (phase = 'Lost' OR ({{hashes "cluster, volume_uid"}}) NOT IN
                   (
-                      SELECT sipHash128(cluster, volume_uid) FROM volume_states FINAL WHERE status IN ('mounted', 'pending')
+                      SELECT {{hashes "cluster, volume_uid"}} FROM volume_states FINAL WHERE status IN ('mounted', 'pending')
                       -- A volume may be in use and deleted; and a new tracker writes the states last.
-                      UNION ALL SELECT sipHash128(cluster, volume_uid) FROM volume_uses FINAL WHERE in_use
+                      UNION ALL SELECT {{hashes "cluster, volume_uid"}} FROM volume_uses FINAL WHERE in_use
                   ))
         ) AS cl
         LEFT JOIN
         (
             SELECT cluster, volume_uid, last_ended_at, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL WHERE NOT in_use
-        ) AS u ON sipHash128(u.cluster, u.volume_uid) = sipHash128(cl.cluster, cl.volume_uid)
+        ) AS u ON {{same "u.cluster, u.volume_uid" "cl.cluster, cl.volume_uid"}}
     ) AS c
     LEFT JOIN living AS w ON w.workload = sipHash128(c.cluster, c.namespace, c.of_kind, c.of_name)
     WHERE phase = 'Lost' OR NOT (lives = 1 AND of_name != '' AND of_kind != 'StatefulSet' AND ifNull(last_ended_at >= ifNull(bound_at, last_ended_at), false))

@@ -1,6 +1,6 @@
 -- How many pods used each volume, at a moment or in a window, most first.
 WITH
-{{template "uses.sql" ""}}
+{{template "uses.sql" .}}
 SELECT
     cluster,
     persistentvolume,

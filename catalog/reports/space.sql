@@ -64,7 +64,7 @@ FROM
           AND ({group:String} = '' OR has(groups, {group:String}))
           AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
     ) AS s
-    LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l ON sipHash128(l.cluster, l.volume_uid) = sipHash128(s.cluster, s.volume_uid)
+    LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l ON {{same "l.cluster, l.volume_uid" "s.cluster, s.volume_uid"}}
 )
 GROUP BY cluster, "group"
 ORDER BY capacity_bytes DESC, requested_bytes DESC, cluster, "group"

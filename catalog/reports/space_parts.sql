@@ -183,7 +183,7 @@ parts AS
               AND (created_at IS NULL OR toUnixTimestamp64Micro(created_at) < ended_micros)
         ) AS c
         LEFT JOIN (SELECT cluster, uid, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolumeClaim' GROUP BY cluster, uid) AS r
-            ON sipHash128(r.cluster, r.uid) = sipHash128(c.cluster, c.uid)
+            ON {{same "r.cluster, r.uid" "c.cluster, c.uid"}}
     )
     UNION ALL
     SELECT

@@ -54,8 +54,8 @@ RIGHT JOIN
           AND ({volume:String} = '' OR (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes))
           AND ({workload:String} = '' OR workload_name = {workload:String} OR concat(workload_kind, '/', workload_name) = {workload:String})
         GROUP BY cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups
-    ) AS u ON sipHash128(u.cluster, u.claim_uid) = sipHash128(c.cluster, c.uid)
-) AS u ON sipHash128(u.cluster, u.volume_uid) = sipHash128(v.cluster, v.uid)
+    ) AS u ON {{same "u.cluster, u.claim_uid" "c.cluster, c.uid"}}
+) AS u ON {{same "u.cluster, u.volume_uid" "v.cluster, v.uid"}}
 WHERE {storageclass:String} = '' OR storage_class = {storageclass:String}
 ORDER BY used_seconds DESC, cluster, namespace, claim, u.claim_uid, u.volume_uid, workload, owner, groups
 LIMIT {limit:UInt64}

@@ -31,11 +31,11 @@ of_workloads AS
         SELECT cluster, uid, name, owner, groups, workload_kind, workload_name
         FROM pods FINAL
         WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM of_pods)
-    ) AS p ON sipHash128(p.cluster, p.uid) = sipHash128(m.cluster, m.pod_uid)
+    ) AS p ON {{same "p.cluster, p.uid" "m.cluster, m.pod_uid"}}
     LEFT JOIN
     (
         SELECT cluster, uid, volume_uid, owner, groups FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM of_pods)
-    ) AS c ON sipHash128(c.cluster, c.uid) = sipHash128(m.cluster, m.claim_uid)
+    ) AS c ON {{same "c.cluster, c.uid" "m.cluster, m.claim_uid"}}
 ),
 -- Each mount in each part of the window, and until when others of its workload had used the claim by then: pods that run beside each
 -- other count once.

@@ -1,7 +1,7 @@
 -- Who uses a volume: the owners, groups and namespaces of the pods that have it mounted, at a moment or in a window.
 -- A use that lasts has no end.
 WITH
-{{template "uses.sql" ""}}
+{{template "uses.sql" .}}
 SELECT
     cluster,
     persistentvolume,

@@ -15,24 +15,36 @@
       AND ((cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
            OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
 ) AS its_claims,
+-- The namespaces of the pods and claims that the flags choose.
+(
+    SELECT groupUniqArray((cluster, namespace))
+    FROM
+    (
+        SELECT cluster, namespace FROM pods WHERE {owner:String} != '' AND owner = {owner:String}
+        UNION ALL SELECT cluster, namespace FROM claims WHERE {owner:String} != '' AND owner = {owner:String}
+        UNION ALL SELECT cluster, namespace FROM pods WHERE {group:String} != '' AND has(groups, {group:String})
+        UNION ALL SELECT cluster, namespace FROM claims WHERE {group:String} != '' AND has(groups, {group:String})
+    )
+) AS its_namespaces,
+touched AS
+(
+    SELECT cluster, namespace, claim_name, pod_created_at, pod_uid, claim_uid, volume_uid, source_id
+    FROM mounts
+    WHERE {{template "uses_filter.sql" .}}
+),
+{{- if eq . "window"}}
+(SELECT if(count() = 0, {until:DateTime64(6, 'UTC')}, min(pod_created_at)) FROM touched) AS oldest,
+{{- end}}
 chosen AS
 (
     SELECT *, started_not_before, ended_not_before
     FROM mounts FINAL
-    WHERE (cluster, namespace, claim_name, pod_created_at) IN
-          (
-              SELECT cluster, namespace, claim_name, pod_created_at
-              FROM mounts
-              WHERE {{template "used.sql" .}}
-                AND ({volume:String} = '' OR (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(its_claims) AS c)))
-                AND ({owner:String} = '' OR (cluster, namespace) IN
-                     (SELECT cluster, namespace FROM pods FINAL WHERE owner = {owner:String}
-                      UNION ALL SELECT cluster, namespace FROM claims FINAL WHERE owner = {owner:String}))
-                AND ({group:String} = '' OR (cluster, namespace) IN
-                     (SELECT cluster, namespace FROM pods FINAL WHERE has(groups, {group:String})
-                      UNION ALL SELECT cluster, namespace FROM claims FINAL WHERE has(groups, {group:String})))
-          )
-      AND {{template "used.sql" .}}
+    WHERE {{template "uses_filter.sql" .}}
+{{- if eq . "window"}}
+      AND pod_created_at >= oldest
+{{- else if ne . "ever"}}
+      AND (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM touched)
+{{- end}}
       -- A mount that was written before its volume was known has the volume of its claim.
       AND ({volume:String} = '' OR has(its_volumes, (cluster, volume_uid)) OR volume_uid = '' AND (cluster, claim_uid) IN
            (SELECT cluster, uid FROM claims FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v))))
@@ -69,28 +81,36 @@ uses AS
     (
         SELECT cluster, uid, name, node, owner, groups, workload_kind, workload_name
         FROM pods FINAL
-        WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM chosen)
-    ) AS p ON sipHash128(p.cluster, p.uid) = sipHash128(m.cluster, m.pod_uid)
+{{- if eq . "window"}}
+        WHERE created_at >= oldest AND created_at <= {until:DateTime64(6, 'UTC')}
+          AND {{template "uses_of.sql" .}}
+          AND ({volume:String} = '' OR (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM touched))
+{{- else}}
+        WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM touched)
+{{- end}}
+    ) AS p ON {{same "p.cluster, p.uid" "m.cluster, m.pod_uid"}}
     LEFT JOIN
     (
         SELECT cluster, uid, volume_uid, storage_class, owner, groups
         FROM claims FINAL
-        WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM chosen)
-    ) AS c ON sipHash128(c.cluster, c.uid) = sipHash128(m.cluster, m.claim_uid)
+        WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched)
+    ) AS c ON {{same "c.cluster, c.uid" "m.cluster, m.claim_uid"}}
     LEFT JOIN
     (
         SELECT cluster, uid, name, storage_class
         FROM volumes FINAL
-        WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM chosen)
-           OR (cluster, uid) IN (SELECT cluster, volume_uid FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM chosen WHERE volume_uid = ''))
+        WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM touched)
+           OR (cluster, uid) IN (SELECT cluster, volume_uid FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched WHERE volume_uid = ''))
     ) AS v
-        ON sipHash128(v.cluster, v.uid) = sipHash128(m.cluster, if(m.volume_uid != '', m.volume_uid, c.volume_uid))
+        ON {{same "v.cluster, v.uid" "m.cluster, if(m.volume_uid != '', m.volume_uid, c.volume_uid)"}}
     LEFT JOIN
     (
-        SELECT cluster, id, driver, server, path FROM volume_sources FINAL WHERE (cluster, id) IN (SELECT cluster, source_id FROM chosen)
-    ) AS s ON sipHash128(s.cluster, s.id) = sipHash128(m.cluster, m.source_id)
+        SELECT cluster, id, driver, server, path FROM volume_sources FINAL WHERE (cluster, id) IN (SELECT cluster, source_id FROM touched)
+    ) AS s ON {{same "s.cluster, s.id" "m.cluster, m.source_id"}}
+{{- if ne . "at"}}
     WHERE ({owner:String} = '' OR owner = {owner:String})
       AND ({group:String} = '' OR has(groups, {group:String}))
       AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
       AND ({workload:String} = '' OR workload = {workload:String} OR substring(workload, position(workload, '/') + 1) = {workload:String})
+{{- end}}
 )

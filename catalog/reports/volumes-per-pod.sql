@@ -1,7 +1,7 @@
 -- How many volumes each pod mounted, at a moment or in a window, most first. A backing store that the pod names itself
 -- (hostPath, emptyDir, nfs, ...) counts as inline.
 WITH
-{{template "uses.sql" ""}}
+{{template "uses.sql" .}}
 SELECT
     cluster,
     namespace,

@@ -273,29 +273,33 @@ func creationRate(h *history, flags map[string]string) (rows []row) {
 }
 
 func lifetimes(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace", "storageclass")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
 	w := h.window(flags, always, false)
 	for _, m := range h.models {
 		lives := map[[2]string][]int64{}
-		add := func(kind, namespace, class string, began, ended fact.Time) {
-			if ended != 0 && ended >= w.since && ended <= w.until && f.takes(m, namespace, "", nil, class) {
+		add := func(kind string, c *claim, class string, began, ended fact.Time) {
+			namespace, owner, groups := "", "", []string(nil)
+			if c != nil && c.known {
+				namespace, owner, groups = c.namespace, c.owner, c.groups
+			}
+			if ended != 0 && ended >= w.since && ended <= w.until && f.takes(m, namespace, owner, groups, class) {
 				key := [2]string{kind, class}
 				lives[key] = append(lives[key], lasted(began, ended))
 			}
 		}
 		for _, v := range m.volumes {
 			if v.known {
-				add("PersistentVolume", "", v.class, v.created, v.gone.at)
+				add("PersistentVolume", v.claim, v.class, v.created, v.gone.at)
 			}
 		}
 		for _, c := range m.claims {
 			if c.known {
-				add("PersistentVolumeClaim", c.namespace, c.class, c.created, c.gone.at)
+				add("PersistentVolumeClaim", c, c.class, c.created, c.gone.at)
 			}
 		}
 		for _, u := range m.mounts() {
 			if c := u.store.claim; c != nil {
-				add("mount", u.pod.namespace, c.class, u.started(), u.ended().at)
+				add("mount", c, c.class, u.started(), u.ended().at)
 			}
 		}
 		for key, list := range lives {

@@ -49,18 +49,18 @@ func (m *model) bindingAt(v *volume, at fact.Time) (found *binding) {
 }
 
 func at(h *history, flags map[string]string) (rows []row) {
-	f := h.choose(flags, "namespace", "storageclass")
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
 	w := h.pointInTime(flags)
 	for _, m := range h.models {
 		for _, v := range m.volumes {
 			if !v.known || !w.overlaps(v.created, v.gone.at) {
 				continue
 			}
-			namespace, claim := "", ""
+			namespace, claim, owner, groups := "", "", "", []string(nil)
 			if b := m.bindingAt(v, w.until); b != nil {
-				namespace, claim = b.claim.namespace, b.claim.name
+				namespace, claim, owner, groups = b.claim.namespace, b.claim.name, b.claim.owner, b.claim.groups
 			}
-			if !f.takes(m, namespace, "", nil, v.class) {
+			if !f.takes(m, namespace, owner, groups, v.class) {
 				continue
 			}
 			var of []mount
@@ -68,6 +68,9 @@ func at(h *history, flags map[string]string) (rows []row) {
 				if u.volume() == v && w.overlaps(u.started(), u.ended().at) {
 					of = append(of, u)
 				}
+			}
+			if f.workload != "" && !slices.ContainsFunc(of, func(u mount) bool { return f.takesPod(u.pod) }) {
+				continue
 			}
 			size, phase := m.as(v, w.until)
 			r := row{

@@ -1,8 +1,8 @@
 {{- /* Included by uses.sql: the filters that both of its steps have; "ever" is all of the history. */ -}}
-({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({namespace:String} = '' OR namespace = {namespace:String})
+{{template "uses_of.sql" .}}
 {{- if ne . "ever"}}
       AND pod_created_at <= {until:DateTime64(6, 'UTC')}
       AND started_at <= {until:DateTime64(6, 'UTC')}
       AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')})
 {{- end}}
+      AND ({volume:String} = '' OR (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(its_claims) AS c)))
