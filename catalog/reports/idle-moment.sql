@@ -269,8 +269,9 @@ found_claims AS
 (
     SELECT cluster, namespace, uid, name, volume_uid
     FROM claims FINAL
-    WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM bindings WHERE (cluster, volume_uid) IN (SELECT r.1, r.2 FROM (SELECT arrayJoin(found) AS r) WHERE r.9))
-       OR (cluster, volume_uid) IN (SELECT r.1, r.2 FROM (SELECT arrayJoin(found) AS r) WHERE r.9)
+    WHERE ({{hashes "cluster, uid"}}) IN
+          (SELECT {{hashes "cluster, claim_uid"}} FROM bindings WHERE ({{hashes "cluster, volume_uid"}}) IN (SELECT {{hashes "r.1, r.2"}} FROM (SELECT arrayJoin(found) AS r) WHERE r.9))
+       OR ({{hashes "cluster, volume_uid"}}) IN (SELECT {{hashes "r.1, r.2"}} FROM (SELECT arrayJoin(found) AS r) WHERE r.9)
 ),
 last_users AS
 (

@@ -4,6 +4,9 @@
 -- pod is known by its name alone, if it is one of a StatefulSet.
 WITH
 toIntervalSecond({min_age:Int64}) AS min_age,
+-- The claims that the flags choose, and their volumes. Without such flags, nothing is asked for.
+(SELECT groupArray((cluster, uid, namespace, volume_uid)) FROM claims AS c FINAL WHERE NOT {{template "unfiltered.sql"}} AND {{template "claim_filter.sql"}}) AS its_claims,
+(SELECT groupUniqArray((c.1, c.3)) FROM (SELECT arrayJoin(its_claims) AS c)) AS its_namespaces,
 volume_orphans AS
 (
     SELECT
@@ -29,7 +32,9 @@ volume_orphans AS
           AND ({cluster:String} = '' OR cluster = {cluster:String})
           AND (phase IN ('Failed', 'Available')
                OR phase = 'Released' AND reclaim_policy = 'Retain'
-               OR phase = 'Bound' AND (cluster, claim_uid) IN (SELECT cluster, uid FROM claims FINAL WHERE deleted_at IS NOT NULL))
+               OR phase = 'Bound' AND ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims FINAL WHERE deleted_at IS NOT NULL))
+          -- What was available may have had another claim than it has now.
+          AND ({{template "unfiltered.sql"}} OR phase = 'Available' OR (cluster, claim_uid) IN (SELECT c.1, c.2 FROM (SELECT arrayJoin(its_claims) AS c)))
     ) AS v
     LEFT JOIN (SELECT cluster, uid, deleted_at FROM claims FINAL WHERE deleted_at IS NOT NULL) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
     LEFT JOIN
@@ -49,7 +54,7 @@ volumes_and_owners AS
         o.next_step AS next_step, if(o.storage_class != '', o.storage_class, o.claim_class) AS storage_class,
         o.claim_namespace AS namespace, o.claim_name AS claim, o.owner AS owner, o.groups AS groups,
         u.last_pod AS last_pod, u.last_workload_kind AS last_workload_kind, u.last_workload_name AS last_workload_name
-    FROM (SELECT cluster, volume_uid, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL) AS u
+    FROM (SELECT cluster, volume_uid, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL WHERE NOT in_use) AS u
     RIGHT JOIN
     (
         SELECT o.*, c.namespace AS claim_namespace, c.name AS claim_name, c.storage_class AS claim_class, c.owner AS owner, c.groups AS groups
@@ -64,7 +69,8 @@ living AS
 (
     SELECT sipHash128(cluster, namespace, workload_kind, workload_name) AS workload, 1 AS lives, groupArrayIf(concat('-', name), workload_kind = 'StatefulSet') AS endings
     FROM pods FINAL
-    WHERE (cluster, namespace, created_at) IN (SELECT cluster, namespace, created_at FROM pods WHERE deleted_at IS NULL)
+    WHERE (cluster, namespace, created_at) IN (SELECT cluster, namespace, created_at FROM pods WHERE deleted_at IS NULL
+           AND ({{template "unfiltered.sql"}} OR (cluster, namespace) IN (SELECT n.1, n.2 FROM (SELECT arrayJoin(its_namespaces) AS n))))
       AND deleted_at IS NULL AND finished_at IS NULL AND phase NOT IN ('Succeeded', 'Failed')
     GROUP BY workload
 ),
@@ -102,7 +108,8 @@ unused_claims AS
         ) AS cl
         LEFT JOIN
         (
-            SELECT cluster, volume_uid, last_ended_at, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL WHERE NOT in_use
+            SELECT cluster, volume_uid, last_ended_at, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL
+            WHERE NOT in_use AND ({{template "unfiltered.sql"}} OR (cluster, volume_uid) IN (SELECT c.1, c.4 FROM (SELECT arrayJoin(its_claims) AS c)))
         ) AS u ON {{same "u.cluster, u.volume_uid" "cl.cluster, cl.volume_uid"}}
     ) AS c
     LEFT JOIN living AS w ON w.workload = sipHash128(c.cluster, c.namespace, c.of_kind, c.of_name)

@@ -1,0 +1,45 @@
+{{- /* Included by uses.sql and history.sql: the mounts that were in use between {since} and {until}. They are chosen first, so that only their
+pods, claims and volumes are read, by their keys: touched are the keys of all rows that may be asked for, of rows that were replaced since, too,
+so that the index of ends can leave out what is long over; chosen are the rows as FINAL has them. */ -}}
+(SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != '') AS its_volumes,
+(
+    SELECT groupArray((cluster, namespace, name))
+    FROM claims FINAL
+    WHERE {volume:String} != ''
+      AND ((cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
+           OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
+) AS its_claims,
+-- The namespaces of the pods and claims that the flags choose.
+(
+    SELECT groupUniqArray((cluster, namespace))
+    FROM
+    (
+        SELECT cluster, namespace FROM pods WHERE {owner:String} != '' AND owner = {owner:String}
+        UNION ALL SELECT cluster, namespace FROM claims WHERE {owner:String} != '' AND owner = {owner:String}
+        UNION ALL SELECT cluster, namespace FROM pods WHERE {group:String} != '' AND has(groups, {group:String})
+        UNION ALL SELECT cluster, namespace FROM claims WHERE {group:String} != '' AND has(groups, {group:String})
+    )
+) AS its_namespaces,
+touched AS
+(
+    SELECT cluster, namespace, claim_name, pod_created_at, pod_uid, claim_uid, volume_uid, source_id
+    FROM mounts
+    WHERE {{template "uses_filter.sql" .}}
+),
+{{- if eq . "window"}}
+(SELECT if(count() = 0, {until:DateTime64(6, 'UTC')}, min(pod_created_at)) FROM touched) AS oldest,
+{{- end}}
+chosen AS
+(
+    SELECT *, started_not_before, ended_not_before
+    FROM mounts FINAL
+    WHERE {{template "uses_filter.sql" .}}
+{{- if eq . "window"}}
+      AND pod_created_at >= oldest
+{{- else if ne . "ever"}}
+      AND (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM touched)
+{{- end}}
+      -- A mount that was written before its volume was known has the volume of its claim.
+      AND ({volume:String} = '' OR has(its_volumes, (cluster, volume_uid)) OR volume_uid = '' AND (cluster, claim_uid) IN
+           (SELECT cluster, uid FROM claims FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v))))
+)
