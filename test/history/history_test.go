@@ -110,6 +110,7 @@ const (
 	atNow = iota
 	always
 	pastMonth
+	pastFortnight
 	pastDay
 )
 
@@ -128,7 +129,7 @@ func (h *history) window(flags map[string]string, usual int, at bool) window {
 		a, b = b, a
 	}
 	const day = 86400 * second
-	span := map[int]fact.Time{pastMonth: 30 * day, pastDay: day}[usual]
+	span := map[int]fact.Time{pastMonth: 30 * day, pastFortnight: 14 * day, pastDay: day}[usual]
 	switch kind {
 	case 4:
 		flags["at"] = text(a)
@@ -149,7 +150,7 @@ func (h *history) window(flags map[string]string, usual int, at bool) window {
 	switch usual {
 	case always:
 		return window{0, endOfTime()}
-	case pastMonth, pastDay:
+	case pastMonth, pastFortnight, pastDay:
 		return window{now() - span, endOfTime()}
 	}
 	return window{endOfTime(), endOfTime()}
@@ -248,6 +249,7 @@ func reports() []question {
 		{"idle", 10, idle}, {"space", 14, space}, {"users", 6, users}, {"mounts", 8, mounts}, {"history", 6, used}, {"use-hours", 8, useHours},
 		{"apps", 6, apps}, {"pods-per-volume", 6, podsPerVolume}, {"volumes-per-pod", 6, volumesPerPod}, {"ephemeral", 8, ephemeral}, {"bindings", 8, bindings},
 		{"counts", 8, counts}, {"coverage", 8, coverage}, {"resizes", 8, resizes}, {"creation-rate", 8, creationRate}, {"lifetimes", 8, lifetimes},
+		{"rightsize", 8, rightsize}, {"filling", 14, filling}, {"static", 10, static},
 		{"never-mounted", 10, neverMounted}, {"at", 6, at}, {"diff", 5, diff}, {"left-behind", 8, leftBehind}, {"orphans", 6, orphans},
 		{"volume", 5, volumeLife}, {"claim", 5, claimLife}, {"pod", 5, podLife}, {"workload", 5, workloadLife}, {"app-changes", 2, appChanges},
 	}

@@ -93,9 +93,15 @@ type claimVersion struct {
 
 // sample is what a kubelet measured.
 type sample struct {
-	at   fact.Time
-	used int64
+	at          fact.Time
+	used, files int64
 }
+
+// The size of each file system that kubelets measure, and how many files fit.
+const (
+	measuredBytes = 1 << 40
+	measuredFiles = 1000
+)
 
 type claim struct {
 	uid, namespace, name, class, owner string

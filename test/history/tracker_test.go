@@ -74,11 +74,11 @@ func (k *tracker) list(lists map[fact.Kind][]any, at, since fact.Time, watched [
 	}
 }
 
-func (k *tracker) measure(p *pod, s store, used int64, at fact.Time) {
+func (k *tracker) measure(p *pod, s store, x sample) {
 	k.inv.Measure([]inventory.Sample{{
-		Node: p.node, PodUID: p.uid, Namespace: p.namespace, Pod: p.name, Volume: s.name, ClaimNamespace: p.namespace, Claim: s.claimName, At: at,
-		Space: fact.Space{CapacityBytes: 1 << 40, UsedBytes: used, AvailableBytes: 1<<40 - used},
-	}}, at)
+		Node: p.node, PodUID: p.uid, Namespace: p.namespace, Pod: p.name, Volume: s.name, ClaimNamespace: p.namespace, Claim: s.claimName, At: x.at,
+		Space: fact.Space{CapacityBytes: measuredBytes, UsedBytes: x.used, AvailableBytes: measuredBytes - x.used, Inodes: measuredFiles, InodesUsed: x.files},
+	}}, x.at)
 	k.emit(nil)
 }
 

@@ -257,7 +257,20 @@ func (w *world) measure() bool {
 		return false
 	}
 	v, x := s.claim.volume, sample{used: w.rnd.Int64N(1 << 40), at: w.tick()}
+	x.files = int64(x.at/second) % measuredFiles
+	if n := len(v.samples); n > 0 {
+		// Readers change nothing, and some writers only the number of files or the bytes.
+		last := v.samples[n-1]
+		switch x.at / second % 4 {
+		case 0:
+			x.used, x.files = last.used, last.files
+		case 1:
+			x.used = last.used
+		case 2:
+			x.files = last.files
+		}
+	}
 	v.used, v.samples = x.used, append(v.samples, x)
-	w.tracker.measure(p, s, x.used, x.at)
+	w.tracker.measure(p, s, x)
 	return true
 }
