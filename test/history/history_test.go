@@ -235,6 +235,7 @@ func TestReportsAgreeWithTheModel(t *testing.T) {
 			t.Logf("%d questions with %d rows", h.asked[report.name], h.rows[report.name])
 		})
 	}
+	h.compareViews(t)
 }
 
 // question is a report with its answer, whose flags it chooses.
@@ -249,7 +250,7 @@ func reports() []question {
 		{"idle", 10, idle}, {"space", 14, space}, {"users", 6, users}, {"mounts", 8, mounts}, {"history", 6, used}, {"use-hours", 8, useHours},
 		{"apps", 6, apps}, {"pods-per-volume", 6, podsPerVolume}, {"volumes-per-pod", 6, volumesPerPod}, {"ephemeral", 8, ephemeral}, {"bindings", 8, bindings},
 		{"counts", 8, counts}, {"coverage", 8, coverage}, {"resizes", 8, resizes}, {"creation-rate", 8, creationRate}, {"lifetimes", 8, lifetimes},
-		{"rightsize", 8, rightsize}, {"filling", 14, filling}, {"static", 10, static},
+		{"rightsize", 8, rightsize}, {"filling", 14, filling}, {"static", 10, static}, {"capacity", 8, capacities},
 		{"never-mounted", 10, neverMounted}, {"at", 6, at}, {"diff", 5, diff}, {"left-behind", 8, leftBehind}, {"orphans", 6, orphans},
 		{"volume", 5, volumeLife}, {"claim", 5, claimLife}, {"pod", 5, podLife}, {"workload", 5, workloadLife}, {"app-changes", 2, appChanges},
 	}

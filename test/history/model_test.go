@@ -49,6 +49,7 @@ type model struct {
 	bindings   []*binding
 	resizes    []resize
 	changes    []change       // others
+	capacities []*capacity
 	spans      [][2]fact.Time // watched
 	classes    []string
 	namespaces []string
@@ -91,7 +92,7 @@ type claimVersion struct {
 	volume              *volume
 }
 
-// sample is what a kubelet measured.
+// sample is what a kubelet measured that differed from before.
 type sample struct {
 	at          fact.Time
 	used, files int64

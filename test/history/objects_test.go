@@ -164,7 +164,7 @@ func (w *world) listControllers(lists map[fact.Kind][]any) {
 	add := func(kind fact.Kind, o any) { lists[kind] = append(lists[kind], o) }
 	for _, class := range w.names.classes {
 		if class != "" {
-			add(fact.StorageClasses, &storagev1.StorageClass{ObjectMeta: w.meta("class-"+class, "", class, w.born)})
+			add(fact.StorageClasses, &storagev1.StorageClass{ObjectMeta: w.meta("class-"+class, "", class, w.born), Provisioner: provisioner})
 		}
 	}
 	controller := func(kind fact.Kind, namespace, name, of string) {

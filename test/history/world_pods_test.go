@@ -270,7 +270,10 @@ func (w *world) measure() bool {
 			x.files = last.files
 		}
 	}
-	v.used, v.samples = x.used, append(v.samples, x)
+	if n := len(v.samples); n == 0 || x.used != v.samples[n-1].used || x.files != v.samples[n-1].files {
+		v.used, v.samples = x.used, append(v.samples, x)
+	}
 	w.tracker.measure(p, s, x)
+	w.offer()
 	return true
 }

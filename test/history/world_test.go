@@ -54,6 +54,7 @@ func newWorld(cluster string, rnd *rand.Rand, t *tracker) *world {
 	w.names.groups = []string{"", "web", "web,data", "data", `it's,"b"`, `back\slash`, "日本,web"}
 	w.model.namespaces = w.names.namespaces
 	w.classes = slices.DeleteFunc(slices.Clone(w.names.classes), func(class string) bool { return class == "" }) // which is none
+	w.makeCapacities()
 	return w
 }
 
