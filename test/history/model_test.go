@@ -48,7 +48,7 @@ type model struct {
 	pods       []*pod
 	bindings   []*binding
 	resizes    []resize
-	changes    []change       // others
+	changes    []change // others
 	capacities []*capacity
 	spans      [][2]fact.Time // watched
 	classes    []string
