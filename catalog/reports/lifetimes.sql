@@ -3,7 +3,7 @@
 WITH
 {since:DateTime64(6, 'UTC')} AS since,
 {until:DateTime64(6, 'UTC')} AS until,
-chosen AS (SELECT cluster, uid, storage_class FROM claims AS c WHERE {{template "claim_filter.sql"}}),
+chosen AS (SELECT cluster, uid, namespace, name, storage_class, created_at, deleted_at FROM claims AS c WHERE {{template "claim_filter.sql"}}),
 -- All mounts may be read: 32 bits, which are 136 years, take half of the memory.
 (began, ended) -> toUInt32(least(4294967295, greatest(0, dateDiff('second', assumeNotNull(began), assumeNotNull(ended))))) AS lasted
 SELECT cluster, kind, storage_class, ended, shortest_seconds, median_seconds, longest_seconds
@@ -23,8 +23,8 @@ FROM
     FROM
     (
         SELECT cluster, storage_class, lasted(created_at, deleted_at) AS seconds
-        FROM claims AS c
-        WHERE created_at IS NOT NULL AND deleted_at >= since AND deleted_at <= until AND {{template "claim_filter.sql"}}
+        FROM chosen
+        WHERE created_at IS NOT NULL AND deleted_at >= since AND deleted_at <= until
     )
     GROUP BY cluster, storage_class
     UNION ALL
@@ -38,8 +38,7 @@ FROM
             FROM mounts
             WHERE claim_uid != '' AND ended_at >= since AND ended_at <= until
               AND ({namespace:String} = '' OR namespace = {namespace:String})
-              AND ({owner:String} = '' AND {group:String} = '' OR (cluster, namespace, claim_name, claim_uid) IN
-                   (SELECT cluster, namespace, name, uid FROM claims AS c WHERE {{template "claim_filter.sql"}}))
+              AND ({owner:String} = '' AND {group:String} = '' OR (cluster, namespace, claim_name, claim_uid) IN (SELECT cluster, namespace, name, uid FROM chosen))
         ) AS m
         LEFT JOIN chosen AS c ON {{same "c.cluster, c.uid" "m.cluster, m.claim_uid"}}
     )

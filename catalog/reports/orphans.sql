@@ -4,9 +4,6 @@
 -- pod is known by its name alone, if it is one of a StatefulSet.
 WITH
 toIntervalSecond({min_age:Int64}) AS min_age,
--- The claims that the flags choose, and their volumes. Without such flags, nothing is asked for.
-(SELECT groupArray((cluster, uid, namespace, volume_uid)) FROM claims AS c FINAL WHERE NOT {{template "unfiltered.sql"}} AND {{template "claim_filter.sql"}}) AS its_claims,
-(SELECT groupUniqArray((c.1, c.3)) FROM (SELECT arrayJoin(its_claims) AS c)) AS its_namespaces,
 volume_orphans AS
 (
     SELECT
@@ -34,7 +31,7 @@ volume_orphans AS
                OR phase = 'Released' AND reclaim_policy = 'Retain'
                OR phase = 'Bound' AND ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims FINAL WHERE deleted_at IS NOT NULL))
           -- What was available may have had another claim than it has now.
-          AND ({{template "unfiltered.sql"}} OR phase = 'Available' OR (cluster, claim_uid) IN (SELECT c.1, c.2 FROM (SELECT arrayJoin(its_claims) AS c)))
+          AND ({{template "unfiltered.sql"}} OR phase = 'Available' OR (cluster, claim_uid) IN ({{template "chosen_claims.sql"}}))
     ) AS v
     LEFT JOIN (SELECT cluster, uid, deleted_at FROM claims FINAL WHERE deleted_at IS NOT NULL) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
     LEFT JOIN
@@ -63,14 +60,13 @@ volumes_and_owners AS
     ) AS o ON {{same "o.cluster, o.uid" "u.cluster, u.volume_uid"}}
 ),
 -- The workloads with pods that are not over; of StatefulSets with the ends of the names of their pods' claims. The first step
--- leaves out by its index what was deleted long ago. Here and below one hash is joined instead of two names: that is twice as
--- fast.
+-- leaves out by its index what was deleted long ago. Hashes are joined instead of names: that is several times as fast.
 living AS
 (
     SELECT sipHash128(cluster, namespace, workload_kind, workload_name) AS workload, 1 AS lives, groupArrayIf(concat('-', name), workload_kind = 'StatefulSet') AS endings
     FROM pods FINAL
     WHERE (cluster, namespace, created_at) IN (SELECT cluster, namespace, created_at FROM pods WHERE deleted_at IS NULL
-           AND ({{template "unfiltered.sql"}} OR (cluster, namespace) IN (SELECT n.1, n.2 FROM (SELECT arrayJoin(its_namespaces) AS n))))
+           AND ({{template "unfiltered.sql"}} OR (cluster, namespace) IN (SELECT cluster, namespace FROM claims AS c WHERE {{template "claim_filter.sql"}})))
       AND deleted_at IS NULL AND finished_at IS NULL AND phase NOT IN ('Succeeded', 'Failed')
     GROUP BY workload
 ),
@@ -109,7 +105,7 @@ unused_claims AS
         LEFT JOIN
         (
             SELECT cluster, volume_uid, last_ended_at, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL
-            WHERE NOT in_use AND ({{template "unfiltered.sql"}} OR (cluster, volume_uid) IN (SELECT c.1, c.4 FROM (SELECT arrayJoin(its_claims) AS c)))
+            WHERE NOT in_use AND ({{template "unfiltered.sql"}} OR (cluster, volume_uid) IN (SELECT cluster, volume_uid FROM claims AS c WHERE {{template "claim_filter.sql"}}))
         ) AS u ON {{same "u.cluster, u.volume_uid" "cl.cluster, cl.volume_uid"}}
     ) AS c
     LEFT JOIN living AS w ON w.workload = sipHash128(c.cluster, c.namespace, c.of_kind, c.of_name)

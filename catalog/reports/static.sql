@@ -3,7 +3,7 @@
 -- file system alone: the last row whose used bytes or files differ from the row before dates the last change. The table does not
 -- say when a kubelet looked last, so times at which nobody looked count as unchanged.
 WITH
-{{template "uses.sql" ""}},
+{{template "uses.sql" .}},
 steps AS
 (
     SELECT

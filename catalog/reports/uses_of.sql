@@ -1,4 +1,4 @@
-{{- /* Included by uses.sql: what its pods and its mounts have in common. "at" chooses by the volumes. */ -}}
+{{- /* Included by uses_chosen.sql: the filters that its mounts, pods and claims have in common. "at" chooses by the volumes. */ -}}
 ({cluster:String} = '' OR cluster = {cluster:String})
       AND ({namespace:String} = '' OR namespace = {namespace:String})
 {{- if ne . "at"}}

@@ -105,14 +105,22 @@ func bytesOf(text string) int64 {
 	return n * gib
 }
 
-// usedBy returns what a kubelet had measured last by a moment.
-func (v *volume) usedBy(at fact.Time) (used any) {
-	for _, s := range v.samples {
-		if s.at <= at {
-			used = s.used
+// lastSample returns the last one by a moment; nil if there is none.
+func (v *volume) lastSample(at fact.Time) (last *sample) {
+	for i := range v.samples {
+		if v.samples[i].at <= at {
+			last = &v.samples[i]
 		}
 	}
-	return used
+	return last
+}
+
+// usedBy returns what a kubelet had measured last by a moment.
+func (v *volume) usedBy(at fact.Time) any {
+	if last := v.lastSample(at); last != nil {
+		return last.used
+	}
+	return nil
 }
 
 // unused is a condition Unused of a claim that a volume had.

@@ -18,6 +18,29 @@ func (h *history) pickFlag(flags map[string]string, name string, values ...strin
 	return values[i]
 }
 
+// mostUsed returns the measurement with the most bytes of those that are valid in a window, the first of several; nil if there is none.
+func (v *volume) mostUsed(w window) (most *sample) {
+	for i := range v.samples {
+		s := &v.samples[i]
+		isOver := i+1 < len(v.samples) && v.samples[i+1].at <= w.since
+		if s.at <= w.until && !isOver && (most == nil || s.used > most.used) {
+			most = s
+		}
+	}
+	return most
+}
+
+// advised is a size with headroom in percent, in whole GiB, and at least one.
+func advised(used, headroom int64) *big.Int {
+	n := new(big.Int).Mul(big.NewInt(used), big.NewInt(100+headroom))
+	n.Add(n, big.NewInt(100*gib-1))
+	n.Div(n, big.NewInt(100*gib))
+	if n.Sign() == 0 {
+		n.SetInt64(1)
+	}
+	return n.Mul(n, big.NewInt(gib))
+}
+
 // rightsize answers by the measurements that are valid at some time of the window.
 func rightsize(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
@@ -28,29 +51,15 @@ func rightsize(h *history, flags map[string]string) (rows []row) {
 			if !v.known || v.gone.at != 0 || !f.takesVolume(m, v, w) {
 				continue
 			}
-			var most *sample
-			for i := range v.samples {
-				s := &v.samples[i]
-				isOver := i+1 < len(v.samples) && v.samples[i+1].at <= min(w.since, w.until)
-				if s.at <= w.until && !isOver && (most == nil || s.used > most.used) {
-					most = s
-				}
-			}
+			most := v.mostUsed(w)
 			if most == nil {
 				continue
 			}
-			const gib = 1 << 30
-			needed := new(big.Int).Mul(big.NewInt(most.used), big.NewInt(100+headroom))
-			advised := new(big.Int).Add(needed, big.NewInt(100*gib-1))
-			advised.Div(advised, big.NewInt(100*gib))
-			if advised.Sign() == 0 {
-				advised.SetInt64(1)
-			}
-			advised.Mul(advised, big.NewInt(gib))
+			size := advised(most.used, headroom)
 			r := row{
 				"cluster": m.cluster, "persistentvolume": v.name, "namespace": "", "claim": "", "storage_class": v.class, "max_used_bytes": most.used,
 				"max_used_at": most.at, "capacity_bytes": v.size, "requested_bytes": 0, "used_percent": tenth(100 * float64(most.used) / float64(v.size)),
-				"advised_bytes": advised, "spare_bytes": new(big.Int).Sub(big.NewInt(v.size), advised),
+				"advised_bytes": size, "spare_bytes": new(big.Int).Sub(big.NewInt(v.size), size),
 			}
 			if c := v.claim; c != nil && c.known {
 				r["namespace"], r["claim"], r["requested_bytes"] = c.namespace, c.name, c.requested
@@ -75,17 +84,13 @@ func static(h *history, flags map[string]string) (rows []row) {
 	least := map[string]int64{"7d": 7 * day, "0s": 0, "1d": day}[h.pickFlag(flags, "min-unchanged", "7d", "0s", "1d")]
 	for _, m := range h.models {
 		for _, v := range m.volumes {
-			var last *sample
-			var since fact.Time
-			for i := range v.samples {
-				s := &v.samples[i]
-				if s.at > w.until {
-					break
-				}
-				if last == nil || s.used != last.used || s.files != last.files {
-					since = s.at
-				}
-				last = s
+			last := v.lastSample(w.until)
+			if last == nil {
+				continue
+			}
+			unchanged := lasted(last.at, min(w.until, now()))
+			if unchanged < least {
+				continue
 			}
 			uses := map[string][]mount{}
 			for _, u := range m.mounts() {
@@ -93,16 +98,13 @@ func static(h *history, flags map[string]string) (rows []row) {
 					uses[u.class()] = append(uses[u.class()], u)
 				}
 			}
-			if unchanged := lasted(since, min(w.until, now())); last == nil || unchanged < least {
-				continue
-			}
 			for class, list := range uses {
 				began, _ := spanned(list)
 				rows = append(rows, row{
 					"cluster": m.cluster, "persistentvolume": v.name, "storage_class": class, "workloads": workloadsOf(list),
 					"namespaces": distinct(list, func(u mount) string { return u.pod.namespace }), "claims": distinct(list, func(u mount) string { return u.store.claimName }),
-					"read_only": !slices.ContainsFunc(list, func(u mount) bool { return !u.point.readOnly }), "used_since": began, "unchanged_since": since,
-					"unchanged_seconds": lasted(since, min(w.until, now())), "used_bytes": last.used, "inodes_used": last.files,
+					"read_only": !slices.ContainsFunc(list, func(u mount) bool { return !u.point.readOnly }), "used_since": began, "unchanged_since": last.at,
+					"unchanged_seconds": unchanged, "used_bytes": last.used, "inodes_used": last.files,
 				})
 			}
 		}
@@ -120,7 +122,7 @@ func slope(steps [][2]fact.Time, values []int64) float64 {
 		a, b := (float64(s[0])-middle)/float64(second), (float64(s[1])-middle)/float64(second)
 		sum += float64(values[i]) * (b*b - a*a) / 2
 	}
-	return 12 / math.Pow(length, 3) * sum
+	return 12 / (length * length * length) * sum
 }
 
 // fit is how a volume grows in a window.
@@ -162,6 +164,30 @@ func (v *volume) fitted(since, until fact.Time) *fit {
 	return r
 }
 
+// full is in how many days no byte or no file fits any more, and which of them it is.
+func (g *fit) full() (runsOut string, days float64) {
+	bytes, files := float64(measuredBytes-g.last.used)/g.bytes, float64(measuredFiles-g.last.files)/g.files
+	if g.bytes > 0 && (g.files == 0 || bytes <= files) {
+		return "bytes", tenth(bytes)
+	}
+	return "inodes", tenth(files)
+}
+
+// row is what the report filling says of a fit alone.
+func (g *fit) row() row {
+	r := row{
+		"growth_per_day_bytes": nil, "used_bytes": g.last.used, "capacity_bytes": measuredBytes, "growth_per_day_inodes": nil, "inodes_used": g.last.files,
+		"inodes": measuredFiles, "fitted_seconds": g.seconds,
+	}
+	if g.bytes > 0 {
+		r["growth_per_day_bytes"] = sixDigits(int64(math.Round(g.bytes)))
+	}
+	if g.files > 0 {
+		r["growth_per_day_inodes"] = tenth(g.files)
+	}
+	return r
+}
+
 func filling(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
 	w := h.window(flags, pastFortnight, false)
@@ -176,26 +202,13 @@ func filling(h *history, flags map[string]string) (rows []row) {
 			if g == nil || g.bytes == 0 && g.files == 0 {
 				continue
 			}
-			r := row{
-				"cluster": m.cluster, "persistentvolume": v.name, "namespace": "", "claim": "", "storage_class": v.class, "runs_out": "inodes",
-				"growth_per_day_bytes": nil, "used_bytes": g.last.used, "capacity_bytes": measuredBytes, "growth_per_day_inodes": nil,
-				"inodes_used": g.last.files, "inodes": measuredFiles, "fitted_seconds": g.seconds,
-			}
-			bytesLeft, filesLeft := float64(measuredBytes-g.last.used)/g.bytes, float64(measuredFiles-g.last.files)/g.files
-			days := tenth(filesLeft)
-			if g.bytes > 0 && (g.files == 0 || bytesLeft <= filesLeft) {
-				r["runs_out"], days = "bytes", tenth(bytesLeft)
-			}
+			runsOut, days := g.full()
 			if days > within {
 				continue
 			}
-			r["days_left"], r["full_at"] = days, until+fact.Time(int64(days*86400))*second
-			if g.bytes > 0 {
-				r["growth_per_day_bytes"] = sixDigits(int64(math.Round(g.bytes)))
-			}
-			if g.files > 0 {
-				r["growth_per_day_inodes"] = tenth(g.files)
-			}
+			r := g.row()
+			r["cluster"], r["persistentvolume"], r["namespace"], r["claim"], r["storage_class"] = m.cluster, v.name, "", "", v.class
+			r["runs_out"], r["days_left"], r["full_at"] = runsOut, days, until+fact.Time(int64(days*86400))*second
 			if c := v.claim; c != nil && c.known {
 				r["namespace"], r["claim"] = c.namespace, c.name
 			}

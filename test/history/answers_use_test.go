@@ -57,16 +57,11 @@ func podsOf(uses []mount) int { return len(distinct(uses, func(u mount) string {
 
 // spanned returns the first start and the last end of some mounts; no end if one of them lasts.
 func spanned(uses []mount) (since, until fact.Time) {
-	since = uses[0].started()
-	lasts := false
+	var began, ended []fact.Time
 	for _, u := range uses {
-		since, until = min(since, u.started()), max(until, u.ended().at)
-		lasts = lasts || u.ended().at == 0
+		began, ended = append(began, u.started()), append(ended, u.ended().at)
 	}
-	if lasts {
-		until = 0
-	}
-	return since, until
+	return lifeOf(began, ended)
 }
 
 func users(h *history, flags map[string]string) (rows []row) {
@@ -121,6 +116,15 @@ func used(h *history, flags map[string]string) (rows []row) {
 	return rows
 }
 
+// row is what the report mounts and the views of mounts have in common.
+func (m mount) row() row {
+	return row{
+		"cluster": m.m.cluster, "namespace": m.pod.namespace, "pod": m.pod.name, "container": m.container.name, "kind": m.container.kind,
+		"volume": m.store.name, "mount_path": m.point.path, "read_only": m.point.readOnly, "claim": m.store.claimName,
+		"persistentvolume": m.volumeName(), "source": m.source().kind, "backend": m.source().backend(), "started_at": m.started(),
+	}
+}
+
 func mounts(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
 	w := h.window(flags, always, true)
@@ -145,12 +149,9 @@ func mounts(h *history, flags map[string]string) (rows []row) {
 		if running && !lasts || ended && lasts || named != "" && u.volumeName() != named && volumeUID(u) != named {
 			continue
 		}
-		rows = append(rows, row{
-			"cluster": u.m.cluster, "namespace": u.pod.namespace, "pod": u.pod.name, "container": u.container.name, "kind": u.container.kind,
-			"workload": workloadOf(u.pod), "volume": u.store.name, "mount_path": u.point.path, "read_only": u.point.readOnly, "claim": u.store.claimName,
-			"persistentvolume": u.volumeName(), "source": u.source().kind, "backend": u.source().backend(), "started_at": u.started(),
-			"ended_at": u.ended().at, "ended_not_before": u.ended().unsure(), "end_reason": u.container.seen.reason,
-		})
+		r := u.row()
+		r["workload"], r["ended_at"], r["ended_not_before"], r["end_reason"] = workloadOf(u.pod), u.ended().at, u.ended().unsure(), u.container.seen.reason
+		rows = append(rows, r)
 	}
 	return rows
 }

@@ -53,12 +53,11 @@ func ask(t *testing.T, c *catalog.Catalog, report string, flags map[string]strin
 	if err != nil {
 		t.Fatalf("report %s %q: %v", report, flags, err)
 	}
-	defer result.Close()
-	for result.Next() {
-		r := row{}
-		for i, column := range result.Columns {
-			r[column.Name] = result.Row()[i]
-		}
+	rows, err = readAll(result)
+	if err != nil {
+		t.Fatalf("report %s %q: %v", report, flags, err)
+	}
+	for _, r := range rows {
 		delete(r, "life") // a drawing of the other columns
 		if r["kind"] == "backing store" {
 			delete(r, "uid") // a hash of its attributes
@@ -66,12 +65,21 @@ func ask(t *testing.T, c *catalog.Catalog, report string, flags map[string]strin
 		if growth, ok := r["growth_per_day_bytes"].(int64); ok {
 			r["growth_per_day_bytes"] = sixDigits(growth)
 		}
-		rows = append(rows, r)
-	}
-	if result.Err() != nil {
-		t.Fatalf("report %s %q: %v", report, flags, result.Err())
 	}
 	return rows
+}
+
+// readAll reads and closes a result.
+func readAll(result *catalog.Result) (rows []row, err error) {
+	defer result.Close()
+	for result.Next() {
+		r := row{}
+		for i, column := range result.Columns {
+			r[column.Name] = result.Row()[i]
+		}
+		rows = append(rows, r)
+	}
+	return rows, result.Err()
 }
 
 func texts(rows []row) (list []string) {
@@ -87,10 +95,8 @@ func (h *history) compare(t *testing.T, report string, flags map[string]string, 
 	got := texts(ask(t, h.catalog, report, flags))
 	h.asked[report]++
 	h.rows[report] += len(want)
-	sorted, wanted := slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(texts(want)))
-	if !slices.Equal(sorted, wanted) {
-		t.Errorf("seed %d: report %s %q: %d rows, want %d%s%s", h.seed, report, flags, len(got), len(want),
-			difference("only the report has", sorted, wanted), difference("only the model has", wanted, sorted))
+	if differ := rowsDiffer(got, texts(want)); differ != "" {
+		t.Errorf("seed %d: report %s %q: %s", h.seed, report, flags, differ)
 		return
 	}
 	if _, limited := flags["limit"]; limited || len(got) < 2 || h.rnd.IntN(3) > 0 {
@@ -102,6 +108,15 @@ func (h *history) compare(t *testing.T, report string, flags map[string]string, 
 		t.Errorf("seed %d: report %s %q: not the first rows%s%s", h.seed, report, flags,
 			difference("only with the limit", first, got[:n]), difference("only without it", got[:n], first))
 	}
+}
+
+// rowsDiffer says how rows differ from those of the model, in any order; "" if they do not.
+func rowsDiffer(got, want []string) string {
+	got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
+	if slices.Equal(got, want) {
+		return ""
+	}
+	return fmt.Sprintf("%d rows, want %d%s%s", len(got), len(want), difference("only the catalog has", got, want), difference("only the model has", want, got))
 }
 
 // difference lists, of two sorted lists, what the first has more often.

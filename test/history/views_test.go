@@ -18,19 +18,16 @@ func (h *history) compareViews(t *testing.T) {
 			if len(view.rows) == 0 {
 				t.Fatal("the model has no rows")
 			}
-			got, wanted := texts(h.read(t, view.name, view.rows[0])), texts(view.rows)
-			slices.Sort(got)
-			slices.Sort(wanted)
-			if !slices.Equal(got, wanted) {
-				t.Errorf("seed %d: %d rows, want %d%s%s", h.seed, len(got), len(wanted), difference("only the view has", got, wanted), difference("only the model has", wanted, got))
+			if differ := rowsDiffer(texts(h.read(t, view.name, view.rows[0])), texts(view.rows)); differ != "" {
+				t.Errorf("seed %d: %s", h.seed, differ)
 			}
-			t.Logf("%d rows", len(wanted))
+			t.Logf("%d rows", len(view.rows))
 		})
 	}
 }
 
 // read reads the columns of a view that a row has.
-func (h *history) read(t *testing.T, view string, like row) (rows []row) {
+func (h *history) read(t *testing.T, view string, like row) []row {
 	t.Helper()
 	var columns []string
 	for name := range like {
@@ -40,16 +37,9 @@ func (h *history) read(t *testing.T, view string, like row) (rows []row) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer result.Close()
-	for result.Next() {
-		r := row{}
-		for i, name := range columns {
-			r[name] = result.Row()[i]
-		}
-		rows = append(rows, r)
-	}
-	if result.Err() != nil {
-		t.Fatal(result.Err())
+	rows, err := readAll(result)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return rows
 }
@@ -60,12 +50,9 @@ func (h *history) mountsOfView(current bool) (rows []row) {
 		if current && e.at != 0 {
 			continue
 		}
-		r := row{
-			"cluster": u.m.cluster, "namespace": u.pod.namespace, "pod": u.pod.name, "container": u.container.name, "kind": u.container.kind,
-			"workload": u.pod.workloadName(), "owner": u.owner(), "groups": u.groups(), "node": u.pod.node, "volume": u.store.name, "mount_path": u.point.path,
-			"read_only": u.point.readOnly, "claim": u.store.claimName, "persistentvolume": u.volumeName(), "storage_class": u.class(), "source": u.source().kind,
-			"backend": u.source().backend(), "started_at": u.started(), "pod_created_at": u.pod.created, "pod_uid": u.pod.uid, "claim_uid": "", "volume_uid": volumeUID(u),
-		}
+		r := u.row()
+		r["workload"], r["owner"], r["groups"], r["node"], r["storage_class"] = u.pod.workloadName(), u.owner(), u.groups(), u.pod.node, u.class()
+		r["pod_created_at"], r["pod_uid"], r["claim_uid"], r["volume_uid"] = u.pod.created, u.pod.uid, "", volumeUID(u)
 		if c := u.store.claim; c != nil {
 			r["claim_uid"] = c.uid
 		}
@@ -75,14 +62,6 @@ func (h *history) mountsOfView(current bool) (rows []row) {
 		rows = append(rows, r)
 	}
 	return rows
-}
-
-// measured is what a kubelet measured last; nil if none did.
-func (v *volume) measured() any {
-	if v == nil || len(v.samples) == 0 {
-		return nil
-	}
-	return v.samples[len(v.samples)-1].used
 }
 
 // inUse reports whether a container has a volume mounted now.
@@ -102,7 +81,7 @@ func (h *history) claimsOfView() (rows []row) {
 				"created_at": c.created, "bound_at": c.bound, "uid": c.uid, "volume_uid": "",
 			}
 			if v := c.volume; v != nil {
-				r["persistentvolume"], r["volume_uid"], r["source"], r["backend"], r["used_bytes"] = v.name, v.uid, v.source.kind, v.source.backend(), v.measured()
+				r["persistentvolume"], r["volume_uid"], r["source"], r["backend"], r["used_bytes"] = v.name, v.uid, v.source.kind, v.source.backend(), v.usedBy(now())
 			}
 			rows = append(rows, r)
 		}
@@ -118,7 +97,7 @@ func (h *history) volumesOfView() (rows []row) {
 			}
 			r := row{
 				"cluster": m.cluster, "persistentvolume": v.name, "phase": v.phase, "namespace": "", "claim": "", "storage_class": v.class, "source": v.source.kind,
-				"backend": v.source.backend(), "capacity_bytes": v.size, "used_bytes": v.measured(), "in_use": m.inUse(v), "reclaim_policy": v.policy,
+				"backend": v.source.backend(), "capacity_bytes": v.size, "used_bytes": v.usedBy(now()), "in_use": m.inUse(v), "reclaim_policy": v.policy,
 				"created_at": v.created, "phase_changed_at": v.phaseAt, "uid": v.uid, "claim_uid": "",
 			}
 			if c := v.claim; c != nil {
