@@ -119,17 +119,23 @@ func rowsDiffer(got, want []string) string {
 	return fmt.Sprintf("%d rows, want %d%s%s", len(got), len(want), difference("only the catalog has", got, want), difference("only the model has", want, got))
 }
 
-// difference lists, of two sorted lists, what the first has more often.
+// difference lists, of two sorted lists, what the first has more often: 20 of it.
 func difference(title string, list, other []string) string {
 	count := map[string]int{}
 	for _, x := range other {
 		count[x]++
 	}
 	var out strings.Builder
+	shown := 0
 	for _, x := range list {
-		if count[x]--; count[x] < 0 {
-			fmt.Fprintf(&out, "\n    %s", x)
+		if count[x]--; count[x] >= 0 {
+			continue
 		}
+		if shown++; shown > 20 {
+			out.WriteString("\n    and more")
+			break
+		}
+		fmt.Fprintf(&out, "\n    %s", x)
 	}
 	if out.Len() == 0 {
 		return ""

@@ -253,5 +253,6 @@ func reports() []question {
 		{"rightsize", 8, rightsize}, {"filling", 14, filling}, {"static", 10, static}, {"capacity", 8, capacities}, {"find", 16, find},
 		{"never-mounted", 10, neverMounted}, {"at", 6, at}, {"diff", 5, diff}, {"left-behind", 8, leftBehind}, {"orphans", 6, orphans},
 		{"volume", 5, volumeLife}, {"claim", 5, claimLife}, {"pod", 5, podLife}, {"workload", 5, workloadLife}, {"app-changes", 2, appChanges},
+		{"stranded", 6, stranded}, {"same-store", 4, sameStore},
 	}
 }

@@ -50,10 +50,11 @@ type model struct {
 	resizes    []resize
 	changes    []change // others
 	capacities []*capacity
+	nodes      []*node
 	spans      [][2]fact.Time // watched
 	classes    []string
 	namespaces []string
-	born       fact.Time // of the classes and namespaces
+	born       fact.Time // of the classes, namespaces and first nodes
 }
 
 type volume struct {
@@ -67,6 +68,7 @@ type volume struct {
 	gone                     end
 	used                     int64 // as a kubelet measured last; negative if none did
 	known                    bool  // a tracker knows it
+	affinity                 []requirement
 
 	versions []version
 	samples  []sample

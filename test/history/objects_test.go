@@ -73,6 +73,7 @@ func (w *world) volumeObject(v *volume) *corev1.PersistentVolume {
 	if c := v.claim; c != nil {
 		o.Spec.ClaimRef = &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: c.namespace, Name: c.name, UID: types.UID(c.uid)}
 	}
+	o.Spec.NodeAffinity = affinityObject(v.affinity)
 	o.Status = corev1.PersistentVolumeStatus{Phase: corev1.PersistentVolumePhase(v.phase)}
 	if !w.old {
 		o.Status.LastPhaseTransitionTime = ptr.To(apiTime(v.phaseAt))
@@ -155,9 +156,6 @@ func (c *container) status() corev1.ContainerStatus {
 	}
 	return s
 }
-
-// classesAndNamespaces sets when the cluster's own objects were created: with the cluster.
-func (w *world) classesAndNamespaces() { w.born = w.tick() }
 
 // listControllers adds the namespaces, the classes and all controllers to lists of objects.
 func (w *world) listControllers(lists map[fact.Kind][]any) {

@@ -63,6 +63,7 @@ func (w *world) makeVolume() bool {
 
 func (w *world) addVolume(name, class string, size int64) *volume {
 	v := &volume{uid: w.uid("volume"), name: name, class: class, policy: "Delete", source: w.newSource(), size: size, used: -1, existing: true}
+	v.affinity = w.makeAffinity(v.source.kind)
 	if w.chance(50) {
 		v.policy = "Retain"
 	}

@@ -14,6 +14,7 @@ func (w *world) seeAll() {
 	w.listClaims(lists)
 	w.listPods(lists)
 	w.listControllers(lists)
+	w.listNodes(lists)
 	w.listCapacities(lists)
 	w.tracker.list(lists, w.clock, w.gapSince, w.spans)
 }

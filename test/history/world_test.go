@@ -92,7 +92,7 @@ func (w *world) tick() fact.Time {
 
 // play makes a history that ends before now.
 func (w *world) play(steps int) {
-	w.classesAndNamespaces()
+	w.makeNodes()
 	stop := now() - 600*second
 	w.steps = 25 // before the first tracker
 	for i := range steps {
@@ -137,7 +137,7 @@ func (w *world) step() {
 			do     func() bool
 		}{
 			{14, w.makeClaim}, {14, w.provision}, {4, w.makeVolume}, {9, w.bind}, {5, w.expand}, {12, w.deleteClaim}, {5, w.freeVolume}, {4, w.deleteVolume},
-			{8, w.bindAgain}, {24, w.makePod}, {28, w.startPod}, {5, w.restart}, {8, w.endContainer}, {10, w.endPod}, {16, w.deletePod}, {8, w.measure}, {1, w.loseVolume}, {4, w.giveAway},
+			{8, w.bindAgain}, {24, w.makePod}, {28, w.startPod}, {5, w.restart}, {8, w.endContainer}, {10, w.endPod}, {16, w.deletePod}, {8, w.measure}, {1, w.loseVolume}, {4, w.giveAway}, {4, w.changeNode},
 		}
 		total := 0
 		for _, a := range actions {
