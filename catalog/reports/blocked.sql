@@ -28,10 +28,10 @@ pending AS
         FROM
         (
             SELECT cluster, uid, argMax((name, JSONExtractArrayRaw(object, 'spec', 'volumes')), observed_at) AS last,
-                arrayFilter(x -> x != '', arrayMap(
+                arrayDistinct(arrayFilter(x -> x != '', arrayMap(
                     v -> multiIf(
                         JSONHas(v, 'persistentVolumeClaim'), JSONExtractString(v, 'persistentVolumeClaim', 'claimName'),
-                        JSONHas(v, 'ephemeral'), concat(last.1, '-', JSONExtractString(v, 'name')), ''), last.2)) AS claims
+                        JSONHas(v, 'ephemeral'), concat(last.1, '-', JSONExtractString(v, 'name')), ''), last.2))) AS claims
             FROM objects FINAL
             WHERE kind = 'Pod' AND (cluster, uid) IN (SELECT cluster, uid FROM pending)
             GROUP BY cluster, uid

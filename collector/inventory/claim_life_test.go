@@ -117,6 +117,31 @@ func TestLifeOfAVolumeIsReadable(t *testing.T) {
 		"released: Bound → Released, reclaim policy Retain", "deleting: held back by none", "deleted: ")
 }
 
+func TestDeletionThatWasRequestedBeforeTheFirstList(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	claim.DeletionTimestamp, claim.Finalizers = new(second(8)), []string{"kubernetes.io/pvc-protection"}
+	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)
+	volume.DeletionTimestamp = new(second(9))
+	const asked = "deleting: held back by kubernetes.io/pvc-protection"
+	if list := story(t, fact.Claims, set(20, claim), set(30, claim)); !slices.Contains(list, asked) {
+		t.Errorf("a claim that nobody had seen before: %q", list)
+	}
+	if list := story(t, fact.Volumes, set(20, volume)); !slices.Contains(list, "deleting: held back by none") {
+		t.Errorf("a volume that nobody had seen before: %q", list)
+	}
+	inv := New()
+	relist(t, inv, fact.Claims, Observation{At: at(20), Found: true}, claim)
+	h := newHistory()
+	h.take(inv)
+	for _, c := range changesOf(h) {
+		if c.Action == fact.Deleting {
+			expect(t, "as the claim dates it", c.At, at(8))
+			expect(t, "found", c.Found, true)
+			expect(t, "version, as it is the same in each", c.ResourceVersion, "")
+		}
+	}
+}
+
 func TestReleaseThatIsSeenFirstTellsTheBinding(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	released := pv("vol", "v1", 1, claim, corev1.VolumeReleased, 6)

@@ -261,6 +261,9 @@ func (inv *Inventory) addClaim(o *corev1.PersistentVolumeClaim, obs Observation)
 		At: c.created, Action: fact.Created, Details: bytesText(c.requested) + " requested of " + orNone(c.traits.Value().class),
 		Actor: lastActor(o), Found: obs.Found,
 	}))
+	if c.deleting != 0 {
+		inv.change(c.change(deletingChange(o, c.deleting, obs)))
+	}
 	return c
 }
 
@@ -331,7 +334,7 @@ func (inv *Inventory) claimChanges(c *claim, now *claimSpec, o *corev1.Persisten
 		inv.provisioningChanges(c, now, actor, obs)
 	}
 	if c.deleting == 0 && now.deleting != 0 {
-		inv.change(c.change(deletingChange(o, now.deleting)))
+		inv.change(c.change(deletingChange(o, now.deleting, obs)))
 	}
 	if bound && c.capacity != now.capacity && c.capacity != 0 {
 		inv.change(c.change(fact.Change{

@@ -366,12 +366,15 @@ func (inv *Inventory) nextVersion(at fact.Time) uint64 {
 	return inv.version
 }
 
-// versioned sets, in the changes that emit emits, the object's version in which they were observed.
+// versioned sets, in the changes that emit emits, the object's version in which they were observed. The object itself says when
+// its deletion was requested, so that change is the same in each version.
 func (inv *Inventory) versioned(o metav1.Object, emit func()) {
 	from := len(inv.update.Facts.Changes)
 	emit()
 	for i := range inv.update.Facts.Changes[from:] {
-		inv.update.Facts.Changes[from+i].ResourceVersion = o.GetResourceVersion()
+		if c := &inv.update.Facts.Changes[from+i]; c.Action != fact.Deleting {
+			c.ResourceVersion = o.GetResourceVersion()
+		}
 	}
 }
 

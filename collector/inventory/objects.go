@@ -207,6 +207,8 @@ func deletionAsked(o metav1.Object) fact.Time {
 
 // deletingChange returns the change that a deletion was requested, with the finalizers that delay
 // it.
-func deletingChange(o metav1.Object, asked fact.Time) fact.Change {
-	return fact.Change{At: asked, Action: fact.Deleting, Actor: lastActor(o), Details: "held back by " + orNone(strings.Join(o.GetFinalizers(), ", "))}
+func deletingChange(o metav1.Object, asked fact.Time, obs Observation) fact.Change {
+	return fact.Change{
+		At: asked, Action: fact.Deleting, Actor: lastActor(o), Details: "held back by " + orNone(strings.Join(o.GetFinalizers(), ", ")), Found: obs.Found,
+	}
 }

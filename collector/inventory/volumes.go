@@ -183,6 +183,9 @@ func (inv *Inventory) addVolume(o *corev1.PersistentVolume, obs Observation) *vo
 		At: v.created, Action: fact.Created, Details: bytesText(v.capacity) + " on " + v.source.kindOr("none"),
 		Actor: lastActor(o), Found: obs.Found,
 	}))
+	if v.deleting != 0 {
+		inv.change(v.change(deletingChange(o, v.deleting, obs)))
+	}
 	return v
 }
 
@@ -229,7 +232,7 @@ func (inv *Inventory) volumeChanges(v *volume, now *volumeSpec, o *corev1.Persis
 		}))
 	}
 	if v.deleting == 0 && now.deleting != 0 {
-		inv.change(v.change(deletingChange(o, now.deleting)))
+		inv.change(v.change(deletingChange(o, now.deleting, obs)))
 	}
 	if v.capacity != now.capacity {
 		inv.change(v.change(fact.Change{

@@ -136,6 +136,11 @@ func counts(h *history, flags map[string]string) (rows []row) {
 		}
 		m.countVolumesAndClaims(f, w, add)
 		m.countPodsAndMounts(f, add)
+		for _, a := range m.attached {
+			if v := a.volume; a.known && a.seenAttached && f.takes(m, f.namespace, f.owner, []string{f.group}, f.class) {
+				add("VolumeAttachment", v.known && f.takesVolume(m, v, w), a.at, a.gone)
+			}
+		}
 		for _, n := range m.namespaces { // which have no owner
 			add("Namespace", f.takes(m, n, "", nil, "") && f.workload == "", m.born, 0)
 		}

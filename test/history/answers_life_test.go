@@ -93,6 +93,7 @@ func (m *model) live(s subjects, w window) (rows []row) {
 	for _, u := range s.mounts {
 		all = append(all, u.life())
 	}
+	all = append(all, m.attachedTo(s.volumes)...)
 	for _, c := range m.changesOf(s) {
 		all = append(all, life{c.at, end{}, false, c.action, objectName(c.of), c.details})
 	}
@@ -103,6 +104,16 @@ func (m *model) live(s subjects, w window) (rows []row) {
 		}
 	}
 	return rows
+}
+
+// attachedTo returns the attachments of some volumes.
+func (m *model) attachedTo(volumes []*volume) (all []life) {
+	for _, a := range m.attached {
+		if slices.Contains(volumes, a.volume) && a.seenAttached {
+			all = append(all, life{a.at, end{a.gone, a.gone}, true, "attached", "Node/" + a.node, "by " + a.volume.source.driver})
+		}
+	}
+	return all
 }
 
 func (p *pod) life() life {

@@ -30,7 +30,7 @@ type place struct {
 }
 
 func (m *model) placeOf(s source) place {
-	if s.kind == "local" || s.kind == "hostPath" {
+	if s.onNode() {
 		return place{m.cluster, s}
 	}
 	return place{source: s}

@@ -42,9 +42,8 @@ func (m *model) successor(n *node) (next *node) {
 	return next
 }
 
-// strandedOn returns why no node has a volume, and the last one that had it; no reason if a node has it, or may have.
-func (m *model) strandedOn(v *volume) (reason string, last stand) {
-	var living, gone []stand
+// standsFor returns the nodes that can have a volume, and those that could.
+func (m *model) standsFor(v *volume) (living, gone []stand) {
 	for _, s := range m.stands() {
 		switch {
 		case !v.meets(s.node.name, s.zone):
@@ -54,6 +53,21 @@ func (m *model) strandedOn(v *volume) (reason string, last stand) {
 			gone = append(gone, s)
 		}
 	}
+	return living, gone
+}
+
+// replaced reports whether a node has the name of one that a volume was on, and came later.
+func (v *volume) replaced(s stand, gone []stand) bool {
+	before := func(g stand) bool {
+		return g.node.name == s.node.name && g.until > v.created && g.until <= s.node.created
+	}
+	named := func(r requirement) bool { return r.key == hostname && slices.Contains(r.values, s.node.name) }
+	return s.node.created > v.created && slices.ContainsFunc(v.affinity, named) && slices.ContainsFunc(gone, before)
+}
+
+// strandedOn returns why no node has a volume, and the last one that had it; no reason if a node has it, or may have.
+func (m *model) strandedOn(v *volume) (reason string, last stand) {
+	living, gone := m.standsFor(v)
 	var newest fact.Time
 	for _, s := range living {
 		newest = max(newest, s.node.created)
@@ -66,15 +80,8 @@ func (m *model) strandedOn(v *volume) (reason string, last stand) {
 	if len(living) == 0 {
 		return "no node", last
 	}
-	replaced := func(s stand) bool {
-		before := func(g stand) bool {
-			return g.node.name == s.node.name && g.until > v.created && g.until <= s.node.created
-		}
-		named := slices.ContainsFunc(v.affinity, func(r requirement) bool { return r.key == hostname && slices.Contains(r.values, s.node.name) })
-		return named && s.node.created > v.created && slices.ContainsFunc(gone, before)
-	}
 	for _, s := range living {
-		if !replaced(s) {
+		if !v.replaced(s, gone) {
 			return "", last
 		}
 	}
@@ -163,54 +170,60 @@ func (t *tenant) name() string {
 	return t.v.name
 }
 
-// shelves returns who had a place on each backing store in a window.
-func (h *history) shelves(w window) map[shelf][]*tenant {
-	all := map[shelf][]*tenant{}
-	at := func(m *model, s source, node string, v *volume, namespace string) *tenant {
-		key := shelf{place{source: source{s.kind, s.driver, s.server, s.path}}, ""}
-		if s.kind == "local" || s.kind == "hostPath" {
-			key.place.cluster, key.place.source.kind, key.node = m.cluster, "hostPath", node
-		}
-		for _, t := range all[key] {
-			if t.m == m && t.v == v && t.namespace == namespace {
-				return t
-			}
-		}
-		t := &tenant{m: m, v: v, namespace: namespace, kind: s.kind, backend: strings.Trim(s.backend(), " ")}
-		if v != nil {
-			t.began, t.ended = v.created, cmp.Or(v.gone.notBefore, v.gone.at, endOfTime())
-		}
-		all[key] = append(all[key], t)
-		return t
+func (s source) onNode() bool { return s.kind == "local" || s.kind == "hostPath" }
+
+// shelves are the backing stores with those who had a place on each.
+type shelves map[shelf][]*tenant
+
+// at returns a tenant of a store, and adds it if it is new.
+func (all shelves) at(m *model, s source, node string, v *volume, namespace string) *tenant {
+	key := shelf{place{source: s}, ""}
+	if s.onNode() {
+		key.place.cluster, key.place.source.kind, key.node = m.cluster, "hostPath", node
 	}
-	onNode := func(s source) bool { return s.kind == "local" || s.kind == "hostPath" }
-	exists := func(v *volume) bool {
-		return v.known && v.created <= w.until && (v.gone.at == 0 || v.gone.at > w.since)
+	for _, t := range all[key] {
+		if t.m == m && t.v == v && t.namespace == namespace {
+			return t
+		}
 	}
+	t := &tenant{m: m, v: v, namespace: namespace, kind: s.kind, backend: s.backend()}
+	if v != nil {
+		t.began, t.ended = v.created, cmp.Or(v.gone.notBefore, v.gone.at, endOfTime())
+	}
+	all[key] = append(all[key], t)
+	return t
+}
+
+func (v *volume) existed(w window) bool { return v.known && w.overlaps(v.created, v.gone.at) }
+
+// addUse adds a mount, as far as it was for certain in a window.
+func (all shelves) addUse(u mount, w window) {
+	v, s := u.volume(), u.source()
+	use := spell{u.pod, max(u.started(), w.since), min(cmp.Or(u.ended().notBefore, u.ended().at, now()), w.until)}
+	if s.kind == "emptyDir" || s.kind == "" || v != nil && !v.existed(w) || use.began >= use.ended {
+		return
+	}
+	if v != nil {
+		t := all.at(u.m, s, cmp.Or(v.pinned(), u.pod.node), v, "")
+		t.uses = append(t.uses, use)
+		return
+	}
+	t := all.at(u.m, s, u.pod.node, nil, u.pod.namespace)
+	t.began, t.ended = min(cmp.Or(t.began, use.began), use.began), max(t.ended, use.ended)
+	t.uses = append(t.uses, use)
+}
+
+// shelvesOf returns who had a place on each backing store in a window.
+func (h *history) shelvesOf(w window) shelves {
+	all := shelves{}
 	for _, m := range h.models {
 		for _, v := range m.volumes {
-			if exists(v) && (!onNode(v.source) || v.pinned() != "") {
-				at(m, v.source, v.pinned(), v, "")
+			if v.existed(w) && (!v.source.onNode() || v.pinned() != "") {
+				all.at(m, v.source, v.pinned(), v, "")
 			}
 		}
 		for _, u := range m.mounts() {
-			v, s := u.volume(), u.source()
-			if s.kind == "emptyDir" || s.kind == "" || v != nil && !exists(v) {
-				continue
-			}
-			use := spell{u.pod, max(u.started(), w.since), min(cmp.Or(u.ended().notBefore, u.ended().at, now()), w.until)}
-			if use.began >= use.ended {
-				continue
-			}
-			node, namespace := u.pod.node, u.pod.namespace
-			if v != nil {
-				node, namespace = cmp.Or(v.pinned(), node), ""
-			}
-			t := at(m, s, node, v, namespace)
-			if v == nil {
-				t.began, t.ended = min(cmp.Or(t.began, use.began), use.began), max(t.ended, use.ended)
-			}
-			t.uses = append(t.uses, use)
+			all.addUse(u, w)
 		}
 	}
 	return all
@@ -251,7 +264,7 @@ func share(tenants []*tenant) {
 func sameStore(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
 	w := h.window(flags, always, false)
-	for key, tenants := range h.shelves(w) {
+	for key, tenants := range h.shelvesOf(w) {
 		isVolume := func(t *tenant) bool { return t.v != nil }
 		elsewhere := func(t *tenant) bool { return t.m != tenants[0].m }
 		if !(len(tenants) > 1 && slices.ContainsFunc(tenants, isVolume)) && !slices.ContainsFunc(tenants, elsewhere) {

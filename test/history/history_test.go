@@ -50,8 +50,11 @@ func makeHistory(t *testing.T) *history {
 		k := newTracker(t, cluster)
 		w := newWorld(cluster, rand.New(rand.NewPCG(h.seed, uint64(i+1))), k)
 		w.saysUnused, w.old = i == 1, i == 2
+		if w.old {
+			w.hidden = []fact.Kind{fact.VolumeAttachments}
+		}
 		w.play(steps)
-		k.finish(h.catalog, w.spans)
+		k.finish(h.catalog, w.spans, w.hidden)
 		h.models = append(h.models, &w.model)
 	}
 	if err := catalogtest.CheckSums(t, h.catalog); err != nil {
@@ -226,11 +229,14 @@ func TestReportsAgreeWithTheModel(t *testing.T) {
 	h := makeHistory(t)
 	for _, report := range reports() {
 		t.Run(report.name, func(t *testing.T) {
-			for range report.asked {
+			for n := 0; n < report.asked || h.rows[report.name] == 0 && n < 5*report.asked; n++ {
 				flags := map[string]string{}
 				h.subject = h.randomMount()
 				want := report.answer(h, flags)
 				h.compare(t, report.name, flags, want)
+			}
+			if h.rows[report.name] == 0 {
+				t.Error("no question has an answer")
 			}
 			t.Logf("%d questions with %d rows", h.asked[report.name], h.rows[report.name])
 		})
@@ -247,12 +253,12 @@ type question struct {
 
 func reports() []question {
 	return []question{
-		{"idle", 10, idle}, {"space", 14, space}, {"users", 6, users}, {"mounts", 8, mounts}, {"history", 6, used}, {"use-hours", 8, useHours},
-		{"apps", 6, apps}, {"pods-per-volume", 6, podsPerVolume}, {"volumes-per-pod", 6, volumesPerPod}, {"ephemeral", 8, ephemeral}, {"bindings", 8, bindings},
+		{"idle", 10, idle}, {"space", 14, space}, {"users", 10, users}, {"mounts", 8, mounts}, {"history", 6, used}, {"use-hours", 8, useHours},
+		{"apps", 10, apps}, {"pods-per-volume", 6, podsPerVolume}, {"volumes-per-pod", 6, volumesPerPod}, {"ephemeral", 8, ephemeral}, {"bindings", 8, bindings},
 		{"counts", 8, counts}, {"coverage", 8, coverage}, {"resizes", 8, resizes}, {"creation-rate", 8, creationRate}, {"lifetimes", 8, lifetimes},
 		{"rightsize", 8, rightsize}, {"filling", 14, filling}, {"static", 10, static}, {"capacity", 8, capacities}, {"find", 16, find},
 		{"never-mounted", 10, neverMounted}, {"at", 6, at}, {"diff", 5, diff}, {"left-behind", 8, leftBehind}, {"orphans", 6, orphans},
-		{"volume", 5, volumeLife}, {"claim", 5, claimLife}, {"pod", 5, podLife}, {"workload", 5, workloadLife}, {"app-changes", 2, appChanges},
-		{"stranded", 6, stranded}, {"same-store", 4, sameStore},
+		{"volume", 5, volumeLife}, {"claim", 5, claimLife}, {"pod", 5, podLife}, {"workload", 5, workloadLife}, {"app-changes", 4, appChanges},
+		{"stranded", 12, stranded}, {"blocked", 8, blocked}, {"same-store", 4, sameStore},
 	}
 }

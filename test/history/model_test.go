@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
@@ -51,6 +53,8 @@ type model struct {
 	changes    []change // others
 	capacities []*capacity
 	nodes      []*node
+	attached   []*attachment
+	hidden     []fact.Kind    // what the tracker may not list
 	spans      [][2]fact.Time // watched
 	classes    []string
 	namespaces []string
@@ -69,6 +73,7 @@ type volume struct {
 	used                     int64 // as a kubelet measured last; negative if none did
 	known                    bool  // a tracker knows it
 	affinity                 []requirement
+	modes                    []corev1.PersistentVolumeAccessMode
 
 	versions []version
 	samples  []sample
@@ -117,6 +122,9 @@ type claim struct {
 	created, bound, lostAt             fact.Time
 	gone                               end
 	known                              bool
+	modes                              []corev1.PersistentVolumeAccessMode
+	asked                              fact.Time // when its deletion was requested
+	seenAsked                          bool
 
 	seenRequested, seenCapacity int64 // as a tracker observed last
 	seenPhase                   string

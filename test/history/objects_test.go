@@ -37,6 +37,10 @@ func (w *world) claimObject(c *claim) *corev1.PersistentVolumeClaim {
 	o := &corev1.PersistentVolumeClaim{ObjectMeta: w.meta(c.uid, c.namespace, c.name, c.created)}
 	o.Annotations = annotations(c.owner, c.groups)
 	o.Spec = corev1.PersistentVolumeClaimSpec{StorageClassName: ptr.To(c.class), Resources: corev1.VolumeResourceRequirements{Requests: storage(c.requested)}}
+	o.Spec.AccessModes = c.modes
+	if c.asked != 0 {
+		o.DeletionTimestamp, o.DeletionGracePeriodSeconds, o.Finalizers = ptr.To(apiTime(c.asked)), ptr.To[int64](0), []string{"kubernetes.io/pvc-protection"}
+	}
 	o.Status.Phase = corev1.PersistentVolumeClaimPhase(c.phase)
 	if c.volume != nil {
 		o.Spec.VolumeName = c.volume.name
@@ -73,6 +77,7 @@ func (w *world) volumeObject(v *volume) *corev1.PersistentVolume {
 	if c := v.claim; c != nil {
 		o.Spec.ClaimRef = &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: c.namespace, Name: c.name, UID: types.UID(c.uid)}
 	}
+	o.Spec.AccessModes = v.modes
 	o.Spec.NodeAffinity = affinityObject(v.affinity)
 	o.Status = corev1.PersistentVolumeStatus{Phase: corev1.PersistentVolumePhase(v.phase)}
 	if !w.old {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -83,11 +84,14 @@ func (k *tracker) measure(p *pod, s store, x sample) {
 }
 
 // finish writes all that was recorded to a catalog, and when the cluster was watched.
-func (k *tracker) finish(c *catalog.Catalog, spans [][2]fact.Time) {
+func (k *tracker) finish(c *catalog.Catalog, spans [][2]fact.Time, hidden []fact.Kind) {
 	k.t.Helper()
 	u := &fact.Update{}
 	for i, span := range spans {
 		for _, kind := range fact.Kinds() {
+			if slices.Contains(hidden, kind) {
+				continue
+			}
 			row := fact.Coverage{Version: 1, Instance: "a", Kind: kind, StartedAt: span[0], SeenAt: span[1]}
 			if i < len(spans)-1 {
 				row.EndedAt = span[1]

@@ -18,7 +18,7 @@ func (h *history) compareViews(t *testing.T) {
 		{"mount_history", "", h.mountsOfView(false)}, {"current_mounts", "", h.mountsOfView(true)}, {"current_claims", "", h.claimsOfView()},
 		{"current_volumes", "", h.volumesOfView()}, {"idle_volumes", "", h.idleOfView()}, {"space_daily", "", h.spaceOfView()},
 		// What begins and ends a life is compared by the tables and reports that have it.
-		{"timeline", "WHERE action IN ('resize_requested', 'resized', 'phase', 'released', 'scheduled')", h.timelineOfView()},
+		{"timeline", "WHERE action IN ('resize_requested', 'resized', 'phase', 'released', 'scheduled', 'deleting')", h.timelineOfView()},
 	} {
 		t.Run(view.name, func(t *testing.T) {
 			if len(view.rows) == 0 {

@@ -19,7 +19,7 @@ func (w *world) addClaim(namespace, name string, of *pod) bool {
 	}
 	c := &claim{
 		uid: w.uid("claim"), namespace: namespace, name: name, class: pick(w, w.names.classes), owner: pick(w, w.names.owners), groups: w.groups(),
-		requested: w.size(), phase: "Pending", pod: of, created: w.tick(), existing: true,
+		requested: w.size(), phase: "Pending", pod: of, created: w.tick(), existing: true, modes: w.accessModes(),
 	}
 	for _, set := range w.names.workloads {
 		if name == "data-"+set+"-0" || name == "data-"+set+"-1" {
@@ -41,7 +41,7 @@ func (w *world) provision() bool {
 		return false
 	}
 	v := w.addVolume("pvc-"+c.uid, c.class, c.requested)
-	v.claim, v.phase = c, "Pending"
+	v.claim, v.phase, v.modes = c, "Pending", c.modes
 	w.showVolume(v)
 	w.marry(v, c)
 	return true
@@ -63,7 +63,7 @@ func (w *world) makeVolume() bool {
 
 func (w *world) addVolume(name, class string, size int64) *volume {
 	v := &volume{uid: w.uid("volume"), name: name, class: class, policy: "Delete", source: w.newSource(), size: size, used: -1, existing: true}
-	v.affinity = w.makeAffinity(v.source.kind)
+	v.affinity, v.modes = w.makeAffinity(v.source.kind), w.accessModes()
 	if w.chance(50) {
 		v.policy = "Retain"
 	}
@@ -232,6 +232,7 @@ func (w *world) deleteVolume() bool {
 }
 
 func (w *world) dropVolume(v *volume) {
+	w.detachAll(func(a *attachment) bool { return a.volume == v })
 	w.tick()
 	v.existing = false
 	w.release(v, volumeGone)
@@ -337,6 +338,10 @@ func (w *world) seeClaim(c *claim) {
 	}
 	if c.known && c.phase == "Lost" && c.seenPhase != c.phase {
 		w.changes = append(w.changes, change{w.clock, c, "phase", c.seenPhase + " → Lost"})
+	}
+	if c.asked != 0 && !c.seenAsked {
+		c.seenAsked = true
+		w.changes = append(w.changes, change{c.asked, c, "deleting", "held back by kubernetes.io/pvc-protection"})
 	}
 	w.seeUnused(c)
 	c.known, c.seenRequested, c.seenCapacity, c.seenPhase = true, c.requested, c.capacity, c.phase

@@ -13,6 +13,7 @@ func (w *world) seeAll() {
 	w.listBindings()
 	w.listClaims(lists)
 	w.listPods(lists)
+	w.listAttachments(lists)
 	w.listControllers(lists)
 	w.listNodes(lists)
 	w.listCapacities(lists)
@@ -110,7 +111,7 @@ func (w *world) listClaims(lists map[fact.Kind][]any) {
 	}
 	for _, c := range w.claims {
 		if c.known && !c.existing && c.gone.at == 0 {
-			c.gone = w.unwatched(c.created, created[[2]string{c.namespace, c.name}])
+			c.gone = w.unwatched(max(c.created, c.seenDeletion()), created[[2]string{c.namespace, c.name}])
 		}
 	}
 }

@@ -97,6 +97,7 @@ func (w *world) startPod() bool {
 	if p == nil {
 		return false
 	}
+	w.attach(p)
 	p.scheduled, p.phase = w.tick(), "Running"
 	for _, c := range p.containers {
 		c.life.started = w.tick()

@@ -97,11 +97,16 @@ func (w *world) play(steps int) {
 	w.steps = 25 // before the first tracker
 	for i := range steps {
 		left := int64(stop-w.clock) / int64(steps-i)
-		w.clock += fact.Time(w.rnd.Int64N(max(1, 2*left)))/second*second + second
-		if w.clock >= stop-1000*second {
+		next := w.clock + fact.Time(w.rnd.Int64N(max(1, 2*left)))/second*second + second
+		if next >= stop-1000*second {
 			break
 		}
-		w.step()
+		w.clock = next
+		if i < steps-40 {
+			w.step()
+		} else {
+			w.step(w.rush()...)
+		}
 		if w.watched && w.chance(3) {
 			w.look(false)
 		} else if w.steps--; !w.watched && w.steps <= 0 {
@@ -129,15 +134,26 @@ func (w *world) look(watched bool) {
 	w.steps = 1 + w.rnd.IntN(12)
 }
 
-// step lets one thing happen, if it can.
-func (w *world) step() {
+// action is something that can happen.
+type action struct {
+	weight int
+	do     func() bool
+}
+
+// rush is what happens in the last steps: pods come, and wait for each other.
+func (w *world) rush() []action {
+	return []action{{30, w.makePod}, {10, w.startPod}, {20, w.failToAttach}, {5, w.askClaim}, {3, w.endPod}, {5, w.changeNode}, {5, w.provision}}
+}
+
+// step lets one of the usual things happen, or of some others, if it can.
+func (w *world) step(others ...action) {
 	for range 20 {
-		actions := []struct {
-			weight int
-			do     func() bool
-		}{
+		actions := []action{
 			{14, w.makeClaim}, {14, w.provision}, {4, w.makeVolume}, {9, w.bind}, {5, w.expand}, {12, w.deleteClaim}, {5, w.freeVolume}, {4, w.deleteVolume},
-			{8, w.bindAgain}, {24, w.makePod}, {28, w.startPod}, {5, w.restart}, {8, w.endContainer}, {10, w.endPod}, {16, w.deletePod}, {8, w.measure}, {1, w.loseVolume}, {4, w.giveAway}, {4, w.changeNode},
+			{8, w.bindAgain}, {24, w.makePod}, {28, w.startPod}, {5, w.restart}, {8, w.endContainer}, {10, w.endPod}, {16, w.deletePod}, {8, w.measure}, {1, w.loseVolume}, {4, w.giveAway}, {8, w.changeNode}, {4, w.askClaim}, {6, w.failToAttach}, {5, w.detach},
+		}
+		if others != nil {
+			actions = others
 		}
 		total := 0
 		for _, a := range actions {

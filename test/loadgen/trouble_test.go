@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,9 +38,13 @@ func TestAKilledTrackerHasBounds(t *testing.T) {
 		_, _, err := run(t, "--kube.kubeconfig="+c.Kubeconfig, "--rate=40", "--claims=12", "--pods=12", "--volumes=6", "--profile=chaos", "--duration=16s", "--output="+file)
 		done <- err
 	}()
-	time.Sleep(3 * time.Second)
+	// However slow the machine is: some pods run when the tracker is killed, and some are deleted before it starts again.
+	awaitLines(t, file, 5, `"kind":"Pod"`, `"phase":"Running"`)
+	time.Sleep(time.Second)
+	gone := countLines(file, `"kind":"Pod"`, `"gone":true`)
 	tracker.Kill(t)
-	time.Sleep(9 * time.Second)
+	time.Sleep(7 * time.Second) // verify calls bounds of a few seconds exact
+	awaitLines(t, file, gone+5, `"kind":"Pod"`, `"gone":true`)
 	harness.StartTracker(t, c.Kubeconfig, args...)
 	if err := <-done; err != nil {
 		t.Fatal(err)
@@ -51,6 +57,27 @@ func TestAKilledTrackerHasBounds(t *testing.T) {
 		t.Errorf("--exact is content with bounds: %v", err)
 	}
 	checkUses(t, server.URL("kubevoltracker"), catalogtest.Password)
+}
+
+// countLines counts the lines of an account that have all texts.
+func countLines(file string, texts ...string) (n int) {
+	data, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(data)) {
+		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) }) {
+			n++
+		}
+	}
+	return n
+}
+
+func awaitLines(t *testing.T, file string, atLeast int, texts ...string) {
+	t.Helper()
+	harness.Eventually(t, fmt.Sprint("lines with ", texts), func() error {
+		if n := countLines(file, texts...); n < atLeast {
+			return fmt.Errorf("%d of %d", n, atLeast)
+		}
+		return nil
+	})
 }
 
 // account makes load for a duration, and returns the file of its account once it has ended.
