@@ -102,7 +102,7 @@ func (w *world) play(steps int) {
 			break
 		}
 		w.clock = next
-		if i < steps-40 {
+		if i < steps-70 {
 			w.step()
 		} else {
 			w.step(w.rush()...)
@@ -140,9 +140,9 @@ type action struct {
 	do     func() bool
 }
 
-// rush is what happens in the last steps: pods come, and wait for each other.
+// rush is what happens in the last steps: pods come, wait for each other, and few of them start.
 func (w *world) rush() []action {
-	return []action{{30, w.makePod}, {10, w.startPod}, {20, w.failToAttach}, {5, w.askClaim}, {3, w.endPod}, {5, w.changeNode}, {5, w.provision}}
+	return []action{{50, w.makePod}, {16, w.deletePod}, {4, w.startPod}, {20, w.failToAttach}, {3, w.askClaim}, {4, w.endPod}, {4, w.changeNode}, {4, w.provision}}
 }
 
 // step lets one of the usual things happen, or of some others, if it can.
