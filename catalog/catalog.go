@@ -30,6 +30,7 @@ type Options struct {
 type Catalog struct {
 	options clickhouse.Options // without the password
 	now     func() time.Time
+	columns sync.Map // by the SQL of a report, its []ResultColumn
 
 	passwordFile string
 	mu           sync.Mutex // guards what follows

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/catalog/ingest"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 var (
@@ -59,6 +61,7 @@ func write(t *testing.T, c *catalog.Catalog, cluster string, facts *fact.Facts) 
 	ctx, cancel := context.WithCancel(t.Context())
 	recorded := make(chan error)
 	go func() { recorded <- r.Run(ctx) }()
+	nameUsers(facts)
 	r.Record(&fact.Update{Facts: *facts})
 	for r.Pending() {
 		time.Sleep(time.Millisecond)
@@ -69,6 +72,22 @@ func write(t *testing.T, c *catalog.Catalog, cluster string, facts *fact.Facts) 
 		t.Fatal(err)
 	}
 	catalogtest.SumUp(t, c)
+}
+
+// nameUsers writes into each mount whose it is, as an inventory does, by the pods beside it.
+func nameUsers(f *fact.Facts) {
+	for i := range f.Mounts {
+		m := &f.Mounts[i]
+		at := slices.IndexFunc(f.Pods, func(p fact.Pod) bool { return p.UID == m.PodUID })
+		if at < 0 {
+			continue
+		}
+		p := &f.Pods[at]
+		m.Owner, m.Groups, m.WorkloadKind, m.WorkloadName = p.Owner, intern.Join(p.Groups), p.WorkloadKind, p.WorkloadName
+		if m.WorkloadName == "" {
+			m.WorkloadKind, m.WorkloadName = string(fact.Pods), p.Name
+		}
+	}
 }
 
 // golden compares got with a file of testdata.

@@ -13,9 +13,12 @@ import (
 // mostGaps is how many gaps are noted beside a report. The report coverage has all.
 const mostGaps = 3
 
-// Notes returns what the reader of a report needs to know beside its rows, once these have been read: its remark, and
+// Notes returns what the reader of a report needs to know beside its rows, once these have been read: whether there are more, its remark, and
 // when nobody watched in the time that it looks at, in one cluster or, if that is empty, in all.
 func (c *Catalog) Notes(ctx context.Context, r *Result, cluster string) (notes []string, err error) {
+	if r.cut {
+		notes = append(notes, fmt.Sprintf("only the first %d rows are shown; --limit=0 shows all, as -o csv does", r.most))
+	}
 	if remark := r.Remark(); remark != "" {
 		notes = append(notes, remark)
 	}

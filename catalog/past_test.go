@@ -73,7 +73,7 @@ func team() *fact.Facts {
 		{At: day(2, 15), UID: "zone-a", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: 480 * gib, MaximumVolumeBytes: 16 * gib},
 	}
 	for at, used := range map[fact.Time]int64{day(1, 10): 4, day(1, 25): 9, day(2, 8): 16} {
-		f.Usage = append(f.Usage, fact.Usage{At: at, ClaimUID: "claim-data", VolumeUID: "data", Space: fact.Space{
+		f.Usage = append(f.Usage, fact.Usage{At: at, Namespace: "shop", ClaimUID: "claim-data", VolumeUID: "data", Space: fact.Space{
 			CapacityBytes: 20 * gib, UsedBytes: used * gib, AvailableBytes: (20 - used) * gib, Inodes: 1000, InodesUsed: 100,
 		}})
 	}

@@ -105,6 +105,8 @@ var meanings = map[string]string{
 	"inline":                "how many backing stores the pod names itself, without a claim",
 	"inodes":                "how many files the file system can have; 0 if it has no such limit",
 	"inodes_used":           "how many files it has, as kubelets said last",
+	"keep_reason":           "why it is kept, as its annotation says; or, after `unreadable:`, the text of an annotation that cannot be read",
+	"keep_until":            "until when the annotation `kubevoltracker.io/keep` keeps it, though nobody uses it: the midnight (UTC) at which the last day ends; with `--at` it is not known",
 	"kind":                  "kind of the object; of a container `init`, `sidecar`, `main` or `ephemeral`",
 	"first_day":             "the first day in the window, in UTC, on which it was used",
 	"last_day":              "the last such day",
@@ -197,7 +199,8 @@ this call, as a file that ` + "`kubevoltracker sql --file=FILE`" + ` and clickho
 - **Fewer rows**: ` + "`--namespace`, `--owner`, `--group`, `--storageclass`, `--workload`, `--cluster` and `--limit`" + ` mean the same in each report that
   has them. A mount has the owner of its pod, else that of its claim; a volume has the namespace and the owner of the claim that it is bound to
   or was released from. ` + "`resizes` and `creation-rate`" + ` count a volume for each claim that had it. ` + "`--workload`" + ` of a report on claims and
-  volumes chooses those that its pods had mounted in the window. [configure.md](configure.md) has all flags.
+  volumes chooses those that its pods had mounted in the window. A table has the first 1,000 rows unless ` + "`--limit`" + ` says otherwise, and a note
+  if there are more; json, csv and yaml have all. [configure.md](configure.md) has all flags.
 - **Other formats**: ` + "`-o table`, `json`, `csv`, `yaml` or `markdown`, and `--columns=NAME,NAME`" + `. A table leaves out columns in which
   no row has something to say; the others have all.
 - **Again and again**: ` + "`--watch`, or `--watch=10s`" + `.

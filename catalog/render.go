@@ -144,7 +144,7 @@ func (r *Result) lines() (lines [][]string, shown []bool, err error) {
 		}
 		lines = append(lines, line)
 	}
-	if total := r.total(sums, shown); total != nil && len(lines) > 2 {
+	if total := r.total(sums, shown); total != nil && len(lines) > 2 && !r.cut {
 		lines = append(lines, total)
 	}
 	return lines, shown, r.Err()

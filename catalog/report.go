@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,15 +30,18 @@ type FlagKind int
 const (
 	Text     FlagKind = iota // any string; empty means "any"
 	Switch                   // true or false
-	Count                    // a number; 0 means "no limit"
+	Count                    // a number; 0 or empty means "no limit"
 	Duration                 // as Prometheus has them: 30d, 12h
 	Choice                   // one of Choices
 	Moment                   // a time, as ParseMoment reads it; empty for none
 	Percent                  // a whole number from 0 to 10000
 )
 
-// noLimit is a Count of 0 as the SQL takes it.
+// noLimit is a Count of 0, or none, as the SQL takes it.
 const noLimit = "4611686018427387904"
+
+// TableRows is how many rows a report shows a person who names no --limit: 1,000 rows fill twenty screens.
+const TableRows = 1000
 
 // Flag is a flag of a report: --Name on the command line, and the parameter of
 // that name, with underscores, in its SQL.
@@ -70,6 +74,12 @@ type Report struct {
 	usual map[string]string
 	// span is the window without time flags: now, ever, or the time before now (or before --until).
 	span span
+	// columns are the names of its columns, so that ClickHouse need not be asked for them when the answer is empty: of reports for which that is
+	// the usual answer, which TestEmptyAnswersHaveTheirColumns lists.
+	columns string
+	// bounds are parameters that limit what the SQL reads, with values that limit nothing. A report with --limit asks its file
+	// NAME-first.sql for better ones: the columns of that one row.
+	bounds map[string]string
 }
 
 // span is a window that ends now.
@@ -114,6 +124,7 @@ func (c *Catalog) prepare(name string, parameters map[string]string) (Report, St
 	values["now_micros"] = strconv.FormatInt(moment.UnixMicro(), 10)
 	values["now"] = parameter(moment)
 	values["since"], values["until"] = parameter(w.since), parameter(w.until)
+	maps.Copy(values, r.bounds)
 	sql, err := r.sql(w)
 	return r, Statement{SQL: sql, Parameters: values}, w, err
 }
@@ -122,25 +133,67 @@ func (c *Catalog) prepare(name string, parameters map[string]string) (Report, St
 // left out have their default. The caller closes the Result. Errors are a user's
 // mistake in one line, or *Error.
 func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[string]string) (*Result, error) {
+	return c.RunReportUpTo(ctx, name, parameters, 0)
+}
+
+// RunReportUpTo answers a report as RunReport does, but with at most so many rows if the parameter limit is empty; 0 is no limit. The Result
+// notes when there are more rows than it has.
+func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map[string]string, most int) (*Result, error) {
 	r, statement, w, err := c.prepare(name, parameters)
 	if err != nil {
 		return nil, err
+	}
+	if statement.Parameters["limit"] != noLimit || parameters["limit"] != "" {
+		most = 0
+	}
+	if most > 0 {
+		statement.Parameters["limit"] = strconv.Itoa(most + 1) // one more shows that there are more
 	}
 	explain := func(err error) error { return c.explainReport("report "+name, err) }
 	several, err := c.severalClusters(ctx)
 	if err != nil {
 		return nil, explain(err)
 	}
-	result, err := c.runReport(ctx, explain, statement, r.explicit)
+	if err := c.bound(ctx, explain, r, statement); err != nil {
+		return nil, err
+	}
+	result, err := c.runReport(ctx, explain, statement, r)
 	if err != nil {
 		return nil, err
 	}
-	result.remark = r.remark
+	result.remark, result.most = r.remark, most
 	result.window, result.expiring = w, expiring(statement.SQL)
+	whole := statement.Parameters["limit"] == noLimit || most > 0
 	for i := range result.Columns {
 		r.describe(&result.Columns[i], statement.Parameters, several)
+		result.Columns[i].Sum = result.Columns[i].Sum && whole // the sum of a part would mislead
 	}
 	return result, nil
+}
+
+// bound asks how little a report with a limit has to read, and sets these parameters of its statement. To find that out in the statement itself
+// takes ClickHouse seconds before it begins: it resolves a WITH again for each subquery that names it.
+func (c *Catalog) bound(ctx context.Context, explain func(error) error, r Report, s Statement) error {
+	if len(r.bounds) == 0 || s.Parameters["limit"] == noLimit {
+		return nil
+	}
+	first, err := expand(r.Name+"-first.sql", "")
+	if err != nil {
+		return err
+	}
+	result, err := c.runReport(ctx, explain, Statement{SQL: first, Parameters: s.Parameters}, r)
+	if err != nil {
+		return err
+	}
+	defer result.Close()
+	if result.Next() {
+		for i, column := range result.Columns {
+			if at, ok := result.Row()[i].(time.Time); ok {
+				s.Parameters[column.Name] = parameter(at)
+			}
+		}
+	}
+	return result.Err()
 }
 
 // describe says how a table for people shows a column.
@@ -153,7 +206,7 @@ func (r Report) describe(column *ResultColumn, values map[string]string, several
 	column.Hidden = slices.Contains(r.hidden, column.Name) || column.Name == "cluster" && (!severalClusters || values["cluster"] != "")
 	column.drawn = slices.Contains(r.drawn, column.Name)
 	column.usual, column.optional = r.usual[column.Name]
-	column.Sum = slices.Contains(r.sums, column.Name) && values["limit"] == noLimit && values["by"] != "group" // of a part it would mislead, and what has two groups counts twice
+	column.Sum = slices.Contains(r.sums, column.Name) && values["by"] != "group" // what has two groups counts twice
 }
 
 // explainReport is explain for questions of our own: where these lack a table or
@@ -167,11 +220,11 @@ func (c *Catalog) explainReport(op string, err error) error {
 	return err
 }
 
-func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s Statement, explicit bool) (*Result, error) {
+func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s Statement, r Report) (*Result, error) {
 	settings := func() clickhouse.Settings {
 		// What a LEFT JOIN does not find is empty, and NULL only where the column can be.
 		settings := withFinal(clickhouse.Settings{"join_use_nulls": 0})
-		if explicit {
+		if r.explicit {
 			settings["final"] = 0
 		}
 		return settings
@@ -183,25 +236,49 @@ func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s St
 		alone["max_threads"] = 1
 		result, err = c.query(ctx, explain, s.SQL, s.Parameters, alone)
 	}
-	if err != nil || len(result.Columns) > 0 {
-		return result, err
+	if err != nil {
+		return nil, err
+	}
+	if len(result.Columns) > 0 {
+		c.columns.Store(s.SQL, slices.Clone(result.Columns))
+		return result, nil
 	}
 	// Over HTTP, a result without rows comes without columns too.
 	defer result.Close()
 	if result.Next(); result.Err() != nil {
 		return nil, result.Err()
 	}
-	described, err := c.query(ctx, explain, "DESCRIBE (\n"+s.SQL+"\n)", s.Parameters, settings())
+	empty := newResult(nil, nil, explain)
+	empty.Columns, err = c.describe(ctx, explain, s, r, settings())
+	return empty, err
+}
+
+// describe returns the columns of a report's SQL. To ask for them makes ClickHouse analyse all of it, which can take as long as the answer: so a
+// report can declare them, and those of others are kept.
+func (c *Catalog) describe(ctx context.Context, explain func(error) error, s Statement, r Report, settings clickhouse.Settings) (columns []ResultColumn, err error) {
+	for _, name := range strings.Fields(r.columns) {
+		columns = append(columns, newResultColumn(name, ""))
+	}
+	if known, ok := c.columns.Load(s.SQL); ok && columns == nil {
+		columns = slices.Clone(known.([]ResultColumn))
+	}
+	if columns != nil {
+		return columns, nil
+	}
+	described, err := c.query(ctx, explain, "DESCRIBE (\n"+s.SQL+"\n)", s.Parameters, settings)
 	if err != nil {
 		return nil, err
 	}
 	defer described.Close()
-	empty := newResult(nil, nil, explain)
 	for described.Next() {
 		row := described.Row()
-		empty.Columns = append(empty.Columns, newResultColumn(fmt.Sprint(row[0]), fmt.Sprint(row[1])))
+		columns = append(columns, newResultColumn(fmt.Sprint(row[0]), fmt.Sprint(row[1])))
 	}
-	return empty, described.Err()
+	if err := described.Err(); err != nil {
+		return nil, err
+	}
+	c.columns.Store(s.SQL, slices.Clone(columns))
+	return columns, nil
 }
 
 // severalClusters reports whether rows need to say which cluster they are of.
@@ -320,6 +397,9 @@ func (f Flag) value(text string) (string, error) {
 		}
 		return strconv.FormatBool(b), nil
 	case Count:
+		if text == "" {
+			return noLimit, nil
+		}
 		n, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {
 			return "", fmt.Errorf("--%s: %q is not a number", f.Name, text)

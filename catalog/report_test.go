@@ -140,7 +140,7 @@ func companyMounts() []fact.Mount {
 
 func companyUsage() []fact.Usage {
 	used := func(volume string, at fact.Time, bytes int64) fact.Usage {
-		return fact.Usage{At: at, VolumeUID: volume, Space: fact.Space{UsedBytes: bytes}}
+		return fact.Usage{At: at, Namespace: "shop", VolumeUID: volume, Space: fact.Space{UsedBytes: bytes}}
 	}
 	return []fact.Usage{used("old", day(1, 5), 1*gib), used("old", day(1, 18), 2*gib), used("data", day(1, 5), 4*gib), used("gone", day(1, 5), gib)}
 }
@@ -310,6 +310,41 @@ func TestAPartHasNoTotal(t *testing.T) {
 	write(t, c, "east", company())
 	if got := report(t, c, "space", catalog.TableFormat, "by=storageclass", "limit=2"); strings.Contains(got, "total") {
 		t.Errorf("the total of two of three classes:\n%s", got)
+	}
+}
+
+// TestTheFirstRowsComeWithANote asks for fewer rows than there are, as the command line does for tables.
+func TestTheFirstRowsComeWithANote(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", company())
+	first := func(name string, most int) (text, notes string) {
+		result, err := c.RunReportUpTo(t.Context(), name, nil, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := result.Write(&out, catalog.TableFormat); err != nil {
+			t.Fatal(err)
+		}
+		said, err := c.Notes(t.Context(), result, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.String(), strings.Join(said, "\n")
+	}
+	const note = "only the first 1 rows are shown; --limit=0 shows all"
+	for _, name := range []string{"space", "mounts"} {
+		all := strings.SplitAfter(report(t, c, name, catalog.CSVFormat), "\n")
+		switch text, notes := first(name, 1); {
+		case strings.Count(text, "\n") != 2 || strings.Contains(text, "total"):
+			t.Errorf("%s: a title and a row without a total are wanted, got\n%s", name, text)
+		case !strings.Contains(notes, note):
+			t.Errorf("%s: want the note %q, got\n%s", name, note, notes)
+		}
+		whole, notes := first(name, len(all)-2)
+		if got := report(t, c, name, catalog.TableFormat); whole != got || strings.Contains(notes, "only the first") {
+			t.Errorf("%s: as many rows as there are: got\n%s%s\nwant\n%s", name, whole, notes, got)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -27,7 +28,7 @@ func chosen(names ...string) []Flag {
 	for _, name := range append(names, "cluster") {
 		flags = append(flags, filter(name))
 	}
-	return append(flags, Flag{Name: "limit", Help: "At most so many rows; 0 for all.", Kind: Count, Default: "0"})
+	return append(flags, Flag{Name: "limit", Help: fmt.Sprintf("At most so many rows; 0 for all. Default: %d in tables, all in the formats for programs.", TableRows), Kind: Count})
 }
 
 // The time flags.
@@ -64,7 +65,7 @@ func Reports() []Report {
 func useReports() []Report {
 	return []Report{
 		{
-			Name: "mounts", Topic: aboutUse, Question: "Who mounts what?",
+			Name: "mounts", explicit: true, Topic: aboutUse, Question: "Who mounts what?",
 			Help: "Who mounts what: containers, their volumes and the backing stores, latest first.",
 			Flags: slices.Concat([]Flag{
 				{Name: "running", Help: "Only mounts in use now.", Kind: Switch, Default: "false"},
@@ -75,6 +76,7 @@ func useReports() []Report {
 			hidden:    []string{"volume"}, // the pod's name for what the mount path, the claim and the backend say
 			usual:     map[string]string{"kind": "main", "read_only": "false", "ended_at": "", "ended_not_before": "", "end_reason": ""},
 			span:      ever,
+			bounds:    map[string]string{"earliest": parameter(time.Unix(0, 0)), "oldest": parameter(time.Unix(0, 0))},
 		},
 		{
 			Name: "users", explicit: true, Topic: aboutUse, Question: "Who uses a volume, now or then?",
@@ -111,9 +113,11 @@ func useReports() []Report {
 // life is a report on the life of one object, which its argument names.
 func life(name, question, help string, argument Flag) Report {
 	argument.Argument = true
+	flags := slices.Concat([]Flag{argument, sinceFlag, untilFlag}, chosen())
+	flags[len(flags)-1].Help, flags[len(flags)-1].Default = "At most so many rows, oldest first; 0 for all.", "0" // a life is read to its end
 	return Report{
 		Name: name, explicit: true, Topic: aboutLife, Question: question, Help: help,
-		Flags: slices.Concat([]Flag{argument, sinceFlag, untilFlag}, chosen()),
+		Flags: flags,
 		usual: map[string]string{"ended_at": "", "ended_not_before": "", "actor": ""},
 		drawn: []string{"life"},
 		span:  ever,
@@ -144,7 +148,7 @@ func countReports() []Report {
 			span:  now,
 		},
 		{
-			Name: "bindings", Topic: aboutUse, Question: "Which claim had which volume, now or then?",
+			Name: "bindings", explicit: true, Topic: aboutUse, Question: "Which claim had which volume, now or then?",
 			Help:  "The claims with the volumes that they are bound to: now, at a moment, or in a window.",
 			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
 			usual: map[string]string{"owner": "", "groups": "[]", "released_at": "", "released_not_before": ""},
@@ -256,7 +260,7 @@ func spaceReports() []Report {
 			}, chosen("owner", "group", "storageclass")),
 			span:   now,
 			hidden: []string{"last_used_at"}, // where it is known, the volume is idle since then
-			usual:  map[string]string{"used_bytes": ""},
+			usual:  map[string]string{"used_bytes": "", "keep_until": "", "keep_reason": ""},
 			remark: remark{
 				larger: "idle_seconds", smaller: "observed_seconds", by: int64(coverageSlack / time.Second),
 				text: "IDLE is the longest that a volume can have been unused, OBSERVED the part of it that a tracker watched or the claim's condition Unused vouches for: " +

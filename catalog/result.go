@@ -61,7 +61,9 @@ type Result struct {
 	explain func(error) error
 	remark  remark
 	needed  bool // a row needs the remark
-	some    bool // there is a row
+	read    int  // how many rows Next has read
+	most    int  // how many it reads; 0 for all
+	cut     bool // there are more than that
 	window  window
 
 	expiring []retained // the tables it reads whose rows can expire
@@ -127,6 +129,10 @@ func (r *Result) Next() bool {
 		r.err = r.explain(r.rows.Err())
 		return false
 	}
+	if r.most > 0 && r.read == r.most {
+		r.cut = true
+		return false
+	}
 	if err := r.rows.Scan(r.dest...); err != nil {
 		r.err = fmt.Errorf("read a row of the result: %w", err)
 		return false
@@ -137,7 +143,8 @@ func (r *Result) Next() bool {
 	for i, of := range r.picked {
 		r.row[i] = r.full[of]
 	}
-	r.needed, r.some = r.needed || r.differs(), true
+	r.needed = r.needed || r.differs()
+	r.read++
 	return true
 }
 
@@ -167,7 +174,7 @@ func (r *Result) Remark() string {
 }
 
 // Empty reports whether Next has read no row.
-func (r *Result) Empty() bool { return !r.some }
+func (r *Result) Empty() bool { return r.read == 0 }
 
 // Row returns the row that Next read: nil for NULL, time.Time in UTC, a string
 // for a day, else what clickhouse-go makes of the type. It is valid until Next.

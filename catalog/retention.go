@@ -25,23 +25,25 @@ const (
 
 // keptTables are the tables of which nothing may expire, with the reason.
 var keptTables = map[string]string{
-	"pods":               "its rows expire with the mounts; give mounts=DURATION",
-	"containers":         "its rows expire with the mounts; give mounts=DURATION",
-	"objects":            "a tracker restores its state from the last version of each object, however old that is; docs/operate.md says how to delete former versions by hand",
-	"volumes":            "reports on old mounts need the names in it, and it is small",
-	"claims":             "reports on old mounts need the names in it, and it is small",
-	"bindings":           "reports on space need all of it, and it is small",
-	"volume_uses":        "it has the last use of each volume, which idle times come from",
-	"volume_states":      "it has the present state of each volume, and it is small",
-	"volume_sources":     "reports on old mounts need the backends in it, and it is small",
-	"last_usage":         "it has one row per volume",
-	"use_seconds_daily":  "it has the sums of what has expired",
-	"byte_seconds_daily": "it has the sums of what has expired, and it is small",
-	"storage_classes":    "it is small",
-	"namespaces":         "it is small",
-	"coverage":           "without it reports would doubt times that were watched, and it is small",
-	"checkpoints":        "it has one row per kind of objects",
-	"catalog_rejects":    "a person has to look at its rows",
+	"pods":                "its rows expire with the mounts; give mounts=DURATION",
+	"containers":          "its rows expire with the mounts; give mounts=DURATION",
+	"objects":             "a tracker restores its state from the last version of each object, however old that is; docs/operate.md says how to delete former versions by hand",
+	"volumes":             "reports on old mounts need the names in it, and it is small",
+	"claims":              "reports on old mounts need the names in it, and it is small",
+	"bindings":            "reports on space need all of it, and it is small",
+	"volume_uses":         "it has the last use of each volume, which idle times come from",
+	"volume_states":       "it has the present state of each volume, and it is small",
+	"volume_sources":      "reports on old mounts need the backends in it, and it is small",
+	"owner_namespaces":    "reports read only the namespaces that it names, and it is small",
+	"last_usage":          "it has one row per volume",
+	"use_seconds_daily":   "it has the sums of what has expired",
+	"use_seconds_monthly": "it has the sums of what has expired",
+	"byte_seconds_daily":  "it has the sums of what has expired, and it is small",
+	"storage_classes":     "it is small",
+	"namespaces":          "it is small",
+	"coverage":            "without it reports would doubt times that were watched, and it is small",
+	"checkpoints":         "it has one row per kind of objects",
+	"catalog_rejects":     "a person has to look at its rows",
 }
 
 // ParseRetention reads a retention as the flag takes it: entries TABLE=DURATION with commas between them. A duration is
@@ -171,7 +173,7 @@ var retainedTables = []retained{
 	{table: "changes", flag: "changes", ttl: func(d time.Duration) string {
 		return "if(" + lastingChanges + ", " + endOfTime + ", " + after("toUnixTimestamp64Micro(at)", d) + ")"
 	}, settings: []tableSetting{ttlDaily}},
-	{table: "usage", flag: "usage", ttl: rollingUp("cluster, volume_uid",
+	{table: "usage", flag: "usage", ttl: rollingUp("cluster, namespace, volume_uid",
 		"claim_uid", "capacity_bytes", "used_bytes", "available_bytes", "inodes", "inodes_used"), settings: []tableSetting{ttlDaily}},
 	{table: "storage_capacity", flag: "storage_capacity", ttl: rollingUp("cluster, storage_class, topology, uid",
 		"driver", "capacity_bytes", "maximum_volume_bytes", "resource_version"), settings: []tableSetting{ttlDaily}},

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -32,10 +33,23 @@ FROM
 )
 HAVING count() > 0`
 
+// monthlyRollups are the files that sum up a month from its days. The last one says that the month is complete.
+var monthlyRollups = []string{"roll_months.sql", "roll_month_done.sql"}
+
+// rollableMonths asks which months are done by day, and have not been summed up since the last of their days was.
+const rollableMonths = `
+SELECT d.month
+FROM (SELECT toStartOfMonth(day) AS month, max(version) AS version FROM byte_seconds_daily WHERE cluster = {cluster:String} GROUP BY month) AS d
+LEFT JOIN (SELECT month, max(version) AS version FROM use_seconds_monthly
+    WHERE cluster = {cluster:String} AND namespace = '' AND claim_name = '' AND claim_uid = '' GROUP BY month) AS m ON m.month = d.month
+WHERE d.version > m.version AND toLastDayOfMonth(d.month) <= {known:Date}
+ORDER BY d.month
+SETTINGS join_use_nulls = 0`
+
 // RollUp sums up the days of a cluster that are over and of which all is known, in UTC, oldest first: into the tables
-// use_seconds_daily and byte_seconds_daily, which the reports use-hours and space read and which outlive the details. It returns how
-// many days it has summed up. It may run at any time and is cheap where nothing is to be done; of several trackers one should run it.
-// Errors are *Error; the days before stay.
+// use_seconds_daily and byte_seconds_daily, which the reports use-hours and space read and which outlive the details. Then it sums up
+// the months of these days that are over, into use_seconds_monthly. It returns how many days it has summed up. It may run at any
+// time and is cheap where nothing is to be done; of several trackers one should run it. Errors are *Error; what came before stays.
 func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err error) {
 	const op = "sum up a day"
 	var last *time.Time
@@ -45,11 +59,8 @@ func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err err
 		return 0, err
 	}
 	if last != nil {
-		if !known.After(*last) {
-			return 0, nil
-		}
 		first = last.AddDate(0, 0, 1)
-		if again := last.AddDate(0, 0, 1-summedAgain); again.After(c.now().Add(-shortestRetention)) {
+		if again := last.AddDate(0, 0, 1-summedAgain); again.After(c.now().Add(-shortestRetention)) && known.After(*last) {
 			first = again // the details of longer ago may have expired
 		}
 	}
@@ -59,28 +70,53 @@ func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err err
 		}
 		days++
 	}
-	return days, nil
+	return days, c.rollUpMonths(ctx, cluster, known)
+}
+
+// rollUpMonths sums up the months that are over by the day known, oldest first.
+func (c *Catalog) rollUpMonths(ctx context.Context, cluster string, known time.Time) error {
+	const op = "sum up a month"
+	var months []string
+	err := c.Each(ctx, op, rollableMonths, map[string]string{"cluster": cluster, "known": known.Format(time.DateOnly)}, func(rows driver.Rows) error {
+		var month time.Time
+		if err := rows.Scan(&month); err != nil {
+			return err
+		}
+		months = append(months, month.Format(time.DateOnly))
+		return nil
+	})
+	for _, month := range months {
+		if err = c.rollUp(ctx, op, monthlyRollups, map[string]string{"cluster": cluster, "month": month}); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 func (c *Catalog) rollUpDay(ctx context.Context, op, cluster string, day time.Time) error {
+	return c.rollUp(ctx, op, rollups, map[string]string{"cluster": cluster, "day": day.Format(time.DateOnly)})
+}
+
+// rollUp executes statements that write sums, in turn.
+func (c *Catalog) rollUp(ctx context.Context, op string, files []string, values map[string]string) error {
 	conn, err := c.connection(op)
 	if err != nil {
 		return err
 	}
-	values := map[string]string{"cluster": cluster, "day": day.Format(time.DateOnly), "version": strconv.FormatInt(c.now().UnixMicro(), 10)}
+	values["version"] = strconv.FormatInt(c.now().UnixMicro(), 10)
 	for _, name := range filters {
 		if name != "cluster" {
 			values[name] = ""
 		}
 	}
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"join_use_nulls": 0, "do_not_merge_across_partitions_select_final": 1}))
-	for _, file := range rollups {
+	for _, file := range files {
 		sql, err := expand(file, "window")
 		if err != nil {
 			return err
 		}
 		if err := conn.Exec(ctx, sql, named(values)...); err != nil {
-			return c.explain(op+", "+day.Format(time.DateOnly), err)
+			return c.explain(op+", "+cmp.Or(values["day"], values["month"]), err)
 		}
 	}
 	return nil

@@ -121,6 +121,8 @@ var joins = []struct{ table, column, to, toColumn, what string }{
 	{"last_usage", "volume_uid", "volumes", "uid", "the volume"},
 	{"use_seconds_daily", "claim_uid", "claims", "uid", "the claim"},
 	{"use_seconds_daily", "volume_uid", "volumes", "uid", "the volume"},
+	{"use_seconds_monthly", "claim_uid", "claims", "uid", "the claim"},
+	{"use_seconds_monthly", "volume_uid", "volumes", "uid", "the volume"},
 }
 
 // TestJoinsExist holds that the joins name columns that exist, have the same type, and include each UID of another object.

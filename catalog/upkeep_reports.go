@@ -39,11 +39,11 @@ func upkeepReports() []Report {
 			Flags: slices.Concat([]Flag{
 				{Name: "min-age", Help: "Available volumes and unused claims only if they are so for at least this long.", Kind: Duration, Default: "30d"},
 			}, chosen("namespace", "owner", "group", "storageclass")),
-			usual: map[string]string{"owner": "", "groups": "[]", "last_pod": "", "last_workload": "", "claim": ""},
+			usual: map[string]string{"owner": "", "groups": "[]", "last_pod": "", "last_workload": "", "claim": "", "keep_until": "", "keep_reason": ""},
 			sums:  []string{"capacity_bytes"},
 		},
 		{
-			Name: "static", Topic: aboutSpace, Question: "Which volumes are mounted, and have not changed for long?",
+			Name: "static", explicit: true, Topic: aboutSpace, Question: "Which volumes are mounted, and have not changed for long?",
 			Help: "Volumes that are mounted, now or at a moment, and whose used bytes and files have not changed for long, as far as kubelets said. They are in use, not idle: readers change nothing.",
 			Flags: slices.Concat([]Flag{
 				{Name: "min-unchanged", Help: "Only volumes that have not changed for at least this long.", Kind: Duration, Default: "7d"},
@@ -53,8 +53,10 @@ func upkeepReports() []Report {
 			span:  now,
 		},
 		{
-			Name: "filling", Topic: aboutSpace, Question: "Which volumes will be full soon?",
+			Name: "filling", explicit: true, Topic: aboutSpace, Question: "Which volumes will be full soon?",
 			Help: "Volumes that grow, and in how many days no byte or no file fits any more, by a line fitted to the window; without one, to the past 14 days.",
+			columns: "cluster persistentvolume namespace claim storage_class runs_out days_left full_at growth_per_day_bytes used_bytes" +
+				" capacity_bytes growth_per_day_inodes inodes_used inodes fitted_seconds",
 			Flags: slices.Concat([]Flag{
 				{Name: "within", Help: "Only volumes that are full within this time.", Kind: Duration, Default: "30d"},
 				sinceFlag, untilFlag,
@@ -63,7 +65,7 @@ func upkeepReports() []Report {
 			span:  fortnight,
 		},
 		{
-			Name: "rightsize", Topic: aboutSpace, Question: "Which volumes are larger than they need to be, or too small?",
+			Name: "rightsize", explicit: true, Topic: aboutSpace, Question: "Which volumes are larger than they need to be, or too small?",
 			Help: "The most that was ever used of each volume, against its size, and a size for the next claim: the most used plus headroom, in whole GiB.",
 			Flags: slices.Concat([]Flag{
 				{Name: "headroom", Help: "How much more than the most used to advise, in percent.", Kind: Percent, Default: "20"},

@@ -25,7 +25,7 @@ func checkCases(t *testing.T, run func(report, column string, flags ...string) s
 
 // measured is a row of usage: so many of 100 GiB, and of 1000 files.
 func measured(volume string, at fact.Time, used, inodes int64) fact.Usage {
-	return fact.Usage{At: at, VolumeUID: volume, Space: fact.Space{
+	return fact.Usage{At: at, Namespace: "shop", VolumeUID: volume, Space: fact.Space{
 		CapacityBytes: 100 * gib, UsedBytes: used * gib, AvailableBytes: (100 - used) * gib, Inodes: 1000, InodesUsed: inodes,
 	}}
 }

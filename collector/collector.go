@@ -104,13 +104,14 @@ type Collector struct {
 
 	snapshot *fact.Snapshot // restore resumes from it
 
-	mu       sync.Mutex // guards inv, update, moved, watched, families, and the positions of the stores
+	mu       sync.Mutex // guards inv, update, moved, watched, families, keeps, and the positions of the stores
 	stores   []*store   // one for each watch
 	inv      *inventory.Inventory
 	update   fact.Update
 	moved    map[fact.Kind]fact.Position // positions that changed since the last update
 	watched  spans
 	families families
+	keeps    keeps
 
 	firstMu sync.Mutex
 	first   map[fact.Kind]firstList // the lists that have arrived; complete when all kinds have theirs
@@ -138,6 +139,7 @@ func New(o Options) *Collector {
 		recorder: o.Recorder,
 		renderer: o.Renderer,
 		families: newFamilies(o.Renderer),
+		keeps:    keeps{logger: o.Logger, unreadable: map[string]string{}},
 		logger:   o.Logger,
 		metrics:  newMetrics(o.Registerer, o.Without.kinds()),
 		rights:   newRights(o.Registerer, o.Logger),

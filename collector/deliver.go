@@ -33,6 +33,7 @@ func (c *Collector) deliver(ticked bool) {
 func (c *Collector) emit(u *fact.Update) {
 	c.busySince.Store(0)
 	large := u.Facts.Len() > keepRows || len(u.Volumes) > keepRows
+	c.keeps.report(u)
 	if c.exporter != nil {
 		c.exporter.Apply(u)
 	}

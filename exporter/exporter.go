@@ -57,6 +57,9 @@ type Options struct {
 	// earlier run has saved say nothing of the present.
 	NoStorageCapacity bool
 
+	// NoAttachments leaves attachment_pending_seconds out, for the same reason: VolumeAttachments are not watched.
+	NoAttachments bool
+
 	// MaxScrapes is how many scrapes may run at once; one more is answered with
 	// 503. Zero means 5.
 	MaxScrapes int
@@ -81,16 +84,17 @@ type Exporter struct {
 
 	// mu makes the fields below one consistent state. Apply locks it while it changes them, a
 	// scrape while it copies them; neither does I/O under it.
-	mu         sync.Mutex
-	volumes    volumes
-	watched    watched
-	namespaces namespaces
-	capacities capacities // nil with Options.NoStorageCapacity
-	classes    classes
-	states     *statemetrics.Texts
-	counters   counters
-	caughtUp   func() bool // nil once it has returned true
-	cutting    bool        // there are more volumes than MaxVolumes, and a warning has been logged
+	mu          sync.Mutex
+	volumes     volumes
+	watched     watched
+	namespaces  namespaces
+	capacities  capacities  // nil with Options.NoStorageCapacity
+	attachments attachments // nil with Options.NoAttachments
+	classes     classes
+	states      *statemetrics.Texts
+	counters    counters
+	caughtUp    func() bool // nil once it has returned true
+	cutting     bool        // there are more volumes than MaxVolumes, and a warning has been logged
 }
 
 // New returns an Exporter without state. It panics when o.Registry already contains collectors that
@@ -122,18 +126,42 @@ func New(o Options) *Exporter {
 			namespaces: o.Namespaces, storageClasses: o.StorageClasses,
 			claimLabels: carry("label_", o.ClaimLabels), namespaceLabels: carry("namespace_label_", o.NamespaceLabels),
 		},
-		volumes:    newVolumes(int(o.MaxVolumes)),
-		namespaces: newNamespaces(),
-		capacities: capacities{},
-		classes:    newClasses(),
-		states:     statemetrics.NewTexts(o.StateMetrics),
-		counters:   newCounters(o.Now),
+		volumes:     newVolumes(int(o.MaxVolumes)),
+		namespaces:  newNamespaces(),
+		capacities:  capacities{},
+		attachments: attachments{},
+		classes:     newClasses(),
+		states:      statemetrics.NewTexts(o.StateMetrics),
+		counters:    newCounters(o.Now),
 	}
 	if o.NoStorageCapacity {
 		e.capacities = nil
 	}
+	if o.NoAttachments {
+		e.attachments = nil
+	}
 	e.namespaces.tally = e.counters.tally
 	return e
+}
+
+// applyClusterKinds applies the changes of classes, capacities and attachments. The caller has the lock.
+func (e *Exporter) applyClusterKinds(u *fact.Update) {
+	for i := range u.Classes {
+		if source := e.classes.apply(&u.Classes[i]); source != "" {
+			e.counters.knowVolumes(u.Classes[i].Name, source)
+			e.counters.knowClass(u.Classes[i].Name)
+		}
+	}
+	for i := range u.Capacities {
+		if e.capacities != nil {
+			e.capacities.apply(&u.Capacities[i])
+		}
+	}
+	for i := range u.Attachments {
+		if e.attachments != nil {
+			e.attachments.apply(&u.Attachments[i])
+		}
+	}
 }
 
 // Apply applies the changes of one event or of one whole list: the next scrape
@@ -159,17 +187,7 @@ func (e *Exporter) Apply(u *fact.Update) {
 	}
 	e.watched.apply(u)
 	e.states.Apply(u)
-	for i := range u.Classes {
-		if source := e.classes.apply(&u.Classes[i]); source != "" {
-			e.counters.knowVolumes(u.Classes[i].Name, source)
-			e.counters.knowClass(u.Classes[i].Name)
-		}
-	}
-	for i := range u.Capacities {
-		if e.capacities != nil {
-			e.capacities.apply(&u.Capacities[i])
-		}
-	}
+	e.applyClusterKinds(u)
 	for i := range u.Claims {
 		c := &u.Claims[i]
 		if e.namespaces.applyClaim(c, at) {

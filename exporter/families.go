@@ -37,7 +37,7 @@ type volumeFamily struct {
 }
 
 // The number of volume families; a row keeps where each begins.
-const volumeFamilyCount = 12
+const volumeFamilyCount = 14
 
 // volumeFamilies are the families with a series for each volume.
 var volumeFamilies = [volumeFamilyCount]volumeFamily{
@@ -88,6 +88,26 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 		name: prefix + "_volume_inodes_used",
 		help: "Inodes in use on the volume's file system, as a kubelet reported last. Present where volume_inodes is.",
 		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte { return appendInodes(b, v, v.InodesUsed) },
+	},
+	{
+		name: prefix + "_volume_keep_unreadable",
+		help: "1 if the annotation kubevoltracker.io/keep of the volume or its claim cannot be read, and so does not hold back any alert. Absent otherwise.",
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte {
+			if v.KeepUnreadable == "" {
+				return b
+			}
+			return appendValue(b, 1)
+		},
+	},
+	{
+		name: prefix + "_volume_keep_until_timestamp_seconds",
+		help: "Until when the volume is kept on purpose, though nobody uses it, as the annotation kubevoltracker.io/keep of the volume or its claim says: the end of the day that it names, in UTC. It stays when that day is over. Absent without such an annotation.",
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte {
+			if v.KeepUntil.IsZero() {
+				return b
+			}
+			return appendTimestamp(b, v.KeepUntil)
+		},
 	},
 	{
 		name: prefix + "_volume_last_used_timestamp_seconds",

@@ -39,7 +39,14 @@ func golden(t *testing.T, name, got string) {
 func smallCluster() *fact.Update {
 	u := &fact.Update{
 		Watched: []fact.Span{watchedAgo(3*time.Hour, 100*time.Minute), watchedAgo(50*time.Minute, 0)}, // and a gap
-		Classes: []fact.ClassState{{Name: "fast", Provisioner: "csi.example"}, {Name: "slow", Provisioner: "nfs.example"}},
+		Classes: []fact.ClassState{
+			{Name: "fast", Provisioner: "csi.example", BindingMode: "WaitForFirstConsumer", ReclaimPolicy: "Delete"},
+			{Name: "slow", Provisioner: "nfs.example", BindingMode: "Immediate", ReclaimPolicy: "Retain"},
+		},
+		Attachments: []fact.AttachmentState{
+			{UID: "a1", Volume: "pv-pending", Node: "node-1", Attacher: "csi.example", Operation: fact.Attaching, Since: ago(7 * time.Minute)},
+			{UID: "a2", Volume: "pv-idle", Node: "node-2", Attacher: "csi.example", Operation: fact.Detaching, Since: ago(time.Minute)},
+		},
 		Capacities: []fact.CapacityState{
 			{UID: "k1", StorageClass: "fast", Driver: "csi.example", Topology: "zone=a", CapacityBytes: 1 << 40},
 			{UID: "k2", StorageClass: "fast", Driver: "csi.example", Topology: "zone=b", CapacityBytes: 0},
@@ -66,6 +73,7 @@ func smallCluster() *fact.Update {
 			v.UsedBytes, v.AvailableBytes, v.Measured, v.Used = 0, 3<<30, true, true // there is nothing on it
 		case fact.VolumeNeverMounted:
 			v.IdleSince, v.UnusedSince = ago(time.Hour), ago(55*time.Minute)
+			v.KeepUntil = ago(-30 * 24 * time.Hour)
 		case fact.VolumeAvailable:
 			v.StorageClass, v.SourceKind, v.Driver, v.ReclaimPolicy = "slow", "nfs", "", "Retain"
 			v.Namespace, v.Claim, v.Owner, v.IdleSince = "", "", "", ago(time.Hour)
@@ -73,6 +81,7 @@ func smallCluster() *fact.Update {
 		case fact.VolumeReleased:
 			v.ChangedAt, v.LastUsed, v.IdleSince = 0, ago(2*time.Hour), ago(2*time.Hour) // found so before 1.28
 			v.UsedBytes, v.AvailableBytes, v.Measured, v.Used = 1<<30, 5<<30, true, true
+			v.KeepUnreadable = "for ever"
 		default:
 			v.IdleSince = ago(time.Hour)
 		}

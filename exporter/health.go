@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Check is one fact about the tracker on which its health depends.
@@ -25,6 +27,21 @@ func (c *Check) note() string {
 		return ": " + note
 	}
 	return ""
+}
+
+// RegisterReady exports the answer of /readyz as a metric, so that an alert can look at it.
+func RegisterReady(reg prometheus.Registerer, checks []Check) {
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: prefix + "_ready",
+		Help: "1 if /readyz answers 200, else 0: then the metrics are not complete, and /readyz?verbose says what is missing.",
+	}, func() float64 {
+		for _, c := range checks {
+			if c.Check() != nil {
+				return 0
+			}
+		}
+		return 1
+	}))
 }
 
 // healthHandler answers 200 if all checks pass, else 503, in the words that the

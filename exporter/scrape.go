@@ -116,7 +116,7 @@ func (e *Exporter) parts() ([]part, error) {
 		}
 		parts = append(parts, part{name: mf.GetName(), gathered: mf})
 	}
-	rendered := append(namespaceSeries(m.groups, m.at.now), capacitySeries(m.capacity))
+	rendered := append(namespaceSeries(m.groups, m.at.now), capacitySeries(m.capacity), classSeries(m.classes), attachmentSeries(m.attachments, m.at.now))
 	if e.perVolume {
 		rendered = append(rendered, volumeSeries(m.rows, &m.at)...)
 	}
@@ -137,13 +137,15 @@ func (e *Exporter) parts() ([]part, error) {
 
 // moment is a copy of all values from the inventory, at one point between two updates.
 type moment struct {
-	at       instant
-	rows     []*row
-	groups   []group
-	capacity []fact.CapacityState
-	states   statemetrics.Moment
-	usage    usage
-	caughtUp bool // the counters can be shown
+	at          instant
+	rows        []*row
+	groups      []group
+	capacity    []fact.CapacityState
+	classes     []fact.ClassState
+	attachments []fact.AttachmentState
+	states      statemetrics.Moment
+	usage       usage
+	caughtUp    bool // the counters can be shown
 }
 
 // moment copies, under the lock, 8 bytes a volume, 150 bytes a group, the counters, and 24 bytes for
@@ -158,7 +160,8 @@ func (e *Exporter) moment() (moment, error) {
 	if e.caughtUp != nil && e.caughtUp() {
 		e.caughtUp = nil
 	}
-	m := moment{at: instantOf(fact.At(e.now()), e.watched), groups: e.namespaces.present(), capacity: e.capacities.present(), states: e.states.Moment(), usage: usage, caughtUp: e.caughtUp == nil}
+	m := moment{at: instantOf(fact.At(e.now()), e.watched), groups: e.namespaces.present(), capacity: e.capacities.present(),
+		classes: e.classes.present(), attachments: e.attachments.present(), states: e.states.Moment(), usage: usage, caughtUp: e.caughtUp == nil}
 	if e.perVolume {
 		rows, _ := e.volumes.shown()
 		m.rows = slices.Clone(rows)

@@ -28,6 +28,13 @@ func (w copied) Write(m *dto.Metric) error {
 var overLimitDesc = prometheus.NewDesc(prefix+"_metrics_volumes_over_limit",
 	"How many volumes have no series of their own because --metrics.max-volumes have them already. Above 0, alerts on single volumes do not see them.", nil, nil)
 
+var (
+	coverageSinceDesc = prometheus.NewDesc(prefix+"_coverage_since_timestamp_seconds",
+		"Since when pods have been watched without a miss, in seconds since the Unix epoch. A restart after which the watch resumes misses nothing. Absent until pods have been listed.", nil, nil)
+	coverageGapDesc = prometheus.NewDesc(prefix+"_coverage_last_gap_seconds",
+		"How long the gap was that ended at coverage_since_timestamp_seconds: for so long no tracker watched pods, and what came and went meanwhile is not known. 0 if there was none before.", nil, nil)
+)
+
 // copyUsage copies the metrics. The caller holds the lock.
 func (e *Exporter) copyUsage() (u usage, err error) {
 	add := func(m prometheus.Metric) {
@@ -41,12 +48,16 @@ func (e *Exporter) copyUsage() (u usage, err error) {
 	e.counters.each(add)
 	_, over := e.volumes.shown()
 	add(prometheus.MustNewConstMetric(overLimitDesc, prometheus.GaugeValue, float64(over)))
+	if since, gap := e.watched.current(); since != 0 {
+		add(prometheus.MustNewConstMetric(coverageSinceDesc, prometheus.GaugeValue, float64(since)/1e6))
+		add(prometheus.MustNewConstMetric(coverageGapDesc, prometheus.GaugeValue, float64(gap/1e6)))
+	}
 	return u, err
 }
 
 // Describe and Collect implement prometheus.Collector.
 func (usage) Describe(ch chan<- *prometheus.Desc) {
-	for _, descs := range [][]*prometheus.Desc{counterDescs[:], latencyDescs[:], byteSecondsDescs[:], {overLimitDesc}} {
+	for _, descs := range [][]*prometheus.Desc{counterDescs[:], latencyDescs[:], byteSecondsDescs[:], {overLimitDesc, coverageSinceDesc, coverageGapDesc}} {
 		for _, d := range descs {
 			ch <- d
 		}

@@ -10,7 +10,7 @@ import (
 // replaces the row, so that a scrape may read its copied rows while the next updates arrive.
 //
 // text contains the volume's own label, the labels it is routed by, and then the part of each
-// family; ends has the end of each part. The labels are in it once although twelve families share
+// family; ends has the end of each part. The labels are in it once although fourteen families share
 // them: about 320 bytes a volume, for 1,300 on the wire.
 type row struct {
 	text   string

@@ -32,6 +32,18 @@ func (w *watched) apply(u *fact.Update) {
 	}
 }
 
+// current returns when the last span began, and how long the gap before it was; zero if there is none.
+func (w *watched) current() (since, gap fact.Time) {
+	n := len(w.spans)
+	if n == 0 {
+		return 0, 0
+	}
+	if n > 1 {
+		gap = w.spans[n-1].From - w.spans[n-2].To
+	}
+	return w.spans[n-1].From, gap
+}
+
 // until returns for how long pods were watched up to the moment t, in microseconds.
 func (w *watched) until(t fact.Time) fact.Time {
 	last := sort.Search(len(w.spans), func(i int) bool { return w.spans[i].From > t }) - 1

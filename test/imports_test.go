@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"test/clients":                  {},
 	"test/truth":                    {"test/harness"},
 	"test/e2e":                      {},
+	"test/grafana":                  {"test/harness"},
 	"test/install":                  {},
 	"test/soak":                     {},
 	"test/loadgen":                  {},

@@ -66,6 +66,7 @@ func usage() table {
 	type row = fact.Usage
 	return declare("usage", func(f *fact.Facts) *[]row { return &f.Usage },
 		moment("at", func(r *row) fact.Time { return r.At }),
+		plain("namespace", func(r *row) string { return r.Namespace }),
 		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
 		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
 		plain("capacity_bytes", func(r *row) int64 { return r.CapacityBytes }),
@@ -259,6 +260,10 @@ func mounts() table {
 		plain("source_id", func(r *row) string { return r.SourceID }),
 		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
 		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
+		plain("owner", func(r *row) string { return r.Owner }),
+		plain("groups", func(r *row) []string { return r.GroupList() }),
+		plain("workload_kind", func(r *row) string { return r.WorkloadKind }),
+		plain("workload_name", func(r *row) string { return r.WorkloadName }),
 		moment("started_at", func(r *row) fact.Time { return r.StartedAt }),
 		uncertainty("started_uncertainty", func(r *row) (at, notBefore fact.Time) { return r.StartedAt, r.StartedNotBefore }),
 		nullable("ended_at", func(r *row) fact.Time { return r.EndedAt }),
@@ -302,6 +307,9 @@ func volumeStates() table {
 		plain("storage_class", func(r *row) string { return r.StorageClass }),
 		plain("reclaim_policy", func(r *row) string { return r.ReclaimPolicy }),
 		plain("capacity_bytes", func(r *row) int64 { return r.CapacityBytes }),
+		nullable("keep_until", func(r *row) fact.Time { return r.KeepUntil }),
+		plain("keep_reason", func(r *row) string { return r.KeepReason }),
+		plain("keep_unreadable", func(r *row) string { return r.KeepUnreadable }),
 		rowVersion(func(r *row) *uint64 { return &r.Version }),
 	)
 }

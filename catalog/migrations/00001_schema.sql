@@ -178,6 +178,10 @@ CREATE TABLE IF NOT EXISTS mounts
     source_id           String COMMENT 'its backing store: id in volume_sources; empty until known' CODEC(ZSTD(3)),
     claim_uid           String COMMENT 'UID of the claim; empty if the pod names a backing store itself' CODEC(ZSTD(3)),
     volume_uid          String COMMENT 'UID of the PersistentVolume; empty if there is none' CODEC(ZSTD(3)),
+    owner               LowCardinality(String) COMMENT 'owner of the pod; empty if unknown' CODEC(ZSTD(1)),
+    groups              Array(LowCardinality(String)) COMMENT 'the groups of that owner' CODEC(ZSTD(1)),
+    workload_kind       LowCardinality(String) COMMENT 'kind of the pod''s topmost controller: Deployment, StatefulSet, CronJob, ...; Pod if it has none' CODEC(ZSTD(1)),
+    workload_name       LowCardinality(String) COMMENT 'name of that controller; of the pod if it has none' CODEC(ZSTD(1)),
     started_at          DateTime64(6, 'UTC') COMMENT 'the latest time at which the container can have started first' CODEC(GCD, T64, ZSTD(1)),
     started_not_before  DateTime64(6, 'UTC') ALIAS started_at - toIntervalMicrosecond(started_uncertainty) COMMENT 'the earliest such time; equal to started_at when that is exact',
     started_uncertainty Int64 COMMENT 'microseconds from started_not_before to started_at; 0 when that is exact' CODEC(ZSTD(1)),
@@ -238,6 +242,9 @@ CREATE TABLE IF NOT EXISTS volume_states
     storage_class   LowCardinality(String) COMMENT 'StorageClass of the volume; empty if it names none',
     reclaim_policy  LowCardinality(String) COMMENT 'Delete, Retain or Recycle',
     capacity_bytes  Int64 COMMENT 'size in bytes' CODEC(T64, ZSTD(1)),
+    keep_until      Nullable(DateTime64(6, 'UTC')) COMMENT 'until when an annotation of the volume or its claim keeps it, though nobody uses it: the end of the day that the annotation names (docs/metrics.md); NULL without one that can be read' CODEC(Delta, ZSTD(1)),
+    keep_reason     String COMMENT 'why, as that annotation says; empty if it gives no reason' CODEC(ZSTD(1)),
+    keep_unreadable String COMMENT 'the text of such an annotation that cannot be read; else empty' CODEC(ZSTD(1)),
     version         UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(Delta, ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(version)
@@ -342,21 +349,24 @@ SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per value of a CSIStorageCapacity that differs from the one before: how much storage its class could still provision. Read with FINAL.';
 
 -- How full a volume is, by the kubelet of a node that has it mounted. A row is written when
--- the values differ from the row before; until the next row, the last one stays valid.
+-- the values differ from the row before; until the next row, the last one stays valid. Most questions name a
+-- namespace, so the namespace comes first in the key; a volume that had claims in several has rows in each of them.
 CREATE TABLE IF NOT EXISTS usage
 (
     cluster         LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
     at              DateTime64(6, 'UTC') COMMENT 'when the kubelet measured, by its node''s clock, in whole seconds' CODEC(Delta, ZSTD(1)),
-    claim_uid       String COMMENT 'UID of the claim through which it was used' CODEC(ZSTD(1)),
+    namespace       LowCardinality(String) COMMENT 'namespace of the claim through which it was used',
+    claim_uid       String COMMENT 'UID of that claim' CODEC(ZSTD(1)),
     volume_uid      String COMMENT 'UID of the PersistentVolume' CODEC(ZSTD(1)),
     capacity_bytes  Int64 COMMENT 'size of the file system in bytes, which can differ from the size of the volume' CODEC(Delta, ZSTD(1)),
     used_bytes      Int64 COMMENT 'used bytes; of a directory on a shared file system, those of the whole file system' CODEC(Delta, ZSTD(1)),
     available_bytes Int64 COMMENT 'bytes that can still be written; less than the difference if some are reserved' CODEC(Delta, ZSTD(1)),
     inodes          Int64 COMMENT 'how many files the file system can have; 0 if it has no such limit' CODEC(Delta, ZSTD(1)),
-    inodes_used     Int64 COMMENT 'how many files it has' CODEC(Delta, ZSTD(1))
+    inodes_used     Int64 COMMENT 'how many files it has' CODEC(Delta, ZSTD(1)),
+    INDEX by_volume volume_uid TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree
-ORDER BY (cluster, volume_uid, at)
+ORDER BY (cluster, namespace, volume_uid, at)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per measurement of a volume by a kubelet that differs from the one before: how full the volume was from then on. Read with FINAL.';
 
@@ -407,7 +417,7 @@ SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per day, namespace, storage class and owner: the space that claims and volumes took. Read with FINAL.';
 
 -- Who used what for how long, on each day: summed up as byte_seconds_daily is, and as lasting. The days of a claim lie together, so
--- that its UIDs take space once a year.
+-- that its UIDs take space once a quarter.
 CREATE TABLE IF NOT EXISTS use_seconds_daily
 (
     cluster       LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
@@ -426,10 +436,37 @@ CREATE TABLE IF NOT EXISTS use_seconds_daily
     version       UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(version)
-PARTITION BY toYear(day)
+PARTITION BY toYYYYMM(toStartOfQuarter(day))
 ORDER BY (cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups, day)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'One row per day, claim, and workload that used it: for how long. Read with FINAL.';
+
+-- The same by month, from the days, so that years are added up quickly. A month is summed up when all of its days are. A row without
+-- a claim, written last, says that the month is complete.
+CREATE TABLE IF NOT EXISTS use_seconds_monthly
+(
+    cluster       LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    namespace     LowCardinality(String) COMMENT 'namespace of the pods and of the claim',
+    claim_name    String COMMENT 'name of the claim' CODEC(ZSTD(1)),
+    claim_uid     String COMMENT 'UID of the claim' CODEC(ZSTD(1)),
+    volume_uid    String COMMENT 'UID of the volume; empty if it is not known' CODEC(ZSTD(1)),
+    workload_kind LowCardinality(String) COMMENT 'kind of the topmost controller of the pods; Pod for a pod without one',
+    workload_name LowCardinality(String) COMMENT 'name of that controller, or of that pod',
+    owner         LowCardinality(String) COMMENT 'owner of the pods, else of the claim; empty if unknown',
+    groups        Array(LowCardinality(String)) COMMENT 'the groups of that owner',
+    month         Date COMMENT 'the first day of the month, in UTC' CODEC(Delta, ZSTD(1)),
+    first_day     Date COMMENT 'the first day of the month on which they used it' CODEC(T64, ZSTD(1)),
+    last_day      Date COMMENT 'the last such day' CODEC(T64, ZSTD(1)),
+    pods          UInt32 COMMENT 'how many pods of the workload used the claim in that month, of those that did on the first day or began later' CODEC(T64, ZSTD(1)),
+    new_pods      UInt32 COMMENT 'how many of these pods began to use it in that month: add these up over months' CODEC(T64, ZSTD(1)),
+    use_seconds   Int64 COMMENT 'for how many seconds of the month any of these pods used it' CODEC(T64, ZSTD(1)),
+    version       UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree(version)
+PARTITION BY toYear(month)
+ORDER BY (cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups, month)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
+COMMENT 'One row per month, claim, and workload that used it: for how long. Read with FINAL.';
 
 -- A Namespace.
 CREATE TABLE IF NOT EXISTS namespaces
@@ -448,6 +485,28 @@ ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, uid)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per Namespace, also of deleted ones. Read with FINAL.';
+
+-- In which namespaces the pods and claims of an owner are or were, so that a question about an owner or a group reads these alone.
+-- A row stays when the pod or claim has got another owner.
+CREATE TABLE IF NOT EXISTS owner_namespaces
+(
+    cluster   LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    owner     LowCardinality(String) COMMENT 'an owner that a pod or claim has or had; empty if it is unknown',
+    groups    Array(LowCardinality(String)) COMMENT 'the groups of that owner at that time',
+    namespace LowCardinality(String) COMMENT 'namespace of that pod or claim'
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (cluster, owner, groups, namespace)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'One row per owner, and namespace in which a pod or claim of it is or was. Read with FINAL.';
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS owner_namespaces_of_pods TO owner_namespaces
+AS SELECT DISTINCT cluster, owner, groups, namespace FROM pods WHERE owner != '' OR notEmpty(groups)
+COMMENT 'Copies the owner of each row of pods into owner_namespaces.';
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS owner_namespaces_of_claims TO owner_namespaces
+AS SELECT DISTINCT cluster, owner, groups, namespace FROM claims WHERE owner != '' OR notEmpty(groups)
+COMMENT 'Copies the owner of each row of claims into owner_namespaces.';
 
 -- A change, for people to read. The months find a time, and the key an object. The key is the
 -- whole row: writing a change again changes nothing.

@@ -46,9 +46,9 @@ SELECT
     p.name AS pod,
     m.container AS container,
     c.kind AS kind,
-    if(p.workload_name = '', concat('Pod/', p.name), concat(p.workload_kind, '/', p.workload_name)) AS workload,
-    if(p.owner != '', p.owner, k.owner) AS owner,
-    if(notEmpty(p.groups), p.groups, k.groups) AS groups,
+    concat(m.workload_kind, '/', m.workload_name) AS workload,
+    if(m.owner != '', m.owner, k.owner) AS owner,
+    if(notEmpty(m.groups), m.groups, k.groups) AS groups,
     p.node AS node,
     m.volume AS volume,
     m.mount_path AS mount_path,
@@ -116,9 +116,9 @@ SELECT
     p.name AS pod,
     m.container AS container,
     c.kind AS kind,
-    if(p.workload_name = '', concat('Pod/', p.name), concat(p.workload_kind, '/', p.workload_name)) AS workload,
-    if(p.owner != '', p.owner, k.owner) AS owner,
-    if(notEmpty(p.groups), p.groups, k.groups) AS groups,
+    concat(m.workload_kind, '/', m.workload_name) AS workload,
+    if(m.owner != '', m.owner, k.owner) AS owner,
+    if(notEmpty(m.groups), m.groups, k.groups) AS groups,
     p.node AS node,
     m.volume AS volume,
     m.mount_path AS mount_path,
@@ -293,7 +293,9 @@ CREATE VIEW IF NOT EXISTS idle_volumes
     last_used_at     Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest time at which its last use that a tracker observed can have ended; NULL if it observed none',
     last_namespace   LowCardinality(String) COMMENT 'namespace of the pod that used it last; empty if no use is known',
     last_pod         String COMMENT 'name of that pod',
-    last_workload    String COMMENT 'topmost controller of that pod as KIND/NAME; empty if it has none'
+    last_workload    String COMMENT 'topmost controller of that pod as KIND/NAME; empty if it has none',
+    keep_until       Nullable(DateTime64(6, 'UTC')) COMMENT 'until when an annotation of the volume or its claim keeps it, though nobody uses it; NULL without one that can be read',
+    keep_reason      String COMMENT 'why, as that annotation says; or, after "unreadable:", the text of an annotation that cannot be read'
 )
 AS
 WITH watched AS
@@ -343,7 +345,9 @@ idle AS
         u.last_ended_at AS last_used_at,
         u.last_namespace AS last_namespace,
         u.last_pod AS last_pod,
-        trim(BOTH '/' FROM concat(u.last_workload_kind, '/', u.last_workload_name)) AS last_workload
+        trim(BOTH '/' FROM concat(u.last_workload_kind, '/', u.last_workload_name)) AS last_workload,
+        s.keep_until AS keep_until,
+        concat(s.keep_reason, if(s.keep_unreadable = '', '', concat(if(s.keep_reason = '', '', '; '), 'unreadable: ', s.keep_unreadable))) AS keep_reason
     FROM (SELECT * FROM volume_states FINAL WHERE status IN ('idle', 'never_mounted', 'released')) AS s
     LEFT JOIN (SELECT * FROM volume_uses FINAL) AS u ON u.cluster = s.cluster AND u.volume_uid = s.volume_uid
     LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l
@@ -397,7 +401,9 @@ SELECT
     i.last_used_at AS last_used_at,
     i.last_namespace AS last_namespace,
     i.last_pod AS last_pod,
-    i.last_workload AS last_workload
+    i.last_workload AS last_workload,
+    i.keep_until AS keep_until,
+    i.keep_reason AS keep_reason
 FROM measured AS i
 SETTINGS join_use_nulls = 0
 COMMENT 'Which volumes does nobody use, since when, and who used them last? As the report idle has them now.';

@@ -3,19 +3,23 @@
 WITH
 {{template "uses.sql" .}}
 SELECT
-    cluster,
-    persistentvolume,
-    namespace,
-    workload,
-    claim,
-    owner,
-    groups,
-    min(read_only) AS read_only,
-    arraySort(groupUniqArray(node)) AS nodes,
-    uniqExact(pod_uid) AS pods,
-    min(started_at) AS used_since,
-    if(countIf(ended_at IS NULL) > 0, NULL, max(ended_at)) AS used_until
-FROM uses
-GROUP BY cluster, volume_uid, persistentvolume, namespace, workload, claim, owner, groups
-ORDER BY used_until IS NULL DESC, used_until DESC, cluster, persistentvolume, volume_uid, namespace, workload, claim, owner, groups
+    u.cluster AS cluster,
+    u.persistentvolume AS persistentvolume,
+    u.namespace AS namespace,
+    u.workload AS workload,
+    u.claim AS claim,
+    u.owner AS owner,
+    u.groups AS groups,
+    min(u.read_only) AS read_only,
+    arraySort(groupUniqArray(p.node)) AS nodes,
+    uniqExact(u.pod_uid) AS pods,
+    min(u.started_at) AS used_since,
+    if(countIf(u.ended_at IS NULL) > 0, NULL, max(u.ended_at)) AS used_until
+FROM uses AS u
+LEFT JOIN
+(
+    SELECT cluster, uid, node FROM pods FINAL WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM touched)
+) AS p ON {{same "p.cluster, p.uid" "u.cluster, u.pod_uid"}}
+GROUP BY cluster, u.volume_uid, persistentvolume, namespace, workload, claim, owner, groups
+ORDER BY used_until IS NULL DESC, used_until DESC, cluster, persistentvolume, u.volume_uid, namespace, workload, claim, owner, groups
 LIMIT {limit:UInt64}

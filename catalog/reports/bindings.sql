@@ -1,4 +1,16 @@
 -- Which claim had which volume, at a moment or in a window. A binding that lasts has no end.
+-- Each table says FINAL itself: see Report.explicit.
+WITH
+chosen AS
+(
+    SELECT *
+    FROM bindings FINAL
+    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+      AND (bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')})
+      AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})
+      AND (concat({namespace:String}, {owner:String}, {group:String}, {workload:String}) = '' OR ({{hashes "cluster, claim_uid"}}) IN
+          (SELECT {{hashes "cluster, uid"}} FROM ({{template "chosen_claims.sql"}})))
+)
 SELECT
     b.cluster AS cluster,
     c.namespace AS namespace,
@@ -11,18 +23,16 @@ SELECT
     b.released_at AS released_at,
     if(b.released_not_before = b.released_at, NULL, b.released_not_before) AS released_not_before,
     greatest(0, dateDiff('second', b.bound_at, coalesce(b.released_at, {now:DateTime64(6, 'UTC')}))) AS lasted_seconds
-FROM
+FROM chosen AS b
+LEFT JOIN
 (
-    SELECT *
-    FROM bindings
-    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-      AND (bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')})
-      AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})
-      AND (concat({namespace:String}, {owner:String}, {group:String}, {workload:String}) = '' OR (cluster, claim_uid) IN
-          ({{template "chosen_claims.sql"}}))
-) AS b
-LEFT JOIN (SELECT cluster, uid, namespace, name, storage_class, owner, groups FROM claims) AS c ON c.cluster = b.cluster AND c.uid = b.claim_uid
-LEFT JOIN (SELECT cluster, uid, name, storage_class FROM volumes) AS v ON v.cluster = b.cluster AND v.uid = b.volume_uid
+    SELECT cluster, uid, namespace, name, storage_class, owner, groups FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}
+) AS c ON {{same "c.cluster, c.uid" "b.cluster, b.claim_uid"}}
+LEFT JOIN
+(
+    SELECT cluster, uid, name, storage_class FROM volumes FINAL
+    WHERE {{template "unfiltered.sql"}} OR ({{hashes "cluster, uid"}}) IN (SELECT {{hashes "cluster, volume_uid"}} FROM chosen)
+) AS v ON {{same "v.cluster, v.uid" "b.cluster, b.volume_uid"}}
 WHERE ({storageclass:String} = '' OR storage_class = {storageclass:String})
 ORDER BY bound_at DESC, cluster, namespace, claim, persistentvolume, b.ordinal
 LIMIT {limit:UInt64}

@@ -7,5 +7,5 @@
       AND (NOT {ended:Bool} OR ended_at IS NOT NULL)
       AND ({volume:String} = ''
            OR (cluster, namespace, claim_name) IN ({{template "claims_of_volumes.sql"}})
-          AND (cluster, volume_uid) IN (SELECT cluster, uid FROM volumes WHERE name = {volume:String} OR uid = {volume:String}))
-      AND {{template "mount_filter.sql" .}}
+          AND (cluster, volume_uid) IN (SELECT cluster, uid FROM volumes FINAL WHERE name = {volume:String} OR uid = {volume:String}))
+      AND {{template "mount_filter.sql"}}

@@ -1,7 +1,9 @@
 -- How many of each kind there were at a moment. Pods are those that mount storage; mounts are those in use. Volumes count for
 -- their claim, and attachments for that of their volume. A pod counts for its own owner, or by a mount, as mounts do. A kind
 -- that has neither a claim nor what a filter names is left out with that filter.
-WITH chosen_volumes AS
+WITH
+{{template "its_namespaces.sql" ""}},
+chosen_volumes AS
 (
     SELECT cluster, uid, created_at, deleted_at
     FROM volumes
@@ -31,7 +33,7 @@ FROM
               (SELECT cluster, namespace, pod_created_at, pod_uid FROM mounts
                WHERE (cluster, namespace, pod_created_at, pod_uid) IN
                      (SELECT cluster, namespace, created_at, uid FROM pods WHERE ({namespace:String} = '' OR namespace = {namespace:String}) AND {{template "existed.sql"}})
-                 AND {{template "mount_filter.sql" ""}}))
+                 AND {{template "mount_filter.sql"}}))
     GROUP BY cluster
     UNION ALL
     SELECT cluster, 'StorageClass', count() FROM storage_classes
@@ -52,7 +54,7 @@ FROM
     SELECT cluster, 'mount', count() FROM mounts
     WHERE ({namespace:String} = '' OR namespace = {namespace:String})
       AND started_at <= {until:DateTime64(6, 'UTC')} AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')})
-      AND {{template "mount_filter.sql" ""}}
+      AND {{template "mount_filter.sql"}}
     GROUP BY cluster
 )
 WHERE {cluster:String} = '' OR cluster = {cluster:String}

@@ -4,58 +4,65 @@
 -- as seconds from the middle of the time of length L, the slope is 12/L³ times the integral of moment × value, and a step
 -- from a to b adds value × (b² - a²)/2. The row before the window is valid at its beginning; where there is none, the
 -- time begins with the first row. The last row is valid until the end of the window.
+-- Each table says FINAL itself: see Report.explicit. A row of usage that is written twice is a step that takes no time.
 -- Full is when no byte can be written any more: available_bytes leaves out what the file system reserves.
 WITH
 least({until:DateTime64(6, 'UTC')}, {now:DateTime64(6, 'UTC')}) AS until_at,
-chosen AS
+toUnixTimestamp64Micro(until_at) AS until_micros,
+toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS since_micros,
+picked AS
 (
-    SELECT cluster, uid, name, storage_class, claim_uid
-    FROM volumes
+    SELECT cluster, uid, name, storage_class, claim_uid, claim_namespace
+    FROM volumes FINAL
     WHERE (deleted_at IS NULL OR deleted_at > until_at)
+      AND ({cluster:String} = '' OR cluster = {cluster:String})
       AND {{template "volume_filter.sql"}}
 ),
+-- The measurements of each volume: since when each is valid, in microseconds, its used bytes and its files.
+samples AS
+(
+    SELECT
+        cluster, volume_uid,
+        arraySort(if(before.1 = 0, inside, arrayPushFront(inside, (since_micros, before.2, before.3)))) AS list,
+        last
+    FROM
+    (
+        SELECT
+            cluster, volume_uid,
+            argMaxIf((toUInt8(1), used_bytes, inodes_used), at, at <= fromUnixTimestamp64Micro(since_micros, 'UTC')) AS before,
+            groupArrayIf((toUnixTimestamp64Micro(at), used_bytes, inodes_used), at > fromUnixTimestamp64Micro(since_micros, 'UTC')) AS inside,
+            argMax((used_bytes, capacity_bytes, available_bytes, inodes_used, inodes), at) AS last
+        FROM usage
+        WHERE at <= until_at
+          AND ({cluster:String} = '' OR cluster = {cluster:String})
+          AND (concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}, {workload:String}) = ''
+               OR {{template "namespaces_of_volumes.sql"}})
+        GROUP BY cluster, volume_uid
+    )
+),
+-- When each step begins and ends, in seconds from the middle of the time.
 steps AS
 (
     SELECT
-        cluster, volume_uid, at,
-        greatest(toUnixTimestamp64Micro(at), toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')})) AS from_micros,
-        leadInFrame(toUnixTimestamp64Micro(at), 1, toUnixTimestamp64Micro(until_at)) OVER
-            (PARTITION BY cluster, volume_uid ORDER BY at ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS to_micros,
-        used_bytes, inodes_used, capacity_bytes, available_bytes, inodes
-    FROM usage
-    WHERE at <= until_at
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
-      AND (concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}, {workload:String}) = ''
-           OR (cluster, volume_uid) IN (SELECT cluster, uid FROM chosen))
-),
-measured AS
-(
-    SELECT
-        *,
-        min(from_micros) OVER (PARTITION BY cluster, volume_uid) AS first_micros,
-        (first_micros + toUnixTimestamp64Micro(until_at)) / 2 AS middle_micros,
-        (from_micros - middle_micros) / 1e6 AS a,
-        (to_micros - middle_micros) / 1e6 AS b
-    FROM steps
-    WHERE to_micros >= from_micros
+        cluster, volume_uid, list, last, fitted_seconds,
+        arrayMap(micros -> (micros - middle_micros) / 1e6, list.1) AS begins,
+        arrayPushBack(arrayPopFront(begins), (until_micros - middle_micros) / 1e6) AS ends
+    FROM
+    (
+        SELECT *, (list[1].1 + until_micros) / 2 AS middle_micros, intDiv(until_micros - list[1].1, 1000000) AS fitted_seconds FROM samples
+    )
+    WHERE fitted_seconds > 0
 ),
 fitted AS
 (
     SELECT
-        cluster, volume_uid,
-        intDiv(toUnixTimestamp64Micro(until_at) - any(first_micros), 1000000) AS fitted_seconds,
-        argMax(used_bytes, at) AS used_bytes,
-        argMax(capacity_bytes, at) AS capacity_bytes,
-        argMax(available_bytes, at) AS available_bytes,
-        argMax(inodes_used, at) AS inodes_used,
-        argMax(inodes, at) AS inodes,
-        86400 * 12 / pow(fitted_seconds, 3) * sum(measured.used_bytes * (b * b - a * a) / 2) AS bytes_slope,
-        86400 * 12 / pow(fitted_seconds, 3) * sum(measured.inodes_used * (b * b - a * a) / 2) AS inodes_slope,
-        min(measured.used_bytes) != max(measured.used_bytes) AS bytes_changed,
-        min(measured.inodes_used) != max(measured.inodes_used) AS inodes_changed
-    FROM measured
-    GROUP BY cluster, volume_uid
-    HAVING fitted_seconds > 0
+        cluster, volume_uid, fitted_seconds,
+        last.1 AS used_bytes, last.2 AS capacity_bytes, last.3 AS available_bytes, last.4 AS inodes_used, last.5 AS inodes,
+        86400 * 12 / pow(fitted_seconds, 3) * arraySum((value, a, b) -> value * (b * b - a * a) / 2, list.2, begins, ends) AS bytes_slope,
+        86400 * 12 / pow(fitted_seconds, 3) * arraySum((value, a, b) -> value * (b * b - a * a) / 2, list.3, begins, ends) AS inodes_slope,
+        arrayExists(value -> value != list[1].2, list.2) AS bytes_changed,
+        arrayExists(value -> value != list[1].3, list.3) AS inodes_changed
+    FROM steps
 )
 SELECT
     f.cluster AS cluster,
@@ -75,19 +82,21 @@ SELECT
     f.fitted_seconds AS fitted_seconds
 FROM
 (
-    SELECT
-        *,
-        bytes_changed AND bytes_slope > 0 AS bytes_grow,
-        inodes_changed AND inodes_slope > 0 AND inodes > 0 AS inodes_grow,
-        -- what runs out first
-        if(bytes_grow AND (NOT inodes_grow OR available_bytes / bytes_slope <= (inodes - inodes_used) / inodes_slope), 'bytes', 'inodes') AS runs_out,
-        if(runs_out = 'bytes', toFloat64(available_bytes), toFloat64(inodes - inodes_used)) AS room,
-        if(runs_out = 'bytes', bytes_slope, inodes_slope) AS slope
-    FROM fitted
-    WHERE bytes_grow OR inodes_grow
+    SELECT *, if(runs_out = 'bytes', toFloat64(available_bytes), toFloat64(inodes - inodes_used)) AS room, if(runs_out = 'bytes', bytes_slope, inodes_slope) AS slope
+    FROM
+    (
+        SELECT
+            *,
+            bytes_changed AND bytes_slope > 0 AS bytes_grow,
+            inodes_changed AND inodes_slope > 0 AND inodes > 0 AS inodes_grow,
+            -- what runs out first
+            if(bytes_grow AND (NOT inodes_grow OR available_bytes / bytes_slope <= (inodes - inodes_used) / inodes_slope), 'bytes', 'inodes') AS runs_out
+        FROM fitted
+        WHERE bytes_grow OR inodes_grow
+    )
 ) AS f
-INNER JOIN chosen AS v ON v.cluster = f.cluster AND v.uid = f.volume_uid
-LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
+INNER JOIN (SELECT cluster, uid, name, storage_class, claim_uid FROM picked) AS v ON {{same "v.cluster, v.uid" "f.cluster, f.volume_uid"}}
+LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims FINAL) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
 WHERE days_left * 86400 <= {within:Int64}
 ORDER BY days_left, cluster, persistentvolume, f.volume_uid
 LIMIT {limit:UInt64}

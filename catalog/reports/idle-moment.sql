@@ -200,7 +200,9 @@ parts AS
     UNION ALL
     SELECT toLowCardinality('conditions'), key, no_claim, 0, 0, 0, '', '', '', '', 0, list FROM conditions
 ),
-joined AS
+-- ClickHouse writes an expression out for each use of its name, and what uses these in turn becomes longer than it can analyse in a second: so
+-- each step is a query of its own.
+summed AS
 (
     SELECT
         key,
@@ -213,43 +215,67 @@ joined AS
         maxIf(began, part = 'binding' AND began <= moment_micros) AS bound_micros,
         argMinIf(text, bitShiftLeft(toUInt128(began), 32) + number, part = 'phase') AS phase_before,
         sumIf(began, part = 'state') AS idle_micros_now, anyIf(text, part = 'state') AS status_now,
-        sumIf(number, part = 'mounts') AS running, maxIf(ended, part = 'mounts') AS mounted_micros, maxIf(ended, part = 'last') AS last_micros,
-        greatest(mounted_micros, last_micros) AS used_micros,
-        groupArrayArray(list) AS listed,
-        if(is_known, bound_claim, present_claim) AS claim_key,
-        -- If its changes have expired, it is not known since when a volume that was released then is available.
-        multiIf(was_bound AND lasts, 'Bound', phase_before != '', phase_before, phase_micros <= moment_micros, phase_now, was_bound, 'Released', '') AS phase,
-        if(is_known AND phase = 'Bound' AND NOT lasts, 'Released', phase) AS phase_then
+        maxIf(ended, part = 'mounts') AS mounted_micros, maxIf(ended, part = 'last') AS last_micros,
+        groupArrayArray(list) AS listed
     FROM parts
     GROUP BY key
-    HAVING countIf(part = 'volume') > 0 AND running = 0 AND phase_then IN ('Bound', 'Released') AND (was_bound OR NOT is_known)
+    HAVING countIf(part = 'volume') > 0 AND sumIf(number, part = 'mounts') = 0 AND (was_bound OR NOT is_known)
+),
+joined AS
+(
+    SELECT *, if(is_known AND phase = 'Bound' AND NOT lasts, 'Released', phase) AS phase_then
+    FROM
+    (
+        SELECT
+            *,
+            greatest(mounted_micros, last_micros) AS used_micros,
+            if(is_known, bound_claim, present_claim) AS claim_key,
+            -- If its changes have expired, it is not known since when a volume that was released then is available.
+            multiIf(was_bound AND lasts, 'Bound', phase_before != '', phase_before, phase_micros <= moment_micros, phase_now, was_bound, 'Released', '') AS phase
+        FROM summed
+    )
+    WHERE phase_then IN ('Bound', 'Released')
        AND ({namespace:String} = '' AND {owner:String} = '' AND {group:String} = '' OR by_namespace AND claim_key = present_claim AND {owner:String} = '' AND {group:String} = ''
             OR claim_key IN (SELECT sipHash128(c.1, c.2) FROM (SELECT arrayJoin(its_claims) AS c)))
        AND claim_key NOT IN (SELECT sipHash128(cluster, claim_uid) FROM awaited)
 ),
 -- Since when a volume was idle, by rule 5.5 of collector/inventory: since its last use, or one that only a condition Unused shows, else
 -- since it was bound. The controllers that write the times work within seconds, and the API cuts times to whole seconds.
-with_idle AS
+with_use AS
 (
     SELECT
         *,
-        arraySort(listed) AS conditions,
-        arrayFold(
-            (known, c) -> if(
-                c.1 > if(known = 0, greatest(c.3, created_micros), known) + 10000000
-                    AND NOT (c.2 != 0 AND (c.2 <= if(known = 0, greatest(c.3, created_micros), known) + 999999 OR c.1 > c.2 + 10000000)),
-                c.1, known),
-            conditions,
-            if(unseen_micros > used_micros + 10000000, unseen_micros, used_micros)) AS known_micros,
         if(known_micros = 0, greatest(created_micros, bound_micros), known_micros) AS base_micros,
-        arrayLast(c -> c.6 AND c.4 = claim_key, conditions) AS latest,
-        multiIf(
-            idle_micros_now != 0, idle_micros_now,
-            latest.1 > base_micros AND NOT (latest.2 != 0 AND (latest.2 <= base_micros + 999999 OR latest.1 > latest.2 + 10000000)), latest.1,
-            base_micros) AS idle_micros,
-        multiIf(phase_then = 'Released', 'released', status_now IN ('idle', 'never_mounted'), status_now, known_micros != 0, 'idle', 'never_mounted') AS status,
-        if(idle_micros = 0, 0, greatest(0, intDiv(moment_micros - idle_micros, 1000000))) AS seconds
-    FROM joined
+        arrayLast(c -> c.6 AND c.4 = claim_key, listed) AS latest
+    FROM
+    (
+        SELECT
+            * EXCEPT listed,
+            arraySort(joined.listed) AS listed,
+            arrayFold(
+                (known, c) -> if(
+                    c.1 > if(known = 0, greatest(c.3, created_micros), known) + 10000000
+                        AND NOT (c.2 != 0 AND (c.2 <= if(known = 0, greatest(c.3, created_micros), known) + 999999 OR c.1 > c.2 + 10000000)),
+                    c.1, known),
+                listed,
+                if(unseen_micros > used_micros + 10000000, unseen_micros, used_micros)) AS known_micros
+        FROM joined
+    )
+),
+with_idle AS
+(
+    SELECT *, if(idle_micros = 0, 0, greatest(0, intDiv(moment_micros - idle_micros, 1000000))) AS seconds
+    FROM
+    (
+        SELECT
+            *,
+            multiIf(
+                idle_micros_now != 0, idle_micros_now,
+                latest.1 > base_micros AND NOT (latest.2 != 0 AND (latest.2 <= base_micros + 999999 OR latest.1 > latest.2 + 10000000)), latest.1,
+                base_micros) AS idle_micros,
+            multiIf(phase_then = 'Released', 'released', status_now IN ('idle', 'never_mounted'), status_now, known_micros != 0, 'idle', 'never_mounted') AS status
+        FROM with_use
+    )
     WHERE seconds >= {min_idle:Int64}
 ),
 -- The rows, once: what else they say is read for them alone.
@@ -307,7 +333,10 @@ idle AS
         if(r.8 = 0, NULL, fromUnixTimestamp64Micro(r.8, 'UTC')) AS last_used_at,
         toString(if(r.9, l.pod.1, u.last_namespace)) AS last_namespace,
         if(r.9, p.name, u.last_pod) AS last_pod,
-        trim(BOTH '/' FROM if(NOT r.9, concat(u.last_workload_kind, '/', u.last_workload_name), concat(p.workload_kind, '/', p.workload_name))) AS last_workload
+        trim(BOTH '/' FROM if(NOT r.9, concat(u.last_workload_kind, '/', u.last_workload_name), concat(p.workload_kind, '/', p.workload_name))) AS last_workload,
+        -- Of annotations, only the present ones are known.
+        CAST(NULL AS Nullable(DateTime64(6, 'UTC'))) AS keep_until,
+        '' AS keep_reason
     FROM (SELECT arrayJoin(found) AS r) AS f
     INNER JOIN
     (

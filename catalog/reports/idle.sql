@@ -16,6 +16,7 @@ chosen AS
 (
     SELECT
         cluster, volume_uid, name, status, idle_since, claim_namespace, claim_name, unused_since, storage_class, capacity_bytes, reclaim_policy,
+        keep_until, concat(keep_reason, if(keep_unreadable = '', '', concat(if(keep_reason = '', '', '; '), 'unreadable: ', keep_unreadable))) AS kept_for,
         ifNull(greatest(0, intDiv({now_micros:Int64} - toUnixTimestamp64Micro(idle_since), 1000000)), 0) AS idle_seconds
     FROM volume_states FINAL
     WHERE status IN ('idle', 'never_mounted', 'released')
@@ -48,7 +49,9 @@ idle AS
         s.last_ended_at AS last_used_at,
         s.last_namespace AS last_namespace,
         s.last_pod AS last_pod,
-        trim(BOTH '/' FROM concat(s.last_workload_kind, '/', s.last_workload_name)) AS last_workload
+        trim(BOTH '/' FROM concat(s.last_workload_kind, '/', s.last_workload_name)) AS last_workload,
+        s.keep_until AS keep_until,
+        s.kept_for AS keep_reason
     FROM (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l
     RIGHT JOIN
     (

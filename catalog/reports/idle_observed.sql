@@ -48,6 +48,8 @@ SELECT
     last_used_at,
     last_namespace,
     last_pod,
-    last_workload
+    last_workload,
+    keep_until,
+    keep_reason
 FROM measured
 ORDER BY idle_seconds DESC, cluster, volume, volume_uid

@@ -1,26 +1,13 @@
--- Who mounts what, latest first. The start of the last row that {limit} leaves is found first, in one column of the history;
--- then the mounts since then are chosen, and only the pods, containers and volumes of mounts since then are read, by their keys. Which
--- ones is asked of nearby, which leaves out what takes long to look at: it is executed again for each of them.
+-- Who mounts what, latest first. Only mounts that started at {earliest} or later, of pods that were created at {oldest} or later, are read:
+-- mounts-first.sql finds these two for the last row that {limit} leaves. nearby has the keys of their pods, containers and volumes.
+-- Each table says FINAL itself: see Report.explicit.
 WITH
-(
-    SELECT min(started_at)
-    FROM
-    (
-        SELECT started_at
-        FROM mounts
-        WHERE {{template "chosen_mounts.sql" ""}}
-        ORDER BY started_at DESC
-        LIMIT {limit:UInt64}
-    )
-) AS earliest,
-(
-    SELECT min(pod_created_at) FROM mounts WHERE started_at >= earliest AND {{template "chosen_mounts.sql" "near"}}
-) AS oldest,
+{{template "its_namespaces.sql" ""}},
 nearby AS
 (
     SELECT cluster, namespace, pod_created_at, pod_uid, volume_uid, source_id
     FROM mounts
-    WHERE pod_created_at >= oldest AND started_at >= earliest AND {{template "chosen_mounts.sql" "near"}}
+    WHERE pod_created_at >= {oldest:DateTime64(6, 'UTC')} AND started_at >= {earliest:DateTime64(6, 'UTC')} AND {{template "chosen_mounts.sql"}}
 )
 SELECT
     m.cluster AS cluster,
@@ -28,7 +15,7 @@ SELECT
     p.name AS pod,
     m.container AS container,
     c.kind AS kind,
-    trim(BOTH '/' FROM concat(p.workload_kind, '/', p.workload_name)) AS workload,
+    concat(m.workload_kind, '/', m.workload_name) AS workload,
     m.volume AS volume,
     m.mount_path AS mount_path,
     m.read_only AS read_only,
@@ -44,26 +31,26 @@ SELECT
 FROM
 (
     SELECT *, ended_not_before
-    FROM mounts
-    WHERE pod_created_at >= oldest AND started_at >= earliest AND {{template "chosen_mounts.sql" "recent"}}
+    FROM mounts FINAL
+    WHERE pod_created_at >= {oldest:DateTime64(6, 'UTC')} AND started_at >= {earliest:DateTime64(6, 'UTC')} AND {{template "chosen_mounts.sql"}}
     ORDER BY started_at DESC, cluster, namespace, pod_uid, container, volume, mount_path
     LIMIT {limit:UInt64}
 ) AS m
 LEFT JOIN
 (
-    SELECT cluster, uid, name, workload_kind, workload_name
-    FROM pods
+    SELECT cluster, uid, name
+    FROM pods FINAL
     WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM nearby)
 ) AS p ON p.cluster = m.cluster AND p.uid = m.pod_uid
 LEFT JOIN
 (
     SELECT cluster, pod_uid, name, kind
-    FROM containers
+    FROM containers FINAL
     WHERE (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM nearby)
 ) AS c ON c.cluster = m.cluster AND c.pod_uid = m.pod_uid AND c.name = m.container
-LEFT JOIN (SELECT cluster, uid, name FROM volumes WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM nearby)) AS v ON v.cluster = m.cluster AND v.uid = m.volume_uid
+LEFT JOIN (SELECT cluster, uid, name FROM volumes FINAL WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM nearby)) AS v ON v.cluster = m.cluster AND v.uid = m.volume_uid
 LEFT JOIN
 (
-    SELECT cluster, id, driver, server, path FROM volume_sources WHERE (cluster, id) IN (SELECT cluster, source_id FROM nearby)
+    SELECT cluster, id, driver, server, path FROM volume_sources FINAL WHERE (cluster, id) IN (SELECT cluster, source_id FROM nearby)
 ) AS s ON s.cluster = m.cluster AND s.id = m.source_id
 ORDER BY started_at DESC, cluster, namespace, pod, container, volume, mount_path

@@ -1,5 +1,10 @@
-{{- /* Included by other reports: the mounts by pods of {workload}; "near" is all that is in their namespaces. */ -}}
-(cluster, namespace) IN (SELECT cluster, namespace FROM ({{template "pods_of_workload.sql" .}}))
-{{- if ne . "near"}}
-          AND ({{hashes "cluster, pod_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM ({{template "pods_of_workload.sql" .}}))
-{{- end}}
+{{- /* Included by other reports: the mounts by pods of {workload}, in the namespaces that have or had such pods, which are read by an index. A pod
+without a controller is its own workload. */ -}}
+(cluster, namespace) IN
+              (
+                  SELECT cluster, namespace FROM pods WHERE {workload:String} != '' AND workload_name != '' AND workload_name IN ({workload:String}, substring({workload:String}, position({workload:String}, '/') + 1))
+                  UNION ALL
+                  SELECT cluster, namespace FROM pods WHERE {workload:String} != '' AND workload_name = '' AND name IN ({workload:String}, substring({workload:String}, position({workload:String}, '/') + 1))
+              )
+          AND workload_name IN ({workload:String}, substring({workload:String}, position({workload:String}, '/') + 1))
+          AND (workload_name = {workload:String} OR concat(workload_kind, '/', workload_name) = {workload:String})

@@ -184,7 +184,9 @@ SELECT
     c.groups AS groups,
     last_pod,
     trim(BOTH '/' FROM concat(last_workload_kind, '/', last_workload_name)) AS last_workload,
-    next_step
+    next_step,
+    k.kept_until AS keep_until,
+    k.kept_for AS keep_reason
 FROM
 (
     SELECT cluster, kind, namespace, uid, name, claim, reason, since, storage_class, capacity_bytes, owner, groups, last_pod, last_workload_kind, last_workload_name, next_step
@@ -193,6 +195,15 @@ FROM
     SELECT cluster, kind, namespace, uid, name, claim, reason, since, storage_class, capacity_bytes, owner, groups, last_pod, last_workload_kind, last_workload_name, next_step
     FROM claim_orphans
 ) AS c
+-- Few are kept on purpose: the annotation of a volume or its claim says so of both.
+LEFT JOIN
+(
+    SELECT cluster AS kept_cluster, arrayJoin([volume_uid, claim_uid]) AS kept_uid, any(keep_until) AS kept_until,
+        any(concat(keep_reason, if(keep_unreadable = '', '', concat(if(keep_reason = '', '', '; '), 'unreadable: ', keep_unreadable)))) AS kept_for
+    FROM volume_states FINAL
+    WHERE keep_until IS NOT NULL OR keep_unreadable != ''
+    GROUP BY kept_cluster, kept_uid
+) AS k ON {{same "c.cluster, c.uid" "k.kept_cluster, k.kept_uid"}}
 WHERE {{template "claim_filter.sql"}}
   AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
 ORDER BY orphaned_seconds DESC, cluster, kind, namespace, name, uid

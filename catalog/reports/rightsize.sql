@@ -2,33 +2,36 @@
 -- that was used, plus headroom, rounded up to whole GiB. The row of usage before the window is valid at its beginning.
 -- A directory on a shared file system, as NFS has them, reports all of that file system, so the most used may be more than the size.
 -- Bytes are multiplied as Int128: a hundredfold of 8Ei is more than an Int64 has room for.
+-- Each table says FINAL itself: see Report.explicit. A row of usage that is written twice changes nothing.
 WITH
-chosen AS
+picked AS
 (
-    SELECT cluster, uid, name, storage_class, capacity_bytes, claim_uid
-    FROM volumes
+    SELECT cluster, uid, name, storage_class, capacity_bytes, claim_uid, claim_namespace
+    FROM volumes FINAL
     WHERE deleted_at IS NULL
+      AND ({cluster:String} = '' OR cluster = {cluster:String})
       AND {{template "volume_filter.sql"}}
 ),
 most AS
 (
     SELECT
         cluster, volume_uid,
-        max(used_bytes) AS max_used_bytes,
-        argMin(at, (-toInt128(used_bytes), at)) AS max_used_at
+        if(before.1 AND (NOT inside.1 OR before.2 >= inside.2), before, inside) AS found,
+        found.2 AS max_used_bytes,
+        found.3 AS max_used_at
     FROM
     (
         SELECT
-            cluster, volume_uid, at, used_bytes,
-            leadInFrame(toNullable(at)) OVER (PARTITION BY cluster, volume_uid ORDER BY at ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS next_at
+            cluster, volume_uid,
+            argMaxIf((true, used_bytes, at), at, at <= {since:DateTime64(6, 'UTC')}) AS before,
+            argMaxIf((true, used_bytes, at), (used_bytes, -toUnixTimestamp64Micro(at)), at > {since:DateTime64(6, 'UTC')}) AS inside
         FROM usage
         WHERE at <= {until:DateTime64(6, 'UTC')}
           AND ({cluster:String} = '' OR cluster = {cluster:String})
           AND (concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}, {workload:String}) = ''
-               OR (cluster, volume_uid) IN (SELECT cluster, uid FROM chosen))
+               OR {{template "namespaces_of_volumes.sql"}})
+        GROUP BY cluster, volume_uid
     )
-    WHERE next_at IS NULL OR next_at > {since:DateTime64(6, 'UTC')}
-    GROUP BY cluster, volume_uid
 )
 SELECT
     v.cluster AS cluster,
@@ -44,8 +47,8 @@ SELECT
     -- rounded up: at least one GiB
     greatest(toInt128(1), intDiv(toInt128(m.max_used_bytes) * toInt128(100 + {headroom:UInt64}) + toInt128(107374182399), toInt128(107374182400))) * toInt128(1073741824) AS advised_bytes,
     toInt128(v.capacity_bytes) - advised_bytes AS spare_bytes
-FROM chosen AS v
-INNER JOIN most AS m ON m.cluster = v.cluster AND m.volume_uid = v.uid
-LEFT JOIN (SELECT cluster, uid, namespace, name, requested_bytes FROM claims) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
+FROM picked AS v
+INNER JOIN (SELECT cluster, volume_uid, max_used_bytes, max_used_at FROM most) AS m ON {{same "m.cluster, m.volume_uid" "v.cluster, v.uid"}}
+LEFT JOIN (SELECT cluster, uid, namespace, name, requested_bytes FROM claims FINAL) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
 ORDER BY spare_bytes DESC, cluster, persistentvolume, v.uid
 LIMIT {limit:UInt64}

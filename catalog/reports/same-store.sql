@@ -26,6 +26,26 @@ stores AS
     WHERE kind NOT IN ('emptyDir', 'image', 'gitRepo', 'ephemeral')
       AND (kind != 'csi' OR attributes['volumeHandle'] != '')
       AND name NOT IN ('', '{}')
+      -- With a filter, the sources whose store can be that of a source that it chooses. Of some kinds, the same store can have different paths.
+      AND (concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}) = '' OR kind IN ('flexVolume', 'glusterfs', 'fc', 'cephfs')
+           OR ({{hashes "driver, server, path"}}) IN
+              (
+                  SELECT {{hashes "driver, server, path"}} FROM volume_sources
+                  WHERE ({{hashes "cluster, id"}}) IN
+                        (
+                            SELECT {{hashes "cluster, source_id"}} FROM volumes FINAL
+                            WHERE ({namespace:String} = '' OR claim_namespace = {namespace:String})
+                              AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+                              AND ({owner:String} = '' AND {group:String} = '' OR ({{hashes "cluster, claim_uid"}}) IN
+                                  (
+                                      SELECT {{hashes "cluster, uid"}} FROM claims FINAL
+                                      WHERE ({owner:String} = '' OR owner = {owner:String}) AND ({group:String} = '' OR has(groups, {group:String}))
+                                  ))
+                            UNION ALL
+                            SELECT {{hashes "cluster, source_id"}} FROM mounts
+                            WHERE {namespace:String} != '' AND namespace = {namespace:String} AND claim_name = ''
+                        )
+              ))
 ),
 -- The sources whose store several volumes have, or, where pods can name it, one volume and perhaps a pod, or two clusters. The
 -- lists are made once.
@@ -197,22 +217,30 @@ FROM
 (
     SELECT
         *,
-        arrayFilter(o -> (o.1, o.2, o.4) != (cluster, uid, if(uid = '', namespace, '')), here) AS rest,
-        -- Uses that overlap share the store, also of a volume that was deleted while it was used.
-        arrayFilter(o -> o.5 < ended AND o.6 > began OR shared_micros > 0 AND o.7 > 0, rest) AS sharers,
-        notEmpty(sharers) AS is_shared,
-        if(is_shared, sharers, rest) AS others,
         NOT arrayExists(o -> o.1 = cluster, others)
             OR kind NOT IN ('csi', 'nfs', 'iscsi', 'fc', 'rbd', 'cephfs', 'local', 'hostPath', 'awsElasticBlockStore', 'azureDisk', 'cinder', 'vsphereVolume', 'portworxVolume') AS presumed,
         max(shared_micros) OVER (PARTITION BY store, node) AS most_shared
     FROM
     (
-        SELECT
-            *,
-            groupArray((toString(cluster), uid, persistentvolume, if(uid = '', toString(namespace), ''), began, ended, shared_micros)) OVER (PARTITION BY store, node) AS here
-        FROM parts
+        SELECT *, notEmpty(sharers) AS is_shared, if(notEmpty(sharers), sharers, rest) AS others
+        FROM
+        (
+            -- Uses that overlap share the store, also of a volume that was deleted while it was used.
+            SELECT *, arrayFilter(o -> o.5 < ended AND o.6 > began OR shared_micros > 0 AND o.7 > 0, rest) AS sharers
+            FROM
+            (
+                SELECT *, arrayFilter(o -> (o.1, o.2, o.4) != (cluster, uid, if(uid = '', namespace, '')), here) AS rest
+                FROM
+                (
+                    SELECT
+                        *,
+                        groupArray((toString(cluster), uid, persistentvolume, if(uid = '', toString(namespace), ''), began, ended, shared_micros)) OVER (PARTITION BY store, node) AS here
+                    FROM parts
+                )
+                WHERE length(here) > 1 AND arrayExists(o -> o.2 != '', here) OR arrayUniq(here.1) > 1
+            )
+        )
     )
-    WHERE length(here) > 1 AND arrayExists(o -> o.2 != '', here) OR arrayUniq(here.1) > 1
 ) AS p
 LEFT JOIN (SELECT cluster, uid, owner, groups FROM claims FINAL) AS c ON c.cluster = p.cluster AND c.uid = p.claim_uid
 WHERE ({cluster:String} = '' OR p.cluster = {cluster:String})

@@ -4,25 +4,36 @@
 -- say when a kubelet looked last, so times at which nobody looked count as unchanged.
 WITH
 {{template "uses.sql" .}},
-steps AS
+-- The volumes whose measurements are read: those of all mounts that may be asked for.
+picked AS
 (
-    SELECT
-        cluster, volume_uid, at, used_bytes, inodes_used,
-        row_number() OVER (PARTITION BY cluster, volume_uid ORDER BY at) AS number,
-        any(used_bytes) OVER (PARTITION BY cluster, volume_uid ORDER BY at ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) AS used_before,
-        any(inodes_used) OVER (PARTITION BY cluster, volume_uid ORDER BY at ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) AS inodes_before
-    FROM usage
-    WHERE at <= {until:DateTime64(6, 'UTC')} AND (cluster, volume_uid) IN (SELECT cluster, volume_uid FROM uses)
+    SELECT cluster, uid, claim_uid, claim_namespace
+    FROM volumes FINAL
+    WHERE ({{hashes "cluster, uid"}}) IN
+          (
+              SELECT {{hashes "cluster, volume_uid"}} FROM touched WHERE volume_uid != ''
+              UNION ALL
+              SELECT {{hashes "cluster, volume_uid"}} FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched WHERE volume_uid = '')
+          )
 ),
+-- The last measurement of each volume, and the first of those before it that are like it.
 unchanged AS
 (
     SELECT
         cluster, volume_uid,
-        maxIf(at, number = 1 OR steps.used_bytes != used_before OR steps.inodes_used != inodes_before) AS unchanged_since,
-        argMax(used_bytes, at) AS used_bytes,
-        argMax(inodes_used, at) AS inodes_used
-    FROM steps
-    GROUP BY cluster, volume_uid
+        list[-1].2 AS used_bytes,
+        list[-1].3 AS inodes_used,
+        list[greatest(1, arrayLastIndex((used, files) -> used != 0 OR files != 0, arrayDifference(list.2), arrayDifference(list.3)))].1 AS unchanged_since
+    FROM
+    (
+        SELECT cluster, volume_uid, arraySort(groupArray((at, used_bytes, inodes_used))) AS list
+        FROM usage
+        WHERE at <= {until:DateTime64(6, 'UTC')}
+          AND ({cluster:String} = '' OR cluster = {cluster:String})
+          AND ({{template "unfiltered.sql"}} OR {{template "namespaces_of_volumes.sql"}})
+          AND ({{hashes "cluster, volume_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM picked)
+        GROUP BY cluster, volume_uid
+    )
 )
 SELECT
     u.cluster AS cluster,
@@ -50,7 +61,7 @@ FROM
     WHERE volume_uid != ''
     GROUP BY cluster, volume_uid, persistentvolume, storage_class
 ) AS u
-INNER JOIN unchanged AS s ON s.cluster = u.cluster AND s.volume_uid = u.volume_uid
+INNER JOIN (SELECT cluster, volume_uid, unchanged_since, used_bytes, inodes_used FROM unchanged) AS s ON {{same "s.cluster, s.volume_uid" "u.cluster, u.volume_uid"}}
 WHERE unchanged_seconds >= {min_unchanged:Int64}
 ORDER BY unchanged_seconds DESC, cluster, persistentvolume, u.volume_uid
 LIMIT {limit:UInt64}

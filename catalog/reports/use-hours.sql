@@ -1,11 +1,13 @@
 -- Who used what for how long: for each claim and each workload that used it in a window, the time for which any of its pods did. Whole
 -- days come from the rollup use_seconds_daily where it has them; it has them also when the mounts of then have expired. A pod that
--- waits uses nothing yet. A use that ended in a gap of watching counts until the latest moment at which it can have ended.
+-- waits uses nothing yet. A use that ended in a gap of watching counts until the latest moment at which it can have ended. The rollup knows of a pod
+-- on which day it began: one that used the claim before the window, not on its first day, and then again, is not counted beside others.
 WITH
 toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS began_micros,
 least(toUnixTimestamp64Micro({until:DateTime64(6, 'UTC')}), {now_micros:Int64}) AS ended_micros,
 {{template "windows.sql" "rolled"}}
-{{template "use_pieces.sql"}}
+{{template "use_pieces.sql"}},
+{{template "use_rolled.sql"}}
 SELECT
     u.cluster AS cluster,
     u.namespace AS namespace,
@@ -28,31 +30,23 @@ RIGHT JOIN
     (
         SELECT
             cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups,
-            sum(pods_then) AS pods, intDiv(sum(micros), 1000000) AS used_seconds, min(first) AS first_day, max(last) AS last_day
+            greatest(sum(pods_then), 1) AS pods, intDiv(sum(micros), 1000000) AS used_seconds, min(first) AS first_day, max(last) AS last_day
         FROM
         (
             SELECT
                 toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups,
                 uniqExactIf(pod_uid, counts) AS pods_then, sum(greatest(0, ended - greatest(began, reached))) AS micros,
-                toDate(intDiv(min(began), 86400000000)) AS first, toDate(intDiv(max(ended) - 1, 86400000000)) AS last
+                toDate(intDiv(min(began), 86400000000)) AS first, toDate(intDiv(max(greatest(began, ended - 1)), 86400000000)) AS last
             FROM pieces
             GROUP BY cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups
             UNION ALL
             SELECT
                 toString(cluster), toString(namespace), claim_name, claim_uid, volume_uid, toString(workload_kind), toString(workload_name), toString(owner), CAST(groups, 'Array(String)'),
-                sum(if(toInt64(day) * 86400000000 = began_micros, pods, new_pods)), sum(use_seconds) * 1000000, min(day), max(day)
-            FROM use_seconds_daily FINAL
-            WHERE day BETWEEN first_day_of_rollup AND last_day_of_rollup
-              AND use_seconds + pods != 0
-              AND ({cluster:String} = '' OR cluster = {cluster:String})
-              AND ({namespace:String} = '' OR namespace = {namespace:String})
-              AND ({volume:String} = '' OR (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes))
+                sum(counted_pods), sum(use_seconds) * 1000000, min(first), max(last)
+            FROM rolled_uses
             GROUP BY cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups
         )
-        WHERE ({owner:String} = '' OR owner = {owner:String})
-          AND ({group:String} = '' OR has(groups, {group:String}))
-          AND ({volume:String} = '' OR (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes))
-          AND ({workload:String} = '' OR workload_name = {workload:String} OR concat(workload_kind, '/', workload_name) = {workload:String})
+        WHERE {volume:String} = '' OR (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
         GROUP BY cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups
     ) AS u ON {{same "u.cluster, u.claim_uid" "c.cluster, c.uid"}}
 ) AS u ON {{same "u.cluster, u.volume_uid" "v.cluster, v.uid"}}

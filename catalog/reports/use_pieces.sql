@@ -1,37 +1,32 @@
 {{- /* Included by use-hours.sql and by the rollup use_seconds_daily. Before it come began_micros and ended_micros, the window, and windows.sql. */ -}}
 its_volumes AS (SELECT cluster, uid FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != ''),
+{{template "its_namespaces.sql" ""}},
 -- The mounts of the pods that used something in the window, with all that these pods mounted of the same claim, as a pod counts as new
 -- on the day of its first mount.
 of_pods AS
 (
     SELECT
-        cluster, namespace, claim_name, claim_uid, volume_uid, pod_created_at, pod_uid,
+        cluster, namespace, claim_name, claim_uid, volume_uid, owner, groups, workload_kind, workload_name, pod_created_at, pod_uid,
         toUnixTimestamp64Micro(started_at) AS began, ifNull(toUnixTimestamp64Micro(ended_at), 9000000000000000) AS ended,
         min(began) OVER (PARTITION BY cluster, pod_uid, claim_uid) AS came
     FROM mounts FINAL
     WHERE claim_uid != ''
       AND (cluster, namespace, claim_name, pod_created_at) IN
       (
-        SELECT cluster, namespace, claim_name, pod_created_at FROM mounts
-        WHERE {{template "use_mounts.sql"}}
+        {{template "use_keys.sql"}}
       )
+      AND {{template "whose.sql"}}
 ),
 -- With whose they are. Owner and groups are those of the pod, else those of its claim.
 of_workloads AS
 (
     SELECT
         m.cluster AS cluster, m.namespace AS namespace, m.claim_name AS claim_name, m.claim_uid AS claim_uid, if(m.volume_uid != '', m.volume_uid, c.volume_uid) AS volume_uid,
-        if(p.workload_name = '', 'Pod', toString(p.workload_kind)) AS workload_kind, if(p.workload_name = '', p.name, toString(p.workload_name)) AS workload_name,
-        toString(if(p.owner != '', p.owner, c.owner)) AS owner, CAST(if(notEmpty(p.groups), p.groups, c.groups), 'Array(String)') AS groups,
+        toString(m.workload_kind) AS workload_kind, toString(m.workload_name) AS workload_name,
+        toString(if(m.owner != '', m.owner, c.owner)) AS owner, CAST(if(notEmpty(m.groups), m.groups, c.groups), 'Array(String)') AS groups,
         m.pod_uid AS pod_uid, m.began AS mount_began, m.ended AS mount_ended, m.came AS came,
         {{template "edges.sql"}} AS windows
     FROM of_pods AS m
-    LEFT JOIN
-    (
-        SELECT cluster, uid, name, owner, groups, workload_kind, workload_name
-        FROM pods FINAL
-        WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM of_pods)
-    ) AS p ON {{same "p.cluster, p.uid" "m.cluster, m.pod_uid"}}
     LEFT JOIN
     (
         SELECT cluster, uid, volume_uid, owner, groups FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM of_pods)
@@ -52,6 +47,7 @@ pieces AS
         SELECT *, part, greatest(mount_began, windows[part].1) AS began, least(mount_ended, windows[part].2) AS ended
         FROM of_workloads
         ARRAY JOIN arrayEnumerate(windows) AS part
-        WHERE began < ended
+        -- A use that takes less than the second by which kubelets count is one, too.
+        WHERE began < ended OR mount_began >= mount_ended AND mount_began >= windows[part].1 AND mount_began < windows[part].2
     )
 )

@@ -1,4 +1,4 @@
--- Included by other reports: one row per mount that was in use between {since} and {until}, with its pod, claim,
+-- Included by other reports: one row per mount that was in use between {since} and {until}, with its claim,
 -- volume and backing store. Both are the same for a moment, and both are the end of time for "now", so
 -- that a node whose clock is ahead is not missed.
 -- Each table says FINAL itself: see Report.explicit. Hashes are joined instead of names: that is several times as fast.
@@ -6,7 +6,7 @@
 uses AS
 (
     SELECT
-        o.cluster AS cluster, o.namespace AS namespace, o.pod_uid AS pod_uid, o.pod AS pod, o.node AS node, o.owner AS owner, o.groups AS groups,
+        o.cluster AS cluster, o.namespace AS namespace, o.pod_uid AS pod_uid, o.owner AS owner, o.groups AS groups,
         o.workload AS workload, o.container AS container, o.mount_path AS mount_path, o.read_only AS read_only, o.claim_uid AS claim_uid, o.claim AS claim, o.volume_uid AS volume_uid,
         o.source AS source, o.source_id AS source_id, o.started_at AS started_at, o.started_not_before AS started_not_before, o.ended_at AS ended_at, o.ended_not_before AS ended_not_before, o.end_reason AS end_reason,
         v.name AS persistentvolume,

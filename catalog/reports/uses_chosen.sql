@@ -1,6 +1,6 @@
-{{- /* Included by uses.sql and history.sql: the mounts that were in use between {since} and {until}. They are chosen first, so that only their
-pods, claims and volumes are read, by their keys: touched are the keys of all rows that may be asked for, of rows that were replaced since, too,
-so that the index of ends can leave out what is long over; chosen are the rows as FINAL has them; owned are these with their pods and claims.
+{{- /* Included by uses.sql, history.sql, pods-per-volume.sql and volumes-per-pod.sql: the mounts that were in use between {since} and {until}. They are chosen first, so that only their
+claims and volumes are read, by their keys: touched are the keys of all rows that may be asked for, of rows that were replaced since, too,
+so that the index of ends can leave out what is long over; chosen are the rows as FINAL has them; owned are these with their claims.
 It is given the kind of window, "ever" for all of the history, or "at" if the report chooses by the volumes. */ -}}
 (SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != '') AS its_volumes,
 (
@@ -10,17 +10,7 @@ It is given the kind of window, "ever" for all of the history, or "at" if the re
       AND ((cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
            OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
 ) AS its_claims,
--- The namespaces of the pods and claims that the flags choose.
-(
-    SELECT groupUniqArray((cluster, namespace))
-    FROM
-    (
-        SELECT cluster, namespace FROM pods WHERE {owner:String} != '' AND owner = {owner:String}
-        UNION ALL SELECT cluster, namespace FROM claims WHERE {owner:String} != '' AND owner = {owner:String}
-        UNION ALL SELECT cluster, namespace FROM pods WHERE {group:String} != '' AND has(groups, {group:String})
-        UNION ALL SELECT cluster, namespace FROM claims WHERE {group:String} != '' AND has(groups, {group:String})
-    )
-) AS its_namespaces,
+{{template "its_namespaces.sql" .}},
 touched AS
 (
     SELECT cluster, namespace, claim_name, pod_created_at, pod_uid, claim_uid, volume_uid, source_id
@@ -44,7 +34,7 @@ chosen AS
       AND ({volume:String} = '' OR has(its_volumes, (cluster, volume_uid)) OR volume_uid = '' AND (cluster, claim_uid) IN
            (SELECT cluster, uid FROM claims FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v))))
 ),
--- Owner and groups are those of the pod, else those of its claim. A pod without a controller is its own workload.
+-- Owner and groups are those of the pod, else those of its claim.
 -- A mount that was written before its volume was known has the volume of its claim.
 owned AS
 (
@@ -52,11 +42,10 @@ owned AS
         m.cluster AS cluster,
         m.namespace AS namespace,
         m.pod_uid AS pod_uid,
-        p.name AS pod,
-        p.node AS node,
-        if(p.owner != '', p.owner, c.owner) AS owner,
-        if(notEmpty(p.groups), p.groups, c.groups) AS groups,
-        p.workload AS workload,
+        m.pod_created_at AS pod_created_at,
+        if(m.owner != '', m.owner, c.owner) AS owner,
+        if(notEmpty(m.groups), m.groups, c.groups) AS groups,
+        concat(m.workload_kind, '/', m.workload_name) AS workload,
         m.container AS container,
         m.mount_path AS mount_path,
         m.read_only AS read_only,
@@ -74,17 +63,6 @@ owned AS
     FROM chosen AS m
     LEFT JOIN
     (
-        SELECT cluster, uid, name, node, owner, groups, toLowCardinality(if(workload_name = '', concat('Pod/', name), concat(workload_kind, '/', workload_name))) AS workload
-        FROM pods FINAL
-{{- if eq . "window"}}
-        WHERE created_at >= oldest AND created_at <= {until:DateTime64(6, 'UTC')} AND {{template "uses_of.sql" .}}
-          AND ({volume:String} = '' OR (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM touched))
-{{- else}}
-        WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM touched)
-{{- end}}
-    ) AS p ON {{same "p.cluster, p.uid" "m.cluster, m.pod_uid"}}
-    LEFT JOIN
-    (
         SELECT cluster, uid, volume_uid, storage_class, owner, groups
         FROM claims FINAL
 {{- if eq . "window"}}
@@ -93,9 +71,4 @@ owned AS
         WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched)
 {{- end}}
     ) AS c ON {{same "c.cluster, c.uid" "m.cluster, m.claim_uid"}}
-{{- if ne . "at"}}
-    WHERE ({owner:String} = '' OR owner = {owner:String})
-      AND ({group:String} = '' OR has(groups, {group:String}))
-      AND ({workload:String} = '' OR workload = {workload:String} OR substring(workload, position(workload, '/') + 1) = {workload:String})
-{{- end}}
 )

@@ -6,3 +6,6 @@
       AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')})
 {{- end}}
       AND ({volume:String} = '' OR (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(its_claims) AS c)))
+{{- if ne . "at"}}
+      AND {{template "whose.sql"}}
+{{- end}}

@@ -3,8 +3,8 @@
        (from first_edge to last_edge). Times are microseconds since 1970. */ -}}
 {{if eq . "rolled" -}}
 -- The first and the last whole day of the window; the rollups have all days of a cluster from its first one to its last one.
-toDate(intDiv(began_micros + 86399999999, 86400000000)) AS first_day_of_rollup,
-toDate(intDiv(ended_micros, 86400000000)) - 1 AS last_day_of_rollup,
+toDate(least(intDiv(began_micros + 86399999999, 86400000000), 65535)) AS first_day_of_rollup,
+toDate(greatest(intDiv(ended_micros, 86400000000), 1)) - 1 AS last_day_of_rollup,
 (
     SELECT mapFromArrays(groupArray(toString(cluster)), groupArray((toInt64(first) * 86400000000, (toInt64(last) + 1) * 86400000000)))
     FROM

@@ -111,7 +111,11 @@ func (r *reportCall) printSQL(c *catalog.Catalog) error {
 // answer runs the report once, and writes its rows and the notes on them.
 func (r *reportCall) answer(ctx context.Context, c *catalog.Catalog, rows, notes io.Writer) error {
 	parameters := r.parameters()
-	result, err := c.RunReport(ctx, r.Name, parameters)
+	most := 0
+	if format := catalog.Format(*r.output); format == catalog.TableFormat || format == catalog.MarkdownFormat {
+		most = catalog.TableRows
+	}
+	result, err := c.RunReportUpTo(ctx, r.Name, parameters, most)
 	if err != nil && !errors.As(err, new(*catalog.Error)) {
 		return app.UsageError{Err: err}
 	}

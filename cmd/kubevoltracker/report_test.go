@@ -28,7 +28,7 @@ func TestReportsFromTheCommandLine(t *testing.T) {
 		{"sql", "--write", "INSERT INTO volumes (cluster, uid, name, version) SELECT 'east', 'v', {name:String}, 1", "--param=name=" + hostileName},
 		{"sql", "--write", "INSERT INTO pods (cluster, uid, namespace, name, version) VALUES ('east', 'p', 'shop', 'web', 1)"},
 		{"sql", "--write", "INSERT INTO claims (cluster, uid, namespace, name, volume_uid, version) VALUES ('east', 'c', 'shop', 'data', 'v', 1)"},
-		{"sql", "--write", "INSERT INTO mounts (cluster, namespace, claim_name, claim_uid, pod_uid, container, volume_uid, started_at, version) VALUES ('east', 'shop', 'data', 'c', 'p', 'main', 'v', '2026-01-01 12:00:00', 1)"},
+		{"sql", "--write", "INSERT INTO mounts (cluster, namespace, claim_name, claim_uid, pod_uid, container, volume_uid, workload_kind, workload_name, started_at, version) VALUES ('east', 'shop', 'data', 'c', 'p', 'main', 'v', 'Pod', 'web', '2026-01-01 12:00:00', 1)"},
 	} {
 		if code, out, errs := outputOf(args...); code != 0 {
 			t.Fatalf("%v: %s%s", args, out, errs)

@@ -211,12 +211,19 @@ type Mount struct {
 	ClaimUID          string // empty if the pod names a backing store itself
 	ClaimName         string
 	VolumeUID         string
+	Owner             string // of the pod, as what follows, so that the history of mounts says whose it is
+	Groups            string // separated by commas: a Mount can be compared
+	WorkloadKind      string // "Pod" if the pod has no controller
+	WorkloadName      string // the pod's own name if it has no controller
 	StartedAt         Time   // the latest moment at which it can have begun
 	StartedNotBefore  Time   // the earliest; equal to StartedAt when that is exact
 	EndedAt           Time   // absent while in use; else the latest moment at which it can have ended
 	EndedNotBefore    Time   // the earliest; equal to EndedAt when that is exact
 	EndReason         string // Completed, Error, OOMKilled, Evicted, Deleted, ...
 }
+
+// GroupList returns the groups of a mount one by one; nil if there are none.
+func (m *Mount) GroupList() []string { return intern.Split(m.Groups) }
 
 // VolumeUse is a row of volume_uses: whether containers use a volume now, or else the end of its last use, and whose
 // that was. It sums up the volume's mounts, so that the present can be asked without all of the history. Its key is
@@ -253,6 +260,9 @@ type VolumeStateRow struct {
 	StorageClass   string
 	ReclaimPolicy  string
 	CapacityBytes  int64
+	KeepUntil      Time   // the end of the time for which an annotation keeps it, though nobody uses it; absent if there is none
+	KeepReason     string // why, as that annotation says
+	KeepUnreadable string // the text of such an annotation that cannot be read
 }
 
 // Binding is a row of bindings: a claim is or was bound to a volume. Its key is ClaimUID, VolumeUID
@@ -294,9 +304,10 @@ type StorageCapacity struct {
 }
 
 // Usage is a row of usage: how full a volume was when a kubelet that has it mounted measured it. A
-// row is emitted only if it differs from the volume's previous row. Its key is VolumeUID and At.
+// row is emitted only if it differs from the volume's previous row. Its key is Namespace, VolumeUID and At.
 type Usage struct {
 	At        Time
+	Namespace string // of the claim
 	ClaimUID  string
 	VolumeUID string
 	Space

@@ -47,7 +47,10 @@ type VolumeState struct {
 	// UnusedSince is the time of its claim's condition Unused (KEP-5541) while that is True: the
 	// API vouches that no pod has referred to the claim since. Absent otherwise.
 	UnusedSince Time
-	Gone        bool // it was deleted; the other fields have their last values
+	// KeepUntil is the end of the time for which an annotation keeps the volume, though nobody uses it. Absent if there is none.
+	KeepUntil      Time
+	KeepUnreadable string // the text of such an annotation that cannot be read
+	Gone           bool   // it was deleted; the other fields have their last values
 	// DeletedNotBefore is the earliest moment at which it can have been deleted; absent unless it is gone.
 	DeletedNotBefore Time
 }
@@ -71,9 +74,11 @@ type ClaimState struct {
 
 // ClassState is the present state of a StorageClass.
 type ClassState struct {
-	Name        string
-	Provisioner string
-	Gone        bool
+	Name          string
+	Provisioner   string
+	ReclaimPolicy string
+	BindingMode   string // Immediate or WaitForFirstConsumer
+	Gone          bool
 }
 
 // CapacityState is how much a storage class can still provision for a part of the cluster, as a
@@ -85,4 +90,20 @@ type CapacityState struct {
 	Topology      string // selector of the nodes that can reach it
 	CapacityBytes int64
 	Gone          bool // it was deleted, or its driver no longer reports an amount
+}
+
+// The operations for which an attacher waits, as AttachmentState.Operation.
+const (
+	Attaching = "attach"
+	Detaching = "detach"
+)
+
+// AttachmentState is what a VolumeAttachment waits for now; a deleted one waits for nothing.
+type AttachmentState struct {
+	UID       string
+	Volume    string // name of the PersistentVolume
+	Node      string
+	Attacher  string // the CSI driver
+	Operation string // Attaching or Detaching; empty while it waits for neither
+	Since     Time   // since when it has waited; absent while it does not
 }

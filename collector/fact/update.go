@@ -14,6 +14,8 @@ type Update struct {
 	// Classes and Capacities are the new, changed and deleted ones.
 	Classes    []ClassState
 	Capacities []CapacityState
+	// Attachments are those that have begun or ceased to wait.
+	Attachments []AttachmentState
 	// Rendered are the texts of kube-state-metrics' families of new, changed and deleted objects. For
 	// the kinds in Relisted they are the texts of all objects there are.
 	Rendered []Rendered
@@ -67,7 +69,7 @@ type Position struct {
 
 // Empty reports whether nothing changed.
 func (u *Update) Empty() bool {
-	return u.Facts.Len() == 0 && len(u.Volumes) == 0 && len(u.Claims) == 0 && len(u.Classes) == 0 && len(u.Capacities) == 0 &&
+	return u.Facts.Len() == 0 && len(u.Volumes) == 0 && len(u.Claims) == 0 && len(u.Classes) == 0 && len(u.Capacities) == 0 && len(u.Attachments) == 0 &&
 		len(u.Rendered) == 0 && len(u.Relisted) == 0 && len(u.Snapshots) == 0 && len(u.Positions) == 0 && u.Watched == nil
 }
 

@@ -29,12 +29,18 @@ func (p Labels) Each(yield func(key, value string) bool) {
 
 // Get returns the value of a label, empty if it is not in the set.
 func (p Labels) Get(key string) string {
+	value, _ := p.Lookup(key)
+	return value
+}
+
+// Lookup returns the value of a key, and whether it is there: its value may be empty.
+func (p Labels) Lookup(key string) (value string, ok bool) {
 	for k, value := range p.Each {
 		if k == key {
-			return value
+			return value, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // Pack converts a map to Labels.

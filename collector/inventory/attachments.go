@@ -15,7 +15,14 @@ type attachment struct {
 	row     fact.Attachment
 	volume  string // the volume's name
 	created fact.Time
+	waits   wait // as it was emitted last
 	queued
+}
+
+// wait is what an attachment waits for, and since when; zero while it does not wait.
+type wait struct {
+	operation string
+	since     fact.Time
 }
 
 func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, obs Observation) bool {
@@ -42,13 +49,39 @@ func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, obs Observat
 		}
 	}
 	inv.resolveAttachment(a)
+	waits := inv.emitAttachmentState(a, waitOf(o))
 	if a.row == old {
-		return false
+		return waits
 	}
 	inv.emitAttachment(a, obs)
 	if old.AttachedAt == 0 && a.row.AttachedAt != 0 {
 		inv.change(a.change(fact.Change{At: a.row.AttachedAt, Action: fact.Attached, Details: "to node " + a.row.Node, Found: obs.Found}))
 	}
+	return true
+}
+
+// waitOf returns what an attachment waits for. The attacher sets Attached once it has attached the volume; once it has detached
+// the volume, it removes its finalizer, and the API server deletes the object.
+func waitOf(o *storagev1.VolumeAttachment) wait {
+	switch asked := deletionAsked(o); {
+	case asked != 0:
+		return wait{fact.Detaching, asked}
+	case !o.Status.Attached:
+		return wait{fact.Attaching, apiTime(o.CreationTimestamp)}
+	}
+	return wait{}
+}
+
+// emitAttachmentState emits what an attachment waits for, if that has changed. Most attachments in the first list do not wait,
+// and are not emitted.
+func (inv *Inventory) emitAttachmentState(a *attachment, w wait) (changed bool) {
+	if a.waits == w {
+		return false
+	}
+	a.waits = w
+	inv.update.Attachments = append(inv.update.Attachments, fact.AttachmentState{
+		UID: a.row.UID, Volume: a.volume, Node: a.row.Node, Attacher: a.row.Attacher, Operation: w.operation, Since: w.since,
+	})
 	return true
 }
 
@@ -120,6 +153,7 @@ func (inv *Inventory) dropAttachment(uid string, obs Observation) {
 		return
 	}
 	delete(inv.attachments, uid)
+	inv.emitAttachmentState(a, wait{})
 	if a.row.VolumeUID == "" && a.volume != "" { // its volume may still arrive
 		inv.entomb(fact.VolumeAttachments, uid, obs.At, a)
 	}

@@ -77,7 +77,9 @@ func (inv *Inventory) dropClass(uid string, obs Observation) {
 func (inv *Inventory) emitClass(c *class, obs Observation) {
 	c.row.Version = inv.nextVersion(obs.At)
 	inv.update.Facts.StorageClasses = append(inv.update.Facts.StorageClasses, c.row)
-	inv.update.Classes = append(inv.update.Classes, fact.ClassState{Name: c.row.Name, Provisioner: c.row.Provisioner, Gone: c.row.DeletedAt != 0})
+	inv.update.Classes = append(inv.update.Classes, fact.ClassState{
+		Name: c.row.Name, Provisioner: c.row.Provisioner, ReclaimPolicy: c.row.ReclaimPolicy, BindingMode: c.row.BindingMode, Gone: c.row.DeletedAt != 0,
+	})
 	for _, claim := range inv.claims { // their classes decide whether waiting is expected
 		if claim.traits.Value().class == c.row.Name && claim.volume == nil {
 			inv.markClaimState(claim)

@@ -71,6 +71,51 @@ func TestAttachmentLastsFromAttachedToGone(t *testing.T) {
 	expect(t, "its volume never came", len(inv.unattached), 0)
 }
 
+// An attachment waits from its creation until it is attached, and from the request of its deletion until it is gone.
+func TestAttachmentWaits(t *testing.T) {
+	waiting, attached := volumeAttachment("a1", "vol", 0), volumeAttachment("a1", "vol", 7)
+	detaching := attached.DeepCopy()
+	detaching.DeletionTimestamp, detaching.DeletionGracePeriodSeconds = new(second(20)), new(int64(0))
+	waits := func(operation string, since fact.Time) fact.AttachmentState {
+		return fact.AttachmentState{UID: "a1", Volume: "vol", Node: "node-1", Attacher: "csi.example", Operation: operation, Since: since}
+	}
+	inv, h := New(), newHistory()
+	for _, step := range []struct {
+		event event
+		want  fact.AttachmentState
+	}{
+		{set(5, waiting), waits(fact.Attaching, at(4))},
+		{set(8, attached), waits("", 0)},
+		{set(21, detaching), waits(fact.Detaching, at(20))},
+		{gone(30, detaching), waits("", 0)},
+	} {
+		var err error
+		if step.event.delete {
+			err = inv.Delete(step.event.object, Live(at(step.event.at)))
+		} else {
+			err = inv.Set(step.event.object, Live(at(step.event.at)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.take(inv)
+		expect(t, "what it waits for", h.waits["a1"], step.want)
+	}
+
+	_, h = play(t, set(8, attached), gone(9, attached))
+	expect(t, "one that never waited is emitted", len(h.waits), 0)
+
+	// One that waited for a volume that nobody knows was deleted, and the tracker restarts.
+	inv = New()
+	unread, err := inv.Restore(fact.SavedList{restored(waiting, fact.ObjectSnapshot{Kind: fact.VolumeAttachments, UID: "a1", Deleted: at(9)})}, 1, at(10))
+	if unread != nil || err != nil {
+		t.Fatal(err)
+	}
+	h = newHistory()
+	h.take(inv)
+	expect(t, "what a deleted one waits for after a restart", h.waits["a1"], waits("", 0))
+}
+
 func TestStorageCapacityIsSampledWhenItChanges(t *testing.T) {
 	o := &storagev1.CSIStorageCapacity{
 		ObjectMeta: objectMeta("kube-system", "cap", "k1", 1), StorageClassName: "fast", Capacity: new(resource.MustParse("5Ti")),

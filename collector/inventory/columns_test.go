@@ -153,6 +153,25 @@ func TestMountColumns(t *testing.T) {
 	expect(t, "row of it", h.sources[got["/tmp"].SourceID].Kind, "emptyDir")
 }
 
+func TestMountsSayWhoseTheyAre(t *testing.T) {
+	claim := pvc("data", "c1", 0, "vol")
+	alone := running(podOf("db-0", "p1", 1, []string{"db"}, "data"), 2)
+	named := alone.DeepCopy()
+	named.Labels = map[string]string{"owner": "ann", "team": "db,ops"}
+	_, h := play(t, set(0, claim), set(1, pv("vol", "v1", 0, claim, corev1.VolumeBound, 1)), set(3, alone))
+	for _, m := range h.mounts {
+		expect(t, "a pod without a controller", m.WorkloadKind+"/"+m.WorkloadName, "Pod/db-0")
+		expect(t, "nobody's", m.Owner+m.Groups, "")
+	}
+	_, h = play(t, set(0, claim), set(1, pv("vol", "v1", 0, claim, corev1.VolumeBound, 1)), set(3, alone), set(5, named))
+	expect(t, "mounts", len(h.mounts), 1)
+	for _, m := range h.mounts {
+		expect(t, "owner, as the labels say later", m.Owner, "ann")
+		expect(t, "groups", m.Groups, "db,ops")
+		expect(t, "the use goes on", m.StartedAt, at(2))
+	}
+}
+
 func TestPodThatMountsNoStorageIsNotHeld(t *testing.T) {
 	inv, h := play(t, set(1, podOf("web", "p1", 1, []string{"web"})))
 	expect(t, "pods", inv.Count(fact.Pods), 0)

@@ -141,6 +141,7 @@ type history struct {
 
 	namespaces  map[string]fact.Namespace
 	attachments map[string]fact.Attachment
+	waits       map[string]fact.AttachmentState
 	capacities  []fact.StorageCapacity
 	objects     []fact.Object
 	rows        int
@@ -152,6 +153,7 @@ func newHistory() *history {
 		claims: map[string]fact.Claim{}, pods: map[string]fact.Pod{}, containers: map[[2]string]fact.Container{}, mounts: map[[4]string]fact.Mount{},
 		uses: map[string]fact.VolumeUse{}, rowsOf: map[string]fact.VolumeStateRow{}, bindings: map[[2]string]fact.Binding{}, changes: map[string]fact.Change{}, states: map[string]fact.VolumeState{},
 		claimState: map[string]fact.ClaimState{}, namespaces: map[string]fact.Namespace{}, attachments: map[string]fact.Attachment{},
+		waits: map[string]fact.AttachmentState{},
 	}
 }
 
@@ -216,6 +218,14 @@ func (h *history) add(u *fact.Update) {
 	}
 	for _, r := range f.Changes {
 		h.changes[fmt.Sprint(r.Kind, r.UID, r.At, r.Action, r.Details)] = r
+	}
+	h.addPresent(u)
+}
+
+// addPresent adds the present states.
+func (h *history) addPresent(u *fact.Update) {
+	for _, s := range u.Attachments {
+		h.waits[s.UID] = s
 	}
 	for _, s := range u.Volumes {
 		h.states[s.UID] = s

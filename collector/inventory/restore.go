@@ -343,6 +343,7 @@ func (inv *Inventory) restoreAttachment(a *attachment, s *fact.ObjectSnapshot) {
 	if s.Deleted != 0 {
 		delete(inv.attachments, a.row.UID)
 		inv.entomb(fact.VolumeAttachments, a.row.UID, s.Deleted, a)
+		inv.emitAttachmentState(a, wait{}) // noteAttachment has emitted that it waits
 	}
 	inv.emitAttachment(a, Observation{At: inv.now})
 }

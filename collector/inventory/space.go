@@ -104,7 +104,7 @@ func (inv *Inventory) Measure(samples []Sample, now fact.Time) {
 		}
 		inv.markSnapshot(v)
 		inv.markVolumeState(v)
-		inv.update.Facts.Usage = append(inv.update.Facts.Usage, fact.Usage{At: at, ClaimUID: u.claim.uid, VolumeUID: v.uid, Space: s.Space})
+		inv.update.Facts.Usage = append(inv.update.Facts.Usage, fact.Usage{At: at, Namespace: u.claim.name.namespace, ClaimUID: u.claim.uid, VolumeUID: v.uid, Space: s.Space})
 	}
 	inv.sync(Live(now))
 }

@@ -43,7 +43,7 @@ func TestHowFullVolumesAre(t *testing.T) {
 
 	told, states := measure(20, fullness("db-1", "p2", 11, 301))
 	expect(t, "rows", len(told), 1)
-	expect(t, "row", told[0], fact.Usage{At: at(11), ClaimUID: "c1", VolumeUID: "v1", Space: fullness("db-1", "p2", 11, 301).Space})
+	expect(t, "row", told[0], fact.Usage{At: at(11), Namespace: "shop", ClaimUID: "c1", VolumeUID: "v1", Space: fullness("db-1", "p2", 11, 301).Space})
 	expect(t, "states", len(states), 1)
 	expect(t, "used", states[0].UsedBytes, 301)
 	expect(t, "available", states[0].AvailableBytes, 689)

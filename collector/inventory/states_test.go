@@ -70,7 +70,7 @@ func TestClassesAndCapacitiesAreToldAsTheyStand(t *testing.T) {
 		want  string
 	}{
 		{set(1, capacityOf("k1", "fast", resource.NewQuantity(5, resource.BinarySI))), "[] [{k1 fast  zone=a 5 false}]"},
-		{set(2, late), "[{fast csi.example false}] [{k1 fast csi.example zone=a 5 false}]"},
+		{set(2, late), "[{fast csi.example Delete WaitForFirstConsumer false}] [{k1 fast csi.example zone=a 5 false}]"},
 		{set(3, late), "[] []"},
 		{set(3, capacityOf("k1", "fast", resource.NewQuantity(5, resource.BinarySI))), "[] [{k1 fast csi.example zone=a 5 false}]"}, // a new row: it has a driver now
 		{set(3, capacityOf("k1", "fast", resource.NewQuantity(5, resource.BinarySI))), "[] []"},
@@ -79,7 +79,7 @@ func TestClassesAndCapacitiesAreToldAsTheyStand(t *testing.T) {
 		{set(6, capacityOf("k1", "fast", resource.NewQuantity(7, resource.BinarySI))), "[] [{k1 fast csi.example zone=a 7 false}]"},
 		{set(7, capacityOf("k2", "slow", resource.NewQuantity(1, resource.BinarySI))), "[] [{k2 slow  zone=a 1 false}]"},
 		{gone(8, capacityOf("k1", "fast", resource.NewQuantity(7, resource.BinarySI))), "[] [{k1 fast csi.example zone=a 7 true}]"},
-		{gone(9, late), "[{fast csi.example true}] []"},
+		{gone(9, late), "[{fast csi.example Delete WaitForFirstConsumer true}] []"},
 	} {
 		do := inv.Set
 		if step.event.delete {
@@ -91,7 +91,8 @@ func TestClassesAndCapacitiesAreToldAsTheyStand(t *testing.T) {
 		inv.Take(u)
 		expect(t, fmt.Sprint("step ", i), fmt.Sprint(u.Classes, " ", u.Capacities), step.want)
 	}
-	if !(&fact.Update{}).Empty() || (&fact.Update{Classes: make([]fact.ClassState, 1)}).Empty() || (&fact.Update{Capacities: make([]fact.CapacityState, 1)}).Empty() {
+	if !(&fact.Update{}).Empty() || (&fact.Update{Classes: make([]fact.ClassState, 1)}).Empty() || (&fact.Update{Capacities: make([]fact.CapacityState, 1)}).Empty() ||
+		(&fact.Update{Attachments: make([]fact.AttachmentState, 1)}).Empty() {
 		t.Error("what is empty?")
 	}
 }

@@ -132,6 +132,8 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 		s.IdleSince = 0
 	}
 	s.ChangedAt = inv.statusSince(v, &s)
+	kept := inv.keepOf(v)
+	s.KeepUntil, s.KeepUnreadable = kept.until, kept.unreadable
 	return s
 }
 
@@ -263,8 +265,10 @@ func (inv *Inventory) stateRow(v *volume, s *fact.VolumeState) fact.VolumeStateR
 		VolumeUID: v.uid, Name: v.name, Phase: v.phase.Value(), Status: s.Status, StatusSince: s.ChangedAt, IdleSince: s.IdleSince, UnusedSince: s.UnusedSince,
 		ClaimUID: v.claimUID, ClaimNamespace: v.claim.namespace, ClaimName: v.claim.name, Owner: s.Owner, Groups: intern.Split(inv.claimantOf(v).groups),
 		StorageClass: s.StorageClass, ReclaimPolicy: s.ReclaimPolicy, CapacityBytes: s.CapacityBytes,
+		KeepUntil: s.KeepUntil, KeepReason: inv.keepOf(v).reason, KeepUnreadable: s.KeepUnreadable,
 	}
 	if s.Gone {
+		row.KeepUntil, row.KeepReason, row.KeepUnreadable = 0, "", ""
 		row.Status, row.StatusSince, row.IdleSince, row.UnusedSince = fact.VolumeDeleted, v.deleted, 0, 0
 	}
 	return row
@@ -275,14 +279,14 @@ func (inv *Inventory) stateRow(v *volume, s *fact.VolumeState) fact.VolumeStateR
 // volume keeps the owner and the groups that it had: its claim may be evicted before it.
 func fingerprint(r *fact.VolumeStateRow) uint64 {
 	h := fnv.New64a()
-	texts := []string{r.VolumeUID, r.Name, r.Phase, string(r.Status), r.ClaimUID, r.ClaimNamespace, r.ClaimName, r.StorageClass, r.ReclaimPolicy}
+	texts := []string{r.VolumeUID, r.Name, r.Phase, string(r.Status), r.ClaimUID, r.ClaimNamespace, r.ClaimName, r.StorageClass, r.ReclaimPolicy, r.KeepReason, r.KeepUnreadable}
 	if r.Status != fact.VolumeDeleted {
 		texts = append(append(texts, r.Owner), r.Groups...)
 	}
 	for _, text := range texts {
 		_, _ = h.Write(append([]byte(text), 0xff)) // which is in no UTF-8
 	}
-	for _, n := range []int64{int64(r.StatusSince), int64(r.IdleSince), int64(r.UnusedSince), r.CapacityBytes} {
+	for _, n := range []int64{int64(r.StatusSince), int64(r.IdleSince), int64(r.UnusedSince), r.CapacityBytes, int64(r.KeepUntil)} {
 		_ = binary.Write(h, binary.LittleEndian, n)
 	}
 	return max(h.Sum64(), 1)

@@ -26,7 +26,7 @@ import (
 )
 
 // annotations are kept of objects of every kind, with those that name an owner or a group
-// (inventory.NamesOwner) and those below annotationPrefix: what Kubernetes' own controllers write
+// (inventory.NamesOwner) and those below annotationPrefix, such as inventory.KeepAnnotation: what Kubernetes' own controllers write
 // about provisioning and binding.
 var annotations = map[string]bool{
 	"pv.kubernetes.io/bind-completed":                  true,

@@ -21,7 +21,7 @@ func TestOldHistoryIsDeletedByWholeKeys(t *testing.T) {
 			"INSERT INTO pods (cluster, namespace, uid, deleted_at, version) VALUES ('east', 'shop', '%[1]s', %[3]s, %[4]d)",
 			"INSERT INTO objects (cluster, kind, uid, resource_version, observed_at, object) VALUES ('east', 'Pod', '%[1]s', '%[4]d', coalesce(%[3]s, '2025-01-01 00:00:00'), '{}')",
 			"INSERT INTO changes (cluster, at, kind, uid, action) VALUES ('east', coalesce(%[3]s, '2025-01-01 00:00:00'), 'Pod', '%[1]s', 'mounted')",
-			"INSERT INTO usage (cluster, at, volume_uid) VALUES ('east', coalesce(%[3]s, '2025-01-01 00:00:00'), '%[2]s')",
+			"INSERT INTO usage (cluster, namespace, at, volume_uid) VALUES ('east', 'shop', coalesce(%[3]s, '2025-01-01 00:00:00'), '%[2]s')",
 		} {
 			catalogtest.Rows(t, c, fmt.Sprintf(sql, pod, volume, ended, version))
 		}

@@ -27,7 +27,7 @@ func (m *model) wasIdle(v *volume, at fact.Time) (r row, whose *claim, since fac
 	r = row{
 		"cluster": m.cluster, "volume": v.name, "state": "never_mounted", "namespace": b.claim.namespace, "claim": b.claim.name, "storage_class": v.class,
 		"capacity_bytes": m.sizeAt(v, at), "used_bytes": v.usedBy(at), "reclaim_policy": v.policy, "last_used_at": nil, "last_namespace": "", "last_pod": "",
-		"last_workload": "",
+		"last_workload": "", "keep_until": nil, "keep_reason": "",
 	}
 	if last != nil {
 		r["last_used_at"], r["last_namespace"], r["last_pod"], r["last_workload"] = last.ended().at, last.pod.namespace, last.pod.name, workloadOf(last.pod)

@@ -129,6 +129,7 @@ func orphans(h *history, flags map[string]string) (rows []row) {
 		add := func(r row, c *claim, class string, v *volume, since fact.Time) {
 			class = cmp.Or(class, c.class)
 			r["cluster"], r["orphaned_since"], r["orphaned_seconds"], r["next_step"] = m.cluster, since, lasted(since, 0), nextStep[r["reason"].(string)]
+			r["keep_until"], r["keep_reason"] = nil, "" // the world has no such annotation
 			r["namespace"], r["claim"], r["owner"], r["groups"], r["storage_class"] = c.namespace, c.name, c.owner, c.groups, class
 			m.lastUse(v, r)
 			if f.takes(m, c.namespace, c.owner, c.groups, class) {

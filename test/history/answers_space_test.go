@@ -82,7 +82,7 @@ func (m *model) idleRow(v *volume, last *mount) (r row, since fact.Time) {
 	r = row{
 		"cluster": m.cluster, "volume": v.name, "state": "never_mounted", "namespace": v.claim.namespace, "claim": v.claim.name, "storage_class": v.class,
 		"capacity_bytes": v.size, "used_bytes": usedBytes(v), "reclaim_policy": v.policy, "last_used_at": nil, "last_namespace": "", "last_pod": "",
-		"last_workload": "",
+		"last_workload": "", "keep_until": nil, "keep_reason": "",
 	}
 	since, used := m.idleSince(v, last)
 	if last != nil {

@@ -150,7 +150,7 @@ func mounts(h *history, flags map[string]string) (rows []row) {
 			continue
 		}
 		r := u.row()
-		r["workload"], r["ended_at"], r["ended_not_before"], r["end_reason"] = workloadOf(u.pod), u.ended().at, u.ended().unsure(), u.container.seen.reason
+		r["workload"], r["ended_at"], r["ended_not_before"], r["end_reason"] = u.pod.workloadName(), u.ended().at, u.ended().unsure(), u.container.seen.reason
 		rows = append(rows, r)
 	}
 	return rows
@@ -177,7 +177,8 @@ func (h *history) useHours(f filters, volume string, w window) (rows []row) {
 	}
 	uses := slices.DeleteFunc(h.uses(w, f, volume), func(u mount) bool {
 		began, ended := clip(u)
-		return u.store.claim == nil || began >= ended
+		instant := u.started() == u.ended().at && u.started() >= w.since && u.started() < w.until
+		return u.store.claim == nil || began >= ended && !instant
 	})
 	for _, g := range grouped(uses, func(u mount) string {
 		return fmt.Sprintf("%q", []any{u.m.cluster, u.store.claim.uid, volumeUID(u), u.pod.workloadName(), u.owner(), u.groups()})
@@ -185,17 +186,17 @@ func (h *history) useHours(f filters, volume string, w window) (rows []row) {
 		slices.SortFunc(g, func(a, b mount) int { return cmp.Compare(a.started(), b.started()) })
 		u := g[0]
 		first, _ := clip(u)
-		sum, reached := fact.Time(0), first
+		sum, reached, last := fact.Time(0), first, first
 		for _, u := range g {
 			began, ended := clip(u)
 			sum += max(0, ended-max(began, reached))
-			reached = max(reached, ended)
+			reached, last = max(reached, ended), max(last, began, ended-1)
 		}
 		day := func(t fact.Time) string { return t.Time().UTC().Format(time.DateOnly) }
 		rows = append(rows, row{
 			"cluster": u.m.cluster, "namespace": u.pod.namespace, "claim": u.store.claimName, "persistentvolume": u.volumeName(), "storage_class": u.class(),
 			"workload": u.pod.workloadName(), "owner": u.owner(), "groups": u.groups(), "pods": podsOf(g), "used_seconds": int64(sum / second),
-			"first_day": day(first), "last_day": day(reached - 1),
+			"first_day": day(first), "last_day": day(last),
 		})
 	}
 	return rows

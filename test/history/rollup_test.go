@@ -10,7 +10,7 @@ import (
 )
 
 // TestReportsByRollup sums up each day of one cluster, and asks the reports that read these sums for windows: first with what the days were summed up
-// from, and then for whole days without it.
+// from, then for whole days without it, and then for whole months without the days.
 func TestReportsByRollup(t *testing.T) {
 	h := makeHistory(t)
 	m := h.models[1]
@@ -38,6 +38,20 @@ func TestReportsByRollup(t *testing.T) {
 		a, b := m.wholeDay(h.rnd), m.wholeDay(h.rnd)
 		h.compareSums(t, window{min(a, b), max(a, b) + day}, map[string]string{"cluster": m.cluster})
 	}
+	whole := window{fact.At(time.Date(first.Year(), first.Month()+1, 1, 0, 0, 0, 0, time.UTC)), fact.At(time.Date(last.Year(), last.Month(), 1, 0, 0, 0, 0, time.UTC))}
+	if whole.since >= whole.until {
+		t.Fatalf("no whole month from %s to %s", first, last)
+	}
+	// A tracker was killed before a month was complete: its days count until the next one has summed it up again.
+	catalogtest.Rows(t, h.catalog, "ALTER TABLE use_seconds_monthly DELETE WHERE claim_uid = '' SETTINGS mutations_sync = 1")
+	h.compareUseHours(t, whole, map[string]string{"cluster": m.cluster})
+	if days, err := h.catalog.RollUp(t.Context(), m.cluster); err != nil || days != 0 {
+		t.Errorf("summed up %d days again, %v", days, err)
+	}
+	catalogtest.Rows(t, h.catalog, "TRUNCATE TABLE use_seconds_daily")
+	for range 5 {
+		h.compareUseHours(t, whole, map[string]string{"cluster": m.cluster})
+	}
 }
 
 // wholeDay returns the beginning of a day of which all is known.
@@ -53,14 +67,27 @@ func (h *history) compareSums(t *testing.T, w window, flags map[string]string) {
 		return
 	}
 	flags["by"] = []string{"namespace", "storageclass", "owner", "group"}[h.rnd.IntN(4)]
+	f := h.chooseIn(w, flags)
+	h.compare(t, "space", flags, h.spaceThen(f, flags["by"], w))
+	delete(flags, "by")
+	delete(flags, "limit")
+	h.compare(t, "use-hours", flags, h.useHours(f, "", w))
+}
+
+func (h *history) compareUseHours(t *testing.T, w window, flags map[string]string) {
+	t.Helper()
+	f := h.chooseIn(w, flags)
+	delete(flags, "limit")
+	h.compare(t, "use-hours", flags, h.useHours(f, "", w))
+}
+
+// chooseIn adds flags for a window and for what is random in it; a cluster in flags stays.
+func (h *history) chooseIn(w window, flags map[string]string) filters {
 	flags["since"], flags["until"] = w.since.Time().Format(time.RFC3339Nano), w.until.Time().Format(time.RFC3339Nano)
 	cluster := flags["cluster"]
 	f := h.choose(flags, "namespace", "owner", "group", "storageclass")
 	if cluster != "" {
 		f.cluster, flags["cluster"] = cluster, cluster
 	}
-	h.compare(t, "space", flags, h.spaceThen(f, flags["by"], w))
-	delete(flags, "by")
-	delete(flags, "limit")
-	h.compare(t, "use-hours", flags, h.useHours(f, "", w))
+	return f
 }

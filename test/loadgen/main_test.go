@@ -20,7 +20,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-func TestMain(m *testing.M) { os.Exit(harness.Main(m, 6)) }
+func TestMain(m *testing.M) { os.Exit(harness.Main(m, 4)) }
 
 // background is the context of requests that no test cuts short.
 var background = context.Background()

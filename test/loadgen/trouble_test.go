@@ -33,12 +33,15 @@ func TestAKilledTrackerHasBounds(t *testing.T) {
 	args := []string{"--data-dir=" + t.TempDir(), "--catalog.url=" + server.URL("kubevoltracker")}
 	tracker := harness.StartTracker(t, c.Kubeconfig, args...)
 	file := filepath.Join(t.ArtifactDir(), "account.jsonl")
-	done := make(chan error)
-	go func() {
-		_, _, err := run(t, "--kube.kubeconfig="+c.Kubeconfig, "--rate=40", "--claims=12", "--pods=12", "--volumes=6", "--profile=chaos", "--duration=16s", "--output="+file)
-		done <- err
-	}()
-	// However slow the machine is: some pods run when the tracker is killed, and some are deleted before it starts again.
+	// However slow the machine is: some pods run when the tracker is killed, and some are deleted before it starts again. Then the load is
+	// ended by an interrupt.
+	load := command(t, "--kube.kubeconfig="+c.Kubeconfig, "--rate=40", "--claims=12", "--pods=12", "--volumes=6", "--profile=chaos", "--duration=5m", "--output="+file)
+	var said bytes.Buffer
+	load.Stderr = &said
+	if err := load.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = load.Process.Kill() }) // if the test fails before it ends
 	awaitLines(t, file, 5, `"kind":"Pod"`, `"phase":"Running"`)
 	time.Sleep(time.Second)
 	gone := countLines(file, `"kind":"Pod"`, `"gone":true`)
@@ -46,8 +49,12 @@ func TestAKilledTrackerHasBounds(t *testing.T) {
 	time.Sleep(7 * time.Second) // verify calls bounds of a few seconds exact
 	awaitLines(t, file, gone+5, `"kind":"Pod"`, `"gone":true`)
 	harness.StartTracker(t, c.Kubeconfig, args...)
-	if err := <-done; err != nil {
+	time.Sleep(5 * time.Second) // it also sees some of the load happen
+	if err := load.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
+	}
+	if err := load.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, &said)
 	}
 	out, _, err := run(t, "verify", "--file="+file, args[1])
 	if err != nil || !strings.Contains(out, "moments have bounds of up to ") || !strings.HasSuffix(out, "\n0 missing, 0 duplicated, 0 wrong\n") {

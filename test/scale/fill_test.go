@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
 )
@@ -45,18 +47,28 @@ func columns(t *testing.T, c *catalog.Catalog, table string) (list []string) {
 	return list
 }
 
-func run(t *testing.T, c *catalog.Catalog, sql string, parameters map[string]string) {
+// runAll runs statements, two at a time: each takes one processor for most of its time.
+func runAll(t *testing.T, c *catalog.Catalog, statements []string) {
 	t.Helper()
-	result, err := c.Run(context.Background(), sql, parameters)
+	var group errgroup.Group
+	group.SetLimit(2)
+	for _, sql := range statements {
+		group.Go(func() error { return run(t.Context(), c, sql) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, c *catalog.Catalog, sql string) error {
+	result, err := c.Run(ctx, sql, nil)
 	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
+		return fmt.Errorf("%s: %w", sql, err)
 	}
 	defer result.Close()
-	for result.Next() {
+	for result.Next() { // a statement that writes has no rows
 	}
-	if err := result.Err(); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
+	return result.Err()
 }
 
 // fill writes the history into the tables, and merges it. The newest partition stays as the inserts and ClickHouse's own
@@ -69,17 +81,22 @@ func (h *history) fill(t *testing.T, c *catalog.Catalog) {
 	for _, name := range []string{"pods", "containers", "mounts", "changes"} {
 		h.insert(t, c, name, h.pods())
 	}
-	for _, name := range []string{"volume_uses", "volume_states"} {
+	for _, name := range []string{"volume_uses", "volume_states", "use_seconds_daily", "use_seconds_monthly", "byte_seconds_daily"} {
 		if len(columns(t, c, name)) > 0 {
 			h.insert(t, c, name, namespaces)
 		}
 	}
-	for _, name := range []string{"claims", "volumes", "volume_sources", "bindings", "usage", "pods", "containers", "mounts", "changes", "volume_uses", "volume_states"} {
+	if len(columns(t, c, "use_seconds_monthly")) > 0 {
+		h.insert(t, c, "use_months_done", 1)
+	}
+	for _, name := range []string{"claims", "volumes", "volume_sources", "bindings", "usage", "pods", "containers", "mounts", "changes", "volume_uses", "volume_states", "use_seconds_daily", "use_seconds_monthly", "byte_seconds_daily"} {
 		if len(columns(t, c, name)) > 0 {
 			began := time.Now()
+			var merges []string
 			for _, row := range catalogtest.Rows(t, c, "SELECT DISTINCT partition_id FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+name+"' AND (partition_id = 'all' OR partition_id < (SELECT max(partition_id) FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+name+"')) ORDER BY 1") {
-				run(t, c, fmt.Sprintf("OPTIMIZE TABLE %s PARTITION ID '%s' FINAL", name, row[0]), nil) // all at once takes longer than an answer may
+				merges = append(merges, fmt.Sprintf("OPTIMIZE TABLE %s PARTITION ID '%s' FINAL", name, row[0])) // all at once takes longer than an answer may
 			}
+			runAll(t, c, merges)
 			t.Logf("merged %s in %s", name, time.Since(began).Round(time.Second))
 		}
 	}
@@ -93,8 +110,11 @@ func (h *history) insert(t *testing.T, c *catalog.Catalog, name string, n int) {
 		t.Fatal(err)
 	}
 	table := name
-	if name == "claim_changes" {
+	switch name {
+	case "claim_changes":
 		table = "changes"
+	case "use_months_done":
+		table = "use_seconds_monthly"
 	}
 	has := columns(t, c, table)
 	var both []string
@@ -109,9 +129,11 @@ func (h *history) insert(t *testing.T, c *catalog.Catalog, name string, n int) {
 	if n == namespaces {
 		step = namespacesAtOnce
 	}
+	var inserts []string
 	for from := 0; from < n; from += step {
-		run(t, c, "INSERT INTO "+table+" ("+list+") SELECT "+list+" FROM ("+h.with(string(text), from, min(n, from+step))+") SETTINGS max_partitions_per_insert_block = 0", nil)
+		inserts = append(inserts, "INSERT INTO "+table+" ("+list+") SELECT "+list+" FROM ("+h.with(string(text), from, min(n, from+step))+") SETTINGS max_partitions_per_insert_block = 0")
 	}
+	runAll(t, c, inserts)
 	t.Logf("filled %s by %s in %s", table, name, time.Since(began).Round(time.Second))
 }
 

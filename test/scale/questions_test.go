@@ -58,7 +58,7 @@ func questions(t *testing.T, c *catalog.Catalog, program string) (list []questio
 		if slices.Contains([]string{"idle", "space", "orphans"}, r.Name) {
 			whole = present
 		}
-		add(whole, "--limit=100")
+		add(whole)
 		for _, one := range []string{"namespace=team-007", "owner=owner-7", "group=group-7"} {
 			if name, _, _ := strings.Cut(one, "="); has(name) {
 				add(ofOne, "--"+one)
@@ -68,10 +68,10 @@ func questions(t *testing.T, c *catalog.Catalog, program string) (list []questio
 			}
 		}
 		if has("at") {
-			add(ofAll, halfAway, "--limit=100")
+			add(ofAll, halfAway)
 		}
 		if has("since") {
-			add(ofAll, longAgo, "--limit=100")
+			add(ofAll, longAgo)
 		}
 	}
 	return list

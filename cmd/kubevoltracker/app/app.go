@@ -78,7 +78,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, ctx.Err()
 	}
 	o.Metrics.Registry, o.Metrics.Logger = registry, log.With(o.Logger, "component", "exporter")
-	o.Metrics.NoStorageCapacity = o.Without.StorageCapacity
+	o.Metrics.NoStorageCapacity, o.Metrics.NoAttachments = o.Without.StorageCapacity, o.Without.Attachments
 	metrics := exporter.New(o.Metrics)
 	election.Register(registry, a.history.election)
 	a.collector = collector.New(collector.Options{
@@ -96,6 +96,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		{Name: "catalog", Check: a.history.ready, Note: a.history.waitsFor},
 		{Name: "kube-state-metrics", Check: metrics.StateMetricsReady},
 	}
+	exporter.RegisterReady(registry, o.Web.Ready)
 	if a.server, err = exporter.NewServer(o.Web); err != nil {
 		return nil, UsageError{err}
 	}

@@ -19,5 +19,5 @@ SELECT
     fromUnixTimestamp64Micro(started * 1000000, 'UTC') AS started_at,
     if(over, fromUnixTimestamp64Micro(ended * 1000000, 'UTC'), NULL) AS finished_at,
     0 AS restarts,
-    toUInt64(if(over, ended + 2, started + 1)) * 1000000 + p % 1000000 AS version
+    toUInt64(if(over, ended + 2, started + 1)) * 1000000 + p % 1000 * 1000 AS version
 FROM numbers({from:UInt64}, {to:UInt64} - {from:UInt64})

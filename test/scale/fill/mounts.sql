@@ -22,6 +22,10 @@ SELECT
     toString(reinterpretAsUUID(sipHash128('claim', k))) AS claim_uid,
     concat('data-', toString(k)) AS claim_name,
     toString(reinterpretAsUUID(sipHash128('volume', k))) AS volume_uid,
+    concat('owner-', toString(ns % 100)) AS owner,
+    [concat('group-', toString(ns % 20))] AS groups,
+    'Deployment' AS workload_kind,
+    concat('app-', toString(sipHash64('app', p) % 40)) AS workload_name,
     fromUnixTimestamp64Micro(started * 1000000, 'UTC') AS started_at,
     started_at AS started_not_before,
     0 AS started_uncertainty,
@@ -29,5 +33,5 @@ SELECT
     if(over AND p % 50 = 0, least(90, ended - started) * 1000000, 0) AS ended_uncertainty,
     ended_at - toIntervalMicrosecond(ended_uncertainty) AS ended_not_before,
     if(over, if(p % 7 = 0, 'Error', 'Completed'), '') AS end_reason,
-    toUInt64(if(over, ended + 2, started + 1)) * 1000000 + p % 1000000 AS version
+    toUInt64(if(over, ended + 2, started + 1)) * 1000000 + p % 1000 * 1000 AS version
 FROM numbers({from:UInt64} * 2, ({to:UInt64} - {from:UInt64}) * 2)

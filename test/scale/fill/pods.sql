@@ -27,5 +27,5 @@ SELECT
     if(over, fromUnixTimestamp64Micro((ended + 1) * 1000000 + toInt64(sipHash64('gone', p) % 1000000), 'UTC'), NULL) AS deleted_at,
     deleted_at AS deleted_not_before,
     0 AS deleted_uncertainty,
-    toUInt64(if(over, ended + 2, started + 1)) * 1000000 + p % 1000000 AS version
+    toUInt64(if(over, ended + 2, started + 1)) * 1000000 + p % 1000 * 1000 AS version
 FROM numbers({from:UInt64}, {to:UInt64} - {from:UInt64})

@@ -3,6 +3,7 @@ WITH intDiv(number, 10) AS k, number % 10 AS i
 SELECT
     'east' AS cluster,
     fromUnixTimestamp64Micro(({began:Int64} + 3000000 + toInt64(i) * 5900000 + toInt64(sipHash64('usage', number) % 86400)) * 1000000, 'UTC') AS at,
+    concat('team-', leftPad(toString(k % {namespaces:UInt64}), 3, '0')) AS namespace,
     toString(reinterpretAsUUID(sipHash128('claim', k))) AS claim_uid,
     toString(reinterpretAsUUID(sipHash128('volume', k))) AS volume_uid,
     toInt64(1 + k % 100) * 1073741824 AS capacity_bytes,

@@ -1,0 +1,39 @@
+package catalog_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestEmptyAnswersHaveTheirColumns holds that the columns which a report declares are those that ClickHouse names.
+func TestEmptyAnswersHaveTheirColumns(t *testing.T) {
+	c := migrated(t)
+	for _, name := range []string{"same-store", "blocked", "stranded", "left-behind", "filling"} {
+		statement, err := c.ReportSQL(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		described, err := c.Run(t.Context(), "DESCRIBE (\n"+statement.SQL+"\n)", statement.Parameters)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for described.Next() {
+			want = append(want, fmt.Sprint(described.Row()[0]))
+		}
+		described.Close()
+		result, err := c.RunReport(t.Context(), name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, column := range result.Columns {
+			got = append(got, column.Name)
+		}
+		result.Close()
+		if strings.Join(got, " ") != strings.Join(want, " ") || len(got) < 10 {
+			t.Errorf("%s has the columns\n%v, want\n%v", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+{{- /* Included by use-hours.sql: what use_seconds_daily and use_seconds_monthly have of the window, from the flags. Before
+       it come began_micros and ended_micros, the window, windows.sql and its_namespaces.sql. */ -}}
+-- The whole months of the window that use_seconds_monthly has of each cluster: those with a row without a claim. A month that is being summed up
+-- has none yet, nor counts one whose days are not done.
+(
+    SELECT groupUniqArray((toString(cluster), month)) FROM use_seconds_monthly
+    WHERE namespace = '' AND claim_name = '' AND claim_uid = '' AND ({cluster:String} = '' OR cluster = {cluster:String})
+      AND month >= first_day_of_rollup AND toLastDayOfMonth(month) <= last_day_of_rollup AND {{template "use_done.sql" "toLastDayOfMonth(month)"}}
+) AS its_months,
+-- All days between months_begin and months_end are in these months, as months are summed up in order: the index of use_seconds_daily leaves them out.
+-- A cluster that has no such month has days from the first one that is summed up on.
+if(empty(its_months), first_day_of_rollup, arrayMax(c -> arrayMin(arrayMap(m -> m.2, arrayFilter(m -> m.1 = c, its_months))), arrayDistinct(its_months.1))) AS months_begin,
+if(empty(its_months), first_day_of_rollup - 1,
+    arrayMin((c, r) -> if(has(its_months.1, c), toLastDayOfMonth(arrayMax(arrayMap(m -> m.2, arrayFilter(m -> m.1 = c, its_months)))), toDate(intDiv(r.1, 86400000000)) - 1),
+        mapKeys(rolled), mapValues(rolled))) AS months_end,
+-- A pod counts where it began to use the claim; on the first day of a window that begins with a day all pods of that day count.
+rolled_uses AS
+(
+    SELECT
+        cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups,
+        if(toInt64(day) * 86400000000 = began_micros, pods, new_pods) AS counted_pods, use_seconds, day AS first, day AS last
+    FROM use_seconds_daily FINAL
+    WHERE day BETWEEN first_day_of_rollup AND last_day_of_rollup AND (day < months_begin OR day > months_end)
+      AND {{template "use_done.sql" "day"}}
+      AND (cluster, toStartOfMonth(day)) NOT IN (SELECT m.1, m.2 FROM (SELECT arrayJoin(its_months) AS m))
+      AND use_seconds + pods != 0 AND {{template "use_rolled_filter.sql"}}
+    UNION ALL
+    SELECT
+        cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups,
+        if(toInt64(month) * 86400000000 = began_micros, pods, new_pods), use_seconds, first_day, last_day
+    FROM use_seconds_monthly FINAL
+    WHERE (cluster, month) IN (SELECT m.1, m.2 FROM (SELECT arrayJoin(its_months) AS m))
+      AND use_seconds + pods != 0 AND {{template "use_rolled_filter.sql"}}
+)
