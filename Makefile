@@ -12,9 +12,11 @@ ARGS   ?=
 # Nested modules: what only the demo, the tests and the measurements need is not what a user downloads.
 LOCALCLUSTER := deploy/localcluster
 PROMETHEUS   := deploy/prometheus
+ALERTMANAGER := deploy/alertmanager
 STATEMETRICS := deploy/kube-state-metrics
 HELM         := deploy/helm
 IMAGE        := deploy/image
+DASHBOARDS   := deploy/dashboards
 CHART        := deploy/charts/kubevoltracker
 # Newest release that builds with this Go.
 GOLANGCI_LINT_VERSION := v2.12.2
@@ -36,8 +38,8 @@ help: ## Tell what can be done here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 16
 
 .PHONY: demo
-demo: build localcluster libchdb ## Show all of it on a local cluster; until Ctrl-C, or for DEMO_SECONDS
-	@deploy/demo/demo.sh $(BIN) $(CACHE)/demo
+demo: build localcluster libchdb prometheus alertmanager ## Show all of it on a local cluster; until Ctrl-C, or for DEMO_SECONDS; DEMO_IDLE_SECONDS=20 is when a volume counts as idle
+	@deploy/demo/demo.sh $(if $(DEMO_IDLE_SECONDS),--idle-seconds=$(DEMO_IDLE_SECONDS)) $(BIN) $(CACHE)/demo
 
 .PHONY: run
 run: build libchdb ## Run the tracker on the cluster of your kubeconfig; ARGS="--flag …"
@@ -50,11 +52,12 @@ RACED    = $(shell $(GO) list ./... | grep -vE '/(test|collector/inventory|colle
 
 # localcluster is tested by the flags that its program is built with: any others would compile Kubernetes a second time.
 .PHONY: test
-test: vet build localcluster libchdb promtool prometheus helm crds clients image $(BIN)/kube-state-metrics ## Pass all tests, on a real control plane and a real ClickHouse
+test: vet build localcluster libchdb promtool prometheus alertmanager helm crds clients image $(BIN)/kube-state-metrics ## Pass all tests, on a real control plane and a real ClickHouse
 	$(GO) test $(RACE) -count=1 -timeout 20m $(ARGS) $(RACED)
 	$(GO) test -count=1 -timeout 20m $(ARGS) $(UNRACED)
 	cd $(LOCALCLUSTER) && CGO_ENABLED=0 LOCALCLUSTER_BIN=$(BIN)/localcluster $(GO) test -trimpath -count=1 -timeout 5m $(ARGS) ./...
 	cd $(IMAGE) && IMAGES=$(CACHE)/image $(GO) test -count=1 -timeout 15m $(ARGS) ./...
+	cd $(DASHBOARDS) && $(GO) test -count=1 $(ARGS) ./...
 
 .PHONY: soak
 soak: build localcluster libchdb ## Trouble of all kinds at random, for SOAK_MINUTES=10; SOAK_SEED=N runs one again, SOAK_TROUBLES=pair,killed only some
@@ -77,6 +80,16 @@ bench-history: build libchdb ## Measure the reports on 100 million made-up mount
 	BENCH_HISTORY_MOUNTS=$(BENCH_HISTORY_MOUNTS) BENCH_HISTORY_ONLY='$(BENCH_HISTORY_ONLY)' BENCH_HISTORY_BEFORE=$(BENCH_HISTORY_BEFORE) \
 	  BENCH_HISTORY_DIR=$(CACHE)/history $(GO) test -count=1 -v -timeout 5h -run '^TestHistory$$' $(ARGS) ./test/scale
 
+# How many mounts the catalog has that ClickHouse is asked about, and how many volumes the exporter that Prometheus scrapes.
+BENCH_DASHBOARDS_MOUNTS  ?= 10000000
+BENCH_DASHBOARDS_VOLUMES ?= 100000
+
+.PHONY: bench-dashboards
+bench-dashboards: build libchdb prometheus ## Measure the queries of the dashboards on 10 million mounts and 100,000 volumes (15 minutes); BENCH_DASHBOARDS_MOUNTS=1000000 is quicker
+	@mkdir -p $(CACHE)/history
+	BENCH_DASHBOARDS_MOUNTS=$(BENCH_DASHBOARDS_MOUNTS) BENCH_DASHBOARDS_VOLUMES=$(BENCH_DASHBOARDS_VOLUMES) BENCH_HISTORY_DIR=$(CACHE)/history \
+	  $(GO) test -count=1 -v -timeout 2h -run '^TestDashboards' $(ARGS) ./test/scale
+
 .PHONY: attack
 attack: build libchdb ## Try to get through the fences of the built programs, in a hundred ways and more
 	$(GO) test -count=1 -v $(ARGS) ./test/attack
@@ -85,8 +98,21 @@ attack: build libchdb ## Try to get through the fences of the built programs, in
 CLIENT_VERSION := 1.23.1
 CLIENTS := $(CACHE)/clients/node_modules/@clickhouse/client/package.json
 
+# Grafana's types of the oldest and the newest version that the dashboards are for, and the compiler that reads them.
+GRAFANA_OLDEST     := 11.1.4
+GRAFANA_NEWEST     := 13.2.3
+TYPESCRIPT_VERSION := 5.9.3
+GRAFANA_TYPES := $(CACHE)/grafana/node_modules/typescript/package.json
+
 .PHONY: clients
-clients: $(CLIENTS)
+clients: $(CLIENTS) $(GRAFANA_TYPES)
+
+$(GRAFANA_TYPES): Makefile
+	@echo "fetching Grafana's types and TypeScript by npm"
+	@mkdir -p $(CACHE)/grafana
+	@npm install --silent --no-save --no-package-lock --no-audit --no-fund --ignore-scripts --prefix $(CACHE)/grafana \
+	  schema-11@npm:@grafana/schema@$(GRAFANA_OLDEST) schema-13@npm:@grafana/schema@$(GRAFANA_NEWEST) typescript@$(TYPESCRIPT_VERSION)
+	@touch $@
 
 $(CLIENTS): Makefile
 	@echo "fetching ClickHouse's client for JavaScript by npm"
@@ -98,13 +124,15 @@ $(CLIENTS): Makefile
 vet:
 	$(GO) vet ./...
 
-# A cache of this checkout's own: the shared one remembers other checkouts' files.
+# A cache of this checkout's own: the shared one remembers other checkouts' files. The linters that need types would read all of
+# Kubernetes for the local cluster, which takes 6 GB and half an hour: there, `go test` vets what they look for.
 lint: export GOLANGCI_LINT_CACHE := $(CACHE)/golangci-lint
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) vulncheck ## Check the code's style, and for weaknesses that are known
 	$< run --allow-parallel-runners ./...
-	cd $(LOCALCLUSTER) && $< run --allow-parallel-runners --disable gosec --config $(CURDIR)/.golangci.yml ./...
+	cd $(DASHBOARDS) && $< run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./...
+	cd $(LOCALCLUSTER) && $< run --allow-parallel-runners --fast-only --config $(CURDIR)/.golangci.yml ./...
 
 # The local cluster is left out, as no user runs it: it is all of Kubernetes, and takes 7 minutes.
 .PHONY: vulncheck
@@ -240,6 +268,13 @@ $(BIN)/promtool $(BIN)/prometheus: $(BIN)/%: $(PROMETHEUS)/go.mod
 	@echo "building $* from Prometheus' module (2 minutes the first time, 1 for the second of its programs)"
 	@cd $(PROMETHEUS) && CGO_ENABLED=0 $(GO) build -trimpath -tags remove_all_sd -ldflags '-s -w' -o $@ github.com/prometheus/prometheus/cmd/$*
 
+.PHONY: alertmanager
+alertmanager: $(BIN)/alertmanager $(BIN)/amtool ## Build Alertmanager and its amtool, for the demo and the tests
+
+$(BIN)/alertmanager $(BIN)/amtool: $(BIN)/%: $(ALERTMANAGER)/go.mod
+	@echo "building $* from Alertmanager's module (a minute the first time)"
+	@cd $(ALERTMANAGER) && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ github.com/prometheus/alertmanager/cmd/$*
+
 .PHONY: chart
 chart: $(BIN)/helm ## Check the Helm chart, and package it into .cache/chart
 	@deploy/charts/package.sh $(BIN)/helm $(CHART) $(CACHE)/chart
@@ -281,15 +316,20 @@ $(BIN)/govulncheck-$(GOVULNCHECK_VERSION):
 	@GOBIN=$(BIN) CGO_ENABLED=0 $(GO) install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
 	@mv $(BIN)/govulncheck $@
 
+.PHONY: dashboards
+dashboards: ## Write dashboards/*.json from their code
+	cd $(DASHBOARDS) && $(GO) run . $(CURDIR)/dashboards
+
 .PHONY: docs
-docs: ## Write the generated pages anew: docs/configure.md from the flags, docs/queries.md from the reports, docs/schema.md from the migrations, docs/metrics.md from the metrics
+docs: dashboards ## Write the generated pages anew: docs/configure.md from the flags, docs/queries.md from the reports, docs/schema.md from the migrations, docs/metrics.md from the metrics, dashboards/README.md from the dashboards
 	$(GO) test -p 1 -count=1 -run '^TestConfigurePage' ./cmd/kubevoltracker ./cmd/kubevoltracker-clickhouse -update
 	$(GO) test -count=1 -run '^Test(Queries|Schema)Page' ./catalog -update
 	$(GO) test -count=1 -run '^TestMetricsPage' ./test/e2e -update
+	$(GO) test -count=1 -run '^TestDashboardsAnswer' ./test/e2e -update
 
 .PHONY: fmt
 fmt: ## Format the code
-	gofmt -w cmd collector exporter catalog test $(LOCALCLUSTER)
+	gofmt -w cmd collector exporter catalog test $(LOCALCLUSTER) $(DASHBOARDS)
 
 .PHONY: clean
 clean: ## Remove what was built and downloaded

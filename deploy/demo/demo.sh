@@ -1,17 +1,26 @@
 #!/usr/bin/env bash
 # Shows the whole idea on real parts: a local Kubernetes control plane with a small company's
-# storage in it, the tracker, the embedded ClickHouse, and the first reports. `make demo` builds
-# what it needs first. It stays until Ctrl-C, or for DEMO_SECONDS seconds if that is set.
+# storage in it, the tracker, the embedded ClickHouse, the first reports, and an alert that goes through
+# Prometheus to Alertmanager. `make demo` builds what it needs first. It stays until Ctrl-C, or for
+# DEMO_SECONDS seconds if that is set.
 #
-#   demo.sh BIN_DIR STATE_DIR
+#   demo.sh [--idle-seconds=20] BIN_DIR STATE_DIR      a volume counts as idle after so many seconds
 set -euo pipefail
 
+idle_seconds=20
+case ${1:-} in --idle-seconds=*) idle_seconds=${1#*=}; shift ;; esac
+if [ $# != 2 ] || [[ ! $idle_seconds =~ ^[1-9][0-9]{0,8}$ ]]; then
+  echo "demo.sh: want [--idle-seconds=SECONDS] BIN_DIR STATE_DIR, with whole seconds" >&2
+  exit 2
+fi
 bin=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$2"
 state=$(cd "$2" && pwd)
 web=${DEMO_WEB:-127.0.0.1:9790}
 clickhouse=${DEMO_CLICKHOUSE:-127.0.0.1:8123}
+prometheus=${DEMO_PROMETHEUS:-127.0.0.1:9090}
+alertmanager=${DEMO_ALERTMANAGER:-127.0.0.1:9093}
 catalog=http://$clickhouse/kubevoltracker
 export KUBECONFIG=$state/cluster/kubeconfig
 
@@ -38,7 +47,7 @@ trap 'echo; exit 0' INT TERM
 alive() { kill -0 "$1" 2>/dev/null || fail "$2 has ended:" "$3"; }
 
 say "Starting Kubernetes (etcd, API server, controllers, scheduler, simulated nodes)"
-rm -rf "$state/cluster" "$state/data"
+rm -rf "$state/cluster" "$state/data" "$state/monitoring"
 "$bin/localcluster" up --dir "$state/cluster" --exit-with-parent >"$state/cluster.out" 2>"$state/cluster.log" &
 cluster=$!
 pids+=("$cluster")
@@ -63,6 +72,17 @@ until ready; do
   sleep 0.2
 done
 echo "ready; its log is $state/tracker.log"
+
+say "Starting Prometheus with the rules of alerts/, and Alertmanager"
+monitoring=$state/monitoring
+"$here/configure-monitoring.sh" "$monitoring" "$idle_seconds" "$web" "$alertmanager"
+"$bin/alertmanager" --config.file="$monitoring/alertmanager.yml" --storage.path="$monitoring/alertmanager" --cluster.listen-address= \
+  --web.listen-address="$alertmanager" 2>"$state/alertmanager.log" &
+pids+=($!)
+"$bin/prometheus" --config.file="$monitoring/prometheus.yml" --storage.tsdb.path="$monitoring/prometheus" \
+  --web.listen-address="$prometheus" 2>"$state/prometheus.log" &
+pids+=($!)
+echo "a volume counts as idle after $idle_seconds seconds, instead of 30 days"
 
 say "Creating a small company's storage"
 kubectl() { "$bin/localcluster" kubectl "$@"; }
@@ -94,6 +114,29 @@ say "kubevoltracker report idle"
 report idle
 say "kubevoltracker report mounts"
 report mounts --limit=25
+
+say "Waiting for an alert on a volume that nobody uses (legacy/old-exports)"
+alerts() { "$bin/amtool" --alertmanager.url="http://$alertmanager" alert query "$@"; }
+for ((s = 0; ; s++)); do
+  alive "$tracker" "the tracker" "$state/tracker.log"
+  alive "${pids[2]}" "Alertmanager" "$state/alertmanager.log"
+  alive "${pids[3]}" "Prometheus" "$state/prometheus.log"
+  alerts --output=simple alertname=~'VolumeIdleLong|VolumeNeverMounted' namespace=legacy 2>/dev/null | grep -q Volume && break
+  ((s < 180 + idle_seconds)) || fail "no alert has fired:" "$state/prometheus.log"
+  sleep 1
+done
+# One label or annotation a line.
+alerts --output=extended alertname=~'VolumeIdleLong|VolumeNeverMounted' namespace=legacy | tail -n +2 |
+  sed -E 's/^alertname=/\nalertname=/; s/ {2,}/\n/g; s/" ([a-z_]+=")/"\n\1/g'
+cat <<TEXT
+
+Prometheus    http://$prometheus/alerts
+Alertmanager  http://$alertmanager
+Keep it       KUBECONFIG=$KUBECONFIG $bin/localcluster kubectl -n legacy annotate pvc old-exports kubevoltracker.io/keep='until 2099-12-31: audit'
+Grafana       Start one with the plugin grafana-clickhouse-datasource, add a data source Prometheus (http://$prometheus) and a data
+              source ClickHouse (server ${clickhouse%:*}, port ${clickhouse##*:}, protocol HTTP, user default, database kubevoltracker), and import
+              the files of dashboards/. deploy/compose has all four as containers.
+TEXT
 
 if [ -n "${DEMO_SECONDS:-}" ]; then
   say "Going on for $DEMO_SECONDS seconds"

@@ -40,7 +40,7 @@ func TestDemoWorkloadIsTracked(t *testing.T) {
 // TestDemoScriptsParse checks the syntax of the demo's scripts. To run the demo takes minutes: `make demo`.
 func TestDemoScriptsParse(t *testing.T) {
 	t.Parallel()
-	for _, script := range []string{"deploy/demo/demo.sh", "deploy/demo/churn.sh", "deploy/fetch-libchdb.sh"} {
+	for _, script := range []string{"deploy/demo/demo.sh", "deploy/demo/churn.sh", "deploy/demo/configure-monitoring.sh", "deploy/fetch-libchdb.sh"} {
 		script = harness.File(t, script)
 		if out, err := exec.Command("bash", "-n", script).CombinedOutput(); err != nil {
 			t.Errorf("%s: %s", script, out)

@@ -57,13 +57,16 @@ func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 	}
 	ingest.NewWriter(nil, ingest.WriterOptions{Journal: j, Registerer: registry})
 	election.Register(registry, nil)
+	exporter.RegisterReady(registry, nil)
 	engine.Register(registry, nil)
 	e.Apply(&fact.Update{
-		Classes:    []fact.ClassState{{Name: "fast", Provisioner: "csi.example"}},
-		Capacities: []fact.CapacityState{{UID: "k1"}},
-		Claims:     []fact.ClaimState{{UID: "c1", Namespace: "shop", Phase: "Bound", CapacityBytes: 1}},
+		Classes:     []fact.ClassState{{Name: "fast", Provisioner: "csi.example"}},
+		Capacities:  []fact.CapacityState{{UID: "k1"}},
+		Attachments: []fact.AttachmentState{{UID: "a1", Volume: "pv-1", Operation: fact.Attaching, Since: 1}},
+		Watched:     []fact.Span{{From: 1, To: 2}},
+		Claims:      []fact.ClaimState{{UID: "c1", Namespace: "shop", Phase: "Bound", CapacityBytes: 1}},
 		Volumes: []fact.VolumeState{
-			{UID: "v1", Name: "pv-1", Status: fact.VolumeIdle, ChangedAt: 1, LastUsed: 1, Namespace: "shop", Measured: true, Inodes: 1},
+			{UID: "v1", Name: "pv-1", Status: fact.VolumeIdle, ChangedAt: 1, LastUsed: 1, Namespace: "shop", Measured: true, Inodes: 1, KeepUntil: 1, KeepUnreadable: "for ever"},
 		},
 	})
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)

@@ -57,8 +57,8 @@ scrape_configs:
 	return runPrometheus(t, process)
 }
 
-// runPrometheus starts a Prometheus and stops it when the test ends.
-func runPrometheus(t testing.TB, process *exec.Cmd) *prometheusServer {
+// startListening starts a program that logs where it listens, returns that address, and stops the program when the test ends.
+func startListening(t testing.TB, process *exec.Cmd) string {
 	t.Helper()
 	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // ends it if the test process is killed
 	log, err := process.StderrPipe()
@@ -72,7 +72,13 @@ func runPrometheus(t testing.TB, process *exec.Cmd) *prometheusServer {
 		_ = process.Process.Signal(syscall.SIGTERM)
 		_ = process.Wait()
 	})
-	client, err := api.NewClient(api.Config{Address: "http://" + listensOn(t, bufio.NewScanner(log))})
+	return listensOn(t, bufio.NewScanner(log))
+}
+
+// runPrometheus starts a Prometheus and stops it when the test ends.
+func runPrometheus(t testing.TB, process *exec.Cmd) *prometheusServer {
+	t.Helper()
+	client, err := api.NewClient(api.Config{Address: "http://" + startListening(t, process)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -166,7 +166,7 @@ func normalize(o object) {
 // Kustomize cannot make a file's content the spec of an object.
 func TestKustomizeAlerts(t *testing.T) {
 	rendered := "# Made of the files in alerts/ by `go test ./test/install -run KustomizeAlerts -update`.\n"
-	for _, name := range []string{"tracker", "volumes"} {
+	for _, name := range []string{"claims", "growth", "tracker", "volumes"} {
 		alerts, err := os.ReadFile(harness.File(t, "alerts/"+name+".yaml"))
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// board is a dashboard: one question, and the panels that answer it.
+type board struct {
+	name     string // of the file; the uid is kubevoltracker-NAME
+	title    string
+	question string
+	from     string // the default time range is from here until now
+	refresh  string // empty where reloading would only cost the database
+	choices  []choice
+	notes    []note
+	rows     []row
+}
+
+// row is a group of panels under a heading.
+type row struct {
+	title  string
+	panels []panel
+}
+
+// kind is Grafana's name for a type of panel.
+type kind string
+
+const (
+	figure kind = "stat"
+	bars   kind = "bargauge"
+	lines  kind = "timeseries"
+	list   kind = "table"
+	states kind = "state-timeline"
+)
+
+// panel is one panel. The panels of a row follow each other from left to right; one that does not fit begins a new line.
+type panel struct {
+	kind               kind
+	title, description string
+	unit               string
+	width, height      int
+	queries            []query
+	// columns lists what a table's columns show, as NAME:UNIT, NAME>DASHBOARD for a link, or NAME-, which hides the column.
+	columns string
+	// sortBy is the column by which a table is sorted, descending.
+	sortBy string
+	// steps are thresholds: from the value on, the color.
+	steps []step
+	// values name the values of a state or of a stat.
+	values map[string]value
+	// stacked draws the lines on top of each other.
+	stacked bool
+	// merged joins the answers of several queries into one table by the columns that they have in common.
+	merged map[string]string
+	// dropped are columns of that table that are not shown.
+	dropped []string
+	// link is the dashboard that a stat leads to.
+	link string
+}
+
+type step struct {
+	from  float64
+	color string
+}
+
+type value struct{ text, color string }
+
+// query is one question to Prometheus or to ClickHouse.
+type query struct {
+	expr, sql string
+	ref       string // A, B, ... where it is empty
+	legend    string
+	instant   bool // at the end of the chosen time only
+	table     bool // columns as they are, no series
+}
+
+// overTime asks Prometheus for a series over the chosen time.
+func overTime(expr, legend string) query { return query{expr: expr, legend: legend} }
+
+// now asks Prometheus for the values at the end of the chosen time.
+func now(expr, legend string) query { return query{expr: expr, legend: legend, instant: true} }
+
+// series asks ClickHouse for series: a column time, texts that name the series, and numbers.
+func series(sql string) query { return query{sql: tidy(sql)} }
+
+// rowsOf asks ClickHouse for rows.
+func rowsOf(sql string) query { return query{sql: tidy(sql), table: true} }
+
+// tidy takes the indentation of the Go code out of a statement.
+func tidy(sql string) string {
+	text := strings.Split(strings.Trim(sql, "\n"), "\n")
+	indent := len(text[0]) - len(strings.TrimLeft(text[0], "\t"))
+	for i, line := range text {
+		text[i] = strings.TrimRight(strings.TrimPrefix(line, strings.Repeat("\t", min(indent, len(line)))), " \t")
+	}
+	return strings.ReplaceAll(strings.TrimSpace(strings.Join(text, "\n")), "\t", "  ")
+}
+
+// choice is a variable at the top of a dashboard.
+type choice struct {
+	name, label string
+	expr        string // label_values(...) of Prometheus
+	sql         string // or a statement of ClickHouse
+	one         bool   // exactly one value; else any number of them, or all
+}
+
+// note is a line in the graphs for each row of a statement that returns time and text.
+type note struct{ name, sql string }
+
+// each makes a statement's conditions on the cluster and the namespaces that are chosen.
+const (
+	inCluster   = `$__conditionalAll(cluster IN (${cluster:sqlstring}), $cluster)`
+	inNamespace = `$__conditionalAll(namespace IN (${namespace:sqlstring}), $namespace)`
+	inBoth      = inCluster + " AND " + inNamespace
+	inClass     = `$__conditionalAll(storage_class IN (${storageclass:sqlstring}), $storageclass)`
+)
+
+// chosen are a metric's labels with the cluster, the namespaces and the classes that are chosen.
+const (
+	ofCluster   = `cluster=~"$cluster"`
+	ofNamespace = ofCluster + `, namespace=~"$namespace"`
+	ofClass     = ofNamespace + `, storageclass=~"$storageclass"`
+)
+
+// The variables. Those of cluster and namespace come from Prometheus; the catalog has the same names, if the label cluster of a
+// tracker's target is its --cluster.name.
+var (
+	cluster      = choice{name: "cluster", label: "Cluster", expr: `label_values(kubevoltracker_build_info, cluster)`}
+	namespace    = choice{name: "namespace", label: "Namespace", expr: `label_values(kubevoltracker_namespace_claims{` + ofCluster + `}, namespace)`}
+	storageclass = choice{name: "storageclass", label: "Storage class", expr: `label_values(kubevoltracker_volumes_created_total{` + ofCluster + `}, storageclass)`}
+)
+
+// quantile returns a quantile of a histogram's last values, of the labels that tell its series apart. Prometheus stores it as classic buckets or as
+// a native histogram: the first expression is of those, the second of these, which two trackers double, and which has the same quantile then.
+func quantile(q float64, name, labels, filter string) string {
+	rate := func(suffix string) string {
+		return "rate(kubevoltracker_" + name + suffix + "{" + filter + "}[$__rate_interval])"
+	}
+	return fmt.Sprintf("histogram_quantile(%[1]g, sum by (le) (max by (%[2]s, le) (%[3]s))) or histogram_quantile(%[1]g, sum(%[4]s))", q, labels, rate("_bucket"), rate(""))
+}
+
+// perNamespace returns a metric per namespace and class. Two trackers of a cluster count once.
+func perNamespace(name string) string {
+	return "max by (cluster, namespace, storageclass) (kubevoltracker_namespace_" + name + "{" + ofClass + "})"
+}
