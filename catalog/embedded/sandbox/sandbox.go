@@ -15,12 +15,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// marker is the environment variable that says that this process was executed by Enter. It grants
-// nothing: Confined looks whether the kernel really refuses.
-const marker = "KUBEVOLTRACKER_SANDBOX"
+// inherited is the environment variable that says that this process was executed by Enter, and which
+// descriptors it inherits: that of the message, and those of the files. It grants nothing: Confined
+// looks whether the kernel really refuses.
+const inherited = "KUBEVOLTRACKER_SANDBOX"
 
 // ErrUnsupported means that the kernel has no Landlock (it came with Linux 5.13), or that it was
 // not enabled when the machine started.
@@ -39,9 +41,10 @@ type Rules struct {
 // secrets, or change which code it loads.
 var keptVariables = []string{"TZ", "LANG", "LC_ALL", "GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "GOTRACEBACK", "GOCOVERDIR"}
 
-// environment returns the kept variables of an environment.
-func environment(all []string) []string {
-	kept := []string{marker + "=1"}
+// environment returns the kept variables of an environment, and one that names the inherited
+// descriptors.
+func environment(all []string, descriptors []string) []string {
+	kept := []string{inherited + "=" + strings.Join(descriptors, ",")}
 	for _, variable := range all {
 		if name, _, _ := strings.Cut(variable, "="); slices.Contains(keptVariables, name) {
 			kept = append(kept, variable)
@@ -51,24 +54,25 @@ func environment(all []string) []string {
 }
 
 // Entered reports whether Enter has executed this process.
-func Entered() bool { return os.Getenv(marker) != "" }
+func Entered() bool { return os.Getenv(inherited) != "" }
 
 // Inherit returns what the caller of Enter has passed on: its open files, and its message, which is
-// decoded into message. It can be called once.
+// decoded into message. The files get these names. It can be called once.
 func Inherit(message any, names ...string) (files []*os.File, err error) {
-	pipe := os.NewFile(firstFile, "message")
-	if pipe == nil {
-		return nil, errors.New("the sandbox has passed on no message")
+	descriptors := strings.Split(os.Getenv(inherited), ",")
+	if len(descriptors) != 1+len(names) {
+		return nil, fmt.Errorf("the sandbox has passed on %d files, not a message and %q", len(descriptors), names)
 	}
-	defer pipe.Close()
-	if err := json.NewDecoder(pipe).Decode(message); err != nil {
+	for i, name := range append([]string{"message"}, names...) {
+		fd, err := strconv.Atoi(descriptors[i])
+		if err != nil {
+			return nil, fmt.Errorf("the sandbox's file %s: %w", name, err)
+		}
+		files = append(files, os.NewFile(uintptr(fd), name))
+	}
+	defer files[0].Close()
+	if err := json.NewDecoder(files[0]).Decode(message); err != nil {
 		return nil, fmt.Errorf("the sandbox's message: %w", err)
 	}
-	for i, name := range names {
-		files = append(files, os.NewFile(uintptr(firstFile+1+i), name))
-	}
-	return files, nil
+	return files[1:], nil
 }
-
-// firstFile is the descriptor of the message's pipe; the files follow it.
-const firstFile = 3

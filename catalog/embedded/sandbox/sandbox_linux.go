@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -113,10 +114,11 @@ func Enter(rules Rules, message any, files ...*os.File) error {
 	if err := restrict(version, program, rules); err != nil {
 		return fmt.Errorf("sandbox: %w", err)
 	}
-	if err := inherit(append([]*os.File{pipe}, files...)); err != nil {
+	descriptors, err := inherit(append([]*os.File{pipe}, files...))
+	if err != nil {
 		return fmt.Errorf("sandbox: %w", err)
 	}
-	return fmt.Errorf("sandbox: execute %s: %w", program, unix.Exec(program, os.Args, environment(os.Environ())))
+	return fmt.Errorf("sandbox: execute %s: %w", program, unix.Exec(program, os.Args, environment(os.Environ(), descriptors)))
 }
 
 // pipeWith returns a pipe that holds the message: less than the 64 KiB that a pipe takes without a
@@ -139,23 +141,18 @@ func pipeWith(message any) (*os.File, error) {
 	return r, w.Close()
 }
 
-// inherit leaves the files open for the program that is executed next, from firstFile on.
-func inherit(files []*os.File) error {
-	// The files may have these descriptors in another order, so they are moved out of the way first.
-	moved := make([]int, len(files))
-	for i, f := range files {
-		fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, firstFile+len(files))
+// inherit returns copies of the files that stay open in the program which is executed next. Each is a
+// new descriptor: to put them at known numbers could close one of Go's own, which knows no end of its
+// descriptor for network events.
+func inherit(files []*os.File) (descriptors []string, err error) {
+	for _, f := range files {
+		fd, err := unix.Dup(int(f.Fd()))
 		if err != nil {
-			return fmt.Errorf("pass on %s: %w", f.Name(), err)
+			return nil, fmt.Errorf("pass on %s: %w", f.Name(), err)
 		}
-		moved[i] = fd
+		descriptors = append(descriptors, strconv.Itoa(fd))
 	}
-	for i, fd := range moved {
-		if err := unix.Dup3(fd, firstFile+i, 0); err != nil {
-			return fmt.Errorf("pass on %s: %w", files[i].Name(), err)
-		}
-	}
-	return nil
+	return descriptors, nil
 }
 
 // restrict confines the calling thread.

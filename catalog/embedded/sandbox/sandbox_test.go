@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -121,6 +122,56 @@ func TestAConfinedProcess(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(outside, "secret")); string(text) != "secret" {
 		t.Errorf("%q %v", text, err)
 	}
+}
+
+// TestWhatIsPassedOnClosesNothing: Go's own descriptor for network events, above all, must stay what it is until the program
+// is replaced. It dies otherwise, if it asks for events in between.
+func TestWhatIsPassedOnClosesNothing(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // Go has the descriptor for events from now on
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	file, err := listener.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	before := openFiles(t)
+	descriptors, err := inherit([]*os.File{file, file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := openFiles(t)
+	for fd, opened := range before {
+		if after[fd] != opened {
+			t.Errorf("descriptor %s was %s and is %q", fd, opened, after[fd])
+		}
+	}
+	for _, fd := range descriptors {
+		if after[fd] != before[strconv.Itoa(int(file.Fd()))] || before[fd] != "" {
+			t.Errorf("descriptor %s is %q, which was passed on as %v", fd, after[fd], descriptors)
+		}
+		n, _ := strconv.Atoi(fd)
+		_ = unix.Close(n)
+	}
+}
+
+// openFiles returns what each descriptor of this process is open on, by number.
+func openFiles(t *testing.T) map[string]string {
+	t.Helper()
+	const dir = "/proc/self/fd"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := map[string]string{}
+	for _, e := range entries {
+		if to, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil { // the directory itself is closed again
+			open[e.Name()] = to
+		}
+	}
+	return open
 }
 
 func TestWhatEachVersionOfLandlockCanForbid(t *testing.T) {
