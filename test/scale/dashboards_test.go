@@ -38,10 +38,10 @@ func TestDashboardsOfClickHouse(t *testing.T) {
 	h := &history{mounts: mounts, claims: mounts / 100, began: time.Now().Add(-span).Truncate(24 * time.Hour)}
 	server, c := h.open(t, "after", harness.Program(t, "kubevoltracker"))
 	conn := grafana.Open(t, "http://"+server.Address+"/kubevoltracker")
-	one := catalogtest.Rows(t, c, `SELECT k.volume_name, concat('Deployment/', p.workload_name)
+	one := catalogtest.Rows(t, c, `SELECT k.volume_name, concat(p.workload_kind, '/', p.workload_name)
 		FROM (SELECT * FROM claims FINAL WHERE namespace = 'team-007' AND deleted_at IS NULL AND uid IN (SELECT claim_uid FROM mounts WHERE namespace = 'team-007')) AS k
 		JOIN (SELECT claim_uid, max(pod_uid) AS pod FROM mounts WHERE namespace = 'team-007' GROUP BY claim_uid) AS m ON m.claim_uid = k.uid
-		JOIN (SELECT uid, workload_name FROM pods WHERE namespace = 'team-007') AS p ON p.uid = m.pod
+		JOIN (SELECT uid, workload_kind, workload_name FROM pods WHERE namespace = 'team-007') AS p ON p.uid = m.pod
 		ORDER BY k.uid LIMIT 1`)
 	if len(one) == 0 {
 		t.Fatal("no claim of team-007 was mounted: more mounts are needed")

@@ -29,12 +29,12 @@ func questions(t *testing.T, c *catalog.Catalog, program string) (list []questio
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod := catalogtest.Rows(t, c, "SELECT namespace, name, workload_name FROM pods WHERE namespace = 'team-007' ORDER BY created_at DESC LIMIT 1")[0]
+	pod := catalogtest.Rows(t, c, "SELECT namespace, name, concat(workload_kind, '/', workload_name) FROM pods WHERE namespace = 'team-007' ORDER BY created_at DESC LIMIT 1")[0]
 	claim := catalogtest.Rows(t, c, "SELECT namespace, name, volume_name, uid FROM claims WHERE namespace = 'team-007' AND uid IN (SELECT claim_uid FROM mounts WHERE namespace = 'team-007') ORDER BY uid LIMIT 1")[0]
 	handle := catalogtest.Rows(t, c, fmt.Sprintf("SELECT volume_handle FROM volumes WHERE name = '%s'", claim[2]))[0][0]
 	argument := map[string]string{
 		"volume": fmt.Sprint(claim[2]), "claim": fmt.Sprintf("%s/%s", claim[0], claim[1]), "pod": fmt.Sprintf("%s/%s", pod[0], pod[1]),
-		"workload": fmt.Sprintf("%s/Deployment/%s", pod[0], pod[2]), "name": fmt.Sprint(handle),
+		"workload": fmt.Sprintf("%s/%s", pod[0], pod[2]), "name": fmt.Sprint(handle),
 	}
 	for _, r := range catalog.Reports() {
 		if !slices.Contains(strings.Fields(string(known)), r.Name) {

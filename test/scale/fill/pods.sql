@@ -16,7 +16,7 @@ SELECT
     'default' AS service_account,
     concat('owner-', toString(ns % 100)) AS owner,
     [concat('group-', toString(ns % 20))] AS groups,
-    'Deployment' AS workload_kind,
+    if(app = 0, 'CronJob', 'Deployment') AS workload_kind,
     concat('app-', toString(app)) AS workload_name,
     toString(reinterpretAsUUID(sipHash128('workload', app, ns))) AS workload_uid,
     if(over, if(p % 7 = 0, 'Failed', 'Succeeded'), 'Running') AS phase,
