@@ -24,9 +24,10 @@ func diffReport() Report {
 		Name: "diff", Topic: aboutRate, Question: "What differs between two moments?",
 		Help: "What differs between --since and --until, by default the past 24 hours: volumes and claims that came, went or changed size, bindings, " +
 			"and how many mounts each workload has. What came and went in between is no difference.",
-		Flags: slices.Concat([]Flag{sinceFlag, untilFlag}, chosen("namespace", "owner", "group", "storageclass", "workload")),
-		usual: map[string]string{"before": "", "after": ""},
-		span:  span(24 * time.Hour),
+		Flags:    slices.Concat([]Flag{sinceFlag, untilFlag}, chosen("namespace", "owner", "group", "storageclass", "workload")),
+		usual:    map[string]string{"before": "", "after": ""},
+		span:     span(24 * time.Hour),
+		explicit: true,
 	}
 }
 

@@ -2,21 +2,29 @@
 -- come from the versions in objects: the last one that was observed by then. While nobody watched volumes, it is valid only
 -- if the next version says the same, or dates its phase before the moment. What is not known is empty.
 WITH
-{{template "uses.sql" "at"}},
-{until:DateTime64(6, 'UTC')} AS moment,
--- The volumes that the flags may choose, by their claims at any time; without such flags, those that the report shows.
-its AS
+-- Hashes of the volumes that the flags may choose, by their claims at any time; without such flags, of those that the report shows.
 (
-    SELECT cluster, uid
-    FROM volumes FINAL
-    WHERE {{template "existed.sql"}}
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-      AND ({{template "unfiltered.sql"}} OR (cluster, uid) IN
-           (SELECT cluster, volume_uid FROM bindings WHERE (cluster, claim_uid) IN (SELECT cluster, uid FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})))
-    ORDER BY cluster, name, uid
-    LIMIT if({{template "unfiltered.sql"}} AND {workload:String} = '', {limit:UInt64}, toUInt64(4611686018427387904))
-),
+    SELECT groupArray(({{hashes "cluster, uid"}}))
+    FROM
+    (
+        SELECT cluster, uid
+        FROM volumes FINAL
+        WHERE {{template "existed.sql"}}
+          AND ({cluster:String} = '' OR cluster = {cluster:String})
+          AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+          AND ({{template "unfiltered.sql"}} OR ({{hashes "cluster, uid"}}) IN
+               (
+                   SELECT {{hashes "cluster, volume_uid"}} FROM bindings
+                   WHERE ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+               ))
+        ORDER BY cluster, name, uid
+        LIMIT if({{template "unfiltered.sql"}} AND {workload:String} = '', {limit:UInt64}, toUInt64(4611686018427387904))
+    )
+) AS volume_hashes,
+{{template "its.sql"}},
+{{template "uses_chosen.sql" "at"}},
+{{template "owned.sql" "at"}},
+{until:DateTime64(6, 'UTC')} AS moment,
 versions AS
 (
     SELECT
@@ -31,7 +39,7 @@ versions AS
         JSONExtractString(object, 'status', 'phase') AS phase,
         ifNull(parseDateTime64BestEffortOrNull(JSONExtractString(object, 'status', 'lastPhaseTransitionTime'), 6, 'UTC') <= moment, 0) AS had_phase
     FROM objects
-    WHERE kind = 'PersistentVolume' AND ({cluster:String} = '' OR cluster = {cluster:String}) AND ({{hashes "cluster, uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM its)
+    WHERE kind = 'PersistentVolume' AND ({cluster:String} = '' OR cluster = {cluster:String}) AND ({{hashes "cluster, uid"}}) IN (SELECT h1, h2 FROM its)
 ),
 states AS
 (
@@ -73,7 +81,7 @@ FROM
     SELECT cluster, uid, name, toInt128(capacity_bytes) AS capacity_bytes, toString(phase) AS phase, storage_class, source_kind, source_id, deleted_at,
         cluster IN (SELECT cluster FROM watched) AS is_watched
     FROM volumes FINAL
-    WHERE ({{hashes "cluster, uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM its)
+    WHERE ({{hashes "cluster, uid"}}) IN (SELECT h1, h2 FROM its)
 ) AS v
 LEFT JOIN states AS s ON {{same "s.cluster, s.uid" "v.cluster, v.uid"}}
 LEFT JOIN
@@ -86,17 +94,21 @@ LEFT JOIN
         -- A binding whose beginning is not known began before all others.
         SELECT cluster, volume_uid, claim_uid, (ifNull(bound_at, toDateTime64(0, 6, 'UTC')), ordinal) AS began FROM bindings FINAL
         WHERE (bound_at IS NULL OR bound_at <= moment) AND (released_at IS NULL OR released_at > moment)
-          AND ({{hashes "cluster, volume_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM its)
+          AND ({{hashes "cluster, volume_uid"}}) IN (SELECT h1, h2 FROM its)
     ) AS b ON {{same "c.cluster, c.uid" "b.cluster, b.claim_uid"}}
     GROUP BY cluster, volume_uid
 ) AS b ON {{same "b.cluster, b.volume_uid" "v.cluster, v.uid"}}
 LEFT JOIN
 (
     SELECT cluster, volume_uid, uniqExact(pod_uid) AS pods, arraySort(groupUniqArray(workload)) AS workloads
-    FROM uses
+    FROM owned
     GROUP BY cluster, volume_uid
 ) AS u ON {{same "u.cluster, u.volume_uid" "v.cluster, v.uid"}}
-LEFT JOIN (SELECT cluster, id, driver, server, path FROM volume_sources FINAL) AS d ON {{same "d.cluster, d.id" "v.cluster, v.source_id"}}
+LEFT JOIN
+(
+    SELECT cluster, id, driver, server, path FROM volume_sources FINAL
+    WHERE ({{hashes "cluster, id"}}) IN (SELECT {{hashes "cluster, source_id"}} FROM volumes WHERE ({{hashes "cluster, uid"}}) IN (SELECT h1, h2 FROM its))
+) AS d ON {{same "d.cluster, d.id" "v.cluster, v.source_id"}}
 WHERE ({namespace:String} = '' OR b.namespace = {namespace:String})
   AND ({owner:String} = '' OR b.owner = {owner:String})
   AND ({group:String} = '' OR has(b.groups, {group:String}))

@@ -9,7 +9,7 @@ chosen AS
       AND (bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')})
       AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})
       AND (concat({namespace:String}, {owner:String}, {group:String}, {workload:String}) = '' OR ({{hashes "cluster, claim_uid"}}) IN
-          (SELECT {{hashes "cluster, uid"}} FROM ({{template "chosen_claims.sql"}})))
+          ({{template "chosen_claims.sql"}}))
 )
 SELECT
     b.cluster AS cluster,

@@ -3,6 +3,7 @@
 -- that has neither a claim nor what a filter names is left out with that filter.
 WITH
 {{template "its_namespaces.sql" ""}},
+{{template "of_class.sql"}},
 chosen_volumes AS
 (
     SELECT cluster, uid, created_at, deleted_at
@@ -23,7 +24,7 @@ FROM
       AND {{template "existed.sql"}} GROUP BY cluster
     UNION ALL
     SELECT cluster, 'Pod', count() FROM pods AS c
-    WHERE ({namespace:String} = '' OR namespace = {namespace:String})
+    WHERE {{template "uses_of.sql"}}
       AND {{template "existed.sql"}}
       AND ({workload:String} = '' OR {workload:String} IN (if(workload_name = '', name, workload_name),
            if(workload_name = '', concat('Pod/', name), concat(workload_kind, '/', workload_name))))
@@ -32,7 +33,7 @@ FROM
            OR (cluster, namespace, created_at, uid) IN
               (SELECT cluster, namespace, pod_created_at, pod_uid FROM mounts
                WHERE (cluster, namespace, pod_created_at, pod_uid) IN
-                     (SELECT cluster, namespace, created_at, uid FROM pods WHERE ({namespace:String} = '' OR namespace = {namespace:String}) AND {{template "existed.sql"}})
+                     (SELECT cluster, namespace, created_at, uid FROM pods WHERE {{template "uses_of.sql"}} AND {{template "existed.sql"}})
                  AND {{template "mount_filter.sql"}}))
     GROUP BY cluster
     UNION ALL

@@ -14,7 +14,7 @@ created AS
     FROM volumes
     WHERE created_at IS NOT NULL
       AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-      AND (concat({namespace:String}, {owner:String}, {group:String}) = '' OR (cluster, uid) IN
+      AND (concat({namespace:String}, {owner:String}, {group:String}) = '' OR ({{hashes "cluster, uid"}}) IN
           ({{template "volumes_of_claims.sql"}}))
     UNION ALL
     SELECT cluster, 0, 1, created_at

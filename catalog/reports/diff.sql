@@ -1,15 +1,20 @@
 -- What differs between two moments. What came and went in between is no difference. Sizes are from the changes in between; of what
 -- happened while nobody watched, the moment is the latest that it can have been. A mount is counted with its pod's workload.
+-- The few differences are on the right side of each join, which is held in memory; all objects pass by on the left.
+-- Each table says FINAL itself: see Report.explicit.
 WITH
-{{template "uses.sql" .}},
+{{template "its_namespaces.sql" ""}},
+{{template "of_class.sql"}},
+(SELECT groupArray(({{hashes "cluster, uid"}})) FROM claims AS c FINAL WHERE NOT {{template "unfiltered.sql"}} AND {{template "claim_filter.sql"}}) AS claim_hashes,
+claims_chosen AS (SELECT h.1 AS h1, h.2 AS h2 FROM (SELECT arrayJoin(claim_hashes) AS h)),
 existing AS
 (
     SELECT
         cluster, 'PersistentVolume' AS kind, v.uid AS uid, v.name AS name, v.storage_class AS storage_class, v.claim_uid AS claim_uid,
         v.created_at AS created_at, v.deleted_at AS deleted_at
-    FROM volumes AS v
+    FROM volumes AS v FINAL
     UNION ALL
-    SELECT cluster, 'PersistentVolumeClaim', uid, name, storage_class, uid, created_at, deleted_at FROM claims
+    SELECT cluster, 'PersistentVolumeClaim', uid, name, storage_class, uid, created_at, deleted_at FROM claims FINAL
 ),
 differences AS
 (
@@ -19,39 +24,40 @@ differences AS
         (created_at IS NULL OR created_at <= {since:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')}) AS existed_before,
         (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {until:DateTime64(6, 'UTC')}) AS exists_after
     FROM existing AS o
-    WHERE existed_before != exists_after
+    WHERE existed_before != exists_after AND ({{template "unfiltered.sql"}} OR ({{hashes "cluster, claim_uid"}}) IN (SELECT h1, h2 FROM claims_chosen))
     UNION ALL
     SELECT o.cluster, o.kind, o.uid, o.name, o.storage_class, o.claim_uid, r.action, r.size_before, r.size_after, 1, 1
-    FROM
+    FROM existing AS o
+    INNER JOIN
     (
         SELECT
             cluster, kind, uid, toString(action) AS action,
             splitByString(' → ', argMin(details, at))[1] AS size_before,
             splitByString(' → ', argMax(details, at))[2] AS size_after
-        FROM changes
+        FROM changes FINAL
         WHERE action IN ('resized', 'resize_requested') AND kind IN ('PersistentVolume', 'PersistentVolumeClaim')
           AND at > {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}
         GROUP BY cluster, kind, uid, action
         HAVING size_before != size_after
-    ) AS r
-    INNER JOIN existing AS o ON o.cluster = r.cluster AND o.kind = r.kind AND o.uid = r.uid
+    ) AS r ON o.cluster = r.cluster AND o.kind = r.kind AND o.uid = r.uid
     UNION ALL
     SELECT
         o.cluster, o.kind, o.uid, o.name, o.storage_class, b.claim_uid,
         if(b.bound_before, 'released', 'bound'),
         if(b.bound_before, concat(c.namespace, '/', c.name), ''), if(b.bound_before, '', concat(c.namespace, '/', c.name)), 1, 1
-    FROM
+    FROM existing AS o
+    INNER JOIN
     (
         SELECT
             cluster, volume_uid, claim_uid,
             max((bound_at IS NULL OR bound_at <= {since:DateTime64(6, 'UTC')}) AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})) AS bound_before,
             max((bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')}) AND (released_at IS NULL OR released_at > {until:DateTime64(6, 'UTC')})) AS bound_after
-        FROM bindings
+        FROM bindings FINAL
+        WHERE {{template "unfiltered.sql"}} OR ({{hashes "cluster, claim_uid"}}) IN (SELECT h1, h2 FROM claims_chosen)
         GROUP BY cluster, volume_uid, claim_uid
         HAVING bound_before != bound_after
-    ) AS b
-    INNER JOIN existing AS o ON o.cluster = b.cluster AND o.uid = b.volume_uid
-    LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims) AS c ON c.cluster = b.cluster AND c.uid = b.claim_uid
+    ) AS b ON o.cluster = b.cluster AND o.uid = b.volume_uid
+    LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON {{same "c.cluster, c.uid" "b.cluster, b.claim_uid"}}
     WHERE o.kind = 'PersistentVolume'
 )
 SELECT *
@@ -60,18 +66,20 @@ FROM
     SELECT
         d.cluster AS cluster, d.kind AS kind, toString(c.namespace) AS namespace, d.name AS name, d.difference AS difference, d.before AS before, d.after AS after
     FROM differences AS d
-    LEFT JOIN (SELECT cluster, uid, namespace, owner, groups FROM claims) AS c ON c.cluster = d.cluster AND c.uid = d.claim_uid
+    LEFT JOIN (SELECT cluster, uid, namespace FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON {{same "c.cluster, c.uid" "d.cluster, d.claim_uid"}}
     WHERE ({cluster:String} = '' OR d.cluster = {cluster:String})
       AND ({storageclass:String} = '' OR d.storage_class = {storageclass:String})
-      AND {{template "claim_filter.sql"}}
+      AND ({{template "unfiltered.sql"}} OR c.uid != '')
       AND ({workload:String} = '' OR (d.cluster, d.claim_uid) IN
           ({{template "claims_of_workload.sql"}}))
     UNION ALL
-    SELECT cluster, substringIndex(workload, '/', 1), toString(namespace), substring(workload, position(workload, '/') + 1), 'mounts',
-        toString(countIf(started_at <= {since:DateTime64(6, 'UTC')})) AS before,
+    SELECT cluster, toString(workload_kind), toString(namespace), toString(workload_name), 'mounts',
+        toString(countIf(started_at <= {since:DateTime64(6, 'UTC')} AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')}))) AS before,
         toString(countIf(ended_at IS NULL OR ended_at > {until:DateTime64(6, 'UTC')})) AS after
-    FROM uses
-    GROUP BY cluster, namespace, workload
+    FROM mounts FINAL
+    WHERE (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE {{template "diff_mounts.sql"}})
+      AND {{template "diff_mounts.sql"}}
+    GROUP BY cluster, namespace, workload_kind, workload_name
     HAVING before != after
 )
 ORDER BY cluster, difference = 'mounts', kind, namespace, name, difference, before, after

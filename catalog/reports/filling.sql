@@ -12,12 +12,17 @@ toUnixTimestamp64Micro(until_at) AS until_micros,
 toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS since_micros,
 picked AS
 (
-    SELECT cluster, uid, name, storage_class, claim_uid, claim_namespace
+    SELECT cluster, uid, name, storage_class, claim_uid
     FROM volumes FINAL
     WHERE (deleted_at IS NULL OR deleted_at > until_at)
       AND ({cluster:String} = '' OR cluster = {cluster:String})
       AND {{template "volume_filter.sql"}}
 ),
+(
+    SELECT groupArray(({{hashes "cluster, uid"}})) FROM picked
+    WHERE concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}, {workload:String}) != ''
+) AS volume_hashes,
+{{template "its.sql"}},
 -- The measurements of each volume: since when each is valid, in microseconds, its used bytes and its files.
 samples AS
 (

@@ -1,25 +1,15 @@
-{{- /* Included by uses_chosen.sql, mounts.sql, mounts-first.sql and counts.sql: the namespaces of the pods and claims that --owner and --group choose.
-"at" has the namespaces of all claims of the volumes that such claims had. Nothing is read without these flags. */ -}}
+{{- /* Included by uses_chosen.sql, mounts.sql, mounts-first.sql, counts.sql, diff.sql and use_pieces.sql: the namespaces of the pods and claims that --owner and --group choose.
+"at" has the namespaces of all claims of its volumes. Nothing is read without these flags. */ -}}
 (
     SELECT groupUniqArray((cluster, namespace))
     FROM
     (
 {{- if eq . "at"}}
         SELECT cluster, namespace FROM claims
-        WHERE ({owner:String} != '' OR {group:String} != '') AND (cluster, uid) IN
-              (
-                  SELECT cluster, claim_uid FROM bindings WHERE (cluster, volume_uid) IN
-                  (
-                      SELECT cluster, volume_uid FROM bindings WHERE (cluster, claim_uid) IN
-                      (
-                          SELECT cluster, uid FROM claims
-                          WHERE (cluster, namespace) IN (SELECT cluster, namespace FROM owner_namespaces WHERE owner = {owner:String} OR has(groups, {group:String}))
-                            AND ({owner:String} != '' AND owner = {owner:String} OR {group:String} != '' AND has(groups, {group:String}))
-                      )
-                  )
-              )
+        WHERE ({owner:String} != '' OR {group:String} != '') AND ({{hashes "cluster, uid"}}) IN
+              (SELECT {{hashes "cluster, claim_uid"}} FROM bindings WHERE ({{hashes "cluster, volume_uid"}}) IN (SELECT h1, h2 FROM its))
 {{- else}}
-        SELECT cluster, namespace FROM owner_namespaces WHERE {owner:String} != '' AND owner = {owner:String} OR {group:String} != '' AND has(groups, {group:String})
+        {{template "namespaces_of_owner.sql"}}
 {{- end}}
     )
 ) AS its_namespaces

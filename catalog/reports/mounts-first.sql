@@ -5,6 +5,7 @@
 -- the last row is among these or later; else all of the history is read.
 WITH
 {{template "its_namespaces.sql" ""}},
+{{template "of_class.sql"}},
 (
     SELECT min(pod_created_at)
     FROM

@@ -3,6 +3,7 @@
 -- Each table says FINAL itself: see Report.explicit.
 WITH
 {{template "its_namespaces.sql" ""}},
+{{template "of_class.sql"}},
 nearby AS
 (
     SELECT cluster, namespace, pod_created_at, pod_uid, volume_uid, source_id

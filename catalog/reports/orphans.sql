@@ -31,7 +31,7 @@ volume_orphans AS
                OR phase = 'Released' AND reclaim_policy = 'Retain'
                OR phase = 'Bound' AND ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims FINAL WHERE deleted_at IS NOT NULL))
           -- What was available may have had another claim than it has now.
-          AND ({{template "unfiltered.sql"}} OR phase = 'Available' OR (cluster, claim_uid) IN ({{template "chosen_claims.sql"}}))
+          AND ({{template "unfiltered.sql"}} OR phase = 'Available' OR ({{hashes "cluster, claim_uid"}}) IN ({{template "chosen_claims.sql"}}))
     ) AS v
     LEFT JOIN (SELECT cluster, uid, deleted_at FROM claims FINAL WHERE deleted_at IS NOT NULL) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
     LEFT JOIN

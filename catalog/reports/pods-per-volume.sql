@@ -1,28 +1,40 @@
--- How many pods used each volume, at a moment or in a window, most first. The mounts are summed up before the volumes are read, and nodes are
--- read of the pods of those volumes that are shown. The class is that of the volume, else that of the claim: so the sums are by the claim's class at first.
+-- How many pods used each volume, at a moment or in a window, most first. The mounts are summed up before claims and volumes are read, and nodes are
+-- read of the pods of those volumes that are shown. The class is that of the volume, else that of the claim.
 WITH
 {{template "uses_chosen.sql" .}},
+{{- if ne . "window"}}
+(SELECT min(pod_created_at) FROM touched) AS oldest,
+{{- end}}
 sums AS
 (
     SELECT
-        any(o.cluster) AS cluster, any(o.volume_uid) AS volume_uid, any(o.claim_class) AS claim_class,
-        groupUniqArrayState((o.namespace, o.claim)) AS claims,
-        uniqExactState(o.pod_uid) AS pods,
-        groupUniqArrayState(o.workload) AS workloads
-    FROM owned AS o
-    WHERE o.volume_uid != ''
-    GROUP BY {{hashes "o.cluster, o.volume_uid, o.claim_class"}}
+        any(cluster) AS mount_cluster, any(namespace) AS mount_namespace, any(claim_uid) AS mount_claim_uid, any(claim_name) AS mount_claim, any(volume_uid) AS mount_volume_uid,
+        any(workload_kind) AS mount_workload_kind, any(workload_name) AS mount_workload_name,
+        uniqExactState(pod_uid) AS pods
+    FROM chosen
+    WHERE claim_uid != '' OR volume_uid != ''
+    GROUP BY {{hashes "cluster, namespace, claim_uid, volume_uid, workload_kind, workload_name"}}
+),
+-- A mount that was written before its volume was known has the volume of its claim.
+owned AS
+(
+    SELECT
+        s.mount_cluster AS cluster, (s.mount_namespace, s.mount_claim) AS claim, if(s.mount_volume_uid != '', s.mount_volume_uid, c.volume_uid) AS volume_uid, c.storage_class AS claim_class,
+        concat(s.mount_workload_kind, '/', s.mount_workload_name) AS workload, s.pods AS pods
+    FROM sums AS s
+    LEFT JOIN (SELECT cluster, uid, volume_uid, storage_class FROM claims FINAL WHERE {{template "uses_of.sql" .}}) AS c
+        ON {{same "c.cluster, c.uid" "s.mount_cluster, s.mount_claim_uid"}}
 ),
 shown AS
 (
     SELECT
-        any(s.cluster) AS cluster, any(s.volume_uid) AS volume_uid, any(v.name) AS name,
-        if(v.storage_class != '', v.storage_class, s.claim_class) AS storage_class,
-        groupUniqArrayMerge(s.claims) AS claims, uniqExactMerge(s.pods) AS pods, groupUniqArrayMerge(s.workloads) AS workloads
-    FROM sums AS s
-    LEFT JOIN (SELECT cluster, uid, name, storage_class FROM volumes FINAL) AS v ON {{same "v.cluster, v.uid" "s.cluster, s.volume_uid"}}
-    WHERE {storageclass:String} = '' OR storage_class = {storageclass:String}
-    GROUP BY {{hashes "s.cluster, s.volume_uid"}}, storage_class
+        any(o.cluster) AS cluster, any(o.volume_uid) AS volume_uid, any(v.name) AS name,
+        if(v.storage_class != '', v.storage_class, o.claim_class) AS storage_class,
+        groupUniqArray(o.claim) AS claims, uniqExactMerge(o.pods) AS pods, groupUniqArray(o.workload) AS workloads
+    FROM owned AS o
+    LEFT JOIN (SELECT cluster, uid, name, storage_class FROM volumes FINAL) AS v ON {{same "v.cluster, v.uid" "o.cluster, o.volume_uid"}}
+    WHERE o.volume_uid != '' AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    GROUP BY {{hashes "o.cluster, o.volume_uid"}}, storage_class
     ORDER BY pods DESC, cluster, name, volume_uid, storage_class
     LIMIT {limit:UInt64}
 ),
@@ -43,24 +55,26 @@ LEFT JOIN
     SELECT m.cluster AS cluster, m.volume_uid AS volume_uid, if(v.storage_class != '', v.storage_class, m.claim_class) AS storage_class, groupUniqArray(p.node) AS nodes
     FROM
     (
+        SELECT cluster, uid, node FROM pods FINAL
+        WHERE (cluster, namespace) IN (SELECT cluster, c.1 FROM claims_shown) AND created_at >= oldest AND created_at <= {until:DateTime64(6, 'UTC')}
+    ) AS p
+    RIGHT JOIN
+    (
         SELECT m.cluster AS cluster, if(m.volume_uid != '', m.volume_uid, c.volume_uid) AS volume_uid, c.storage_class AS claim_class, m.pod_uid AS pod_uid
         FROM
         (
             SELECT cluster, claim_uid, volume_uid, pod_uid FROM mounts FINAL
-            WHERE (cluster, namespace, claim_name) IN (SELECT cluster, c.1, c.2 FROM claims_shown) AND {{template "uses_filter.sql" .}}
+            WHERE {{among "cluster, namespace, claim_name" "cluster, c.1, c.2 FROM claims_shown"}} AND {{template "uses_filter.sql" .}}
         ) AS m
-        LEFT JOIN (SELECT cluster, uid, volume_uid, storage_class FROM claims FINAL) AS c ON {{same "c.cluster, c.uid" "m.cluster, m.claim_uid"}}
-    ) AS m
-    LEFT JOIN (SELECT cluster, uid, storage_class FROM volumes FINAL) AS v ON {{same "v.cluster, v.uid" "m.cluster, m.volume_uid"}}
+        LEFT JOIN
+        (
+            SELECT cluster, uid, volume_uid, storage_class FROM claims FINAL WHERE {{among "cluster, namespace, name" "cluster, c.1, c.2 FROM claims_shown"}}
+        ) AS c ON {{same "c.cluster, c.uid" "m.cluster, m.claim_uid"}}
+    ) AS m ON {{same "p.cluster, p.uid" "m.cluster, m.pod_uid"}}
     LEFT JOIN
     (
-        SELECT cluster, uid, node FROM pods FINAL
-        WHERE (cluster, namespace, created_at, uid) IN
-              (
-                  SELECT cluster, namespace, pod_created_at, pod_uid FROM mounts
-                  WHERE (cluster, namespace, claim_name) IN (SELECT cluster, c.1, c.2 FROM claims_shown) AND {{template "uses_filter.sql" .}}
-              )
-    ) AS p ON {{same "p.cluster, p.uid" "m.cluster, m.pod_uid"}}
+        SELECT cluster, uid, storage_class FROM volumes FINAL WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM listed)
+    ) AS v ON {{same "v.cluster, v.uid" "m.cluster, m.volume_uid"}}
     GROUP BY cluster, volume_uid, storage_class
 ) AS n ON n.cluster = l.cluster AND n.volume_uid = l.volume_uid AND n.storage_class = l.storage_class
 ORDER BY pods DESC, cluster, persistentvolume, l.volume_uid, storage_class

@@ -17,7 +17,7 @@ FROM
       AND ({cluster:String} = '' OR cluster = {cluster:String})
       AND at >= {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}
       AND ({namespace:String} = '' OR namespace IN ('', {namespace:String}))
-      AND (concat({namespace:String}, {owner:String}, {group:String}, {workload:String}) = '' OR (cluster, uid) IN
+      AND (concat({namespace:String}, {owner:String}, {group:String}, {workload:String}) = '' OR ({{hashes "cluster, uid"}}) IN
           ({{template "chosen_claims.sql"}}
            UNION DISTINCT
            {{template "volumes_of_claims.sql"}}))

@@ -6,12 +6,17 @@
 WITH
 picked AS
 (
-    SELECT cluster, uid, name, storage_class, capacity_bytes, claim_uid, claim_namespace
+    SELECT cluster, uid, name, storage_class, capacity_bytes, claim_uid
     FROM volumes FINAL
     WHERE deleted_at IS NULL
       AND ({cluster:String} = '' OR cluster = {cluster:String})
       AND {{template "volume_filter.sql"}}
 ),
+(
+    SELECT groupArray(({{hashes "cluster, uid"}})) FROM picked
+    WHERE concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}, {workload:String}) != ''
+) AS volume_hashes,
+{{template "its.sql"}},
 most AS
 (
     SELECT

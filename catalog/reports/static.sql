@@ -3,19 +3,10 @@
 -- file system alone: the last row whose used bytes or files differ from the row before dates the last change. The table does not
 -- say when a kubelet looked last, so times at which nobody looked count as unchanged.
 WITH
-{{template "uses.sql" .}},
--- The volumes whose measurements are read: those of all mounts that may be asked for.
-picked AS
-(
-    SELECT cluster, uid, claim_uid, claim_namespace
-    FROM volumes FINAL
-    WHERE ({{hashes "cluster, uid"}}) IN
-          (
-              SELECT {{hashes "cluster, volume_uid"}} FROM touched WHERE volume_uid != ''
-              UNION ALL
-              SELECT {{hashes "cluster, volume_uid"}} FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched WHERE volume_uid = '')
-          )
-),
+{{template "uses_chosen.sql" .}},
+{{template "owned.sql" .}},
+(SELECT groupUniqArray(({{hashes "cluster, volume_uid"}})) FROM owned WHERE volume_uid != '') AS volume_hashes,
+{{template "its.sql"}},
 -- The last measurement of each volume, and the first of those before it that are like it.
 unchanged AS
 (
@@ -31,7 +22,7 @@ unchanged AS
         WHERE at <= {until:DateTime64(6, 'UTC')}
           AND ({cluster:String} = '' OR cluster = {cluster:String})
           AND ({{template "unfiltered.sql"}} OR {{template "namespaces_of_volumes.sql"}})
-          AND ({{hashes "cluster, volume_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM picked)
+          AND ({{hashes "cluster, volume_uid"}}) IN (SELECT h1, h2 FROM its)
         GROUP BY cluster, volume_uid
     )
 )
@@ -51,14 +42,19 @@ SELECT
 FROM
 (
     SELECT
-        cluster, volume_uid, persistentvolume, storage_class,
-        arraySort(groupUniqArray(toString(namespace))) AS namespaces,
-        arraySort(groupUniqArray(claim)) AS claims,
-        arraySort(groupUniqArray(workload)) AS workloads,
-        min(read_only) AS read_only,
-        min(started_at) AS used_since
-    FROM uses
-    WHERE volume_uid != ''
+        o.cluster AS cluster, o.volume_uid AS volume_uid, v.name AS persistentvolume,
+        if(v.storage_class != '', v.storage_class, o.claim_class) AS storage_class,
+        arraySort(groupUniqArray(toString(o.namespace))) AS namespaces,
+        arraySort(groupUniqArray(o.claim)) AS claims,
+        arraySort(groupUniqArray(o.workload)) AS workloads,
+        min(o.read_only) AS read_only,
+        min(o.started_at) AS used_since
+    FROM owned AS o
+    INNER JOIN
+    (
+        SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE ({{hashes "cluster, uid"}}) IN (SELECT h1, h2 FROM its)
+    ) AS v ON {{same "v.cluster, v.uid" "o.cluster, o.volume_uid"}}
+    WHERE o.volume_uid != '' AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
     GROUP BY cluster, volume_uid, persistentvolume, storage_class
 ) AS u
 INNER JOIN (SELECT cluster, volume_uid, unchanged_since, used_bytes, inodes_used FROM unchanged) AS s ON {{same "s.cluster, s.volume_uid" "u.cluster, u.volume_uid"}}

@@ -25,12 +25,13 @@ FROM (SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE {cluster
 RIGHT JOIN
 (
     SELECT u.*, c.storage_class AS claim_class
-    FROM (SELECT cluster, uid, storage_class FROM claims FINAL WHERE {cluster:String} = '' OR cluster = {cluster:String}) AS c
+    FROM (SELECT cluster, uid, storage_class FROM claims FINAL WHERE {{template "uses_of.sql"}}) AS c
     RIGHT JOIN
     (
         SELECT
-            cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups,
-            greatest(sum(pods_then), 1) AS pods, intDiv(sum(micros), 1000000) AS used_seconds, min(first) AS first_day, max(last) AS last_day
+            any(o.cluster) AS cluster, any(o.namespace) AS namespace, any(o.claim_name) AS claim_name, any(o.claim_uid) AS claim_uid, any(o.volume_uid) AS volume_uid,
+            any(o.workload_kind) AS workload_kind, any(o.workload_name) AS workload_name, any(o.owner) AS owner, any(o.groups) AS groups,
+            greatest(sum(o.pods_then), 1) AS pods, intDiv(sum(o.micros), 1000000) AS used_seconds, min(o.first) AS first_day, max(o.last) AS last_day
         FROM
         (
             SELECT
@@ -42,14 +43,13 @@ RIGHT JOIN
             UNION ALL
             SELECT
                 toString(cluster), toString(namespace), claim_name, claim_uid, volume_uid, toString(workload_kind), toString(workload_name), toString(owner), CAST(groups, 'Array(String)'),
-                sum(counted_pods), sum(use_seconds) * 1000000, min(first), max(last)
+                counted_pods, use_seconds * 1000000, first, last
             FROM rolled_uses
-            GROUP BY cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups
-        )
-        WHERE {volume:String} = '' OR (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
-        GROUP BY cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups
+        ) AS o
+        WHERE ({volume:String} = '' OR (o.cluster, o.volume_uid) IN (SELECT cluster, uid FROM its_volumes)) AND {{template "owned_class.sql"}}
+        GROUP BY {{hashes "o.cluster, o.namespace, o.claim_name, o.claim_uid, o.volume_uid, o.workload_kind, o.workload_name, o.owner, o.groups"}}
+        ORDER BY used_seconds DESC, cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups
+        LIMIT {limit:UInt64}
     ) AS u ON {{same "u.cluster, u.claim_uid" "c.cluster, c.uid"}}
 ) AS u ON {{same "u.cluster, u.volume_uid" "v.cluster, v.uid"}}
-WHERE {storageclass:String} = '' OR storage_class = {storageclass:String}
-ORDER BY used_seconds DESC, cluster, namespace, claim, u.claim_uid, u.volume_uid, workload, owner, groups
-LIMIT {limit:UInt64}
+ORDER BY used_seconds DESC, cluster, namespace, claim, u.claim_uid, u.volume_uid, u.workload_kind, u.workload_name, owner, groups

@@ -3,6 +3,7 @@
 -- that a node whose clock is ahead is not missed.
 -- Each table says FINAL itself: see Report.explicit. Hashes are joined instead of names: that is several times as fast.
 {{template "uses_chosen.sql" .}},
+{{template "owned.sql" .}},
 uses AS
 (
     SELECT
@@ -24,7 +25,5 @@ uses AS
     (
         SELECT cluster, id, driver, server, path FROM volume_sources FINAL WHERE (cluster, id) IN (SELECT cluster, source_id FROM touched)
     ) AS s ON {{same "s.cluster, s.id" "o.cluster, o.source_id"}}
-{{- if ne . "at"}}
     WHERE {storageclass:String} = '' OR storage_class = {storageclass:String}
-{{- end}}
 )

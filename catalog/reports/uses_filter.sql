@@ -1,4 +1,4 @@
-{{- /* Included by uses_chosen.sql: the filters that both of its steps have; "ever" is all of the history. */ -}}
+{{- /* Included by uses_chosen.sql, for both of its steps, and by pods-per-volume.sql: the mounts that the flags choose; "ever" is all of the history. */ -}}
 {{template "uses_of.sql" .}}
 {{- if ne . "ever"}}
       AND pod_created_at <= {until:DateTime64(6, 'UTC')}

@@ -1,35 +1,71 @@
 -- How many volumes each pod mounted, at a moment or in a window, most first. A backing store that the pod names itself
--- (hostPath, emptyDir, nfs, ...) counts as inline. Of those with as many in a namespace the oldest comes first, as names are read of the pods that
--- are shown.
+-- (hostPath, emptyDir, nfs, ...) counts as inline. Of those with as many the oldest comes first; --limit chooses by chance among those of the same second.
+-- Millions of pods can be in a window. So volumes are counted by hashes, and claims and names are read of the pods that are shown.
 WITH
 {{template "uses_chosen.sql" .}},
-shown AS
+-- A mount that was written before its volume was known has the volume of its claim. These two arrays get an empty element, as transform needs one.
+(
+    SELECT (groupArray(concat(cluster, ' ', uid)), groupArray(volume_uid)) FROM claims FINAL
+    WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched WHERE volume_uid = '' AND claim_uid != '')
+) AS late,
+counted AS
+(
+    SELECT *
+    FROM
+    (
+        SELECT
+            cluster, namespace, pod_created_at, pod_uid, workload_kind, workload_name, claim_uid, claim_name, source_kind, source_id,
+            if(volume_uid != '' OR claim_uid = '', volume_uid, transform(concat(cluster, ' ', claim_uid), arrayPushBack(late.1, ''), arrayPushBack(late.2, ''), '')) AS volume_uid
+        FROM chosen
+    ) AS o
+    WHERE {{template "owned_class.sql"}}
+),
+-- One row per pod and what it mounted.
+mounted AS
 (
     SELECT
-        any(o.cluster) AS cluster, any(o.namespace) AS namespace, any(o.pod_created_at) AS created_at, any(o.pod_uid) AS uid, any(o.workload) AS workload,
-        uniqExactIf(o.volume_uid, o.volume_uid != '') AS volumes,
-        uniqExactIf((o.source, o.source_id), o.claim_uid = '') AS inline,
-        arraySort(groupUniqArrayIf(o.claim, o.claim != '')) AS claims
-    FROM owned AS o
-    WHERE {{template "owned_class.sql"}}
-    GROUP BY {{hashes "o.cluster, o.pod_uid"}}
-    ORDER BY volumes DESC, inline DESC, cluster, namespace, created_at, uid
-    LIMIT {limit:UInt64}
+        cityHash64(cluster, pod_uid) AS pod1, farmHash64(cluster, pod_uid) AS pod2,
+        if(volume_uid = '', 0, cityHash64(volume_uid)) AS volume, if(claim_uid = '', cityHash64(source_kind, source_id), 0) AS inline_source,
+        any(pod_created_at) AS created_at
+    FROM counted
+    GROUP BY pod1, pod2, volume, inline_source
 ),
-(SELECT groupArray((cluster, namespace, created_at, uid, workload, volumes, inline, claims)) FROM shown) AS pods_shown,
-listed AS (SELECT s.1 AS cluster, s.2 AS namespace, s.3 AS created_at, s.4 AS uid, s.5 AS workload, s.6 AS volumes, s.7 AS inline, s.8 AS claims FROM (SELECT arrayJoin(pods_shown) AS s))
+(
+    SELECT groupArray((pod1, pod2, volumes, inline, created_at))
+    FROM
+    (
+        SELECT pod1, pod2, countIf(volume != 0) AS volumes, countIf(inline_source != 0) AS inline, any(m.created_at) AS created_at
+        FROM mounted AS m
+        GROUP BY pod1, pod2
+        ORDER BY volumes DESC, inline DESC, created_at, pod1, pod2
+        LIMIT {limit:UInt64}
+    )
+) AS pods_shown,
+shown AS (SELECT s.1 AS pod1, s.2 AS pod2, s.3 AS volumes, s.4 AS inline, s.5 AS created_at FROM (SELECT arrayJoin(pods_shown) AS s))
 SELECT
-    l.cluster AS cluster,
-    l.namespace AS namespace,
+    m.cluster AS cluster,
+    m.namespace AS namespace,
     p.name AS pod,
-    l.workload AS workload,
+    m.workload AS workload,
     p.node AS node,
-    l.volumes AS volumes,
-    l.inline AS inline,
-    l.claims AS claims
-FROM listed AS l
+    s.volumes AS volumes,
+    s.inline AS inline,
+    m.claims AS claims
+FROM shown AS s
 LEFT JOIN
 (
-    SELECT cluster, uid, name, node FROM pods FINAL WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, created_at, uid FROM listed)
-) AS p ON p.cluster = l.cluster AND p.uid = l.uid
-ORDER BY volumes DESC, inline DESC, cluster, namespace, l.created_at, l.uid
+    SELECT
+        cityHash64(c.cluster, c.pod_uid) AS pod1, farmHash64(c.cluster, c.pod_uid) AS pod2,
+        any(c.cluster) AS cluster, any(c.namespace) AS namespace, any(concat(c.workload_kind, '/', c.workload_name)) AS workload,
+        arraySort(groupUniqArrayIf(c.claim_name, c.claim_name != '')) AS claims
+    FROM counted AS c
+    WHERE c.pod_created_at >= arrayMin(pods_shown.5) AND c.pod_created_at <= arrayMax(pods_shown.5) AND ({{hashes "c.cluster, c.pod_uid"}}) IN (SELECT pod1, pod2 FROM shown)
+    GROUP BY pod1, pod2
+) AS m ON m.pod1 = s.pod1 AND m.pod2 = s.pod2
+LEFT JOIN
+(
+    SELECT cityHash64(cluster, uid) AS pod1, farmHash64(cluster, uid) AS pod2, name, node FROM pods FINAL
+    WHERE created_at >= arrayMin(pods_shown.5) AND created_at <= arrayMax(pods_shown.5) AND {{template "uses_of.sql" .}}
+      AND ({{hashes "cluster, uid"}}) IN (SELECT pod1, pod2 FROM shown)
+) AS p ON p.pod1 = s.pod1 AND p.pod2 = s.pod2
+ORDER BY s.volumes DESC, s.inline DESC, s.created_at, cluster, namespace, pod, s.pod1, s.pod2
