@@ -343,9 +343,15 @@ func among(columns, list string) string {
 	return fmt.Sprintf("indexHint((%s) IN (SELECT %s)) AND (%s) IN (SELECT cityHash64(*), farmHash64(*) FROM (SELECT %s))", columns, list, hashes(columns), list)
 }
 
+// listed is the SQL that the columns' hashes are in an array of such pairs. ClickHouse computes an array that a WITH names once, and a subquery again
+// for each place that reads it.
+func listed(columns, array string) string {
+	return fmt.Sprintf("(%s) IN (SELECT h.1, h.2 FROM (SELECT arrayJoin(%s) AS h))", hashes(columns), array)
+}
+
 // expand returns a file of reports for a kind of window, with the files that it includes.
 func expand(name, kind string) (string, error) {
-	files, err := template.New(name).Funcs(template.FuncMap{"hashes": hashes, "same": same, "among": among}).ParseFS(reportFiles, "reports/*.sql")
+	files, err := template.New(name).Funcs(template.FuncMap{"hashes": hashes, "same": same, "among": among, "listed": listed}).ParseFS(reportFiles, "reports/*.sql")
 	if err != nil {
 		return "", fmt.Errorf("read reports: %w", err)
 	}

@@ -3,7 +3,6 @@ package exporter
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -13,20 +12,6 @@ const (
 	attachmentName = prefix + "_attachment_pending_seconds"
 	attachmentHelp = "For how long a volume has waited to be attached to a node, or to be detached from it, by the operation that its VolumeAttachment waits for. Absent for attachments that wait for nothing, and with --no-collector.attachments."
 )
-
-// attachments are the VolumeAttachments that wait now, by UID. They are few. The Exporter's lock guards them.
-type attachments map[string]fact.AttachmentState
-
-func (a attachments) apply(state *fact.AttachmentState) {
-	if state.Since == 0 {
-		delete(a, state.UID)
-		return
-	}
-	a[state.UID] = *state
-}
-
-// present copies the attachments to expose.
-func (a attachments) present() []fact.AttachmentState { return slices.Collect(maps.Values(a)) }
 
 // attachmentSeries turns copied attachments into a family. Of two objects for the same volume, node and operation (one is
 // deleted, its successor waits) the one that has waited longer counts.

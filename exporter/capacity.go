@@ -3,7 +3,6 @@ package exporter
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -13,21 +12,6 @@ const (
 	capacityName = prefix + "_storage_capacity_bytes"
 	capacityHelp = "How much a storage class can still provision for a part of the cluster, as its CSI driver says in a CSIStorageCapacity. The topology is the selector of the nodes that can reach it. Absent where the driver does not publish it, and with --no-collector.storage-capacity."
 )
-
-// capacities are the latest reports of CSI drivers on what is left, by UID. The Exporter's lock
-// guards them.
-type capacities map[string]fact.CapacityState
-
-func (c capacities) apply(state *fact.CapacityState) {
-	if state.Gone {
-		delete(c, state.UID)
-		return
-	}
-	c[state.UID] = *state
-}
-
-// present copies the capacities to expose.
-func (c capacities) present() []fact.CapacityState { return slices.Collect(maps.Values(c)) }
 
 // capacitySeries turns copied capacities into a family. Of two objects for the same class
 // and part of the cluster (a driver may leave one behind) the larger counts, as it does

@@ -88,8 +88,8 @@ type Exporter struct {
 	volumes     volumes
 	watched     watched
 	namespaces  namespaces
-	capacities  capacities  // nil with Options.NoStorageCapacity
-	attachments attachments // nil with Options.NoAttachments
+	capacities  latest[fact.CapacityState]   // what CSI drivers say is left; nil with Options.NoStorageCapacity
+	attachments latest[fact.AttachmentState] // those that wait now, which are few; nil with Options.NoAttachments
 	classes     classes
 	states      *statemetrics.Texts
 	counters    counters
@@ -128,8 +128,8 @@ func New(o Options) *Exporter {
 		},
 		volumes:     newVolumes(int(o.MaxVolumes)),
 		namespaces:  newNamespaces(),
-		capacities:  capacities{},
-		attachments: attachments{},
+		capacities:  latest[fact.CapacityState]{},
+		attachments: latest[fact.AttachmentState]{},
 		classes:     newClasses(),
 		states:      statemetrics.NewTexts(o.StateMetrics),
 		counters:    newCounters(o.Now),
@@ -154,12 +154,12 @@ func (e *Exporter) applyClusterKinds(u *fact.Update) {
 	}
 	for i := range u.Capacities {
 		if e.capacities != nil {
-			e.capacities.apply(&u.Capacities[i])
+			e.capacities.apply(u.Capacities[i].UID, &u.Capacities[i], u.Capacities[i].Gone)
 		}
 	}
 	for i := range u.Attachments {
 		if e.attachments != nil {
-			e.attachments.apply(&u.Attachments[i])
+			e.attachments.apply(u.Attachments[i].UID, &u.Attachments[i], u.Attachments[i].Since == 0)
 		}
 	}
 }

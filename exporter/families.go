@@ -102,22 +102,12 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 	{
 		name: prefix + "_volume_keep_until_timestamp_seconds",
 		help: "Until when the volume is kept on purpose, though nobody uses it, as the annotation kubevoltracker.io/keep of the volume or its claim says: the end of the day that it names, in UTC. It stays when that day is over. Absent without such an annotation.",
-		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte {
-			if v.KeepUntil.IsZero() {
-				return b
-			}
-			return appendTimestamp(b, v.KeepUntil)
-		},
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte { return appendKnownTimestamp(b, v.KeepUntil) },
 	},
 	{
 		name: prefix + "_volume_last_used_timestamp_seconds",
 		help: "When the last use of the volume ended. Absent while it is in use, and where no use is known.",
-		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte {
-			if v.LastUsed.IsZero() {
-				return b
-			}
-			return appendTimestamp(b, v.LastUsed)
-		},
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte { return appendKnownTimestamp(b, v.LastUsed) },
 	},
 	{
 		name: prefix + "_volume_mounts",
@@ -135,12 +125,7 @@ var volumeFamilies = [volumeFamilyCount]volumeFamily{
 	{
 		name: prefix + "_volume_state_changed_timestamp_seconds",
 		help: "When the volume came into its present state. Absent where that is not known: before Kubernetes 1.28 nothing tells when a volume was released.",
-		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte {
-			if v.ChangedAt.IsZero() {
-				return b
-			}
-			return appendTimestamp(b, v.ChangedAt)
-		},
+		rest: func(_ *renderer, b []byte, v *fact.VolumeState) []byte { return appendKnownTimestamp(b, v.ChangedAt) },
 	},
 	{
 		name: prefix + "_volume_used_bytes",

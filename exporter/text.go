@@ -73,3 +73,11 @@ func appendTimestamp(b []byte, t fact.Time) []byte {
 	b = strconv.AppendFloat(b, t.Seconds(), 'f', -1, 64)
 	return append(b, '\n')
 }
+
+// appendKnownTimestamp is appendTimestamp for a moment that may be unknown: there is no line then.
+func appendKnownTimestamp(b []byte, t fact.Time) []byte {
+	if t.IsZero() {
+		return b
+	}
+	return appendTimestamp(b, t)
+}

@@ -21,7 +21,6 @@ WITH
         LIMIT if({{template "unfiltered.sql"}} AND {workload:String} = '', {limit:UInt64}, toUInt64(4611686018427387904))
     )
 ) AS volume_hashes,
-{{template "its.sql"}},
 {{template "uses_chosen.sql" "at"}},
 {{template "owned.sql" "at"}},
 {until:DateTime64(6, 'UTC')} AS moment,
@@ -39,7 +38,7 @@ versions AS
         JSONExtractString(object, 'status', 'phase') AS phase,
         ifNull(parseDateTime64BestEffortOrNull(JSONExtractString(object, 'status', 'lastPhaseTransitionTime'), 6, 'UTC') <= moment, 0) AS had_phase
     FROM objects
-    WHERE kind = 'PersistentVolume' AND ({cluster:String} = '' OR cluster = {cluster:String}) AND ({{hashes "cluster, uid"}}) IN (SELECT h1, h2 FROM its)
+    WHERE kind = 'PersistentVolume' AND ({cluster:String} = '' OR cluster = {cluster:String}) AND {{listed "cluster, uid" "volume_hashes"}}
 ),
 states AS
 (
@@ -81,7 +80,7 @@ FROM
     SELECT cluster, uid, name, toInt128(capacity_bytes) AS capacity_bytes, toString(phase) AS phase, storage_class, source_kind, source_id, deleted_at,
         cluster IN (SELECT cluster FROM watched) AS is_watched
     FROM volumes FINAL
-    WHERE ({{hashes "cluster, uid"}}) IN (SELECT h1, h2 FROM its)
+    WHERE {{listed "cluster, uid" "volume_hashes"}}
 ) AS v
 LEFT JOIN states AS s ON {{same "s.cluster, s.uid" "v.cluster, v.uid"}}
 LEFT JOIN
@@ -94,7 +93,7 @@ LEFT JOIN
         -- A binding whose beginning is not known began before all others.
         SELECT cluster, volume_uid, claim_uid, (ifNull(bound_at, toDateTime64(0, 6, 'UTC')), ordinal) AS began FROM bindings FINAL
         WHERE (bound_at IS NULL OR bound_at <= moment) AND (released_at IS NULL OR released_at > moment)
-          AND ({{hashes "cluster, volume_uid"}}) IN (SELECT h1, h2 FROM its)
+          AND {{listed "cluster, volume_uid" "volume_hashes"}}
     ) AS b ON {{same "c.cluster, c.uid" "b.cluster, b.claim_uid"}}
     GROUP BY cluster, volume_uid
 ) AS b ON {{same "b.cluster, b.volume_uid" "v.cluster, v.uid"}}
@@ -107,7 +106,7 @@ LEFT JOIN
 LEFT JOIN
 (
     SELECT cluster, id, driver, server, path FROM volume_sources FINAL
-    WHERE ({{hashes "cluster, id"}}) IN (SELECT {{hashes "cluster, source_id"}} FROM volumes WHERE ({{hashes "cluster, uid"}}) IN (SELECT h1, h2 FROM its))
+    WHERE ({{hashes "cluster, id"}}) IN (SELECT {{hashes "cluster, source_id"}} FROM volumes WHERE {{listed "cluster, uid" "volume_hashes"}})
 ) AS d ON {{same "d.cluster, d.id" "v.cluster, v.source_id"}}
 WHERE ({namespace:String} = '' OR b.namespace = {namespace:String})
   AND ({owner:String} = '' OR b.owner = {owner:String})

@@ -1,6 +1,4 @@
-({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({namespace:String} = '' OR namespace = {namespace:String})
-      AND pod_created_at <= {until:DateTime64(6, 'UTC')}
+pod_created_at <= {until:DateTime64(6, 'UTC')}
       AND started_at <= {until:DateTime64(6, 'UTC')}
       AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')})
       AND (NOT {running:Bool} OR ended_at IS NULL)

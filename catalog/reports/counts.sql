@@ -53,8 +53,7 @@ FROM
     GROUP BY cluster
     UNION ALL
     SELECT cluster, 'mount', count() FROM mounts
-    WHERE ({namespace:String} = '' OR namespace = {namespace:String})
-      AND started_at <= {until:DateTime64(6, 'UTC')} AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')})
+    WHERE started_at <= {until:DateTime64(6, 'UTC')} AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')})
       AND {{template "mount_filter.sql"}}
     GROUP BY cluster
 )

@@ -6,7 +6,6 @@ WITH
 {{template "its_namespaces.sql" ""}},
 {{template "of_class.sql"}},
 (SELECT groupArray(({{hashes "cluster, uid"}})) FROM claims AS c FINAL WHERE NOT {{template "unfiltered.sql"}} AND {{template "claim_filter.sql"}}) AS claim_hashes,
-claims_chosen AS (SELECT h.1 AS h1, h.2 AS h2 FROM (SELECT arrayJoin(claim_hashes) AS h)),
 existing AS
 (
     SELECT
@@ -24,7 +23,7 @@ differences AS
         (created_at IS NULL OR created_at <= {since:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')}) AS existed_before,
         (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {until:DateTime64(6, 'UTC')}) AS exists_after
     FROM existing AS o
-    WHERE existed_before != exists_after AND ({{template "unfiltered.sql"}} OR ({{hashes "cluster, claim_uid"}}) IN (SELECT h1, h2 FROM claims_chosen))
+    WHERE existed_before != exists_after AND ({{template "unfiltered.sql"}} OR {{listed "cluster, claim_uid" "claim_hashes"}})
     UNION ALL
     SELECT o.cluster, o.kind, o.uid, o.name, o.storage_class, o.claim_uid, r.action, r.size_before, r.size_after, 1, 1
     FROM existing AS o
@@ -53,7 +52,7 @@ differences AS
             max((bound_at IS NULL OR bound_at <= {since:DateTime64(6, 'UTC')}) AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})) AS bound_before,
             max((bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')}) AND (released_at IS NULL OR released_at > {until:DateTime64(6, 'UTC')})) AS bound_after
         FROM bindings FINAL
-        WHERE {{template "unfiltered.sql"}} OR ({{hashes "cluster, claim_uid"}}) IN (SELECT h1, h2 FROM claims_chosen)
+        WHERE {{template "unfiltered.sql"}} OR {{listed "cluster, claim_uid" "claim_hashes"}}
         GROUP BY cluster, volume_uid, claim_uid
         HAVING bound_before != bound_after
     ) AS b ON o.cluster = b.cluster AND o.uid = b.volume_uid

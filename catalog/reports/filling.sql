@@ -22,7 +22,6 @@ picked AS
     SELECT groupArray(({{hashes "cluster, uid"}})) FROM picked
     WHERE concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}, {workload:String}) != ''
 ) AS volume_hashes,
-{{template "its.sql"}},
 -- The measurements of each volume: since when each is valid, in microseconds, its used bytes and its files.
 samples AS
 (

@@ -7,7 +7,7 @@
 {{- if eq . "at"}}
         SELECT cluster, namespace FROM claims
         WHERE ({owner:String} != '' OR {group:String} != '') AND ({{hashes "cluster, uid"}}) IN
-              (SELECT {{hashes "cluster, claim_uid"}} FROM bindings WHERE ({{hashes "cluster, volume_uid"}}) IN (SELECT h1, h2 FROM its))
+              (SELECT {{hashes "cluster, claim_uid"}} FROM bindings WHERE {{listed "cluster, volume_uid" "volume_hashes"}})
 {{- else}}
         {{template "namespaces_of_owner.sql"}}
 {{- end}}

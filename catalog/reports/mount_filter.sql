@@ -1,5 +1,5 @@
-{{- /* Included by chosen_mounts.sql, counts.sql and diff_mounts.sql, behind its_namespaces.sql: the mounts that --owner, --group, --storageclass and
---workload choose. */ -}}
-({owner:String} = '' AND {group:String} = '' OR (cluster, namespace) IN (SELECT n.1, n.2 FROM (SELECT arrayJoin(its_namespaces) AS n)))
+{{- /* Included by chosen_mounts.sql, counts.sql and diff_mounts.sql, behind its_namespaces.sql and of_class.sql: the mounts that --cluster, --namespace, --owner,
+--group, --storageclass and --workload choose. */ -}}
+{{template "uses_of.sql"}}
       AND {{template "whose.sql"}}
       AND {{template "mount_class.sql"}}

@@ -6,6 +6,6 @@
 (
     SELECT groupArray(({{hashes "cluster, uid"}})) FROM claims FINAL
     WHERE {storageclass:String} != ''
-      AND (({{hashes "cluster, volume_uid"}}) IN (SELECT h.1, h.2 FROM (SELECT arrayJoin(volumes_of_class) AS h))
-           OR storage_class = {storageclass:String} AND ({{hashes "cluster, volume_uid"}}) NOT IN (SELECT h.1, h.2 FROM (SELECT arrayJoin(volumes_of_others) AS h)))
+      AND ({{listed "cluster, volume_uid" "volumes_of_class"}}
+           OR storage_class = {storageclass:String} AND NOT {{listed "cluster, volume_uid" "volumes_of_others"}})
 ) AS claims_of_class

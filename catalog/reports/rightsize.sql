@@ -16,7 +16,6 @@ picked AS
     SELECT groupArray(({{hashes "cluster, uid"}})) FROM picked
     WHERE concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}, {workload:String}) != ''
 ) AS volume_hashes,
-{{template "its.sql"}},
 most AS
 (
     SELECT

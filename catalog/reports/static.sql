@@ -6,7 +6,6 @@ WITH
 {{template "uses_chosen.sql" .}},
 {{template "owned.sql" .}},
 (SELECT groupUniqArray(({{hashes "cluster, volume_uid"}})) FROM owned WHERE volume_uid != '') AS volume_hashes,
-{{template "its.sql"}},
 -- The last measurement of each volume, and the first of those before it that are like it.
 unchanged AS
 (
@@ -22,7 +21,7 @@ unchanged AS
         WHERE at <= {until:DateTime64(6, 'UTC')}
           AND ({cluster:String} = '' OR cluster = {cluster:String})
           AND ({{template "unfiltered.sql"}} OR {{template "namespaces_of_volumes.sql"}})
-          AND ({{hashes "cluster, volume_uid"}}) IN (SELECT h1, h2 FROM its)
+          AND {{listed "cluster, volume_uid" "volume_hashes"}}
         GROUP BY cluster, volume_uid
     )
 )
@@ -52,7 +51,7 @@ FROM
     FROM owned AS o
     INNER JOIN
     (
-        SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE ({{hashes "cluster, uid"}}) IN (SELECT h1, h2 FROM its)
+        SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE {{listed "cluster, uid" "volume_hashes"}}
     ) AS v ON {{same "v.cluster, v.uid" "o.cluster, o.volume_uid"}}
     WHERE o.volume_uid != '' AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
     GROUP BY cluster, volume_uid, persistentvolume, storage_class
