@@ -236,6 +236,7 @@ func (s *store) resumed() {
 	s.resumeAt, s.passOver = "", true
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
+	s.event = at
 	if s.collector.renders(s.kind) {
 		s.collector.families.await(s.kind)
 		s.relist(at)

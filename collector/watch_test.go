@@ -242,4 +242,15 @@ func TestABookmarkIsNoEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("90", "10")
+
+	s = newTestStore(50)
+	s.resumeAt = "42"
+	s.resumed()
+	if err := s.Replace(nil, "42"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Bookmark("60"); err != nil {
+		t.Fatal(err)
+	}
+	expect("60", "42")
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -26,8 +27,9 @@ type Lease interface {
 const followEvery = 3 * time.Second
 
 // follower is the state of a tracker that stands by. Its writer acknowledges the batches whose rows the leader has
-// written, without writing them. A batch counts as written once the leader's checkpoints reach its own, for each kind.
-// A batch without checkpoints is the first part of a longer commit, and is acknowledged with the last part.
+// written, without writing them. A batch counts as written once the leader's checkpoints reach the last event before it,
+// for each kind; a bookmark after that event need not be reached, as no row comes of it. A batch without checkpoints is
+// the first part of a longer commit, and is acknowledged with the last part.
 //
 // How full a volume is comes from kubelets and not from a watch, and no checkpoint says that the leader has asked them.
 // The last measurement of each volume is therefore kept in Writer.measured, until this tracker leads.
@@ -36,10 +38,10 @@ type follower struct {
 	needs  []fact.Checkpoint // its checkpoints
 }
 
-// covered reports whether the leader's checkpoints reach those of a batch.
+// covered reports whether the leader's checkpoints reach the last events that those of a batch name.
 func covered(needs []fact.Checkpoint, by checkpointMap) bool {
 	for i := range needs {
-		if !by.covers(needs[i].Kind, needs[i].ResourceVersion) {
+		if !by.covers(needs[i].Kind, cmp.Or(needs[i].EventVersion, needs[i].ResourceVersion)) {
 			return false
 		}
 	}

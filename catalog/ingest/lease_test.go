@@ -116,6 +116,33 @@ func TestAStandbyAcknowledgesWhatTheLeaderHasWritten(t *testing.T) {
 	}
 }
 
+// TestAStandbyWaitsForEventsAndNotForBookmarks: the leader's bookmark may be a minute older than this tracker's.
+func TestAStandbyWaitsForEventsAndNotForBookmarks(t *testing.T) {
+	j := newJournal(t)
+	ours := numbered(0, 1)
+	ours.Checkpoints = []fact.Checkpoint{
+		{Instance: "us", Kind: fact.Pods, ResourceVersion: "100", EventVersion: "100"},
+		{Instance: "us", Kind: fact.StorageClasses, ResourceVersion: "90", EventVersion: "7"},
+	}
+	record(t, j, ours)
+	w := NewWriter(catalogtest.Open(t, "127.0.0.1:1", "x"), WriterOptions{Journal: j})
+	for _, step := range []struct {
+		written checkpointMap
+		left    int
+	}{
+		{checkpointMap{fact.Pods: 100, fact.StorageClasses: 6}, 1},
+		{checkpointMap{fact.Pods: 99, fact.StorageClasses: 7}, 1},
+		{checkpointMap{fact.Pods: 100, fact.StorageClasses: 7}, 0},
+	} {
+		if err := w.acknowledgeWritten(step.written); err != nil {
+			t.Fatal(err)
+		}
+		if left := len(numbers(j)); left != step.left {
+			t.Errorf("with %v, %d batches are left, not %d", step.written, left, step.left)
+		}
+	}
+}
+
 func TestCheckpointsOfARecorder(t *testing.T) {
 	j := newJournal(t)
 	at := func(kind fact.Kind, version string) []fact.Position {

@@ -413,7 +413,7 @@ type Checkpoint struct {
 	Instance        string
 	Kind            Kind
 	ResourceVersion string
-	EventVersion    string // of the last event or list; a bookmark may have followed
+	EventVersion    string // of the last event or list, or where the watch resumed; a bookmark may have followed
 	At              Time
 }
 

@@ -62,7 +62,7 @@ func (u *Update) TakeRows() (Facts, []ObjectSnapshot) {
 type Position struct {
 	Kind            Kind
 	ResourceVersion string // all events up to this version are taken
-	EventVersion    string // of the last event or list; empty if none has come since the start
+	EventVersion    string // of the last event or list, or where the watch resumed after a restart if none has come since
 	Since           Time   // from then on nothing can have been missed
 	At              Time   // the last moment at which the watch was known to be up
 }
