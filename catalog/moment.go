@@ -57,6 +57,20 @@ func (s span) before(moment time.Time) window {
 	return window{moment.Add(-time.Duration(s)), end}
 }
 
+// from returns the moments from which on a report looks in turn: those so long before the end of the window, or before now, and the beginning.
+func (w window) from(now time.Time, lookBack []time.Duration) (list []time.Time) {
+	last := w.until
+	if now.Before(last) {
+		last = now
+	}
+	for _, d := range lookBack {
+		if from := last.Add(-d); from.After(beginning) {
+			list = append(list, from)
+		}
+	}
+	return append(list, beginning)
+}
+
 // parseWindow reads the flags --at, --since and --until. Without any, the window is the usual span.
 func parseWindow(flags map[string]string, usual span, moment time.Time) (window, error) {
 	given, err := parseMoments(flags, moment)

@@ -75,11 +75,16 @@ type Report struct {
 	// span is the window without time flags: now, ever, or the time before now (or before --until).
 	span span
 	// columns are the names of its columns, so that ClickHouse need not be asked for them when the answer is empty: of reports for which that is
-	// the usual answer, which TestEmptyAnswersHaveTheirColumns lists.
+	// the usual answer, or which ClickHouse takes long to analyse. TestEmptyAnswersHaveTheirColumns lists them.
 	columns string
 	// bounds are parameters that limit what the SQL reads, with values that limit nothing. A report with --limit asks its file
-	// NAME-first.sql for better ones: the columns of that one row.
-	bounds map[string]string
+	// NAME-first.sql for better ones: the columns of that one row. It asks with each {from} of lookBack, before the end of its window, until
+	// there is a row.
+	bounds   map[string]string
+	lookBack []time.Duration
+	// seldom says that mostly there is nothing to tell. Then its file NAME-first.sql, which is asked before, has no row. A report that is
+	// seldom declares its columns.
+	seldom bool
 }
 
 // span is a window that ends now.
@@ -154,10 +159,16 @@ func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map
 	if err != nil {
 		return nil, explain(err)
 	}
-	if err := c.bound(ctx, explain, r, statement); err != nil {
+	nothing, err := c.askFirst(ctx, explain, r, statement, w)
+	if err != nil {
 		return nil, err
 	}
-	result, err := c.runReport(ctx, explain, statement, r)
+	var result *Result
+	if nothing {
+		result, err = c.noRows(ctx, explain, statement, r)
+	} else {
+		result, err = c.runReport(ctx, explain, statement, r)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -171,29 +182,36 @@ func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map
 	return result, nil
 }
 
-// bound asks how little a report with a limit has to read, and sets these parameters of its statement. To find that out in the statement itself
-// takes ClickHouse seconds before it begins: it resolves a WITH again for each subquery that names it.
-func (c *Catalog) bound(ctx context.Context, explain func(error) error, r Report, s Statement) error {
-	if len(r.bounds) == 0 || s.Parameters["limit"] == noLimit {
-		return nil
+// askFirst asks whether a report has nothing to tell, or how little one with a limit has to read, and sets these parameters of its statement. To find
+// that out in the statement itself takes ClickHouse seconds before it begins: it resolves a WITH again for each subquery that names it.
+func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (nothing bool, err error) {
+	if !r.seldom && (len(r.bounds) == 0 || s.Parameters["limit"] == noLimit) {
+		return false, nil
 	}
 	first, err := expand(r.Name+"-first.sql", "")
 	if err != nil {
-		return err
+		return false, err
 	}
-	result, err := c.runReport(ctx, explain, Statement{SQL: first, Parameters: s.Parameters}, r)
-	if err != nil {
-		return err
-	}
-	defer result.Close()
-	if result.Next() {
-		for i, column := range result.Columns {
-			if at, ok := result.Row()[i].(time.Time); ok {
-				s.Parameters[column.Name] = parameter(at)
+	found := false
+	for _, from := range w.from(c.now(), r.lookBack) {
+		s.Parameters["from"] = parameter(from)
+		result, err := c.runReport(ctx, explain, Statement{SQL: first, Parameters: s.Parameters}, r)
+		if err != nil {
+			return false, err
+		}
+		if found = result.Next(); found {
+			for i, column := range result.Columns {
+				if at, ok := result.Row()[i].(time.Time); ok {
+					s.Parameters[column.Name] = parameter(at)
+				}
 			}
 		}
+		result.Close()
+		if err := result.Err(); err != nil || found {
+			return false, err
+		}
 	}
-	return result.Err()
+	return r.seldom, nil
 }
 
 // describe says how a table for people shows a column.
@@ -221,18 +239,10 @@ func (c *Catalog) explainReport(op string, err error) error {
 }
 
 func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s Statement, r Report) (*Result, error) {
-	settings := func() clickhouse.Settings {
-		// What a LEFT JOIN does not find is empty, and NULL only where the column can be.
-		settings := withFinal(clickhouse.Settings{"join_use_nulls": 0})
-		if r.explicit {
-			settings["final"] = 0
-		}
-		return settings
-	}
-	result, err := c.query(ctx, explain, s.SQL, s.Parameters, settings())
+	result, err := c.query(ctx, explain, s.SQL, s.Parameters, r.settings())
 	if HasCode(err, codeMemoryLimit) {
 		// Each thread sums up for itself: one takes longer, and less memory.
-		alone := settings()
+		alone := r.settings()
 		alone["max_threads"] = 1
 		result, err = c.query(ctx, explain, s.SQL, s.Parameters, alone)
 	}
@@ -248,9 +258,28 @@ func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s St
 	if result.Next(); result.Err() != nil {
 		return nil, result.Err()
 	}
+	return c.noRows(ctx, explain, s, r)
+}
+
+// settings are those that all of a report is asked with.
+func (r Report) settings() clickhouse.Settings {
+	// What a LEFT JOIN does not find is empty, and NULL only where the column can be.
+	settings := withFinal(clickhouse.Settings{"join_use_nulls": 0})
+	if r.explicit {
+		settings["final"] = 0
+	}
+	return settings
+}
+
+// noRows returns an answer without rows, which has the columns of a report's SQL.
+func (c *Catalog) noRows(ctx context.Context, explain func(error) error, s Statement, r Report) (*Result, error) {
+	columns, err := c.describe(ctx, explain, s, r, r.settings())
+	if err != nil {
+		return nil, err
+	}
 	empty := newResult(nil, nil, explain)
-	empty.Columns, err = c.describe(ctx, explain, s, r, settings())
-	return empty, err
+	empty.Columns = columns
+	return empty, nil
 }
 
 // describe returns the columns of a report's SQL. To ask for them makes ClickHouse analyse all of it, which can take as long as the answer: so a

@@ -66,7 +66,8 @@ func useReports() []Report {
 	return []Report{
 		{
 			Name: "mounts", explicit: true, Topic: aboutUse, Question: "Who mounts what?",
-			Help: "Who mounts what: containers, their volumes and the backing stores, latest first.",
+			Help:    "Who mounts what: containers, their volumes and the backing stores, latest first.",
+			columns: "cluster namespace pod container kind workload volume mount_path read_only claim persistentvolume source backend started_at ended_at ended_not_before end_reason",
 			Flags: slices.Concat([]Flag{
 				{Name: "running", Help: "Only mounts in use now.", Kind: Switch, Default: "false"},
 				{Name: "ended", Help: "Only mounts that have ended.", Kind: Switch, Default: "false"},
@@ -77,6 +78,7 @@ func useReports() []Report {
 			usual:     map[string]string{"kind": "main", "read_only": "false", "ended_at": "", "ended_not_before": "", "end_reason": ""},
 			span:      ever,
 			bounds:    map[string]string{"earliest": parameter(time.Unix(0, 0)), "oldest": parameter(time.Unix(0, 0))},
+			lookBack:  []time.Duration{2 * 24 * time.Hour, 60 * 24 * time.Hour},
 		},
 		{
 			Name: "users", explicit: true, Topic: aboutUse, Question: "Who uses a volume, now or then?",
@@ -101,7 +103,8 @@ func useReports() []Report {
 		},
 		{
 			Name: "use-hours", explicit: true, Topic: aboutUse, Question: "Who used what for how long?",
-			Help: "For how long each workload used each claim in a window, by at least one pod; without a window, in the past 30 days. It outlives the mounts.",
+			Help:    "For how long each workload used each claim in a window, by at least one pod; without a window, in the past 30 days. It outlives the mounts.",
+			columns: "cluster namespace claim persistentvolume storage_class workload owner groups pods used_seconds first_day last_day",
 			Flags: slices.Concat([]Flag{{Name: "volume", Help: "Only this volume, by its name, UID or volume handle, or NAMESPACE/CLAIM for the volumes of that claim."}, sinceFlag, untilFlag},
 				chosen("namespace", "owner", "group", "storageclass", "workload")),
 			usual: map[string]string{"owner": "", "groups": "[]", "storage_class": ""},
@@ -129,16 +132,18 @@ func countReports() []Report {
 	return []Report{
 		{
 			Name: "pods-per-volume", explicit: true, Topic: aboutUse, Question: "Which volumes do many pods share?",
-			Help:  "How many pods have each volume mounted, most first: now, at a moment, or in a window.",
-			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
-			usual: map[string]string{"storage_class": ""},
-			span:  now,
+			Help:    "How many pods have each volume mounted, most first: now, at a moment, or in a window.",
+			columns: "cluster persistentvolume claims storage_class pods nodes workloads",
+			Flags:   slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
+			usual:   map[string]string{"storage_class": ""},
+			span:    now,
 		},
 		{
 			Name: "volumes-per-pod", explicit: true, Topic: aboutUse, Question: "Which pods mount many volumes?",
-			Help:  "How many volumes and other backing stores each pod has mounted, most first: now, at a moment, or in a window.",
-			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
-			span:  now,
+			Help:    "How many volumes and other backing stores each pod has mounted, most first: now, at a moment, or in a window.",
+			columns: "cluster namespace pod workload node volumes inline claims",
+			Flags:   slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
+			span:    now,
 		},
 		{
 			Name: "ephemeral", Topic: aboutUse, Question: "Which claims were made for one pod only?",

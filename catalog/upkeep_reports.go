@@ -11,10 +11,11 @@ const fortnight = span(14 * 24 * time.Hour)
 func atReport() Report {
 	return Report{
 		Name: "at", explicit: true, Topic: aboutUse, Question: "What did the cluster's storage look like at a moment?",
-		Help:  "Each volume that existed at a moment, by default now: its size and phase then, its claim, and who had it mounted. What is not known of then is empty.",
-		Flags: slices.Concat([]Flag{atFlag}, chosen("namespace", "owner", "group", "storageclass", "workload")),
-		usual: map[string]string{"storage_class": ""},
-		span:  now,
+		Help:    "Each volume that existed at a moment, by default now: its size and phase then, its claim, and who had it mounted. What is not known of then is empty.",
+		columns: "cluster persistentvolume capacity_bytes phase namespace claim storage_class pods workloads source backend",
+		Flags:   slices.Concat([]Flag{atFlag}, chosen("namespace", "owner", "group", "storageclass", "workload")),
+		usual:   map[string]string{"storage_class": ""},
+		span:    now,
 	}
 }
 
@@ -45,7 +46,8 @@ func upkeepReports() []Report {
 		},
 		{
 			Name: "static", explicit: true, Topic: aboutSpace, Question: "Which volumes are mounted, and have not changed for long?",
-			Help: "Volumes that are mounted, now or at a moment, and whose used bytes and files have not changed for long, as far as kubelets said. They are in use, not idle: readers change nothing.",
+			Help:    "Volumes that are mounted, now or at a moment, and whose used bytes and files have not changed for long, as far as kubelets said. They are in use, not idle: readers change nothing.",
+			columns: "cluster persistentvolume namespaces claims storage_class workloads read_only used_since unchanged_since unchanged_seconds used_bytes inodes_used",
 			Flags: slices.Concat([]Flag{
 				{Name: "min-unchanged", Help: "Only volumes that have not changed for at least this long.", Kind: Duration, Default: "7d"},
 				atFlag,

@@ -87,7 +87,7 @@ LEFT JOIN
 (
     SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, argMax(c.namespace, b.began) AS namespace, argMax(c.name, b.began) AS claim,
         argMax(c.owner, b.began) AS owner, argMax(c.groups, b.began) AS groups
-    FROM (SELECT cluster, uid, namespace, name, owner, groups FROM claims FINAL) AS c
+    FROM (SELECT cluster, uid, namespace, name, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" "at"}}) AS c
     RIGHT JOIN
     (
         -- A binding whose beginning is not known began before all others.

@@ -9,15 +9,11 @@
 -- the pod is over. A pod that is over keeps a claim from deletion until it is deleted, too.
 -- Each list is made once, as the rows of the report come from several places.
 WITH
--- The first step leaves out by its index what was deleted long ago.
 pending AS
 (
     SELECT cluster, namespace, uid, name, node, created_at, owner, groups, if(workload_name = '', concat('Pod/', name), concat(workload_kind, '/', workload_name)) AS workload
     FROM pods FINAL
-    WHERE (cluster, namespace, created_at) IN (SELECT cluster, namespace, created_at FROM pods WHERE deleted_at IS NULL AND phase = 'Pending' AND started_at IS NULL)
-      AND deleted_at IS NULL AND phase = 'Pending' AND started_at IS NULL
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({namespace:String} = '' OR namespace = {namespace:String})
+    WHERE {{template "pending.sql"}}
 ),
 (
     SELECT groupArray((toString(p.cluster), toString(p.namespace), p.uid, o.claim, p.name, toString(p.node), p.created_at, toString(p.owner), CAST(p.groups, 'Array(String)'), p.workload))

@@ -100,7 +100,7 @@ FROM
     )
 ) AS f
 INNER JOIN (SELECT cluster, uid, name, storage_class, claim_uid FROM picked) AS v ON {{same "v.cluster, v.uid" "f.cluster, f.volume_uid"}}
-LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims FINAL) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
+LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
 WHERE days_left * 86400 <= {within:Int64}
 ORDER BY days_left, cluster, persistentvolume, f.volume_uid
 LIMIT {limit:UInt64}

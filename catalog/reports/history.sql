@@ -1,7 +1,7 @@
 -- What storage an owner, a group or a namespace used in a window: the claims, with their volumes, and the backing stores
 -- that pods name themselves. Not how long it was in use in all: used_since and used_until are the first and the last
 -- moment, and a use that lasts has no end.
--- Millions of mounts can be in a window. So they are summed up by hashes of what they say themselves, and what a claim says of them is looked up
+-- Millions of mounts can be in a window. So they are summed up by what they say themselves, and what a claim says of them is looked up
 -- for the sums; the names of volumes and backing stores are read for the rows that are shown. These are on the right side of each join, which is held in
 -- memory; all volumes and all backing stores pass by on the left.
 WITH
@@ -9,13 +9,13 @@ WITH
 sums AS
 (
     SELECT
-        any(cluster) AS mount_cluster, any(namespace) AS mount_namespace, any(owner) AS mount_owner, any(groups) AS mount_groups, any(claim_uid) AS mount_claim_uid, any(claim_name) AS mount_claim,
-        any(volume_uid) AS mount_volume_uid, any(source_kind) AS mount_source, any(source_id) AS mount_source_id, any(workload_kind) AS mount_workload_kind, any(workload_name) AS mount_workload_name,
-        uniqExactState(pod_uid) AS pods,
+        cluster AS mount_cluster, namespace AS mount_namespace, owner AS mount_owner, groups AS mount_groups, claim_uid AS mount_claim_uid, claim_name AS mount_claim,
+        volume_uid AS mount_volume_uid, source_kind AS mount_source, source_id AS mount_source_id, workload_kind AS mount_workload_kind, workload_name AS mount_workload_name,
+        {{template "pods_state.sql"}} AS pods,
         min(started_at) AS used_since,
         if(countIf(ended_at IS NULL) > 0, NULL, max(ended_at)) AS used_until
     FROM chosen
-    GROUP BY {{hashes "cluster, namespace, owner, groups, claim_uid, claim_name, volume_uid, source_kind, source_id, workload_kind, workload_name"}}
+    GROUP BY cluster, namespace, owner, groups, claim_uid, claim_name, volume_uid, source_kind, source_id, workload_kind, workload_name
 ),
 -- Owner and groups are those of the pod, else those of its claim. A mount that was written before its volume was known has the volume of its claim.
 owned AS

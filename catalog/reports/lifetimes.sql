@@ -38,10 +38,11 @@ FROM
             FROM mounts
             WHERE claim_uid != '' AND ended_at >= since AND ended_at <= until
               AND ({namespace:String} = '' OR namespace = {namespace:String})
-              AND ({owner:String} = '' AND {group:String} = '' OR (cluster, namespace, claim_name, claim_uid) IN (SELECT cluster, namespace, name, uid FROM chosen))
+              AND ({owner:String} = '' AND {group:String} = '' OR (cluster, namespace) IN ({{template "namespaces_of_owner.sql"}}))
         ) AS m
         -- One hash of 64 bits: that two of a million claims have the same one has a chance of 1 in 30 million, and would move the mounts of one claim.
         LEFT JOIN chosen AS c ON cityHash64(c.cluster, c.uid) = cityHash64(m.cluster, m.claim_uid)
+        WHERE {owner:String} = '' AND {group:String} = '' OR c.uid != ''
     )
     GROUP BY cluster, storage_class
 )

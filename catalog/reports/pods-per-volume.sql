@@ -8,12 +8,12 @@ WITH
 sums AS
 (
     SELECT
-        any(cluster) AS mount_cluster, any(namespace) AS mount_namespace, any(claim_uid) AS mount_claim_uid, any(claim_name) AS mount_claim, any(volume_uid) AS mount_volume_uid,
-        any(workload_kind) AS mount_workload_kind, any(workload_name) AS mount_workload_name,
-        uniqExactState(pod_uid) AS pods
+        cluster AS mount_cluster, namespace AS mount_namespace, claim_uid AS mount_claim_uid, claim_name AS mount_claim, volume_uid AS mount_volume_uid,
+        workload_kind AS mount_workload_kind, workload_name AS mount_workload_name,
+        {{template "pods_state.sql"}} AS pods
     FROM chosen
     WHERE claim_uid != '' OR volume_uid != ''
-    GROUP BY {{hashes "cluster, namespace, claim_uid, volume_uid, workload_kind, workload_name"}}
+    GROUP BY cluster, namespace, claim_uid, claim_name, volume_uid, workload_kind, workload_name
 ),
 -- A mount that was written before its volume was known has the volume of its claim.
 owned AS
@@ -64,7 +64,7 @@ LEFT JOIN
         FROM
         (
             SELECT cluster, claim_uid, volume_uid, pod_uid FROM mounts FINAL
-            WHERE {{among "cluster, namespace, claim_name" "cluster, c.1, c.2 FROM claims_shown"}} AND {{template "uses_filter.sql" .}}
+            WHERE pod_created_at >= oldest AND {{among "cluster, namespace, claim_name" "cluster, c.1, c.2 FROM claims_shown"}} AND {{template "uses_filter.sql" .}}
         ) AS m
         LEFT JOIN
         (

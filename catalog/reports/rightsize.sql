@@ -53,6 +53,6 @@ SELECT
     toInt128(v.capacity_bytes) - advised_bytes AS spare_bytes
 FROM picked AS v
 INNER JOIN (SELECT cluster, volume_uid, max_used_bytes, max_used_at FROM most) AS m ON {{same "m.cluster, m.volume_uid" "v.cluster, v.uid"}}
-LEFT JOIN (SELECT cluster, uid, namespace, name, requested_bytes FROM claims FINAL) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
+LEFT JOIN (SELECT cluster, uid, namespace, name, requested_bytes FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
 ORDER BY spare_bytes DESC, cluster, persistentvolume, v.uid
 LIMIT {limit:UInt64}

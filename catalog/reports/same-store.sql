@@ -9,59 +9,14 @@
 -- Uses overlap only where that is certain: from the latest start to the earliest end, and of uses that have not ended to the
 -- last moment watched.
 WITH
-stores AS
-(
-    SELECT
-        cluster, id, kind,
-        trim(concat(driver, ' ', server, if(server = '' OR path = '', '', ':'), path)) AS backend,
-        kind IN ('local', 'hostPath') AS on_node,
-        multiIf(
-            kind = 'flexVolume', toString(mapSort(mapFilter((k, v) -> startsWith(k, 'options.'), attributes))),
-            kind = 'glusterfs', concat(path, ' ', attributes['endpointsNamespace']),
-            kind = 'fc' AND path = '' AND server != '', '0', -- number 0 is left out
-            kind = 'cephfs' AND path = '', '/',
-            path) AS name,
-        (if(on_node, cluster, ''), if(on_node, 'hostPath', toString(kind)), toString(driver), toString(server), name) AS store
-    FROM volume_sources FINAL
-    WHERE kind NOT IN ('emptyDir', 'image', 'gitRepo', 'ephemeral')
-      AND (kind != 'csi' OR attributes['volumeHandle'] != '')
-      AND name NOT IN ('', '{}')
-      -- With a filter, the sources whose store can be that of a source that it chooses. Of some kinds, the same store can have different paths.
-      AND (concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}) = '' OR kind IN ('flexVolume', 'glusterfs', 'fc', 'cephfs')
-           OR ({{hashes "driver, server, path"}}) IN
-              (
-                  SELECT {{hashes "driver, server, path"}} FROM volume_sources
-                  WHERE ({{hashes "cluster, id"}}) IN
-                        (
-                            SELECT {{hashes "cluster, source_id"}} FROM volumes FINAL
-                            WHERE ({namespace:String} = '' OR claim_namespace = {namespace:String})
-                              AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-                              AND ({owner:String} = '' AND {group:String} = '' OR ({{hashes "cluster, claim_uid"}}) IN
-                                  (
-                                      SELECT {{hashes "cluster, uid"}} FROM claims FINAL
-                                      WHERE ({owner:String} = '' OR owner = {owner:String}) AND ({group:String} = '' OR has(groups, {group:String}))
-                                  ))
-                            UNION ALL
-                            SELECT {{hashes "cluster, source_id"}} FROM mounts
-                            WHERE {namespace:String} != '' AND namespace = {namespace:String} AND claim_name = ''
-                        )
-              ))
-),
--- The sources whose store several volumes have, or, where pods can name it, one volume and perhaps a pod, or two clusters. The
--- lists are made once.
+{{template "same-store_stores.sql"}},
+-- The sources that several volumes may share, or pods with one of them. The lists are made once.
 (
     SELECT groupArray((toString(cluster), id, store, backend, toString(kind), on_node))
     FROM stores
     WHERE sipHash128(store) IN
     (
-        SELECT sipHash128(s.store) AS hash
-        FROM stores AS s
-        LEFT JOIN
-        (
-            SELECT cluster, source_id, count() AS volumes FROM volumes FINAL WHERE {{template "existed.sql"}} GROUP BY cluster, source_id
-        ) AS v ON v.cluster = s.cluster AND v.source_id = s.id
-        GROUP BY hash
-        HAVING sum(v.volumes) > 1 OR any(s.kind) != 'csi' AND (sum(v.volumes) > 0 OR min(s.cluster) != max(s.cluster))
+        {{template "same-store_shared.sql"}}
     )
 ) AS candidate_list,
 candidates AS

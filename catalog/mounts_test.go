@@ -1,0 +1,70 @@
+package catalog_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// TestMountsLooksBackUntilItHasEnough has namespaces with many mounts of the past day, week and year, and with few: with a limit, the report
+// reads only as far back as that takes, and shows what it shows without one.
+func TestMountsLooksBackUntilItHasEnough(t *testing.T) {
+	c := migrated(t)
+	const many = 150 // more than the hundred that mounts-first.sql looks for beyond the limit
+	now := day(3, 1).Time()
+	facts := &fact.Facts{}
+	mounted := func(namespace string, n int, created, started time.Time) {
+		pod := fmt.Sprintf("%s-%d", namespace, n)
+		m := fact.Mount{
+			Version: 1, Namespace: namespace, PodCreatedAt: fact.At(created), PodUID: pod, Container: "main", Volume: "data", MountPath: "/data",
+			StartedAt: fact.At(started), StartedNotBefore: fact.At(started), WorkloadKind: "Pod", WorkloadName: pod,
+		}
+		if n%3 > 0 {
+			m.EndedAt = fact.At(started.Add(time.Minute))
+			m.EndedNotBefore, m.EndReason = m.EndedAt, "Completed"
+		}
+		facts.Mounts = append(facts.Mounts, m)
+		facts.Pods = append(facts.Pods, fact.Pod{Version: 1, UID: pod, Namespace: namespace, Name: pod, CreatedAt: fact.At(created)})
+	}
+	for namespace, apart := range map[string]time.Duration{"day": 5 * time.Minute, "weeks": 5 * time.Hour, "years": 5 * 24 * time.Hour} {
+		for n := range many {
+			at := now.Add(-time.Duration(n+1) * apart)
+			mounted(namespace, n, at, at.Add(time.Second))
+		}
+	}
+	for n := range 3 {
+		mounted("few", n, now.AddDate(-1, 0, -n), now.AddDate(-1, 0, -n))
+	}
+	// A pod that waited for its node for months.
+	mounted("day", many, now.AddDate(0, -6, 0), now.Add(-12*time.Minute))
+	write(t, c, "east", facts)
+
+	rows := func(flags map[string]string, limit string) (list [][]any) {
+		t.Helper()
+		flags["limit"] = limit
+		result, err := c.RunReport(t.Context(), "mounts", flags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer result.Close()
+		for result.Next() {
+			list = append(list, append([]any{}, result.Row()...))
+		}
+		if err := result.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	for _, namespace := range []string{"", "day", "weeks", "years", "few", "none"} {
+		for _, more := range []map[string]string{{}, {"running": "true"}, {"ended": "true"}, {"until": "2026-01-15"}, {"since": "20d"}, {"at": "10d"}} {
+			more["namespace"] = namespace
+			all, first := rows(more, "0"), rows(more, "20")
+			if want := all[:min(20, len(all))]; !reflect.DeepEqual(first, want) {
+				t.Errorf("%v: got\n%v, want\n%v", more, first, want)
+			}
+		}
+	}
+}

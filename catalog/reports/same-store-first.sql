@@ -1,0 +1,4 @@
+-- Whether any store may be shared. In most clusters none is, and the report need not be asked.
+WITH
+{{template "same-store_stores.sql"}}
+SELECT 1 FROM ({{template "same-store_shared.sql"}} LIMIT 1)

@@ -1,0 +1,39 @@
+{{- /* Included by same-store.sql and same-store-first.sql: the sources whose store can be that of another one, and of each its store. */ -}}
+stores AS
+(
+    SELECT
+        cluster, id, kind,
+        trim(concat(driver, ' ', server, if(server = '' OR path = '', '', ':'), path)) AS backend,
+        kind IN ('local', 'hostPath') AS on_node,
+        multiIf(
+            kind = 'flexVolume', toString(mapSort(mapFilter((k, v) -> startsWith(k, 'options.'), attributes))),
+            kind = 'glusterfs', concat(path, ' ', attributes['endpointsNamespace']),
+            kind = 'fc' AND path = '' AND server != '', '0', -- number 0 is left out
+            kind = 'cephfs' AND path = '', '/',
+            path) AS name,
+        (if(on_node, cluster, ''), if(on_node, 'hostPath', toString(kind)), toString(driver), toString(server), name) AS store
+    FROM volume_sources FINAL
+    WHERE kind NOT IN ('emptyDir', 'image', 'gitRepo', 'ephemeral')
+      AND (kind != 'csi' OR attributes['volumeHandle'] != '')
+      AND name NOT IN ('', '{}')
+      -- With a filter, the sources whose store can be that of a source that it chooses. Of some kinds, the same store can have different paths.
+      AND (concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}) = '' OR kind IN ('flexVolume', 'glusterfs', 'fc', 'cephfs')
+           OR ({{hashes "driver, server, path"}}) IN
+              (
+                  SELECT {{hashes "driver, server, path"}} FROM volume_sources
+                  WHERE ({{hashes "cluster, id"}}) IN
+                        (
+                            SELECT {{hashes "cluster, source_id"}} FROM volumes FINAL
+                            WHERE ({namespace:String} = '' OR claim_namespace = {namespace:String})
+                              AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+                              AND ({owner:String} = '' AND {group:String} = '' OR ({{hashes "cluster, claim_uid"}}) IN
+                                  (
+                                      SELECT {{hashes "cluster, uid"}} FROM claims FINAL
+                                      WHERE ({owner:String} = '' OR owner = {owner:String}) AND ({group:String} = '' OR has(groups, {group:String}))
+                                  ))
+                            UNION ALL
+                            SELECT {{hashes "cluster, source_id"}} FROM mounts
+                            WHERE {namespace:String} != '' AND namespace = {namespace:String} AND claim_name = ''
+                        )
+              ))
+)
