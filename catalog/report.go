@@ -82,8 +82,8 @@ type Report struct {
 	// there is a row.
 	bounds   map[string]string
 	lookBack []time.Duration
-	// seldom says that mostly there is nothing to tell. Then its file NAME-first.sql, which is asked before, has no row. A report that is
-	// seldom declares its columns.
+	// seldom says that mostly there is nothing to tell. Its file NAME-first.sql is asked before, and must have a row wherever the report has one: without
+	// a row the report is not asked. It declares its columns.
 	seldom bool
 }
 

@@ -291,6 +291,7 @@ func (c *Collector) Reconcile(read func() (*fact.Snapshot, error)) error {
 		if c.watched.merge(known.Watched) {
 			inv.SetWatched(c.watched.list)
 		}
+		c.update.Unprompted = true
 		unread, err := inv.Reconcile(known.Saved(), known.Version, now, c.shown(lastSeen))
 		if unread != nil {
 			level.Warn(c.logger).Log("msg", "an object in the catalog cannot be read", "err", unread)
@@ -396,6 +397,7 @@ func (c *Collector) observe(take func(*inventory.Inventory, fact.Time) error, ki
 	c.busySince.Store(now.Time().UnixNano())
 	defer c.busySince.Store(0)
 	c.inv.Raise(c.floor())
+	c.update.Unprompted = len(kinds) == 0
 	if err := take(c.inv, now); err != nil {
 		return err
 	}

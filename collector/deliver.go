@@ -41,7 +41,7 @@ func (c *Collector) emit(u *fact.Update) {
 		c.recorder.Record(u)
 	}
 	if large {
-		*u = fact.Update{}
+		*u = fact.Update{Unprompted: u.Unprompted}
 	}
 }
 

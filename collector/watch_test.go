@@ -254,3 +254,28 @@ func TestABookmarkIsNoEvent(t *testing.T) {
 	}
 	expect("60", "42")
 }
+
+// TestWhatComesOfNoEventIsUnprompted: a tick and what another tracker left are no events.
+func TestWhatComesOfNoEventIsUnprompted(t *testing.T) {
+	s := newTestStore(0)
+	c := s.collector
+	close(c.synced)
+	expect := func(want bool) {
+		t.Helper()
+		if c.update.Unprompted != want {
+			t.Errorf("unprompted is %t", c.update.Unprompted)
+		}
+	}
+	s.comeAndGo(t, "10")
+	expect(false)
+	c.tick(t.Context())
+	expect(true)
+	if err := s.Replace(nil, "12"); err != nil {
+		t.Fatal(err)
+	}
+	expect(false)
+	if err := c.Reconcile(func() (*fact.Snapshot, error) { return &fact.Snapshot{}, nil }); err != nil {
+		t.Fatal(err)
+	}
+	expect(true)
+}

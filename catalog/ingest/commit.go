@@ -45,7 +45,7 @@ func (r *Recorder) commit(ctx context.Context) error {
 	for i := range p.chunks {
 		rows += p.chunks[i].facts.Len()
 	}
-	points := r.coverage.checkpoints(rows, now)
+	points := r.coverage.checkpoints(rows, p.unprompted, now)
 	if r.options.WithoutFacts {
 		points = nil
 	}

@@ -17,13 +17,14 @@ type coverage struct {
 	emitted      map[fact.Kind]time.Time     // when each kind last got a row
 	moved        map[fact.Kind]fact.Position // since the last checkpoints
 	checkpointed time.Time                   // when those were made
+	unprompted   bool                        // whether rows since then come of no event
 	version      uint64
 }
 
-// newCoverage goes on with the spans of a journal.
+// newCoverage goes on with the spans of a journal. The rows that follow its last checkpoints, and those that restoring it makes, may come of no event.
 func newCoverage(j *journal.Journal) *coverage {
 	return &coverage{
-		instance: j.ID(), kinds: positionsOf(j), emitted: map[fact.Kind]time.Time{}, moved: map[fact.Kind]fact.Position{},
+		instance: j.ID(), kinds: positionsOf(j), emitted: map[fact.Kind]time.Time{}, moved: map[fact.Kind]fact.Position{}, unprompted: true,
 	}
 }
 
@@ -47,15 +48,18 @@ func (c *coverage) add(facts *fact.Facts, positions map[fact.Kind]fact.Position,
 // checkpoints returns the checkpoints to write after the rows of a commit, for the kinds that have moved. By them
 // the trackers that stand by know which rows have been written. Without rows they are returned once per
 // coverageEvery only: more often they are not worth a batch.
-func (c *coverage) checkpoints(rows int, now time.Time) (list []fact.Checkpoint) {
-	if rows == 0 && now.Sub(c.checkpointed) < coverageEvery {
+func (c *coverage) checkpoints(rows int, unprompted bool, now time.Time) (list []fact.Checkpoint) {
+	c.unprompted = c.unprompted || unprompted
+	if len(c.moved) == 0 || rows == 0 && now.Sub(c.checkpointed) < coverageEvery {
 		return nil
 	}
 	for kind, p := range c.moved {
-		list = append(list, fact.Checkpoint{Instance: c.instance, Kind: kind, ResourceVersion: p.ResourceVersion, EventVersion: p.EventVersion, At: p.At})
+		list = append(list, fact.Checkpoint{
+			Instance: c.instance, Kind: kind, ResourceVersion: p.ResourceVersion, EventVersion: p.EventVersion, At: p.At, Unprompted: c.unprompted,
+		})
 	}
 	clear(c.moved)
-	c.checkpointed = now
+	c.checkpointed, c.unprompted = now, false
 	return list
 }
 

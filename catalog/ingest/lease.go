@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -31,6 +30,9 @@ const followEvery = 3 * time.Second
 // for each kind; a bookmark after that event need not be reached, as no row comes of it. A batch without checkpoints is
 // the first part of a longer commit, and is acknowledged with the last part.
 //
+// Some rows come of no event: a time that has passed, or what a tracker left behind. A leader that died before has the events and not these rows. So
+// their batch counts as written once the leader has passed this tracker's position: a bookmark of a later time, if nothing happened.
+//
 // How full a volume is comes from kubelets and not from a watch, and no checkpoint says that the leader has asked them.
 // The last measurement of each volume is therefore kept in Writer.measured, until this tracker leads.
 type follower struct {
@@ -38,10 +40,14 @@ type follower struct {
 	needs  []fact.Checkpoint // its checkpoints
 }
 
-// covered reports whether the leader's checkpoints reach the last events that those of a batch name.
+// covered reports whether the leader's checkpoints reach those of a batch.
 func covered(needs []fact.Checkpoint, by checkpointMap) bool {
 	for i := range needs {
-		if !by.covers(needs[i].Kind, cmp.Or(needs[i].EventVersion, needs[i].ResourceVersion)) {
+		version := needs[i].EventVersion
+		if version == "" || needs[i].Unprompted {
+			version = needs[i].ResourceVersion
+		}
+		if !by.covers(needs[i].Kind, version) {
 			return false
 		}
 	}

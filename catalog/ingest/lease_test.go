@@ -125,14 +125,22 @@ func TestAStandbyWaitsForEventsAndNotForBookmarks(t *testing.T) {
 		{Instance: "us", Kind: fact.StorageClasses, ResourceVersion: "90", EventVersion: "7"},
 	}
 	record(t, j, ours)
+	ofTheClock := numbered(1, 1)
+	ofTheClock.Checkpoints = []fact.Checkpoint{
+		{Instance: "us", Kind: fact.Pods, ResourceVersion: "110", EventVersion: "100", Unprompted: true},
+		{Instance: "us", Kind: fact.StorageClasses, ResourceVersion: "90", EventVersion: "7", Unprompted: true},
+	}
+	record(t, j, ofTheClock)
 	w := NewWriter(catalogtest.Open(t, "127.0.0.1:1", "x"), WriterOptions{Journal: j})
 	for _, step := range []struct {
 		written checkpointMap
 		left    int
 	}{
-		{checkpointMap{fact.Pods: 100, fact.StorageClasses: 6}, 1},
-		{checkpointMap{fact.Pods: 99, fact.StorageClasses: 7}, 1},
-		{checkpointMap{fact.Pods: 100, fact.StorageClasses: 7}, 0},
+		{checkpointMap{fact.Pods: 100, fact.StorageClasses: 6}, 2},
+		{checkpointMap{fact.Pods: 99, fact.StorageClasses: 7}, 2},
+		{checkpointMap{fact.Pods: 100, fact.StorageClasses: 7}, 1}, // the second one has rows of no event
+		{checkpointMap{fact.Pods: 110, fact.StorageClasses: 89}, 1},
+		{checkpointMap{fact.Pods: 110, fact.StorageClasses: 90}, 0},
 	} {
 		if err := w.acknowledgeWritten(step.written); err != nil {
 			t.Fatal(err)
@@ -175,6 +183,41 @@ func TestCheckpointsOfARecorder(t *testing.T) {
 		{fact.Claims: "1"}, {}, {}, {fact.Claims: "2", fact.Pods: "3"}, {fact.Claims: "12"},
 	}
 	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestCheckpointsSayWhichRowsComeOfNoEvent: the first ones of a run may follow rows of the run before, and one without a position leaves it to the
+// next one to say so.
+func TestCheckpointsSayWhichRowsComeOfNoEvent(t *testing.T) {
+	j := newJournal(t)
+	r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(version string) []fact.Position {
+		return []fact.Position{{Kind: fact.Claims, ResourceVersion: version, Since: 1, At: 2}}
+	}
+	for _, u := range []*fact.Update{
+		{Facts: *numbered(0, 1), Positions: at("1")},
+		{Facts: *numbered(1, 1), Positions: at("2")},
+		{Facts: *numbered(2, 1), Unprompted: true},
+		{Facts: *numbered(3, 1), Positions: at("3")},
+		{Facts: *numbered(4, 1), Positions: at("4")},
+		{Facts: fact.Facts{Usage: []fact.Usage{{VolumeUID: "v"}}}, Unprompted: true, Positions: at("5")}, // the writer keeps usage
+	} {
+		r.Record(u)
+		if err := r.commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, facts := range waiting(t, j) {
+		for _, p := range facts.Checkpoints {
+			got = append(got, fmt.Sprint(p.ResourceVersion, " ", p.Unprompted))
+		}
+	}
+	if want := []string{"1 true", "2 false", "3 true", "4 false", "5 false"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

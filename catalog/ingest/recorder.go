@@ -75,6 +75,8 @@ type pending struct {
 	watched   []fact.Span // nil if they have not changed
 	version   uint64
 	meta      map[string][]byte
+	// unprompted is true if rows among them come of no event; those of usage do not count, as the writer keeps them (follower).
+	unprompted bool
 }
 
 // chunk has the rows and snapshots of one large update, or copies of those of many small ones.
@@ -120,6 +122,7 @@ func (r *Recorder) Record(u *fact.Update) {
 		r.room.Wait()
 	}
 	p := &r.pending
+	p.unprompted = p.unprompted || u.Unprompted && u.Facts.Len() > len(u.Facts.Usage)
 	p.add(u)
 	p.version = max(p.version, u.Version)
 	if p.positions == nil {

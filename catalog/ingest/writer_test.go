@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,7 +115,7 @@ func roundTrip(t *testing.T, c *catalog.Catalog) {
 		want := map[string]any{"cluster": "east"}
 		row := all.Field(i).Index(0)
 		for _, field := range reflect.VisibleFields(row.Type()) {
-			if field.Name == "Found" || field.Name == "Wire" || field.Tag.Get("cbor") == "-" {
+			if slices.Contains([]string{"Found", "Wire", "Unprompted"}, field.Name) || field.Tag.Get("cbor") == "-" {
 				break // from here on it is not for the catalog
 			}
 			if !field.Anonymous {

@@ -575,7 +575,7 @@ CREATE TABLE IF NOT EXISTS checkpoints
     instance         LowCardinality(String) COMMENT 'the tracker, by the ID of its journal',
     kind             LowCardinality(String) COMMENT 'kind of the objects',
     resource_version String COMMENT 'the catalog has all events of the kind up to this resourceVersion',
-    event_version    String COMMENT 'resourceVersion of the last event or list; resource_version can be that of a later bookmark',
+    event_version    String COMMENT 'resourceVersion of the last event or list, or where the watch resumed after a restart; resource_version can be that of a later bookmark',
     at               DateTime64(6, 'UTC') COMMENT 'when the watch reached it'
 )
 ENGINE = ReplacingMergeTree(at)

@@ -1,4 +1,4 @@
--- Whether any pod waits that has not started, or any claim that is to be deleted. Mostly none does, and the report need not be asked.
+-- Whether any pod waits that has not started, or a claim exists whose deletion was requested. Mostly none does, and the report need not be asked.
 SELECT 1
 FROM
 (

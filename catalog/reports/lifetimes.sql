@@ -3,7 +3,7 @@
 WITH
 {since:DateTime64(6, 'UTC')} AS since,
 {until:DateTime64(6, 'UTC')} AS until,
-chosen AS (SELECT cluster, uid, namespace, name, storage_class, created_at, deleted_at FROM claims AS c WHERE {{template "claim_filter.sql"}}),
+chosen AS (SELECT cluster, uid, storage_class, created_at, deleted_at FROM claims AS c WHERE {{template "claim_filter.sql"}}),
 -- All mounts may be read: 32 bits, which are 136 years, take half of the memory.
 (began, ended) -> toUInt32(least(4294967295, greatest(0, dateDiff('second', assumeNotNull(began), assumeNotNull(ended))))) AS lasted
 SELECT cluster, kind, storage_class, ended, shortest_seconds, median_seconds, longest_seconds
@@ -40,7 +40,8 @@ FROM
               AND ({namespace:String} = '' OR namespace = {namespace:String})
               AND ({owner:String} = '' AND {group:String} = '' OR (cluster, namespace) IN ({{template "namespaces_of_owner.sql"}}))
         ) AS m
-        -- One hash of 64 bits: that two of a million claims have the same one has a chance of 1 in 30 million, and would move the mounts of one claim.
+        -- One hash of 64 bits: that two of a million claims have the same one has a chance of 1 in 30 million, and would count
+        -- the mounts of one claim with another.
         LEFT JOIN chosen AS c ON cityHash64(c.cluster, c.uid) = cityHash64(m.cluster, m.claim_uid)
         WHERE {owner:String} = '' AND {group:String} = '' OR c.uid != ''
     )

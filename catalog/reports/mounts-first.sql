@@ -3,6 +3,7 @@
 -- with --running those that end before the report reads them are missing.
 -- Only the mounts of pods that were created at {from} or later are looked at. If so many of these are chosen, the last row is among them or later;
 -- else there is no answer, and the question has to be asked with an earlier {from}. If there is none with the earliest, everything has to be read.
+-- found says whether there are enough, and when the last of them started.
 WITH
 {{template "its_namespaces.sql" ""}},
 {{template "of_class.sql"}},
@@ -21,6 +22,6 @@ found.2 AS earliest
 SELECT earliest, min(pod_created_at) AS oldest
 FROM mounts
 WHERE found.1 AND started_at >= earliest AND {{template "chosen_mounts.sql"}}
-  -- The index of ends leaves out what was over by then. A day is more than clocks differ.
-  AND (ended_at IS NULL OR ended_at >= earliest - INTERVAL 1 DAY)
+  -- No use ends before it starts: by the index of ends this leaves out the granules in which all was over by then.
+  AND (ended_at IS NULL OR ended_at >= earliest)
 HAVING found.1

@@ -415,6 +415,8 @@ type Checkpoint struct {
 	ResourceVersion string
 	EventVersion    string // of the last event or list, or where the watch resumed; a bookmark may have followed
 	At              Time
+	// Unprompted says that among the rows before it are some that come of no event: see Update.Unprompted. It is in the journal only.
+	Unprompted bool
 }
 
 // Reset removes the rows and keeps their memory for the next event, up to KeepLength.
