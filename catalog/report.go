@@ -192,14 +192,14 @@ func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Rep
 	if err != nil {
 		return false, err
 	}
-	found := false
 	for _, from := range w.from(c.now(), r.lookBack) {
 		s.Parameters["from"] = parameter(from)
 		result, err := c.runReport(ctx, explain, Statement{SQL: first, Parameters: s.Parameters}, r)
 		if err != nil {
 			return false, err
 		}
-		if found = result.Next(); found {
+		found := result.Next()
+		if found {
 			for i, column := range result.Columns {
 				if at, ok := result.Row()[i].(time.Time); ok {
 					s.Parameters[column.Name] = parameter(at)
