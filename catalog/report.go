@@ -263,7 +263,7 @@ func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s St
 
 // settings are those that all of a report is asked with.
 func (r Report) settings() clickhouse.Settings {
-	// What a LEFT JOIN does not find is empty, and NULL only where the column can be.
+	// A LEFT JOIN that finds no row sets a Nullable column to NULL, and any other column to the default of its type.
 	settings := withFinal(clickhouse.Settings{"join_use_nulls": 0})
 	if r.explicit {
 		settings["final"] = 0

@@ -9,8 +9,7 @@ WITH
 sums AS
 (
     SELECT
-        cluster AS mount_cluster, namespace AS mount_namespace, owner AS mount_owner, groups AS mount_groups, claim_uid AS mount_claim_uid, claim_name AS mount_claim,
-        volume_uid AS mount_volume_uid, source_kind AS mount_source, source_id AS mount_source_id, workload_kind AS mount_workload_kind, workload_name AS mount_workload_name,
+        cluster, namespace, owner, groups, claim_uid, claim_name, volume_uid, source_kind, source_id, workload_kind, workload_name,
         {{template "pods_state.sql"}} AS pods,
         min(started_at) AS used_since,
         if(countIf(ended_at IS NULL) > 0, NULL, max(ended_at)) AS used_until
@@ -21,16 +20,16 @@ sums AS
 owned AS
 (
     SELECT
-        s.mount_cluster AS cluster, s.mount_namespace AS namespace, s.mount_claim_uid AS claim_uid, s.mount_claim AS claim, s.mount_source AS source, s.mount_source_id AS source_id,
-        if(s.mount_owner != '', s.mount_owner, c.owner) AS owner,
-        if(notEmpty(s.mount_groups), s.mount_groups, c.groups) AS groups,
-        if(s.mount_volume_uid != '', s.mount_volume_uid, c.volume_uid) AS volume_uid,
+        s.cluster AS cluster, s.namespace AS namespace, s.claim_uid AS claim_uid, s.claim_name AS claim, s.source_kind AS source, s.source_id AS source_id,
+        if(s.owner != '', s.owner, c.owner) AS owner,
+        if(notEmpty(s.groups), s.groups, c.groups) AS groups,
+        if(s.volume_uid != '', s.volume_uid, c.volume_uid) AS volume_uid,
         c.storage_class AS claim_class,
-        concat(s.mount_workload_kind, '/', s.mount_workload_name) AS workload,
+        concat(s.workload_kind, '/', s.workload_name) AS workload,
         s.pods AS pods, s.used_since AS used_since, s.used_until AS used_until
     FROM sums AS s
     LEFT JOIN (SELECT cluster, uid, volume_uid, storage_class, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" .}}) AS c
-        ON {{same "c.cluster, c.uid" "s.mount_cluster, s.mount_claim_uid"}}
+        ON {{same "c.cluster, c.uid" "s.cluster, s.claim_uid"}}
 )
 SELECT
     u.cluster AS cluster,

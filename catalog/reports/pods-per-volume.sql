@@ -8,8 +8,7 @@ WITH
 sums AS
 (
     SELECT
-        cluster AS mount_cluster, namespace AS mount_namespace, claim_uid AS mount_claim_uid, claim_name AS mount_claim, volume_uid AS mount_volume_uid,
-        workload_kind AS mount_workload_kind, workload_name AS mount_workload_name,
+        cluster, namespace, claim_uid, claim_name, volume_uid, workload_kind, workload_name,
         {{template "pods_state.sql"}} AS pods
     FROM chosen
     WHERE claim_uid != '' OR volume_uid != ''
@@ -19,11 +18,11 @@ sums AS
 owned AS
 (
     SELECT
-        s.mount_cluster AS cluster, (s.mount_namespace, s.mount_claim) AS claim, if(s.mount_volume_uid != '', s.mount_volume_uid, c.volume_uid) AS volume_uid, c.storage_class AS claim_class,
-        concat(s.mount_workload_kind, '/', s.mount_workload_name) AS workload, s.pods AS pods
+        s.cluster AS cluster, (s.namespace, s.claim_name) AS claim, if(s.volume_uid != '', s.volume_uid, c.volume_uid) AS volume_uid, c.storage_class AS claim_class,
+        concat(s.workload_kind, '/', s.workload_name) AS workload, s.pods AS pods
     FROM sums AS s
     LEFT JOIN (SELECT cluster, uid, volume_uid, storage_class FROM claims FINAL WHERE {{template "uses_of.sql" .}}) AS c
-        ON {{same "c.cluster, c.uid" "s.mount_cluster, s.mount_claim_uid"}}
+        ON {{same "c.cluster, c.uid" "s.cluster, s.claim_uid"}}
 ),
 shown AS
 (

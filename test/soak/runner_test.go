@@ -221,8 +221,8 @@ func (r *runner) stop() {
 	}
 }
 
-// settle waits until the journal has no rows left. After a restart, a standby drops its first rows once the leader has passed the version at which its
-// watch resumed, which a bookmark may show a minute later.
+// settle waits until the journal has no rows left. A standby drops the first rows of a run, and rows that come of no event, once the leader has passed
+// its position, which a bookmark may show a minute later.
 func (r *runner) settle() {
 	r.t.Helper()
 	for deadline := time.Now().Add(4 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
