@@ -46,6 +46,15 @@ func (w window) kind() string {
 	return "moment"
 }
 
+// hasQuarter says whether a whole quarter can be in the window by a moment.
+func (w window) hasQuarter(moment time.Time) bool {
+	until := w.until
+	if until.After(moment) {
+		until = moment
+	}
+	return !quarterOf(w.since.Add(-time.Microsecond)).AddDate(0, 6, 0).After(until)
+}
+
 // before returns the window of a span that ends at a moment, or now.
 func (s span) before(moment time.Time) window {
 	switch s {

@@ -77,6 +77,8 @@ type Report struct {
 	// columns are the names of its columns, so that ClickHouse need not be asked for them when the answer is empty: of reports for which that is
 	// the usual answer, or which ClickHouse takes long to analyse. TestEmptyAnswersHaveTheirColumns lists them.
 	columns string
+	// quarterly says that its SQL for the kind of window "quarters" reads mounts_quarterly, with the parameters that quarters.sql answers.
+	quarterly bool
 	// bounds are parameters that limit what the SQL reads, with values that limit nothing. A report with --limit asks its file
 	// NAME-first.sql for better ones: the columns of that one row. It asks with each {from} of lookBack, before the end of its window, until
 	// there is a row.
@@ -160,6 +162,9 @@ func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map
 		return nil, explain(err)
 	}
 	nothing, err := c.askFirst(ctx, explain, r, statement, w)
+	if err == nil && r.quarterly && w.hasQuarter(c.now()) {
+		err = c.takeQuarters(ctx, explain, r, &statement)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -194,24 +199,44 @@ func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Rep
 	}
 	for _, from := range w.from(c.now(), r.lookBack) {
 		s.Parameters["from"] = parameter(from)
-		result, err := c.runReport(ctx, explain, Statement{SQL: first, Parameters: s.Parameters}, r)
-		if err != nil {
-			return false, err
-		}
-		found := result.Next()
-		if found {
-			for i, column := range result.Columns {
-				if at, ok := result.Row()[i].(time.Time); ok {
-					s.Parameters[column.Name] = parameter(at)
-				}
-			}
-		}
-		result.Close()
-		if err := result.Err(); err != nil || found {
+		if found, err := c.askParameters(ctx, explain, r, first, s); err != nil || found {
 			return false, err
 		}
 	}
 	return r.seldom, nil
+}
+
+// takeQuarters has a report read the sums of the quarters that there are in its window, if there are any.
+func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r Report, s *Statement) error {
+	quarters, err := expand("quarters.sql", "")
+	if err != nil {
+		return err
+	}
+	if found, err := c.askParameters(ctx, explain, r, quarters, *s); err != nil || !found {
+		return err
+	}
+	s.SQL, err = expand(r.Name+".sql", "quarters")
+	return err
+}
+
+// askParameters asks a statement with the parameters of another one, which get the columns of its row; found says whether it has one.
+func (c *Catalog) askParameters(ctx context.Context, explain func(error) error, r Report, sql string, s Statement) (found bool, err error) {
+	result, err := c.runReport(ctx, explain, Statement{SQL: sql, Parameters: s.Parameters}, r)
+	if err != nil {
+		return false, err
+	}
+	defer result.Close()
+	if found = result.Next(); found {
+		for i, column := range result.Columns {
+			switch value := result.Row()[i].(type) {
+			case time.Time:
+				s.Parameters[column.Name] = parameter(value)
+			case string:
+				s.Parameters[column.Name] = value
+			}
+		}
+	}
+	return found, result.Err()
 }
 
 // describe says how a table for people shows a column.

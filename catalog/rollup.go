@@ -3,6 +3,9 @@ package catalog
 import (
 	"cmp"
 	"context"
+	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -48,7 +51,8 @@ SETTINGS join_use_nulls = 0`
 
 // RollUp sums up the days of a cluster that are over and of which all is known, in UTC, oldest first: into the tables
 // use_seconds_daily and byte_seconds_daily, which the reports use-hours and space read and which outlive the details. Then it sums up
-// the months of these days that are over, into use_seconds_monthly. It returns how many days it has summed up. It may run at any
+// the months of these days that are over, into use_seconds_monthly, and the mounts of the pods of each quarter that is over, into mounts_quarterly, which the
+// reports history and pods-per-volume read. It returns how many days it has summed up. It may run at any
 // time and is cheap where nothing is to be done; of several trackers one should run it. Errors are *Error; what came before stays.
 func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err error) {
 	const op = "sum up a day"
@@ -70,7 +74,7 @@ func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err err
 		}
 		days++
 	}
-	return days, c.rollUpMonths(ctx, cluster, known)
+	return days, errors.Join(c.rollUpMonths(ctx, cluster, known), c.rollUpQuarters(ctx, cluster, known))
 }
 
 // rollUpMonths sums up the months that are over by the day known, oldest first.
@@ -91,6 +95,110 @@ func (c *Catalog) rollUpMonths(ctx context.Context, cluster string, known time.T
 		}
 	}
 	return err
+}
+
+// summedQuarters asks which quarters of a cluster are summed up, and of which versions of mounts.
+const summedQuarters = "SELECT first_quarter, last_quarter, mounts_version FROM summed_quarters FINAL WHERE cluster = {cluster:String}"
+
+// rollUpQuarters sums up the mounts of the pods of each quarter that is over by the day known, and sums up again those of the claims of which a mount has
+// changed since. A quarter of which a mount may have expired is left out.
+func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time.Time) error {
+	const op = "sum up a quarter"
+	var first, last time.Time
+	var before uint64
+	err := c.Each(ctx, op, summedQuarters, map[string]string{"cluster": cluster}, func(rows driver.Rows) error { return rows.Scan(&first, &last, &before) })
+	// What was written by the beginning of that day is in the catalog, as the coverage of a whole day has been written since.
+	version := uint64(max(0, known.UnixMicro()))
+	if err != nil || version <= before {
+		return err
+	}
+	from, err := c.unexpired(ctx, op)
+	if err != nil {
+		return err
+	}
+	partitions, err := c.partitions(ctx, op, "SELECT _partition_id FROM mounts GROUP BY _partition_id ORDER BY _partition_id SETTINGS final = 0")
+	if err != nil {
+		return err
+	}
+	for _, id := range partitions {
+		quarter, err := time.Parse("200601", id)
+		if err != nil || quarter.Before(from) || !quarter.Before(quarterOf(known)) {
+			continue
+		}
+		values := map[string]string{"cluster": cluster, "quarter": quarter.Format(time.DateOnly), "after": "0"}
+		if !quarter.Before(first) && !quarter.After(last) {
+			values["after"] = strconv.FormatUint(before, 10)
+		}
+		if err := c.rollUpQuarter(ctx, op, values); err != nil {
+			return err
+		}
+	}
+	return c.rollUp(ctx, op, []string{"roll_quarters_done.sql"}, map[string]string{"cluster": cluster, "known": strconv.FormatUint(version, 10),
+		"first": from.Format(time.DateOnly), "last": quarterOf(known).AddDate(0, -3, 0).Format(time.DateOnly)})
+}
+
+// changedNamespaces counts the mounts of a quarter that have changed, by namespace.
+const changedNamespaces = `
+SELECT toString(namespace) AS namespace, count() AS mounts
+FROM mounts
+WHERE cluster = {cluster:String} AND version > {after:UInt64}
+  AND pod_created_at >= toDateTime64({quarter:Date}, 6, 'UTC') AND pod_created_at < toDateTime64(addQuarters({quarter:Date}, 1), 6, 'UTC')
+GROUP BY namespace
+ORDER BY namespace`
+
+// summedAtOnce is how many mounts are summed up in one statement, which takes some 300 MB.
+const summedAtOnce = 500_000
+
+// rollUpQuarter sums up the changed mounts of one quarter, some namespaces at a time, and of a large one some claims at a time.
+func (c *Catalog) rollUpQuarter(ctx context.Context, op string, values map[string]string) error {
+	type run struct {
+		first, last string // namespaces
+		mounts      uint64
+	}
+	var runs []run
+	err := c.Each(ctx, op, changedNamespaces, values, func(rows driver.Rows) error {
+		var namespace string
+		var mounts uint64
+		err := rows.Scan(&namespace, &mounts)
+		if n := len(runs); n > 0 && runs[n-1].mounts+mounts <= summedAtOnce {
+			runs[n-1].last, runs[n-1].mounts = namespace, runs[n-1].mounts+mounts
+		} else {
+			runs = append(runs, run{namespace, namespace, mounts})
+		}
+		return err
+	})
+	for _, r := range runs {
+		parts := r.mounts/summedAtOnce + 1
+		for part := range parts {
+			if err != nil {
+				return err
+			}
+			of := maps.Clone(values)
+			of["first_namespace"], of["last_namespace"] = r.first, r.last
+			of["parts"], of["part"] = strconv.FormatUint(parts, 10), strconv.FormatUint(part, 10)
+			err = c.rollUp(ctx, op, []string{"roll_quarter.sql"}, of)
+		}
+	}
+	return err
+}
+
+// unexpired returns the first quarter of whose pods no mount can have expired: none so far if somebody else has set the TTL of mounts.
+func (c *Catalog) unexpired(ctx context.Context, op string) (time.Time, error) {
+	mounts := slices.IndexFunc(retainedTables, func(t retained) bool { return t.table == "mounts" })
+	now, err := c.definition(ctx, op, retainedTables[mounts])
+	switch {
+	case now.ttl == "":
+		return time.Unix(0, 0).UTC(), err
+	case !now.ours:
+		return quarterOf(c.now()).AddDate(0, 3, 0), err
+	}
+	return quarterOf(c.now().Add(-now.lasts)).AddDate(0, 3, 0), err
+}
+
+// quarterOf returns the beginning of the quarter of a moment, in UTC.
+func quarterOf(t time.Time) time.Time {
+	t = t.UTC()
+	return time.Date(t.Year(), (t.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC)
 }
 
 func (c *Catalog) rollUpDay(ctx context.Context, op, cluster string, day time.Time) error {
@@ -116,7 +224,7 @@ func (c *Catalog) rollUp(ctx context.Context, op string, files []string, values 
 			return err
 		}
 		if err := conn.Exec(ctx, sql, named(values)...); err != nil {
-			return c.explain(op+", "+cmp.Or(values["day"], values["month"]), err)
+			return c.explain(op+", "+cmp.Or(values["day"], values["month"], values["quarter"], values["last"]), err)
 		}
 	}
 	return nil

@@ -123,6 +123,9 @@ var joins = []struct{ table, column, to, toColumn, what string }{
 	{"use_seconds_daily", "volume_uid", "volumes", "uid", "the volume"},
 	{"use_seconds_monthly", "claim_uid", "claims", "uid", "the claim"},
 	{"use_seconds_monthly", "volume_uid", "volumes", "uid", "the volume"},
+	{"mounts_quarterly", "claim_uid", "claims", "uid", "the claim"},
+	{"mounts_quarterly", "volume_uid", "volumes", "uid", "the volume"},
+	{"mounts_quarterly", "source_id", "volume_sources", "id", "the backing store"},
 }
 
 // TestJoinsExist holds that the joins name columns that exist, have the same type, and include each UID of another object.

@@ -194,7 +194,8 @@ CREATE TABLE IF NOT EXISTS mounts
     INDEX by_claim claim_uid TYPE bloom_filter GRANULARITY 1,
     INDEX by_volume volume_uid TYPE bloom_filter GRANULARITY 1,
     INDEX by_source source_id TYPE bloom_filter GRANULARITY 1,
-    INDEX by_end ended_at TYPE minmax GRANULARITY 1
+    INDEX by_end ended_at TYPE minmax GRANULARITY 1,
+    INDEX by_version version TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY toYYYYMM(toStartOfQuarter(pod_created_at))
@@ -467,6 +468,52 @@ PARTITION BY toYear(month)
 ORDER BY (cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups, month)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'One row per month, claim, and workload that used it: for how long. Read with FINAL.';
+
+-- The mounts of the pods that were created in one quarter, summed up once it is over, so that a question on years need not read
+-- each of them. A pod was created in one quarter only, so pods can be added up over quarters. A mount can change later: which rows are
+-- still right says summed_quarters. A row that is no longer right becomes zero.
+CREATE TABLE IF NOT EXISTS mounts_quarterly
+(
+    cluster          LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    namespace        LowCardinality(String) COMMENT 'namespace of the pods',
+    claim_name       String COMMENT 'name of the claim; empty if the pods name a backing store themselves' CODEC(ZSTD(1)),
+    claim_uid        String COMMENT 'UID of the claim; empty if the pods name a backing store themselves' CODEC(ZSTD(1)),
+    volume_uid       String COMMENT 'UID of the PersistentVolume; empty if there is none' CODEC(ZSTD(1)),
+    source_kind      LowCardinality(String) COMMENT 'kind of the backing store; empty if it was not known' CODEC(ZSTD(1)),
+    source_id        String COMMENT 'the backing store: id in volume_sources; empty if it was not known' CODEC(ZSTD(1)),
+    workload_kind    LowCardinality(String) COMMENT 'kind of the topmost controller of the pods; Pod for a pod without one',
+    workload_name    LowCardinality(String) COMMENT 'name of that controller, or of that pod',
+    owner            LowCardinality(String) COMMENT 'owner of the pods; empty if unknown',
+    groups           Array(LowCardinality(String)) COMMENT 'the groups of that owner',
+    quarter          Date COMMENT 'the first day of the quarter in which the pods were created, in UTC' CODEC(Delta, ZSTD(1)),
+    pods             UInt32 COMMENT 'how many pods' CODEC(T64, ZSTD(1)),
+    nodes            Array(LowCardinality(String)) COMMENT 'the nodes that they ran on' CODEC(ZSTD(1)),
+    apart            Bool COMMENT 'true if none of these pods is in another row of the same volume or backing store: only then can pods be added up',
+    first_started_at DateTime64(6, 'UTC') COMMENT 'the earliest start of a mount: started_at in mounts' CODEC(GCD, T64, ZSTD(1)),
+    last_started_at  DateTime64(6, 'UTC') COMMENT 'the latest start' CODEC(GCD, T64, ZSTD(1)),
+    first_ended_at   Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest end of a mount: ended_at in mounts; NULL if none had ended' CODEC(GCD, T64, ZSTD(1)),
+    last_ended_at    Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest end; NULL if one had not ended' CODEC(GCD, T64, ZSTD(1)),
+    version          UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree(version)
+PARTITION BY toYear(quarter)
+ORDER BY (cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups, quarter)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
+COMMENT 'One row per quarter, claim or backing store, and workload whose pods were created then and used it. Read with FINAL.';
+
+-- Which quarters mounts_quarterly has.
+CREATE TABLE IF NOT EXISTS summed_quarters
+(
+    cluster        LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    first_quarter  Date COMMENT 'the first quarter that is summed up, of which no mount has expired',
+    last_quarter   Date COMMENT 'the last one that is',
+    mounts_version UInt64 COMMENT 'mounts of these quarters with a higher version have changed since: the sums of their claim and quarter do not count',
+    version        UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL'
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY cluster
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'One row per cluster: the quarters that mounts_quarterly has. Read with FINAL.';
 
 -- A Namespace.
 CREATE TABLE IF NOT EXISTS namespaces

@@ -1,7 +1,8 @@
 {{- /* Included by uses.sql, at.sql, static.sql, history.sql, pods-per-volume.sql and volumes-per-pod.sql: the mounts that were in use between {since} and {until}. They are chosen first, so that only their
 claims and volumes are read, by their keys: touched are the keys of all rows that may be asked for, of rows that were replaced since, too,
 so that the index of ends can leave out what is long over; chosen are the rows as FINAL has them.
-It is given the kind of window, "ever" for all of the history, or "at" if the report chooses by the volumes. */ -}}
+It is given the kind of window, "ever" for all of the history, "at" if the report chooses by the volumes, or "quarters" for a window of which summed_mounts.sql has quarters: the
+mounts of these are left out. */ -}}
 (SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != '') AS its_volumes,
 (
     SELECT groupArray((cluster, namespace, name))
@@ -11,13 +12,17 @@ It is given the kind of window, "ever" for all of the history, or "at" if the re
            OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
 ) AS its_claims,
 {{template "its_namespaces.sql" .}},
+{{if eq . "quarters"}}{{template "changed_since.sql" .}}{{end -}}
 touched AS
 (
     SELECT cluster, namespace, claim_name, pod_created_at, pod_uid, claim_uid, volume_uid, source_id
     FROM mounts
     WHERE {{template "uses_filter.sql" .}}
+{{- if eq . "quarters"}}
+      AND (pod_created_at < {quarters_begin:DateTime64(6, 'UTC')} OR pod_created_at >= {quarters_end:DateTime64(6, 'UTC')})
+{{- end}}
 ),
-{{- if eq . "window"}}
+{{- if or (eq . "window") (eq . "quarters")}}
 (SELECT if(count() = 0, {until:DateTime64(6, 'UTC')}, min(pod_created_at)) FROM touched) AS oldest,
 {{- end}}
 chosen AS
@@ -27,6 +32,13 @@ chosen AS
     WHERE {{template "uses_filter.sql" .}}
 {{- if eq . "window"}}
       AND pod_created_at >= oldest
+{{- else if eq . "quarters"}}
+      AND pod_created_at >= oldest AND (pod_created_at < {quarters_begin:DateTime64(6, 'UTC')} OR pod_created_at >= {quarters_end:DateTime64(6, 'UTC')})
+    UNION ALL
+    SELECT *, started_not_before, ended_not_before
+    FROM mounts FINAL
+    WHERE {{template "uses_filter.sql" .}}
+      AND {{template "in_changed.sql"}}
 {{- else if ne . "ever"}}
       AND (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM touched)
 {{- end}}

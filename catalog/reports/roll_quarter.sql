@@ -1,0 +1,77 @@
+-- Sums up the mounts of the pods of a cluster that were created in one quarter, for mounts_quarterly: in some namespaces, those of claims with a mount that has
+-- changed since a version, or all. What the table has of them and is no longer right becomes zero.
+INSERT INTO mounts_quarterly
+WITH
+changed AS
+(
+    SELECT DISTINCT cluster, namespace, claim_name
+    FROM mounts
+    WHERE {after:UInt64} != 0 AND {{template "roll_quarter_filter.sql"}} AND version > {after:UInt64}
+      AND pod_created_at >= toDateTime64({quarter:Date}, 6, 'UTC') AND pod_created_at < toDateTime64(addQuarters({quarter:Date}, 1), 6, 'UTC')
+),
+sums AS
+(
+    SELECT
+        cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups,
+        uniqExactStateIf(pod, is_mount) AS pods_then,
+        groupUniqArrayIf(node, is_mount) AS nodes,
+        minIf(started_at, is_mount) AS first_started_at,
+        maxIf(started_at, is_mount) AS last_started_at,
+        minIf(ended_at, is_mount) AS first_ended_at,
+        if(countIf(is_mount AND ended_at IS NULL) > 0, NULL, maxIf(ended_at, is_mount)) AS last_ended_at
+    FROM
+    (
+        SELECT
+            m.cluster AS cluster, toString(m.namespace) AS namespace, m.claim_name AS claim_name, m.claim_uid AS claim_uid, m.volume_uid AS volume_uid,
+            toString(m.source_kind) AS source_kind, m.source_id AS source_id, toString(m.workload_kind) AS workload_kind, toString(m.workload_name) AS workload_name,
+            toString(m.owner) AS owner, CAST(m.groups, 'Array(String)') AS groups,
+            true AS is_mount, cityHash64(m.pod_uid) AS pod, toString(p.node) AS node, m.started_at AS started_at, m.ended_at AS ended_at
+        FROM
+        (
+            SELECT toString(cluster) AS cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups, pod_uid, started_at, ended_at
+            FROM mounts FINAL
+            WHERE {{template "roll_quarter_filter.sql"}}
+              AND pod_created_at >= toDateTime64({quarter:Date}, 6, 'UTC') AND pod_created_at < toDateTime64(addQuarters({quarter:Date}, 1), 6, 'UTC')
+              AND ({after:UInt64} = 0 OR (cluster, namespace, claim_name) IN (SELECT * FROM changed))
+        ) AS m
+        LEFT JOIN
+        (
+            SELECT toString(cluster) AS cluster, uid, node
+            FROM pods FINAL
+            WHERE cluster = {cluster:String} AND namespace BETWEEN {first_namespace:String} AND {last_namespace:String}
+              AND created_at >= toDateTime64({quarter:Date}, 6, 'UTC') AND created_at < toDateTime64(addQuarters({quarter:Date}, 1), 6, 'UTC')
+              AND ({after:UInt64} = 0 OR namespace IN (SELECT namespace FROM changed))
+        ) AS p ON {{same "p.cluster, p.uid" "m.cluster, m.pod_uid"}}
+        UNION ALL
+        SELECT
+            toString(cluster), toString(namespace), claim_name, claim_uid, volume_uid, toString(source_kind), source_id, toString(workload_kind), toString(workload_name),
+            toString(owner), CAST(groups, 'Array(String)'), false, 0, '', first_started_at, first_ended_at
+        FROM mounts_quarterly FINAL
+        WHERE {{template "roll_quarter_filter.sql"}} AND quarter = {quarter:Date} AND ({after:UInt64} = 0 OR (cluster, namespace, claim_name) IN (SELECT * FROM changed))
+    )
+    GROUP BY cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups
+)
+SELECT
+    cluster,
+    namespace,
+    claim_name,
+    claim_uid,
+    volume_uid,
+    source_kind,
+    source_id,
+    workload_kind,
+    workload_name,
+    owner,
+    groups,
+    {quarter:Date} AS quarter,
+    toUInt32(finalizeAggregation(pods_then)) AS pods,
+    nodes,
+    -- A mount that was written before its volume was known has the volume of its claim: other rows may have it.
+    (volume_uid != '' OR claim_uid = '') AND sum(finalizeAggregation(pods_then)) OVER same_store = uniqExactMerge(pods_then) OVER same_store AS apart,
+    first_started_at,
+    last_started_at,
+    first_ended_at,
+    last_ended_at,
+    {version:UInt64} AS version
+FROM sums
+WINDOW same_store AS (PARTITION BY namespace, volume_uid, if(volume_uid = '', (source_kind, source_id), ('', '')))
