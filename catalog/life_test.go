@@ -114,6 +114,8 @@ func TestWhatHappenedInAWindow(t *testing.T) {
 		{"pods-per-volume", "persistentvolume", "since=60d", "pv-data,pv-logs"},
 		{"pods-per-volume", "pods", "since=60d", "6,1"},
 		{"pods-per-volume", "claims", "at=2026-02-08", `["shop/data"]`},
+		{"pods-per-volume", "workloads", "since=60d owner=ann", `["CronJob/report","Job/import"]`},
+		{"pods-per-volume", "workloads", "since=2025-01-01 owner=bob", `["Deployment/api"]`},
 		{"volumes-per-pod", "pod", "", "report-1,api-3"},
 		{"volumes-per-pod", "inline", "", "1,0"},
 		{"volumes-per-pod", "volumes", "at=2026-01-15 workload=DaemonSet/logger", "1"},

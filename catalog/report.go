@@ -77,6 +77,8 @@ type Report struct {
 	// columns are the names of its columns, so that ClickHouse need not be asked for them when the answer is empty: of reports for which that is
 	// the usual answer, or which ClickHouse takes long to analyse. TestEmptyAnswersHaveTheirColumns lists them.
 	columns string
+	// wide says that it has a file NAME-wide.sql: it has the same answers, reads less where there are millions of mounts, and takes ClickHouse longer to analyse.
+	wide bool
 	// quarterly says that its SQL for the kind of window "quarters" reads mounts_quarterly, with the parameters that quarters.sql answers.
 	quarterly bool
 	// bounds are parameters that limit what the SQL reads, with values that limit nothing. A report with --limit asks its file
@@ -132,7 +134,7 @@ func (c *Catalog) prepare(name string, parameters map[string]string) (Report, St
 	values["now"] = parameter(moment)
 	values["since"], values["until"] = parameter(w.since), parameter(w.until)
 	maps.Copy(values, r.bounds)
-	sql, err := r.sql(w)
+	sql, err := r.sql(w, values)
 	return r, Statement{SQL: sql, Parameters: values}, w, err
 }
 
@@ -162,7 +164,7 @@ func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map
 		return nil, explain(err)
 	}
 	nothing, err := c.askFirst(ctx, explain, r, statement, w)
-	if err == nil && r.quarterly && w.hasQuarter(c.now()) {
+	if err == nil && r.quarterly && w.hasQuarter(c.now()) && !(r.wide && narrow(statement.Parameters)) {
 		err = c.takeQuarters(ctx, explain, r, &statement)
 	}
 	if err != nil {
@@ -215,7 +217,7 @@ func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r
 	if found, err := c.askParameters(ctx, explain, r, quarters, *s); err != nil || !found {
 		return err
 	}
-	s.SQL, err = expand(r.Name+".sql", "quarters")
+	s.SQL, err = expand(r.file(s.Parameters), "quarters")
 	return err
 }
 
@@ -372,12 +374,25 @@ func included(name string) string {
 }
 
 // sql returns the report's SQL for a window: its file NAME-moment.sql or NAME-window.sql if it has one for that, else NAME.sql.
-func (r Report) sql(w window) (string, error) {
+func (r Report) sql(w window, values map[string]string) (string, error) {
 	own := r.Name + "-" + w.kind() + ".sql"
 	if _, err := fs.Stat(reportFiles, "reports/"+own); err == nil {
 		return expand(own, w.kind())
 	}
-	return expand(r.Name+".sql", w.kind())
+	return expand(r.file(values), w.kind())
+}
+
+// file returns the file with the report's SQL: NAME-wide.sql, if it has one, for a question on more than a namespace, an owner or a group.
+func (r Report) file(values map[string]string) string {
+	if r.wide && !narrow(values) {
+		return r.Name + "-wide.sql"
+	}
+	return r.Name + ".sql"
+}
+
+// narrow says whether flags choose a namespace, an owner or a group.
+func narrow(values map[string]string) bool {
+	return values["namespace"] != "" || values["owner"] != "" || values["group"] != ""
 }
 
 // hashes is the SQL that tells objects apart faster than their names do: two hashes of 64 bits of the columns.

@@ -95,7 +95,7 @@ func useReports() []Report {
 			span:  now,
 		},
 		{
-			Name: "history", explicit: true, quarterly: true, Topic: aboutUse, Question: "What storage did a group or an owner use in the past thirty days?",
+			Name: "history", explicit: true, quarterly: true, wide: true, Topic: aboutUse, Question: "What storage did a group or an owner use in the past thirty days?",
 			Help:  "The storage that pods of an owner, a group or a namespace had mounted in a window; without one, in the past 30 days.",
 			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
 			usual: map[string]string{"used_until": "", "owner": "", "groups": "[]", "storage_class": ""},

@@ -38,7 +38,7 @@ var keptTables = map[string]string{
 	"last_usage":          "it has one row per volume",
 	"use_seconds_daily":   "it has the sums of what has expired",
 	"use_seconds_monthly": "it has the sums of what has expired",
-	"mounts_quarterly":    "its rows expire with the mounts; give mounts=DURATION",
+	"mounts_quarterly":    "it has sums that must not be gone before their mounts are, and it is small",
 	"summed_quarters":     "it has one row per cluster",
 	"byte_seconds_daily":  "it has the sums of what has expired, and it is small",
 	"storage_classes":     "it is small",
@@ -170,9 +170,6 @@ var retainedTables = []retained{
 	{table: "mounts", flag: "mounts", ttl: ending("ended_at"), versioned: true, settings: []tableSetting{mergedDaily, ttlDaily}},
 	{table: "pods", flag: "mounts", ttl: func(d time.Duration) string { return ending("deleted_at")(d + podsStayLonger) }, versioned: true,
 		settings: []tableSetting{mergedDaily, ttlDaily}},
-	{table: "mounts_quarterly", flag: "mounts", ttl: func(d time.Duration) string {
-		return after("toUnixTimestamp(toDateTime(quarter, 'UTC')) * 1000000", d)
-	}, settings: []tableSetting{ttlDaily}},
 	{table: "attachments", flag: "attachments", ttl: ending("detached_at"), versioned: true,
 		settings: []tableSetting{{"min_age_to_force_merge_seconds", "86400", ""}, ttlDaily}},
 	{table: "changes", flag: "changes", ttl: func(d time.Duration) string {

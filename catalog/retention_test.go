@@ -103,11 +103,11 @@ func definitions(t *testing.T, c *catalog.Catalog) map[string]string {
 func TestRetainSetsAndRemovesTTLs(t *testing.T) {
 	c := migrated(t)
 	usual := definitions(t, c)
-	if got, want := retain(t, c, "mounts=2y,usage=90d"), "mounts: retention 2y, before forever pods: retention 2y, before forever mounts_quarterly: retention 2y, before forever usage: retention 90d, before forever"; got != want {
+	if got, want := retain(t, c, "mounts=2y,usage=90d"), "mounts: retention 2y, before forever pods: retention 2y, before forever usage: retention 90d, before forever"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	for table, engine := range definitions(t, c) {
-		if has, want := strings.Contains(engine, " TTL "), slices.Contains([]string{"mounts", "pods", "mounts_quarterly", "usage"}, table); has != want {
+		if has, want := strings.Contains(engine, " TTL "), slices.Contains([]string{"mounts", "pods", "usage"}, table); has != want {
 			t.Errorf("%s: %s", table, engine)
 		}
 	}
@@ -116,7 +116,7 @@ func TestRetainSetsAndRemovesTTLs(t *testing.T) {
 		t.Error(changes, err)
 	}
 	if got, want := retain(t, c, "mounts=1y,usage=90d,attachments=1y,changes=1y,storage_capacity=1y"),
-		"mounts: retention 1y, before 2y pods: retention 1y, before 2y mounts_quarterly: retention 1y, before 2y attachments: retention 1y, before forever changes: retention 1y, before forever storage_capacity: retention 1y, before forever"; got != want {
+		"mounts: retention 1y, before 2y pods: retention 1y, before 2y attachments: retention 1y, before forever changes: retention 1y, before forever storage_capacity: retention 1y, before forever"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	if got, want := retain(t, c, "mounts=1y,attachments=forever,storage_capacity=1y"),
@@ -124,7 +124,7 @@ func TestRetainSetsAndRemovesTTLs(t *testing.T) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	if got, want := retain(t, c, ""),
-		"mounts: retention forever, before 1y pods: retention forever, before 1y mounts_quarterly: retention forever, before 1y storage_capacity: retention forever, before 1y"; got != want {
+		"mounts: retention forever, before 1y pods: retention forever, before 1y storage_capacity: retention forever, before 1y"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	if now := definitions(t, c); !reflect.DeepEqual(now, usual) {

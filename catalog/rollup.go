@@ -107,7 +107,8 @@ func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time
 	var first, last time.Time
 	var before uint64
 	err := c.Each(ctx, op, summedQuarters, map[string]string{"cluster": cluster}, func(rows driver.Rows) error { return rows.Scan(&first, &last, &before) })
-	// What was written by the beginning of that day is in the catalog, as the coverage of a whole day has been written since.
+	// What was written by the beginning of that day is in the catalog, as the coverage of a whole day has been written since. It is the version of
+	// the sums, too, as it only grows, whatever the clocks of the trackers say.
 	version := uint64(max(0, known.UnixMicro()))
 	if err != nil || version <= before {
 		return err
@@ -125,7 +126,7 @@ func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time
 		if err != nil || quarter.Before(from) || !quarter.Before(quarterOf(known)) {
 			continue
 		}
-		values := map[string]string{"cluster": cluster, "quarter": quarter.Format(time.DateOnly), "after": "0"}
+		values := map[string]string{"cluster": cluster, "quarter": quarter.Format(time.DateOnly), "after": "0", "version": strconv.FormatUint(version, 10)}
 		if !quarter.Before(first) && !quarter.After(last) {
 			values["after"] = strconv.FormatUint(before, 10)
 		}
@@ -133,7 +134,7 @@ func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time
 			return err
 		}
 	}
-	return c.rollUp(ctx, op, []string{"roll_quarters_done.sql"}, map[string]string{"cluster": cluster, "known": strconv.FormatUint(version, 10),
+	return c.rollUp(ctx, op, []string{"roll_quarters_done.sql"}, map[string]string{"cluster": cluster, "version": strconv.FormatUint(version, 10),
 		"first": from.Format(time.DateOnly), "last": quarterOf(known).AddDate(0, -3, 0).Format(time.DateOnly)})
 }
 
@@ -211,7 +212,9 @@ func (c *Catalog) rollUp(ctx context.Context, op string, files []string, values 
 	if err != nil {
 		return err
 	}
-	values["version"] = strconv.FormatInt(c.now().UnixMicro(), 10)
+	if values["version"] == "" {
+		values["version"] = strconv.FormatInt(c.now().UnixMicro(), 10)
+	}
 	for _, name := range filters {
 		if name != "cluster" {
 			values[name] = ""

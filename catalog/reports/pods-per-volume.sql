@@ -83,13 +83,13 @@ LEFT JOIN
                   AND created_at >= {quarters_begin:DateTime64(6, 'UTC')} AND created_at < {quarters_end:DateTime64(6, 'UTC')}
 {{- end}}
             ) AS p
-            RIGHT JOIN ({{template "shown_mounts.sql" .}}) AS m ON {{same "p.cluster, p.uid" "m.cluster, m.pod_uid"}}
+            RIGHT JOIN (SELECT * FROM ({{template "shown_mounts.sql" .}}) WHERE {{template "whose.sql"}}) AS m ON {{same "p.cluster, p.uid" "m.cluster, m.pod_uid"}}
             GROUP BY cluster, claim_uid, volume_uid
 {{- if eq . "quarters"}}
             UNION ALL
             SELECT cluster, claim_uid, volume_uid, groupUniqArrayArray(CAST(nodes, 'Array(String)')), groupUniqArray(concat(workload_kind, '/', workload_name))
             FROM mounts_quarterly FINAL
-            WHERE {{template "sums_of_quarters.sql"}} AND {{template "of_shown.sql"}}
+            WHERE {{template "sums_of_quarters.sql"}} AND {{template "of_shown.sql"}} AND {{template "whose.sql"}}
             GROUP BY cluster, claim_uid, volume_uid
 {{- end}}
         ) AS m
