@@ -164,8 +164,8 @@ func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map
 		return nil, explain(err)
 	}
 	nothing, err := c.askFirst(ctx, explain, r, statement, w)
-	if err == nil && r.quarterly && w.hasQuarter(c.now()) && !(r.wide && narrow(statement.Parameters)) {
-		err = c.takeQuarters(ctx, explain, r, &statement)
+	if err == nil {
+		err = c.takeQuarters(ctx, explain, r, &statement, w)
 	}
 	if err != nil {
 		return nil, err
@@ -208,8 +208,11 @@ func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Rep
 	return r.seldom, nil
 }
 
-// takeQuarters has a report read the sums of the quarters that there are in its window, if there are any.
-func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r Report, s *Statement) error {
+// takeQuarters has a report that can read sums of quarters read those that there are in its window.
+func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r Report, s *Statement, w window) error {
+	if !r.quarterly || !w.hasQuarter(c.now()) || r.wide && narrow(s.Parameters) {
+		return nil
+	}
 	quarters, err := expand("quarters.sql", "")
 	if err != nil {
 		return err
