@@ -3,7 +3,6 @@ package catalog
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -74,7 +73,10 @@ func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err err
 		}
 		days++
 	}
-	return days, errors.Join(c.rollUpMonths(ctx, cluster, known), c.rollUpQuarters(ctx, cluster, known))
+	if err := c.rollUpMonths(ctx, cluster, known); err != nil {
+		return days, err
+	}
+	return days, c.rollUpQuarters(ctx, cluster, known)
 }
 
 // rollUpMonths sums up the months that are over by the day known, oldest first.
@@ -98,7 +100,7 @@ func (c *Catalog) rollUpMonths(ctx context.Context, cluster string, known time.T
 }
 
 // summedQuarters asks which quarters of a cluster are summed up, and of which versions of mounts.
-const summedQuarters = "SELECT first_quarter, last_quarter, mounts_version FROM summed_quarters FINAL WHERE cluster = {cluster:String}"
+const summedQuarters = "SELECT first_quarter, last_quarter, version FROM summed_quarters FINAL WHERE cluster = {cluster:String}"
 
 // rollUpQuarters sums up the mounts of the pods of each quarter that is over by the day known, and sums up again those of the claims of which a mount has
 // changed since. A quarter of which a mount may have expired is left out.
@@ -107,8 +109,8 @@ func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time
 	var first, last time.Time
 	var before uint64
 	err := c.Each(ctx, op, summedQuarters, map[string]string{"cluster": cluster}, func(rows driver.Rows) error { return rows.Scan(&first, &last, &before) })
-	// What was written by the beginning of that day is in the catalog, as the coverage of a whole day has been written since. It is the version of
-	// the sums, too, as it only grows, whatever the clocks of the trackers say.
+	// The catalog has all mounts that were written before the day known began: the tracker has written the coverage of that whole day after them. The
+	// sums get the same version, because it only grows, also where the clock of one tracker is behind that of the one before it.
 	version := uint64(max(0, known.UnixMicro()))
 	if err != nil || version <= before {
 		return err
@@ -138,16 +140,8 @@ func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time
 		"first": from.Format(time.DateOnly), "last": quarterOf(known).AddDate(0, -3, 0).Format(time.DateOnly)})
 }
 
-// changedNamespaces counts the mounts of a quarter that have changed, by namespace.
-const changedNamespaces = `
-SELECT toString(namespace) AS namespace, count() AS mounts
-FROM mounts
-WHERE cluster = {cluster:String} AND version > {after:UInt64}
-  AND pod_created_at >= toDateTime64({quarter:Date}, 6, 'UTC') AND pod_created_at < toDateTime64(addQuarters({quarter:Date}, 1), 6, 'UTC')
-GROUP BY namespace
-ORDER BY namespace`
-
-// summedAtOnce is how many mounts are summed up in one statement, which takes some 300 MB.
+// summedAtOnce is about how many mounts are summed up in one statement, which takes some 300 MB: more if few mounts of a claim have changed, or if the
+// pods of a namespace name many backing stores themselves, as the mounts of one claim, and those without a claim, are summed up together.
 const summedAtOnce = 500_000
 
 // rollUpQuarter sums up the changed mounts of one quarter, some namespaces at a time, and of a large one some claims at a time.
@@ -157,7 +151,11 @@ func (c *Catalog) rollUpQuarter(ctx context.Context, op string, values map[strin
 		mounts      uint64
 	}
 	var runs []run
-	err := c.Each(ctx, op, changedNamespaces, values, func(rows driver.Rows) error {
+	changed, err := expand("roll_quarter_changed.sql", "")
+	if err != nil {
+		return err
+	}
+	err = c.Each(ctx, op, changed, values, func(rows driver.Rows) error {
 		var namespace string
 		var mounts uint64
 		err := rows.Scan(&namespace, &mounts)

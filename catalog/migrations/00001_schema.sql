@@ -505,10 +505,9 @@ COMMENT 'One row per quarter, claim or backing store, and workload whose pods we
 CREATE TABLE IF NOT EXISTS summed_quarters
 (
     cluster        LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
-    first_quarter  Date COMMENT 'the first quarter that is summed up, of which no mount has expired',
-    last_quarter   Date COMMENT 'the last one that is',
-    mounts_version UInt64 COMMENT 'mounts of these quarters with a higher version have changed since: the sums of their claim and quarter do not count',
-    version        UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL'
+    first_quarter  Date COMMENT 'the first quarter that is summed up; no mount of its pods had expired by then',
+    last_quarter   Date COMMENT 'the last quarter that is summed up',
+    version        UInt64 COMMENT 'mounts with a higher version have changed since: the sums of their claim and quarter do not count. The row with the highest version is the current one: read with FINAL'
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY cluster

@@ -2,12 +2,9 @@
 -- that pods name themselves. Not how long it was in use in all: used_since and used_until are the first and the last
 -- moment, and a use that lasts has no end.
 -- This is asked of more than a namespace, an owner or a group. The rows that are shown are chosen by their times alone, and pods, workloads and names are looked up for
--- these. What is joined is on the right side, which is held in memory; all volumes and all backing stores pass by on the left.
+-- these.
 WITH
 {{template "uses_chosen.sql" .}},
-{{- if eq . "now" "moment"}}
-(SELECT min(pod_created_at) FROM touched) AS oldest,
-{{- end}}
 sums AS
 (
     SELECT
@@ -54,60 +51,37 @@ listed AS
         r.11 AS used_since, r.12 AS used_until
     FROM (SELECT arrayJoin(rows_shown) AS r)
 ),
-arrayDistinct(arrayMap(r -> (r.1, r.2, r.6), rows_shown)) AS claims_shown
-SELECT
-    u.cluster AS cluster,
-    u.namespace AS namespace,
-    u.owner AS owner,
-    u.groups AS groups,
-    u.claim AS claim,
-    v.name AS persistentvolume,
-    if(v.storage_class != '', v.storage_class, u.claim_class) AS storage_class,
-    u.source AS source,
-    u.backend AS backend,
-    u.workloads AS workloads,
-    u.pods AS pods,
-    u.used_since AS used_since,
-    u.used_until AS used_until
-FROM (SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE {cluster:String} = '' OR cluster = {cluster:String}) AS v
-RIGHT JOIN
+arrayDistinct(arrayMap(r -> (r.1, r.2, r.6), rows_shown)) AS claims_shown,
+used AS
 (
     SELECT
-        h.cluster AS cluster, h.namespace AS namespace, h.owner AS owner, h.groups AS groups, h.claim_uid AS claim_uid, h.claim AS claim, h.volume_uid AS volume_uid,
-        h.claim_class AS claim_class, h.source AS source, h.source_id AS source_id, h.used_since AS used_since, h.used_until AS used_until, h.workloads AS workloads, h.pods AS pods,
-        trim(concat(s.driver, ' ', s.server, if(s.server = '' OR s.path = '', '', ':'), s.path)) AS backend
-    FROM (SELECT cluster, id, driver, server, path FROM volume_sources FINAL WHERE {cluster:String} = '' OR cluster = {cluster:String}) AS s
-    RIGHT JOIN
+        l.cluster AS cluster, l.namespace AS namespace, l.owner AS owner, l.groups AS groups, l.claim_uid AS claim_uid, l.claim AS claim, l.volume_uid AS volume_uid,
+        l.claim_class AS claim_class, l.source AS source, l.source_id AS source_id, l.used_since AS used_since, l.used_until AS used_until, p.workloads AS workloads, p.pods AS pods
+    FROM
     (
         SELECT
-            l.cluster AS cluster, l.namespace AS namespace, l.owner AS owner, l.groups AS groups, l.claim_uid AS claim_uid, l.claim AS claim, l.volume_uid AS volume_uid,
-            l.claim_class AS claim_class, l.source AS source, l.source_id AS source_id, l.used_since AS used_since, l.used_until AS used_until, p.workloads AS workloads, p.pods AS pods
+            any(o.cluster) AS cluster, any(o.namespace) AS namespace, any(o.owner) AS owner, any(o.groups) AS groups, any(o.claim_uid) AS claim_uid, any(o.claim) AS claim,
+            any(o.volume_uid) AS volume_uid, any(o.source) AS source, any(o.source_id) AS source_id,
+            arraySort(groupUniqArray(concat(o.workload_kind, '/', o.workload_name))) AS workloads,
+            uniqExactIf(o.pod, o.pods_apart = 0) + sum(o.pods_apart) AS pods
         FROM
         (
-            SELECT
-                any(o.cluster) AS cluster, any(o.namespace) AS namespace, any(o.owner) AS owner, any(o.groups) AS groups, any(o.claim_uid) AS claim_uid, any(o.claim) AS claim,
-                any(o.volume_uid) AS volume_uid, any(o.source) AS source, any(o.source_id) AS source_id,
-                arraySort(groupUniqArray(concat(o.workload_kind, '/', o.workload_name))) AS workloads,
-                uniqExactIf(o.pod, o.pods_apart = 0) + sum(o.pods_apart) AS pods
+            SELECT {{template "history_owned.sql"}}, s.workload_kind AS workload_kind, s.workload_name AS workload_name, s.pod AS pod, s.pods_apart AS pods_apart
             FROM
             (
-                SELECT {{template "history_owned.sql"}}, s.workload_kind AS workload_kind, s.workload_name AS workload_name, s.pod AS pod, s.pods_apart AS pods_apart
-                FROM
-                (
-                    SELECT *, {{template "pod_hash.sql"}} AS pod, 0 AS pods_apart FROM ({{template "shown_mounts.sql" .}})
+                SELECT *, {{template "pod_hash.sql"}} AS pod, 0 AS pods_apart FROM ({{template "shown_mounts.sql" .}})
 {{- if eq . "quarters"}}
-                    UNION ALL
-                    SELECT cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups, '', 0, pods
-                    FROM mounts_quarterly FINAL
-                    WHERE {{template "sums_of_quarters.sql"}} AND {{template "of_shown.sql"}}
+                UNION ALL
+                SELECT cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups, '', 0, pods
+                FROM mounts_quarterly FINAL
+                WHERE {{template "in_quarters.sql"}} AND {{template "of_shown.sql"}}
 {{- end}}
-                ) AS s
-                LEFT JOIN (SELECT cluster, uid, volume_uid, storage_class, owner, groups FROM claims FINAL WHERE (cluster, namespace, name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(claims_shown) AS c))) AS c
-                    ON {{same "c.cluster, c.uid" "s.cluster, s.claim_uid"}}
-            ) AS o
-            GROUP BY {{hashes "o.cluster, o.namespace, o.owner, o.groups, o.claim_uid, o.claim, o.volume_uid, o.source, o.source_id"}}
-        ) AS p
-        RIGHT JOIN listed AS l ON {{same "p.cluster, p.namespace, p.owner, p.groups, p.claim_uid, p.claim, p.volume_uid, p.source, p.source_id" "l.cluster, l.namespace, l.owner, l.groups, l.claim_uid, l.claim, l.volume_uid, l.source, l.source_id"}}
-    ) AS h ON {{same "s.cluster, s.id" "h.cluster, h.source_id"}}
-) AS u ON {{same "v.cluster, v.uid" "u.cluster, u.volume_uid"}}
-ORDER BY used_until IS NULL DESC, used_until DESC, used_since DESC, cluster, namespace, owner, groups, claim, source, u.source_id, u.claim_uid, u.volume_uid
+            ) AS s
+            LEFT JOIN (SELECT cluster, uid, volume_uid, storage_class, owner, groups FROM claims FINAL WHERE (cluster, namespace, name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(claims_shown) AS c))) AS c
+                ON {{same "c.cluster, c.uid" "s.cluster, s.claim_uid"}}
+        ) AS o
+        GROUP BY {{hashes "o.cluster, o.namespace, o.owner, o.groups, o.claim_uid, o.claim, o.volume_uid, o.source, o.source_id"}}
+    ) AS p
+    RIGHT JOIN listed AS l ON {{same "p.cluster, p.namespace, p.owner, p.groups, p.claim_uid, p.claim, p.volume_uid, p.source, p.source_id" "l.cluster, l.namespace, l.owner, l.groups, l.claim_uid, l.claim, l.volume_uid, l.source, l.source_id"}}
+)
+{{template "history_named.sql"}}

@@ -3,9 +3,6 @@
 -- are shown.
 WITH
 {{template "uses_chosen.sql" .}},
-{{- if eq . "now" "moment"}}
-(SELECT min(pod_created_at) FROM touched) AS oldest,
-{{- end}}
 sums AS
 (
     SELECT
@@ -76,7 +73,7 @@ LEFT JOIN
                 SELECT cluster, uid, node FROM pods FINAL
                 WHERE (cluster, namespace) IN (SELECT c.1, c.2 FROM (SELECT arrayJoin(claims_shown) AS c)) AND created_at >= oldest AND created_at <= {until:DateTime64(6, 'UTC')}
 {{- if eq . "quarters"}}
-                  AND (created_at < {quarters_begin:DateTime64(6, 'UTC')} OR created_at >= {quarters_end:DateTime64(6, 'UTC')})
+                  AND {{template "outside_quarters.sql" "created_at"}}
                 UNION ALL
                 SELECT cluster, uid, node FROM pods FINAL
                 WHERE (cluster, namespace) IN (SELECT c.1, c.2 FROM (SELECT arrayJoin(changed) AS c)) AND (cluster, namespace) IN (SELECT c.1, c.2 FROM (SELECT arrayJoin(claims_shown) AS c))
@@ -89,7 +86,7 @@ LEFT JOIN
             UNION ALL
             SELECT cluster, claim_uid, volume_uid, groupUniqArrayArray(CAST(nodes, 'Array(String)')), groupUniqArray(concat(workload_kind, '/', workload_name))
             FROM mounts_quarterly FINAL
-            WHERE {{template "sums_of_quarters.sql"}} AND {{template "of_shown.sql"}} AND {{template "whose.sql"}}
+            WHERE {{template "in_quarters.sql"}} AND {{template "of_shown.sql"}} AND {{template "whose.sql"}}
             GROUP BY cluster, claim_uid, volume_uid
 {{- end}}
         ) AS m

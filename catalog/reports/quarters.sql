@@ -2,9 +2,9 @@
 -- version of mounts they are summed up, of each cluster, by the hash of its name, and of all.
 WITH
 (
-    SELECT groupArray((toString(c.cluster), s.first_quarter, s.last_quarter, s.mounts_version, toDate(c.seen)))
+    SELECT groupArray((toString(c.cluster), s.first_quarter, s.last_quarter, s.version, toDate(c.seen)))
     FROM (SELECT cluster, max(coalesce(ended_at, seen_at)) AS seen FROM coverage FINAL WHERE {cluster:String} = '' OR cluster = {cluster:String} GROUP BY cluster) AS c
-    LEFT JOIN (SELECT cluster, first_quarter, last_quarter, mounts_version FROM summed_quarters FINAL) AS s ON s.cluster = c.cluster
+    LEFT JOIN (SELECT cluster, first_quarter, last_quarter, version FROM summed_quarters FINAL) AS s ON s.cluster = c.cluster
 ) AS summed,
 toDate(subtractMicroseconds({since:DateTime64(6, 'UTC')}, 1)) AS day_before,
 arrayMap(n -> addQuarters(toStartOfQuarter(day_before), n + 1),

@@ -7,7 +7,7 @@ changed AS
     SELECT DISTINCT cluster, namespace, claim_name
     FROM mounts
     WHERE {after:UInt64} != 0 AND {{template "roll_quarter_filter.sql"}} AND version > {after:UInt64}
-      AND pod_created_at >= toDateTime64({quarter:Date}, 6, 'UTC') AND pod_created_at < toDateTime64(addQuarters({quarter:Date}, 1), 6, 'UTC')
+      AND {{template "of_quarter.sql" "pod_created_at"}}
 ),
 sums AS
 (
@@ -31,7 +31,7 @@ sums AS
             SELECT toString(cluster) AS cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups, pod_uid, started_at, ended_at
             FROM mounts FINAL
             WHERE {{template "roll_quarter_filter.sql"}}
-              AND pod_created_at >= toDateTime64({quarter:Date}, 6, 'UTC') AND pod_created_at < toDateTime64(addQuarters({quarter:Date}, 1), 6, 'UTC')
+              AND {{template "of_quarter.sql" "pod_created_at"}}
               AND ({after:UInt64} = 0 OR (cluster, namespace, claim_name) IN (SELECT * FROM changed))
         ) AS m
         LEFT JOIN
@@ -39,10 +39,11 @@ sums AS
             SELECT toString(cluster) AS cluster, uid, node
             FROM pods FINAL
             WHERE cluster = {cluster:String} AND namespace BETWEEN {first_namespace:String} AND {last_namespace:String}
-              AND created_at >= toDateTime64({quarter:Date}, 6, 'UTC') AND created_at < toDateTime64(addQuarters({quarter:Date}, 1), 6, 'UTC')
+              AND {{template "of_quarter.sql" "created_at"}}
               AND ({after:UInt64} = 0 OR namespace IN (SELECT namespace FROM changed))
         ) AS p ON {{same "p.cluster, p.uid" "m.cluster, m.pod_uid"}}
         UNION ALL
+        -- A row of the table that has no such mount any more gets one that does not count, so that it becomes zero.
         SELECT
             toString(cluster), toString(namespace), claim_name, claim_uid, volume_uid, toString(source_kind), source_id, toString(workload_kind), toString(workload_name),
             toString(owner), CAST(groups, 'Array(String)'), false, 0, '', first_started_at, first_ended_at
@@ -66,7 +67,8 @@ SELECT
     {quarter:Date} AS quarter,
     toUInt32(finalizeAggregation(pods_then)) AS pods,
     nodes,
-    -- A mount that was written before its volume was known has the volume of its claim: other rows may have it.
+    -- All rows of a store are here: its pods are in one namespace, and name it by one claim or by none. A mount that was written before its volume was known has
+    -- the volume of its claim: other rows may have it.
     (volume_uid != '' OR claim_uid = '') AND sum(finalizeAggregation(pods_then)) OVER same_store = uniqExactMerge(pods_then) OVER same_store AS apart,
     first_started_at,
     last_started_at,

@@ -2,4 +2,4 @@
 that uses_chosen.sql leaves out. */ -}}
 SELECT *
 FROM mounts_quarterly FINAL
-WHERE {{template "sums_of_quarters.sql"}} AND {{template "uses_of.sql" .}} AND {{template "whose.sql"}}
+WHERE {{template "in_quarters.sql"}} AND {{template "uses_of.sql" .}} AND {{template "whose.sql"}}

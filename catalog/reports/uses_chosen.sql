@@ -19,12 +19,10 @@ touched AS
     FROM mounts
     WHERE {{template "uses_filter.sql" .}}
 {{- if eq . "quarters"}}
-      AND (pod_created_at < {quarters_begin:DateTime64(6, 'UTC')} OR pod_created_at >= {quarters_end:DateTime64(6, 'UTC')})
+      AND {{template "outside_quarters.sql" "pod_created_at"}}
 {{- end}}
 ),
-{{- if or (eq . "window") (eq . "quarters")}}
 (SELECT if(count() = 0, {until:DateTime64(6, 'UTC')}, min(pod_created_at)) FROM touched) AS oldest,
-{{- end}}
 chosen AS
 (
     SELECT *, started_not_before, ended_not_before
@@ -33,16 +31,17 @@ chosen AS
 {{- if eq . "window"}}
       AND pod_created_at >= oldest
 {{- else if eq . "quarters"}}
-      AND pod_created_at >= oldest AND (pod_created_at < {quarters_begin:DateTime64(6, 'UTC')} OR pod_created_at >= {quarters_end:DateTime64(6, 'UTC')})
+      AND pod_created_at >= oldest AND {{template "outside_quarters.sql" "pod_created_at"}}
+{{- else if ne . "ever"}}
+      AND (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM touched)
+{{- end}}
+      AND {{template "uses_of_volume.sql"}}
+{{- if eq . "quarters"}}
     UNION ALL
     SELECT *, started_not_before, ended_not_before
     FROM mounts FINAL
     WHERE {{template "uses_filter.sql" .}}
+      AND {{template "uses_of_volume.sql"}}
       AND {{template "in_changed.sql"}}
-{{- else if ne . "ever"}}
-      AND (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM touched)
 {{- end}}
-      -- A mount that was written before its volume was known has the volume of its claim.
-      AND ({volume:String} = '' OR has(its_volumes, (cluster, volume_uid)) OR volume_uid = '' AND (cluster, claim_uid) IN
-           (SELECT cluster, uid FROM claims FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v))))
 )

@@ -96,13 +96,6 @@ func (h *history) open(t *testing.T, name, program string) (*harness.ClickHouse,
 	if n := catalogtest.Rows(t, c, "SELECT count() FROM mounts")[0][0]; fmt.Sprint(n) == "0" {
 		h.fill(t, c)
 	}
-	if len(columns(t, c, "summed_quarters")) > 0 {
-		began := time.Now()
-		if _, err := c.RollUp(t.Context(), "east"); err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("summed up the quarters in %s", time.Since(began).Round(time.Second))
-	}
 	return server, c
 }
 
