@@ -137,6 +137,12 @@ func (x *comings) expect(t *testing.T, p *harness.Tracker) {
 		" GROUP BY kind, action ORDER BY toString(kind), toString(action)", counts(n,
 		"PersistentVolume created", "PersistentVolume deleted", "PersistentVolume released", "PersistentVolumeClaim bound", "PersistentVolumeClaim created",
 		"PersistentVolumeClaim deleted", "Pod created", "Pod deleted", "Pod mounted", "Pod unmounted")...)
+	bothWrote(t, p)
+}
+
+// bothWrote waits until the catalog has checkpoints and coverage of two trackers.
+func bothWrote(t *testing.T, p *harness.Tracker) {
+	t.Helper()
 	p.ExpectRows(t, "SELECT uniqExact(instance) FROM checkpoints", "2")
 	p.ExpectRows(t, "SELECT uniqExact(instance) FROM coverage WHERE kind = 'Pod'", "2")
 }

@@ -69,6 +69,9 @@ func TestOneOfTwoTrackersWrites(t *testing.T) {
 	a.ExpectReady(t)
 	awaitLeader(t, b, "1")
 	b.ExpectRows(t, fmt.Sprintf("SELECT count() > %d FROM changes WHERE namespace = 'leader'", countOf(t, b)), "1")
+	// A batch's changes come before its checkpoints and its coverage: stopped in between, this tracker would have
+	// written none of these.
+	bothWrote(t, b)
 
 	b.Stop(t)
 	stopped = time.Now()
