@@ -9,8 +9,13 @@ import (
 // TestEmptyAnswersHaveTheirColumns holds that the columns which a report declares are those that ClickHouse names.
 func TestEmptyAnswersHaveTheirColumns(t *testing.T) {
 	c := migrated(t)
-	for _, name := range []string{"same-store", "blocked", "stranded", "left-behind", "filling", "mounts", "at", "static", "use-hours", "pods-per-volume", "volumes-per-pod"} {
-		statement, err := c.ReportSQL(name, nil)
+	for _, question := range []string{"same-store", "blocked", "stranded", "left-behind", "filling", "mounts", "at", "static", "use-hours", "pods-per-volume", "volumes-per-pod", "idle", "idle --at"} {
+		name, at, _ := strings.Cut(question, " --")
+		flags := map[string]string{at: "1d"}
+		if at == "" {
+			flags = nil
+		}
+		statement, err := c.ReportSQL(name, flags)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +28,7 @@ func TestEmptyAnswersHaveTheirColumns(t *testing.T) {
 			want = append(want, fmt.Sprint(described.Row()[0]))
 		}
 		described.Close()
-		result, err := c.RunReport(t.Context(), name, nil)
+		result, err := c.RunReport(t.Context(), name, flags)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +38,7 @@ func TestEmptyAnswersHaveTheirColumns(t *testing.T) {
 		}
 		result.Close()
 		if strings.Join(got, " ") != strings.Join(want, " ") || len(got) < 7 {
-			t.Errorf("%s has the columns\n%v, want\n%v", name, got, want)
+			t.Errorf("%s has the columns\n%v, want\n%v", question, got, want)
 		}
 	}
 }

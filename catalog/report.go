@@ -79,8 +79,11 @@ type Report struct {
 	columns string
 	// wide says that it has a file NAME-wide.sql: it has the same answers, reads less where there are millions of mounts, and takes ClickHouse longer to analyse.
 	wide bool
-	// quarterly says that its SQL for the kind of window "quarters" reads mounts_quarterly, with the parameters that quarters.sql answers.
-	quarterly bool
+	// found is the kind of window for which it has a file NAME-found.sql with the rows that its SQL for the kind "found" reads from a table found.
+	found string
+	// quarterly is the kind of window, "window" or "moment", for which it can read mounts_quarterly: with the parameters that quarters.sql answers, by its SQL
+	// for the kind "quarters". For a moment it reads all quarters that were over by then.
+	quarterly string
 	// bounds are parameters that limit what the SQL reads, with values that limit nothing. A report with --limit asks its file
 	// NAME-first.sql for better ones: the columns of that one row. It asks with each {from} of lookBack, before the end of its window, until
 	// there is a row.
@@ -134,8 +137,8 @@ func (c *Catalog) prepare(name string, parameters map[string]string) (Report, St
 	values["now"] = parameter(moment)
 	values["since"], values["until"] = parameter(w.since), parameter(w.until)
 	maps.Copy(values, r.bounds)
-	sql, err := r.sql(w, values)
-	return r, Statement{SQL: sql, Parameters: values}, w, err
+	sql, err := expand(r.file(w, values), w.kind())
+	return r, Statement{SQL: sql, Parameters: values, settings: r.settings()}, w, err
 }
 
 // RunReport answers a report; parameters are flags by name, as text, and those
@@ -164,11 +167,20 @@ func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map
 		return nil, explain(err)
 	}
 	nothing, err := c.askFirst(ctx, explain, r, statement, w)
-	if err == nil {
-		err = c.takeQuarters(ctx, explain, r, &statement, w)
-	}
 	if err != nil {
 		return nil, err
+	}
+	kind, err := c.takeQuarters(ctx, explain, r, statement, w)
+	if err != nil {
+		return nil, err
+	}
+	if statement.SQL, err = expand(r.file(w, statement.Parameters), kind); err != nil {
+		return nil, err
+	}
+	if r.found == w.kind() && (narrow(statement.Parameters) || statement.Parameters["limit"] != noLimit) {
+		if ctx, nothing, err = c.findRows(ctx, explain, r, &statement, w, kind); err != nil {
+			return nil, err
+		}
 	}
 	var result *Result
 	if nothing {
@@ -213,7 +225,8 @@ func (c *Catalog) explainReport(op string, err error) error {
 	return err
 }
 
-func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s Statement, r Report) (*Result, error) {
+// askReport asks a statement of a report: again on one thread if it needs more memory than there is.
+func (c *Catalog) askReport(ctx context.Context, explain func(error) error, s Statement, r Report) (*Result, error) {
 	result, err := c.query(ctx, explain, s.SQL, s.Parameters, r.settings())
 	if HasCode(err, codeMemoryLimit) {
 		// Each thread sums up for itself: one takes longer, and less memory.
@@ -221,6 +234,11 @@ func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s St
 		alone["max_threads"] = 1
 		result, err = c.query(ctx, explain, s.SQL, s.Parameters, alone)
 	}
+	return result, err
+}
+
+func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s Statement, r Report) (*Result, error) {
+	result, err := c.askReport(ctx, explain, s, r)
 	if err != nil {
 		return nil, err
 	}
@@ -321,17 +339,13 @@ func included(name string) string {
 	return string(text)
 }
 
-// sql returns the report's SQL for a window: its file NAME-moment.sql or NAME-window.sql if it has one for that, else NAME.sql.
-func (r Report) sql(w window, values map[string]string) (string, error) {
+// file returns the file with the report's SQL for a window: NAME-moment.sql or NAME-window.sql if it has one for that, else NAME-wide.sql if it has one for
+// a question on more than a namespace, an owner or a group, else NAME.sql.
+func (r Report) file(w window, values map[string]string) string {
 	own := r.Name + "-" + w.kind() + ".sql"
 	if _, err := fs.Stat(reportFiles, "reports/"+own); err == nil {
-		return expand(own, w.kind())
+		return own
 	}
-	return expand(r.file(values), w.kind())
-}
-
-// file returns the file with the report's SQL: NAME-wide.sql, if it has one, for a question on more than a namespace, an owner or a group.
-func (r Report) file(values map[string]string) string {
 	if r.wide && !narrow(values) {
 		return r.Name + "-wide.sql"
 	}
@@ -346,6 +360,11 @@ func narrow(values map[string]string) bool {
 // hashes is the SQL that tells objects apart faster than their names do: two hashes of 64 bits of the columns.
 func hashes(columns string) string {
 	return fmt.Sprintf("cityHash64(%s), farmHash64(%s)", columns, columns)
+}
+
+// key is the SQL of one hash of 128 bits of the columns. A number of a fixed size is summed up faster than the FixedString that sipHash128 gives.
+func key(columns string) string {
+	return fmt.Sprintf("reinterpretAsUInt128(sipHash128(%s))", columns)
 }
 
 // same is the SQL of a join on the hashes of columns: to compare the names takes twice as long.
@@ -368,7 +387,7 @@ func listed(columns, array string) string {
 
 // expand returns a file of reports for a kind of window, with the files that it includes.
 func expand(name, kind string) (string, error) {
-	files, err := template.New(name).Funcs(template.FuncMap{"hashes": hashes, "same": same, "among": among, "listed": listed}).ParseFS(reportFiles, "reports/*.sql")
+	files, err := template.New(name).Funcs(template.FuncMap{"hashes": hashes, "same": same, "key": key, "among": among, "listed": listed}).ParseFS(reportFiles, "reports/*.sql")
 	if err != nil {
 		return "", fmt.Errorf("read reports: %w", err)
 	}

@@ -95,7 +95,7 @@ func useReports() []Report {
 			span:  now,
 		},
 		{
-			Name: "history", explicit: true, quarterly: true, wide: true, Topic: aboutUse, Question: "What storage did a group or an owner use in the past thirty days?",
+			Name: "history", explicit: true, quarterly: "window", wide: true, Topic: aboutUse, Question: "What storage did a group or an owner use in the past thirty days?",
 			Help:  "The storage that pods of an owner, a group or a namespace had mounted in a window; without one, in the past 30 days.",
 			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
 			usual: map[string]string{"used_until": "", "owner": "", "groups": "[]", "storage_class": ""},
@@ -131,7 +131,7 @@ func life(name, question, help string, argument Flag) Report {
 func countReports() []Report {
 	return []Report{
 		{
-			Name: "pods-per-volume", explicit: true, quarterly: true, Topic: aboutUse, Question: "Which volumes do many pods share?",
+			Name: "pods-per-volume", explicit: true, quarterly: "window", Topic: aboutUse, Question: "Which volumes do many pods share?",
 			Help:    "How many pods have each volume mounted, most first: now, at a moment, or in a window.",
 			columns: "cluster persistentvolume claims storage_class pods nodes workloads",
 			Flags:   slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
@@ -256,13 +256,15 @@ func spaceReports() []Report {
 			span:  now,
 		},
 		{
-			Name: "idle", explicit: true, Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last, now or then?",
+			Name: "idle", explicit: true, quarterly: "moment", found: "moment", Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last, now or then?",
 			Help: "Bound or released volumes that nobody uses, now or at a moment: since when, how much of that was watched, and who did last; longest first.",
 			Flags: slices.Concat([]Flag{
 				atFlag,
 				{Name: "namespace", Help: "Only volumes of claims in this namespace."},
 				{Name: "min-idle", Help: "Only volumes idle for at least this long, such as 30d or 12h.", Kind: Duration, Default: "0s"},
 			}, chosen("owner", "group", "storageclass")),
+			columns: "cluster volume state idle_since idle_seconds observed_seconds namespace claim storage_class capacity_bytes used_bytes reclaim_policy last_used_at " +
+				"last_namespace last_pod last_workload keep_until keep_reason",
 			span:   now,
 			hidden: []string{"last_used_at"}, // where it is known, the volume is idle since then
 			usual:  map[string]string{"used_bytes": "", "keep_until": "", "keep_reason": ""},

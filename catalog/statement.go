@@ -6,16 +6,19 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
 // Statement is SQL with parameters ({name:Type}), and their values.
 type Statement struct {
 	SQL        string
 	Parameters map[string]string
+	settings   clickhouse.Settings
 }
 
 // Script returns the statement as a file that `kubevoltracker sql --file` and clickhouse-client run. Its first lines
-// are comments with the command lines, which carry the values of the parameters.
+// are comments with the command lines, which carry the values of the parameters. The last one has the settings that the report is asked with.
 func (s Statement) Script() string {
 	var tracker, client strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(s.Parameters)) {
@@ -26,8 +29,12 @@ func (s Statement) Script() string {
 		tracker.WriteString(" \\\n--     " + shellWord("--param="+name+"="+value))
 		client.WriteString(" \\\n--     " + shellWord("--param_"+name+"="+escapedValue.Replace(value)))
 	}
-	return fmt.Sprintf("-- Run this file by\n--   kubevoltracker sql --file=FILE%s\n-- or by\n--   clickhouse-client --database=kubevoltracker --queries-file=FILE%s\n%s\nSETTINGS final = 1, join_use_nulls = 0\n",
-		&tracker, &client, strings.TrimSpace(s.SQL))
+	var settings []string
+	for _, name := range slices.Sorted(maps.Keys(s.settings)) {
+		settings = append(settings, fmt.Sprintf("%s = %v", name, s.settings[name]))
+	}
+	return fmt.Sprintf("-- Run this file by\n--   kubevoltracker sql --file=FILE%s\n-- or by\n--   clickhouse-client --database=kubevoltracker --queries-file=FILE%s\n%s\nSETTINGS %s\n",
+		&tracker, &client, strings.TrimSpace(s.SQL), strings.Join(settings, ", "))
 }
 
 // escapedValue escapes a value as clickhouse-client reads it: by the rules of ClickHouse's format TabSeparated.

@@ -6,14 +6,12 @@ use in the window, or its pod is in two rows. The parameters are those of quarte
     (
         SELECT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, toStartOfQuarter(pod_created_at) AS quarter
         FROM mounts
-        WHERE pod_created_at >= {quarters_begin:DateTime64(6, 'UTC')} AND pod_created_at < {quarters_end:DateTime64(6, 'UTC')}
-          AND version > {least_version:UInt64} AND version > {summed_versions:Map(UInt64, UInt64)}[cityHash64(cluster)]
+        WHERE {{template "changed_mounts.sql"}}
           AND {{template "uses_of.sql" .}}
         UNION ALL
         SELECT toString(cluster), toString(namespace), claim_name, quarter
         FROM mounts_quarterly FINAL
-        WHERE quarter >= {quarters_begin:DateTime64(6, 'UTC')} AND quarter < {quarters_end:DateTime64(6, 'UTC')}
-          AND pods != 0 AND (NOT apart OR last_started_at > {until:DateTime64(6, 'UTC')} OR first_ended_at <= {since:DateTime64(6, 'UTC')})
+        WHERE {{template "summed_rows.sql"}} AND (NOT apart OR last_started_at > {until:DateTime64(6, 'UTC')} OR first_ended_at <= {since:DateTime64(6, 'UTC')})
           AND {{template "uses_of.sql" .}}
     )
 ) AS changed,

@@ -5,6 +5,19 @@
 -- Claims count from creation to deletion. A volume counts from each binding on, first as bound and then as released, until its next
 -- binding, its deletion, or until it is Available again or Failed. It is idle while no container uses its claim, and no pod awaits
 -- it that started later: a pod that never started left nothing in the table mounts.
+(
+    -- The volumes that a chosen claim has or had.
+    SELECT groupUniqArray(volume)
+    FROM
+    (
+        SELECT ({{hashes "cluster, volume_uid"}}) AS volume
+        FROM bindings
+        WHERE NOT ({{template "unfiltered.sql"}})
+          AND ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+        UNION ALL
+        SELECT ({{hashes "cluster, uid"}}) FROM volumes FINAL WHERE claim_namespace = {namespace:String} AND claim_namespace != ''
+    )
+) AS volume_hashes,
 resizes AS
 (
     SELECT
@@ -25,21 +38,16 @@ resizes AS
         GROUP BY cluster, kind, uid, details, resource_version
     )
 ),
+-- The bindings of each volume, in their order: when bound, when released, of which claim.
 bound AS
 (
     SELECT
-        cluster, claim_uid, ordinal, sipHash128(cluster, volume_uid) AS volume,
-        ifNull(toUnixTimestamp64Micro(bound_at), 0) AS bound_micros, ifNull(toUnixTimestamp64Micro(released_at), 9000000000000000) AS released_micros
+        sipHash128(cluster, volume_uid) AS volume,
+        arraySort(groupArray((ifNull(toUnixTimestamp64Micro(bound_at), 0), ifNull(toUnixTimestamp64Micro(released_at), 9000000000000000), sipHash128(cluster, claim_uid), ordinal))) AS bindings
     FROM bindings FINAL
-    WHERE {cluster:String} = '' OR cluster = {cluster:String}
-),
--- Until when a volume with several bindings had each of them, at most. Few volumes have several.
-followed AS
-(
-    SELECT sipHash128(claim_uid, ordinal, volume) AS binding, leadInFrame(bound_micros, 1, toInt64(9000000000000000)) OVER (
-        PARTITION BY volume ORDER BY bound_micros, released_micros ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS next_micros
-    FROM bound
-    WHERE volume IN (SELECT volume FROM bound GROUP BY volume HAVING count() > 1)
+    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+      AND ({{template "unfiltered.sql"}} OR {{listed "cluster, volume_uid" "volume_hashes"}})
+    GROUP BY volume
 ),
 -- When a volume began to take space again or no longer did, by its phase; few volumes have such changes. The last one is in volumes.
 phases AS
@@ -54,7 +62,8 @@ phases AS
 volumes_then AS
 (
     SELECT
-        cluster, sipHash128(cluster, uid) AS volume, storage_class, claim_uid AS last_claim_uid, claim_namespace AS last_namespace, capacity_bytes,
+        cluster, sipHash128(cluster, uid) AS volume, storage_class,
+        sipHash128(cluster, claim_uid) AS last_claim, claim_uid != '' AS has_claim, claim_namespace AS last_namespace, capacity_bytes,
         ifNull(toUnixTimestamp64Micro(created_at), 0) AS created_micros, ifNull(toUnixTimestamp64Micro(deleted_at), 9000000000000000) AS gone_micros,
         phase, ifNull(toUnixTimestamp64Micro(phase_changed_at), 0) AS phase_micros
     FROM volumes FINAL
@@ -62,30 +71,30 @@ volumes_then AS
       AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
       AND created_micros < ended_micros
       AND gone_micros > began_micros
-      AND ({{template "unfiltered.sql"}} OR (cluster, uid) IN
-          ({{template "space_volumes.sql"}}))
+      AND ({{template "unfiltered.sql"}} OR {{listed "cluster, uid" "volume_hashes"}})
 ),
--- The times that a volume had a claim or was left by it: from began on, until released with the claim, at most until over.
+-- The times that a volume had a claim or was left by it, as (claim, from when on, until released with the claim, at most until): a volume has each
+-- binding until the next one.
 stays AS
 (
     SELECT
-        v.cluster AS cluster, v.volume AS volume, v.storage_class AS storage_class, v.last_claim_uid AS last_claim_uid, v.last_namespace AS last_namespace,
-        v.capacity_bytes AS capacity_bytes, v.phase AS phase, v.phase_micros AS phase_micros, b.claim_uid AS claim_uid, if(b.bound_micros = 0, v.created_micros, b.bound_micros) AS began, b.released_micros AS until,
-        least(v.gone_micros, if(n.next_micros = 0, 9000000000000000, n.next_micros)) AS over
-    FROM bound AS b
-    INNER JOIN volumes_then AS v ON v.volume = b.volume
-    LEFT JOIN followed AS n ON n.binding = sipHash128(b.claim_uid, b.ordinal, b.volume)
-    WHERE {{template "unfiltered.sql"}} OR (b.cluster, b.claim_uid) IN ({{template "space_claims.sql"}})
-    UNION ALL
-    -- A volume whose binding nobody saw has had its claim from the beginning.
-    SELECT cluster, volume, storage_class, last_claim_uid, last_namespace, capacity_bytes, phase, phase_micros, last_claim_uid, created_micros, if(phase = 'Bound', 9000000000000000, phase_micros), gone_micros
-    FROM volumes_then
-    WHERE last_claim_uid != '' AND phase IN ('Bound', 'Released', 'Failed') AND volume NOT IN (SELECT volume FROM bound)
+        cluster, volume, storage_class, last_claim, last_namespace, capacity_bytes, phase, phase_micros,
+        arrayJoin(multiIf(
+            notEmpty(bindings), arrayMap(
+                (b, next) -> (b.3, if(b.1 = 0, created_micros, b.1), b.2, least(gone_micros, if(next = 0, 9000000000000000, next))),
+                bindings, arrayPushBack(arrayPopFront(bindings.1), 9000000000000000)),
+            -- A volume whose binding nobody saw has had its claim from the beginning.
+            has_claim AND phase IN ('Bound', 'Released', 'Failed'),
+                [(last_claim, created_micros, if(phase = 'Bound', 9000000000000000, phase_micros), gone_micros)],
+            [])) AS stay,
+        stay.1 AS claim, stay.2 AS began, stay.3 AS until, stay.4 AS over
+    FROM volumes_then AS v
+    LEFT JOIN bound AS b ON b.volume = v.volume
 ),
 volume_parts AS
 (
     SELECT
-        cluster, volume, storage_class, claim_uid, last_claim_uid, last_namespace,
+        cluster, volume, storage_class, claim, last_claim, last_namespace,
         -- (began, ended, bound volumes, released volumes, bytes)
         arrayJoin(arrayFilter(p -> p.1 < least(p.2, ended_micros) AND p.2 > began_micros, arrayConcat(
             [(began, released, 1, 0, toInt128(capacity_bytes) - arraySum(arrayMap(r -> if(r.1 > began, r.2, toInt128(0)), resizes))),
@@ -94,7 +103,7 @@ volume_parts AS
     FROM
     (
         SELECT
-            s.cluster AS cluster, s.volume AS volume, s.storage_class AS storage_class, s.claim_uid AS claim_uid, s.last_claim_uid AS last_claim_uid,
+            s.cluster AS cluster, s.volume AS volume, s.storage_class AS storage_class, s.claim AS claim, s.last_claim AS last_claim,
             s.last_namespace AS last_namespace, s.capacity_bytes AS capacity_bytes, s.began AS began, r.resizes AS resizes,
             arraySort(arrayFilter(p -> p.1 > s.began AND p.1 < s.over, arrayPushBack(p.phases, (s.phase_micros, s.phase IN ('Bound', 'Released'))))) AS changed,
             if(notEmpty(changed) AND NOT changed[-1].2, changed[-1].1, s.over) AS ended,
@@ -115,9 +124,16 @@ uses AS
         (
             SELECT sipHash128(cluster, claim_uid) AS claim, toUnixTimestamp64Micro(pod_created_at) AS began, ifNull(toUnixTimestamp64Micro(ended_at), 9000000000000000) AS ended
             FROM mounts FINAL
-            WHERE {{template "space_uses.sql"}}
-              -- The first look leaves out by its index what was over by then.
-              AND (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE {{template "space_uses.sql"}})
+            WHERE claim_uid != '' AND (ended_at IS NULL OR ended_at > pod_created_at)
+              AND {{template "space_uses.sql"}}
+              AND ({{template "in_first_part.sql"}} OR {{template "in_last_part.sql"}})
+              -- Each of these two finds by the index of ended_at what was not over by then; one condition for both would not.
+              AND (cluster, namespace, claim_name, pod_created_at) IN
+                  (
+                      SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE {{template "space_uses.sql"}} AND {{template "in_first_part.sql"}}
+                      UNION ALL
+                      SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE {{template "space_uses.sql"}} AND {{template "in_last_part.sql"}}
+                  )
         )
     )
     WHERE ended > greatest(began, reached)
@@ -126,35 +142,26 @@ uses AS
 -- What a kubelet measured holds until the next time: the last sample before each part of the window, and those in it.
 samples AS
 (
-    SELECT volume, arraySort(groupArray((at_micros, used_bytes))) AS list, arrayMap((m, next) -> (m.1, next, m.2), list, arrayPushBack(arrayMap(m -> m.1, arrayPopFront(list)), 9000000000000000)) AS measured
+    SELECT
+        volume,
+        arraySort(arrayConcat(arrayFilter(m -> m.1 != 0, [before, between]), inside)) AS list,
+        arrayMap((m, next) -> (m.1, next, m.2), list, arrayPushBack(arrayMap(m -> m.1, arrayPopFront(list)), 9000000000000000)) AS measured
     FROM
     (
-        SELECT sipHash128(cluster, volume_uid) AS volume, toUnixTimestamp64Micro(max(at)) AS at_micros, argMax(used_bytes, at) AS used_bytes
+        SELECT
+            sipHash128(cluster, volume_uid) AS volume,
+            argMaxIf((toUnixTimestamp64Micro(at), used_bytes), at, at <= fromUnixTimestamp64Micro(began_micros, 'UTC')) AS before,
+            argMaxIf((toUnixTimestamp64Micro(at), used_bytes), at, last_edge < ended_micros AND at <= fromUnixTimestamp64Micro(last_edge, 'UTC')) AS between,
+            groupArrayIf((toUnixTimestamp64Micro(at), used_bytes),
+                at > fromUnixTimestamp64Micro(began_micros, 'UTC') AND at < fromUnixTimestamp64Micro(first_edge, 'UTC')
+                OR at > fromUnixTimestamp64Micro(last_edge, 'UTC')) AS inside
         FROM usage
         WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-          AND ({{template "unfiltered.sql"}} OR (cluster, volume_uid) IN
-              ({{template "space_volumes.sql"}}))
-          AND at <= fromUnixTimestamp64Micro(began_micros, 'UTC')
+          AND at < fromUnixTimestamp64Micro(ended_micros, 'UTC')
+          AND ({{template "unfiltered.sql"}}
+               OR {{template "namespaces_of_volumes.sql"}})
         GROUP BY volume
-        UNION ALL
-        SELECT sipHash128(cluster, volume_uid) AS volume, toUnixTimestamp64Micro(max(at)), argMax(used_bytes, at)
-        FROM usage
-        WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-          AND ({{template "unfiltered.sql"}} OR (cluster, volume_uid) IN
-              ({{template "space_volumes.sql"}}))
-          AND last_edge < ended_micros AND at <= fromUnixTimestamp64Micro(last_edge, 'UTC')
-        GROUP BY volume
-        UNION ALL
-        SELECT sipHash128(cluster, volume_uid), toUnixTimestamp64Micro(at), used_bytes
-        FROM usage
-        WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-          AND ({{template "unfiltered.sql"}} OR (cluster, volume_uid) IN
-              ({{template "space_volumes.sql"}}))
-          AND ended_micros > began_micros + 1
-          AND (at > fromUnixTimestamp64Micro(began_micros, 'UTC') AND at < fromUnixTimestamp64Micro(first_edge, 'UTC')
-               OR at > fromUnixTimestamp64Micro(last_edge, 'UTC') AND at < fromUnixTimestamp64Micro(ended_micros, 'UTC'))
     )
-    GROUP BY volume
 ),
 -- Each part with the time that it takes in the window.
 parts AS
@@ -195,7 +202,7 @@ parts AS
     (
         SELECT
             p.cluster AS cluster, p.storage_class AS storage_class, c.owner AS owner, c.groups AS groups, p.part AS part,
-            multiIf(c.namespace != '', toString(c.namespace), p.claim_uid = p.last_claim_uid, toString(p.last_namespace), '') AS namespace,
+            multiIf(c.namespace != '', toString(c.namespace), p.claim = p.last_claim, toString(p.last_namespace), '') AS namespace,
             u.stretches AS stretches, m.measured AS measured,
             {{template "edges.sql"}} AS windows,
             toInt128(arraySum(w -> greatest(0, least(part.2, w.2) - greatest(part.1, w.1)), windows)) AS taken
@@ -206,8 +213,8 @@ parts AS
             FROM claims AS c FINAL
             WHERE ({cluster:String} = '' OR cluster = {cluster:String})
               AND {{template "claim_filter.sql"}}
-        ) AS c ON c.claim = sipHash128(p.cluster, p.claim_uid)
-        LEFT JOIN uses AS u ON u.claim = sipHash128(p.cluster, p.claim_uid)
+        ) AS c ON c.claim = p.claim
+        LEFT JOIN uses AS u ON u.claim = p.claim
         LEFT JOIN samples AS m ON m.volume = p.volume
         WHERE ({namespace:String} = '' OR namespace = {namespace:String})
           AND ({owner:String} = '' OR owner = {owner:String})

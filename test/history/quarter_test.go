@@ -86,13 +86,13 @@ func (h *history) moved(t *testing.T, by fact.Time) *catalog.Catalog {
 	return c
 }
 
-// compareQuarters asks history and pods-per-volume for windows with the sums of quarters, and without them.
+// compareQuarters asks history and pods-per-volume for windows, and idle for moments, with the sums of quarters and without them.
 func (h *history) compareQuarters(t *testing.T, boundary time.Time) {
 	t.Helper()
 	var with []string
 	var flags []map[string]string
-	reports := []string{"history", "pods-per-volume"}
-	for n := range 8 {
+	reports := []string{"history", "pods-per-volume", "idle"}
+	for n := range 12 {
 		h.subject = h.randomMount()
 		flags = append(flags, map[string]string{})
 		if n%4 != 0 {
@@ -105,6 +105,12 @@ func (h *history) compareQuarters(t *testing.T, boundary time.Time) {
 		flags[n]["until"] = [...]string{"", boundary.Format(time.DateOnly), day(0, 31)}[n%3]
 		if flags[n]["since"] > flags[n]["until"] && n%3 > 0 {
 			delete(flags[n], "until")
+		}
+		if reports[n/4] == "idle" {
+			delete(flags[n], "workload")
+			delete(flags[n], "since")
+			delete(flags[n], "until")
+			flags[n]["at"] = [...]string{boundary.Format(time.DateOnly), day(0, 31), day(0, 90), boundary.AddDate(0, 3, 0).Format(time.DateOnly)}[n%4]
 		}
 		with = append(with, strings.Join(texts(ask(t, h.catalog, reports[n/4], flags[n])), "\n"))
 	}

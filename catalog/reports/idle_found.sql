@@ -1,0 +1,306 @@
+{{- /* Included by idle-moment.sql and idle-found.sql, behind idle_watched.sql: from the pods that waited then to with_idle, the volumes that were idle and since when. */ -}}
+-- The pods that had been created and of which no main container had started, with the claims of their mounts.
+waiting AS
+(
+    SELECT cluster, namespace, pod_created_at, pod_uid
+    FROM containers FINAL
+    WHERE kind = 'main'
+      AND (cluster, namespace, pod_created_at, pod_uid) IN
+          (
+              SELECT cluster, namespace, pod_created_at, pod_uid FROM containers
+              WHERE pod_created_at <= moment AND kind = 'main' AND (started_at IS NULL OR started_at > moment)
+                AND ({cluster:String} = '' OR cluster = {cluster:String})
+                AND ({namespace:String} = '' OR namespace = {namespace:String})
+          )
+      AND (cluster, namespace, pod_created_at, pod_uid) NOT IN
+          (
+              SELECT cluster, namespace, created_at, uid FROM pods FINAL
+              WHERE (deleted_at <= moment OR finished_at <= moment) AND (cluster, namespace, created_at, uid) IN
+                  (SELECT cluster, namespace, pod_created_at, pod_uid FROM containers WHERE pod_created_at <= moment AND kind = 'main' AND started_at IS NULL)
+          )
+    GROUP BY cluster, namespace, pod_created_at, pod_uid
+    HAVING countIf(started_at <= moment) = 0
+),
+awaited AS
+(
+    SELECT cluster, claim_uid
+    FROM mounts FINAL
+    WHERE (cluster, namespace, claim_name, pod_created_at, pod_uid) IN
+          (
+              SELECT cluster, namespace, claim_name, pod_created_at, pod_uid FROM mounts
+              WHERE claim_name != '' AND (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM waiting)
+          )
+),
+-- The volumes that the claims had which the flags choose, and the namespaces of all claims of these volumes. Where no flag chooses claims, nothing is
+-- asked for.
+(
+    SELECT groupUniqArray(volume)
+    FROM
+    (
+        SELECT ({{hashes "cluster, volume_uid"}}) AS volume FROM bindings
+        WHERE NOT ({{template "unfiltered.sql"}})
+          AND ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+        UNION ALL
+        SELECT ({{hashes "cluster, uid"}}) FROM volumes FINAL
+        WHERE {namespace:String} != '' AND claim_namespace = {namespace:String}
+    )
+) AS volume_hashes,
+(
+    SELECT groupUniqArray((cluster, namespace)) FROM claims
+    WHERE NOT ({{template "unfiltered.sql"}})
+      AND (({{hashes "cluster, uid"}}) IN (SELECT {{hashes "cluster, claim_uid"}} FROM bindings WHERE {{listed "cluster, volume_uid" "volume_hashes"}})
+           OR {{listed "cluster, volume_uid" "volume_hashes"}})
+) AS its_namespaces,
+{{if eq . "quarters" -}}
+-- The claims and quarters of which the mounts are read: one has changed since it was summed up, or had not started by the moment.
+(
+    SELECT groupUniqArray((cluster, namespace, claim_name, quarter))
+    FROM
+    (
+        SELECT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, toStartOfQuarter(pod_created_at) AS quarter
+        FROM mounts
+        WHERE {{template "changed_mounts.sql"}}
+          AND ({cluster:String} = '' OR cluster = {cluster:String})
+        UNION ALL
+        SELECT toString(cluster), toString(namespace), claim_name, quarter
+        FROM mounts_quarterly FINAL
+        WHERE {{template "summed_rows.sql"}} AND last_started_at > moment
+          AND ({cluster:String} = '' OR cluster = {cluster:String})
+    )
+) AS changed,
+{{end -}}
+-- The uses by the moment: how many last, and the last end of the others. All mounts may be read, so they are summed up by one hash
+-- before anything is joined. A mount that was written before its volume was known has its claim instead.
+mounted AS
+(
+    SELECT
+        used_key,
+        countIf(ended_at IS NULL OR ended_at > moment) AS running,
+        maxIf(toUnixTimestamp64Micro(assumeNotNull(ended_at)), ended_at <= moment) AS last
+    FROM
+    (
+        SELECT {{key "cluster, if(volume_uid != '', volume_uid, claim_uid)"}} AS used_key, ended_at
+        FROM mounts FINAL
+        WHERE claim_name != '' AND pod_created_at <= moment AND started_at <= moment
+          AND {{template "idle_of.sql"}}
+{{- if eq . "quarters"}}
+          AND {{template "outside_quarters.sql" "pod_created_at"}}
+        UNION ALL
+        SELECT {{key "cluster, if(volume_uid != '', volume_uid, claim_uid)"}}, ended_at
+        FROM mounts FINAL
+        WHERE claim_name != '' AND started_at <= moment
+          AND {{template "idle_of.sql"}}
+          AND {{template "in_changed.sql"}}
+        UNION ALL
+        -- All of a sum had started by the moment. So one that has not ended by then lasts.
+        SELECT {{key "cluster, if(volume_uid != '', volume_uid, claim_uid)"}}, last_ended_at
+        FROM mounts_quarterly FINAL
+        WHERE claim_name != ''
+          AND {{template "idle_of.sql"}}
+          AND {{template "in_quarters.sql"}}
+{{- end}}
+    )
+    GROUP BY used_key
+),
+conditions AS
+(
+    SELECT
+        {{key "b.cluster, b.volume_uid"}} AS key,
+        arraySort(groupArray((
+            c.unused_micros,
+            if(c.span_micros != 0 AND (c.unused_micros <= c.ended_micros OR c.goes_on), c.span_micros, toInt64(0)),
+            if(arrayMin(b.bindings) > c.unused_micros, arrayMin(b.bindings), arrayMax(arrayFilter(bound -> bound <= c.unused_micros, b.bindings))),
+            {{key "b.cluster, b.claim_uid"}},
+            multiIf(
+                NOT c.has_claim, 0,
+                c.next BETWEEN 1 AND moment_micros, c.next,
+                NOT c.has_next AND NOT c.is_deleted OR c.is_watched, c.last,
+                0),
+            c.has_claim))) AS list
+    FROM
+    (
+        SELECT cluster, volume_uid, claim_uid, groupArray(ifNull(toUnixTimestamp64Micro(bound_at), 0)) AS bindings
+        FROM bindings FINAL
+        WHERE bound_at IS NULL OR bound_at <= moment
+        GROUP BY cluster, volume_uid, claim_uid
+    ) AS b
+    INNER JOIN
+    (
+        SELECT c.*, w.started_micros AS span_micros, w.ended_micros AS ended_micros, w.goes_on AS goes_on,
+            (c.cluster, c.uid) NOT IN (SELECT cluster, uid FROM claims FINAL WHERE deleted_at <= moment) AS has_claim,
+            (c.cluster, c.uid) IN (SELECT cluster, uid FROM claims FINAL WHERE deleted_at IS NOT NULL) AS is_deleted,
+            c.cluster IN (
+                SELECT cluster FROM coverage FINAL
+                WHERE kind = 'PersistentVolumeClaim' AND started_at <= moment AND coalesce(ended_at, seen_at) >= moment) AS is_watched
+        FROM
+        (
+            SELECT
+                cluster, uid,
+                argMaxIf(micros, observed_at, observed_at <= moment) AS last,
+                argMinIf(micros, observed_at, observed_at > moment) AS next,
+                countIf(observed_at > moment) > 0 AS has_next,
+                arrayJoin(groupUniqArrayIf(micros, micros BETWEEN 1 AND moment_micros)) AS unused_micros
+            FROM
+            (
+                SELECT
+                    cluster, uid, observed_at,
+                    arrayFirst(c -> c.1 = 'Unused', JSONExtract(object, 'status', 'conditions', 'Array(Tuple(type String, status String, lastTransitionTime String))')) AS condition,
+                    if(condition.2 = 'True', ifNull(toUnixTimestamp64Micro(parseDateTime64BestEffortOrNull(condition.3, 6, 'UTC')), 0), 0) AS micros
+                FROM objects
+                WHERE kind = 'PersistentVolumeClaim' AND position(object, '"Unused"') > 0 AND ({cluster:String} = '' OR cluster = {cluster:String})
+                UNION ALL
+                SELECT cluster, uid, {now:DateTime64(6, 'UTC')}, ('', '', ''), assumeNotNull(toUnixTimestamp64Micro(unused_since))
+                FROM claims FINAL
+                WHERE unused_since IS NOT NULL AND deleted_at IS NULL AND ({cluster:String} = '' OR cluster = {cluster:String})
+            )
+            GROUP BY cluster, uid
+        ) AS c
+        ASOF LEFT JOIN spans AS w ON w.watched_cluster = c.cluster AND c.unused_micros >= w.started_micros
+    ) AS c ON {{same "c.cluster, c.uid" "b.cluster, b.claim_uid"}}
+    GROUP BY key
+),
+-- The bindings of each volume by the moment. One whose beginning is not known began before all others.
+bound AS
+(
+    SELECT
+        key, countIf(began <= moment_micros) > 0 AS was_bound, maxIf(began, began <= moment_micros) AS bound_micros,
+        argMaxIf(claim, place, began <= moment_micros) AS bound_claim,
+        argMaxIf(released, place, began <= moment_micros) > moment_micros AS lasts
+    FROM
+    (
+        SELECT
+            {{key "cluster, volume_uid"}} AS key, {{key "cluster, claim_uid"}} AS claim, ifNull(toUnixTimestamp64Micro(bound_at), 0) AS began,
+            ifNull(toUnixTimestamp64Micro(released_at), 9223372036854775807) AS released, bitShiftLeft(toUInt128(began), 32) + toUInt128(ordinal) AS place
+        FROM bindings FINAL
+        WHERE {{template "idle_volumes.sql" "volume_uid"}}
+    )
+    GROUP BY key
+),
+-- The mounts by volume. Those that have their claim instead are brought to its volume.
+mounted_volumes AS
+(
+    SELECT if(c.volume != 0, c.volume, m.used_key) AS key, max(m.last) AS mounted_micros, sum(m.running) AS running
+    FROM mounted AS m
+    LEFT JOIN
+    (
+        SELECT {{key "cluster, uid"}} AS claim, {{key "cluster, volume_uid"}} AS volume
+        FROM claims FINAL
+        WHERE volume_uid != ''
+          AND ({{template "unfiltered.sql"}} OR (cluster, namespace) IN (SELECT n.1, n.2 FROM (SELECT arrayJoin(its_namespaces) AS n)))
+    ) AS c ON c.claim = m.used_key
+    GROUP BY key
+),
+-- The phase before the first change after the moment. Of several changes in one second, that from Bound came first, then that from Released.
+phases AS
+(
+    SELECT {{key "cluster, uid"}} AS key, argMin(phase, (changed_at, indexOf(['Bound', 'Released', phase], phase))) AS phase_before
+    FROM
+    (
+        -- Two trackers can have dated the same change differently.
+        SELECT cluster, uid, splitByString(' → ', details)[1] AS phase, min(at) AS changed_at
+        FROM changes FINAL
+        WHERE kind = 'PersistentVolume' AND namespace = '' AND action IN ('phase', 'released')
+          AND {{template "idle_volumes.sql" "uid"}}
+        GROUP BY cluster, uid, details, resource_version
+        HAVING changed_at > moment
+    )
+    GROUP BY key
+),
+-- What is known of each volume that no container used. ClickHouse writes an expression out for each use of its name, and what uses these in turn
+-- becomes longer than it can analyse in a second: so each step from here on is a query of its own.
+known AS
+(
+    SELECT
+        v.key AS key, v.by_namespace AS by_namespace, v.created_micros AS created_micros, v.phase_micros AS phase_micros, v.unseen_micros AS unseen_micros,
+        v.phase_now AS phase_now, v.present_claim AS present_claim,
+        b.key != 0 AS is_known, b.was_bound AS was_bound, b.bound_claim AS bound_claim, b.lasts AS lasts, b.bound_micros AS bound_micros,
+        p.phase_before AS phase_before, s.idle_micros_now AS idle_micros_now, s.status_now AS status_now,
+        m.mounted_micros AS mounted_micros, u.last_micros AS last_micros, c.list AS listed
+    FROM
+    (
+        SELECT
+            {{key "cluster, uid"}} AS key, {{key "cluster, claim_uid"}} AS present_claim, claim_namespace = {namespace:String} AS by_namespace,
+            ifNull(toUnixTimestamp64Micro(created_at), 0) AS created_micros, ifNull(toUnixTimestamp64Micro(phase_changed_at), 0) AS phase_micros,
+            if(ifNull(unseen_use_at <= moment, 0), assumeNotNull(toUnixTimestamp64Micro(unseen_use_at)), 0) AS unseen_micros, toString(phase) AS phase_now
+        FROM volumes FINAL
+        WHERE {{template "existed.sql"}}
+          AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+          AND {{template "idle_volumes.sql" "uid"}}
+    ) AS v
+    LEFT JOIN bound AS b ON b.key = v.key
+    LEFT JOIN mounted_volumes AS m ON m.key = v.key
+    LEFT JOIN phases AS p ON p.key = v.key
+    LEFT JOIN
+    (
+        SELECT {{key "cluster, volume_uid"}} AS key, assumeNotNull(toUnixTimestamp64Micro(idle_since)) AS idle_micros_now, toString(status) AS status_now
+        FROM volume_states FINAL
+        WHERE idle_since <= moment
+          AND {{template "idle_volumes.sql" "volume_uid"}}
+    ) AS s ON s.key = v.key
+    LEFT JOIN
+    (
+        SELECT {{key "cluster, volume_uid"}} AS key, assumeNotNull(toUnixTimestamp64Micro(last_ended_at)) AS last_micros
+        FROM volume_uses FINAL
+        WHERE NOT in_use AND last_ended_at <= moment
+          AND {{template "idle_volumes.sql" "volume_uid"}}
+    ) AS u ON u.key = v.key
+    LEFT JOIN conditions AS c ON c.key = v.key
+    WHERE running = 0 AND (was_bound OR NOT is_known)
+),
+joined AS
+(
+    SELECT *, if(is_known AND phase = 'Bound' AND NOT lasts, 'Released', phase) AS phase_then
+    FROM
+    (
+        SELECT
+            *,
+            greatest(mounted_micros, last_micros) AS used_micros,
+            if(is_known, bound_claim, present_claim) AS claim_key,
+            -- If its changes have expired, it is not known since when a volume that was released then is available.
+            multiIf(was_bound AND lasts, 'Bound', phase_before != '', phase_before, phase_micros <= moment_micros, phase_now, was_bound, 'Released', '') AS phase
+        FROM known
+    )
+    WHERE phase_then IN ('Bound', 'Released')
+       AND ({{template "unfiltered.sql"}} OR by_namespace AND claim_key = present_claim AND {owner:String} = '' AND {group:String} = ''
+            OR claim_key IN (SELECT {{key "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}))
+       AND claim_key NOT IN (SELECT {{key "cluster, claim_uid"}} FROM awaited)
+),
+-- Since when a volume was idle, by rule 5.5 of collector/inventory: since its last use, or one that only a condition Unused shows, else
+-- since it was bound. The controllers that write the times work within seconds, and the API cuts times to whole seconds.
+with_use AS
+(
+    SELECT
+        *,
+        if(known_micros = 0, greatest(created_micros, bound_micros), known_micros) AS base_micros,
+        arrayLast(c -> c.6 AND c.4 = claim_key, listed) AS latest
+    FROM
+    (
+        SELECT
+            * EXCEPT listed,
+            arraySort(joined.listed) AS listed,
+            arrayFold(
+                (known, c) -> if(
+                    c.1 > if(known = 0, greatest(c.3, created_micros), known) + 10000000
+                        AND NOT (c.2 != 0 AND (c.2 <= if(known = 0, greatest(c.3, created_micros), known) + 999999 OR c.1 > c.2 + 10000000)),
+                    c.1, known),
+                listed,
+                if(unseen_micros > used_micros + 10000000, unseen_micros, used_micros)) AS known_micros
+        FROM joined
+    )
+),
+with_idle AS
+(
+    SELECT *, if(idle_micros = 0, 0, greatest(0, intDiv(moment_micros - idle_micros, 1000000))) AS seconds
+    FROM
+    (
+        SELECT
+            *,
+            multiIf(
+                idle_micros_now != 0, idle_micros_now,
+                latest.1 > base_micros AND NOT (latest.2 != 0 AND (latest.2 <= base_micros + 999999 OR latest.1 > latest.2 + 10000000)), latest.1,
+                base_micros) AS idle_micros,
+            multiIf(phase_then = 'Released', 'released', status_now IN ('idle', 'never_mounted'), status_now, known_micros != 0, 'idle', 'never_mounted') AS status
+        FROM with_use
+    )
+    WHERE seconds >= {min_idle:Int64}
+)
