@@ -79,8 +79,10 @@ type Report struct {
 	columns string
 	// wide says that it has a file NAME-wide.sql: it has the same answers, reads less where there are millions of mounts, and takes ClickHouse longer to analyse.
 	wide bool
-	// found is the kind of window for which it has a file NAME-found.sql with the rows that its SQL for the kind "found" reads from a table found.
-	found string
+	// found is the kind of window for which it has a file NAME-found.sql with the rows that its SQL for the kind "found" reads from a table found. It is asked
+	// where there is a limit; if narrowFound, for a namespace, an owner and a group always, else never.
+	found       string
+	narrowFound bool
 	// quarterly is the kind of window, "window" or "moment", for which it can read mounts_quarterly: with the parameters that quarters.sql answers, by its SQL
 	// for the kind "quarters". For a moment it reads all quarters that were over by then.
 	quarterly string
@@ -177,7 +179,7 @@ func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map
 	if statement.SQL, err = expand(r.file(w, statement.Parameters), kind); err != nil {
 		return nil, err
 	}
-	if r.found == w.kind() && (narrow(statement.Parameters) || statement.Parameters["limit"] != noLimit) {
+	if r.found == w.kind() && r.findsFirst(statement.Parameters) {
 		if ctx, nothing, err = c.findRows(ctx, explain, r, &statement, w, kind); err != nil {
 			return nil, err
 		}
@@ -350,6 +352,14 @@ func (r Report) file(w window, values map[string]string) string {
 		return r.Name + "-wide.sql"
 	}
 	return r.Name + ".sql"
+}
+
+// findsFirst says whether a report whose kind of window is found asks for its rows first.
+func (r Report) findsFirst(values map[string]string) bool {
+	if narrow(values) {
+		return r.narrowFound
+	}
+	return values["limit"] != noLimit
 }
 
 // narrow says whether flags choose a namespace, an owner or a group.

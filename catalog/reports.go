@@ -102,7 +102,7 @@ func useReports() []Report {
 			span:  month,
 		},
 		{
-			Name: "use-hours", explicit: true, Topic: aboutUse, Question: "Who used what for how long?",
+			Name: "use-hours", explicit: true, found: "window", Topic: aboutUse, Question: "Who used what for how long?",
 			Help:    "For how long each workload used each claim in a window, by at least one pod; without a window, in the past 30 days. It outlives the mounts.",
 			columns: "cluster namespace claim persistentvolume storage_class workload owner groups pods used_seconds first_day last_day",
 			Flags: slices.Concat([]Flag{{Name: "volume", Help: "Only this volume, by its name, UID or volume handle, or NAMESPACE/CLAIM for the volumes of that claim."}, sinceFlag, untilFlag},
@@ -256,7 +256,7 @@ func spaceReports() []Report {
 			span:  now,
 		},
 		{
-			Name: "idle", explicit: true, quarterly: "moment", found: "moment", Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last, now or then?",
+			Name: "idle", explicit: true, quarterly: "moment", found: "moment", narrowFound: true, Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last, now or then?",
 			Help: "Bound or released volumes that nobody uses, now or at a moment: since when, how much of that was watched, and who did last; longest first.",
 			Flags: slices.Concat([]Flag{
 				atFlag,

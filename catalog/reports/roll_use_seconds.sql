@@ -4,7 +4,7 @@ WITH
 toInt64(toUnixTimestamp(toDateTime({day:Date}, 'UTC'))) * 1000000 AS began_micros,
 began_micros + 86400000000 AS ended_micros,
 {{template "windows.sql" ""}}
-{{template "use_pieces.sql"}}
+{{template "use_pieces.sql" .}}
 SELECT
     cluster,
     namespace,

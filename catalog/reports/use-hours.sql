@@ -6,8 +6,8 @@ WITH
 toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS began_micros,
 least(toUnixTimestamp64Micro({until:DateTime64(6, 'UTC')}), {now_micros:Int64}) AS ended_micros,
 {{template "windows.sql" "rolled"}}
-{{template "use_pieces.sql"}},
-{{template "use_rolled.sql"}}
+{{template "use_pieces.sql" .}},
+{{template "use_rolled.sql" .}}
 SELECT
     u.cluster AS cluster,
     u.namespace AS namespace,
@@ -47,7 +47,10 @@ RIGHT JOIN
             FROM rolled_uses
         ) AS o
         WHERE ({volume:String} = '' OR (o.cluster, o.volume_uid) IN (SELECT cluster, uid FROM its_volumes)) AND {{template "owned_class.sql"}}
-        GROUP BY {{hashes "o.cluster, o.namespace, o.claim_name, o.claim_uid, o.volume_uid, o.workload_kind, o.workload_name, o.owner, o.groups"}}
+{{- if eq . "found"}}
+          AND (cityHash64({{template "use_columns.sql"}}), farmHash64({{template "use_columns.sql"}})) IN (SELECT use_city, use_farm FROM found)
+{{- end}}
+        GROUP BY cityHash64({{template "use_columns.sql"}}), farmHash64({{template "use_columns.sql"}})
         ORDER BY used_seconds DESC, cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups
         LIMIT {limit:UInt64}
     ) AS u ON {{same "u.cluster, u.claim_uid" "c.cluster, c.uid"}}

@@ -1,4 +1,4 @@
-{{- /* Included by use-hours.sql and by the rollup use_seconds_daily. Before it come began_micros and ended_micros, the window, and windows.sql. */ -}}
+{{- /* Included by use-hours.sql, use-hours-found.sql and the rollup use_seconds_daily. Before it come began_micros and ended_micros, the window, and windows.sql. */ -}}
 its_volumes AS (SELECT cluster, uid FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != ''),
 {{template "its_namespaces.sql" ""}},
 -- The mounts of the pods that used something in the window, with all that these pods mounted of the same claim, as a pod counts as new
@@ -8,12 +8,12 @@ of_pods AS
     SELECT
         cluster, namespace, claim_name, claim_uid, volume_uid, owner, groups, workload_kind, workload_name, pod_created_at, pod_uid,
         toUnixTimestamp64Micro(started_at) AS began, ifNull(toUnixTimestamp64Micro(ended_at), 9000000000000000) AS ended,
-        min(began) OVER (PARTITION BY cluster, pod_uid, claim_uid) AS came
+        min(began) OVER (PARTITION BY {{key "cluster, pod_uid, claim_uid"}}) AS came
     FROM mounts FINAL
     WHERE claim_uid != ''
       AND (cluster, namespace, claim_name, pod_created_at) IN
       (
-        {{template "use_keys.sql"}}
+        {{template "use_keys.sql" .}}
       )
       AND {{template "whose.sql"}}
 ),
@@ -29,7 +29,13 @@ of_workloads AS
     FROM of_pods AS m
     LEFT JOIN
     (
-        SELECT cluster, uid, volume_uid, owner, groups FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM of_pods)
+        SELECT cluster, uid, volume_uid, owner, groups
+        FROM claims FINAL
+        WHERE {{template "uses_of.sql"}}
+          AND ({volume:String} = '' OR (cluster, uid) IN ({{template "claims_of_its_volumes.sql"}}))
+{{- if eq . "found"}}
+          AND (cluster, namespace, name) IN (SELECT cluster, namespace, claim_name FROM found)
+{{- end}}
     ) AS c ON {{same "c.cluster, c.uid" "m.cluster, m.claim_uid"}}
 ),
 -- Each mount in each part of the window, and until when others of its workload had used the claim by then: pods that run beside each
@@ -41,7 +47,7 @@ pieces AS
         -- A pod of the first part counts, and so does one that came later.
         part = 1 OR came >= windows[part].1 AS counts,
         came >= windows[part].1 AND came < windows[part].2 AS is_new,
-        max(ended) OVER (PARTITION BY cluster, claim_uid, volume_uid, workload_kind, workload_name, owner, groups ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+        max(ended) OVER (PARTITION BY {{key "cluster, claim_uid, volume_uid, workload_kind, workload_name, owner, groups"}} ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
     FROM
     (
         SELECT *, part, greatest(mount_began, windows[part].1) AS began, least(mount_ended, windows[part].2) AS ended

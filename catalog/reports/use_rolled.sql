@@ -1,4 +1,4 @@
-{{- /* Included by use-hours.sql: what use_seconds_daily and use_seconds_monthly have of the window, from the flags. Before
+{{- /* Included by use-hours.sql and use-hours-found.sql: what use_seconds_daily and use_seconds_monthly have of the window, from the flags. Before
        it come began_micros and ended_micros, the window, windows.sql and its_namespaces.sql. */ -}}
 -- The whole months of the window that use_seconds_monthly has of each cluster: those with a row without a claim. A month that is being summed up
 -- has none yet, nor counts one whose days are not done.
@@ -23,12 +23,12 @@ rolled_uses AS
     WHERE day BETWEEN first_day_of_rollup AND last_day_of_rollup AND (day < months_begin OR day > months_end)
       AND {{template "use_done.sql" "day"}}
       AND (cluster, toStartOfMonth(day)) NOT IN (SELECT m.1, m.2 FROM (SELECT arrayJoin(its_months) AS m))
-      AND use_seconds + pods != 0 AND {{template "use_rolled_filter.sql"}}
+      AND use_seconds + pods != 0 AND {{template "use_rolled_filter.sql" .}}
     UNION ALL
     SELECT
         cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups,
         if(toInt64(month) * 86400000000 = began_micros, pods, new_pods), use_seconds, first_day, last_day
     FROM use_seconds_monthly FINAL
     WHERE (cluster, month) IN (SELECT m.1, m.2 FROM (SELECT arrayJoin(its_months) AS m))
-      AND use_seconds + pods != 0 AND {{template "use_rolled_filter.sql"}}
+      AND use_seconds + pods != 0 AND {{template "use_rolled_filter.sql" .}}
 )
