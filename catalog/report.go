@@ -168,39 +168,48 @@ func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map
 	if err != nil {
 		return nil, explain(err)
 	}
-	nothing, err := c.askFirst(ctx, explain, r, statement, w)
-	if err != nil {
-		return nil, err
-	}
-	kind, err := c.takeQuarters(ctx, explain, r, statement, w)
-	if err != nil {
-		return nil, err
-	}
-	if statement.SQL, err = expand(r.file(w, statement.Parameters), kind); err != nil {
-		return nil, err
-	}
-	if r.found == w.kind() && r.findsFirst(statement.Parameters) {
-		if ctx, nothing, err = c.findRows(ctx, explain, r, &statement, w, kind); err != nil {
-			return nil, err
-		}
-	}
-	var result *Result
-	if nothing {
-		result, err = c.noRows(ctx, explain, statement, r)
-	} else {
-		result, err = c.runReport(ctx, explain, statement, r)
-	}
+	result, err := c.answer(ctx, explain, r, statement, w)
 	if err != nil {
 		return nil, err
 	}
 	result.remark, result.most = r.remark, most
-	result.window, result.expiring = w, expiring(statement.SQL)
+	result.window = w
 	whole := statement.Parameters["limit"] == noLimit || most > 0
 	for i := range result.Columns {
 		r.describe(&result.Columns[i], statement.Parameters, several)
 		result.Columns[i].Sum = result.Columns[i].Sum && whole // the sum of a part would mislead
 	}
 	return result, nil
+}
+
+// answer asks what a report asks: a small statement before its own, if it has one, and its rows before what else they say.
+func (c *Catalog) answer(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (*Result, error) {
+	nothing, err := c.askFirst(ctx, explain, r, s, w)
+	if err != nil {
+		return nil, err
+	}
+	kind, err := c.takeQuarters(ctx, explain, r, s, w)
+	if err != nil {
+		return nil, err
+	}
+	if s.SQL, err = expand(r.file(w, s.Parameters), kind); err != nil {
+		return nil, err
+	}
+	whole := s.SQL
+	if r.found == w.kind() && r.findsFirst(s.Parameters) {
+		if ctx, nothing, err = c.findRows(ctx, explain, r, &s, w, kind); err != nil {
+			return nil, err
+		}
+	}
+	ask := c.runReport
+	if nothing {
+		ask = c.noRows
+	}
+	result, err := ask(ctx, explain, s, r)
+	if err == nil {
+		result.expiring = expiring(whole)
+	}
+	return result, err
 }
 
 // describe says how a table for people shows a column.
