@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"reflect"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -31,50 +33,92 @@ func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Rep
 	return r.seldom, nil
 }
 
+// mostSent is how many rows can be sent along with a statement.
+const mostSent = 200_000
+
 // takeQuarters returns the kind of a report's SQL: "quarters" if it can read sums of quarters, and there are some in its window or before its moment. It
-// sets the parameters that this takes.
-func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (kind string, err error) {
+// sets the parameters that this takes, and returns a context that has a table changed. Where too much has changed, the mounts are read instead.
+func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (with context.Context, kind string, err error) {
 	in := w
 	if r.quarterly == "moment" {
 		in.since = beginning
 	}
-	if r.quarterly != w.kind() || !in.hasQuarter(c.now()) || r.wide && narrow(s.Parameters) {
-		return w.kind(), nil
+	if r.quarterly != w.kind() || !in.hasQuarter(c.now()) {
+		return ctx, w.kind(), nil
 	}
 	quarters, err := expand("quarters.sql", "")
 	if err != nil {
-		return "", err
+		return ctx, "", err
 	}
 	s.Parameters["quarters_since"] = parameter(in.since)
 	if found, err := c.askParameters(ctx, explain, r, quarters, s); err != nil || !found {
-		return w.kind(), err
+		return ctx, w.kind(), err
 	}
-	return "quarters", nil
+	changed, err := expand("changed_claims.sql", r.quarterly)
+	if err != nil {
+		return ctx, "", err
+	}
+	s.Parameters["most"] = strconv.Itoa(mostSent + 1)
+	with, rows, err := c.askTable(ctx, explain, r, Statement{SQL: changed, Parameters: s.Parameters}, "changed", "cluster String", "namespace String", "claim_name String", "quarter Date")
+	if err != nil || rows > mostSent {
+		return ctx, w.kind(), err
+	}
+	s.Parameters["changed_claims"] = strconv.Itoa(rows) // where there are none, nothing is read to find their mounts
+	return with, quartersKind, nil
 }
 
 // findRows asks for the rows of a report before it asks the rest, and returns a context that has them in a table found. In one statement, ClickHouse
-// would resolve them again for each place that names them. nothing says that there are none.
+// would resolve them again for each place that names them. nothing says that there are none. Where there are too many, the statement stays as it is.
 func (c *Catalog) findRows(ctx context.Context, explain func(error) error, r Report, s *Statement, w window, kind string) (with context.Context, nothing bool, err error) {
 	find := *s
 	if find.SQL, err = expand(r.Name+"-found.sql", kind); err != nil {
 		return nil, false, err
 	}
-	result, err := c.askReport(ctx, explain, find, r)
-	if err != nil {
-		return nil, false, err
+	with, rows, err := c.askTable(ctx, explain, r, find, "found")
+	if err != nil || rows == 0 || rows > mostSent {
+		return ctx, err == nil && rows == 0, err
 	}
-	defer result.Close()
-	table, rows, err := result.table("found")
-	if err != nil || rows == 0 {
-		return ctx, true, err
+	found := foundKind
+	if kind == quartersKind {
+		found += " " + quartersKind
 	}
-	s.SQL, err = expand(r.file(w, s.Parameters), "found")
-	return clickhouse.Context(ctx, clickhouse.WithExternalTable(table)), false, err
+	s.SQL, err = expand(r.file(w), found)
+	return with, false, err
 }
 
-// table reads the result into a table that can be sent along with another statement.
+// askTable asks a statement and returns a context that has its rows in a table, which is sent along with what is asked in that context, and how many these are: of more than mostSent not all are
+// read. The columns are those of a table without rows: over HTTP, an answer without rows comes without columns, and the Go client sends an empty column of LowCardinality in a way that
+// ClickHouse does not read.
+func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Report, s Statement, name string, columns ...string) (with context.Context, rows int, err error) {
+	var table *ext.Table
+	read := func(result *Result) (err error) {
+		table, rows, err = result.table(name)
+		return err
+	}
+	if err := c.readReport(ctx, explain, s, r, read); err != nil {
+		return ctx, 0, err
+	}
+	if rows == 0 {
+		if table, err = emptyTable(name, columns); err != nil {
+			return ctx, 0, err
+		}
+	}
+	return clickhouse.Context(ctx, clickhouse.WithExternalTable(table)), rows, nil
+}
+
+// emptyTable returns a table without rows, of columns such as "claim_name String".
+func emptyTable(name string, columns []string) (*ext.Table, error) {
+	declared := make([]func(*ext.Table) error, len(columns))
+	for i, c := range columns {
+		name, kind, _ := strings.Cut(c, " ")
+		declared[i] = ext.Column(name, column.Type(kind))
+	}
+	return ext.NewTable(name, declared...)
+}
+
+// table reads the result, up to mostSent rows and one, into a table that can be sent along with another statement.
 func (r *Result) table(name string) (t *ext.Table, rows int, err error) {
-	if t, err = ext.NewTable(name); err != nil || r.rows == nil { // over HTTP, a result without rows comes without columns
+	if t, err = ext.NewTable(name); err != nil || r.rows == nil {
 		return t, 0, err
 	}
 	for _, of := range r.rows.ColumnTypes() {
@@ -83,7 +127,7 @@ func (r *Result) table(name string) (t *ext.Table, rows int, err error) {
 		}
 	}
 	values := make([]any, len(r.dest))
-	for ; r.rows.Next(); rows++ {
+	for ; rows <= mostSent && r.rows.Next(); rows++ {
 		if err := r.rows.Scan(r.dest...); err != nil {
 			return t, rows, err
 		}

@@ -77,10 +77,8 @@ type Report struct {
 	// columns are the names of its columns, so that ClickHouse need not be asked for them when the answer is empty: of reports for which that is
 	// the usual answer, or which ClickHouse takes long to analyse. TestEmptyAnswersHaveTheirColumns lists them.
 	columns string
-	// wide says that it has a file NAME-wide.sql: it has the same answers, reads less where there are millions of mounts, and takes ClickHouse longer to analyse.
-	wide bool
-	// found is the kind of window for which it has a file NAME-found.sql with the rows that its SQL for the kind "found" reads from a table found. It is asked
-	// where there is a limit; if narrowFound, for a namespace, an owner and a group always, else never.
+	// found is the kind of window for which it has a file NAME-found.sql: it finds the rows, or the claims of the rows, that its SQL for the kind "found" reads from a table found. Of more
+	// than a namespace, an owner or a group it is asked if there is a limit; of these always if narrowFound, and never otherwise.
 	found       string
 	narrowFound bool
 	// quarterly is the kind of window, "window" or "moment", for which it can read mounts_quarterly: with the parameters that quarters.sql answers, by its SQL
@@ -139,7 +137,7 @@ func (c *Catalog) prepare(name string, parameters map[string]string) (Report, St
 	values["now"] = parameter(moment)
 	values["since"], values["until"] = parameter(w.since), parameter(w.until)
 	maps.Copy(values, r.bounds)
-	sql, err := expand(r.file(w, values), w.kind())
+	sql, err := expand(r.file(w), w.kind())
 	return r, Statement{SQL: sql, Parameters: values, settings: r.settings()}, w, err
 }
 
@@ -188,11 +186,11 @@ func (c *Catalog) answer(ctx context.Context, explain func(error) error, r Repor
 	if err != nil {
 		return nil, err
 	}
-	kind, err := c.takeQuarters(ctx, explain, r, s, w)
+	ctx, kind, err := c.takeQuarters(ctx, explain, r, s, w)
 	if err != nil {
 		return nil, err
 	}
-	if s.SQL, err = expand(r.file(w, s.Parameters), kind); err != nil {
+	if s.SQL, err = expand(r.file(w), kind); err != nil {
 		return nil, err
 	}
 	whole := s.SQL
@@ -240,12 +238,26 @@ func (c *Catalog) explainReport(op string, err error) error {
 func (c *Catalog) askReport(ctx context.Context, explain func(error) error, s Statement, r Report) (*Result, error) {
 	result, err := c.query(ctx, explain, s.SQL, s.Parameters, r.settings())
 	if HasCode(err, codeMemoryLimit) {
-		// Each thread sums up for itself: one takes longer, and less memory.
-		alone := r.settings()
-		alone["max_threads"] = 1
-		result, err = c.query(ctx, explain, s.SQL, s.Parameters, alone)
+		result, err = c.query(ctx, explain, s.SQL, s.Parameters, r.alone())
 	}
 	return result, err
+}
+
+// readReport asks a statement of a report as askReport does, and reads the answer: also again if the memory was not enough for the rest of the answer.
+func (c *Catalog) readReport(ctx context.Context, explain func(error) error, s Statement, r Report, read func(*Result) error) error {
+	ask := func(settings clickhouse.Settings) error {
+		result, err := c.query(ctx, explain, s.SQL, s.Parameters, settings)
+		if err != nil {
+			return err
+		}
+		defer result.Close()
+		return read(result)
+	}
+	err := ask(r.settings())
+	if HasCode(err, codeMemoryLimit) {
+		err = ask(r.alone())
+	}
+	return err
 }
 
 func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s Statement, r Report) (*Result, error) {
@@ -272,6 +284,13 @@ func (r Report) settings() clickhouse.Settings {
 	if r.explicit {
 		settings["final"] = 0
 	}
+	return settings
+}
+
+// alone are the settings for one thread: each thread sums up for itself, so one takes longer, and less memory.
+func (r Report) alone() clickhouse.Settings {
+	settings := r.settings()
+	settings["max_threads"] = 1
 	return settings
 }
 
@@ -350,15 +369,11 @@ func included(name string) string {
 	return string(text)
 }
 
-// file returns the file with the report's SQL for a window: NAME-moment.sql or NAME-window.sql if it has one for that, else NAME-wide.sql if it has one for
-// a question on more than a namespace, an owner or a group, else NAME.sql.
-func (r Report) file(w window, values map[string]string) string {
+// file returns the file with the report's SQL for a window: NAME-moment.sql or NAME-window.sql if it has one for that, else NAME.sql.
+func (r Report) file(w window) string {
 	own := r.Name + "-" + w.kind() + ".sql"
 	if _, err := fs.Stat(reportFiles, "reports/"+own); err == nil {
 		return own
-	}
-	if r.wide && !narrow(values) {
-		return r.Name + "-wide.sql"
 	}
 	return r.Name + ".sql"
 }
@@ -386,6 +401,12 @@ func key(columns string) string {
 	return fmt.Sprintf("reinterpretAsUInt128(sipHash128(%s))", columns)
 }
 
+// Kinds of a report's SQL beside those of windows: it reads mounts_quarterly, or rows that were asked for before, or both: "found quarters".
+const (
+	quartersKind = "quarters"
+	foundKind    = "found"
+)
+
 // same is the SQL of a join on the hashes of columns: to compare the names takes twice as long.
 func same(left, right string) string {
 	return fmt.Sprintf("cityHash64(%s) = cityHash64(%s) AND farmHash64(%s) = farmHash64(%s)", left, right, left, right)
@@ -406,7 +427,11 @@ func listed(columns, array string) string {
 
 // expand returns a file of reports for a kind of window, with the files that it includes.
 func expand(name, kind string) (string, error) {
-	files, err := template.New(name).Funcs(template.FuncMap{"hashes": hashes, "same": same, "key": key, "among": among, "listed": listed}).ParseFS(reportFiles, "reports/*.sql")
+	files, err := template.New(name).Funcs(template.FuncMap{
+		"hashes": hashes, "same": same, "key": key, "among": among, "listed": listed,
+		"quarters": func(kind string) bool { return strings.HasSuffix(kind, quartersKind) },
+		"found":    func(kind string) bool { return strings.HasPrefix(kind, foundKind) },
+	}).ParseFS(reportFiles, "reports/*.sql")
 	if err != nil {
 		return "", fmt.Errorf("read reports: %w", err)
 	}

@@ -95,7 +95,7 @@ func useReports() []Report {
 			span:  now,
 		},
 		{
-			Name: "history", explicit: true, quarterly: "window", wide: true, Topic: aboutUse, Question: "What storage did a group or an owner use in the past thirty days?",
+			Name: "history", explicit: true, quarterly: "window", found: "window", Topic: aboutUse, Question: "What storage did a group or an owner use in the past thirty days?",
 			Help:  "The storage that pods of an owner, a group or a namespace had mounted in a window; without one, in the past 30 days.",
 			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
 			usual: map[string]string{"used_until": "", "owner": "", "groups": "[]", "storage_class": ""},
@@ -131,7 +131,7 @@ func life(name, question, help string, argument Flag) Report {
 func countReports() []Report {
 	return []Report{
 		{
-			Name: "pods-per-volume", explicit: true, quarterly: "window", Topic: aboutUse, Question: "Which volumes do many pods share?",
+			Name: "pods-per-volume", explicit: true, quarterly: "window", found: "window", Topic: aboutUse, Question: "Which volumes do many pods share?",
 			Help:    "How many pods have each volume mounted, most first: now, at a moment, or in a window.",
 			columns: "cluster persistentvolume claims storage_class pods nodes workloads",
 			Flags:   slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),

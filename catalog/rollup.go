@@ -51,7 +51,7 @@ SETTINGS join_use_nulls = 0`
 // RollUp sums up the days of a cluster that are over and of which all is known, in UTC, oldest first: into the tables
 // use_seconds_daily and byte_seconds_daily, which the reports use-hours and space read and which outlive the details. Then it sums up
 // the months of these days that are over, into use_seconds_monthly, and the mounts of the pods of each quarter that is over, into mounts_quarterly, which the
-// reports history and pods-per-volume read. It returns how many days it has summed up. It may run at any
+// reports history, pods-per-volume and idle read. It returns how many days it has summed up. It may run at any
 // time and is cheap where nothing is to be done; of several trackers one should run it. Errors are *Error; what came before stays.
 func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err error) {
 	const op = "sum up a day"

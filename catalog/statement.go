@@ -33,8 +33,12 @@ func (s Statement) Script() string {
 	for _, name := range slices.Sorted(maps.Keys(s.settings)) {
 		settings = append(settings, fmt.Sprintf("%s = %v", name, s.settings[name]))
 	}
-	return fmt.Sprintf("-- Run this file by\n--   kubevoltracker sql --file=FILE%s\n-- or by\n--   clickhouse-client --database=kubevoltracker --queries-file=FILE%s\n%s\nSETTINGS %s\n",
-		&tracker, &client, strings.TrimSpace(s.SQL), strings.Join(settings, ", "))
+	end := "\n"
+	if len(settings) > 0 {
+		end = "\nSETTINGS " + strings.Join(settings, ", ") + "\n"
+	}
+	return fmt.Sprintf("-- Run this file by\n--   kubevoltracker sql --file=FILE%s\n-- or by\n--   clickhouse-client --database=kubevoltracker --queries-file=FILE%s\n%s%s",
+		&tracker, &client, strings.TrimSpace(s.SQL), end)
 }
 
 // escapedValue escapes a value as clickhouse-client reads it: by the rules of ClickHouse's format TabSeparated.

@@ -9,20 +9,32 @@ sums AS
 (
     SELECT
         cluster, namespace, owner, groups, claim_uid, claim_name, volume_uid, source_kind, source_id, workload_kind, workload_name,
-        uniqExactState({{template "pod_hash.sql"}}) AS pods,
+        uniqExactState({{template "pod_hash.sql"}}) AS pods, 0 AS pods_apart,
         min(started_at) AS used_since,
         if(countIf(ended_at IS NULL) > 0, NULL, max(ended_at)) AS used_until
     FROM chosen
     GROUP BY cluster, namespace, owner, groups, claim_uid, claim_name, volume_uid, source_kind, source_id, workload_kind, workload_name
+{{- if quarters .}}
+    UNION ALL
+    SELECT
+        cluster, namespace, owner, groups, claim_uid, claim_name, volume_uid, source_kind, source_id, workload_kind, workload_name,
+        uniqExactStateIf(toUInt64(0), false), sum(pods),
+        min(first_started_at),
+        if(countIf(last_ended_at IS NULL) > 0, NULL, max(last_ended_at))
+    FROM ({{template "summed_mounts.sql" .}})
+    GROUP BY cluster, namespace, owner, groups, claim_uid, claim_name, volume_uid, source_kind, source_id, workload_kind, workload_name
+{{- end}}
 ),
+-- Owner and groups are those of the pod, else those of its claim. A mount that was written before its volume was known has the volume of its claim.
 owned AS
 (
     SELECT
-        {{template "history_owned.sql"}},
-        concat(s.workload_kind, '/', s.workload_name) AS workload, s.pods AS pods, s.used_since AS used_since, s.used_until AS used_until
-    FROM sums AS s
-    LEFT JOIN (SELECT cluster, uid, volume_uid, storage_class, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" .}}) AS c
-        ON {{same "c.cluster, c.uid" "s.cluster, s.claim_uid"}}
+        s.cluster AS cluster, s.namespace AS namespace, s.claim_uid AS claim_uid, s.claim_name AS claim, s.source_kind AS source, s.source_id AS source_id,
+        if(s.owner != '', s.owner, c.owner) AS owner, if(notEmpty(s.groups), s.groups, c.groups) AS groups, if(s.volume_uid != '', s.volume_uid, c.volume_uid) AS volume_uid,
+        c.storage_class AS claim_class, concat(s.workload_kind, '/', s.workload_name) AS workload,
+        s.pods AS pods, s.pods_apart AS pods_apart, s.used_since AS used_since, s.used_until AS used_until
+    FROM (SELECT cluster, uid, volume_uid, storage_class, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" .}}) AS c
+    RIGHT JOIN sums AS s ON {{same "c.cluster, c.uid" "s.cluster, s.claim_uid"}}
 ),
 used AS
 (
@@ -30,7 +42,7 @@ used AS
         any(o.cluster) AS cluster, any(o.namespace) AS namespace, any(o.owner) AS owner, any(o.groups) AS groups, any(o.claim_uid) AS claim_uid, any(o.claim) AS claim,
         any(o.volume_uid) AS volume_uid, any(o.claim_class) AS claim_class, any(o.source) AS source, any(o.source_id) AS source_id,
         arraySort(groupUniqArray(o.workload)) AS workloads,
-        uniqExactMerge(o.pods) AS pods,
+        uniqExactMerge(o.pods) + sum(o.pods_apart) AS pods,
         min(o.used_since) AS used_since,
         if(countIf(o.used_until IS NULL) > 0, NULL, max(o.used_until)) AS used_until
     FROM owned AS o
@@ -39,4 +51,29 @@ used AS
     ORDER BY used_until IS NULL DESC, used_until DESC, used_since DESC, cluster, namespace, owner, groups, claim, source, source_id, claim_uid, volume_uid
     LIMIT {limit:UInt64}
 )
-{{template "history_named.sql"}}
+-- Used is on the right side of each join, which is held in memory; all volumes and all backing stores pass by on the left.
+SELECT
+    u.cluster AS cluster,
+    u.namespace AS namespace,
+    u.owner AS owner,
+    u.groups AS groups,
+    u.claim AS claim,
+    v.name AS persistentvolume,
+    if(v.storage_class != '', v.storage_class, u.claim_class) AS storage_class,
+    u.source AS source,
+    u.backend AS backend,
+    u.workloads AS workloads,
+    u.pods AS pods,
+    u.used_since AS used_since,
+    u.used_until AS used_until
+FROM (SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE {cluster:String} = '' OR cluster = {cluster:String}) AS v
+RIGHT JOIN
+(
+    SELECT
+        h.cluster AS cluster, h.namespace AS namespace, h.owner AS owner, h.groups AS groups, h.claim AS claim, h.claim_uid AS claim_uid, h.claim_class AS claim_class,
+        h.volume_uid AS volume_uid, h.source AS source, h.source_id AS source_id, h.workloads AS workloads, h.pods AS pods, h.used_since AS used_since, h.used_until AS used_until,
+        trim(concat(s.driver, ' ', s.server, if(s.server = '' OR s.path = '', '', ':'), s.path)) AS backend
+    FROM (SELECT cluster, id, driver, server, path FROM volume_sources FINAL WHERE {cluster:String} = '' OR cluster = {cluster:String}) AS s
+    RIGHT JOIN used AS h ON {{same "s.cluster, s.id" "h.cluster, h.source_id"}}
+) AS u ON {{same "v.cluster, v.uid" "u.cluster, u.volume_uid"}}
+ORDER BY used_until IS NULL DESC, used_until DESC, used_since DESC, cluster, namespace, owner, groups, claim, source, u.source_id, u.claim_uid, u.volume_uid

@@ -6,8 +6,8 @@
 -- not in the mounts, so a volume that only such pods awaited is idle.
 WITH
 {{template "idle_watched.sql"}},
-{{- if ne . "found"}}
-{{template "idle_found.sql" .}},
+{{- if not (found .)}}
+{{template "idle_candidates.sql" .}},
 (
     SELECT groupArray((cluster, uid, claim_key, status, idle_micros, seconds, unused_micros, used_micros, is_mount)) FROM
     (

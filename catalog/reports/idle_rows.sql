@@ -1,4 +1,4 @@
-{{- /* Included by idle-moment.sql and idle-found.sql, behind idle_found.sql: the rows of the report, of which the rest is looked up. */ -}}
+{{- /* Included by idle-moment.sql and idle-found.sql, behind idle_candidates.sql: the rows of the report, of which the rest is looked up. */ -}}
 SELECT toString(cluster) AS cluster, uid, claim_key, status, idle_micros, seconds, unused_micros, used_micros, is_mount
 FROM
 (

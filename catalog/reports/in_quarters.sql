@@ -1,3 +1,3 @@
-{{- /* Included by other reports, behind changed_since.sql: the rows of mounts_quarterly that are right for the window. */ -}}
+{{- /* Included by other reports, which have a table changed of changed_claims.sql: the rows of mounts_quarterly that are right for the window. */ -}}
 {{template "summed_rows.sql"}}
-  AND (empty(changed) OR (cluster, namespace, claim_name, quarter) NOT IN (SELECT c.1, c.2, c.3, c.4 FROM (SELECT arrayJoin(changed) AS c)))
+  AND ({changed_claims:UInt64} = 0 OR (cluster, namespace, claim_name, quarter) NOT IN (SELECT cluster, namespace, claim_name, quarter FROM changed))

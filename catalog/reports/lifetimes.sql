@@ -3,7 +3,7 @@
 WITH
 {since:DateTime64(6, 'UTC')} AS since,
 {until:DateTime64(6, 'UTC')} AS until,
-chosen AS (SELECT cluster, uid, storage_class, created_at, deleted_at FROM claims AS c WHERE {{template "claim_filter.sql"}}),
+chosen AS (SELECT cluster, uid, storage_class, created_at, deleted_at FROM claims AS c WHERE ({cluster:String} = '' OR c.cluster = {cluster:String}) AND {{template "claim_filter.sql"}}),
 -- All mounts may be read: 32 bits, which are 136 years, take half of the memory.
 (began, ended) -> toUInt32(least(4294967295, greatest(0, dateDiff('second', assumeNotNull(began), assumeNotNull(ended))))) AS lasted
 SELECT cluster, kind, storage_class, ended, shortest_seconds, median_seconds, longest_seconds
@@ -33,7 +33,7 @@ FROM
     (
         SELECT cluster, cityHash64(cluster, claim_uid) AS claim, lasted(started_at, ended_at) AS seconds
         FROM mounts
-        WHERE claim_uid != '' AND ended_at >= since AND ended_at <= until
+        WHERE ({cluster:String} = '' OR cluster = {cluster:String}) AND claim_uid != '' AND ended_at >= since AND ended_at <= until
           AND ({namespace:String} = '' OR namespace = {namespace:String})
           AND ({owner:String} = '' AND {group:String} = '' OR (cluster, namespace) IN ({{template "namespaces_of_owner.sql"}}))
     ) AS m

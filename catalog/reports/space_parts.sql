@@ -144,14 +144,14 @@ samples AS
 (
     SELECT
         volume,
-        arraySort(arrayConcat(arrayFilter(m -> m.1 != 0, [before, between]), inside)) AS list,
+        arraySort(arrayConcat(arrayFilter(m -> m.1 != 0, [before_first, before_last]), inside)) AS list,
         arrayMap((m, next) -> (m.1, next, m.2), list, arrayPushBack(arrayMap(m -> m.1, arrayPopFront(list)), 9000000000000000)) AS measured
     FROM
     (
         SELECT
             sipHash128(cluster, volume_uid) AS volume,
-            argMaxIf((toUnixTimestamp64Micro(at), used_bytes), at, at <= fromUnixTimestamp64Micro(began_micros, 'UTC')) AS before,
-            argMaxIf((toUnixTimestamp64Micro(at), used_bytes), at, last_edge < ended_micros AND at <= fromUnixTimestamp64Micro(last_edge, 'UTC')) AS between,
+            argMaxIf((toUnixTimestamp64Micro(at), used_bytes), at, at <= fromUnixTimestamp64Micro(began_micros, 'UTC')) AS before_first,
+            argMaxIf((toUnixTimestamp64Micro(at), used_bytes), at, last_edge < ended_micros AND at <= fromUnixTimestamp64Micro(last_edge, 'UTC')) AS before_last,
             groupArrayIf((toUnixTimestamp64Micro(at), used_bytes),
                 at > fromUnixTimestamp64Micro(began_micros, 'UTC') AND at < fromUnixTimestamp64Micro(first_edge, 'UTC')
                 OR at > fromUnixTimestamp64Micro(last_edge, 'UTC')) AS inside

@@ -8,7 +8,7 @@ least(toUnixTimestamp64Micro({until:DateTime64(6, 'UTC')}), {now_micros:Int64}) 
 SELECT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, use_city, use_farm
 FROM
 (
-    SELECT cityHash64({{template "use_columns.sql"}}) AS use_city, farmHash64({{template "use_columns.sql"}}) AS use_farm, 
+    SELECT cityHash64({{template "use_columns.sql"}}) AS use_city, farmHash64({{template "use_columns.sql"}}) AS use_farm,
         any(o.cluster) AS cluster, any(o.namespace) AS namespace, any(o.claim_name) AS claim_name, sum(o.micros) AS micros
     FROM
     (
@@ -24,5 +24,6 @@ FROM
     WHERE ({volume:String} = '' OR (o.cluster, o.volume_uid) IN (SELECT cluster, uid FROM its_volumes)) AND {{template "owned_class.sql"}}
     GROUP BY use_city, use_farm
 )
-ORDER BY intDiv(micros, 1000000) DESC
+-- What was in use all the time has the same time: of these the first ones by name.
+ORDER BY intDiv(micros, 1000000) DESC, cluster, namespace, claim_name
 LIMIT {limit:UInt64} WITH TIES

@@ -47,7 +47,7 @@ RIGHT JOIN
             FROM rolled_uses
         ) AS o
         WHERE ({volume:String} = '' OR (o.cluster, o.volume_uid) IN (SELECT cluster, uid FROM its_volumes)) AND {{template "owned_class.sql"}}
-{{- if eq . "found"}}
+{{- if found .}}
           AND (cityHash64({{template "use_columns.sql"}}), farmHash64({{template "use_columns.sql"}})) IN (SELECT use_city, use_farm FROM found)
 {{- end}}
         GROUP BY cityHash64({{template "use_columns.sql"}}), farmHash64({{template "use_columns.sql"}})

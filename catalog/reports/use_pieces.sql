@@ -33,7 +33,7 @@ of_workloads AS
         FROM claims FINAL
         WHERE {{template "uses_of.sql"}}
           AND ({volume:String} = '' OR (cluster, uid) IN ({{template "claims_of_its_volumes.sql"}}))
-{{- if eq . "found"}}
+{{- if found .}}
           AND (cluster, namespace, name) IN (SELECT cluster, namespace, claim_name FROM found)
 {{- end}}
     ) AS c ON {{same "c.cluster, c.uid" "m.cluster, m.claim_uid"}}

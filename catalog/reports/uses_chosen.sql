@@ -12,34 +12,37 @@ mounts of these are left out. */ -}}
            OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
 ) AS its_claims,
 {{template "its_namespaces.sql" .}},
-{{if eq . "quarters"}}{{template "changed_since.sql" .}}{{end -}}
 touched AS
 (
     SELECT cluster, namespace, claim_name, pod_created_at, pod_uid, claim_uid, volume_uid, source_id
     FROM mounts
     WHERE {{template "uses_filter.sql" .}}
-{{- if eq . "quarters"}}
+{{- if quarters .}}
       AND {{template "outside_quarters.sql" "pod_created_at"}}
 {{- end}}
 ),
+{{if found . -}}
+(SELECT min(oldest_found) FROM found) AS oldest,
+{{- else -}}
 (SELECT if(count() = 0, {until:DateTime64(6, 'UTC')}, min(pod_created_at)) FROM touched) AS oldest,
+{{- end}}
 chosen AS
 (
     SELECT *, started_not_before, ended_not_before
-    FROM mounts FINAL
+    FROM mounts FINAL {{template "prewhere_found.sql" .}}
     WHERE {{template "uses_filter.sql" .}}
-{{- if eq . "window"}}
+{{- if or (eq . "window") (eq . "found")}}
       AND pod_created_at >= oldest
-{{- else if eq . "quarters"}}
+{{- else if quarters .}}
       AND pod_created_at >= oldest AND {{template "outside_quarters.sql" "pod_created_at"}}
 {{- else if ne . "ever"}}
       AND (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM touched)
 {{- end}}
       AND {{template "uses_of_volume.sql"}}
-{{- if eq . "quarters"}}
+{{- if quarters .}}
     UNION ALL
     SELECT *, started_not_before, ended_not_before
-    FROM mounts FINAL
+    FROM mounts FINAL {{template "prewhere_found.sql" .}}
     WHERE {{template "uses_filter.sql" .}}
       AND {{template "uses_of_volume.sql"}}
       AND {{template "in_changed.sql"}}

@@ -3,6 +3,9 @@
 {{- if ne . "ever"}}
       AND {{template "in_window.sql"}}
 {{- end}}
+{{- if found .}}
+      AND {{template "source_found.sql"}}
+{{- end}}
       AND ({volume:String} = '' OR (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(its_claims) AS c)))
 {{- if ne . "at"}}
       AND {{template "whose.sql"}}

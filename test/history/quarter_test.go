@@ -2,6 +2,8 @@ package history
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,7 +114,17 @@ func (h *history) compareQuarters(t *testing.T, boundary time.Time) {
 			delete(flags[n], "until")
 			flags[n]["at"] = [...]string{boundary.Format(time.DateOnly), day(0, 31), day(0, 90), boundary.AddDate(0, 3, 0).Format(time.DateOnly)}[n%4]
 		}
-		with = append(with, strings.Join(texts(ask(t, h.catalog, reports[n/4], flags[n])), "\n"))
+		rows := texts(ask(t, h.catalog, reports[n/4], flags[n]))
+		with = append(with, strings.Join(rows, "\n"))
+		// With a limit, the rows are found by a statement of their own.
+		for _, limit := range []int{1, 2, 1 + h.rnd.IntN(1+len(rows)), 1 + len(rows)} {
+			limited := maps.Clone(flags[n])
+			limited["limit"] = fmt.Sprint(limit)
+			first := texts(ask(t, h.catalog, reports[n/4], limited))
+			if want := rows[:min(limit, len(rows))]; !slices.Equal(first, want) {
+				t.Errorf("seed %d: report %s %q: not the first rows: %s", h.seed, reports[n/4], limited, rowsDiffer(first, want))
+			}
+		}
 	}
 	const keep = "DROP TABLE IF EXISTS kept; CREATE TABLE kept AS summed_quarters; INSERT INTO kept SELECT * FROM summed_quarters; TRUNCATE TABLE summed_quarters"
 	for sql := range strings.SplitSeq(keep, "; ") {

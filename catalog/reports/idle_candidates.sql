@@ -51,24 +51,6 @@ awaited AS
       AND (({{hashes "cluster, uid"}}) IN (SELECT {{hashes "cluster, claim_uid"}} FROM bindings WHERE {{listed "cluster, volume_uid" "volume_hashes"}})
            OR {{listed "cluster, volume_uid" "volume_hashes"}})
 ) AS its_namespaces,
-{{if eq . "quarters" -}}
--- The claims and quarters of which the mounts are read: one has changed since it was summed up, or had not started by the moment.
-(
-    SELECT groupUniqArray((cluster, namespace, claim_name, quarter))
-    FROM
-    (
-        SELECT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, toStartOfQuarter(pod_created_at) AS quarter
-        FROM mounts
-        WHERE {{template "changed_mounts.sql"}}
-          AND ({cluster:String} = '' OR cluster = {cluster:String})
-        UNION ALL
-        SELECT toString(cluster), toString(namespace), claim_name, quarter
-        FROM mounts_quarterly FINAL
-        WHERE {{template "summed_rows.sql"}} AND last_started_at > moment
-          AND ({cluster:String} = '' OR cluster = {cluster:String})
-    )
-) AS changed,
-{{end -}}
 -- The uses by the moment: how many last, and the last end of the others. All mounts may be read, so they are summed up by one hash
 -- before anything is joined. A mount that was written before its volume was known has its claim instead.
 mounted AS
@@ -83,7 +65,7 @@ mounted AS
         FROM mounts FINAL
         WHERE claim_name != '' AND pod_created_at <= moment AND started_at <= moment
           AND {{template "idle_of.sql"}}
-{{- if eq . "quarters"}}
+{{- if quarters .}}
           AND {{template "outside_quarters.sql" "pod_created_at"}}
         UNION ALL
         SELECT {{key "cluster, if(volume_uid != '', volume_uid, claim_uid)"}}, ended_at

@@ -1,0 +1,24 @@
+-- The claims and quarters that the sums of mounts_quarterly are not right for: a mount has changed since, or was not in use in the window, or had not started by the moment, or its pod is in two
+-- rows. The parameters are those of quarters.sql. The other statements of the report get it as a table changed.
+{{- if eq . "window"}}
+WITH {{template "its_namespaces.sql" .}}
+{{- end}}
+SELECT DISTINCT cluster, namespace, claim_name, quarter
+FROM
+(
+    SELECT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, toStartOfQuarter(pod_created_at) AS quarter
+    FROM mounts
+    WHERE {{template "changed_mounts.sql"}}
+      AND {{template "changed_of.sql" .}}
+    UNION ALL
+    SELECT toString(cluster), toString(namespace), claim_name, quarter
+    FROM mounts_quarterly FINAL
+    WHERE {{template "summed_rows.sql"}}
+{{- if eq . "window"}}
+      AND (NOT apart OR last_started_at > {until:DateTime64(6, 'UTC')} OR first_ended_at <= {since:DateTime64(6, 'UTC')})
+{{- else}}
+      AND last_started_at > {until:DateTime64(6, 'UTC')}
+{{- end}}
+      AND {{template "changed_of.sql" .}}
+)
+LIMIT {most:UInt64}

@@ -1,0 +1,79 @@
+-- The claims of the volumes that pods-per-volume.sql can show: the pods of each volume and claim are counted as numbers, as there are millions. What is told of a volume is between
+-- its most pods of a claim and the sum of them, as a pod can use a volume by two claims, and the claims can be of two classes. Two volumes with the same hash are one with more claims.
+WITH
+{{template "uses_chosen.sql" .}},
+{{template "of_class.sql"}},
+(
+    SELECT (
+        arrayFlatten(arrayFilter((c, most, least) -> most > enough OR most = enough AND least < enough, claims, mosts, leasts)),
+        arrayFilter((v, most, least) -> most = enough AND least = enough, arrayZip(volumes, claims), mosts, leasts))
+    FROM
+    (
+        SELECT
+            groupArray(volume) AS volumes, groupArray(most) AS mosts, groupArray(least) AS leasts, groupArray(claims_of_it) AS claims,
+            arrayPartialReverseSort({limit:UInt64}, leasts)[{limit:UInt64}] AS enough -- so many rows have as many pods, or more
+        FROM
+        (
+            SELECT if(s.volume != 0, s.volume, c.volume) AS volume, sum(s.pods) AS most, max(s.pods) AS least, groupArray(s.claim) AS claims_of_it
+            FROM
+            (
+                SELECT volume, claim, sum(pods) AS pods
+                FROM
+                (
+                    SELECT {{template "volume_or_none.sql"}} AS volume, cityHash64(cluster, claim_uid) AS claim, uniqExact({{template "pod_hash.sql"}}) AS pods
+                    FROM chosen
+                    WHERE (claim_uid != '' OR volume_uid != '') AND {{template "mount_class.sql"}}
+                    GROUP BY volume, claim
+{{- if quarters .}}
+                    UNION ALL
+                    SELECT {{template "volume_or_none.sql"}} AS volume, cityHash64(cluster, claim_uid) AS claim, sum(pods)
+                    FROM ({{template "summed_mounts.sql" .}})
+                    WHERE (claim_uid != '' OR volume_uid != '') AND {{template "mount_class.sql"}}
+                    GROUP BY volume, claim
+{{- end}}
+                )
+                GROUP BY volume, claim
+            ) AS s
+            LEFT JOIN
+            (
+                -- A mount that was written before its volume was known has the volume of its claim.
+                SELECT cityHash64(cluster, uid) AS claim, cityHash64(cluster, volume_uid) AS volume FROM claims FINAL WHERE volume_uid != '' AND {{template "uses_of.sql" .}}
+            ) AS c ON c.claim = s.claim
+            GROUP BY volume
+            HAVING volume != 0
+        )
+    )
+) AS counted,
+-- Of volumes with as many pods the first ones by name are shown.
+(
+    SELECT arrayConcat(counted.1, groupArrayArray(claims_of_it))
+    FROM
+    (
+        SELECT t.claims_of_it AS claims_of_it
+        FROM (SELECT cityHash64(cluster, uid) AS volume, cluster, name, uid FROM volumes FINAL WHERE volume IN (SELECT tied.1 FROM (SELECT arrayJoin(counted.2) AS tied))) AS v
+        RIGHT JOIN (SELECT tied.1 AS volume, tied.2 AS claims_of_it FROM (SELECT arrayJoin(counted.2) AS tied)) AS t ON t.volume = v.volume
+        ORDER BY v.cluster, v.name, v.uid
+        LIMIT {limit:UInt64} BY if(v.uid = '', t.volume, 0)
+    )
+) AS claims_found,
+(SELECT groupArray(claim) FROM (SELECT arrayJoin(claims_found) AS claim) WHERE claim NOT IN (SELECT cityHash64(cluster, uid) FROM claims)) AS others_found
+SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, name AS claim_name, '' AS source_kind, '' AS source_id, oldest AS oldest_found
+FROM claims
+WHERE cityHash64(cluster, uid) IN (SELECT arrayJoin(claims_found))
+UNION ALL
+-- There is no row of these claims.
+SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, '' AS source_kind, '' AS source_id, oldest AS oldest_found
+FROM
+(
+    SELECT cluster, namespace, claim_name, claim_uid FROM mounts
+    WHERE notEmpty(others_found) AND pod_created_at >= oldest AND {{template "uses_filter.sql" .}}
+{{- if quarters .}} AND {{template "outside_quarters.sql" "pod_created_at"}}
+    UNION ALL
+    SELECT cluster, namespace, claim_name, claim_uid FROM mounts
+    WHERE notEmpty(others_found) AND {{template "uses_filter.sql" .}} AND {{template "in_changed.sql"}}
+    UNION ALL
+    SELECT cluster, namespace, claim_name, claim_uid FROM mounts_quarterly
+    WHERE notEmpty(others_found) AND {{template "summed_rows.sql"}} AND {{template "uses_of.sql" .}}
+{{- end}}
+)
+WHERE cityHash64(cluster, claim_uid) IN (SELECT arrayJoin(others_found))

@@ -1,0 +1,2 @@
+{{- /* Included by other reports: of the backing stores that pods name themselves, those in the table found. */ -}}
+(claim_name != '' OR (cluster, namespace, source_kind, source_id) IN (SELECT cluster, namespace, source_kind, source_id FROM found WHERE claim_name = ''))
