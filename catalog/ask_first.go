@@ -34,7 +34,7 @@ func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Rep
 }
 
 // mostSent is how many rows can be sent along with a statement.
-const mostSent = 200_000
+var mostSent = 200_000
 
 // takeQuarters returns the kind of a report's SQL: "quarters" if it can read sums of quarters, and there are some in its window or before its moment. It
 // sets the parameters that this takes, and returns a context that has a table changed. Where too much has changed, the mounts are read instead.
@@ -59,7 +59,7 @@ func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r
 		return ctx, "", err
 	}
 	s.Parameters["most"] = strconv.Itoa(mostSent + 1)
-	with, rows, err := c.askTable(ctx, explain, r, Statement{SQL: changed, Parameters: s.Parameters}, "changed", "cluster String", "namespace String", "claim_name String", "quarter Date")
+	with, rows, err := c.askTable(ctx, explain, r, Statement{SQL: changed, Parameters: s.Parameters}, "changed", "cluster String", "namespace String", "claim_name String", "quarter_number UInt32")
 	if err != nil || rows > mostSent {
 		return ctx, w.kind(), err
 	}
@@ -86,18 +86,20 @@ func (c *Catalog) findRows(ctx context.Context, explain func(error) error, r Rep
 	return with, false, err
 }
 
-// askTable asks a statement and returns a context that has its rows in a table, which is sent along with what is asked in that context, and how many these are: of more than mostSent not all are
-// read. The columns are those of a table without rows: over HTTP, an answer without rows comes without columns, and the Go client sends an empty column of LowCardinality in a way that
-// ClickHouse does not read.
+// askTable asks a statement and returns a context that has its rows in a table, which is sent along with what is asked in that context. A report can do without it: if there
+// are more rows than can be sent, or the memory is not enough to find them, rows is greater than mostSent, and the table has not all of them.
 func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Report, s Statement, name string, columns ...string) (with context.Context, rows int, err error) {
 	var table *ext.Table
 	read := func(result *Result) (err error) {
 		table, rows, err = result.table(name)
 		return err
 	}
-	if err := c.readReport(ctx, explain, s, r, read); err != nil {
+	if err := c.readReport(ctx, explain, s, r, read); HasCode(err, codeMemoryLimit) {
+		return ctx, mostSent + 1, nil
+	} else if err != nil {
 		return ctx, 0, err
 	}
+	// Over HTTP, an answer without rows comes without columns; and the Go client sends an empty column of LowCardinality so that ClickHouse does not read it.
 	if rows == 0 {
 		if table, err = emptyTable(name, columns); err != nil {
 			return ctx, 0, err
@@ -106,7 +108,7 @@ func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Rep
 	return clickhouse.Context(ctx, clickhouse.WithExternalTable(table)), rows, nil
 }
 
-// emptyTable returns a table without rows, of columns such as "claim_name String".
+// emptyTable returns a table without rows of columns such as "claim_name String".
 func emptyTable(name string, columns []string) (*ext.Table, error) {
 	declared := make([]func(*ext.Table) error, len(columns))
 	for i, c := range columns {

@@ -9,7 +9,7 @@ import (
 // TestEmptyAnswersHaveTheirColumns holds that the columns which a report declares are those that ClickHouse names.
 func TestEmptyAnswersHaveTheirColumns(t *testing.T) {
 	c := migrated(t)
-	for _, question := range []string{"same-store", "blocked", "stranded", "left-behind", "filling", "mounts", "at", "static", "use-hours", "pods-per-volume", "volumes-per-pod", "idle", "idle --at"} {
+	for _, question := range []string{"same-store", "blocked", "stranded", "left-behind", "filling", "mounts", "at", "static", "history", "use-hours", "pods-per-volume", "volumes-per-pod", "idle", "idle --at"} {
 		name, at, _ := strings.Cut(question, " --")
 		flags := map[string]string{at: "1d"}
 		if at == "" {

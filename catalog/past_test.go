@@ -322,3 +322,19 @@ func TestColumnsAreSelected(t *testing.T) {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }
+
+// TestMoreRowsThanCanBeSent holds that a report whose rows are too many to be sent along with its statement has the same answer.
+func TestMoreRowsThanCanBeSent(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", team())
+	for _, name := range []string{"history", "pods-per-volume", "use-hours"} {
+		flags := []string{"since=2026-01-01", "until=2026-03-01", "limit=2"}
+		sent := report(t, c, name, catalog.CSVFormat, flags...)
+		back := catalog.SendAtMost(1)
+		read := report(t, c, name, catalog.CSVFormat, flags...)
+		back()
+		if read != sent || strings.Count(sent, "\n") != 3 {
+			t.Errorf("%s with and without rows that are sent along:\n%s\n%s", name, sent, read)
+		}
+	}
+}

@@ -96,10 +96,11 @@ func useReports() []Report {
 		},
 		{
 			Name: "history", explicit: true, quarterly: "window", found: "window", Topic: aboutUse, Question: "What storage did a group or an owner use in the past thirty days?",
-			Help:  "The storage that pods of an owner, a group or a namespace had mounted in a window; without one, in the past 30 days.",
-			Flags: slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
-			usual: map[string]string{"used_until": "", "owner": "", "groups": "[]", "storage_class": ""},
-			span:  month,
+			columns: "cluster namespace owner groups claim persistentvolume storage_class source backend workloads pods used_since used_until",
+			Help:    "The storage that pods of an owner, a group or a namespace had mounted in a window; without one, in the past 30 days.",
+			Flags:   slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
+			usual:   map[string]string{"used_until": "", "owner": "", "groups": "[]", "storage_class": ""},
+			span:    month,
 		},
 		{
 			Name: "use-hours", explicit: true, found: "window", Topic: aboutUse, Question: "Who used what for how long?",

@@ -1,5 +1,7 @@
--- The claims, and the backing stores that pods name themselves, that history-wide.sql can show: those with the latest uses. They are told apart by numbers here, as there are millions. A claim can have several rows,
--- if its owner or its volume changed: one of them ends last, and began when the first one of them did or later. Two claims with the same hash are one with several rows.
+-- The claims, and the backing stores that pods name themselves, that history.sql can show: those with the latest uses. They are told apart by numbers here, as there are millions.
+-- A claim can have several rows, if its owner or its volume changed: one of them ends last, and began when the first one of them did or later. Two claims with the same hash are one with
+-- several rows. A number stands for the place of a row: the end, or the greatest number for a use that lasts, before the begin.
+-- A lasting claim that was written before its volume or owner was known seems to have several rows, and is found if any of its uses began late enough.
 WITH
 {{template "uses_chosen.sql" .}},
 {{template "of_class.sql"}},
@@ -10,40 +12,42 @@ WITH
         SELECT groupArray(claim) AS claims, groupArray(most) AS mosts, arrayPartialReverseSort({limit:UInt64}, groupArray(least))[{limit:UInt64}] AS enough -- so many rows come as early, or earlier
         FROM
         (
-        SELECT
-            claim, bitShiftLeft(toUInt128(max(until)), 64) AS ends, ends + min(first_since) AS least, ends + if(min(least_row) = max(most_row), min(first_since), max(last_since)) AS most
-        FROM
-        (
             SELECT
-                {{template "history_claim.sql"}} AS claim,
-                max(if(ended_at IS NULL, 9223372036854775807, toUnixTimestamp64Micro(ended_at))) AS until,
-                min(toUnixTimestamp64Micro(started_at)) AS first_since, max(toUnixTimestamp64Micro(started_at)) AS last_since, min({{template "history_row.sql"}}) AS least_row, max({{template "history_row.sql"}}) AS most_row
-            FROM chosen
-            WHERE {{template "mount_class.sql"}}
-            GROUP BY claim
+                claim, bitShiftLeft(toUInt128(max(until)), 64) AS ends, ends + min(first_since) AS least, ends + if(min(least_row) = max(most_row), min(first_since), max(last_since)) AS most
+            FROM
+            (
+                SELECT
+                    {{template "history_claim.sql"}} AS claim,
+                    max(if(ended_at IS NULL, 9223372036854775807, toUnixTimestamp64Micro(ended_at))) AS until,
+                    min(toUnixTimestamp64Micro(started_at)) AS first_since, max(toUnixTimestamp64Micro(started_at)) AS last_since,
+                    min({{template "history_row.sql"}}) AS least_row, max({{template "history_row.sql"}}) AS most_row
+                FROM chosen
+                WHERE {{template "mount_class.sql"}}
+                GROUP BY claim
 {{- if quarters .}}
-            UNION ALL
-            SELECT
-                {{template "history_claim.sql"}} AS claim,
-                max(if(last_ended_at IS NULL, 9223372036854775807, toUnixTimestamp64Micro(last_ended_at))) AS until,
-                min(toUnixTimestamp64Micro(first_started_at)) AS first_since, max(toUnixTimestamp64Micro(last_started_at)) AS last_since, min({{template "history_row.sql"}}) AS least_row, max({{template "history_row.sql"}}) AS most_row
-            FROM ({{template "summed_mounts.sql" .}})
-            WHERE {{template "mount_class.sql"}}
-            GROUP BY claim
+                UNION ALL
+                SELECT
+                    {{template "history_claim.sql"}} AS claim,
+                    max(if(last_ended_at IS NULL, 9223372036854775807, toUnixTimestamp64Micro(last_ended_at))) AS until,
+                    min(toUnixTimestamp64Micro(first_started_at)) AS first_since, max(toUnixTimestamp64Micro(last_started_at)) AS last_since,
+                    min({{template "history_row.sql"}}) AS least_row, max({{template "history_row.sql"}}) AS most_row
+                FROM ({{template "summed_mounts.sql" .}})
+                WHERE {{template "mount_class.sql"}}
+                GROUP BY claim
 {{- end}}
-        )
-        GROUP BY claim
+            )
+            GROUP BY claim
         )
     )
 ) AS claims_found,
 -- Those that are no claims, or of which there is no row.
 (SELECT groupArray(claim) FROM (SELECT arrayJoin(claims_found) AS claim) WHERE claim NOT IN (SELECT {{template "history_claim_row.sql"}} FROM claims)) AS others_found
-SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, name AS claim_name, '' AS source_kind, '' AS source_id, oldest AS oldest_found
+SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, name AS claim_name, '' AS source_kind, '' AS source_id, toUnixTimestamp64Micro(oldest) AS oldest_micros
 FROM claims
 WHERE {{template "history_claim_row.sql"}} IN (SELECT arrayJoin(claims_found))
 UNION ALL
 SELECT DISTINCT
-    toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, if(claim_name = '', toString(source_kind), '') AS source_kind, if(claim_name = '', source_id, '') AS source_id, oldest AS oldest_found
+    toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, if(claim_name = '', toString(source_kind), '') AS source_kind, if(claim_name = '', source_id, '') AS source_id, toUnixTimestamp64Micro(oldest) AS oldest_micros
 FROM
 (
     SELECT cluster, namespace, claim_name, source_kind, source_id FROM mounts

@@ -1,4 +1,4 @@
-{{- /* Included by mount_filter.sql, over mounts, behind of_class.sql: those of {storageclass}, which is that of the volume, else that of the claim. A mount that was
+{{- /* Included by other reports, over mounts, behind of_class.sql: those of {storageclass}, which is that of the volume, else that of the claim. A mount that was
 written before its volume was known has the volume of its claim. */ -}}
 ({storageclass:String} = ''
            OR volume_uid = '' AND {{listed "cluster, claim_uid" "claims_of_class"}}

@@ -1,5 +1,7 @@
 -- The claims of the volumes that pods-per-volume.sql can show: the pods of each volume and claim are counted as numbers, as there are millions. What is told of a volume is between
 -- its most pods of a claim and the sum of them, as a pod can use a volume by two claims, and the claims can be of two classes. Two volumes with the same hash are one with more claims.
+-- A volume whose most and least are the same is one row: of these, some with as many pods can be left out. A volume that shares the name of a claim with one that is found can be counted in
+-- part by pods-per-volume.sql. It has fewer pods than enough, and is not shown.
 WITH
 {{template "uses_chosen.sql" .}},
 {{template "of_class.sql"}},
@@ -57,12 +59,12 @@ WITH
     )
 ) AS claims_found,
 (SELECT groupArray(claim) FROM (SELECT arrayJoin(claims_found) AS claim) WHERE claim NOT IN (SELECT cityHash64(cluster, uid) FROM claims)) AS others_found
-SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, name AS claim_name, '' AS source_kind, '' AS source_id, oldest AS oldest_found
+SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, name AS claim_name, '' AS source_kind, '' AS source_id, toUnixTimestamp64Micro(oldest) AS oldest_micros
 FROM claims
 WHERE cityHash64(cluster, uid) IN (SELECT arrayJoin(claims_found))
 UNION ALL
 -- There is no row of these claims.
-SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, '' AS source_kind, '' AS source_id, oldest AS oldest_found
+SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, '' AS source_kind, '' AS source_id, toUnixTimestamp64Micro(oldest) AS oldest_micros
 FROM
 (
     SELECT cluster, namespace, claim_name, claim_uid FROM mounts

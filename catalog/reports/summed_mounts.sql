@@ -1,4 +1,4 @@
-{{- /* Included by history-wide.sql and pods-per-volume.sql, behind uses_chosen.sql: the rows of mounts_quarterly that the flags choose and that are right, in the place of the mounts
+{{- /* Included by history.sql, pods-per-volume.sql and what they find first, behind uses_chosen.sql: the rows of mounts_quarterly that the flags choose and that are right, in the place of the mounts
 that uses_chosen.sql leaves out. */ -}}
 SELECT *
 FROM mounts_quarterly FINAL {{template "prewhere_found.sql" .}}

@@ -1,8 +1,8 @@
-{{- /* Included by uses.sql, at.sql, static.sql, history.sql, pods-per-volume.sql and volumes-per-pod.sql: the mounts that were in use between {since} and {until}. They are chosen first, so that only their
+{{- /* Included by uses.sql, at.sql, static.sql, volumes-per-pod.sql, and history.sql and pods-per-volume.sql with what they find first: the mounts that were in use between {since} and {until}. They are chosen first, so that only their
 claims and volumes are read, by their keys: touched are the keys of all rows that may be asked for, of rows that were replaced since, too,
 so that the index of ends can leave out what is long over; chosen are the rows as FINAL has them.
-It is given the kind of window, "ever" for all of the history, "at" if the report chooses by the volumes, or "quarters" for a window of which summed_mounts.sql has quarters: the
-mounts of these are left out. */ -}}
+It is given the kind of window, "ever" for all of the history, "at" if the report chooses by the volumes, "quarters" for a window of which summed_mounts.sql has quarters: the
+mounts of these are left out; or "found" or "found quarters" if only what is in the table found is chosen. */ -}}
 (SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != '') AS its_volumes,
 (
     SELECT groupArray((cluster, namespace, name))
@@ -22,7 +22,7 @@ touched AS
 {{- end}}
 ),
 {{if found . -}}
-(SELECT min(oldest_found) FROM found) AS oldest,
+(SELECT fromUnixTimestamp64Micro(min(oldest_micros), 'UTC') FROM found) AS oldest,
 {{- else -}}
 (SELECT if(count() = 0, {until:DateTime64(6, 'UTC')}, min(pod_created_at)) FROM touched) AS oldest,
 {{- end}}

@@ -1,0 +1,8 @@
+package catalog
+
+// SendAtMost sets how many rows can be sent along with a statement, and returns a function that sets it back.
+func SendAtMost(rows int) (back func()) {
+	most := mostSent
+	mostSent = rows
+	return func() { mostSent = most }
+}
