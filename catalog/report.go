@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,18 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/template"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/prometheus/common/model"
 )
-
-// The files are SQL with server-side parameters. What two reports share is a file
-// that both include with {{template "…"}}; values never get in that way.
-//
-//go:embed reports/*.sql
-var reportFiles embed.FS
 
 // FlagKind is what a flag of a report takes.
 type FlagKind int
@@ -359,16 +351,6 @@ func findReport(name string) (Report, error) {
 	return Report{}, fmt.Errorf("unknown report %q; %s", name, suggest(name, names))
 }
 
-// included returns a file of reports that others include. It panics if there is none: that is
-// a mistake of the program.
-func included(name string) string {
-	text, err := reportFiles.ReadFile("reports/" + name)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
-
 // file returns the file with the report's SQL for a window: NAME-moment.sql or NAME-window.sql if it has one for that, else NAME.sql.
 func (r Report) file(w window) string {
 	own := r.Name + "-" + w.kind() + ".sql"
@@ -389,57 +371,6 @@ func (r Report) findsFirst(values map[string]string) bool {
 // narrow says whether flags choose a namespace, an owner or a group.
 func narrow(values map[string]string) bool {
 	return values["namespace"] != "" || values["owner"] != "" || values["group"] != ""
-}
-
-// hashes is the SQL that tells objects apart faster than their names do: two hashes of 64 bits of the columns.
-func hashes(columns string) string {
-	return fmt.Sprintf("cityHash64(%s), farmHash64(%s)", columns, columns)
-}
-
-// key is the SQL of one hash of 128 bits of the columns. A number of a fixed size is summed up faster than the FixedString that sipHash128 gives.
-func key(columns string) string {
-	return fmt.Sprintf("reinterpretAsUInt128(sipHash128(%s))", columns)
-}
-
-// Kinds of a report's SQL beside those of windows: it reads mounts_quarterly, or rows that were asked for before, or both: "found quarters".
-const (
-	quartersKind = "quarters"
-	foundKind    = "found"
-)
-
-// same is the SQL of a join on the hashes of columns: to compare the names takes twice as long.
-func same(left, right string) string {
-	return fmt.Sprintf("cityHash64(%s) = cityHash64(%s) AND farmHash64(%s) = farmHash64(%s)", left, right, left, right)
-}
-
-// among is the SQL that the columns are one of a list, which is a SELECT without that word: among("cluster, name", "cluster, name FROM shown"). The
-// primary key finds where such rows can be, and the rows are compared by hashes: to compare names takes twice as long. The list is
-// made twice, so it should be a small one.
-func among(columns, list string) string {
-	return fmt.Sprintf("indexHint((%s) IN (SELECT %s)) AND (%s) IN (SELECT cityHash64(*), farmHash64(*) FROM (SELECT %s))", columns, list, hashes(columns), list)
-}
-
-// listed is the SQL that the columns' hashes are in an array of such pairs. ClickHouse computes an array that a WITH names once, and a subquery again
-// for each place that reads it.
-func listed(columns, array string) string {
-	return fmt.Sprintf("(%s) IN (SELECT h.1, h.2 FROM (SELECT arrayJoin(%s) AS h))", hashes(columns), array)
-}
-
-// expand returns a file of reports for a kind of window, with the files that it includes.
-func expand(name, kind string) (string, error) {
-	files, err := template.New(name).Funcs(template.FuncMap{
-		"hashes": hashes, "same": same, "key": key, "among": among, "listed": listed,
-		"quarters": func(kind string) bool { return strings.HasSuffix(kind, quartersKind) },
-		"found":    func(kind string) bool { return strings.HasPrefix(kind, foundKind) },
-	}).ParseFS(reportFiles, "reports/*.sql")
-	if err != nil {
-		return "", fmt.Errorf("read reports: %w", err)
-	}
-	var out strings.Builder
-	if err := files.ExecuteTemplate(&out, name, kind); err != nil {
-		return "", fmt.Errorf("read %s: %w", name, err)
-	}
-	return out.String(), nil
 }
 
 // values turns flags into parameters of the SQL.

@@ -1,0 +1,75 @@
+package catalog
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+	"text/template"
+)
+
+// The files are SQL with server-side parameters. What two reports share is a file
+// that both include with {{template "…"}}; values never get in that way.
+//
+//go:embed reports/*.sql
+var reportFiles embed.FS
+
+// included returns a file of reports that others include. It panics if there is none: that is
+// a mistake of the program.
+func included(name string) string {
+	text, err := reportFiles.ReadFile("reports/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// Kinds of a report's SQL beside those of windows: it reads mounts_quarterly, or rows that were asked for before, or both: "found quarters".
+const (
+	quartersKind = "quarters"
+	foundKind    = "found"
+)
+
+// hashes is the SQL that tells objects apart faster than their names do: two hashes of 64 bits of the columns.
+func hashes(columns string) string {
+	return fmt.Sprintf("cityHash64(%s), farmHash64(%s)", columns, columns)
+}
+
+// key is the SQL of one hash of 128 bits of the columns. A number of a fixed size is summed up faster than the FixedString that sipHash128 gives.
+func key(columns string) string {
+	return fmt.Sprintf("reinterpretAsUInt128(sipHash128(%s))", columns)
+}
+
+// same is the SQL of a join on the hashes of columns: to compare the names takes twice as long.
+func same(left, right string) string {
+	return fmt.Sprintf("cityHash64(%s) = cityHash64(%s) AND farmHash64(%s) = farmHash64(%s)", left, right, left, right)
+}
+
+// among is the SQL that the columns are one of a list, which is a SELECT without that word: among("cluster, name", "cluster, name FROM shown"). The
+// primary key finds where such rows can be, and the rows are compared by hashes: to compare names takes twice as long. The list is
+// made twice, so it should be a small one.
+func among(columns, list string) string {
+	return fmt.Sprintf("indexHint((%s) IN (SELECT %s)) AND (%s) IN (SELECT cityHash64(*), farmHash64(*) FROM (SELECT %s))", columns, list, hashes(columns), list)
+}
+
+// listed is the SQL that the columns' hashes are in an array of such pairs. ClickHouse computes an array that a WITH names once, and a subquery again
+// for each place that reads it.
+func listed(columns, array string) string {
+	return fmt.Sprintf("(%s) IN (SELECT h.1, h.2 FROM (SELECT arrayJoin(%s) AS h))", hashes(columns), array)
+}
+
+// expand returns a file of reports for a kind of window, with the files that it includes.
+func expand(name, kind string) (string, error) {
+	files, err := template.New(name).Funcs(template.FuncMap{
+		"hashes": hashes, "same": same, "key": key, "among": among, "listed": listed,
+		"quarters": func(kind string) bool { return strings.HasSuffix(kind, quartersKind) },
+		"found":    func(kind string) bool { return strings.HasPrefix(kind, foundKind) },
+	}).ParseFS(reportFiles, "reports/*.sql")
+	if err != nil {
+		return "", fmt.Errorf("read reports: %w", err)
+	}
+	var out strings.Builder
+	if err := files.ExecuteTemplate(&out, name, kind); err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	return out.String(), nil
+}
