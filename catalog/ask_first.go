@@ -58,7 +58,6 @@ func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r
 	if err != nil {
 		return ctx, "", err
 	}
-	s.Parameters["most"] = strconv.Itoa(mostSent + 1)
 	with, rows, err := c.askTable(ctx, explain, r, Statement{SQL: changed, Parameters: s.Parameters}, "changed", "cluster String", "namespace String", "claim_name String", "quarter_number UInt32")
 	if err != nil || rows > mostSent {
 		return ctx, w.kind(), err
@@ -78,11 +77,7 @@ func (c *Catalog) findRows(ctx context.Context, explain func(error) error, r Rep
 	if err != nil || rows == 0 || rows > mostSent {
 		return ctx, err == nil && rows == 0, err
 	}
-	found := foundKind
-	if kind == quartersKind {
-		found += " " + quartersKind
-	}
-	s.SQL, err = expand(r.file(w), found)
+	s.SQL, err = expand(r.file(w), foundKind+" "+kind)
 	return with, false, err
 }
 
@@ -90,13 +85,19 @@ func (c *Catalog) findRows(ctx context.Context, explain func(error) error, r Rep
 // are more rows than can be sent, or the memory is not enough to find them, rows is greater than mostSent, and the table has not all of them.
 func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Report, s Statement, name string, columns ...string) (with context.Context, rows int, err error) {
 	var table *ext.Table
-	read := func(result *Result) (err error) {
+	err = r.withinMemory(func(settings clickhouse.Settings) error {
+		result, err := c.query(ctx, explain, s.SQL, s.Parameters, settings)
+		if err != nil {
+			return err
+		}
+		defer result.Close()
 		table, rows, err = result.table(name)
 		return err
-	}
-	if err := c.readReport(ctx, explain, s, r, read); HasCode(err, codeMemoryLimit) {
+	})
+	if HasCode(err, codeMemoryLimit) {
 		return ctx, mostSent + 1, nil
-	} else if err != nil {
+	}
+	if err != nil {
 		return ctx, 0, err
 	}
 	// Over HTTP, an answer without rows comes without columns; and the Go client sends an empty column of LowCardinality so that ClickHouse does not read it.

@@ -227,27 +227,21 @@ func (c *Catalog) explainReport(op string, err error) error {
 }
 
 // askReport asks a statement of a report: again on one thread if it needs more memory than there is.
-func (c *Catalog) askReport(ctx context.Context, explain func(error) error, s Statement, r Report) (*Result, error) {
-	result, err := c.query(ctx, explain, s.SQL, s.Parameters, r.settings())
-	if HasCode(err, codeMemoryLimit) {
-		result, err = c.query(ctx, explain, s.SQL, s.Parameters, r.alone())
-	}
+func (c *Catalog) askReport(ctx context.Context, explain func(error) error, s Statement, r Report) (result *Result, err error) {
+	err = r.withinMemory(func(settings clickhouse.Settings) (err error) {
+		result, err = c.query(ctx, explain, s.SQL, s.Parameters, settings)
+		return err
+	})
 	return result, err
 }
 
-// readReport asks a statement of a report as askReport does, and reads the answer: also again if the memory was not enough for the rest of the answer.
-func (c *Catalog) readReport(ctx context.Context, explain func(error) error, s Statement, r Report, read func(*Result) error) error {
-	ask := func(settings clickhouse.Settings) error {
-		result, err := c.query(ctx, explain, s.SQL, s.Parameters, settings)
-		if err != nil {
-			return err
-		}
-		defer result.Close()
-		return read(result)
-	}
-	err := ask(r.settings())
+// withinMemory asks with the settings of a report, and once more if that needs more memory than there is: each thread sums up for itself, so one takes longer, and less memory.
+func (r Report) withinMemory(ask func(clickhouse.Settings) error) error {
+	settings := r.settings()
+	err := ask(settings)
 	if HasCode(err, codeMemoryLimit) {
-		err = ask(r.alone())
+		settings["max_threads"] = 1
+		err = ask(settings)
 	}
 	return err
 }
@@ -276,13 +270,6 @@ func (r Report) settings() clickhouse.Settings {
 	if r.explicit {
 		settings["final"] = 0
 	}
-	return settings
-}
-
-// alone are the settings for one thread: each thread sums up for itself, so one takes longer, and less memory.
-func (r Report) alone() clickhouse.Settings {
-	settings := r.settings()
-	settings["max_threads"] = 1
 	return settings
 }
 

@@ -23,7 +23,7 @@ func included(name string) string {
 	return string(text)
 }
 
-// Kinds of a report's SQL beside those of windows: it reads mounts_quarterly, or rows that were asked for before, or both: "found quarters".
+// Kinds of a report's SQL beside those of windows: it reads mounts_quarterly, or the rows that were asked for before it, and then says for which kind: "found window", "found quarters".
 const (
 	quartersKind = "quarters"
 	foundKind    = "found"

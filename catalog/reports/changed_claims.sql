@@ -3,7 +3,7 @@
 {{- if eq . "window"}}
 WITH {{template "its_namespaces.sql" .}}
 {{- end}}
-SELECT DISTINCT cluster, namespace, claim_name, {{template "quarter_number.sql" "quarter"}} AS quarter_number -- not the date, which the Go client reads in the time zone of the server
+SELECT DISTINCT cluster, namespace, claim_name, toYYYYMM(quarter) AS quarter_number -- not the date, which the Go client reads in the time zone of the server
 FROM
 (
     SELECT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, toStartOfQuarter(pod_created_at) AS quarter
@@ -21,4 +21,3 @@ FROM
 {{- end}}
       AND {{template "changed_of.sql" .}}
 )
-LIMIT {most:UInt64}

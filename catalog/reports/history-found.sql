@@ -40,25 +40,14 @@ WITH
         )
     )
 ) AS claims_found,
+known AS (SELECT cluster, namespace, name AS claim_name, '' AS source_kind, '' AS source_id FROM claims),
 -- Those that are no claims, or of which there is no row.
-(SELECT groupArray(claim) FROM (SELECT arrayJoin(claims_found) AS claim) WHERE claim NOT IN (SELECT {{template "history_claim_row.sql"}} FROM claims)) AS others_found
-SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, name AS claim_name, '' AS source_kind, '' AS source_id, toUnixTimestamp64Micro(oldest) AS oldest_micros
-FROM claims
-WHERE {{template "history_claim_row.sql"}} IN (SELECT arrayJoin(claims_found))
+(SELECT groupArray(claim) FROM (SELECT arrayJoin(claims_found) AS claim) WHERE claim NOT IN (SELECT {{template "history_claim.sql"}} FROM known)) AS others_found
+SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, source_kind, source_id, toUnixTimestamp64Micro(oldest) AS oldest_micros
+FROM known
+WHERE {{template "history_claim.sql"}} IN (SELECT arrayJoin(claims_found))
 UNION ALL
 SELECT DISTINCT
     toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, if(claim_name = '', toString(source_kind), '') AS source_kind, if(claim_name = '', source_id, '') AS source_id, toUnixTimestamp64Micro(oldest) AS oldest_micros
-FROM
-(
-    SELECT cluster, namespace, claim_name, source_kind, source_id FROM mounts
-    WHERE notEmpty(others_found) AND pod_created_at >= oldest AND {{template "uses_filter.sql" .}}
-{{- if quarters .}} AND {{template "outside_quarters.sql" "pod_created_at"}}
-    UNION ALL
-    SELECT cluster, namespace, claim_name, source_kind, source_id FROM mounts
-    WHERE notEmpty(others_found) AND {{template "uses_filter.sql" .}} AND {{template "in_changed.sql"}}
-    UNION ALL
-    SELECT cluster, namespace, claim_name, source_kind, source_id FROM mounts_quarterly
-    WHERE notEmpty(others_found) AND {{template "summed_rows.sql"}} AND {{template "uses_of.sql" .}}
-{{- end}}
-)
+FROM ({{template "others_touched.sql" .}})
 WHERE {{template "history_claim.sql"}} IN (SELECT arrayJoin(others_found))

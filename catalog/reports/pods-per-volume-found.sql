@@ -65,17 +65,5 @@ WHERE cityHash64(cluster, uid) IN (SELECT arrayJoin(claims_found))
 UNION ALL
 -- There is no row of these claims.
 SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, '' AS source_kind, '' AS source_id, toUnixTimestamp64Micro(oldest) AS oldest_micros
-FROM
-(
-    SELECT cluster, namespace, claim_name, claim_uid FROM mounts
-    WHERE notEmpty(others_found) AND pod_created_at >= oldest AND {{template "uses_filter.sql" .}}
-{{- if quarters .}} AND {{template "outside_quarters.sql" "pod_created_at"}}
-    UNION ALL
-    SELECT cluster, namespace, claim_name, claim_uid FROM mounts
-    WHERE notEmpty(others_found) AND {{template "uses_filter.sql" .}} AND {{template "in_changed.sql"}}
-    UNION ALL
-    SELECT cluster, namespace, claim_name, claim_uid FROM mounts_quarterly
-    WHERE notEmpty(others_found) AND {{template "summed_rows.sql"}} AND {{template "uses_of.sql" .}}
-{{- end}}
-)
+FROM ({{template "others_touched.sql" .}})
 WHERE cityHash64(cluster, claim_uid) IN (SELECT arrayJoin(others_found))

@@ -23,7 +23,7 @@ sums AS
 {{- if quarters .}} AND {{template "outside_quarters.sql" "created_at"}}
         UNION ALL
         SELECT cluster, uid, node FROM pods FINAL
-        WHERE {{template "uses_of.sql" .}} AND (cluster, namespace) IN (SELECT cluster, namespace FROM changed)
+        WHERE {changed_claims:UInt64} != 0 AND {{template "uses_of.sql" .}} AND (cluster, namespace) IN (SELECT cluster, namespace FROM changed)
           AND created_at >= {quarters_begin:DateTime64(6, 'UTC')} AND created_at < {quarters_end:DateTime64(6, 'UTC')}
 {{- if found .}} AND (cluster, namespace) IN (SELECT cluster, namespace FROM found){{end}}
 {{- end}}
