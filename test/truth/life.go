@@ -191,12 +191,18 @@ func (l lives[T, P]) latest(belongs func(metav1.Object) bool) (at time.Time) {
 	return at
 }
 
-// living returns the resource versions of the objects that exist by the log, by UID.
-func (l lives[T, P]) living(belongs func(metav1.Object) bool) map[types.UID]string {
-	list := map[types.UID]string{}
+// version is what an object's last version is called, and when the request came that wrote it.
+type version struct {
+	number string // the resourceVersion
+	at     time.Time
+}
+
+// living returns the last versions of the objects that exist by the log, by UID.
+func (l lives[T, P]) living(belongs func(metav1.Object) bool) map[types.UID]version {
+	list := map[types.UID]version{}
 	for uid, life := range l {
-		if o := life.last().object; belongs(o) && life.removed().IsZero() {
-			list[uid] = o.GetResourceVersion()
+		if last := life.last(); belongs(last.object) && life.removed().IsZero() {
+			list[uid] = version{last.object.GetResourceVersion(), last.at}
 		}
 	}
 	return list

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"time"
@@ -23,8 +24,15 @@ import (
 // Log reads the API server's audit log as it grows, and keeps every version of every object that the catalog
 // records.
 type Log struct {
+	// Adopted is how many versions AgreesWith has taken from the API server.
+	Adopted int
+
 	file *os.File
 	rest []byte // the beginning of a line that is not complete yet
+
+	// unanswered has the last request on each object that ended with an error of the server. That may have carried it
+	// out all the same: if the client went away meanwhile, for one.
+	unanswered map[objectRef]auditEvent
 
 	namespaces  lives[corev1.Namespace, *corev1.Namespace]
 	pods        lives[corev1.Pod, *corev1.Pod]
@@ -41,6 +49,7 @@ func OpenLog(path string) (*Log, error) {
 	}
 	return &Log{
 		file:        file,
+		unanswered:  map[objectRef]auditEvent{},
 		namespaces:  lives[corev1.Namespace, *corev1.Namespace]{},
 		pods:        lives[corev1.Pod, *corev1.Pod]{},
 		claims:      lives[corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaim]{},
@@ -54,10 +63,16 @@ type auditEvent struct {
 	Verb                     string
 	RequestReceivedTimestamp metav1.MicroTime
 	StageTimestamp           metav1.MicroTime // when it was answered
-	ObjectRef                struct{ Resource, Subresource, Namespace, Name string }
-	ResponseStatus           struct{ Code int }
-	ResponseObject           json.RawMessage
+	ObjectRef                struct {
+		objectRef
+		Subresource string
+	}
+	ResponseStatus struct{ Code int }
+	ResponseObject json.RawMessage
 }
+
+// objectRef is what the log calls an object.
+type objectRef struct{ Resource, Namespace, Name string }
 
 // at returns when the request came.
 func (e *auditEvent) at() time.Time { return e.RequestReceivedTimestamp.Time }
@@ -105,9 +120,13 @@ func (a *Log) next() (again bool, err error) {
 	return err == nil, err
 }
 
-// take takes one event in. Requests that failed changed nothing.
+// take takes one event in. Requests that were refused changed nothing.
 func (a *Log) take(e *auditEvent) error {
-	if e.ResponseStatus.Code >= 300 {
+	switch ref := e.ObjectRef.objectRef; {
+	case e.ResponseStatus.Code >= http.StatusInternalServerError:
+		a.unanswered[ref] = *e
+		return nil
+	case e.ResponseStatus.Code >= http.StatusMultipleChoices:
 		return nil
 	}
 	switch e.ObjectRef.Resource {
@@ -133,7 +152,8 @@ func (a *Log) Latest(belongs func(metav1.Object) bool) time.Time {
 }
 
 // AgreesWith returns an error unless the API server has the objects that exist by the log, in the same versions. A
-// log that lags behind does not agree.
+// log that lags behind does not agree. If the last request on an object was carried out and not answered, the log
+// takes its version from the API server.
 func (a *Log) AgreesWith(c *harness.LocalCluster, belongs func(metav1.Object) bool) error {
 	pods, err := c.Client.CoreV1().Pods("").List(background, metav1.ListOptions{})
 	if err != nil {
@@ -147,32 +167,49 @@ func (a *Log) AgreesWith(c *harness.LocalCluster, belongs func(metav1.Object) bo
 	if err != nil {
 		return err
 	}
-	for what, both := range map[string]struct {
-		log  map[types.UID]string
+	for resource, both := range map[string]struct {
+		log  map[types.UID]version
 		list runtime.Object
 	}{
-		"pods": {a.pods.living(belongs), pods}, "claims": {a.claims.living(belongs), claims}, "volumes": {a.volumes.living(belongs), volumes},
+		"pods":                   {a.pods.living(belongs), pods},
+		"persistentvolumeclaims": {a.claims.living(belongs), claims},
+		"persistentvolumes":      {a.volumes.living(belongs), volumes},
 	} {
-		there := map[types.UID]string{}
+		there := map[types.UID]bool{}
 		err := meta.EachListItem(both.list, func(item runtime.Object) error {
-			if o := item.(metav1.Object); belongs(o) {
-				there[o.GetUID()] = o.GetResourceVersion()
+			o := item.(metav1.Object)
+			if !belongs(o) {
+				return nil
+			}
+			there[o.GetUID()] = true
+			if known := both.log[o.GetUID()]; known.number != o.GetResourceVersion() {
+				return a.adopt(resource, o, known)
 			}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		for uid, number := range there {
-			if both.log[uid] != number {
-				return fmt.Errorf("of the %s, the API server has %s in version %s, the audit log in %q", what, uid, number, both.log[uid])
-			}
-		}
-		for uid, number := range both.log {
-			if there[uid] == "" {
-				return fmt.Errorf("of the %s, the API server lacks %s, which by the audit log is there in version %s", what, uid, number)
+		for uid, known := range both.log {
+			if !there[uid] {
+				return fmt.Errorf("of the %s, the API server lacks %s, which by the audit log is there in version %s", resource, uid, known.number)
 			}
 		}
 	}
 	return nil
+}
+
+// adopt takes an object's version from the API server, if a request that was not answered can have written it.
+func (a *Log) adopt(resource string, o metav1.Object, known version) error {
+	e, ok := a.unanswered[objectRef{resource, o.GetNamespace(), o.GetName()}]
+	if !ok || e.StageTimestamp.Time.Before(known.at) {
+		return fmt.Errorf("of the %s, the API server has %s in version %s, the audit log in %q", resource, o.GetUID(), o.GetResourceVersion(), known.number)
+	}
+	object, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	a.Adopted++
+	e.ResponseStatus.Code, e.ResponseObject = http.StatusOK, object
+	return a.take(&e)
 }
