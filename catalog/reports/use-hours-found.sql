@@ -1,29 +1,22 @@
--- Which uses use-hours.sql shows: those of the longest time. Here they are told apart and added up as numbers, as there are millions; what they are is looked up for these.
+-- Which uses use-hours.sql shows: those of the longest time. Here they are added up as numbers, as there are millions: that two of these have the same number has a chance
+-- of one in ten million, and would count one of them for too long. A use of which only the rollups know has no claim here, as no mount of it is read.
 WITH
 toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS began_micros,
 least(toUnixTimestamp64Micro({until:DateTime64(6, 'UTC')}), {now_micros:Int64}) AS ended_micros,
 {{template "windows.sql" "rolled"}}
-{{template "use_pieces.sql" .}},
+{{template "use_pieces.sql" "times"}},
 {{template "use_rolled.sql" .}}
-SELECT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, use_city, use_farm
+SELECT use_hash, max(claim) AS claim_hash
 FROM
 (
-    SELECT cityHash64({{template "use_columns.sql"}}) AS use_city, farmHash64({{template "use_columns.sql"}}) AS use_farm,
-        any(o.cluster) AS cluster, any(o.namespace) AS namespace, any(o.claim_name) AS claim_name, sum(o.micros) AS micros
-    FROM
-    (
-        SELECT
-            toLowCardinality(toString(cluster)) AS cluster, toLowCardinality(toString(namespace)) AS namespace, claim_name, claim_uid, volume_uid,
-            toLowCardinality(workload_kind) AS workload_kind, toLowCardinality(workload_name) AS workload_name, toLowCardinality(owner) AS owner,
-            CAST(groups, 'Array(LowCardinality(String))') AS groups, greatest(0, ended - greatest(began, reached)) AS micros
-        FROM pieces
-        UNION ALL
-        SELECT cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups, use_seconds * 1000000
-        FROM rolled_uses
-    ) AS o
-    WHERE ({volume:String} = '' OR (o.cluster, o.volume_uid) IN (SELECT cluster, uid FROM its_volumes)) AND {{template "owned_class.sql"}}
-    GROUP BY use_city, use_farm
+    SELECT cityHash64({{template "use_columns.sql"}}) AS use_hash, cityHash64(o.cluster, o.claim_uid) AS claim, greatest(0, o.ended - greatest(o.began, o.reached)) AS micros
+    FROM pieces AS o
+    WHERE {{template "use_chosen.sql"}}
+    UNION ALL
+    SELECT use_hash, 0, use_seconds * 1000000
+    FROM rolled_uses AS o
+    WHERE {{template "use_chosen.sql"}}
 )
--- What was in use all the time has the same time: of these the first ones by name.
-ORDER BY intDiv(micros, 1000000) DESC, cluster, namespace, claim_name
-LIMIT {limit:UInt64} WITH TIES
+GROUP BY use_hash
+ORDER BY intDiv(sum(micros), 1000000) DESC, use_hash
+LIMIT {limit:UInt64}

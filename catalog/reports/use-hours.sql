@@ -2,6 +2,7 @@
 -- days come from the rollup use_seconds_daily where it has them; it has them also when the mounts of then have expired. A pod that
 -- waits uses nothing yet. A use that ended in a gap of watching counts until the latest moment at which it can have ended. The rollup knows of a pod
 -- on which day it began: one that used the claim before the window, not on its first day, and then again, is not counted beside others.
+-- Of uses that took as long, --limit chooses by chance: what was in use all the time is millions in a large cluster, and to sort these by name takes longer than all else.
 WITH
 toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS began_micros,
 least(toUnixTimestamp64Micro({until:DateTime64(6, 'UTC')}), {now_micros:Int64}) AS ended_micros,
@@ -46,12 +47,12 @@ RIGHT JOIN
                 counted_pods, use_seconds * 1000000, first, last
             FROM rolled_uses
         ) AS o
-        WHERE ({volume:String} = '' OR (o.cluster, o.volume_uid) IN (SELECT cluster, uid FROM its_volumes)) AND {{template "owned_class.sql"}}
+        WHERE {{template "use_chosen.sql"}}
 {{- if found .}}
-          AND (cityHash64({{template "use_columns.sql"}}), farmHash64({{template "use_columns.sql"}})) IN (SELECT use_city, use_farm FROM found)
+          AND cityHash64({{template "use_columns.sql"}}) IN (SELECT use_hash FROM found)
 {{- end}}
         GROUP BY cityHash64({{template "use_columns.sql"}}), farmHash64({{template "use_columns.sql"}})
-        ORDER BY used_seconds DESC, cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups
+        ORDER BY used_seconds DESC, cityHash64({{template "use_columns.sql"}})
         LIMIT {limit:UInt64}
     ) AS u ON {{same "u.cluster, u.claim_uid" "c.cluster, c.uid"}}
 ) AS u ON {{same "u.cluster, u.volume_uid" "v.cluster, v.uid"}}

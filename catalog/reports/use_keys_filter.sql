@@ -3,5 +3,5 @@ claim_uid != ''
           AND {{template "uses_of.sql"}}
           AND ({volume:String} = '' OR (cluster, claim_uid) IN ({{template "claims_of_its_volumes.sql"}}))
 {{- if found .}}
-          AND (cluster, namespace, claim_name) IN (SELECT cluster, namespace, claim_name FROM found)
+          AND cityHash64(cluster, claim_uid) IN (SELECT claim_hash FROM found)
 {{- end}}

@@ -1,4 +1,5 @@
-{{- /* Included by use-hours.sql, use-hours-found.sql and the rollup use_seconds_daily. Before it come began_micros and ended_micros, the window, and windows.sql. */ -}}
+{{- /* Included by use-hours.sql, use-hours-found.sql and the rollup use_seconds_daily. Before it come began_micros and ended_micros, the window, and windows.sql.
+It is given "times" if only how long the uses took is asked for, and not which pods are new. */ -}}
 its_volumes AS (SELECT cluster, uid FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != ''),
 {{template "its_namespaces.sql" ""}},
 -- The mounts of the pods that used something in the window, with all that these pods mounted of the same claim, as a pod counts as new
@@ -8,13 +9,15 @@ of_pods AS
     SELECT
         cluster, namespace, claim_name, claim_uid, volume_uid, owner, groups, workload_kind, workload_name, pod_created_at, pod_uid,
         toUnixTimestamp64Micro(started_at) AS began, ifNull(toUnixTimestamp64Micro(ended_at), 9000000000000000) AS ended,
+{{- if eq . "times"}}
+        0 AS came
+{{- else}}
         min(began) OVER (PARTITION BY {{key "cluster, pod_uid, claim_uid"}}) AS came
+{{- end}}
     FROM mounts FINAL
     WHERE claim_uid != ''
-      AND (cluster, namespace, claim_name, pod_created_at) IN
-      (
-        {{template "use_keys.sql" .}}
-      )
+      AND indexHint((cluster, namespace, claim_name, pod_created_at) IN ({{template "use_keys.sql" .}}))
+      AND cityHash64(cluster, namespace, claim_name, pod_created_at) IN (SELECT cityHash64(cluster, namespace, claim_name, pod_created_at) FROM ({{template "use_keys.sql" .}}))
       AND {{template "whose.sql"}}
 ),
 -- With whose they are. Owner and groups are those of the pod, else those of its claim.
@@ -34,7 +37,7 @@ of_workloads AS
         WHERE {{template "uses_of.sql"}}
           AND ({volume:String} = '' OR (cluster, uid) IN ({{template "claims_of_its_volumes.sql"}}))
 {{- if found .}}
-          AND (cluster, namespace, name) IN (SELECT cluster, namespace, claim_name FROM found)
+          AND cityHash64(cluster, uid) IN (SELECT claim_hash FROM found)
 {{- end}}
     ) AS c ON {{same "c.cluster, c.uid" "m.cluster, m.claim_uid"}}
 ),

@@ -17,18 +17,18 @@ if(empty(its_months), first_day_of_rollup - 1,
 rolled_uses AS
 (
     SELECT
-        cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups,
+        cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups, use_hash,
         if(toInt64(day) * 86400000000 = began_micros, pods, new_pods) AS counted_pods, use_seconds, day AS first, day AS last
-    FROM use_seconds_daily FINAL
+    FROM use_seconds_daily FINAL {{template "prewhere_use_found.sql" .}}
     WHERE day BETWEEN first_day_of_rollup AND last_day_of_rollup AND (day < months_begin OR day > months_end)
       AND {{template "use_done.sql" "day"}}
       AND (cluster, toStartOfMonth(day)) NOT IN (SELECT m.1, m.2 FROM (SELECT arrayJoin(its_months) AS m))
       AND use_seconds + pods != 0 AND {{template "use_rolled_filter.sql" .}}
     UNION ALL
     SELECT
-        cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups,
+        cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups, use_hash,
         if(toInt64(month) * 86400000000 = began_micros, pods, new_pods), use_seconds, first_day, last_day
-    FROM use_seconds_monthly FINAL
+    FROM use_seconds_monthly FINAL {{template "prewhere_use_found.sql" .}}
     WHERE (cluster, month) IN (SELECT m.1, m.2 FROM (SELECT arrayJoin(its_months) AS m))
       AND use_seconds + pods != 0 AND {{template "use_rolled_filter.sql" .}}
 )

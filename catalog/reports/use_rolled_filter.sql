@@ -4,6 +4,3 @@
       AND ({group:String} = '' OR has(groups, {group:String}))
       AND ({volume:String} = '' OR (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes))
       AND ({workload:String} = '' OR workload_name = {workload:String} OR concat(workload_kind, '/', workload_name) = {workload:String})
-{{- if found .}}
-      AND (cluster, namespace, claim_name) IN (SELECT cluster, namespace, claim_name FROM found)
-{{- end}}
