@@ -140,7 +140,7 @@ func countReports() []Report {
 			span:    now,
 		},
 		{
-			Name: "volumes-per-pod", explicit: true, Topic: aboutUse, Question: "Which pods mount many volumes?",
+			Name: "volumes-per-pod", explicit: true, found: "window", narrowFound: true, Topic: aboutUse, Question: "Which pods mount many volumes?",
 			Help:    "How many volumes and other backing stores each pod has mounted, most first: now, at a moment, or in a window.",
 			columns: "cluster namespace pod workload node volumes inline claims",
 			Flags:   slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),

@@ -260,6 +260,8 @@ func mounts() table {
 		plain("source_id", func(r *row) string { return r.SourceID }),
 		plain("claim_uid", func(r *row) string { return r.ClaimUID }),
 		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
+		plain("claim_volumes", func(r *row) uint16 { return r.ClaimVolumes }),
+		plain("inline_volumes", func(r *row) uint16 { return r.InlineVolumes }),
 		plain("owner", func(r *row) string { return r.Owner }),
 		plain("groups", func(r *row) []string { return r.GroupList() }),
 		plain("workload_kind", func(r *row) string { return r.WorkloadKind }),

@@ -178,6 +178,8 @@ CREATE TABLE IF NOT EXISTS mounts
     source_id           String COMMENT 'its backing store: id in volume_sources; empty until known' CODEC(ZSTD(3)),
     claim_uid           String COMMENT 'UID of the claim; empty if the pod names a backing store itself' CODEC(ZSTD(3)),
     volume_uid          String COMMENT 'UID of the PersistentVolume; empty if there is none' CODEC(ZSTD(3)),
+    claim_volumes       UInt16 COMMENT 'how many volumes in the spec of the pod are those of claims: it mounts no more than that' CODEC(T64, ZSTD(1)),
+    inline_volumes      UInt16 COMMENT 'how many of them are backing stores that the pod names itself' CODEC(T64, ZSTD(1)),
     owner               LowCardinality(String) COMMENT 'owner of the pod; empty if unknown' CODEC(ZSTD(1)),
     groups              Array(LowCardinality(String)) COMMENT 'the groups of that owner' CODEC(ZSTD(1)),
     workload_kind       LowCardinality(String) COMMENT 'kind of the pod''s topmost controller: Deployment, StatefulSet, CronJob, ...; Pod if it has none' CODEC(ZSTD(1)),

@@ -2,4 +2,5 @@
 {{if found . -}}
 PREWHERE indexHint((cluster, namespace, claim_name) IN (SELECT cluster, namespace, claim_name FROM found))
          AND cityHash64(cluster, namespace, claim_name) IN (SELECT cityHash64(cluster, namespace, claim_name) FROM found)
+{{- else if eq . "most"}}PREWHERE {{template "of_most.sql"}}
 {{- end}}

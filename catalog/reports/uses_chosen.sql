@@ -2,7 +2,7 @@
 claims and volumes are read, by their keys: touched are the keys of all rows that may be asked for, of rows that were replaced since, too,
 so that the index of ends can leave out what is long over; chosen are the rows as FINAL has them.
 It is given the kind of window, "ever" for all of the history, "at" if the report chooses by the volumes, "quarters" for a window of which summed_mounts.sql has quarters: the
-mounts of these are left out; or one of these behind "found" if only what is in the table found is chosen. */ -}}
+mounts of these are left out; or one of these behind "found" if only what is in the table found is chosen; or "most" for the pods that of_most.sql chooses. */ -}}
 (SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != '') AS its_volumes,
 (
     SELECT groupArray((cluster, namespace, name))
@@ -15,7 +15,7 @@ mounts of these are left out; or one of these behind "found" if only what is in 
 touched AS
 (
     SELECT cluster, namespace, claim_name, pod_created_at, pod_uid, claim_uid, volume_uid, source_kind, source_id
-    FROM mounts
+    FROM mounts {{if eq . "most"}}PREWHERE {{template "of_most.sql"}}{{end}}
     WHERE {{template "uses_filter.sql" .}}
 {{- if quarters .}}
       AND {{template "outside_quarters.sql" "pod_created_at"}}
@@ -33,7 +33,7 @@ chosen AS
     WHERE {{template "uses_filter.sql" .}}
 {{- if quarters .}}
       AND pod_created_at >= oldest AND {{template "outside_quarters.sql" "pod_created_at"}}
-{{- else if or (eq . "window") (found .)}}
+{{- else if or (eq . "window") (eq . "most") (found .)}}
       AND pod_created_at >= oldest
 {{- else if ne . "ever"}}
       AND (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM touched)

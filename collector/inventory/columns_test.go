@@ -150,6 +150,10 @@ func TestMountColumns(t *testing.T) {
 	expect(t, "device", got["/dev/raw"].BlockDevice, true)
 	expect(t, "device of a read-only claim", got["/dev/raw"].ReadOnly, true)
 	expect(t, "source", got["/tmp"].SourceKind, "emptyDir")
+	for path, m := range got {
+		expect(t, path+": volumes of claims in the spec", m.ClaimVolumes, 2)
+		expect(t, path+": volumes of its own in the spec", m.InlineVolumes, 1)
+	}
 	expect(t, "row of it", h.sources[got["/tmp"].SourceID].Kind, "emptyDir")
 }
 

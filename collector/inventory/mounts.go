@@ -134,6 +134,13 @@ func (inv *Inventory) mountRow(p *pod, m *mount) fact.Mount {
 		Owner: user.owner, Groups: user.groups, WorkloadKind: user.workload.kind, WorkloadName: user.workload.name,
 		StartedAt: c.started, StartedNotBefore: c.startedNotBefore(p), EndedAt: c.finished, EndedNotBefore: c.notBefore,
 	}
+	for i := range p.volumes {
+		if p.volumes[i].claimName != "" {
+			row.ClaimVolumes++
+		} else {
+			row.InlineVolumes++
+		}
+	}
 	if row.WorkloadName == "" {
 		row.WorkloadKind, row.WorkloadName = string(fact.Pods), p.name.name
 	}

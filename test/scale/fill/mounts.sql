@@ -26,6 +26,7 @@ SELECT
     toString(reinterpretAsUUID(sipHash128('claim', k))) AS claim_uid,
     concat('data-', toString(k)) AS claim_name,
     toString(reinterpretAsUUID(sipHash128('volume', k))) AS volume_uid,
+    2 AS claim_volumes,
     concat('owner-', toString(ns % 100)) AS owner,
     [concat('group-', toString(ns % 20))] AS groups,
     if(app = 0, 'CronJob', 'Deployment') AS workload_kind,

@@ -1,0 +1,59 @@
+package catalog_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// TestPodsOfMostVolumes has pods that mount fewer volumes than their specs have, and so many mounts that volumes-per-pod with a limit
+// begins with the pods that have most by their specs: it shows the first rows of the whole answer.
+func TestPodsOfMostVolumes(t *testing.T) {
+	c := migrated(t)
+	facts := &fact.Facts{}
+	pod := func(n, claims, inline, mountsClaims, mountsInline int) {
+		name, created := fmt.Sprintf("pod-%03d", n), day(1, 2)+fact.Time(n/3)*fact.Time(time.Hour/time.Microsecond) // three at a time
+		facts.Pods = append(facts.Pods, fact.Pod{Version: 1, UID: name, Namespace: "shop", Name: name, CreatedAt: created})
+		for i := range mountsClaims + mountsInline {
+			m := fact.Mount{
+				Version: 1, Namespace: "shop", PodCreatedAt: created, PodUID: name, Container: "main", Volume: fmt.Sprint(i), MountPath: fmt.Sprint("/", i),
+				ClaimVolumes: uint16(claims), InlineVolumes: uint16(inline), StartedAt: created, StartedNotBefore: created, WorkloadKind: "Pod", WorkloadName: name,
+				EndedAt: created + fact.Time(time.Minute/time.Microsecond), EndedNotBefore: created + fact.Time(time.Minute/time.Microsecond), EndReason: "Completed",
+			}
+			if i < mountsClaims {
+				m.ClaimName, m.ClaimUID, m.VolumeUID = fmt.Sprint("data-", i), fmt.Sprint("claim-", i), fmt.Sprint("volume-", i)
+			} else {
+				m.SourceKind, m.SourceID = "emptyDir", fmt.Sprint("emptyDir:", name, i)
+			}
+			facts.Mounts = append(facts.Mounts, m)
+		}
+	}
+	for n := range 120 {
+		claims, inline := n%5, 1+n%3
+		pod(n, claims, inline, claims*(n%2), max(1, inline-n%2))
+	}
+	// Many claims, and hardly one of them mounted: each is looked at before the pods above, and few of them are shown.
+	for n := 120; n < 140; n++ {
+		pod(n, 9, 3, n%3, 1)
+	}
+	write(t, c, "east", facts)
+
+	flags := []string{"since=2026-01-01", "until=2026-02-01"}
+	ask := func(limit int) []string {
+		return strings.Split(strings.TrimSpace(report(t, c, "volumes-per-pod", catalog.CSVFormat, append(flags, fmt.Sprint("limit=", limit))...)), "\n")
+	}
+	all := ask(1000)
+	if len(all) != 141 {
+		t.Fatalf("%d lines, want those of 140 pods", len(all))
+	}
+	for _, limit := range []int{1, 2, 3, 4, 5, 6} {
+		if got := ask(limit); !slices.Equal(got, all[:limit+1]) {
+			t.Errorf("the first %d: got\n%q, want\n%q", limit, got, all[:limit+1])
+		}
+	}
+}

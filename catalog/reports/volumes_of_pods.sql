@@ -1,0 +1,29 @@
+{{- /* Included by volumes-per-pod.sql and volumes-per-pod-found.sql: what each pod mounted. It is given the kind of window, or "most" for the pods that of_most.sql chooses. */ -}}
+{{template "uses_chosen.sql" .}},
+-- A mount that was written before its volume was known has the volume of its claim. These two arrays get an empty element, as transform needs one.
+(
+    SELECT (groupArray(concat(cluster, ' ', uid)), groupArray(volume_uid)) FROM claims FINAL
+    WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched WHERE volume_uid = '' AND claim_uid != '')
+) AS late,
+counted AS
+(
+    SELECT *
+    FROM
+    (
+        SELECT
+            cluster, namespace, pod_created_at, pod_uid, workload_kind, workload_name, claim_uid, claim_name, source_kind, source_id,
+            if(volume_uid != '' OR claim_uid = '', volume_uid, transform(concat(cluster, ' ', claim_uid), arrayPushBack(late.1, ''), arrayPushBack(late.2, ''), '')) AS volume_uid
+        FROM chosen
+    ) AS o
+    WHERE {{template "owned_class.sql"}}
+),
+-- One row per pod and what it mounted.
+mounted AS
+(
+    SELECT
+        cityHash64(cluster, pod_uid) AS pod1, farmHash64(cluster, pod_uid) AS pod2,
+        if(volume_uid = '', 0, cityHash64(volume_uid)) AS volume, if(claim_name = '', cityHash64(source_kind, source_id), 0) AS inline_source,
+        any(pod_created_at) AS created_at
+    FROM counted
+    GROUP BY pod1, pod2, volume, inline_source
+)
