@@ -66,7 +66,7 @@ func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r
 	return with, quartersKind, nil
 }
 
-// findRows asks for the rows of a report before it asks the rest, and returns a context that has them in a table found. In one statement, ClickHouse
+// findRows asks for the rows of a report, or a bound for them, before it asks the rest, and returns a context that has them in a table found. In one statement, ClickHouse
 // would resolve them again for each place that names them. nothing says that there are none. Where there are too many, the statement stays as it is.
 func (c *Catalog) findRows(ctx context.Context, explain func(error) error, r Report, s *Statement, w window, kind string) (with context.Context, nothing bool, err error) {
 	find := *s

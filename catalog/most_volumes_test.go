@@ -17,7 +17,7 @@ func TestPodsOfMostVolumes(t *testing.T) {
 	c := migrated(t)
 	facts := &fact.Facts{}
 	pod := func(n, claims, inline, mountsClaims, mountsInline int) {
-		name, created := fmt.Sprintf("pod-%03d", n), day(1, 2)+fact.Time(n/3)*fact.Time(time.Hour/time.Microsecond) // three at a time
+		name, created := fmt.Sprintf("pod-%03d", n), day(1, 2)+fact.Time(n/3)*fact.Time(time.Minute/time.Microsecond) // three at a time
 		facts.Pods = append(facts.Pods, fact.Pod{Version: 1, UID: name, Namespace: "shop", Name: name, CreatedAt: created})
 		for i := range mountsClaims + mountsInline {
 			m := fact.Mount{
@@ -33,14 +33,16 @@ func TestPodsOfMostVolumes(t *testing.T) {
 			facts.Mounts = append(facts.Mounts, m)
 		}
 	}
-	for n := range 120 {
+	for n := range 600 {
 		claims, inline := n%5, 1+n%3
 		pod(n, claims, inline, claims*(n%2), max(1, inline-n%2))
 	}
 	// Many claims, and hardly one of them mounted: each is looked at before the pods above, and few of them are shown.
-	for n := 120; n < 140; n++ {
+	for n := 600; n < 620; n++ {
 		pod(n, 9, 3, n%3, 1)
 	}
+	// No tracker writes that a pod has fewer volumes by its spec than it mounts: where this one is not shown, the answer began with the others.
+	pod(620, 0, 0, 12, 0)
 	write(t, c, "east", facts)
 
 	flags := []string{"since=2026-01-01", "until=2026-02-01"}
@@ -48,9 +50,10 @@ func TestPodsOfMostVolumes(t *testing.T) {
 		return strings.Split(strings.TrimSpace(report(t, c, "volumes-per-pod", catalog.CSVFormat, append(flags, fmt.Sprint("limit=", limit))...)), "\n")
 	}
 	all := ask(1000)
-	if len(all) != 141 {
-		t.Fatalf("%d lines, want those of 140 pods", len(all))
+	if len(all) != 622 || !strings.Contains(all[1], "pod-620") {
+		t.Fatalf("%d lines, the first is %s; want those of 621 pods", len(all), all[1])
 	}
+	all = slices.Delete(all, 1, 2)
 	for _, limit := range []int{1, 2, 3, 4, 5, 6} {
 		if got := ask(limit); !slices.Equal(got, all[:limit+1]) {
 			t.Errorf("the first %d: got\n%q, want\n%q", limit, got, all[:limit+1])

@@ -69,10 +69,12 @@ type Report struct {
 	// columns are the names of its columns, so that ClickHouse need not be asked for them when the answer is empty: of reports for which that is
 	// the usual answer, or which ClickHouse takes long to analyse. TestEmptyAnswersHaveTheirColumns lists them.
 	columns string
-	// found is the kind of window for which it has a file NAME-found.sql: it finds the rows, or the claims of the rows, that its SQL for the kind "found" reads from a table found. Of more
-	// than a namespace, an owner or a group it is asked if there is a limit; of these always if narrowFound, and never otherwise.
-	found       string
-	narrowFound bool
+	// found is the kind of window for which it has a file NAME-found.sql: it finds the rows, the claims of the rows, or a bound for the rows, which its SQL for the kind "found" reads from a
+	// table found. It is asked if there is a limit; of a namespace, an owner or a group only if narrowFound has all of these flags that are given, and then without a limit as well
+	// if unlimitedFound.
+	found          string
+	narrowFound    []string
+	unlimitedFound bool
 	// quarterly is the kind of window, "window" or "moment", for which it can read mounts_quarterly: with the parameters that quarters.sql answers, by its SQL
 	// for the kind "quarters". For a moment it reads all quarters that were over by then.
 	quarterly string
@@ -349,15 +351,15 @@ func (r Report) file(w window) string {
 
 // findsFirst says whether a report whose kind of window is found asks for its rows first.
 func (r Report) findsFirst(values map[string]string) bool {
-	if narrow(values) {
-		return r.narrowFound
+	narrow := false
+	for _, flag := range []string{"namespace", "owner", "group"} {
+		if values[flag] != "" {
+			if narrow = true; !slices.Contains(r.narrowFound, flag) {
+				return false
+			}
+		}
 	}
-	return values["limit"] != noLimit
-}
-
-// narrow says whether flags choose a namespace, an owner or a group.
-func narrow(values map[string]string) bool {
-	return values["namespace"] != "" || values["owner"] != "" || values["group"] != ""
+	return values["limit"] != noLimit || narrow && r.unlimitedFound
 }
 
 // values turns flags into parameters of the SQL.

@@ -104,7 +104,7 @@ func useReports() []Report {
 		},
 		{
 			Name: "use-hours", explicit: true, found: "window", Topic: aboutUse, Question: "Who used what for how long?",
-			Help:    "For how long each workload used each claim in a window, by at least one pod; without a window, in the past 30 days. It outlives the mounts.",
+			Help:    "For how long each workload used each claim in a window, by at least one pod; without a window, in the past 30 days. It outlives the mounts. With --limit it has only some of the uses that took as long as the last one.",
 			columns: "cluster namespace claim persistentvolume storage_class workload owner groups pods used_seconds first_day last_day",
 			Flags: slices.Concat([]Flag{{Name: "volume", Help: "Only this volume, by its name, UID or volume handle, or NAMESPACE/CLAIM for the volumes of that claim."}, sinceFlag, untilFlag},
 				chosen("namespace", "owner", "group", "storageclass", "workload")),
@@ -140,7 +140,7 @@ func countReports() []Report {
 			span:    now,
 		},
 		{
-			Name: "volumes-per-pod", explicit: true, found: "window", narrowFound: true, Topic: aboutUse, Question: "Which pods mount many volumes?",
+			Name: "volumes-per-pod", explicit: true, found: "window", narrowFound: []string{"group"}, Topic: aboutUse, Question: "Which pods mount many volumes?",
 			Help:    "How many volumes and other backing stores each pod has mounted, most first: now, at a moment, or in a window.",
 			columns: "cluster namespace pod workload node volumes inline claims",
 			Flags:   slices.Concat(momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
@@ -257,7 +257,7 @@ func spaceReports() []Report {
 			span:  now,
 		},
 		{
-			Name: "idle", explicit: true, quarterly: "moment", found: "moment", narrowFound: true, Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last, now or then?",
+			Name: "idle", explicit: true, quarterly: "moment", found: "moment", narrowFound: []string{"namespace", "owner", "group"}, unlimitedFound: true, Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last, now or then?",
 			Help: "Bound or released volumes that nobody uses, now or at a moment: since when, how much of that was watched, and who did last; longest first.",
 			Flags: slices.Concat([]Flag{
 				atFlag,

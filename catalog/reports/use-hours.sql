@@ -2,7 +2,7 @@
 -- days come from the rollup use_seconds_daily where it has them; it has them also when the mounts of then have expired. A pod that
 -- waits uses nothing yet. A use that ended in a gap of watching counts until the latest moment at which it can have ended. The rollup knows of a pod
 -- on which day it began: one that used the claim before the window, not on its first day, and then again, is not counted beside others.
--- Of uses that took as long, --limit chooses by chance: what was in use all the time is millions in a large cluster, and to sort these by name takes longer than all else.
+-- Of uses that took as long as the last one, --limit shows some, the same each time: what was in use all the time is millions in a large cluster, and to sort these by name takes longer than all else.
 WITH
 toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS began_micros,
 least(toUnixTimestamp64Micro({until:DateTime64(6, 'UTC')}), {now_micros:Int64}) AS ended_micros,

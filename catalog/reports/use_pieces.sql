@@ -1,5 +1,5 @@
 {{- /* Included by use-hours.sql, use-hours-found.sql and the rollup use_seconds_daily. Before it come began_micros and ended_micros, the window, and windows.sql.
-It is given "times" if only how long the uses took is asked for, and not which pods are new. */ -}}
+It is given the kind of window, nothing by the rollup, or "times" if only how long the uses took is asked for, and not which pods are new. */ -}}
 its_volumes AS (SELECT cluster, uid FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != ''),
 {{template "its_namespaces.sql" ""}},
 -- The mounts of the pods that used something in the window, with all that these pods mounted of the same claim, as a pod counts as new

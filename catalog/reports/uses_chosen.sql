@@ -1,4 +1,4 @@
-{{- /* Included by uses.sql, at.sql, static.sql, volumes-per-pod.sql, and history.sql and pods-per-volume.sql with what they find first: the mounts that were in use between {since} and {until}. They are chosen first, so that only their
+{{- /* Included by uses.sql, at.sql, static.sql, volumes_of_pods.sql, and history.sql and pods-per-volume.sql with what they find first: the mounts that were in use between {since} and {until}. They are chosen first, so that only their
 claims and volumes are read, by their keys: touched are the keys of all rows that may be asked for, of rows that were replaced since, too,
 so that the index of ends can leave out what is long over; chosen are the rows as FINAL has them.
 It is given the kind of window, "ever" for all of the history, "at" if the report chooses by the volumes, "quarters" for a window of which summed_mounts.sql has quarters: the

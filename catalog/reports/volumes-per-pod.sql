@@ -3,7 +3,7 @@
 -- Millions of pods can be in a window. So volumes are counted by hashes, and claims and names are read of the pods that are shown.
 WITH
 {{if found . -}}
-(SELECT (least_volumes, least_inline, newest_micros) FROM found) AS least,
+(SELECT (bound_volumes, bound_inline, bound_micros) FROM found) AS bound,
 {{template "volumes_of_pods.sql" "most"}},
 {{- else -}}
 {{template "volumes_of_pods.sql" .}},

@@ -211,8 +211,8 @@ type Mount struct {
 	ClaimUID          string // empty if the pod names a backing store itself
 	ClaimName         string
 	VolumeUID         string
-	ClaimVolumes      uint16 // how many volumes in the spec of the pod are those of claims
-	InlineVolumes     uint16 // how many of them are backing stores that the pod names itself
+	ClaimVolumes      uint16 // how many volumes of the pod's spec are claims
+	InlineVolumes     uint16 // how many of them are storage that it names itself: hostPath, emptyDir, nfs, ...
 	Owner             string // of the pod, as what follows, so that the history of mounts says whose it is
 	Groups            string // separated by commas: a Mount can be compared
 	WorkloadKind      string // "Pod" if the pod has no controller

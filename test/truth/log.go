@@ -33,6 +33,7 @@ type Log struct {
 	// unanswered has the last request on each object that ended with an error of the server. That may have carried it
 	// out all the same: if the client went away meanwhile, for one.
 	unanswered map[objectRef]auditEvent
+	missing    map[types.UID]string // the versions that AgreesWith last found to be missing
 
 	namespaces  lives[corev1.Namespace, *corev1.Namespace]
 	pods        lives[corev1.Pod, *corev1.Pod]
@@ -50,6 +51,7 @@ func OpenLog(path string) (*Log, error) {
 	return &Log{
 		file:        file,
 		unanswered:  map[objectRef]auditEvent{},
+		missing:     map[types.UID]string{},
 		namespaces:  lives[corev1.Namespace, *corev1.Namespace]{},
 		pods:        lives[corev1.Pod, *corev1.Pod]{},
 		claims:      lives[corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaim]{},
@@ -152,8 +154,8 @@ func (a *Log) Latest(belongs func(metav1.Object) bool) time.Time {
 }
 
 // AgreesWith returns an error unless the API server has the objects that exist by the log, in the same versions. A
-// log that lags behind does not agree. If the last request on an object was carried out and not answered, the log
-// takes its version from the API server.
+// log that lags behind does not agree. If the last request to create an object by its name, or to change it, was carried
+// out and not answered, the log takes its version from the API server, when it is asked the second time: Read in between.
 func (a *Log) AgreesWith(c *harness.LocalCluster, belongs func(metav1.Object) bool) error {
 	pods, err := c.Client.CoreV1().Pods("").List(background, metav1.ListOptions{})
 	if err != nil {
@@ -199,10 +201,13 @@ func (a *Log) AgreesWith(c *harness.LocalCluster, belongs func(metav1.Object) bo
 	return nil
 }
 
-// adopt takes an object's version from the API server, if a request that was not answered can have written it.
+// adopt takes an object's version from the API server, if a request that was not answered can have written it, and the
+// log has lacked that version before.
 func (a *Log) adopt(resource string, o metav1.Object, known version) error {
-	e, ok := a.unanswered[objectRef{resource, o.GetNamespace(), o.GetName()}]
-	if !ok || e.StageTimestamp.Time.Before(known.at) {
+	ref, before := objectRef{resource, o.GetNamespace(), o.GetName()}, a.missing[o.GetUID()]
+	a.missing[o.GetUID()] = o.GetResourceVersion()
+	e, ok := a.unanswered[ref]
+	if !ok || e.StageTimestamp.Time.Before(known.at) || before != o.GetResourceVersion() {
 		return fmt.Errorf("of the %s, the API server has %s in version %s, the audit log in %q", resource, o.GetUID(), o.GetResourceVersion(), known.number)
 	}
 	object, err := json.Marshal(o)
@@ -210,6 +215,7 @@ func (a *Log) adopt(resource string, o metav1.Object, known version) error {
 		return err
 	}
 	a.Adopted++
+	delete(a.unanswered, ref)
 	e.ResponseStatus.Code, e.ResponseObject = http.StatusOK, object
 	return a.take(&e)
 }
