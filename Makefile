@@ -53,8 +53,8 @@ RACED    = $(shell $(GO) list ./... | grep -vE '/(test|collector/inventory|colle
 # localcluster is tested by the flags that its program is built with: any others would compile Kubernetes a second time.
 .PHONY: test
 test: vet build localcluster libchdb promtool prometheus alertmanager helm crds clients image $(BIN)/kube-state-metrics ## Pass all tests, on a real control plane and a real ClickHouse
-	$(GO) test $(RACE) -count=1 -timeout 20m $(ARGS) $(RACED)
-	$(GO) test -count=1 -timeout 20m $(ARGS) $(UNRACED)
+	$(GO) test $(RACE) -count=1 -timeout 40m $(ARGS) $(RACED)
+	$(GO) test -count=1 -timeout 40m $(ARGS) $(UNRACED)
 	cd $(LOCALCLUSTER) && CGO_ENABLED=0 LOCALCLUSTER_BIN=$(BIN)/localcluster $(GO) test -trimpath -count=1 -timeout 5m $(ARGS) ./...
 	cd $(IMAGE) && IMAGES=$(CACHE)/image $(GO) test -count=1 -timeout 15m $(ARGS) ./...
 	cd $(DASHBOARDS) && $(GO) test -count=1 $(ARGS) ./...

@@ -9,7 +9,7 @@
 //
 // The collector dates an event of a live watch with the moment at which it takes the event. After a
 // gap an event has bounds instead: between two connections, after the Recorder blocked, after a
-// pause of this process (heartbeat.go), and on a watch that lags (lag.go). A store (watch.go) knows
+// pause of this process (heartbeat.go), and on a watch that lags (lag.go). A store (store.go) knows
 // whether its watch is in a gap.
 //
 // No watch shows how full volumes are: the collector asks the kubelets (Kubelets).

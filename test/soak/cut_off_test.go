@@ -34,19 +34,28 @@ func TestLogOfARequestThatIsCutOff(t *testing.T) {
 	if _, err := claims.Create(background, harness.Namespace(namespace.Name).Claim("data", "none"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	took := 5 * time.Millisecond // the last request that was answered
 	for try := 0; log.Adopted == 0; try++ {
 		if try == 1000 {
 			t.Fatal("each request that was cut off was either answered or not carried out")
 		}
-		ctx, cancel := context.WithTimeout(background, time.Duration(try%100)*100*time.Microsecond)
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(background, took*time.Duration(try%20)/10)
 		_, err := claims.Patch(ctx, "data", types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{"try":"%d"}}}`, try), metav1.PatchOptions{})
 		cancel()
 		if err == nil {
+			took = time.Since(began)
 			continue
 		}
-		time.Sleep(20 * time.Millisecond) // the log has what became of the request
-		for again := range 2 {
-			if err := errors.Join(log.Read(), log.AgreesWith(c, s.Owns)); err != nil && again == 1 {
+		if try%20 == 19 {
+			took *= 2 // not even twice as long was enough
+		}
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			err := errors.Join(log.Read(), log.AgreesWith(c, s.Owns))
+			if err == nil {
+				break
+			}
+			if time.Now().After(deadline) { // by now the log has what became of the request
 				t.Fatal(err)
 			}
 		}

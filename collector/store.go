@@ -1,0 +1,420 @@
+package collector
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-kit/log"
+	"github.com/go-kit/log/level"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
+)
+
+// store is a reflector's store that stores nothing: it passes each object on to the collector. The
+// reflector calls it, and its listWatch, one call at a time.
+type store struct {
+	collector *Collector
+	kind      fact.Kind
+	resource  schema.GroupResource
+	ctx       context.Context // the reflector's, whose interface passes none
+	logger    log.Logger
+
+	resumeAt string // the version to resume from; empty once resumed, or if there is none
+	passOver bool   // the next list is the empty one of a watch that resumes
+	behind   bool   // events since an earlier tracker ended are still to come
+
+	refused     bool        // the API server does not serve or allow this kind
+	shown       atomic.Bool // the API server has shown this kind
+	awaitsList  atomic.Bool // awaitListRight runs
+	since       fact.Time   // from then on nothing can have been missed
+	event       string      // the version of the last event or list
+	lastSeen    fact.Time   // all events until then have been taken
+	gapFrom     fact.Time   // a coming event may have happened from then on; zero on a live watch
+	gapTo       uint64      // the last version in the gap; notKnownYet, or zero if the API server did not say
+	asked       int         // how often gapTo has been requested; an answer to an earlier request is void
+	listBegan   fact.Time   // when the last list was requested
+	probes      []probe     // the latest ones, oldest first
+	latest      func(context.Context) uint64
+	drawing     drawing            // of the list that is arriving
+	relist      func(after string) // begins to list the kind for its metric families alone
+	arrived     fact.Time          // when the last event arrived, or the watch was set up
+	failedSince time.Time          // zero while the watch is up
+	failedTold  time.Time
+}
+
+var (
+	_ cache.ReflectorStore         = (*store)(nil)
+	_ cache.ReflectorBookmarkStore = (*store)(nil)
+	_ cache.TransformingStore      = (*store)(nil)
+)
+
+// quietFor is the minimum time between two log lines of a watch that keeps failing.
+const quietFor = time.Minute
+
+// liveAfter is how long a new watch must be silent to count as caught up, if its versions do not
+// show that it has: missed events arrive without pauses.
+const liveAfter = fact.Time(2 * time.Second / time.Microsecond)
+
+// heldUpAfter is how long an event may be in progress. After a longer one, later events cannot be
+// dated with the moment at which they are taken.
+const heldUpAfter = time.Second
+
+// notKnownYet is the end of a gap until the API server has answered: every version is in the gap.
+const notKnownYet = math.MaxUint64
+
+// resumed notes that the watch resumed where an earlier one ended.
+func (s *store) resumed() {
+	at := s.resumeAt
+	s.resumeAt, s.passOver = "", true
+	s.collector.mu.Lock()
+	defer s.collector.mu.Unlock()
+	s.event = at
+	if s.collector.renders(s.kind) {
+		s.collector.families.await(s.kind)
+		s.relist(at)
+	}
+	level.Debug(s.logger).Log("msg", "resuming the watch where the last run ended", "away", s.collector.now().Sub(s.lastSeen.Time()).Round(time.Millisecond))
+}
+
+// connected notes that a watch was set up: its first events happened while there was no watch.
+func (s *store) connected() {
+	s.collector.mu.Lock()
+	defer s.collector.mu.Unlock()
+	now := s.collector.present()
+	from := s.lastSeen
+	if from == 0 {
+		from = now
+	}
+	s.openGap(from, now)
+	s.askGapEnd()
+	s.awaitQuiet()
+}
+
+// openGap notes, under the collector's lock, that coming events may have happened since from,
+// because nobody read the watch. A gap that is already open keeps its own beginning, if that is
+// earlier. The gap ends at the version that askGapEnd requests.
+func (s *store) openGap(from, now fact.Time) {
+	if s.gapFrom == 0 || from < s.gapFrom {
+		s.gapFrom = from
+	}
+	s.gapTo, s.arrived = notKnownYet, now
+	s.asked++
+}
+
+// askGapEnd requests, under the collector's lock, the API server's current version. All events in
+// the gap have versions up to that one. The answer arrives later.
+func (s *store) askGapEnd() {
+	asked := s.asked
+	go func() {
+		ctx, cancel := context.WithTimeout(s.ctx, connectTimeout)
+		defer cancel()
+		latest := s.latest(ctx)
+		s.collector.mu.Lock()
+		if s.asked == asked {
+			s.gapTo = latest
+		}
+		s.collector.mu.Unlock()
+		s.awaitListRight()
+	}()
+}
+
+// awaitListRight repeats a refused request of askGapEnd until it is allowed. The watch works meanwhile, so that
+// nothing else would notice that the right is granted.
+func (s *store) awaitListRight() {
+	if !s.collector.rights.lacks(s.right("list")) || !s.awaitsList.CompareAndSwap(false, true) {
+		return
+	}
+	defer s.awaitsList.Store(false)
+	_ = wait.PollUntilContextCancel(s.ctx, againAfter.Cap, false, func(ctx context.Context) (bool, error) {
+		s.latest(ctx)
+		return !s.collector.rights.lacks(s.right("list")), nil
+	})
+}
+
+func (s *store) right(verb string) right { return right{verb, s.resource.Group, s.resource.Resource} }
+
+// noteRight records the result of a request of this kind. Without the right to list, streamed lists still work.
+func (s *store) noteRight(verb string, err error) {
+	without := "this kind is skipped"
+	switch {
+	case verb == "list":
+		without = "this kind is skipped, or, where the API server streams lists, events after an interruption are dated less exactly"
+	case essential(s.kind):
+		without = "this kind is skipped, and the tracker is not ready without it"
+	}
+	cure := ""
+	if flag := switchOff(s.kind); flag != "" {
+		cure = "switch the feature off by " + flag
+	}
+	s.collector.rights.note(s.right(verb), err, without, cure)
+}
+
+// closeGap notes, under the collector's lock, that the watch is live.
+func (s *store) closeGap() {
+	s.gapFrom, s.gapTo = 0, 0
+	s.asked++
+}
+
+// caughtUp notes, under the collector's lock, that all events missed before the start have been
+// taken.
+func (s *store) caughtUp() {
+	if s.behind {
+		s.behind = false
+		s.collector.behind.Add(-1)
+	}
+}
+
+// awaitQuiet counts a watch as caught up once it has been silent for liveAfter, because no event
+// need arrive that shows it.
+func (s *store) awaitQuiet() {
+	if !s.behind {
+		return
+	}
+	time.AfterFunc(time.Duration(liveAfter)*time.Microsecond, func() {
+		s.collector.mu.Lock()
+		defer s.collector.mu.Unlock()
+		if fact.At(s.collector.now())-s.arrived < liveAfter {
+			s.awaitQuiet()
+			return
+		}
+		s.caughtUp()
+	})
+}
+
+// seen returns the observation of an event that arrives now with the given version.
+func (s *store) seen(now fact.Time, resourceVersion string) inventory.Observation {
+	s.arrive(now, resourceVersion, true)
+	if s.gapFrom == 0 {
+		return inventory.Live(now)
+	}
+	return inventory.Observation{At: now, NotBefore: min(s.gapFrom, now)}
+}
+
+// arrive notes that the watch has reached a version, and closes the gap if the version is past it.
+// Until then the store's position in time is unknown: a tracker that resumes from here still has
+// the whole gap before it. An event carries the version at which it happened; a bookmark may carry
+// an old version and still be on time.
+func (s *store) arrive(now fact.Time, resourceVersion string, event bool) {
+	version := fact.VersionNumber(resourceVersion)
+	past := now-s.arrived > liveAfter
+	if s.gapTo != 0 {
+		past = version > s.gapTo
+	}
+	if past {
+		s.closeGap()
+		s.caughtUp()
+	}
+	if event && s.gapFrom == 0 {
+		s.noteLag(now, version)
+	}
+	s.arrived = now
+	if s.gapFrom == 0 {
+		s.lastSeen = now
+	}
+}
+
+func (s *store) Add(obj any) error    { return s.take(obj, (*inventory.Inventory).Set, false) }
+func (s *store) Update(obj any) error { return s.take(obj, (*inventory.Inventory).Set, false) }
+func (s *store) Delete(obj any) error { return s.take(obj, (*inventory.Inventory).Delete, true) }
+
+func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Observation) error, gone bool) error {
+	s.up()
+	s.collector.metrics.events[s.kind].Inc()
+	came := s.collector.now()
+	text, textVersion := s.collector.event(s.kind, obj, gone)
+	s.trim(obj)
+	waited := func() bool { return s.collector.now().Sub(came) > heldUpAfter }
+	err := s.collector.observe(func(inv *inventory.Inventory, now fact.Time) error {
+		if waited() {
+			s.openGap(s.lastSeen, now)
+		}
+		version := ""
+		if o, ok := obj.(metav1.Object); ok {
+			version = o.GetResourceVersion()
+		}
+		seen := s.seen(now, version)
+		if version != "" {
+			s.event = version
+			s.move(version)
+		}
+		s.collector.metrics.seen(s.kind, now)
+		s.collector.families.change(text, textVersion)
+		return do(inv, obj, seen)
+	}, s.kind)
+	if waited() {
+		s.heldUp()
+	}
+	return err
+}
+
+// heldUp notes that coming events have been waiting since the last one, because the recorder
+// blocked.
+func (s *store) heldUp() {
+	s.collector.mu.Lock()
+	defer s.collector.mu.Unlock()
+	s.openGap(s.lastSeen, s.collector.present())
+	s.askGapEnd()
+}
+
+// move records, under the collector's lock, how far the watch is.
+func (s *store) move(resourceVersion string) {
+	s.collector.moveTo(fact.Position{Kind: s.kind, ResourceVersion: resourceVersion, EventVersion: s.event, Since: s.since, At: s.lastSeen})
+}
+
+// Replace takes a list whose objects were trimmed as they arrived: streamed (Transformer, which
+// also packed them) or in pages (listWatch).
+func (s *store) Replace(objects []any, resourceVersion string) error {
+	s.up()
+	if s.passOver {
+		s.passOver = false
+		return nil
+	}
+	before, position := s.listed(resourceVersion)
+	defer func() {
+		s.collector.mu.Lock()
+		defer s.collector.mu.Unlock()
+		s.caughtUp()
+	}()
+	began := s.collector.now()
+	err := s.collector.replace(s.ctx, firstList{objects, s.drawing.of(objects), position}, before)
+	if s.collector.now().Sub(began) > heldUpAfter { // it may have waited for the first lists of other kinds
+		s.heldUp()
+	}
+	return err
+}
+
+// listing notes that a list was requested. No event arrives before the list does.
+func (s *store) listing() {
+	s.drawing.begin(s.collector, s.kind)
+	s.collector.mu.Lock()
+	defer s.collector.mu.Unlock()
+	s.listBegan = s.collector.present()
+	s.closeGap()
+}
+
+// listed notes that a list has arrived. It returns until when the kind was known before, and the
+// watch's new position. A list shows the state at its end, unless the process paused meanwhile.
+func (s *store) listed(resourceVersion string) (before fact.Time, p fact.Position) {
+	s.collector.mu.Lock()
+	defer s.collector.mu.Unlock()
+	before = s.lastSeen
+	s.lastSeen = s.collector.present()
+	if s.gapFrom != 0 {
+		s.lastSeen = s.listBegan
+		s.gapFrom = s.listBegan
+	}
+	s.since = s.lastSeen
+	s.collector.metrics.seen(s.kind, s.lastSeen)
+	s.event = resourceVersion
+	return before, fact.Position{Kind: s.kind, ResourceVersion: resourceVersion, EventVersion: s.event, Since: s.since, At: s.lastSeen}
+}
+
+func (s *store) Bookmark(resourceVersion string) error {
+	s.up()
+	now := fact.At(s.collector.heart.beat()) // read the clock before waiting for the lock
+	s.collector.mu.Lock()
+	defer s.collector.mu.Unlock()
+	s.collector.noteInterruption()
+	s.arrive(now, resourceVersion, false)
+	s.collector.metrics.seen(s.kind, now)
+	s.move(resourceVersion)
+	return nil
+}
+
+func (s *store) Resync() error { return nil }
+
+// Transformer returns a function that trims and packs the objects of a list as they stream in, so
+// that the untrimmed list is never in memory.
+func (s *store) Transformer() cache.TransformFunc {
+	p := &packer{kind: s.kind}
+	return func(obj any) (any, error) {
+		s.drawing.draw(obj)
+		return p.pack(s.trim(obj)), nil
+	}
+}
+
+// trim reduces an object to the fields that the tracker keeps.
+func (s *store) trim(obj any) any { return Trim(s.collector.policy, s.kind, obj) }
+
+// refused reports whether the API server does not serve a kind, or does not allow the tracker to
+// read it.
+func refused(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
+}
+
+// without continues without a kind, in the first lists, too, unless the kind is essential. The reflector keeps
+// retrying, in case that changes.
+func (c *Collector) without(s *store, err error) {
+	c.mu.Lock()
+	s.caughtUp()
+	c.families.unlisted(s.kind)
+	if s.kind == fact.Nodes {
+		c.inv.HideNodes()
+	}
+	c.mu.Unlock()
+	if !s.refused {
+		s.refused = true
+		c.metrics.available[s.kind].Set(0)
+		if !apierrors.IsForbidden(err) { // rights.note has logged that
+			level.Warn(s.logger).Log("msg", "this kind is skipped, as the API server does not serve it", "err", err)
+		}
+	}
+	if essential(s.kind) {
+		return
+	}
+	select {
+	case <-c.synced:
+	default:
+		if _, err := c.listed(s.kind, firstList{}); err != nil {
+			level.Error(s.logger).Log("msg", "the first lists could not be taken in", "err", err)
+		}
+	}
+}
+
+// up notes that the watch works, or that a list has arrived, which may be all that is allowed.
+func (s *store) up() {
+	s.shown.Store(true)
+	if s.refused && !s.collector.rights.lacks(s.right("watch")) {
+		s.refused = false
+		s.collector.metrics.available[s.kind].Set(1)
+		level.Info(s.logger).Log("msg", "this kind is watched now")
+	}
+	now := s.collector.now()
+	if !s.failedSince.IsZero() {
+		level.Info(s.logger).Log("msg", "the API server answers again", "away", now.Sub(s.failedSince).Round(time.Millisecond))
+		s.failedSince, s.failedTold = time.Time{}, time.Time{}
+	}
+}
+
+// failed notes that a list or watch request failed; the reflector will retry it.
+func (s *store) failed(err error) {
+	if s.ctx.Err() != nil {
+		return // the collector is stopping
+	}
+	if refused(err) {
+		s.collector.without(s, err)
+		return
+	}
+	s.collector.metrics.failures[s.kind].Inc()
+	now := s.collector.now()
+	if s.failedSince.IsZero() {
+		s.failedSince = now
+	}
+	if now.Sub(s.failedTold) < quietFor {
+		return
+	}
+	s.failedTold = now
+	hint := "waiting for the API server"
+	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		hint = "too far behind to resume, listing again"
+	}
+	level.Warn(s.logger).Log("msg", "watch failed", "hint", hint, "err", err)
+}
