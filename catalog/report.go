@@ -353,11 +353,13 @@ func (r Report) file(w window) string {
 func (r Report) findsFirst(values map[string]string) bool {
 	narrow := false
 	for _, flag := range []string{"namespace", "owner", "group"} {
-		if values[flag] != "" {
-			if narrow = true; !slices.Contains(r.narrowFound, flag) {
-				return false
-			}
+		if values[flag] == "" {
+			continue
 		}
+		if !slices.Contains(r.narrowFound, flag) {
+			return false
+		}
+		narrow = true
 	}
 	return values["limit"] != noLimit || narrow && r.unlimitedFound
 }

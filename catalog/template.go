@@ -46,7 +46,7 @@ func same(left, right string) string {
 
 // among is the SQL that the columns are one of a list, which is a SELECT without that word: among("cluster, name", "cluster, name FROM shown"). The
 // primary key finds where such rows can be, and the rows are compared by hashes: to compare names takes twice as long. The list is
-// made twice, so it should be a small one.
+// made twice, so that should be quick.
 func among(columns, list string) string {
 	return fmt.Sprintf("indexHint((%s) IN (SELECT %s)) AND (%s) IN (SELECT cityHash64(*), farmHash64(*) FROM (SELECT %s))", columns, list, hashes(columns), list)
 }

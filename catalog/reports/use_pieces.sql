@@ -2,6 +2,10 @@
 It is given the kind of window, nothing by the rollup, or "times" if only how long the uses took is asked for, and not which pods are new. */ -}}
 its_volumes AS (SELECT cluster, uid FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != ''),
 {{template "its_namespaces.sql" ""}},
+use_keys AS
+(
+    {{template "use_keys.sql" .}}
+),
 -- The mounts of the pods that used something in the window, with all that these pods mounted of the same claim, as a pod counts as new
 -- on the day of its first mount.
 of_pods AS
@@ -16,8 +20,7 @@ of_pods AS
 {{- end}}
     FROM mounts FINAL
     WHERE claim_uid != ''
-      AND indexHint((cluster, namespace, claim_name, pod_created_at) IN ({{template "use_keys.sql" .}}))
-      AND cityHash64(cluster, namespace, claim_name, pod_created_at) IN (SELECT cityHash64(cluster, namespace, claim_name, pod_created_at) FROM ({{template "use_keys.sql" .}}))
+      AND {{among "cluster, namespace, claim_name, pod_created_at" "cluster, namespace, claim_name, pod_created_at FROM use_keys"}}
       AND {{template "whose.sql"}}
 ),
 -- With whose they are. Owner and groups are those of the pod, else those of its claim.

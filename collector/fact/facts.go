@@ -212,7 +212,7 @@ type Mount struct {
 	ClaimName         string
 	VolumeUID         string
 	ClaimVolumes      uint16 // how many volumes of the pod's spec are claims
-	InlineVolumes     uint16 // how many of them are storage that it names itself: hostPath, emptyDir, nfs, ...
+	InlineVolumes     uint16 // how many volumes of the pod's spec are storage that it names itself: hostPath, emptyDir, nfs, ...
 	Owner             string // of the pod, as what follows, so that the history of mounts says whose it is
 	Groups            string // separated by commas: a Mount can be compared
 	WorkloadKind      string // "Pod" if the pod has no controller
