@@ -20,7 +20,7 @@ func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Rep
 	if !r.seldom && (len(r.bounds) == 0 || s.Parameters["limit"] == noLimit) {
 		return false, nil
 	}
-	first, err := expand(r.Name+"-first.sql", "")
+	first, err := expand(r.Name+"-first.sql", "", s.Parameters)
 	if err != nil {
 		return false, err
 	}
@@ -46,7 +46,7 @@ func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r
 	if r.quarterly != w.kind() || !in.hasQuarter(c.now()) {
 		return ctx, w.kind(), nil
 	}
-	quarters, err := expand("quarters.sql", "")
+	quarters, err := expand("quarters.sql", "", s.Parameters)
 	if err != nil {
 		return ctx, "", err
 	}
@@ -54,7 +54,7 @@ func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r
 	if found, err := c.askParameters(ctx, explain, r, quarters, s); err != nil || !found {
 		return ctx, w.kind(), err
 	}
-	changed, err := expand("changed_claims.sql", r.quarterly)
+	changed, err := expand("changed_claims.sql", r.quarterly, s.Parameters)
 	if err != nil {
 		return ctx, "", err
 	}
@@ -70,14 +70,14 @@ func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r
 // would resolve them again for each place that names them. nothing says that there are none. Where there are too many, the statement stays as it is.
 func (c *Catalog) findRows(ctx context.Context, explain func(error) error, r Report, s *Statement, w window, kind string) (with context.Context, nothing bool, err error) {
 	find := *s
-	if find.SQL, err = expand(r.Name+"-found.sql", kind); err != nil {
+	if find.SQL, err = expand(r.Name+"-found.sql", kind, s.Parameters); err != nil {
 		return nil, false, err
 	}
 	with, rows, err := c.askTable(ctx, explain, r, find, "found")
 	if err != nil || rows == 0 || rows > mostSent {
 		return ctx, err == nil && rows == 0, err
 	}
-	s.SQL, err = expand(r.file(w), foundKind+" "+kind)
+	s.SQL, err = expand(r.file(w), foundKind+" "+kind, s.Parameters)
 	return with, false, err
 }
 

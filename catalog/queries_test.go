@@ -189,8 +189,8 @@ const queriesHead = `# Questions
 
 <!-- Made from the reports by ` + "`make docs`" + `. -->
 
-` + "`kubevoltracker report`" + ` lists the questions. Each is a command, and a file of ` + "`catalog/reports`" + `: ` + "`--sql`" + ` prints it with the values of
-this call, as a file that ` + "`kubevoltracker sql --file=FILE`" + ` and clickhouse-client run.
+` + "`kubevoltracker report`" + ` lists the questions. Each is a command, and SQL that is made from files of ` + "`catalog/reports`" + `: ` + "`--sql`" + ` prints it
+for the flags that are given, with their values, as a file that ` + "`kubevoltracker sql --file=FILE`" + ` and clickhouse-client run.
 
 - **The past**: ` + "`--at`" + ` is for a moment, ` + "`--since`" + ` and ` + "`--until`" + ` are for a window. Each takes how long ago (` + "`30d`, `12h`" + `), a date
   (` + "`2026-11-20`" + `), or a time (` + "`\"2026-11-20 15:04\"`, `2026-11-20T15:04:05Z`" + `); without a zone it is UTC. A window has all that was so at any
@@ -289,7 +289,26 @@ func section(t *testing.T, c *catalog.Catalog, r catalog.Report, seen map[string
 			seen[name] = true
 		}
 	}
-	return fmt.Sprintf("### %s\n\n%s %s\n\n%sFlags: %s. Columns: %s.\n\n", r.Name, r.Question, r.Help, &blocks, strings.Join(flags, ", "), strings.Join(columns, ", "))
+	return fmt.Sprintf("### %s\n\n%s %s\n\n%sFlags: %s. Columns: %s. SQL: %s.\n\n",
+		r.Name, r.Question, r.Help, &blocks, strings.Join(flags, ", "), strings.Join(columns, ", "), strings.Join(filesOf(t, r), ", "))
+}
+
+// filesOf are links to the files with the SQL of a report.
+func filesOf(t *testing.T, r catalog.Report) (links []string) {
+	t.Helper()
+	for _, pattern := range []string{r.Name + ".sql", r.Name + "-*.sql"} {
+		files, err := filepath.Glob(filepath.Join("reports", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			links = append(links, fmt.Sprintf("[%s](../catalog/%s)", filepath.Base(file), filepath.ToSlash(file)))
+		}
+	}
+	if len(links) == 0 {
+		t.Errorf("the report %s has no SQL", r.Name)
+	}
+	return links
 }
 
 // sampleOf is a call of a report with its answer, and the columns of that.

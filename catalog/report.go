@@ -131,7 +131,7 @@ func (c *Catalog) prepare(name string, parameters map[string]string) (Report, St
 	values["now"] = parameter(moment)
 	values["since"], values["until"] = parameter(w.since), parameter(w.until)
 	maps.Copy(values, r.bounds)
-	sql, err := expand(r.file(w), w.kind())
+	sql, err := expand(r.file(w), w.kind(), values)
 	return r, Statement{SQL: sql, Parameters: values, settings: r.settings()}, w, err
 }
 
@@ -184,7 +184,7 @@ func (c *Catalog) answer(ctx context.Context, explain func(error) error, r Repor
 	if err != nil {
 		return nil, err
 	}
-	if s.SQL, err = expand(r.file(w), kind); err != nil {
+	if s.SQL, err = expand(r.file(w), kind, s.Parameters); err != nil {
 		return nil, err
 	}
 	whole := s.SQL

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// filters are the flags that mean the same in each report that has them; the SQL gets an empty one of each that a report
-// lacks.
+// filters are the flags that mean the same in each report that has them. A report that lacks one has it empty, as one that was not given.
 var filters = []string{"cluster", "namespace", "owner", "group", "storageclass", "workload", "volume"}
 
 // filter returns a flag that chooses rows.
@@ -226,7 +225,7 @@ func rateReports() []Report {
 
 func watchReports() []Report {
 	counts := Report{
-		Name: "counts", Topic: aboutWatch, Question: "How many volumes, claims and pods were there, now or then?",
+		Name: "counts", explicit: true, Topic: aboutWatch, Question: "How many volumes, claims and pods were there, now or then?",
 		Help:  "How many of each kind there are: now, or at a moment. Pods are those that mount storage.",
 		Flags: slices.Concat([]Flag{atFlag}, chosen("namespace", "owner", "group", "storageclass", "workload")),
 		span:  now,

@@ -151,7 +151,7 @@ func (c *Catalog) rollUpQuarter(ctx context.Context, op string, values map[strin
 		mounts      uint64
 	}
 	var runs []run
-	changed, err := expand("roll_quarter_changed.sql", "")
+	changed, err := expand("roll_quarter_changed.sql", "", values)
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (c *Catalog) rollUp(ctx context.Context, op string, files []string, values 
 	}
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"join_use_nulls": 0, "do_not_merge_across_partitions_select_final": 1}))
 	for _, file := range files {
-		sql, err := expand(file, "window")
+		sql, err := expand(file, "window", values)
 		if err != nil {
 			return err
 		}

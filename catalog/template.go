@@ -1,9 +1,15 @@
 package catalog
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"text/template"
 )
 
@@ -57,19 +63,77 @@ func listed(columns, array string) string {
 	return fmt.Sprintf("(%s) IN (SELECT h.1, h.2 FROM (SELECT arrayJoin(%s) AS h))", hashes(columns), array)
 }
 
-// expand returns a file of reports for a kind of window, with the files that it includes.
-func expand(name, kind string) (string, error) {
-	files, err := template.New(name).Funcs(template.FuncMap{
+// flagOf are the columns of which a flag with another name, or none, chooses one.
+var flagOf = map[string]string{"claim_namespace": "namespace", "storage_class": "storageclass", "groups": "group"}
+
+// filterBy is the SQL of the flags in values that choose by columns, such as "c.owner": " AND c.owner = {owner:String}" if --owner is given.
+func filterBy(values map[string]string, columns ...string) string {
+	var out strings.Builder
+	for _, column := range columns {
+		name := column[strings.LastIndex(column, ".")+1:]
+		flag := cmp.Or(flagOf[name], name)
+		switch {
+		case values[flag] == "":
+		case name == "groups":
+			fmt.Fprintf(&out, " AND has(%s, {%s:String})", column, flag)
+		default:
+			fmt.Fprintf(&out, " AND %s = {%s:String}", column, flag)
+		}
+	}
+	return out.String()
+}
+
+// files are the files of reports, which are read once. Their functions are those of expand.
+var files = sync.OnceValues(func() (*template.Template, error) {
+	all := template.New("").Funcs(functions(nil))
+	names, err := fs.Glob(reportFiles, "reports/*.sql")
+	for _, name := range names {
+		var text []byte
+		if text, err = reportFiles.ReadFile(name); err != nil {
+			break
+		}
+		if _, err = all.New(path.Base(name)).Parse(strings.TrimSpace(string(text))); err != nil {
+			break
+		}
+	}
+	return all, err
+})
+
+// functions are what the files call, with the values of parameters.
+func functions(values map[string]string) template.FuncMap {
+	return template.FuncMap{
 		"hashes": hashes, "same": same, "key": key, "among": among, "listed": listed,
 		"quarters": func(kind string) bool { return strings.HasSuffix(kind, quartersKind) },
 		"found":    func(kind string) bool { return strings.HasPrefix(kind, foundKind) },
-	}).ParseFS(reportFiles, "reports/*.sql")
+		"filter":   func(columns ...string) string { return filterBy(values, columns...) },
+		"given": func(flags ...string) bool {
+			return slices.ContainsFunc(flags, func(f string) bool { return values[f] != "" })
+		},
+	}
+}
+
+// What conditions of the files leave behind, as each begins with true: such conditions, a WHERE of nothing else, and lines without SQL.
+var (
+	always     = regexp.MustCompile(`\btrue\s+AND\s+|\s+AND\s+true\b`)
+	everywhere = regexp.MustCompile(`\s+WHERE\s+true\b`)
+	blank      = regexp.MustCompile(`(?m)^[ \t]*\n`)
+)
+
+// expand returns a file of reports for a kind of window and the values of its parameters, with the files that it includes. What a flag chooses by is in the
+// SQL only if the flag is given: ClickHouse takes as long to analyse a condition that holds for all rows as any other.
+func expand(name, kind string, values map[string]string) (string, error) {
+	all, err := files()
 	if err != nil {
 		return "", fmt.Errorf("read reports: %w", err)
 	}
+	if all, err = all.Clone(); err != nil {
+		return "", fmt.Errorf("read reports: %w", err)
+	}
 	var out strings.Builder
-	if err := files.ExecuteTemplate(&out, name, kind); err != nil {
+	if err := all.Funcs(functions(values)).ExecuteTemplate(&out, name, kind); err != nil {
 		return "", fmt.Errorf("read %s: %w", name, err)
 	}
-	return out.String(), nil
+	sql := always.ReplaceAllString(out.String(), "")
+	sql = everywhere.ReplaceAllString(sql, "")
+	return blank.ReplaceAllString(sql, "") + "\n", nil
 }

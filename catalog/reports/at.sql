@@ -9,21 +9,22 @@ WITH
     (
         SELECT cluster, uid
         FROM volumes FINAL
-        WHERE {{template "existed.sql"}}
-          AND ({cluster:String} = '' OR cluster = {cluster:String})
-          AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-          AND ({{template "unfiltered.sql"}} OR ({{hashes "cluster, uid"}}) IN
+        WHERE {{template "existed.sql"}}{{filter "cluster" "storage_class"}}
+{{- if given "namespace" "owner" "group"}}
+          AND ({{hashes "cluster, uid"}}) IN
                (
                    SELECT {{hashes "cluster, volume_uid"}} FROM bindings
                    WHERE ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
-               ))
+               )
+{{- else if not (given "workload")}}
         ORDER BY cluster, name, uid
-        LIMIT if({{template "unfiltered.sql"}} AND {workload:String} = '', {limit:UInt64}, toUInt64(4611686018427387904))
+        LIMIT {limit:UInt64}
+{{- end}}
     )
 ) AS volume_hashes,
 {{template "uses_chosen.sql" "at"}},
 {{template "owned.sql" "at"}},
-{until:DateTime64(6, 'UTC')} AS moment,
+{{- if ne . "now"}}
 versions AS
 (
     SELECT
@@ -38,7 +39,7 @@ versions AS
         JSONExtractString(object, 'status', 'phase') AS phase,
         ifNull(parseDateTime64BestEffortOrNull(JSONExtractString(object, 'status', 'lastPhaseTransitionTime'), 6, 'UTC') <= moment, 0) AS had_phase
     FROM objects
-    WHERE kind = 'PersistentVolume' AND ({cluster:String} = '' OR cluster = {cluster:String}) AND {{listed "cluster, uid" "volume_hashes"}}
+    WHERE kind = 'PersistentVolume'{{filter "cluster"}} AND {{listed "cluster, uid" "volume_hashes"}}
 ),
 states AS
 (
@@ -55,10 +56,16 @@ watched AS
 (
     SELECT DISTINCT cluster FROM coverage FINAL
     WHERE kind = 'PersistentVolume' AND started_at <= moment AND coalesce(ended_at, seen_at) >= moment
-)
+),
+{{- end}}
+{until:DateTime64(6, 'UTC')} AS moment
 SELECT
     v.cluster AS cluster,
     v.name AS persistentvolume,
+{{- if eq . "now"}}
+    v.capacity_bytes AS capacity_bytes,
+    v.phase AS phase,
+{{- else}}
     multiIf(
         moment >= {now:DateTime64(6, 'UTC')}, v.capacity_bytes,
         s.has_last AND (v.is_watched OR NOT s.has_following AND v.deleted_at IS NULL) OR s.has_last AND s.has_following AND s.last.1 = s.following.1, if(s.last.1 < 0, NULL, s.last.1),
@@ -68,6 +75,7 @@ SELECT
         s.has_last AND (v.is_watched OR NOT s.has_following AND v.deleted_at IS NULL), s.last.2,
         s.has_following AND s.following.3, s.following.2,
         '') AS phase,
+{{- end}}
     b.namespace AS namespace,
     b.claim AS claim,
     v.storage_class AS storage_class,
@@ -77,12 +85,16 @@ SELECT
     trim(concat(d.driver, ' ', d.server, if(d.server = '' OR d.path = '', '', ':'), d.path)) AS backend
 FROM
 (
-    SELECT cluster, uid, name, toInt128(capacity_bytes) AS capacity_bytes, toString(phase) AS phase, storage_class, source_kind, source_id, deleted_at,
+    SELECT cluster, uid, name, toInt128(capacity_bytes) AS capacity_bytes, toString(phase) AS phase, storage_class, source_kind, source_id, deleted_at
+{{- if ne . "now"}},
         cluster IN (SELECT cluster FROM watched) AS is_watched
+{{- end}}
     FROM volumes FINAL
     WHERE {{listed "cluster, uid" "volume_hashes"}}
 ) AS v
+{{if ne . "now"}}
 LEFT JOIN states AS s ON {{same "s.cluster, s.uid" "v.cluster, v.uid"}}
+{{end}}
 LEFT JOIN
 (
     SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, argMax(c.namespace, b.began) AS namespace, argMax(c.name, b.began) AS claim,
@@ -108,9 +120,9 @@ LEFT JOIN
     SELECT cluster, id, driver, server, path FROM volume_sources FINAL
     WHERE ({{hashes "cluster, id"}}) IN (SELECT {{hashes "cluster, source_id"}} FROM volumes WHERE {{listed "cluster, uid" "volume_hashes"}})
 ) AS d ON {{same "d.cluster, d.id" "v.cluster, v.source_id"}}
-WHERE ({namespace:String} = '' OR b.namespace = {namespace:String})
-  AND ({owner:String} = '' OR b.owner = {owner:String})
-  AND ({group:String} = '' OR has(b.groups, {group:String}))
-  AND ({workload:String} = '' OR arrayExists(name -> {workload:String} IN (name, substring(name, position(name, '/') + 1)), u.workloads))
+WHERE true{{filter "b.namespace" "b.owner" "b.groups"}}
+{{- if given "workload"}}
+  AND arrayExists(name -> {workload:String} IN (name, substring(name, position(name, '/') + 1)), u.workloads)
+{{- end}}
 ORDER BY cluster, persistentvolume, v.uid
 LIMIT {limit:UInt64}

@@ -5,11 +5,13 @@ chosen AS
 (
     SELECT *
     FROM bindings FINAL
-    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+    WHERE true{{filter "cluster"}}
       AND (bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')})
       AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})
-      AND (concat({namespace:String}, {owner:String}, {group:String}, {workload:String}) = '' OR ({{hashes "cluster, claim_uid"}}) IN
-          ({{template "chosen_claims.sql"}}))
+{{- if given "namespace" "owner" "group" "workload"}}
+      AND ({{hashes "cluster, claim_uid"}}) IN
+          ({{template "chosen_claims.sql"}})
+{{- end}}
 )
 SELECT
     b.cluster AS cluster,
@@ -31,8 +33,10 @@ LEFT JOIN
 LEFT JOIN
 (
     SELECT cluster, uid, name, storage_class FROM volumes FINAL
-    WHERE {{template "unfiltered.sql"}} OR ({{hashes "cluster, uid"}}) IN (SELECT {{hashes "cluster, volume_uid"}} FROM chosen)
+{{- if given "namespace" "owner" "group"}}
+    WHERE ({{hashes "cluster, uid"}}) IN (SELECT {{hashes "cluster, volume_uid"}} FROM chosen)
+{{- end}}
 ) AS v ON {{same "v.cluster, v.uid" "b.cluster, b.volume_uid"}}
-WHERE ({storageclass:String} = '' OR storage_class = {storageclass:String})
+WHERE true{{filter "storage_class"}}
 ORDER BY bound_at DESC, cluster, namespace, claim, persistentvolume, b.ordinal
 LIMIT {limit:UInt64}

@@ -7,15 +7,11 @@ FROM
     LIMIT 1
     UNION ALL
     SELECT 1 FROM claims FINAL
-    WHERE deleted_at IS NULL
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({namespace:String} = '' OR namespace = {namespace:String})
+    WHERE deleted_at IS NULL{{filter "cluster" "namespace"}}
       AND (cluster, uid) IN
           (
               SELECT cluster, uid FROM changes
-              WHERE kind = 'PersistentVolumeClaim' AND action = 'deleting'
-                AND ({cluster:String} = '' OR cluster = {cluster:String})
-                AND ({namespace:String} = '' OR namespace = {namespace:String})
+              WHERE kind = 'PersistentVolumeClaim' AND action = 'deleting'{{filter "cluster" "namespace"}}
           )
     LIMIT 1
 )

@@ -46,9 +46,7 @@ wanted AS
     (
         SELECT cluster, uid, max(at) AS asked_at
         FROM changes FINAL
-        WHERE kind = 'PersistentVolumeClaim' AND action = 'deleting'
-          AND ({cluster:String} = '' OR cluster = {cluster:String})
-          AND ({namespace:String} = '' OR namespace = {namespace:String})
+        WHERE kind = 'PersistentVolumeClaim' AND action = 'deleting'{{filter "cluster" "namespace"}}
         GROUP BY cluster, uid
     )
 ) AS deleting_list,
@@ -198,9 +196,9 @@ SELECT
     held_since,
     details
 FROM blocked
-WHERE ({owner:String} = '' OR owner = {owner:String})
-  AND ({group:String} = '' OR has(groups, {group:String}))
-  AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-  AND ({workload:String} = '' OR arrayExists(x -> x = {workload:String} OR substring(x, position(x, '/') + 1) = {workload:String}, [workload, holder_workload]))
+WHERE true{{filter "owner" "groups" "storage_class"}}
+{{- if given "workload"}}
+  AND arrayExists(x -> x = {workload:String} OR substring(x, position(x, '/') + 1) = {workload:String}, [workload, holder_workload])
+{{- end}}
 ORDER BY waits_since, cluster, namespace, kind, name, claim, reason, holder
 LIMIT {limit:UInt64}

@@ -12,8 +12,7 @@ FROM
 (
     SELECT *
     FROM storage_capacity
-    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    WHERE true{{filter "cluster" "storage_class"}}
       AND at <= {until:DateTime64(6, 'UTC')}
     ORDER BY at DESC, resource_version DESC
     LIMIT 1 BY cluster, uid

@@ -1,8 +1,5 @@
 -- The claims and quarters that the sums of mounts_quarterly are not right for: a mount has changed since, or was not in use in the window, or had not started by the moment, or its pod is in two
 -- rows. The parameters are those of quarters.sql. The other statements of the report get it as a table changed.
-{{- if eq . "window"}}
-WITH {{template "its_namespaces.sql" .}}
-{{- end}}
 SELECT DISTINCT cluster, namespace, claim_name, toYYYYMM(quarter) AS quarter_number -- not the date, which the Go client reads in the time zone of the server
 FROM
 (

@@ -1,2 +1,2 @@
 {{- /* Included by changed_claims.sql: the rows of the clusters, and of a window the namespaces, in which something can be that the flags choose. */ -}}
-{{if eq . "window"}}{{template "uses_of.sql" .}}{{else}}({cluster:String} = '' OR cluster = {cluster:String}){{end}}
+{{if eq . "window"}}{{template "in_namespaces.sql"}}{{else}}true{{filter "cluster"}}{{end}}

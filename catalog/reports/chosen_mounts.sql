@@ -3,7 +3,8 @@ pod_created_at <= {until:DateTime64(6, 'UTC')}
       AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')})
       AND (NOT {running:Bool} OR ended_at IS NULL)
       AND (NOT {ended:Bool} OR ended_at IS NOT NULL)
-      AND ({volume:String} = ''
-           OR (cluster, namespace, claim_name) IN ({{template "claims_of_volumes.sql"}})
-          AND (cluster, volume_uid) IN (SELECT cluster, uid FROM volumes FINAL WHERE name = {volume:String} OR uid = {volume:String}))
+{{- if given "volume"}}
+      AND (cluster, namespace, claim_name) IN ({{template "claims_of_volumes.sql"}})
+      AND (cluster, volume_uid) IN (SELECT cluster, uid FROM volumes FINAL WHERE name = {volume:String} OR uid = {volume:String})
+{{- end}}
       AND {{template "mount_filter.sql"}}

@@ -7,7 +7,7 @@ WITH
         UNION ALL
         SELECT cluster, namespace, uid, name FROM claims WHERE {{template "claim_named.sql" "{claim:String}"}}
     )
-    WHERE {cluster:String} = '' OR cluster = {cluster:String}
+    WHERE true{{filter "cluster"}}
 ) AS claim_ids,
 (
     SELECT groupUniqArray((cluster, claim_uid, volume_uid)) FROM bindings WHERE (cluster, claim_uid) IN (SELECT cluster, uid FROM its_claims)

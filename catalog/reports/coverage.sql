@@ -24,7 +24,7 @@ FROM
     UNION ALL
     SELECT cluster, 'unwatched', ended_micros, next_micros FROM spans WHERE NOT lasts
 )
-WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+WHERE true{{filter "cluster"}}
   AND started_at <= {until:DateTime64(6, 'UTC')}
   AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')})
 ORDER BY cluster, started_at

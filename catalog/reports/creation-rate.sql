@@ -12,22 +12,22 @@ created AS
 (
     SELECT cluster, toInt64(1) AS volume, toInt64(0) AS claim, created_at
     FROM volumes
-    WHERE created_at IS NOT NULL
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-      AND (concat({namespace:String}, {owner:String}, {group:String}) = '' OR ({{hashes "cluster, uid"}}) IN
-          ({{template "volumes_of_claims.sql"}}))
+    WHERE created_at IS NOT NULL{{filter "storage_class"}}
+{{- if given "namespace" "owner" "group"}}
+      AND ({{hashes "cluster, uid"}}) IN
+          ({{template "volumes_of_claims.sql"}})
+{{- end}}
     UNION ALL
     SELECT cluster, 0, 1, created_at
     FROM claims AS c
-    WHERE created_at IS NOT NULL
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    WHERE created_at IS NOT NULL{{filter "storage_class"}}
       AND {{template "claim_filter.sql"}}
 ),
 counted AS
 (
     SELECT cluster, volume, claim, toInt64(floor((toUnixTimestamp64Micro(assumeNotNull(created_at)) / 1000000 - first) / step)) AS part
     FROM created
-    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+    WHERE true{{filter "cluster"}}
       AND toUnixTimestamp64Micro(assumeNotNull(created_at)) < last_micros AND part >= -parts
 )
 SELECT

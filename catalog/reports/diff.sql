@@ -3,9 +3,11 @@
 -- The few differences are on the right side of each join, which is held in memory; all objects pass by on the left.
 -- Each table says FINAL itself: see Report.explicit.
 WITH
-{{template "its_namespaces.sql" ""}},
-{{template "of_class.sql"}},
-(SELECT groupArray(({{hashes "cluster, uid"}})) FROM claims AS c FINAL WHERE NOT {{template "unfiltered.sql"}} AND {{template "claim_filter.sql"}}) AS claim_hashes,
+{{template "its_namespaces.sql" ""}}
+{{template "of_class.sql"}}
+{{if given "namespace" "owner" "group"}}
+(SELECT groupArray(({{hashes "cluster, uid"}})) FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS claim_hashes,
+{{end}}
 existing AS
 (
     SELECT
@@ -23,7 +25,7 @@ differences AS
         (created_at IS NULL OR created_at <= {since:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')}) AS existed_before,
         (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {until:DateTime64(6, 'UTC')}) AS exists_after
     FROM existing AS o
-    WHERE existed_before != exists_after AND ({{template "unfiltered.sql"}} OR {{listed "cluster, claim_uid" "claim_hashes"}})
+    WHERE existed_before != exists_after{{if given "namespace" "owner" "group"}} AND {{listed "cluster, claim_uid" "claim_hashes"}}{{end}}
     UNION ALL
     SELECT o.cluster, o.kind, o.uid, o.name, o.storage_class, o.claim_uid, r.action, r.size_before, r.size_after, 1, 1
     FROM existing AS o
@@ -52,7 +54,9 @@ differences AS
             max((bound_at IS NULL OR bound_at <= {since:DateTime64(6, 'UTC')}) AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})) AS bound_before,
             max((bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')}) AND (released_at IS NULL OR released_at > {until:DateTime64(6, 'UTC')})) AS bound_after
         FROM bindings FINAL
-        WHERE {{template "unfiltered.sql"}} OR {{listed "cluster, claim_uid" "claim_hashes"}}
+{{- if given "namespace" "owner" "group"}}
+        WHERE {{listed "cluster, claim_uid" "claim_hashes"}}
+{{- end}}
         GROUP BY cluster, volume_uid, claim_uid
         HAVING bound_before != bound_after
     ) AS b ON o.cluster = b.cluster AND o.uid = b.volume_uid
@@ -66,11 +70,14 @@ FROM
         d.cluster AS cluster, d.kind AS kind, toString(c.namespace) AS namespace, d.name AS name, d.difference AS difference, d.before AS before, d.after AS after
     FROM differences AS d
     LEFT JOIN (SELECT cluster, uid, namespace FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON {{same "c.cluster, c.uid" "d.cluster, d.claim_uid"}}
-    WHERE ({cluster:String} = '' OR d.cluster = {cluster:String})
-      AND ({storageclass:String} = '' OR d.storage_class = {storageclass:String})
-      AND ({{template "unfiltered.sql"}} OR c.uid != '')
-      AND ({workload:String} = '' OR (d.cluster, d.claim_uid) IN
-          ({{template "claims_of_workload.sql"}}))
+    WHERE true{{filter "d.cluster" "d.storage_class"}}
+{{- if given "namespace" "owner" "group"}}
+      AND c.uid != ''
+{{- end}}
+{{- if given "workload"}}
+      AND (d.cluster, d.claim_uid) IN
+          ({{template "claims_of_workload.sql"}})
+{{- end}}
     UNION ALL
     SELECT cluster, toString(workload_kind), toString(namespace), toString(workload_name), 'mounts',
         toString(countIf(started_at <= {since:DateTime64(6, 'UTC')} AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')}))) AS before,

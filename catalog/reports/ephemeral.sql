@@ -3,10 +3,7 @@ WITH chosen AS
 (
     SELECT *
     FROM claims
-    WHERE ephemeral
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({namespace:String} = '' OR namespace = {namespace:String})
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    WHERE ephemeral{{filter "cluster" "namespace" "storage_class"}}
       AND (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')})
       AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')})
 )
@@ -31,8 +28,9 @@ LEFT JOIN
     FROM pods
     WHERE (cluster, namespace) IN (SELECT cluster, namespace FROM chosen) AND uid IN (SELECT pod_uid FROM chosen)
 ) AS p ON p.cluster = c.cluster AND p.uid = c.pod_uid
-WHERE ({owner:String} = '' OR owner = {owner:String})
-  AND ({group:String} = '' OR has(groups, {group:String}))
-  AND ({workload:String} = '' OR workload = {workload:String} OR substring(workload, position(workload, '/') + 1) = {workload:String})
+WHERE true{{filter "owner" "groups"}}
+{{- if given "workload"}}
+  AND (workload = {workload:String} OR substring(workload, position(workload, '/') + 1) = {workload:String})
+{{- end}}
 ORDER BY created_at DESC, cluster, namespace, claim, c.uid
 LIMIT {limit:UInt64}

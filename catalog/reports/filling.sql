@@ -14,14 +14,12 @@ picked AS
 (
     SELECT cluster, uid, name, storage_class, claim_uid
     FROM volumes FINAL
-    WHERE (deleted_at IS NULL OR deleted_at > until_at)
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
+    WHERE (deleted_at IS NULL OR deleted_at > until_at){{filter "cluster"}}
       AND {{template "volume_filter.sql"}}
 ),
-(
-    SELECT groupArray(({{hashes "cluster, uid"}})) FROM picked
-    WHERE concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}, {workload:String}) != ''
-) AS volume_hashes,
+{{if given "namespace" "owner" "group" "storageclass" "workload"}}
+(SELECT groupArray(({{hashes "cluster, uid"}})) FROM picked) AS volume_hashes,
+{{end}}
 -- The measurements of each volume: since when each is valid, in microseconds, its used bytes and its files.
 samples AS
 (
@@ -37,10 +35,10 @@ samples AS
             groupArrayIf((toUnixTimestamp64Micro(at), used_bytes, inodes_used), at > fromUnixTimestamp64Micro(since_micros, 'UTC')) AS inside,
             argMax((used_bytes, capacity_bytes, available_bytes, inodes_used, inodes), at) AS last
         FROM usage
-        WHERE at <= until_at
-          AND ({cluster:String} = '' OR cluster = {cluster:String})
-          AND (concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}, {workload:String}) = ''
-               OR {{template "namespaces_of_volumes.sql"}})
+        WHERE at <= until_at{{filter "cluster"}}
+{{- if given "namespace" "owner" "group" "storageclass" "workload"}}
+          AND {{template "namespaces_of_volumes.sql"}}
+{{- end}}
         GROUP BY cluster, volume_uid
     )
 ),

@@ -11,7 +11,7 @@ WITH
         multiIf(server = {name:String}, 'server', path = {name:String}, 'path', id = {name:String}, 'id',
             concat(server, ':', path) = {name:String}, 'server and path', arrayFirst((k, v) -> v = {name:String}, mapKeys(attributes), mapValues(attributes)))))
     FROM volume_sources
-    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+    WHERE true{{filter "cluster"}}
       AND (server = {name:String} OR path = {name:String} OR id = {name:String} OR concat(server, ':', path) = {name:String}
            OR has(mapValues(attributes), {name:String}))
 ) AS store_ids,
@@ -51,8 +51,7 @@ found AS
             SELECT cluster, uid FROM volumes
             WHERE name = {name:String} OR uid = {name:String} OR volume_handle = {name:String} OR (cluster, source_id) IN (SELECT cluster, id FROM stores)
         )
-      AND (name = {name:String} OR uid = {name:String} OR volume_handle = {name:String} OR (cluster, source_id) IN (SELECT cluster, id FROM stores))
-      AND ({namespace:String} = '' OR claim_namespace = {namespace:String})
+      AND (name = {name:String} OR uid = {name:String} OR volume_handle = {name:String} OR (cluster, source_id) IN (SELECT cluster, id FROM stores)){{filter "claim_namespace"}}
     UNION ALL
     SELECT cluster, 'PersistentVolumeClaim', namespace, name, uid, if(uid = {name:String}, 'uid', 'name'), created_at, deleted_at
     FROM claims FINAL
@@ -123,7 +122,9 @@ found AS
 )
 SELECT DISTINCT cluster, kind, namespace, name, uid, match AS matched, since, until
 FROM found
-WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-  AND ({namespace:String} = '' OR namespace = {namespace:String} OR kind = 'PersistentVolume' OR kind = 'Namespace' AND name = {namespace:String})
+WHERE true{{filter "cluster"}}
+{{- if given "namespace"}}
+  AND (namespace = {namespace:String} OR kind = 'PersistentVolume' OR kind = 'Namespace' AND name = {namespace:String})
+{{- end}}
 ORDER BY kind, cluster, namespace, name, until IS NULL DESC, until DESC, since, uid, matched
 LIMIT {limit:UInt64}

@@ -4,7 +4,7 @@
 -- A lasting claim that was written before its volume or owner was known seems to have several rows, and is found if any of its uses began late enough.
 WITH
 {{template "uses_chosen.sql" .}},
-{{template "of_class.sql"}},
+{{template "of_class.sql"}}
 (
     SELECT arrayFilter((c, m) -> m >= enough, claims, mosts)
     FROM

@@ -110,8 +110,7 @@ idle AS
                     splitByString(' → ', details)) AS sizes,
                 if(length(sizes) = 2 AND sizes[1] >= 0 AND sizes[2] >= 0, sizes[2] - sizes[1], toInt128(0)) AS bytes
             FROM changes FINAL
-            WHERE kind = 'PersistentVolume' AND namespace = '' AND action = 'resized'
-              AND ({cluster:String} = '' OR cluster = {cluster:String})
+            WHERE kind = 'PersistentVolume' AND namespace = '' AND action = 'resized'{{filter "cluster"}}
               AND (cluster, uid) IN (SELECT cluster, uid FROM found)
             GROUP BY cluster, uid, details, resource_version
             HAVING resized_at > moment

@@ -20,12 +20,7 @@ chosen AS
         ifNull(greatest(0, intDiv({now_micros:Int64} - toUnixTimestamp64Micro(idle_since), 1000000)), 0) AS idle_seconds
     FROM volume_states FINAL
     WHERE status IN ('idle', 'never_mounted', 'released')
-      AND idle_seconds >= {min_idle:Int64}
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({namespace:String} = '' OR claim_namespace = {namespace:String})
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-      AND ({owner:String} = '' OR owner = {owner:String})
-      AND ({group:String} = '' OR has(groups, {group:String}))
+      AND idle_seconds >= {min_idle:Int64}{{filter "cluster" "claim_namespace" "storage_class" "owner" "groups"}}
     ORDER BY idle_seconds DESC, cluster, name, volume_uid
     LIMIT {limit:UInt64}
 ),

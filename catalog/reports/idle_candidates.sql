@@ -8,9 +8,7 @@ waiting AS
       AND (cluster, namespace, pod_created_at, pod_uid) IN
           (
               SELECT cluster, namespace, pod_created_at, pod_uid FROM containers
-              WHERE pod_created_at <= moment AND kind = 'main' AND (started_at IS NULL OR started_at > moment)
-                AND ({cluster:String} = '' OR cluster = {cluster:String})
-                AND ({namespace:String} = '' OR namespace = {namespace:String})
+              WHERE pod_created_at <= moment AND kind = 'main' AND (started_at IS NULL OR started_at > moment){{filter "cluster" "namespace"}}
           )
       AND (cluster, namespace, pod_created_at, pod_uid) NOT IN
           (
@@ -33,24 +31,26 @@ awaited AS
 ),
 -- The volumes that the claims had which the flags choose, and the namespaces of all claims of these volumes. Where no flag chooses claims, nothing is
 -- asked for.
+{{if given "namespace" "owner" "group"}}
 (
     SELECT groupUniqArray(volume)
     FROM
     (
         SELECT ({{hashes "cluster, volume_uid"}}) AS volume FROM bindings
-        WHERE NOT ({{template "unfiltered.sql"}})
-          AND ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+        WHERE ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+{{- if given "namespace"}}
         UNION ALL
         SELECT ({{hashes "cluster, uid"}}) FROM volumes FINAL
-        WHERE {namespace:String} != '' AND claim_namespace = {namespace:String}
+        WHERE claim_namespace = {namespace:String}
+{{- end}}
     )
 ) AS volume_hashes,
 (
     SELECT groupUniqArray((cluster, namespace)) FROM claims
-    WHERE NOT ({{template "unfiltered.sql"}})
-      AND (({{hashes "cluster, uid"}}) IN (SELECT {{hashes "cluster, claim_uid"}} FROM bindings WHERE {{listed "cluster, volume_uid" "volume_hashes"}})
-           OR {{listed "cluster, volume_uid" "volume_hashes"}})
+    WHERE ({{hashes "cluster, uid"}}) IN (SELECT {{hashes "cluster, claim_uid"}} FROM bindings WHERE {{listed "cluster, volume_uid" "volume_hashes"}})
+       OR {{listed "cluster, volume_uid" "volume_hashes"}}
 ) AS its_namespaces,
+{{end}}
 -- The uses by the moment: how many last, and the last end of the others. All mounts may be read, so they are summed up by one hash
 -- before anything is joined. A mount that was written before its volume was known has its claim instead.
 mounted AS
@@ -129,11 +129,11 @@ conditions AS
                     arrayFirst(c -> c.1 = 'Unused', JSONExtract(object, 'status', 'conditions', 'Array(Tuple(type String, status String, lastTransitionTime String))')) AS condition,
                     if(condition.2 = 'True', ifNull(toUnixTimestamp64Micro(parseDateTime64BestEffortOrNull(condition.3, 6, 'UTC')), 0), 0) AS micros
                 FROM objects
-                WHERE kind = 'PersistentVolumeClaim' AND position(object, '"Unused"') > 0 AND ({cluster:String} = '' OR cluster = {cluster:String})
+                WHERE kind = 'PersistentVolumeClaim' AND position(object, '"Unused"') > 0{{filter "cluster"}}
                 UNION ALL
                 SELECT cluster, uid, {now:DateTime64(6, 'UTC')}, ('', '', ''), assumeNotNull(toUnixTimestamp64Micro(unused_since))
                 FROM claims FINAL
-                WHERE unused_since IS NOT NULL AND deleted_at IS NULL AND ({cluster:String} = '' OR cluster = {cluster:String})
+                WHERE unused_since IS NOT NULL AND deleted_at IS NULL{{filter "cluster"}}
             )
             GROUP BY cluster, uid
         ) AS c
@@ -168,7 +168,9 @@ mounted_volumes AS
         SELECT {{key "cluster, uid"}} AS claim, {{key "cluster, volume_uid"}} AS volume
         FROM claims FINAL
         WHERE volume_uid != ''
-          AND ({{template "unfiltered.sql"}} OR (cluster, namespace) IN (SELECT n.1, n.2 FROM (SELECT arrayJoin(its_namespaces) AS n)))
+{{- if given "namespace" "owner" "group"}}
+          AND (cluster, namespace) IN (SELECT n.1, n.2 FROM (SELECT arrayJoin(its_namespaces) AS n))
+{{- end}}
     ) AS c ON c.claim = m.used_key
     GROUP BY key
 ),
@@ -205,8 +207,7 @@ known AS
             ifNull(toUnixTimestamp64Micro(created_at), 0) AS created_micros, ifNull(toUnixTimestamp64Micro(phase_changed_at), 0) AS phase_micros,
             if(ifNull(unseen_use_at <= moment, 0), assumeNotNull(toUnixTimestamp64Micro(unseen_use_at)), 0) AS unseen_micros, toString(phase) AS phase_now
         FROM volumes FINAL
-        WHERE {{template "existed.sql"}}
-          AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+        WHERE {{template "existed.sql"}}{{filter "storage_class"}}
           AND {{template "idle_volumes.sql" "uid"}}
     ) AS v
     LEFT JOIN bound AS b ON b.key = v.key
@@ -243,8 +244,10 @@ joined AS
         FROM known
     )
     WHERE phase_then IN ('Bound', 'Released')
-       AND ({{template "unfiltered.sql"}} OR by_namespace AND claim_key = present_claim AND {owner:String} = '' AND {group:String} = ''
-            OR claim_key IN (SELECT {{key "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}))
+{{- if given "namespace" "owner" "group"}}
+       AND ({{if not (given "owner" "group")}}by_namespace AND claim_key = present_claim OR {{end}}
+            claim_key IN (SELECT {{key "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}))
+{{- end}}
        AND claim_key NOT IN (SELECT {{key "cluster, claim_uid"}} FROM awaited)
 ),
 -- Since when a volume was idle, by rule 5.5 of collector/inventory: since its last use, or one that only a condition Unused shows, else

@@ -1,15 +1,17 @@
-{{- /* Included by uses_chosen.sql, mounts.sql, mounts-first.sql, counts.sql, diff.sql, use_pieces.sql and changed_claims.sql: the namespaces of the pods and claims that --owner and --group choose.
-"at" has the namespaces of all claims of its volumes. Nothing is read without these flags. */ -}}
+{{- /* Included by uses_chosen.sql, mounts.sql, mounts-first.sql, counts.sql, diff.sql and use_pieces.sql: the namespaces of the pods and claims that --owner and --group choose.
+"at" has the namespaces of all claims of its volumes. There is no such list without these flags. */ -}}
+{{if given "owner" "group"}}
 (
     SELECT groupUniqArray((cluster, namespace))
     FROM
     (
 {{- if eq . "at"}}
         SELECT cluster, namespace FROM claims
-        WHERE ({owner:String} != '' OR {group:String} != '') AND ({{hashes "cluster, uid"}}) IN
+        WHERE ({{hashes "cluster, uid"}}) IN
               (SELECT {{hashes "cluster, claim_uid"}} FROM bindings WHERE {{listed "cluster, volume_uid" "volume_hashes"}})
 {{- else}}
         {{template "namespaces_of_owner.sql"}}
 {{- end}}
     )
-) AS its_namespaces
+) AS its_namespaces,
+{{end}}

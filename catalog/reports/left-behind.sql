@@ -91,11 +91,6 @@ LEFT JOIN volume_uses AS u ON {{same "u.cluster, u.volume_uid" "v.cluster, v.uid
 WHERE v.gone = last.gone
   AND v.reclaim_policy = 'Retain'
   AND v.deleted_at <= {until:DateTime64(6, 'UTC')}
-  AND i.used_until <= v.deleted_at
-  AND ({cluster:String} = '' OR v.cluster = {cluster:String})
-  AND ({namespace:String} = '' OR c.namespace = {namespace:String})
-  AND ({owner:String} = '' OR owner = {owner:String})
-  AND ({group:String} = '' OR has(groups, {group:String}))
-  AND ({storageclass:String} = '' OR v.storage_class = {storageclass:String})
+  AND i.used_until <= v.deleted_at{{filter "v.cluster" "c.namespace" "owner" "groups" "v.storage_class"}}
 ORDER BY deleted_at, cluster, persistentvolume, v.uid
 LIMIT {limit:UInt64}

@@ -3,7 +3,7 @@
 WITH
 {since:DateTime64(6, 'UTC')} AS since,
 {until:DateTime64(6, 'UTC')} AS until,
-chosen AS (SELECT cluster, uid, storage_class, created_at, deleted_at FROM claims AS c WHERE ({cluster:String} = '' OR c.cluster = {cluster:String}) AND {{template "claim_filter.sql"}}),
+chosen AS (SELECT cluster, uid, storage_class, created_at, deleted_at FROM claims AS c WHERE true{{filter "c.cluster"}} AND {{template "claim_filter.sql"}}),
 -- All mounts may be read: 32 bits, which are 136 years, take half of the memory.
 (began, ended) -> toUInt32(least(4294967295, greatest(0, dateDiff('second', assumeNotNull(began), assumeNotNull(ended))))) AS lasted
 SELECT cluster, kind, storage_class, ended, shortest_seconds, median_seconds, longest_seconds
@@ -15,7 +15,9 @@ FROM
         SELECT cluster, storage_class, lasted(created_at, deleted_at) AS seconds
         FROM volumes
         WHERE created_at IS NOT NULL AND deleted_at >= since AND deleted_at <= until
-          AND ({{template "unfiltered.sql"}} OR (cluster, claim_uid) IN (SELECT cluster, uid FROM chosen))
+{{- if given "namespace" "owner" "group"}}
+          AND (cluster, claim_uid) IN (SELECT cluster, uid FROM chosen)
+{{- end}}
     )
     GROUP BY cluster, storage_class
     UNION ALL
@@ -33,18 +35,20 @@ FROM
     (
         SELECT cluster, cityHash64(cluster, claim_uid) AS claim, lasted(started_at, ended_at) AS seconds
         FROM mounts
-        WHERE ({cluster:String} = '' OR cluster = {cluster:String}) AND claim_uid != '' AND ended_at >= since AND ended_at <= until
-          AND ({namespace:String} = '' OR namespace = {namespace:String})
-          AND ({owner:String} = '' AND {group:String} = '' OR (cluster, namespace) IN ({{template "namespaces_of_owner.sql"}}))
+        WHERE true{{filter "cluster"}} AND claim_uid != '' AND ended_at >= since AND ended_at <= until{{filter "namespace"}}
+{{- if given "owner" "group"}}
+          AND (cluster, namespace) IN ({{template "namespaces_of_owner.sql"}})
+{{- end}}
     ) AS m
     -- One hash of 64 bits: that two of a million claims have the same one has a chance of 1 in 30 million, and would count
     -- the mounts of one claim with another.
     LEFT JOIN (SELECT cityHash64(cluster, uid) AS claim, storage_class, cityHash64(cluster, storage_class) AS class FROM chosen) AS c ON c.claim = m.claim
-    WHERE {owner:String} = '' AND {group:String} = '' OR c.claim != 0
+{{- if given "owner" "group"}}
+    WHERE c.claim != 0
+{{- end}}
     -- By one number: by cluster and class it takes twice as long.
     GROUP BY if(c.claim != 0, c.class, cityHash64(m.cluster, ''))
 )
-WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-  AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+WHERE true{{filter "cluster" "storage_class"}}
 ORDER BY cluster, kind = 'mount', kind, storage_class
 LIMIT {limit:UInt64}

@@ -5,8 +5,8 @@
 -- else there is no answer, and the question has to be asked with an earlier {from}. If there is none with the earliest, everything has to be read.
 -- found says whether there are enough, and when the last of them started.
 WITH
-{{template "its_namespaces.sql" ""}},
-{{template "of_class.sql"}},
+{{template "its_namespaces.sql" ""}}
+{{template "of_class.sql"}}
 (
     SELECT (count() >= {limit:UInt64} + 100, min(started_at))
     FROM

@@ -2,8 +2,8 @@
 -- mounts-first.sql finds these two for the last row that {limit} leaves. nearby has the keys of their pods, containers and volumes.
 -- Each table says FINAL itself: see Report.explicit.
 WITH
-{{template "its_namespaces.sql" ""}},
-{{template "of_class.sql"}},
+{{template "its_namespaces.sql" ""}}
+{{template "of_class.sql"}}
 nearby AS
 (
     SELECT cluster, namespace, pod_created_at, pod_uid, volume_uid, source_id

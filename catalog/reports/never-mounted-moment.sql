@@ -19,9 +19,7 @@ changed AS
                 splitByString(' → ', details)) AS sizes,
             if(length(sizes) = 2 AND sizes[1] >= 0 AND sizes[2] >= 0, sizes[2] - sizes[1], toInt128(0)) AS bytes
         FROM changes FINAL
-        WHERE kind = 'PersistentVolumeClaim' AND action IN ('phase', 'resize_requested')
-          AND ({cluster:String} = '' OR cluster = {cluster:String})
-          AND ({namespace:String} = '' OR namespace = {namespace:String})
+        WHERE kind = 'PersistentVolumeClaim' AND action IN ('phase', 'resize_requested'){{filter "cluster" "namespace"}}
         GROUP BY cluster, uid, action, details, resource_version
         HAVING changed_at > moment
     )
@@ -38,7 +36,7 @@ bound AS
     (
         SELECT cluster, claim_uid, volume_uid, bound_at, released_at
         FROM bindings FINAL
-        WHERE (bound_at IS NULL OR bound_at <= moment) AND ({cluster:String} = '' OR cluster = {cluster:String})
+        WHERE (bound_at IS NULL OR bound_at <= moment){{filter "cluster"}}
     ) AS b ON {{same "u.cluster, u.volume_uid" "b.cluster, b.volume_uid"}}
     GROUP BY cluster, claim_uid
 ),
@@ -46,11 +44,13 @@ mounted AS
 (
     SELECT cluster, claim_uid
     FROM mounts FINAL
-    WHERE claim_name != '' AND pod_created_at <= moment AND started_at <= moment
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({namespace:String} = '' OR namespace = {namespace:String})
-      AND ({owner:String} = '' OR (cluster, namespace) IN (SELECT cluster, namespace FROM claims FINAL WHERE owner = {owner:String}))
-      AND ({group:String} = '' OR (cluster, namespace) IN (SELECT cluster, namespace FROM claims FINAL WHERE has(groups, {group:String})))
+    WHERE claim_name != '' AND pod_created_at <= moment AND started_at <= moment{{filter "cluster" "namespace"}}
+{{- if given "owner"}}
+      AND (cluster, namespace) IN (SELECT cluster, namespace FROM claims FINAL WHERE owner = {owner:String})
+{{- end}}
+{{- if given "group"}}
+      AND (cluster, namespace) IN (SELECT cluster, namespace FROM claims FINAL WHERE has(groups, {group:String}))
+{{- end}}
     GROUP BY cluster, claim_uid
 )
 SELECT
@@ -70,10 +70,8 @@ FROM
 (
     SELECT cluster, namespace, name, uid, toString(phase) AS phase, volume_name, storage_class, owner, groups, requested_bytes, created_at, bound_at, unused_since
     FROM claims AS c FINAL
-    WHERE {{template "existed.sql"}}
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
-      AND {{template "claim_filter.sql"}}
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    WHERE {{template "existed.sql"}}{{filter "cluster"}}
+      AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
       AND (cluster, uid) NOT IN (SELECT cluster, claim_uid FROM mounted)
 ) AS c
 LEFT JOIN bound AS b ON {{same "b.cluster, b.claim_uid" "c.cluster, c.uid"}}

@@ -8,10 +8,8 @@ chosen AS
 (
     SELECT cluster, namespace, name, uid, volume_uid
     FROM claims AS c FINAL
-    WHERE deleted_at IS NULL
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
-      AND {{template "claim_filter.sql"}}
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    WHERE deleted_at IS NULL{{filter "cluster"}}
+      AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
 ),
 (
     SELECT groupArray((cluster, volume_uid))
@@ -56,10 +54,8 @@ SELECT
     greatest(0, dateDiff('second', created_at, {now:DateTime64(6, 'UTC')})) AS age_seconds,
     unused_since
 FROM claims AS c FINAL
-WHERE deleted_at IS NULL
-  AND ({cluster:String} = '' OR cluster = {cluster:String})
-  AND {{template "claim_filter.sql"}}
-  AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+WHERE deleted_at IS NULL{{filter "cluster"}}
+  AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
   AND if((cluster, uid) IN (SELECT c.1, c.4 FROM (SELECT arrayJoin(undecided) AS c)),
       (cluster, uid) NOT IN (SELECT m.1, m.2 FROM (SELECT arrayJoin(mounted) AS m)),
       (cluster, volume_uid) NOT IN

@@ -2,9 +2,11 @@
 without a controller is its own workload. */ -}}
 (cluster, namespace) IN
               (
-                  SELECT cluster, namespace FROM pods WHERE {workload:String} != '' AND workload_name != '' AND workload_name IN ({workload:String}, substring({workload:String}, position({workload:String}, '/') + 1))
+                  SELECT cluster, namespace FROM pods
+                  WHERE {{template "in_namespaces.sql"}} AND workload_name != '' AND workload_name IN ({workload:String}, substring({workload:String}, position({workload:String}, '/') + 1))
                   UNION ALL
-                  SELECT cluster, namespace FROM pods WHERE {workload:String} != '' AND workload_name = '' AND name IN ({workload:String}, substring({workload:String}, position({workload:String}, '/') + 1))
+                  SELECT cluster, namespace FROM pods
+                  WHERE {{template "in_namespaces.sql"}} AND workload_name = '' AND name IN ({workload:String}, substring({workload:String}, position({workload:String}, '/') + 1))
               )
           AND workload_name IN ({workload:String}, substring({workload:String}, position({workload:String}, '/') + 1))
           AND (workload_name = {workload:String} OR concat(workload_kind, '/', workload_name) = {workload:String})

@@ -25,13 +25,14 @@ volume_orphans AS
     (
         SELECT cluster, uid, name, claim_uid, storage_class, capacity_bytes, phase, phase_changed_at
         FROM volumes FINAL
-        WHERE deleted_at IS NULL
-          AND ({cluster:String} = '' OR cluster = {cluster:String})
+        WHERE deleted_at IS NULL{{filter "cluster"}}
           AND (phase IN ('Failed', 'Available')
                OR phase = 'Released' AND reclaim_policy = 'Retain'
                OR phase = 'Bound' AND ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims FINAL WHERE deleted_at IS NOT NULL))
           -- What was available may have had another claim than it has now.
-          AND ({{template "unfiltered.sql"}} OR phase = 'Available' OR ({{hashes "cluster, claim_uid"}}) IN ({{template "chosen_claims.sql"}}))
+{{- if given "namespace" "owner" "group"}}
+          AND (phase = 'Available' OR ({{hashes "cluster, claim_uid"}}) IN ({{template "chosen_claims.sql"}}))
+{{- end}}
     ) AS v
     LEFT JOIN (SELECT cluster, uid, deleted_at FROM claims FINAL WHERE deleted_at IS NOT NULL) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
     LEFT JOIN
@@ -66,7 +67,9 @@ living AS
     SELECT sipHash128(cluster, namespace, workload_kind, workload_name) AS workload, 1 AS lives, groupArrayIf(concat('-', name), workload_kind = 'StatefulSet') AS endings
     FROM pods FINAL
     WHERE (cluster, namespace, created_at) IN (SELECT cluster, namespace, created_at FROM pods WHERE deleted_at IS NULL
-           AND ({{template "unfiltered.sql"}} OR (cluster, namespace) IN (SELECT cluster, namespace FROM claims AS c WHERE {{template "claim_filter.sql"}})))
+{{- if given "namespace" "owner" "group"}}
+           AND (cluster, namespace) IN (SELECT cluster, namespace FROM claims AS c WHERE {{template "claim_filter.sql"}})
+{{- end}})
       AND deleted_at IS NULL AND finished_at IS NULL AND phase NOT IN ('Succeeded', 'Failed')
     GROUP BY workload
 ),
@@ -92,8 +95,7 @@ unused_claims AS
             SELECT cluster, uid, namespace, name, phase, storage_class, volume_uid, capacity_bytes, requested_bytes, created_at, bound_at, unused_since,
                 workload_kind, workload_name, owner, groups
             FROM claims AS c FINAL
-            WHERE deleted_at IS NULL AND NOT ephemeral
-              AND ({cluster:String} = '' OR cluster = {cluster:String})
+            WHERE deleted_at IS NULL AND NOT ephemeral{{filter "cluster"}}
               AND {{template "claim_filter.sql"}}
               AND (phase = 'Lost' OR ({{hashes "cluster, volume_uid"}}) NOT IN
                   (
@@ -105,7 +107,7 @@ unused_claims AS
         LEFT JOIN
         (
             SELECT cluster, volume_uid, last_ended_at, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL
-            WHERE NOT in_use AND ({{template "unfiltered.sql"}} OR (cluster, volume_uid) IN (SELECT cluster, volume_uid FROM claims AS c WHERE {{template "claim_filter.sql"}}))
+            WHERE NOT in_use{{if given "namespace" "owner" "group"}} AND (cluster, volume_uid) IN (SELECT cluster, volume_uid FROM claims AS c WHERE {{template "claim_filter.sql"}}){{end}}
         ) AS u ON {{same "u.cluster, u.volume_uid" "cl.cluster, cl.volume_uid"}}
     ) AS c
     LEFT JOIN living AS w ON w.workload = sipHash128(c.cluster, c.namespace, c.of_kind, c.of_name)
@@ -204,7 +206,6 @@ LEFT JOIN
     WHERE keep_until IS NOT NULL OR keep_unreadable != ''
     GROUP BY kept_cluster, kept_uid
 ) AS k ON {{same "c.cluster, c.uid" "k.kept_cluster, k.kept_uid"}}
-WHERE {{template "claim_filter.sql"}}
-  AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+WHERE {{template "claim_filter.sql"}}{{filter "storage_class"}}
 ORDER BY orphaned_seconds DESC, cluster, kind, namespace, name, uid
 LIMIT {limit:UInt64}

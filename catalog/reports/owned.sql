@@ -31,7 +31,7 @@ owned AS
         SELECT cluster, uid, volume_uid, storage_class, owner, groups
         FROM claims FINAL
 {{- if eq . "window"}}
-        WHERE {{template "uses_of.sql" .}} AND ({volume:String} = '' OR (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched))
+        WHERE {{template "uses_of.sql" .}}{{if given "volume"}} AND (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched){{end}}
 {{- else}}
         WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched)
 {{- end}}

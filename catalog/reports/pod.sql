@@ -7,7 +7,7 @@ WITH
         UNION ALL
         SELECT cluster, namespace, created_at, uid FROM pods WHERE {{template "claim_named.sql" "{pod:String}"}}
     )
-    WHERE {cluster:String} = '' OR cluster = {cluster:String}
+    WHERE true{{filter "cluster"}}
 ) AS pod_ids,
 {{template "lives_of_pods.sql"}}
 -- The claims that were made for the pod alone.

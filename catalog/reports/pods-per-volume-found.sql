@@ -4,7 +4,7 @@
 -- part by pods-per-volume.sql. It has fewer pods than enough, and is not shown.
 WITH
 {{template "uses_chosen.sql" .}},
-{{template "of_class.sql"}},
+{{template "of_class.sql"}}
 (
     SELECT (
         arrayFlatten(arrayFilter((c, most, least) -> most > enough OR most = enough AND least < enough, claims, mosts, leasts)),

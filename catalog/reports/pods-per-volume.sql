@@ -59,7 +59,7 @@ FROM
         any(o.cluster) AS cluster, any(o.volume_uid) AS volume_uid, any(v.name) AS persistentvolume, if(v.storage_class != '', v.storage_class, o.claim_class) AS storage_class,
         groupUniqArray(o.claim) AS claims_then, uniqExactMerge(o.pods_then) + sum(o.pods_apart) AS pods,
         groupUniqArrayArray(o.nodes) AS nodes_then, groupUniqArrayArray(o.node_hashes) AS node_hashes, groupUniqArrayArray(o.workloads) AS workloads_then
-    FROM (SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE {cluster:String} = '' OR cluster = {cluster:String}) AS v
+    FROM (SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE true{{filter "cluster"}}) AS v
     RIGHT JOIN
     (
         -- A mount that was written before its volume was known has the volume of its claim.
@@ -69,7 +69,7 @@ FROM
         FROM (SELECT cluster, uid, volume_uid, storage_class FROM claims FINAL WHERE {{template "uses_of.sql" .}}) AS c
         RIGHT JOIN sums AS s ON {{same "c.cluster, c.uid" "s.cluster, s.claim_uid"}}
     ) AS o ON {{same "v.cluster, v.uid" "o.cluster, o.volume_uid"}}
-    WHERE o.volume_uid != '' AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    WHERE o.volume_uid != ''{{filter "storage_class"}}
     GROUP BY {{hashes "o.cluster, o.volume_uid"}}, storage_class
     ORDER BY pods DESC, cluster, persistentvolume, volume_uid, storage_class
     LIMIT {limit:UInt64}

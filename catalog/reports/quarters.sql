@@ -3,7 +3,7 @@
 WITH
 (
     SELECT groupArray((toString(c.cluster), s.first_quarter, s.last_quarter, s.version, toDate(c.seen)))
-    FROM (SELECT cluster, max(coalesce(ended_at, seen_at)) AS seen FROM coverage FINAL WHERE {cluster:String} = '' OR cluster = {cluster:String} GROUP BY cluster) AS c
+    FROM (SELECT cluster, max(coalesce(ended_at, seen_at)) AS seen FROM coverage FINAL WHERE true{{filter "cluster"}} GROUP BY cluster) AS c
     LEFT JOIN (SELECT cluster, first_quarter, last_quarter, version FROM summed_quarters FINAL) AS s ON s.cluster = c.cluster
 ) AS summed,
 toDate(subtractMicroseconds({quarters_since:DateTime64(6, 'UTC')}, 1)) AS day_before,

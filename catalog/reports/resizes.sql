@@ -13,18 +13,23 @@ FROM
 (
     SELECT * FROM changes
     WHERE action IN ('resized', 'resize_requested')
-      AND kind IN ('PersistentVolume', 'PersistentVolumeClaim')
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
+      AND kind IN ('PersistentVolume', 'PersistentVolumeClaim'){{filter "cluster"}}
       AND at >= {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}
-      AND ({namespace:String} = '' OR namespace IN ('', {namespace:String}))
-      AND (concat({namespace:String}, {owner:String}, {group:String}, {workload:String}) = '' OR ({{hashes "cluster, uid"}}) IN
+{{- if given "namespace"}}
+      AND namespace IN ('', {namespace:String})
+{{- end}}
+{{- if given "namespace" "owner" "group" "workload"}}
+      AND ({{hashes "cluster, uid"}}) IN
           ({{template "chosen_claims.sql"}}
            UNION DISTINCT
-           {{template "volumes_of_claims.sql"}}))
-      AND ({storageclass:String} = '' OR (cluster, uid) IN
+           {{template "volumes_of_claims.sql"}})
+{{- end}}
+{{- if given "storageclass"}}
+      AND (cluster, uid) IN
           (SELECT cluster, uid FROM claims WHERE storage_class = {storageclass:String}
            UNION DISTINCT
-           SELECT cluster, uid FROM volumes WHERE storage_class = {storageclass:String}))
+           SELECT cluster, uid FROM volumes WHERE storage_class = {storageclass:String})
+{{- end}}
 )
 ORDER BY at DESC, cluster, kind, namespace, name, action, details
 LIMIT {limit:UInt64}

@@ -8,14 +8,12 @@ picked AS
 (
     SELECT cluster, uid, name, storage_class, capacity_bytes, claim_uid
     FROM volumes FINAL
-    WHERE deleted_at IS NULL
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
+    WHERE deleted_at IS NULL{{filter "cluster"}}
       AND {{template "volume_filter.sql"}}
 ),
-(
-    SELECT groupArray(({{hashes "cluster, uid"}})) FROM picked
-    WHERE concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}, {workload:String}) != ''
-) AS volume_hashes,
+{{if given "namespace" "owner" "group" "storageclass" "workload"}}
+(SELECT groupArray(({{hashes "cluster, uid"}})) FROM picked) AS volume_hashes,
+{{end}}
 most AS
 (
     SELECT
@@ -30,10 +28,10 @@ most AS
             argMaxIf((true, used_bytes, at), at, at <= {since:DateTime64(6, 'UTC')}) AS before,
             argMaxIf((true, used_bytes, at), (used_bytes, -toUnixTimestamp64Micro(at)), at > {since:DateTime64(6, 'UTC')}) AS inside
         FROM usage
-        WHERE at <= {until:DateTime64(6, 'UTC')}
-          AND ({cluster:String} = '' OR cluster = {cluster:String})
-          AND (concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}, {workload:String}) = ''
-               OR {{template "namespaces_of_volumes.sql"}})
+        WHERE at <= {until:DateTime64(6, 'UTC')}{{filter "cluster"}}
+{{- if given "namespace" "owner" "group" "storageclass" "workload"}}
+          AND {{template "namespaces_of_volumes.sql"}}
+{{- end}}
         GROUP BY cluster, volume_uid
     )
 )

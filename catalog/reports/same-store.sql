@@ -198,10 +198,6 @@ FROM
     )
 ) AS p
 LEFT JOIN (SELECT cluster, uid, owner, groups FROM claims FINAL) AS c ON c.cluster = p.cluster AND c.uid = p.claim_uid
-WHERE ({cluster:String} = '' OR p.cluster = {cluster:String})
-  AND ({namespace:String} = '' OR p.namespace = {namespace:String})
-  AND ({owner:String} = '' OR c.owner = {owner:String})
-  AND ({group:String} = '' OR has(c.groups, {group:String}))
-  AND ({storageclass:String} = '' OR p.storage_class = {storageclass:String})
+WHERE true{{filter "p.cluster" "p.namespace" "c.owner" "c.groups" "p.storage_class"}}
 ORDER BY p.most_shared DESC, p.backend, p.store, p.node, p.began, cluster, persistentvolume, p.uid, p.namespace
 LIMIT {limit:UInt64}

@@ -17,23 +17,28 @@ stores AS
       AND (kind != 'csi' OR attributes['volumeHandle'] != '')
       AND name NOT IN ('', '{}')
       -- With a filter, the sources whose store can be that of a source that it chooses. Of some kinds, the same store can have different paths.
-      AND (concat({namespace:String}, {owner:String}, {group:String}, {storageclass:String}) = '' OR kind IN ('flexVolume', 'glusterfs', 'fc', 'cephfs')
+{{- if given "namespace" "owner" "group" "storageclass"}}
+      AND (kind IN ('flexVolume', 'glusterfs', 'fc', 'cephfs')
            OR ({{hashes "driver, server, path"}}) IN
               (
                   SELECT {{hashes "driver, server, path"}} FROM volume_sources
                   WHERE ({{hashes "cluster, id"}}) IN
                         (
                             SELECT {{hashes "cluster, source_id"}} FROM volumes FINAL
-                            WHERE ({namespace:String} = '' OR claim_namespace = {namespace:String})
-                              AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
-                              AND ({owner:String} = '' AND {group:String} = '' OR ({{hashes "cluster, claim_uid"}}) IN
+                            WHERE true{{filter "claim_namespace" "storage_class"}}
+{{- if given "owner" "group"}}
+                              AND ({{hashes "cluster, claim_uid"}}) IN
                                   (
                                       SELECT {{hashes "cluster, uid"}} FROM claims FINAL
-                                      WHERE ({owner:String} = '' OR owner = {owner:String}) AND ({group:String} = '' OR has(groups, {group:String}))
-                                  ))
+                                      WHERE true{{filter "owner" "groups"}}
+                                  )
+{{- end}}
+{{- if given "namespace"}}
                             UNION ALL
                             SELECT {{hashes "cluster, source_id"}} FROM mounts
-                            WHERE {namespace:String} != '' AND namespace = {namespace:String} AND claim_name = ''
+                            WHERE namespace = {namespace:String} AND claim_name = ''
+{{- end}}
                         )
               ))
+{{- end}}
 )

@@ -19,10 +19,8 @@ FROM
     UNION ALL
     SELECT cluster, toString(namespace), owner, groups, storage_class, requested_byte_seconds * 1000000, capacity_byte_seconds * 1000000, idle_byte_seconds * 1000000, used_byte_seconds * 1000000
     FROM byte_seconds_daily AS c FINAL
-    WHERE day BETWEEN first_day_of_rollup AND last_day_of_rollup
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
-      AND {{template "claim_filter.sql"}}
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    WHERE day BETWEEN first_day_of_rollup AND last_day_of_rollup{{filter "cluster"}}
+      AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
 )
 GROUP BY cluster, "group"
 HAVING requested_byte_hours != 0 OR capacity_byte_hours != 0

@@ -32,10 +32,8 @@ FROM
         toInt64(0) AS idle,
         CAST(NULL, 'Nullable(Int64)') AS used
     FROM claims AS c FINAL
-    WHERE deleted_at IS NULL
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
-      AND {{template "claim_filter.sql"}}
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    WHERE deleted_at IS NULL{{filter "cluster"}}
+      AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
     UNION ALL
     SELECT
         s.cluster,
@@ -57,12 +55,7 @@ FROM
         SELECT cluster, volume_uid, status, phase, claim_namespace, storage_class, owner, groups, capacity_bytes
         FROM volume_states FINAL
         WHERE status != 'deleted'
-          AND phase IN ('Bound', 'Released')
-          AND ({cluster:String} = '' OR cluster = {cluster:String})
-          AND ({namespace:String} = '' OR claim_namespace = {namespace:String})
-          AND ({owner:String} = '' OR owner = {owner:String})
-          AND ({group:String} = '' OR has(groups, {group:String}))
-          AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+          AND phase IN ('Bound', 'Released'){{filter "cluster" "claim_namespace" "owner" "groups" "storage_class"}}
     ) AS s
     LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l ON {{same "l.cluster, l.volume_uid" "s.cluster, s.volume_uid"}}
 )

@@ -5,6 +5,7 @@
 -- Claims count from creation to deletion. A volume counts from each binding on, first as bound and then as released, until its next
 -- binding, its deletion, or until it is Available again or Failed. It is idle while no container uses its claim, and no pod awaits
 -- it that started later: a pod that never started left nothing in the table mounts.
+{{if given "namespace" "owner" "group"}}
 (
     -- The volumes that a chosen claim has or had.
     SELECT groupUniqArray(volume)
@@ -12,12 +13,14 @@
     (
         SELECT ({{hashes "cluster, volume_uid"}}) AS volume
         FROM bindings
-        WHERE NOT ({{template "unfiltered.sql"}})
-          AND ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+        WHERE ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+{{- if given "namespace"}}
         UNION ALL
-        SELECT ({{hashes "cluster, uid"}}) FROM volumes FINAL WHERE claim_namespace = {namespace:String} AND claim_namespace != ''
+        SELECT ({{hashes "cluster, uid"}}) FROM volumes FINAL WHERE claim_namespace = {namespace:String}
+{{- end}}
     )
 ) AS volume_hashes,
+{{end}}
 resizes AS
 (
     SELECT
@@ -45,8 +48,10 @@ bound AS
         sipHash128(cluster, volume_uid) AS volume,
         arraySort(groupArray((ifNull(toUnixTimestamp64Micro(bound_at), 0), ifNull(toUnixTimestamp64Micro(released_at), 9000000000000000), sipHash128(cluster, claim_uid), ordinal))) AS bindings
     FROM bindings FINAL
-    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({{template "unfiltered.sql"}} OR {{listed "cluster, volume_uid" "volume_hashes"}})
+    WHERE true{{filter "cluster"}}
+{{- if given "namespace" "owner" "group"}}
+      AND {{listed "cluster, volume_uid" "volume_hashes"}}
+{{- end}}
     GROUP BY volume
 ),
 -- When a volume began to take space again or no longer did, by its phase; few volumes have such changes. The last one is in volumes.
@@ -55,8 +60,7 @@ phases AS
     SELECT sipHash128(cluster, uid) AS volume,
         groupArray((toUnixTimestamp64Micro(at), action = 'released' OR endsWith(details, '→ Bound') OR endsWith(details, '→ Released'))) AS phases
     FROM changes FINAL
-    WHERE kind = 'PersistentVolume' AND action IN ('phase', 'released')
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
+    WHERE kind = 'PersistentVolume' AND action IN ('phase', 'released'){{filter "cluster"}}
     GROUP BY volume
 ),
 volumes_then AS
@@ -67,11 +71,12 @@ volumes_then AS
         ifNull(toUnixTimestamp64Micro(created_at), 0) AS created_micros, ifNull(toUnixTimestamp64Micro(deleted_at), 9000000000000000) AS gone_micros,
         phase, ifNull(toUnixTimestamp64Micro(phase_changed_at), 0) AS phase_micros
     FROM volumes FINAL
-    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    WHERE true{{filter "cluster" "storage_class"}}
       AND created_micros < ended_micros
       AND gone_micros > began_micros
-      AND ({{template "unfiltered.sql"}} OR {{listed "cluster, uid" "volume_hashes"}})
+{{- if given "namespace" "owner" "group"}}
+      AND {{listed "cluster, uid" "volume_hashes"}}
+{{- end}}
 ),
 -- The times that a volume had a claim or was left by it, as (claim, from when on, until released with the claim, at most until): a volume has each
 -- binding until the next one.
@@ -156,10 +161,11 @@ samples AS
                 at > fromUnixTimestamp64Micro(began_micros, 'UTC') AND at < fromUnixTimestamp64Micro(first_edge, 'UTC')
                 OR at > fromUnixTimestamp64Micro(last_edge, 'UTC')) AS inside
         FROM usage
-        WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+        WHERE true{{filter "cluster"}}
           AND at < fromUnixTimestamp64Micro(ended_micros, 'UTC')
-          AND ({{template "unfiltered.sql"}}
-               OR {{template "namespaces_of_volumes.sql"}})
+{{- if given "namespace" "owner" "group"}}
+          AND {{template "namespaces_of_volumes.sql"}}
+{{- end}}
         GROUP BY volume
     )
 ),
@@ -183,9 +189,8 @@ parts AS
         (
             SELECT cluster, uid, namespace, owner, groups, storage_class, created_at, requested_bytes, ifNull(toUnixTimestamp64Micro(deleted_at), 9000000000000000) AS gone
             FROM claims AS c FINAL
-            WHERE ({cluster:String} = '' OR cluster = {cluster:String})
-              AND {{template "claim_filter.sql"}}
-              AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+            WHERE true{{filter "cluster"}}
+              AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
               AND (deleted_at IS NULL OR toUnixTimestamp64Micro(deleted_at) > began_micros)
               AND (created_at IS NULL OR toUnixTimestamp64Micro(created_at) < ended_micros)
         ) AS c
@@ -211,13 +216,11 @@ parts AS
         (
             SELECT sipHash128(cluster, uid) AS claim, namespace, owner, groups
             FROM claims AS c FINAL
-            WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+            WHERE true{{filter "cluster"}}
               AND {{template "claim_filter.sql"}}
         ) AS c ON c.claim = p.claim
         LEFT JOIN uses AS u ON u.claim = p.claim
         LEFT JOIN samples AS m ON m.volume = p.volume
-        WHERE ({namespace:String} = '' OR namespace = {namespace:String})
-          AND ({owner:String} = '' OR owner = {owner:String})
-          AND ({group:String} = '' OR has(groups, {group:String}))
+        WHERE true{{filter "namespace" "owner" "groups"}}
     )
 )

@@ -18,9 +18,10 @@ unchanged AS
     (
         SELECT cluster, volume_uid, arraySort(groupArray((at, used_bytes, inodes_used))) AS list
         FROM usage
-        WHERE at <= {until:DateTime64(6, 'UTC')}
-          AND ({cluster:String} = '' OR cluster = {cluster:String})
-          AND ({{template "unfiltered.sql"}} OR {{template "namespaces_of_volumes.sql"}})
+        WHERE at <= {until:DateTime64(6, 'UTC')}{{filter "cluster"}}
+{{- if given "namespace" "owner" "group"}}
+          AND {{template "namespaces_of_volumes.sql"}}
+{{- end}}
           AND {{listed "cluster, volume_uid" "volume_hashes"}}
         GROUP BY cluster, volume_uid
     )
@@ -53,7 +54,7 @@ FROM
     (
         SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE {{listed "cluster, uid" "volume_hashes"}}
     ) AS v ON {{same "v.cluster, v.uid" "o.cluster, o.volume_uid"}}
-    WHERE o.volume_uid != '' AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    WHERE o.volume_uid != ''{{filter "storage_class"}}
     GROUP BY cluster, volume_uid, persistentvolume, storage_class
 ) AS u
 INNER JOIN (SELECT cluster, volume_uid, unchanged_since, used_bytes, inodes_used FROM unchanged) AS s ON {{same "s.cluster, s.volume_uid" "u.cluster, u.volume_uid"}}

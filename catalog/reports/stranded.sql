@@ -17,8 +17,7 @@ affinities AS
 (
     SELECT cluster, uid, argMax(JSONExtractRaw(object, 'spec', 'nodeAffinity', 'required', 'nodeSelectorTerms'), observed_at) AS affinity
     FROM objects
-    WHERE kind = 'PersistentVolume' AND cluster IN (SELECT cluster FROM watched)
-      AND ({cluster:String} = '' OR cluster = {cluster:String})
+    WHERE kind = 'PersistentVolume' AND cluster IN (SELECT cluster FROM watched){{filter "cluster"}}
       AND (cluster, uid) IN (SELECT cluster, uid FROM volumes WHERE deleted_at IS NULL)
     GROUP BY cluster, uid
     HAVING affinity != ''
@@ -140,8 +139,7 @@ FROM
 (
     SELECT cluster, uid, name, claim_uid, claim_namespace, claim_name, storage_class, capacity_bytes, phase, created_at
     FROM volumes
-    WHERE deleted_at IS NULL
-      AND ({storageclass:String} = '' OR storage_class = {storageclass:String})
+    WHERE deleted_at IS NULL{{filter "storage_class"}}
 ) AS v
 INNER JOIN affinities AS a ON a.cluster = v.cluster AND a.uid = v.uid
 LEFT JOIN

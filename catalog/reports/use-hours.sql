@@ -22,7 +22,7 @@ SELECT
     u.used_seconds AS used_seconds,
     u.first_day AS first_day,
     u.last_day AS last_day
-FROM (SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE {cluster:String} = '' OR cluster = {cluster:String}) AS v
+FROM (SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE true{{filter "cluster"}}) AS v
 RIGHT JOIN
 (
     SELECT u.*, c.storage_class AS claim_class

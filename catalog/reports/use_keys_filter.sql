@@ -1,7 +1,9 @@
 {{- /* Included by use_keys.sql: where the mounts can be that the flags choose. */ -}}
 claim_uid != ''
           AND {{template "uses_of.sql"}}
-          AND ({volume:String} = '' OR (cluster, claim_uid) IN ({{template "claims_of_its_volumes.sql"}}))
+{{- if given "volume"}}
+          AND (cluster, claim_uid) IN ({{template "claims_of_its_volumes.sql"}})
+{{- end}}
 {{- if found .}}
           AND cityHash64(cluster, claim_uid) IN (SELECT claim_hash FROM found)
 {{- end}}

@@ -1,7 +1,7 @@
 {{- /* Included by use-hours.sql, use-hours-found.sql and the rollup use_seconds_daily. Before it come began_micros and ended_micros, the window, and windows.sql.
 It is given the kind of window, nothing by the rollup, or "times" if only how long the uses took is asked for, and not which pods are new. */ -}}
-its_volumes AS (SELECT cluster, uid FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != ''),
-{{template "its_namespaces.sql" ""}},
+{{if given "volume"}}its_volumes AS ({{template "named_volumes.sql"}}),{{end}}
+{{template "its_namespaces.sql" ""}}
 use_keys AS
 (
     {{template "use_keys.sql" .}}
@@ -38,7 +38,9 @@ of_workloads AS
         SELECT cluster, uid, volume_uid, owner, groups
         FROM claims FINAL
         WHERE {{template "uses_of.sql"}}
-          AND ({volume:String} = '' OR (cluster, uid) IN ({{template "claims_of_its_volumes.sql"}}))
+{{- if given "volume"}}
+          AND (cluster, uid) IN ({{template "claims_of_its_volumes.sql"}})
+{{- end}}
 {{- if found .}}
           AND cityHash64(cluster, uid) IN (SELECT claim_hash FROM found)
 {{- end}}

@@ -4,7 +4,7 @@
 -- has none yet, nor counts one whose days are not done.
 (
     SELECT groupUniqArray((toString(cluster), month)) FROM use_seconds_monthly
-    WHERE namespace = '' AND claim_name = '' AND claim_uid = '' AND ({cluster:String} = '' OR cluster = {cluster:String})
+    WHERE namespace = '' AND claim_name = '' AND claim_uid = ''{{filter "cluster"}}
       AND month >= first_day_of_rollup AND toLastDayOfMonth(month) <= last_day_of_rollup AND {{template "use_done.sql" "toLastDayOfMonth(month)"}}
 ) AS its_months,
 -- All days between months_begin and months_end are in these months, as months are summed up in order: the index of use_seconds_daily leaves them out.

@@ -25,5 +25,5 @@ uses AS
     (
         SELECT cluster, id, driver, server, path FROM volume_sources FINAL WHERE (cluster, id) IN (SELECT cluster, source_id FROM touched)
     ) AS s ON {{same "s.cluster, s.id" "o.cluster, o.source_id"}}
-    WHERE {storageclass:String} = '' OR storage_class = {storageclass:String}
+    WHERE true{{filter "storage_class"}}
 )

@@ -3,15 +3,16 @@ claims and volumes are read, by their keys: touched are the keys of all rows tha
 so that the index of ends can leave out what is long over; chosen are the rows as FINAL has them.
 It is given the kind of window, "ever" for all of the history, "at" if the report chooses by the volumes, "quarters" for a window of which summed_mounts.sql has quarters: the
 mounts of these are left out; or one of these behind "found" if only what is in the table found is chosen; or "most" for the pods that of_most.sql chooses. */ -}}
-(SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}}) WHERE {volume:String} != '') AS its_volumes,
+{{if given "volume"}}
+(SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}})) AS its_volumes,
 (
     SELECT groupArray((cluster, namespace, name))
     FROM claims FINAL
-    WHERE {volume:String} != ''
-      AND ((cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
-           OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
+    WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
+       OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v))
 ) AS its_claims,
-{{template "its_namespaces.sql" .}},
+{{end}}
+{{template "its_namespaces.sql" .}}
 touched AS
 (
     SELECT cluster, namespace, claim_name, pod_created_at, pod_uid, claim_uid, volume_uid, source_kind, source_id

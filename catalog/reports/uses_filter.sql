@@ -6,7 +6,9 @@
 {{- if found .}}
       AND {{template "source_found.sql"}}
 {{- end}}
-      AND ({volume:String} = '' OR (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(its_claims) AS c)))
+{{- if given "volume"}}
+      AND (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(its_claims) AS c))
+{{- end}}
 {{- if ne . "at"}}
       AND {{template "whose.sql"}}
 {{- end}}

@@ -11,11 +11,11 @@ toDate(greatest(intDiv(ended_micros, 86400000000), 1)) - 1 AS last_day_of_rollup
     (
         SELECT cluster, toInt32(min(day)) AS first, toInt32(max(day)) AS last
         FROM byte_seconds_daily
-        WHERE day BETWEEN first_day_of_rollup AND last_day_of_rollup AND ({cluster:String} = '' OR cluster = {cluster:String})
+        WHERE day BETWEEN first_day_of_rollup AND last_day_of_rollup{{filter "cluster"}}
         GROUP BY cluster
     )
 ) AS rolled,
-(SELECT uniqExact(cluster) FROM claims WHERE {cluster:String} = '' OR cluster = {cluster:String}) > length(rolled) AS some_are_not,
+(SELECT uniqExact(cluster) FROM claims WHERE true{{filter "cluster"}}) > length(rolled) AS some_are_not,
 if(some_are_not, ended_micros, arrayMax(r -> r.1, mapValues(rolled))) AS first_edge,
 if(some_are_not, ended_micros, arrayMin(r -> r.2, mapValues(rolled))) AS last_edge,
 {{- else -}}

@@ -2,14 +2,14 @@
 WITH
 (
     SELECT groupUniqArray((cluster, namespace, created_at, uid)) FROM pods FINAL
-    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+    WHERE true{{filter "cluster"}}
       AND namespace = substringIndex({workload:String}, '/', 1)
       AND workload_name != '' AND concat(namespace, '/', workload_kind, '/', workload_name) = {workload:String}
 ) AS pod_ids,
 {{template "lives_of_pods.sql"}}
 (
     SELECT groupUniqArray((cluster, namespace, uid, name)) FROM claims FINAL
-    WHERE ({cluster:String} = '' OR cluster = {cluster:String})
+    WHERE true{{filter "cluster"}}
       AND namespace = substringIndex({workload:String}, '/', 1)
       AND workload_name != '' AND concat(namespace, '/', workload_kind, '/', workload_name) = {workload:String}
 ) AS claim_ids,
