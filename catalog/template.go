@@ -57,6 +57,13 @@ func among(columns, list string) string {
 	return fmt.Sprintf("indexHint((%s) IN (SELECT %s)) AND (%s) IN (SELECT cityHash64(*), farmHash64(*) FROM (SELECT %s))", columns, list, hashes(columns), list)
 }
 
+// near is the SQL that ClickHouse reads only where rows can be whose sorting key begins with the columns of a list, the name of a query. The rows are not compared: it is for what is read with
+// FINAL by conditions that change, where the list has the keys of all rows that meet these without FINAL. No other row meets them, and an index of such a column can leave out
+// what is long over for the list only.
+func near(columns, list string) string {
+	return fmt.Sprintf("indexHint((%s) IN (SELECT %s FROM %s))", columns, columns, list)
+}
+
 // listed is the SQL that the columns' hashes are in an array of such pairs. ClickHouse computes an array that a WITH names once, and a subquery again
 // for each place that reads it.
 func listed(columns, array string) string {
@@ -102,7 +109,7 @@ var files = sync.OnceValues(func() (*template.Template, error) {
 // functions are what the files call, with the values of parameters.
 func functions(values map[string]string) template.FuncMap {
 	return template.FuncMap{
-		"hashes": hashes, "same": same, "key": key, "among": among, "listed": listed,
+		"hashes": hashes, "same": same, "key": key, "among": among, "near": near, "listed": listed,
 		"quarters": func(kind string) bool { return strings.HasSuffix(kind, quartersKind) },
 		"found":    func(kind string) bool { return strings.HasPrefix(kind, foundKind) },
 		"filter":   func(columns ...string) string { return filterBy(values, columns...) },

@@ -37,8 +37,8 @@ FROM
       AND {{template "existed.sql"}} GROUP BY cluster
     UNION ALL
     SELECT cluster, 'Pod', count() FROM pods AS c FINAL
-    WHERE (cluster, namespace, created_at) IN (SELECT cluster, namespace, created_at FROM touched_pods)
-      AND {{template "existed.sql"}}
+    WHERE {{template "uses_of.sql"}} AND {{template "existed.sql"}}
+      AND {{near "cluster, namespace, created_at" "touched_pods"}}
 {{- if given "workload"}}
       AND {workload:String} IN (if(workload_name = '', name, workload_name),
            if(workload_name = '', concat('Pod/', name), concat(workload_kind, '/', workload_name)))
@@ -77,8 +77,8 @@ FROM
     GROUP BY cluster
     UNION ALL
     SELECT cluster, 'mount', count() FROM mounts FINAL
-    WHERE (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM touched_mounts)
-      AND {{template "in_window.sql"}}
+    WHERE {{template "in_window.sql"}}
+      AND {{near "cluster, namespace, claim_name, pod_created_at" "touched_mounts"}}
       AND {{template "mount_filter.sql"}}
     GROUP BY cluster
 )

@@ -17,6 +17,7 @@ existing AS
     UNION ALL
     SELECT cluster, 'PersistentVolumeClaim', uid, name, storage_class, uid, created_at, deleted_at FROM claims FINAL
 ),
+touched AS (SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE {{template "diff_mounts.sql"}}),
 differences AS
 (
     SELECT
@@ -83,7 +84,7 @@ FROM
         toString(countIf(started_at <= {since:DateTime64(6, 'UTC')} AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')}))) AS before,
         toString(countIf(ended_at IS NULL OR ended_at > {until:DateTime64(6, 'UTC')})) AS after
     FROM mounts FINAL
-    WHERE (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE {{template "diff_mounts.sql"}})
+    WHERE {{near "cluster, namespace, claim_name, pod_created_at" "touched"}}
       AND {{template "diff_mounts.sql"}}
     GROUP BY cluster, namespace, workload_kind, workload_name
     HAVING before != after

@@ -37,7 +37,7 @@ samples AS
         FROM usage
         WHERE at <= until_at{{filter "cluster"}}
 {{- if given "namespace" "owner" "group" "storageclass" "workload"}}
-          AND {{template "namespaces_of_volumes.sql"}}
+          AND {{template "namespaces_of_volumes.sql" "volume_hashes"}}
 {{- end}}
         GROUP BY cluster, volume_uid
     )

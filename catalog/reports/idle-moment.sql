@@ -21,6 +21,7 @@ found AS
     FROM (SELECT arrayJoin(rows_found) AS r)
 ),
 {{- end}}
+(SELECT groupArray(({{hashes "cluster, uid"}})) FROM found) AS volumes_found,
 -- Whose the last use of these rows was: of several that ended together, that which started last.
 (
     SELECT groupArray((cluster, namespace, uid, name, volume_uid))
@@ -123,7 +124,7 @@ idle AS
         FROM
         (
             SELECT cluster, volume_uid, at, used_bytes FROM usage
-            WHERE at <= moment AND ({{hashes "cluster, volume_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM found)
+            WHERE at <= moment AND {{template "namespaces_of_volumes.sql" "volumes_found"}} AND {{listed "cluster, volume_uid" "volumes_found"}}
             UNION ALL
             SELECT cluster, volume_uid, at, used_bytes FROM last_usage FINAL
             WHERE at <= moment AND (cluster, volume_uid) IN (SELECT cluster, uid FROM found)

@@ -1,9 +1,9 @@
-{{- /* Included by reports that read usage: the namespaces of the claims that the volumes of volume_hashes have or had, where their measurements lie. */ -}}
+{{- /* Included by reports that read usage, with the name of an array of hashes of volumes: the namespaces of the claims that these have or had, where their measurements lie. */ -}}
 (cluster, namespace) IN
               (
-                  SELECT cluster, claim_namespace FROM volumes WHERE {{listed "cluster, uid" "volume_hashes"}}
+                  SELECT cluster, claim_namespace FROM volumes WHERE {{listed "cluster, uid" .}}
                   UNION ALL
                   SELECT cluster, namespace FROM claims
                   WHERE ({{hashes "cluster, uid"}}) IN
-                        (SELECT {{hashes "cluster, claim_uid"}} FROM bindings WHERE {{listed "cluster, volume_uid" "volume_hashes"}})
+                        (SELECT {{hashes "cluster, claim_uid"}} FROM bindings WHERE {{listed "cluster, volume_uid" .}})
               )

@@ -1,11 +1,11 @@
 -- How many pods used each volume, at a moment or in a window, most first. The class is that of the volume, else that of the claim.
 WITH
 {{template "uses_chosen.sql" .}},
-{{- if quarters .}}
+{{- if and (quarters .) (not (found .))}}
 -- Sums can have millions of names of nodes, but few different ones: a number stands for each.
 (
     SELECT groupArray(node)
-    FROM (SELECT DISTINCT toString(arrayJoin(nodes)) AS node FROM mounts_quarterly {{template "prewhere_found.sql" .}} WHERE {{template "summed_rows.sql"}} AND {{template "uses_of.sql" .}})
+    FROM (SELECT DISTINCT toString(arrayJoin(nodes)) AS node FROM mounts_quarterly WHERE {{template "summed_rows.sql"}} AND {{template "uses_of.sql" .}})
 ) AS nodes_of_sums,
 {{- end}}
 -- What a mount says of its volume and its pod, summed up before claims and volumes are read.
@@ -35,7 +35,12 @@ sums AS
     SELECT
         any(m.cluster), any(m.namespace), any(m.claim_name), any(m.claim_uid), any(m.volume_uid),
         uniqExactStateIf(toUInt64(0), false), sum(m.pods),
-        CAST([], 'Array(String)'), groupUniqArrayArray(arrayMap(n -> cityHash64(n), m.nodes)), groupUniqArray(concat(m.workload_kind, '/', m.workload_name))
+{{- if found .}}
+        arrayMap(n -> toString(n), groupUniqArrayArray(m.nodes)), CAST([], 'Array(UInt64)'),
+{{- else}}
+        CAST([], 'Array(String)'), groupUniqArrayArray(arrayMap(n -> cityHash64(n), m.nodes)),
+{{- end}}
+        groupUniqArray(concat(m.workload_kind, '/', m.workload_name))
     FROM ({{template "summed_mounts.sql" .}}) AS m
     WHERE m.claim_uid != '' OR m.volume_uid != ''
     GROUP BY {{hashes "m.cluster, m.namespace, m.claim_name, m.claim_uid, m.volume_uid"}}
@@ -47,7 +52,7 @@ SELECT
     arraySort(claims_then) AS claims,
     storage_class,
     pods,
-{{- if quarters .}}
+{{- if and (quarters .) (not (found .))}}
     arraySort(arrayDistinct(arrayConcat(nodes_then, arrayMap(n -> transform(n, arrayMap(name -> cityHash64(name), nodes_of_sums), nodes_of_sums, ''), node_hashes)))) AS nodes,
 {{- else}}
     arraySort(nodes_then) AS nodes,

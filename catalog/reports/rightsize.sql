@@ -30,7 +30,7 @@ most AS
         FROM usage
         WHERE at <= {until:DateTime64(6, 'UTC')}{{filter "cluster"}}
 {{- if given "namespace" "owner" "group" "storageclass" "workload"}}
-          AND {{template "namespaces_of_volumes.sql"}}
+          AND {{template "namespaces_of_volumes.sql" "volume_hashes"}}
 {{- end}}
         GROUP BY cluster, volume_uid
     )

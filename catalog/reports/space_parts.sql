@@ -164,7 +164,7 @@ samples AS
         WHERE true{{filter "cluster"}}
           AND at < fromUnixTimestamp64Micro(ended_micros, 'UTC')
 {{- if given "namespace" "owner" "group"}}
-          AND {{template "namespaces_of_volumes.sql"}}
+          AND {{template "namespaces_of_volumes.sql" "volume_hashes"}}
 {{- end}}
         GROUP BY volume
     )

@@ -20,7 +20,7 @@ unchanged AS
         FROM usage
         WHERE at <= {until:DateTime64(6, 'UTC')}{{filter "cluster"}}
 {{- if given "namespace" "owner" "group"}}
-          AND {{template "namespaces_of_volumes.sql"}}
+          AND {{template "namespaces_of_volumes.sql" "volume_hashes"}}
 {{- end}}
           AND {{listed "cluster, volume_uid" "volume_hashes"}}
         GROUP BY cluster, volume_uid

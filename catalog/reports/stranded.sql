@@ -18,7 +18,7 @@ affinities AS
     SELECT cluster, uid, argMax(JSONExtractRaw(object, 'spec', 'nodeAffinity', 'required', 'nodeSelectorTerms'), observed_at) AS affinity
     FROM objects
     WHERE kind = 'PersistentVolume' AND cluster IN (SELECT cluster FROM watched){{filter "cluster"}}
-      AND (cluster, uid) IN (SELECT cluster, uid FROM volumes WHERE deleted_at IS NULL)
+      AND (cluster, uid) IN (SELECT cluster, uid FROM volumes WHERE deleted_at IS NULL AND {{template "volume_filter.sql"}})
     GROUP BY cluster, uid
     HAVING affinity != ''
 ),

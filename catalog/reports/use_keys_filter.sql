@@ -1,4 +1,4 @@
-{{- /* Included by use_keys.sql: where the mounts can be that the flags choose. */ -}}
+{{- /* Included by use_keys.sql and use_pieces.sql: where the mounts can be that the flags choose. */ -}}
 claim_uid != ''
           AND {{template "uses_of.sql"}}
 {{- if given "volume"}}

@@ -6,8 +6,10 @@ use_keys AS
 (
     {{template "use_keys.sql" .}}
 ),
+{{- if ne . "times"}}
 -- The mounts of the pods that used something in the window, with all that these pods mounted of the same claim, as a pod counts as new
 -- on the day of its first mount.
+{{- end}}
 of_pods AS
 (
     SELECT
@@ -19,8 +21,13 @@ of_pods AS
         min(began) OVER (PARTITION BY {{key "cluster, pod_uid, claim_uid"}}) AS came
 {{- end}}
     FROM mounts FINAL
+{{- if eq . "times"}}
+    WHERE {{template "use_keys_filter.sql" .}} AND ({{template "in_edge.sql" "before"}} OR {{template "in_edge.sql" "after"}})
+      AND {{near "cluster, namespace, claim_name, pod_created_at" "use_keys"}}
+{{- else}}
     WHERE claim_uid != ''
       AND {{among "cluster, namespace, claim_name, pod_created_at" "cluster, namespace, claim_name, pod_created_at FROM use_keys"}}
+{{- end}}
       AND {{template "whose.sql"}}
 ),
 -- With whose they are. Owner and groups are those of the pod, else those of its claim.

@@ -37,7 +37,7 @@ chosen AS
 {{- else if or (eq . "window") (eq . "most") (found .)}}
       AND pod_created_at >= oldest
 {{- else if ne . "ever"}}
-      AND (cluster, namespace, claim_name, pod_created_at) IN (SELECT cluster, namespace, claim_name, pod_created_at FROM touched)
+      AND {{near "cluster, namespace, claim_name, pod_created_at" "touched"}}
 {{- end}}
       AND {{template "uses_of_volume.sql"}}
 {{- if quarters .}}
