@@ -2,7 +2,9 @@ package catalog_test
 
 import (
 	"io"
+	"maps"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -400,6 +402,41 @@ func TestPrintedSQLAnswersTheSame(t *testing.T) {
 		}
 		if got.String() != want || want == "[]\n" {
 			t.Errorf("%s: got\n%s\nwant\n%s", r.Name, got.String(), want)
+		}
+	}
+}
+
+// TestSQLHasTheFlagsThatAreGiven prints each report by each flag that chooses, and by all of them. The answers are compared with a model by test/history.
+func TestSQLHasTheFlagsThatAreGiven(t *testing.T) {
+	c := catalogtest.Open(t, sharedAddress, "default")
+	nothing := regexp.MustCompile(`true\s+AND|AND\s+true|WHERE\s+true|(?m:^\s*$)`)
+	for _, r := range catalog.Reports() {
+		given := flagsOf(arguments(r))
+		var chooses []string
+		for _, f := range r.Flags {
+			if f.Kind == catalog.Text && !f.Argument {
+				chooses = append(chooses, f.Name)
+			}
+		}
+		for i := range len(chooses) + 2 {
+			flags := maps.Clone(given)
+			for j, name := range chooses {
+				if i == j || i > len(chooses) {
+					flags[name] = "chosen"
+				}
+			}
+			statement, err := c.ReportSQL(r.Name, flags)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found := nothing.FindString(strings.TrimSpace(statement.SQL)); found != "" {
+				t.Errorf("%s %v: the SQL has %q", r.Name, flags, found)
+			}
+			for _, name := range chooses {
+				if has := strings.Contains(statement.SQL, "{"+name+":String}"); has != (flags[name] != "") {
+					t.Errorf("%s %v: that the SQL chooses by --%s is %v", r.Name, flags, name, has)
+				}
+			}
 		}
 	}
 }
