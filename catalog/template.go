@@ -58,8 +58,8 @@ func among(columns, list string) string {
 }
 
 // near is the SQL that ClickHouse reads only where rows can be whose sorting key begins with the columns of a list, the name of a query. The rows are not compared: it is for what is read with
-// FINAL by conditions that change, where the list has the keys of all rows that meet these without FINAL. No other row meets them, and an index of such a column can leave out
-// what is long over for the list only.
+// FINAL by the same conditions by which the list is read without. A row that meets them has its key in the list, and all rows of that key are read. Without FINAL, the indexes of
+// columns that change, such as ended_at, leave out much more.
 func near(columns, list string) string {
 	return fmt.Sprintf("indexHint((%s) IN (SELECT %s FROM %s))", columns, columns, list)
 }

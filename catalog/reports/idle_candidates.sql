@@ -29,9 +29,8 @@ awaited AS
               WHERE claim_name != '' AND (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM waiting)
           )
 ),
--- The volumes that the claims had which the flags choose, and the namespaces of all claims of these volumes. Where no flag chooses claims, nothing is
--- asked for.
 {{if given "namespace" "owner" "group"}}
+-- The volumes that the claims had which the flags choose, and the namespaces of all claims of these volumes.
 (
     SELECT groupUniqArray(volume)
     FROM

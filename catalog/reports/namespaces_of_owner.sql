@@ -1,2 +1,2 @@
-{{- /* Included by other reports: the namespaces in which the pods and claims of --owner or --group are or were. None without these flags. */ -}}
+{{- /* Included by other reports: the namespaces in which the pods and claims of --owner or --group are or were. It is for where one of these flags is given. */ -}}
 SELECT cluster, namespace FROM owner_namespaces WHERE {{if given "owner"}}owner = {owner:String}{{if given "group"}} OR {{end}}{{end}}{{if given "group"}}has(groups, {group:String}){{end}}

@@ -16,8 +16,8 @@ stores AS
     WHERE kind NOT IN ('emptyDir', 'image', 'gitRepo', 'ephemeral')
       AND (kind != 'csi' OR attributes['volumeHandle'] != '')
       AND name NOT IN ('', '{}')
-      -- With a filter, the sources whose store can be that of a source that it chooses. Of some kinds, the same store can have different paths.
 {{- if given "namespace" "owner" "group" "storageclass"}}
+      -- The sources whose store can be that of a source that the flags choose. Of some kinds, the same store can have different paths.
       AND (kind IN ('flexVolume', 'glusterfs', 'fc', 'cephfs')
            OR ({{hashes "driver, server, path"}}) IN
               (

@@ -139,7 +139,7 @@ FROM
 (
     SELECT cluster, uid, name, claim_uid, claim_namespace, claim_name, storage_class, capacity_bytes, phase, created_at
     FROM volumes
-    WHERE deleted_at IS NULL{{filter "storage_class"}}
+    WHERE deleted_at IS NULL AND {{template "volume_filter.sql"}}
 ) AS v
 INNER JOIN affinities AS a ON a.cluster = v.cluster AND a.uid = v.uid
 LEFT JOIN
@@ -147,7 +147,7 @@ LEFT JOIN
     -- The last node that met the affinity; of a name that was used again, the node before.
     SELECT *, arrayLast(g -> empty(living) OR g.3 <= arrayMax(living.2), arraySort(g -> g.3, gone)) AS last_node FROM met
 ) AS m ON m.cluster = a.cluster AND m.affinity = a.affinity
-LEFT JOIN (SELECT cluster, uid, namespace, name, owner, groups FROM claims) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
+LEFT JOIN (SELECT cluster, uid, namespace, name, owner, groups FROM claims AS c WHERE {{template "claim_filter.sql"}}) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
 LEFT JOIN volume_uses AS u ON u.cluster = v.cluster AND u.volume_uid = v.uid
 WHERE (empty(m.living)
        OR arrayAll(n -> n.3 AND n.2 > v.created_at AND arrayExists(g -> g.1 = n.1 AND g.3 > v.created_at AND g.3 <= n.2, m.gone), m.living)

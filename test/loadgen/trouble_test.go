@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -58,12 +59,25 @@ func TestAKilledTrackerHasBounds(t *testing.T) {
 	}
 	out, _, err := run(t, "verify", "--file="+file, args[1])
 	if err != nil || !strings.Contains(out, "moments have bounds of up to ") || !strings.HasSuffix(out, "\n0 missing, 0 duplicated, 0 wrong\n") {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("%v\n%s%s", err, out, wrongInAccount(file, err))
 	}
 	if _, _, err := run(t, "verify", "--exact", "--file="+file, args[1]); err == nil || !strings.Contains(err.Error(), "--exact") {
 		t.Errorf("--exact is content with bounds: %v", err)
 	}
 	checkUses(t, server.URL("kubevoltracker"), catalogtest.Password)
+}
+
+// wrongInAccount returns the lines of an account on the objects that an error of verify calls wrong.
+func wrongInAccount(file string, err error) string {
+	wrong := regexp.MustCompile(`wrong: \w+ (\S+)`).FindAllStringSubmatch(fmt.Sprint(err), -1)
+	var out strings.Builder
+	data, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(data)) {
+		if slices.ContainsFunc(wrong, func(match []string) bool { return strings.Contains(line, match[1]) }) {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
 }
 
 // countLines counts the lines of an account that have all texts.

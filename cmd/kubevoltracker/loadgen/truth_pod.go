@@ -23,7 +23,8 @@ func (u *use) first(started, created *time.Time) {
 }
 
 // useOf follows a container through the states of its pod: a use lasts from the first start to the last end. While a
-// container runs again, or waits to, its use goes on.
+// container runs again, or waits to, its use goes on. A player of kubelets that is behind may write an end twice, too, with two dates in either
+// order: what the API server has last counts.
 func useOf(l *life, container string) use {
 	u := use{end: absent}
 	var finished, former *time.Time // the end of the last run, and of one after which the container was to run again
@@ -34,7 +35,7 @@ func useOf(l *life, container string) use {
 				continue
 			case c.Finished == nil || v.Pod.restarts():
 				finished, former = nil, cmp.Or(c.Finished, c.Former)
-			case finished == nil || c.Finished.After(*finished):
+			default:
 				finished = c.Finished
 			}
 			if c.Started == nil {

@@ -186,6 +186,7 @@ func TestUseLastsFromTheFirstStartToTheLastEnd(t *testing.T) {
 		{"runs", follow(false, ContainerState{}, ContainerState{Started: at(12)}), use{2, at(12), absent}},
 		{"ended", follow(true, ContainerState{Started: at(12)}, ContainerState{Started: at(12), Finished: at(20)}), use{1, at(12), exactly(at(20)).after(*at(12))}},
 		{"dates written twice", follow(false, ContainerState{Started: at(14)}, ContainerState{Started: at(13), Finished: at(20)}, ContainerState{Started: at(13), Finished: at(21)}), use{1, at(13), exactly(at(21)).after(*at(13))}},
+		{"an earlier end written later", follow(false, ContainerState{Started: at(13), Finished: at(21)}, ContainerState{Started: at(13), Finished: at(20)}), use{1, at(13), exactly(at(20)).after(*at(13))}},
 		{"a former pod's dates", follow(false, ContainerState{Started: at(5), Finished: at(7)}), use{1, at(10), exactly(at(10)).after(*at(10))}},
 		{"runs again", follow(false, ContainerState{Started: at(12)}, ContainerState{Started: at(12), Finished: at(20)}, ContainerState{Started: at(21)}), use{1, at(12), absent}},
 		{"waits to run again", follow(false, ContainerState{Started: at(12), Finished: at(20)}, ContainerState{}), use{1, at(12), absent}},
