@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"embed"
 	"fmt"
-	"io/fs"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -93,14 +91,10 @@ func filterBy(values map[string]string, columns ...string) string {
 // files are the files of reports, which are read once. Their functions are those of expand.
 var files = sync.OnceValues(func() (*template.Template, error) {
 	all := template.New("").Funcs(functions(nil))
-	names, err := fs.Glob(reportFiles, "reports/*.sql")
-	for _, name := range names {
-		var text []byte
-		if text, err = reportFiles.ReadFile(name); err != nil {
-			break
-		}
-		if _, err = all.New(path.Base(name)).Parse(strings.TrimSpace(string(text))); err != nil {
-			break
+	entries, err := reportFiles.ReadDir("reports")
+	for _, entry := range entries {
+		if err == nil {
+			_, err = all.New(entry.Name()).Parse(strings.TrimSpace(included(entry.Name())))
 		}
 	}
 	return all, err
@@ -119,7 +113,8 @@ func functions(values map[string]string) template.FuncMap {
 	}
 }
 
-// What conditions of the files leave behind, as each begins with true: such conditions, a WHERE of nothing else, and lines without SQL.
+// A list of conditions in a file begins with the word true, so that each flag can add one by AND. expand removes that word again, a WHERE that has no other condition, and
+// empty lines.
 var (
 	always     = regexp.MustCompile(`\btrue\s+AND\s+|\s+AND\s+true\b`)
 	everywhere = regexp.MustCompile(`\s+WHERE\s+true\b`)

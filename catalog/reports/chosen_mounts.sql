@@ -1,6 +1,4 @@
-pod_created_at <= {until:DateTime64(6, 'UTC')}
-      AND started_at <= {until:DateTime64(6, 'UTC')}
-      AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')})
+{{template "in_window.sql"}}
       AND (NOT {running:Bool} OR ended_at IS NULL)
       AND (NOT {ended:Bool} OR ended_at IS NOT NULL)
 {{- if given "volume"}}

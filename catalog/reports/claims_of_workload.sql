@@ -6,7 +6,6 @@ SELECT c.1, c.2 FROM
                (
                    SELECT groupUniqArray((cluster, claim_uid)) FROM mounts FINAL
                    WHERE {{template "in_namespaces.sql"}} AND {{template "of_workload.sql"}}
-                     AND claim_uid != '' AND pod_created_at <= {until:DateTime64(6, 'UTC')}
-                     AND started_at <= {until:DateTime64(6, 'UTC')} AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')})
+                     AND claim_uid != '' AND {{template "in_window.sql"}}
                )) AS c
            )
