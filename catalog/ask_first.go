@@ -37,33 +37,49 @@ func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Rep
 var mostSent = 200_000
 
 // takeQuarters returns the kind of a report's SQL: "quarters" if it can read sums of quarters, and there are some in its window or before its moment. It
-// sets the parameters that this takes, and returns a context that has a table changed. Where too much has changed, the mounts are read instead.
+// sets the parameters that this takes, and returns a context that has a table changed. Where too much has changed, the mounts are read instead: first those of
+// the running quarter, in which most changes, and then all.
 func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (with context.Context, kind string, err error) {
 	in := w
 	if r.quarterly == "moment" {
 		in.since = beginning
 	}
-	if r.quarterly != w.kind() || !in.hasQuarter(c.now()) {
+	if now := c.now(); in.until.After(now) {
+		in.until = now
+	}
+	if r.quarterly != w.kind() || !in.hasQuarter() {
 		return ctx, w.kind(), nil
 	}
+	s.Parameters["quarters_since"] = parameter(in.since)
+	for _, until := range []time.Time{in.until, quarterOf(in.until)} {
+		s.Parameters["quarters_until"] = parameter(until)
+		with, found, rows, err := c.askQuarters(ctx, explain, r, s)
+		if err != nil || !found {
+			return ctx, w.kind(), err
+		}
+		if rows <= mostSent {
+			s.Parameters["changed_claims"] = strconv.Itoa(rows) // where there are none, nothing is read to find their mounts
+			return with, quartersKind, nil
+		}
+	}
+	return ctx, w.kind(), nil
+}
+
+// askQuarters asks which quarters are summed up, and in which rows something has changed since.
+func (c *Catalog) askQuarters(ctx context.Context, explain func(error) error, r Report, s Statement) (with context.Context, found bool, rows int, err error) {
 	quarters, err := expand("quarters.sql", "", s.Parameters)
 	if err != nil {
-		return ctx, "", err
+		return nil, false, 0, err
 	}
-	s.Parameters["quarters_since"] = parameter(in.since)
-	if found, err := c.askParameters(ctx, explain, r, quarters, s); err != nil || !found {
-		return ctx, w.kind(), err
+	if found, err = c.askParameters(ctx, explain, r, quarters, s); err != nil || !found {
+		return nil, false, 0, err
 	}
 	changed, err := expand("changed_claims.sql", r.quarterly, s.Parameters)
 	if err != nil {
-		return ctx, "", err
+		return nil, false, 0, err
 	}
-	with, rows, err := c.askTable(ctx, explain, r, Statement{SQL: changed, Parameters: s.Parameters}, "changed", "cluster String", "namespace String", "claim_name String", "quarter_number UInt32")
-	if err != nil || rows > mostSent {
-		return ctx, w.kind(), err
-	}
-	s.Parameters["changed_claims"] = strconv.Itoa(rows) // where there are none, nothing is read to find their mounts
-	return with, quartersKind, nil
+	with, rows, err = c.askTable(ctx, explain, r, Statement{SQL: changed, Parameters: s.Parameters}, "changed", "cluster String", "namespace String", "claim_name String", "quarter_number UInt32")
+	return with, true, rows, err
 }
 
 // findRows asks for the rows of a report, or a bound for them, before it asks the rest, and returns a context that has them in a table found. In one statement, ClickHouse

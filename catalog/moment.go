@@ -46,13 +46,9 @@ func (w window) kind() string {
 	return "moment"
 }
 
-// hasQuarter says whether a whole quarter can be in the window by a moment.
-func (w window) hasQuarter(moment time.Time) bool {
-	until := w.until
-	if until.After(moment) {
-		until = moment
-	}
-	return !quarterOf(w.since.Add(-time.Microsecond)).AddDate(0, 6, 0).After(until)
+// hasQuarter says whether a month or more from the beginning of a quarter on can be in the window: what is less is read as fast as its sums.
+func (w window) hasQuarter() bool {
+	return !quarterOf(w.since.Add(-time.Microsecond)).AddDate(0, 4, 0).After(w.until)
 }
 
 // before returns the window of a span that ends at a moment, or now.

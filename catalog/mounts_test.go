@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +66,27 @@ func TestMountsLooksBackUntilItHasEnough(t *testing.T) {
 			if want := all[:min(20, len(all))]; !reflect.DeepEqual(first, want) {
 				t.Errorf("%v: got\n%v, want\n%v", more, first, want)
 			}
+		}
+	}
+}
+
+// TestAMountIsNotInUseBeforeItsPodIsCreated has a node whose clock is ten minutes behind: by it, a container started before the API server had
+// its pod. All reports leave the mount out until then.
+func TestAMountIsNotInUseBeforeItsPodIsCreated(t *testing.T) {
+	c := migrated(t)
+	pod := podOf("shop", "early", "Job", "early")
+	pod.CreatedAt = day(2, 1)
+	m := mountOf("early", "data", "data", "csi:1", "data", fact.At(day(2, 1).Time().Add(-10*time.Minute)))
+	m.PodCreatedAt, m.WorkloadKind, m.WorkloadName = pod.CreatedAt, "Job", "early"
+	write(t, c, "east", &fact.Facts{Pods: []fact.Pod{pod}, Mounts: []fact.Mount{m}})
+	for _, test := range []struct{ report, column, what string }{
+		{"counts", "kind", "mount"}, {"mounts", "pod", "early"}, {"history", "claim", "data"}, {"pods-per-volume", "claims", "data"}, {"volumes-per-pod", "pod", "early"},
+	} {
+		if got := column(t, c, test.report, test.column, "at=2026-02-01 11:55"); strings.Contains(got, test.what) {
+			t.Errorf("%s before the pod: got %q", test.report, got)
+		}
+		if got := column(t, c, test.report, test.column, "at=2026-02-01 12:05"); !strings.Contains(got, test.what) {
+			t.Errorf("%s with the pod: got %q", test.report, got)
 		}
 	}
 }

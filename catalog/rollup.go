@@ -50,7 +50,7 @@ SETTINGS join_use_nulls = 0`
 
 // RollUp sums up the days of a cluster that are over and of which all is known, in UTC, oldest first: into the tables
 // use_seconds_daily and byte_seconds_daily, which the reports use-hours and space read and which outlive the details. Then it sums up
-// the months of these days that are over, into use_seconds_monthly, and the mounts of the pods of each quarter that is over, into mounts_quarterly, which the
+// the months of these days that are over, into use_seconds_monthly, and the mounts of the pods of each quarter, of the running one each week, into mounts_quarterly, which the
 // reports history, pods-per-volume and idle read. It returns how many days it has summed up. It may run at any
 // time and is cheap where nothing is to be done; of several trackers one should run it. Errors are *Error; what came before stays.
 func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err error) {
@@ -99,16 +99,16 @@ func (c *Catalog) rollUpMonths(ctx context.Context, cluster string, known time.T
 	return err
 }
 
-// summedQuarters asks which quarters of a cluster are summed up, and of which versions of mounts.
-const summedQuarters = "SELECT first_quarter, last_quarter, version FROM summed_quarters FINAL WHERE cluster = {cluster:String}"
+// summedQuarters asks what of a cluster is summed up: from which quarter on, before which day, and of which versions of mounts.
+const summedQuarters = "SELECT first_quarter, until, version FROM summed_quarters FINAL WHERE cluster = {cluster:String}"
 
-// rollUpQuarters sums up the mounts of the pods of each quarter that is over by the day known, and sums up again those of the claims of which a mount has
-// changed since. A quarter of which a mount may have expired is left out.
+// rollUpQuarters sums up the mounts of the pods of each quarter by the day known, of the running one those of the weeks that are over, and sums up again those of the claims of which a
+// mount has changed since. A quarter of which a mount may have expired is left out.
 func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time.Time) error {
 	const op = "sum up a quarter"
-	var first, last time.Time
+	var first, until time.Time
 	var before uint64
-	err := c.Each(ctx, op, summedQuarters, map[string]string{"cluster": cluster}, func(rows driver.Rows) error { return rows.Scan(&first, &last, &before) })
+	err := c.Each(ctx, op, summedQuarters, map[string]string{"cluster": cluster}, func(rows driver.Rows) error { return rows.Scan(&first, &until, &before) })
 	// The catalog has all mounts that were written before the day known began: the tracker has written the coverage of that whole day after them. The
 	// sums get the same version, because it only grows, also where the clock of one tracker is behind that of the one before it.
 	version := uint64(max(0, known.UnixMicro()))
@@ -119,17 +119,22 @@ func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time
 	if err != nil {
 		return err
 	}
+	monday := known.Truncate(7 * 24 * time.Hour) // the first day of Go's time is a Monday
 	partitions, err := c.partitions(ctx, op, "SELECT _partition_id FROM mounts GROUP BY _partition_id ORDER BY _partition_id SETTINGS final = 0")
 	if err != nil {
 		return err
 	}
 	for _, id := range partitions {
 		quarter, err := time.Parse("200601", id)
-		if err != nil || quarter.Before(from) || !quarter.Before(quarterOf(known)) {
+		if err != nil || quarter.Before(from) || !quarter.Before(monday) {
 			continue
 		}
-		values := map[string]string{"cluster": cluster, "quarter": quarter.Format(time.DateOnly), "after": "0", "version": strconv.FormatUint(version, 10)}
-		if !quarter.Before(first) && !quarter.After(last) {
+		end := quarter.AddDate(0, 3, 0)
+		if end.After(monday) {
+			end = monday
+		}
+		values := map[string]string{"cluster": cluster, "quarter": quarter.Format(time.DateOnly), "end": end.Format(time.DateOnly), "after": "0", "version": strconv.FormatUint(version, 10)}
+		if !quarter.Before(first) && !end.After(until) {
 			values["after"] = strconv.FormatUint(before, 10)
 		}
 		if err := c.rollUpQuarter(ctx, op, values); err != nil {
@@ -137,7 +142,7 @@ func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time
 		}
 	}
 	return c.rollUp(ctx, op, []string{"roll_quarters_done.sql"}, map[string]string{"cluster": cluster, "version": strconv.FormatUint(version, 10),
-		"first": from.Format(time.DateOnly), "last": quarterOf(known).AddDate(0, -3, 0).Format(time.DateOnly)})
+		"first": from.Format(time.DateOnly), "end": monday.Format(time.DateOnly)})
 }
 
 // summedAtOnce is about how many mounts are summed up in one statement, which takes some 300 MB: more if few mounts of a claim have changed, or if the
@@ -225,7 +230,7 @@ func (c *Catalog) rollUp(ctx context.Context, op string, files []string, values 
 			return err
 		}
 		if err := conn.Exec(ctx, sql, named(values)...); err != nil {
-			return c.explain(op+", "+cmp.Or(values["day"], values["month"], values["quarter"], values["last"]), err)
+			return c.explain(op+", "+cmp.Or(values["day"], values["month"], values["quarter"], values["end"]), err)
 		}
 	}
 	return nil

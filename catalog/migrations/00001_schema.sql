@@ -473,7 +473,7 @@ ORDER BY (cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, 
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'One row per month, claim, and workload that used it: for how long. Read with FINAL.';
 
--- The mounts of the pods that were created in one quarter, summed up once it is over, so that a question on years need not read
+-- The mounts of the pods that were created in one quarter, summed up each week, so that a question on years need not read
 -- each of them. A pod was created in one quarter only, so pods can be added up over quarters. A mount can change later: which rows are
 -- still right says summed_quarters. A row that is no longer right becomes zero.
 CREATE TABLE IF NOT EXISTS mounts_quarterly
@@ -505,18 +505,18 @@ ORDER BY (cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, so
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'One row per quarter, claim or backing store, and workload whose pods were created then and used it. Read with FINAL.';
 
--- Which quarters mounts_quarterly has.
+-- What mounts_quarterly has.
 CREATE TABLE IF NOT EXISTS summed_quarters
 (
     cluster        LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
     first_quarter  Date COMMENT 'the first quarter that is summed up; no mount of its pods had expired by then',
-    last_quarter   Date COMMENT 'the last quarter that is summed up',
+    until          Date COMMENT 'the pods that were created before this day are summed up: a Monday, so of the running quarter there are the weeks that are over',
     version        UInt64 COMMENT 'mounts with a higher version have changed since: the sums of their claim and quarter do not count. The row with the highest version is the current one: read with FINAL'
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY cluster
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'One row per cluster: the quarters that mounts_quarterly has. Read with FINAL.';
+COMMENT 'One row per cluster: since which quarter and until when mounts_quarterly has sums. Read with FINAL.';
 
 -- A Namespace.
 CREATE TABLE IF NOT EXISTS namespaces

@@ -20,7 +20,7 @@ touched_mounts AS
 (
     SELECT cluster, namespace, claim_name, pod_created_at
     FROM mounts
-    WHERE {{template "uses_of.sql"}} AND {{template "lasted_at.sql"}}
+    WHERE {{template "uses_of.sql"}} AND {{template "in_window.sql"}}
 )
 SELECT cluster, kind, sum(n) AS count
 FROM
@@ -77,7 +77,7 @@ FROM
     GROUP BY cluster
     UNION ALL
     SELECT cluster, 'mount', count() FROM mounts FINAL
-    WHERE {{template "lasted_at.sql"}}
+    WHERE {{template "in_window.sql"}}
       AND {{near "cluster, namespace, claim_name, pod_created_at" "touched_mounts"}}
       AND {{template "mount_filter.sql"}}
     GROUP BY cluster
