@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -58,7 +57,9 @@ func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r
 			return ctx, w.kind(), err
 		}
 		if rows <= mostSent {
-			s.Parameters["changed_claims"] = strconv.Itoa(rows) // where there are none, nothing is read to find their mounts
+			if rows > 0 {
+				s.Parameters["changed_claims"] = strconv.Itoa(rows)
+			}
 			return with, quartersKind, nil
 		}
 	}
@@ -78,7 +79,7 @@ func (c *Catalog) askQuarters(ctx context.Context, explain func(error) error, r 
 	if err != nil {
 		return nil, false, 0, err
 	}
-	with, rows, err = c.askTable(ctx, explain, r, Statement{SQL: changed, Parameters: s.Parameters}, "changed", "cluster String", "namespace String", "claim_name String", "quarter_number UInt32")
+	with, rows, err = c.askTable(ctx, explain, r, Statement{SQL: changed, Parameters: s.Parameters}, "changed")
 	return with, true, rows, err
 }
 
@@ -97,9 +98,9 @@ func (c *Catalog) findRows(ctx context.Context, explain func(error) error, r Rep
 	return with, false, err
 }
 
-// askTable asks a statement and returns a context that has its rows in a table, which is sent along with what is asked in that context. A report can do without it: if there
+// askTable asks a statement and returns a context that has its rows in a table, if there are any, which is sent along with what is asked in that context. A report can do without it: if there
 // are more rows than can be sent, or the memory is not enough to find them, rows is greater than mostSent, and the table has not all of them.
-func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Report, s Statement, name string, columns ...string) (with context.Context, rows int, err error) {
+func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Report, s Statement, name string) (with context.Context, rows int, err error) {
 	var table *ext.Table
 	err = r.withinMemory(func(settings clickhouse.Settings) error {
 		result, err := c.query(ctx, explain, s.SQL, s.Parameters, settings)
@@ -116,23 +117,10 @@ func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Rep
 	if err != nil {
 		return ctx, 0, err
 	}
-	// Over HTTP, an answer without rows comes without columns; and the Go client sends an empty column of LowCardinality so that ClickHouse does not read it.
-	if rows == 0 {
-		if table, err = emptyTable(name, columns); err != nil {
-			return ctx, 0, err
-		}
+	if rows == 0 { // over HTTP, it comes without columns
+		return ctx, 0, nil
 	}
 	return clickhouse.Context(ctx, clickhouse.WithExternalTable(table)), rows, nil
-}
-
-// emptyTable returns a table without rows of columns such as "claim_name String".
-func emptyTable(name string, columns []string) (*ext.Table, error) {
-	declared := make([]func(*ext.Table) error, len(columns))
-	for i, c := range columns {
-		name, kind, _ := strings.Cut(c, " ")
-		declared[i] = ext.Column(name, column.Type(kind))
-	}
-	return ext.NewTable(name, declared...)
 }
 
 // table reads the result, up to mostSent rows and one, into a table that can be sent along with another statement.

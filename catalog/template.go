@@ -104,9 +104,16 @@ var files = sync.OnceValues(func() (*template.Template, error) {
 func functions(values map[string]string) template.FuncMap {
 	return template.FuncMap{
 		"hashes": hashes, "same": same, "key": key, "among": among, "near": near, "listed": listed,
-		"quarters": func(kind string) bool { return strings.HasSuffix(kind, quartersKind) },
-		"found":    func(kind string) bool { return strings.HasPrefix(kind, foundKind) },
-		"filter":   func(columns ...string) string { return filterBy(values, columns...) },
+		"changedParts": func() []string { // of in_changed.sql
+			if values["changed_claims"] == "" {
+				return nil
+			}
+			return []string{"before", "last"}
+		},
+		"last":         func(part string) bool { return strings.HasSuffix(part, "last") },
+		"quarters":     func(kind string) bool { return strings.HasSuffix(kind, quartersKind) },
+		"found":        func(kind string) bool { return strings.HasPrefix(kind, foundKind) },
+		"filter":       func(columns ...string) string { return filterBy(values, columns...) },
 		"given": func(flags ...string) bool {
 			return slices.ContainsFunc(flags, func(f string) bool { return values[f] != "" })
 		},

@@ -500,7 +500,7 @@ CREATE TABLE IF NOT EXISTS mounts_quarterly
     version          UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(version)
-PARTITION BY toYear(quarter)
+PARTITION BY toYYYYMM(quarter)
 ORDER BY (cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups, quarter)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'One row per quarter, claim or backing store, and workload whose pods were created then and used it. Read with FINAL.';

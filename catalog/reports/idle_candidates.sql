@@ -66,12 +66,14 @@ mounted AS
           AND {{template "idle_of.sql"}}
 {{- if quarters .}}
           AND {{template "outside_quarters.sql" "pod_created_at"}}
+{{- range changedParts}}
         UNION ALL
         SELECT {{key "cluster, if(volume_uid != '', volume_uid, claim_uid)"}}, ended_at
         FROM mounts FINAL
+        PREWHERE {{template "in_changed.sql" (print $ " " .)}}
         WHERE claim_name != '' AND started_at <= moment
           AND {{template "idle_of.sql"}}
-          AND {{template "in_changed.sql"}}
+{{- end}}
         UNION ALL
         -- All of a sum had started by the moment. So one that has not ended by then lasts.
         SELECT {{key "cluster, if(volume_uid != '', volume_uid, claim_uid)"}}, last_ended_at

@@ -1,3 +1,6 @@
-{{- /* Included by other reports, which have a table changed of changed_claims.sql: the rows of mounts_quarterly that are right for the window. */ -}}
+{{- /* Included by other reports, which have a table changed of changed_claims.sql if it has rows: the rows of mounts_quarterly that are right for the window. Of claims with the same hash, in_changed.sql
+reads the mounts, too. */ -}}
 {{template "summed_rows.sql"}}
-  AND ({changed_claims:UInt64} = 0 OR (cluster, namespace, claim_name, toYYYYMM(quarter)) NOT IN (SELECT cluster, namespace, claim_name, quarter_number FROM changed))
+{{- if given "changed_claims"}}
+  AND cityHash64(cluster, namespace, claim_name, toYYYYMM(quarter)) NOT IN (SELECT cityHash64(cluster, namespace, claim_name, quarter_number) FROM changed)
+{{- end}}

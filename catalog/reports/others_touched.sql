@@ -1,9 +1,11 @@
 {{- /* Included by history-found.sql and pods-per-volume-found.sql, behind others_found, an array: if it is not empty, what the mounts and sums name that may be asked for. */ -}}
     SELECT cluster, namespace, claim_name, claim_uid, source_kind, source_id FROM touched WHERE notEmpty(others_found)
 {{- if quarters .}}
+{{- range changedParts}}
     UNION ALL
     SELECT cluster, namespace, claim_name, claim_uid, source_kind, source_id FROM mounts
-    WHERE notEmpty(others_found) AND {{template "uses_filter.sql" .}} AND {{template "in_changed.sql"}}
+    WHERE notEmpty(others_found) AND {{template "uses_filter.sql" $}} AND {{template "in_changed.sql" (print $ " " .)}}
+{{- end}}
     UNION ALL
     SELECT cluster, namespace, claim_name, claim_uid, source_kind, source_id FROM mounts_quarterly
     WHERE notEmpty(others_found) AND {{template "summed_rows.sql"}} AND {{template "uses_of.sql" .}}

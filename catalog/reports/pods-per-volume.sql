@@ -21,11 +21,17 @@ sums AS
         WHERE {{template "uses_of.sql" .}} AND created_at >= oldest AND created_at <= {until:DateTime64(6, 'UTC')}
 {{- if found .}} AND (cluster, namespace) IN (SELECT cluster, namespace FROM found){{end}}
 {{- if quarters .}} AND {{template "outside_quarters.sql" "created_at"}}
+{{- if given "changed_claims"}}
         UNION ALL
         SELECT cluster, uid, node FROM pods FINAL
-        WHERE {changed_claims:UInt64} != 0 AND {{template "uses_of.sql" .}} AND (cluster, namespace) IN (SELECT cluster, namespace FROM changed)
+        WHERE {{template "uses_of.sql" .}}
           AND created_at >= {quarters_begin:DateTime64(6, 'UTC')} AND created_at < {quarters_end:DateTime64(6, 'UTC')}
-{{- if found .}} AND (cluster, namespace) IN (SELECT cluster, namespace FROM found){{end}}
+{{- if found .}}
+          AND (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM chosen WHERE NOT {{template "outside_quarters.sql" "pod_created_at"}})
+{{- else}}
+          AND (cluster, namespace, toYYYYMM(toStartOfQuarter(created_at))) IN (SELECT cluster, namespace, quarter_number FROM changed)
+{{- end}}
+{{- end}}
 {{- end}}
     ) AS p
     RIGHT JOIN (SELECT * FROM chosen WHERE claim_uid != '' OR volume_uid != '') AS m ON {{same "p.cluster, p.uid" "m.cluster, m.pod_uid"}}

@@ -2,6 +2,6 @@
 of_most.sql. */ -}}
 {{if found . -}}
 PREWHERE indexHint((cluster, namespace, claim_name) IN (SELECT cluster, namespace, claim_name FROM found))
-         AND cityHash64(cluster, namespace, claim_name) IN (SELECT cityHash64(cluster, namespace, claim_name) FROM found)
+         AND {{template "claim_found.sql"}}
 {{- else if eq . "most"}}PREWHERE {{template "of_most.sql"}}
 {{- end}}

@@ -41,11 +41,13 @@ chosen AS
 {{- end}}
       AND {{template "uses_of_volume.sql"}}
 {{- if quarters .}}
+{{- range changedParts}}
     UNION ALL
     SELECT *, started_not_before, ended_not_before
-    FROM mounts FINAL {{template "prewhere_found.sql" .}}
-    WHERE {{template "uses_filter.sql" .}}
+    FROM mounts FINAL
+    PREWHERE {{template "in_changed.sql" (print $ " " .)}}
+    WHERE {{template "uses_filter.sql" $}}
       AND {{template "uses_of_volume.sql"}}
-      AND {{template "in_changed.sql"}}
+{{- end}}
 {{- end}}
 )
