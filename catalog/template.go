@@ -110,10 +110,10 @@ func functions(values map[string]string) template.FuncMap {
 			}
 			return []string{"before", "last"}
 		},
-		"last":         func(part string) bool { return strings.HasSuffix(part, "last") },
-		"quarters":     func(kind string) bool { return strings.HasSuffix(kind, quartersKind) },
-		"found":        func(kind string) bool { return strings.HasPrefix(kind, foundKind) },
-		"filter":       func(columns ...string) string { return filterBy(values, columns...) },
+		"last":     func(part string) bool { return strings.HasSuffix(part, "last") },
+		"quarters": func(kind string) bool { return strings.HasSuffix(kind, quartersKind) },
+		"found":    func(kind string) bool { return strings.HasPrefix(kind, foundKind) },
+		"filter":   func(columns ...string) string { return filterBy(values, columns...) },
 		"given": func(flags ...string) bool {
 			return slices.ContainsFunc(flags, func(f string) bool { return values[f] != "" })
 		},
