@@ -75,7 +75,7 @@ BENCH_HISTORY_ONLY   ?=
 BENCH_HISTORY_BEFORE ?=
 
 .PHONY: bench-history
-bench-history: build libchdb ## Measure the reports on 100 million made-up mounts (an hour); BENCH_HISTORY_MOUNTS=10000000 is quicker
+bench-history: build libchdb ## Measure the reports on 100 million made-up mounts (an hour and a half); BENCH_HISTORY_MOUNTS=10000000 is quicker
 	@mkdir -p $(CACHE)/history
 	BENCH_HISTORY_MOUNTS=$(BENCH_HISTORY_MOUNTS) BENCH_HISTORY_ONLY='$(BENCH_HISTORY_ONLY)' BENCH_HISTORY_BEFORE=$(BENCH_HISTORY_BEFORE) \
 	  BENCH_HISTORY_DIR=$(CACHE)/history $(GO) test -count=1 -v -timeout 5h -run '^TestHistory$$' $(ARGS) ./test/scale

@@ -36,7 +36,7 @@ func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Rep
 var mostSent = 200_000
 
 // takeQuarters returns the kind of a report's SQL: "quarters" if it can read sums of quarters, and there are some in its window or before its moment. It
-// sets the parameters that this takes, and returns a context that has a table changed. Where too much has changed, the mounts are read instead: first those of
+// sets the parameters that this takes, and returns a context that has a table changed, if anything has. Where too much has changed, the mounts are read instead: first those of
 // the running quarter, in which most changes, and then all.
 func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (with context.Context, kind string, err error) {
 	in := w

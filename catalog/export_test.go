@@ -6,3 +6,6 @@ func SendAtMost(rows int) (back func()) {
 	mostSent = rows
 	return func() { mostSent = most }
 }
+
+// DayOf is dayOf.
+var DayOf = dayOf

@@ -76,7 +76,7 @@ type Report struct {
 	narrowFound    []string
 	unlimitedFound bool
 	// quarterly is the kind of window, "window" or "moment", for which it can read mounts_quarterly: with the parameters that quarters.sql answers, by its SQL
-	// for the kind "quarters". For a moment it reads all quarters that were over by then.
+	// for the kind "quarters". For a moment it reads all that is summed up of the time before it.
 	quarterly string
 	// bounds are parameters that limit what the SQL reads, with values that limit nothing. A report with --limit asks its file
 	// NAME-first.sql for better ones: the columns of that one row. It asks with each {from} of lookBack, before the end of its window, until

@@ -179,7 +179,7 @@ func (c *Catalog) mergeParts(ctx context.Context, op, table string) (err error) 
 func (c *Catalog) mergePartsOnce(ctx context.Context, op, table string) error {
 	// Not from system.parts, which a user may be forbidden to read.
 	sql := `SELECT _partition_id FROM ` + table + ` GROUP BY _partition_id HAVING uniqExact(_part) > 1 ORDER BY _partition_id SETTINGS final = 0`
-	partitions, err := c.partitions(ctx, op, sql)
+	partitions, err := c.partitions(ctx, op, sql, nil)
 	for _, id := range partitions {
 		if err == nil {
 			err = c.exec(ctx, op, "OPTIMIZE TABLE "+table+" PARTITION ID '"+id+"' FINAL SETTINGS optimize_throw_if_noop = 1")
@@ -189,8 +189,8 @@ func (c *Catalog) mergePartsOnce(ctx context.Context, op, table string) error {
 }
 
 // partitions returns the ids of the partitions that a statement selects.
-func (c *Catalog) partitions(ctx context.Context, op, sql string) (ids []string, err error) {
-	err = c.Each(ctx, op, sql, nil, func(rows driver.Rows) error {
+func (c *Catalog) partitions(ctx context.Context, op, sql string, parameters map[string]string) (ids []string, err error) {
+	err = c.Each(ctx, op, sql, parameters, func(rows driver.Rows) error {
 		var id string
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -224,7 +224,7 @@ func (c *Catalog) sweepMounts(ctx context.Context, d time.Duration) error {
 func (c *Catalog) sweepContainers(ctx context.Context, d time.Duration) error {
 	const op = "delete the containers of expired pods"
 	sql := fmt.Sprintf(`SELECT DISTINCT _partition_id FROM containers WHERE pod_created_at < now64(6) - toIntervalSecond(%d) SETTINGS final = 0`, int64(d/time.Second))
-	partitions, err := c.partitions(ctx, op, sql)
+	partitions, err := c.partitions(ctx, op, sql, nil)
 	for _, id := range partitions {
 		if err == nil {
 			err = c.sweepPartition(ctx, op, id)

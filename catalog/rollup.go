@@ -61,9 +61,11 @@ func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err err
 	if err != nil || known.IsZero() {
 		return 0, err
 	}
+	first, known = dayOf(first), dayOf(known)
 	if last != nil {
+		last := dayOf(*last)
 		first = last.AddDate(0, 0, 1)
-		if again := last.AddDate(0, 0, 1-summedAgain); again.After(c.now().Add(-shortestRetention)) && known.After(*last) {
+		if again := last.AddDate(0, 0, 1-summedAgain); again.After(c.now().Add(-shortestRetention)) && known.After(last) {
 			first = again // the details of longer ago may have expired
 		}
 	}
@@ -102,17 +104,29 @@ func (c *Catalog) rollUpMonths(ctx context.Context, cluster string, known time.T
 // summedQuarters asks what of a cluster is summed up: from which quarter on, before which day, and of which versions of mounts.
 const summedQuarters = "SELECT first_quarter, until, version FROM summed_quarters FINAL WHERE cluster = {cluster:String}"
 
+// formerSums selects the sums of fewer weeks of a quarter than there are by now, and those of more that were not completed.
+const formerSums = `
+SELECT _partition_id FROM mounts_quarterly
+WHERE cluster = {cluster:String} AND until != addQuarters(quarter, 1) AND until != {until:Date}
+GROUP BY _partition_id
+SETTINGS final = 0`
+
 // rollUpQuarters sums up the mounts of the pods of each quarter by the day known, of the running one those of the weeks that are over, and sums up again those of the claims of which a
-// mount has changed since. A quarter of which a mount may have expired is left out.
+// mount has changed since. A quarter of which a mount may have expired is left out. The sums of one more week lie beside the former ones, which reports read until summed_quarters names the others, and
+// which the next RollUp drops.
 func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time.Time) error {
 	const op = "sum up a quarter"
-	var first, until time.Time
+	first, until := time.Unix(0, 0), time.Unix(0, 0)
 	var before uint64
 	err := c.Each(ctx, op, summedQuarters, map[string]string{"cluster": cluster}, func(rows driver.Rows) error { return rows.Scan(&first, &until, &before) })
+	first, until = dayOf(first), dayOf(until)
 	// The catalog has all mounts that were written before the day known began: the tracker has written the coverage of that whole day after them. The
 	// sums get the same version, because it only grows, also where the clock of one tracker is behind that of the one before it.
 	version := uint64(max(0, known.UnixMicro()))
 	if err != nil || version <= before {
+		return err
+	}
+	if err := c.dropFormerSums(ctx, op, cluster, until); err != nil {
 		return err
 	}
 	from, err := c.unexpired(ctx, op)
@@ -120,7 +134,7 @@ func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time
 		return err
 	}
 	monday := known.Truncate(7 * 24 * time.Hour) // the first day of Go's time is a Monday
-	partitions, err := c.partitions(ctx, op, "SELECT _partition_id FROM mounts GROUP BY _partition_id ORDER BY _partition_id SETTINGS final = 0")
+	partitions, err := c.partitions(ctx, op, "SELECT _partition_id FROM mounts GROUP BY _partition_id ORDER BY _partition_id SETTINGS final = 0", nil)
 	if err != nil {
 		return err
 	}
@@ -143,6 +157,20 @@ func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time
 	}
 	return c.rollUp(ctx, op, []string{"roll_quarters_done.sql"}, map[string]string{"cluster": cluster, "version": strconv.FormatUint(version, 10),
 		"first": from.Format(time.DateOnly), "end": monday.Format(time.DateOnly)})
+}
+
+// dropFormerSums drops what reports read no longer. A user without the right to do so, which only a retention needs, keeps it.
+func (c *Catalog) dropFormerSums(ctx context.Context, op, cluster string, until time.Time) error {
+	partitions, err := c.partitions(ctx, op, formerSums, map[string]string{"cluster": cluster, "until": until.Format(time.DateOnly)})
+	for _, id := range partitions {
+		if err == nil {
+			err = c.alter(ctx, op, "mounts_quarterly", "DROP PARTITION ID '"+id+"'")
+		}
+	}
+	if HasCode(err, codeAccessDenied) {
+		return nil
+	}
+	return err
 }
 
 // summedAtOnce is about how many mounts are summed up in one statement, which takes some 300 MB: more if few mounts of a claim have changed, or if the
@@ -197,6 +225,11 @@ func (c *Catalog) unexpired(ctx context.Context, op string) (time.Time, error) {
 		return quarterOf(c.now()).AddDate(0, 3, 0), err
 	}
 	return quarterOf(c.now().Add(-now.lasts)).AddDate(0, 3, 0), err
+}
+
+// dayOf returns the beginning of a day in UTC. The Go client reads a Date as the beginning of that day in the time zone of the server.
+func dayOf(date time.Time) time.Time {
+	return time.Date(date.Year(), date.Month(), date.Day(), 0, 0, 0, 0, time.UTC)
 }
 
 // quarterOf returns the beginning of the quarter of a moment, in UTC.

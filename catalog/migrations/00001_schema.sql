@@ -490,6 +490,7 @@ CREATE TABLE IF NOT EXISTS mounts_quarterly
     owner            LowCardinality(String) COMMENT 'owner of the pods; empty if unknown',
     groups           Array(LowCardinality(String)) COMMENT 'the groups of that owner',
     quarter          Date COMMENT 'the first day of the quarter in which the pods were created, in UTC' CODEC(Delta, ZSTD(1)),
+    until            Date COMMENT 'the pods that were created before this day are summed up: the end of the quarter, or a Monday in it. Of the running quarter, read those until the day that summed_quarters has' CODEC(T64, ZSTD(1)),
     pods             UInt32 COMMENT 'how many pods' CODEC(T64, ZSTD(1)),
     nodes            Array(LowCardinality(String)) COMMENT 'the nodes that they ran on' CODEC(ZSTD(1)),
     apart            Bool COMMENT 'true if none of these pods is in another row of the same volume or backing store: only then can pods be added up',
@@ -500,10 +501,10 @@ CREATE TABLE IF NOT EXISTS mounts_quarterly
     version          UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(version)
-PARTITION BY toYYYYMM(quarter)
-ORDER BY (cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups, quarter)
+PARTITION BY (cluster, toYYYYMM(quarter), until)
+ORDER BY (cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups, quarter, until)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
-COMMENT 'One row per quarter, claim or backing store, and workload whose pods were created then and used it. Read with FINAL.';
+COMMENT 'One row per quarter (of the running one, per day until which it is summed up), claim or backing store, and workload whose pods were created then and used it. Read with FINAL.';
 
 -- What mounts_quarterly has.
 CREATE TABLE IF NOT EXISTS summed_quarters

@@ -48,7 +48,7 @@ sums AS
             toString(cluster), toString(namespace), claim_name, claim_uid, volume_uid, toString(source_kind), source_id, toString(workload_kind), toString(workload_name),
             toString(owner), CAST(groups, 'Array(String)'), false, 0, '', first_started_at, first_ended_at
         FROM mounts_quarterly FINAL
-        WHERE {{template "roll_quarter_filter.sql"}} AND quarter = {quarter:Date} AND ({after:UInt64} = 0 OR (cluster, namespace, claim_name) IN (SELECT * FROM changed))
+        WHERE {{template "roll_quarter_filter.sql"}} AND quarter = {quarter:Date} AND until = {end:Date} AND ({after:UInt64} = 0 OR (cluster, namespace, claim_name) IN (SELECT * FROM changed))
     )
     GROUP BY cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups
 )
@@ -65,6 +65,7 @@ SELECT
     owner,
     groups,
     {quarter:Date} AS quarter,
+    {end:Date} AS until,
     toUInt32(finalizeAggregation(pods_then)) AS pods,
     nodes,
     -- All rows of a store are here: its pods are in one namespace, and name it by one claim or by none. A mount that was written before its volume was known has
