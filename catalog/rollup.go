@@ -116,7 +116,7 @@ SETTINGS final = 0`
 // which the next RollUp drops.
 func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time.Time) error {
 	const op = "sum up a quarter"
-	first, until := time.Unix(0, 0), time.Unix(0, 0)
+	first, until := time.Unix(0, 0).UTC(), time.Unix(0, 0).UTC()
 	var before uint64
 	err := c.Each(ctx, op, summedQuarters, map[string]string{"cluster": cluster}, func(rows driver.Rows) error { return rows.Scan(&first, &until, &before) })
 	first, until = dayOf(first), dayOf(until)
