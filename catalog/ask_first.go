@@ -43,9 +43,7 @@ func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r
 	if r.quarterly == "moment" {
 		in.since = beginning
 	}
-	if now := c.now(); in.until.After(now) {
-		in.until = now
-	}
+	in.until = w.endBy(c.now())
 	if r.quarterly != w.kind() || !in.hasQuarter() {
 		return ctx, w.kind(), nil
 	}

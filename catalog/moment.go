@@ -62,12 +62,17 @@ func (s span) before(moment time.Time) window {
 	return window{moment.Add(-time.Duration(s)), end}
 }
 
+// endBy returns the end of the window, or now if that comes first.
+func (w window) endBy(now time.Time) time.Time {
+	if now.Before(w.until) {
+		return now
+	}
+	return w.until
+}
+
 // from returns the moments from which on a report looks in turn: those so long before the end of the window, or before now, and the beginning.
 func (w window) from(now time.Time, lookBack []time.Duration) (list []time.Time) {
-	last := w.until
-	if now.Before(last) {
-		last = now
-	}
+	last := w.endBy(now)
 	for _, d := range lookBack {
 		if from := last.Add(-d); from.After(beginning) {
 			list = append(list, from)

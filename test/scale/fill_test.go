@@ -100,7 +100,7 @@ func (h *history) fill(t *testing.T, c *catalog.Catalog) {
 		if len(columns(t, c, name)) > 0 {
 			began := time.Now()
 			var merges []string
-			for _, row := range catalogtest.Rows(t, c, "SELECT DISTINCT partition_id FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+name+"' AND (partition_id = 'all' OR partition_id < (SELECT max(partition_id) FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+name+"')) ORDER BY 1") {
+			for _, row := range catalogtest.Rows(t, c, "SELECT DISTINCT partition_id FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+name+"' AND (partition_id = 'all' OR partition < (SELECT max(partition) FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+name+"')) ORDER BY 1") {
 				merges = append(merges, fmt.Sprintf("OPTIMIZE TABLE %s PARTITION ID '%s' FINAL", name, row[0])) // all at once takes longer than an answer may
 			}
 			runAll(t, c, merges)
