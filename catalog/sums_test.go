@@ -22,3 +22,21 @@ func TestSumsOfSpaceDoNotOverflow(t *testing.T) {
 	write(t, c, "east", facts)
 	golden(t, "space_huge.txt", report(t, c, "space", catalog.CSVFormat)+report(t, c, "space", catalog.JSONFormat)+report(t, c, "space", catalog.TableFormat))
 }
+
+// TestSpaceOfWholeDays asks for a week of which the rollup has all days, of a volume that was first measured within it.
+func TestSpaceOfWholeDays(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-data", "Bound", 1)},
+		Claims:  []fact.Claim{claimOf("data", "fast", "v", 1)},
+		Usage:   []fact.Usage{{At: day(1, 7), Namespace: "shop", VolumeUID: "v", Space: fact.Space{UsedBytes: 1 << 30}}},
+	})
+	rows(t, c, `INSERT INTO coverage (cluster, instance, kind, started_at, seen_at, version)
+		SELECT 'east', 'a', arrayJoin(['Pod', 'PersistentVolumeClaim', 'PersistentVolume']), '2026-01-05 00:00:00', '2026-01-12 00:00:00', 1`)
+	if days, err := c.RollUp(t.Context(), "east"); err != nil || days != 7 {
+		t.Fatalf("summed up %d days: %v", days, err)
+	}
+	if got, want := column(t, c, "space", "used_byte_hours", "since=2026-01-05", "until=2026-01-12"), fmt.Sprint((4*24+12)<<30); got != want {
+		t.Errorf("used byte-hours are %s, want %s", got, want)
+	}
+}

@@ -87,7 +87,7 @@ stays AS
         arrayJoin(multiIf(
             notEmpty(bindings), arrayMap(
                 (b, next) -> (b.3, if(b.1 = 0, created_micros, b.1), b.2, least(gone_micros, if(next = 0, 9000000000000000, next))),
-                bindings, arrayPushBack(arrayPopFront(bindings.1), 9000000000000000)),
+                bindings, arrayResize(arrayPopFront(bindings.1), length(bindings), 9000000000000000)),
             -- A volume whose binding nobody saw has had its claim from the beginning.
             has_claim AND phase IN ('Bound', 'Released', 'Failed'),
                 [(last_claim, created_micros, if(phase = 'Bound', 9000000000000000, phase_micros), gone_micros)],
@@ -150,7 +150,7 @@ samples AS
     SELECT
         volume,
         arraySort(arrayConcat(arrayFilter(m -> m.1 != 0, [before_first, before_last]), inside)) AS list,
-        arrayMap((m, next) -> (m.1, next, m.2), list, arrayPushBack(arrayMap(m -> m.1, arrayPopFront(list)), 9000000000000000)) AS measured
+        arrayMap((m, next) -> (m.1, next, m.2), list, arrayResize(arrayPopFront(list.1), length(list), 9000000000000000)) AS measured
     FROM
     (
         SELECT

@@ -95,7 +95,9 @@ func (h *history) findMoments() {
 func (h *history) moment() fact.Time { return min(h.anyMoment(), now()) }
 
 func (h *history) anyMoment() fact.Time {
-	switch u := h.subject; h.rnd.IntN(4) {
+	const day = 86400 * second
+	at := now() - fact.Time(h.rnd.Int64N(62*86400))*second
+	switch u := h.subject; h.rnd.IntN(5) {
 	case 0:
 		return u.started()
 	case 1:
@@ -104,8 +106,10 @@ func (h *history) anyMoment() fact.Time {
 		}
 	case 2:
 		return h.moments[h.rnd.IntN(len(h.moments))]
+	case 3:
+		return at - at%day // as a date is asked for
 	}
-	return now() - fact.Time(h.rnd.Int64N(62*86400))*second
+	return at
 }
 
 // The times that a report looks at without flags, as in its documentation.
