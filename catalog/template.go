@@ -33,26 +33,27 @@ const (
 	foundKind    = "found"
 )
 
-// hashes is the SQL that tells objects apart faster than their names do: two hashes of 64 bits of the columns.
+// hashes is the SQL of the two hashes of 64 bits that key puts together.
 func hashes(columns string) string {
 	return fmt.Sprintf("cityHash64(%s), farmHash64(%s)", columns, columns)
 }
 
-// key is the SQL of one hash of 128 bits of the columns. A number of a fixed size is summed up faster than the FixedString that sipHash128 gives.
+// key is the SQL of a number of 128 bits that stands for the columns: rows are found and joined by it several times as fast as by their names. The tables of objects have that of
+// their own UIDs, and of those that they refer to, in columns such as uid_key; schema.md says how they are made.
 func key(columns string) string {
-	return fmt.Sprintf("reinterpretAsUInt128(sipHash128(%s))", columns)
+	return fmt.Sprintf("bitOr(bitShiftLeft(toUInt128(cityHash64(%s)), 64), farmHash64(%s))", columns, columns)
 }
 
-// same is the SQL of a join on the hashes of columns: to compare the names takes twice as long.
+// same is the SQL of a join by the keys of columns.
 func same(left, right string) string {
-	return fmt.Sprintf("cityHash64(%s) = cityHash64(%s) AND farmHash64(%s) = farmHash64(%s)", left, right, left, right)
+	return key(left) + " = " + key(right)
 }
 
 // among is the SQL that the columns are one of a list, which is a SELECT without that word: among("cluster, name", "cluster, name FROM shown"). The
-// primary key finds where such rows can be, and the rows are compared by hashes: to compare names takes twice as long. The list is
+// primary key finds where such rows can be, and the rows are compared by their keys: to compare names takes twice as long. The list is
 // made twice, so that should be quick.
 func among(columns, list string) string {
-	return fmt.Sprintf("indexHint((%s) IN (SELECT %s)) AND (%s) IN (SELECT cityHash64(*), farmHash64(*) FROM (SELECT %s))", columns, list, hashes(columns), list)
+	return fmt.Sprintf("indexHint((%s) IN (SELECT %s)) AND %s IN (SELECT %s FROM (SELECT %s))", columns, list, key(columns), key("*"), list)
 }
 
 // near is the SQL that ClickHouse reads only where rows can be whose sorting key begins with the columns of a list, the name of a query. The rows are not compared: it is for what is read with
@@ -62,10 +63,10 @@ func near(columns, list string) string {
 	return fmt.Sprintf("indexHint((%s) IN (SELECT %s FROM %s))", columns, columns, list)
 }
 
-// listed is the SQL that the columns' hashes are in an array of such pairs. ClickHouse computes an array that a WITH names once, and a subquery again
+// listed is the SQL that a key, which a column has or which is computed, is in an array of keys. ClickHouse computes an array that a WITH names once, and a subquery again
 // for each place that reads it.
-func listed(columns, array string) string {
-	return fmt.Sprintf("(%s) IN (SELECT h.1, h.2 FROM (SELECT arrayJoin(%s) AS h))", hashes(columns), array)
+func listed(columnKey, array string) string {
+	return fmt.Sprintf("%s IN (SELECT arrayJoin(%s))", columnKey, array)
 }
 
 // flagOf are the columns of which a flag with another name, or none, chooses one.

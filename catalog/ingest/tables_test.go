@@ -12,7 +12,7 @@ func TestDeclaredColumnsEqualTheSchema(t *testing.T) {
 	for _, table := range tables() {
 		var have []string
 		for _, row := range rows(t, c, "SELECT name, comment, default_kind FROM system.columns WHERE database = currentDatabase() AND table = '"+table.name+"' ORDER BY position") {
-			if row[2] != "ALIAS" { // which ClickHouse computes
+			if row[2] == "" || row[2] == "DEFAULT" { // ClickHouse computes the others
 				have = append(have, row[0].(string))
 			}
 			if row[1] == "" {

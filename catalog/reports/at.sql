@@ -2,26 +2,26 @@
 -- come from the versions in objects: the last one that was observed by then. While nobody watched volumes, it is valid only
 -- if the next version says the same, or dates its phase before the moment. What is not known is empty.
 WITH
--- Hashes of the volumes that the flags may choose, by their claims at any time; without such flags, of those that the report shows.
+-- Keys of the volumes that the flags may choose, by their claims at any time; without such flags, of those that the report shows.
 (
-    SELECT groupArray(({{hashes "cluster, uid"}}))
+    SELECT groupArray(uid_key)
     FROM
     (
-        SELECT cluster, uid
+        SELECT uid_key
         FROM volumes FINAL
         WHERE {{template "existed.sql"}}{{filter "cluster" "storage_class"}}
 {{- if given "namespace" "owner" "group"}}
-          AND ({{hashes "cluster, uid"}}) IN
+          AND uid_key IN
                (
-                   SELECT {{hashes "cluster, volume_uid"}} FROM bindings
-                   WHERE ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+                   SELECT volume_key FROM bindings
+                   WHERE claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
                )
 {{- else if not (given "workload")}}
         ORDER BY cluster, name, uid
         LIMIT {limit:UInt64}
 {{- end}}
     )
-) AS volume_hashes,
+) AS volume_keys,
 {{template "uses_chosen.sql" "at"}},
 {{template "owned.sql" "at"}},
 {{- if ne . "now"}}
@@ -39,7 +39,7 @@ versions AS
         JSONExtractString(object, 'status', 'phase') AS phase,
         ifNull(parseDateTime64BestEffortOrNull(JSONExtractString(object, 'status', 'lastPhaseTransitionTime'), 6, 'UTC') <= moment, 0) AS had_phase
     FROM objects
-    WHERE kind = 'PersistentVolume'{{filter "cluster"}} AND {{listed "cluster, uid" "volume_hashes"}}
+    WHERE kind = 'PersistentVolume'{{filter "cluster"}} AND {{listed (key "cluster, uid") "volume_keys"}}
 ),
 states AS
 (
@@ -85,41 +85,41 @@ SELECT
     trim(concat(d.driver, ' ', d.server, if(d.server = '' OR d.path = '', '', ':'), d.path)) AS backend
 FROM
 (
-    SELECT cluster, uid, name, toInt128(capacity_bytes) AS capacity_bytes, toString(phase) AS phase, storage_class, source_kind, source_id, deleted_at
+    SELECT cluster, uid, uid_key, source_key, name, toInt128(capacity_bytes) AS capacity_bytes, toString(phase) AS phase, storage_class, source_kind, source_id, deleted_at
 {{- if ne . "now"}},
         cluster IN (SELECT cluster FROM watched) AS is_watched
 {{- end}}
     FROM volumes FINAL
-    WHERE {{listed "cluster, uid" "volume_hashes"}}
+    WHERE {{listed "uid_key" "volume_keys"}}
 ) AS v
 {{if ne . "now"}}
-LEFT JOIN states AS s ON {{same "s.cluster, s.uid" "v.cluster, v.uid"}}
+LEFT JOIN states AS s ON {{key "s.cluster, s.uid"}} = v.uid_key
 {{end}}
 LEFT JOIN
 (
-    SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, argMax(c.namespace, b.began) AS namespace, argMax(c.name, b.began) AS claim,
+    SELECT b.volume_key AS volume_key, argMax(c.namespace, b.began) AS namespace, argMax(c.name, b.began) AS claim,
         argMax(c.owner, b.began) AS owner, argMax(c.groups, b.began) AS groups
-    FROM (SELECT cluster, uid, namespace, name, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" "at"}}) AS c
+    FROM (SELECT uid_key, namespace, name, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" "at"}}) AS c
     RIGHT JOIN
     (
         -- A binding whose beginning is not known began before all others.
-        SELECT cluster, volume_uid, claim_uid, (ifNull(bound_at, toDateTime64(0, 6, 'UTC')), ordinal) AS began FROM bindings FINAL
+        SELECT volume_key, claim_key, (ifNull(bound_at, toDateTime64(0, 6, 'UTC')), ordinal) AS began FROM bindings FINAL
         WHERE (bound_at IS NULL OR bound_at <= moment) AND (released_at IS NULL OR released_at > moment)
-          AND {{listed "cluster, volume_uid" "volume_hashes"}}
-    ) AS b ON {{same "c.cluster, c.uid" "b.cluster, b.claim_uid"}}
-    GROUP BY cluster, volume_uid
-) AS b ON {{same "b.cluster, b.volume_uid" "v.cluster, v.uid"}}
+          AND {{listed "volume_key" "volume_keys"}}
+    ) AS b ON c.uid_key = b.claim_key
+    GROUP BY volume_key
+) AS b ON b.volume_key = v.uid_key
 LEFT JOIN
 (
-    SELECT cluster, volume_uid, uniqExact(pod_uid) AS pods, arraySort(groupUniqArray(workload)) AS workloads
+    SELECT {{key "cluster, volume_uid"}} AS volume_key, uniqExact(pod_uid) AS pods, arraySort(groupUniqArray(workload)) AS workloads
     FROM owned
-    GROUP BY cluster, volume_uid
-) AS u ON {{same "u.cluster, u.volume_uid" "v.cluster, v.uid"}}
+    GROUP BY volume_key
+) AS u ON u.volume_key = v.uid_key
 LEFT JOIN
 (
-    SELECT cluster, id, driver, server, path FROM volume_sources FINAL
-    WHERE ({{hashes "cluster, id"}}) IN (SELECT {{hashes "cluster, source_id"}} FROM volumes WHERE {{listed "cluster, uid" "volume_hashes"}})
-) AS d ON {{same "d.cluster, d.id" "v.cluster, v.source_id"}}
+    SELECT id_key, driver, server, path FROM volume_sources FINAL
+    WHERE id_key IN (SELECT source_key FROM volumes WHERE {{listed "uid_key" "volume_keys"}})
+) AS d ON d.id_key = v.source_key
 WHERE true{{filter "b.namespace" "b.owner" "b.groups"}}
 {{- if given "workload"}}
   AND arrayExists(name -> {workload:String} IN (name, substring(name, position(name, '/') + 1)), u.workloads)

@@ -3,13 +3,13 @@
 WITH
 chosen AS
 (
-    SELECT *
+    SELECT *, claim_key, volume_key
     FROM bindings FINAL
     WHERE true{{filter "cluster"}}
       AND (bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')})
       AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})
 {{- if given "namespace" "owner" "group" "workload"}}
-      AND ({{hashes "cluster, claim_uid"}}) IN
+      AND claim_key IN
           ({{template "chosen_claims.sql"}})
 {{- end}}
 )
@@ -28,15 +28,15 @@ SELECT
 FROM chosen AS b
 LEFT JOIN
 (
-    SELECT cluster, uid, namespace, name, storage_class, owner, groups FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}
-) AS c ON {{same "c.cluster, c.uid" "b.cluster, b.claim_uid"}}
+    SELECT uid_key, namespace, name, storage_class, owner, groups FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}
+) AS c ON c.uid_key = b.claim_key
 LEFT JOIN
 (
-    SELECT cluster, uid, name, storage_class FROM volumes FINAL
+    SELECT uid_key, name, storage_class FROM volumes FINAL
 {{- if given "namespace" "owner" "group"}}
-    WHERE ({{hashes "cluster, uid"}}) IN (SELECT {{hashes "cluster, volume_uid"}} FROM chosen)
+    WHERE uid_key IN (SELECT volume_key FROM chosen)
 {{- end}}
-) AS v ON {{same "v.cluster, v.uid" "b.cluster, b.volume_uid"}}
+) AS v ON v.uid_key = b.volume_key
 WHERE true{{filter "storage_class"}}
 ORDER BY bound_at DESC, cluster, namespace, claim, persistentvolume, b.ordinal
 LIMIT {limit:UInt64}

@@ -31,7 +31,7 @@ FROM
     SELECT cluster, 'PersistentVolumeClaim', count() FROM claims AS c FINAL
     WHERE {{template "claim_filter.sql"}}
 {{- if given "workload"}}
-      AND (cluster, uid) IN
+      AND uid_key IN
           ({{template "claims_of_workload.sql"}})
 {{- end}}{{filter "storage_class"}}
       AND {{template "existed.sql"}} GROUP BY cluster

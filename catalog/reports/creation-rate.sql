@@ -14,7 +14,7 @@ created AS
     FROM volumes
     WHERE created_at IS NOT NULL{{filter "storage_class"}}
 {{- if given "namespace" "owner" "group"}}
-      AND ({{hashes "cluster, uid"}}) IN
+      AND uid_key IN
           ({{template "volumes_of_claims.sql"}})
 {{- end}}
     UNION ALL

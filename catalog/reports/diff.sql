@@ -6,29 +6,29 @@ WITH
 {{template "its_namespaces.sql" ""}}
 {{template "of_class.sql"}}
 {{if given "namespace" "owner" "group"}}
-(SELECT groupArray(({{hashes "cluster, uid"}})) FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS claim_hashes,
+(SELECT groupArray(uid_key) FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS claim_keys,
 {{end}}
 existing AS
 (
     SELECT
-        cluster, 'PersistentVolume' AS kind, v.uid AS uid, v.name AS name, v.storage_class AS storage_class, v.claim_uid AS claim_uid,
+        cluster, 'PersistentVolume' AS kind, v.uid AS uid, v.name AS name, v.storage_class AS storage_class, v.claim_key AS claim_key,
         v.created_at AS created_at, v.deleted_at AS deleted_at
     FROM volumes AS v FINAL
     UNION ALL
-    SELECT cluster, 'PersistentVolumeClaim', uid, name, storage_class, uid, created_at, deleted_at FROM claims FINAL
+    SELECT cluster, 'PersistentVolumeClaim', uid, name, storage_class, uid_key, created_at, deleted_at FROM claims FINAL
 ),
 touched AS (SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE {{template "diff_mounts.sql"}}),
 differences AS
 (
     SELECT
-        o.cluster AS cluster, o.kind AS kind, o.uid AS uid, o.name AS name, o.storage_class AS storage_class, o.claim_uid AS claim_uid,
+        o.cluster AS cluster, o.kind AS kind, o.uid AS uid, o.name AS name, o.storage_class AS storage_class, o.claim_key AS claim_key,
         if(existed_before, 'went', 'came') AS difference, '' AS before, '' AS after,
         (created_at IS NULL OR created_at <= {since:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')}) AS existed_before,
         (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {until:DateTime64(6, 'UTC')}) AS exists_after
     FROM existing AS o
-    WHERE existed_before != exists_after{{if given "namespace" "owner" "group"}} AND {{listed "cluster, claim_uid" "claim_hashes"}}{{end}}
+    WHERE existed_before != exists_after{{if given "namespace" "owner" "group"}} AND {{listed "claim_key" "claim_keys"}}{{end}}
     UNION ALL
-    SELECT o.cluster, o.kind, o.uid, o.name, o.storage_class, o.claim_uid, r.action, r.size_before, r.size_after, 1, 1
+    SELECT o.cluster, o.kind, o.uid, o.name, o.storage_class, o.claim_key, r.action, r.size_before, r.size_after, 1, 1
     FROM existing AS o
     INNER JOIN
     (
@@ -37,31 +37,32 @@ differences AS
             splitByString(' → ', argMin(details, at))[1] AS size_before,
             splitByString(' → ', argMax(details, at))[2] AS size_after
         FROM changes FINAL
-        WHERE action IN ('resized', 'resize_requested') AND kind IN ('PersistentVolume', 'PersistentVolumeClaim')
+        PREWHERE action IN ('resized', 'resize_requested')
+        WHERE kind IN ('PersistentVolume', 'PersistentVolumeClaim')
           AND at > {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}
         GROUP BY cluster, kind, uid, action
         HAVING size_before != size_after
     ) AS r ON o.cluster = r.cluster AND o.kind = r.kind AND o.uid = r.uid
     UNION ALL
     SELECT
-        o.cluster, o.kind, o.uid, o.name, o.storage_class, b.claim_uid,
+        o.cluster, o.kind, o.uid, o.name, o.storage_class, b.claim_key,
         if(b.bound_before, 'released', 'bound'),
         if(b.bound_before, concat(c.namespace, '/', c.name), ''), if(b.bound_before, '', concat(c.namespace, '/', c.name)), 1, 1
     FROM existing AS o
     INNER JOIN
     (
         SELECT
-            cluster, volume_uid, claim_uid,
+            cluster, volume_uid, claim_key,
             max((bound_at IS NULL OR bound_at <= {since:DateTime64(6, 'UTC')}) AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})) AS bound_before,
             max((bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')}) AND (released_at IS NULL OR released_at > {until:DateTime64(6, 'UTC')})) AS bound_after
         FROM bindings FINAL
 {{- if given "namespace" "owner" "group"}}
-        WHERE {{listed "cluster, claim_uid" "claim_hashes"}}
+        WHERE {{listed "claim_key" "claim_keys"}}
 {{- end}}
-        GROUP BY cluster, volume_uid, claim_uid
+        GROUP BY cluster, volume_uid, claim_key
         HAVING bound_before != bound_after
     ) AS b ON o.cluster = b.cluster AND o.uid = b.volume_uid
-    LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON {{same "c.cluster, c.uid" "b.cluster, b.claim_uid"}}
+    LEFT JOIN (SELECT uid_key, namespace, name FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = b.claim_key
     WHERE o.kind = 'PersistentVolume'
 )
 SELECT *
@@ -70,13 +71,13 @@ FROM
     SELECT
         d.cluster AS cluster, d.kind AS kind, toString(c.namespace) AS namespace, d.name AS name, d.difference AS difference, d.before AS before, d.after AS after
     FROM differences AS d
-    LEFT JOIN (SELECT cluster, uid, namespace FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON {{same "c.cluster, c.uid" "d.cluster, d.claim_uid"}}
+    LEFT JOIN (SELECT uid_key, namespace FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = d.claim_key
     WHERE true{{filter "d.cluster" "d.storage_class"}}
 {{- if given "namespace" "owner" "group"}}
-      AND c.uid != ''
+      AND c.uid_key != 0
 {{- end}}
 {{- if given "workload"}}
-      AND (d.cluster, d.claim_uid) IN
+      AND d.claim_key IN
           ({{template "claims_of_workload.sql"}})
 {{- end}}
     UNION ALL

@@ -12,13 +12,13 @@ toUnixTimestamp64Micro(until_at) AS until_micros,
 toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS since_micros,
 picked AS
 (
-    SELECT cluster, uid, name, storage_class, claim_uid
+    SELECT uid_key, claim_key, name, storage_class
     FROM volumes FINAL
     WHERE (deleted_at IS NULL OR deleted_at > until_at){{filter "cluster"}}
       AND {{template "volume_filter.sql"}}
 ),
 {{if given "namespace" "owner" "group" "storageclass" "workload"}}
-(SELECT groupArray(({{hashes "cluster, uid"}})) FROM picked) AS volume_hashes,
+(SELECT groupArray(uid_key) FROM picked) AS volume_keys,
 {{end}}
 -- The measurements of each volume: since when each is valid, in microseconds, its used bytes and its files.
 samples AS
@@ -37,7 +37,7 @@ samples AS
         FROM usage
         WHERE at <= until_at{{filter "cluster"}}
 {{- if given "namespace" "owner" "group" "storageclass" "workload"}}
-          AND {{template "namespaces_of_volumes.sql" "volume_hashes"}}
+          AND {{template "namespaces_of_volumes.sql" "volume_keys"}}
 {{- end}}
         GROUP BY cluster, volume_uid
     )
@@ -97,8 +97,8 @@ FROM
         WHERE bytes_grow OR inodes_grow
     )
 ) AS f
-INNER JOIN (SELECT cluster, uid, name, storage_class, claim_uid FROM picked) AS v ON {{same "v.cluster, v.uid" "f.cluster, f.volume_uid"}}
-LEFT JOIN (SELECT cluster, uid, namespace, name FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
+INNER JOIN (SELECT uid_key, claim_key, name, storage_class FROM picked) AS v ON v.uid_key = {{key "f.cluster, f.volume_uid"}}
+LEFT JOIN (SELECT uid_key, namespace, name FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
 WHERE days_left * 86400 <= {within:Int64}
 ORDER BY days_left, cluster, persistentvolume, f.volume_uid
 LIMIT {limit:UInt64}

@@ -33,8 +33,8 @@ owned AS
         if(s.owner != '', s.owner, c.owner) AS owner, if(notEmpty(s.groups), s.groups, c.groups) AS groups, if(s.volume_uid != '', s.volume_uid, c.volume_uid) AS volume_uid,
         c.storage_class AS claim_class, concat(s.workload_kind, '/', s.workload_name) AS workload,
         s.pods AS pods, s.pods_apart AS pods_apart, s.used_since AS used_since, s.used_until AS used_until
-    FROM (SELECT cluster, uid, volume_uid, storage_class, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" .}}) AS c
-    RIGHT JOIN sums AS s ON {{same "c.cluster, c.uid" "s.cluster, s.claim_uid"}}
+    FROM (SELECT uid_key, volume_uid, storage_class, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" .}}) AS c
+    RIGHT JOIN sums AS s ON c.uid_key = {{key "s.cluster, s.claim_uid"}}
 ),
 used AS
 (
@@ -47,7 +47,7 @@ used AS
         if(countIf(o.used_until IS NULL) > 0, NULL, max(o.used_until)) AS used_until
     FROM owned AS o
     WHERE {{template "owned_class.sql"}}
-    GROUP BY {{hashes "o.cluster, o.namespace, o.owner, o.groups, o.claim_uid, o.claim, o.volume_uid, o.source, o.source_id"}}
+    GROUP BY {{key "o.cluster, o.namespace, o.owner, o.groups, o.claim_uid, o.claim, o.volume_uid, o.source, o.source_id"}}
     ORDER BY used_until IS NULL DESC, used_until DESC, used_since DESC, cluster, namespace, owner, groups, claim, source, source_id, claim_uid, volume_uid
     LIMIT {limit:UInt64}
 )
@@ -66,14 +66,14 @@ SELECT
     u.pods AS pods,
     u.used_since AS used_since,
     u.used_until AS used_until
-FROM (SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE true{{filter "cluster"}}) AS v
+FROM (SELECT uid_key, name, storage_class FROM volumes FINAL WHERE true{{filter "cluster"}}) AS v
 RIGHT JOIN
 (
     SELECT
         h.cluster AS cluster, h.namespace AS namespace, h.owner AS owner, h.groups AS groups, h.claim AS claim, h.claim_uid AS claim_uid, h.claim_class AS claim_class,
         h.volume_uid AS volume_uid, h.source AS source, h.source_id AS source_id, h.workloads AS workloads, h.pods AS pods, h.used_since AS used_since, h.used_until AS used_until,
         trim(concat(s.driver, ' ', s.server, if(s.server = '' OR s.path = '', '', ':'), s.path)) AS backend
-    FROM (SELECT cluster, id, driver, server, path FROM volume_sources FINAL WHERE true{{filter "cluster"}}) AS s
-    RIGHT JOIN used AS h ON {{same "s.cluster, s.id" "h.cluster, h.source_id"}}
-) AS u ON {{same "v.cluster, v.uid" "u.cluster, u.volume_uid"}}
+    FROM (SELECT id_key, driver, server, path FROM volume_sources FINAL WHERE true{{filter "cluster"}}) AS s
+    RIGHT JOIN used AS h ON s.id_key = {{key "h.cluster, h.source_id"}}
+) AS u ON v.uid_key = {{key "u.cluster, u.volume_uid"}}
 ORDER BY used_until IS NULL DESC, used_until DESC, used_since DESC, cluster, namespace, owner, groups, claim, source, u.source_id, u.claim_uid, u.volume_uid

@@ -21,14 +21,14 @@ found AS
     FROM (SELECT arrayJoin(rows_found) AS r)
 ),
 {{- end}}
-(SELECT groupArray(({{hashes "cluster, uid"}})) FROM found) AS volumes_found,
+(SELECT groupArray({{key "cluster, uid"}}) FROM found) AS volumes_found,
 -- Whose the last use of these rows was: of several that ended together, that which started last.
 (
     SELECT groupArray((cluster, namespace, uid, name, volume_uid))
     FROM claims FINAL
-    WHERE ({{hashes "cluster, uid"}}) IN
-          (SELECT {{hashes "cluster, claim_uid"}} FROM bindings WHERE ({{hashes "cluster, volume_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM found WHERE is_mount))
-       OR ({{hashes "cluster, volume_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM found WHERE is_mount)
+    WHERE uid_key IN
+          (SELECT claim_key FROM bindings WHERE volume_key IN (SELECT {{key "cluster, uid"}} FROM found WHERE is_mount))
+       OR volume_key IN (SELECT {{key "cluster, uid"}} FROM found WHERE is_mount)
 ) AS found_claims,
 (
     SELECT groupArray((cluster, its_volume, pod.1, pod.2, pod.3))
@@ -74,20 +74,19 @@ idle AS
     FROM found AS f
     INNER JOIN
     (
-        SELECT cluster, uid, name, storage_class, reclaim_policy, capacity_bytes, {{key "cluster, claim_uid"}} AS present_claim,
-            claim_namespace, claim_name
-        FROM volumes FINAL WHERE (cluster, uid) IN (SELECT cluster, uid FROM found)
-    ) AS v ON v.cluster = f.cluster AND v.uid = f.uid
+        SELECT uid_key, name, storage_class, reclaim_policy, capacity_bytes, claim_key AS present_claim, claim_namespace, claim_name
+        FROM volumes FINAL PREWHERE {{listed "uid_key" "volumes_found"}}
+    ) AS v ON v.uid_key = {{key "f.cluster, f.uid"}}
     LEFT JOIN
     (
-        SELECT {{key "cluster, uid"}} AS its_key, uid, namespace, name
-        FROM claims FINAL WHERE its_key IN (SELECT claim_key FROM found)
-    ) AS c ON c.its_key = f.claim_key
+        SELECT uid_key, uid, namespace, name
+        FROM claims FINAL PREWHERE uid_key IN (SELECT claim_key FROM found)
+    ) AS c ON c.uid_key = f.claim_key
     LEFT JOIN
     (
-        SELECT cluster, volume_uid, last_namespace, last_pod, last_workload_kind, last_workload_name
-        FROM volume_uses FINAL WHERE last_ended_at <= moment AND (cluster, volume_uid) IN (SELECT cluster, uid FROM found)
-    ) AS u ON u.cluster = f.cluster AND u.volume_uid = f.uid
+        SELECT volume_key, last_namespace, last_pod, last_workload_kind, last_workload_name
+        FROM volume_uses FINAL PREWHERE {{listed "volume_key" "volumes_found"}} WHERE last_ended_at <= moment
+    ) AS u ON u.volume_key = {{key "f.cluster, f.uid"}}
     LEFT JOIN (SELECT arrayJoin(last_users) AS user) AS l ON l.user.1 = f.cluster AND l.user.2 = f.uid
     LEFT JOIN
     (
@@ -111,7 +110,8 @@ idle AS
                     splitByString(' → ', details)) AS sizes,
                 if(length(sizes) = 2 AND sizes[1] >= 0 AND sizes[2] >= 0, sizes[2] - sizes[1], toInt128(0)) AS bytes
             FROM changes FINAL
-            WHERE kind = 'PersistentVolume' AND namespace = '' AND action = 'resized'{{filter "cluster"}}
+            PREWHERE action = 'resized'
+            WHERE kind = 'PersistentVolume' AND namespace = ''{{filter "cluster"}}
               AND (cluster, uid) IN (SELECT cluster, uid FROM found)
             GROUP BY cluster, uid, details, resource_version
             HAVING resized_at > moment
@@ -124,10 +124,10 @@ idle AS
         FROM
         (
             SELECT cluster, volume_uid, at, used_bytes FROM usage
-            WHERE at <= moment AND {{template "namespaces_of_volumes.sql" "volumes_found"}} AND {{listed "cluster, volume_uid" "volumes_found"}}
+            WHERE at <= moment AND {{template "namespaces_of_volumes.sql" "volumes_found"}} AND {{listed (key "cluster, volume_uid") "volumes_found"}}
             UNION ALL
             SELECT cluster, volume_uid, at, used_bytes FROM last_usage FINAL
-            WHERE at <= moment AND (cluster, volume_uid) IN (SELECT cluster, uid FROM found)
+            PREWHERE {{listed "volume_key" "volumes_found"}} WHERE at <= moment
         )
         GROUP BY cluster, volume_uid
     ) AS m ON m.cluster = f.cluster AND m.volume_uid = f.uid

@@ -15,7 +15,7 @@ WITH watched AS
 chosen AS
 (
     SELECT
-        cluster, volume_uid, name, status, idle_since, claim_namespace, claim_name, unused_since, storage_class, capacity_bytes, reclaim_policy,
+        cluster, volume_uid, volume_key, name, status, idle_since, claim_namespace, claim_name, unused_since, storage_class, capacity_bytes, reclaim_policy,
         keep_until, concat(keep_reason, if(keep_unreadable = '', '', concat(if(keep_reason = '', '', '; '), 'unreadable: ', keep_unreadable))) AS kept_for,
         ifNull(greatest(0, intDiv({now_micros:Int64} - toUnixTimestamp64Micro(idle_since), 1000000)), 0) AS idle_seconds
     FROM volume_states FINAL
@@ -47,13 +47,13 @@ idle AS
         trim(BOTH '/' FROM concat(s.last_workload_kind, '/', s.last_workload_name)) AS last_workload,
         s.keep_until AS keep_until,
         s.kept_for AS keep_reason
-    FROM (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l
+    FROM (SELECT volume_key, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l
     RIGHT JOIN
     (
         SELECT s.*, u.last_ended_at AS last_ended_at, u.last_namespace AS last_namespace, u.last_pod AS last_pod,
             u.last_workload_kind AS last_workload_kind, u.last_workload_name AS last_workload_name
-        FROM (SELECT cluster, volume_uid, last_ended_at, last_namespace, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL) AS u
-        RIGHT JOIN chosen AS s ON {{same "s.cluster, s.volume_uid" "u.cluster, u.volume_uid"}}
-    ) AS s ON {{same "s.cluster, s.volume_uid" "l.cluster, l.volume_uid"}}
+        FROM (SELECT volume_key, last_ended_at, last_namespace, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL) AS u
+        RIGHT JOIN chosen AS s ON s.volume_key = u.volume_key
+    ) AS s ON s.volume_key = l.volume_key
 ),
 {{template "idle_observed.sql"}}

@@ -21,7 +21,7 @@ waiting AS
 ),
 awaited AS
 (
-    SELECT cluster, claim_uid
+    SELECT {{key "cluster, claim_uid"}} AS claim
     FROM mounts FINAL
     WHERE (cluster, namespace, claim_name, pod_created_at, pod_uid) IN
           (
@@ -35,19 +35,19 @@ awaited AS
     SELECT groupUniqArray(volume)
     FROM
     (
-        SELECT ({{hashes "cluster, volume_uid"}}) AS volume FROM bindings
-        WHERE ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+        SELECT volume_key AS volume FROM bindings
+        WHERE claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
 {{- if given "namespace"}}
         UNION ALL
-        SELECT ({{hashes "cluster, uid"}}) FROM volumes FINAL
+        SELECT uid_key FROM volumes FINAL
         WHERE claim_namespace = {namespace:String}
 {{- end}}
     )
-) AS volume_hashes,
+) AS volume_keys,
 (
     SELECT groupUniqArray((cluster, namespace)) FROM claims
-    WHERE ({{hashes "cluster, uid"}}) IN (SELECT {{hashes "cluster, claim_uid"}} FROM bindings WHERE {{listed "cluster, volume_uid" "volume_hashes"}})
-       OR {{listed "cluster, volume_uid" "volume_hashes"}}
+    WHERE uid_key IN (SELECT claim_key FROM bindings WHERE {{listed "volume_key" "volume_keys"}})
+       OR {{listed "volume_key" "volume_keys"}}
 ) AS its_namespaces,
 {{end}}
 -- The uses by the moment: how many last, and the last end of the others. All mounts may be read, so they are summed up by one hash
@@ -88,12 +88,12 @@ mounted AS
 conditions AS
 (
     SELECT
-        {{key "b.cluster, b.volume_uid"}} AS key,
+        b.volume_key AS key,
         arraySort(groupArray((
             c.unused_micros,
             if(c.span_micros != 0 AND (c.unused_micros <= c.ended_micros OR c.goes_on), c.span_micros, toInt64(0)),
             if(arrayMin(b.bindings) > c.unused_micros, arrayMin(b.bindings), arrayMax(arrayFilter(bound -> bound <= c.unused_micros, b.bindings))),
-            {{key "b.cluster, b.claim_uid"}},
+            b.claim_key,
             multiIf(
                 NOT c.has_claim, 0,
                 c.next BETWEEN 1 AND moment_micros, c.next,
@@ -102,23 +102,24 @@ conditions AS
             c.has_claim))) AS list
     FROM
     (
-        SELECT cluster, volume_uid, claim_uid, groupArray(ifNull(toUnixTimestamp64Micro(bound_at), 0)) AS bindings
+        SELECT volume_key, claim_key, groupArray(ifNull(toUnixTimestamp64Micro(bound_at), 0)) AS bindings
         FROM bindings FINAL
-        WHERE bound_at IS NULL OR bound_at <= moment
-        GROUP BY cluster, volume_uid, claim_uid
+        WHERE (bound_at IS NULL OR bound_at <= moment)
+          AND {{template "idle_volumes.sql" "volume_key"}}
+        GROUP BY volume_key, claim_key
     ) AS b
     INNER JOIN
     (
         SELECT c.*, w.started_micros AS span_micros, w.ended_micros AS ended_micros, w.goes_on AS goes_on,
-            (c.cluster, c.uid) NOT IN (SELECT cluster, uid FROM claims FINAL WHERE deleted_at <= moment) AS has_claim,
-            (c.cluster, c.uid) IN (SELECT cluster, uid FROM claims FINAL WHERE deleted_at IS NOT NULL) AS is_deleted,
+            c.claim NOT IN (SELECT uid_key FROM claims FINAL WHERE deleted_at <= moment) AS has_claim,
+            c.claim IN (SELECT uid_key FROM claims FINAL WHERE deleted_at IS NOT NULL) AS is_deleted,
             c.cluster IN (
                 SELECT cluster FROM coverage FINAL
                 WHERE kind = 'PersistentVolumeClaim' AND started_at <= moment AND coalesce(ended_at, seen_at) >= moment) AS is_watched
         FROM
         (
             SELECT
-                cluster, uid,
+                cluster, claim,
                 argMaxIf(micros, observed_at, observed_at <= moment) AS last,
                 argMinIf(micros, observed_at, observed_at > moment) AS next,
                 countIf(observed_at > moment) > 0 AS has_next,
@@ -126,20 +127,20 @@ conditions AS
             FROM
             (
                 SELECT
-                    cluster, uid, observed_at,
+                    cluster, {{key "cluster, uid"}} AS claim, observed_at,
                     arrayFirst(c -> c.1 = 'Unused', JSONExtract(object, 'status', 'conditions', 'Array(Tuple(type String, status String, lastTransitionTime String))')) AS condition,
                     if(condition.2 = 'True', ifNull(toUnixTimestamp64Micro(parseDateTime64BestEffortOrNull(condition.3, 6, 'UTC')), 0), 0) AS micros
                 FROM objects
                 WHERE kind = 'PersistentVolumeClaim' AND position(object, '"Unused"') > 0{{filter "cluster"}}
                 UNION ALL
-                SELECT cluster, uid, {now:DateTime64(6, 'UTC')}, ('', '', ''), assumeNotNull(toUnixTimestamp64Micro(unused_since))
+                SELECT cluster, uid_key, {now:DateTime64(6, 'UTC')}, ('', '', ''), assumeNotNull(toUnixTimestamp64Micro(unused_since))
                 FROM claims FINAL
                 WHERE unused_since IS NOT NULL AND deleted_at IS NULL{{filter "cluster"}}
             )
-            GROUP BY cluster, uid
+            GROUP BY cluster, claim
         ) AS c
         ASOF LEFT JOIN spans AS w ON w.watched_cluster = c.cluster AND c.unused_micros >= w.started_micros
-    ) AS c ON {{same "c.cluster, c.uid" "b.cluster, b.claim_uid"}}
+    ) AS c ON c.claim = b.claim_key
     GROUP BY key
 ),
 -- The bindings of each volume by the moment. One whose beginning is not known began before all others.
@@ -152,10 +153,10 @@ bound AS
     FROM
     (
         SELECT
-            {{key "cluster, volume_uid"}} AS key, {{key "cluster, claim_uid"}} AS claim, ifNull(toUnixTimestamp64Micro(bound_at), 0) AS began,
+            volume_key AS key, claim_key AS claim, ifNull(toUnixTimestamp64Micro(bound_at), 0) AS began,
             ifNull(toUnixTimestamp64Micro(released_at), 9223372036854775807) AS released, bitShiftLeft(toUInt128(began), 32) + toUInt128(ordinal) AS place
         FROM bindings FINAL
-        WHERE {{template "idle_volumes.sql" "volume_uid"}}
+        WHERE {{template "idle_volumes.sql" "volume_key"}}
     )
     GROUP BY key
 ),
@@ -166,7 +167,7 @@ mounted_volumes AS
     FROM mounted AS m
     LEFT JOIN
     (
-        SELECT {{key "cluster, uid"}} AS claim, {{key "cluster, volume_uid"}} AS volume
+        SELECT uid_key AS claim, volume_key AS volume
         FROM claims FINAL
         WHERE volume_uid != ''
 {{- if given "namespace" "owner" "group"}}
@@ -184,8 +185,9 @@ phases AS
         -- Two trackers can have dated the same change differently.
         SELECT cluster, uid, splitByString(' → ', details)[1] AS phase, min(at) AS changed_at
         FROM changes FINAL
-        WHERE kind = 'PersistentVolume' AND namespace = '' AND action IN ('phase', 'released')
-          AND {{template "idle_volumes.sql" "uid"}}
+        PREWHERE action IN ('phase', 'released') -- which is a part of the key: few rows are read in full
+        WHERE kind = 'PersistentVolume' AND namespace = ''
+          AND {{template "idle_volumes.sql" (key "cluster, uid")}}
         GROUP BY cluster, uid, details, resource_version
         HAVING changed_at > moment
     )
@@ -204,29 +206,29 @@ known AS
     FROM
     (
         SELECT
-            {{key "cluster, uid"}} AS key, {{key "cluster, claim_uid"}} AS present_claim, claim_namespace = {namespace:String} AS by_namespace,
+            uid_key AS key, claim_key AS present_claim, claim_namespace = {namespace:String} AS by_namespace,
             ifNull(toUnixTimestamp64Micro(created_at), 0) AS created_micros, ifNull(toUnixTimestamp64Micro(phase_changed_at), 0) AS phase_micros,
             if(ifNull(unseen_use_at <= moment, 0), assumeNotNull(toUnixTimestamp64Micro(unseen_use_at)), 0) AS unseen_micros, toString(phase) AS phase_now
         FROM volumes FINAL
         WHERE {{template "existed.sql"}}{{filter "storage_class"}}
-          AND {{template "idle_volumes.sql" "uid"}}
+          AND {{template "idle_volumes.sql" "uid_key"}}
     ) AS v
     LEFT JOIN bound AS b ON b.key = v.key
     LEFT JOIN mounted_volumes AS m ON m.key = v.key
     LEFT JOIN phases AS p ON p.key = v.key
     LEFT JOIN
     (
-        SELECT {{key "cluster, volume_uid"}} AS key, assumeNotNull(toUnixTimestamp64Micro(idle_since)) AS idle_micros_now, toString(status) AS status_now
+        SELECT volume_key AS key, assumeNotNull(toUnixTimestamp64Micro(idle_since)) AS idle_micros_now, toString(status) AS status_now
         FROM volume_states FINAL
         WHERE idle_since <= moment
-          AND {{template "idle_volumes.sql" "volume_uid"}}
+          AND {{template "idle_volumes.sql" "volume_key"}}
     ) AS s ON s.key = v.key
     LEFT JOIN
     (
-        SELECT {{key "cluster, volume_uid"}} AS key, assumeNotNull(toUnixTimestamp64Micro(last_ended_at)) AS last_micros
+        SELECT volume_key AS key, assumeNotNull(toUnixTimestamp64Micro(last_ended_at)) AS last_micros
         FROM volume_uses FINAL
         WHERE NOT in_use AND last_ended_at <= moment
-          AND {{template "idle_volumes.sql" "volume_uid"}}
+          AND {{template "idle_volumes.sql" "volume_key"}}
     ) AS u ON u.key = v.key
     LEFT JOIN conditions AS c ON c.key = v.key
     WHERE running = 0 AND (was_bound OR NOT is_known)
@@ -247,9 +249,9 @@ joined AS
     WHERE phase_then IN ('Bound', 'Released')
 {{- if given "namespace" "owner" "group"}}
        AND ({{if not (given "owner" "group")}}by_namespace AND claim_key = present_claim OR {{end}}
-            claim_key IN (SELECT {{key "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}))
+            claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}))
 {{- end}}
-       AND claim_key NOT IN (SELECT {{key "cluster, claim_uid"}} FROM awaited)
+       AND claim_key NOT IN (SELECT claim FROM awaited)
 ),
 -- Since when a volume was idle, by rule 5.5 of collector/inventory: since its last use, or one that only a condition Unused shows, else
 -- since it was bound. The controllers that write the times work within seconds, and the API cuts times to whole seconds.

@@ -3,7 +3,7 @@ SELECT toString(cluster) AS cluster, uid, claim_key, status, idle_micros, second
 FROM
 (
     SELECT v.cluster AS cluster, v.uid AS uid, v.name AS name, i.*
-    FROM (SELECT {{key "cluster, uid"}} AS its_key, cluster, uid, name FROM volumes FINAL) AS v
+    FROM (SELECT uid_key, cluster, uid, name FROM volumes FINAL) AS v
     INNER JOIN
     (
         SELECT
@@ -12,7 +12,7 @@ FROM
         FROM with_idle
         ORDER BY seconds DESC
         LIMIT {limit:UInt64} WITH TIES
-    ) AS i ON i.key = v.its_key
+    ) AS i ON i.key = v.uid_key
     ORDER BY seconds DESC, cluster, name, uid
     LIMIT {limit:UInt64}
 )

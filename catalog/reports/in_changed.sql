@@ -8,7 +8,7 @@ pod_created_at >= {{if last .}}{{template "last_quarter.sql"}}{{else}}{quarters_
               WHERE quarter_number {{if last .}}={{else}}<{{end}} toYYYYMM({{template "last_quarter.sql"}})
 {{- if found .}} AND {{template "claim_found.sql"}}{{end}}
           ))
-      AND ({{hashes "cluster, namespace, claim_name, toYYYYMM(toStartOfQuarter(pod_created_at))"}}) IN (SELECT {{hashes "cluster, namespace, claim_name, quarter_number"}} FROM changed)
+      AND {{key "cluster, namespace, claim_name, toYYYYMM(toStartOfQuarter(pod_created_at))"}} IN (SELECT {{key "cluster, namespace, claim_name, quarter_number"}} FROM changed)
 {{- if found .}}
       AND {{template "claim_found.sql"}}
 {{- end}}

@@ -7,8 +7,8 @@
     (
 {{- if eq . "at"}}
         SELECT cluster, namespace FROM claims
-        WHERE ({{hashes "cluster, uid"}}) IN
-              (SELECT {{hashes "cluster, claim_uid"}} FROM bindings WHERE {{listed "cluster, volume_uid" "volume_hashes"}})
+        WHERE uid_key IN
+              (SELECT claim_key FROM bindings WHERE {{listed "volume_key" "volume_keys"}})
 {{- else}}
         {{template "namespaces_of_owner.sql"}}
 {{- end}}

@@ -14,6 +14,7 @@ all_stores AS
     SELECT
         cluster,
         id,
+        id_key,
         trim(concat(driver, ' ', server, if(server = '' OR path = '', '', ':'), path)) AS backend,
         (if(kind IN ('local', 'hostPath'), cluster, ''), kind, driver, server, path,
          if(path = '', toString(mapSort(attributes)), '')) AS names,
@@ -22,13 +23,13 @@ all_stores AS
 ),
 stores AS
 (
-    SELECT cluster, id, backend, store
+    SELECT id, id_key, backend, store
     FROM all_stores
     WHERE store IN
     (
         SELECT store FROM all_stores
-        WHERE ({{hashes "cluster, id"}}) IN
-            (SELECT {{hashes "cluster, source_id"}} FROM volumes WHERE reclaim_policy = 'Retain' AND deleted_at <= {until:DateTime64(6, 'UTC')})
+        WHERE id_key IN
+            (SELECT source_key FROM volumes WHERE reclaim_policy = 'Retain' AND deleted_at <= {until:DateTime64(6, 'UTC')})
     )
 ),
 -- Each volume that was created by {until}, with its end as it was known then, or the end of time.
@@ -45,13 +46,13 @@ known AS
         ) AS gone
     FROM
     (
-        SELECT cluster, uid, name, storage_class, source_kind, source_id, capacity_bytes, reclaim_policy, claim_uid, deleted_at, deleted_not_before
+        SELECT cluster, uid, uid_key, name, storage_class, source_kind, source_key, capacity_bytes, reclaim_policy, claim_key, deleted_at, deleted_not_before
         FROM volumes
         WHERE (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')})
-          AND (({{hashes "cluster, source_id"}}) IN (SELECT {{hashes "cluster, id"}} FROM stores)
+          AND (source_key IN (SELECT id_key FROM stores)
                OR reclaim_policy = 'Retain' AND deleted_at <= {until:DateTime64(6, 'UTC')})
     ) AS v
-    LEFT JOIN stores AS s ON {{same "s.cluster, s.id" "v.cluster, v.source_id"}}
+    LEFT JOIN stores AS s ON s.id_key = v.source_key
 ),
 -- The last use of each store by pods that name it themselves.
 inline AS
@@ -64,7 +65,7 @@ inline AS
         WHERE claim_uid = '' AND volume_uid = '' AND source_id != '' AND started_at <= {until:DateTime64(6, 'UTC')}
         GROUP BY cluster, source_id
     ) AS m
-    INNER JOIN stores AS s ON {{same "s.cluster, s.id" "m.cluster, m.source_id"}}
+    INNER JOIN stores AS s ON s.id_key = {{key "m.cluster, m.source_id"}}
     GROUP BY store
 )
 SELECT
@@ -86,8 +87,8 @@ SELECT
 FROM known AS v
 INNER JOIN (SELECT store, max(gone) AS gone FROM known GROUP BY store) AS last ON last.store = v.store
 LEFT JOIN inline AS i ON i.store = v.store
-LEFT JOIN (SELECT cluster, uid, namespace, name, owner, groups FROM claims) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
-LEFT JOIN volume_uses AS u ON {{same "u.cluster, u.volume_uid" "v.cluster, v.uid"}}
+LEFT JOIN (SELECT uid_key, namespace, name, owner, groups FROM claims) AS c ON c.uid_key = v.claim_key
+LEFT JOIN volume_uses AS u ON u.volume_key = v.uid_key
 WHERE v.gone = last.gone
   AND v.reclaim_policy = 'Retain'
   AND v.deleted_at <= {until:DateTime64(6, 'UTC')}

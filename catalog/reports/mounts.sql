@@ -49,9 +49,9 @@ LEFT JOIN
     FROM containers FINAL
     WHERE (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM nearby)
 ) AS c ON c.cluster = m.cluster AND c.pod_uid = m.pod_uid AND c.name = m.container
-LEFT JOIN (SELECT cluster, uid, name FROM volumes FINAL WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM nearby)) AS v ON v.cluster = m.cluster AND v.uid = m.volume_uid
+LEFT JOIN (SELECT uid_key, name FROM volumes FINAL PREWHERE uid_key IN (SELECT {{key "cluster, volume_uid"}} FROM nearby)) AS v ON v.uid_key = {{key "m.cluster, m.volume_uid"}}
 LEFT JOIN
 (
-    SELECT cluster, id, driver, server, path FROM volume_sources FINAL WHERE (cluster, id) IN (SELECT cluster, source_id FROM nearby)
-) AS s ON s.cluster = m.cluster AND s.id = m.source_id
+    SELECT id_key, driver, server, path FROM volume_sources FINAL PREWHERE id_key IN (SELECT {{key "cluster, source_id"}} FROM nearby)
+) AS s ON s.id_key = {{key "m.cluster, m.source_id"}}
 ORDER BY started_at DESC, cluster, namespace, pod, container, volume, mount_path

@@ -19,7 +19,8 @@ changed AS
                 splitByString(' → ', details)) AS sizes,
             if(length(sizes) = 2 AND sizes[1] >= 0 AND sizes[2] >= 0, sizes[2] - sizes[1], toInt128(0)) AS bytes
         FROM changes FINAL
-        WHERE kind = 'PersistentVolumeClaim' AND action IN ('phase', 'resize_requested'){{filter "cluster" "namespace"}}
+        PREWHERE action IN ('phase', 'resize_requested')
+        WHERE kind = 'PersistentVolumeClaim'{{filter "cluster" "namespace"}}
         GROUP BY cluster, uid, action, details, resource_version
         HAVING changed_at > moment
     )
@@ -29,20 +30,20 @@ changed AS
 bound AS
 (
     SELECT
-        b.cluster AS cluster, b.claim_uid AS claim_uid, toUInt8(1) AS was_bound,
+        b.claim_key AS claim_key, toUInt8(1) AS was_bound,
         max(ifNull(u.last_ended_at > b.bound_at AND (b.released_at IS NULL OR u.last_ended_at <= b.released_at), 0)) AS was_used
-    FROM (SELECT cluster, volume_uid, last_ended_at FROM volume_uses FINAL WHERE last_ended_at <= moment) AS u
+    FROM (SELECT volume_key, last_ended_at FROM volume_uses FINAL WHERE last_ended_at <= moment) AS u
     RIGHT JOIN
     (
-        SELECT cluster, claim_uid, volume_uid, bound_at, released_at
+        SELECT claim_key, volume_key, bound_at, released_at
         FROM bindings FINAL
         WHERE (bound_at IS NULL OR bound_at <= moment){{filter "cluster"}}
-    ) AS b ON {{same "u.cluster, u.volume_uid" "b.cluster, b.volume_uid"}}
-    GROUP BY cluster, claim_uid
+    ) AS b ON u.volume_key = b.volume_key
+    GROUP BY claim_key
 ),
 mounted AS
 (
-    SELECT cluster, claim_uid
+    SELECT {{key "cluster, claim_uid"}} AS claim
     FROM mounts FINAL
     WHERE claim_name != '' AND pod_created_at <= moment AND started_at <= moment{{filter "cluster" "namespace"}}
 {{- if given "owner"}}
@@ -51,7 +52,7 @@ mounted AS
 {{- if given "group"}}
       AND (cluster, namespace) IN (SELECT cluster, namespace FROM claims FINAL WHERE has(groups, {group:String}))
 {{- end}}
-    GROUP BY cluster, claim_uid
+    GROUP BY claim
 )
 SELECT
     c.cluster AS cluster,
@@ -68,14 +69,14 @@ SELECT
     if(c.unused_since <= moment, c.unused_since, NULL) AS unused_since
 FROM
 (
-    SELECT cluster, namespace, name, uid, toString(phase) AS phase, volume_name, storage_class, owner, groups, requested_bytes, created_at, bound_at, unused_since
+    SELECT cluster, namespace, name, uid_key, toString(phase) AS phase, volume_name, storage_class, owner, groups, requested_bytes, created_at, bound_at, unused_since
     FROM claims AS c FINAL
     WHERE {{template "existed.sql"}}{{filter "cluster"}}
       AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
-      AND (cluster, uid) NOT IN (SELECT cluster, claim_uid FROM mounted)
+      AND uid_key NOT IN (SELECT claim FROM mounted)
 ) AS c
-LEFT JOIN bound AS b ON {{same "b.cluster, b.claim_uid" "c.cluster, c.uid"}}
-LEFT JOIN changed AS k ON {{same "k.cluster, k.uid" "c.cluster, c.uid"}}
+LEFT JOIN bound AS b ON b.claim_key = c.uid_key
+LEFT JOIN changed AS k ON {{key "k.cluster, k.uid"}} = c.uid_key
 WHERE NOT b.was_used
 ORDER BY created_at, cluster, namespace, claim
 LIMIT {limit:UInt64}

@@ -6,38 +6,38 @@
 WITH
 chosen AS
 (
-    SELECT cluster, namespace, name, uid, volume_uid
+    SELECT cluster, namespace, name, uid_key, volume_uid, volume_key
     FROM claims AS c FINAL
     WHERE deleted_at IS NULL{{filter "cluster"}}
       AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
 ),
 (
-    SELECT groupArray((cluster, volume_uid))
-    FROM (SELECT cluster, volume_uid FROM bindings GROUP BY cluster, volume_uid HAVING uniqExact(claim_uid) > 1)
+    SELECT groupArray(volume_key)
+    FROM (SELECT volume_key FROM bindings GROUP BY volume_key HAVING uniqExact(claim_key) > 1)
 ) AS shared_volumes,
 (
-    SELECT groupArray((cluster, namespace, name, uid)) FROM chosen
-    WHERE (volume_uid = '' OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(shared_volumes) AS v)))
-      AND (cluster, uid) NOT IN
+    SELECT groupArray((cluster, namespace, name, uid_key)) FROM chosen
+    WHERE (volume_uid = '' OR {{listed "volume_key" "shared_volumes"}})
+      AND uid_key NOT IN
           (
-              SELECT b.cluster, b.claim_uid
+              SELECT b.claim_key
               FROM
               (
-                  SELECT cluster, claim_uid, volume_uid, bound_at
+                  SELECT claim_key, volume_key, bound_at
                   FROM bindings FINAL
-                  WHERE released_at IS NULL AND (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(shared_volumes) AS v))
+                  WHERE released_at IS NULL AND {{listed "volume_key" "shared_volumes"}}
               ) AS b
               INNER JOIN
               (
-                  SELECT cluster, volume_uid, last_ended_at
+                  SELECT volume_key, last_ended_at
                   FROM volume_uses FINAL
-                  WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(shared_volumes) AS v))
-              ) AS u ON u.cluster = b.cluster AND u.volume_uid = b.volume_uid
+                  WHERE {{listed "volume_key" "shared_volumes"}}
+              ) AS u ON u.volume_key = b.volume_key
               WHERE u.last_ended_at > b.bound_at
           )
 ) AS undecided,
 (
-    SELECT groupUniqArray((cluster, claim_uid)) FROM mounts FINAL
+    SELECT groupUniqArray({{key "cluster, claim_uid"}}) FROM mounts FINAL
     WHERE claim_uid != '' AND (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(undecided) AS c))
 ) AS mounted
 SELECT
@@ -56,12 +56,12 @@ SELECT
 FROM claims AS c FINAL
 WHERE deleted_at IS NULL{{filter "cluster"}}
   AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
-  AND if((cluster, uid) IN (SELECT c.1, c.4 FROM (SELECT arrayJoin(undecided) AS c)),
-      (cluster, uid) NOT IN (SELECT m.1, m.2 FROM (SELECT arrayJoin(mounted) AS m)),
-      (cluster, volume_uid) NOT IN
+  AND if(uid_key IN (SELECT c.4 FROM (SELECT arrayJoin(undecided) AS c)),
+      NOT {{listed "uid_key" "mounted"}},
+      volume_key NOT IN
       (
-          SELECT cluster, volume_uid FROM volume_uses FINAL
-          WHERE (in_use OR last_ended_at IS NOT NULL) AND (cluster, volume_uid) IN (SELECT cluster, volume_uid FROM chosen)
+          SELECT volume_key FROM volume_uses FINAL
+          WHERE (in_use OR last_ended_at IS NOT NULL) AND volume_key IN (SELECT volume_key FROM chosen)
       ))
 ORDER BY created_at, cluster, namespace, claim
 LIMIT {limit:UInt64}

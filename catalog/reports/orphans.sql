@@ -7,7 +7,7 @@ toIntervalSecond({min_age:Int64}) AS min_age,
 volume_orphans AS
 (
     SELECT
-        v.cluster AS cluster, 'PersistentVolume' AS kind, v.uid AS uid, v.name AS name,
+        v.cluster AS cluster, 'PersistentVolume' AS kind, v.uid AS uid, v.uid_key AS uid_key, v.name AS name,
         v.storage_class AS storage_class, v.capacity_bytes AS capacity_bytes,
         multiIf(
             v.phase = 'Failed', 'Failed',
@@ -15,7 +15,7 @@ volume_orphans AS
             v.phase = 'Available', 'Available, was bound',
             'claim gone') AS reason,
         multiIf(reason = 'claim gone', c.deleted_at, v.phase_changed_at IS NULL, b.last_released_at, v.phase_changed_at) AS since,
-        if(v.claim_uid != '', v.claim_uid, b.last_claim_uid) AS owner_uid,
+        if(v.claim_uid != '', v.claim_key, b.last_claim_key) AS owner_key,
         multiIf(
             reason = 'Failed', 'see why it failed in its events; then delete it, and its backing store by hand',
             reason = 'claim gone', 'see why it is not released; if nobody needs the data, delete it',
@@ -23,25 +23,25 @@ volume_orphans AS
             'keep a copy of the data if needed; then delete it, and its backing store by hand, or clear its claimRef to use it again') AS next_step
     FROM
     (
-        SELECT cluster, uid, name, claim_uid, storage_class, capacity_bytes, phase, phase_changed_at
+        SELECT cluster, uid, uid_key, name, claim_uid, claim_key, storage_class, capacity_bytes, phase, phase_changed_at
         FROM volumes FINAL
         WHERE deleted_at IS NULL{{filter "cluster"}}
           AND (phase IN ('Failed', 'Available')
                OR phase = 'Released' AND reclaim_policy = 'Retain'
-               OR phase = 'Bound' AND ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims FINAL WHERE deleted_at IS NOT NULL))
+               OR phase = 'Bound' AND claim_key IN (SELECT uid_key FROM claims FINAL WHERE deleted_at IS NOT NULL))
           -- What was available may have had another claim than it has now.
 {{- if given "namespace" "owner" "group"}}
-          AND (phase = 'Available' OR ({{hashes "cluster, claim_uid"}}) IN ({{template "chosen_claims.sql"}}))
+          AND (phase = 'Available' OR claim_key IN ({{template "chosen_claims.sql"}}))
 {{- end}}
     ) AS v
-    LEFT JOIN (SELECT cluster, uid, deleted_at FROM claims FINAL WHERE deleted_at IS NOT NULL) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
+    LEFT JOIN (SELECT uid_key, deleted_at FROM claims FINAL WHERE deleted_at IS NOT NULL) AS c ON c.uid_key = v.claim_key
     LEFT JOIN
     (
-        SELECT cluster, volume_uid, count() AS bindings, max(released_at) AS last_released_at, argMax(claim_uid, (coalesce(bound_at, released_at), ordinal)) AS last_claim_uid
+        SELECT volume_key, count() AS bindings, max(released_at) AS last_released_at, argMax(claim_key, (coalesce(bound_at, released_at), ordinal)) AS last_claim_key
         FROM bindings FINAL
-        WHERE (cluster, volume_uid) IN (SELECT cluster, uid FROM volumes FINAL WHERE deleted_at IS NULL AND phase = 'Available')
-        GROUP BY cluster, volume_uid
-    ) AS b ON {{same "b.cluster, b.volume_uid" "v.cluster, v.uid"}}
+        WHERE volume_key IN (SELECT uid_key FROM volumes FINAL WHERE deleted_at IS NULL AND phase = 'Available')
+        GROUP BY volume_key
+    ) AS b ON b.volume_key = v.uid_key
     WHERE v.phase != 'Available' OR b.bindings > 0 AND (since IS NULL OR since <= {now:DateTime64(6, 'UTC')} - min_age)
 ),
 -- With whose they are and who used them last. The right sides are the smaller ones: they are held in memory.
@@ -52,13 +52,13 @@ volumes_and_owners AS
         o.next_step AS next_step, if(o.storage_class != '', o.storage_class, o.claim_class) AS storage_class,
         o.claim_namespace AS namespace, o.claim_name AS claim, o.owner AS owner, o.groups AS groups,
         u.last_pod AS last_pod, u.last_workload_kind AS last_workload_kind, u.last_workload_name AS last_workload_name
-    FROM (SELECT cluster, volume_uid, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL WHERE NOT in_use) AS u
+    FROM (SELECT volume_key, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL WHERE NOT in_use) AS u
     RIGHT JOIN
     (
         SELECT o.*, c.namespace AS claim_namespace, c.name AS claim_name, c.storage_class AS claim_class, c.owner AS owner, c.groups AS groups
-        FROM (SELECT cluster, uid, namespace, name, storage_class, owner, groups FROM claims FINAL) AS c
-        RIGHT JOIN volume_orphans AS o ON {{same "o.cluster, o.owner_uid" "c.cluster, c.uid"}}
-    ) AS o ON {{same "o.cluster, o.uid" "u.cluster, u.volume_uid"}}
+        FROM (SELECT uid_key, namespace, name, storage_class, owner, groups FROM claims FINAL) AS c
+        RIGHT JOIN volume_orphans AS o ON o.owner_key = c.uid_key
+    ) AS o ON o.uid_key = u.volume_key
 ),
 -- The workloads with pods that are not over; of StatefulSets with the ends of the names of their pods' claims. The first step
 -- leaves out by its index what was deleted long ago. Hashes are joined instead of names: that is several times as fast.
@@ -79,36 +79,36 @@ living AS
 unused_claims AS
 (
     SELECT
-        c.cluster AS cluster, c.uid AS uid, c.namespace AS namespace, c.name AS name, c.phase AS phase, c.storage_class AS storage_class, c.volume_uid AS volume_uid, c.capacity_bytes AS capacity_bytes,
+        c.cluster AS cluster, c.uid AS uid, c.namespace AS namespace, c.name AS name, c.phase AS phase, c.storage_class AS storage_class, c.volume_uid AS volume_uid, c.uid_key AS uid_key, c.volume_key AS volume_key, c.capacity_bytes AS capacity_bytes,
         c.requested_bytes AS requested_bytes, c.created_at AS created_at, c.bound_at AS bound_at, c.unused_since AS unused_since, c.owner AS owner, c.groups AS groups, c.last_ended_at AS last_ended_at, c.last_pod AS last_pod,
         c.last_workload_kind AS last_workload_kind, c.last_workload_name AS last_workload_name, c.made_for AS made_for, c.of_kind AS of_kind, c.of_name AS of_name, w.lives AS lives, w.endings AS endings
     FROM
     (
         SELECT
-            cl.cluster AS cluster, cl.uid AS uid, cl.namespace AS namespace, cl.name AS name, cl.phase AS phase, cl.storage_class AS storage_class, cl.volume_uid AS volume_uid,
+            cl.cluster AS cluster, cl.uid AS uid, cl.namespace AS namespace, cl.name AS name, cl.phase AS phase, cl.storage_class AS storage_class, cl.volume_uid AS volume_uid, cl.uid_key AS uid_key, cl.volume_key AS volume_key,
             cl.capacity_bytes AS capacity_bytes, cl.requested_bytes AS requested_bytes, cl.created_at AS created_at, cl.bound_at AS bound_at, cl.unused_since AS unused_since, cl.owner AS owner, cl.groups AS groups, cl.workload_name AS made_for,
             u.last_ended_at AS last_ended_at, u.last_pod AS last_pod, u.last_workload_kind AS last_workload_kind, u.last_workload_name AS last_workload_name,
             if(cl.workload_name != '', cl.workload_kind, u.last_workload_kind) AS of_kind,
             if(cl.workload_name != '', cl.workload_name, u.last_workload_name) AS of_name
         FROM
         (
-            SELECT cluster, uid, namespace, name, phase, storage_class, volume_uid, capacity_bytes, requested_bytes, created_at, bound_at, unused_since,
+            SELECT cluster, uid, uid_key, namespace, name, phase, storage_class, volume_uid, volume_key, capacity_bytes, requested_bytes, created_at, bound_at, unused_since,
                 workload_kind, workload_name, owner, groups
             FROM claims AS c FINAL
             WHERE deleted_at IS NULL AND NOT ephemeral{{filter "cluster"}}
               AND {{template "claim_filter.sql"}}
-              AND (phase = 'Lost' OR ({{hashes "cluster, volume_uid"}}) NOT IN
+              AND (phase = 'Lost' OR volume_key NOT IN
                   (
-                      SELECT {{hashes "cluster, volume_uid"}} FROM volume_states FINAL WHERE status IN ('mounted', 'pending')
+                      SELECT volume_key FROM volume_states FINAL WHERE status IN ('mounted', 'pending')
                       -- A volume may be in use and deleted; and a new tracker writes the states last.
-                      UNION ALL SELECT {{hashes "cluster, volume_uid"}} FROM volume_uses FINAL WHERE in_use
+                      UNION ALL SELECT volume_key FROM volume_uses FINAL WHERE in_use
                   ))
         ) AS cl
         LEFT JOIN
         (
-            SELECT cluster, volume_uid, last_ended_at, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL
-            WHERE NOT in_use{{if given "namespace" "owner" "group"}} AND (cluster, volume_uid) IN (SELECT cluster, volume_uid FROM claims AS c WHERE {{template "claim_filter.sql"}}){{end}}
-        ) AS u ON {{same "u.cluster, u.volume_uid" "cl.cluster, cl.volume_uid"}}
+            SELECT volume_key, last_ended_at, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL
+            WHERE NOT in_use{{if given "namespace" "owner" "group"}} AND volume_key IN (SELECT volume_key FROM claims AS c WHERE {{template "claim_filter.sql"}}){{end}}
+        ) AS u ON u.volume_key = cl.volume_key
     ) AS c
     LEFT JOIN living AS w ON w.workload = sipHash128(c.cluster, c.namespace, c.of_kind, c.of_name)
     WHERE phase = 'Lost' OR NOT (lives = 1 AND of_name != '' AND of_kind != 'StatefulSet' AND ifNull(last_ended_at >= ifNull(bound_at, last_ended_at), false))
@@ -139,7 +139,7 @@ claim_orphans AS
             cl.cluster AS cluster, cl.uid AS uid, cl.namespace AS namespace, cl.name AS name, cl.phase AS phase, cl.storage_class AS storage_class, cl.volume_uid AS volume_uid,
             cl.capacity_bytes AS capacity_bytes, cl.requested_bytes AS requested_bytes, cl.created_at AS created_at, cl.owner AS owner, cl.groups AS groups, cl.last_pod AS last_pod,
             cl.last_workload_kind AS last_workload_kind, cl.last_workload_name AS last_workload_name, cl.lives AS lives, cl.endings AS endings,
-            if(f.claim_uid = '', cl.bound_at, f.first_bound_at) AS since_bound,
+            if(f.claim_key = 0, cl.bound_at, f.first_bound_at) AS since_bound,
             if(cl.last_ended_at >= since_bound OR since_bound IS NULL, cl.last_ended_at, NULL) AS used_until, -- else another claim had the volume then
             if(cl.unused_since IS NULL OR v.unseen_use_at > cl.unused_since, v.unseen_use_at, cl.unused_since) AS unseen_until,
             if(cl.made_for = '' AND used_until IS NULL, '', cl.of_kind) AS workload_kind,
@@ -148,18 +148,19 @@ claim_orphans AS
         -- A claim that lost its volume and got it again may have used it before.
         LEFT JOIN
         (
-            SELECT cluster, claim_uid, volume_uid, argMin(tuple(bound_at), ordinal).1 AS first_bound_at
+            SELECT claim_key, volume_key, argMin(tuple(bound_at), ordinal).1 AS first_bound_at
             FROM bindings FINAL
-            WHERE (cluster, claim_uid) IN (SELECT cluster, claim_uid FROM bindings WHERE ordinal > 0)
-            GROUP BY cluster, claim_uid, volume_uid
-        ) AS f ON f.cluster = cl.cluster AND f.claim_uid = cl.uid AND f.volume_uid = cl.volume_uid
-        LEFT JOIN (SELECT cluster, uid, unseen_use_at FROM volumes FINAL WHERE unseen_use_at IS NOT NULL) AS v ON v.cluster = cl.cluster AND v.uid = cl.volume_uid
+            WHERE claim_key IN (SELECT claim_key FROM bindings WHERE ordinal > 0)
+            GROUP BY claim_key, volume_key
+        ) AS f ON f.claim_key = cl.uid_key AND f.volume_key = cl.volume_key
+        LEFT JOIN (SELECT uid_key, unseen_use_at FROM volumes FINAL WHERE unseen_use_at IS NOT NULL) AS v ON v.uid_key = cl.volume_key
     ) AS c
     LEFT JOIN
     (
         SELECT cluster, uid, max(toNullable(at)) AS lost_at
         FROM changes FINAL
-        WHERE kind = 'PersistentVolumeClaim' AND action = 'phase' AND endsWith(details, ' → Lost')
+        PREWHERE action = 'phase'
+        WHERE kind = 'PersistentVolumeClaim' AND endsWith(details, ' → Lost')
           AND (cluster, uid) IN (SELECT cluster, uid FROM claims FINAL WHERE phase = 'Lost')
         GROUP BY cluster, uid
     ) AS l ON l.cluster = c.cluster AND l.uid = c.uid

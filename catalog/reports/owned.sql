@@ -28,12 +28,12 @@ owned AS
     FROM chosen AS m
     LEFT JOIN
     (
-        SELECT cluster, uid, volume_uid, storage_class, owner, groups
+        SELECT uid_key, volume_uid, storage_class, owner, groups
         FROM claims FINAL
 {{- if eq . "window"}}
         WHERE {{template "uses_of.sql" .}}{{if given "volume"}} AND (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched){{end}}
 {{- else}}
         WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched)
 {{- end}}
-    ) AS c ON {{same "c.cluster, c.uid" "m.cluster, m.claim_uid"}}
+    ) AS c ON c.uid_key = {{key "m.cluster, m.claim_uid"}}
 )

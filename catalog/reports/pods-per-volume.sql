@@ -35,7 +35,7 @@ sums AS
 {{- end}}
     ) AS p
     RIGHT JOIN (SELECT * FROM chosen WHERE claim_uid != '' OR volume_uid != '') AS m ON {{same "p.cluster, p.uid" "m.cluster, m.pod_uid"}}
-    GROUP BY {{hashes "m.cluster, m.namespace, m.claim_name, m.claim_uid, m.volume_uid"}}
+    GROUP BY {{key "m.cluster, m.namespace, m.claim_name, m.claim_uid, m.volume_uid"}}
 {{- if quarters .}}
     UNION ALL
     SELECT
@@ -49,7 +49,7 @@ sums AS
         groupUniqArray(concat(m.workload_kind, '/', m.workload_name))
     FROM ({{template "summed_mounts.sql" .}}) AS m
     WHERE m.claim_uid != '' OR m.volume_uid != ''
-    GROUP BY {{hashes "m.cluster, m.namespace, m.claim_name, m.claim_uid, m.volume_uid"}}
+    GROUP BY {{key "m.cluster, m.namespace, m.claim_name, m.claim_uid, m.volume_uid"}}
 {{- end}}
 )
 SELECT
@@ -70,18 +70,18 @@ FROM
         any(o.cluster) AS cluster, any(o.volume_uid) AS volume_uid, any(v.name) AS persistentvolume, if(v.storage_class != '', v.storage_class, o.claim_class) AS storage_class,
         groupUniqArray(o.claim) AS claims_then, uniqExactMerge(o.pods_then) + sum(o.pods_apart) AS pods,
         groupUniqArrayArray(o.nodes) AS nodes_then, groupUniqArrayArray(o.node_hashes) AS node_hashes, groupUniqArrayArray(o.workloads) AS workloads_then
-    FROM (SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE true{{filter "cluster"}}) AS v
+    FROM (SELECT uid_key, name, storage_class FROM volumes FINAL WHERE true{{filter "cluster"}}) AS v
     RIGHT JOIN
     (
         -- A mount that was written before its volume was known has the volume of its claim.
         SELECT
             s.cluster AS cluster, concat(s.namespace, '/', s.claim_name) AS claim, if(s.volume_uid != '', s.volume_uid, c.volume_uid) AS volume_uid, c.storage_class AS claim_class,
             s.pods AS pods_then, s.pods_apart AS pods_apart, s.nodes AS nodes, s.node_hashes AS node_hashes, s.workloads AS workloads
-        FROM (SELECT cluster, uid, volume_uid, storage_class FROM claims FINAL WHERE {{template "uses_of.sql" .}}) AS c
-        RIGHT JOIN sums AS s ON {{same "c.cluster, c.uid" "s.cluster, s.claim_uid"}}
-    ) AS o ON {{same "v.cluster, v.uid" "o.cluster, o.volume_uid"}}
+        FROM (SELECT uid_key, volume_uid, storage_class FROM claims FINAL WHERE {{template "uses_of.sql" .}}) AS c
+        RIGHT JOIN sums AS s ON c.uid_key = {{key "s.cluster, s.claim_uid"}}
+    ) AS o ON v.uid_key = {{key "o.cluster, o.volume_uid"}}
     WHERE o.volume_uid != ''{{filter "storage_class"}}
-    GROUP BY {{hashes "o.cluster, o.volume_uid"}}, storage_class
+    GROUP BY {{key "o.cluster, o.volume_uid"}}, storage_class
     ORDER BY pods DESC, cluster, persistentvolume, volume_uid, storage_class
     LIMIT {limit:UInt64}
 )

@@ -19,16 +19,16 @@ FROM
       AND namespace IN ('', {namespace:String})
 {{- end}}
 {{- if given "namespace" "owner" "group" "workload"}}
-      AND ({{hashes "cluster, uid"}}) IN
+      AND {{key "cluster, uid"}} IN
           ({{template "chosen_claims.sql"}}
            UNION DISTINCT
            {{template "volumes_of_claims.sql"}})
 {{- end}}
 {{- if given "storageclass"}}
-      AND (cluster, uid) IN
-          (SELECT cluster, uid FROM claims WHERE storage_class = {storageclass:String}
+      AND {{key "cluster, uid"}} IN
+          (SELECT uid_key FROM claims WHERE storage_class = {storageclass:String}
            UNION DISTINCT
-           SELECT cluster, uid FROM volumes WHERE storage_class = {storageclass:String})
+           SELECT uid_key FROM volumes WHERE storage_class = {storageclass:String})
 {{- end}}
 )
 ORDER BY at DESC, cluster, kind, namespace, name, action, details

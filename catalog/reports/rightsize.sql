@@ -6,13 +6,13 @@
 WITH
 picked AS
 (
-    SELECT cluster, uid, name, storage_class, capacity_bytes, claim_uid
+    SELECT cluster, uid, uid_key, claim_key, name, storage_class, capacity_bytes
     FROM volumes FINAL
     WHERE deleted_at IS NULL{{filter "cluster"}}
       AND {{template "volume_filter.sql"}}
 ),
 {{if given "namespace" "owner" "group" "storageclass" "workload"}}
-(SELECT groupArray(({{hashes "cluster, uid"}})) FROM picked) AS volume_hashes,
+(SELECT groupArray(uid_key) FROM picked) AS volume_keys,
 {{end}}
 most AS
 (
@@ -30,7 +30,7 @@ most AS
         FROM usage
         WHERE at <= {until:DateTime64(6, 'UTC')}{{filter "cluster"}}
 {{- if given "namespace" "owner" "group" "storageclass" "workload"}}
-          AND {{template "namespaces_of_volumes.sql" "volume_hashes"}}
+          AND {{template "namespaces_of_volumes.sql" "volume_keys"}}
 {{- end}}
         GROUP BY cluster, volume_uid
     )
@@ -50,7 +50,7 @@ SELECT
     greatest(toInt128(1), intDiv(toInt128(m.max_used_bytes) * toInt128(100 + {headroom:UInt64}) + toInt128(107374182399), toInt128(107374182400))) * toInt128(1073741824) AS advised_bytes,
     toInt128(v.capacity_bytes) - advised_bytes AS spare_bytes
 FROM picked AS v
-INNER JOIN (SELECT cluster, volume_uid, max_used_bytes, max_used_at FROM most) AS m ON {{same "m.cluster, m.volume_uid" "v.cluster, v.uid"}}
-LEFT JOIN (SELECT cluster, uid, namespace, name, requested_bytes FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON {{same "c.cluster, c.uid" "v.cluster, v.claim_uid"}}
+INNER JOIN (SELECT cluster, volume_uid, max_used_bytes, max_used_at FROM most) AS m ON {{key "m.cluster, m.volume_uid"}} = v.uid_key
+LEFT JOIN (SELECT uid_key, namespace, name, requested_bytes FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
 ORDER BY spare_bytes DESC, cluster, persistentvolume, v.uid
 LIMIT {limit:UInt64}

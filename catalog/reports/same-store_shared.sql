@@ -4,7 +4,7 @@ SELECT sipHash128(s.store) AS hash
 FROM stores AS s
 LEFT JOIN
 (
-    SELECT {{key "cluster, source_id"}} AS source, count() AS volumes FROM volumes FINAL WHERE {{template "existed.sql"}} GROUP BY source
-) AS v ON v.source = {{key "s.cluster, s.id"}}
+    SELECT source_key AS source, count() AS volumes FROM volumes FINAL WHERE {{template "existed.sql"}} GROUP BY source
+) AS v ON v.source = s.id_key
 GROUP BY hash
 HAVING sum(v.volumes) > 1 OR any(s.kind) != 'csi' AND (sum(v.volumes) > 0 OR min(s.cluster) != max(s.cluster))

@@ -2,7 +2,7 @@
 stores AS
 (
     SELECT
-        cluster, id, kind,
+        cluster, id, id_key, kind,
         trim(concat(driver, ' ', server, if(server = '' OR path = '', '', ':'), path)) AS backend,
         kind IN ('local', 'hostPath') AS on_node,
         multiIf(
@@ -19,23 +19,23 @@ stores AS
 {{- if given "namespace" "owner" "group" "storageclass"}}
       -- The sources whose store can be that of a source that the flags choose. Of some kinds, the same store can have different paths.
       AND (kind IN ('flexVolume', 'glusterfs', 'fc', 'cephfs')
-           OR ({{hashes "driver, server, path"}}) IN
+           OR {{key "driver, server, path"}} IN
               (
-                  SELECT {{hashes "driver, server, path"}} FROM volume_sources
-                  WHERE ({{hashes "cluster, id"}}) IN
+                  SELECT {{key "driver, server, path"}} FROM volume_sources
+                  WHERE id_key IN
                         (
-                            SELECT {{hashes "cluster, source_id"}} FROM volumes FINAL
+                            SELECT source_key FROM volumes FINAL
                             WHERE true{{filter "claim_namespace" "storage_class"}}
 {{- if given "owner" "group"}}
-                              AND ({{hashes "cluster, claim_uid"}}) IN
+                              AND claim_key IN
                                   (
-                                      SELECT {{hashes "cluster, uid"}} FROM claims FINAL
+                                      SELECT uid_key FROM claims FINAL
                                       WHERE true{{filter "owner" "groups"}}
                                   )
 {{- end}}
 {{- if given "namespace"}}
                             UNION ALL
-                            SELECT {{hashes "cluster, source_id"}} FROM mounts
+                            SELECT {{key "cluster, source_id"}} FROM mounts
                             WHERE namespace = {namespace:String} AND claim_name = ''
 {{- end}}
                         )

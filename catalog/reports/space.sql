@@ -52,12 +52,12 @@ FROM
         l.used_bytes
     FROM
     (
-        SELECT cluster, volume_uid, status, phase, claim_namespace, storage_class, owner, groups, capacity_bytes
+        SELECT cluster, volume_key, status, phase, claim_namespace, storage_class, owner, groups, capacity_bytes
         FROM volume_states FINAL
         WHERE status != 'deleted'
           AND phase IN ('Bound', 'Released'){{filter "cluster" "claim_namespace" "owner" "groups" "storage_class"}}
     ) AS s
-    LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l ON {{same "l.cluster, l.volume_uid" "s.cluster, s.volume_uid"}}
+    LEFT JOIN (SELECT volume_key, toNullable(used_bytes) AS used_bytes FROM last_usage FINAL) AS l ON l.volume_key = s.volume_key
 )
 GROUP BY cluster, "group"
 ORDER BY capacity_bytes DESC, requested_bytes DESC, cluster, "group"

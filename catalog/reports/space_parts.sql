@@ -11,15 +11,15 @@
     SELECT groupUniqArray(volume)
     FROM
     (
-        SELECT ({{hashes "cluster, volume_uid"}}) AS volume
+        SELECT volume_key AS volume
         FROM bindings
-        WHERE ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+        WHERE claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
 {{- if given "namespace"}}
         UNION ALL
-        SELECT ({{hashes "cluster, uid"}}) FROM volumes FINAL WHERE claim_namespace = {namespace:String}
+        SELECT uid_key FROM volumes FINAL WHERE claim_namespace = {namespace:String}
 {{- end}}
     )
-) AS volume_hashes,
+) AS volume_keys,
 {{end}}
 resizes AS
 (
@@ -37,6 +37,7 @@ resizes AS
         -- Two trackers can have dated the same change differently.
         SELECT cluster, kind, uid, details, resource_version, toUnixTimestamp64Micro(min(at)) AS at
         FROM changes FINAL
+        PREWHERE action IN ('resized', 'resize_requested')
         WHERE kind IN ('PersistentVolumeClaim', 'PersistentVolume') AND action = if(kind = 'PersistentVolume', 'resized', 'resize_requested')
         GROUP BY cluster, kind, uid, details, resource_version
     )
@@ -45,29 +46,30 @@ resizes AS
 bound AS
 (
     SELECT
-        sipHash128(cluster, volume_uid) AS volume,
-        arraySort(groupArray((ifNull(toUnixTimestamp64Micro(bound_at), 0), ifNull(toUnixTimestamp64Micro(released_at), 9000000000000000), sipHash128(cluster, claim_uid), ordinal))) AS bindings
+        volume_key AS volume,
+        arraySort(groupArray((ifNull(toUnixTimestamp64Micro(bound_at), 0), ifNull(toUnixTimestamp64Micro(released_at), 9000000000000000), claim_key, ordinal))) AS bindings
     FROM bindings FINAL
     WHERE true{{filter "cluster"}}
 {{- if given "namespace" "owner" "group"}}
-      AND {{listed "cluster, volume_uid" "volume_hashes"}}
+      AND {{listed "volume_key" "volume_keys"}}
 {{- end}}
     GROUP BY volume
 ),
 -- When a volume began to take space again or no longer did, by its phase; few volumes have such changes. The last one is in volumes.
 phases AS
 (
-    SELECT sipHash128(cluster, uid) AS volume,
+    SELECT {{key "cluster, uid"}} AS volume,
         groupArray((toUnixTimestamp64Micro(at), action = 'released' OR endsWith(details, '→ Bound') OR endsWith(details, '→ Released'))) AS phases
     FROM changes FINAL
-    WHERE kind = 'PersistentVolume' AND action IN ('phase', 'released'){{filter "cluster"}}
+    PREWHERE action IN ('phase', 'released')
+    WHERE kind = 'PersistentVolume'{{filter "cluster"}}
     GROUP BY volume
 ),
 volumes_then AS
 (
     SELECT
-        cluster, sipHash128(cluster, uid) AS volume, storage_class,
-        sipHash128(cluster, claim_uid) AS last_claim, claim_uid != '' AS has_claim, claim_namespace AS last_namespace, capacity_bytes,
+        cluster, uid_key AS volume, storage_class,
+        claim_key AS last_claim, claim_uid != '' AS has_claim, claim_namespace AS last_namespace, capacity_bytes,
         ifNull(toUnixTimestamp64Micro(created_at), 0) AS created_micros, ifNull(toUnixTimestamp64Micro(deleted_at), 9000000000000000) AS gone_micros,
         phase, ifNull(toUnixTimestamp64Micro(phase_changed_at), 0) AS phase_micros
     FROM volumes FINAL
@@ -75,7 +77,7 @@ volumes_then AS
       AND created_micros < ended_micros
       AND gone_micros > began_micros
 {{- if given "namespace" "owner" "group"}}
-      AND {{listed "cluster, uid" "volume_hashes"}}
+      AND {{listed "uid_key" "volume_keys"}}
 {{- end}}
 ),
 -- The times that a volume had a claim or was left by it, as (claim, from when on, until released with the claim, at most until): a volume has each
@@ -115,7 +117,7 @@ volume_parts AS
             least(greatest(s.until, s.began), ended) AS released
         FROM stays AS s
         LEFT JOIN phases AS p ON p.volume = s.volume
-        LEFT JOIN (SELECT sipHash128(cluster, uid) AS volume, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolume' GROUP BY volume) AS r ON r.volume = s.volume
+        LEFT JOIN (SELECT {{key "cluster, uid"}} AS volume, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolume' GROUP BY volume) AS r ON r.volume = s.volume
     )
 ),
 -- While a claim is in use or awaited, in stretches that do not overlap.
@@ -127,7 +129,7 @@ uses AS
         SELECT claim, began, ended, max(ended) OVER (PARTITION BY claim ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
         FROM
         (
-            SELECT sipHash128(cluster, claim_uid) AS claim, toUnixTimestamp64Micro(pod_created_at) AS began, ifNull(toUnixTimestamp64Micro(ended_at), 9000000000000000) AS ended
+            SELECT {{key "cluster, claim_uid"}} AS claim, toUnixTimestamp64Micro(pod_created_at) AS began, ifNull(toUnixTimestamp64Micro(ended_at), 9000000000000000) AS ended
             FROM mounts FINAL
             WHERE claim_uid != '' AND (ended_at IS NULL OR ended_at > pod_created_at)
               AND {{template "space_uses.sql"}}
@@ -154,7 +156,7 @@ samples AS
     FROM
     (
         SELECT
-            sipHash128(cluster, volume_uid) AS volume,
+            {{key "cluster, volume_uid"}} AS volume,
             argMaxIf((toUnixTimestamp64Micro(at), used_bytes), at, at <= fromUnixTimestamp64Micro(began_micros, 'UTC')) AS before_first,
             argMaxIf((toUnixTimestamp64Micro(at), used_bytes), at, last_edge < ended_micros AND at <= fromUnixTimestamp64Micro(last_edge, 'UTC')) AS before_last,
             groupArrayIf((toUnixTimestamp64Micro(at), used_bytes),
@@ -164,7 +166,7 @@ samples AS
         WHERE true{{filter "cluster"}}
           AND at < fromUnixTimestamp64Micro(ended_micros, 'UTC')
 {{- if given "namespace" "owner" "group"}}
-          AND {{template "namespaces_of_volumes.sql" "volume_hashes"}}
+          AND {{template "namespaces_of_volumes.sql" "volume_keys"}}
 {{- end}}
         GROUP BY volume
     )
@@ -187,15 +189,15 @@ parts AS
             toInt128(arraySum(w -> greatest(0, least(c.gone, w.2) - greatest(part.1, w.1)), windows)) AS taken
         FROM
         (
-            SELECT cluster, uid, namespace, owner, groups, storage_class, created_at, requested_bytes, ifNull(toUnixTimestamp64Micro(deleted_at), 9000000000000000) AS gone
+            SELECT cluster, uid_key, namespace, owner, groups, storage_class, created_at, requested_bytes, ifNull(toUnixTimestamp64Micro(deleted_at), 9000000000000000) AS gone
             FROM claims AS c FINAL
             WHERE true{{filter "cluster"}}
               AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
               AND (deleted_at IS NULL OR toUnixTimestamp64Micro(deleted_at) > began_micros)
               AND (created_at IS NULL OR toUnixTimestamp64Micro(created_at) < ended_micros)
         ) AS c
-        LEFT JOIN (SELECT cluster, uid, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolumeClaim' GROUP BY cluster, uid) AS r
-            ON {{same "r.cluster, r.uid" "c.cluster, c.uid"}}
+        LEFT JOIN (SELECT {{key "cluster, uid"}} AS claim, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolumeClaim' GROUP BY claim) AS r
+            ON r.claim = c.uid_key
     )
     UNION ALL
     SELECT
@@ -214,7 +216,7 @@ parts AS
         FROM volume_parts AS p
         LEFT JOIN
         (
-            SELECT sipHash128(cluster, uid) AS claim, namespace, owner, groups
+            SELECT uid_key AS claim, namespace, owner, groups
             FROM claims AS c FINAL
             WHERE true{{filter "cluster"}}
               AND {{template "claim_filter.sql"}}

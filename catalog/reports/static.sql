@@ -5,7 +5,7 @@
 WITH
 {{template "uses_chosen.sql" .}},
 {{template "owned.sql" .}},
-(SELECT groupUniqArray(({{hashes "cluster, volume_uid"}})) FROM owned WHERE volume_uid != '') AS volume_hashes,
+(SELECT groupUniqArray({{key "cluster, volume_uid"}}) FROM owned WHERE volume_uid != '') AS volume_keys,
 -- The last measurement of each volume, and the first of those before it that are like it.
 unchanged AS
 (
@@ -20,9 +20,9 @@ unchanged AS
         FROM usage
         WHERE at <= {until:DateTime64(6, 'UTC')}{{filter "cluster"}}
 {{- if given "namespace" "owner" "group"}}
-          AND {{template "namespaces_of_volumes.sql" "volume_hashes"}}
+          AND {{template "namespaces_of_volumes.sql" "volume_keys"}}
 {{- end}}
-          AND {{listed "cluster, volume_uid" "volume_hashes"}}
+          AND {{listed (key "cluster, volume_uid") "volume_keys"}}
         GROUP BY cluster, volume_uid
     )
 )
@@ -52,8 +52,8 @@ FROM
     FROM owned AS o
     INNER JOIN
     (
-        SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE {{listed "cluster, uid" "volume_hashes"}}
-    ) AS v ON {{same "v.cluster, v.uid" "o.cluster, o.volume_uid"}}
+        SELECT uid_key, name, storage_class FROM volumes FINAL WHERE {{listed "uid_key" "volume_keys"}}
+    ) AS v ON v.uid_key = {{key "o.cluster, o.volume_uid"}}
     WHERE o.volume_uid != ''{{filter "storage_class"}}
     GROUP BY cluster, volume_uid, persistentvolume, storage_class
 ) AS u

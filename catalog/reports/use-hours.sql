@@ -22,11 +22,11 @@ SELECT
     u.used_seconds AS used_seconds,
     u.first_day AS first_day,
     u.last_day AS last_day
-FROM (SELECT cluster, uid, name, storage_class FROM volumes FINAL WHERE true{{filter "cluster"}}) AS v
+FROM (SELECT uid_key, name, storage_class FROM volumes FINAL WHERE true{{filter "cluster"}}) AS v
 RIGHT JOIN
 (
     SELECT u.*, c.storage_class AS claim_class
-    FROM (SELECT cluster, uid, storage_class FROM claims FINAL WHERE {{template "uses_of.sql"}}) AS c
+    FROM (SELECT uid_key, storage_class FROM claims FINAL WHERE {{template "uses_of.sql"}}) AS c
     RIGHT JOIN
     (
         SELECT
@@ -54,6 +54,6 @@ RIGHT JOIN
         GROUP BY cityHash64({{template "use_columns.sql"}}), farmHash64({{template "use_columns.sql"}})
         ORDER BY used_seconds DESC, cityHash64({{template "use_columns.sql"}})
         LIMIT {limit:UInt64}
-    ) AS u ON {{same "u.cluster, u.claim_uid" "c.cluster, c.uid"}}
-) AS u ON {{same "u.cluster, u.volume_uid" "v.cluster, v.uid"}}
+    ) AS u ON {{key "u.cluster, u.claim_uid"}} = c.uid_key
+) AS u ON {{key "u.cluster, u.volume_uid"}} = v.uid_key
 ORDER BY used_seconds DESC, cluster, namespace, claim, u.claim_uid, u.volume_uid, u.workload_kind, u.workload_name, owner, groups

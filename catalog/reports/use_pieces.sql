@@ -42,7 +42,7 @@ of_workloads AS
     FROM of_pods AS m
     LEFT JOIN
     (
-        SELECT cluster, uid, volume_uid, owner, groups
+        SELECT uid_key, volume_uid, owner, groups
         FROM claims FINAL
         WHERE {{template "uses_of.sql"}}
 {{- if given "volume"}}
@@ -51,7 +51,7 @@ of_workloads AS
 {{- if found .}}
           AND cityHash64(cluster, uid) IN (SELECT claim_hash FROM found)
 {{- end}}
-    ) AS c ON {{same "c.cluster, c.uid" "m.cluster, m.claim_uid"}}
+    ) AS c ON c.uid_key = {{key "m.cluster, m.claim_uid"}}
 ),
 -- Each mount in each part of the window, and until when others of its workload had used the claim by then: pods that run beside each
 -- other count once.

@@ -16,14 +16,14 @@ uses AS
     FROM owned AS o
     LEFT JOIN
     (
-        SELECT cluster, uid, name, storage_class
+        SELECT uid_key, name, storage_class
         FROM volumes FINAL
-        WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM touched)
-           OR (cluster, uid) IN (SELECT cluster, volume_uid FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched WHERE volume_uid = ''))
-    ) AS v ON {{same "v.cluster, v.uid" "o.cluster, o.volume_uid"}}
+        WHERE uid_key IN (SELECT {{key "cluster, volume_uid"}} FROM touched)
+           OR uid_key IN (SELECT volume_key FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched WHERE volume_uid = ''))
+    ) AS v ON v.uid_key = {{key "o.cluster, o.volume_uid"}}
     LEFT JOIN
     (
-        SELECT cluster, id, driver, server, path FROM volume_sources FINAL WHERE (cluster, id) IN (SELECT cluster, source_id FROM touched)
-    ) AS s ON {{same "s.cluster, s.id" "o.cluster, o.source_id"}}
+        SELECT id_key, driver, server, path FROM volume_sources FINAL WHERE id_key IN (SELECT {{key "cluster, source_id"}} FROM touched)
+    ) AS s ON s.id_key = {{key "o.cluster, o.source_id"}}
     WHERE true{{filter "storage_class"}}
 )

@@ -2,11 +2,11 @@
 true
 {{- if given "owner"}}
       AND (owner = {owner:String}
-           OR owner = '' AND ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims FINAL WHERE owner = {owner:String}))
+           OR owner = '' AND {{key "cluster, claim_uid"}} IN (SELECT uid_key FROM claims FINAL WHERE owner = {owner:String}))
 {{- end}}
 {{- if given "group"}}
       AND (has(groups, {group:String})
-           OR empty(groups) AND ({{hashes "cluster, claim_uid"}}) IN (SELECT {{hashes "cluster, uid"}} FROM claims FINAL WHERE has(groups, {group:String})))
+           OR empty(groups) AND {{key "cluster, claim_uid"}} IN (SELECT uid_key FROM claims FINAL WHERE has(groups, {group:String})))
 {{- end}}
 {{- if given "workload"}}
       AND {{template "of_workload.sql"}}
