@@ -5,7 +5,16 @@
 WITH
 {{template "uses_chosen.sql" .}},
 {{template "owned.sql" .}},
-(SELECT groupUniqArray({{key "cluster, volume_uid"}}) FROM owned WHERE volume_uid != '') AS volume_keys,
+-- Their volumes, and perhaps some that rows named which were replaced since.
+(
+    SELECT groupUniqArray(volume)
+    FROM
+    (
+        SELECT {{key "cluster, volume_uid"}} AS volume FROM touched WHERE volume_uid != ''
+        UNION ALL
+        SELECT volume_key FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched WHERE volume_uid = '')
+    )
+) AS volume_keys,
 -- The last measurement of each volume, and the first of those before it that are like it.
 unchanged AS
 (
