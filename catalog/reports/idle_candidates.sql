@@ -111,8 +111,8 @@ conditions AS
     INNER JOIN
     (
         SELECT c.*, w.started_micros AS span_micros, w.ended_micros AS ended_micros, w.goes_on AS goes_on,
-            c.claim NOT IN (SELECT uid_key FROM claims FINAL WHERE deleted_at <= moment) AS has_claim,
-            c.claim IN (SELECT uid_key FROM claims FINAL WHERE deleted_at IS NOT NULL) AS is_deleted,
+            c.claim NOT IN (SELECT uid_key FROM claims FINAL WHERE deleted_at <= moment AND {{template "idle_of.sql"}}) AS has_claim,
+            c.claim IN (SELECT uid_key FROM claims FINAL WHERE deleted_at IS NOT NULL AND {{template "idle_of.sql"}}) AS is_deleted,
             c.cluster IN (
                 SELECT cluster FROM coverage FINAL
                 WHERE kind = 'PersistentVolumeClaim' AND started_at <= moment AND coalesce(ended_at, seen_at) >= moment) AS is_watched
@@ -135,7 +135,8 @@ conditions AS
                 UNION ALL
                 SELECT cluster, uid_key, {now:DateTime64(6, 'UTC')}, ('', '', ''), assumeNotNull(toUnixTimestamp64Micro(unused_since))
                 FROM claims FINAL
-                WHERE unused_since IS NOT NULL AND deleted_at IS NULL{{filter "cluster"}}
+                WHERE unused_since IS NOT NULL AND deleted_at IS NULL
+                  AND {{template "idle_of.sql"}}
             )
             GROUP BY cluster, claim
         ) AS c
@@ -170,9 +171,7 @@ mounted_volumes AS
         SELECT uid_key AS claim, volume_key AS volume
         FROM claims FINAL
         WHERE volume_uid != ''
-{{- if given "namespace" "owner" "group"}}
-          AND (cluster, namespace) IN (SELECT n.1, n.2 FROM (SELECT arrayJoin(its_namespaces) AS n))
-{{- end}}
+          AND {{template "idle_of.sql"}}
     ) AS c ON c.claim = m.used_key
     GROUP BY key
 ),
