@@ -40,3 +40,34 @@ func TestSpaceOfWholeDays(t *testing.T) {
 		t.Errorf("used byte-hours are %s, want %s", got, want)
 	}
 }
+
+// TestDaysWithoutSpaceAreDone has a claim that was deleted by force while its pod went on, and the next one of the cluster ten days later: the days
+// between have uses, but no space. They are summed up once, and use-hours does not count them twice.
+func TestDaysWithoutSpaceAreDone(t *testing.T) {
+	c := migrated(t)
+	forced, next := volumeOf("forced", "fast", "csi:1", "claim-forced", "Bound", 1), volumeOf("next", "fast", "csi:1", "claim-next", "Bound", 1)
+	old, young := claimOf("forced", "fast", "forced", 1), claimOf("next", "fast", "next", 1)
+	forced.DeletedAt, forced.DeletedNotBefore, old.DeletedAt, old.DeletedNotBefore = day(1, 10), day(1, 10), day(1, 10), day(1, 10)
+	next.CreatedAt, young.CreatedAt, young.BoundAt = day(1, 20), day(1, 20), day(1, 20)
+	used := endedMount(mountOf("web", "forced", "forced", "csi:1", "forced", day(1, 5)), day(1, 25), day(1, 25), "Deleted")
+	write(t, c, "east", &fact.Facts{
+		Volumes: []fact.Volume{forced, next}, Claims: []fact.Claim{old, young}, Pods: []fact.Pod{podOf("shop", "web", "Deployment", "web")}, Mounts: []fact.Mount{used},
+	})
+	rows(t, c, `INSERT INTO coverage (cluster, instance, kind, started_at, seen_at, version)
+		SELECT 'east', 'a', arrayJoin(['Pod', 'PersistentVolumeClaim', 'PersistentVolume']), '2026-01-08 00:00:00', '2026-01-30 00:00:00', 1`)
+	ask := func() string {
+		return column(t, c, "use-hours", "used_seconds", "since=2026-01-12", "until=2026-01-30")
+	}
+	want := fmt.Sprint((13*24 + 12) * 3600)
+	if got := ask(); got != want {
+		t.Errorf("from the mounts, %s seconds of use, want %s", got, want)
+	}
+	for _, want := range []int{22, 0} {
+		if days, err := c.RollUp(t.Context(), "east"); err != nil || days != want {
+			t.Errorf("summed up %d days, want %d: %v", days, want, err)
+		}
+	}
+	if got := ask(); got != want {
+		t.Errorf("from the sums, %s seconds of use, want %s", got, want)
+	}
+}

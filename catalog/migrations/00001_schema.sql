@@ -410,7 +410,8 @@ COMMENT 'Copies each row of usage into last_usage.';
 
 -- What claims and volumes took on each day: a byte for a second is a byte-second. The tracker sums up a day when it is over and all
 -- of it is known, so these sums stay when the mounts and samples behind them have expired. A day is summed up again while
--- what is known of it may change; a row that is no longer right then becomes zero.
+-- what is known of it may change; a row that is no longer right then becomes zero. Each day that is done has a row without
+-- namespace, class and owner, which is zero if there was nothing such.
 CREATE TABLE IF NOT EXISTS byte_seconds_daily
 (
     cluster                LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',

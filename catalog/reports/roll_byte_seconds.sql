@@ -1,4 +1,5 @@
--- Sums up the space of one day of a cluster for byte_seconds_daily. What the table has of this day and is no longer right becomes zero.
+-- Sums up the space of one day of a cluster for byte_seconds_daily. What the table has of this day and is no longer right becomes zero. A day on which there
+-- was nothing has a row, too: what has rows is done.
 INSERT INTO byte_seconds_daily
 WITH
 toInt64(toUnixTimestamp(toDateTime({day:Date}, 'UTC'))) * 1000000 AS began_micros,
@@ -28,5 +29,7 @@ FROM
     SELECT toString(cluster), toString(namespace), toString(storage_class), toString(owner), CAST(groups, 'Array(String)'), 0, 0, 0, 0, 0, 0, NULL
     FROM byte_seconds_daily AS c FINAL
     WHERE cluster = {cluster:String} AND day = {day:Date}
+    UNION ALL
+    SELECT {cluster:String}, '', '', '', [], 0, 0, 0, 0, 0, 0, NULL
 )
 GROUP BY cluster, namespace, storage_class, owner, groups
