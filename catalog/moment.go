@@ -100,7 +100,9 @@ func parseWindow(flags map[string]string, usual span, moment time.Time) (window,
 	case !hasUntil:
 		return window{since, end}, nil
 	case !hasSince && usual > 0:
-		since = until.Add(-time.Duration(usual))
+		if since = (window{until: until}).endBy(moment).Add(-time.Duration(usual)); since.Before(beginning) {
+			since = beginning
+		}
 	case !hasSince:
 		since = beginning
 	}

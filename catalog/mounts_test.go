@@ -90,3 +90,21 @@ func TestAMountIsNotInUseBeforeItsPodIsCreated(t *testing.T) {
 		}
 	}
 }
+
+// TestMountsOfOneSecond: a limit shows the first of the rows, also of pods that started together.
+func TestMountsOfOneSecond(t *testing.T) {
+	c := migrated(t)
+	facts := &fact.Facts{Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-data", "Bound", 1)}, Claims: []fact.Claim{claimOf("data", "fast", "v", 1)}}
+	for i, name := range []string{"web-c", "web-b", "web-a"} {
+		pod, mount := podOf("shop", name, "Deployment", "web"), mountOf(name, "data", "data", "csi:1", "v", day(1, 3))
+		pod.UID = fmt.Sprint(i)
+		mount.PodUID = pod.UID
+		facts.Pods, facts.Mounts = append(facts.Pods, pod), append(facts.Mounts, mount)
+	}
+	write(t, c, "east", facts)
+	for limit, want := range map[string]string{"limit=0": "web-a,web-b,web-c", "limit=1": "web-a", "limit=2": "web-a,web-b"} {
+		if got := column(t, c, "mounts", "pod", limit); got != want {
+			t.Errorf("%s: %s, want %s", limit, got, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -276,6 +277,17 @@ func TestNotesSayWhatIsNotKnown(t *testing.T) {
 		notes, err := c.Notes(t.Context(), result, flagsOf(strings.Fields(flags))["cluster"])
 		if err != nil || strings.Join(notes, "\n") != want {
 			t.Errorf("%s: %v\n got %s\nwant %s", flags, err, strings.Join(notes, "\n"), want)
+		}
+	}
+}
+
+// TestUntilAlone: the usual span is before the end of the window, or before now if that comes first, and not before 1970.
+func TestUntilAlone(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", &fact.Facts{Volumes: []fact.Volume{{Version: 1, UID: "v", Name: "v", CreatedAt: day(2, 20)}}})
+	for until, want := range map[string]bool{"until=2299-12-31": true, "until=2026-04-15": true, "until=2026-02-19": false, "until=1970-01-15": false, "until=1970-01-01": false} {
+		if got := slices.Contains(strings.Split(column(t, c, "creation-rate", "volumes", until), ","), "1"); got != want {
+			t.Errorf("%s: has the volume: %t, want %t", until, got, want)
 		}
 	}
 }

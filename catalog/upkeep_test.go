@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -304,5 +305,44 @@ func TestSpaceOfAGroupThatIsNamedTwice(t *testing.T) {
 		if got := column(t, c, "space", of, "by=group"); got != want {
 			t.Errorf("%s by group is %s, want %s", of, got, want)
 		}
+	}
+}
+
+// TestNoBeginningIsNoDuration: an API server before Kubernetes 1.28 does not say since when a volume has its phase, and of what was bound before
+// the tracker came, nobody knows since when. It is not shown as zero seconds. The release is known.
+func TestNoBeginningIsNoDuration(t *testing.T) {
+	c := migrated(t)
+	failed, released := volumeOf("failed", "fast", "csi:1", "claim-x", "Failed", 1), volumeOf("released", "fast", "csi:2", "claim-gone", "Released", 1)
+	failed.ReclaimPolicy, released.ReclaimPolicy = "Retain", "Retain"
+	write(t, c, "east", &fact.Facts{
+		Volumes: []fact.Volume{failed, released, volumeOf("bound", "fast", "csi:3", "claim-data", "Bound", 1)}, Claims: []fact.Claim{claimOf("data", "fast", "bound", 1)},
+		Bindings: []fact.Binding{
+			{Version: 1, ClaimUID: "claim-data", VolumeUID: "bound"},
+			{Version: 1, ClaimUID: "claim-gone", VolumeUID: "released", ReleasedAt: day(2, 1), ReleasedNotBefore: day(1, 1)},
+		},
+	})
+	checkCases(t, func(name, of string, flags ...string) string { return column(t, c, name, of, flags...) }, []reportCase{
+		{"bindings", "lasted_seconds", "since=2026-01-15", ","},
+		{"bindings", "persistentvolume", "since=2026-01-15", "pv-released,pv-bound"},
+		{"orphans", "name", "", "data,pv-released,pv-failed"},
+		{"orphans", "orphaned_seconds", "", fmt.Sprintf("%d,%d,", 59*86400, 28*86400)},
+		{"volume", "event", "volume=pv-released", "bound,exists"},
+		{"volume", "object", "volume=pv-released", "PersistentVolumeClaim/shop/gone,PersistentVolume/pv-released"},
+		{"volume", "started_at", "volume=pv-released", ",2026-01-01T12:00:00Z"},
+		{"volume", "ended_at", "volume=pv-released", "2026-02-01T12:00:00Z,"},
+		{"volume", "lasted_seconds", "volume=pv-released", "," + fmt.Sprint(59*86400)},
+	})
+}
+
+// TestPercentOfAShareOfManyPebibytes: a hundredfold of 92 PiB is more than an Int64 has room for.
+func TestPercentOfAShareOfManyPebibytes(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("v", "nfs", "nfs:1", "claim-data", "Bound", 100<<20)},
+		Claims:  []fact.Claim{claimOf("data", "nfs", "v", 100<<20)},
+		Usage:   []fact.Usage{{At: day(1, 7), Namespace: "shop", VolumeUID: "v", Space: fact.Space{UsedBytes: 95 << 50, CapacityBytes: 100 << 50, AvailableBytes: 5 << 50}}},
+	})
+	if got := column(t, c, "rightsize", "used_percent"); got != "95" {
+		t.Errorf("used_percent is %s, want 95", got)
 	}
 }

@@ -24,7 +24,7 @@ SELECT
     b.bound_at AS bound_at,
     b.released_at AS released_at,
     if(b.released_not_before = b.released_at, NULL, b.released_not_before) AS released_not_before,
-    greatest(0, dateDiff('second', b.bound_at, coalesce(b.released_at, {now:DateTime64(6, 'UTC')}))) AS lasted_seconds
+    if(b.bound_at IS NULL, NULL, greatest(0, dateDiff('second', b.bound_at, coalesce(b.released_at, {now:DateTime64(6, 'UTC')})))) AS lasted_seconds
 FROM chosen AS b
 LEFT JOIN
 (

@@ -5,7 +5,7 @@
 WITH
 transform({per:String}, ['hour', 'day', 'week'], [3600, 86400, 604800], 86400) AS step,
 -- Monday, January 5th 1970, is the first whole week.
-intDiv(toUnixTimestamp({since:DateTime64(6, 'UTC')}) - if({per:String} = 'week', 345600, 0), step) * step + if({per:String} = 'week', 345600, 0) AS first,
+intDiv(intDiv(toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}), 1000000) - if({per:String} = 'week', 345600, 0), step) * step + if({per:String} = 'week', 345600, 0) AS first,
 toUnixTimestamp64Micro(least({until:DateTime64(6, 'UTC')}, {now:DateTime64(6, 'UTC')})) AS last_micros,
 toInt64(greatest(1, ceil((last_micros / 1000000 - first) / step))) AS parts,
 created AS

@@ -34,8 +34,8 @@ FROM
     SELECT *, ended_not_before
     FROM mounts FINAL
     WHERE pod_created_at >= {oldest:DateTime64(6, 'UTC')} AND started_at >= {earliest:DateTime64(6, 'UTC')} AND {{template "chosen_mounts.sql"}}
-    ORDER BY started_at DESC, cluster, namespace, pod_uid, container, volume, mount_path
-    LIMIT {limit:UInt64}
+    ORDER BY started_at DESC
+    LIMIT {limit:UInt64} WITH TIES -- the pods of a workload often start in the same second
 ) AS m
 LEFT JOIN
 (
@@ -54,4 +54,5 @@ LEFT JOIN
 (
     SELECT id_key, driver, server, path FROM volume_sources FINAL PREWHERE id_key IN (SELECT {{key "cluster, source_id"}} FROM nearby)
 ) AS s ON s.id_key = {{key "m.cluster, m.source_id"}}
-ORDER BY started_at DESC, cluster, namespace, pod, container, volume, mount_path
+ORDER BY started_at DESC, cluster, namespace, pod, m.pod_uid, container, volume, mount_path
+LIMIT {limit:UInt64}

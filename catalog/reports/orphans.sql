@@ -39,7 +39,7 @@ volume_orphans AS
     (
         SELECT volume_key, count() AS bindings, max(released_at) AS last_released_at, argMax(claim_key, (coalesce(bound_at, released_at), ordinal)) AS last_claim_key
         FROM bindings FINAL
-        WHERE volume_key IN (SELECT uid_key FROM volumes FINAL WHERE deleted_at IS NULL AND phase = 'Available')
+        WHERE volume_key IN (SELECT uid_key FROM volumes FINAL WHERE deleted_at IS NULL AND (phase = 'Available' OR phase_changed_at IS NULL))
         GROUP BY volume_key
     ) AS b ON b.volume_key = v.uid_key
     WHERE v.phase != 'Available' OR b.bindings > 0 AND (since IS NULL OR since <= {now:DateTime64(6, 'UTC')} - min_age)
@@ -180,7 +180,7 @@ SELECT
     claim,
     reason,
     since AS orphaned_since,
-    greatest(0, dateDiff('second', since, {now:DateTime64(6, 'UTC')})) AS orphaned_seconds,
+    if(since IS NULL, NULL, greatest(0, dateDiff('second', since, {now:DateTime64(6, 'UTC')}))) AS orphaned_seconds,
     storage_class,
     capacity_bytes,
     c.owner AS owner,

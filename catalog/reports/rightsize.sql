@@ -45,7 +45,7 @@ SELECT
     m.max_used_at AS max_used_at,
     v.capacity_bytes AS capacity_bytes,
     c.requested_bytes AS requested_bytes,
-    if(v.capacity_bytes > 0, round(100 * m.max_used_bytes / v.capacity_bytes, 1), NULL) AS used_percent,
+    if(v.capacity_bytes > 0, round(100. * m.max_used_bytes / v.capacity_bytes, 1), NULL) AS used_percent,
     -- rounded up: at least one GiB
     greatest(toInt128(1), intDiv(toInt128(m.max_used_bytes) * toInt128(100 + {headroom:UInt64}) + toInt128(107374182399), toInt128(107374182400))) * toInt128(1073741824) AS advised_bytes,
     toInt128(v.capacity_bytes) - advised_bytes AS spare_bytes

@@ -30,11 +30,13 @@ events AS
     WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, uid FROM its_claims)
     UNION ALL
     SELECT b.cluster, b.bound_at, b.released_at, b.released_not_before, 1,
-        'bound', concat('PersistentVolumeClaim/', c.namespace, '/', c.name), concat('to volume ', v.name), ''
+        -- A claim that was gone before anybody watched has its name from the volume.
+        'bound', concat('PersistentVolumeClaim/', if(c.uid = '' AND v.claim_uid = b.claim_uid, concat(v.claim_namespace, '/', v.claim_name), concat(c.namespace, '/', c.name))),
+        concat('to volume ', v.name), ''
     FROM (SELECT * FROM bindings FINAL WHERE (cluster, claim_uid, volume_uid) IN (SELECT cluster, claim_uid, volume_uid FROM its_bindings)) AS b
     LEFT JOIN (SELECT DISTINCT cluster, uid, namespace, name FROM claims WHERE uid IN (SELECT claim_uid FROM its_bindings)) AS c
         ON c.cluster = b.cluster AND c.uid = b.claim_uid
-    LEFT JOIN (SELECT DISTINCT cluster, uid, name FROM volumes WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM its_bindings)) AS v
+    LEFT JOIN (SELECT cluster, uid, name, claim_uid, claim_namespace, claim_name FROM volumes FINAL WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM its_bindings)) AS v
         ON v.cluster = b.cluster AND v.uid = b.volume_uid
     UNION ALL
     SELECT cluster, attached_at, detached_at, detached_at, 1, 'attached', concat('Node/', node), trim(concat('by ', attacher, ' ', error)), ''
@@ -103,7 +105,7 @@ SELECT
     started_at,
     ended_at,
     if(ended_not_before = ended_at, NULL, ended_not_before) AS ended_not_before,
-    if(lasts = 0, NULL, greatest(0, dateDiff('second', assumeNotNull(started_at), coalesce(ended_at, {now:DateTime64(6, 'UTC')})))) AS lasted_seconds,
+    if(lasts = 0 OR started_at IS NULL, NULL, greatest(0, dateDiff('second', assumeNotNull(started_at), coalesce(ended_at, {now:DateTime64(6, 'UTC')})))) AS lasted_seconds,
     event,
     object,
     details,
@@ -113,16 +115,19 @@ FROM
 (
     SELECT
         *,
-        toUnixTimestamp64Micro(assumeNotNull(started_at)) AS begin_micros,
+        ifNull(toUnixTimestamp64Micro(started_at), first_micros) AS begin_micros,
         greatest(begin_micros, if(lasts, toUnixTimestamp64Micro(coalesce(ended_at, {now:DateTime64(6, 'UTC')})), begin_micros)) AS end_micros,
-        min(begin_micros) OVER (PARTITION BY cluster) AS first_micros,
         greatest(1, max(end_micros) OVER (PARTITION BY cluster) - first_micros) AS all_micros,
         toUInt8(least(29, intDiv(30 * (begin_micros - first_micros), all_micros))) AS begin_cell,
         toUInt8(greatest(begin_cell + 1, intDiv(30 * (end_micros - first_micros), all_micros))) AS end_cell
-    FROM timeline
-    WHERE started_at IS NOT NULL
-      AND started_at <= {until:DateTime64(6, 'UTC')}
-      AND if(lasts, ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')}, started_at >= {since:DateTime64(6, 'UTC')})
+    FROM
+    (
+        SELECT *, ifNull(min(toUnixTimestamp64Micro(started_at)) OVER (PARTITION BY cluster), 0) AS first_micros
+        FROM timeline
+        -- Of a binding that was there before anybody watched, the beginning may not be known.
+        WHERE (started_at <= {until:DateTime64(6, 'UTC')} OR started_at IS NULL AND event = 'bound')
+          AND if(lasts, ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')}, started_at >= {since:DateTime64(6, 'UTC')})
+    )
 )
-ORDER BY started_at, cluster, lasts DESC, ended_at IS NULL DESC, ended_at DESC, event, object, details
+ORDER BY started_at NULLS FIRST, cluster, lasts DESC, ended_at IS NULL DESC, ended_at DESC, event, object, details
 LIMIT {limit:UInt64}
