@@ -69,6 +69,14 @@ func listed(columnKey, array string) string {
 	return fmt.Sprintf("%s IN (SELECT arrayJoin(%s))", columnKey, array)
 }
 
+// inNamespaces is the SQL that a row's cluster and namespace are in an array of such pairs, or have the same sum of hashes as one: who needs to know compares more. Both columns have few values, each of
+// which ClickHouse hashes once. To look pairs up takes five times as long.
+func inNamespaces(array string) string {
+	const sum = "cityHash64(cluster) + 31 * cityHash64(namespace)"
+	pairs := fmt.Sprintf("SELECT n.1 AS cluster, n.2 AS namespace FROM (SELECT arrayJoin(%s) AS n)", array)
+	return fmt.Sprintf("indexHint((cluster, namespace) IN (%s)) AND %s IN (SELECT %s FROM (%s))", pairs, sum, sum, pairs)
+}
+
 // flagOf are the columns of which a flag with another name, or none, chooses one.
 var flagOf = map[string]string{"claim_namespace": "namespace", "storage_class": "storageclass", "groups": "group"}
 
@@ -104,7 +112,7 @@ var files = sync.OnceValues(func() (*template.Template, error) {
 // functions are what the files call, with the values of parameters.
 func functions(values map[string]string) template.FuncMap {
 	return template.FuncMap{
-		"hashes": hashes, "same": same, "key": key, "among": among, "near": near, "listed": listed,
+		"hashes": hashes, "same": same, "key": key, "among": among, "near": near, "listed": listed, "inNamespaces": inNamespaces,
 		"changedParts": func() []string { // of in_changed.sql
 			if values["changed_claims"] == "" {
 				return nil

@@ -3,6 +3,7 @@
 WITH
 {since:DateTime64(6, 'UTC')} AS since,
 {until:DateTime64(6, 'UTC')} AS until,
+{{template "its_namespaces.sql" ""}}
 chosen AS (SELECT cluster, uid, storage_class, created_at, deleted_at FROM claims AS c WHERE true{{filter "c.cluster"}} AND {{template "claim_filter.sql"}}),
 -- All mounts may be read: 32 bits, which are 136 years, take half of the memory.
 (began, ended) -> toUInt32(least(4294967295, greatest(0, dateDiff('second', assumeNotNull(began), assumeNotNull(ended))))) AS lasted
@@ -35,10 +36,7 @@ FROM
     (
         SELECT cluster, cityHash64(cluster, claim_uid) AS claim, lasted(started_at, ended_at) AS seconds
         FROM mounts
-        WHERE true{{filter "cluster"}} AND claim_uid != '' AND ended_at >= since AND ended_at <= until{{filter "namespace"}}
-{{- if given "owner" "group"}}
-          AND (cluster, namespace) IN ({{template "namespaces_of_owner.sql"}})
-{{- end}}
+        WHERE {{template "uses_of.sql"}} AND claim_uid != '' AND ended_at >= since AND ended_at <= until
     ) AS m
     -- One hash of 64 bits: that two of a million claims have the same one has a chance of 1 in 30 million, and would count
     -- the mounts of one claim with another.
