@@ -512,7 +512,10 @@ CREATE TABLE IF NOT EXISTS mounts_quarterly
     last_started_at  DateTime64(6, 'UTC') COMMENT 'the latest start' CODEC(GCD, T64, ZSTD(1)),
     first_ended_at   Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest end of a mount: ended_at in mounts; NULL if none had ended' CODEC(GCD, T64, ZSTD(1)),
     last_ended_at    Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest end; NULL if one had not ended' CODEC(GCD, T64, ZSTD(1)),
-    version          UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(ZSTD(1))
+    version          UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(ZSTD(1)),
+    INDEX by_apart apart TYPE minmax GRANULARITY 1,
+    INDEX by_last_start last_started_at TYPE minmax GRANULARITY 1,
+    INDEX by_first_end first_ended_at TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY (cluster, toYYYYMM(quarter), until)
