@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -289,6 +290,10 @@ func TestUntilAlone(t *testing.T) {
 		if got := slices.Contains(strings.Split(column(t, c, "creation-rate", "volumes", until), ","), "1"); got != want {
 			t.Errorf("%s: has the volume: %t, want %t", until, got, want)
 		}
+	}
+	write(t, c, "west", &fact.Facts{Volumes: []fact.Volume{{Version: 1, UID: "old", Name: "old", CreatedAt: fact.At(time.Date(1970, 1, 2, 0, 0, 0, 0, time.UTC))}}})
+	if got := column(t, c, "creation-rate", "volumes", "cluster=west", "until=1970-01-08", "per=week"); got != "1,0" {
+		t.Errorf("volumes of the first two weeks of 1970: %s, want 1,0", got)
 	}
 }
 

@@ -3,6 +3,8 @@ package catalog_test
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
@@ -69,5 +71,32 @@ func TestDaysWithoutSpaceAreDone(t *testing.T) {
 	}
 	if got := ask(); got != want {
 		t.Errorf("from the sums, %s seconds of use, want %s", got, want)
+	}
+}
+
+// TestAClusterWithoutClaimsIsSummedUp beside one that has some and is not: what the sums do not have of that one is still read.
+func TestAClusterWithoutClaimsIsSummedUp(t *testing.T) {
+	c := migrated(t)
+	used := endedMount(mountOf("web", "data", "data", "csi:1", "v", day(1, 13)), day(1, 15), day(1, 15), "Deleted")
+	write(t, c, "east", &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-data", "Bound", 1)}, Claims: []fact.Claim{claimOf("data", "fast", "v", 1)},
+		Pods: []fact.Pod{podOf("shop", "web", "Deployment", "web")}, Mounts: []fact.Mount{used},
+		Usage: []fact.Usage{{At: day(1, 14), Namespace: "shop", VolumeUID: "v", Space: fact.Space{UsedBytes: 1 << 30}}},
+	})
+	ask := func() (answers []string) {
+		for _, of := range []string{"use-hours used_seconds", "space idle_byte_hours", "space used_byte_hours"} {
+			name, of, _ := strings.Cut(of, " ")
+			answers = append(answers, column(t, c, name, of, "since=2026-01-10", "until=2026-01-20"))
+		}
+		return answers
+	}
+	want := ask()
+	rows(t, c, `INSERT INTO coverage (cluster, instance, kind, started_at, seen_at, version)
+		SELECT 'west', 'a', arrayJoin(['Pod', 'PersistentVolumeClaim', 'PersistentVolume']), '2026-01-08 00:00:00', '2026-01-22 00:00:00', 1`)
+	if days, err := c.RollUp(t.Context(), "west"); err != nil || days != 14 {
+		t.Fatalf("summed up %d days: %v", days, err)
+	}
+	if got := ask(); !slices.Equal(got, want) || slices.Contains(got, "") {
+		t.Errorf("got %q, want %q as before", got, want)
 	}
 }

@@ -39,7 +39,7 @@ func hashes(columns string) string {
 }
 
 // key is the SQL of a number of 128 bits that stands for the columns: rows are found and joined by it several times as fast as by their names. The tables of objects have that of
-// their own UIDs, and of those that they refer to, in columns such as uid_key; schema.md says how they are made.
+// their own UIDs, and of those that they refer to, in columns such as uid_key; 00001_schema.sql makes them as this does.
 func key(columns string) string {
 	return fmt.Sprintf("bitOr(bitShiftLeft(toUInt128(cityHash64(%s)), 64), farmHash64(%s))", columns, columns)
 }
@@ -69,7 +69,7 @@ func listed(columnKey, array string) string {
 	return fmt.Sprintf("%s IN (SELECT arrayJoin(%s))", columnKey, array)
 }
 
-// inNamespaces is the SQL that a row's cluster and namespace are in an array of such pairs, or have the same sum of hashes as one: who needs to know compares more. Both columns have few values, each of
+// inNamespaces is the SQL that a row's cluster and namespace are in an array of such pairs, or have the same sum of hashes as one: each report compares owners and groups as well (whose.sql, claim_filter.sql). Both columns have few values, each of
 // which ClickHouse hashes once. To look pairs up takes five times as long.
 func inNamespaces(array string) string {
 	const sum = "cityHash64(cluster) + 31 * cityHash64(namespace)"

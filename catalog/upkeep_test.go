@@ -319,11 +319,16 @@ func TestNoBeginningIsNoDuration(t *testing.T) {
 		Bindings: []fact.Binding{
 			{Version: 1, ClaimUID: "claim-data", VolumeUID: "bound"},
 			{Version: 1, ClaimUID: "claim-gone", VolumeUID: "released", ReleasedAt: day(2, 1), ReleasedNotBefore: day(1, 1)},
+			// Nobody knows when it lost its last claim.
+			{Version: 1, ClaimUID: "claim-old", VolumeUID: "failed", BoundAt: day(1, 2), ReleasedAt: day(1, 5), ReleasedNotBefore: day(1, 5)},
+			{Version: 1, ClaimUID: "claim-x", VolumeUID: "failed", BoundAt: day(1, 10)},
 		},
 	})
 	checkCases(t, func(name, of string, flags ...string) string { return column(t, c, name, of, flags...) }, []reportCase{
-		{"bindings", "lasted_seconds", "since=2026-01-15", ","},
-		{"bindings", "persistentvolume", "since=2026-01-15", "pv-released,pv-bound"},
+		{"bindings", "lasted_seconds", "since=2026-01-15", fmt.Sprint(50*86400) + ",,"},
+		{"bindings", "persistentvolume", "since=2026-01-15", "pv-failed,pv-released,pv-bound"},
+		{"bindings", "persistentvolume", "at=2025-12-31", ""}, // the objects are of January 1st
+		{"volume", "event", "volume=pv-released until=2025-12-31", ""},
 		{"orphans", "name", "", "data,pv-released,pv-failed"},
 		{"orphans", "orphaned_seconds", "", fmt.Sprintf("%d,%d,", 59*86400, 28*86400)},
 		{"volume", "event", "volume=pv-released", "bound,exists"},

@@ -410,8 +410,7 @@ COMMENT 'Copies each row of usage into last_usage.';
 
 -- What claims and volumes took on each day: a byte for a second is a byte-second. The tracker sums up a day when it is over and all
 -- of it is known, so these sums stay when the mounts and samples behind them have expired. A day is summed up again while
--- what is known of it may change; a row that is no longer right then becomes zero. Each day that is done has a row without
--- namespace, class and owner, which is zero if there was nothing such.
+-- what is known of it may change; a row that is no longer right then becomes zero.
 CREATE TABLE IF NOT EXISTS byte_seconds_daily
 (
     cluster                LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
@@ -431,7 +430,7 @@ CREATE TABLE IF NOT EXISTS byte_seconds_daily
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (cluster, day, namespace, storage_class, owner, groups)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'One row per day, namespace, storage class and owner: the space that claims and volumes took. Read with FINAL.';
+COMMENT 'One row per day, namespace, storage class and owner: the space that claims and volumes took. A day that is done has one without these as well, of zeros if there was nothing. Read with FINAL.';
 
 -- Who used what for how long, on each day: summed up as byte_seconds_daily is, and as lasting. The days of a claim lie together, so
 -- that its UIDs take space once a quarter.

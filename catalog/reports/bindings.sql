@@ -28,15 +28,16 @@ SELECT
 FROM chosen AS b
 LEFT JOIN
 (
-    SELECT uid_key, namespace, name, storage_class, owner, groups FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}
+    SELECT uid_key, namespace, name, storage_class, owner, groups, created_at FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}
 ) AS c ON c.uid_key = b.claim_key
 LEFT JOIN
 (
-    SELECT uid_key, name, storage_class FROM volumes FINAL
+    SELECT uid_key, name, storage_class, created_at FROM volumes FINAL
 {{- if given "namespace" "owner" "group"}}
     WHERE uid_key IN (SELECT volume_key FROM chosen)
 {{- end}}
 ) AS v ON v.uid_key = b.volume_key
-WHERE true{{filter "storage_class"}}
+-- A binding whose beginning is not known did not begin before both objects.
+WHERE (b.bound_at IS NOT NULL OR (v.created_at IS NULL OR v.created_at <= {until:DateTime64(6, 'UTC')}) AND (c.created_at IS NULL OR c.created_at <= {until:DateTime64(6, 'UTC')})){{filter "storage_class"}}
 ORDER BY bound_at DESC, cluster, namespace, claim, persistentvolume, b.ordinal
 LIMIT {limit:UInt64}

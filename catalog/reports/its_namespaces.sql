@@ -1,4 +1,4 @@
-{{- /* Included by uses_chosen.sql, mounts.sql, mounts-first.sql, counts.sql, diff.sql and use_pieces.sql: the namespaces of the pods and claims that --owner and --group choose.
+{{- /* Included by uses_chosen.sql, mounts.sql, mounts-first.sql, counts.sql, diff.sql, lifetimes.sql and use_pieces.sql: the namespaces of the pods and claims that --owner and --group choose.
 "at" has the namespaces of all claims of its volumes. There is no such list without these flags. */ -}}
 {{if given "owner" "group"}}
 (

@@ -35,7 +35,7 @@ FROM
     FROM mounts FINAL
     WHERE pod_created_at >= {oldest:DateTime64(6, 'UTC')} AND started_at >= {earliest:DateTime64(6, 'UTC')} AND {{template "chosen_mounts.sql"}}
     ORDER BY started_at DESC
-    LIMIT {limit:UInt64} WITH TIES -- the pods of a workload often start in the same second
+    LIMIT {limit:UInt64} WITH TIES -- rows that started with the last one are kept: the names of their pods decide below
 ) AS m
 LEFT JOIN
 (

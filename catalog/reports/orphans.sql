@@ -37,7 +37,7 @@ volume_orphans AS
     LEFT JOIN (SELECT uid_key, deleted_at FROM claims FINAL WHERE deleted_at IS NOT NULL) AS c ON c.uid_key = v.claim_key
     LEFT JOIN
     (
-        SELECT volume_key, count() AS bindings, max(released_at) AS last_released_at, argMax(claim_key, (coalesce(bound_at, released_at), ordinal)) AS last_claim_key
+        SELECT volume_key, count() AS bindings, if(countIf(released_at IS NULL) > 0, NULL, max(released_at)) AS last_released_at, argMax(claim_key, (coalesce(bound_at, released_at), ordinal)) AS last_claim_key
         FROM bindings FINAL
         WHERE volume_key IN (SELECT uid_key FROM volumes FINAL WHERE deleted_at IS NULL AND (phase = 'Available' OR phase_changed_at IS NULL))
         GROUP BY volume_key

@@ -34,10 +34,12 @@ events AS
         'bound', concat('PersistentVolumeClaim/', if(c.uid = '' AND v.claim_uid = b.claim_uid, concat(v.claim_namespace, '/', v.claim_name), concat(c.namespace, '/', c.name))),
         concat('to volume ', v.name), ''
     FROM (SELECT * FROM bindings FINAL WHERE (cluster, claim_uid, volume_uid) IN (SELECT cluster, claim_uid, volume_uid FROM its_bindings)) AS b
-    LEFT JOIN (SELECT DISTINCT cluster, uid, namespace, name FROM claims WHERE uid IN (SELECT claim_uid FROM its_bindings)) AS c
+    LEFT JOIN (SELECT cluster, uid, namespace, name, created_at FROM claims FINAL WHERE uid IN (SELECT claim_uid FROM its_bindings)) AS c
         ON c.cluster = b.cluster AND c.uid = b.claim_uid
-    LEFT JOIN (SELECT cluster, uid, name, claim_uid, claim_namespace, claim_name FROM volumes FINAL WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM its_bindings)) AS v
+    LEFT JOIN (SELECT cluster, uid, name, created_at, claim_uid, claim_namespace, claim_name FROM volumes FINAL WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM its_bindings)) AS v
         ON v.cluster = b.cluster AND v.uid = b.volume_uid
+    -- Of a binding that was there before anybody watched, the beginning may not be known. It is not before that of both objects.
+    WHERE b.bound_at IS NOT NULL OR (v.created_at IS NULL OR v.created_at <= {until:DateTime64(6, 'UTC')}) AND (c.created_at IS NULL OR c.created_at <= {until:DateTime64(6, 'UTC')})
     UNION ALL
     SELECT cluster, attached_at, detached_at, detached_at, 1, 'attached', concat('Node/', node), trim(concat('by ', attacher, ' ', error)), ''
     FROM attachments FINAL
@@ -124,7 +126,6 @@ FROM
     (
         SELECT *, ifNull(min(toUnixTimestamp64Micro(started_at)) OVER (PARTITION BY cluster), 0) AS first_micros
         FROM timeline
-        -- Of a binding that was there before anybody watched, the beginning may not be known.
         WHERE (started_at <= {until:DateTime64(6, 'UTC')} OR started_at IS NULL AND event = 'bound')
           AND if(lasts, ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')}, started_at >= {since:DateTime64(6, 'UTC')})
     )

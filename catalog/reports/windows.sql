@@ -15,7 +15,11 @@ toDate(greatest(intDiv(ended_micros, 86400000000), 1)) - 1 AS last_day_of_rollup
         GROUP BY cluster
     )
 ) AS rolled,
-(SELECT uniqExact(cluster) FROM claims WHERE true{{filter "cluster"}}) > length(rolled) AS some_are_not,
+NOT hasAll(mapKeys(rolled),
+    (
+        SELECT groupUniqArray(toString(cluster))
+        FROM (SELECT DISTINCT cluster FROM claims WHERE true{{filter "cluster"}} UNION ALL SELECT DISTINCT cluster FROM volumes WHERE true{{filter "cluster"}})
+    )) AS some_are_not,
 if(some_are_not, ended_micros, arrayMax(r -> r.1, mapValues(rolled))) AS first_edge,
 if(some_are_not, ended_micros, arrayMin(r -> r.2, mapValues(rolled))) AS last_edge,
 {{- else -}}
