@@ -85,7 +85,7 @@ SELECT
     trim(concat(d.driver, ' ', d.server, if(d.server = '' OR d.path = '', '', ':'), d.path)) AS backend
 FROM
 (
-    SELECT cluster, uid, uid_key, source_key, name, toInt128(capacity_bytes) AS capacity_bytes, toString(phase) AS phase, storage_class, source_kind, source_id, deleted_at
+    SELECT cluster, uid, uid_key, source_key, name, toInt128(capacity_bytes) AS capacity_bytes, toString(phase) AS phase, storage_class, source_kind, deleted_at
 {{- if ne . "now"}},
         cluster IN (SELECT cluster FROM watched) AS is_watched
 {{- end}}

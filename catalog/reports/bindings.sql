@@ -37,7 +37,6 @@ LEFT JOIN
     WHERE uid_key IN (SELECT volume_key FROM chosen)
 {{- end}}
 ) AS v ON v.uid_key = b.volume_key
--- A binding whose beginning is not known did not begin before both objects.
-WHERE (b.bound_at IS NOT NULL OR (v.created_at IS NULL OR v.created_at <= {until:DateTime64(6, 'UTC')}) AND (c.created_at IS NULL OR c.created_at <= {until:DateTime64(6, 'UTC')})){{filter "storage_class"}}
+WHERE {{template "both_existed.sql"}}{{filter "storage_class"}}
 ORDER BY bound_at DESC, cluster, namespace, claim, persistentvolume, b.ordinal
 LIMIT {limit:UInt64}

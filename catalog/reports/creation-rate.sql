@@ -4,7 +4,7 @@
 -- nobody watched is not known. The namespace, the owner and the groups of a volume are those of a claim that had it.
 WITH
 transform({per:String}, ['hour', 'day', 'week'], [3600, 86400, 604800], 86400) AS step,
--- A week before 1970 began three days before.
+-- The week of January 1st 1970 began three days before it.
 if({per:String} = 'week', 259200, 0) AS before_1970,
 intDiv(intDiv(toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}), 1000000) + before_1970, step) * step - before_1970 AS first,
 toUnixTimestamp64Micro(least({until:DateTime64(6, 'UTC')}, {now:DateTime64(6, 'UTC')})) AS last_micros,

@@ -31,19 +31,7 @@ awaited AS
 ),
 {{if given "namespace" "owner" "group"}}
 -- The volumes that the claims had which the flags choose, and the namespaces of all claims of these volumes.
-(
-    SELECT groupUniqArray(volume)
-    FROM
-    (
-        SELECT volume_key AS volume FROM bindings
-        WHERE claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
-{{- if given "namespace"}}
-        UNION ALL
-        SELECT uid_key FROM volumes FINAL
-        WHERE claim_namespace = {namespace:String}
-{{- end}}
-    )
-) AS volume_keys,
+{{template "chosen_volumes.sql"}}
 (
     SELECT groupUniqArray((cluster, namespace)) FROM claims
     WHERE uid_key IN (SELECT claim_key FROM bindings WHERE {{listed "volume_key" "volume_keys"}})

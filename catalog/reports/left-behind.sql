@@ -12,8 +12,6 @@ WITH
 all_stores AS
 (
     SELECT
-        cluster,
-        id,
         id_key,
         trim(concat(driver, ' ', server, if(server = '' OR path = '', '', ':'), path)) AS backend,
         (if(kind IN ('local', 'hostPath'), cluster, ''), kind, driver, server, path,
@@ -23,7 +21,7 @@ all_stores AS
 ),
 stores AS
 (
-    SELECT id, id_key, backend, store
+    SELECT id_key, backend, store
     FROM all_stores
     WHERE store IN
     (
@@ -39,7 +37,7 @@ known AS
         v.*,
         s.backend AS backend,
         -- A source that is not known is nobody else's.
-        if(s.id = '', sipHash128(v.cluster, v.uid), s.store) AS store,
+        if(s.id_key = 0, sipHash128(v.cluster, v.uid), s.store) AS store,
         (
             if(v.deleted_at IS NULL OR v.deleted_at > {until:DateTime64(6, 'UTC')}, toDateTime64('2299-12-31 23:59:59', 6, 'UTC'), assumeNotNull(v.deleted_at)),
             v.reclaim_policy != 'Retain', v.cluster, v.uid

@@ -79,20 +79,20 @@ living AS
 unused_claims AS
 (
     SELECT
-        c.cluster AS cluster, c.uid AS uid, c.namespace AS namespace, c.name AS name, c.phase AS phase, c.storage_class AS storage_class, c.volume_uid AS volume_uid, c.uid_key AS uid_key, c.volume_key AS volume_key, c.capacity_bytes AS capacity_bytes,
+        c.cluster AS cluster, c.uid AS uid, c.namespace AS namespace, c.name AS name, c.phase AS phase, c.storage_class AS storage_class, c.uid_key AS uid_key, c.volume_key AS volume_key, c.capacity_bytes AS capacity_bytes,
         c.requested_bytes AS requested_bytes, c.created_at AS created_at, c.bound_at AS bound_at, c.unused_since AS unused_since, c.owner AS owner, c.groups AS groups, c.last_ended_at AS last_ended_at, c.last_pod AS last_pod,
         c.last_workload_kind AS last_workload_kind, c.last_workload_name AS last_workload_name, c.made_for AS made_for, c.of_kind AS of_kind, c.of_name AS of_name, w.lives AS lives, w.endings AS endings
     FROM
     (
         SELECT
-            cl.cluster AS cluster, cl.uid AS uid, cl.namespace AS namespace, cl.name AS name, cl.phase AS phase, cl.storage_class AS storage_class, cl.volume_uid AS volume_uid, cl.uid_key AS uid_key, cl.volume_key AS volume_key,
+            cl.cluster AS cluster, cl.uid AS uid, cl.namespace AS namespace, cl.name AS name, cl.phase AS phase, cl.storage_class AS storage_class, cl.uid_key AS uid_key, cl.volume_key AS volume_key,
             cl.capacity_bytes AS capacity_bytes, cl.requested_bytes AS requested_bytes, cl.created_at AS created_at, cl.bound_at AS bound_at, cl.unused_since AS unused_since, cl.owner AS owner, cl.groups AS groups, cl.workload_name AS made_for,
             u.last_ended_at AS last_ended_at, u.last_pod AS last_pod, u.last_workload_kind AS last_workload_kind, u.last_workload_name AS last_workload_name,
             if(cl.workload_name != '', cl.workload_kind, u.last_workload_kind) AS of_kind,
             if(cl.workload_name != '', cl.workload_name, u.last_workload_name) AS of_name
         FROM
         (
-            SELECT cluster, uid, uid_key, namespace, name, phase, storage_class, volume_uid, volume_key, capacity_bytes, requested_bytes, created_at, bound_at, unused_since,
+            SELECT cluster, uid, uid_key, namespace, name, phase, storage_class, volume_key, capacity_bytes, requested_bytes, created_at, bound_at, unused_since,
                 workload_kind, workload_name, owner, groups
             FROM claims AS c FINAL
             WHERE deleted_at IS NULL AND NOT ephemeral{{filter "cluster"}}
@@ -136,7 +136,7 @@ claim_orphans AS
     (
         -- The workload of a claim is that for which it was made, else that of its last pod.
         SELECT
-            cl.cluster AS cluster, cl.uid AS uid, cl.namespace AS namespace, cl.name AS name, cl.phase AS phase, cl.storage_class AS storage_class, cl.volume_uid AS volume_uid,
+            cl.cluster AS cluster, cl.uid AS uid, cl.namespace AS namespace, cl.name AS name, cl.phase AS phase, cl.storage_class AS storage_class,
             cl.capacity_bytes AS capacity_bytes, cl.requested_bytes AS requested_bytes, cl.created_at AS created_at, cl.owner AS owner, cl.groups AS groups, cl.last_pod AS last_pod,
             cl.last_workload_kind AS last_workload_kind, cl.last_workload_name AS last_workload_name, cl.lives AS lives, cl.endings AS endings,
             if(f.claim_key = 0, cl.bound_at, f.first_bound_at) AS since_bound,

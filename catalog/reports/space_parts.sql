@@ -6,20 +6,7 @@
 -- binding, its deletion, or until it is Available again or Failed. It is idle while no container uses its claim, and no pod awaits
 -- it that started later: a pod that never started left nothing in the table mounts.
 {{if given "namespace" "owner" "group"}}
-(
-    -- The volumes that a chosen claim has or had.
-    SELECT groupUniqArray(volume)
-    FROM
-    (
-        SELECT volume_key AS volume
-        FROM bindings
-        WHERE claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
-{{- if given "namespace"}}
-        UNION ALL
-        SELECT uid_key FROM volumes FINAL WHERE claim_namespace = {namespace:String}
-{{- end}}
-    )
-) AS volume_keys,
+{{template "chosen_volumes.sql"}}
 {{end}}
 resizes AS
 (

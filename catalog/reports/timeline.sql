@@ -38,8 +38,7 @@ events AS
         ON c.cluster = b.cluster AND c.uid = b.claim_uid
     LEFT JOIN (SELECT cluster, uid, name, created_at, claim_uid, claim_namespace, claim_name FROM volumes FINAL WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM its_bindings)) AS v
         ON v.cluster = b.cluster AND v.uid = b.volume_uid
-    -- Of a binding that was there before anybody watched, the beginning may not be known. It is not before that of both objects.
-    WHERE b.bound_at IS NOT NULL OR (v.created_at IS NULL OR v.created_at <= {until:DateTime64(6, 'UTC')}) AND (c.created_at IS NULL OR c.created_at <= {until:DateTime64(6, 'UTC')})
+    WHERE {{template "both_existed.sql"}}
     UNION ALL
     SELECT cluster, attached_at, detached_at, detached_at, 1, 'attached', concat('Node/', node), trim(concat('by ', attacher, ' ', error)), ''
     FROM attachments FINAL

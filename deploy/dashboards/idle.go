@@ -39,7 +39,7 @@ func idle() board {
 				queries: []query{series(`
 					SELECT toDateTime(day) AS time, namespace, sum(toFloat64(idle_byte_seconds)) / 86400 AS idle
 					FROM byte_seconds_daily FINAL
-					WHERE day BETWEEN toDate($__fromTime) AND toDate($__toTime) AND idle_byte_seconds != 0 AND ` + inBoth + " AND " + inClass + `
+					WHERE day BETWEEN toDate($__fromTime) AND toDate($__toTime) AND ` + inBoth + " AND " + inClass + `
 						AND namespace IN
 						(
 							SELECT namespace FROM byte_seconds_daily

@@ -52,7 +52,7 @@ func namespaces() board {
 				queries: []query{series(`
 					SELECT toDateTime(day) AS time, if(owner = '', '(none)', owner) AS whose, sum(toFloat64(capacity_byte_seconds)) / 86400 / 1e9 AS given
 					FROM byte_seconds_daily FINAL
-					WHERE day BETWEEN toDate($__fromTime) AND toDate($__toTime) AND capacity_byte_seconds != 0 AND ` + chosen + `
+					WHERE day BETWEEN toDate($__fromTime) AND toDate($__toTime) AND (owner != '' OR capacity_byte_seconds != 0) AND ` + chosen + `
 					GROUP BY time, whose
 					ORDER BY time, whose`)}},
 		}}, {"Who has how much", []panel{
