@@ -64,6 +64,9 @@ func team() *fact.Facts {
 		},
 	}
 	f.Mounts[5].ReadOnly = true
+	for i := range f.Mounts {
+		f.Mounts[i].Node = f.Pods[slices.IndexFunc(f.Pods, func(p fact.Pod) bool { return p.UID == f.Mounts[i].PodUID })].Node
+	}
 	f.Claims[1].DeletedNotBefore, f.Claims[1].DeletedAt = day(2, 5), day(2, 10)
 	f.Claims[0].Owner, f.Claims[0].Groups = "carol", []string{"storage"}
 	scratch := claimOf("report-1-scratch", "fast", "scratch", 1)

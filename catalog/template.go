@@ -33,11 +33,6 @@ const (
 	foundKind    = "found"
 )
 
-// hashes is the SQL of the two hashes of 64 bits that key puts together.
-func hashes(columns string) string {
-	return fmt.Sprintf("cityHash64(%s), farmHash64(%s)", columns, columns)
-}
-
 // key is the SQL of a number of 128 bits that stands for the columns: rows are found and joined by it several times as fast as by their names. The tables of objects have that of
 // their own UIDs, and of those that they refer to, in columns such as uid_key; 00001_schema.sql makes them as this does.
 func key(columns string) string {
@@ -112,7 +107,7 @@ var files = sync.OnceValues(func() (*template.Template, error) {
 // functions are what the files call, with the values of parameters.
 func functions(values map[string]string) template.FuncMap {
 	return template.FuncMap{
-		"hashes": hashes, "same": same, "key": key, "among": among, "near": near, "listed": listed, "inNamespaces": inNamespaces,
+		"same": same, "key": key, "among": among, "near": near, "listed": listed, "inNamespaces": inNamespaces,
 		"changedParts": func() []string { // of in_changed.sql
 			if values["changed_claims"] == "" {
 				return nil

@@ -252,6 +252,7 @@ func mounts() table {
 		key("container", func(r *row) string { return r.Container }),
 		key("volume", func(r *row) string { return r.Volume }),
 		key("mount_path", func(r *row) string { return r.MountPath }),
+		plain("node", func(r *row) string { return r.Node }),
 		plain("sub_path", func(r *row) string { return r.SubPath }),
 		plain("read_only", func(r *row) bool { return r.ReadOnly }),
 		plain("recursive_read_only", func(r *row) bool { return r.RecursiveReadOnly }),

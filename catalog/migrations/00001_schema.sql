@@ -177,6 +177,7 @@ CREATE TABLE IF NOT EXISTS mounts
     container           LowCardinality(String) COMMENT 'name of the container in the pod' CODEC(ZSTD(1)),
     volume              LowCardinality(String) COMMENT 'name of the volume in the pod' CODEC(ZSTD(1)),
     mount_path          LowCardinality(String) COMMENT 'path in the container; for a block device, the device path' CODEC(ZSTD(1)),
+    node                LowCardinality(String) COMMENT 'the node that the pod runs on' CODEC(ZSTD(1)),
     sub_path            String COMMENT 'the part of the volume that is mounted; empty for the whole volume' CODEC(ZSTD(1)),
     read_only           Bool COMMENT 'true if mounted read-only',
     recursive_read_only Bool COMMENT 'true if the mounts below it are read-only, too',
@@ -519,7 +520,9 @@ CREATE TABLE IF NOT EXISTS mounts_quarterly
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY (cluster, toYYYYMM(quarter), until)
 ORDER BY (cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups, quarter, until)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
+-- A namespace has few rows of a quarter: small granules spare reading those of others.
+SETTINGS index_granularity = 1024, min_compress_block_size = 16384,
+    fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'One row per quarter (of the running one, per day until which it is summed up), claim or backing store, and workload whose pods were created then and used it. Read with FINAL.';
 
 -- What mounts_quarterly has.

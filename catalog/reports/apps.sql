@@ -11,15 +11,11 @@ SELECT
     u.owner AS owner,
     u.groups AS groups,
     min(u.read_only) AS read_only,
-    arraySort(groupUniqArray(p.node)) AS nodes,
+    arraySort(groupUniqArray(u.node)) AS nodes,
     uniqExact(u.pod_uid) AS pods,
     min(u.started_at) AS used_since,
     if(countIf(u.ended_at IS NULL) > 0, NULL, max(u.ended_at)) AS used_until
 FROM uses AS u
-LEFT JOIN
-(
-    SELECT cluster, uid, node FROM pods FINAL WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM touched)
-) AS p ON {{same "p.cluster, p.uid" "u.cluster, u.pod_uid"}}
 GROUP BY cluster, u.volume_uid, persistentvolume, namespace, workload, claim, owner, groups
 ORDER BY used_until IS NULL DESC, used_until DESC, cluster, persistentvolume, u.volume_uid, namespace, workload, claim, owner, groups
 LIMIT {limit:UInt64}

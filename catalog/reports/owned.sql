@@ -11,6 +11,7 @@ owned AS
         if(m.owner != '', m.owner, c.owner) AS owner,
         if(notEmpty(m.groups), m.groups, c.groups) AS groups,
         concat(m.workload_kind, '/', m.workload_name) AS workload,
+        m.node AS node,
         m.container AS container,
         m.mount_path AS mount_path,
         m.read_only AS read_only,

@@ -2,7 +2,8 @@
 WITH
 {{template "uses_chosen.sql" .}},
 {{- if and (quarters .) (not (found .))}}
--- Sums can have millions of names of nodes, but few different ones: a number stands for each.
+-- Sums can have millions of names of nodes, but few different ones: a number stands for each. The numbers of a volume are many and mostly the same, which is
+-- looked at for the rows that are shown alone.
 (
     SELECT groupArray(node)
     FROM (SELECT DISTINCT toString(arrayJoin(nodes)) AS node FROM mounts_quarterly WHERE {{template "summed_rows.sql"}} AND {{template "uses_of.sql" .}})
@@ -14,27 +15,9 @@ sums AS
     SELECT
         any(m.cluster) AS cluster, any(m.namespace) AS namespace, any(m.claim_name) AS claim_name, any(m.claim_uid) AS claim_uid, any(m.volume_uid) AS volume_uid,
         uniqExactState({{template "pod_hash.sql"}}) AS pods, 0 AS pods_apart,
-        groupUniqArray(toString(p.node)) AS nodes, CAST([], 'Array(UInt64)') AS node_hashes, groupUniqArray(concat(m.workload_kind, '/', m.workload_name)) AS workloads
-    FROM
-    (
-        SELECT cluster, uid, node FROM pods FINAL
-        WHERE {{template "uses_of.sql" .}} AND created_at >= oldest AND created_at <= {until:DateTime64(6, 'UTC')}
-{{- if found .}} AND (cluster, namespace) IN (SELECT cluster, namespace FROM found){{end}}
-{{- if quarters .}} AND {{template "outside_quarters.sql" "created_at"}}
-{{- if given "changed_claims"}}
-        UNION ALL
-        SELECT cluster, uid, node FROM pods FINAL
-        WHERE {{template "uses_of.sql" .}}
-          AND created_at >= {quarters_begin:DateTime64(6, 'UTC')} AND created_at < {quarters_end:DateTime64(6, 'UTC')}
-{{- if found .}}
-          AND (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM chosen WHERE NOT {{template "outside_quarters.sql" "pod_created_at"}})
-{{- else}}
-          AND (cluster, namespace, toYYYYMM(toStartOfQuarter(created_at))) IN (SELECT cluster, namespace, quarter_number FROM changed)
-{{- end}}
-{{- end}}
-{{- end}}
-    ) AS p
-    RIGHT JOIN (SELECT * FROM chosen WHERE claim_uid != '' OR volume_uid != '') AS m ON {{same "p.cluster, p.uid" "m.cluster, m.pod_uid"}}
+        groupUniqArray(toString(m.node)) AS nodes, CAST([], 'Array(UInt64)') AS node_hashes, groupUniqArray(concat(m.workload_kind, '/', m.workload_name)) AS workloads
+    FROM chosen AS m
+    WHERE m.claim_uid != '' OR m.volume_uid != ''
     GROUP BY {{key "m.cluster, m.namespace, m.claim_name, m.claim_uid, m.volume_uid"}}
 {{- if quarters .}}
     UNION ALL
@@ -44,7 +27,7 @@ sums AS
 {{- if found .}}
         arrayMap(n -> toString(n), groupUniqArrayArray(m.nodes)), CAST([], 'Array(UInt64)'),
 {{- else}}
-        CAST([], 'Array(String)'), groupUniqArrayArray(arrayMap(n -> cityHash64(n), m.nodes)),
+        CAST([], 'Array(String)'), groupArrayArray(arrayMap(n -> cityHash64(n), m.nodes)),
 {{- end}}
         groupUniqArray(concat(m.workload_kind, '/', m.workload_name))
     FROM ({{template "summed_mounts.sql" .}}) AS m
@@ -69,7 +52,7 @@ FROM
     SELECT
         any(o.cluster) AS cluster, any(o.volume_uid) AS volume_uid, any(v.name) AS persistentvolume, if(v.storage_class != '', v.storage_class, o.claim_class) AS storage_class,
         groupUniqArray(o.claim) AS claims_then, uniqExactMerge(o.pods_then) + sum(o.pods_apart) AS pods,
-        groupUniqArrayArray(o.nodes) AS nodes_then, groupUniqArrayArray(o.node_hashes) AS node_hashes, groupUniqArrayArray(o.workloads) AS workloads_then
+        groupUniqArrayArray(o.nodes) AS nodes_then, groupArrayArray(o.node_hashes) AS node_hashes, groupUniqArrayArray(o.workloads) AS workloads_then
     FROM (SELECT uid_key, name, storage_class FROM volumes FINAL WHERE true{{filter "cluster"}}) AS v
     RIGHT JOIN
     (

@@ -22,31 +22,17 @@ sums AS
     FROM
     (
         SELECT
-            m.cluster AS cluster, toString(m.namespace) AS namespace, m.claim_name AS claim_name, m.claim_uid AS claim_uid, m.volume_uid AS volume_uid,
-            toString(m.source_kind) AS source_kind, m.source_id AS source_id, toString(m.workload_kind) AS workload_kind, toString(m.workload_name) AS workload_name,
-            toString(m.owner) AS owner, CAST(m.groups, 'Array(String)') AS groups,
-            true AS is_mount, cityHash64(m.pod_uid) AS pod, toString(p.node) AS node, m.started_at AS started_at, m.ended_at AS ended_at
-        FROM
-        (
-            SELECT toString(cluster) AS cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups, pod_uid, started_at, ended_at
-            FROM mounts FINAL
-            WHERE {{template "roll_quarter_filter.sql"}}
-              AND {{template "of_quarter.sql" "pod_created_at"}}
-              AND ({after:UInt64} = 0 OR (cluster, namespace, claim_name) IN (SELECT * FROM changed))
-        ) AS m
-        LEFT JOIN
-        (
-            SELECT toString(cluster) AS cluster, uid, node
-            FROM pods FINAL
-            WHERE cluster = {cluster:String} AND namespace BETWEEN {first_namespace:String} AND {last_namespace:String}
-              AND {{template "of_quarter.sql" "created_at"}}
-              AND ({after:UInt64} = 0 OR namespace IN (SELECT namespace FROM changed))
-        ) AS p ON {{same "p.cluster, p.uid" "m.cluster, m.pod_uid"}}
+            cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups,
+            true AS is_mount, {{template "pod_hash.sql"}} AS pod, node, started_at, ended_at
+        FROM mounts FINAL
+        WHERE {{template "roll_quarter_filter.sql"}}
+          AND {{template "of_quarter.sql" "pod_created_at"}}
+          AND ({after:UInt64} = 0 OR (cluster, namespace, claim_name) IN (SELECT * FROM changed))
         UNION ALL
         -- A row of the table that has no such mount any more gets one that does not count, so that it becomes zero.
         SELECT
-            toString(cluster), toString(namespace), claim_name, claim_uid, volume_uid, toString(source_kind), source_id, toString(workload_kind), toString(workload_name),
-            toString(owner), CAST(groups, 'Array(String)'), false, 0, '', first_started_at, first_ended_at
+            cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups,
+            false, 0, toLowCardinality(''), first_started_at, first_ended_at
         FROM mounts_quarterly FINAL
         WHERE {{template "roll_quarter_filter.sql"}} AND quarter = {quarter:Date} AND until = {end:Date} AND ({after:UInt64} = 0 OR (cluster, namespace, claim_name) IN (SELECT * FROM changed))
     )

@@ -8,7 +8,7 @@ uses AS
 (
     SELECT
         o.cluster AS cluster, o.namespace AS namespace, o.pod_uid AS pod_uid, o.owner AS owner, o.groups AS groups,
-        o.workload AS workload, o.container AS container, o.mount_path AS mount_path, o.read_only AS read_only, o.claim_uid AS claim_uid, o.claim AS claim, o.volume_uid AS volume_uid,
+        o.workload AS workload, o.node AS node, o.container AS container, o.mount_path AS mount_path, o.read_only AS read_only, o.claim_uid AS claim_uid, o.claim AS claim, o.volume_uid AS volume_uid,
         o.source AS source, o.source_id AS source_id, o.started_at AS started_at, o.started_not_before AS started_not_before, o.ended_at AS ended_at, o.ended_not_before AS ended_not_before, o.end_reason AS end_reason,
         v.name AS persistentvolume,
         if(v.storage_class != '', v.storage_class, o.claim_class) AS storage_class,

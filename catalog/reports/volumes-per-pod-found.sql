@@ -29,7 +29,7 @@ FROM
 (
     SELECT countIf(volume != 0) AS volumes, countIf(inline_source != 0) AS inline, any(m.created_at) AS created_at
     FROM mounted AS m
-    GROUP BY pod1, pod2
+    GROUP BY pod
     ORDER BY volumes DESC, inline DESC, created_at
     LIMIT 1 OFFSET {limit:UInt64} - 1
 )

@@ -21,9 +21,9 @@ counted AS
 mounted AS
 (
     SELECT
-        cityHash64(cluster, pod_uid) AS pod1, farmHash64(cluster, pod_uid) AS pod2,
+        {{key "cluster, pod_uid"}} AS pod,
         if(volume_uid = '', 0, cityHash64(volume_uid)) AS volume, if(claim_name = '', cityHash64(source_kind, source_id), 0) AS inline_source,
         any(pod_created_at) AS created_at
     FROM counted
-    GROUP BY pod1, pod2, volume, inline_source
+    GROUP BY pod, volume, inline_source
 )

@@ -199,6 +199,7 @@ type Mount struct {
 	Namespace         string
 	PodCreatedAt      Time
 	PodUID            string
+	Node              string // that the pod runs on
 	Container         string
 	Volume            string // the volume's name in the pod
 	MountPath         string // of a block device, its device path

@@ -128,7 +128,7 @@ func (inv *Inventory) emitMountChanges(p *pod, m *mount, row *fact.Mount, obs Ob
 func (inv *Inventory) mountRow(p *pod, m *mount) fact.Mount {
 	c, u, traits, user := &p.containers[m.container], &p.volumes[m.volume], m.traits.Value(), p.traits.Value()
 	row := fact.Mount{
-		Namespace: p.namespace, PodCreatedAt: p.created, PodUID: p.uid, Container: c.traits.Value().name, Volume: u.name.Value(), MountPath: traits.path,
+		Namespace: p.namespace, PodCreatedAt: p.created, PodUID: p.uid, Node: p.node.Value(), Container: c.traits.Value().name, Volume: u.name.Value(), MountPath: traits.path,
 		SubPath: traits.subPath, ReadOnly: traits.readOnly || u.source.isReadOnly(), RecursiveReadOnly: traits.recursive,
 		BlockDevice: traits.block, SourceKind: u.source.kindOr(""), SourceID: u.source.idText(), ClaimName: u.claimName,
 		Owner: user.owner, Groups: user.groups, WorkloadKind: user.workload.kind, WorkloadName: user.workload.name,

@@ -18,6 +18,7 @@ SELECT
     concat('team-', leftPad(toString(ns), 3, '0')) AS namespace,
     toString(reinterpretAsUUID(sipHash128('pod', p))) AS pod_uid,
     fromUnixTimestamp64Micro(created * 1000000, 'UTC') AS pod_created_at,
+    concat('node-', toString(sipHash64('node', p) % 200)) AS node,
     'main' AS container,
     if(i = 0, 'data', 'logs') AS volume,
     if(i = 0, '/data', '/logs') AS mount_path,
