@@ -11,10 +11,12 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/column"
 )
 
-// A report can ask a small statement before its own: whether there is anything to tell, how much there is to read, or which sums there are.
+// Some reports ask small statements before their own: whether they have any row, how far back they have to read, or
+// which sums cover the window. To compute that within one statement would take seconds: ClickHouse analyses a WITH
+// again for each subquery that names it.
 
-// askFirst asks whether a report has nothing to tell, or how little one with a limit has to read, and sets these parameters of its statement. To find
-// that out in the statement itself takes ClickHouse seconds before it begins: it resolves a WITH again for each subquery that names it.
+// askFirst asks the file NAME-first.sql of a report that has one, and adds the columns of its row to the parameters of
+// the report's statement. nothing is true if there is no row and the report is seldom: then the report has no rows.
 func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (nothing bool, err error) {
 	if !r.seldom && (len(r.bounds) == 0 || s.Parameters["limit"] == noLimit) {
 		return false, nil
@@ -32,12 +34,13 @@ func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Rep
 	return r.seldom, nil
 }
 
-// mostSent is how many rows can be sent along with a statement.
+// mostSent is the number of rows that a statement can bring along as a table.
 var mostSent = 200_000
 
-// takeQuarters returns the kind of a report's SQL: "quarters" if it can read sums of quarters, and there are some in its window or before its moment. It
-// sets the parameters that this takes, and returns a context that has a table changed, if anything has. Where too much has changed, the mounts are read instead: first those of
-// the running quarter, in which most changes, and then all.
+// takeQuarters returns the kind of a report's SQL: "quarters" if the report can read the sums of quarters, and some
+// cover a part of its window or of the time before its moment. It sets the parameters of that SQL, and returns a
+// context with the table changed, unless no claim has changed. If too many claims have changed for such a table, it
+// leaves out the running quarter, which has most of the changes, and then all quarters.
 func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (with context.Context, kind string, err error) {
 	in := w
 	if r.quarterly == "moment" {
@@ -64,7 +67,8 @@ func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r
 	return ctx, w.kind(), nil
 }
 
-// askQuarters asks which quarters are summed up, and in which rows something has changed since.
+// askQuarters asks which quarters are summed up, and which claims have changed since. It returns a context with these
+// in the table changed, and their number.
 func (c *Catalog) askQuarters(ctx context.Context, explain func(error) error, r Report, s Statement) (with context.Context, found bool, rows int, err error) {
 	quarters, err := expand("quarters.sql", "", s.Parameters)
 	if err != nil {
@@ -81,8 +85,9 @@ func (c *Catalog) askQuarters(ctx context.Context, explain func(error) error, r 
 	return with, true, rows, err
 }
 
-// findRows asks for the rows of a report, or a bound for them, before it asks the rest, and returns a context that has them in a table found. In one statement, ClickHouse
-// would resolve them again for each place that names them. nothing says that there are none. Where there are too many, the statement stays as it is.
+// findRows asks the file NAME-found.sql of a report: for the keys of its rows, or for a bound. It returns a context
+// with the answer in the table found, and changes the statement to the one that reads this table. nothing is true if
+// there are no rows. If there are too many rows for a table, the statement stays as it is.
 func (c *Catalog) findRows(ctx context.Context, explain func(error) error, r Report, s *Statement, w window, kind string) (with context.Context, nothing bool, err error) {
 	find := *s
 	if find.SQL, err = expand(r.Name+"-found.sql", kind, s.Parameters); err != nil {
@@ -96,8 +101,9 @@ func (c *Catalog) findRows(ctx context.Context, explain func(error) error, r Rep
 	return with, false, err
 }
 
-// askTable asks a statement and returns a context that has its rows in a table, if there are any, which is sent along with what is asked in that context. A report can do without it: if there
-// are more rows than can be sent, or the memory is not enough to find them, rows is greater than mostSent, and the table has not all of them.
+// askTable asks a statement and returns a context with its rows in a table, if there are any: the driver sends the
+// table along with each statement of that context. If there are too many rows, or the server has not enough memory to
+// find them, rows is greater than mostSent, and the table is incomplete: a report can do without it.
 func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Report, s Statement, name string) (with context.Context, rows int, err error) {
 	var table *ext.Table
 	err = r.withinMemory(func(settings clickhouse.Settings) error {
@@ -115,13 +121,13 @@ func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Rep
 	if err != nil {
 		return ctx, 0, err
 	}
-	if rows == 0 { // over HTTP, it comes without columns
+	if rows == 0 { // over HTTP, an empty result has no columns
 		return ctx, 0, nil
 	}
 	return clickhouse.Context(ctx, clickhouse.WithExternalTable(table)), rows, nil
 }
 
-// table reads the result, up to mostSent rows and one, into a table that can be sent along with another statement.
+// table reads at most mostSent + 1 rows of the result into a table for another statement.
 func (r *Result) table(name string) (t *ext.Table, rows int, err error) {
 	if t, err = ext.NewTable(name); err != nil || r.rows == nil {
 		return t, 0, err
@@ -146,7 +152,8 @@ func (r *Result) table(name string) (t *ext.Table, rows int, err error) {
 	return t, rows, r.explain(r.rows.Err())
 }
 
-// askParameters asks a statement with the parameters of another one, which get the columns of its row; found says whether it has one.
+// askParameters asks a statement with the parameters of another one, and adds the columns of its first row to them.
+// found is whether it has a row.
 func (c *Catalog) askParameters(ctx context.Context, explain func(error) error, r Report, sql string, s Statement) (found bool, err error) {
 	result, err := c.runReport(ctx, explain, Statement{SQL: sql, Parameters: s.Parameters}, r)
 	if err != nil {

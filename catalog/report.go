@@ -54,37 +54,38 @@ type Report struct {
 	Help     string // one line
 	Flags    []Flag
 
-	explicit  bool     // its SQL says which tables are read with FINAL: it reads one without
+	explicit  bool     // its SQL has FINAL itself, because it reads some table without
 	exclusive []string // flags of which one may be on
 	sums      []string // columns with a total
 	hidden    []string // columns that tables for people never have
 	drawn     []string // columns that only tables for people have
-	// remark is said beside the rows where one of them makes it needed.
+	// remark is a note below the rows, if one of them needs it.
 	remark remark
-	// usual names the columns that tables for people have only where a row has
-	// something else in it than this, or nothing.
+	// usual has the columns that tables for people have only if a row has
+	// another value than this one, or than none.
 	usual map[string]string
 	// span is the window without time flags: now, ever, or the time before now (or before --until).
 	span span
-	// columns are the names of its columns, so that ClickHouse need not be asked for them when the answer is empty: of reports for which that is
-	// the usual answer, or which ClickHouse takes long to analyse. TestEmptyAnswersHaveTheirColumns lists them.
+	// columns are the names of its columns, for an empty answer, so that ClickHouse need not be asked for them: of reports that are mostly
+	// empty, or that ClickHouse takes long to analyse. TestEmptyAnswersHaveTheirColumns lists them.
 	columns string
-	// found is the kind of window for which it has a file NAME-found.sql: it finds the rows, the claims of the rows, or a bound for the rows, which its SQL for the kind "found" reads from a
-	// table found. It is asked if there is a limit; of a namespace, an owner or a group only if narrowFound has all of these flags that are given, and then without a limit as well
-	// if unlimitedFound.
+	// found is the kind of window for which it has a file NAME-found.sql. That one finds the keys of the rows, their
+	// claims, or a bound for the rows, which the report's SQL for the kind "found" reads from the table found. It is asked
+	// if there is a limit. With --namespace, --owner or --group it is asked only if narrowFound has all of these flags
+	// that are given; then without a limit as well if unlimitedFound.
 	found          string
 	narrowFound    []string
 	unlimitedFound bool
-	// quarterly is the kind of window, "window" or "moment", for which it can read mounts_quarterly: with the parameters that quarters.sql answers, by its SQL
-	// for the kind "quarters". For a moment it reads all that is summed up of the time before it.
+	// quarterly is the kind of window, "window" or "moment", for which its SQL of the kind "quarters" reads
+	// mounts_quarterly, with the parameters of quarters.sql. For a moment it reads all sums of the time before.
 	quarterly string
 	// bounds are parameters that limit what the SQL reads, with values that limit nothing. A report with --limit asks its file
-	// NAME-first.sql for better ones: the columns of that one row. It asks with each {from} of lookBack, before the end of its window, until
-	// there is a row.
+	// NAME-first.sql for better ones, which are the columns of one row. It asks with each {from}, the end of its window less a duration of
+	// lookBack, until there is a row.
 	bounds   map[string]string
 	lookBack []time.Duration
-	// seldom says that mostly there is nothing to tell. Its file NAME-first.sql is asked before, and must have a row wherever the report has one: without
-	// a row the report is not asked. It declares its columns.
+	// seldom is true if the report is mostly empty. Then its file NAME-first.sql is asked before, and without a row there the report is
+	// not asked: that file must have a row if the report has one. Such a report declares its columns.
 	seldom bool
 }
 
@@ -142,8 +143,8 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 	return c.RunReportUpTo(ctx, name, parameters, 0)
 }
 
-// RunReportUpTo answers a report as RunReport does, but with at most so many rows if the parameter limit is empty; 0 is no limit. The Result
-// notes when there are more rows than it has.
+// RunReportUpTo answers a report as RunReport does, but with at most so many rows if the parameter limit is empty; 0 is
+// no limit. The Result notes when there are more rows than it has.
 func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map[string]string, most int) (*Result, error) {
 	r, statement, w, err := c.prepare(name, parameters)
 	if err != nil {
@@ -174,7 +175,7 @@ func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map
 	return result, nil
 }
 
-// answer asks what a report asks: a small statement before its own, if it has one, and its rows before what else they say.
+// answer asks the statements of a report: its small ones first, if it has any, and then its own.
 func (c *Catalog) answer(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (*Result, error) {
 	nothing, err := c.askFirst(ctx, explain, r, s, w)
 	if err != nil {
@@ -237,7 +238,8 @@ func (c *Catalog) askReport(ctx context.Context, explain func(error) error, s St
 	return result, err
 }
 
-// withinMemory asks with the settings of a report, and once more if that needs more memory than there is: each thread sums up for itself, so one takes longer, and less memory.
+// withinMemory calls ask with the settings of a report, and once more with one thread if the server has not enough
+// memory: each thread aggregates by itself, so one thread takes longer and needs less memory.
 func (r Report) withinMemory(ask func(clickhouse.Settings) error) error {
 	settings := r.settings()
 	err := ask(settings)
@@ -268,7 +270,7 @@ func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s St
 // settings are those that all of a report is asked with.
 func (r Report) settings() clickhouse.Settings {
 	// A LEFT JOIN that finds no row sets a Nullable column to NULL, and any other column to the default of its type.
-	// To tell rows apart in the order of a table takes longer than by their hashes.
+	// DISTINCT in the order of the sorting key takes longer than by hashes.
 	settings := withFinal(clickhouse.Settings{"join_use_nulls": 0, "optimize_distinct_in_order": 0})
 	if r.explicit {
 		settings["final"] = 0
@@ -287,8 +289,8 @@ func (c *Catalog) noRows(ctx context.Context, explain func(error) error, s State
 	return empty, nil
 }
 
-// describe returns the columns of a report's SQL. To ask for them makes ClickHouse analyse all of it, which can take as long as the answer: so a
-// report can declare them, and those of others are kept.
+// describe returns the columns of a report's SQL. To describe a statement, ClickHouse analyses all of it, which can
+// take as long as the answer. So a report can declare its columns, and those of other statements are cached.
 func (c *Catalog) describe(ctx context.Context, explain func(error) error, s Statement, r Report, settings clickhouse.Settings) (columns []ResultColumn, err error) {
 	for _, name := range strings.Fields(r.columns) {
 		columns = append(columns, newResultColumn(name, ""))

@@ -12,15 +12,15 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// summedAgain is how many days RollUp sums up once more when a day is over: a node that was cut off can tell the end of a container
-// that late.
+// summedAgain is the number of days that RollUp sums up once more when a day is over: a node that was cut off can
+// report the end of a container that late.
 const summedAgain = 3
 
-// rollups are the files that sum up a day, each for a table. The last one is byte_seconds_daily: a day that it has is done.
+// rollups are the files that sum up a day, each for a table. The last one is that of byte_seconds_daily: a day with rows there is done.
 var rollups = []string{"roll_use_seconds.sql", "roll_byte_seconds.sql"}
 
-// rollable asks up to which day a cluster is done, when its coverage began, and of which day all is known: the rows of coverage are
-// written after those of what was watched.
+// rollable asks for the last day of a cluster that is done, the first day of its coverage, and the last day that is
+// known completely: the tracker writes a row of coverage after all rows of the time that it covers.
 const rollable = `
 SELECT
     (SELECT toNullable(max(day)) FROM byte_seconds_daily WHERE cluster = {cluster:String} HAVING count() > 0) AS last,
@@ -35,10 +35,10 @@ FROM
 )
 HAVING count() > 0`
 
-// monthlyRollups are the files that sum up a month from its days. The last one says that the month is complete.
+// monthlyRollups are the files that sum up a month from its days. The last one marks the month as done.
 var monthlyRollups = []string{"roll_months.sql", "roll_month_done.sql"}
 
-// rollableMonths asks which months are done by day, and have not been summed up since the last of their days was.
+// rollableMonths asks for the months whose days are done, and of which a day was summed up after the month.
 const rollableMonths = `
 SELECT d.month
 FROM (SELECT toStartOfMonth(day) AS month, max(version) AS version FROM byte_seconds_daily WHERE cluster = {cluster:String} GROUP BY month) AS d
@@ -48,11 +48,12 @@ WHERE d.version > m.version AND toLastDayOfMonth(d.month) <= {known:Date}
 ORDER BY d.month
 SETTINGS join_use_nulls = 0`
 
-// RollUp sums up the days of a cluster that are over and of which all is known, in UTC, oldest first: into the tables
-// use_seconds_daily and byte_seconds_daily, which the reports use-hours and space read and which outlive the details. Then it sums up
-// the months of these days that are over, into use_seconds_monthly, and the mounts of the pods of each quarter, of the running one each week, into mounts_quarterly, which the
-// reports history, pods-per-volume and idle read. It returns how many days it has summed up. It may run at any
-// time and is cheap where nothing is to be done; of several trackers one should run it. Errors are *Error; what came before stays.
+// RollUp sums up a cluster's history, in UTC and oldest first, and returns the number of days that it summed up. Days
+// that are over and completely known go into use_seconds_daily and byte_seconds_daily, which the reports use-hours and
+// space read, and which are kept longer than the details. Months go into use_seconds_monthly. The mounts of the pods
+// that were created in a quarter go into mounts_quarterly, those of the running quarter once a week; the reports
+// history, pods-per-volume and idle read it. RollUp may be called at any time, and is cheap if there is nothing to do.
+// Of several trackers, one should call it. Errors are *Error; the sums that were written before an error stay.
 func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err error) {
 	const op = "sum up a day"
 	var last *time.Time
@@ -81,7 +82,7 @@ func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err err
 	return days, c.rollUpQuarters(ctx, cluster, known)
 }
 
-// rollUpMonths sums up the months that are over by the day known, oldest first.
+// rollUpMonths sums up the months that ended by the day known, oldest first.
 func (c *Catalog) rollUpMonths(ctx context.Context, cluster string, known time.Time) error {
 	const op = "sum up a month"
 	var months []string
@@ -101,27 +102,31 @@ func (c *Catalog) rollUpMonths(ctx context.Context, cluster string, known time.T
 	return err
 }
 
-// summedQuarters asks what of a cluster is summed up: from which quarter on, before which day, and of which versions of mounts.
+// summedQuarters asks for the first quarter of a cluster that is summed up, the day before which its pods were created,
+// and the last version of its mounts.
 const summedQuarters = "SELECT first_quarter, until, version FROM summed_quarters FINAL WHERE cluster = {cluster:String}"
 
-// formerSums selects the sums of fewer weeks of a quarter than there are by now, and those of more that were not completed.
+// formerSums selects the partitions of the running quarter whose sums end on another day than the recorded one: former
+// sums, and incomplete ones.
 const formerSums = `
 SELECT _partition_id FROM mounts_quarterly
 WHERE cluster = {cluster:String} AND until != addQuarters(quarter, 1) AND until != {until:Date}
 GROUP BY _partition_id
 SETTINGS final = 0`
 
-// rollUpQuarters sums up the mounts of the pods of each quarter by the day known, of the running one those of the weeks that are over, and sums up again those of the claims of which a
-// mount has changed since. A quarter of which a mount may have expired is left out. The sums of one more week lie beside the former ones, which reports read until summed_quarters names the others, and
-// which the next RollUp drops.
+// rollUpQuarters sums up the mounts of each quarter's pods by the day known; of the running quarter, those of the weeks
+// that are over. Of a quarter that is summed up, it sums up the claims of which a mount was written since. It leaves
+// out quarters of which a mount may have expired. The sums of one more week are written beside the former ones. Reports
+// read the former ones until summed_quarters names the new ones, and the next RollUp drops them.
 func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time.Time) error {
 	const op = "sum up a quarter"
 	first, until := time.Unix(0, 0).UTC(), time.Unix(0, 0).UTC()
 	var before uint64
 	err := c.Each(ctx, op, summedQuarters, map[string]string{"cluster": cluster}, func(rows driver.Rows) error { return rows.Scan(&first, &until, &before) })
 	first, until = dayOf(first), dayOf(until)
-	// The catalog has all mounts that were written before the day known began: the tracker has written the coverage of that whole day after them. The
-	// sums get the same version, because it only grows, also where the clock of one tracker is behind that of the one before it.
+	// The catalog has all mounts that were written before the day known began: the tracker has written the coverage of
+	// that whole day after them. The sums get the same version, because it only grows, also where the clock of one tracker
+	// is behind that of the one before it.
 	version := uint64(max(0, known.UnixMicro()))
 	if err != nil || version <= before {
 		return err
@@ -159,7 +164,8 @@ func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time
 		"first": from.Format(time.DateOnly), "end": monday.Format(time.DateOnly)})
 }
 
-// dropFormerSums drops what reports read no longer. A user without the right to do so, which only a retention needs, keeps it.
+// dropFormerSums drops the sums that reports no longer read. It keeps them if the user has no right to ALTER the table,
+// which only a retention needs.
 func (c *Catalog) dropFormerSums(ctx context.Context, op, cluster string, until time.Time) error {
 	partitions, err := c.partitions(ctx, op, formerSums, map[string]string{"cluster": cluster, "until": until.Format(time.DateOnly)})
 	for _, id := range partitions {
@@ -173,11 +179,12 @@ func (c *Catalog) dropFormerSums(ctx context.Context, op, cluster string, until 
 	return err
 }
 
-// summedAtOnce is about how many mounts are summed up in one statement, which takes some 300 MB: more if few mounts of a claim have changed, or if the
-// pods of a namespace name many backing stores themselves, as the mounts of one claim, and those without a claim, are summed up together.
+// summedAtOnce is about the number of mounts that one statement sums up, in some 300 MB. A statement reads more if few
+// of a claim's mounts have changed, or if the pods of a namespace name many backing stores themselves: one statement
+// has all mounts of a claim, and all mounts without a claim.
 const summedAtOnce = 500_000
 
-// rollUpQuarter sums up the changed mounts of one quarter, some namespaces at a time, and of a large one some claims at a time.
+// rollUpQuarter sums up the changed mounts of one quarter: several small namespaces at a time, and a large namespace in parts.
 func (c *Catalog) rollUpQuarter(ctx context.Context, op string, values map[string]string) error {
 	type run struct {
 		first, last string // namespaces
@@ -214,7 +221,8 @@ func (c *Catalog) rollUpQuarter(ctx context.Context, op string, values map[strin
 	return err
 }
 
-// unexpired returns the first quarter of whose pods no mount can have expired: none so far if somebody else has set the TTL of mounts.
+// unexpired returns the first quarter whose mounts cannot have expired. If somebody else has set the TTL of mounts,
+// that is the next quarter.
 func (c *Catalog) unexpired(ctx context.Context, op string) (time.Time, error) {
 	mounts := slices.IndexFunc(retainedTables, func(t retained) bool { return t.table == "mounts" })
 	now, err := c.definition(ctx, op, retainedTables[mounts])
@@ -227,7 +235,7 @@ func (c *Catalog) unexpired(ctx context.Context, op string) (time.Time, error) {
 	return quarterOf(c.now().Add(-now.lasts)).AddDate(0, 3, 0), err
 }
 
-// dayOf returns the beginning of a day in UTC. The Go client reads a Date as the beginning of that day in the time zone of the server.
+// dayOf returns the beginning of a date in UTC. The Go client returns a Date as midnight in the time zone of the server.
 func dayOf(date time.Time) time.Time {
 	return time.Date(date.Year(), date.Month(), date.Day(), 0, 0, 0, 0, time.UTC)
 }
@@ -242,7 +250,7 @@ func (c *Catalog) rollUpDay(ctx context.Context, op, cluster string, day time.Ti
 	return c.rollUp(ctx, op, rollups, map[string]string{"cluster": cluster, "day": day.Format(time.DateOnly)})
 }
 
-// rollUp executes statements that write sums, in turn.
+// rollUp executes the files, which write sums, one after the other.
 func (c *Catalog) rollUp(ctx context.Context, op string, files []string, values map[string]string) error {
 	conn, err := c.connection(op)
 	if err != nil {

@@ -27,55 +27,61 @@ func included(name string) string {
 	return string(text)
 }
 
-// Kinds of a report's SQL beside those of windows: it reads mounts_quarterly, or the rows that were asked for before it, and then says for which kind: "found window", "found quarters".
+// Kinds of a report's SQL beside those of windows: quarters reads mounts_quarterly. found comes before another kind, as
+// in "found quarters", and reads the table found.
 const (
 	quartersKind = "quarters"
 	foundKind    = "found"
 )
 
-// key is the SQL of a number of 128 bits that stands for the columns: rows are found and joined by it several times as fast as by their names. The tables of objects have that of
-// their own UIDs, and of those that they refer to, in columns such as uid_key; 00001_schema.sql makes them as this does.
+// key returns the SQL of a 128-bit hash of columns. ClickHouse finds and joins rows by such a number several times as
+// fast as by names. The tables of objects store the keys of their own UIDs, and of the UIDs that they refer to, in
+// columns such as uid_key, which 00001_schema.sql computes in the same way.
 func key(columns string) string {
 	return fmt.Sprintf("bitOr(bitShiftLeft(toUInt128(cityHash64(%s)), 64), farmHash64(%s))", columns, columns)
 }
 
-// same is the SQL of a join by the keys of columns.
+// same returns the SQL of a join by the keys of columns.
 func same(left, right string) string {
 	return key(left) + " = " + key(right)
 }
 
-// among is the SQL that the columns are one of a list, which is a SELECT without that word: among("cluster, name", "cluster, name FROM shown"). The
-// primary key finds where such rows can be, and the rows are compared by their keys: to compare names takes twice as long. The list is
-// made twice, so that should be quick.
+// among returns the SQL that the columns are in a list, which is a SELECT without that word: among("cluster, name",
+// "cluster, name FROM shown"). The primary key finds the granules, and the rows in them are compared by key, which
+// takes half as long as by names. ClickHouse computes the list twice, so the list has to be cheap.
 func among(columns, list string) string {
 	return fmt.Sprintf("indexHint((%s) IN (SELECT %s)) AND %s IN (SELECT %s FROM (SELECT %s))", columns, list, key(columns), key("*"), list)
 }
 
-// near is the SQL that ClickHouse reads only where rows can be whose sorting key begins with the columns of a list, the name of a query. The rows are not compared: it is for what is read with
-// FINAL by the same conditions by which the list is read without. A row that meets them has its key in the list, and all rows of that key are read. Without FINAL, the indexes of
-// columns that change, such as ended_at, leave out much more.
+// near returns the SQL that makes ClickHouse read only the granules of a list: a query whose columns begin the sorting
+// key. It does not compare rows. The list selects, without FINAL, by the same conditions as the query with FINAL that
+// near is a part of. So all rows that match have their keys in the list, with all their versions. Only without FINAL
+// can ClickHouse use the indexes of columns that change, such as ended_at.
 func near(columns, list string) string {
 	return fmt.Sprintf("indexHint((%s) IN (SELECT %s FROM %s))", columns, columns, list)
 }
 
-// listed is the SQL that a key, which a column has or which is computed, is in an array of keys. ClickHouse computes an array that a WITH names once, and a subquery again
-// for each place that reads it.
+// listed returns the SQL that a key, a column or an expression, is in an array of keys. ClickHouse computes an array of
+// a WITH once, and a subquery again for each place that names it.
 func listed(columnKey, array string) string {
 	return fmt.Sprintf("%s IN (SELECT arrayJoin(%s))", columnKey, array)
 }
 
-// inNamespaces is the SQL that a row's cluster and namespace are in an array of such pairs, or have the same sum of hashes as one: each report compares owners and groups as well (whose.sql, claim_filter.sql). Both columns have few values, each of
-// which ClickHouse hashes once. To look pairs up takes five times as long.
+// inNamespaces returns the SQL that a row's cluster and namespace are in an array of such pairs. It compares a sum of
+// hashes, so other pairs may match as well: each report also compares owners and groups exactly. Both columns have few
+// values, and ClickHouse hashes each of them once; looking up pairs takes five times as long. The subqueries are needed:
+// ClickHouse uses neither the primary key nor a fast lookup for IN with an array that it computes.
 func inNamespaces(array string) string {
 	const sum = "cityHash64(cluster) + 31 * cityHash64(namespace)"
 	pairs := fmt.Sprintf("SELECT n.1 AS cluster, n.2 AS namespace FROM (SELECT arrayJoin(%s) AS n)", array)
 	return fmt.Sprintf("indexHint((cluster, namespace) IN (%s)) AND %s IN (SELECT %s FROM (%s))", pairs, sum, sum, pairs)
 }
 
-// flagOf are the columns of which a flag with another name, or none, chooses one.
+// flagOf has the flags of columns whose flag has another name.
 var flagOf = map[string]string{"claim_namespace": "namespace", "storage_class": "storageclass", "groups": "group"}
 
-// filterBy is the SQL of the flags in values that choose by columns, such as "c.owner": " AND c.owner = {owner:String}" if --owner is given.
+// filterBy returns the SQL of the given flags for columns: for "c.owner", " AND c.owner = {owner:String}" if --owner is
+// given, else nothing.
 func filterBy(values map[string]string, columns ...string) string {
 	var out strings.Builder
 	for _, column := range columns {
@@ -92,7 +98,7 @@ func filterBy(values map[string]string, columns ...string) string {
 	return out.String()
 }
 
-// files are the files of reports, which are read once. Their functions are those of expand.
+// files parses the files of reports once. expand sets their functions.
 var files = sync.OnceValues(func() (*template.Template, error) {
 	all := template.New("").Funcs(functions(nil))
 	entries, err := reportFiles.ReadDir("reports")
@@ -104,7 +110,7 @@ var files = sync.OnceValues(func() (*template.Template, error) {
 	return all, err
 })
 
-// functions are what the files call, with the values of parameters.
+// functions returns the functions that the files call, for the values of parameters.
 func functions(values map[string]string) template.FuncMap {
 	return template.FuncMap{
 		"same": same, "key": key, "among": among, "near": near, "listed": listed, "inNamespaces": inNamespaces,
@@ -124,16 +130,17 @@ func functions(values map[string]string) template.FuncMap {
 	}
 }
 
-// A list of conditions in a file begins with the word true, so that each flag can add one by AND. expand removes that word again, a WHERE that has no other condition, and
-// empty lines.
+// A list of conditions in a file begins with true, so that each flag can append one with AND. expand removes that word,
+// each WHERE without another condition, and empty lines.
 var (
 	always     = regexp.MustCompile(`\btrue\s+AND\s+|\s+AND\s+true\b`)
 	everywhere = regexp.MustCompile(`\s+WHERE\s+true\b`)
 	blank      = regexp.MustCompile(`(?m)^[ \t]*\n`)
 )
 
-// expand returns a file of reports for a kind of window and the values of its parameters, with the files that it includes. What a flag chooses by is in the
-// SQL only if the flag is given: ClickHouse takes as long to analyse a condition that holds for all rows as any other.
+// expand returns the SQL of a file of reports and of the files that it includes, for a kind of window and the values of
+// its parameters. The condition of a flag is in the SQL only if the flag is given: ClickHouse takes as long to analyse
+// a condition that is always true as any other.
 func expand(name, kind string, values map[string]string) (string, error) {
 	all, err := files()
 	if err != nil {

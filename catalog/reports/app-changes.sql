@@ -1,9 +1,9 @@
 -- How the set of applications on a volume changed: which workload came or went when, and which ones it had afterwards.
--- A workload whose pods were away for less than {min_absence} has stayed: a Deployment that replaces its pods goes and
--- comes otherwise. The set is that of all of the history, and the window chooses the changes to show.
+-- A workload whose pods were away for less than {min_absence} counts as present: otherwise a Deployment that replaces its pods would
+-- leave and come back. The report computes the set over the whole history, and shows the changes in the window.
 WITH
 {{template "uses.sql" "ever"}},
--- A use begins a stay if all uses before it had ended long enough by then.
+-- A use begins a stay if all earlier uses ended at least {min_absence} before.
 stays AS
 (
     SELECT cluster, volume_uid, persistentvolume, namespace, workload,

@@ -1,6 +1,6 @@
 -- The volumes that existed at a moment, as they were then. The table volumes has only the last size and phase, so those of the past
 -- come from the versions in objects: the last one that was observed by then. While nobody watched volumes, it is valid only
--- if the next version says the same, or dates its phase before the moment. What is not known is empty.
+-- if the next version says the same, or dates its phase before the moment. Values that are not known are empty.
 WITH
 -- Keys of the volumes that the flags may choose, by their claims at any time; without such flags, of those that the report shows.
 (
@@ -102,7 +102,7 @@ LEFT JOIN
     FROM (SELECT uid_key, namespace, name, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" "at"}}) AS c
     RIGHT JOIN
     (
-        -- A binding whose beginning is not known began before all others.
+        -- A binding whose beginning is not known counts as the first.
         SELECT volume_key, claim_key, (ifNull(bound_at, toDateTime64(0, 6, 'UTC')), ordinal) AS began FROM bindings FINAL
         WHERE (bound_at IS NULL OR bound_at <= moment) AND (released_at IS NULL OR released_at > moment)
           AND {{listed "volume_key" "volume_keys"}}

@@ -1,4 +1,4 @@
--- Whether any pod waits that has not started, or a claim exists whose deletion was requested. Mostly none does, and the report need not be asked.
+-- Whether any pod waits to start, or a claim waits to be deleted. Mostly nothing waits; then the program does not ask the report.
 SELECT 1
 FROM
 (

@@ -1,6 +1,8 @@
--- The claims and quarters that the sums of mounts_quarterly are not right for: a mount has changed since, or was not in use in the window, or had not started by the moment, or its pod is in two
--- rows. The parameters are those of quarters.sql. The other statements of the report get it as a table changed.
-SELECT DISTINCT cluster, namespace, claim_name, toYYYYMM(quarter) AS quarter_number -- not the date, which the Go client reads in the time zone of the server
+-- The claims and quarters whose sums in mounts_quarterly do not fit the window or moment: a mount was written after the
+-- quarter was summed up, started after the window, or ended before it, or two rows count the same pod. The report reads
+-- the mounts of these claims instead. The parameters come from quarters.sql. The report's next statement gets these
+-- rows as the table changed.
+SELECT DISTINCT cluster, namespace, claim_name, toYYYYMM(quarter) AS quarter_number -- a number, because the Go client reads a date in the time zone of the server
 FROM
 (
     SELECT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, toStartOfQuarter(pod_created_at) AS quarter
@@ -8,10 +10,17 @@ FROM
     WHERE {{template "changed_mounts.sql"}}
       AND {{template "changed_of.sql" .}}
     UNION ALL
+    -- A cluster without coverage is never summed up.
+    SELECT toString(cluster), toString(namespace), claim_name, toStartOfQuarter(pod_created_at)
+    FROM mounts
+    WHERE pod_created_at >= {quarters_begin:DateTime64(6, 'UTC')} AND pod_created_at < {quarters_end:DateTime64(6, 'UTC')}
+      AND cluster NOT IN (SELECT cluster FROM coverage)
+      AND {{template "changed_of.sql" .}}
+    UNION ALL
     SELECT toString(cluster), toString(namespace), claim_name, quarter
     FROM mounts_quarterly FINAL
     WHERE {{template "summed_rows.sql"}}
-      -- Few sums are such: the indexes leave the others out, and that of apart, if it is compared with a number.
+      -- Few rows match, and minmax indexes skip the others. ClickHouse uses the index of apart only where apart is compared with a number.
 {{- if eq . "window"}}
       AND (apart = 0 OR last_started_at > {until:DateTime64(6, 'UTC')} OR first_ended_at <= {since:DateTime64(6, 'UTC')})
 {{- else}}

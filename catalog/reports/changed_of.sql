@@ -1,2 +1,2 @@
-{{- /* Included by changed_claims.sql: the rows of the clusters, and of a window the namespaces, in which something can be that the flags choose. */ -}}
+{{- /* Included by changed_claims.sql: selects the cluster, and for a window the namespaces, that the flags ask for. */ -}}
 {{if eq . "window"}}{{template "in_namespaces.sql"}}{{else}}true{{filter "cluster"}}{{end}}

@@ -1,13 +1,14 @@
-{{- /* Included by space_parts.sql and idle_candidates.sql: the keys of the volumes that the claims have or had which the flags choose. */ -}}
+{{- /* Included by space_parts.sql and idle_candidates.sql: the array volume_keys, of the volumes that the selected
+claims have or had, perhaps with others. A volume without a binding counts for the claim that it refers to; for
+--namespace, even if the catalog has no row of that claim. */ -}}
 (
     SELECT groupUniqArray(volume)
     FROM
     (
         SELECT volume_key AS volume FROM bindings
         WHERE claim_key IN ({{template "chosen_claims.sql"}})
-{{- if given "namespace"}}
         UNION ALL
-        SELECT uid_key FROM volumes FINAL WHERE claim_namespace = {namespace:String}
-{{- end}}
+        SELECT uid_key FROM volumes FINAL
+        WHERE {{if given "namespace"}}claim_namespace = {namespace:String} OR {{end}}claim_key IN ({{template "chosen_claims.sql"}})
     )
 ) AS volume_keys,

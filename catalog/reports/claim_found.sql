@@ -1,2 +1,2 @@
-{{- /* Included by prewhere_found.sql and in_changed.sql: whether a claim has the same hash as one in the table found. */ -}}
+{{- /* Included by prewhere_found.sql and in_changed.sql: compares a claim with those in the table found, by a hash. */ -}}
 cityHash64(cluster, namespace, claim_name) IN (SELECT cityHash64(cluster, namespace, claim_name) FROM found)

@@ -1,5 +1,5 @@
-{{- /* Included by other reports: the keys of the claims that pods of {workload} had mounted between {since} and {until}. The list is made once, however
-often a report includes it. */ -}}
+{{- /* Included by other reports: the keys of the claims that pods of {workload} mounted between {since} and {until}. It
+is an array, which ClickHouse computes once even if a report includes this file twice. */ -}}
 SELECT arrayJoin(
            (
                SELECT groupUniqArray({{key "cluster, claim_uid"}}) FROM mounts FINAL

@@ -1,6 +1,6 @@
 -- How many of each kind there were at a moment. Pods are those that mount storage; mounts are those in use. Volumes count for
--- their claim, and attachments for that of their volume. A pod counts for its own owner, or by a mount, as mounts do. A kind
--- that has neither a claim nor what a filter names is left out with that filter.
+-- their claim, attachments for the claim of their volume. A pod counts for its own owner, or for that of a mount. With a filter, the report
+-- leaves out the kinds to which the filter does not apply.
 -- Each table says FINAL itself: see Report.explicit.
 WITH
 {{template "its_namespaces.sql" ""}}
@@ -11,7 +11,8 @@ chosen_volumes AS
     FROM volumes FINAL
     WHERE {{template "volume_filter.sql"}}
 ),
--- The keys of what may have lasted at the moment, of rows that were replaced since, too: without FINAL, an index leaves out what was long over.
+-- The keys of all rows that may have lasted at the moment, read without FINAL, so that an index skips those that were
+-- over before; replaced rows may add some.
 touched_pods AS
 (
     SELECT cluster, namespace, created_at, uid FROM pods WHERE {{template "uses_of.sql"}} AND {{template "existed.sql"}}

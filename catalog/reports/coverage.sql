@@ -1,5 +1,5 @@
--- When pods were watched, by any tracker of the cluster, and when nobody did. A span that lasts has no end; one that has not
--- been confirmed for five minutes has ended.
+-- When some tracker of the cluster watched pods, and when none did. A span that lasts has no end; a span that no tracker
+-- confirmed for five minutes has ended.
 WITH watched AS
 (
 {{template "watched.sql"}}

@@ -1,7 +1,7 @@
--- What differs between two moments. What came and went in between is no difference. Sizes are from the changes in between; of what
--- happened while nobody watched, the moment is the latest that it can have been. A mount is counted with its pod's workload.
--- The few differences are on the right side of each join, which is held in memory; all objects pass by on the left.
--- Each table says FINAL itself: see Report.explicit.
+-- What differs between two moments. Objects that came and went in between make no difference. Sizes come from the
+-- changes in between. A change that nobody watched counts at the latest moment at which it can have been. Mounts are
+-- counted by their pods' workload. ClickHouse keeps the right side of a join in memory: the few differences. It streams
+-- all objects from the left. Each table says FINAL itself: see Report.explicit.
 WITH
 {{template "its_namespaces.sql" ""}}
 {{template "of_class.sql"}}

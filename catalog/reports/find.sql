@@ -1,9 +1,9 @@
 -- What a name is: all objects and backing stores that have it as their name, UID, handle, address or path. An object with a
 -- namespace can be named with it, too. A backing store is found with the volumes and the pods on it.
--- With a namespace, volumes are there by their claim, and what has no namespace is left out.
--- Since and until are the object's life; of a workload, an owner, a group or a node they are that of its pods.
--- The first steps find the keys of all rows that have the name, of rows that were replaced since, too: the indexes help
--- there, and FINAL has nothing to do. Then the rows of these keys are read as FINAL has them.
+-- With a namespace, a volume counts for that of its claim, and objects without a namespace are left out.
+-- Since and until are the object's life; for a workload, an owner, a group or a node, those of its pods.
+-- The first steps find the keys of all rows with the name, without FINAL, so that indexes can be used; replaced rows may add some.
+-- Then the report reads the current rows of these keys.
 WITH
 (
     SELECT groupUniqArray((cluster, id, kind,

@@ -1,7 +1,9 @@
--- The claims, and the backing stores that pods name themselves, that history.sql can show: those with the latest uses. They are told apart by numbers here, as there are millions.
--- A claim can have several rows, if its owner or its volume changed: one of them ends last, and began when the first one of them did or later. Two claims with the same hash are one with
--- several rows. A number stands for the place of a row: the end, or the greatest number for a use that lasts, before the begin.
--- A lasting claim that was written before its volume or owner was known seems to have several rows, and is found if any of its uses began late enough.
+-- Finds the claims, and the backing stores that pods name themselves, whose rows history.sql can show: those with the
+-- latest uses. Millions of them are compared here, so each is a hash, and the place of a row in the report is a number:
+-- its end, or the greatest number if it still lasts, and then its begin.
+-- A claim has several rows if its owner or its volume changed. The places of its rows lie between least and most. Two
+-- claims with the same hash count as one claim with several rows, so both are found. A claim that was written before
+-- its volume or owner was known seems to have several rows as well, and is found if any of them is late enough.
 WITH
 {{template "uses_chosen.sql" .}},
 {{template "of_class.sql"}}
@@ -9,7 +11,7 @@ WITH
     SELECT arrayFilter((c, m) -> m >= enough, claims, mosts)
     FROM
     (
-        SELECT groupArray(claim) AS claims, groupArray(most) AS mosts, arrayPartialReverseSort({limit:UInt64}, groupArray(least))[{limit:UInt64}] AS enough -- so many rows come as early, or earlier
+        SELECT groupArray(claim) AS claims, groupArray(most) AS mosts, arrayPartialReverseSort({limit:UInt64}, groupArray(least))[{limit:UInt64}] AS enough -- at least {limit} rows have this place or an earlier one
         FROM
         (
             SELECT
@@ -41,7 +43,7 @@ WITH
     )
 ) AS claims_found,
 known AS (SELECT cluster, namespace, name AS claim_name, '' AS source_kind, '' AS source_id FROM claims),
--- Those that are no claims, or of which there is no row.
+-- What is left: backing stores, and claims without a row in claims.
 (SELECT groupArray(claim) FROM (SELECT arrayJoin(claims_found) AS claim) WHERE claim NOT IN (SELECT {{template "history_claim.sql"}} FROM known)) AS others_found
 SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, source_kind, source_id, toUnixTimestamp64Micro(oldest) AS oldest_micros
 FROM known

@@ -1,8 +1,8 @@
 -- What storage an owner, a group or a namespace used in a window: the claims, with their volumes, and the backing stores
--- that pods name themselves. Not how long it was in use in all: used_since and used_until are the first and the last
--- moment, and a use that lasts has no end.
--- Millions of mounts can be in a window. So they are summed up by what they say themselves, and what a claim says of them is looked up
--- for the sums; the names of volumes and backing stores are read for the rows that are shown.
+-- that pods name themselves. used_since and used_until are the first and the last moment of use, not the time in use; used_until
+-- is NULL while a use lasts.
+-- A window can have millions of mounts. So the report groups them by their own columns first, looks up the claims of the groups,
+-- and reads the names of volumes and backing stores only for the rows that it shows.
 WITH
 {{template "uses_chosen.sql" .}},
 sums AS
@@ -25,7 +25,8 @@ sums AS
     GROUP BY cluster, namespace, owner, groups, claim_uid, claim_name, volume_uid, source_kind, source_id, workload_kind, workload_name
 {{- end}}
 ),
--- Owner and groups are those of the pod, else those of its claim. A mount that was written before its volume was known has the volume of its claim.
+-- Owner and groups come from the pod, else from its claim. A mount that was written before its volume was known gets
+-- the volume of its claim.
 owned AS
 (
     SELECT
@@ -51,7 +52,8 @@ used AS
     ORDER BY used_until IS NULL DESC, used_until DESC, used_since DESC, cluster, namespace, owner, groups, claim, source, source_id, claim_uid, volume_uid
     LIMIT {limit:UInt64}
 )
--- Used is on the right side of each join, which is held in memory; all volumes and all backing stores pass by on the left.
+-- ClickHouse keeps the right side of a join in memory: that is the small table used. It streams all volumes and all
+-- backing stores from the left.
 SELECT
     u.cluster AS cluster,
     u.namespace AS namespace,

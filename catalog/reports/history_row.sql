@@ -1,2 +1,2 @@
-{{- /* Included by history-found.sql: what tells the rows of a claim apart. */ -}}
+{{- /* Included by history-found.sql: the columns that distinguish the rows of a claim. */ -}}
 cityHash64(owner, groups, claim_uid, volume_uid, source_kind, source_id)

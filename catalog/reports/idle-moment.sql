@@ -1,9 +1,10 @@
--- The volumes that nobody used at a moment, as idle.sql has those of now. They were bound then, or released, by the rows of bindings
--- and by the phases and sizes in changes; what has not changed since is in volumes, claims and volume_states. The claim is the one
--- that a volume had then, or last before. Owner, groups, class and reclaim policy are those that are known last.
--- A use that ended while nobody watched counts until the latest moment at which it can have ended. A pod that had been created by then
--- and started later, or of which an init container had run, awaited its volume, which is not idle then. A pod that never started is
--- not in the mounts, so a volume that only such pods awaited is idle.
+-- The volumes that nobody used at a moment: idle.sql for the past. A volume counts if it was bound or released then:
+-- bindings has its claims, changes has its earlier phases and sizes, and volumes, claims and volume_states have the
+-- values that did not change since. The claim is the one that the volume had then, or had last. Owner, groups, class
+-- and reclaim policy are the latest known ones.
+-- A use that ended while nobody watched counts until the latest moment at which it can have ended. A volume is not idle
+-- while a pod waits for it: a pod that existed and started later, or whose init container had run. A pod that never
+-- started has no mounts, so the report does not know that it waited.
 WITH
 {{template "idle_watched.sql"}},
 {{- if not (found .)}}
@@ -22,14 +23,18 @@ found AS
 ),
 {{- end}}
 (SELECT groupArray({{key "cluster, uid"}}) FROM found) AS volumes_found,
--- Whose the last use of these rows was: of several that ended together, that which started last.
+-- All claims that these volumes ever had.
 (
     SELECT groupArray((cluster, namespace, uid, name, volume_uid))
     FROM claims FINAL
-    WHERE uid_key IN
-          (SELECT claim_key FROM bindings WHERE volume_key IN (SELECT {{key "cluster, uid"}} FROM found WHERE is_mount))
-       OR volume_key IN (SELECT {{key "cluster, uid"}} FROM found WHERE is_mount)
+    PREWHERE uid_key IN
+             (
+                 SELECT claim_key FROM bindings WHERE volume_key IN (SELECT {{key "cluster, uid"}} FROM found WHERE is_mount)
+                 UNION ALL
+                 SELECT uid_key FROM claims WHERE volume_key IN (SELECT {{key "cluster, uid"}} FROM found WHERE is_mount)
+             )
 ) AS found_claims,
+-- The pods that used these volumes last. Of several uses that ended at the same time, the one that started last counts.
 (
     SELECT groupArray((cluster, its_volume, pod.1, pod.2, pod.3))
     FROM
@@ -68,7 +73,7 @@ idle AS
         toString(if(f.is_mount, l.user.3, u.last_namespace)) AS last_namespace,
         if(f.is_mount, p.name, u.last_pod) AS last_pod,
         trim(BOTH '/' FROM if(NOT f.is_mount, concat(u.last_workload_kind, '/', u.last_workload_name), concat(p.workload_kind, '/', p.workload_name))) AS last_workload,
-        -- Of annotations, only the present ones are known.
+        -- The catalog has only the present annotations.
         CAST(NULL AS Nullable(DateTime64(6, 'UTC'))) AS keep_until,
         '' AS keep_reason
     FROM found AS f
@@ -102,7 +107,7 @@ idle AS
             -- Two trackers can have dated the same change differently.
             SELECT
                 cluster, uid, details, min(at) AS resized_at,
-                -- Quantities as the tracker writes them; of others, nothing is known.
+                -- Sizes are quantities as the tracker writes them; any other text counts as no change.
                 arrayMap(
                     text -> if(match(text, '^[0-9]{1,19}([KMGTPE]i)?$'),
                         toInt128(extract(text, '^[0-9]+')) * transform(extract(text, '[A-Z]i$'), ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],

@@ -1,8 +1,8 @@
--- Volumes that nobody uses and no pod awaits, as the metric volume_idle_seconds has them: the tracker keeps since when that is so
--- (rules 4.2 and 5.5 of collector/inventory). Idle since the latest moment at which the last use can have ended, so that no volume
--- is called idle for longer than is known; if no use is known, since it was bound or made. How much of that time was watched is in
--- observed_seconds: the spans of the table coverage, and all since the condition Unused of the claim, while it has that.
--- With --at the report is idle-moment.sql.
+-- The volumes that nobody uses and no pod waits for, as in the metric volume_idle_seconds (rules 4.2 and 5.5 of collector/inventory).
+-- A volume is idle since the latest moment at which its last use can have ended, so it never seems idle for longer than is known; without
+-- a known use, since it was bound or created. observed_seconds is the part of that time that was watched: the spans of the table
+-- coverage, and the time since the condition Unused of the claim, while the claim has it.
+-- With --at, the report is idle-moment.sql.
 WITH watched AS
 (
     SELECT cluster AS watched_cluster, started_micros, ended_micros, before_micros, max(ended_micros) OVER (PARTITION BY cluster) AS last_ended_micros

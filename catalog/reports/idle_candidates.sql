@@ -1,5 +1,6 @@
-{{- /* Included by idle-moment.sql and idle-found.sql, behind idle_watched.sql: from the pods that waited then to with_idle, the volumes that were idle and since when. */ -}}
--- The pods that had been created and of which no main container had started, with the claims of their mounts.
+{{- /* Included by idle-moment.sql and idle-found.sql, behind idle_watched.sql: the steps from unused volumes to
+with_idle, which has the idle volumes and since when they are idle. */ -}}
+-- The pods that existed and had not started a main container, and the claims that they mount.
 waiting AS
 (
     SELECT cluster, namespace, pod_created_at, pod_uid
@@ -30,16 +31,22 @@ awaited AS
           )
 ),
 {{if given "namespace" "owner" "group"}}
--- The volumes that the claims had which the flags choose, and the namespaces of all claims of these volumes.
+-- The volumes of the selected claims, and the namespaces of all claims that these volumes ever had.
 {{template "chosen_volumes.sql"}}
 (
-    SELECT groupUniqArray((cluster, namespace)) FROM claims
-    WHERE uid_key IN (SELECT claim_key FROM bindings WHERE {{listed "volume_key" "volume_keys"}})
-       OR {{listed "volume_key" "volume_keys"}}
+    SELECT groupUniqArray((cluster, namespace))
+    FROM
+    (
+        SELECT cluster, namespace FROM claims
+        WHERE uid_key IN (SELECT claim_key FROM bindings WHERE {{listed "volume_key" "volume_keys"}})
+           OR {{listed "volume_key" "volume_keys"}}
+        UNION ALL
+        SELECT cluster, claim_namespace FROM volumes WHERE {{listed "uid_key" "volume_keys"}}
+    )
 ) AS its_namespaces,
 {{end}}
--- The uses by the moment: how many last, and the last end of the others. All mounts may be read, so they are summed up by one hash
--- before anything is joined. A mount that was written before its volume was known has its claim instead.
+-- The uses by the moment: how many last, and when the last of the others ended. This may read all mounts, so it groups them by one key
+-- before any join: the volume, or the claim where a mount was written before its volume was known.
 mounted AS
 (
     SELECT
@@ -63,7 +70,7 @@ mounted AS
           AND {{template "idle_of.sql"}}
 {{- end}}
         UNION ALL
-        -- All of a sum had started by the moment. So one that has not ended by then lasts.
+        -- All mounts of such a sum had started by the moment. So a sum that had not ended by then is in use.
         SELECT {{key "cluster, if(volume_uid != '', volume_uid, claim_uid)"}}, last_ended_at
         FROM mounts_quarterly FINAL
         WHERE claim_name != ''
@@ -132,7 +139,7 @@ conditions AS
     ) AS c ON c.claim = b.claim_key
     GROUP BY key
 ),
--- The bindings of each volume by the moment. One whose beginning is not known began before all others.
+-- The bindings of each volume by the moment. A binding whose beginning is not known counts as the first.
 bound AS
 (
     SELECT
@@ -149,7 +156,7 @@ bound AS
     )
     GROUP BY key
 ),
--- The mounts by volume. Those that have their claim instead are brought to its volume.
+-- The uses by volume: those by claim are moved to the volume of the claim.
 mounted_volumes AS
 (
     SELECT if(c.volume != 0, c.volume, m.used_key) AS key, max(m.last) AS mounted_micros, sum(m.running) AS running
@@ -163,7 +170,8 @@ mounted_volumes AS
     ) AS c ON c.claim = m.used_key
     GROUP BY key
 ),
--- The phase before the first change after the moment. Of several changes in one second, that from Bound came first, then that from Released.
+-- The phase before the first change after the moment. Of changes in the same second, the one from Bound comes first,
+-- then the one from Released.
 phases AS
 (
     SELECT {{key "cluster, uid"}} AS key, argMin(phase, (changed_at, indexOf(['Bound', 'Released', phase], phase))) AS phase_before
@@ -172,7 +180,7 @@ phases AS
         -- Two trackers can have dated the same change differently.
         SELECT cluster, uid, splitByString(' → ', details)[1] AS phase, min(at) AS changed_at
         FROM changes FINAL
-        PREWHERE action IN ('phase', 'released') -- which is a part of the key: few rows are read in full
+        PREWHERE action IN ('phase', 'released') -- action is in the sorting key: ClickHouse reads only the rows that match in full
         WHERE kind = 'PersistentVolume' AND namespace = ''
           AND {{template "idle_volumes.sql" (key "cluster, uid")}}
         GROUP BY cluster, uid, details, resource_version
@@ -180,8 +188,9 @@ phases AS
     )
     GROUP BY key
 ),
--- What is known of each volume that no container used. ClickHouse writes an expression out for each use of its name, and what uses these in turn
--- becomes longer than it can analyse in a second: so each step from here on is a query of its own.
+-- All that is known of each volume that no container used. ClickHouse replaces a name by its expression wherever the
+-- name is used, and so on: such an expression soon takes it a second to analyse. So each step from here on is a query
+-- of its own.
 known AS
 (
     SELECT
@@ -229,7 +238,7 @@ joined AS
             *,
             greatest(mounted_micros, last_micros) AS used_micros,
             if(is_known, bound_claim, present_claim) AS claim_key,
-            -- If its changes have expired, it is not known since when a volume that was released then is available.
+            -- The changes may have expired. Then nobody knows when a volume that was released became available.
             multiIf(was_bound AND lasts, 'Bound', phase_before != '', phase_before, phase_micros <= moment_micros, phase_now, was_bound, 'Released', '') AS phase
         FROM known
     )
@@ -240,8 +249,9 @@ joined AS
 {{- end}}
        AND claim_key NOT IN (SELECT claim FROM awaited)
 ),
--- Since when a volume was idle, by rule 5.5 of collector/inventory: since its last use, or one that only a condition Unused shows, else
--- since it was bound. The controllers that write the times work within seconds, and the API cuts times to whole seconds.
+-- Since when a volume was idle, by rule 5.5 of collector/inventory: since its last use, or since a use that only the
+-- condition Unused shows, else since it was bound. The limits of 10 s and 1 s allow for controllers that write their
+-- times late, and for times without fractions of a second.
 with_use AS
 (
     SELECT

@@ -1,6 +1,6 @@
--- Included by idle.sql and idle-moment.sql, behind watched and idle: the rows of the report, with how much of the idle time was watched.
--- For how long pods were watched until two moments: since when the volume is idle, and
--- since when that is vouched for. The spans are many, so each is found by its time.
+-- Included by idle.sql and idle-moment.sql, behind watched and idle: the rows of the report, with the part of the idle
+-- time that was watched. For how long pods had been watched at two moments: when the volume became idle, and since when
+-- the condition Unused vouches for that. There are many spans, so an ASOF JOIN finds the one of each moment.
 measured AS
 (
     SELECT

@@ -1,4 +1,4 @@
-{{- /* Included by idle_candidates.sql: where the claims of the chosen volumes are, and their mounts. */ -}}
+{{- /* Included by idle_candidates.sql: selects the clusters and namespaces of the selected volumes' claims and mounts. */ -}}
 true{{filter "cluster"}}
 {{- if given "namespace" "owner" "group"}}
           AND {{inNamespaces "its_namespaces"}}

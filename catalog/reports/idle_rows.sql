@@ -1,4 +1,5 @@
-{{- /* Included by idle-moment.sql and idle-found.sql, behind idle_candidates.sql: the rows of the report, of which the rest is looked up. */ -}}
+{{- /* Included by idle-moment.sql and idle-found.sql, behind idle_candidates.sql: the rows of the report, without the
+columns that are looked up later. */ -}}
 SELECT toString(cluster) AS cluster, uid, claim_key, status, idle_micros, seconds, unused_micros, used_micros, is_mount
 FROM
 (
@@ -8,7 +9,7 @@ FROM
     (
         SELECT
             key, claim_key, toString(status) AS status, idle_micros, toInt64(seconds) AS seconds, latest.5 AS unused_micros, used_micros,
-            mounted_micros > last_micros AS is_mount -- the last use is among the mounts, and not the last of all
+            mounted_micros > last_micros AS is_mount -- the mounts have the last use by the moment, as volume_uses has a later one
         FROM with_idle
         ORDER BY seconds DESC
         LIMIT {limit:UInt64} WITH TIES

@@ -1,5 +1,6 @@
-{{- /* Included by other reports, which have a table changed of changed_claims.sql: whether a mount is one of those that the sums of its quarter are not right for; all of it by columns of the sorting key. It
-is given the kind of window and "last" for the mounts of the last quarter, in which most changes, or "before": in one condition, the claims of that quarter would have all quarters read. */ -}}
+{{- /* Included by other reports, which have a table changed of changed_claims.sql: selects the mounts whose sums do not
+fit, by columns of the sorting key alone. Its argument is the kind of window and "last" or "before": most changes are in
+the last quarter, and one condition for all quarters would look for the claims of the last one in all of them. */ -}}
 pod_created_at >= {{if last .}}{{template "last_quarter.sql"}}{{else}}{quarters_begin:DateTime64(6, 'UTC')}{{end}}
       AND pod_created_at < {{if last .}}{quarters_end:DateTime64(6, 'UTC')}{{else}}{{template "last_quarter.sql"}}{{end}}
       AND indexHint((cluster, namespace, claim_name) IN

@@ -1,5 +1,6 @@
-{{- /* Included by use_keys.sql and use_pieces.sql: the mounts in use in what of the window the rollup does not have, "before" first_edge or "after" last_edge. A container can have
-started before its pod was created, by a node's clock that is behind: a day is more than any clock that is used. A part that has no length has no mounts. */ -}}
+{{- /* Included by use_keys.sql and use_pieces.sql: selects the mounts that were in use in the parts of the window that
+the rollup does not cover, "before" first_edge or "after" last_edge. A part without length has none. A node whose clock
+is slow can date a container's start before its pod's creation: one day allows for that. */ -}}
 {{- if eq . "before" -}}
 first_edge > began_micros AND pod_created_at < fromUnixTimestamp64Micro(first_edge + 86400000000, 'UTC') AND (ended_at IS NULL OR ended_at >= fromUnixTimestamp64Micro(began_micros, 'UTC'))
 {{- else -}}

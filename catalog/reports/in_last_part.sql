@@ -1,2 +1,3 @@
-{{- /* Included by space_parts.sql: whether a pod that mounted something can have lived after the days of the window that the rollup has, if there is such a time. */ -}}
+{{- /* Included by space_parts.sql: selects the pods that can have lived in the part of the window after the days of the
+rollup; none if there is no such part. */ -}}
 last_edge < ended_micros AND pod_created_at < fromUnixTimestamp64Micro(ended_micros, 'UTC') AND (ended_at IS NULL OR ended_at > fromUnixTimestamp64Micro(last_edge, 'UTC'))

@@ -1,4 +1,5 @@
-{{- /* Included by other reports, which have a table changed of changed_claims.sql if it has rows: the rows of mounts_quarterly that are right for the window. */ -}}
+{{- /* Included by other reports, which have the table changed of changed_claims.sql unless it is empty: selects the
+rows of mounts_quarterly that fit the window. */ -}}
 {{template "summed_rows.sql"}}
 {{- if given "changed_claims"}}
   AND {{key "cluster, namespace, claim_name, toYYYYMM(quarter)"}} NOT IN (SELECT {{key "cluster, namespace, claim_name, quarter_number"}} FROM changed)

@@ -1,5 +1,6 @@
-{{- /* Included by uses_chosen.sql, mounts.sql, mounts-first.sql, counts.sql, diff.sql, lifetimes.sql and use_pieces.sql: the namespaces of the pods and claims that --owner and --group choose.
-"at" has the namespaces of all claims of its volumes. There is no such list without these flags. */ -}}
+{{- /* Included by uses_chosen.sql, mounts.sql, mounts-first.sql, counts.sql, diff.sql, lifetimes.sql and
+use_pieces.sql: the array its_namespaces, of the pods and claims of --owner and --group; nothing without these flags.
+With "at", it has the namespaces of all claims that the volumes in volume_keys ever had. */ -}}
 {{if given "owner" "group"}}
 (
     SELECT groupUniqArray((cluster, namespace))

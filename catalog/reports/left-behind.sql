@@ -5,7 +5,7 @@
 -- (local, hostPath) is compared within its cluster only. The catalog has no node of such a volume, so the same path on another
 -- node hides it: the report misses a store rather than presume one left that is in use.
 -- Of several deleted volumes with one store, the one that was deleted last counts. Where two were deleted at the same time,
--- one that deletes its store wins.
+-- the one whose reclaim policy deletes the store counts.
 -- Only the stores of volumes that were deleted under Retain are looked at. A hash is joined instead of names: that is twice as
 -- fast.
 WITH
@@ -36,7 +36,7 @@ known AS
     SELECT
         v.*,
         s.backend AS backend,
-        -- A source that is not known is nobody else's.
+        -- A source that is not known is not shared.
         if(s.id_key = 0, sipHash128(v.cluster, v.uid), s.store) AS store,
         (
             if(v.deleted_at IS NULL OR v.deleted_at > {until:DateTime64(6, 'UTC')}, toDateTime64('2299-12-31 23:59:59', 6, 'UTC'), assumeNotNull(v.deleted_at)),

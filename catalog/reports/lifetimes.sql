@@ -5,7 +5,7 @@ WITH
 {until:DateTime64(6, 'UTC')} AS until,
 {{template "its_namespaces.sql" ""}}
 chosen AS (SELECT cluster, uid, storage_class, created_at, deleted_at FROM claims AS c WHERE true{{filter "c.cluster"}} AND {{template "claim_filter.sql"}}),
--- All mounts may be read: 32 bits, which are 136 years, take half of the memory.
+-- The report may read all mounts. A duration of 32 bits, at most 136 years, takes half of the memory.
 (began, ended) -> toUInt32(least(4294967295, greatest(0, dateDiff('second', assumeNotNull(began), assumeNotNull(ended))))) AS lasted
 SELECT cluster, kind, storage_class, ended, shortest_seconds, median_seconds, longest_seconds
 FROM
@@ -38,13 +38,13 @@ FROM
         FROM mounts
         WHERE {{template "uses_of.sql"}} AND claim_uid != '' AND ended_at >= since AND ended_at <= until
     ) AS m
-    -- One hash of 64 bits: that two of a million claims have the same one has a chance of 1 in 30 million, and would count
-    -- the mounts of one claim with another.
+    -- A claim is a hash of 64 bits. Two of a million claims have the same hash with a chance of 1 in 30 million; then the mounts of one
+    -- count for the class of the other.
     LEFT JOIN (SELECT cityHash64(cluster, uid) AS claim, storage_class, cityHash64(cluster, storage_class) AS class FROM chosen) AS c ON c.claim = m.claim
 {{- if given "owner" "group"}}
     WHERE c.claim != 0
 {{- end}}
-    -- By one number: by cluster and class it takes twice as long.
+    -- One number, because grouping by cluster and class takes twice as long.
     GROUP BY if(c.claim != 0, c.class, cityHash64(m.cluster, ''))
 )
 WHERE true{{filter "cluster" "storage_class"}}

@@ -1,5 +1,6 @@
-{{- /* Included by other reports, over mounts, behind of_class.sql: those of {storageclass}, which is that of the volume, else that of the claim. A mount that was
-written before its volume was known has the volume of its claim. */ -}}
+{{- /* Included by other reports, over mounts, behind of_class.sql: selects the mounts of {storageclass}: the class of
+the volume, else that of the claim. A mount that was written before its volume was known gets the volume of its claim.
+*/ -}}
 {{if given "storageclass"}}(volume_uid = '' AND {{listed (key "cluster, claim_uid") "claims_of_class"}}
            OR volume_uid != ''
           AND ({{listed (key "cluster, volume_uid") "volumes_of_class"}}

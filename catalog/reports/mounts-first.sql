@@ -1,9 +1,10 @@
--- How far back the report mounts has to read for {limit} rows: when the last of them can have started, and when the oldest of the pods that
--- mounted something since then was created. The report is right for each earlier moment, too. It looks for a hundred rows more, because
--- with --running those that end before the report reads them are missing.
--- Only the mounts of pods that were created at {from} or later are looked at. If so many of these are chosen, the last row is among them or later;
--- else there is no answer, and the question has to be asked with an earlier {from}. If there is none with the earliest, everything has to be read.
--- found says whether there are enough, and when the last of them started.
+-- Finds how far back the report mounts has to read for {limit} rows: the start of the last row, and the creation of the
+-- oldest pod that mounted something since then. Earlier moments are right as well, only slower. It looks for a hundred
+-- rows more, because with --running some can end before the report reads them.
+-- It reads the mounts of pods that were created at {from} or later. If enough of them match, the last row of the report
+-- is among them or later. Otherwise the answer is empty, and the program asks again with an earlier {from}; if the
+-- earliest one has no answer, the report reads everything. found is whether enough mounts match, and when the last of
+-- them started.
 WITH
 {{template "its_namespaces.sql" ""}}
 {{template "of_class.sql"}}
@@ -22,6 +23,7 @@ found.2 AS earliest
 SELECT earliest, min(pod_created_at) AS oldest
 FROM mounts
 WHERE found.1 AND started_at >= earliest AND {{template "chosen_mounts.sql"}}
-  -- No use ends before it starts: by the index of ends this leaves out the granules in which all was over by then.
+  -- A use ends after it starts, so this condition selects the same rows, and the index of ended_at skips the granules
+  -- in which all uses were over by then.
   AND (ended_at IS NULL OR ended_at >= earliest)
 HAVING found.1

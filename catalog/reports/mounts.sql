@@ -1,6 +1,6 @@
--- Who mounts what, latest first. Only mounts that started at {earliest} or later, of pods that were created at {oldest} or later, are read:
--- mounts-first.sql finds these two for the last row that {limit} leaves. nearby has the keys of their pods, containers and volumes.
--- Each table says FINAL itself: see Report.explicit.
+-- Who mounts what, latest first. The report reads the mounts that started at {earliest} or later, of pods that were
+-- created at {oldest} or later: mounts-first.sql finds both times, so that {limit} rows are among them. nearby has the
+-- keys of their pods, containers and volumes. Each table says FINAL itself: see Report.explicit.
 WITH
 {{template "its_namespaces.sql" ""}}
 {{template "of_class.sql"}}
@@ -35,7 +35,7 @@ FROM
     FROM mounts FINAL
     WHERE pod_created_at >= {oldest:DateTime64(6, 'UTC')} AND started_at >= {earliest:DateTime64(6, 'UTC')} AND {{template "chosen_mounts.sql"}}
     ORDER BY started_at DESC
-    LIMIT {limit:UInt64} WITH TIES -- rows that started with the last one are kept: the names of their pods decide below
+    LIMIT {limit:UInt64} WITH TIES -- keeps all rows that started together with the last one: the ORDER BY below compares their names
 ) AS m
 LEFT JOIN
 (

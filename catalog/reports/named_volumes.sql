@@ -1,6 +1,6 @@
 -- Included by other reports: the volumes that {volume} names, by name, UID, volume handle, or as NAMESPACE/CLAIM.
--- The name of a claim stands for each volume that a claim of that name has had. None of these names ever changes, so the
--- rows that were replaced name the same volumes, and the indexes find them.
+-- The name of a claim stands for each volume that a claim of that name ever had. These names never change, so all versions of a row
+-- have the same, and the indexes can be used without FINAL.
 SELECT cluster, uid FROM volumes WHERE name = {volume:String}
 UNION DISTINCT
 SELECT cluster, uid FROM volumes WHERE uid = {volume:String}

@@ -1,4 +1,5 @@
-{{- /* Included by reports that read usage, with the name of an array of keys of volumes: the namespaces of the claims that these have or had, where their measurements lie. */ -}}
+{{- /* Included by reports that read usage, with the name of an array of volumes' keys: the namespaces of all claims of
+these volumes. usage is sorted by namespace. */ -}}
 (cluster, namespace) IN
               (
                   SELECT cluster, claim_namespace FROM volumes WHERE {{listed "uid_key" .}}

@@ -1,4 +1,4 @@
--- The claims that existed at a moment and that no container had mounted by then, as never-mounted.sql has those of now. The size and the
+-- The claims that existed at a moment and that no container had mounted by then: never-mounted.sql for the past. The size and the
 -- phase are those of the moment; owner, groups and class those that are known last.
 WITH
 {until:DateTime64(6, 'UTC')} AS moment,
@@ -11,7 +11,7 @@ changed AS
         -- Two trackers can have dated the same change differently.
         SELECT
             cluster, uid, action, details, min(at) AS changed_at,
-            -- Quantities as the tracker writes them; of others, nothing is known.
+            -- Sizes are quantities as the tracker writes them; any other text counts as no change.
             arrayMap(
                 text -> if(match(text, '^[0-9]{1,19}([KMGTPE]i)?$'),
                     toInt128(extract(text, '^[0-9]+')) * transform(extract(text, '[A-Z]i$'), ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],

@@ -1,8 +1,8 @@
 -- The claims that exist and that no container has ever mounted, as far as is known, oldest first. A mount that came and
 -- went while nobody watched is not known; the condition Unused of the claim tells of its end (unused_since).
--- Whether a volume was ever used is kept, and says all of a claim that alone has had it. Only the mounts of the other claims are
--- read, by their key; and a use of a volume since it was bound to its claim was a use of that claim, also if the mounts have
--- expired since.
+-- volume_uses says whether a volume was ever used, which is enough for a claim that alone has had its volume. The report reads the mounts
+-- of the other claims only, by their key. A use of a volume since it was bound to its claim was a use of that claim, even if the mounts
+-- have expired.
 WITH
 chosen AS
 (

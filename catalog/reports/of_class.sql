@@ -1,5 +1,6 @@
-{{- /* Included by other reports, before mount_class.sql: keys of the volumes of {storageclass}, of the other volumes that have a class, of the claims that name
-{storageclass}, and of the claims that count as of it: by the class of their volume, else by their own. Lists are made once, however often they are read. */ -}}
+{{- /* Included by other reports, before mount_class.sql: arrays of keys: the volumes of {storageclass}, the volumes of
+other classes, the claims that name {storageclass}, and the claims that count as of it: by the class of their volume,
+else by their own. */ -}}
 {{if given "storageclass"}}
 (SELECT groupArray(uid_key) FROM volumes FINAL WHERE storage_class = {storageclass:String}) AS volumes_of_class,
 (SELECT groupArray(uid_key) FROM volumes FINAL WHERE storage_class NOT IN ('', {storageclass:String})) AS volumes_of_others,

@@ -1,4 +1,4 @@
-{{- /* Included by other reports: the mounts by pods of {workload}, in the namespaces that have or had such pods, which are read by an index. A pod
+{{- /* Included by other reports: selects the mounts of pods of {workload}. An index finds the namespaces that have or had such pods. A pod
 without a controller is its own workload. */ -}}
 (cluster, namespace) IN
               (

@@ -29,7 +29,7 @@ volume_orphans AS
           AND (phase IN ('Failed', 'Available')
                OR phase = 'Released' AND reclaim_policy = 'Retain'
                OR phase = 'Bound' AND claim_key IN (SELECT uid_key FROM claims FINAL WHERE deleted_at IS NOT NULL))
-          -- What was available may have had another claim than it has now.
+          -- A volume that was available may have had another claim before.
 {{- if given "namespace" "owner" "group"}}
           AND (phase = 'Available' OR claim_key IN ({{template "chosen_claims.sql"}}))
 {{- end}}
@@ -44,7 +44,7 @@ volume_orphans AS
     ) AS b ON b.volume_key = v.uid_key
     WHERE v.phase != 'Available' OR b.bindings > 0 AND (since IS NULL OR since <= {now:DateTime64(6, 'UTC')} - min_age)
 ),
--- With whose they are and who used them last. The right sides are the smaller ones: they are held in memory.
+-- The orphans with their owners and last users. ClickHouse keeps the right side of a join in memory: the smaller one.
 volumes_and_owners AS
 (
     SELECT
@@ -60,8 +60,8 @@ volumes_and_owners AS
         RIGHT JOIN volume_orphans AS o ON o.owner_key = c.uid_key
     ) AS o ON o.uid_key = u.volume_key
 ),
--- The workloads with pods that are not over; of StatefulSets with the ends of the names of their pods' claims. The first step
--- leaves out by its index what was deleted long ago. Hashes are joined instead of names: that is several times as fast.
+-- The workloads with pods that are not over; for StatefulSets, with the last parts of the names of their pods' claims. An index skips
+-- the pods that were deleted long ago. Joins compare hashes, which is several times as fast as names.
 living AS
 (
     SELECT sipHash128(cluster, namespace, workload_kind, workload_name) AS workload, 1 AS lives, groupArrayIf(concat('-', name), workload_kind = 'StatefulSet') AS endings

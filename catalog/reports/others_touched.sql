@@ -1,4 +1,5 @@
-{{- /* Included by history-found.sql and pods-per-volume-found.sql, behind others_found, an array: if it is not empty, what the mounts and sums name that may be asked for. */ -}}
+{{- /* Included by history-found.sql and pods-per-volume-found.sql, behind the array others_found: the claims and
+backing stores of the mounts and sums; none if the array is empty. */ -}}
     SELECT cluster, namespace, claim_name, claim_uid, source_kind, source_id FROM touched WHERE notEmpty(others_found)
 {{- if quarters .}}
 {{- range changedParts}}

@@ -1,2 +1,2 @@
-{{- /* Included by other reports, with the column that says when a pod was created: whether its mounts are in none of the quarters that quarters.sql has found. */ -}}
+{{- /* Included by other reports, with the column of a pod's creation: selects the pods of no quarter that quarters.sql found. */ -}}
 ({{.}} < {quarters_begin:DateTime64(6, 'UTC')} OR {{.}} >= {quarters_end:DateTime64(6, 'UTC')})

@@ -1,6 +1,6 @@
-{{- /* Included by uses.sql and other reports, behind uses_chosen.sql: the chosen mounts with what their claims say. */ -}}
--- Owner and groups are those of the pod, else those of its claim.
--- A mount that was written before its volume was known has the volume of its claim.
+{{- /* Included by uses.sql and other reports, behind uses_chosen.sql: the selected mounts with columns of their claims. */ -}}
+-- Owner and groups come from the pod, else from its claim.
+-- A mount that was written before its volume was known gets the volume of its claim.
 owned AS
 (
     SELECT

@@ -1,5 +1,5 @@
 -- Included by other reports: the volumes whose node affinity names one node, by its host name or its name.
--- Each term has to name it: the terms are alternatives.
+-- Each term has to name that node, because the terms are alternatives.
 SELECT cluster, uid, names[1] AS node
 FROM
 (

@@ -1,7 +1,13 @@
--- The claims of the volumes that pods-per-volume.sql can show: the pods of each volume and claim are counted as numbers, as there are millions. What is told of a volume is between
--- its most pods of a claim and the sum of them, as a pod can use a volume by two claims, and the claims can be of two classes. Two volumes with the same hash are one with more claims.
--- A volume whose most and least are the same is one row: of these, some with as many pods can be left out. A volume that shares the name of a claim with one that is found can be counted in
--- part by pods-per-volume.sql. It has fewer pods than enough, and is not shown.
+-- Finds the claims of the volumes that pods-per-volume.sql can show. It counts the pods by volume and claim, both as
+-- hashes, because there are millions.
+-- The pods that the report shows of a volume are at least those of one of its claims (least) and at most the sum over
+-- its claims (most): a pod can use a volume by two claims, and claims of two storage classes make two rows. Two volumes
+-- with the same hash count as one volume with more claims, so both are found.
+-- enough is the least count of the last row that fits into {limit}. Volumes with most > enough can be shown. Where most
+-- and least are equal, the volume is one row: of the volumes with just enough pods, only the first ones by name are
+-- needed.
+-- pods-per-volume.sql can count only a part of the pods of a volume that was not found, if its claim has the same name
+-- as one that was found. Such a volume has fewer pods than enough, so it is not shown.
 WITH
 {{template "uses_chosen.sql" .}},
 {{template "of_class.sql"}}
@@ -13,7 +19,7 @@ WITH
     (
         SELECT
             groupArray(volume) AS volumes, groupArray(most) AS mosts, groupArray(least) AS leasts, groupArray(claims_of_it) AS claims,
-            arrayPartialReverseSort({limit:UInt64}, leasts)[{limit:UInt64}] AS enough -- so many rows have as many pods, or more
+            arrayPartialReverseSort({limit:UInt64}, leasts)[{limit:UInt64}] AS enough -- at least {limit} rows have so many pods
         FROM
         (
             SELECT if(s.volume != 0, s.volume, c.volume) AS volume, sum(s.pods) AS most, max(s.pods) AS least, groupArray(s.claim) AS claims_of_it
@@ -38,7 +44,7 @@ WITH
             ) AS s
             LEFT JOIN
             (
-                -- A mount that was written before its volume was known has the volume of its claim.
+                -- A mount that was written before its volume was known gets the volume of its claim.
                 SELECT cityHash64(cluster, uid) AS claim, cityHash64(cluster, volume_uid) AS volume FROM claims FINAL WHERE volume_uid != '' AND {{template "uses_of.sql" .}}
             ) AS c ON c.claim = s.claim
             GROUP BY volume
@@ -46,7 +52,7 @@ WITH
         )
     )
 ) AS counted,
--- Of volumes with as many pods the first ones by name are shown.
+-- Of the volumes with just enough pods, the first ones by name.
 (
     SELECT arrayConcat(counted.1, groupArrayArray(claims_of_it))
     FROM
@@ -63,7 +69,7 @@ SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, 
 FROM claims
 WHERE cityHash64(cluster, uid) IN (SELECT arrayJoin(claims_found))
 UNION ALL
--- There is no row of these claims.
+-- The claims that have no row in claims.
 SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, '' AS source_kind, '' AS source_id, toUnixTimestamp64Micro(oldest) AS oldest_micros
 FROM ({{template "others_touched.sql" .}})
 WHERE cityHash64(cluster, claim_uid) IN (SELECT arrayJoin(others_found))

@@ -1,15 +1,15 @@
--- How many pods used each volume, at a moment or in a window, most first. The class is that of the volume, else that of the claim.
+-- How many pods used each volume, at a moment or in a window, most first. The storage class is that of the volume, else that of the claim.
 WITH
 {{template "uses_chosen.sql" .}},
 {{- if and (quarters .) (not (found .))}}
--- Sums can have millions of names of nodes, but few different ones: a number stands for each. The numbers of a volume are many and mostly the same, which is
--- looked at for the rows that are shown alone.
+-- The sums have millions of nodes, and few different ones. So the report gathers the hashes of nodes, and looks up
+-- their names, once each, only for the rows that it shows.
 (
     SELECT groupArray(node)
     FROM (SELECT DISTINCT toString(arrayJoin(nodes)) AS node FROM mounts_quarterly WHERE {{template "summed_rows.sql"}} AND {{template "uses_of.sql" .}})
 ) AS nodes_of_sums,
 {{- end}}
--- What a mount says of its volume and its pod, summed up before claims and volumes are read.
+-- The mounts by their own columns, summed up before claims and volumes are joined.
 sums AS
 (
     SELECT
@@ -56,7 +56,7 @@ FROM
     FROM (SELECT uid_key, name, storage_class FROM volumes FINAL WHERE true{{filter "cluster"}}) AS v
     RIGHT JOIN
     (
-        -- A mount that was written before its volume was known has the volume of its claim.
+        -- A mount that was written before its volume was known gets the volume of its claim.
         SELECT
             s.cluster AS cluster, concat(s.namespace, '/', s.claim_name) AS claim, if(s.volume_uid != '', s.volume_uid, c.volume_uid) AS volume_uid, c.storage_class AS claim_class,
             s.pods AS pods_then, s.pods_apart AS pods_apart, s.nodes AS nodes, s.node_hashes AS node_hashes, s.workloads AS workloads

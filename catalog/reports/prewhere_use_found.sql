@@ -1,2 +1,3 @@
-{{- /* Included by use_rolled.sql: the uses that are in the table found. The hash is of columns of the key, so it can be looked at before FINAL has chosen among rows. */ -}}
+{{- /* Included by use_rolled.sql: selects the uses in the table found. use_hash depends on the sorting key alone, so
+PREWHERE may compare it before FINAL. */ -}}
 {{- if found .}}PREWHERE use_hash IN (SELECT use_hash FROM found){{end}}

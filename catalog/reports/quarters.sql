@@ -1,5 +1,7 @@
--- What mounts_quarterly has of the quarters from {quarters_since} to {quarters_until}: those that follow each other for the longest time, if there are any. Of each, all clusters that were watched after it began
--- must have the sums, and of the running quarter up to the same day. And up to which version of mounts they are summed up, of each cluster, by the hash of its name, and of all.
+-- Finds the quarters between {quarters_since} and {quarters_until} that mounts_quarterly covers: the longest run
+-- without a hole, if there is any. It covers a quarter if it has the sums of all clusters that were watched after the
+-- quarter began, and has them up to the same day if the quarter is not over. summed_versions is the version of mounts
+-- up to which each cluster (the hash of its name) is summed up, and least_version the least of them.
 WITH
 (
     SELECT groupArray((toString(c.cluster), s.first_quarter, s.until, s.version, toDate(c.seen)))
@@ -8,10 +10,10 @@ WITH
 ) AS summed,
 toStartOfQuarter(toDate(subtractMicroseconds({quarters_since:DateTime64(6, 'UTC')}, 1))) AS quarter_before,
 arrayFilter(q -> q <= arrayMax(summed.5), arrayMap(n -> addQuarters(quarter_before, n + 1), range(toUInt32(greatest(0, dateDiff('quarter', quarter_before, toDate({quarters_until:DateTime64(6, 'UTC')}))))))) AS inside,
--- Each with the days up to which clusters have its sums.
+-- Each quarter with the days up to which the clusters have its sums.
 arrayMap(q -> (q, arrayDistinct(arrayMap(c -> if(q < c.2, q, least(c.3, addQuarters(q, 1))), arrayFilter(c -> q <= c.5, summed)))), inside) AS sums,
 arrayMap(s -> (s.1, if(length(s.2) = 1 AND toDateTime64(s.2[1], 6, 'UTC') <= {quarters_until:DateTime64(6, 'UTC')}, s.2[1], s.1)), sums) AS each_until,
--- They follow each other without a hole if each but the last one is whole.
+-- A run has no hole if each of its quarters but the last one is whole.
 arrayFilter(run -> run[1].2 > run[1].1, arraySplit((this, last) -> this.2 <= this.1 OR last.2 < addQuarters(last.1, 1), each_until, arrayPopBack(arrayPushFront(each_until, each_until[1])))) AS runs,
 arraySort(run -> run[-1].2 - run[1].1, runs)[-1] AS longest
 SELECT

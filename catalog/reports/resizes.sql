@@ -1,4 +1,4 @@
--- Which claims and volumes were resized in a window, or asked to be. The namespace, the owner and the groups of a volume are those
+-- Which claims and volumes were resized in a window, or requested a resize. The namespace, the owner and the groups of a volume are those
 -- of a claim that had it.
 SELECT
     cluster,

@@ -1,7 +1,7 @@
 -- The most that was ever used of each volume that exists, in the window, against its size, and a size for the next claim: the most
 -- that was used, plus headroom, rounded up to whole GiB. The row of usage before the window is valid at its beginning.
 -- A directory on a shared file system, as NFS has them, reports all of that file system, so the most used may be more than the size.
--- Bytes are multiplied as Int128: a hundredfold of 8Ei is more than an Int64 has room for.
+-- Bytes are multiplied as Int128, because 100 times 8Ei does not fit into an Int64.
 -- Each table says FINAL itself: see Report.explicit. A row of usage that is written twice changes nothing.
 WITH
 picked AS

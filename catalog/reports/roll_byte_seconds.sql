@@ -1,5 +1,5 @@
--- Sums up the space of one day of a cluster for byte_seconds_daily. What the table has of this day and is no longer right becomes zero. A day on which there
--- was nothing has a row, too: what has rows is done.
+-- Sums up the space of one day of a cluster for byte_seconds_daily. Rows of this day that are no longer right become
+-- zero. A day without any space gets a row as well: a day with rows is done.
 INSERT INTO byte_seconds_daily
 WITH
 toInt64(toUnixTimestamp(toDateTime({day:Date}, 'UTC'))) * 1000000 AS began_micros,

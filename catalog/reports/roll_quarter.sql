@@ -1,5 +1,6 @@
--- Sums up the mounts of the pods of a cluster that were created in one quarter, for mounts_quarterly: in some namespaces, those of claims with a mount that has
--- changed since a version, or all. What the table has of them and is no longer right becomes zero.
+-- Sums up the mounts of a cluster's pods that were created in one quarter, for mounts_quarterly: in some namespaces,
+-- all claims, or those with a mount that was written after a version. Rows of the table that are no longer right become
+-- zero.
 INSERT INTO mounts_quarterly
 WITH
 changed AS
@@ -29,7 +30,7 @@ sums AS
           AND {{template "of_quarter.sql" "pod_created_at"}}
           AND ({after:UInt64} = 0 OR (cluster, namespace, claim_name) IN (SELECT * FROM changed))
         UNION ALL
-        -- A row of the table that has no such mount any more gets one that does not count, so that it becomes zero.
+        -- A row of the table that has no mounts any more gets one that does not count, so that it becomes zero.
         SELECT
             cluster, namespace, claim_name, claim_uid, volume_uid, source_kind, source_id, workload_kind, workload_name, owner, groups,
             false, 0, toLowCardinality(''), first_started_at, first_ended_at
@@ -54,8 +55,9 @@ SELECT
     {end:Date} AS until,
     toUInt32(finalizeAggregation(pods_then)) AS pods,
     nodes,
-    -- All rows of a store are here: its pods are in one namespace, and name it by one claim or by none. A mount that was written before its volume was known has
-    -- the volume of its claim: other rows may have it.
+    -- This compares all rows of a store, because its pods are in one namespace and name it by one claim, or by none. A
+    -- mount that was written before its volume was known belongs to the volume of its claim, which other rows may have:
+    -- it is never apart.
     (volume_uid != '' OR claim_uid = '') AND sum(finalizeAggregation(pods_then)) OVER same_store = uniqExactMerge(pods_then) OVER same_store AS apart,
     first_started_at,
     last_started_at,

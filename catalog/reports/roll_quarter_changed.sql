@@ -1,4 +1,4 @@
--- How many mounts of the pods of a cluster that were created in one quarter have changed since a version, by namespace.
+-- How many mounts of a cluster's pods that were created in one quarter were written after a version, by namespace.
 SELECT toString(namespace) AS namespace, count() AS mounts
 FROM mounts
 WHERE cluster = {cluster:String} AND version > {after:UInt64} AND {{template "of_quarter.sql" "pod_created_at"}}

@@ -1,4 +1,4 @@
--- Sums up the uses of one day of a cluster for use_seconds_daily. What the table has of this day and is no longer right becomes zero.
+-- Sums up the uses of one day of a cluster for use_seconds_daily. Rows of this day that are no longer right become zero.
 INSERT INTO use_seconds_daily
 WITH
 toInt64(toUnixTimestamp(toDateTime({day:Date}, 'UTC'))) * 1000000 AS began_micros,

@@ -1,4 +1,4 @@
--- Whether any store may be shared. In most clusters none is, and the report need not be asked.
+-- Whether any store may be shared. In most clusters none is; then the program does not ask the report.
 WITH
 {{template "same-store_stores.sql"}}
 SELECT 1 FROM ({{template "same-store_shared.sql"}} LIMIT 1)

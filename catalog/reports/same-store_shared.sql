@@ -1,5 +1,5 @@
-{{- /* Included by same-store.sql and same-store-first.sql, behind stores: the stores that several volumes have, or, where pods can name it, one volume and perhaps
-a pod, or two clusters. */ -}}
+{{- /* Included by same-store.sql and same-store-first.sql, behind stores: the stores that several volumes have, or,
+where pods can name it, one volume and perhaps a pod, or two clusters. */ -}}
 SELECT sipHash128(s.store) AS hash
 FROM stores AS s
 LEFT JOIN

@@ -1,4 +1,5 @@
-{{- /* Included by same-store.sql and same-store-first.sql: the sources whose store can be that of another one, and of each its store. */ -}}
+{{- /* Included by same-store.sql and same-store-first.sql: the sources whose store another source can have as well,
+each with its store. */ -}}
 stores AS
 (
     SELECT
@@ -17,7 +18,7 @@ stores AS
       AND (kind != 'csi' OR attributes['volumeHandle'] != '')
       AND name NOT IN ('', '{}')
 {{- if given "namespace" "owner" "group" "storageclass"}}
-      -- The sources whose store can be that of a source that the flags choose. Of some kinds, the same store can have different paths.
+      -- The sources that can have the same store as a selected source. Sources of some kinds can name the same store by different paths.
       AND (kind IN ('flexVolume', 'glusterfs', 'fc', 'cephfs')
            OR {{key "driver, server, path"}} IN
               (

@@ -1,5 +1,5 @@
--- Space at a moment by namespace, owner, group or storage class: as space has it for now, put together from the lives of claims and
--- volumes. Owner and groups are those that the claim has or had last.
+-- Space at a moment by namespace, owner, group or storage class: the report space for the past, computed from the lives of claims and
+-- volumes. Owner and groups are the latest ones of the claim.
 WITH
 toUnixTimestamp64Micro({until:DateTime64(6, 'UTC')}) AS began_micros,
 began_micros + 1 AS ended_micros,

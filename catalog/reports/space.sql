@@ -1,9 +1,9 @@
--- Space by namespace, owner, group or storage class. Claims count by what they ask for; volumes,
--- bound or released, by what they take, in the namespace and for the owner of their claim. The idle
--- part of the capacity is that of volumes that nobody uses, as in the report idle. What is
--- used is known of volumes that a kubelet has looked at, and NULL if that is none.
--- A claim of several groups counts for each of them, and one of none under the empty name.
--- Bytes are added up as Int128: two claims of 8Ei are more than an Int64 holds.
+-- Space by namespace, owner, group or storage class. Claims count by the size they request. Bound and
+-- released volumes count by their capacity, for the namespace and the owner of their claim. The idle
+-- part of the capacity is that of volumes that nobody uses, as in the report idle. The used bytes are
+-- those of volumes that a kubelet has measured, NULL if there are none.
+-- A claim of several groups counts for each of them, a claim of none under the empty name.
+-- Bytes are added up as Int128, because two claims of 8Ei do not fit into an Int64.
 SELECT
     cluster,
     arrayJoin(groups) AS "group",

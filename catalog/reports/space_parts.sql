@@ -1,10 +1,10 @@
 {{- /* Included by the reports on space in the past, and by the rollup byte_seconds_daily. Before it come began_micros and ended_micros, the
        window, and windows.sql. */ -}}
--- The parts of the lives of claims and volumes, and how much of the window each part takes: times are microseconds since 1970. All
--- of it adds up: a part that begins with a resize has only what that added.
+-- The lives of claims and volumes in parts, and how much of the window each part takes. Times are microseconds since 1970. The parts
+-- can be added up: a part that begins with a resize has only the bytes that the resize added.
 -- Claims count from creation to deletion. A volume counts from each binding on, first as bound and then as released, until its next
--- binding, its deletion, or until it is Available again or Failed. It is idle while no container uses its claim, and no pod awaits
--- it that started later: a pod that never started left nothing in the table mounts.
+-- binding, its deletion, or until it is Available again or Failed. It is idle while no container uses its claim and no pod waits
+-- for it. Only a pod that started later is known to have waited: one that never started has no mounts.
 {{if given "namespace" "owner" "group"}}
 {{template "chosen_volumes.sql"}}
 {{end}}
@@ -12,7 +12,7 @@ resizes AS
 (
     SELECT
         cluster, kind, uid, at,
-        -- Quantities as the tracker writes them; of others, nothing is known.
+        -- Sizes are quantities as the tracker writes them; any other text counts as no change.
         arrayMap(
             text -> if(match(text, '^[0-9]{1,19}([KMGTPE]i)?$'),
                 toInt128(extract(text, '^[0-9]+')) * transform(extract(text, '[A-Z]i$'), ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
@@ -42,7 +42,7 @@ bound AS
 {{- end}}
     GROUP BY volume
 ),
--- When a volume began to take space again or no longer did, by its phase; few volumes have such changes. The last one is in volumes.
+-- When a volume began or ceased to take space, by its phases. Few volumes have such changes. The last one is in volumes.
 phases AS
 (
     SELECT {{key "cluster, uid"}} AS volume,
@@ -67,8 +67,8 @@ volumes_then AS
       AND {{listed "uid_key" "volume_keys"}}
 {{- end}}
 ),
--- The times that a volume had a claim or was left by it, as (claim, from when on, until released with the claim, at most until): a volume has each
--- binding until the next one.
+-- The times of each volume with a claim, as (claim, begin, release, end): a volume stays with a claim until its next
+-- binding.
 stays AS
 (
     SELECT
@@ -107,7 +107,7 @@ volume_parts AS
         LEFT JOIN (SELECT {{key "cluster, uid"}} AS volume, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolume' GROUP BY volume) AS r ON r.volume = s.volume
     )
 ),
--- While a claim is in use or awaited, in stretches that do not overlap.
+-- When pods used a claim or waited for it, as spans that do not overlap.
 uses AS
 (
     SELECT claim, groupArray((greatest(began, reached), ended)) AS stretches
@@ -121,7 +121,7 @@ uses AS
             WHERE claim_uid != '' AND (ended_at IS NULL OR ended_at > pod_created_at)
               AND {{template "space_uses.sql"}}
               AND ({{template "in_first_part.sql"}} OR {{template "in_last_part.sql"}})
-              -- Each of these two finds by the index of ended_at what was not over by then; one condition for both would not.
+              -- Two conditions, because the index of ended_at would not help with one for both.
               AND (cluster, namespace, claim_name, pod_created_at) IN
                   (
                       SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE {{template "space_uses.sql"}} AND {{template "in_first_part.sql"}}
@@ -133,7 +133,7 @@ uses AS
     WHERE ended > greatest(began, reached)
     GROUP BY claim
 ),
--- What a kubelet measured holds until the next time: the last sample before each part of the window, and those in it.
+-- The samples of usage: the last one before each part of the window, and those in it. A sample is valid until the next one.
 samples AS
 (
     SELECT
@@ -158,7 +158,7 @@ samples AS
         GROUP BY volume
     )
 ),
--- Each part with the time that it takes in the window.
+-- Each part of a life with its time in the window.
 parts AS
 (
     SELECT

@@ -5,7 +5,7 @@
 WITH
 {{template "uses_chosen.sql" .}},
 {{template "owned.sql" .}},
--- Their volumes, and perhaps some that rows named which were replaced since.
+-- The volumes of these mounts; replaced rows may add some.
 (
     SELECT groupUniqArray(volume)
     FROM
@@ -15,7 +15,7 @@ WITH
         SELECT volume_key FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched WHERE volume_uid = '')
     )
 ) AS volume_keys,
--- The last measurement of each volume, and the first of those before it that are like it.
+-- The last sample of each volume, and the first one since which its used bytes and files are the same.
 unchanged AS
 (
     SELECT

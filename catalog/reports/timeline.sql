@@ -1,7 +1,7 @@
 -- Included by other reports: a life as rows of what happened when, of the objects in volume_ids, claim_ids and pod_ids,
--- the bindings in binding_ids, and the mounts in mount_ids. What lasts has a duration, and an end once it has
--- ended; what happened at a moment has neither. The times at which nobody watched pods are rows too.
--- The identities are arrays, as ClickHouse finds out an array once, and a subquery each time that it is named.
+-- the bindings in binding_ids, and the mounts in mount_ids. A row of a span has a duration, and an end once it has
+-- ended; a row of a moment has neither. The times at which nobody watched pods are rows, too.
+-- The UIDs are arrays, because ClickHouse computes an array once, and a subquery each time that it is named.
 -- The bar draws each row on the time from the first row to the last: █ for what lasts, • for a moment, ░ for unwatched.
 its_volumes AS (SELECT id.1 AS cluster, id.2 AS uid FROM (SELECT arrayJoin(volume_ids) AS id)),
 its_claims AS (SELECT id.1 AS cluster, id.2 AS namespace, id.3 AS uid, id.4 AS name FROM (SELECT arrayJoin(claim_ids) AS id)),
@@ -30,7 +30,7 @@ events AS
     WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, uid FROM its_claims)
     UNION ALL
     SELECT b.cluster, b.bound_at, b.released_at, b.released_not_before, 1,
-        -- A claim that was gone before anybody watched has its name from the volume.
+        -- The name of a claim that was deleted before the first tracker came is that in its volume.
         'bound', concat('PersistentVolumeClaim/', if(c.uid = '' AND v.claim_uid = b.claim_uid, concat(v.claim_namespace, '/', v.claim_name), concat(c.namespace, '/', c.name))),
         concat('to volume ', v.name), ''
     FROM (SELECT * FROM bindings FINAL WHERE (cluster, claim_uid, volume_uid) IN (SELECT cluster, claim_uid, volume_uid FROM its_bindings)) AS b
@@ -65,7 +65,7 @@ events AS
         WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM its_mounts)
     ) AS p ON p.cluster = m.cluster AND p.uid = m.pod_uid
     UNION ALL
-    -- What is no beginning or end of the rows above.
+    -- The changes that do not begin or end one of the rows above.
     SELECT cluster, at, NULL, NULL, 0, action, concat(kind, '/', if(namespace = '', '', concat(namespace, '/')), name), details, actor
     FROM changes FINAL
     WHERE (cluster, kind, namespace, uid) IN

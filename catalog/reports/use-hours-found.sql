@@ -1,5 +1,6 @@
--- Which uses use-hours.sql shows: those of the longest time. Here they are added up as numbers, as there are millions: that two of these have the same number has a chance
--- of one in ten million, and would count one of them for too long. A use of which only the rollups know has no claim here, as no mount of it is read.
+-- Finds the uses that use-hours.sql shows: those of the longest time. It adds them up by a hash, because there are
+-- millions. Two of them have the same hash with a chance of 1 in 10 million; then one of them seems to take longer.
+-- claim_hash is 0 for a use that is only in the rollups: the report reads no mounts of it.
 WITH
 toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS began_micros,
 least(toUnixTimestamp64Micro({until:DateTime64(6, 'UTC')}), {now_micros:Int64}) AS ended_micros,

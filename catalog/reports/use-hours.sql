@@ -1,8 +1,11 @@
--- Who used what for how long: for each claim and each workload that used it in a window, the time for which any of its pods did. Whole
--- days come from the rollup use_seconds_daily where it has them; it has them also when the mounts of then have expired. A pod that
--- waits uses nothing yet. A use that ended in a gap of watching counts until the latest moment at which it can have ended. The rollup knows of a pod
--- on which day it began: one that used the claim before the window, not on its first day, and then again, is not counted beside others.
--- Of uses that took as long as the last one, --limit shows some, the same each time: what was in use all the time is millions in a large cluster, and to sort these by name takes longer than all else.
+-- Who used what for how long: for each claim and each workload that used it in a window, the time during which any pod
+-- of the workload used it. Whole days come from the rollup use_seconds_daily if it has them. It keeps them when the
+-- mounts of those days have expired. A pod that waits does not use anything yet. A use that ended in a gap of watching
+-- counts until the latest moment at which it can have ended. The rollup counts a pod on the day of its first use: a pod
+-- that used the claim before the window, not on its first day, and then again, is not counted if the use has other
+-- pods.
+-- Of the uses that took as long as the last row, --limit shows some, always the same ones. In a large cluster millions
+-- of uses take all of the window, and sorting them by name would take longer than the rest.
 WITH
 toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS began_micros,
 least(toUnixTimestamp64Micro({until:DateTime64(6, 'UTC')}), {now_micros:Int64}) AS ended_micros,

@@ -1,4 +1,5 @@
-{{- /* Included by use_keys.sql and use_pieces.sql: where the mounts can be that the flags choose. */ -}}
+{{- /* Included by use_keys.sql and use_pieces.sql: selects mounts of claims by the flags that an index can find; others
+are compared later. */ -}}
 claim_uid != ''
           AND {{template "uses_of.sql"}}
 {{- if given "volume"}}

@@ -1,5 +1,6 @@
-{{- /* Included by use-hours.sql, use-hours-found.sql and the rollup use_seconds_daily. Before it come began_micros and ended_micros, the window, and windows.sql.
-It is given the kind of window, nothing by the rollup, or "times" if only how long the uses took is asked for, and not which pods are new. */ -}}
+{{- /* Included by use-hours.sql, use-hours-found.sql and the rollup use_seconds_daily. It comes behind began_micros and
+ended_micros, the window, and windows.sql. Its argument is the kind of window; empty for the rollup; or "times" to
+compute only how long the uses took, and not which pods are new. */ -}}
 {{if given "volume"}}its_volumes AS ({{template "named_volumes.sql"}}),{{end}}
 {{template "its_namespaces.sql" ""}}
 use_keys AS
@@ -7,8 +8,8 @@ use_keys AS
     {{template "use_keys.sql" .}}
 ),
 {{- if ne . "times"}}
--- The mounts of the pods that used something in the window, with all that these pods mounted of the same claim, as a pod counts as new
--- on the day of its first mount.
+-- The mounts of the pods that used a claim in the window, with all mounts of the same claim by these pods: a pod is new
+-- on the day of the first of them.
 {{- end}}
 of_pods AS
 (
@@ -30,7 +31,7 @@ of_pods AS
 {{- end}}
       AND {{template "whose.sql"}}
 ),
--- With whose they are. Owner and groups are those of the pod, else those of its claim.
+-- The mounts with their owner and groups: those of the pod, else those of its claim.
 of_workloads AS
 (
     SELECT
@@ -53,13 +54,13 @@ of_workloads AS
 {{- end}}
     ) AS c ON c.uid_key = {{key "m.cluster, m.claim_uid"}}
 ),
--- Each mount in each part of the window, and until when others of its workload had used the claim by then: pods that run beside each
--- other count once.
+-- Each mount in each part of the window. reached is until when earlier mounts of the same workload used the claim: pods
+-- that use it at the same time count once.
 pieces AS
 (
     SELECT
         cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups, pod_uid, began, ended,
-        -- A pod of the first part counts, and so does one that came later.
+        -- A pod counts in the first part, and later in the part in which it is new.
         part = 1 OR came >= windows[part].1 AS counts,
         came >= windows[part].1 AND came < windows[part].2 AS is_new,
         max(ended) OVER (PARTITION BY {{key "cluster, claim_uid, volume_uid, workload_kind, workload_name, owner, groups"}} ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
@@ -68,7 +69,7 @@ pieces AS
         SELECT *, part, greatest(mount_began, windows[part].1) AS began, least(mount_ended, windows[part].2) AS ended
         FROM of_workloads
         ARRAY JOIN arrayEnumerate(windows) AS part
-        -- A use that takes less than the second by which kubelets count is one, too.
+        -- A use of less than a second counts as well: kubelets date it with the same second.
         WHERE began < ended OR mount_began >= mount_ended AND mount_began >= windows[part].1 AND mount_began < windows[part].2
     )
 )

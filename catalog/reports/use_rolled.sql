@@ -1,19 +1,19 @@
-{{- /* Included by use-hours.sql and use-hours-found.sql: what use_seconds_daily and use_seconds_monthly have of the window, from the flags. Before
-       it come began_micros and ended_micros, the window, windows.sql and its_namespaces.sql. */ -}}
--- The whole months of the window that use_seconds_monthly has of each cluster: those with a row without a claim. A month that is being summed up
--- has none yet, nor counts one whose days are not done.
+{{- /* Included by use-hours.sql and use-hours-found.sql: the selected rows of use_seconds_daily and use_seconds_monthly
+in the window. It comes behind began_micros and ended_micros, the window, windows.sql and its_namespaces.sql. */ -}}
+-- The whole months of the window that use_seconds_monthly has of each cluster. A done month has a row without a claim.
+-- A month does not count while its days are not done.
 (
     SELECT groupUniqArray((toString(cluster), month)) FROM use_seconds_monthly
     WHERE namespace = '' AND claim_name = '' AND claim_uid = ''{{filter "cluster"}}
       AND month >= first_day_of_rollup AND toLastDayOfMonth(month) <= last_day_of_rollup AND {{template "use_done.sql" "toLastDayOfMonth(month)"}}
 ) AS its_months,
--- All days between months_begin and months_end are in these months, as months are summed up in order: the index of use_seconds_daily leaves them out.
--- A cluster that has no such month has days from the first one that is summed up on.
+-- Months are summed up in order, so all days between months_begin and months_end are in these months, and the index of
+-- use_seconds_daily skips them. Of a cluster without such a month, the report reads all days.
 if(empty(its_months), first_day_of_rollup, arrayMax(c -> arrayMin(arrayMap(m -> m.2, arrayFilter(m -> m.1 = c, its_months))), arrayDistinct(its_months.1))) AS months_begin,
 if(empty(its_months), first_day_of_rollup - 1,
     arrayMin((c, r) -> if(has(its_months.1, c), toLastDayOfMonth(arrayMax(arrayMap(m -> m.2, arrayFilter(m -> m.1 = c, its_months)))), toDate(intDiv(r.1, 86400000000)) - 1),
         mapKeys(rolled), mapValues(rolled))) AS months_end,
--- A pod counts where it began to use the claim; on the first day of a window that begins with a day all pods of that day count.
+-- A pod counts on the day of its first use. On the first day of a window that begins at midnight, all pods of that day count.
 rolled_uses AS
 (
     SELECT

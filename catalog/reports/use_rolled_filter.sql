@@ -1,4 +1,4 @@
-{{- /* Included by use_rolled.sql: the rows that the flags choose. */ -}}
+{{- /* Included by use_rolled.sql: selects the rows that match the flags. */ -}}
 {{template "uses_of.sql"}}{{filter "owner" "groups"}}
 {{- if given "volume"}}
       AND (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)

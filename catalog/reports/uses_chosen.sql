@@ -1,8 +1,10 @@
-{{- /* Included by uses.sql, at.sql, static.sql, volumes_of_pods.sql, and history.sql and pods-per-volume.sql with what they find first: the mounts that were in use between {since} and {until}. They are chosen first, so that only their
-claims and volumes are read, by their keys: touched are the keys of all rows that may be asked for, of rows that were replaced since, too,
-so that the index of ends can leave out what is long over; chosen are the rows as FINAL has them.
-It is given the kind of window, "ever" for all of the history, "at" if the report chooses by the volumes, "quarters" for a window of which summed_mounts.sql has quarters: the
-mounts of these are left out; or one of these behind "found" if only what is in the table found is chosen; or "most" for the pods that of_most.sql chooses. */ -}}
+{{- /* Included by uses.sql, at.sql, static.sql, volumes_of_pods.sql, and history.sql and pods-per-volume.sql with what
+they find first: the selected mounts that were in use between {since} and {until}. The report then reads only their
+claims and volumes, by their keys. touched has the keys of all rows that may match, read without FINAL, so that the
+index of ended_at skips the mounts that were over before; replaced rows may add some. chosen has the current rows. Its
+argument is the kind of window; "ever" for the whole history; "at" if the report selects by volumes; "quarters" to leave
+out the mounts that summed_mounts.sql replaces; one of these behind "found" to select only claims in the table found; or
+"most" for the pods of of_most.sql. */ -}}
 {{if given "volume"}}
 (SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}})) AS its_volumes,
 (

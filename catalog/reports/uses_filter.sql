@@ -1,4 +1,5 @@
-{{- /* Included by uses_chosen.sql, for both of its steps, history-found.sql, pods-per-volume-found.sql and volumes-per-pod-found.sql: the mounts that the flags choose; "ever" is all of the history. */ -}}
+{{- /* Included by uses_chosen.sql, for both of its steps, history-found.sql, pods-per-volume-found.sql and
+volumes-per-pod-found.sql: selects the mounts that match the flags; "ever" is the whole history. */ -}}
 {{template "uses_of.sql" .}}
 {{- if ne . "ever"}}
       AND {{template "in_window.sql"}}

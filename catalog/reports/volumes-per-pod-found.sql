@@ -1,12 +1,14 @@
--- How many volumes the last pod has that volumes-per-pod.sql shows, or fewer: a pod that by its spec has fewer need not be looked at. For that, the pods with most by their specs are
--- counted, by two hundred mounts for each pod that is shown: those of several containers, of rows that were replaced since, and of pods that mount less than they could. Where these are of too
--- few pods, or there are not so many mounts, all pods have to be looked at.
+-- Finds a lower bound for the last row that volumes-per-pod.sql shows: a pod whose spec has fewer volumes cannot be in
+-- the table, so the report does not read its mounts. To find the bound, this counts the volumes of the pods with most
+-- volumes by their specs. It takes so many of these that they have 200 mounts for each row of the table: a pod has a
+-- mount per container, rows may be replaced, and a pod may mount fewer volumes than its spec has. If these are too few
+-- pods, or there are fewer mounts, the bound is 0 and the report reads all pods.
 WITH
 (
     SELECT if(count() = 0, (65535, 65535, 0), any((claim_volumes, inline_volumes, (day + 1) * 86400000000 - 1))) -- no pod has more than 65535
     FROM
     (
-        -- By days, as to sort the mounts takes longer.
+        -- By days, because sorting the mounts takes longer.
         SELECT claim_volumes, inline_volumes, day, sum(mounts) OVER (ORDER BY claim_volumes DESC, inline_volumes DESC, day) AS mounts_so_far
         FROM
         (
@@ -29,7 +31,7 @@ FROM
 (
     SELECT countIf(volume != 0) AS volumes, countIf(inline_source != 0) AS inline, any(m.created_at) AS created_at
     FROM mounted AS m
-    GROUP BY pod
+    GROUP BY pod_key
     ORDER BY volumes DESC, inline DESC, created_at
     LIMIT 1 OFFSET {limit:UInt64} - 1
 )

@@ -1,6 +1,7 @@
 -- How many volumes each pod mounted, at a moment or in a window, most first. A backing store that the pod names itself
--- (hostPath, emptyDir, nfs, ...) counts as inline. Of those with as many the oldest comes first; --limit chooses by chance among those of the same second.
--- Millions of pods can be in a window. So volumes are counted by hashes, and claims and names are read of the pods that are shown.
+-- (hostPath, emptyDir, nfs, ...) counts as inline. Of pods with as many, the oldest comes first; of those of the same
+-- second, --limit shows some, always the same ones. A window can have millions of pods. So the report counts hashes of
+-- volumes, and reads claims and names only of the pods that it shows.
 WITH
 {{if found . -}}
 (SELECT (bound_volumes, bound_inline, bound_micros) FROM found) AS bound,
@@ -9,17 +10,17 @@ WITH
 {{template "volumes_of_pods.sql" .}},
 {{- end}}
 (
-    SELECT groupArray((pod, volumes, inline, created_at))
+    SELECT groupArray((pod_key, volumes, inline, created_at))
     FROM
     (
-        SELECT pod, countIf(volume != 0) AS volumes, countIf(inline_source != 0) AS inline, any(m.created_at) AS created_at
+        SELECT pod_key, countIf(volume != 0) AS volumes, countIf(inline_source != 0) AS inline, any(m.created_at) AS created_at
         FROM mounted AS m
-        GROUP BY pod
-        ORDER BY volumes DESC, inline DESC, created_at, pod
+        GROUP BY pod_key
+        ORDER BY volumes DESC, inline DESC, created_at, pod_key
         LIMIT {limit:UInt64}
     )
 ) AS pods_shown,
-shown AS (SELECT s.1 AS pod, s.2 AS volumes, s.3 AS inline, s.4 AS created_at FROM (SELECT arrayJoin(pods_shown) AS s))
+shown AS (SELECT s.1 AS pod_key, s.2 AS volumes, s.3 AS inline, s.4 AS created_at FROM (SELECT arrayJoin(pods_shown) AS s))
 SELECT
     m.cluster AS cluster,
     m.namespace AS namespace,
@@ -37,13 +38,13 @@ LEFT JOIN
         any(c.cluster) AS cluster, any(c.namespace) AS namespace, any(concat(c.workload_kind, '/', c.workload_name)) AS workload,
         arraySort(groupUniqArrayIf(c.claim_name, c.claim_name != '')) AS claims
     FROM counted AS c
-    WHERE c.pod_created_at >= arrayMin(pods_shown.4) AND c.pod_created_at <= arrayMax(pods_shown.4) AND {{key "c.cluster, c.pod_uid"}} IN (SELECT pod FROM shown)
+    WHERE c.pod_created_at >= arrayMin(pods_shown.4) AND c.pod_created_at <= arrayMax(pods_shown.4) AND {{key "c.cluster, c.pod_uid"}} IN (SELECT pod_key FROM shown)
     GROUP BY pod_key
-) AS m ON m.pod_key = s.pod
+) AS m ON m.pod_key = s.pod_key
 LEFT JOIN
 (
     SELECT {{key "cluster, uid"}} AS pod_key, name, node FROM pods FINAL
     WHERE created_at >= arrayMin(pods_shown.4) AND created_at <= arrayMax(pods_shown.4) AND {{template "uses_of.sql" .}}
-      AND {{key "cluster, uid"}} IN (SELECT pod FROM shown)
-) AS p ON p.pod_key = s.pod
-ORDER BY s.volumes DESC, s.inline DESC, s.created_at, cluster, namespace, pod, s.pod
+      AND {{key "cluster, uid"}} IN (SELECT pod_key FROM shown)
+) AS p ON p.pod_key = s.pod_key
+ORDER BY s.volumes DESC, s.inline DESC, s.created_at, cluster, namespace, pod, s.pod_key

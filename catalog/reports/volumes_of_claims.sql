@@ -1,4 +1,4 @@
-{{- /* Included by other reports: the volumes that the claims of chosen_claims.sql have or had, by their keys. */ -}}
+{{- /* Included by other reports: the keys of the volumes that the claims of chosen_claims.sql have or had. */ -}}
 SELECT volume_key FROM claims
            WHERE volume_uid != '' AND uid_key IN
           ({{template "chosen_claims.sql"}})

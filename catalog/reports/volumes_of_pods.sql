@@ -1,6 +1,8 @@
-{{- /* Included by volumes-per-pod.sql and volumes-per-pod-found.sql: what each pod mounted. It is given the kind of window, or "most" for the pods that of_most.sql chooses. */ -}}
+{{- /* Included by volumes-per-pod.sql and volumes-per-pod-found.sql: what each pod mounted. Its argument is the kind of
+window, or "most" for the pods of of_most.sql. */ -}}
 {{template "uses_chosen.sql" .}},
--- A mount that was written before its volume was known has the volume of its claim. These two arrays get an empty element, as transform needs one.
+-- A mount that was written before its volume was known gets the volume of its claim. transform needs arrays with an
+-- element, so each gets an empty one.
 (
     SELECT (groupArray(concat(cluster, ' ', uid)), groupArray(volume_uid)) FROM claims FINAL
     WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched WHERE volume_uid = '' AND claim_uid != '')
@@ -21,9 +23,9 @@ counted AS
 mounted AS
 (
     SELECT
-        {{key "cluster, pod_uid"}} AS pod,
+        {{key "cluster, pod_uid"}} AS pod_key,
         if(volume_uid = '', 0, cityHash64(volume_uid)) AS volume, if(claim_name = '', cityHash64(source_kind, source_id), 0) AS inline_source,
         any(pod_created_at) AS created_at
     FROM counted
-    GROUP BY pod, volume, inline_source
+    GROUP BY pod_key, volume, inline_source
 )

@@ -1,6 +1,6 @@
--- Included by other reports: the spans in which pods were watched and nothing can have been
--- missed, by whichever tracker of the cluster, apart from each other, in microseconds; and
--- for how long pods were watched before each. The last one goes on.
+-- Included by other reports: the spans in which some tracker of the cluster watched pods, so that nothing
+-- can have been missed. They do not overlap, and the last one goes on. Times are microseconds since 1970;
+-- before_micros is for how long pods were watched before the span.
 SELECT
     cluster,
     started_micros,

@@ -1,4 +1,5 @@
-{{- /* Included by other reports, over mounts: those that --owner, --group and --workload choose. Owner and groups are those of the pod, else those of its claim. */ -}}
+{{- /* Included by other reports, over mounts: selects those that match --owner, --group and --workload. Owner and
+groups come from the pod, else from its claim. */ -}}
 true
 {{- if given "owner"}}
       AND (owner = {owner:String}

@@ -1,8 +1,8 @@
-{{- /* Included by other reports, with "rolled" for a window of which the rollups may have days. It says which whole days of the window from
-       began_micros to ended_micros they have of each cluster (rolled), and between which two moments no cluster needs its details
-       (from first_edge to last_edge). Times are microseconds since 1970. */ -}}
+{{- /* Included by other reports, with "rolled" for a window of which the rollups may have days. rolled has the whole days, between
+       began_micros and ended_micros, that they have of each cluster. Between first_edge and last_edge no cluster needs details.
+       Times are microseconds since 1970. */ -}}
 {{if eq . "rolled" -}}
--- The first and the last whole day of the window; the rollups have all days of a cluster from its first one to its last one.
+-- The first and the last whole day of the window. The rollups have all days of a cluster between its first and its last one.
 toDate(least(intDiv(began_micros + 86399999999, 86400000000), 65535)) AS first_day_of_rollup,
 toDate(greatest(intDiv(ended_micros, 86400000000), 1)) - 1 AS last_day_of_rollup,
 (

@@ -62,6 +62,9 @@ func questions(t *testing.T, c *catalog.Catalog, program string) (list []questio
 		for _, one := range []string{"namespace=team-007", "owner=owner-7", "group=group-7"} {
 			if name, _, _ := strings.Cut(one, "="); has(name) {
 				add(ofOne, "--"+one)
+				if has("at") {
+					add(ofOne, "--"+one, halfAway)
+				}
 				if has("since") {
 					add(ofOne, "--"+one, longAgo)
 				}

@@ -1,0 +1,77 @@
+package catalog_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// TestVolumesWithoutBindingCountForTheirClaim has a volume that was provisioned in vain: its claim was bound to another one, so it has no binding, and is
+// Released. In the past as now, it counts for the owner, the group and the namespace of the claim that it refers to.
+func TestVolumesWithoutBindingCountForTheirClaim(t *testing.T) {
+	c := migrated(t)
+	a := claimOf("a", "fast", "other", 1)
+	a.Owner, a.Groups = "ann", []string{"g"}
+	vain := volumeOf("vain", "fast", "csi:1", "claim-a", "Released", 1)
+	vain.PhaseChangedAt = day(1, 2)
+	write(t, c, "east", &fact.Facts{
+		Volumes: []fact.Volume{vain, volumeOf("other", "fast", "csi:2", "claim-a", "Bound", 1)}, Claims: []fact.Claim{a},
+		Bindings: []fact.Binding{{Version: 1, ClaimUID: "claim-a", VolumeUID: "other", BoundAt: day(1, 2)}},
+	})
+	for _, flag := range []string{"", "owner=ann", "group=g", "namespace=shop"} {
+		flags := func(more ...string) []string { return append(more, strings.Fields(flag)...) }
+		if got := column(t, c, "idle", "volume", flags("at=2026-01-20")...); got != "pv-other,pv-vain" {
+			t.Errorf("with %q, idle then: %s", flag, got)
+		}
+		if got := column(t, c, "space", "released_volumes", flags("at=2026-01-20")...); got != "1" {
+			t.Errorf("with %q, released then: %s", flag, got)
+		}
+		if got, want := column(t, c, "space", "capacity_byte_hours", flags("since=2026-01-10", "until=2026-01-20")...), fmt.Sprint(2*10*24*gib); got != want {
+			t.Errorf("with %q, %s byte-hours of capacity, want %s", flag, got, want)
+		}
+	}
+}
+
+// TestMountsOfUnknownClaimsUseTheirVolumes has a volume that is mounted by a claim of which the catalog has no row: it is not idle in its namespace.
+func TestMountsOfUnknownClaimsUseTheirVolumes(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-data", "Bound", 1)},
+		Pods:    []fact.Pod{podOf("shop", "web", "Deployment", "web")}, Mounts: []fact.Mount{mountOf("web", "data", "data", "csi:1", "v", day(1, 3))},
+	})
+	for _, flag := range []string{"", "namespace=shop"} {
+		flags := func(more ...string) []string { return append(more, strings.Fields(flag)...) }
+		if got := column(t, c, "idle", "volume", flags("at=2026-01-20")...); got != "" {
+			t.Errorf("with %q, idle then: %s", flag, got)
+		}
+		if got := column(t, c, "space", "idle_byte_hours", flags("since=2026-01-10", "until=2026-01-20")...); got != "0" {
+			t.Errorf("with %q, %s idle byte-hours", flag, got)
+		}
+	}
+}
+
+// TestSumsOfQuartersLeaveOutNoCluster has a cluster whose first tracker died before it wrote any coverage, beside one that is summed up.
+func TestSumsOfQuartersLeaveOutNoCluster(t *testing.T) {
+	c := migrated(t)
+	for _, cluster := range []string{"east", "north"} {
+		write(t, c, cluster, &fact.Facts{
+			Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-data", "Bound", 1)}, Claims: []fact.Claim{claimOf("data", "fast", "v", 1)},
+			Pods: []fact.Pod{podOf("shop", "web", "Deployment", "web")}, Mounts: []fact.Mount{mountOf("web", "data", "data", "csi:1", "v", day(1, 3))},
+		})
+	}
+	rows(t, c, `INSERT INTO coverage (cluster, instance, kind, started_at, seen_at, version)
+		SELECT 'east', 'a', arrayJoin(['Pod', 'PersistentVolumeClaim', 'PersistentVolume']), '2026-02-18 00:00:00', '2026-02-20 00:00:00', 1`)
+	if _, err := c.RollUp(t.Context(), "east"); err != nil {
+		t.Fatal(err)
+	}
+	if n := fmt.Sprint(rows(t, c, "SELECT sum(pods) FROM mounts_quarterly FINAL")); n != "[[1]]" {
+		t.Fatalf("the sums have %s pods", n)
+	}
+	for _, name := range []string{"history", "pods-per-volume"} {
+		if got := column(t, c, name, "pods", "since=2026-01-01", "until=2026-02-28"); got != "1,1" {
+			t.Errorf("%s has the pods %q, want one of each cluster", name, got)
+		}
+	}
+}
