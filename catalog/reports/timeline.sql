@@ -79,27 +79,34 @@ events AS
       AND action NOT IN ('created', 'deleted', 'bound', 'attached', 'detached', 'mounted', 'unmounted')
       AND NOT (kind = 'Pod' AND action IN ('started', 'finished'))
 ),
+-- The events, and the times that nobody watched between the first and the last event of a cluster. Events are named once,
+-- because ClickHouse would compute them again.
 timeline AS
 (
-    SELECT * FROM events
-    UNION ALL
-    SELECT g.cluster, fromUnixTimestamp64Micro(g.from_micros, 'UTC'), fromUnixTimestamp64Micro(g.to_micros, 'UTC'),
-        fromUnixTimestamp64Micro(g.to_micros, 'UTC'), 1, 'unwatched', '', 'what ended then has bounds; more may have happened', ''
+    SELECT * EXCEPT (event_micros, first_event_micros, last_event_micros)
     FROM
     (
-        SELECT cluster, ended_micros AS from_micros,
-            leadInFrame(toNullable(started_micros)) OVER (PARTITION BY cluster ORDER BY started_micros ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS to_micros
-        FROM watched
-    ) AS g
-    INNER JOIN
-    (
-        SELECT cluster, toUnixTimestamp64Micro(min(assumeNotNull(started_at))) AS first_micros,
-            toUnixTimestamp64Micro(max(if(lasts, coalesce(ended_at, {now:DateTime64(6, 'UTC')}), assumeNotNull(started_at)))) AS last_micros
-        FROM events
-        WHERE started_at IS NOT NULL
-        GROUP BY cluster
-    ) AS e ON e.cluster = g.cluster
-    WHERE g.to_micros IS NOT NULL AND g.from_micros < e.last_micros AND assumeNotNull(g.to_micros) > e.first_micros
+        SELECT
+            *,
+            if(event = 'unwatched', NULL, toUnixTimestamp64Micro(started_at)) AS event_micros,
+            min(event_micros) OVER (PARTITION BY cluster) AS first_event_micros,
+            max(if(lasts AND event_micros IS NOT NULL, toUnixTimestamp64Micro(coalesce(ended_at, {now:DateTime64(6, 'UTC')})), event_micros)) OVER (PARTITION BY cluster) AS last_event_micros
+        FROM
+        (
+            SELECT * FROM events
+            UNION ALL
+            SELECT cluster, fromUnixTimestamp64Micro(from_micros, 'UTC'), fromUnixTimestamp64Micro(to_micros, 'UTC'),
+                fromUnixTimestamp64Micro(to_micros, 'UTC'), 1, 'unwatched', '', 'what ended then has bounds; more may have happened', ''
+            FROM
+            (
+                SELECT cluster, ended_micros AS from_micros,
+                    leadInFrame(toNullable(started_micros)) OVER (PARTITION BY cluster ORDER BY started_micros ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS to_micros
+                FROM watched
+            )
+            WHERE to_micros IS NOT NULL
+        )
+    )
+    WHERE event != 'unwatched' OR ifNull(toUnixTimestamp64Micro(started_at) < last_event_micros AND toUnixTimestamp64Micro(ended_at) > first_event_micros, 0)
 )
 SELECT
     cluster,
