@@ -7,7 +7,8 @@ FROM
 (
     SELECT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, toStartOfQuarter(pod_created_at) AS quarter
     FROM mounts
-    WHERE {{template "changed_mounts.sql"}}
+    WHERE pod_created_at >= {quarters_begin:DateTime64(6, 'UTC')} AND pod_created_at < {quarters_end:DateTime64(6, 'UTC')}
+      AND version > {least_version:UInt64} AND version > {summed_versions:Map(UInt64, UInt64)}[cityHash64(cluster)]
       AND {{template "changed_of.sql" .}}
     UNION ALL
     -- A cluster without coverage is never summed up.

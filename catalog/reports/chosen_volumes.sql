@@ -5,10 +5,9 @@ claims have or had, perhaps with others. A volume without a binding counts for t
     SELECT groupUniqArray(volume)
     FROM
     (
-        SELECT volume_key AS volume FROM bindings
-        WHERE claim_key IN ({{template "chosen_claims.sql"}})
+        SELECT volume_key AS volume, claim_key, '' AS claim_namespace FROM bindings
         UNION ALL
-        SELECT uid_key FROM volumes FINAL
-        WHERE {{if given "namespace"}}claim_namespace = {namespace:String} OR {{end}}claim_key IN ({{template "chosen_claims.sql"}})
+        SELECT uid_key, claim_key, claim_namespace FROM volumes FINAL
     )
+    WHERE {{if given "namespace"}}claim_namespace = {namespace:String} OR {{end}}claim_key IN ({{template "chosen_claims.sql"}})
 ) AS volume_keys,

@@ -37,11 +37,7 @@ awaited AS
     SELECT groupUniqArray((cluster, namespace))
     FROM
     (
-        SELECT cluster, namespace FROM claims
-        WHERE uid_key IN (SELECT claim_key FROM bindings WHERE {{listed "volume_key" "volume_keys"}})
-           OR {{listed "volume_key" "volume_keys"}}
-        UNION ALL
-        SELECT cluster, claim_namespace FROM volumes WHERE {{listed "uid_key" "volume_keys"}}
+        {{template "claim_namespaces.sql" "volume_keys"}}
     )
 ) AS its_namespaces,
 {{end}}

@@ -7,9 +7,7 @@ With "at", it has the namespaces of all claims that the volumes in volume_keys e
     FROM
     (
 {{- if eq . "at"}}
-        SELECT cluster, namespace FROM claims
-        WHERE uid_key IN
-              (SELECT claim_key FROM bindings WHERE {{listed "volume_key" "volume_keys"}})
+        {{template "claim_namespaces.sql" "volume_keys"}}
 {{- else}}
         {{template "namespaces_of_owner.sql"}}
 {{- end}}
