@@ -8,10 +8,13 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// volumeVersion is a version of a PersistentVolume whose node affinity has these terms, as JSON.
-func volumeVersion(uid, terms string) fact.Object {
-	return fact.Object{Kind: fact.Volumes, UID: uid, Name: "pv-" + uid, ResourceVersion: "1", ObservedAt: day(1, 10),
-		Object: `{"spec":{"nodeAffinity":{"required":{"nodeSelectorTerms":[` + terms + `]}}}}`}
+// reachedFrom gives volumes a node affinity: terms of a node selector as JSON, by the UID of the volume.
+func reachedFrom(volumes []fact.Volume, terms map[string]string) {
+	for i := range volumes {
+		if of, ok := terms[volumes[i].UID]; ok {
+			volumes[i].NodeAffinity = "[" + of + "]"
+		}
+	}
 }
 
 // onNode is a term of a node selector that names a node.
@@ -50,11 +53,7 @@ func sharedStores() (east, west *fact.Facts) {
 			source("local:1", "local", "", "/mnt"), source("hostPath:1", "hostPath", "", "/srv"), source("hostPath:2", "hostPath", "", "/mnt"),
 			source("emptyDir:1", "emptyDir", "", ""), {Version: 1, ID: "csi:own", Kind: "csi", Driver: "d"}, handle,
 		},
-		Pods: []fact.Pod{pod("a", "node-1"), pod("b", "node-2"), pod("c", "node-1")},
-		Objects: []fact.Object{
-			volumeVersion("local-1", onNode("node-1")), volumeVersion("local-2", onNode("node-2")), volumeVersion("local-3", onNode("node-1")),
-			volumeVersion("zone", onNode("node-1")+`,{"matchExpressions":[{"key":"zone","operator":"In","values":["z"]}]}`),
-		},
+		Pods:     []fact.Pod{pod("a", "node-1"), pod("b", "node-2"), pod("c", "node-1")},
 		Coverage: []fact.Coverage{{Version: 1, Instance: "a", Kind: fact.Pods, StartedAt: day(1, 1), SeenAt: day(2, 20)}},
 		Mounts: []fact.Mount{
 			// a and b for 5 days, then b and c for 5 more.
@@ -78,6 +77,10 @@ func sharedStores() (east, west *fact.Facts) {
 		claim.Owner = "owner-" + uid
 		east.Claims = append(east.Claims, claim)
 	}
+	reachedFrom(east.Volumes, map[string]string{
+		"local-1": onNode("node-1"), "local-2": onNode("node-2"), "local-3": onNode("node-1"),
+		"zone": onNode("node-1") + `,{"matchExpressions":[{"key":"zone","operator":"In","values":["z"]}]}`,
+	})
 	for i := range east.Volumes {
 		switch v := &east.Volumes[i]; v.UID {
 		case "old-1":
@@ -91,11 +94,11 @@ func sharedStores() (east, west *fact.Facts) {
 		Volumes: []fact.Volume{
 			volumeOf("data", "slow", "nfs:1", "claim-data", "Bound", 1), volumeOf("west", "slow", "csi:1", "", "Available", 1), volumeOf("local-1", "slow", "local:1", "", "Available", 1),
 		},
-		Claims:  []fact.Claim{claimOf("data", "slow", "data", 1)},
-		Pods:    []fact.Pod{pod("d", "node-1")},
-		Mounts:  []fact.Mount{use("d", "data", "nfs:1", day(2, 8), day(2, 12))},
-		Objects: []fact.Object{volumeVersion("local-1", onNode("node-1"))},
+		Claims: []fact.Claim{claimOf("data", "slow", "data", 1)},
+		Pods:   []fact.Pod{pod("d", "node-1")},
+		Mounts: []fact.Mount{use("d", "data", "nfs:1", day(2, 8), day(2, 12))},
 	}
+	reachedFrom(west.Volumes, map[string]string{"local-1": onNode("node-1")})
 	return east, west
 }
 

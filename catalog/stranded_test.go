@@ -66,7 +66,7 @@ func strandedVolumes() *fact.Facts {
 			gone("n-back", "back", day(2, 19)), // nobody might list nodes then
 		},
 	}
-	for uid, terms := range map[string]string{
+	affinities := map[string]string{
 		"here": onNode("node-1"), "gone": onNode("gone"), "never": onNode("never"), "again": onNode("again"), "unseen": onNode("unseen"), "used": onNode("again"), "using": onNode("again"),
 		"young": onNode("again"), "back": onNode("back"), "early": onNode("gone"),
 		"field":      `{"matchFields":[{"key":"metadata.name","operator":"In","values":["node-1"]}]}`,
@@ -76,16 +76,17 @@ func strandedVolumes() *fact.Facts {
 		"exists": term("rack Exists"), "exists-fits": term("disks Exists"), "absent": term("kubernetes.io/hostname DoesNotExist"), "absent-fits": term("rack DoesNotExist"),
 		"gt": term("disks Gt 4"), "gt-fits": term("disks Gt 3"), "lt": term("disks Lt 4"), "lt-fits": term("disks Lt 5"), "gt-text": term("zone Gt 1"),
 		"masked": term("token NotIn ***", "kubernetes.io/hostname Exists"), "beta": term("failure-domain.beta.kubernetes.io/zone In b"), "unknown-operator": term("zone Near x"),
-	} {
+	}
+	for uid := range affinities {
 		f.Volumes = append(f.Volumes, volumeOf(uid, "local", "local:1", "claim-"+uid, "Bound", 1))
 		claim := claimOf(uid, "local", uid, 1)
 		claim.Owner = "owner-" + uid
 		f.Claims = append(f.Claims, claim)
-		f.Objects = append(f.Objects, volumeVersion(uid, terms))
 	}
 	f.Volumes = append(f.Volumes, volumeOf("anywhere", "", "nfs:1", "", "Available", 1), volumeOf("deleted", "", "local:1", "", "Available", 1))
 	f.Volumes[len(f.Volumes)-1].DeletedAt = day(2, 1)
-	f.Objects = append(f.Objects, volumeVersion("deleted", onNode("never")))
+	affinities["deleted"] = onNode("never")
+	reachedFrom(f.Volumes, affinities)
 	for i := range f.Volumes {
 		switch v := &f.Volumes[i]; v.UID {
 		case "young": // made on the node that has the name now
@@ -115,7 +116,7 @@ func TestStrandedVolumes(t *testing.T) {
 	late.Coverage[0].SeenAt = day(2, 28)
 	write(t, c, "late", late)
 	blind := strandedVolumes()
-	blind.Coverage, blind.Objects = blind.Coverage[1:], blind.Objects[12:]
+	blind.Coverage, blind.Objects = blind.Coverage[1:], nil
 	write(t, c, "blind", blind)
 	golden(t, "stranded.txt", report(t, c, "stranded", catalog.TableFormat))
 	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }

@@ -44,8 +44,8 @@ func loseANode(f *fact.Facts) {
 	f.Claims = append(f.Claims, claimOf("disk-1", "local", "disk-1", 400))
 	f.Pods = append(f.Pods, podOf("shop", "mongo-0", "StatefulSet", "mongo"))
 	f.Mounts = append(f.Mounts, endedMount(mountOf("mongo-0", "disk", "disk-1", "local:1", "disk-1", day(1, 3)), day(2, 14), day(2, 14), "Deleted"))
-	f.Objects = append(f.Objects, volumeVersion("disk-1", onNode("node-1")), volumeVersion("disk-2", onNode("node-2")),
-		nodeVersion("node-1", "node-1", day(1, 1)), nodeVersion("node-2", "node-2", day(1, 1)))
+	reachedFrom(f.Volumes, map[string]string{"disk-1": onNode("node-1"), "disk-2": onNode("node-2")})
+	f.Objects = append(f.Objects, nodeVersion("node-1", "node-1", day(1, 1)), nodeVersion("node-2", "node-2", day(1, 1)))
 	f.Changes = append(f.Changes, fact.Change{At: day(2, 14), Kind: "Node", UID: "node-1", Name: "node-1", Action: fact.Deleted})
 	for _, kind := range []fact.Kind{fact.Pods, fact.Nodes, fact.Volumes} {
 		f.Coverage = append(f.Coverage, fact.Coverage{Version: 1, Instance: "a", Kind: kind, StartedAt: day(1, 1), SeenAt: day(3, 1)})

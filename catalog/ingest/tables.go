@@ -135,6 +135,7 @@ func volumes() table {
 		plain("access_modes", func(r *row) []string { return r.AccessModes }),
 		plain("volume_mode", func(r *row) string { return r.VolumeMode }),
 		plain("reclaim_policy", func(r *row) string { return r.ReclaimPolicy }),
+		plain("node_affinity", func(r *row) string { return r.NodeAffinity }),
 		plain("phase", func(r *row) string { return r.Phase }),
 		nullable("phase_changed_at", func(r *row) fact.Time { return r.PhaseChangedAt }),
 		nullable("unseen_use_at", func(r *row) fact.Time { return r.UnseenUseAt }),

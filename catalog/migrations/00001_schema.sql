@@ -28,6 +28,7 @@ CREATE TABLE IF NOT EXISTS volumes
     access_modes       Array(LowCardinality(String)) COMMENT 'ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod',
     volume_mode        LowCardinality(String) COMMENT 'Filesystem or Block',
     reclaim_policy     LowCardinality(String) COMMENT 'Delete, Retain or Recycle',
+    node_affinity      LowCardinality(String) COMMENT 'the nodes that can reach it: spec.nodeAffinity.required.nodeSelectorTerms as JSON; empty if any node can',
     phase              LowCardinality(String) COMMENT 'Pending, Available, Bound, Released or Failed',
     phase_changed_at   Nullable(DateTime64(6, 'UTC')) COMMENT 'when it entered this phase; NULL if the API server does not say (before Kubernetes 1.28)' CODEC(Delta, ZSTD(1)),
     unseen_use_at      Nullable(DateTime64(6, 'UTC')) COMMENT 'end of the last use that nobody observed and that a former condition Unused of its claim showed; NULL if there was none' CODEC(Delta, ZSTD(1)),
@@ -619,6 +620,35 @@ ENGINE = AggregatingMergeTree
 ORDER BY (cluster, kind, uid, resource_version)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per version of an object that brought new information about storage. Read with FINAL.';
+
+-- What the condition Unused of a claim said. It changes when the first pod comes and when the last one goes, so objects has many
+-- versions of a claim: too many to read for a question.
+CREATE TABLE IF NOT EXISTS unused_conditions
+(
+    cluster          LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    namespace        LowCardinality(String) COMMENT 'namespace of the claim',
+    claim_uid        String COMMENT 'UID of the PersistentVolumeClaim' CODEC(ZSTD(1)),
+    resource_version String COMMENT 'metadata.resourceVersion of the claim' CODEC(ZSTD(1)),
+    observed_at      SimpleAggregateFunction(min, DateTime64(6, 'UTC')) COMMENT 'when a tracker first observed this version' CODEC(Delta, ZSTD(1)),
+    unused_since     SimpleAggregateFunction(any, Nullable(DateTime64(6, 'UTC'))) COMMENT 'since when no pod used the claim: lastTransitionTime; NULL if its status is not True' CODEC(Delta, ZSTD(1)),
+    claim_key        UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(cityHash64(cluster, claim_uid)), 64), farmHash64(cluster, claim_uid)) COMMENT 'cluster and claim_uid as a number, by which rows are found and joined several times as fast' CODEC(ZSTD(1))
+)
+ENGINE = AggregatingMergeTree
+ORDER BY (cluster, namespace, claim_uid, resource_version)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'One row per version of a claim that has the condition Unused, which shows uses that no tracker observed. Read with FINAL.';
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS unused_conditions_of_objects TO unused_conditions
+AS SELECT cluster, namespace, uid AS claim_uid, resource_version, observed_at, if(condition.2 = 'True', parseDateTime64BestEffortOrNull(condition.3, 6, 'UTC'), NULL) AS unused_since
+FROM
+(
+    SELECT cluster, namespace, uid, resource_version, observed_at,
+        arrayFirst(c -> c.1 = 'Unused', JSONExtract(object, 'status', 'conditions', 'Array(Tuple(type String, status String, lastTransitionTime String))')) AS condition
+    FROM objects
+    WHERE kind = 'PersistentVolumeClaim' AND position(object, '"Unused"') > 0
+)
+WHERE condition.1 = 'Unused'
+COMMENT 'Copies the condition Unused of each version of a claim into unused_conditions.';
 
 -- A span in which a tracker watched a kind and missed no event. The time between two spans
 -- is a gap.

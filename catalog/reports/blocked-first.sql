@@ -7,11 +7,11 @@ FROM
     LIMIT 1
     UNION ALL
     SELECT 1 FROM claims FINAL
-    WHERE deleted_at IS NULL{{filter "cluster" "namespace"}}
+    WHERE deleted_at IS NULL AND {{template "in_namespaces.sql"}}
       AND (cluster, uid) IN
           (
               SELECT cluster, uid FROM changes
-              WHERE kind = 'PersistentVolumeClaim' AND action = 'deleting'{{filter "cluster" "namespace"}}
+              WHERE kind = 'PersistentVolumeClaim' AND action = 'deleting' AND {{template "in_namespaces.sql"}}
           )
     LIMIT 1
 )

@@ -46,7 +46,7 @@ wanted AS
     (
         SELECT cluster, uid, max(at) AS asked_at
         FROM changes FINAL
-        WHERE kind = 'PersistentVolumeClaim' AND action = 'deleting'{{filter "cluster" "namespace"}}
+        WHERE kind = 'PersistentVolumeClaim' AND action = 'deleting' AND {{template "in_namespaces.sql"}}
         GROUP BY cluster, uid
     )
 ) AS deleting_list,
@@ -73,6 +73,12 @@ awaited AS
         SELECT cluster, claim_uid, toString(namespace) AS namespace, pod_created_at, pod_uid, min(toNullable(started_at)) AS used_since
         FROM mounts FINAL
         WHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM awaited) AND claim_uid != ''
+          -- An index skips the pods that were deleted long ago, and their mounts with them.
+          AND (cluster, namespace, pod_created_at, pod_uid) IN
+              (
+                  SELECT cluster, namespace, created_at, uid FROM pods
+                  WHERE deleted_at IS NULL AND node != '' AND (cluster, namespace) IN (SELECT cluster, namespace FROM awaited)
+              )
         GROUP BY cluster, claim_uid, namespace, pod_created_at, pod_uid
         UNION ALL
         SELECT c.cluster, c.uid, c.namespace, w.created_at, w.pod_uid, NULL
@@ -127,47 +133,44 @@ waiting AS
         ON v.cluster = c.cluster AND v.uid = c.volume_uid
     WHERE NOT c.ephemeral OR c.pod_uid = w.pod_uid
 ),
+-- Each waiting pod with all users of its claim, and with all nodes that its volume is attached to.
+held AS
+(
+    SELECT
+        w.*, u.users AS users, a.attached AS attached,
+        arrayFirst(x -> x.1 = w.node, attached) AS own, -- the attachment to the pod's node; its attached_at is NULL until it is done, or if there is none
+        arrayFilter(x -> x.2 IS NOT NULL, attached) AS attached_to,
+        w.is_exclusive AND w.node != '' AS needs_node,
+        -- Whether no VolumeAttachment would say so: in-tree block devices have none, and some CSI drivers attach nothing.
+        w.source_kind IN ('iscsi', 'fc', 'rbd')
+            OR w.source_kind = 'csi' AND w.cluster NOT IN (SELECT cluster FROM attachments_watched) AND (w.cluster, w.driver) NOT IN
+               (
+                   SELECT cluster, toString(any(name)) FROM objects FINAL WHERE kind = 'CSIDriver' GROUP BY cluster, uid
+                   HAVING argMax(JSONExtractRaw(object, 'spec', 'attachRequired'), observed_at) = 'false'
+               ) AS has_no_attachment
+    FROM waiting AS w
+    LEFT JOIN (SELECT (cluster, claim_uid) AS its_claim, groupArray((pod_uid, pod, workload, node, used_since, is_running)) AS users FROM users GROUP BY its_claim) AS u
+        ON u.its_claim = (w.cluster, w.claim_uid)
+    LEFT JOIN (SELECT (cluster, volume_uid) AS its_volume, groupArray((node, attached_at, error)) AS attached FROM attached GROUP BY its_volume) AS a
+        ON a.its_volume = (w.cluster, w.volume_uid)
+),
 blocked AS
 (
     SELECT
-        w.cluster AS cluster, w.namespace AS namespace, 'ReadWriteOncePod' AS reason, 'Pod' AS kind, w.pod AS name, w.workload AS workload, toNullable(w.created_at) AS since,
-        w.owner AS owner, w.groups AS groups, w.claim AS claim, w.volume_name AS volume_name, w.storage_class AS storage_class,
-        u.pod AS holder, u.workload AS holder_workload, u.node AS holder_node, u.used_since AS held_since, '' AS details
-    FROM waiting AS w
-    INNER JOIN users AS u ON u.cluster = w.cluster AND u.claim_uid = w.claim_uid
-    WHERE has(w.access_modes, 'ReadWriteOncePod') AND u.pod_uid != w.pod_uid AND u.is_running
-    UNION ALL
-    -- An attachment may be left of a pod that is gone: then nobody holds the volume but the node.
-    SELECT
-        w.cluster, w.namespace, 'attached elsewhere', 'Pod', w.pod, w.workload, toNullable(w.created_at), w.owner, w.groups, w.claim, w.volume_name, w.storage_class,
-        u.pod, u.workload, a.node, a.attached_at, own.error
-    FROM waiting AS w
-    INNER JOIN (SELECT * FROM attached WHERE attached_at IS NOT NULL) AS a ON a.cluster = w.cluster AND a.volume_uid = w.volume_uid
-    LEFT JOIN attached AS own ON own.cluster = w.cluster AND own.volume_uid = w.volume_uid AND own.node = w.node
-    LEFT JOIN (SELECT * FROM users WHERE is_running AND used_since IS NOT NULL) AS u ON u.cluster = w.cluster AND u.claim_uid = w.claim_uid AND u.node = a.node
-    WHERE w.is_exclusive AND w.node != '' AND a.node != w.node AND own.attached_at IS NULL
-    UNION ALL
-    SELECT
-        w.cluster, w.namespace, 'presumed: mounted elsewhere', 'Pod', w.pod, w.workload, toNullable(w.created_at), w.owner, w.groups, w.claim, w.volume_name, w.storage_class,
-        u.pod, u.workload, u.node, u.used_since, ''
-    FROM waiting AS w
-    INNER JOIN users AS u ON u.cluster = w.cluster AND u.claim_uid = w.claim_uid
-    WHERE w.is_exclusive AND w.node != '' AND u.node != w.node AND u.is_running AND u.used_since IS NOT NULL AND NOT has(w.access_modes, 'ReadWriteOncePod')
-      -- In-tree block devices have no VolumeAttachment; some CSI drivers attach nothing.
-      AND (w.source_kind IN ('iscsi', 'fc', 'rbd')
-           OR w.source_kind = 'csi' AND w.cluster NOT IN (SELECT cluster FROM attachments_watched) AND (w.cluster, w.driver) NOT IN
-              (
-                  SELECT cluster, toString(any(name)) FROM objects FINAL WHERE kind = 'CSIDriver' GROUP BY cluster, uid
-                  HAVING argMax(JSONExtractRaw(object, 'spec', 'attachRequired'), observed_at) = 'false'
-              ))
-    UNION ALL
-    SELECT
-        w.cluster, w.namespace, 'attach error', 'Pod', w.pod, w.workload, toNullable(w.created_at), w.owner, w.groups, w.claim, w.volume_name, w.storage_class,
-        '', '', '', NULL, own.error
-    FROM waiting AS w
-    INNER JOIN attached AS own ON own.cluster = w.cluster AND own.volume_uid = w.volume_uid AND own.node = w.node
-    WHERE own.attached_at IS NULL AND own.error != ''
-      AND NOT (w.is_exclusive AND (w.cluster, w.volume_uid) IN (SELECT cluster, volume_uid FROM attached WHERE attached_at IS NOT NULL))
+        cluster, namespace, row.1 AS reason, 'Pod' AS kind, pod AS name, workload, toNullable(created_at) AS since, owner, groups, claim, volume_name, storage_class,
+        row.2 AS holder, row.3 AS holder_workload, row.4 AS holder_node, row.5 AS held_since, row.6 AS details
+    FROM held
+    ARRAY JOIN arrayConcat(
+        arrayMap(u -> ('ReadWriteOncePod', u.2, u.3, u.4, u.5, ''),
+            arrayFilter(u -> has(access_modes, 'ReadWriteOncePod') AND u.1 != pod_uid AND u.6, users)),
+        -- An attachment may be left of a pod that is gone: then nobody holds the volume but the node.
+        arrayFlatten(arrayMap(
+            a -> arrayMap(u -> ('attached elsewhere', u.2, u.3, a.1, a.2, own.3),
+                if(empty(arrayFilter(u -> u.4 = a.1 AND u.6 AND u.5 IS NOT NULL, users)), [('', '', '', '', NULL, false)], arrayFilter(u -> u.4 = a.1 AND u.6 AND u.5 IS NOT NULL, users))),
+            arrayFilter(a -> needs_node AND own.2 IS NULL AND a.1 != node, attached_to))),
+        arrayMap(u -> ('presumed: mounted elsewhere', u.2, u.3, u.4, u.5, ''),
+            arrayFilter(u -> needs_node AND has_no_attachment AND u.4 != node AND u.6 AND u.5 IS NOT NULL AND NOT has(access_modes, 'ReadWriteOncePod'), users)),
+        if(own.2 IS NULL AND own.3 != '' AND NOT (is_exclusive AND notEmpty(attached_to)), [('attach error', '', '', '', NULL, own.3)], [])) AS row
     UNION ALL
     SELECT
         c.cluster, c.namespace, 'being deleted', 'PersistentVolumeClaim', c.name, '', toNullable(d.asked_at), c.owner, c.groups, c.name, c.volume_name, c.storage_class,

@@ -101,7 +101,8 @@ conditions AS
     ) AS b
     INNER JOIN
     (
-        SELECT c.*, w.started_micros AS span_micros, w.ended_micros AS ended_micros, w.goes_on AS goes_on,
+        SELECT
+            c.*, w.started_micros AS span_micros, w.ended_micros AS ended_micros, w.goes_on AS goes_on,
             c.claim NOT IN (SELECT uid_key FROM claims FINAL WHERE deleted_at <= moment AND {{template "idle_of.sql"}}) AS has_claim,
             c.claim IN (SELECT uid_key FROM claims FINAL WHERE deleted_at IS NOT NULL AND {{template "idle_of.sql"}}) AS is_deleted,
             c.cluster IN (
@@ -110,26 +111,18 @@ conditions AS
         FROM
         (
             SELECT
-                cluster, claim,
+                any(cluster) AS cluster, claim_key AS claim,
                 argMaxIf(micros, observed_at, observed_at <= moment) AS last,
                 argMinIf(micros, observed_at, observed_at > moment) AS next,
                 countIf(observed_at > moment) > 0 AS has_next,
                 arrayJoin(groupUniqArrayIf(micros, micros BETWEEN 1 AND moment_micros)) AS unused_micros
             FROM
             (
-                SELECT
-                    cluster, {{key "cluster, uid"}} AS claim, observed_at,
-                    arrayFirst(c -> c.1 = 'Unused', JSONExtract(object, 'status', 'conditions', 'Array(Tuple(type String, status String, lastTransitionTime String))')) AS condition,
-                    if(condition.2 = 'True', ifNull(toUnixTimestamp64Micro(parseDateTime64BestEffortOrNull(condition.3, 6, 'UTC')), 0), 0) AS micros
-                FROM objects
-                WHERE kind = 'PersistentVolumeClaim' AND position(object, '"Unused"') > 0{{filter "cluster"}}
-                UNION ALL
-                SELECT cluster, uid_key, {now:DateTime64(6, 'UTC')}, ('', '', ''), assumeNotNull(toUnixTimestamp64Micro(unused_since))
-                FROM claims FINAL
-                WHERE unused_since IS NOT NULL AND deleted_at IS NULL
-                  AND {{template "idle_of.sql"}}
+                SELECT cluster, claim_key, observed_at, ifNull(toUnixTimestamp64Micro(unused_since), 0) AS micros
+                FROM unused_conditions FINAL
+                WHERE {{template "idle_of.sql"}}
             )
-            GROUP BY cluster, claim
+            GROUP BY claim
         ) AS c
         ASOF LEFT JOIN spans AS w ON w.watched_cluster = c.cluster AND c.unused_micros >= w.started_micros
     ) AS c ON c.claim = b.claim_key

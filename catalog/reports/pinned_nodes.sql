@@ -10,9 +10,8 @@ FROM
                 e -> if(JSONExtractString(e, 'key') IN ('kubernetes.io/hostname', 'metadata.name') AND JSONExtractString(e, 'operator') = 'In' AND JSONLength(e, 'values') = 1,
                     JSONExtractString(e, 'values', 1), ''),
                 arrayConcat(JSONExtractArrayRaw(term, 'matchExpressions'), JSONExtractArrayRaw(term, 'matchFields')))),
-            JSONExtractArrayRaw(argMax(object, observed_at), 'spec', 'nodeAffinity', 'required', 'nodeSelectorTerms')) AS names
-    FROM objects FINAL
-    WHERE kind = 'PersistentVolume' AND (cluster, uid) IN (SELECT cluster, uid FROM volumes FINAL WHERE source_kind IN ('local', 'hostPath'))
-    GROUP BY cluster, uid
+            JSONExtractArrayRaw(node_affinity)) AS names
+    FROM volumes FINAL
+    WHERE source_kind IN ('local', 'hostPath') AND node_affinity != ''
 )
 WHERE notEmpty(names) AND names[1] != '' AND arrayUniq(names) = 1

@@ -1,6 +1,6 @@
 -- The volumes whose node affinity no living node meets, and those that are kept on one node by its name which another node has now.
 -- A node is gone once its deletion was observed, or another node has its name. The labels of nodes and the affinities of volumes
--- are those of the versions in objects. The terms of an affinity are alternatives, and all requirements of a term have to be met.
+-- are the latest ones. The terms of an affinity are alternatives, and all requirements of a term have to be met.
 -- A value that was masked because its key looks like that of a secret counts as met.
 -- A node that came back by its old name may be the same machine, so those rows say "presumed", and a volume that was used after
 -- the new node came has none. A cluster has rows only where nodes are watched as long as volumes are: otherwise
@@ -15,12 +15,9 @@ watched AS
 ),
 affinities AS
 (
-    SELECT cluster, uid, argMax(JSONExtractRaw(object, 'spec', 'nodeAffinity', 'required', 'nodeSelectorTerms'), observed_at) AS affinity
-    FROM objects
-    WHERE kind = 'PersistentVolume' AND cluster IN (SELECT cluster FROM watched){{filter "cluster"}}
-      AND (cluster, uid) IN (SELECT cluster, uid FROM volumes WHERE deleted_at IS NULL AND {{template "volume_filter.sql"}})
-    GROUP BY cluster, uid
-    HAVING affinity != ''
+    SELECT DISTINCT cluster, node_affinity AS affinity
+    FROM volumes
+    WHERE {{template "stranded_volumes.sql"}}
 ),
 -- The terms of each affinity, with one requirement by whose values the nodes are found: of a host name before others. A term
 -- without such a requirement is compared with each node.
@@ -39,7 +36,7 @@ terms AS
             arrayMap(
                 r -> (JSONExtractString(r, 'key'), JSONExtractString(r, 'operator'), JSONExtract(r, 'values', 'Array(String)')),
                 arrayConcat(JSONExtractArrayRaw(raw, 'matchExpressions'), JSONExtractArrayRaw(raw, 'matchFields'))) AS term
-        FROM (SELECT DISTINCT cluster, affinity FROM affinities)
+        FROM affinities
         ARRAY JOIN JSONExtractArrayRaw(affinity) AS raw
     )
     WHERE notEmpty(term)
@@ -121,7 +118,7 @@ SELECT
         term -> arrayStringConcat(arrayMap(
             r -> trim(concat(JSONExtractString(r, 'key'), ' ', JSONExtractString(r, 'operator'), ' ', arrayStringConcat(JSONExtract(r, 'values', 'Array(String)'), ', '))),
             arrayConcat(JSONExtractArrayRaw(term, 'matchExpressions'), JSONExtractArrayRaw(term, 'matchFields'))), '; '),
-        JSONExtractArrayRaw(a.affinity)), ' or ') AS topology,
+        JSONExtractArrayRaw(m.affinity)), ' or ') AS topology,
     m.last_node.1 AS node,
     if(node = '', NULL, greatest(m.last_node.3, ifNull(v.created_at, m.last_node.3))) AS stranded_since,
     if(stranded_since IS NULL, NULL, greatest(0, dateDiff('second', stranded_since, {now:DateTime64(6, 'UTC')}))) AS stranded_seconds,
@@ -137,20 +134,24 @@ SELECT
     u.last_ended_at AS last_used_at
 FROM
 (
-    SELECT cluster, uid, name, claim_uid, claim_namespace, claim_name, storage_class, capacity_bytes, phase, created_at
+    SELECT cluster, uid, uid_key, name, node_affinity, claim_key, claim_namespace, claim_name, storage_class, capacity_bytes, phase, created_at
     FROM volumes
-    WHERE deleted_at IS NULL AND {{template "volume_filter.sql"}}
+    WHERE {{template "stranded_volumes.sql"}}
 ) AS v
-INNER JOIN affinities AS a ON a.cluster = v.cluster AND a.uid = v.uid
-LEFT JOIN
+INNER JOIN
 (
-    -- The last node that met the affinity; of a name that was used again, the node before.
-    SELECT *, arrayLast(g -> empty(living) OR g.3 <= arrayMax(living.2), arraySort(g -> g.3, gone)) AS last_node FROM met
-) AS m ON m.cluster = a.cluster AND m.affinity = a.affinity
-LEFT JOIN (SELECT cluster, uid, namespace, name, owner, groups FROM claims AS c WHERE {{template "claim_filter.sql"}}) AS c ON c.cluster = v.cluster AND c.uid = v.claim_uid
-LEFT JOIN volume_uses AS u ON u.cluster = v.cluster AND u.volume_uid = v.uid
+    -- The last node that met the affinity; of a name that was used again, the node before. Most affinities are met by nodes that they do
+    -- not name, and their volumes are left out here.
+    SELECT a.cluster AS cluster, a.affinity AS affinity, m.living AS living, m.gone AS gone,
+        arrayLast(g -> empty(m.living) OR g.3 <= arrayMax(m.living.2), arraySort(g -> g.3, m.gone)) AS last_node
+    FROM affinities AS a
+    LEFT JOIN met AS m ON m.cluster = a.cluster AND m.affinity = a.affinity
+    WHERE arrayAll(n -> n.3, m.living)
+) AS m ON m.cluster = v.cluster AND m.affinity = v.node_affinity
+LEFT JOIN (SELECT cluster, uid_key, uid, namespace, name, owner, groups FROM claims AS c WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
+LEFT JOIN (SELECT volume_key, in_use, last_pod, last_workload_kind, last_workload_name, last_ended_at FROM volume_uses) AS u ON u.volume_key = v.uid_key
 WHERE (empty(m.living)
-       OR arrayAll(n -> n.3 AND n.2 > v.created_at AND arrayExists(g -> g.1 = n.1 AND g.3 > v.created_at AND g.3 <= n.2, m.gone), m.living)
+       OR arrayAll(n -> n.2 > v.created_at AND arrayExists(g -> g.1 = n.1 AND g.3 > v.created_at AND g.3 <= n.2, m.gone), m.living)
           AND NOT u.in_use AND (u.last_ended_at IS NULL OR u.last_ended_at <= arrayMax(m.living.2)))
   AND {{template "claim_filter.sql"}}
 ORDER BY stranded_since, cluster, persistentvolume, v.uid

@@ -93,6 +93,7 @@ type Volume struct {
 	AccessModes      []string // ReadWriteOnce, ...
 	VolumeMode       string   // Filesystem, Block
 	ReclaimPolicy    string   // Delete, Retain, Recycle
+	NodeAffinity     string   // spec.nodeAffinity.required.nodeSelectorTerms as JSON; empty if none
 	Phase            string   // Pending, Available, Bound, Released, Failed
 	PhaseChangedAt   Time
 	UnseenUseAt      Time   // end of the last use that nobody observed and only an earlier condition Unused showed

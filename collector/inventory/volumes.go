@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"encoding/json"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,14 +56,14 @@ type volumeSpec struct {
 }
 
 // volumeTraits are values that many volumes share.
-type volumeTraits struct{ class, attributesClass, driver, mode, reclaimPolicy, accessModes string }
+type volumeTraits struct{ class, attributesClass, driver, mode, reclaimPolicy, accessModes, nodeAffinity string }
 
 func (v *volume) row(version uint64, annotations fact.Labels) fact.Volume {
 	traits := v.traits.Value()
 	return fact.Volume{
 		Version: version, UID: v.uid, Name: v.name, StorageClass: traits.class, AttributesClass: traits.attributesClass,
 		SourceKind: v.source.kindOr(""), SourceID: v.source.idText(), Driver: traits.driver, VolumeHandle: v.handle, CapacityBytes: v.capacity,
-		AccessModes: intern.Split(traits.accessModes), VolumeMode: traits.mode, ReclaimPolicy: traits.reclaimPolicy,
+		AccessModes: intern.Split(traits.accessModes), VolumeMode: traits.mode, ReclaimPolicy: traits.reclaimPolicy, NodeAffinity: traits.nodeAffinity,
 		Phase: v.phase.Value(), PhaseChangedAt: v.phaseChanged, ClaimUID: v.claimUID,
 		ClaimNamespace: v.claim.namespace, ClaimName: v.claim.name, Labels: v.labels.Unpack(),
 		Annotations: annotations, CreatedAt: v.created, DeletedAt: v.deleted, DeletedNotBefore: v.notBefore, UnseenUseAt: v.shownUnseenUse(),
@@ -74,7 +75,7 @@ func (v *volume) read(o *corev1.PersistentVolume, obs Observation) volumeSpec {
 	spec := volumeSpec{
 		traits: unique.Make(volumeTraits{
 			class: o.Spec.StorageClassName, attributesClass: ptr.Deref(o.Spec.VolumeAttributesClassName, ""), driver: driverOf(&o.Spec.PersistentVolumeSource), mode: volumeMode(o.Spec.VolumeMode),
-			reclaimPolicy: string(o.Spec.PersistentVolumeReclaimPolicy), accessModes: intern.Join(o.Spec.AccessModes),
+			reclaimPolicy: string(o.Spec.PersistentVolumeReclaimPolicy), accessModes: intern.Join(o.Spec.AccessModes), nodeAffinity: nodeAffinity(o.Spec.NodeAffinity),
 		}),
 		annotations:  intern.RepackShared(v.annotations, o.Annotations),
 		phase:        unique.Make(string(o.Status.Phase)),
@@ -100,6 +101,18 @@ func (v *volume) read(o *corev1.PersistentVolume, obs Observation) volumeSpec {
 		}
 	}
 	return spec
+}
+
+// nodeAffinity returns the required terms as JSON; empty if there are none.
+func nodeAffinity(a *corev1.VolumeNodeAffinity) string {
+	if a == nil || a.Required == nil || len(a.Required.NodeSelectorTerms) == 0 {
+		return ""
+	}
+	terms, err := json.Marshal(a.Required.NodeSelectorTerms)
+	if err != nil { // they consist of text
+		panic(err)
+	}
+	return string(terms)
 }
 
 func driverOf(s *corev1.PersistentVolumeSource) string {

@@ -18,6 +18,7 @@ import (
 )
 
 // The files select the rows of a table, by columns' names. The tables of an earlier schema get the columns that they have.
+// A file is named for its table; what follows a hyphen says which rows of it.
 //
 //go:embed fill/*.sql
 var fills embed.FS
@@ -75,7 +76,10 @@ func run(ctx context.Context, c *catalog.Catalog, sql string) error {
 // merges leave it: a tracker still writes to it.
 func (h *history) fill(t *testing.T, c *catalog.Catalog) {
 	t.Helper()
-	for _, name := range []string{"claims", "volumes", "volume_sources", "bindings", "usage", "claim_changes", "coverage"} {
+	for _, name := range []string{
+		"claims", "volumes", "volume_sources", "bindings", "usage", "attachments", "changes-claims", "changes-resizes", "objects-claims", "objects-volumes",
+		"objects-nodes", "objects-waiting", "pods-waiting", "containers-waiting", "storage_classes", "storage_capacity", "coverage",
+	} {
 		h.insert(t, c, name, h.claims)
 	}
 	for _, name := range []string{"pods", "containers", "mounts", "changes"} {
@@ -87,7 +91,7 @@ func (h *history) fill(t *testing.T, c *catalog.Catalog) {
 		}
 	}
 	if len(columns(t, c, "use_seconds_monthly")) > 0 {
-		h.insert(t, c, "use_months_done", 1)
+		h.insert(t, c, "use_seconds_monthly-done", 1)
 	}
 	if len(columns(t, c, "summed_quarters")) > 0 {
 		began := time.Now()
@@ -96,7 +100,7 @@ func (h *history) fill(t *testing.T, c *catalog.Catalog) {
 		}
 		t.Logf("summed up the quarters in %s", time.Since(began).Round(time.Second))
 	}
-	for _, name := range []string{"claims", "volumes", "volume_sources", "bindings", "usage", "pods", "containers", "mounts", "changes", "volume_uses", "volume_states", "use_seconds_daily", "use_seconds_monthly", "byte_seconds_daily", "mounts_quarterly"} {
+	for _, name := range []string{"claims", "volumes", "volume_sources", "bindings", "usage", "attachments", "objects", "pods", "containers", "mounts", "changes", "volume_uses", "volume_states", "use_seconds_daily", "use_seconds_monthly", "byte_seconds_daily", "mounts_quarterly"} {
 		if len(columns(t, c, name)) > 0 {
 			began := time.Now()
 			var merges []string
@@ -116,13 +120,7 @@ func (h *history) insert(t *testing.T, c *catalog.Catalog, name string, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := name
-	switch name {
-	case "claim_changes":
-		table = "changes"
-	case "use_months_done":
-		table = "use_seconds_monthly"
-	}
+	table, _, _ := strings.Cut(name, "-")
 	has := columns(t, c, table)
 	var both []string
 	for _, row := range catalogtest.Rows(t, c, "DESCRIBE ("+h.with(string(text), 0, 0)+")") {

@@ -16,6 +16,7 @@ SELECT
     ['ReadWriteOnce'] AS access_modes,
     'Filesystem' AS volume_mode,
     if(gone, 'Retain', 'Delete') AS reclaim_policy,
+    concat('[{"matchExpressions":[{"key":"topology.csi.example.com/zone","operator":"In","values":["zone-', toString(k % 5), '"]}]}]') AS node_affinity,
     if(gone, 'Released', 'Bound') AS phase,
     fromUnixTimestamp64Micro((created + if(gone, 8640000, 5)) * 1000000, 'UTC') AS phase_changed_at,
     toString(reinterpretAsUUID(sipHash128('claim', k))) AS claim_uid,
