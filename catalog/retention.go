@@ -43,6 +43,7 @@ var keptTables = map[string]string{
 	"byte_seconds_daily":  "it has the sums of what has expired, and it is small",
 	"storage_classes":     "it is small",
 	"namespaces":          "it is small",
+	"volume_versions":     "it has former sizes and phases, and it is small",
 	"unused_conditions":   "it has uses that nothing else shows, which idle times come from, and it is small",
 	"coverage":            "without it reports would doubt times that were watched, and it is small",
 	"checkpoints":         "it has one row per kind of objects",

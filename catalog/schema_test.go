@@ -118,6 +118,7 @@ var joins = []struct{ table, column, to, toColumn, what string }{
 	{"usage", "claim_uid", "claims", "uid", "the claim"},
 	{"usage", "volume_uid", "volumes", "uid", "the volume"},
 	{"last_usage", "claim_uid", "claims", "uid", "the claim"},
+	{"volume_versions", "volume_uid", "volumes", "uid", "the volume"},
 	{"unused_conditions", "claim_uid", "claims", "uid", "the claim"},
 	{"last_usage", "volume_uid", "volumes", "uid", "the volume"},
 	{"use_seconds_daily", "claim_uid", "claims", "uid", "the claim"},

@@ -621,6 +621,39 @@ ORDER BY (cluster, kind, uid, resource_version)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per version of an object that brought new information about storage. Read with FINAL.';
 
+-- What a volume was like in each of its versions. objects has these among much else, which would take a second to read for a question.
+CREATE TABLE IF NOT EXISTS volume_versions
+(
+    cluster          LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    volume_uid       String COMMENT 'UID of the PersistentVolume' CODEC(ZSTD(1)),
+    resource_version String COMMENT 'metadata.resourceVersion of the volume' CODEC(ZSTD(1)),
+    observed_at      SimpleAggregateFunction(min, DateTime64(6, 'UTC')) COMMENT 'when a tracker first observed this version' CODEC(Delta, ZSTD(1)),
+    capacity_bytes   SimpleAggregateFunction(any, Nullable(Int64)) COMMENT 'size in bytes; NULL if spec.capacity.storage is not written as the API server writes it' CODEC(ZSTD(1)),
+    phase            SimpleAggregateFunction(any, LowCardinality(String)) COMMENT 'Pending, Available, Bound, Released or Failed',
+    phase_changed_at SimpleAggregateFunction(any, Nullable(DateTime64(6, 'UTC'))) COMMENT 'when it entered this phase; NULL if the API server does not say (before Kubernetes 1.28)' CODEC(Delta, ZSTD(1)),
+    volume_key       UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(cityHash64(cluster, volume_uid)), 64), farmHash64(cluster, volume_uid)) COMMENT 'cluster and volume_uid as a number, by which rows are found and joined several times as fast' CODEC(ZSTD(1))
+)
+ENGINE = AggregatingMergeTree
+ORDER BY (cluster, volume_uid, resource_version)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'One row per version of a PersistentVolume that brought new information: its size and phase then. Read with FINAL.';
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS volume_versions_of_objects TO volume_versions
+AS WITH
+    JSONExtractString(object, 'spec', 'capacity', 'storage') AS quantity,
+    if(match(quantity, '^[0-9]{1,18}([kMGTPE]|[KMGTPE]i)?$'),
+        toInt128(extract(quantity, '^[0-9]+')) * transform(replaceRegexpOne(quantity, '^[0-9]+', ''),
+            ['', 'k', 'M', 'G', 'T', 'P', 'E', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
+            [1, 1000, 1000000, 1000000000, 1000000000000, 1000000000000000, 1000000000000000000,
+                1024, 1048576, 1073741824, 1099511627776, 1125899906842624, 1152921504606846976], 0), -1) AS size
+SELECT cluster, uid AS volume_uid, resource_version, observed_at,
+    if(size BETWEEN 0 AND 9223372036854775807, toInt64(size), NULL) AS capacity_bytes,
+    JSONExtractString(object, 'status', 'phase') AS phase,
+    parseDateTime64BestEffortOrNull(JSONExtractString(object, 'status', 'lastPhaseTransitionTime'), 6, 'UTC') AS phase_changed_at
+FROM objects
+WHERE kind = 'PersistentVolume'
+COMMENT 'Copies size and phase of each version of a volume into volume_versions.';
+
 -- What the condition Unused of a claim said. It changes when the first pod comes and when the last one goes, so objects has many
 -- versions of a claim: too many to read for a question.
 CREATE TABLE IF NOT EXISTS unused_conditions

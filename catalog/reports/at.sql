@@ -1,8 +1,8 @@
 -- The volumes that existed at a moment, as they were then. The table volumes has only the last size and phase, so those of the past
--- come from the versions in objects: the last one that was observed by then. While nobody watched volumes, it is valid only
+-- come from its versions: the last one that was observed by then. While nobody watched volumes, it is valid only
 -- if the next version says the same, or dates its phase before the moment. Values that are not known are empty.
 WITH
--- Keys of the volumes that the flags may choose, by their claims at any time; without such flags, of those that the report shows.
+-- Keys of the volumes that the report shows; with --workload, of those that the other flags select.
 (
     SELECT groupArray(uid_key)
     FROM
@@ -13,10 +13,18 @@ WITH
 {{- if given "namespace" "owner" "group"}}
           AND uid_key IN
                (
-                   SELECT volume_key FROM bindings
-                   WHERE claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+                   SELECT volume_key FROM bindings FINAL
+                   WHERE {{template "at_binding.sql"}}
+                     AND volume_key IN
+                         (
+                             SELECT volume_key FROM bindings
+                             WHERE claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+                         )
+                   GROUP BY volume_key
+                   HAVING argMax(claim_key, {{template "at_began.sql"}}) IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
                )
-{{- else if not (given "workload")}}
+{{- end}}
+{{- if not (given "workload")}}
         ORDER BY cluster, name, uid
         LIMIT {limit:UInt64}
 {{- end}}
@@ -25,32 +33,21 @@ WITH
 {{template "uses_chosen.sql" "at"}},
 {{template "owned.sql" "at"}},
 {{- if ne . "now"}}
-versions AS
-(
-    SELECT
-        cluster, uid, observed_at,
-        JSONExtractString(object, 'spec', 'capacity', 'storage') AS quantity,
-        -- A quantity as the API writes sizes; of others, the size is not known.
-        if(match(quantity, '^[0-9]{1,18}([kMGTPE]|[KMGTPE]i)?$'),
-            toInt128(extract(quantity, '^[0-9]+')) * transform(replaceRegexpOne(quantity, '^[0-9]+', ''),
-                ['', 'k', 'M', 'G', 'T', 'P', 'E', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
-                [1, 1000, 1000000, 1000000000, 1000000000000, 1000000000000000, 1000000000000000000,
-                    1024, 1048576, 1073741824, 1099511627776, 1125899906842624, 1152921504606846976], 0), -1) AS size,
-        JSONExtractString(object, 'status', 'phase') AS phase,
-        ifNull(parseDateTime64BestEffortOrNull(JSONExtractString(object, 'status', 'lastPhaseTransitionTime'), 6, 'UTC') <= moment, 0) AS had_phase
-    FROM objects
-    WHERE kind = 'PersistentVolume'{{filter "cluster"}} AND {{listed (key "cluster, uid") "volume_keys"}}
-),
 states AS
 (
     SELECT
-        cluster, uid,
-        argMaxIf((size, phase), observed_at, observed_at <= moment) AS last,
-        argMinIf((size, phase, had_phase), observed_at, observed_at > moment) AS following,
+        volume_key,
+        argMaxIf((capacity_bytes, phase), observed_at, observed_at <= moment) AS last,
+        argMinIf((capacity_bytes, phase, ifNull(phase_changed_at <= moment, false)), observed_at, observed_at > moment) AS following,
         countIf(observed_at <= moment) > 0 AS has_last,
         countIf(observed_at > moment) > 0 AS has_following
-    FROM versions
-    GROUP BY cluster, uid
+    FROM
+    (
+        SELECT volume_key, toNullable(capacity_bytes) AS capacity_bytes, toString(phase) AS phase, phase_changed_at, observed_at
+        FROM volume_versions FINAL
+        PREWHERE {{listed "volume_key" "volume_keys"}}
+    )
+    GROUP BY volume_key
 ),
 watched AS
 (
@@ -68,7 +65,7 @@ SELECT
 {{- else}}
     multiIf(
         moment >= {now:DateTime64(6, 'UTC')}, v.capacity_bytes,
-        s.has_last AND (v.is_watched OR NOT s.has_following AND v.deleted_at IS NULL) OR s.has_last AND s.has_following AND s.last.1 = s.following.1, if(s.last.1 < 0, NULL, s.last.1),
+        s.has_last AND (v.is_watched OR NOT s.has_following AND v.deleted_at IS NULL) OR s.has_last AND s.has_following AND s.last.1 = s.following.1, s.last.1,
         NULL) AS capacity_bytes,
     multiIf(
         moment >= {now:DateTime64(6, 'UTC')}, v.phase,
@@ -85,7 +82,7 @@ SELECT
     trim(concat(d.driver, ' ', d.server, if(d.server = '' OR d.path = '', '', ':'), d.path)) AS backend
 FROM
 (
-    SELECT cluster, uid, uid_key, source_key, name, toInt128(capacity_bytes) AS capacity_bytes, toString(phase) AS phase, storage_class, source_kind, deleted_at
+    SELECT cluster, uid, uid_key, source_key, name, capacity_bytes, toString(phase) AS phase, storage_class, source_kind, deleted_at
 {{- if ne . "now"}},
         cluster IN (SELECT cluster FROM watched) AS is_watched
 {{- end}}
@@ -93,7 +90,7 @@ FROM
     WHERE {{listed "uid_key" "volume_keys"}}
 ) AS v
 {{if ne . "now"}}
-LEFT JOIN states AS s ON {{key "s.cluster, s.uid"}} = v.uid_key
+LEFT JOIN states AS s ON s.volume_key = v.uid_key
 {{end}}
 LEFT JOIN
 (
@@ -102,9 +99,8 @@ LEFT JOIN
     FROM (SELECT uid_key, namespace, name, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" "at"}}) AS c
     RIGHT JOIN
     (
-        -- A binding whose beginning is not known counts as the first.
-        SELECT volume_key, claim_key, (ifNull(bound_at, toDateTime64(0, 6, 'UTC')), ordinal) AS began FROM bindings FINAL
-        WHERE (bound_at IS NULL OR bound_at <= moment) AND (released_at IS NULL OR released_at > moment)
+        SELECT volume_key, claim_key, {{template "at_began.sql"}} AS began FROM bindings FINAL
+        WHERE {{template "at_binding.sql"}}
           AND {{listed "volume_key" "volume_keys"}}
     ) AS b ON c.uid_key = b.claim_key
     GROUP BY volume_key
