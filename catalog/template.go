@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"text/template"
@@ -77,6 +78,15 @@ func inNamespaces(array string) string {
 	return fmt.Sprintf("indexHint((cluster, namespace) IN (%s)) AND %s IN (SELECT %s FROM (%s))", pairs, sum, sum, pairs)
 }
 
+// fewRows is a number of rows that a statement can have as an array.
+const fewRows = 10_000
+
+// shows reports whether a report shows at most so many rows.
+func shows(values map[string]string, most int) bool {
+	n, err := strconv.Atoi(values["limit"])
+	return err == nil && n <= most
+}
+
 // flagOf has the flags of columns whose flag has another name.
 var flagOf = map[string]string{"claim_namespace": "namespace", "storage_class": "storageclass", "groups": "group"}
 
@@ -120,6 +130,7 @@ func functions(values map[string]string) template.FuncMap {
 			}
 			return []string{"before", "last"}
 		},
+		"few":      func() bool { return shows(values, fewRows) },
 		"last":     func(part string) bool { return strings.HasSuffix(part, "last") },
 		"quarters": func(kind string) bool { return strings.HasSuffix(kind, quartersKind) },
 		"found":    func(kind string) bool { return strings.HasPrefix(kind, foundKind) },

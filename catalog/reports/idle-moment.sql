@@ -10,56 +10,55 @@ WITH
 {{- if not (found .)}}
 {{template "idle_candidates.sql" .}},
 (
-    SELECT groupArray((cluster, uid, claim_key, status, idle_micros, seconds, unused_micros, used_micros, is_mount)) FROM
+    SELECT groupArray((key, claim_key, status, idle_micros, seconds, unused_micros, used_micros, is_mount)) FROM
     (
         {{template "idle_rows.sql"}}
     )
 ) AS rows_found,
 found AS
 (
-    SELECT
-        r.1 AS cluster, r.2 AS uid, r.3 AS claim_key, r.4 AS status, r.5 AS idle_micros, r.6 AS seconds, r.7 AS unused_micros, r.8 AS used_micros, r.9 AS is_mount
+    SELECT r.1 AS key, r.2 AS claim_key, r.3 AS status, r.4 AS idle_micros, r.5 AS seconds, r.6 AS unused_micros, r.7 AS used_micros, r.8 AS is_mount
     FROM (SELECT arrayJoin(rows_found) AS r)
 ),
 {{- end}}
-(SELECT groupArray({{key "cluster, uid"}}) FROM found) AS volumes_found,
+(SELECT groupArray(key) FROM found) AS volumes_found,
 -- All claims that these volumes ever had.
 (
-    SELECT groupArray((cluster, namespace, uid, name, volume_uid))
+    SELECT groupArray((cluster, namespace, name, uid_key, volume_key))
     FROM claims FINAL
     PREWHERE uid_key IN
              (
-                 SELECT claim_key FROM bindings WHERE volume_key IN (SELECT {{key "cluster, uid"}} FROM found WHERE is_mount)
+                 SELECT claim_key FROM bindings WHERE volume_key IN (SELECT key FROM found WHERE is_mount)
                  UNION ALL
-                 SELECT uid_key FROM claims WHERE volume_key IN (SELECT {{key "cluster, uid"}} FROM found WHERE is_mount)
+                 SELECT uid_key FROM claims WHERE volume_key IN (SELECT key FROM found WHERE is_mount)
              )
 ) AS found_claims,
 -- The pods that used these volumes last. Of several uses that ended at the same time, the one that started last counts.
 (
-    SELECT groupArray((cluster, its_volume, pod.1, pod.2, pod.3))
+    SELECT groupArray((its_volume, pod.1, pod.2, pod.3, pod.4))
     FROM
     (
-        SELECT cluster, its_volume, argMax((namespace, pod_created_at, pod_uid), (ended_at, started_at, pod_uid)) AS pod
+        SELECT its_volume, argMax((cluster, namespace, pod_created_at, pod_uid), (ended_at, started_at, pod_uid)) AS pod
         FROM
         (
             SELECT m.cluster AS cluster, m.namespace AS namespace, m.pod_created_at AS pod_created_at, m.pod_uid AS pod_uid, m.started_at AS started_at, m.ended_at AS ended_at,
-                if(m.volume_uid != '', m.volume_uid, c.volume_uid) AS its_volume
+                if(m.volume_uid != '', {{key "m.cluster, m.volume_uid"}}, c.volume_key) AS its_volume
             FROM
             (
-                SELECT cluster, namespace, claim_uid, volume_uid, pod_created_at, pod_uid, started_at, assumeNotNull(ended_at) AS ended_at
+                SELECT cluster, namespace, {{key "cluster, claim_uid"}} AS claim_key, volume_uid, pod_created_at, pod_uid, started_at, assumeNotNull(ended_at) AS ended_at
                 FROM mounts FINAL
-                WHERE (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.4 FROM (SELECT arrayJoin(found_claims) AS c))
+                WHERE (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(found_claims) AS c))
                   AND pod_created_at <= moment AND started_at <= moment AND mounts.ended_at <= moment
             ) AS m
-            LEFT JOIN (SELECT c.1 AS cluster, c.3 AS uid, c.5 AS volume_uid FROM (SELECT arrayJoin(found_claims) AS c)) AS c ON c.cluster = m.cluster AND c.uid = m.claim_uid
+            LEFT JOIN (SELECT c.4 AS uid_key, c.5 AS volume_key FROM (SELECT arrayJoin(found_claims) AS c)) AS c ON c.uid_key = m.claim_key
         )
-        GROUP BY cluster, its_volume
+        GROUP BY its_volume
     )
 ) AS last_users,
 idle AS
 (
     SELECT
-        f.cluster AS cluster, f.uid AS volume_uid, v.name AS volume, f.status AS state,
+        v.cluster AS cluster, v.uid AS volume_uid, v.name AS volume, f.status AS state,
         if(f.idle_micros = 0, NULL, fromUnixTimestamp64Micro(f.idle_micros, 'UTC')) AS idle_since,
         f.seconds AS idle_seconds,
         if(c.uid != '', toString(c.namespace), if(f.claim_key = v.present_claim, toString(v.claim_namespace), '')) AS namespace,
@@ -79,9 +78,9 @@ idle AS
     FROM found AS f
     INNER JOIN
     (
-        SELECT uid_key, name, storage_class, reclaim_policy, capacity_bytes, claim_key AS present_claim, claim_namespace, claim_name
+        SELECT uid_key, toString(cluster) AS cluster, uid, name, storage_class, reclaim_policy, capacity_bytes, claim_key AS present_claim, claim_namespace, claim_name
         FROM volumes FINAL PREWHERE {{listed "uid_key" "volumes_found"}}
-    ) AS v ON v.uid_key = {{key "f.cluster, f.uid"}}
+    ) AS v ON v.uid_key = f.key
     LEFT JOIN
     (
         SELECT uid_key, uid, namespace, name
@@ -91,22 +90,22 @@ idle AS
     (
         SELECT volume_key, last_namespace, last_pod, last_workload_kind, last_workload_name
         FROM volume_uses FINAL PREWHERE {{listed "volume_key" "volumes_found"}} WHERE last_ended_at <= moment
-    ) AS u ON u.volume_key = {{key "f.cluster, f.uid"}}
-    LEFT JOIN (SELECT arrayJoin(last_users) AS user) AS l ON l.user.1 = f.cluster AND l.user.2 = f.uid
+    ) AS u ON u.volume_key = f.key
+    LEFT JOIN (SELECT arrayJoin(last_users) AS user) AS l ON l.user.1 = f.key
     LEFT JOIN
     (
         SELECT cluster, uid, name, workload_kind, workload_name
         FROM pods FINAL
-        WHERE (cluster, namespace, created_at, uid) IN (SELECT u.1, u.3, u.4, u.5 FROM (SELECT arrayJoin(last_users) AS u))
-    ) AS p ON p.cluster = l.user.1 AND p.uid = l.user.5
+        WHERE (cluster, namespace, created_at, uid) IN (SELECT u.2, u.3, u.4, u.5 FROM (SELECT arrayJoin(last_users) AS u))
+    ) AS p ON p.cluster = l.user.2 AND p.uid = l.user.5
     LEFT JOIN
     (
-        SELECT cluster, uid, sum(bytes) AS grown_bytes
+        SELECT key, sum(bytes) AS grown_bytes
         FROM
         (
             -- Two trackers can have dated the same change differently.
             SELECT
-                cluster, uid, details, min(at) AS resized_at,
+                {{key "cluster, uid"}} AS key, min(at) AS resized_at,
                 -- Sizes are quantities as the tracker writes them; any other text counts as no change.
                 arrayMap(
                     text -> if(match(text, '^[0-9]{1,19}([KMGTPE]i)?$'),
@@ -117,24 +116,24 @@ idle AS
             FROM changes FINAL
             PREWHERE action = 'resized'
             WHERE kind = 'PersistentVolume' AND namespace = ''{{filter "cluster"}}
-              AND (cluster, uid) IN (SELECT cluster, uid FROM found)
-            GROUP BY cluster, uid, details, resource_version
+              AND {{listed (key "cluster, uid") "volumes_found"}}
+            GROUP BY key, details, resource_version
             HAVING resized_at > moment
         )
-        GROUP BY cluster, uid
-    ) AS g ON g.cluster = f.cluster AND g.uid = f.uid
+        GROUP BY key
+    ) AS g ON g.key = f.key
     LEFT JOIN
     (
-        SELECT cluster, volume_uid, toNullable(argMax(used_bytes, at)) AS used_bytes
+        SELECT volume_key, toNullable(argMax(used_bytes, at)) AS used_bytes
         FROM
         (
-            SELECT cluster, volume_uid, at, used_bytes FROM usage
+            SELECT {{key "cluster, volume_uid"}} AS volume_key, at, used_bytes FROM usage
             WHERE at <= moment AND {{template "namespaces_of_volumes.sql" "volumes_found"}} AND {{listed (key "cluster, volume_uid") "volumes_found"}}
             UNION ALL
-            SELECT cluster, volume_uid, at, used_bytes FROM last_usage FINAL
+            SELECT volume_key, at, used_bytes FROM last_usage FINAL
             PREWHERE {{listed "volume_key" "volumes_found"}} WHERE at <= moment
         )
-        GROUP BY cluster, volume_uid
-    ) AS m ON m.cluster = f.cluster AND m.volume_uid = f.uid
+        GROUP BY volume_key
+    ) AS m ON m.volume_key = f.key
 ),
 {{template "idle_observed.sql"}}

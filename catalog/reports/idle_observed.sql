@@ -53,3 +53,4 @@ SELECT
     keep_reason
 FROM measured
 ORDER BY idle_seconds DESC, cluster, volume, volume_uid
+LIMIT {limit:UInt64}

@@ -1,15 +1,27 @@
 -- Who mounts what, latest first. The report reads the mounts that started at {earliest} or later, of pods that were
 -- created at {oldest} or later: mounts-first.sql finds both times, so that {limit} rows are among them. nearby has the
--- keys of their pods, containers and volumes. Each table says FINAL itself: see Report.explicit.
+-- keys of their pods, containers and volumes. If the report shows few rows, nearby is computed once, as an array: ClickHouse
+-- computes a query again for each place that names it. Each table says FINAL itself: see Report.explicit.
 WITH
 {{template "its_namespaces.sql" ""}}
 {{template "of_class.sql"}}
+{{if few}}
+(
+    SELECT groupArray((cluster, namespace, pod_created_at, pod_uid, volume_uid, source_id))
+    {{template "mounts_nearby.sql"}}
+) AS nearby_rows,
+nearby AS
+(
+    SELECT r.1 AS cluster, r.2 AS namespace, r.3 AS pod_created_at, r.4 AS pod_uid, r.5 AS volume_uid, r.6 AS source_id
+    FROM (SELECT arrayJoin(nearby_rows) AS r)
+)
+{{else}}
 nearby AS
 (
     SELECT cluster, namespace, pod_created_at, pod_uid, volume_uid, source_id
-    FROM mounts
-    WHERE pod_created_at >= {oldest:DateTime64(6, 'UTC')} AND started_at >= {earliest:DateTime64(6, 'UTC')} AND {{template "chosen_mounts.sql"}}
+    {{template "mounts_nearby.sql"}}
 )
+{{end}}
 SELECT
     m.cluster AS cluster,
     m.namespace AS namespace,
