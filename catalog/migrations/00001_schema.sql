@@ -642,7 +642,7 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS volume_versions_of_objects TO volume_vers
 AS WITH
     JSONExtractString(object, 'spec', 'capacity', 'storage') AS quantity,
     if(match(quantity, '^[0-9]{1,18}([kMGTPE]|[KMGTPE]i)?$'),
-        toInt128(extract(quantity, '^[0-9]+')) * transform(replaceRegexpOne(quantity, '^[0-9]+', ''),
+        toInt128OrZero(extract(quantity, '^[0-9]+')) * transform(replaceRegexpOne(quantity, '^[0-9]+', ''),
             ['', 'k', 'M', 'G', 'T', 'P', 'E', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
             [1, 1000, 1000000, 1000000000, 1000000000000, 1000000000000000, 1000000000000000000,
                 1024, 1048576, 1073741824, 1099511627776, 1125899906842624, 1152921504606846976], 0), -1) AS size

@@ -110,12 +110,15 @@ func changesOf(h *history) (list []fact.Change) {
 func TestVolumeColumns(t *testing.T) {
 	o := pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1)
 	o.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example", VolumeHandle: "h-1"}}
+	term := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{"a", `b"`}}}}
+	o.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}}}
 	grown := o.DeepCopy()
 	grown.Spec.Capacity[corev1.ResourceStorage] = *grown.Spec.Capacity.Storage()
 	grown.Status.Phase, grown.Status.LastPhaseTransitionTime = corev1.VolumeFailed, nil
 	_, h := play(t, set(1, o), set(9, grown), set(12, grown))
 	row := h.volumes["v1"]
 	expect(t, "driver", row.Driver+" "+row.VolumeHandle+" "+row.SourceKind, "csi.example h-1 csi")
+	expect(t, "node affinity", row.NodeAffinity, `[{"matchExpressions":[{"key":"zone","operator":"In","values":["a","b\""]}]}]`)
 	expect(t, "without a time from the API, that of the observation", row.PhaseChangedAt, at(9))
 	expect(t, "status", h.states["v1"].Status, fact.VolumeFailed)
 	expect(t, "since", h.states["v1"].ChangedAt, at(9))
