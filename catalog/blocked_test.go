@@ -159,6 +159,23 @@ func TestBlockedPods(t *testing.T) {
 	})
 }
 
+// TestAnAttachmentThatIsDoneCounts has two attachments of a volume to a pod's node, one of which failed: the node has the volume, in
+// whatever order their UIDs are.
+func TestAnAttachmentThatIsDoneCounts(t *testing.T) {
+	c := migrated(t)
+	for cluster, uid := range map[string]types.UID{"east": "a", "west": "z"} {
+		s := newScene(t)
+		s.claim("data", corev1.ReadWriteOnce)
+		failed := s.attach("data", "node-2", false, "no such disk")
+		failed.Name, failed.UID = "failed", uid
+		s.set(s.attach("data", "node-1", true, ""), s.attach("data", "node-2", true, ""), failed, s.pod("waits", "node-2", "data"))
+		write(t, c, cluster, s.facts(fact.Pods, fact.VolumeAttachments))
+	}
+	if got := column(t, c, "blocked", "name"); got != "" {
+		t.Errorf("blocked: %s", got)
+	}
+}
+
 // TestDriversThatAttachNothing has a pod wait beside one on another node, of a driver that needs no attachment.
 func TestDriversThatAttachNothing(t *testing.T) {
 	c := migrated(t)

@@ -75,3 +75,28 @@ func TestSumsOfQuartersLeaveOutNoCluster(t *testing.T) {
 		}
 	}
 }
+
+// TestIdleSinceAConditionOfAnUnknownClaim has a volume whose former claim, of another namespace, has no row: only its condition Unused is
+// known. A flag selects rows, and changes none.
+func TestIdleSinceAConditionOfAnUnknownClaim(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-new", "Bound", 1)}, Claims: []fact.Claim{claimOf("new", "fast", "v", 1)},
+		Bindings: []fact.Binding{
+			{Version: 1, ClaimUID: "claim-former", VolumeUID: "v", BoundAt: day(1, 2), ReleasedAt: day(1, 30), ReleasedNotBefore: day(1, 30)},
+			{Version: 1, ClaimUID: "claim-new", VolumeUID: "v", BoundAt: day(2, 1)},
+		},
+		Objects: []fact.Object{{
+			Kind: fact.Claims, UID: "claim-former", Namespace: "lab", Name: "former", ResourceVersion: "1", ObservedAt: day(1, 10),
+			Object: `{"status":{"conditions":[{"type":"Unused","status":"True","lastTransitionTime":"2026-01-09T12:00:00Z"}]}}`,
+		}},
+		Pods:     []fact.Pod{podOf("shop", "web", "Deployment", "web")},
+		Mounts:   []fact.Mount{endedMount(mountOf("web", "data", "new", "csi:1", "v", day(2, 20)), day(2, 21), day(2, 21), "Deleted")},
+		Coverage: []fact.Coverage{{Version: 1, Instance: "a", Kind: fact.Pods, StartedAt: day(2, 10), SeenAt: day(3, 1)}},
+	})
+	for _, flag := range []string{"namespace=", "namespace=shop"} {
+		if got := column(t, c, "idle", "idle_since", "at=2026-02-15", flag); got != "2026-01-09T12:00:00Z" {
+			t.Errorf("with %q, idle since %s", flag, got)
+		}
+	}
+}

@@ -78,13 +78,11 @@ func inNamespaces(array string) string {
 	return fmt.Sprintf("indexHint((cluster, namespace) IN (%s)) AND %s IN (SELECT %s FROM (%s))", pairs, sum, sum, pairs)
 }
 
-// fewRows is a number of rows that a statement can have as an array.
-const fewRows = 10_000
-
-// shows reports whether a report shows at most so many rows.
-func shows(values map[string]string, most int) bool {
+// showsFewRows reports whether a report shows so few rows that a statement can have them as an array. Without a limit it
+// does not, as limit is noLimit then.
+func showsFewRows(values map[string]string) bool {
 	n, err := strconv.Atoi(values["limit"])
-	return err == nil && n <= most
+	return err == nil && n <= 10_000
 }
 
 // flagOf has the flags of columns whose flag has another name.
@@ -130,7 +128,7 @@ func functions(values map[string]string) template.FuncMap {
 			}
 			return []string{"before", "last"}
 		},
-		"few":      func() bool { return shows(values, fewRows) },
+		"fewRows":  func() bool { return showsFewRows(values) },
 		"last":     func(part string) bool { return strings.HasSuffix(part, "last") },
 		"quarters": func(kind string) bool { return strings.HasSuffix(kind, quartersKind) },
 		"found":    func(kind string) bool { return strings.HasPrefix(kind, foundKind) },

@@ -628,7 +628,7 @@ CREATE TABLE IF NOT EXISTS volume_versions
     volume_uid       String COMMENT 'UID of the PersistentVolume' CODEC(ZSTD(1)),
     resource_version String COMMENT 'metadata.resourceVersion of the volume' CODEC(ZSTD(1)),
     observed_at      SimpleAggregateFunction(min, DateTime64(6, 'UTC')) COMMENT 'when a tracker first observed this version' CODEC(Delta, ZSTD(1)),
-    capacity_bytes   SimpleAggregateFunction(any, Nullable(Int64)) COMMENT 'size in bytes; NULL if spec.capacity.storage is not written as the API server writes it' CODEC(ZSTD(1)),
+    capacity_bytes   SimpleAggregateFunction(any, Nullable(Int64)) COMMENT 'size in bytes; NULL if spec.capacity.storage is not a whole number with or without a unit, or does not fit' CODEC(ZSTD(1)),
     phase            SimpleAggregateFunction(any, LowCardinality(String)) COMMENT 'Pending, Available, Bound, Released or Failed',
     phase_changed_at SimpleAggregateFunction(any, Nullable(DateTime64(6, 'UTC'))) COMMENT 'when it entered this phase; NULL if the API server does not say (before Kubernetes 1.28)' CODEC(Delta, ZSTD(1)),
     volume_key       UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(cityHash64(cluster, volume_uid)), 64), farmHash64(cluster, volume_uid)) COMMENT 'cluster and volume_uid as a number, by which rows are found and joined several times as fast' CODEC(ZSTD(1))
@@ -663,8 +663,9 @@ CREATE TABLE IF NOT EXISTS unused_conditions
     claim_uid        String COMMENT 'UID of the PersistentVolumeClaim' CODEC(ZSTD(1)),
     resource_version String COMMENT 'metadata.resourceVersion of the claim' CODEC(ZSTD(1)),
     observed_at      SimpleAggregateFunction(min, DateTime64(6, 'UTC')) COMMENT 'when a tracker first observed this version' CODEC(Delta, ZSTD(1)),
-    unused_since     SimpleAggregateFunction(any, Nullable(DateTime64(6, 'UTC'))) COMMENT 'since when no pod used the claim: lastTransitionTime; NULL if its status is not True' CODEC(Delta, ZSTD(1)),
-    claim_key        UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(cityHash64(cluster, claim_uid)), 64), farmHash64(cluster, claim_uid)) COMMENT 'cluster and claim_uid as a number, by which rows are found and joined several times as fast' CODEC(ZSTD(1))
+    unused_since     SimpleAggregateFunction(any, Nullable(DateTime64(6, 'UTC'))) COMMENT 'since when no pod used the claim: lastTransitionTime; NULL if its status is not True, or that time cannot be read' CODEC(Delta, ZSTD(1)),
+    claim_key        UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(cityHash64(cluster, claim_uid)), 64), farmHash64(cluster, claim_uid)) COMMENT 'cluster and claim_uid as a number, by which rows are found and joined several times as fast' CODEC(ZSTD(1)),
+    INDEX by_claim claim_key TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (cluster, namespace, claim_uid, resource_version)

@@ -15,7 +15,7 @@ WITH
                (
                    SELECT volume_key FROM bindings FINAL
                    WHERE {{template "at_binding.sql"}}
-                     AND volume_key IN
+                     AND volume_key IN -- so that ClickHouse groups few bindings; what counts is the claim that a volume had then
                          (
                              SELECT volume_key FROM bindings
                              WHERE claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})

@@ -133,13 +133,19 @@ waiting AS
         ON v.cluster = c.cluster AND v.uid = c.volume_uid
     WHERE NOT c.ephemeral OR c.pod_uid = w.pod_uid
 ),
--- Each waiting pod with all users of its claim, and with all nodes that its volume is attached to.
+-- Each waiting pod with the users of its claim, and with the attachments of its volume, those that are done first.
 held AS
 (
     SELECT
-        w.*, u.users AS users, a.attached AS attached,
-        arrayFirst(x -> x.1 = w.node, attached) AS own, -- the attachment to the pod's node; its attached_at is NULL until it is done, or if there is none
+        w.*,
+        u.users AS users, -- (pod_uid, pod, workload, node, used_since, is_running)
+        arraySort(x -> (x.2 IS NULL, x.3 = ''), a.attached) AS attached, -- (node, attached_at, error)
+        -- The attachment to the pod's own node. Its time is NULL until it is done, or if there is none.
+        arrayFirst(x -> x.1 = w.node, attached) AS own,
+        tupleElement(own, 2) IS NOT NULL AS is_there,
+        tupleElement(own, 3) AS own_error,
         arrayFilter(x -> x.2 IS NOT NULL, attached) AS attached_to,
+        arrayFilter(x -> x.6 AND x.5 IS NOT NULL, users) AS mounting, -- the users that run and have mounted it
         w.is_exclusive AND w.node != '' AS needs_node,
         -- Whether no VolumeAttachment would say so: in-tree block devices have none, and some CSI drivers attach nothing.
         w.source_kind IN ('iscsi', 'fc', 'rbd')
@@ -154,6 +160,7 @@ held AS
     LEFT JOIN (SELECT (cluster, volume_uid) AS its_volume, groupArray((node, attached_at, error)) AS attached FROM attached GROUP BY its_volume) AS a
         ON a.its_volume = (w.cluster, w.volume_uid)
 ),
+-- row is (reason, holder, holder_workload, holder_node, held_since, details).
 blocked AS
 (
     SELECT
@@ -165,12 +172,12 @@ blocked AS
             arrayFilter(u -> has(access_modes, 'ReadWriteOncePod') AND u.1 != pod_uid AND u.6, users)),
         -- An attachment may be left of a pod that is gone: then nobody holds the volume but the node.
         arrayFlatten(arrayMap(
-            a -> arrayMap(u -> ('attached elsewhere', u.2, u.3, a.1, a.2, own.3),
-                if(empty(arrayFilter(u -> u.4 = a.1 AND u.6 AND u.5 IS NOT NULL, users)), [('', '', '', '', NULL, false)], arrayFilter(u -> u.4 = a.1 AND u.6 AND u.5 IS NOT NULL, users))),
-            arrayFilter(a -> needs_node AND own.2 IS NULL AND a.1 != node, attached_to))),
+            a -> arrayMap(u -> ('attached elsewhere', u.2, u.3, a.1, a.2, own_error),
+                if(has(mounting.4, a.1), arrayFilter(u -> u.4 = a.1, mounting), [('', '', '', '', NULL, false)])),
+            arrayFilter(a -> needs_node AND NOT is_there AND a.1 != node, attached_to))),
         arrayMap(u -> ('presumed: mounted elsewhere', u.2, u.3, u.4, u.5, ''),
-            arrayFilter(u -> needs_node AND has_no_attachment AND u.4 != node AND u.6 AND u.5 IS NOT NULL AND NOT has(access_modes, 'ReadWriteOncePod'), users)),
-        if(own.2 IS NULL AND own.3 != '' AND NOT (is_exclusive AND notEmpty(attached_to)), [('attach error', '', '', '', NULL, own.3)], [])) AS row
+            arrayFilter(u -> needs_node AND has_no_attachment AND u.4 != node AND NOT has(access_modes, 'ReadWriteOncePod'), mounting)),
+        if(NOT is_there AND own_error != '' AND NOT (is_exclusive AND notEmpty(attached_to)), [('attach error', '', '', '', NULL, own_error)], [])) AS row
     UNION ALL
     SELECT
         c.cluster, c.namespace, 'being deleted', 'PersistentVolumeClaim', c.name, '', toNullable(d.asked_at), c.owner, c.groups, c.name, c.volume_name, c.storage_class,

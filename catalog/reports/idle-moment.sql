@@ -1,6 +1,6 @@
 -- The volumes that nobody used at a moment: idle.sql for the past. A volume counts if it was bound or released then:
--- bindings has its claims, changes has its earlier phases and sizes, and volumes, claims and volume_states have the
--- values that did not change since. The claim is the one that the volume had then, or had last. Owner, groups, class
+-- bindings has its claims, changes has its earlier phases and sizes, unused_conditions has what its claims said of their
+-- use, and volumes, claims and volume_states have the values that did not change since. The claim is the one that the volume had then, or had last. Owner, groups, class
 -- and reclaim policy are the latest known ones.
 -- A use that ended while nobody watched counts until the latest moment at which it can have ended. A volume is not idle
 -- while a pod waits for it: a pod that existed and started later, or whose init container had run. A pod that never

@@ -38,6 +38,14 @@ awaited AS
     FROM
     (
         {{template "claim_namespaces.sql" "volume_keys"}}
+        UNION ALL
+        -- A tracker that was killed and lost its journal may have written what a claim said, and not its row.
+        SELECT cluster, namespace FROM unused_conditions WHERE claim_key IN
+            (
+                SELECT claim_key FROM bindings
+                WHERE {{listed "volume_key" "volume_keys"}}
+                  AND claim_key NOT IN (SELECT uid_key FROM claims WHERE uid_key IN (SELECT claim_key FROM bindings WHERE {{listed "volume_key" "volume_keys"}}))
+            )
     )
 ) AS its_namespaces,
 {{end}}
@@ -118,6 +126,8 @@ conditions AS
                 arrayJoin(groupUniqArrayIf(micros, micros BETWEEN 1 AND moment_micros)) AS unused_micros
             FROM
             (
+                -- micros is since when no pod used the claim, and 0 if one did. A version without the condition has no row, so what the version
+                -- before it said goes on.
                 SELECT cluster, claim_key, observed_at, ifNull(toUnixTimestamp64Micro(unused_since), 0) AS micros
                 FROM unused_conditions FINAL
                 WHERE {{template "idle_of.sql"}}

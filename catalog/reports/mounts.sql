@@ -5,7 +5,7 @@
 WITH
 {{template "its_namespaces.sql" ""}}
 {{template "of_class.sql"}}
-{{if few}}
+{{if fewRows}}
 (
     SELECT groupArray((cluster, namespace, pod_created_at, pod_uid, volume_uid, source_id))
     {{template "mounts_nearby.sql"}}

@@ -140,13 +140,13 @@ FROM
 ) AS v
 INNER JOIN
 (
-    -- The last node that met the affinity; of a name that was used again, the node before. Most affinities are met by nodes that they do
-    -- not name, and their volumes are left out here.
+    -- The last node that met the affinity; of a name that was used again, the node before. A volume is not stranded if a living node
+    -- meets its affinity that the affinity does not name: most volumes are left out here. Without a living node the condition is true.
     SELECT a.cluster AS cluster, a.affinity AS affinity, m.living AS living, m.gone AS gone,
         arrayLast(g -> empty(m.living) OR g.3 <= arrayMax(m.living.2), arraySort(g -> g.3, m.gone)) AS last_node
     FROM affinities AS a
     LEFT JOIN met AS m ON m.cluster = a.cluster AND m.affinity = a.affinity
-    WHERE arrayAll(n -> n.3, m.living)
+    WHERE arrayAll(n -> n.3, m.living) -- is_named
 ) AS m ON m.cluster = v.cluster AND m.affinity = v.node_affinity
 LEFT JOIN (SELECT cluster, uid_key, uid, namespace, name, owner, groups FROM claims AS c WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
 LEFT JOIN (SELECT volume_key, in_use, last_pod, last_workload_kind, last_workload_name, last_ended_at FROM volume_uses) AS u ON u.volume_key = v.uid_key
