@@ -23,23 +23,26 @@ stays AS
     )
     GROUP BY cluster, volume_uid, persistentvolume, namespace, workload, stay
 ),
-steps AS
+-- All stays on a volume in one array, so that ClickHouse computes them once: of (namespace, workload, came_at, went, went_at, went_not_before).
+volumes_stays AS
 (
-    SELECT cluster, volume_uid, persistentvolume, came_at AS at, CAST(NULL, 'Nullable(DateTime64(6, \'UTC\'))') AS not_before, 'came' AS change, namespace, workload FROM stays
-    UNION ALL
-    SELECT cluster, volume_uid, persistentvolume, assumeNotNull(went_at), if(went_not_before = went_at, NULL, went_not_before), 'went', namespace, workload FROM stays WHERE went_at IS NOT NULL
+    SELECT cluster, volume_uid, persistentvolume, groupArray((toString(namespace), workload, came_at, went, went_at, went_not_before)) AS list
+    FROM stays
+    GROUP BY cluster, volume_uid, persistentvolume
 )
 SELECT
-    s.cluster AS cluster,
-    s.persistentvolume AS persistentvolume,
-    s.at AS at,
-    s.not_before AS at_not_before,
-    s.change AS change,
-    s.namespace AS namespace,
-    s.workload AS workload,
-    arraySort(groupUniqArrayIf(t.workload, t.came_at <= s.at AND t.went > s.at)) AS apps
-FROM (SELECT * FROM steps WHERE at >= {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}) AS s
-INNER JOIN stays AS t ON t.cluster = s.cluster AND t.volume_uid = s.volume_uid
-GROUP BY s.cluster, s.volume_uid, s.persistentvolume, s.at, s.not_before, s.change, s.namespace, s.workload
-ORDER BY at, cluster, persistentvolume, s.volume_uid, change DESC, namespace, workload
+    cluster,
+    persistentvolume,
+    step.1 AS at,
+    step.2 AS at_not_before,
+    step.3 AS change,
+    step.4 AS namespace,
+    step.5 AS workload,
+    arraySort(arrayDistinct(arrayMap(x -> x.2, arrayFilter(x -> x.3 <= at AND x.4 > at, list)))) AS apps
+FROM volumes_stays
+ARRAY JOIN arrayConcat(
+    arrayMap(x -> (x.3, CAST(NULL, 'Nullable(DateTime64(6, \'UTC\'))'), 'came', x.1, x.2), list),
+    arrayMap(x -> (assumeNotNull(x.5), if(x.6 = x.5, NULL, x.6), 'went', x.1, x.2), arrayFilter(x -> x.5 IS NOT NULL, list))) AS step
+WHERE at >= {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}
+ORDER BY at, cluster, persistentvolume, volume_uid, change DESC, namespace, workload
 LIMIT {limit:UInt64}

@@ -11,57 +11,58 @@ WITH
 existing AS
 (
     SELECT
-        cluster, 'PersistentVolume' AS kind, v.uid AS uid, v.name AS name, v.storage_class AS storage_class, v.claim_key AS claim_key,
+        cluster, 'PersistentVolume' AS kind, v.uid_key AS uid_key, v.name AS name, v.storage_class AS storage_class, v.claim_key AS claim_key,
         v.created_at AS created_at, v.deleted_at AS deleted_at
     FROM volumes AS v FINAL
     UNION ALL
-    SELECT cluster, 'PersistentVolumeClaim', uid, name, storage_class, uid_key, created_at, deleted_at FROM claims FINAL
+    SELECT cluster, 'PersistentVolumeClaim', uid_key, name, storage_class, uid_key, created_at, deleted_at FROM claims FINAL
 ),
 touched AS (SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE {{template "diff_mounts.sql"}}),
 differences AS
 (
     SELECT
-        o.cluster AS cluster, o.kind AS kind, o.uid AS uid, o.name AS name, o.storage_class AS storage_class, o.claim_key AS claim_key,
+        o.cluster AS cluster, o.kind AS kind, o.name AS name, o.storage_class AS storage_class, o.claim_key AS claim_key,
         if(existed_before, 'went', 'came') AS difference, '' AS before, '' AS after,
         (created_at IS NULL OR created_at <= {since:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')}) AS existed_before,
         (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {until:DateTime64(6, 'UTC')}) AS exists_after
     FROM existing AS o
     WHERE existed_before != exists_after{{if given "namespace" "owner" "group"}} AND {{listed "claim_key" "claim_keys"}}{{end}}
     UNION ALL
-    SELECT o.cluster, o.kind, o.uid, o.name, o.storage_class, o.claim_key, r.action, r.size_before, r.size_after, 1, 1
+    SELECT o.cluster, o.kind, o.name, o.storage_class, o.claim_key, r.action, r.size_before, r.size_after, 1, 1
     FROM existing AS o
     INNER JOIN
     (
         SELECT
-            cluster, kind, uid, toString(action) AS action,
+            {{key "cluster, uid"}} AS object_key, kind, toString(action) AS action,
             splitByString(' → ', argMin(details, at))[1] AS size_before,
             splitByString(' → ', argMax(details, at))[2] AS size_after
         FROM changes FINAL
         PREWHERE action IN ('resized', 'resize_requested')
         WHERE kind IN ('PersistentVolume', 'PersistentVolumeClaim')
           AND at > {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}
-        GROUP BY cluster, kind, uid, action
+        GROUP BY object_key, kind, action
         HAVING size_before != size_after
-    ) AS r ON o.cluster = r.cluster AND o.kind = r.kind AND o.uid = r.uid
+    ) AS r ON o.uid_key = r.object_key
+    WHERE o.kind = r.kind{{if given "namespace" "owner" "group"}} AND {{listed "o.claim_key" "claim_keys"}}{{end}}
     UNION ALL
     SELECT
-        o.cluster, o.kind, o.uid, o.name, o.storage_class, b.claim_key,
+        o.cluster, o.kind, o.name, o.storage_class, b.claim_key,
         if(b.bound_before, 'released', 'bound'),
         if(b.bound_before, concat(c.namespace, '/', c.name), ''), if(b.bound_before, '', concat(c.namespace, '/', c.name)), 1, 1
     FROM existing AS o
     INNER JOIN
     (
         SELECT
-            cluster, volume_uid, claim_key,
+            volume_key, claim_key,
             max((bound_at IS NULL OR bound_at <= {since:DateTime64(6, 'UTC')}) AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})) AS bound_before,
             max((bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')}) AND (released_at IS NULL OR released_at > {until:DateTime64(6, 'UTC')})) AS bound_after
         FROM bindings FINAL
 {{- if given "namespace" "owner" "group"}}
         WHERE {{listed "claim_key" "claim_keys"}}
 {{- end}}
-        GROUP BY cluster, volume_uid, claim_key
+        GROUP BY volume_key, claim_key
         HAVING bound_before != bound_after
-    ) AS b ON o.cluster = b.cluster AND o.uid = b.volume_uid
+    ) AS b ON o.uid_key = b.volume_key
     LEFT JOIN (SELECT uid_key, namespace, name FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = b.claim_key
     WHERE o.kind = 'PersistentVolume'
 )
