@@ -14,7 +14,7 @@ WITH
           AND uid_key IN
                (
                    SELECT volume_key FROM bindings FINAL
-                   WHERE {{template "at_binding.sql"}}
+                   WHERE {{template "bound_then.sql" "until"}}
                      AND volume_key IN -- so that ClickHouse groups few bindings; what counts is the claim that a volume had then
                          (
                              SELECT volume_key FROM bindings
@@ -37,16 +37,12 @@ states AS
 (
     SELECT
         volume_key,
-        argMaxIf((capacity_bytes, phase), observed_at, observed_at <= moment) AS last,
-        argMinIf((capacity_bytes, phase, ifNull(phase_changed_at <= moment, false)), observed_at, observed_at > moment) AS following,
+        argMaxIf((capacity_bytes, toString(phase)), observed_at, observed_at <= moment) AS last,
+        argMinIf((capacity_bytes, toString(phase), ifNull(phase_changed_at <= moment, false)), observed_at, observed_at > moment) AS following,
         countIf(observed_at <= moment) > 0 AS has_last,
         countIf(observed_at > moment) > 0 AS has_following
-    FROM
-    (
-        SELECT volume_key, toNullable(capacity_bytes) AS capacity_bytes, toString(phase) AS phase, phase_changed_at, observed_at
-        FROM volume_versions FINAL
-        PREWHERE {{listed "volume_key" "volume_keys"}}
-    )
+    FROM volume_versions FINAL
+    PREWHERE {{listed "volume_key" "volume_keys"}}
     GROUP BY volume_key
 ),
 watched AS
@@ -100,7 +96,7 @@ LEFT JOIN
     RIGHT JOIN
     (
         SELECT volume_key, claim_key, {{template "at_began.sql"}} AS began FROM bindings FINAL
-        WHERE {{template "at_binding.sql"}}
+        WHERE {{template "bound_then.sql" "until"}}
           AND {{listed "volume_key" "volume_keys"}}
     ) AS b ON c.uid_key = b.claim_key
     GROUP BY volume_key

@@ -147,7 +147,8 @@ held AS
         arrayFilter(x -> x.2 IS NOT NULL, attached) AS attached_to,
         arrayFilter(x -> x.6 AND x.5 IS NOT NULL, users) AS mounting, -- the users that run and have mounted it
         w.is_exclusive AND w.node != '' AS needs_node,
-        -- Whether no VolumeAttachment would say so: in-tree block devices have none, and some CSI drivers attach nothing.
+        -- Whether it can be attached and no VolumeAttachment tells: in-tree block devices have none, and those of CSI may not be watched.
+        -- A CSI driver that needs no attachment blocks nobody.
         w.source_kind IN ('iscsi', 'fc', 'rbd')
             OR w.source_kind = 'csi' AND w.cluster NOT IN (SELECT cluster FROM attachments_watched) AND (w.cluster, w.driver) NOT IN
                (

@@ -54,8 +54,8 @@ differences AS
     (
         SELECT
             volume_key, claim_key,
-            max((bound_at IS NULL OR bound_at <= {since:DateTime64(6, 'UTC')}) AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})) AS bound_before,
-            max((bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')}) AND (released_at IS NULL OR released_at > {until:DateTime64(6, 'UTC')})) AS bound_after
+            max({{template "bound_then.sql" "since"}}) AS bound_before,
+            max({{template "bound_then.sql" "until"}}) AS bound_after
         FROM bindings FINAL
 {{- if given "namespace" "owner" "group"}}
         WHERE {{listed "claim_key" "claim_keys"}}
