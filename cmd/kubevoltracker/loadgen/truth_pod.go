@@ -28,6 +28,8 @@ func (u *use) first(started, created *time.Time) {
 func useOf(l *life, container string) use {
 	u := use{end: absent}
 	var finished, former *time.Time // the end of the last run, and of one after which the container was to run again
+	var reported time.Time          // when the end of the last run was first observed
+	stale := false                  // a date lies before the pod's creation: the container's dates are those of a former pod
 	for _, v := range l.versions {
 		for _, c := range v.Pod.Containers {
 			switch {
@@ -36,8 +38,12 @@ func useOf(l *life, container string) use {
 			case c.Finished == nil || v.Pod.restarts():
 				finished, former = nil, cmp.Or(c.Finished, c.Former)
 			default:
+				if finished == nil {
+					reported = v.At
+				}
 				finished = c.Finished
 			}
+			stale = stale || isBefore(c.Started, v.Created) || isBefore(c.Finished, v.Created)
 			if c.Started == nil {
 				continue
 			}
@@ -50,11 +56,12 @@ func useOf(l *life, container string) use {
 	if u.start == nil {
 		return u
 	}
-	if finished != nil {
-		u.end = exactly(later(finished, u.start)).after(*u.start)
-	}
 	switch {
-	case finished != nil || l.gone == nil:
+	case finished != nil && stale:
+		u.end = within(*u.start, reported).after(*u.start)
+	case finished != nil:
+		u.end = exactly(later(finished, u.start)).after(*u.start)
+	case l.gone == nil:
 	case former != nil: // between two runs: the former one was the last, or there was another that nobody reported
 		u.end = within(*later(former, u.start), l.gone.At).after(*u.start)
 	default: // deleted by force: nobody reported its end
@@ -69,6 +76,8 @@ func (p *PodState) restarts() bool {
 	over := p.Phase == string(corev1.PodSucceeded) || p.Phase == string(corev1.PodFailed)
 	return p.Restarts && !p.Deleting && !over
 }
+
+func isBefore(a, b *time.Time) bool { return a != nil && a.Before(*b) }
 
 // later returns the later of two moments. Where pods of one name follow each other, a player of kubelets that is behind
 // (kwok) may write the status of the former pod into the new one: nothing in a pod happened before its creation.
