@@ -17,90 +17,113 @@ import (
 // its pod, or a binding and not its volume (see tables). Such pods and volumes count as existing until a list lacks
 // them. The volumes and claims that an existing pod mounts are selected even if they are deleted: they are needed
 // to say what the pod uses or used.
+//
+// Pods are selected by the first columns of their key and not by their UIDs alone: a history has millions of them, and
+// few are left.
 const (
+	existing = `
+    SELECT cluster, namespace, created_at, uid FROM pods FINAL
+    WHERE cluster = {cluster:String} AND deleted_at IS NULL
+      AND indexHint((cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, created_at, uid FROM pods WHERE cluster = {cluster:String} AND deleted_at IS NULL))
+    UNION ALL
+    SELECT cluster, namespace, pod_created_at, pod_uid FROM mounts FINAL
+    WHERE cluster = {cluster:String} AND ended_at IS NULL
+      AND indexHint((cluster, namespace, claim_name, pod_created_at, pod_uid) IN (
+          SELECT cluster, namespace, claim_name, pod_created_at, pod_uid FROM mounts WHERE cluster = {cluster:String} AND ended_at IS NULL))
+      AND (cluster, namespace, pod_created_at, pod_uid) NOT IN (
+          SELECT cluster, namespace, created_at, uid FROM pods
+          WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM mounts WHERE cluster = {cluster:String} AND ended_at IS NULL))`
+
+	// ofPods selects rows of the pods that exist, from tables with a key like that of mounts.
+	ofPods = `FINAL
+    PREWHERE cluster = {cluster:String} AND pod_created_at IN (SELECT created_at FROM (` + existing + `))
+    WHERE (cluster, namespace, pod_created_at, pod_uid) IN (` + existing + `)`
+
 	uidsOfVolumes = `(
-    SELECT uid FROM volumes WHERE cluster = {cluster:String} AND deleted_at IS NULL
+    SELECT uid FROM volumes FINAL WHERE cluster = {cluster:String} AND deleted_at IS NULL
     UNION ALL
-    SELECT volume_uid FROM mounts WHERE cluster = {cluster:String} AND pod_uid IN ` + uidsOfPods + `
+    SELECT volume_uid FROM mounts ` + ofPods + `
     UNION ALL
-    SELECT b.volume_uid FROM bindings AS b LEFT ANTI JOIN volumes AS v ON v.cluster = b.cluster AND v.uid = b.volume_uid
-    WHERE b.cluster = {cluster:String} AND b.released_at IS NULL)`
+    SELECT volume_uid FROM bindings FINAL
+    WHERE cluster = {cluster:String} AND released_at IS NULL AND volume_uid NOT IN (SELECT uid FROM volumes WHERE cluster = {cluster:String}))`
 	uidsOfClaims = `(
-    SELECT uid FROM claims WHERE cluster = {cluster:String} AND deleted_at IS NULL
+    SELECT uid FROM claims FINAL WHERE cluster = {cluster:String} AND deleted_at IS NULL
     UNION ALL
-    SELECT claim_uid FROM mounts WHERE cluster = {cluster:String} AND pod_uid IN ` + uidsOfPods + `)`
-	uidsOfPods = `(
-    SELECT uid FROM pods WHERE cluster = {cluster:String} AND deleted_at IS NULL
-    UNION ALL
-    SELECT m.pod_uid FROM mounts AS m LEFT ANTI JOIN (
-        SELECT uid FROM pods
-        WHERE cluster = {cluster:String} AND uid IN (SELECT pod_uid FROM mounts WHERE cluster = {cluster:String} AND ended_at IS NULL)) AS p ON p.uid = m.pod_uid
-    WHERE m.cluster = {cluster:String} AND m.ended_at IS NULL)`
+    SELECT claim_uid FROM mounts ` + ofPods + `)`
 
 	// existingObjects selects of each object the last version whose rows are all written: its resource version
 	// is at most the checkpoint of its kind. If there is none, it selects the last version and marks it as
 	// incomplete. A version that is no number is never complete. Controllers are left out: the pods and claims
-	// that they made name them.
+	// that they made name them. Only the objects of these versions are read, of which each row has the same.
 	existingObjects = `
-SELECT kind, uid, countIf(written) = 0 AS incomplete,
-    if(incomplete, argMax(object, tuple(number, observed_at)), argMaxIf(object, tuple(number, observed_at), written)),
-    if(incomplete, argMax(resource_version, tuple(number, observed_at)), argMaxIf(resource_version, tuple(number, observed_at), written))
-FROM
-(
-    SELECT o.cluster AS cluster, o.kind AS kind, o.uid AS uid, o.object AS object, o.resource_version AS resource_version, o.observed_at AS observed_at,
-        toUInt64OrZero(o.resource_version) AS number, number BETWEEN 1 AND c.reached AS written
-    FROM objects AS o
-    LEFT JOIN
+WITH latest AS (
+    SELECT kind, uid, countIf(written) = 0 AS incomplete,
+        if(incomplete, argMax(resource_version, (number, observed_at)), argMaxIf(resource_version, (number, observed_at), written)) AS resource_version
+    FROM
     (
-        SELECT kind, max(toUInt64OrZero(resource_version)) AS reached FROM checkpoints WHERE cluster = {cluster:String} GROUP BY kind
-    ) AS c ON c.kind = o.kind
+        SELECT o.kind AS kind, o.uid AS uid, o.resource_version AS resource_version, o.observed_at AS observed_at,
+            toUInt64OrZero(o.resource_version) AS number, number BETWEEN 1 AND c.reached AS written
+        FROM (SELECT kind, uid, resource_version, observed_at FROM objects FINAL WHERE cluster = {cluster:String}) AS o
+        LEFT JOIN
+        (
+            SELECT kind, max(toUInt64OrZero(resource_version)) AS reached FROM checkpoints FINAL WHERE cluster = {cluster:String} GROUP BY kind
+        ) AS c ON c.kind = o.kind
+    )
+    WHERE (kind = 'PersistentVolume' AND uid IN ` + uidsOfVolumes + `)
+        OR (kind = 'PersistentVolumeClaim' AND uid IN ` + uidsOfClaims + `)
+        OR (kind = 'Pod' AND uid IN (SELECT uid FROM (` + existing + `)))
+        OR (kind = 'Namespace' AND uid IN (SELECT uid FROM namespaces FINAL WHERE cluster = {cluster:String} AND deleted_at IS NULL))
+        OR (kind = 'StorageClass' AND uid IN (SELECT uid FROM storage_classes FINAL WHERE cluster = {cluster:String} AND deleted_at IS NULL))
+        OR (kind = 'VolumeAttachment' AND uid IN (SELECT uid FROM attachments FINAL WHERE cluster = {cluster:String} AND detached_at IS NULL))
+        OR (kind IN ('Node', 'CSIDriver') AND uid NOT IN (
+            SELECT uid FROM changes WHERE cluster = {cluster:String} AND kind IN ('Node', 'CSIDriver') AND action = 'deleted'))
+    GROUP BY kind, uid
 )
-WHERE cluster = {cluster:String} AND (
-    (kind = 'PersistentVolume' AND uid IN ` + uidsOfVolumes + `)
-    OR (kind = 'PersistentVolumeClaim' AND uid IN ` + uidsOfClaims + `)
-    OR (kind = 'Pod' AND uid IN ` + uidsOfPods + `)
-    OR (kind = 'Namespace' AND uid IN (SELECT uid FROM namespaces WHERE cluster = {cluster:String} AND deleted_at IS NULL))
-    OR (kind = 'StorageClass' AND uid IN (SELECT uid FROM storage_classes WHERE cluster = {cluster:String} AND deleted_at IS NULL))
-    OR (kind = 'VolumeAttachment' AND uid IN (SELECT uid FROM attachments WHERE cluster = {cluster:String} AND detached_at IS NULL))
-    OR (kind IN ('Node', 'CSIDriver') AND uid NOT IN (
-        SELECT uid FROM changes WHERE cluster = {cluster:String} AND kind IN ('Node', 'CSIDriver') AND action = 'deleted')))
-GROUP BY kind, uid`
+SELECT o.kind, o.uid, l.incomplete, o.object, o.resource_version
+FROM (SELECT kind, uid, resource_version, object FROM objects WHERE cluster = {cluster:String}) AS o
+INNER JOIN latest AS l ON l.kind = o.kind AND l.uid = o.uid AND l.resource_version = o.resource_version
+LIMIT 1 BY o.kind, o.uid
+SETTINGS final = 0`
 
 	existingVolumes = `
 SELECT v.uid, v.deleted_at, v.deleted_not_before, v.phase_changed_at, b.claim, b.ordinal, b.bound, b.released, b.released_not_before, m.last_used, v.unseen_use_at,
     s.capacity_bytes, s.used_bytes, s.available_bytes, s.inodes, s.inodes_used, c.owner, c.groups, c.labels
-FROM volumes AS v
+FROM (SELECT * FROM volumes FINAL WHERE cluster = {cluster:String} AND uid IN ` + uidsOfVolumes + `) AS v
 LEFT JOIN (
-    SELECT uid, owner, groups, labels FROM claims WHERE cluster = {cluster:String}) AS c ON c.uid = v.claim_uid
+    SELECT uid, owner, groups, labels FROM claims FINAL WHERE cluster = {cluster:String}) AS c ON c.uid = v.claim_uid
 LEFT JOIN (
     SELECT volume_uid, argMax(claim_uid, version) AS claim, argMax(ordinal, version) AS ordinal, argMax(tuple(bound_at), version).1 AS bound,
         argMax(tuple(released_at), version).1 AS released, argMax(tuple(released_not_before), version).1 AS released_not_before
-    FROM bindings WHERE cluster = {cluster:String} GROUP BY volume_uid) AS b ON b.volume_uid = v.uid
+    FROM bindings FINAL WHERE cluster = {cluster:String} GROUP BY volume_uid) AS b ON b.volume_uid = v.uid
 LEFT JOIN (
-    SELECT volume_uid, last_ended_at AS last_used FROM volume_uses WHERE cluster = {cluster:String}) AS m ON m.volume_uid = v.uid
+    SELECT volume_uid, last_ended_at AS last_used FROM volume_uses FINAL WHERE cluster = {cluster:String}) AS m ON m.volume_uid = v.uid
 LEFT JOIN (
-    SELECT * FROM last_usage WHERE cluster = {cluster:String}) AS s ON s.volume_uid = v.uid
-WHERE v.cluster = {cluster:String} AND v.uid IN ` + uidsOfVolumes + `
-SETTINGS join_use_nulls = 1`
+    SELECT * FROM last_usage FINAL WHERE cluster = {cluster:String}) AS s ON s.volume_uid = v.uid
+SETTINGS join_use_nulls = 1, final = 0`
 
 	existingClaims = `
 SELECT uid, deleted_at, deleted_not_before, bound_at, workload_kind, workload_name, volume_uid
-FROM claims
-WHERE cluster = {cluster:String} AND uid IN ` + uidsOfClaims
+FROM claims FINAL
+WHERE cluster = {cluster:String} AND uid IN ` + uidsOfClaims + `
+SETTINGS final = 0`
 
 	existingPods = `
 SELECT uid, workload_kind, workload_name, workload_uid
-FROM pods WHERE cluster = {cluster:String} AND uid IN ` + uidsOfPods
+FROM pods FINAL
+WHERE (cluster, namespace, created_at, uid) IN (` + existing + `)
+SETTINGS final = 0`
 
 	existingContainers = `
 SELECT c.pod_uid, c.name, c.started_at, c.finished_at, m.not_before, m.reason, m.start_unknown
-FROM containers AS c
+FROM (
+    SELECT pod_uid, name, started_at, finished_at FROM containers FINAL
+    WHERE started_at IS NOT NULL AND (cluster, namespace, pod_created_at, pod_uid) IN (` + existing + `)) AS c
 LEFT JOIN (
     SELECT pod_uid, container, max(ended_not_before) AS not_before, any(end_reason) AS reason,
         max(started_not_before < started_at) AS start_unknown
-    FROM mounts WHERE cluster = {cluster:String} GROUP BY pod_uid, container) AS m ON m.pod_uid = c.pod_uid AND m.container = c.name
-WHERE c.cluster = {cluster:String} AND c.started_at IS NOT NULL AND c.pod_uid IN ` + uidsOfPods + `
-SETTINGS join_use_nulls = 1`
+    FROM mounts ` + ofPods + `
+    GROUP BY pod_uid, container) AS m ON m.pod_uid = c.pod_uid AND m.container = c.name
+SETTINGS join_use_nulls = 1, final = 0`
 
 	existingAttachments = `
 SELECT uid, attached_at FROM attachments WHERE cluster = {cluster:String} AND detached_at IS NULL`
