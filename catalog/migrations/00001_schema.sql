@@ -318,6 +318,7 @@ CREATE TABLE IF NOT EXISTS attachments
     detached_at Nullable(DateTime64(6, 'UTC')) COMMENT 'when the VolumeAttachment was deleted; NULL while it exists' CODEC(ZSTD(1)),
     error       String COMMENT 'the last error of attaching or detaching; empty if there is none' CODEC(ZSTD(1)),
     version     UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
+    volume_key  UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(cityHash64(cluster, volume_uid)), 64), farmHash64(cluster, volume_uid)) COMMENT 'cluster and volume_uid as a number, by which rows are found and joined several times as fast' CODEC(NONE),
     INDEX by_volume volume_uid TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)

@@ -14,12 +14,12 @@ WITH
           AND uid_key IN
                (
                    SELECT volume_key FROM bindings FINAL
+                   PREWHERE volume_key IN -- so that ClickHouse groups few bindings; what counts is the claim that a volume had then
+                            (
+                                SELECT volume_key FROM bindings
+                                WHERE claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+                            )
                    WHERE {{template "bound_then.sql" "until"}}
-                     AND volume_key IN -- so that ClickHouse groups few bindings; what counts is the claim that a volume had then
-                         (
-                             SELECT volume_key FROM bindings
-                             WHERE claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
-                         )
                    GROUP BY volume_key
                    HAVING argMax(claim_key, {{template "at_began.sql"}}) IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
                )
@@ -82,8 +82,7 @@ FROM
 {{- if ne . "now"}},
         cluster IN (SELECT cluster FROM watched) AS is_watched
 {{- end}}
-    FROM volumes FINAL
-    WHERE {{listed "uid_key" "volume_keys"}}
+    FROM volumes FINAL PREWHERE {{listed "uid_key" "volume_keys"}}
 ) AS v
 {{if ne . "now"}}
 LEFT JOIN states AS s ON s.volume_key = v.uid_key
@@ -95,9 +94,9 @@ LEFT JOIN
     FROM (SELECT uid_key, namespace, name, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" "at"}}) AS c
     RIGHT JOIN
     (
-        SELECT volume_key, claim_key, {{template "at_began.sql"}} AS began FROM bindings FINAL
+        SELECT volume_key, claim_key, {{template "at_began.sql"}} AS began
+        FROM bindings FINAL PREWHERE {{listed "volume_key" "volume_keys"}}
         WHERE {{template "bound_then.sql" "until"}}
-          AND {{listed "volume_key" "volume_keys"}}
     ) AS b ON c.uid_key = b.claim_key
     GROUP BY volume_key
 ) AS b ON b.volume_key = v.uid_key

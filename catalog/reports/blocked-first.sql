@@ -3,7 +3,7 @@ SELECT 1
 FROM
 (
     SELECT 1 FROM pods FINAL
-    WHERE {{template "pending.sql"}}
+    {{template "pending.sql"}}
     LIMIT 1
     UNION ALL
     SELECT 1 FROM claims FINAL

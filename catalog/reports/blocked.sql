@@ -9,14 +9,19 @@
 -- the pod is over. A pod that is over keeps a claim from deletion until it is deleted, too.
 -- Each list is made once, as the rows of the report come from several places.
 WITH
+(
+    SELECT groupArray((toString(cluster), toString(namespace), uid, name, toString(node), created_at, toString(owner), CAST(groups, 'Array(String)'),
+        if(workload_name = '', concat('Pod/', name), concat(workload_kind, '/', workload_name))))
+    FROM pods FINAL
+    {{template "pending.sql"}}
+) AS pending_list,
 pending AS
 (
-    SELECT cluster, namespace, uid, name, node, created_at, owner, groups, if(workload_name = '', concat('Pod/', name), concat(workload_kind, '/', workload_name)) AS workload
-    FROM pods FINAL
-    WHERE {{template "pending.sql"}}
+    SELECT p.1 AS cluster, p.2 AS namespace, p.3 AS uid, p.4 AS name, p.5 AS node, p.6 AS created_at, p.7 AS owner, p.8 AS groups, p.9 AS workload
+    FROM (SELECT arrayJoin(pending_list) AS p)
 ),
 (
-    SELECT groupArray((toString(p.cluster), toString(p.namespace), p.uid, o.claim, p.name, toString(p.node), p.created_at, toString(p.owner), CAST(p.groups, 'Array(String)'), p.workload))
+    SELECT groupArray((p.cluster, p.namespace, p.uid, o.claim, p.name, p.node, p.created_at, p.owner, p.groups, p.workload))
     FROM pending AS p
     INNER JOIN
     (
@@ -54,7 +59,7 @@ deleting AS (SELECT d.1 AS cluster, d.2 AS uid, d.3 AS asked_at FROM (SELECT arr
 -- The claims of which anything waits. Mounts and pods have them by name.
 (
     SELECT groupArray((toString(cluster), toString(namespace), name, uid, toString(storage_class), volume_uid, volume_name, CAST(access_modes, 'Array(String)'),
-        toString(owner), CAST(groups, 'Array(String)'), ephemeral, pod_uid))
+        toString(owner), CAST(groups, 'Array(String)'), ephemeral, pod_uid, volume_key))
     FROM claims FINAL
     WHERE deleted_at IS NULL
       AND ((cluster, namespace, name) IN (SELECT cluster, namespace, claim_name FROM wanted) OR (cluster, uid) IN (SELECT cluster, uid FROM deleting))
@@ -62,7 +67,7 @@ deleting AS (SELECT d.1 AS cluster, d.2 AS uid, d.3 AS asked_at FROM (SELECT arr
 awaited AS
 (
     SELECT a.1 AS cluster, a.2 AS namespace, a.3 AS name, a.4 AS uid, a.5 AS storage_class, a.6 AS volume_uid, a.7 AS volume_name, a.8 AS access_modes,
-        a.9 AS owner, a.10 AS groups, a.11 AS ephemeral, a.12 AS pod_uid
+        a.9 AS owner, a.10 AS groups, a.11 AS ephemeral, a.12 AS pod_uid, a.13 AS volume_key
     FROM (SELECT arrayJoin(awaited_list) AS a)
 ),
 -- The pods that have such a claim, since their first mount of it; a pod that is on a node and has not started has none.
@@ -72,13 +77,14 @@ awaited AS
     (
         SELECT cluster, claim_uid, toString(namespace) AS namespace, pod_created_at, pod_uid, min(toNullable(started_at)) AS used_since
         FROM mounts FINAL
-        WHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM awaited) AND claim_uid != ''
-          -- An index skips the pods that were deleted long ago, and their mounts with them.
-          AND (cluster, namespace, pod_created_at, pod_uid) IN
-              (
-                  SELECT cluster, namespace, created_at, uid FROM pods
-                  WHERE deleted_at IS NULL AND node != '' AND (cluster, namespace) IN (SELECT cluster, namespace FROM awaited)
-              )
+        PREWHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM awaited)
+             -- An index skips the pods that were deleted long ago, and their mounts with them.
+             AND (cluster, namespace, pod_created_at, pod_uid) IN
+                 (
+                     SELECT cluster, namespace, created_at, uid FROM pods
+                     WHERE deleted_at IS NULL AND node != '' AND (cluster, namespace) IN (SELECT cluster, namespace FROM awaited)
+                 )
+        WHERE claim_uid != ''
         GROUP BY cluster, claim_uid, namespace, pod_created_at, pod_uid
         UNION ALL
         SELECT c.cluster, c.uid, c.namespace, w.created_at, w.pod_uid, NULL
@@ -92,8 +98,9 @@ awaited AS
     FROM (SELECT arrayJoin(use_list) AS h) AS h
     INNER JOIN
     (
-        SELECT * FROM pods FINAL
-        WHERE (cluster, namespace, created_at, uid) IN (SELECT h.1, h.3, h.4, h.5 FROM (SELECT arrayJoin(use_list) AS h)) AND deleted_at IS NULL AND node != ''
+        SELECT cluster, uid, name, node, workload_kind, workload_name, phase, finished_at FROM pods FINAL
+        PREWHERE (cluster, namespace, created_at, uid) IN (SELECT h.1, h.3, h.4, h.5 FROM (SELECT arrayJoin(use_list) AS h))
+        WHERE deleted_at IS NULL AND node != ''
     ) AS p ON p.cluster = h.h.1 AND p.uid = h.h.5
 ) AS user_list,
 users AS
@@ -111,14 +118,15 @@ attachments_watched AS
 (
     SELECT groupArray((toString(cluster), volume_uid, toString(node), attached_at, error))
     FROM attachments FINAL
+    PREWHERE (cluster, uid) IN (SELECT cluster, uid FROM attachments WHERE detached_at IS NULL AND volume_key IN (SELECT volume_key FROM awaited))
     WHERE detached_at IS NULL AND volume_uid != '' AND cluster IN (SELECT cluster FROM attachments_watched)
-      AND (cluster, volume_uid) IN (SELECT cluster, volume_uid FROM awaited)
+      AND volume_key IN (SELECT volume_key FROM awaited)
 ) AS attached_list,
 attached AS (SELECT a.1 AS cluster, a.2 AS volume_uid, a.3 AS node, a.4 AS attached_at, a.5 AS error FROM (SELECT arrayJoin(attached_list) AS a)),
 (
     SELECT groupArray((toString(cluster), uid, toString(source_kind), toString(driver), notEmpty(access_modes) AND NOT hasAny(CAST(access_modes, 'Array(String)'), ['ReadWriteMany', 'ReadOnlyMany'])))
     FROM volumes FINAL
-    WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM awaited)
+    PREWHERE uid_key IN (SELECT volume_key FROM awaited)
 ) AS volume_list,
 waiting AS
 (

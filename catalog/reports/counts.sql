@@ -7,7 +7,7 @@ WITH
 {{template "of_class.sql"}}
 chosen_volumes AS
 (
-    SELECT cluster, uid, created_at, deleted_at
+    SELECT cluster, uid_key, created_at, deleted_at
     FROM volumes FINAL
     WHERE {{template "volume_filter.sql"}}
 ),
@@ -73,7 +73,7 @@ FROM
     SELECT cluster, 'VolumeAttachment', count() FROM attachments FINAL
     WHERE attached_at <= {until:DateTime64(6, 'UTC')} AND (detached_at IS NULL OR detached_at > {since:DateTime64(6, 'UTC')})
 {{- if given "namespace" "owner" "group" "storageclass" "workload"}}
-      AND (cluster, volume_uid) IN (SELECT cluster, uid FROM chosen_volumes)
+      AND volume_key IN (SELECT uid_key FROM chosen_volumes)
 {{- end}}
     GROUP BY cluster
     UNION ALL

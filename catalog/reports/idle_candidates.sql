@@ -1,35 +1,5 @@
 {{- /* Included by idle-moment.sql and idle-found.sql, behind idle_watched.sql: the steps from unused volumes to
 with_idle, which has the idle volumes and since when they are idle. */ -}}
--- The pods that existed and had not started a main container, and the claims that they mount.
-waiting AS
-(
-    SELECT cluster, namespace, pod_created_at, pod_uid
-    FROM containers FINAL
-    WHERE kind = 'main'
-      AND (cluster, namespace, pod_created_at, pod_uid) IN
-          (
-              SELECT cluster, namespace, pod_created_at, pod_uid FROM containers
-              WHERE pod_created_at <= moment AND kind = 'main' AND (started_at IS NULL OR started_at > moment){{filter "cluster" "namespace"}}
-          )
-      AND (cluster, namespace, pod_created_at, pod_uid) NOT IN
-          (
-              SELECT cluster, namespace, created_at, uid FROM pods FINAL
-              WHERE (deleted_at <= moment OR finished_at <= moment) AND (cluster, namespace, created_at, uid) IN
-                  (SELECT cluster, namespace, pod_created_at, pod_uid FROM containers WHERE pod_created_at <= moment AND kind = 'main' AND started_at IS NULL)
-          )
-    GROUP BY cluster, namespace, pod_created_at, pod_uid
-    HAVING countIf(started_at <= moment) = 0
-),
-awaited AS
-(
-    SELECT {{key "cluster, claim_uid"}} AS claim
-    FROM mounts FINAL
-    WHERE (cluster, namespace, claim_name, pod_created_at, pod_uid) IN
-          (
-              SELECT cluster, namespace, claim_name, pod_created_at, pod_uid FROM mounts
-              WHERE claim_name != '' AND (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM waiting)
-          )
-),
 {{if given "namespace" "owner" "group"}}
 -- The volumes of the selected claims, and the namespaces of all claims that these volumes ever had.
 {{template "chosen_volumes.sql"}}
@@ -49,6 +19,41 @@ awaited AS
     )
 ) AS its_namespaces,
 {{end}}
+-- The pods that existed and had not started a main container, and the claims that they mount.
+waiting AS
+(
+    SELECT cluster, namespace, pod_created_at, pod_uid
+    FROM containers FINAL
+    WHERE kind = 'main'
+      AND (cluster, namespace, pod_created_at, pod_uid) IN
+          (
+              SELECT cluster, namespace, pod_created_at, pod_uid FROM containers
+              WHERE pod_created_at <= moment AND kind = 'main' AND (started_at IS NULL OR started_at > moment)
+                AND {{template "idle_of.sql"}}
+          )
+      AND (cluster, namespace, pod_created_at, pod_uid) NOT IN
+          (
+              SELECT cluster, namespace, created_at, uid FROM pods FINAL
+              WHERE (deleted_at <= moment OR finished_at <= moment) AND (cluster, namespace, created_at, uid) IN
+                  (
+                      SELECT cluster, namespace, pod_created_at, pod_uid FROM containers
+                      WHERE pod_created_at <= moment AND kind = 'main' AND started_at IS NULL
+                        AND {{template "idle_of.sql"}}
+                  )
+          )
+    GROUP BY cluster, namespace, pod_created_at, pod_uid
+    HAVING countIf(started_at <= moment) = 0
+),
+awaited AS
+(
+    SELECT {{key "cluster, claim_uid"}} AS claim
+    FROM mounts FINAL
+    WHERE (cluster, namespace, claim_name, pod_created_at, pod_uid) IN
+          (
+              SELECT cluster, namespace, claim_name, pod_created_at, pod_uid FROM mounts
+              WHERE claim_name != '' AND (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM waiting)
+          )
+),
 -- The uses by the moment: how many last, and when the last of the others ended. This may read all mounts, so it groups them by one key
 -- before any join: the volume, or the claim where a mount was written before its volume was known.
 mounted AS
@@ -102,9 +107,8 @@ conditions AS
     FROM
     (
         SELECT volume_key, claim_key, groupArray(ifNull(toUnixTimestamp64Micro(bound_at), 0)) AS bindings
-        FROM bindings FINAL
-        WHERE (bound_at IS NULL OR bound_at <= moment)
-          AND {{template "idle_volumes.sql" "volume_key"}}
+        FROM bindings FINAL {{template "idle_volumes.sql" "volume_key"}}
+        WHERE (bound_at IS NULL OR bound_at <= moment){{filter "cluster"}}
         GROUP BY volume_key, claim_key
     ) AS b
     INNER JOIN
@@ -150,8 +154,8 @@ bound AS
         SELECT
             volume_key AS key, claim_key AS claim, ifNull(toUnixTimestamp64Micro(bound_at), 0) AS began,
             ifNull(toUnixTimestamp64Micro(released_at), 9223372036854775807) AS released, bitShiftLeft(toUInt128(began), 32) + toUInt128(ordinal) AS place
-        FROM bindings FINAL
-        WHERE {{template "idle_volumes.sql" "volume_key"}}
+        FROM bindings FINAL {{template "idle_volumes.sql" "volume_key"}}
+        WHERE true{{filter "cluster"}}
     )
     GROUP BY key
 ),
@@ -180,8 +184,10 @@ phases AS
         SELECT cluster, uid, splitByString(' → ', details)[1] AS phase, min(at) AS changed_at
         FROM changes FINAL
         PREWHERE action IN ('phase', 'released') -- action is in the sorting key: ClickHouse reads only the rows that match in full
-        WHERE kind = 'PersistentVolume' AND namespace = ''
-          AND {{template "idle_volumes.sql" (key "cluster, uid")}}
+        WHERE kind = 'PersistentVolume' AND namespace = ''{{filter "cluster"}}
+{{- if given "namespace" "owner" "group"}}
+          AND {{listed (key "cluster, uid") "volume_keys"}}
+{{- end}}
         GROUP BY cluster, uid, details, resource_version
         HAVING changed_at > moment
     )
@@ -204,9 +210,8 @@ known AS
             uid_key AS key, claim_key AS present_claim, claim_namespace = {namespace:String} AS by_namespace,
             ifNull(toUnixTimestamp64Micro(created_at), 0) AS created_micros, ifNull(toUnixTimestamp64Micro(phase_changed_at), 0) AS phase_micros,
             if(ifNull(unseen_use_at <= moment, 0), assumeNotNull(toUnixTimestamp64Micro(unseen_use_at)), 0) AS unseen_micros, toString(phase) AS phase_now
-        FROM volumes FINAL
-        WHERE {{template "existed.sql"}}{{filter "storage_class"}}
-          AND {{template "idle_volumes.sql" "uid_key"}}
+        FROM volumes FINAL {{template "idle_volumes.sql" "uid_key"}}
+        WHERE {{template "existed.sql"}}{{filter "cluster" "storage_class"}}
     ) AS v
     LEFT JOIN bound AS b ON b.key = v.key
     LEFT JOIN mounted_volumes AS m ON m.key = v.key
@@ -214,16 +219,14 @@ known AS
     LEFT JOIN
     (
         SELECT volume_key AS key, assumeNotNull(toUnixTimestamp64Micro(idle_since)) AS idle_micros_now, toString(status) AS status_now
-        FROM volume_states FINAL
-        WHERE idle_since <= moment
-          AND {{template "idle_volumes.sql" "volume_key"}}
+        FROM volume_states FINAL {{template "idle_volumes.sql" "volume_key"}}
+        WHERE idle_since <= moment{{filter "cluster"}}
     ) AS s ON s.key = v.key
     LEFT JOIN
     (
         SELECT volume_key AS key, assumeNotNull(toUnixTimestamp64Micro(last_ended_at)) AS last_micros
-        FROM volume_uses FINAL
-        WHERE NOT in_use AND last_ended_at <= moment
-          AND {{template "idle_volumes.sql" "volume_key"}}
+        FROM volume_uses FINAL {{template "idle_volumes.sql" "volume_key"}}
+        WHERE NOT in_use AND last_ended_at <= moment{{filter "cluster"}}
     ) AS u ON u.key = v.key
     LEFT JOIN conditions AS c ON c.key = v.key
     WHERE running = 0 AND (was_bound OR NOT is_known)

@@ -1,8 +1,8 @@
-{{- /* Included by blocked.sql and blocked-first.sql, over pods: selects the pods that wait, without a started
-container. An index skips the pods that were deleted long ago. */ -}}
-(cluster, namespace, created_at) IN
+{{- /* Included by blocked.sql and blocked-first.sql, behind pods FINAL: selects the pods that wait, without a started
+container. An index skips the pods that were deleted long ago, and PREWHERE the other columns of those that do not wait. */ -}}
+PREWHERE (cluster, namespace, created_at, uid) IN
           (
-              SELECT cluster, namespace, created_at FROM pods
+              SELECT cluster, namespace, created_at, uid FROM pods
               WHERE deleted_at IS NULL AND phase = 'Pending' AND started_at IS NULL AND {{template "in_namespaces.sql"}}
           )
-      AND deleted_at IS NULL AND phase = 'Pending' AND started_at IS NULL
+    WHERE deleted_at IS NULL AND phase = 'Pending' AND started_at IS NULL

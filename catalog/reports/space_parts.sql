@@ -36,10 +36,10 @@ bound AS
         volume_key AS volume,
         arraySort(groupArray((ifNull(toUnixTimestamp64Micro(bound_at), 0), ifNull(toUnixTimestamp64Micro(released_at), 9000000000000000), claim_key, ordinal))) AS bindings
     FROM bindings FINAL
-    WHERE true{{filter "cluster"}}
 {{- if given "namespace" "owner" "group"}}
-      AND {{listed "volume_key" "volume_keys"}}
+    PREWHERE {{listed "volume_key" "volume_keys"}}
 {{- end}}
+    WHERE true{{filter "cluster"}}
     GROUP BY volume
 ),
 -- When a volume began or ceased to take space, by its phases. Few volumes have such changes. The last one is in volumes.
@@ -60,12 +60,12 @@ volumes_then AS
         ifNull(toUnixTimestamp64Micro(created_at), 0) AS created_micros, ifNull(toUnixTimestamp64Micro(deleted_at), 9000000000000000) AS gone_micros,
         phase, ifNull(toUnixTimestamp64Micro(phase_changed_at), 0) AS phase_micros
     FROM volumes FINAL
+{{- if given "namespace" "owner" "group"}}
+    PREWHERE {{listed "uid_key" "volume_keys"}}
+{{- end}}
     WHERE true{{filter "cluster" "storage_class"}}
       AND created_micros < ended_micros
       AND gone_micros > began_micros
-{{- if given "namespace" "owner" "group"}}
-      AND {{listed "uid_key" "volume_keys"}}
-{{- end}}
 ),
 -- The times of each volume with a claim, as (claim, begin, release, end): a volume stays with a claim until its next
 -- binding.

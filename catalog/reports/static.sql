@@ -61,7 +61,7 @@ FROM
     FROM owned AS o
     INNER JOIN
     (
-        SELECT uid_key, name, storage_class FROM volumes FINAL WHERE {{listed "uid_key" "volume_keys"}}
+        SELECT uid_key, name, storage_class FROM volumes FINAL PREWHERE {{listed "uid_key" "volume_keys"}}
     ) AS v ON v.uid_key = {{key "o.cluster, o.volume_uid"}}
     WHERE o.volume_uid != ''{{filter "storage_class"}}
     GROUP BY cluster, volume_uid, persistentvolume, storage_class
