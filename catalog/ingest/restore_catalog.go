@@ -17,11 +17,10 @@ import (
 // its pod, or a binding and not its volume (see tables). Such pods and volumes count as existing until a list lacks
 // them. The volumes and claims that an existing pod mounts are selected even if they are deleted: they are needed
 // to say what the pod uses or used.
-//
-// Pods are selected by the first columns of their key and not by their UIDs alone: a history has millions of them, and
-// few are left.
 const (
-	existing = `
+	// keysOfPods selects the existing pods by the columns of their sorting key: a history has millions of pods, and few
+	// are left. Only the indexHint, without FINAL, can use the indexes of deleted_at and ended_at.
+	keysOfPods = `
     SELECT cluster, namespace, created_at, uid FROM pods FINAL
     WHERE cluster = {cluster:String} AND deleted_at IS NULL
       AND indexHint((cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, created_at, uid FROM pods WHERE cluster = {cluster:String} AND deleted_at IS NULL))
@@ -34,10 +33,10 @@ const (
           SELECT cluster, namespace, created_at, uid FROM pods
           WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM mounts WHERE cluster = {cluster:String} AND ended_at IS NULL))`
 
-	// ofPods selects rows of the pods that exist, from tables with a key like that of mounts.
+	// ofPods selects the mounts of the existing pods.
 	ofPods = `FINAL
-    PREWHERE cluster = {cluster:String} AND pod_created_at IN (SELECT created_at FROM (` + existing + `))
-    WHERE (cluster, namespace, pod_created_at, pod_uid) IN (` + existing + `)`
+    PREWHERE cluster = {cluster:String} AND pod_created_at IN (SELECT created_at FROM (` + keysOfPods + `))
+    WHERE (cluster, namespace, pod_created_at, pod_uid) IN (` + keysOfPods + `)`
 
 	uidsOfVolumes = `(
     SELECT uid FROM volumes FINAL WHERE cluster = {cluster:String} AND deleted_at IS NULL
@@ -71,7 +70,7 @@ WITH latest AS (
     )
     WHERE (kind = 'PersistentVolume' AND uid IN ` + uidsOfVolumes + `)
         OR (kind = 'PersistentVolumeClaim' AND uid IN ` + uidsOfClaims + `)
-        OR (kind = 'Pod' AND uid IN (SELECT uid FROM (` + existing + `)))
+        OR (kind = 'Pod' AND uid IN (SELECT uid FROM (` + keysOfPods + `)))
         OR (kind = 'Namespace' AND uid IN (SELECT uid FROM namespaces FINAL WHERE cluster = {cluster:String} AND deleted_at IS NULL))
         OR (kind = 'StorageClass' AND uid IN (SELECT uid FROM storage_classes FINAL WHERE cluster = {cluster:String} AND deleted_at IS NULL))
         OR (kind = 'VolumeAttachment' AND uid IN (SELECT uid FROM attachments FINAL WHERE cluster = {cluster:String} AND detached_at IS NULL))
@@ -110,14 +109,14 @@ SETTINGS final = 0`
 	existingPods = `
 SELECT uid, workload_kind, workload_name, workload_uid
 FROM pods FINAL
-WHERE (cluster, namespace, created_at, uid) IN (` + existing + `)
+WHERE (cluster, namespace, created_at, uid) IN (` + keysOfPods + `)
 SETTINGS final = 0`
 
 	existingContainers = `
 SELECT c.pod_uid, c.name, c.started_at, c.finished_at, m.not_before, m.reason, m.start_unknown
 FROM (
     SELECT pod_uid, name, started_at, finished_at FROM containers FINAL
-    WHERE started_at IS NOT NULL AND (cluster, namespace, pod_created_at, pod_uid) IN (` + existing + `)) AS c
+    WHERE started_at IS NOT NULL AND (cluster, namespace, pod_created_at, pod_uid) IN (` + keysOfPods + `)) AS c
 LEFT JOIN (
     SELECT pod_uid, container, max(ended_not_before) AS not_before, any(end_reason) AS reason,
         max(started_not_before < started_at) AS start_unknown

@@ -118,9 +118,9 @@ attachments_watched AS
 (
     SELECT groupArray((toString(cluster), volume_uid, toString(node), attached_at, error))
     FROM attachments FINAL
-    PREWHERE (cluster, uid) IN (SELECT cluster, uid FROM attachments WHERE detached_at IS NULL AND volume_key IN (SELECT volume_key FROM awaited))
-    WHERE detached_at IS NULL AND volume_uid != '' AND cluster IN (SELECT cluster FROM attachments_watched)
-      AND volume_key IN (SELECT volume_key FROM awaited)
+    PREWHERE (cluster, uid) IN (SELECT cluster, uid FROM attachments WHERE detached_at IS NULL AND volume_key IN (SELECT volume_key FROM awaited WHERE volume_uid != ''))
+    WHERE detached_at IS NULL AND cluster IN (SELECT cluster FROM attachments_watched)
+      AND volume_key IN (SELECT volume_key FROM awaited WHERE volume_uid != '')
 ) AS attached_list,
 attached AS (SELECT a.1 AS cluster, a.2 AS volume_uid, a.3 AS node, a.4 AS attached_at, a.5 AS error FROM (SELECT arrayJoin(attached_list) AS a)),
 (
