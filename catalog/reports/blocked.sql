@@ -99,8 +99,8 @@ awaited AS
     INNER JOIN
     (
         SELECT cluster, uid, name, node, workload_kind, workload_name, phase, finished_at FROM pods FINAL
-        PREWHERE (cluster, namespace, created_at, uid) IN (SELECT h.1, h.3, h.4, h.5 FROM (SELECT arrayJoin(use_list) AS h))
-        WHERE deleted_at IS NULL AND node != ''
+        PREWHERE created_at IN (SELECT h.4 FROM (SELECT arrayJoin(use_list) AS h)) -- a number: the names of fewer rows have to be compared
+        WHERE (cluster, namespace, created_at, uid) IN (SELECT h.1, h.3, h.4, h.5 FROM (SELECT arrayJoin(use_list) AS h)) AND deleted_at IS NULL AND node != ''
     ) AS p ON p.cluster = h.h.1 AND p.uid = h.h.5
 ) AS user_list,
 users AS

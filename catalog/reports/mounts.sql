@@ -53,12 +53,14 @@ LEFT JOIN
 (
     SELECT cluster, uid, name
     FROM pods FINAL
+    PREWHERE created_at IN (SELECT pod_created_at FROM nearby) -- a number: the names of fewer rows have to be compared
     WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM nearby)
 ) AS p ON p.cluster = m.cluster AND p.uid = m.pod_uid
 LEFT JOIN
 (
     SELECT cluster, pod_uid, name, kind
     FROM containers FINAL
+    PREWHERE pod_created_at IN (SELECT pod_created_at FROM nearby)
     WHERE (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM nearby)
 ) AS c ON c.cluster = m.cluster AND c.pod_uid = m.pod_uid AND c.name = m.container
 LEFT JOIN (SELECT uid_key, name FROM volumes FINAL PREWHERE uid_key IN (SELECT {{key "cluster, volume_uid"}} FROM nearby)) AS v ON v.uid_key = {{key "m.cluster, m.volume_uid"}}
