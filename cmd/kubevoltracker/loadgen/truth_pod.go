@@ -27,23 +27,13 @@ func (u *use) first(started, created *time.Time) {
 // order: what the API server has last counts.
 func useOf(l *life, container string) use {
 	u := use{end: absent}
-	var finished, former *time.Time // the end of the last run, and of one after which the container was to run again
-	var reported time.Time          // when the end of the last run was first observed
-	stale := false                  // a date lies before the pod's creation: the container's dates are those of a former pod
+	var r lastRun
 	for _, v := range l.versions {
 		for _, c := range v.Pod.Containers {
-			switch {
-			case c.Name != container:
+			if c.Name != container {
 				continue
-			case c.Finished == nil || v.Pod.restarts():
-				finished, former = nil, cmp.Or(c.Finished, c.Former)
-			default:
-				if finished == nil {
-					reported = v.At
-				}
-				finished = c.Finished
 			}
-			stale = stale || isBefore(c.Started, v.Created) || isBefore(c.Finished, v.Created)
+			r.take(v, &c)
 			if c.Started == nil {
 				continue
 			}
@@ -53,22 +43,48 @@ func useOf(l *life, container string) use {
 			u.first(c.Started, v.Created)
 		}
 	}
-	if u.start == nil {
-		return u
-	}
-	switch {
-	case finished != nil && stale:
-		u.end = within(*u.start, reported).after(*u.start)
-	case finished != nil:
-		u.end = exactly(later(finished, u.start)).after(*u.start)
-	case l.gone == nil:
-	case former != nil: // between two runs: the former one was the last, or there was another that nobody reported
-		u.end = within(*later(former, u.start), l.gone.At).after(*u.start)
-	default: // deleted by force: nobody reported its end
-		u.end = within(latest(*u.start, l.asked, l.before(l.gone)), l.gone.At).after(*u.start)
-		u.end.unproven = true
+	if u.start != nil {
+		u.end = r.end(l, *u.start)
 	}
 	return u
+}
+
+// lastRun is what the states of a pod tell of the last run of a container.
+type lastRun struct {
+	finished *time.Time // its end; nil if it goes on
+	reported time.Time  // when that was first observed
+	former   *time.Time // the end of the run before, if the container was to run again
+	stale    bool       // a date lies before the pod's creation: the dates are those of a former pod
+}
+
+func (r *lastRun) take(v version, c *ContainerState) {
+	r.stale = r.stale || isBefore(c.Started, v.Created) || isBefore(c.Finished, v.Created)
+	if c.Finished == nil || v.Pod.restarts() {
+		r.finished, r.former = nil, cmp.Or(c.Finished, c.Former)
+		return
+	}
+	if r.finished == nil {
+		r.reported = v.At
+	}
+	r.finished = c.Finished
+}
+
+// end returns when a use that began at start ended.
+func (r *lastRun) end(l *life, start time.Time) want {
+	switch {
+	case r.finished != nil && r.stale:
+		return within(start, r.reported).after(start)
+	case r.finished != nil:
+		return exactly(later(r.finished, &start)).after(start)
+	case l.gone == nil:
+		return absent
+	case r.former != nil: // between two runs: the former one was the last, or there was another that nobody reported
+		return within(*later(r.former, &start), l.gone.At).after(start)
+	}
+	// Deleted by force: nobody reported its end.
+	end := within(latest(start, l.asked, l.before(l.gone)), l.gone.At).after(start)
+	end.unproven = true
+	return end
 }
 
 // restarts reports whether a container that has ended runs again.
