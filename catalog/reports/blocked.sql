@@ -115,6 +115,7 @@ attachments_watched AS
     HAVING maxIf(coalesce(ended_at, seen_at), kind = 'VolumeAttachment') >= maxIf(coalesce(ended_at, seen_at), kind = 'Pod') - INTERVAL 5 MINUTE
        AND countIf(kind = 'VolumeAttachment') > 0
 ),
+-- Their keys are read without FINAL first, as most attachments ended long ago.
 (
     SELECT groupArray((toString(cluster), volume_uid, toString(node), attached_at, error))
     FROM attachments FINAL
