@@ -17,9 +17,12 @@ import (
 // its pod, or a binding and not its volume (see tables). Such pods and volumes count as existing until a list lacks
 // them. The volumes and claims that an existing pod mounts are selected even if they are deleted: they are needed
 // to say what the pod uses or used.
+//
+// A question that says FINAL itself ends in SETTINGS final = 0, as Catalog.Each asks with final = 1: the lists in its
+// indexHint are read without FINAL, because only then can ClickHouse use the indexes of deleted_at and ended_at.
 const (
-	// keysOfPods selects the existing pods by the columns of their sorting key: a history has millions of pods, and few
-	// are left. Only the indexHint, without FINAL, can use the indexes of deleted_at and ended_at.
+	// keysOfPods selects the existing pods, and those of mounts without a pod, by the columns of their sorting key: a
+	// history has millions of pods, and few are left.
 	keysOfPods = `
     SELECT cluster, namespace, created_at, uid FROM pods FINAL
     WHERE cluster = {cluster:String} AND deleted_at IS NULL
@@ -33,7 +36,7 @@ const (
           SELECT cluster, namespace, created_at, uid FROM pods
           WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM mounts WHERE cluster = {cluster:String} AND ended_at IS NULL))`
 
-	// ofPods selects the mounts of the existing pods.
+	// ofPods follows FROM mounts, and selects those of the existing pods.
 	ofPods = `FINAL
     PREWHERE cluster = {cluster:String} AND pod_created_at IN (SELECT created_at FROM (` + keysOfPods + `))
     WHERE (cluster, namespace, pod_created_at, pod_uid) IN (` + keysOfPods + `)`
@@ -53,7 +56,8 @@ const (
 	// existingObjects selects of each object the last version whose rows are all written: its resource version
 	// is at most the checkpoint of its kind. If there is none, it selects the last version and marks it as
 	// incomplete. A version that is no number is never complete. Controllers are left out: the pods and claims
-	// that they made name them. Only the objects of these versions are read, of which each row has the same.
+	// that they made name them. Only the objects of these versions are read. If a version has several rows, any will do:
+	// they differ at most in the annotations that a tracker keeps, and the tracker lists all objects anew.
 	existingObjects = `
 WITH latest AS (
     SELECT kind, uid, countIf(written) = 0 AS incomplete,

@@ -99,7 +99,7 @@ awaited AS
     INNER JOIN
     (
         SELECT cluster, uid, name, node, workload_kind, workload_name, phase, finished_at FROM pods FINAL
-        PREWHERE created_at IN (SELECT h.4 FROM (SELECT arrayJoin(use_list) AS h)) -- a number: the names of fewer rows have to be compared
+        PREWHERE created_at IN (SELECT h.4 FROM (SELECT arrayJoin(use_list) AS h)) -- a number of the sorting key: names are compared of fewer rows
         WHERE (cluster, namespace, created_at, uid) IN (SELECT h.1, h.3, h.4, h.5 FROM (SELECT arrayJoin(use_list) AS h)) AND deleted_at IS NULL AND node != ''
     ) AS p ON p.cluster = h.h.1 AND p.uid = h.h.5
 ) AS user_list,
@@ -127,7 +127,7 @@ attached AS (SELECT a.1 AS cluster, a.2 AS volume_uid, a.3 AS node, a.4 AS attac
 (
     SELECT groupArray((toString(cluster), uid, toString(source_kind), toString(driver), notEmpty(access_modes) AND NOT hasAny(CAST(access_modes, 'Array(String)'), ['ReadWriteMany', 'ReadOnlyMany'])))
     FROM volumes FINAL
-    PREWHERE uid_key IN (SELECT volume_key FROM awaited)
+    PREWHERE uid_key IN (SELECT volume_key FROM awaited) -- no volume has the key of a claim without one
 ) AS volume_list,
 waiting AS
 (

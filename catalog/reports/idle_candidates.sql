@@ -107,7 +107,7 @@ conditions AS
     FROM
     (
         SELECT volume_key, claim_key, groupArray(ifNull(toUnixTimestamp64Micro(bound_at), 0)) AS bindings
-        FROM bindings FINAL {{template "idle_volumes.sql" "volume_key"}}
+        FROM bindings FINAL {{template "prewhere_volumes.sql" "volume_key"}}
         WHERE (bound_at IS NULL OR bound_at <= moment){{filter "cluster"}}
         GROUP BY volume_key, claim_key
     ) AS b
@@ -154,7 +154,7 @@ bound AS
         SELECT
             volume_key AS key, claim_key AS claim, ifNull(toUnixTimestamp64Micro(bound_at), 0) AS began,
             ifNull(toUnixTimestamp64Micro(released_at), 9223372036854775807) AS released, bitShiftLeft(toUInt128(began), 32) + toUInt128(ordinal) AS place
-        FROM bindings FINAL {{template "idle_volumes.sql" "volume_key"}}
+        FROM bindings FINAL {{template "prewhere_volumes.sql" "volume_key"}}
         WHERE true{{filter "cluster"}}
     )
     GROUP BY key
@@ -210,7 +210,7 @@ known AS
             uid_key AS key, claim_key AS present_claim, claim_namespace = {namespace:String} AS by_namespace,
             ifNull(toUnixTimestamp64Micro(created_at), 0) AS created_micros, ifNull(toUnixTimestamp64Micro(phase_changed_at), 0) AS phase_micros,
             if(ifNull(unseen_use_at <= moment, 0), assumeNotNull(toUnixTimestamp64Micro(unseen_use_at)), 0) AS unseen_micros, toString(phase) AS phase_now
-        FROM volumes FINAL {{template "idle_volumes.sql" "uid_key"}}
+        FROM volumes FINAL {{template "prewhere_volumes.sql" "uid_key"}}
         WHERE {{template "existed.sql"}}{{filter "cluster" "storage_class"}}
     ) AS v
     LEFT JOIN bound AS b ON b.key = v.key
@@ -219,13 +219,13 @@ known AS
     LEFT JOIN
     (
         SELECT volume_key AS key, assumeNotNull(toUnixTimestamp64Micro(idle_since)) AS idle_micros_now, toString(status) AS status_now
-        FROM volume_states FINAL {{template "idle_volumes.sql" "volume_key"}}
+        FROM volume_states FINAL {{template "prewhere_volumes.sql" "volume_key"}}
         WHERE idle_since <= moment{{filter "cluster"}}
     ) AS s ON s.key = v.key
     LEFT JOIN
     (
         SELECT volume_key AS key, assumeNotNull(toUnixTimestamp64Micro(last_ended_at)) AS last_micros
-        FROM volume_uses FINAL {{template "idle_volumes.sql" "volume_key"}}
+        FROM volume_uses FINAL {{template "prewhere_volumes.sql" "volume_key"}}
         WHERE NOT in_use AND last_ended_at <= moment{{filter "cluster"}}
     ) AS u ON u.key = v.key
     LEFT JOIN conditions AS c ON c.key = v.key

@@ -53,7 +53,7 @@ LEFT JOIN
 (
     SELECT cluster, uid, name
     FROM pods FINAL
-    PREWHERE created_at IN (SELECT pod_created_at FROM nearby) -- a number: the names of fewer rows have to be compared
+    PREWHERE created_at IN (SELECT pod_created_at FROM nearby) -- a number of the sorting key: names are compared of fewer rows
     WHERE (cluster, namespace, created_at, uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM nearby)
 ) AS p ON p.cluster = m.cluster AND p.uid = m.pod_uid
 LEFT JOIN

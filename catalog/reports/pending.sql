@@ -1,5 +1,6 @@
-{{- /* Included by blocked.sql and blocked-first.sql, behind pods FINAL: selects the pods that wait, without a started
-container. An index skips the pods that were deleted long ago, and PREWHERE the other columns of those that do not wait. */ -}}
+{{- /* Included by blocked.sql and blocked-first.sql, behind pods FINAL: PREWHERE and WHERE, which select the pods that wait,
+without a started container. An index skips the pods that were deleted long ago, and PREWHERE by the sorting key the other
+columns of pods that do not wait. */ -}}
 PREWHERE (cluster, namespace, created_at, uid) IN
           (
               SELECT cluster, namespace, created_at, uid FROM pods
