@@ -78,7 +78,7 @@ func (h *history) open(t *testing.T, name, program string) (*harness.ClickHouse,
 	t.Helper()
 	dir := t.TempDir()
 	if kept := os.Getenv("BENCH_HISTORY_DIR"); kept != "" {
-		dir = filepath.Join(kept, fmt.Sprintf("%s-%d", name, h.mounts))
+		dir = filepath.Join(kept, fmt.Sprintf("%s-%gM", name, float64(h.mounts)/1e6)) // no name begins another one
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
