@@ -70,8 +70,8 @@ existing AS
 {{- end}}
 ),
 -- The workloads with pods that are not over; for StatefulSets, with the last parts of the names of their pods' claims. Joins compare
--- hashes, which is several times as fast as names. To compare created_at alone is faster still; it may
--- select more pods, of workloads in other namespaces.
+-- hashes, which is several times as fast as names. To compare created_at alone is faster still; it may select more pods, of workloads in
+-- other namespaces.
 living AS
 (
     SELECT sipHash128(cluster, namespace, workload_kind, workload_name) AS workload, 1 AS lives, groupArrayIf(concat('-', name), workload_kind = 'StatefulSet') AS endings

@@ -35,10 +35,7 @@ bound AS
     SELECT
         volume_key AS volume,
         arraySort(groupArray((ifNull(toUnixTimestamp64Micro(bound_at), 0), ifNull(toUnixTimestamp64Micro(released_at), 9000000000000000), claim_key, ordinal))) AS bindings
-    FROM bindings FINAL
-{{- if given "namespace" "owner" "group"}}
-    PREWHERE {{listed "volume_key" "volume_keys"}}
-{{- end}}
+    FROM bindings FINAL {{template "prewhere_volumes.sql" "volume_key"}}
     WHERE true{{filter "cluster"}}
     GROUP BY volume
 ),
@@ -59,10 +56,7 @@ volumes_then AS
         claim_key AS last_claim, claim_uid != '' AS has_claim, claim_namespace AS last_namespace, capacity_bytes,
         ifNull(toUnixTimestamp64Micro(created_at), 0) AS created_micros, ifNull(toUnixTimestamp64Micro(deleted_at), 9000000000000000) AS gone_micros,
         phase, ifNull(toUnixTimestamp64Micro(phase_changed_at), 0) AS phase_micros
-    FROM volumes FINAL
-{{- if given "namespace" "owner" "group"}}
-    PREWHERE {{listed "uid_key" "volume_keys"}}
-{{- end}}
+    FROM volumes FINAL {{template "prewhere_volumes.sql" "uid_key"}}
     WHERE true{{filter "cluster" "storage_class"}}
       AND created_micros < ended_micros
       AND gone_micros > began_micros

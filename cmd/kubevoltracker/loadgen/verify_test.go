@@ -201,4 +201,13 @@ func TestUseLastsFromTheFirstStartToTheLastEnd(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.name, c.got, c.want)
 		}
 	}
+	// An end without a date of its own came before it was first observed, and not before it was observed again.
+	stale := &PodState{Containers: []ContainerState{{Name: "main", Started: at(5), Finished: at(7)}}}
+	l := &life{kind: PodKind}
+	for i, second := range []int{30, 50} {
+		l.versions = append(l.versions, version{&Line{At: *at(second), Created: at(10), Pod: stale}, uint64(i + 1)})
+	}
+	if got, want := useOf(l, "main").end, within(*at(10), *at(30)).after(*at(10)); got != want {
+		t.Errorf("an end observed twice: %+v, want %+v", got, want)
+	}
 }
