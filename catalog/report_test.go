@@ -328,11 +328,7 @@ func TestTheFirstRowsComeWithANote(t *testing.T) {
 		if err := result.Write(&out, catalog.TableFormat); err != nil {
 			t.Fatal(err)
 		}
-		said, err := c.Notes(t.Context(), result, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out.String(), strings.Join(said, "\n")
+		return out.String(), strings.Join(result.Notes(), "\n")
 	}
 	const note = "only the first 1 rows are shown; --limit=0 shows all"
 	for _, name := range []string{"space", "mounts"} {
