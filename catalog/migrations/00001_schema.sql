@@ -456,7 +456,7 @@ CREATE TABLE IF NOT EXISTS use_seconds_daily
     version       UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(version)
-PARTITION BY toYYYYMM(toStartOfQuarter(day))
+PARTITION BY toYYYYMM(day)
 ORDER BY (cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups, day)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_age_to_force_merge_seconds = 86400, min_age_to_force_merge_on_partition_only = 1
 COMMENT 'One row per day, claim, and workload that used it: for how long. Read with FINAL.';

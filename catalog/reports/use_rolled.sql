@@ -22,13 +22,14 @@ rolled_uses AS
     FROM use_seconds_daily FINAL {{template "prewhere_use_found.sql" .}}
     WHERE day BETWEEN first_day_of_rollup AND last_day_of_rollup AND (day < months_begin OR day > months_end)
       AND {{template "use_done.sql" "day"}}
-      AND (cluster, toStartOfMonth(day)) NOT IN (SELECT m.1, m.2 FROM (SELECT arrayJoin(its_months) AS m))
+      AND cityHash64(cluster) + toUInt64(toStartOfMonth(day)) NOT IN (SELECT cityHash64(m.1) + toUInt64(m.2) FROM (SELECT arrayJoin(its_months) AS m))
       AND use_seconds + pods != 0 AND {{template "use_rolled_filter.sql" .}}
     UNION ALL
     SELECT
         cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups, use_hash,
         if(toInt64(month) * 86400000000 = began_micros, pods, new_pods), use_seconds, first_day, last_day
     FROM use_seconds_monthly FINAL {{template "prewhere_use_found.sql" .}}
-    WHERE (cluster, month) IN (SELECT m.1, m.2 FROM (SELECT arrayJoin(its_months) AS m))
+    -- Numbers, because to compare pairs of millions of rows takes three times as long.
+    WHERE cityHash64(cluster) + toUInt64(month) IN (SELECT cityHash64(m.1) + toUInt64(m.2) FROM (SELECT arrayJoin(its_months) AS m))
       AND use_seconds + pods != 0 AND {{template "use_rolled_filter.sql" .}}
 )
