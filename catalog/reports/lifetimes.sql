@@ -4,7 +4,7 @@ WITH
 {since:DateTime64(6, 'UTC')} AS since,
 {until:DateTime64(6, 'UTC')} AS until,
 {{template "its_namespaces.sql" ""}}
-chosen AS (SELECT cluster, uid, storage_class, created_at, deleted_at FROM claims AS c WHERE true{{filter "c.cluster"}} AND {{template "claim_filter.sql"}}),
+chosen AS (SELECT cluster, uid, uid_key, storage_class, created_at, deleted_at FROM claims AS c WHERE true{{filter "c.cluster"}} AND {{template "claim_filter.sql"}}),
 -- The report may read all mounts. A duration of 32 bits, at most 136 years, takes half of the memory.
 (began, ended) -> toUInt32(least(4294967295, greatest(0, dateDiff('second', assumeNotNull(began), assumeNotNull(ended))))) AS lasted
 SELECT cluster, kind, storage_class, ended, shortest_seconds, median_seconds, longest_seconds
@@ -17,7 +17,7 @@ FROM
         FROM volumes
         WHERE created_at IS NOT NULL AND deleted_at >= since AND deleted_at <= until
 {{- if given "namespace" "owner" "group"}}
-          AND (cluster, claim_uid) IN (SELECT cluster, uid FROM chosen)
+          AND claim_key IN (SELECT uid_key FROM chosen)
 {{- end}}
     )
     GROUP BY cluster, storage_class
@@ -31,21 +31,25 @@ FROM
     )
     GROUP BY cluster, storage_class
     UNION ALL
-    SELECT any(m.cluster), 'mount', any(c.storage_class), {{template "lasted.sql"}}
+    SELECT m.cluster, 'mount', k.storage_class, m.ended, m.shortest_seconds, m.median_seconds, m.longest_seconds
     FROM
     (
-        SELECT cluster, cityHash64(cluster, claim_uid) AS claim, lasted(started_at, ended_at) AS seconds
-        FROM mounts
-        WHERE {{template "uses_of.sql"}} AND claim_uid != '' AND ended_at >= since AND ended_at <= until
-    ) AS m
-    -- A claim is a hash of 64 bits. Two of a million claims have the same hash with a chance of 1 in 30 million; then the mounts of one
-    -- count for the class of the other.
-    LEFT JOIN (SELECT cityHash64(cluster, uid) AS claim, storage_class, cityHash64(cluster, storage_class) AS class FROM chosen) AS c ON c.claim = m.claim
+        SELECT if(c.class != 0, c.class, cityHash64(m.cluster, '')) AS class, any(m.cluster) AS cluster, {{template "lasted.sql"}}
+        FROM
+        (
+            SELECT cluster, cityHash64(cluster, claim_uid) AS claim, lasted(started_at, ended_at) AS seconds
+            FROM mounts
+            WHERE {{template "uses_of.sql"}} AND claim_uid != '' AND ended_at >= since AND ended_at <= until
+        ) AS m
+        -- A claim is a hash of 64 bits. Two of a million claims have the same hash with a chance of 1 in 30 million; then the mounts of
+        -- one count for the class of the other. A class is a number, too: grouping by cluster and class takes twice as long.
+        LEFT ANY JOIN (SELECT cityHash64(cluster, uid) AS claim, cityHash64(cluster, storage_class) AS class FROM chosen) AS c ON c.claim = m.claim
 {{- if given "owner" "group"}}
-    WHERE c.claim != 0
+        WHERE c.class != 0
 {{- end}}
-    -- One number, because grouping by cluster and class takes twice as long.
-    GROUP BY if(c.claim != 0, c.class, cityHash64(m.cluster, ''))
+        GROUP BY class
+    ) AS m
+    LEFT JOIN (SELECT DISTINCT cityHash64(cluster, storage_class) AS class, storage_class FROM chosen) AS k ON k.class = m.class
 )
 WHERE true{{filter "cluster" "storage_class"}}
 ORDER BY cluster, kind = 'mount', kind, storage_class
