@@ -436,7 +436,7 @@ SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per day, namespace, storage class and owner: the space that claims and volumes took. A day that is done has one without these as well, of zeros if there was nothing. Read with FINAL.';
 
 -- Who used what for how long, on each day: summed up as byte_seconds_daily is, and as lasting. The days of a claim lie together, so
--- that its UIDs take space once a quarter.
+-- that its UIDs take space once a month.
 CREATE TABLE IF NOT EXISTS use_seconds_daily
 (
     cluster       LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',

@@ -41,8 +41,8 @@ FROM
             FROM mounts
             WHERE {{template "uses_of.sql"}} AND claim_uid != '' AND ended_at >= since AND ended_at <= until
         ) AS m
-        -- A claim is a hash of 64 bits. Two of a million claims have the same hash with a chance of 1 in 30 million; then the mounts of
-        -- one count for the class of the other. A class is a number, too: grouping by cluster and class takes twice as long.
+        -- Claims and classes are compared by hashes of 64 bits; grouping by cluster and class takes twice as long. Two of a million
+        -- claims have the same hash with a chance of 1 in 30 million; then the mounts of one count for the class of the other.
         LEFT ANY JOIN (SELECT cityHash64(cluster, uid) AS claim, cityHash64(cluster, storage_class) AS class FROM chosen) AS c ON c.claim = m.claim
 {{- if given "owner" "group"}}
         WHERE c.class != 0
