@@ -13,52 +13,38 @@ import (
 // mostGaps is how many gaps are noted beside a report. The report coverage has all.
 const mostGaps = 3
 
-// aside is what people need to know beside the rows of a report, whatever these are.
-type aside struct {
-	severalClusters bool // the catalog has more than one
-	notes           []string
-}
-
-// askAside asks it, of one cluster or, if that is empty, of all. The report looks at the window, and reads the tables
-// expiring.
-func (c *Catalog) askAside(ctx context.Context, w window, expiring []retained, cluster string) (a aside, err error) {
-	if a.severalClusters, err = c.severalClusters(ctx); err != nil {
-		return a, err
-	}
-	unwatched, err := c.beforeCoverage(ctx, w, cluster)
-	if err != nil {
-		return a, err
-	}
-	expired, err := c.expired(ctx, w, expiring, cluster)
-	if err != nil {
-		return a, err
-	}
-	gaps, err := c.Gaps(ctx, cluster)
-	if err != nil {
-		return a, err
-	}
-	a.notes = slices.Concat(unwatched, expired)
-	gaps = slices.DeleteFunc(gaps, func(g Gap) bool { return !w.overlaps(g) })
-	if earlier := len(gaps) - mostGaps; earlier > 0 {
-		a.notes = append(a.notes, fmt.Sprintf("there are %d gaps before these; the report coverage has them", earlier))
-		gaps = gaps[earlier:]
-	}
-	for _, g := range gaps {
-		a.notes = append(a.notes, g.String())
-	}
-	return a, nil
-}
-
-// Notes returns what the reader of a report needs to know beside its rows, once these have been read: whether there are
-// more, its remark, and when nobody watched in the time that it looks at. It has none for an answer to Query or Run.
-func (r *Result) Notes() (notes []string) {
+// Notes returns what the reader of a report needs to know beside its rows, once these have been read: whether there are more, its remark, and
+// when nobody watched in the time that it looks at, in one cluster or, if that is empty, in all.
+func (c *Catalog) Notes(ctx context.Context, r *Result, cluster string) (notes []string, err error) {
 	if r.cut {
 		notes = append(notes, fmt.Sprintf("only the first %d rows are shown; --limit=0 shows all, as -o csv does", r.most))
 	}
 	if remark := r.Remark(); remark != "" {
 		notes = append(notes, remark)
 	}
-	return append(notes, r.notes...)
+	unwatched, err := c.beforeCoverage(ctx, r.window, cluster)
+	if err != nil {
+		return nil, err
+	}
+	notes = append(notes, unwatched...)
+	expired, err := c.expired(ctx, r, cluster)
+	if err != nil {
+		return nil, err
+	}
+	notes = append(notes, expired...)
+	gaps, err := c.Gaps(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	gaps = slices.DeleteFunc(gaps, func(g Gap) bool { return !r.window.overlaps(g) })
+	if earlier := len(gaps) - mostGaps; earlier > 0 {
+		notes = append(notes, fmt.Sprintf("there are %d gaps before these; the report coverage has them", earlier))
+		gaps = gaps[earlier:]
+	}
+	for _, g := range gaps {
+		notes = append(notes, g.String())
+	}
+	return notes, nil
 }
 
 // overlaps reports whether a gap concerns the window. Each gap concerns the present: what ended in it has bounds.
@@ -71,22 +57,22 @@ const firstWatched = `SELECT cluster, min(started_at) FROM coverage
 WHERE kind = 'Pod' AND ({cluster:String} = '' OR cluster = {cluster:String}) GROUP BY cluster ORDER BY cluster`
 
 // expired notes the tables of which the report has read what a retention has made incomplete: those that lack rows of the window.
-func (c *Catalog) expired(ctx context.Context, w window, expiring []retained, cluster string) (notes []string, err error) {
-	if w.since.Equal(end) || len(expiring) == 0 {
+func (c *Catalog) expired(ctx context.Context, r *Result, cluster string) (notes []string, err error) {
+	if r.window.since.Equal(end) || len(r.expiring) == 0 {
 		return nil, nil
 	}
 	const op = "read the retention of the tables"
 	var first time.Time // before that, there was nothing to expire
 	err = c.Each(ctx, op, "SELECT min(started_at) FROM coverage WHERE {cluster:String} = '' OR cluster = {cluster:String}", map[string]string{"cluster": cluster},
 		func(rows driver.Rows) error { return rows.Scan(&first) })
-	for _, t := range expiring {
+	for _, t := range r.expiring {
 		if err != nil {
 			return nil, err
 		}
 		var d definition
 		d, err = c.definition(ctx, op, t)
 		kept := c.now().Add(-d.lasts)
-		if d.ours && w.since.Before(kept) && first.Before(kept) {
+		if d.ours && r.window.since.Before(kept) && first.Before(kept) {
 			notes = append(notes, fmt.Sprintf("of the time before %s the table %s may lack rows: --catalog.retention=%s=%s", humanTime(kept), t.table, t.flag, lasting(d.lasts)))
 		}
 	}

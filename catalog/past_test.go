@@ -278,8 +278,9 @@ func TestNotesSayWhatIsNotKnown(t *testing.T) {
 		for result.Next() {
 		}
 		result.Close()
-		if notes := strings.Join(result.Notes(), "\n"); notes != want {
-			t.Errorf("%s:\n got %s\nwant %s", flags, notes, want)
+		notes, err := c.Notes(t.Context(), result, flagsOf(strings.Fields(flags))["cluster"])
+		if err != nil || strings.Join(notes, "\n") != want {
+			t.Errorf("%s: %v\n got %s\nwant %s", flags, err, strings.Join(notes, "\n"), want)
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/prometheus/common/model"
-	"golang.org/x/sync/errgroup"
 )
 
 // FlagKind is what a flag of a report takes.
@@ -158,30 +157,19 @@ func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map
 		statement.Parameters["limit"] = strconv.Itoa(most + 1) // one more shows that there are more
 	}
 	explain := func(err error) error { return c.explainReport("report "+name, err) }
-	asideCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	// ClickHouse analyses a statement on one thread, so that it can answer these small questions meanwhile.
-	var aside aside
-	var asking errgroup.Group
-	tables, cluster := expiring(statement.SQL), statement.Parameters["cluster"]
-	asking.Go(func() (err error) {
-		aside, err = c.askAside(asideCtx, w, tables, cluster)
-		return explain(err)
-	})
+	several, err := c.severalClusters(ctx)
+	if err != nil {
+		return nil, explain(err)
+	}
 	result, err := c.answer(ctx, explain, r, statement, w)
 	if err != nil {
-		cancel()
-		_ = asking.Wait() // that error is less telling
 		return nil, err
 	}
-	if err := asking.Wait(); err != nil {
-		result.Close()
-		return nil, err
-	}
-	result.remark, result.most, result.notes = r.remark, most, aside.notes
+	result.remark, result.most = r.remark, most
+	result.window = w
 	whole := statement.Parameters["limit"] == noLimit || most > 0
 	for i := range result.Columns {
-		r.describe(&result.Columns[i], statement.Parameters, aside.severalClusters)
+		r.describe(&result.Columns[i], statement.Parameters, several)
 		result.Columns[i].Sum = result.Columns[i].Sum && whole // the sum of a part would mislead
 	}
 	return result, nil
@@ -200,6 +188,7 @@ func (c *Catalog) answer(ctx context.Context, explain func(error) error, r Repor
 	if s.SQL, err = expand(r.file(w), kind, s.Parameters); err != nil {
 		return nil, err
 	}
+	whole := s.SQL
 	if r.found == w.kind() && r.findsFirst(s.Parameters) {
 		if ctx, nothing, err = c.findRows(ctx, explain, r, &s, w, kind); err != nil {
 			return nil, err
@@ -209,7 +198,11 @@ func (c *Catalog) answer(ctx context.Context, explain func(error) error, r Repor
 	if nothing {
 		ask = c.noRows
 	}
-	return ask(ctx, explain, s, r)
+	result, err := ask(ctx, explain, s, r)
+	if err == nil {
+		result.expiring = expiring(whole)
+	}
+	return result, err
 }
 
 // describe says how a table for people shows a column.

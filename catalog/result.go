@@ -64,7 +64,9 @@ type Result struct {
 	read    int  // how many rows Next has read
 	most    int  // how many it reads; 0 for all
 	cut     bool // there are more than that
-	notes   []string
+	window  window
+
+	expiring []retained // the tables it reads whose rows can expire
 }
 
 func newResult(rows driver.Rows, cancel context.CancelFunc, explain func(error) error) *Result {
