@@ -1,4 +1,4 @@
-{{- /* Included by use_keys.sql and use_pieces.sql: selects the mounts that were in use in the parts of the window that
+{{- /* Included by use_created.sql and use_times.sql: selects the mounts that were in use in the parts of the window that
 the rollup does not cover, "before" first_edge or "after" last_edge. A part without length has none. A node whose clock
 is slow can date a container's start before its pod's creation: one day allows for that. */ -}}
 {{- if eq . "before" -}}

@@ -5,14 +5,13 @@ WITH
 toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS began_micros,
 least(toUnixTimestamp64Micro({until:DateTime64(6, 'UTC')}), {now_micros:Int64}) AS ended_micros,
 {{template "windows.sql" "rolled"}}
-{{template "use_pieces.sql" "times"}},
+{{template "use_times.sql" .}},
 {{template "use_rolled.sql" .}}
 SELECT use_hash, max(claim) AS claim_hash
 FROM
 (
-    SELECT cityHash64({{template "use_columns.sql"}}) AS use_hash, cityHash64(o.cluster, o.claim_uid) AS claim, greatest(0, o.ended - greatest(o.began, o.reached)) AS micros
-    FROM pieces AS o
-    WHERE {{template "use_chosen.sql"}}
+    SELECT use_hash, claim_hash AS claim, greatest(0, ended - greatest(began, reached)) AS micros
+    FROM pieces
     UNION ALL
     SELECT use_hash, 0, use_seconds * 1000000
     FROM rolled_uses AS o

@@ -1,34 +1,22 @@
-{{- /* Included by use-hours.sql, use-hours-found.sql and the rollup use_seconds_daily. It comes behind began_micros and
-ended_micros, the window, and windows.sql. Its argument is the kind of window; empty for the rollup; or "times" to
-compute only how long the uses took, and not which pods are new. */ -}}
+{{- /* Included by use-hours.sql and the rollup use_seconds_daily. It comes behind began_micros and ended_micros, the
+window, and windows.sql. Its argument is the kind of window; empty for the rollup. */ -}}
 {{if given "volume"}}its_volumes AS ({{template "named_volumes.sql"}}),{{end}}
 {{template "its_namespaces.sql" ""}}
-use_keys AS
+created AS
 (
-    {{template "use_keys.sql" .}}
+    {{template "use_created.sql" .}}
 ),
-{{- if ne . "times"}}
 -- The mounts of the pods that used a claim in the window, with all mounts of the same claim by these pods: a pod is new
--- on the day of the first of them.
-{{- end}}
+-- on the day of the first of them. There may be pods that were created in the same second, and are left out later.
 of_pods AS
 (
     SELECT
         cluster, namespace, claim_name, claim_uid, volume_uid, owner, groups, workload_kind, workload_name, pod_created_at, pod_uid,
         toUnixTimestamp64Micro(started_at) AS began, ifNull(toUnixTimestamp64Micro(ended_at), 9000000000000000) AS ended,
-{{- if eq . "times"}}
-        0 AS came
-{{- else}}
         min(began) OVER (PARTITION BY {{key "cluster, pod_uid, claim_uid"}}) AS came
-{{- end}}
     FROM mounts FINAL
-{{- if eq . "times"}}
-    WHERE {{template "use_keys_filter.sql" .}} AND ({{template "in_edge.sql" "before"}} OR {{template "in_edge.sql" "after"}})
-      AND {{near "cluster, namespace, claim_name, pod_created_at" "use_keys"}}
-{{- else}}
-    WHERE claim_uid != ''
-      AND {{among "cluster, namespace, claim_name, pod_created_at" "cluster, namespace, claim_name, pod_created_at FROM use_keys"}}
-{{- end}}
+    PREWHERE pod_created_at IN (SELECT pod_created_at FROM created)
+    WHERE claim_uid != '' AND {{template "use_mounts_of.sql" .}}
       AND {{template "whose.sql"}}
 ),
 -- The mounts with their owner and groups: those of the pod, else those of its claim.
@@ -41,17 +29,9 @@ of_workloads AS
         m.pod_uid AS pod_uid, m.began AS mount_began, m.ended AS mount_ended, m.came AS came,
         {{template "edges.sql"}} AS windows
     FROM of_pods AS m
-    LEFT JOIN
+    LEFT ANY JOIN
     (
-        SELECT uid_key, volume_uid, owner, groups
-        FROM claims FINAL
-        WHERE {{template "uses_of.sql"}}
-{{- if given "volume"}}
-          AND (cluster, uid) IN ({{template "claims_of_its_volumes.sql"}})
-{{- end}}
-{{- if found .}}
-          AND cityHash64(cluster, uid) IN (SELECT claim_hash FROM found)
-{{- end}}
+        {{template "use_claims.sql" .}}
     ) AS c ON c.uid_key = {{key "m.cluster, m.claim_uid"}}
 ),
 -- Each mount in each part of the window. reached is until when earlier mounts of the same workload used the claim: pods

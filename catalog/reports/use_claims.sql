@@ -1,0 +1,11 @@
+{{- /* Included by use_pieces.sql and use_times.sql: the claims of the uses. A mount that was written before its volume
+was known gets the volume of its claim, and one whose pod has no owner or groups gets those of its claim. */ -}}
+SELECT uid_key, volume_uid, owner, groups
+        FROM claims FINAL
+        WHERE {{template "uses_of.sql"}}
+{{- if given "volume"}}
+          AND (cluster, uid) IN ({{template "claims_of_its_volumes.sql"}})
+{{- end}}
+{{- if found .}}
+          AND cityHash64(cluster, uid) IN (SELECT claim_hash FROM found)
+{{- end}}
