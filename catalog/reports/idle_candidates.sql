@@ -95,7 +95,7 @@ conditions AS
         b.volume_key AS key,
         arraySort(groupArray((
             c.unused_micros,
-            if(c.span_micros != 0 AND (c.unused_micros <= c.ended_micros OR c.goes_on), c.span_micros, toInt64(0)),
+            c.span_micros,
             if(arrayMin(b.bindings) > c.unused_micros, arrayMin(b.bindings), arrayMax(arrayFilter(bound -> bound <= c.unused_micros, b.bindings))),
             b.claim_key,
             multiIf(
@@ -114,7 +114,8 @@ conditions AS
     INNER JOIN
     (
         SELECT
-            c.*, w.started_micros AS span_micros, w.ended_micros AS ended_micros, w.goes_on AS goes_on,
+            c.*,
+            if(c.unused_micros <= w.ended_micros OR w.goes_on, w.started_micros, toInt64(0)) AS span_micros, -- the span that has the time, if any
             c.claim NOT IN (SELECT uid_key FROM claims FINAL WHERE deleted_at <= moment AND {{template "idle_of.sql"}}) AS has_claim,
             c.claim IN (SELECT uid_key FROM claims FINAL WHERE deleted_at IS NOT NULL AND {{template "idle_of.sql"}}) AS is_deleted,
             c.cluster IN (
@@ -127,6 +128,7 @@ conditions AS
                 argMaxIf(micros, observed_at, observed_at <= moment) AS last,
                 argMinIf(micros, observed_at, observed_at > moment) AS next,
                 countIf(observed_at > moment) > 0 AS has_next,
+                maxIf(micros, micros BETWEEN 1 AND moment_micros) AS latest_micros,
                 arrayJoin(groupUniqArrayIf(micros, micros BETWEEN 1 AND moment_micros)) AS unused_micros
             FROM
             (
@@ -139,6 +141,8 @@ conditions AS
             GROUP BY claim
         ) AS c
         ASOF LEFT JOIN spans AS w ON w.watched_cluster = c.cluster AND c.unused_micros >= w.started_micros
+        -- with_use shows no use by such a time in a span, unless the span had just begun; and of each claim it needs the latest one.
+        WHERE span_micros = 0 OR unused_micros <= span_micros + 10000000 OR unused_micros = latest_micros
     ) AS c ON c.claim = b.claim_key
     GROUP BY key
 ),
