@@ -232,7 +232,7 @@ CREATE TABLE IF NOT EXISTS volume_uses
     volume_key            UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(cityHash64(cluster, volume_uid)), 64), farmHash64(cluster, volume_uid)) COMMENT 'cluster and volume_uid as a number, by which rows are found and joined several times as fast' CODEC(NONE)
 )
 ENGINE = ReplacingMergeTree(version)
-ORDER BY (cluster, volume_uid)
+ORDER BY (cluster, volume_key)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per PersistentVolume that was ever used: its present use, or its last one. Read with FINAL.';
 
@@ -282,8 +282,8 @@ CREATE TABLE IF NOT EXISTS bindings
     INDEX by_volume volume_uid TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
-PRIMARY KEY (cluster, claim_uid, volume_uid)
-ORDER BY (cluster, claim_uid, volume_uid, ordinal)
+PRIMARY KEY (cluster, claim_key, volume_key)
+ORDER BY (cluster, claim_key, volume_key, ordinal)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per binding of a claim to a volume. Read with FINAL.';
 

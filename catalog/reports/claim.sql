@@ -10,7 +10,7 @@ WITH
     WHERE true{{filter "cluster"}}
 ) AS claim_ids,
 (
-    SELECT groupUniqArray((cluster, claim_uid, volume_uid)) FROM bindings WHERE (cluster, claim_uid) IN (SELECT cluster, uid FROM its_claims)
+    SELECT groupUniqArray((cluster, claim_uid, volume_uid)) FROM bindings WHERE claim_key IN (SELECT {{key "cluster, uid"}} FROM its_claims)
 ) AS binding_ids,
 (
     SELECT groupUniqArray((cluster, uid)) FROM

@@ -8,6 +8,6 @@ UNION DISTINCT
 SELECT cluster, uid FROM volumes WHERE volume_handle = {volume:String}
 UNION DISTINCT
 SELECT cluster, volume_uid FROM bindings
-WHERE (cluster, claim_uid) IN (SELECT cluster, uid FROM claims WHERE {{template "claim_named.sql" "{volume:String}"}})
+WHERE claim_key IN (SELECT uid_key FROM claims WHERE {{template "claim_named.sql" "{volume:String}"}})
 UNION DISTINCT
 SELECT cluster, volume_uid FROM claims FINAL WHERE {{template "claim_named.sql" "{volume:String}"}} AND volume_uid != ''

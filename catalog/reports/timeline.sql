@@ -33,7 +33,12 @@ events AS
         -- The name of a claim that was deleted before the first tracker came is that in its volume.
         'bound', concat('PersistentVolumeClaim/', if(c.uid = '' AND v.claim_uid = b.claim_uid, concat(v.claim_namespace, '/', v.claim_name), concat(c.namespace, '/', c.name))),
         concat('to volume ', v.name), ''
-    FROM (SELECT * FROM bindings FINAL WHERE (cluster, claim_uid, volume_uid) IN (SELECT cluster, claim_uid, volume_uid FROM its_bindings)) AS b
+    FROM
+    (
+        SELECT * FROM bindings FINAL
+        PREWHERE claim_key IN (SELECT {{key "cluster, claim_uid"}} FROM its_bindings)
+        WHERE (cluster, claim_uid, volume_uid) IN (SELECT cluster, claim_uid, volume_uid FROM its_bindings)
+    ) AS b
     LEFT JOIN (SELECT cluster, uid, namespace, name, created_at FROM claims FINAL WHERE uid IN (SELECT claim_uid FROM its_bindings)) AS c
         ON c.cluster = b.cluster AND c.uid = b.claim_uid
     LEFT JOIN (SELECT cluster, uid, name, created_at, claim_uid, claim_namespace, claim_name FROM volumes FINAL WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM its_bindings)) AS v
