@@ -109,7 +109,7 @@ LEFT JOIN
 LEFT JOIN
 (
     SELECT id_key, driver, server, path FROM volume_sources FINAL
-    WHERE id_key IN (SELECT source_key FROM volumes WHERE {{listed "uid_key" "volume_keys"}})
+    PREWHERE id_key IN (SELECT source_key FROM volumes WHERE {{listed "uid_key" "volume_keys"}})
 ) AS d ON d.id_key = v.source_key
 WHERE true{{filter "b.namespace" "b.owner" "b.groups"}}
 {{- if given "workload"}}

@@ -61,8 +61,9 @@ deleting AS (SELECT d.1 AS cluster, d.2 AS uid, d.3 AS asked_at FROM (SELECT arr
     SELECT groupArray((toString(cluster), toString(namespace), name, uid, toString(storage_class), volume_uid, volume_name, CAST(access_modes, 'Array(String)'),
         toString(owner), CAST(groups, 'Array(String)'), ephemeral, pod_uid, volume_key))
     FROM claims FINAL
-    WHERE deleted_at IS NULL
-      AND ((cluster, namespace, name) IN (SELECT cluster, namespace, claim_name FROM wanted) OR (cluster, uid) IN (SELECT cluster, uid FROM deleting))
+    WHERE deleted_at IS NULL AND {{template "in_namespaces.sql"}}
+      AND ({{key "cluster, namespace, name"}} IN (SELECT {{key "cluster, namespace, claim_name"}} FROM wanted)
+           OR uid_key IN (SELECT {{key "cluster, uid"}} FROM deleting))
 ) AS awaited_list,
 awaited AS
 (
@@ -77,13 +78,10 @@ awaited AS
     (
         SELECT cluster, claim_uid, toString(namespace) AS namespace, pod_created_at, pod_uid, min(toNullable(started_at)) AS used_since
         FROM mounts FINAL
-        PREWHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM awaited)
-             -- An index skips the pods that were deleted long ago, and their mounts with them.
-             AND (cluster, namespace, pod_created_at, pod_uid) IN
-                 (
-                     SELECT cluster, namespace, created_at, uid FROM pods
-                     WHERE deleted_at IS NULL AND node != '' AND (cluster, namespace) IN (SELECT cluster, namespace FROM awaited)
-                 )
+        -- An index skips the pods that were deleted long ago, and their mounts with them. user_list leaves out pods that were created
+        -- in the same second as one that exists.
+        PREWHERE pod_created_at IN (SELECT created_at FROM pods WHERE deleted_at IS NULL AND node != '' AND (cluster, namespace) IN (SELECT cluster, namespace FROM awaited))
+             AND (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM awaited)
         WHERE claim_uid != ''
         GROUP BY cluster, claim_uid, namespace, pod_created_at, pod_uid
         UNION ALL

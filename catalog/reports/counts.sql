@@ -11,15 +11,15 @@ chosen_volumes AS
     FROM volumes FINAL
     WHERE {{template "volume_filter.sql"}}
 ),
--- The keys of all rows that may have lasted at the moment, read without FINAL, so that an index skips those that were
--- over before; replaced rows may add some.
+-- When the pods were created that may have lasted at the moment, or whose mounts may have, read without FINAL, so that an index
+-- skips those that were over before; replaced rows may add some.
 touched_pods AS
 (
-    SELECT cluster, namespace, created_at, uid FROM pods WHERE {{template "uses_of.sql"}} AND {{template "existed.sql"}}
+    SELECT created_at FROM pods WHERE {{template "uses_of.sql"}} AND {{template "existed.sql"}}
 ),
 touched_mounts AS
 (
-    SELECT cluster, namespace, claim_name, pod_created_at
+    SELECT pod_created_at
     FROM mounts
     WHERE {{template "uses_of.sql"}} AND {{template "in_window.sql"}}
 )
@@ -38,8 +38,8 @@ FROM
       AND {{template "existed.sql"}} GROUP BY cluster
     UNION ALL
     SELECT cluster, 'Pod', count() FROM pods AS c FINAL
+    PREWHERE created_at IN (SELECT created_at FROM touched_pods)
     WHERE {{template "uses_of.sql"}} AND {{template "existed.sql"}}
-      AND {{near "cluster, namespace, created_at" "touched_pods"}}
 {{- if given "workload"}}
       AND {workload:String} IN (if(workload_name = '', name, workload_name),
            if(workload_name = '', concat('Pod/', name), concat(workload_kind, '/', workload_name)))
@@ -47,8 +47,8 @@ FROM
 {{- if given "owner" "group" "storageclass"}}
       AND ({{if not (given "storageclass")}}{{template "claim_filter.sql"}} OR {{end}}(cluster, namespace, created_at, uid) IN
               (SELECT cluster, namespace, pod_created_at, pod_uid FROM mounts FINAL
-               WHERE (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, created_at, uid FROM touched_pods)
-                 AND {{template "mount_filter.sql"}}))
+               PREWHERE pod_created_at IN (SELECT created_at FROM touched_pods)
+               WHERE {{template "mount_filter.sql"}}))
 {{- end}}
     GROUP BY cluster
     UNION ALL
@@ -78,8 +78,8 @@ FROM
     GROUP BY cluster
     UNION ALL
     SELECT cluster, 'mount', count() FROM mounts FINAL
+    PREWHERE pod_created_at IN (SELECT pod_created_at FROM touched_mounts)
     WHERE {{template "in_window.sql"}}
-      AND {{near "cluster, namespace, claim_name, pod_created_at" "touched_mounts"}}
       AND {{template "mount_filter.sql"}}
     GROUP BY cluster
 )

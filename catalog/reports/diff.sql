@@ -17,7 +17,6 @@ existing AS
     UNION ALL
     SELECT cluster, 'PersistentVolumeClaim', uid_key, name, storage_class, uid_key, created_at, deleted_at FROM claims FINAL
 ),
-touched AS (SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE {{template "diff_mounts.sql"}}),
 differences AS
 (
     SELECT
@@ -58,7 +57,7 @@ differences AS
             max({{template "bound_then.sql" "until"}}) AS bound_after
         FROM bindings FINAL
 {{- if given "namespace" "owner" "group"}}
-        WHERE {{listed "claim_key" "claim_keys"}}
+        PREWHERE {{listed "claim_key" "claim_keys"}}
 {{- end}}
         GROUP BY volume_key, claim_key
         HAVING bound_before != bound_after
@@ -86,8 +85,8 @@ FROM
         toString(countIf(started_at <= {since:DateTime64(6, 'UTC')} AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')}))) AS before,
         toString(countIf(ended_at IS NULL OR ended_at > {until:DateTime64(6, 'UTC')})) AS after
     FROM mounts FINAL
-    WHERE {{near "cluster, namespace, claim_name, pod_created_at" "touched"}}
-      AND {{template "diff_mounts.sql"}}
+    PREWHERE pod_created_at IN (SELECT pod_created_at FROM mounts WHERE {{template "diff_mounts.sql"}} AND {{template "uses_of.sql"}})
+    WHERE {{template "diff_mounts.sql"}} AND {{template "mount_filter.sql"}}
     GROUP BY cluster, namespace, workload_kind, workload_name
     HAVING before != after
 )

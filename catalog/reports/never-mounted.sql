@@ -25,13 +25,14 @@ chosen AS
               (
                   SELECT claim_key, volume_key, bound_at
                   FROM bindings FINAL
-                  WHERE released_at IS NULL AND {{listed "volume_key" "shared_volumes"}}
+                  PREWHERE {{listed "volume_key" "shared_volumes"}}
+                  WHERE released_at IS NULL
               ) AS b
               INNER JOIN
               (
                   SELECT volume_key, last_ended_at
                   FROM volume_uses FINAL
-                  WHERE {{listed "volume_key" "shared_volumes"}}
+                  PREWHERE {{listed "volume_key" "shared_volumes"}}
               ) AS u ON u.volume_key = b.volume_key
               WHERE u.last_ended_at > b.bound_at
           )
@@ -61,7 +62,8 @@ WHERE deleted_at IS NULL{{filter "cluster"}}
       volume_key NOT IN
       (
           SELECT volume_key FROM volume_uses FINAL
-          WHERE (in_use OR last_ended_at IS NOT NULL) AND volume_key IN (SELECT volume_key FROM chosen)
+          PREWHERE volume_key IN (SELECT volume_key FROM chosen)
+          WHERE in_use OR last_ended_at IS NOT NULL
       ))
 ORDER BY created_at, cluster, namespace, claim
 LIMIT {limit:UInt64}

@@ -39,7 +39,7 @@ volume_orphans AS
     (
         SELECT volume_key, count() AS bindings, if(countIf(released_at IS NULL) > 0, NULL, max(released_at)) AS last_released_at, argMax(claim_key, (coalesce(bound_at, released_at), ordinal)) AS last_claim_key
         FROM bindings FINAL
-        WHERE volume_key IN (SELECT uid_key FROM volumes FINAL WHERE deleted_at IS NULL AND (phase = 'Available' OR phase_changed_at IS NULL))
+        PREWHERE volume_key IN (SELECT uid_key FROM volumes FINAL WHERE deleted_at IS NULL AND (phase = 'Available' OR phase_changed_at IS NULL))
         GROUP BY volume_key
     ) AS b ON b.volume_key = v.uid_key
     WHERE v.phase != 'Available' OR b.bindings > 0 AND (since IS NULL OR since <= {now:DateTime64(6, 'UTC')} - min_age)
@@ -76,7 +76,7 @@ living AS
 (
     SELECT sipHash128(cluster, namespace, workload_kind, workload_name) AS workload, 1 AS lives, groupArrayIf(concat('-', name), workload_kind = 'StatefulSet') AS endings
     FROM pods FINAL
-    PREWHERE created_at IN (SELECT created_at FROM existing) AND {{near "cluster, namespace, created_at" "existing"}}
+    PREWHERE created_at IN (SELECT created_at FROM existing){{if given "namespace" "owner" "group"}} AND {{near "cluster, namespace, created_at" "existing"}}{{end}}
     WHERE deleted_at IS NULL AND finished_at IS NULL AND phase NOT IN ('Succeeded', 'Failed')
     GROUP BY workload
 ),
@@ -114,7 +114,10 @@ unused_claims AS
         LEFT JOIN
         (
             SELECT volume_key, last_ended_at, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL
-            WHERE NOT in_use{{if given "namespace" "owner" "group"}} AND volume_key IN (SELECT volume_key FROM claims AS c WHERE {{template "claim_filter.sql"}}){{end}}
+{{- if given "namespace" "owner" "group"}}
+            PREWHERE volume_key IN (SELECT volume_key FROM claims AS c WHERE {{template "claim_filter.sql"}})
+{{- end}}
+            WHERE NOT in_use
         ) AS u ON u.volume_key = cl.volume_key
     ) AS c
     LEFT JOIN living AS w ON w.workload = sipHash128(c.cluster, c.namespace, c.of_kind, c.of_name)
@@ -157,7 +160,7 @@ claim_orphans AS
         (
             SELECT claim_key, volume_key, argMin(tuple(bound_at), ordinal).1 AS first_bound_at
             FROM bindings FINAL
-            WHERE claim_key IN (SELECT claim_key FROM bindings WHERE ordinal > 0)
+            PREWHERE claim_key IN (SELECT claim_key FROM bindings WHERE ordinal > 0)
             GROUP BY claim_key, volume_key
         ) AS f ON f.claim_key = cl.uid_key AND f.volume_key = cl.volume_key
         LEFT JOIN (SELECT uid_key, unseen_use_at FROM volumes FINAL WHERE unseen_use_at IS NOT NULL) AS v ON v.uid_key = cl.volume_key

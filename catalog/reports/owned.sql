@@ -31,7 +31,7 @@ owned AS
     (
         SELECT uid_key, volume_uid, storage_class, owner, groups
         FROM claims FINAL
-{{- if eq . "window"}}
+{{- if or (eq . "window") (given "namespace" "owner" "group")}}
         WHERE {{template "uses_of.sql" .}}{{if given "volume"}} AND (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched){{end}}
 {{- else}}
         WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched)

@@ -1,9 +1,9 @@
 {{- /* Included by blocked.sql and blocked-first.sql, behind pods FINAL: PREWHERE and WHERE, which select the pods that wait,
-without a started container. An index skips the pods that were deleted long ago, and PREWHERE by the sorting key the other
-columns of pods that do not wait. */ -}}
-PREWHERE (cluster, namespace, created_at, uid) IN
+without a started container. An index skips the pods that were deleted long ago, and PREWHERE by a number of the sorting
+key the other columns of pods that do not wait. */ -}}
+PREWHERE created_at IN
           (
-              SELECT cluster, namespace, created_at, uid FROM pods
+              SELECT created_at FROM pods
               WHERE deleted_at IS NULL AND phase = 'Pending' AND started_at IS NULL AND {{template "in_namespaces.sql"}}
           )
-    WHERE deleted_at IS NULL AND phase = 'Pending' AND started_at IS NULL
+    WHERE deleted_at IS NULL AND phase = 'Pending' AND started_at IS NULL AND {{template "in_namespaces.sql"}}

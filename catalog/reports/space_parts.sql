@@ -112,16 +112,16 @@ uses AS
         (
             SELECT {{key "cluster, claim_uid"}} AS claim, toUnixTimestamp64Micro(pod_created_at) AS began, ifNull(toUnixTimestamp64Micro(ended_at), 9000000000000000) AS ended
             FROM mounts FINAL
+            -- Two conditions, because the index of ended_at would not help with one for both.
+            PREWHERE pod_created_at IN
+                     (
+                         SELECT pod_created_at FROM mounts WHERE {{template "in_namespaces.sql"}} AND {{template "in_first_part.sql"}}
+                         UNION ALL
+                         SELECT pod_created_at FROM mounts WHERE {{template "in_namespaces.sql"}} AND {{template "in_last_part.sql"}}
+                     )
             WHERE claim_uid != '' AND (ended_at IS NULL OR ended_at > pod_created_at)
               AND {{template "space_uses.sql"}}
               AND ({{template "in_first_part.sql"}} OR {{template "in_last_part.sql"}})
-              -- Two conditions, because the index of ended_at would not help with one for both.
-              AND (cluster, namespace, claim_name, pod_created_at) IN
-                  (
-                      SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE {{template "space_uses.sql"}} AND {{template "in_first_part.sql"}}
-                      UNION ALL
-                      SELECT cluster, namespace, claim_name, pod_created_at FROM mounts WHERE {{template "space_uses.sql"}} AND {{template "in_last_part.sql"}}
-                  )
         )
     )
     WHERE ended > greatest(began, reached)

@@ -18,12 +18,12 @@ uses AS
     (
         SELECT uid_key, name, storage_class
         FROM volumes FINAL
-        WHERE uid_key IN (SELECT {{key "cluster, volume_uid"}} FROM touched)
+        PREWHERE uid_key IN (SELECT {{key "cluster, volume_uid"}} FROM touched)
            OR uid_key IN (SELECT volume_key FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM touched WHERE volume_uid = ''))
     ) AS v ON v.uid_key = {{key "o.cluster, o.volume_uid"}}
     LEFT JOIN
     (
-        SELECT id_key, driver, server, path FROM volume_sources FINAL WHERE id_key IN (SELECT {{key "cluster, source_id"}} FROM touched)
+        SELECT id_key, driver, server, path FROM volume_sources FINAL PREWHERE id_key IN (SELECT {{key "cluster, source_id"}} FROM touched)
     ) AS s ON s.id_key = {{key "o.cluster, o.source_id"}}
     WHERE true{{filter "storage_class"}}
 )

@@ -32,14 +32,16 @@ touched AS
 chosen AS
 (
     SELECT *, started_not_before, ended_not_before
-    FROM mounts FINAL {{template "prewhere_found.sql" .}}
+    FROM mounts FINAL
+{{- if or (quarters .) (found .) (eq . "window") (eq . "most") (eq . "ever")}} {{template "prewhere_found.sql" .}}
+{{- else}}
+    PREWHERE pod_created_at IN (SELECT pod_created_at FROM mounts WHERE {{template "uses_of.sql" .}} AND {{template "in_window.sql"}})
+{{- end}}
     WHERE {{template "uses_filter.sql" .}}
 {{- if quarters .}}
       AND pod_created_at >= oldest AND {{template "outside_quarters.sql" "pod_created_at"}}
 {{- else if or (eq . "window") (eq . "most") (found .)}}
       AND pod_created_at >= oldest
-{{- else if ne . "ever"}}
-      AND {{near "cluster, namespace, claim_name, pod_created_at" "touched"}}
 {{- end}}
       AND {{template "uses_of_volume.sql"}}
 {{- if quarters .}}
