@@ -47,21 +47,6 @@ func same(left, right string) string {
 	return key(left) + " = " + key(right)
 }
 
-// among returns the SQL that the columns are in a list, which is a SELECT without that word: among("cluster, name",
-// "cluster, name FROM shown"). The primary key finds the granules, and the rows in them are compared by key, which
-// takes half as long as by names. ClickHouse computes the list twice, so the list has to be cheap.
-func among(columns, list string) string {
-	return fmt.Sprintf("indexHint((%s) IN (SELECT %s)) AND %s IN (SELECT %s FROM (SELECT %s))", columns, list, key(columns), key("*"), list)
-}
-
-// near returns the SQL that makes ClickHouse read only the granules of a list: a query whose columns begin the sorting
-// key. It does not compare rows. The list selects, without FINAL, by the same conditions as the query with FINAL that
-// near is a part of. So all rows that match have their keys in the list, with all their versions. Only without FINAL
-// can ClickHouse use the indexes of columns that change, such as ended_at.
-func near(columns, list string) string {
-	return fmt.Sprintf("indexHint((%s) IN (SELECT %s FROM %s))", columns, columns, list)
-}
-
 // listed returns the SQL that a key, a column or an expression, is in an array of keys. ClickHouse computes an array of
 // a WITH once, and a subquery again for each place that names it.
 func listed(columnKey, array string) string {
@@ -121,7 +106,7 @@ var files = sync.OnceValues(func() (*template.Template, error) {
 // functions returns the functions that the files call, for the values of parameters.
 func functions(values map[string]string) template.FuncMap {
 	return template.FuncMap{
-		"same": same, "key": key, "among": among, "near": near, "listed": listed, "inNamespaces": inNamespaces,
+		"same": same, "key": key, "listed": listed, "inNamespaces": inNamespaces,
 		"changedParts": func() []string { // of in_changed.sql
 			if values["changed_claims"] == "" {
 				return nil

@@ -25,7 +25,8 @@ func TestDeclaredColumnsEqualTheSchema(t *testing.T) {
 	}
 }
 
-// TestKeysOfTables compares the keys by which rows replace each other with those of ClickHouse.
+// TestKeysOfTables compares the keys by which rows replace each other with those of ClickHouse. In some tables, a
+// number such as claim_key, which ClickHouse computes, stands for cluster and claim_uid.
 func TestKeysOfTables(t *testing.T) {
 	c := migrated(t)
 	for _, table := range tables() {
@@ -33,7 +34,7 @@ func TestKeysOfTables(t *testing.T) {
 			continue
 		}
 		of := rows(t, c, "SELECT sorting_key FROM system.tables WHERE database = currentDatabase() AND name = '"+table.name+"'")
-		theirs := strings.Split(of[0][0].(string), ", ")
+		theirs := strings.Split(strings.ReplaceAll(of[0][0].(string), "_key", "_uid"), ", ")
 		ours := append([]string{"cluster"}, table.key...)
 		slices.Sort(theirs)
 		slices.Sort(ours)

@@ -229,9 +229,11 @@ CREATE TABLE IF NOT EXISTS volume_uses
     last_workload_kind    LowCardinality(String) COMMENT 'kind of the workload of that pod',
     last_workload_name    LowCardinality(String) COMMENT 'name of that workload',
     version               UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(Delta, ZSTD(1)),
-    volume_key            UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(cityHash64(cluster, volume_uid)), 64), farmHash64(cluster, volume_uid)) COMMENT 'cluster and volume_uid as a number, by which rows are found and joined several times as fast' CODEC(NONE)
+    volume_key            UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(cityHash64(cluster, volume_uid)), 64), farmHash64(cluster, volume_uid)) COMMENT 'cluster and volume_uid as a number, by which rows are found and joined several times as fast' CODEC(NONE),
+    INDEX by_volume volume_uid TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
+-- FINAL reads the sorting key of each row: a number takes half of the time of a UID.
 ORDER BY (cluster, volume_key)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per PersistentVolume that was ever used: its present use, or its last one. Read with FINAL.';
@@ -279,9 +281,11 @@ CREATE TABLE IF NOT EXISTS bindings
     version             UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL',
     claim_key           UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(cityHash64(cluster, claim_uid)), 64), farmHash64(cluster, claim_uid)) COMMENT 'cluster and claim_uid as a number, by which rows are found and joined several times as fast' CODEC(NONE),
     volume_key          UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(cityHash64(cluster, volume_uid)), 64), farmHash64(cluster, volume_uid)) COMMENT 'cluster and volume_uid as a number, by which rows are found and joined several times as fast' CODEC(NONE),
+    INDEX by_claim claim_uid TYPE bloom_filter GRANULARITY 1,
     INDEX by_volume volume_uid TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
+-- Numbers, for the same reason as in volume_uses.
 PRIMARY KEY (cluster, claim_key, volume_key)
 ORDER BY (cluster, claim_key, volume_key, ordinal)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
@@ -515,6 +519,11 @@ CREATE TABLE IF NOT EXISTS mounts_quarterly
     first_ended_at   Nullable(DateTime64(6, 'UTC')) COMMENT 'the earliest end of a mount: ended_at in mounts; NULL if none had ended' CODEC(GCD, T64, ZSTD(1)),
     last_ended_at    Nullable(DateTime64(6, 'UTC')) COMMENT 'the latest end; NULL if one had not ended' CODEC(GCD, T64, ZSTD(1)),
     version          UInt64 COMMENT 'the row with the highest version is the current one: read with FINAL' CODEC(ZSTD(1)),
+    claim_key        UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(cityHash64(cluster, claim_uid)), 64), farmHash64(cluster, claim_uid)) COMMENT 'cluster and claim_uid as a number: a report over years compares numbers, and reads no names' CODEC(ZSTD(1)),
+    volume_key       UInt128 MATERIALIZED if(volume_uid = '', 0, bitOr(bitShiftLeft(toUInt128(cityHash64(cluster, volume_uid)), 64), farmHash64(cluster, volume_uid))) COMMENT 'cluster and volume_uid as a number; 0 if there is no volume' CODEC(ZSTD(1)),
+    name_key         UInt128 MATERIALIZED bitOr(bitShiftLeft(toUInt128(cityHash64(cluster, namespace, claim_name, toYYYYMM(quarter))), 64), farmHash64(cluster, namespace, claim_name, toYYYYMM(quarter))) COMMENT 'cluster, namespace, claim_name and the month in which the quarter begins as a number' CODEC(NONE),
+    place_hash       UInt64 MATERIALIZED cityHash64(cluster, namespace, claim_name, if(claim_name = '', source_kind, ''), if(claim_name = '', source_id, '')) COMMENT 'hash of what the report history has rows of: a claim, or a backing store that the pods name themselves' CODEC(ZSTD(1)),
+    row_hash         UInt64 MATERIALIZED cityHash64(owner, groups, claim_uid, volume_uid, source_kind, source_id) COMMENT 'hash of the columns that distinguish these rows' CODEC(ZSTD(1)),
     INDEX by_apart apart TYPE minmax GRANULARITY 1,
     INDEX by_last_start last_started_at TYPE minmax GRANULARITY 1,
     INDEX by_first_end first_ended_at TYPE minmax GRANULARITY 1

@@ -78,9 +78,13 @@ awaited AS
     (
         SELECT cluster, claim_uid, toString(namespace) AS namespace, pod_created_at, pod_uid, min(toNullable(started_at)) AS used_since
         FROM mounts FINAL
-        -- An index skips the pods that were deleted long ago, and their mounts with them. user_list leaves out pods that were created
-        -- in the same second as one that exists.
-        PREWHERE pod_created_at IN (SELECT created_at FROM pods WHERE deleted_at IS NULL AND node != '' AND (cluster, namespace) IN (SELECT cluster, namespace FROM awaited))
+        -- An index skips the pods that were deleted long ago, and their mounts with them. user_list leaves out pods that
+        -- were created in the same second as one that exists.
+        PREWHERE pod_created_at IN
+                 (
+                     SELECT created_at FROM pods
+                     WHERE deleted_at IS NULL AND node != '' AND (cluster, namespace) IN (SELECT cluster, namespace FROM awaited)
+                 )
              AND (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM awaited)
         WHERE claim_uid != ''
         GROUP BY cluster, claim_uid, namespace, pod_created_at, pod_uid

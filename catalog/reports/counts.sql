@@ -11,8 +11,8 @@ chosen_volumes AS
     FROM volumes FINAL
     WHERE {{template "volume_filter.sql"}}
 ),
--- When the pods were created that may have lasted at the moment, or whose mounts may have, read without FINAL, so that an index
--- skips those that were over before; replaced rows may add some.
+-- When the pods were created that may have lasted at the moment, or whose mounts may have, read without FINAL, so that
+-- an index skips those that were over before; replaced rows may add some.
 touched_pods AS
 (
     SELECT created_at FROM pods WHERE {{template "uses_of.sql"}} AND {{template "existed.sql"}}

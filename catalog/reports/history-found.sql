@@ -29,10 +29,10 @@ WITH
 {{- if quarters .}}
                 UNION ALL
                 SELECT
-                    {{template "history_claim.sql"}} AS claim,
+                    place_hash AS claim,
                     max(if(last_ended_at IS NULL, 9223372036854775807, toUnixTimestamp64Micro(last_ended_at))) AS until,
                     min(toUnixTimestamp64Micro(first_started_at)) AS first_since, max(toUnixTimestamp64Micro(last_started_at)) AS last_since,
-                    min({{template "history_row.sql"}}) AS least_row, max({{template "history_row.sql"}}) AS most_row
+                    min(row_hash) AS least_row, max(row_hash) AS most_row
                 FROM ({{template "summed_mounts.sql" .}})
                 WHERE {{template "mount_class.sql"}}
                 GROUP BY claim

@@ -80,7 +80,7 @@ mounted AS
 {{- end}}
         UNION ALL
         -- All mounts of such a sum had started by the moment. So a sum that had not ended by then is in use.
-        SELECT {{key "cluster, if(volume_uid != '', volume_uid, claim_uid)"}}, last_ended_at
+        SELECT if(volume_key != 0, volume_key, claim_key), last_ended_at
         FROM mounts_quarterly FINAL
         WHERE claim_name != ''
           AND {{template "idle_of.sql"}}
@@ -115,7 +115,8 @@ conditions AS
     (
         SELECT
             c.*,
-            if(c.unused_micros <= w.ended_micros OR w.goes_on, w.started_micros, toInt64(0)) AS span_micros, -- the span that has the time, if any
+            -- The span that has the time; 0 if none has it.
+            if(c.unused_micros <= w.ended_micros OR w.goes_on, w.started_micros, toInt64(0)) AS span_micros,
             c.claim NOT IN (SELECT uid_key FROM claims FINAL WHERE deleted_at <= moment AND {{template "idle_of.sql"}}) AS has_claim,
             c.claim IN (SELECT uid_key FROM claims FINAL WHERE deleted_at IS NOT NULL AND {{template "idle_of.sql"}}) AS is_deleted,
             c.cluster IN (
@@ -141,7 +142,7 @@ conditions AS
             GROUP BY claim
         ) AS c
         ASOF LEFT JOIN spans AS w ON w.watched_cluster = c.cluster AND c.unused_micros >= w.started_micros
-        -- with_use shows no use by such a time in a span, unless the span had just begun; and of each claim it needs the latest one.
+        -- with_use takes no time in a span, unless the span had just begun; and of each claim it needs the latest one.
         WHERE span_micros = 0 OR unused_micros <= span_micros + 10000000 OR unused_micros = latest_micros
     ) AS c ON c.claim = b.claim_key
     GROUP BY key

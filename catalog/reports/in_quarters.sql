@@ -2,5 +2,5 @@
 rows of mounts_quarterly that fit the window. */ -}}
 {{template "summed_rows.sql"}}
 {{- if given "changed_claims"}}
-  AND {{key "cluster, namespace, claim_name, toYYYYMM(quarter)"}} NOT IN (SELECT {{key "cluster, namespace, claim_name, quarter_number"}} FROM changed)
+  AND name_key NOT IN (SELECT {{key "cluster, namespace, claim_name, quarter_number"}} FROM changed)
 {{- end}}

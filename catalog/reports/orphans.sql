@@ -60,24 +60,21 @@ volumes_and_owners AS
         RIGHT JOIN volume_orphans AS o ON o.owner_key = c.uid_key
     ) AS o ON o.uid_key = u.volume_key
 ),
--- The keys of the pods that exist, read without FINAL, so that an index skips those that were deleted long ago.
+-- When the pods that exist were created, read without FINAL, so that an index skips those that were deleted long ago.
 existing AS
 (
-    SELECT cluster, namespace, created_at FROM pods
-    WHERE deleted_at IS NULL
-{{- if given "namespace" "owner" "group"}}
-      AND (cluster, namespace) IN (SELECT cluster, namespace FROM claims AS c WHERE {{template "claim_filter.sql"}})
-{{- end}}
+    SELECT created_at FROM pods
+    WHERE deleted_at IS NULL AND {{template "in_namespaces.sql"}}
 ),
--- The workloads with pods that are not over; for StatefulSets, with the last parts of the names of their pods' claims. Joins compare
--- hashes, which is several times as fast as names. To compare created_at alone is faster still; it may select more pods, of workloads in
--- other namespaces.
+-- The workloads with pods that are not over; for StatefulSets, with the last parts of the names of their pods' claims.
+-- Joins compare hashes, which is several times as fast as names. PREWHERE also selects pods that were created in the
+-- same second as one that exists; WHERE leaves them out.
 living AS
 (
     SELECT sipHash128(cluster, namespace, workload_kind, workload_name) AS workload, 1 AS lives, groupArrayIf(concat('-', name), workload_kind = 'StatefulSet') AS endings
     FROM pods FINAL
-    PREWHERE created_at IN (SELECT created_at FROM existing){{if given "namespace" "owner" "group"}} AND {{near "cluster, namespace, created_at" "existing"}}{{end}}
-    WHERE deleted_at IS NULL AND finished_at IS NULL AND phase NOT IN ('Succeeded', 'Failed')
+    PREWHERE created_at IN (SELECT created_at FROM existing)
+    WHERE deleted_at IS NULL AND finished_at IS NULL AND phase NOT IN ('Succeeded', 'Failed') AND {{template "in_namespaces.sql"}}
     GROUP BY workload
 ),
 -- The claims that nobody uses, with the last use of their volumes. Most belong to a workload that has pods and is no StatefulSet, and

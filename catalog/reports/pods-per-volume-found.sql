@@ -34,9 +34,10 @@ WITH
                     GROUP BY volume, claim
 {{- if quarters .}}
                     UNION ALL
-                    SELECT {{template "volume_or_none.sql"}} AS volume, cityHash64(cluster, claim_uid) AS claim, sum(pods)
+                    SELECT toUInt64(bitShiftRight(volume_key, 64)) AS volume, toUInt64(bitShiftRight(claim_key, 64)) AS claim, sum(pods)
                     FROM ({{template "summed_mounts.sql" .}})
-                    WHERE (claim_uid != '' OR volume_uid != '') AND {{template "mount_class.sql"}}
+                    -- A volume or a claim, by numbers, which are read faster than UIDs.
+                    WHERE (volume_key != 0 OR claim != cityHash64(cluster, '')) AND {{template "mount_class.sql"}}
                     GROUP BY volume, claim
 {{- end}}
                 )

@@ -1,5 +1,5 @@
-{{- /* Included by use_pieces.sql and use_times.sql: when the pods were created that used a claim in the two parts of the
-window that the rollup does not cover. For each part, an index skips the mounts that were over before. */ -}}
+{{- /* Included by use_pieces.sql and use_times.sql: when the pods were created that used a claim in the two parts of
+the window that the rollup does not cover. For each part, an index skips the mounts that were over before. */ -}}
 SELECT pod_created_at FROM mounts
         WHERE {{template "use_mounts_of.sql" .}} AND {{template "in_edge.sql" "before"}}
         UNION ALL

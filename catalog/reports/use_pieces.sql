@@ -1,5 +1,5 @@
 {{- /* Included by use-hours.sql and the rollup use_seconds_daily. It comes behind began_micros and ended_micros, the
-window, and windows.sql. Its argument is the kind of window; empty for the rollup. */ -}}
+window, and windows.sql. Its argument is the kind of window. */ -}}
 {{if given "volume"}}its_volumes AS ({{template "named_volumes.sql"}}),{{end}}
 {{template "its_namespaces.sql" ""}}
 created AS

@@ -1,10 +1,9 @@
 {{- /* Included by uses.sql, at.sql, static.sql, volumes_of_pods.sql, and history.sql and pods-per-volume.sql with what
-they find first: the selected mounts that were in use between {since} and {until}. The report then reads only their
-claims and volumes, by their keys. touched has the keys of all rows that may match, read without FINAL, so that the
-index of ended_at skips the mounts that were over before; replaced rows may add some. chosen has the current rows. Its
-argument is the kind of window; "ever" for the whole history; "at" if the report selects by volumes; "quarters" to leave
-out the mounts that summed_mounts.sql replaces; one of these behind "found" to select only claims in the table found; or
-"most" for the pods of of_most.sql. */ -}}
+they find first: the selected mounts that were in use between {since} and {until}. touched has all rows that may match,
+read without FINAL, so that the index of ended_at skips the mounts that were over before; replaced rows may add some.
+chosen has the current rows. Its argument is the kind of window; "ever" for the whole history; "at" if the report selects
+by volumes; "quarters" to leave out the mounts that summed_mounts.sql replaces; one of these behind "found" to select
+only claims in the table found; or "most" for the pods of of_most.sql. */ -}}
 {{if given "volume"}}
 (SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}})) AS its_volumes,
 (
@@ -35,7 +34,15 @@ chosen AS
     FROM mounts FINAL
 {{- if or (quarters .) (found .) (eq . "window") (eq . "most") (eq . "ever")}} {{template "prewhere_found.sql" .}}
 {{- else}}
-    PREWHERE pod_created_at IN (SELECT pod_created_at FROM mounts WHERE {{template "uses_of.sql" .}} AND {{template "in_window.sql"}})
+    -- When the pods of all rows that may match were created, as touched does: one number of the sorting key. So ClickHouse
+    -- reads the other columns only where it matches, and WHERE compares them only for pods of the same seconds.
+    PREWHERE pod_created_at IN
+             (
+                 SELECT pod_created_at FROM mounts WHERE {{template "uses_of.sql" .}} AND {{template "in_window.sql"}}
+{{- if given "volume"}}
+                     AND (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(its_claims) AS c))
+{{- end}}
+             )
 {{- end}}
     WHERE {{template "uses_filter.sql" .}}
 {{- if quarters .}}
