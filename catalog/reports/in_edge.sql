@@ -1,6 +1,6 @@
 {{- /* Included by use_created.sql and use_times.sql: selects the mounts that were in use in the parts of the window
-that the rollup does not cover, "before" first_edge or "after" last_edge. A part without length has none. A node whose clock
-is slow can date a container's start before its pod's creation: one day allows for that. */ -}}
+that the rollup does not cover, "before" first_edge or "after" last_edge. A part without length has none. A
+node whose clock is slow can date a container's start before its pod's creation: one day allows for that. */ -}}
 {{- if eq . "before" -}}
 first_edge > began_micros AND pod_created_at < fromUnixTimestamp64Micro(first_edge + 86400000000, 'UTC') AND (ended_at IS NULL OR ended_at >= fromUnixTimestamp64Micro(began_micros, 'UTC'))
 {{- else -}}
