@@ -1,5 +1,5 @@
-{{- /* Included by uses_chosen.sql, mounts.sql, mounts-first.sql, counts.sql, diff.sql, lifetimes.sql,
-use_pieces.sql and use_times.sql: the array its_namespaces, of the pods and claims of --owner and --group; nothing
+{{- /* Included by uses_chosen.sql, mounts.sql, mounts-first.sql, counts.sql, diff.sql, lifetimes.sql and
+use_created.sql: the array its_namespaces, of the pods and claims of --owner and --group; nothing
 without these flags. With "at", it has the namespaces of all claims that the volumes in volume_keys ever had. */ -}}
 {{if given "owner" "group"}}
 (

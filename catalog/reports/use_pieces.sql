@@ -1,11 +1,6 @@
 {{- /* Included by use-hours.sql and the rollup use_seconds_daily. It comes behind began_micros and ended_micros, the
 window, and windows.sql. Its argument is the kind of window. */ -}}
-{{if given "volume"}}its_volumes AS ({{template "named_volumes.sql"}}),{{end}}
-{{template "its_namespaces.sql" ""}}
-created AS
-(
-    {{template "use_created.sql" .}}
-),
+{{template "use_created.sql" .}},
 -- The mounts of the pods that used a claim in the window, with all mounts of the same claim by these pods: a pod is new
 -- on the day of the first of them. There may be pods that were created in the same second, and are left out later.
 of_pods AS

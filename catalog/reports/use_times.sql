@@ -1,12 +1,7 @@
 {{- /* Included by use-hours-found.sql: how long each use took in the parts of the window that the rollup does not
 cover. It comes behind began_micros and ended_micros, the window, and windows.sql. It is use_pieces.sql without the pods, and
 with hashes for the columns of a use: to sort names takes several times as long. */ -}}
-{{if given "volume"}}its_volumes AS ({{template "named_volumes.sql"}}),{{end}}
-{{template "its_namespaces.sql" ""}}
-created AS
-(
-    {{template "use_created.sql" .}}
-),
+{{template "use_created.sql" .}},
 -- The uses, with their owner and groups: those of the pod, else those of its claim.
 of_workloads AS
 (

@@ -32,17 +32,11 @@ chosen AS
 (
     SELECT *, started_not_before, ended_not_before
     FROM mounts FINAL
-{{- if or (quarters .) (found .) (eq . "window") (eq . "most") (eq . "ever")}} {{template "prewhere_found.sql" .}}
-{{- else}}
+{{- if or (eq . "now") (eq . "moment") (eq . "at")}}
     -- When the pods of all rows that may match were created, as touched does: one number of the sorting key. So ClickHouse
     -- reads the other columns only where it matches, and WHERE compares them only for pods of the same seconds.
-    PREWHERE pod_created_at IN
-             (
-                 SELECT pod_created_at FROM mounts WHERE {{template "uses_of.sql" .}} AND {{template "in_window.sql"}}
-{{- if given "volume"}}
-                     AND (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(its_claims) AS c))
-{{- end}}
-             )
+    PREWHERE pod_created_at IN (SELECT pod_created_at FROM mounts WHERE {{template "uses_filter.sql" "at"}})
+{{- else}} {{template "prewhere_found.sql" .}}
 {{- end}}
     WHERE {{template "uses_filter.sql" .}}
 {{- if quarters .}}

@@ -1,5 +1,6 @@
 {{- /* Included by uses_chosen.sql, for both of its steps, history-found.sql, pods-per-volume-found.sql and
-volumes-per-pod-found.sql: selects the mounts that match the flags; "ever" is the whole history. */ -}}
+volumes-per-pod-found.sql: selects the mounts that match the flags; "ever" is the whole history, and
+"at" leaves out owner, group and workload. */ -}}
 {{template "uses_of.sql" .}}
 {{- if ne . "ever"}}
       AND {{template "in_window.sql"}}
