@@ -3,9 +3,7 @@ was known gets the volume of its claim, and one whose pod has no owner or groups
 SELECT uid_key, volume_uid, owner, groups
         FROM claims FINAL
         WHERE {{template "uses_of.sql"}}
-{{- if given "volume"}}
-          AND (cluster, uid) IN ({{template "claims_of_its_volumes.sql"}})
-{{- end}}
+          AND {{template "of_its_claims.sql" "name"}}
 {{- if found .}}
-          AND cityHash64(cluster, uid) IN (SELECT claim_hash FROM found)
+          AND {{template "half_key.sql" "uid_key"}} IN (SELECT claim_hash FROM found)
 {{- end}}

@@ -1,7 +1,7 @@
 {{- /* Included by use_pieces.sql and use_times.sql: created, when the pods were created that used a claim in the two
 parts of the window that the rollup does not cover, behind the arrays and lists that the flags need. For each part, an
 index skips the mounts that were over before. */ -}}
-{{if given "volume"}}its_volumes AS ({{template "named_volumes.sql"}}),{{end}}
+{{template "its_volumes.sql"}}
 {{template "its_namespaces.sql" ""}}
 created AS
 (

@@ -4,15 +4,7 @@ read without FINAL, so that the index of ended_at skips the mounts that were ove
 chosen has the current rows. Its argument is the kind of window; "ever" for the whole history; "at" if the report selects
 by volumes; "quarters" to leave out the mounts that summed_mounts.sql replaces; one of these behind "found" to select
 only claims in the table found; or "most" for the pods of of_most.sql. */ -}}
-{{if given "volume"}}
-(SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}})) AS its_volumes,
-(
-    SELECT groupArray((cluster, namespace, name))
-    FROM claims FINAL
-    WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
-       OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v))
-) AS its_claims,
-{{end}}
+{{template "its_volumes.sql"}}
 {{template "its_namespaces.sql" .}}
 touched AS
 (

@@ -8,9 +8,7 @@ volumes-per-pod-found.sql: selects the mounts that match the flags; "ever" is th
 {{- if found .}}
       AND {{template "source_found.sql"}}
 {{- end}}
-{{- if given "volume"}}
-      AND (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(its_claims) AS c))
-{{- end}}
+      AND {{template "of_its_claims.sql" "claim_name"}}
 {{- if ne . "at"}}
       AND {{template "whose.sql"}}
 {{- end}}

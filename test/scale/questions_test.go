@@ -32,9 +32,10 @@ func questions(t *testing.T, c *catalog.Catalog, program string) (list []questio
 	pod := catalogtest.Rows(t, c, "SELECT namespace, name, concat(workload_kind, '/', workload_name) FROM pods WHERE namespace = 'team-007' ORDER BY created_at DESC LIMIT 1")[0]
 	claim := catalogtest.Rows(t, c, "SELECT namespace, name, volume_name, uid FROM claims WHERE namespace = 'team-007' AND uid IN (SELECT claim_uid FROM mounts WHERE namespace = 'team-007') ORDER BY uid LIMIT 1")[0]
 	handle := catalogtest.Rows(t, c, fmt.Sprintf("SELECT volume_handle FROM volumes WHERE name = '%s'", claim[2]))[0][0]
-	argument := map[string]string{
-		"volume": fmt.Sprint(claim[2]), "claim": fmt.Sprintf("%s/%s", claim[0], claim[1]), "pod": fmt.Sprintf("%s/%s", pod[0], pod[1]),
-		"workload": fmt.Sprintf("%s/%s", pod[0], pod[2]), "name": fmt.Sprint(handle),
+	volume, claimed, workload := fmt.Sprint(claim[2]), fmt.Sprintf("%s/%s", claim[0], claim[1]), fmt.Sprint(pod[2])
+	argument := map[string][]string{
+		"volume": {volume, claimed}, "claim": {claimed}, "pod": {fmt.Sprintf("%s/%s", pod[0], pod[1])},
+		"workload": {fmt.Sprintf("%s/%s", pod[0], workload)}, "name": {fmt.Sprint(handle)},
 	}
 	for _, r := range catalog.Reports() {
 		if !slices.Contains(strings.Fields(string(known)), r.Name) {
@@ -47,10 +48,11 @@ func questions(t *testing.T, c *catalog.Catalog, program string) (list []questio
 			return slices.ContainsFunc(r.Flags, func(f catalog.Flag) bool { return f.Name == flag })
 		}
 		if i := slices.IndexFunc(r.Flags, func(f catalog.Flag) bool { return f.Argument }); i >= 0 {
-			named := argument[r.Flags[i].Name]
-			add(ofOne, named)
-			if has("since") {
-				add(ofOne, named, longAgo)
+			for _, named := range argument[r.Flags[i].Name] {
+				add(ofOne, named)
+				if has("since") {
+					add(ofOne, named, longAgo)
+				}
 			}
 			continue
 		}
@@ -59,7 +61,7 @@ func questions(t *testing.T, c *catalog.Catalog, program string) (list []questio
 			whole = present
 		}
 		add(whole)
-		for _, one := range []string{"namespace=team-007", "owner=owner-7", "group=group-7"} {
+		for _, one := range []string{"namespace=team-007", "owner=owner-7", "group=group-7", "volume=" + volume, "workload=" + workload} {
 			if name, _, _ := strings.Cut(one, "="); has(name) {
 				add(ofOne, "--"+one)
 				if has("at") {
