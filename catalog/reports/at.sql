@@ -9,9 +9,8 @@ WITH
     (
         SELECT uid_key
         FROM volumes FINAL
-        WHERE {{template "existed.sql"}}{{filter "cluster" "storage_class"}}
 {{- if given "namespace" "owner" "group"}}
-          AND uid_key IN
+        PREWHERE uid_key IN
                (
                    SELECT volume_key FROM bindings FINAL
                    PREWHERE volume_key IN -- so that ClickHouse groups few bindings; what counts is the claim that a volume had then
@@ -24,6 +23,7 @@ WITH
                    HAVING argMax(claim_key, {{template "at_began.sql"}}) IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
                )
 {{- end}}
+        WHERE {{template "existed.sql"}}{{filter "cluster" "storage_class"}}
 {{- if not (given "workload")}}
         ORDER BY cluster, name, uid
         LIMIT {limit:UInt64}

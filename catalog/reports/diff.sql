@@ -14,8 +14,12 @@ existing AS
         cluster, 'PersistentVolume' AS kind, v.uid_key AS uid_key, v.name AS name, v.storage_class AS storage_class, v.claim_key AS claim_key,
         v.created_at AS created_at, v.deleted_at AS deleted_at
     FROM volumes AS v FINAL
+{{- if given "namespace" "owner" "group"}}
+    WHERE {{listed "claim_key" "claim_keys"}}
+{{- end}}
     UNION ALL
-    SELECT cluster, 'PersistentVolumeClaim', uid_key, name, storage_class, uid_key, created_at, deleted_at FROM claims FINAL
+    SELECT cluster, 'PersistentVolumeClaim', uid_key, name, storage_class, uid_key, created_at, deleted_at FROM claims AS c FINAL
+    WHERE {{template "claim_filter.sql"}}
 ),
 differences AS
 (
@@ -25,7 +29,7 @@ differences AS
         (created_at IS NULL OR created_at <= {since:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')}) AS existed_before,
         (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {until:DateTime64(6, 'UTC')}) AS exists_after
     FROM existing AS o
-    WHERE existed_before != exists_after{{if given "namespace" "owner" "group"}} AND {{listed "claim_key" "claim_keys"}}{{end}}
+    WHERE existed_before != exists_after
     UNION ALL
     SELECT o.cluster, o.kind, o.name, o.storage_class, o.claim_key, r.action, r.size_before, r.size_after, 1, 1
     FROM existing AS o
@@ -38,17 +42,24 @@ differences AS
         FROM changes FINAL
         PREWHERE action IN ('resized', 'resize_requested')
         WHERE kind IN ('PersistentVolume', 'PersistentVolumeClaim')
+          AND (namespace = '' OR {{template "in_namespaces.sql"}})
           AND at > {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}
         GROUP BY object_key, kind, action
         HAVING size_before != size_after
     ) AS r ON o.uid_key = r.object_key
-    WHERE o.kind = r.kind{{if given "namespace" "owner" "group"}} AND {{listed "o.claim_key" "claim_keys"}}{{end}}
+    WHERE o.kind = r.kind
     UNION ALL
     SELECT
-        o.cluster, o.kind, o.name, o.storage_class, b.claim_key,
+        o.cluster, 'PersistentVolume', o.name, o.storage_class, b.claim_key,
         if(b.bound_before, 'released', 'bound'),
         if(b.bound_before, concat(c.namespace, '/', c.name), ''), if(b.bound_before, '', concat(c.namespace, '/', c.name)), 1, 1
-    FROM existing AS o
+    FROM
+    (
+        SELECT cluster, uid_key, name, storage_class FROM volumes FINAL
+{{- if given "namespace" "owner" "group"}}
+        PREWHERE uid_key IN (SELECT volume_key FROM bindings WHERE {{listed "claim_key" "claim_keys"}})
+{{- end}}
+    ) AS o
     INNER JOIN
     (
         SELECT
@@ -63,7 +74,6 @@ differences AS
         HAVING bound_before != bound_after
     ) AS b ON o.uid_key = b.volume_key
     LEFT JOIN (SELECT uid_key, namespace, name FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = b.claim_key
-    WHERE o.kind = 'PersistentVolume'
 )
 SELECT *
 FROM

@@ -106,13 +106,7 @@ idle AS
             -- Two trackers can have dated the same change differently.
             SELECT
                 {{key "cluster, uid"}} AS key, min(at) AS resized_at,
-                -- Sizes are quantities as the tracker writes them; any other text counts as no change.
-                arrayMap(
-                    text -> if(match(text, '^[0-9]{1,19}([KMGTPE]i)?$'),
-                        toInt128(extract(text, '^[0-9]+')) * transform(extract(text, '[A-Z]i$'), ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
-                            [1, 1024, 1048576, 1073741824, 1099511627776, 1125899906842624, 1152921504606846976], 0), toInt128(-1)),
-                    splitByString(' → ', details)) AS sizes,
-                if(length(sizes) = 2 AND sizes[1] >= 0 AND sizes[2] >= 0, sizes[2] - sizes[1], toInt128(0)) AS bytes
+                {{template "change_of_size.sql"}}
             FROM changes FINAL
             PREWHERE action = 'resized'
             WHERE kind = 'PersistentVolume' AND namespace = ''{{filter "cluster"}}

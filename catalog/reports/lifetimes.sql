@@ -43,7 +43,7 @@ FROM
         ) AS m
         -- Claims and classes are compared by hashes of 64 bits; grouping by cluster and class takes twice as long. Two of a million
         -- claims have the same hash with a chance of 1 in 30 million; then the mounts of one count for the class of the other.
-        LEFT ANY JOIN (SELECT cityHash64(cluster, uid) AS claim, cityHash64(cluster, storage_class) AS class FROM chosen) AS c ON c.claim = m.claim
+        LEFT ANY JOIN (SELECT {{template "half_key.sql" "uid_key"}} AS claim, cityHash64(cluster, storage_class) AS class FROM chosen) AS c ON c.claim = m.claim
 {{- if given "owner" "group"}}
         WHERE c.class != 0
 {{- end}}

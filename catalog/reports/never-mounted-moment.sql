@@ -11,16 +11,10 @@ changed AS
         -- Two trackers can have dated the same change differently.
         SELECT
             cluster, uid, action, details, min(at) AS changed_at,
-            -- Sizes are quantities as the tracker writes them; any other text counts as no change.
-            arrayMap(
-                text -> if(match(text, '^[0-9]{1,19}([KMGTPE]i)?$'),
-                    toInt128(extract(text, '^[0-9]+')) * transform(extract(text, '[A-Z]i$'), ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
-                        [1, 1024, 1048576, 1073741824, 1099511627776, 1125899906842624, 1152921504606846976], 0), toInt128(-1)),
-                splitByString(' → ', details)) AS sizes,
-            if(length(sizes) = 2 AND sizes[1] >= 0 AND sizes[2] >= 0, sizes[2] - sizes[1], toInt128(0)) AS bytes
+            {{template "change_of_size.sql"}}
         FROM changes FINAL
         PREWHERE action IN ('phase', 'resize_requested')
-        WHERE kind = 'PersistentVolumeClaim'{{filter "cluster" "namespace"}}
+        WHERE kind = 'PersistentVolumeClaim' AND {{template "in_namespaces.sql"}}
         GROUP BY cluster, uid, action, details, resource_version
         HAVING changed_at > moment
     )
@@ -48,13 +42,7 @@ mounted AS
 (
     SELECT {{key "cluster, claim_uid"}} AS claim
     FROM mounts FINAL
-    WHERE claim_name != '' AND pod_created_at <= moment AND started_at <= moment{{filter "cluster" "namespace"}}
-{{- if given "owner"}}
-      AND (cluster, namespace) IN (SELECT cluster, namespace FROM claims FINAL WHERE owner = {owner:String})
-{{- end}}
-{{- if given "group"}}
-      AND (cluster, namespace) IN (SELECT cluster, namespace FROM claims FINAL WHERE has(groups, {group:String}))
-{{- end}}
+    WHERE claim_name != '' AND pod_created_at <= moment AND started_at <= moment AND {{template "in_namespaces.sql"}}
     GROUP BY claim
 )
 SELECT

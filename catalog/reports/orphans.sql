@@ -4,6 +4,9 @@
 -- pod is known by its name alone, if it is one of a StatefulSet.
 WITH
 toIntervalSecond({min_age:Int64}) AS min_age,
+{{if given "namespace" "owner" "group"}}
+{{template "chosen_volumes.sql"}}
+{{end}}
 volume_orphans AS
 (
     SELECT
@@ -24,17 +27,17 @@ volume_orphans AS
     FROM
     (
         SELECT cluster, uid, uid_key, name, claim_uid, claim_key, storage_class, capacity_bytes, phase, phase_changed_at
-        FROM volumes FINAL
+        FROM volumes FINAL {{template "prewhere_volumes.sql" "uid_key"}}
         WHERE deleted_at IS NULL{{filter "cluster"}}
           AND (phase IN ('Failed', 'Available')
                OR phase = 'Released' AND reclaim_policy = 'Retain'
-               OR phase = 'Bound' AND claim_key IN (SELECT uid_key FROM claims FINAL WHERE deleted_at IS NOT NULL))
+               OR phase = 'Bound' AND claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE deleted_at IS NOT NULL AND {{template "claim_filter.sql"}}))
           -- A volume that was available may have had another claim before.
 {{- if given "namespace" "owner" "group"}}
           AND (phase = 'Available' OR claim_key IN ({{template "chosen_claims.sql"}}))
 {{- end}}
     ) AS v
-    LEFT JOIN (SELECT uid_key, deleted_at FROM claims FINAL WHERE deleted_at IS NOT NULL) AS c ON c.uid_key = v.claim_key
+    LEFT JOIN (SELECT uid_key, deleted_at FROM claims AS c FINAL WHERE deleted_at IS NOT NULL AND {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
     LEFT JOIN
     (
         SELECT volume_key, count() AS bindings, if(countIf(released_at IS NULL) > 0, NULL, max(released_at)) AS last_released_at, argMax(claim_key, (coalesce(bound_at, released_at), ordinal)) AS last_claim_key
@@ -52,11 +55,16 @@ volumes_and_owners AS
         o.next_step AS next_step, if(o.storage_class != '', o.storage_class, o.claim_class) AS storage_class,
         o.claim_namespace AS namespace, o.claim_name AS claim, o.owner AS owner, o.groups AS groups,
         u.last_pod AS last_pod, u.last_workload_kind AS last_workload_kind, u.last_workload_name AS last_workload_name
-    FROM (SELECT volume_key, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL WHERE NOT in_use) AS u
+    FROM
+    (
+        SELECT volume_key, last_pod, last_workload_kind, last_workload_name
+        FROM volume_uses FINAL {{template "prewhere_volumes.sql" "volume_key"}}
+        WHERE NOT in_use
+    ) AS u
     RIGHT JOIN
     (
         SELECT o.*, c.namespace AS claim_namespace, c.name AS claim_name, c.storage_class AS claim_class, c.owner AS owner, c.groups AS groups
-        FROM (SELECT uid_key, namespace, name, storage_class, owner, groups FROM claims FINAL) AS c
+        FROM (SELECT uid_key, namespace, name, storage_class, owner, groups FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c
         RIGHT JOIN volume_orphans AS o ON o.owner_key = c.uid_key
     ) AS o ON o.uid_key = u.volume_key
 ),

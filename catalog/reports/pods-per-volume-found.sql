@@ -34,7 +34,7 @@ WITH
                     GROUP BY volume, claim
 {{- if quarters .}}
                     UNION ALL
-                    SELECT toUInt64(bitShiftRight(volume_key, 64)) AS volume, toUInt64(bitShiftRight(claim_key, 64)) AS claim, sum(pods)
+                    SELECT {{template "half_key.sql" "volume_key"}} AS volume, {{template "half_key.sql" "claim_key"}} AS claim, sum(pods)
                     FROM ({{template "summed_mounts.sql" .}})
                     -- A volume or a claim, by numbers, which are read faster than UIDs.
                     WHERE (volume_key != 0 OR claim != cityHash64(cluster, '')) AND {{template "mount_class.sql"}}
@@ -46,7 +46,7 @@ WITH
             LEFT JOIN
             (
                 -- A mount that was written before its volume was known gets the volume of its claim.
-                SELECT cityHash64(cluster, uid) AS claim, cityHash64(cluster, volume_uid) AS volume FROM claims FINAL WHERE volume_uid != '' AND {{template "uses_of.sql" .}}
+                SELECT {{template "half_key.sql" "uid_key"}} AS claim, {{template "half_key.sql" "volume_key"}} AS volume FROM claims FINAL WHERE volume_uid != '' AND {{template "uses_of.sql" .}}
             ) AS c ON c.claim = s.claim
             GROUP BY volume
             HAVING volume != 0
@@ -59,16 +59,18 @@ WITH
     FROM
     (
         SELECT t.claims_of_it AS claims_of_it
-        FROM (SELECT cityHash64(cluster, uid) AS volume, cluster, name, uid FROM volumes FINAL WHERE volume IN (SELECT tied.1 FROM (SELECT arrayJoin(counted.2) AS tied))) AS v
+        FROM (SELECT {{template "half_key.sql" "uid_key"}} AS volume, cluster, name, uid FROM volumes FINAL WHERE volume IN (SELECT tied.1 FROM (SELECT arrayJoin(counted.2) AS tied))) AS v
         RIGHT JOIN (SELECT tied.1 AS volume, tied.2 AS claims_of_it FROM (SELECT arrayJoin(counted.2) AS tied)) AS t ON t.volume = v.volume
         ORDER BY v.cluster, v.name, v.uid
         LIMIT {limit:UInt64} BY if(v.uid = '', t.volume, 0)
     )
 ) AS claims_found,
-(SELECT groupArray(claim) FROM (SELECT arrayJoin(claims_found) AS claim) WHERE claim NOT IN (SELECT cityHash64(cluster, uid) FROM claims)) AS others_found
+known AS (SELECT cluster, namespace, name, {{template "half_key.sql" "uid_key"}} AS claim FROM claims WHERE {{template "uses_of.sql" .}}),
+(SELECT groupUniqArray(claim) FROM known WHERE {{listed "claim" "claims_found"}}) AS known_found,
+(SELECT groupArray(claim) FROM (SELECT arrayJoin(claims_found) AS claim) WHERE NOT {{listed "claim" "known_found"}}) AS others_found
 SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, name AS claim_name, '' AS source_kind, '' AS source_id, toUnixTimestamp64Micro(oldest) AS oldest_micros
-FROM claims
-WHERE cityHash64(cluster, uid) IN (SELECT arrayJoin(claims_found))
+FROM known
+WHERE {{listed "claim" "known_found"}}
 UNION ALL
 -- The claims that have no row in claims.
 SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, '' AS source_kind, '' AS source_id, toUnixTimestamp64Micro(oldest) AS oldest_micros

@@ -8,27 +8,6 @@
 {{if given "namespace" "owner" "group"}}
 {{template "chosen_volumes.sql"}}
 {{end}}
-resizes AS
-(
-    SELECT
-        cluster, kind, uid, at,
-        -- Sizes are quantities as the tracker writes them; any other text counts as no change.
-        arrayMap(
-            text -> if(match(text, '^[0-9]{1,19}([KMGTPE]i)?$'),
-                toInt128(extract(text, '^[0-9]+')) * transform(extract(text, '[A-Z]i$'), ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'],
-                    [1, 1024, 1048576, 1073741824, 1099511627776, 1125899906842624, 1152921504606846976], 0), toInt128(-1)),
-            splitByString(' → ', details)) AS sizes,
-        if(length(sizes) = 2 AND sizes[1] >= 0 AND sizes[2] >= 0, sizes[2] - sizes[1], toInt128(0)) AS bytes
-    FROM
-    (
-        -- Two trackers can have dated the same change differently.
-        SELECT cluster, kind, uid, details, resource_version, toUnixTimestamp64Micro(min(at)) AS at
-        FROM changes FINAL
-        PREWHERE action IN ('resized', 'resize_requested')
-        WHERE kind IN ('PersistentVolumeClaim', 'PersistentVolume') AND action = if(kind = 'PersistentVolume', 'resized', 'resize_requested')
-        GROUP BY cluster, kind, uid, details, resource_version
-    )
-),
 -- The bindings of each volume, in their order: when bound, when released, of which claim.
 bound AS
 (
@@ -98,7 +77,10 @@ volume_parts AS
             least(greatest(s.until, s.began), ended) AS released
         FROM stays AS s
         LEFT JOIN phases AS p ON p.volume = s.volume
-        LEFT JOIN (SELECT {{key "cluster, uid"}} AS volume, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolume' GROUP BY volume) AS r ON r.volume = s.volume
+        LEFT JOIN
+        (
+            {{template "object_resizes.sql" "PersistentVolume"}}
+        ) AS r ON r.object = s.volume
     )
 ),
 -- When pods used a claim or waited for it, as spans that do not overlap.
@@ -177,8 +159,10 @@ parts AS
               AND (deleted_at IS NULL OR toUnixTimestamp64Micro(deleted_at) > began_micros)
               AND (created_at IS NULL OR toUnixTimestamp64Micro(created_at) < ended_micros)
         ) AS c
-        LEFT JOIN (SELECT {{key "cluster, uid"}} AS claim, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolumeClaim' GROUP BY claim) AS r
-            ON r.claim = c.uid_key
+        LEFT JOIN
+        (
+            {{template "object_resizes.sql" "PersistentVolumeClaim"}}
+        ) AS r ON r.object = c.uid_key
     )
     UNION ALL
     SELECT
