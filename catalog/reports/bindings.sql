@@ -1,6 +1,7 @@
 -- Which claim had which volume, at a moment or in a window. A binding that lasts has no end.
 -- Each table says FINAL itself: see Report.explicit.
 WITH
+{{template "claims_of_workload.sql"}}
 chosen AS
 (
     SELECT *, claim_key, volume_key

@@ -2,6 +2,5 @@
 SELECT uid_key FROM claims AS c FINAL
            WHERE {{template "claim_filter.sql"}}
 {{- if given "workload"}}
-             AND uid_key IN
-          ({{template "claims_of_workload.sql"}})
+             AND {{listed "uid_key" "workload_claims"}}
 {{- end}}

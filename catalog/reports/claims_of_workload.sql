@@ -1,8 +1,10 @@
-{{- /* Included by other reports: the keys of the claims that pods of {workload} mounted between {since} and {until}. It
-is an array, which ClickHouse computes once even if a report includes this file twice. */ -}}
-SELECT arrayJoin(
-           (
-               SELECT groupUniqArray({{key "cluster, claim_uid"}}) FROM mounts FINAL
-               WHERE {{template "in_namespaces.sql"}} AND {{template "of_workload.sql"}}
-                 AND claim_uid != '' AND {{template "in_window.sql"}}
-           ))
+{{- /* Included by the reports that include chosen_claims.sql, before it: the array workload_claims, with the keys of the claims that
+pods of {workload} mounted between {since} and {until}; nothing without --workload. To find these may take seconds, and
+ClickHouse computes an array of a WITH once. */ -}}
+{{if given "workload"}}
+(
+    SELECT groupUniqArray({{key "cluster, claim_uid"}}) FROM mounts FINAL
+    WHERE {{template "in_namespaces.sql"}} AND {{template "of_workload.sql"}}
+      AND claim_uid != '' AND {{template "in_window.sql"}}
+) AS workload_claims,
+{{end}}

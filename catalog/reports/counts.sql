@@ -3,6 +3,7 @@
 -- leaves out the kinds to which the filter does not apply.
 -- Each table says FINAL itself: see Report.explicit.
 WITH
+{{template "claims_of_workload.sql"}}
 {{template "its_namespaces.sql" ""}}
 {{template "of_class.sql"}}
 chosen_volumes AS
@@ -32,8 +33,7 @@ FROM
     SELECT cluster, 'PersistentVolumeClaim', count() FROM claims AS c FINAL
     WHERE {{template "claim_filter.sql"}}
 {{- if given "workload"}}
-      AND uid_key IN
-          ({{template "claims_of_workload.sql"}})
+      AND {{listed "uid_key" "workload_claims"}}
 {{- end}}{{filter "storage_class"}}
       AND {{template "existed.sql"}} GROUP BY cluster
     UNION ALL

@@ -1,8 +1,9 @@
 -- What differs between two moments. Objects that came and went in between make no difference. Sizes come from the
 -- changes in between. A change that nobody watched counts at the latest moment at which it can have been. Mounts are
 -- counted by their pods' workload. ClickHouse keeps the right side of a join in memory: the few differences. It streams
--- all objects from the left. Each table says FINAL itself: see Report.explicit.
+-- all selected objects from the left. Each table says FINAL itself: see Report.explicit.
 WITH
+{{template "claims_of_workload.sql"}}
 {{template "its_namespaces.sql" ""}}
 {{template "of_class.sql"}}
 {{if given "namespace" "owner" "group"}}
@@ -42,7 +43,9 @@ differences AS
         FROM changes FINAL
         PREWHERE action IN ('resized', 'resize_requested')
         WHERE kind IN ('PersistentVolume', 'PersistentVolumeClaim')
-          AND (namespace = '' OR {{template "in_namespaces.sql"}})
+{{- if given "namespace" "owner" "group"}}
+          AND (namespace = '' OR {{template "uses_of.sql"}}) -- a volume has no namespace
+{{- end}}
           AND at > {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}
         GROUP BY object_key, kind, action
         HAVING size_before != size_after
@@ -87,8 +90,7 @@ FROM
       AND c.uid_key != 0
 {{- end}}
 {{- if given "workload"}}
-      AND d.claim_key IN
-          ({{template "claims_of_workload.sql"}})
+      AND {{listed "d.claim_key" "workload_claims"}}
 {{- end}}
     UNION ALL
     SELECT cluster, toString(workload_kind), toString(namespace), toString(workload_name), 'mounts',

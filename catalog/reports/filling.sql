@@ -7,6 +7,7 @@
 -- Each table says FINAL itself: see Report.explicit. A row of usage that is written twice is a step that takes no time.
 -- Full is when no byte can be written any more: available_bytes leaves out what the file system reserves.
 WITH
+{{template "claims_of_workload.sql"}}
 least({until:DateTime64(6, 'UTC')}, {now:DateTime64(6, 'UTC')}) AS until_at,
 toUnixTimestamp64Micro(until_at) AS until_micros,
 toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS since_micros,

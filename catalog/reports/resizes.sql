@@ -1,5 +1,9 @@
 -- Which claims and volumes were resized in a window, or requested a resize. The namespace, the owner and the groups of a volume are those
 -- of a claim that had it.
+WITH
+{{template "claims_of_workload.sql"}}
+{since:DateTime64(6, 'UTC')} AS since,
+{until:DateTime64(6, 'UTC')} AS until
 SELECT
     cluster,
     at,
@@ -14,7 +18,7 @@ FROM
     SELECT * FROM changes
     WHERE action IN ('resized', 'resize_requested')
       AND kind IN ('PersistentVolume', 'PersistentVolumeClaim'){{filter "cluster"}}
-      AND at >= {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}
+      AND at >= since AND at <= until
 {{- if given "namespace"}}
       AND namespace IN ('', {namespace:String})
 {{- end}}

@@ -4,6 +4,7 @@
 -- Bytes are multiplied as Int128, because 100 times 8Ei does not fit into an Int64.
 -- Each table says FINAL itself: see Report.explicit. A row of usage that is written twice changes nothing.
 WITH
+{{template "claims_of_workload.sql"}}
 picked AS
 (
     SELECT cluster, uid, uid_key, claim_key, name, storage_class, capacity_bytes
