@@ -18,7 +18,7 @@ import (
 // askFirst asks the file NAME-first.sql of a report that has one, and adds the columns of its row to the parameters of
 // the report's statement. nothing is true if there is no row and the report is seldom: then the report has no rows.
 func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (nothing bool, err error) {
-	if !r.seldom && (len(r.bounds) == 0 || s.Parameters["limit"] == noLimit) {
+	if !r.seldom && (len(r.bounds) == 0 || s.Parameters["limit"] == noLimit || s.Parameters["volume"] != "") {
 		return false, nil
 	}
 	first, err := expand(r.Name+"-first.sql", "", s.Parameters)

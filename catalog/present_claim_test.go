@@ -34,7 +34,7 @@ func TestVolumesWithoutBindingCountForTheirClaim(t *testing.T) {
 }
 
 // TestMountsOfUnknownClaimsUseTheirVolumes has a volume that is mounted by a claim of which the catalog has no row: it is
-// not idle in its namespace.
+// not idle in its namespace, and reports on the volume have the mount.
 func TestMountsOfUnknownClaimsUseTheirVolumes(t *testing.T) {
 	c := migrated(t)
 	write(t, c, "east", &fact.Facts{
@@ -47,6 +47,11 @@ func TestMountsOfUnknownClaimsUseTheirVolumes(t *testing.T) {
 		}
 		if got := column(t, c, "space", "idle_byte_hours", "since=2026-01-10", "until=2026-01-20", flag); got != "0" {
 			t.Errorf("with %q, %s idle byte-hours", flag, got)
+		}
+	}
+	for _, report := range []string{"users", "apps", "mounts", "use-hours"} {
+		if got := column(t, c, report, "namespace", "volume=v"); got != "shop" {
+			t.Errorf("%s of the volume is in %q", report, got)
 		}
 	}
 }

@@ -72,7 +72,7 @@ type Report struct {
 	// found is the kind of window for which it has a file NAME-found.sql. That one finds the keys of the rows, their
 	// claims, or a bound for the rows, which the report's SQL for the kind "found" reads from the table found. It is asked
 	// if there is a limit. With --namespace, --owner or --group it is asked only if narrowFound has all of these flags
-	// that are given; then without a limit as well if unlimitedFound.
+	// that are given; then without a limit as well if unlimitedFound. With --volume it is not asked.
 	found          string
 	narrowFound    []string
 	unlimitedFound bool
@@ -81,7 +81,7 @@ type Report struct {
 	quarterly string
 	// bounds are parameters that limit what the SQL reads, with values that limit nothing. A report with --limit asks its file
 	// NAME-first.sql for better ones, which are the columns of one row. It asks with each {from}, the end of its window less a duration of
-	// lookBack, until there is a row.
+	// lookBack, until there is a row. With --volume it asks for none.
 	bounds   map[string]string
 	lookBack []time.Duration
 	// seldom is true if the report is mostly empty. Then its file NAME-first.sql is asked before, and without a row there the report is
@@ -354,6 +354,9 @@ func (r Report) file(w window) string {
 
 // findsFirst says whether a report whose kind of window is found asks for its rows first.
 func (r Report) findsFirst(values map[string]string) bool {
+	if values["volume"] != "" { // it has few rows
+		return false
+	}
 	narrow := false
 	for _, flag := range []string{"namespace", "owner", "group"} {
 		if values[flag] == "" {

@@ -43,6 +43,9 @@ func momentOrWindow() []Flag { return []Flag{atFlag, sinceFlag, untilFlag} }
 // volumeArgument names a volume.
 var volumeArgument = Flag{Name: "volume", Argument: true, Help: "A PersistentVolume by its name, UID or volume handle, or NAMESPACE/CLAIM for the volumes of that claim."}
 
+// ofVolume chooses the rows of a volume.
+var ofVolume = Flag{Name: "volume", Help: "Only this volume, by its name, UID or volume handle, or NAMESPACE/CLAIM for the volumes of that claim."}
+
 // The topics, in the order in which a list of the reports has them.
 const (
 	aboutUse   = "Who uses storage"
@@ -70,7 +73,7 @@ func useReports() []Report {
 			Flags: slices.Concat([]Flag{
 				{Name: "running", Help: "Only mounts in use now.", Kind: Switch, Default: "false"},
 				{Name: "ended", Help: "Only mounts that have ended.", Kind: Switch, Default: "false"},
-				{Name: "volume", Help: "Only mounts of this PersistentVolume, by name or UID."},
+				ofVolume,
 			}, momentOrWindow(), chosen("namespace", "owner", "group", "storageclass", "workload")),
 			exclusive: []string{"running", "ended"},
 			hidden:    []string{"volume"}, // the pod's name for what the mount path, the claim and the backend say
@@ -105,7 +108,7 @@ func useReports() []Report {
 			Name: "use-hours", explicit: true, found: "window", Topic: aboutUse, Question: "Who used what for how long?",
 			Help:    "For how long each workload used each claim in a window, by at least one pod; without a window, in the past 30 days. It outlives the mounts. With --limit it has only some of the uses that took as long as the last one.",
 			columns: "cluster namespace claim persistentvolume storage_class workload owner groups pods used_seconds first_day last_day",
-			Flags: slices.Concat([]Flag{{Name: "volume", Help: "Only this volume, by its name, UID or volume handle, or NAMESPACE/CLAIM for the volumes of that claim."}, sinceFlag, untilFlag},
+			Flags: slices.Concat([]Flag{ofVolume, sinceFlag, untilFlag},
 				chosen("namespace", "owner", "group", "storageclass", "workload")),
 			usual: map[string]string{"owner": "", "groups": "[]", "storage_class": ""},
 			span:  month,

@@ -1,5 +1,5 @@
-{{- /* Included by object_resizes.sql, idle-moment.sql and never-mounted-moment.sql, over changes: bytes, by how much a change of
-size has changed it. */ -}}
+{{- /* Included by object_resizes.sql, idle-moment.sql and never-mounted-moment.sql, over changes: sizes, before and
+after a change of size, and bytes, by how many it has changed. */ -}}
 -- Sizes are quantities as the tracker writes them; any other text counts as no change.
 arrayMap(
     text -> if(match(text, '^[0-9]{1,19}([KMGTPE]i)?$'),

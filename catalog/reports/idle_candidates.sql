@@ -1,24 +1,21 @@
 {{- /* Included by idle-moment.sql and idle-found.sql, behind idle_watched.sql: the steps from unused volumes to
 with_idle, which has the idle volumes and since when they are idle. */ -}}
 {{if given "namespace" "owner" "group"}}
--- The volumes of the selected claims, all claims that these volumes ever had, and the namespaces of these claims.
+-- The volumes of the selected claims, and the namespaces of all claims that these volumes ever had.
 {{template "chosen_volumes.sql"}}
-(SELECT groupUniqArray(claim_key) FROM bindings WHERE {{listed "volume_key" "volume_keys"}}) AS bound_claims,
-(
-    SELECT (groupUniqArray((cluster, namespace)), groupUniqArray(uid_key)) FROM claims
-    WHERE {{listed "uid_key" "bound_claims"}} OR {{listed "volume_key" "volume_keys"}}
-) AS claims_with_row,
 (
     SELECT groupUniqArray((cluster, namespace))
     FROM
     (
-        SELECT n.1 AS cluster, n.2 AS namespace FROM (SELECT arrayJoin(claims_with_row.1) AS n)
-        UNION ALL
-        SELECT cluster, claim_namespace FROM volumes WHERE {{listed "uid_key" "volume_keys"}}
+        {{template "claim_namespaces.sql" "volume_keys"}}
         UNION ALL
         -- A tracker that was killed and lost its journal may have written what a claim said, and not its row.
-        SELECT cluster, namespace FROM unused_conditions
-        WHERE claim_key IN (SELECT claim FROM (SELECT arrayJoin(bound_claims) AS claim) WHERE NOT {{listed "claim" "claims_with_row.2"}})
+        SELECT cluster, namespace FROM unused_conditions WHERE claim_key IN
+            (
+                SELECT claim_key FROM bindings
+                WHERE {{listed "volume_key" "volume_keys"}}
+                  AND claim_key NOT IN (SELECT uid_key FROM claims WHERE uid_key IN (SELECT claim_key FROM bindings WHERE {{listed "volume_key" "volume_keys"}}))
+            )
     )
 ) AS its_namespaces,
 {{end}}

@@ -1,11 +1,20 @@
-{{- /* Included by uses_chosen.sql and use_created.sql: two arrays, the volumes that {volume} names, and the claims that these
-have or had, by which of_its_claims.sql finds rows. */ -}}
+{{- /* Included by uses_chosen.sql, mounts.sql and use_created.sql: two arrays, the volumes that {volume} names, and the names of the claims that
+these have or had, by which of_its_claims.sql finds rows; nothing without --volume. */ -}}
 {{if given "volume"}}
-(SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}})) AS its_volumes,
+(SELECT groupUniqArray((cluster, uid)) FROM ({{template "named_volumes.sql"}})) AS its_volumes,
 (
-    SELECT groupArray((cluster, namespace, name))
-    FROM claims FINAL
-    WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
-       OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v))
+    SELECT groupUniqArray((cluster, namespace, name))
+    FROM
+    (
+        SELECT cluster, namespace, name
+        FROM claims FINAL
+        WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
+           OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v))
+        UNION ALL
+        -- A tracker that was killed and lost its journal may not have written the row of a claim. The last claim of a volume has
+        -- its name in the volume.
+        SELECT cluster, claim_namespace, claim_name FROM volumes
+        WHERE (cluster, uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)) AND claim_name != ''
+    )
 ) AS its_claims,
 {{end}}

@@ -3,6 +3,7 @@
 -- keys of their pods, containers and volumes. If the report shows few rows, nearby is computed once, as an array: ClickHouse
 -- computes a query again for each place that names it. Each table says FINAL itself: see Report.explicit.
 WITH
+{{template "its_volumes.sql"}}
 {{template "its_namespaces.sql" ""}}
 {{template "of_class.sql"}}
 {{if fewRows}}

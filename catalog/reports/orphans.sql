@@ -4,9 +4,6 @@
 -- pod is known by its name alone, if it is one of a StatefulSet.
 WITH
 toIntervalSecond({min_age:Int64}) AS min_age,
-{{if given "namespace" "owner" "group"}}
-{{template "chosen_volumes.sql"}}
-{{end}}
 volume_orphans AS
 (
     SELECT
@@ -27,7 +24,7 @@ volume_orphans AS
     FROM
     (
         SELECT cluster, uid, uid_key, name, claim_uid, claim_key, storage_class, capacity_bytes, phase, phase_changed_at
-        FROM volumes FINAL {{template "prewhere_volumes.sql" "uid_key"}}
+        FROM volumes FINAL
         WHERE deleted_at IS NULL{{filter "cluster"}}
           AND (phase IN ('Failed', 'Available')
                OR phase = 'Released' AND reclaim_policy = 'Retain'
@@ -47,26 +44,15 @@ volume_orphans AS
     ) AS b ON b.volume_key = v.uid_key
     WHERE v.phase != 'Available' OR b.bindings > 0 AND (since IS NULL OR since <= {now:DateTime64(6, 'UTC')} - min_age)
 ),
--- The orphans with their owners and last users. ClickHouse keeps the right side of a join in memory: the smaller one.
+-- The orphans with their owners. ClickHouse keeps the right side of a join in memory: the smaller one.
 volumes_and_owners AS
 (
     SELECT
         o.cluster AS cluster, o.kind AS kind, o.uid AS uid, o.name AS name, o.capacity_bytes AS capacity_bytes, o.reason AS reason, o.since AS since,
-        o.next_step AS next_step, if(o.storage_class != '', o.storage_class, o.claim_class) AS storage_class,
-        o.claim_namespace AS namespace, o.claim_name AS claim, o.owner AS owner, o.groups AS groups,
-        u.last_pod AS last_pod, u.last_workload_kind AS last_workload_kind, u.last_workload_name AS last_workload_name
-    FROM
-    (
-        SELECT volume_key, last_pod, last_workload_kind, last_workload_name
-        FROM volume_uses FINAL {{template "prewhere_volumes.sql" "volume_key"}}
-        WHERE NOT in_use
-    ) AS u
-    RIGHT JOIN
-    (
-        SELECT o.*, c.namespace AS claim_namespace, c.name AS claim_name, c.storage_class AS claim_class, c.owner AS owner, c.groups AS groups
-        FROM (SELECT uid_key, namespace, name, storage_class, owner, groups FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c
-        RIGHT JOIN volume_orphans AS o ON o.owner_key = c.uid_key
-    ) AS o ON o.uid_key = u.volume_key
+        o.next_step AS next_step, if(o.storage_class != '', o.storage_class, c.storage_class) AS storage_class,
+        c.namespace AS namespace, c.name AS claim, c.owner AS owner, c.groups AS groups, o.uid_key AS volume_key
+    FROM (SELECT uid_key, namespace, name, storage_class, owner, groups FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c
+    RIGHT JOIN volume_orphans AS o ON o.owner_key = c.uid_key
 ),
 -- When the pods that exist were created, read without FINAL, so that an index skips those that were deleted long ago.
 existing AS
@@ -92,14 +78,13 @@ unused_claims AS
 (
     SELECT
         c.cluster AS cluster, c.uid AS uid, c.namespace AS namespace, c.name AS name, c.phase AS phase, c.storage_class AS storage_class, c.uid_key AS uid_key, c.volume_key AS volume_key, c.capacity_bytes AS capacity_bytes,
-        c.requested_bytes AS requested_bytes, c.created_at AS created_at, c.bound_at AS bound_at, c.unused_since AS unused_since, c.owner AS owner, c.groups AS groups, c.last_ended_at AS last_ended_at, c.last_pod AS last_pod,
-        c.last_workload_kind AS last_workload_kind, c.last_workload_name AS last_workload_name, c.made_for AS made_for, c.of_kind AS of_kind, c.of_name AS of_name, w.lives AS lives, w.endings AS endings
+        c.requested_bytes AS requested_bytes, c.created_at AS created_at, c.bound_at AS bound_at, c.unused_since AS unused_since, c.owner AS owner, c.groups AS groups, c.last_ended_at AS last_ended_at, c.made_for AS made_for, c.of_kind AS of_kind, c.of_name AS of_name, w.lives AS lives, w.endings AS endings
     FROM
     (
         SELECT
             cl.cluster AS cluster, cl.uid AS uid, cl.namespace AS namespace, cl.name AS name, cl.phase AS phase, cl.storage_class AS storage_class, cl.uid_key AS uid_key, cl.volume_key AS volume_key,
             cl.capacity_bytes AS capacity_bytes, cl.requested_bytes AS requested_bytes, cl.created_at AS created_at, cl.bound_at AS bound_at, cl.unused_since AS unused_since, cl.owner AS owner, cl.groups AS groups, cl.workload_name AS made_for,
-            u.last_ended_at AS last_ended_at, u.last_pod AS last_pod, u.last_workload_kind AS last_workload_kind, u.last_workload_name AS last_workload_name,
+            u.last_ended_at AS last_ended_at,
             if(cl.workload_name != '', cl.workload_kind, u.last_workload_kind) AS of_kind,
             if(cl.workload_name != '', cl.workload_name, u.last_workload_name) AS of_name
         FROM
@@ -118,7 +103,7 @@ unused_claims AS
         ) AS cl
         LEFT JOIN
         (
-            SELECT volume_key, last_ended_at, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL
+            SELECT volume_key, last_ended_at, last_workload_kind, last_workload_name FROM volume_uses FINAL
 {{- if given "namespace" "owner" "group"}}
             PREWHERE volume_key IN (SELECT volume_key FROM claims AS c WHERE {{template "claim_filter.sql"}})
 {{- end}}
@@ -145,15 +130,14 @@ claim_orphans AS
             reason = 'scaled down', 'delete it if the workload will not grow again',
             reason = 'no pods', 'delete it if its workload will not come back and nobody needs the data',
             'see whether a pod waits for it; delete it if nobody needs it') AS next_step,
-        c.storage_class AS storage_class, c.namespace AS namespace, c.name AS claim, c.owner AS owner, c.groups AS groups,
-        c.last_pod AS last_pod, c.last_workload_kind AS last_workload_kind, c.last_workload_name AS last_workload_name
+        c.storage_class AS storage_class, c.namespace AS namespace, c.name AS claim, c.owner AS owner, c.groups AS groups, c.volume_key AS volume_key
     FROM
     (
         -- The workload of a claim is that for which it was made, else that of its last pod.
         SELECT
             cl.cluster AS cluster, cl.uid AS uid, cl.namespace AS namespace, cl.name AS name, cl.phase AS phase, cl.storage_class AS storage_class,
-            cl.capacity_bytes AS capacity_bytes, cl.requested_bytes AS requested_bytes, cl.created_at AS created_at, cl.owner AS owner, cl.groups AS groups, cl.last_pod AS last_pod,
-            cl.last_workload_kind AS last_workload_kind, cl.last_workload_name AS last_workload_name, cl.lives AS lives, cl.endings AS endings,
+            cl.capacity_bytes AS capacity_bytes, cl.requested_bytes AS requested_bytes, cl.created_at AS created_at, cl.owner AS owner, cl.groups AS groups, cl.volume_key AS volume_key,
+            cl.lives AS lives, cl.endings AS endings,
             if(f.claim_key = 0, cl.bound_at, f.first_bound_at) AS since_bound,
             if(cl.last_ended_at >= since_bound OR since_bound IS NULL, cl.last_ended_at, NULL) AS used_until, -- else another claim had the volume then
             if(cl.unused_since IS NULL OR v.unseen_use_at > cl.unused_since, v.unseen_use_at, cl.unused_since) AS unseen_until,
@@ -186,42 +170,55 @@ claim_orphans AS
           AND (reason IN ('never mounted', 'not mounted')
                OR c.workload_kind = 'StatefulSet'
                OR c.workload_kind != 'CronJob' AND reason = 'no pods')
+),
+shown AS
+(
+    SELECT
+        c.*,
+        if(since IS NULL, NULL, greatest(0, dateDiff('second', since, {now:DateTime64(6, 'UTC')}))) AS orphaned_seconds,
+        k.kept_until AS keep_until, k.kept_for AS keep_reason
+    FROM
+    (
+        SELECT cluster, kind, namespace, uid, name, claim, reason, since, storage_class, capacity_bytes, owner, groups, volume_key, next_step
+        FROM volumes_and_owners
+        UNION ALL
+        SELECT cluster, kind, namespace, uid, name, claim, reason, since, storage_class, capacity_bytes, owner, groups, volume_key, next_step
+        FROM claim_orphans
+    ) AS c
+    -- Few are kept on purpose: the annotation of a volume or its claim says so of both.
+    LEFT JOIN
+    (
+        SELECT cluster AS kept_cluster, arrayJoin([volume_uid, claim_uid]) AS kept_uid, any(keep_until) AS kept_until,
+            any(concat(keep_reason, if(keep_unreadable = '', '', concat(if(keep_reason = '', '', '; '), 'unreadable: ', keep_unreadable)))) AS kept_for
+        FROM volume_states FINAL
+        WHERE keep_until IS NOT NULL OR keep_unreadable != ''
+        GROUP BY kept_cluster, kept_uid
+    ) AS k ON {{same "c.cluster, c.uid" "k.kept_cluster, k.kept_uid"}}
+    WHERE {{template "claim_filter.sql"}}{{filter "storage_class"}}
+    ORDER BY orphaned_seconds DESC, cluster, kind, namespace, name, uid
+    LIMIT {limit:UInt64}
 )
 SELECT
-    c.cluster AS cluster,
-    kind,
-    c.namespace AS namespace,
-    name,
-    claim,
-    reason,
-    since AS orphaned_since,
-    if(since IS NULL, NULL, greatest(0, dateDiff('second', since, {now:DateTime64(6, 'UTC')}))) AS orphaned_seconds,
-    storage_class,
-    capacity_bytes,
-    c.owner AS owner,
-    c.groups AS groups,
-    last_pod,
-    trim(BOTH '/' FROM concat(last_workload_kind, '/', last_workload_name)) AS last_workload,
-    next_step,
-    k.kept_until AS keep_until,
-    k.kept_for AS keep_reason
+    o.cluster AS cluster,
+    o.kind AS kind,
+    o.namespace AS namespace,
+    o.name AS name,
+    o.claim AS claim,
+    o.reason AS reason,
+    o.since AS orphaned_since,
+    o.orphaned_seconds AS orphaned_seconds,
+    o.storage_class AS storage_class,
+    o.capacity_bytes AS capacity_bytes,
+    o.owner AS owner,
+    o.groups AS groups,
+    u.last_pod AS last_pod,
+    trim(BOTH '/' FROM concat(u.last_workload_kind, '/', u.last_workload_name)) AS last_workload,
+    o.next_step AS next_step,
+    o.keep_until AS keep_until,
+    o.keep_reason AS keep_reason
 FROM
 (
-    SELECT cluster, kind, namespace, uid, name, claim, reason, since, storage_class, capacity_bytes, owner, groups, last_pod, last_workload_kind, last_workload_name, next_step
-    FROM volumes_and_owners
-    UNION ALL
-    SELECT cluster, kind, namespace, uid, name, claim, reason, since, storage_class, capacity_bytes, owner, groups, last_pod, last_workload_kind, last_workload_name, next_step
-    FROM claim_orphans
-) AS c
--- Few are kept on purpose: the annotation of a volume or its claim says so of both.
-LEFT JOIN
-(
-    SELECT cluster AS kept_cluster, arrayJoin([volume_uid, claim_uid]) AS kept_uid, any(keep_until) AS kept_until,
-        any(concat(keep_reason, if(keep_unreadable = '', '', concat(if(keep_reason = '', '', '; '), 'unreadable: ', keep_unreadable)))) AS kept_for
-    FROM volume_states FINAL
-    WHERE keep_until IS NOT NULL OR keep_unreadable != ''
-    GROUP BY kept_cluster, kept_uid
-) AS k ON {{same "c.cluster, c.uid" "k.kept_cluster, k.kept_uid"}}
-WHERE {{template "claim_filter.sql"}}{{filter "storage_class"}}
-ORDER BY orphaned_seconds DESC, cluster, kind, namespace, name, uid
-LIMIT {limit:UInt64}
+    SELECT volume_key, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL WHERE NOT in_use
+) AS u
+RIGHT JOIN shown AS o ON o.volume_key = u.volume_key
+ORDER BY orphaned_seconds DESC, cluster, kind, namespace, name, o.uid

@@ -25,7 +25,10 @@ phases AS
         groupArray((toUnixTimestamp64Micro(at), action = 'released' OR endsWith(details, '→ Bound') OR endsWith(details, '→ Released'))) AS phases
     FROM changes FINAL
     PREWHERE action IN ('phase', 'released')
-    WHERE kind = 'PersistentVolume'{{filter "cluster"}}
+    WHERE kind = 'PersistentVolume' AND namespace = ''{{filter "cluster"}}
+{{- if given "namespace" "owner" "group"}}
+      AND {{listed (key "cluster, uid") "volume_keys"}}
+{{- end}}
     GROUP BY volume
 ),
 volumes_then AS

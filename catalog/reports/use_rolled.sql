@@ -1,5 +1,5 @@
 {{- /* Included by use-hours.sql and use-hours-found.sql: the selected rows of use_seconds_daily and use_seconds_monthly
-in the window. It comes behind began_micros and ended_micros, the window, windows.sql and its_namespaces.sql. */ -}}
+in the window. It comes behind began_micros and ended_micros, the window, windows.sql, and what use_created.sql has before created. */ -}}
 -- The whole months of the window that use_seconds_monthly has of each cluster. A done month has a row without a claim.
 -- A month does not count while its days are not done.
 (

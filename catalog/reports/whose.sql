@@ -1,13 +1,13 @@
-{{- /* Included by other reports, over mounts, behind uses_of.sql: selects those that match --owner, --group and
---workload. Owner and groups come from the pod, else from its claim, which is in the same namespace. */ -}}
+{{- /* Included by other reports, over mounts: selects those that match --owner, --group and --workload. Owner and
+groups come from the pod, else from its claim. */ -}}
 true
 {{- if given "owner"}}
       AND (owner = {owner:String}
-           OR owner = '' AND {{key "cluster, claim_uid"}} IN (SELECT uid_key FROM claims FINAL WHERE {{template "uses_of.sql"}} AND owner = {owner:String}))
+           OR owner = '' AND {{key "cluster, claim_uid"}} IN (SELECT uid_key FROM claims FINAL WHERE owner = {owner:String}))
 {{- end}}
 {{- if given "group"}}
       AND (has(groups, {group:String})
-           OR empty(groups) AND {{key "cluster, claim_uid"}} IN (SELECT uid_key FROM claims FINAL WHERE {{template "uses_of.sql"}} AND has(groups, {group:String})))
+           OR empty(groups) AND {{key "cluster, claim_uid"}} IN (SELECT uid_key FROM claims FINAL WHERE has(groups, {group:String})))
 {{- end}}
 {{- if given "workload"}}
       AND {{template "of_workload.sql"}}

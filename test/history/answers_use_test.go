@@ -135,18 +135,9 @@ func mounts(h *history, flags map[string]string) (rows []row) {
 	case 1:
 		flags["ended"], ended = "true", true
 	}
-	named := ""
-	if h.rnd.IntN(3) == 0 {
-		v := h.subject.volume()
-		if v == nil {
-			v = h.models[0].volumes[h.rnd.IntN(len(h.models[0].volumes))]
-		}
-		named = []string{v.name, v.uid}[h.rnd.IntN(2)]
-		flags["volume"] = named
-	}
-	for _, u := range h.uses(w, f, "") {
+	for _, u := range h.uses(w, f, h.volumeOrAll(flags)) {
 		lasts := u.ended().at == 0
-		if running && !lasts || ended && lasts || named != "" && u.volumeName() != named && volumeUID(u) != named {
+		if running && !lasts || ended && lasts {
 			continue
 		}
 		r := u.row()
@@ -157,13 +148,18 @@ func mounts(h *history, flags map[string]string) (rows []row) {
 }
 
 func useHours(h *history, flags map[string]string) []row {
-	name := ""
+	name := h.volumeOrAll(flags)
+	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
+	return h.useHours(f, name, h.window(flags, pastMonth, false))
+}
+
+// volumeOrAll adds the flag of a volume, half of the time, and returns what it names.
+func (h *history) volumeOrAll(flags map[string]string) (name string) {
 	if h.rnd.IntN(2) == 0 {
 		name = h.volumeName()
 		flags["volume"] = name
 	}
-	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
-	return h.useHours(f, name, h.window(flags, pastMonth, false))
+	return name
 }
 
 // useHours answers use-hours for a window.

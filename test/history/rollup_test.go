@@ -71,14 +71,16 @@ func (h *history) compareSums(t *testing.T, w window, flags map[string]string) {
 	h.compare(t, "space", flags, h.spaceThen(f, flags["by"], w))
 	delete(flags, "by")
 	delete(flags, "limit")
-	h.compare(t, "use-hours", flags, h.useHours(f, "", w))
+	name := h.volumeOrAll(flags)
+	h.compare(t, "use-hours", flags, h.useHours(f, name, w))
 }
 
 func (h *history) compareUseHours(t *testing.T, w window, flags map[string]string) {
 	t.Helper()
 	f := h.chooseIn(w, flags)
 	delete(flags, "limit")
-	h.compare(t, "use-hours", flags, h.useHours(f, "", w))
+	name := h.volumeOrAll(flags)
+	h.compare(t, "use-hours", flags, h.useHours(f, name, w))
 }
 
 // chooseIn adds flags for a window and for what is random in it; a cluster in flags stays.

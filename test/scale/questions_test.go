@@ -61,15 +61,32 @@ func questions(t *testing.T, c *catalog.Catalog, program string) (list []questio
 			whole = present
 		}
 		add(whole)
-		for _, one := range []string{"namespace=team-007", "owner=owner-7", "group=group-7", "volume=" + volume, "workload=" + workload} {
-			if name, _, _ := strings.Cut(one, "="); has(name) {
-				add(ofOne, "--"+one)
-				if has("at") {
-					add(ofOne, "--"+one, halfAway)
+		for _, of := range []struct {
+			demand time.Duration
+			flags  []string
+		}{
+			{ofOne, []string{"namespace=team-007"}},
+			{ofOne, []string{"owner=owner-7"}},
+			{ofOne, []string{"group=group-7"}},
+			{ofOne, []string{"volume=" + volume}},
+			{ofOne, []string{"namespace=team-007", "workload=" + workload}},
+			{ofAll, []string{"workload=" + workload}}, // each namespace has one of this name
+		} {
+			var flags []string
+			for _, flag := range of.flags {
+				if name, _, _ := strings.Cut(flag, "="); has(name) {
+					flags = append(flags, "--"+flag)
 				}
-				if has("since") {
-					add(ofOne, "--"+one, longAgo)
-				}
+			}
+			if len(flags) < len(of.flags) {
+				continue
+			}
+			add(of.demand, flags...)
+			if has("at") {
+				add(of.demand, append(flags, halfAway)...)
+			}
+			if has("since") {
+				add(of.demand, append(flags, longAgo)...)
 			}
 		}
 		if has("at") {
