@@ -72,13 +72,8 @@ func questions(t *testing.T, c *catalog.Catalog, program string) (list []questio
 			{ofOne, []string{"namespace=team-007", "workload=" + workload}},
 			{ofAll, []string{"workload=" + workload}}, // each namespace has one of this name
 		} {
-			var flags []string
-			for _, flag := range of.flags {
-				if name, _, _ := strings.Cut(flag, "="); has(name) {
-					flags = append(flags, "--"+flag)
-				}
-			}
-			if len(flags) < len(of.flags) {
+			flags := selecting(has, of.flags)
+			if flags == nil {
 				continue
 			}
 			add(of.demand, flags...)
@@ -97,4 +92,15 @@ func questions(t *testing.T, c *catalog.Catalog, program string) (list []questio
 		}
 	}
 	return list
+}
+
+// selecting returns flags that select rows as arguments, or nil if a report does not have all of them.
+func selecting(has func(flag string) bool, flags []string) (args []string) {
+	for _, flag := range flags {
+		if name, _, _ := strings.Cut(flag, "="); !has(name) {
+			return nil
+		}
+		args = append(args, "--"+flag)
+	}
+	return args
 }
