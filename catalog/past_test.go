@@ -248,6 +248,9 @@ func TestVolumesByAllTheirNames(t *testing.T) {
 	f.Claims = append(f.Claims, claimOf("new", "fast", "data", 20))
 	write(t, c, "east", f)
 	for _, name := range []string{"pv-data", "data", "vol-1", "shop/data", "shop/new"} {
+		if got := column(t, c, "apps", "workload", "volume="+name); got != "CronJob/report,Deployment/api" {
+			t.Errorf("%s: %s", name, got)
+		}
 		for _, report := range []string{"apps", "mounts", "use-hours"} {
 			workloads := strings.Split(column(t, c, report, "workload", "volume="+name, "since=2026-01-01"), ",")
 			slices.Sort(workloads)

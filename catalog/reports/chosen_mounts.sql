@@ -1,3 +1,5 @@
+{{- /* Included by mounts.sql and mounts_nearby.sql, behind its_volumes.sql, and by mounts-first.sql, which is not asked with --volume:
+selects the mounts of the report. */ -}}
 {{template "in_window.sql"}}
       AND (NOT {running:Bool} OR ended_at IS NULL)
       AND (NOT {ended:Bool} OR ended_at IS NOT NULL)

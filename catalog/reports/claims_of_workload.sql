@@ -1,4 +1,4 @@
-{{- /* Included by the reports that include chosen_claims.sql, before it: the array workload_claims, with the keys of the claims that
+{{- /* Included by bindings.sql, counts.sql, diff.sql, filling.sql, resizes.sql and rightsize.sql: the array workload_claims, with the keys of the claims that
 pods of {workload} mounted between {since} and {until}; nothing without --workload. To find these may take seconds, and
 ClickHouse computes an array of a WITH once. */ -}}
 {{if given "workload"}}

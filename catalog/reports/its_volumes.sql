@@ -8,13 +8,13 @@ these have or had, by which of_its_claims.sql finds rows; nothing without --volu
     (
         SELECT cluster, namespace, name
         FROM claims FINAL
-        WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)))
-           OR (cluster, volume_uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v))
+        WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE {{template "of_its_volumes.sql" "cluster, volume_uid"}})
+           OR {{template "of_its_volumes.sql" "cluster, volume_uid"}}
         UNION ALL
         -- A tracker that was killed and lost its journal may not have written the row of a claim. The last claim of a volume has
         -- its name in the volume.
         SELECT cluster, claim_namespace, claim_name FROM volumes
-        WHERE (cluster, uid) IN (SELECT v.1, v.2 FROM (SELECT arrayJoin(its_volumes) AS v)) AND claim_name != ''
+        WHERE {{template "of_its_volumes.sql" "cluster, uid"}} AND claim_name != ''
     )
 ) AS its_claims,
 {{end}}
