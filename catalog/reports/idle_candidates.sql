@@ -1,21 +1,28 @@
 {{- /* Included by idle-moment.sql and idle-found.sql, behind idle_watched.sql: the steps from unused volumes to
 with_idle, which has the idle volumes and since when they are idle. */ -}}
 {{if given "namespace" "owner" "group"}}
--- The volumes of the selected claims, and the namespaces of all claims that these volumes ever had.
+-- The volumes of the selected claims, the other claims that these volumes had, and the namespaces of both.
 {{template "chosen_volumes.sql"}}
+(
+    SELECT groupUniqArray(claim_key) FROM bindings
+    PREWHERE {{listed "volume_key" "volume_keys"}} -- else ClickHouse first compares all claims with the selected ones
+    WHERE claim_key NOT IN ({{template "chosen_claims.sql"}})
+) AS other_claims,
 (
     SELECT groupUniqArray((cluster, namespace))
     FROM
     (
-        {{template "claim_namespaces.sql" "volume_keys"}}
+{{- if given "owner" "group"}}
+        {{template "namespaces_of_owner.sql"}}
+        UNION ALL
+{{- end}}
+        SELECT cluster, namespace FROM claims WHERE {{listed "uid_key" "other_claims"}} OR {{listed "volume_key" "volume_keys"}}
+        UNION ALL
+        SELECT cluster, claim_namespace FROM volumes WHERE {{listed "uid_key" "volume_keys"}}
         UNION ALL
         -- A tracker that was killed and lost its journal may have written what a claim said, and not its row.
-        SELECT cluster, namespace FROM unused_conditions WHERE claim_key IN
-            (
-                SELECT claim_key FROM bindings
-                WHERE {{listed "volume_key" "volume_keys"}}
-                  AND claim_key NOT IN (SELECT uid_key FROM claims WHERE uid_key IN (SELECT claim_key FROM bindings WHERE {{listed "volume_key" "volume_keys"}}))
-            )
+        SELECT cluster, namespace FROM unused_conditions
+        WHERE claim_key IN (SELECT arrayJoin(other_claims) AS claim WHERE claim NOT IN (SELECT uid_key FROM claims WHERE {{listed "uid_key" "other_claims"}}))
     )
 ) AS its_namespaces,
 {{end}}

@@ -1,0 +1,65 @@
+package catalog_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
+)
+
+// TestWhatTheOldestServerLacks: docs/install.md promises ClickHouse 24.8 and later, and tests run on the embedded one alone, which is newer.
+// It says since when it has its functions and settings. So no statement may call a function, or name a setting, that is younger than 24.8.
+func TestWhatTheOldestServerLacks(t *testing.T) {
+	c := catalogtest.Open(t, sharedAddress, "default")
+	var text strings.Builder
+	for _, pattern := range []string{"reports/*.sql", "migrations/*.sql", "*.go", "ingest/*.go"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, names, err)
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text.Write(file)
+		}
+	}
+	const after = "arrayMap(n -> toUInt32OrZero(n), splitByChar('.', %s)) >= [24, 9]"
+	for _, of := range []struct {
+		what, words, sql string
+		least            int // so many of the words are functions or settings
+	}{
+		{"function", `\b(\w+)\(`, "SELECT name, introduced_in, " + fmt.Sprintf(after, "introduced_in") + " AS young FROM system.functions WHERE introduced_in != ''", 100},
+		{"setting", `\b([a-z]+(?:_[a-z0-9]+)+)\b`, `SELECT s.name AS name, n.since, n.since != '' AS young
+			FROM (SELECT name FROM system.settings UNION DISTINCT SELECT name FROM system.merge_tree_settings) AS s
+			LEFT JOIN (SELECT change.name AS name, max(version) AS since FROM system.settings_changes ARRAY JOIN changes AS change
+				WHERE positionCaseInsensitive(change.reason, 'new setting') > 0 AND ` + fmt.Sprintf(after, "version") + ` GROUP BY name) AS n ON n.name = s.name`, 10},
+	} {
+		var words []string
+		for _, found := range regexp.MustCompile(of.words).FindAllStringSubmatch(text.String(), -1) {
+			words = append(words, found[1])
+		}
+		known := 0
+		for _, row := range rows(t, c, of.sql) {
+			if !slices.Contains(words, row[0].(string)) {
+				continue
+			}
+			known++
+			if young := fmt.Sprint(row[2]); young != "0" {
+				t.Errorf("the %s %s is in ClickHouse since %v only", of.what, row[0], row[1])
+			}
+		}
+		if known < of.least {
+			t.Errorf("only %d %ss are known: the pattern does not find them", known, of.what)
+		}
+	}
+}
