@@ -2,7 +2,9 @@ package collector
 
 import (
 	"context"
+	"errors"
 	"math"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -417,4 +419,25 @@ func (s *store) failed(err error) {
 		hint = "too far behind to resume, listing again"
 	}
 	level.Warn(s.logger).Log("msg", "watch failed", "hint", hint, "err", err)
+}
+
+// listsAfter is how long a watch is retried at its version before the kind is listed: 1 h. An API server remembers its events for minutes.
+const listsAfter = time.Hour
+
+// again returns the error of a watch from a known version in a form upon which the reflector retries at that version, if the failure may
+// pass: the API server or something before it did not answer, or did not know the tracker for a while. By itself the reflector retries so
+// for few errors. After others it lists anew, and what came and went meanwhile is lost.
+func (s *store) again(err error) error {
+	status := apierrors.APIStatus(nil)
+	if errors.As(err, &status) {
+		code := status.Status().Code
+		mayPass := code >= http.StatusInternalServerError || code == http.StatusUnauthorized
+		if !mayPass || apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+			return err
+		}
+	}
+	if s.collector.now().Sub(s.failedSince) > listsAfter {
+		return err
+	}
+	return apierrors.NewTooManyRequests(err.Error(), 0)
 }

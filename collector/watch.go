@@ -94,9 +94,16 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 	}
 	w, err := l.ListWatch.WatchWithContext(ctx, options)
 	l.store.noteRight("watch", err)
-	if err != nil {
-		l.store.failed(err)
+	switch {
+	case listing && apierrors.IsInvalid(err):
+		level.Debug(l.store.logger).Log("msg", "the API server does not stream lists, asking for pages", "err", err)
 		return nil, err
+	case err != nil:
+		l.store.failed(err)
+		if listing {
+			return nil, err
+		}
+		return nil, l.store.again(err)
 	}
 	if l.store.refused {
 		l.store.up()
@@ -136,7 +143,7 @@ func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watc
 		return nil, nil
 	case err != nil:
 		l.store.failed(err)
-		return nil, err
+		return nil, l.store.again(err)
 	}
 	end := l.example.DeepCopyObject()
 	accessor, err := meta.Accessor(end)

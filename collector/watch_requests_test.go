@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
@@ -157,7 +160,7 @@ func TestResumeThatFailsIsTriedAgainAtTheSameVersion(t *testing.T) {
 	refused := errors.New("connection refused")
 	api := &requests{open: opens(nil, refused)}
 	for range 2 {
-		if _, err := api.on(s).WatchWithContext(t.Context(), streaming()); !errors.Is(err, refused) {
+		if _, err := api.on(s).WatchWithContext(t.Context(), streaming()); !apierrors.IsTooManyRequests(err) || err.Error() != refused.Error() {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -166,6 +169,70 @@ func TestResumeThatFailsIsTriedAgainAtTheSameVersion(t *testing.T) {
 	}
 	if n := testutil.ToFloat64(s.collector.metrics.failures[fact.Claims]); n != 2 {
 		t.Errorf("%v failures are counted, want 2", n)
+	}
+}
+
+// TestAFailureThatPassesCostsNoPosition has a reflector watch an API server whose watch ends and whose next answer is an error: it watches on
+// at its version if the error may pass, and else lists again.
+func TestAFailureThatPassesCostsNoPosition(t *testing.T) {
+	unavailable := apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "watch", schema.GroupResource{}, "", "", 0, true)
+	tooLarge := apierrors.NewTimeoutError("Too large resource version: 10, current: 5", 1)
+	tooLarge.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}
+	for name, test := range map[string]struct {
+		err   error
+		lists int
+	}{
+		"503":                         {unavailable, 1},
+		"500":                         {apierrors.NewInternalError(errors.New("etcd")), 1},
+		"401":                         {apierrors.NewUnauthorized("who?"), 1},
+		"no route to host":            {&net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH}, 1},
+		"410, the events are gone":    {apierrors.NewResourceExpired("too old"), 2},
+		"403":                         {apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no")), 2},
+		"400":                         {apierrors.NewBadRequest("invalid version"), 2},
+		"504, no such version exists": {tooLarge, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(100)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			failed := false
+			api := &requests{list: func(metav1.ListOptions) (runtime.Object, error) {
+				return &corev1.PersistentVolumeClaimList{ListMeta: metav1.ListMeta{ResourceVersion: "10"}}, nil
+			}}
+			api.open = func(options metav1.ListOptions) (watch.Interface, error) {
+				switch {
+				case options.SendInitialEvents != nil:
+					return nil, apierrors.NewInvalid(schema.GroupKind{}, "", nil)
+				case !failed:
+					failed = true
+					return nil, test.err
+				}
+				if options.ResourceVersion != "10" {
+					t.Errorf("it watches from %q", options.ResourceVersion)
+				}
+				cancel()
+				return watch.NewFake(), nil
+			}
+			cache.NewReflectorWithOptions(api.on(s), &corev1.PersistentVolumeClaim{}, cache.NewStore(cache.MetaNamespaceKeyFunc), cache.ReflectorOptions{
+				Backoff: &wait.Backoff{Duration: time.Millisecond, Steps: 100},
+			}).RunWithContext(ctx)
+			if len(api.lists) != test.lists {
+				t.Errorf("it has listed %d times, want %d", len(api.lists), test.lists)
+			}
+		})
+	}
+}
+
+// TestAnAPIServerThatStreamsNoListsIsNoFailure: it sends pages instead.
+func TestAnAPIServerThatStreamsNoListsIsNoFailure(t *testing.T) {
+	s := newTestStore(100)
+	out := s.logTo()
+	api := &requests{open: opens(nil, apierrors.NewInvalid(schema.GroupKind{}, "", nil))}
+	if _, err := api.on(s).WatchWithContext(t.Context(), streaming()); !apierrors.IsInvalid(err) {
+		t.Errorf("got %v", err)
+	}
+	if n := testutil.ToFloat64(s.collector.metrics.failures[fact.Claims]); n != 0 || strings.Contains(out.String(), "failed") {
+		t.Errorf("%v failures are counted, and it logs %q", n, out)
 	}
 }
 
@@ -200,7 +267,7 @@ func TestWatchAndListThatFailAreCounted(t *testing.T) {
 	down := errors.New("connection refused")
 	api := &requests{open: opens(nil, down), list: func(metav1.ListOptions) (runtime.Object, error) { return nil, down }}
 	lw := api.on(s)
-	if _, err := lw.WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "10"}); !errors.Is(err, down) {
+	if _, err := lw.WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "10"}); err == nil || err.Error() != down.Error() {
 		t.Errorf("the watch: %v", err)
 	}
 	if _, err := lw.ListWithContext(t.Context(), metav1.ListOptions{}); !errors.Is(err, down) {

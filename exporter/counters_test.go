@@ -46,6 +46,17 @@ kubevoltracker_volumes_deleted_total{source="nfs",storageclass="fast"} 0
 	}
 }
 
+// TestInventedClassesHaveNoHistogram: who may make claims can name a thousand classes that no volume has.
+func TestInventedClassesHaveNoHistogram(t *testing.T) {
+	e := newTestExporter()
+	c := testClaim()
+	c.StorageClass = "invented"
+	e.Apply(&fact.Update{Claims: []fact.ClaimState{c}})
+	if got := samples(t, e, "kubevoltracker_claim_bind_duration_seconds_count"); got != "" {
+		t.Errorf("a claim has begun the histogram %q", got)
+	}
+}
+
 func TestCountersCountWhatHappenedAndNotWhatWasFound(t *testing.T) {
 	e := newTestExporter()
 	found := []fact.Change{

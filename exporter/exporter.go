@@ -192,12 +192,12 @@ func (e *Exporter) Apply(u *fact.Update) {
 		c := &u.Claims[i]
 		if e.namespaces.applyClaim(c, at) {
 			e.counters.knowClaims(c.Namespace, c.StorageClass)
-			e.counters.knowClass(c.StorageClass)
 		}
 	}
 	for i := range u.Volumes {
 		v := &u.Volumes[i]
 		e.counters.knowVolumes(v.StorageClass, v.SourceKind)
+		e.counters.knowClass(v.StorageClass) // not those of claims: who may make claims can invent classes
 		e.classes.learn(v.StorageClass, v.SourceKind)
 		var r *row
 		if rows != nil {

@@ -113,6 +113,11 @@ func (w *Writer) nextNeeds() (found bool, err error) {
 		for _, u := range b.facts.Usage {
 			w.measured[u.VolumeUID] = u
 		}
+		for i := range b.facts.Volumes {
+			if v := &b.facts.Volumes[i]; v.DeletedAt != 0 {
+				delete(w.measured, v.UID)
+			}
+		}
 		if last = b.number; len(b.facts.Checkpoints) > 0 {
 			w.follower = follower{b.number, b.facts.Checkpoints}
 			return true, nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -423,6 +424,20 @@ func TestAFollowerMakesNoJSON(t *testing.T) {
 	}})
 	if _, err := w.nextNeeds(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A tracker may stand by for years, while volumes come and go.
+func TestAFollowerForgetsWhatWasMeasuredOfDeletedVolumes(t *testing.T) {
+	j := newJournal(t)
+	record(t, j, &fact.Facts{Usage: []fact.Usage{{VolumeUID: "gone"}, {VolumeUID: "stays"}}})
+	record(t, j, &fact.Facts{Volumes: []fact.Volume{{UID: "gone", DeletedAt: 1}, {UID: "stays"}}})
+	w := NewWriter(catalogtest.Open(t, "127.0.0.1:1", "x"), WriterOptions{Journal: j})
+	if _, err := w.nextNeeds(); err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Collect(maps.Keys(w.measured)); !slices.Equal(got, []string{"stays"}) {
+		t.Errorf("it keeps the measurements of %q", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,6 +49,20 @@ func TestOwnerAndGroups(t *testing.T) {
 	}
 	if got := groupsOf(nil, fact.Labels{"groups": "web, data,ops"}); !slices.Equal(got, []string{"web", "data", "ops"}) {
 		t.Errorf("groups: %q", got)
+	}
+	long := strings.Repeat("é", 100_000)
+	expect(t, "a long owner is cut", ownerOf(nil, fact.Labels{"owner": "a" + long}), "a"+long[:mostOwnerBytes-2])
+	all, whole := strings.Repeat("ops, web, ", 10_000), strings.Repeat("x", mostOwnerBytes-4)
+	for value, want := range map[string][]string{
+		all:                   {"ops", "web"}, // each once
+		"ops," + whole:        {"ops", whole},
+		"ops," + whole + ",y": {"ops", whole},
+		"ops," + whole + "y":  {"ops"},
+		whole + "12345":       {},
+	} {
+		if got := groupsOf(nil, fact.Labels{"groups": value}); !slices.Equal(got, want) {
+			t.Errorf("of a list of %d bytes: got %d groups, want %d", len(value), len(got), len(want))
+		}
 	}
 	if got := groupsOf(nil, nil); got != nil {
 		t.Errorf("none: %q", got)

@@ -272,15 +272,19 @@ var (
 	unknownReason = unique.Make("Unknown")
 )
 
+// trackerSlack is how far the tracker's clock may be behind the API server's: a minute.
+const trackerSlack = fact.Time(60_000_000)
+
 // kubeletSaid returns when the kubelet last wrote a pod's status, by the API server's clock; zero
-// if managedFields do not show it.
-func kubeletSaid(o *corev1.Pod) (at fact.Time) {
+// if managedFields do not show it. Whoever may patch a pod may also write a manager and a time into
+// its managedFields, but no later time than the present counts.
+func (inv *Inventory) kubeletSaid(o *corev1.Pod, obs Observation) (at fact.Time) {
 	for i := range o.ManagedFields {
 		if e := &o.ManagedFields[i]; e.Subresource == "status" && isKubelet(e.Manager) {
 			at = latest(at, apiTimePtr(e.Time))
 		}
 	}
-	return at
+	return min(at, max(obs.At, inv.serverTime)+trackerSlack)
 }
 
 // isKubelet reports whether a field manager is a kubelet, or a component in its place.

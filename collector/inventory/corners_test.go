@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -308,4 +309,40 @@ func TestClaimRecreatedInTheSecondOfAStart(t *testing.T) {
 	version(later, "60")
 	_, h = play(t, set(1, first), gone(5, last), set(5, second), set(5, later))
 	expect(t, "the one that was there by then", h.mount("p1", "db", "/data"), "c2@ 5-")
+}
+
+// TestAClockThatIsSetBackStopsNoEviction: what was deleted while the clock was a year ahead keeps nothing else in memory.
+func TestAClockThatIsSetBackStopsNoEviction(t *testing.T) {
+	const year = fact.Time(365 * 24 * 3600e6)
+	early, late := pv("early", "v1", 1, nil, corev1.VolumeAvailable, 1), pv("late", "v2", 1, nil, corev1.VolumeAvailable, 1)
+	inv, _ := play(t, set(1, early), set(1, late))
+	for _, deleted := range []struct {
+		o  *corev1.PersistentVolume
+		at fact.Time
+	}{{early, at(2) + year}, {late, at(3)}} {
+		if err := inv.Delete(deleted.o, Live(deleted.at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inv.evict(at(4))
+	expect(t, "kept for a while", len(inv.tombstones), 2)
+	inv.evict(at(4) + retention + 1)
+	expect(t, "left", len(inv.tombstones)+len(inv.dead), 0)
+}
+
+// TestNoKubeletWritesInTheFuture: whoever may patch a pod can write managedFields as a kubelet does, with any time.
+func TestNoKubeletWritesInTheFuture(t *testing.T) {
+	const year2200 = 7_258_118_400 // seconds since 1970
+	claim := pvc("data", "c1", 1, "")
+	user := podOf("db-0", "p1", 4, []string{"db"}, "data")
+	forged := vouch(running(user, 5), 6)
+	forged.ManagedFields[0].Time = &metav1.Time{Time: time.Unix(year2200, 0)}
+	done := ended(user, corev1.PodSucceeded, 5, 300, 0, "Completed")
+	done.ManagedFields = forged.ManagedFields
+	_, h := play(t, set(1, claim), set(4, user), set(6, forged), set(301, done), gone(302, done))
+	for key, mount := range h.mounts {
+		expect(t, fmt.Sprint("ended, ", key), mount.EndedAt, at(300))
+		expect(t, fmt.Sprint("not before, ", key), mount.EndedNotBefore, at(300))
+	}
+	expect(t, "mounts", len(h.mounts), 1)
 }

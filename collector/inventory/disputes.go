@@ -44,11 +44,16 @@ func (inv *Inventory) referred(c *claim) bool {
 // dispute emits the differences that have lasted.
 func (inv *Inventory) dispute(obs Observation) {
 	inv.now = obs.At
-	for len(inv.doubts) > 0 && obs.At-inv.doubts[0].at > disputeAfter {
+	for len(inv.doubts) > 0 && (obs.At-inv.doubts[0].at > disputeAfter || inv.doubts[0].at > obs.At) {
 		d := inv.doubts[0]
 		inv.doubts = inv.doubts[1:]
 		if inv.doubted[d.claim] != d.at {
 			continue // the disagreement has ended meanwhile
+		}
+		if d.at > obs.At { // the clock was set back
+			inv.doubted[d.claim] = obs.At
+			inv.doubts = append(inv.doubts, doubt{obs.At, d.claim})
+			continue
 		}
 		says := "the API calls it unused, but a pod refers to it"
 		if d.claim.unused == used {

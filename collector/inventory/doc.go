@@ -118,8 +118,9 @@
 // before the known runs: the row's started_not_before says since when it can have run.
 //
 // 3.3 The kubelet reported a status when it last wrote it, by the API server's clock
-// (managedFields), or else at the observation. At that moment it vouches for each container that
-// the status shows running, or yet to start.
+// (managedFields), or else at the observation. Whoever may patch a pod may write managedFields, too,
+// so a time that is more than trackerSlack after the observation counts as that. At that moment the
+// kubelet vouches for each container that the status shows running, or yet to start.
 //
 // 3.4 If a container runs again after its end was observed, as an init container does in a new
 // sandbox, that is one more start, and later one more end. Its row stays one interval.

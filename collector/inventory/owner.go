@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,19 +16,29 @@ var (
 	groupKeys = []string{"kubevoltracker.io/groups", "groups", "group", "team"}
 )
 
+// mostOwnerBytes is how much of an owner or a list of groups counts. Each mount of a pod has them in its row, and annotations may have
+// 256 KiB: a pod with a hundred mounts would write 25 MB.
+const mostOwnerBytes = 2048
+
 // NamesOwner reports whether a label or annotation with this key can name an owner or a group.
 func NamesOwner(key string) bool {
 	return slices.Contains(ownerKeys, key) || slices.Contains(groupKeys, key)
 }
 
 // ownerOf returns the owner of an object, empty if no key names one.
-func ownerOf(labels, annotations fact.Labels) string { return firstOf(ownerKeys, labels, annotations) }
+func ownerOf(labels, annotations fact.Labels) string {
+	owner := firstOf(ownerKeys, labels, annotations)
+	return strings.ToValidUTF8(owner[:min(len(owner), mostOwnerBytes)], "")
+}
 
 // groupsOf returns the groups of an object, each once, from a comma-separated list; nil if no key names one.
 func groupsOf(labels, annotations fact.Labels) []string {
 	value := firstOf(groupKeys, labels, annotations)
 	if value == "" {
 		return nil
+	}
+	if len(value) > mostOwnerBytes {
+		value = value[:strings.LastIndexAny(value[:mostOwnerBytes+1], ", ")+1] // whole groups alone
 	}
 	groups := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 	for i := len(groups) - 1; i > 0; i-- {
@@ -38,12 +49,10 @@ func groupsOf(labels, annotations fact.Labels) []string {
 	return groups
 }
 
+// firstOf returns the value of the first key that is set.
 func firstOf(keys []string, labels, annotations fact.Labels) string {
 	for _, key := range keys {
-		if v := labels[key]; v != "" {
-			return v
-		}
-		if v := annotations[key]; v != "" {
+		if v := cmp.Or(labels[key], annotations[key]); v != "" {
 			return v
 		}
 	}

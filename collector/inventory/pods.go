@@ -106,7 +106,7 @@ func (inv *Inventory) notePod(o *corev1.Pod, obs Observation) bool {
 		p.scheduled = at
 		inv.change(p.change(fact.Change{At: at, Action: fact.Scheduled, Details: "to node " + o.Spec.NodeName, Found: obs.Found}))
 	}
-	end := podEndOf(o)
+	end := podEndOf(o, inv.kubeletSaid(o, obs))
 	spec := podSpec{
 		traits: intern.Rehandle(p.traits, podTraits{
 			serviceAccount: o.Spec.ServiceAccountName, owner: ownerOf(o.Labels, o.Annotations),
@@ -149,7 +149,7 @@ func scheduledAt(o *corev1.Pod) fact.Time {
 // with a nodeName of its own the kubelet writes the condition, by its node's clock, which may be
 // off: the moment then lies before the pod was created, or after the condition was reported.
 func (inv *Inventory) isControlPlanes(at fact.Time, p *pod, o *corev1.Pod, obs Observation) bool {
-	said := inv.said(kubeletSaid(o), obs)
+	said := inv.said(inv.kubeletSaid(o, obs), obs)
 	return at+clockSlack >= p.created && at != 0 && (said == 0 || at <= said+clockSlack)
 }
 
@@ -166,13 +166,14 @@ func condition(o *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition
 // podEndOf reads the progress of a pod's end. The reason of the end is the status' reason
 // (Evicted), else that of the condition DisruptionTarget (PreemptionByScheduler,
 // EvictionByEvictionAPI, DeletionByTaintManager, ...), else that somebody deleted the pod.
-func podEndOf(o *corev1.Pod) podEnd {
+// said is the time of kubeletSaid.
+func podEndOf(o *corev1.Pod, said fact.Time) podEnd {
 	end := podEnd{
 		over:   o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed,
 		going:  o.DeletionTimestamp != nil,
 		reason: o.Status.Reason,
 		asked:  deletionAsked(o),
-		said:   kubeletSaid(o),
+		said:   said,
 	}
 	if c := condition(o, corev1.DisruptionTarget); c != nil {
 		end.reason = cmp.Or(end.reason, c.Reason)

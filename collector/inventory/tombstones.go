@@ -80,12 +80,12 @@ func (inv *Inventory) evict(now fact.Time) {
 
 func (inv *Inventory) evictExpired(list []*tombstone, now, retention fact.Time) []*tombstone {
 	n := 0
-	for ; n < len(list) && now-list[n].at > retention; n++ {
+	for ; n < len(list) && (now-list[n].at > retention || list[n].at > now); n++ {
 		t := list[n]
 		if inv.dead[t.subjectID] != t { // it was revived, and may have been deleted again
 			continue
 		}
-		if inv.needed(t) {
+		if inv.needed(t) || t.at > now { // the clock was set back: until then all tombstones behind this one would stay
 			t.at = now
 			list = append(list, t)
 			continue

@@ -44,7 +44,9 @@ func Text(s string) string {
 // assigned masks everything behind the first key that names a secret and to which the text assigns
 // a value. A password may have any character in it, so nothing shows where it ends.
 func assigned(s string) string {
+	var key lastWord
 	for i := 1; i < len(s)-1; i++ {
+		key.add(s, i-1)
 		switch s[i] {
 		case '=':
 		case ':': // "key":"x" and key: x, but neither image:tag nor key:x, which may be a name
@@ -52,31 +54,41 @@ func assigned(s string) string {
 				continue
 			}
 		case ' ', '\t', '\n': // --key x
-			if word := lastWord(s[:i]); len(word) < 2 || word[0] != '-' {
+			if key.end-key.start < 2 || s[key.start] != '-' {
 				continue
 			}
 		default:
 			continue
 		}
-		if secretKey(lastWord(s[:i])) {
+		if key.isNew() && secretKey(s[key.start:key.end]) {
 			return s[:i+1] + Mask
 		}
 	}
 	return s
 }
 
-// lastWord returns the key at the end of a text, without the quotes around it.
-func lastWord(s string) string {
-	s = strings.TrimRight(s, `"' `)
-	for i := len(s) - 1; i >= 0; i-- {
-		c := s[i]
-		if c|0x20 < 'a' || c|0x20 > 'z' {
-			if (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
-				return s[i+1:]
-			}
-		}
+// lastWord is where the last key of a text is, without the quotes and spaces behind it. It is found byte by byte: to look for it at each
+// space would take a second for some ten thousand spaces in a row, and anybody may write as many into an annotation.
+type lastWord struct{ start, end, asked int }
+
+// add reads the byte of s at i; all bytes before were added.
+func (w *lastWord) add(s string, i int) {
+	switch c := s[i]; {
+	case c == '"' || c == '\'' || c == ' ':
+	case !letter(c) && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.':
+		w.start, w.end = i+1, i+1
+	case w.end < i:
+		w.start, w.end = i, i+1
+	default:
+		w.end = i + 1
 	}
-	return s
+}
+
+// isNew reports whether it was not called for the same word before.
+func (w *lastWord) isNew() bool {
+	known := w.asked == w.end
+	w.asked = w.end
+	return !known
 }
 
 // secretKey reports whether a key says that its value is secret. The domain before a slash, as in

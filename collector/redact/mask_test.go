@@ -2,6 +2,9 @@ package redact
 
 import (
 	"maps"
+	"math/rand/v2"
+	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -104,3 +107,39 @@ func TestOfACommandTheProgramIsKept(t *testing.T) {
 		}
 	}
 }
+
+// TestLongTextsTakeNoLongerPerByte masks texts of a megabyte. One that took quadratic time would take minutes.
+func TestLongTextsTakeNoLongerPerByte(t *testing.T) {
+	const length = 1 << 20
+	for _, run := range []string{" ", "\"", "' ", "-", "-a ", "a=", "a:", "/", "//", "eyJ", "-----BEGIN", "basic "} {
+		long := strings.Repeat(run, length/len(run))
+		if got := Text(long + "password=x"); strings.Contains(got, "=x") {
+			t.Errorf("the password behind a run of %q is not masked", run)
+		}
+	}
+	word := "-" + strings.Repeat("a", length/2)
+	if got, want := Text(word+strings.Repeat(" ", length/2)+"token: x"), "token:"+Mask; !strings.HasSuffix(got, want) {
+		t.Errorf("got %q at the end, want %q", got[len(got)-20:], want)
+	}
+}
+
+// TestLastWordIsWhatPrecedes compares the word that is found byte by byte with the one that is found by looking back.
+func TestLastWordIsWhatPrecedes(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 10_000 {
+		text := make([]byte, random.IntN(20))
+		for i := range text {
+			text[i] = `ab0-_./:="' 	,`[random.IntN(14)]
+		}
+		var word lastWord
+		for i := range text {
+			word.add(string(text), i)
+			want := wordBefore.FindStringSubmatch(string(text[:i+1]))[1]
+			if got := string(text[word.start:word.end]); got != want {
+				t.Fatalf("the last word of %q is %q, want %q", text[:i+1], got, want)
+			}
+		}
+	}
+}
+
+var wordBefore = regexp.MustCompile(`([\w.-]*)["' ]*$`)

@@ -14,6 +14,7 @@ import (
 	"github.com/go-kit/log/level"
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/catalog/engine"
@@ -275,18 +276,29 @@ func (h *history) takeSnapshot() *fact.Snapshot {
 // restoreLater restores the catalog's snapshot as soon as the catalog is reachable and has all rows
 // that this run has recorded.
 func (h *history) restoreLater(ctx context.Context, tracker *collector.Collector) error {
-	const every = time.Second
+	const (
+		every   = time.Second
+		nearly  = 10_000      // so few rows are soon in the catalog
+		longest = time.Minute // for so long, events wait for these
+	)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(every):
 		}
-		if tracker.Synced() != nil || !h.writer.Up() || h.journal.Stats().Rows > 0 {
+		if tracker.Synced() != nil || !h.writer.Up() || h.journal.Stats().Rows > nearly {
 			continue
 		}
 		err := tracker.Reconcile(func() (*fact.Snapshot, error) {
-			if h.recorder.Pending() || h.journal.Stats().Rows > 0 {
+			// No new rows can come meanwhile. On a busy cluster there is hardly a moment without any.
+			written := func(context.Context) (bool, error) {
+				if !h.writer.Up() {
+					return false, errNotYet
+				}
+				return !h.recorder.Pending() && h.journal.Stats().Rows == 0, nil
+			}
+			if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, longest, true, written); err != nil {
 				return nil, errNotYet
 			}
 			return ingest.RestoreCatalog(ctx, h.catalog, h.cluster, h.journal.ID())
