@@ -30,6 +30,7 @@ counted AS
     FROM created
     WHERE true{{filter "cluster"}}
       AND toUnixTimestamp64Micro(assumeNotNull(created_at)) < last_micros AND part >= -parts
+      AND (part >= 0 OR toUnixTimestamp64Micro(assumeNotNull(created_at)) < last_micros - parts * step * 1000000) -- the last part may not be over
 )
 SELECT
     cluster,

@@ -51,6 +51,7 @@ differences AS
         HAVING size_before != size_after
     ) AS r ON o.uid_key = r.object_key
     WHERE o.kind = r.kind
+      AND (o.created_at IS NULL OR o.created_at <= {since:DateTime64(6, 'UTC')}) AND (o.deleted_at IS NULL OR o.deleted_at > {until:DateTime64(6, 'UTC')})
     UNION ALL
     SELECT
         o.cluster, 'PersistentVolume', o.name, o.storage_class, b.claim_key,

@@ -15,6 +15,9 @@ with_idle, which has the idle volumes and since when they are idle. */ -}}
 {{- if given "owner" "group"}}
         {{template "namespaces_of_owner.sql"}}
         UNION ALL
+{{- else}}
+        SELECT cluster, {namespace:String} AS namespace FROM coverage
+        UNION ALL
 {{- end}}
         SELECT cluster, namespace FROM claims WHERE {{listed "uid_key" "other_claims"}} OR {{listed "volume_key" "volume_keys"}}
         UNION ALL

@@ -44,7 +44,7 @@ known AS
         ) AS gone
     FROM
     (
-        SELECT cluster, uid, uid_key, name, storage_class, source_kind, source_key, capacity_bytes, reclaim_policy, claim_key, deleted_at, deleted_not_before
+        SELECT cluster, uid, uid_key, name, storage_class, source_kind, source_key, capacity_bytes, reclaim_policy, claim_key, claim_namespace, claim_name, deleted_at, deleted_not_before
         FROM volumes
         WHERE (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')})
           AND (source_key IN (SELECT id_key FROM stores)
@@ -73,8 +73,8 @@ SELECT
     v.backend AS backend,
     v.capacity_bytes AS capacity_bytes,
     v.storage_class AS storage_class,
-    c.namespace AS namespace,
-    c.name AS claim,
+    if(c.uid_key = 0, v.claim_namespace, c.namespace) AS namespace, -- the claim may have been gone before the first tracker came
+    if(c.uid_key = 0, v.claim_name, c.name) AS claim,
     c.owner AS owner,
     c.groups AS groups,
     u.last_pod AS last_pod,
@@ -90,6 +90,6 @@ LEFT JOIN volume_uses AS u ON u.volume_key = v.uid_key
 WHERE v.gone = last.gone
   AND v.reclaim_policy = 'Retain'
   AND v.deleted_at <= {until:DateTime64(6, 'UTC')}
-  AND i.used_until <= v.deleted_at{{filter "v.cluster" "c.namespace" "owner" "groups" "v.storage_class"}}
+  AND i.used_until <= v.deleted_at{{filter "v.cluster" "namespace" "owner" "groups" "v.storage_class"}}
 ORDER BY deleted_at, cluster, persistentvolume, v.uid
 LIMIT {limit:UInt64}

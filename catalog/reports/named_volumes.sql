@@ -1,5 +1,5 @@
 -- Included by other reports: the volumes that {volume} names, by name, UID, volume handle, or as NAMESPACE/CLAIM.
--- The name of a claim stands for each volume that a claim of that name ever had. These names never change, so all versions of a row
+-- The name of a claim stands for each volume that a claim of that name ever had. Names of volumes never change, so all versions of a row
 -- have the same, and the indexes can be used without FINAL.
 SELECT cluster, uid FROM volumes WHERE name = {volume:String}
 UNION DISTINCT
@@ -11,3 +11,8 @@ SELECT cluster, volume_uid FROM bindings
 WHERE claim_key IN (SELECT uid_key FROM claims WHERE {{template "claim_named.sql" "{volume:String}"}})
 UNION DISTINCT
 SELECT cluster, volume_uid FROM claims FINAL WHERE {{template "claim_named.sql" "{volume:String}"}} AND volume_uid != ''
+UNION DISTINCT
+-- The claim may have been gone before the first tracker came.
+SELECT cluster, uid FROM volumes FINAL
+PREWHERE uid_key IN (SELECT uid_key FROM (SELECT uid_key, claim_namespace AS namespace, claim_name AS name FROM volumes) WHERE {{template "claim_named.sql" "{volume:String}"}})
+WHERE claim_uid != '' AND claim_namespace = substringIndex({volume:String}, '/', 1) AND claim_name = substring({volume:String}, position({volume:String}, '/') + 1)

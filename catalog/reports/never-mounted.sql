@@ -1,6 +1,6 @@
 -- The claims that exist and that no container has ever mounted, as far as is known, oldest first. A mount that came and
 -- went while nobody watched is not known; the condition Unused of the claim tells of its end (unused_since).
--- volume_uses says whether a volume was ever used, which is enough for a claim that alone has had its volume. The report reads the mounts
+-- volume_uses says whether a volume was ever used, which is enough for a claim that alone has had its volume, and no other. The report reads the mounts
 -- of the other claims only, by their key. A use of a volume since it was bound to its claim was a use of that claim, even if the mounts
 -- have expired.
 WITH
@@ -16,8 +16,15 @@ chosen AS
     FROM (SELECT volume_key FROM bindings GROUP BY volume_key HAVING uniqExact(claim_key) > 1)
 ) AS shared_volumes,
 (
-    SELECT groupArray((cluster, namespace, name, uid_key)) FROM chosen
-    WHERE (volume_uid = '' OR {{listed "volume_key" "shared_volumes"}})
+    SELECT groupArray((cluster, namespace, name, uid_key))
+    FROM
+    (
+        SELECT * FROM chosen WHERE volume_uid = '' OR {{listed "volume_key" "shared_volumes"}}
+        UNION DISTINCT
+        -- A claim may have lost its volume and got another one.
+        SELECT * FROM chosen WHERE uid_key IN (SELECT claim_key FROM bindings WHERE released_at IS NOT NULL)
+    )
+    WHERE true
       AND uid_key NOT IN
           (
               SELECT b.claim_key

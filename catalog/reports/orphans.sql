@@ -16,6 +16,7 @@ volume_orphans AS
             'claim gone') AS reason,
         multiIf(reason = 'claim gone', c.deleted_at, v.phase_changed_at IS NULL, b.last_released_at, v.phase_changed_at) AS since,
         if(v.claim_uid != '', v.claim_key, b.last_claim_key) AS owner_key,
+        if(v.claim_uid != '', v.claim_namespace, '') AS claim_namespace, if(v.claim_uid != '', v.claim_name, '') AS claim_name,
         multiIf(
             reason = 'Failed', 'see why it failed in its events; then delete it, and its backing store by hand',
             reason = 'claim gone', 'see why it is not released; if nobody needs the data, delete it',
@@ -23,7 +24,7 @@ volume_orphans AS
             'keep a copy of the data if needed; then delete it, and its backing store by hand, or clear its claimRef to use it again') AS next_step
     FROM
     (
-        SELECT cluster, uid, uid_key, name, claim_uid, claim_key, storage_class, capacity_bytes, phase, phase_changed_at
+        SELECT cluster, uid, uid_key, name, claim_uid, claim_key, claim_namespace, claim_name, storage_class, capacity_bytes, phase, phase_changed_at
         FROM volumes FINAL
         WHERE deleted_at IS NULL{{filter "cluster"}}
           AND (phase IN ('Failed', 'Available')
@@ -31,7 +32,7 @@ volume_orphans AS
                OR phase = 'Bound' AND claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE deleted_at IS NOT NULL AND {{template "claim_filter.sql"}}))
           -- A volume that was available may have had another claim before.
 {{- if given "namespace" "owner" "group"}}
-          AND (phase = 'Available' OR claim_key IN ({{template "chosen_claims.sql"}}))
+          AND (phase = 'Available' OR {{if not (given "owner" "group")}}claim_namespace = {namespace:String} AND phase != 'Available' OR {{end}}claim_key IN ({{template "chosen_claims.sql"}}))
 {{- end}}
     ) AS v
     LEFT JOIN (SELECT uid_key, deleted_at FROM claims AS c FINAL WHERE deleted_at IS NOT NULL AND {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
@@ -50,7 +51,9 @@ volumes_and_owners AS
     SELECT
         o.cluster AS cluster, o.kind AS kind, o.uid AS uid, o.name AS name, o.capacity_bytes AS capacity_bytes, o.reason AS reason, o.since AS since,
         o.next_step AS next_step, if(o.storage_class != '', o.storage_class, c.storage_class) AS storage_class,
-        c.namespace AS namespace, c.name AS claim, c.owner AS owner, c.groups AS groups, o.uid_key AS volume_key
+        -- The claim may have been gone before the first tracker came.
+        if(c.uid_key = 0, o.claim_namespace, c.namespace) AS namespace, if(c.uid_key = 0, o.claim_name, c.name) AS claim,
+        c.owner AS owner, c.groups AS groups, o.uid_key AS volume_key
     FROM (SELECT uid_key, namespace, name, storage_class, owner, groups FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c
     RIGHT JOIN volume_orphans AS o ON o.owner_key = c.uid_key
 ),
@@ -196,7 +199,7 @@ shown AS
     ) AS k ON {{same "c.cluster, c.uid" "k.kept_cluster, k.kept_uid"}}
     WHERE {{template "claim_filter.sql"}}{{filter "storage_class"}}
     ORDER BY orphaned_seconds DESC, cluster, kind, namespace, name, uid
-    LIMIT {limit:UInt64}
+    LIMIT {limit:UInt64} + 1000 -- some are in use
 )
 SELECT
     o.cluster AS cluster,
@@ -218,7 +221,9 @@ SELECT
     o.keep_reason AS keep_reason
 FROM
 (
-    SELECT volume_key, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL WHERE NOT in_use
+    SELECT volume_key, in_use, last_pod, last_workload_kind, last_workload_name FROM volume_uses FINAL
 ) AS u
 RIGHT JOIN shown AS o ON o.volume_key = u.volume_key
+WHERE NOT (o.kind = 'PersistentVolume' AND u.in_use) -- pods go on with a volume whose claim lost its finalizer
 ORDER BY orphaned_seconds DESC, cluster, kind, namespace, name, o.uid
+LIMIT {limit:UInt64}

@@ -231,7 +231,7 @@ type parts struct {
 func (p *parts) count(created fact.Time, counter, before func(*part) *int) {
 	length := fact.Time(len(p.list)) * p.step
 	switch {
-	case created >= p.last || created < p.first-length:
+	case created >= p.last || created < p.first-length || created < p.first && created >= p.last-length:
 		return
 	case created >= p.first:
 		*counter(&p.list[(created-p.first)/p.step])++

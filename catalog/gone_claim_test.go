@@ -1,0 +1,99 @@
+package catalog_test
+
+import (
+	"testing"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// TestAClaimThatWasGoneBeforeTheFirstTracker: a volume that the first list found released names its claim, of which there is no row.
+func TestAClaimThatWasGoneBeforeTheFirstTracker(t *testing.T) {
+	c := migrated(t)
+	released := volumeOf("old", "fast", "csi:1", "claim-old", "Released", 1)
+	released.ReclaimPolicy = "Retain"
+	left := volumeOf("left", "fast", "csi:2", "claim-left", "Released", 1)
+	left.ReclaimPolicy, left.DeletedAt, left.DeletedNotBefore = "Retain", day(2, 1), day(2, 1)
+	asked := volumeOf("asked", "fast", "csi:3", "claim-asked", "Available", 1) // a claim that may come
+	asked.ClaimUID = ""
+	write(t, c, "east", &fact.Facts{
+		Volumes:       []fact.Volume{released, left, asked},
+		VolumeSources: []fact.VolumeSource{{Version: 1, ID: "csi:1", Kind: "csi", Path: "a"}, {Version: 1, ID: "csi:2", Kind: "csi", Path: "b"}},
+		Bindings: []fact.Binding{
+			{Version: 1, ClaimUID: "claim-old", VolumeUID: "old", ReleasedAt: day(1, 20), ReleasedNotBefore: day(1, 20)},
+		},
+	})
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"orphans", "name", "", "pv-old"},
+		{"orphans", "namespace", "", "shop"},
+		{"orphans", "claim", "", "old"},
+		{"orphans", "name", "namespace=shop", "pv-old"},
+		{"orphans", "name", "namespace=lab", ""},
+		{"orphans", "name", "namespace=shop owner=dana", ""},
+		{"counts", "count", "namespace=shop", "1"},
+		{"left-behind", "claim", "", "left"},
+		{"left-behind", "persistentvolume", "namespace=shop", "pv-left"},
+		{"left-behind", "persistentvolume", "namespace=lab", ""},
+		{"volume", "object", "volume=shop/old", "PersistentVolumeClaim/shop/old,PersistentVolume/pv-old"},
+		{"volume", "object", "volume=shop/asked", ""},
+	})
+}
+
+// TestOrphansLeaveOutAVolumeInUse: a pod goes on with the volume of a claim whose finalizer somebody removed.
+func TestOrphansLeaveOutAVolumeInUse(t *testing.T) {
+	c := migrated(t)
+	v := volumeOf("v", "fast", "csi:1", "claim-data", "Released", 1)
+	v.ReclaimPolicy, v.PhaseChangedAt = "Retain", day(1, 20)
+	claim := claimOf("data", "fast", "v", 1)
+	claim.DeletedAt, claim.DeletedNotBefore = day(1, 20), day(1, 20)
+	pods, mount := []fact.Pod{podOf("shop", "db-0", "StatefulSet", "db")}, mountOf("db-0", "data", "data", "csi:1", "v", day(1, 3))
+	write(t, c, "east", &fact.Facts{Volumes: []fact.Volume{v}, Claims: []fact.Claim{claim}, Pods: pods, Mounts: []fact.Mount{mount}})
+	if got := column(t, c, "orphans", "name"); got != "" {
+		t.Errorf("a pod uses %s", got)
+	}
+	mount = endedMount(mount, day(2, 1), day(2, 1), "Deleted")
+	mount.Version = 2
+	write(t, c, "east", &fact.Facts{Pods: pods, Mounts: []fact.Mount{mount}})
+	if got := column(t, c, "orphans", "name"); got != "pv-v" {
+		t.Errorf("after its last use: got %q", got)
+	}
+}
+
+// TestAClaimThatGotAnotherVolumeWasMounted: a Lost claim may get a new volume, which no pod has used yet.
+func TestAClaimThatGotAnotherVolumeWasMounted(t *testing.T) {
+	c := migrated(t)
+	first := volumeOf("first", "fast", "csi:1", "claim-data", "Bound", 1)
+	first.DeletedAt, first.DeletedNotBefore = day(2, 1), day(2, 1)
+	write(t, c, "east", &fact.Facts{
+		Volumes: []fact.Volume{first, volumeOf("second", "fast", "csi:1", "claim-data", "Bound", 1), volumeOf("other", "fast", "csi:1", "claim-new", "Bound", 1)},
+		Claims:  []fact.Claim{claimOf("data", "fast", "second", 1), claimOf("new", "fast", "other", 1)},
+		Pods:    []fact.Pod{podOf("shop", "web", "Deployment", "web")},
+		Mounts:  []fact.Mount{endedMount(mountOf("web", "data", "data", "csi:1", "first", day(1, 3)), day(1, 10), day(1, 10), "Deleted")},
+		Bindings: []fact.Binding{
+			{Version: 1, ClaimUID: "claim-data", VolumeUID: "first", BoundAt: day(1, 2), ReleasedAt: day(2, 1), ReleasedNotBefore: day(2, 1)},
+			{Version: 1, ClaimUID: "claim-data", VolumeUID: "second", BoundAt: day(2, 2)},
+			{Version: 1, ClaimUID: "claim-new", VolumeUID: "other", BoundAt: day(2, 2)},
+		},
+	})
+	if got := column(t, c, "never-mounted", "claim"); got != "new" {
+		t.Errorf("never mounted: got %q", got)
+	}
+}
+
+// TestASizeDiffersOnlyOfWhatExistedAtBothMoments: a claim that came and went in between makes no difference, whatever its size was.
+func TestASizeDiffersOnlyOfWhatExistedAtBothMoments(t *testing.T) {
+	c := migrated(t)
+	brief, stays := claimOf("brief", "fast", "", 2), claimOf("stays", "fast", "", 2)
+	brief.CreatedAt, brief.DeletedAt, brief.DeletedNotBefore = day(1, 11), day(1, 13), day(1, 13)
+	resized := func(name string) fact.Change {
+		return fact.Change{At: day(1, 12), Kind: "PersistentVolumeClaim", UID: "claim-" + name, Namespace: "shop", Name: name, Action: "resized",
+			Details: "1Gi → 2Gi", ResourceVersion: name}
+	}
+	write(t, c, "east", &fact.Facts{Claims: []fact.Claim{brief, stays}, Changes: []fact.Change{resized("brief"), resized("stays")}})
+	if got := column(t, c, "diff", "name", "since=2026-01-10", "until=2026-01-20"); got != "stays" {
+		t.Errorf("got %q", got)
+	}
+	if got := column(t, c, "diff", "difference", "since=2026-01-10", "until=2026-01-12T18:00:00Z"); got != "came,resized" {
+		t.Errorf("of a claim that came: got %q", got)
+	}
+}
