@@ -24,11 +24,12 @@ func jobs(s *story) {
 	s.gone(swept)
 	s.finished(reindex)
 	paused := s.Job("paused", harness.PodSpec(harness.ClaimVolume("batch")))
-	paused.Spec.Template.Annotations = map[string]string{harness.RunSeconds: "2"}
+	paused.Spec.Template.Annotations = map[string]string{harness.RunSeconds: "600"} // on a slow machine, too, it is suspended before its end
 	s.create(paused)
 	s.settled("paused", 1)
 	s.patch(paused, `{"spec":{"suspend":true}}`)
 	s.settled("paused", 0)
+	s.patch(paused, `{"spec":{"template":`+harness.Annotate(harness.RunSeconds, "2")+`}}`)
 	s.patch(paused, `{"spec":{"suspend":false}}`)
 	s.finished(paused)
 	again := s.Job("again", harness.PodSpec(harness.ClaimVolume("batch")))
