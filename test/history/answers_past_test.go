@@ -175,7 +175,9 @@ func (m *model) resized(w window, add addDifference) {
 	}
 	for _, s := range order {
 		before, after := sizes[s][0], sizes[s][1]
-		there := func(began fact.Time, ended end) bool { return existed(w.since, began, ended.at) && existed(w.until, began, ended.at) }
+		there := func(began fact.Time, ended end) bool {
+			return existed(w.since, began, ended.at) && existed(w.until, began, ended.at)
+		}
 		switch {
 		case before == after:
 		case s.volume != nil && !there(s.volume.created, s.volume.gone), s.volume == nil && !there(s.claim.created, s.claim.gone):
