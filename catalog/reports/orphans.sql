@@ -32,7 +32,7 @@ volume_orphans AS
                OR phase = 'Bound' AND claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE deleted_at IS NOT NULL AND {{template "claim_filter.sql"}}))
           -- A volume that was available may have had another claim before.
 {{- if given "namespace" "owner" "group"}}
-          AND (phase = 'Available' OR {{if not (given "owner" "group")}}claim_namespace = {namespace:String} AND phase != 'Available' OR {{end}}claim_key IN ({{template "chosen_claims.sql"}}))
+          AND (phase = 'Available' OR {{if not (given "owner" "group")}}claim_namespace = {namespace:String} OR {{end}}claim_key IN ({{template "chosen_claims.sql"}}))
 {{- end}}
     ) AS v
     LEFT JOIN (SELECT uid_key, deleted_at FROM claims AS c FINAL WHERE deleted_at IS NOT NULL AND {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
