@@ -15,13 +15,19 @@ func TestAClaimThatWasGoneBeforeTheFirstTracker(t *testing.T) {
 	left.ReclaimPolicy, left.DeletedAt, left.DeletedNotBefore = "Retain", day(2, 1), day(2, 1)
 	asked := volumeOf("asked", "fast", "csi:3", "claim-asked", "Available", 1) // a claim that may come
 	asked.ClaimUID = ""
-	write(t, c, "east", &fact.Facts{
-		Volumes:       []fact.Volume{released, left, asked},
-		VolumeSources: []fact.VolumeSource{{Version: 1, ID: "csi:1", Kind: "csi", Path: "a"}, {Version: 1, ID: "csi:2", Kind: "csi", Path: "b"}},
+	askedInVain := volumeOf("in-vain", "fast", "csi:4", "claim-asked", "Available", 1)
+	askedInVain.ClaimUID, askedInVain.ReclaimPolicy, askedInVain.DeletedAt, askedInVain.DeletedNotBefore = "", "Retain", day(2, 2), day(2, 2)
+	f := &fact.Facts{
+		Volumes:       []fact.Volume{released, left, asked, askedInVain},
+		VolumeSources: []fact.VolumeSource{{Version: 1, ID: "csi:1", Kind: "csi", Path: "a"}, {Version: 1, ID: "csi:2", Kind: "csi", Path: "b"}, {Version: 1, ID: "csi:4", Kind: "csi", Path: "d"}},
 		Bindings: []fact.Binding{
 			{Version: 1, ClaimUID: "claim-old", VolumeUID: "old", ReleasedAt: day(1, 20), ReleasedNotBefore: day(1, 20)},
 		},
-	})
+		Usage:    []fact.Usage{{At: day(1, 10), VolumeUID: "old", Namespace: "shop", Space: fact.Space{CapacityBytes: gib, UsedBytes: 1000}}},
+		Coverage: []fact.Coverage{{Version: 1, Instance: "a", Kind: fact.Nodes, StartedAt: day(1, 1), SeenAt: day(3, 1)}},
+	}
+	reachedFrom(f.Volumes, map[string]string{"old": onNode("never")})
+	write(t, c, "east", f)
 	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
 	checkCases(t, run, []reportCase{
 		{"orphans", "name", "", "pv-old"},
@@ -31,7 +37,12 @@ func TestAClaimThatWasGoneBeforeTheFirstTracker(t *testing.T) {
 		{"orphans", "name", "namespace=lab", ""},
 		{"orphans", "name", "namespace=shop owner=dana", ""},
 		{"counts", "count", "namespace=shop", "1"},
-		{"left-behind", "claim", "", "left"},
+		{"stranded", "persistentvolume", "namespace=shop", "pv-old"},
+		{"stranded", "persistentvolume", "namespace=lab", ""},
+		{"rightsize", "claim", "", "old"},
+		{"rightsize", "claim", "namespace=shop", "old"},
+		{"left-behind", "persistentvolume", "", "pv-left,pv-in-vain"},
+		{"left-behind", "claim", "", "left,"},
 		{"left-behind", "persistentvolume", "namespace=shop", "pv-left"},
 		{"left-behind", "persistentvolume", "namespace=lab", ""},
 		{"volume", "object", "volume=shop/old", "PersistentVolumeClaim/shop/old,PersistentVolume/pv-old"},
@@ -77,6 +88,10 @@ func TestAClaimThatGotAnotherVolumeWasMounted(t *testing.T) {
 	})
 	if got := column(t, c, "never-mounted", "claim"); got != "new" {
 		t.Errorf("never mounted: got %q", got)
+	}
+	rows(t, c, "TRUNCATE TABLE mounts") // they expire before volume_uses
+	if got := column(t, c, "never-mounted", "claim"); got != "new" {
+		t.Errorf("never mounted, without the mounts: got %q", got)
 	}
 }
 

@@ -421,8 +421,9 @@ func (s *store) failed(err error) {
 	level.Warn(s.logger).Log("msg", "watch failed", "hint", hint, "err", err)
 }
 
-// listsAfter is how long a watch is retried at its version before the kind is listed: 1 h. An API server remembers its events for minutes.
-const listsAfter = time.Hour
+// listsAfter is how long a watch is retried at its version before the kind is listed: 10 min. An API server remembers its events for
+// about as long; and what answers watches with errors may answer lists.
+const listsAfter = 10 * time.Minute
 
 // again returns the error of a watch from a known version in a form upon which the reflector retries at that version, if the failure may
 // pass: the API server or something before it did not answer, or did not know the tracker for a while. By itself the reflector retries so
@@ -436,7 +437,7 @@ func (s *store) again(err error) error {
 			return err
 		}
 	}
-	if s.collector.now().Sub(s.failedSince) > listsAfter {
+	if s.ctx.Err() != nil || s.collector.now().Sub(s.failedSince) > listsAfter {
 		return err
 	}
 	return apierrors.NewTooManyRequests(err.Error(), 0)

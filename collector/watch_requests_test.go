@@ -223,6 +223,23 @@ func TestAFailureThatPassesCostsNoPosition(t *testing.T) {
 	}
 }
 
+// TestAWatchThatFailsForLongListsAgain: what answers watches with errors may answer lists.
+func TestAWatchThatFailsForLongListsAgain(t *testing.T) {
+	s := newTestStore(100)
+	down := errors.New("connection reset")
+	lw := (&requests{open: opens(nil, down)}).on(s)
+	for _, test := range []struct {
+		passed time.Duration
+		again  bool
+	}{{0, true}, {listsAfter, true}, {time.Second, false}} {
+		s.pass(test.passed)
+		_, err := lw.WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "10"})
+		if again := apierrors.IsTooManyRequests(err); again != test.again {
+			t.Errorf("%s later it watches again: %t", test.passed, again)
+		}
+	}
+}
+
 // TestAnAPIServerThatStreamsNoListsIsNoFailure: it sends pages instead.
 func TestAnAPIServerThatStreamsNoListsIsNoFailure(t *testing.T) {
 	s := newTestStore(100)

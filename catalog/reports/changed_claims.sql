@@ -19,7 +19,7 @@ FROM
       AND {{template "changed_of.sql" .}}
     UNION ALL
     SELECT toString(cluster), toString(namespace), claim_name, quarter
-    FROM mounts_quarterly -- without FINAL: of a claim that only a replaced row has, the report reads the mounts
+    FROM mounts_quarterly -- without FINAL, replaced rows count, too: the report then reads the mounts of their claims, which say the same
     WHERE {{template "summed_rows.sql"}}
       -- Few rows match, and minmax indexes skip the others. ClickHouse uses the index of apart only where apart is compared with a number.
 {{- if eq . "window"}}

@@ -13,7 +13,7 @@ toUnixTimestamp64Micro(until_at) AS until_micros,
 toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS since_micros,
 picked AS
 (
-    SELECT uid_key, claim_key, name, storage_class
+    SELECT uid_key, claim_key, name, storage_class, {{template "named_claim.sql"}}
     FROM volumes FINAL
     WHERE (deleted_at IS NULL OR deleted_at > until_at){{filter "cluster"}}
       AND {{template "volume_filter.sql"}}
@@ -70,8 +70,8 @@ fitted AS
 SELECT
     f.cluster AS cluster,
     v.name AS persistentvolume,
-    c.namespace AS namespace,
-    c.name AS claim,
+    if(c.uid_key = 0, v.claim_namespace, c.namespace) AS namespace,
+    if(c.uid_key = 0, v.claim_name, c.name) AS claim,
     v.storage_class AS storage_class,
     f.runs_out AS runs_out,
     round(greatest(0, f.room) / f.slope, 1) AS days_left,
@@ -98,7 +98,7 @@ FROM
         WHERE bytes_grow OR inodes_grow
     )
 ) AS f
-INNER JOIN (SELECT uid_key, claim_key, name, storage_class FROM picked) AS v ON v.uid_key = {{key "f.cluster, f.volume_uid"}}
+INNER JOIN (SELECT uid_key, claim_key, name, storage_class, claim_namespace, claim_name FROM picked) AS v ON v.uid_key = {{key "f.cluster, f.volume_uid"}}
 LEFT JOIN (SELECT uid_key, namespace, name FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
 WHERE days_left * 86400 <= {within:Int64}
 ORDER BY days_left, cluster, persistentvolume, f.volume_uid

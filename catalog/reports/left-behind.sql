@@ -44,7 +44,7 @@ known AS
         ) AS gone
     FROM
     (
-        SELECT cluster, uid, uid_key, name, storage_class, source_kind, source_key, capacity_bytes, reclaim_policy, claim_key, claim_namespace, claim_name, deleted_at, deleted_not_before
+        SELECT cluster, uid, uid_key, name, storage_class, source_kind, source_key, capacity_bytes, reclaim_policy, claim_key, {{template "named_claim.sql"}}, deleted_at, deleted_not_before
         FROM volumes
         WHERE (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')})
           AND (source_key IN (SELECT id_key FROM stores)

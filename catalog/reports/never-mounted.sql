@@ -1,6 +1,6 @@
 -- The claims that exist and that no container has ever mounted, as far as is known, oldest first. A mount that came and
 -- went while nobody watched is not known; the condition Unused of the claim tells of its end (unused_since).
--- volume_uses says whether a volume was ever used, which is enough for a claim that alone has had its volume, and no other. The report reads the mounts
+-- volume_uses says whether a volume was ever used, which is enough for a claim that alone has had its volume. The report reads the mounts
 -- of the other claims only, by their key. A use of a volume since it was bound to its claim was a use of that claim, even if the mounts
 -- have expired.
 WITH
@@ -16,15 +16,8 @@ chosen AS
     FROM (SELECT volume_key FROM bindings GROUP BY volume_key HAVING uniqExact(claim_key) > 1)
 ) AS shared_volumes,
 (
-    SELECT groupArray((cluster, namespace, name, uid_key))
-    FROM
-    (
-        SELECT * FROM chosen WHERE volume_uid = '' OR {{listed "volume_key" "shared_volumes"}}
-        UNION DISTINCT
-        -- A claim may have lost its volume and got another one.
-        SELECT * FROM chosen WHERE uid_key IN (SELECT claim_key FROM bindings WHERE released_at IS NOT NULL)
-    )
-    WHERE true
+    SELECT groupArray((cluster, namespace, name, uid_key)) FROM chosen
+    WHERE (volume_uid = '' OR {{listed "volume_key" "shared_volumes"}})
       AND uid_key NOT IN
           (
               SELECT b.claim_key
@@ -72,5 +65,17 @@ WHERE deleted_at IS NULL{{filter "cluster"}}
           PREWHERE volume_key IN (SELECT volume_key FROM chosen)
           WHERE in_use OR last_ended_at IS NOT NULL
       ))
+  -- A claim may have lost its volume and got another one.
+  AND uid_key NOT IN
+      (
+          SELECT claim_key FROM bindings
+          WHERE released_at IS NOT NULL AND NOT {{listed "volume_key" "shared_volumes"}}
+            AND volume_key IN
+                (
+                    SELECT volume_key FROM volume_uses FINAL
+                    PREWHERE volume_key IN (SELECT volume_key FROM bindings WHERE released_at IS NOT NULL)
+                    WHERE in_use OR last_ended_at IS NOT NULL
+                )
+      )
 ORDER BY created_at, cluster, namespace, claim
 LIMIT {limit:UInt64}

@@ -16,7 +16,7 @@ volume_orphans AS
             'claim gone') AS reason,
         multiIf(reason = 'claim gone', c.deleted_at, v.phase_changed_at IS NULL, b.last_released_at, v.phase_changed_at) AS since,
         if(v.claim_uid != '', v.claim_key, b.last_claim_key) AS owner_key,
-        if(v.claim_uid != '', v.claim_namespace, '') AS claim_namespace, if(v.claim_uid != '', v.claim_name, '') AS claim_name,
+        v.claim_namespace AS claim_namespace, v.claim_name AS claim_name,
         multiIf(
             reason = 'Failed', 'see why it failed in its events; then delete it, and its backing store by hand',
             reason = 'claim gone', 'see why it is not released; if nobody needs the data, delete it',
@@ -24,7 +24,7 @@ volume_orphans AS
             'keep a copy of the data if needed; then delete it, and its backing store by hand, or clear its claimRef to use it again') AS next_step
     FROM
     (
-        SELECT cluster, uid, uid_key, name, claim_uid, claim_key, claim_namespace, claim_name, storage_class, capacity_bytes, phase, phase_changed_at
+        SELECT cluster, uid, uid_key, name, claim_uid, claim_key, {{template "named_claim.sql"}}, storage_class, capacity_bytes, phase, phase_changed_at
         FROM volumes FINAL
         WHERE deleted_at IS NULL{{filter "cluster"}}
           AND (phase IN ('Failed', 'Available')
@@ -32,7 +32,7 @@ volume_orphans AS
                OR phase = 'Bound' AND claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE deleted_at IS NOT NULL AND {{template "claim_filter.sql"}}))
           -- A volume that was available may have had another claim before.
 {{- if given "namespace" "owner" "group"}}
-          AND (phase = 'Available' OR {{if not (given "owner" "group")}}claim_namespace = {namespace:String} OR {{end}}claim_key IN ({{template "chosen_claims.sql"}}))
+          AND (phase = 'Available' OR {{if not (given "owner" "group")}}volumes.claim_namespace = {namespace:String} OR {{end}}claim_key IN ({{template "chosen_claims.sql"}}))
 {{- end}}
     ) AS v
     LEFT JOIN (SELECT uid_key, deleted_at FROM claims AS c FINAL WHERE deleted_at IS NOT NULL AND {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
@@ -199,7 +199,7 @@ shown AS
     ) AS k ON {{same "c.cluster, c.uid" "k.kept_cluster, k.kept_uid"}}
     WHERE {{template "claim_filter.sql"}}{{filter "storage_class"}}
     ORDER BY orphaned_seconds DESC, cluster, kind, namespace, name, uid
-    LIMIT {limit:UInt64} + 1000 -- some are in use
+    LIMIT {limit:UInt64} + 1000 -- so many of them may be in use
 )
 SELECT
     o.cluster AS cluster,

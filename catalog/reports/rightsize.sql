@@ -7,7 +7,7 @@ WITH
 {{template "claims_of_workload.sql"}}
 picked AS
 (
-    SELECT cluster, uid, uid_key, claim_key, name, storage_class, capacity_bytes
+    SELECT cluster, uid, uid_key, claim_key, name, storage_class, capacity_bytes, {{template "named_claim.sql"}}
     FROM volumes FINAL
     WHERE deleted_at IS NULL{{filter "cluster"}}
       AND {{template "volume_filter.sql"}}
@@ -39,8 +39,8 @@ most AS
 SELECT
     v.cluster AS cluster,
     v.name AS persistentvolume,
-    c.namespace AS namespace,
-    c.name AS claim,
+    if(c.uid_key = 0, v.claim_namespace, c.namespace) AS namespace,
+    if(c.uid_key = 0, v.claim_name, c.name) AS claim,
     v.storage_class AS storage_class,
     m.max_used_bytes AS max_used_bytes,
     m.max_used_at AS max_used_at,

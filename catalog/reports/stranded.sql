@@ -150,9 +150,8 @@ INNER JOIN
 ) AS m ON m.cluster = v.cluster AND m.affinity = v.node_affinity
 LEFT JOIN (SELECT cluster, uid_key, uid, namespace, name, owner, groups FROM claims AS c WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
 LEFT JOIN (SELECT volume_key, in_use, last_pod, last_workload_kind, last_workload_name, last_ended_at FROM volume_uses) AS u ON u.volume_key = v.uid_key
-WHERE (empty(m.living)
-       OR arrayAll(n -> n.2 > v.created_at AND arrayExists(g -> g.1 = n.1 AND g.3 > v.created_at AND g.3 <= n.2, m.gone), m.living)
-          AND NOT u.in_use AND (u.last_ended_at IS NULL OR u.last_ended_at <= arrayMax(m.living.2)))
-  AND {{template "claim_filter.sql"}}
+WHERE empty(m.living)
+   OR arrayAll(n -> n.2 > v.created_at AND arrayExists(g -> g.1 = n.1 AND g.3 > v.created_at AND g.3 <= n.2, m.gone), m.living)
+      AND NOT u.in_use AND (u.last_ended_at IS NULL OR u.last_ended_at <= arrayMax(m.living.2))
 ORDER BY stranded_since, cluster, persistentvolume, v.uid
 LIMIT {limit:UInt64}

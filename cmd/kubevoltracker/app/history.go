@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -277,16 +278,18 @@ func (h *history) takeSnapshot() *fact.Snapshot {
 // that this run has recorded.
 func (h *history) restoreLater(ctx context.Context, tracker *collector.Collector) error {
 	const (
-		every   = time.Second
-		nearly  = 10_000      // so few rows are soon in the catalog
-		longest = time.Minute // for so long, events wait for these
+		nearly  = 10_000          // so few rows are soon in the catalog
+		longest = 5 * time.Second // an attempt lets events wait for so long at most
 	)
+	pause := wait.Backoff{Duration: time.Second, Factor: 2, Steps: math.MaxInt, Cap: 5 * time.Minute} // between two attempts
+	next := pause.Step()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(every):
+		case <-time.After(next):
 		}
+		next = time.Second
 		if tracker.Synced() != nil || !h.writer.Up() || h.journal.Stats().Rows > nearly {
 			continue
 		}
@@ -308,8 +311,9 @@ func (h *history) restoreLater(ctx context.Context, tracker *collector.Collector
 			h.recorder.SetIncomplete(false)
 			level.Info(h.logger).Log("msg", "restored the snapshot in the catalog")
 			return nil
-		case !errors.Is(err, errNotYet) && ctx.Err() == nil:
-			level.Warn(h.logger).Log("msg", "the snapshot in the catalog cannot be read yet", "err", err)
+		case ctx.Err() == nil:
+			next = pause.Step()
+			level.Warn(h.logger).Log("msg", "the snapshot in the catalog cannot be read yet", "err", err, "again_in", next)
 		}
 	}
 }
