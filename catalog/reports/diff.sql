@@ -12,27 +12,32 @@ WITH
 existing AS
 (
     SELECT
-        cluster, 'PersistentVolume' AS kind, v.uid_key AS uid_key, v.name AS name, v.storage_class AS storage_class, v.claim_key AS claim_key,
-        v.created_at AS created_at, v.deleted_at AS deleted_at
-    FROM volumes AS v FINAL
+        *,
+        (created_at IS NULL OR created_at <= {since:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')}) AS existed_before,
+        (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {until:DateTime64(6, 'UTC')}) AS exists_after
+    FROM
+    (
+        SELECT
+            cluster, 'PersistentVolume' AS kind, v.uid_key AS uid_key, v.name AS name, v.storage_class AS storage_class, v.claim_key AS claim_key,
+            v.created_at AS created_at, v.deleted_at AS deleted_at
+        FROM volumes AS v FINAL
 {{- if given "namespace" "owner" "group"}}
-    WHERE {{listed "claim_key" "claim_keys"}}
+        WHERE {{listed "claim_key" "claim_keys"}}
 {{- end}}
-    UNION ALL
-    SELECT cluster, 'PersistentVolumeClaim', uid_key, name, storage_class, uid_key, created_at, deleted_at FROM claims AS c FINAL
-    WHERE {{template "claim_filter.sql"}}
+        UNION ALL
+        SELECT cluster, 'PersistentVolumeClaim', uid_key, name, storage_class, uid_key, created_at, deleted_at FROM claims AS c FINAL
+        WHERE {{template "claim_filter.sql"}}
+    )
 ),
 differences AS
 (
     SELECT
         o.cluster AS cluster, o.kind AS kind, o.name AS name, o.storage_class AS storage_class, o.claim_key AS claim_key,
-        if(existed_before, 'went', 'came') AS difference, '' AS before, '' AS after,
-        (created_at IS NULL OR created_at <= {since:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')}) AS existed_before,
-        (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {until:DateTime64(6, 'UTC')}) AS exists_after
+        if(existed_before, 'went', 'came') AS difference, '' AS before, '' AS after
     FROM existing AS o
     WHERE existed_before != exists_after
     UNION ALL
-    SELECT o.cluster, o.kind, o.name, o.storage_class, o.claim_key, r.action, r.size_before, r.size_after, 1, 1
+    SELECT o.cluster, o.kind, o.name, o.storage_class, o.claim_key, r.action, r.size_before, r.size_after
     FROM existing AS o
     INNER JOIN
     (
@@ -51,12 +56,12 @@ differences AS
         HAVING size_before != size_after
     ) AS r ON o.uid_key = r.object_key
     WHERE o.kind = r.kind
-      AND (o.created_at IS NULL OR o.created_at <= {since:DateTime64(6, 'UTC')}) AND (o.deleted_at IS NULL OR o.deleted_at > {until:DateTime64(6, 'UTC')})
+      AND o.existed_before AND o.exists_after
     UNION ALL
     SELECT
         o.cluster, 'PersistentVolume', o.name, o.storage_class, b.claim_key,
         if(b.bound_before, 'released', 'bound'),
-        if(b.bound_before, concat(c.namespace, '/', c.name), ''), if(b.bound_before, '', concat(c.namespace, '/', c.name)), 1, 1
+        if(b.bound_before, concat(c.namespace, '/', c.name), ''), if(b.bound_before, '', concat(c.namespace, '/', c.name))
     FROM
     (
         SELECT cluster, uid_key, name, storage_class FROM volumes FINAL

@@ -70,8 +70,7 @@ fitted AS
 SELECT
     f.cluster AS cluster,
     v.name AS persistentvolume,
-    if(c.uid_key = 0, v.claim_namespace, c.namespace) AS namespace,
-    if(c.uid_key = 0, v.claim_name, c.name) AS claim,
+    {{template "claim_or_named.sql" "v"}},
     v.storage_class AS storage_class,
     f.runs_out AS runs_out,
     round(greatest(0, f.room) / f.slope, 1) AS days_left,

@@ -73,8 +73,7 @@ SELECT
     v.backend AS backend,
     v.capacity_bytes AS capacity_bytes,
     v.storage_class AS storage_class,
-    if(c.uid_key = 0, v.claim_namespace, c.namespace) AS namespace, -- the claim may have been gone before the first tracker came
-    if(c.uid_key = 0, v.claim_name, c.name) AS claim,
+    {{template "claim_or_named.sql" "v"}},
     c.owner AS owner,
     c.groups AS groups,
     u.last_pod AS last_pod,

@@ -13,6 +13,10 @@ UNION DISTINCT
 SELECT cluster, volume_uid FROM claims FINAL WHERE {{template "claim_named.sql" "{volume:String}"}} AND volume_uid != ''
 UNION DISTINCT
 -- The claim may have been gone before the first tracker came.
-SELECT cluster, uid FROM volumes FINAL
-PREWHERE uid_key IN (SELECT uid_key FROM (SELECT uid_key, claim_namespace AS namespace, claim_name AS name FROM volumes) WHERE {{template "claim_named.sql" "{volume:String}"}})
-WHERE claim_uid != '' AND claim_namespace = substringIndex({volume:String}, '/', 1) AND claim_name = substring({volume:String}, position({volume:String}, '/') + 1)
+SELECT cluster, uid
+FROM
+(
+    SELECT cluster, uid, claim_uid, claim_namespace AS namespace, claim_name AS name FROM volumes FINAL
+    PREWHERE uid_key IN (SELECT uid_key FROM (SELECT uid_key, claim_namespace AS namespace, claim_name AS name FROM volumes) WHERE {{template "claim_named.sql" "{volume:String}"}})
+)
+WHERE claim_uid != '' AND {{template "claim_named.sql" "{volume:String}"}}

@@ -51,8 +51,7 @@ volumes_and_owners AS
     SELECT
         o.cluster AS cluster, o.kind AS kind, o.uid AS uid, o.name AS name, o.capacity_bytes AS capacity_bytes, o.reason AS reason, o.since AS since,
         o.next_step AS next_step, if(o.storage_class != '', o.storage_class, c.storage_class) AS storage_class,
-        -- The claim may have been gone before the first tracker came.
-        if(c.uid_key = 0, o.claim_namespace, c.namespace) AS namespace, if(c.uid_key = 0, o.claim_name, c.name) AS claim,
+        {{template "claim_or_named.sql" "o"}},
         c.owner AS owner, c.groups AS groups, o.uid_key AS volume_key
     FROM (SELECT uid_key, namespace, name, storage_class, owner, groups FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c
     RIGHT JOIN volume_orphans AS o ON o.owner_key = c.uid_key

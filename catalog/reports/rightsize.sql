@@ -39,8 +39,7 @@ most AS
 SELECT
     v.cluster AS cluster,
     v.name AS persistentvolume,
-    if(c.uid_key = 0, v.claim_namespace, c.namespace) AS namespace,
-    if(c.uid_key = 0, v.claim_name, c.name) AS claim,
+    {{template "claim_or_named.sql" "v"}},
     v.storage_class AS storage_class,
     m.max_used_bytes AS max_used_bytes,
     m.max_used_at AS max_used_at,

@@ -122,8 +122,7 @@ SELECT
     m.last_node.1 AS node,
     if(node = '', NULL, greatest(m.last_node.3, ifNull(v.created_at, m.last_node.3))) AS stranded_since,
     if(stranded_since IS NULL, NULL, greatest(0, dateDiff('second', stranded_since, {now:DateTime64(6, 'UTC')}))) AS stranded_seconds,
-    if(c.uid = '', v.claim_namespace, c.namespace) AS namespace,
-    if(c.uid = '', v.claim_name, c.name) AS claim,
+    {{template "claim_or_named.sql" "v"}},
     c.owner AS owner,
     c.groups AS groups,
     v.storage_class AS storage_class,
@@ -148,7 +147,7 @@ INNER JOIN
     LEFT JOIN met AS m ON m.cluster = a.cluster AND m.affinity = a.affinity
     WHERE arrayAll(n -> n.3, m.living) -- is_named
 ) AS m ON m.cluster = v.cluster AND m.affinity = v.node_affinity
-LEFT JOIN (SELECT cluster, uid_key, uid, namespace, name, owner, groups FROM claims AS c WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
+LEFT JOIN (SELECT uid_key, namespace, name, owner, groups FROM claims AS c WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
 LEFT JOIN (SELECT volume_key, in_use, last_pod, last_workload_kind, last_workload_name, last_ended_at FROM volume_uses) AS u ON u.volume_key = v.uid_key
 WHERE empty(m.living)
    OR arrayAll(n -> n.2 > v.created_at AND arrayExists(g -> g.1 = n.1 AND g.3 > v.created_at AND g.3 <= n.2, m.gone), m.living)

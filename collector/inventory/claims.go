@@ -169,7 +169,7 @@ const longestName = 253
 // that is not UTF-8 would fail each scrape. So a text that can be no name of a class is made harmless.
 func claimClass(o *corev1.PersistentVolumeClaim) string {
 	if class, ok := o.Annotations[corev1.BetaStorageClassAnnotation]; ok {
-		class = strings.ToValidUTF8(class[:min(len(class), longestName)], "")
+		class = cut(class, longestName)
 		return strings.ReplaceAll(class, "/", "_")
 	}
 	if o.Spec.StorageClassName != nil {

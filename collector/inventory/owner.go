@@ -27,8 +27,12 @@ func NamesOwner(key string) bool {
 
 // ownerOf returns the owner of an object, empty if no key names one.
 func ownerOf(labels, annotations fact.Labels) string {
-	owner := firstOf(ownerKeys, labels, annotations)
-	return strings.ToValidUTF8(owner[:min(len(owner), mostOwnerBytes)], "")
+	return cut(firstOf(ownerKeys, labels, annotations), mostOwnerBytes)
+}
+
+// cut returns the whole characters among the first bytes of a text, without what is not UTF-8.
+func cut(text string, most int) string {
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
 // groupsOf returns the groups of an object, each once, from a comma-separated list; nil if no key names one.

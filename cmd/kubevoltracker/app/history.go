@@ -278,18 +278,19 @@ func (h *history) takeSnapshot() *fact.Snapshot {
 // that this run has recorded.
 func (h *history) restoreLater(ctx context.Context, tracker *collector.Collector) error {
 	const (
+		every   = time.Second
 		nearly  = 10_000          // so few rows are soon in the catalog
 		longest = 5 * time.Second // an attempt lets events wait for so long at most
 	)
-	pause := wait.Backoff{Duration: time.Second, Factor: 2, Steps: math.MaxInt, Cap: 5 * time.Minute} // between two attempts
-	next := pause.Step()
+	pause := wait.Backoff{Duration: every, Factor: 2, Steps: math.MaxInt, Cap: 5 * time.Minute} // after an attempt
+	next := every
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(next):
 		}
-		next = time.Second
+		next = every
 		if tracker.Synced() != nil || !h.writer.Up() || h.journal.Stats().Rows > nearly {
 			continue
 		}
