@@ -44,7 +44,7 @@ func firstLists(t *testing.T, c *Collector, n int) {
 		if kind == fact.Claims {
 			list.objects = claims
 		}
-		if _, err := c.listed(kind, list); err != nil {
+		if _, err := c.keepFirst(kind, list); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -179,7 +179,7 @@ func TestAListThatComesAfterTheFirstOnesIsTaken(t *testing.T) {
 		s.failed(apierrors.NewForbidden(s.store.resource, "", nil))
 		for _, kind := range fact.Kinds() {
 			if kind != fact.VolumeAttachments && kind != fact.Pods {
-				if _, err := c.listed(kind, firstList{position: fact.Position{Kind: kind, ResourceVersion: "9"}}); err != nil {
+				if _, err := c.keepFirst(kind, firstList{position: fact.Position{Kind: kind, ResourceVersion: "9"}}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -187,7 +187,7 @@ func TestAListThatComesAfterTheFirstOnesIsTaken(t *testing.T) {
 		attachment := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "csi-1", UID: "va-1", ResourceVersion: "7"}}
 		var both sync.WaitGroup
 		both.Go(func() {
-			if _, err := c.listed(fact.Pods, firstList{position: fact.Position{Kind: fact.Pods, ResourceVersion: "9"}}); err != nil {
+			if _, err := c.keepFirst(fact.Pods, firstList{position: fact.Position{Kind: fact.Pods, ResourceVersion: "9"}}); err != nil {
 				t.Error(err)
 			}
 		})

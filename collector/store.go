@@ -375,7 +375,7 @@ func (c *Collector) without(s *store, err error) {
 	select {
 	case <-c.synced:
 	default:
-		if _, err := c.listed(s.kind, firstList{}); err != nil {
+		if _, err := c.keepFirst(s.kind, firstList{}); err != nil {
 			level.Error(s.logger).Log("msg", "the first lists could not be taken in", "err", err)
 		}
 	}
