@@ -47,6 +47,46 @@ func TestAClaimThatWasGoneBeforeTheFirstTracker(t *testing.T) {
 		{"left-behind", "persistentvolume", "namespace=lab", ""},
 		{"volume", "object", "volume=shop/old", "PersistentVolumeClaim/shop/old,PersistentVolume/pv-old"},
 		{"volume", "object", "volume=shop/asked", ""},
+		{"claim", "object", "claim=shop/old", "PersistentVolumeClaim/shop/old,PersistentVolume/pv-old"},
+		{"find", "name", "name=shop/old", "old"},
+		{"find", "until", "name=claim-old", "2026-01-20T12:00:00Z"},
+		{"find", "name", "name=old namespace=lab", ""},
+		{"bindings", "claim", "since=2026-01-10", "old"},
+		{"bindings", "claim", "since=2026-01-10 namespace=shop", "old"},
+		{"bindings", "claim", "since=2026-01-10 namespace=lab", ""},
+		{"at", "claim", "at=2026-01-10", ",,,old"},
+		{"at", "claim", "at=2026-01-10 namespace=shop", "old"},
+		{"at", "claim", "at=2026-01-10 namespace=lab", ""},
+		{"diff", "before", "since=2026-01-10 until=2026-01-25", "shop/old"},
+		{"diff", "namespace", "since=2026-01-10 until=2026-01-25 namespace=shop", "shop"},
+		{"diff", "before", "since=2026-01-10 until=2026-01-25 namespace=lab", ""},
+		{"idle", "claim", "at=2026-01-25 namespace=shop", "left,old"},
+		{"idle", "claim", "at=2026-01-25 namespace=lab", ""},
+	})
+}
+
+// TestABindingOfUnknownBeginning: before Kubernetes 1.28 no volume says when it was bound. It cannot have been before its claim existed.
+func TestABindingOfUnknownBeginning(t *testing.T) {
+	c := migrated(t)
+	v := volumeOf("v", "fast", "csi:1", "claim-data", "Bound", 1)
+	claim := claimOf("data", "fast", "v", 1)
+	claim.CreatedAt, claim.BoundAt = day(2, 1), 0
+	write(t, c, "east", &fact.Facts{
+		Volumes: []fact.Volume{v}, Claims: []fact.Claim{claim},
+		Bindings: []fact.Binding{{Version: 1, ClaimUID: "claim-data", VolumeUID: "v"}},
+		Coverage: []fact.Coverage{{Version: 1, Instance: "a", Kind: fact.Pods, StartedAt: day(1, 1), SeenAt: day(3, 1)}},
+	})
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"at", "claim", "at=2026-01-15", ""},
+		{"at", "persistentvolume", "at=2026-01-15", "pv-v"},
+		{"at", "persistentvolume", "at=2026-01-15 namespace=shop", ""},
+		{"at", "claim", "at=2026-02-10", "data"},
+		{"diff", "difference", "since=2026-01-15 until=2026-02-10", "bound,came"},
+		{"diff", "difference", "since=2026-02-05 until=2026-02-10", ""},
+		{"idle", "volume", "at=2026-01-15", ""},
+		{"idle", "volume", "at=2026-02-10", "pv-v"},
+		{"idle", "volume", "at=2026-02-10 namespace=shop", "pv-v"},
 	})
 }
 
@@ -88,6 +128,9 @@ func TestAClaimThatGotAnotherVolumeWasMounted(t *testing.T) {
 	})
 	if got := column(t, c, "never-mounted", "claim"); got != "new" {
 		t.Errorf("never mounted: got %q", got)
+	}
+	if got := column(t, c, "orphans", "reason"); got != "never mounted,not mounted" {
+		t.Errorf("orphans: got %q", got)
 	}
 	rows(t, c, "TRUNCATE TABLE mounts") // they expire before volume_uses
 	if got := column(t, c, "never-mounted", "claim"); got != "new" {

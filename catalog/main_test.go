@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +63,7 @@ func write(t *testing.T, c *catalog.Catalog, cluster string, facts *fact.Facts) 
 	recorded := make(chan error)
 	go func() { recorded <- r.Run(ctx) }()
 	nameUsers(facts)
+	nameClaims(facts)
 	r.Record(&fact.Update{Facts: *facts})
 	for r.Pending() {
 		time.Sleep(time.Millisecond)
@@ -86,6 +88,25 @@ func nameUsers(f *fact.Facts) {
 		m.Owner, m.Groups, m.WorkloadKind, m.WorkloadName = p.Owner, intern.Join(p.Groups), p.WorkloadKind, p.WorkloadName
 		if m.WorkloadName == "" {
 			m.WorkloadKind, m.WorkloadName = string(fact.Pods), p.Name
+		}
+	}
+}
+
+// nameClaims writes into each binding the name of its claim, as an inventory does: that of the claim beside it, or of the volume
+// that refers to it, else a name that claimOf would give it.
+func nameClaims(f *fact.Facts) {
+	for i := range f.Bindings {
+		b := &f.Bindings[i]
+		claim := slices.IndexFunc(f.Claims, func(c fact.Claim) bool { return c.UID == b.ClaimUID })
+		volume := slices.IndexFunc(f.Volumes, func(v fact.Volume) bool { return v.ClaimUID == b.ClaimUID })
+		switch {
+		case b.Namespace != "":
+		case claim >= 0:
+			b.Namespace, b.ClaimName = f.Claims[claim].Namespace, f.Claims[claim].Name
+		case volume >= 0:
+			b.Namespace, b.ClaimName = f.Volumes[volume].ClaimNamespace, f.Volumes[volume].ClaimName
+		default:
+			b.Namespace, b.ClaimName = "shop", strings.TrimPrefix(b.ClaimUID, "claim-")
 		}
 	}
 }

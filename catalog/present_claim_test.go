@@ -88,7 +88,7 @@ func TestIdleSinceAConditionOfAnUnknownClaim(t *testing.T) {
 	write(t, c, "east", &fact.Facts{
 		Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-new", "Bound", 1)}, Claims: []fact.Claim{claimOf("new", "fast", "v", 1)},
 		Bindings: []fact.Binding{
-			{Version: 1, ClaimUID: "claim-former", VolumeUID: "v", BoundAt: day(1, 2), ReleasedAt: day(1, 30), ReleasedNotBefore: day(1, 30)},
+			{Version: 1, Namespace: "lab", ClaimName: "former", ClaimUID: "claim-former", VolumeUID: "v", BoundAt: day(1, 2), ReleasedAt: day(1, 30), ReleasedNotBefore: day(1, 30)},
 			{Version: 1, ClaimUID: "claim-new", VolumeUID: "v", BoundAt: day(2, 1)},
 		},
 		Objects: []fact.Object{{

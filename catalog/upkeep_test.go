@@ -326,7 +326,7 @@ func TestNoBeginningIsNoDuration(t *testing.T) {
 	})
 	checkCases(t, func(name, of string, flags ...string) string { return column(t, c, name, of, flags...) }, []reportCase{
 		{"bindings", "lasted_seconds", "since=2026-01-15", fmt.Sprint(50*86400) + ",,"},
-		{"bindings", "persistentvolume", "since=2026-01-15", "pv-failed,pv-released,pv-bound"},
+		{"bindings", "persistentvolume", "since=2026-01-15", "pv-failed,pv-bound,pv-released"},
 		{"bindings", "persistentvolume", "at=2025-12-31", ""}, // the objects are of January 1st
 		{"volume", "event", "volume=pv-released until=2025-12-31", ""},
 		{"orphans", "name", "", "data,pv-released,pv-failed"},

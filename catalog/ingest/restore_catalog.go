@@ -89,13 +89,14 @@ LIMIT 1 BY o.kind, o.uid
 SETTINGS final = 0`
 
 	existingVolumes = `
-SELECT v.uid, v.deleted_at, v.deleted_not_before, v.phase_changed_at, b.claim, b.ordinal, b.bound, b.released, b.released_not_before, m.last_used, v.unseen_use_at,
+SELECT v.uid, v.deleted_at, v.deleted_not_before, v.phase_changed_at, b.claim, b.namespace, b.name, b.ordinal, b.bound, b.released, b.released_not_before, m.last_used, v.unseen_use_at,
     s.capacity_bytes, s.used_bytes, s.available_bytes, s.inodes, s.inodes_used, c.owner, c.groups, c.labels
 FROM (SELECT * FROM volumes FINAL WHERE cluster = {cluster:String} AND uid IN ` + uidsOfVolumes + `) AS v
 LEFT JOIN (
     SELECT uid, owner, groups, labels FROM claims FINAL WHERE cluster = {cluster:String}) AS c ON c.uid = v.claim_uid
 LEFT JOIN (
-    SELECT volume_uid, argMax(claim_uid, version) AS claim, argMax(ordinal, version) AS ordinal, argMax(tuple(bound_at), version).1 AS bound,
+    SELECT volume_uid, argMax(claim_uid, version) AS claim, argMax(namespace, version) AS namespace, argMax(claim_name, version) AS name,
+        argMax(ordinal, version) AS ordinal, argMax(tuple(bound_at), version).1 AS bound,
         argMax(tuple(released_at), version).1 AS released, argMax(tuple(released_not_before), version).1 AS released_not_before
     FROM bindings FINAL WHERE cluster = {cluster:String} GROUP BY volume_uid) AS b ON b.volume_uid = v.uid
 LEFT JOIN (
@@ -198,18 +199,18 @@ func (r *catalogReader) readWatched() {
 
 func (r *catalogReader) readVolume(rows driver.Rows) error {
 	var uid string
-	var claim *string
+	var claim, claimNamespace, claimName *string
 	var ordinal *uint16
 	var deleted, deletedNotBefore, phased, bound, released, releasedNotBefore, used, unseen *time.Time
 	var capacity, usedBytes, available, inodes, inodesUsed *int64
 	var owner *string
 	var groups []string
 	var labels map[string]string
-	err := rows.Scan(&uid, &deleted, &deletedNotBefore, &phased, &claim, &ordinal, &bound, &released, &releasedNotBefore, &used, &unseen,
+	err := rows.Scan(&uid, &deleted, &deletedNotBefore, &phased, &claim, &claimNamespace, &claimName, &ordinal, &bound, &released, &releasedNotBefore, &used, &unseen,
 		&capacity, &usedBytes, &available, &inodes, &inodesUsed, &owner, &groups, &labels)
 	o := r.object(fact.Volumes, uid)
-	if claim != nil && ordinal != nil {
-		o.ClaimUID, o.BindingOrdinal = *claim, *ordinal
+	if claim != nil {
+		o.ClaimUID, o.ClaimNamespace, o.ClaimName, o.BindingOrdinal = *claim, *claimNamespace, *claimName, *ordinal
 	}
 	if usedBytes != nil {
 		o.Space = &fact.Space{CapacityBytes: *capacity, UsedBytes: *usedBytes, AvailableBytes: *available, Inodes: *inodes, InodesUsed: *inodesUsed}

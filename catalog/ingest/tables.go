@@ -233,6 +233,8 @@ func containers() table {
 func bindings() table {
 	type row = fact.Binding
 	return declare("bindings", func(f *fact.Facts) *[]row { return &f.Bindings },
+		key("namespace", func(r *row) string { return r.Namespace }),
+		plain("claim_name", func(r *row) string { return r.ClaimName }),
 		key("claim_uid", func(r *row) string { return r.ClaimUID }),
 		key("volume_uid", func(r *row) string { return r.VolumeUID }),
 		key("ordinal", func(r *row) uint16 { return r.Ordinal }),

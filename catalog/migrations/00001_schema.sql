@@ -268,10 +268,13 @@ ORDER BY (cluster, volume_uid)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per PersistentVolume: its present state, and since when nobody uses it. Read with FINAL.';
 
--- A claim was bound to a volume. ordinal tells bindings of the same claim and volume apart.
+-- A claim was bound to a volume. ordinal tells bindings of the same claim and volume apart. The volume names the claim, so its name is
+-- known even if it was gone before the first tracker came. Most questions name a namespace, so the namespace comes first in the key.
 CREATE TABLE IF NOT EXISTS bindings
 (
     cluster             LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    namespace           LowCardinality(String) COMMENT 'namespace of the claim',
+    claim_name          String COMMENT 'name of the claim' CODEC(ZSTD(1)),
     claim_uid           String COMMENT 'UID of the claim' CODEC(ZSTD(1)),
     volume_uid          String COMMENT 'UID of the volume' CODEC(ZSTD(1)),
     ordinal             UInt16 COMMENT '0 for the first binding of this claim and volume, 1 for the next, ...',
@@ -286,8 +289,8 @@ CREATE TABLE IF NOT EXISTS bindings
 )
 ENGINE = ReplacingMergeTree(version)
 -- Numbers, for the same reason as in volume_uses.
-PRIMARY KEY (cluster, claim_key, volume_key)
-ORDER BY (cluster, claim_key, volume_key, ordinal)
+PRIMARY KEY (cluster, namespace, claim_key, volume_key)
+ORDER BY (cluster, namespace, claim_key, volume_key, ordinal)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per binding of a claim to a volume. Read with FINAL.';
 

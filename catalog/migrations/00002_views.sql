@@ -472,10 +472,9 @@ volume_lives AS
     FROM (SELECT * FROM volumes FINAL) AS v
     LEFT JOIN
     (
-        SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, groupArrayIf((assumeNotNull(b.bound_at), toString(k.namespace)), b.bound_at IS NOT NULL) AS stays,
+        SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, groupArrayIf((assumeNotNull(b.bound_at), toString(b.namespace)), b.bound_at IS NOT NULL) AS stays,
             max(b.released_at) AS last_released_at
         FROM (SELECT * FROM bindings FINAL) AS b
-        LEFT JOIN claims AS k FINAL ON k.cluster = b.cluster AND k.uid = b.claim_uid
         GROUP BY cluster, volume_uid
     ) AS b ON b.cluster = v.cluster AND b.volume_uid = v.uid
     LEFT JOIN

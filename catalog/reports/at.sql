@@ -12,15 +12,24 @@ WITH
 {{- if given "namespace" "owner" "group"}}
         PREWHERE uid_key IN
                (
-                   SELECT volume_key FROM bindings FINAL
-                   PREWHERE volume_key IN -- so that ClickHouse groups few bindings; what counts is the claim that a volume had then
-                            (
-                                SELECT volume_key FROM bindings
-                                WHERE claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
-                            )
-                   WHERE {{template "bound_then.sql" "until"}}
-                   GROUP BY volume_key
-                   HAVING argMax(claim_key, {{template "at_began.sql"}}) IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+                   SELECT volume_key
+                   FROM
+                   (
+                       SELECT volume_key, last_claim.1 AS claim_key, last_claim.2 AS claim_namespace
+                       FROM
+                       (
+                           SELECT volume_key, argMax((claim_key, namespace), {{template "at_began.sql"}}) AS last_claim
+                           FROM bindings FINAL
+                           PREWHERE volume_key IN -- so that ClickHouse groups few bindings; what counts is the claim that a volume had then
+                                    (
+                                        SELECT volume_key FROM (SELECT volume_key, claim_key, namespace AS claim_namespace FROM bindings WHERE {{template "in_namespaces.sql"}})
+                                        WHERE {{template "of_chosen_claim.sql"}}
+                                    )
+                           WHERE {{template "bound_then.sql" "until"}}
+                           GROUP BY volume_key
+                       )
+                   )
+                   WHERE {{template "of_chosen_claim.sql"}}
                )
 {{- end}}
         WHERE {{template "existed.sql"}}{{filter "cluster" "storage_class"}}
@@ -89,12 +98,12 @@ LEFT JOIN states AS s ON s.volume_key = v.uid_key
 {{end}}
 LEFT JOIN
 (
-    SELECT b.volume_key AS volume_key, argMax(c.namespace, b.began) AS namespace, argMax(c.name, b.began) AS claim,
+    SELECT b.volume_key AS volume_key, argMax(b.namespace, b.began) AS namespace, argMax(b.claim_name, b.began) AS claim,
         argMax(c.owner, b.began) AS owner, argMax(c.groups, b.began) AS groups
-    FROM (SELECT uid_key, namespace, name, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" "at"}}) AS c
+    FROM (SELECT uid_key, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" "at"}}) AS c
     RIGHT JOIN
     (
-        SELECT volume_key, claim_key, {{template "at_began.sql"}} AS began
+        SELECT volume_key, claim_key, namespace, claim_name, {{template "at_began.sql"}} AS began
         FROM bindings FINAL PREWHERE {{listed "volume_key" "volume_keys"}}
         WHERE {{template "bound_then.sql" "until"}}
     ) AS b ON c.uid_key = b.claim_key

@@ -6,17 +6,18 @@ chosen AS
 (
     SELECT *, claim_key, volume_key
     FROM bindings FINAL
-{{- if given "namespace" "owner" "group" "workload"}}
-    PREWHERE claim_key IN ({{template "chosen_claims.sql"}}) -- of the sorting key alone: FINAL merges fewer rows
+    -- PREWHERE has columns of the sorting key alone, so that FINAL merges fewer rows.
+{{- if given "owner" "group" "workload"}}
+    PREWHERE claim_key IN ({{template "chosen_claims.sql"}})
 {{- end}}
-    WHERE true{{filter "cluster"}}
+    WHERE {{template "in_namespaces.sql"}}
       AND (bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')})
       AND (released_at IS NULL OR released_at > {since:DateTime64(6, 'UTC')})
 )
 SELECT
     b.cluster AS cluster,
-    c.namespace AS namespace,
-    c.name AS claim,
+    b.namespace AS namespace,
+    b.claim_name AS claim,
     v.name AS persistentvolume,
     if(v.storage_class != '', v.storage_class, c.storage_class) AS storage_class,
     c.owner AS owner,
@@ -28,7 +29,7 @@ SELECT
 FROM chosen AS b
 LEFT JOIN
 (
-    SELECT uid_key, namespace, name, storage_class, owner, groups, created_at FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}
+    SELECT uid_key, storage_class, owner, groups, created_at FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}
 ) AS c ON c.uid_key = b.claim_key
 LEFT JOIN
 (

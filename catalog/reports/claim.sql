@@ -6,11 +6,16 @@ WITH
         SELECT cluster, namespace, uid, name FROM claims WHERE uid = {claim:String}
         UNION ALL
         SELECT cluster, namespace, uid, name FROM claims WHERE {{template "claim_named.sql" "{claim:String}"}}
+        UNION ALL
+        -- The claim may have been gone before the first tracker came.
+        SELECT cluster, namespace, uid, name FROM (SELECT cluster, namespace, claim_uid AS uid, claim_name AS name FROM bindings)
+        WHERE uid = {claim:String} OR {{template "claim_named.sql" "{claim:String}"}}
     )
     WHERE true{{filter "cluster"}}
 ) AS claim_ids,
 (
-    SELECT groupUniqArray((cluster, claim_uid, volume_uid)) FROM bindings WHERE claim_key IN (SELECT {{key "cluster, uid"}} FROM its_claims)
+    SELECT groupUniqArray((cluster, claim_uid, volume_uid)) FROM bindings
+    WHERE (cluster, namespace) IN (SELECT cluster, namespace FROM its_claims) AND claim_key IN (SELECT {{key "cluster, uid"}} FROM its_claims)
 ) AS binding_ids,
 (
     SELECT groupUniqArray((cluster, uid)) FROM

@@ -6,7 +6,7 @@ WITH
 {{template "claims_of_workload.sql"}}
 {{template "its_namespaces.sql" ""}}
 {{template "of_class.sql"}}
-{{if given "namespace" "owner" "group"}}
+{{if given "owner" "group"}}
 (SELECT groupArray(uid_key) FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS claim_keys,
 {{end}}
 existing AS
@@ -19,25 +19,25 @@ existing AS
     (
         SELECT
             cluster, 'PersistentVolume' AS kind, v.uid_key AS uid_key, v.name AS name, v.storage_class AS storage_class, v.claim_key AS claim_key,
-            v.created_at AS created_at, v.deleted_at AS deleted_at
+            if(v.claim_uid = '', '', toString(v.claim_namespace)) AS claim_namespace, v.created_at AS created_at, v.deleted_at AS deleted_at
         FROM volumes AS v FINAL
 {{- if given "namespace" "owner" "group"}}
-        WHERE {{listed "claim_key" "claim_keys"}}
+        WHERE {{template "of_claim_keys.sql"}}
 {{- end}}
         UNION ALL
-        SELECT cluster, 'PersistentVolumeClaim', uid_key, name, storage_class, uid_key, created_at, deleted_at FROM claims AS c FINAL
+        SELECT cluster, 'PersistentVolumeClaim', uid_key, name, storage_class, uid_key, toString(namespace), created_at, deleted_at FROM claims AS c FINAL
         WHERE {{template "claim_filter.sql"}}
     )
 ),
 differences AS
 (
     SELECT
-        o.cluster AS cluster, o.kind AS kind, o.name AS name, o.storage_class AS storage_class, o.claim_key AS claim_key,
+        o.cluster AS cluster, o.kind AS kind, o.name AS name, o.storage_class AS storage_class, o.claim_key AS claim_key, o.claim_namespace AS claim_namespace,
         if(existed_before, 'went', 'came') AS difference, '' AS before, '' AS after
     FROM existing AS o
     WHERE existed_before != exists_after
     UNION ALL
-    SELECT o.cluster, o.kind, o.name, o.storage_class, o.claim_key, r.action, r.size_before, r.size_after
+    SELECT o.cluster, o.kind, o.name, o.storage_class, o.claim_key, o.claim_namespace, r.action, r.size_before, r.size_after
     FROM existing AS o
     INNER JOIN
     (
@@ -59,42 +59,44 @@ differences AS
       AND o.existed_before AND o.exists_after
     UNION ALL
     SELECT
-        o.cluster, 'PersistentVolume', o.name, o.storage_class, b.claim_key,
+        o.cluster, 'PersistentVolume', o.name, o.storage_class, b.claim_key, b.claim_namespace,
         if(b.bound_before, 'released', 'bound'),
-        if(b.bound_before, concat(c.namespace, '/', c.name), ''), if(b.bound_before, '', concat(c.namespace, '/', c.name))
+        if(b.bound_before, b.claim, ''), if(b.bound_before, '', b.claim)
     FROM
     (
         SELECT cluster, uid_key, name, storage_class FROM volumes FINAL
 {{- if given "namespace" "owner" "group"}}
-        PREWHERE uid_key IN (SELECT volume_key FROM bindings WHERE {{listed "claim_key" "claim_keys"}})
+        PREWHERE uid_key IN
+                 (
+                     SELECT volume_key FROM (SELECT volume_key, claim_key, namespace AS claim_namespace FROM bindings WHERE {{template "in_namespaces.sql"}})
+                     WHERE {{template "of_claim_keys.sql"}}
+                 )
 {{- end}}
     ) AS o
     INNER JOIN
     (
         SELECT
-            volume_key, claim_key,
+            volume_key, claim_key, toString(namespace) AS claim_namespace, concat(namespace, '/', any(claim_name)) AS claim,
             max({{template "bound_then.sql" "since"}}) AS bound_before,
             max({{template "bound_then.sql" "until"}}) AS bound_after
         FROM bindings FINAL
 {{- if given "namespace" "owner" "group"}}
-        PREWHERE {{listed "claim_key" "claim_keys"}}
+        PREWHERE {{template "in_namespaces.sql"}}
+{{- if given "owner" "group"}}
+             AND {{listed "claim_key" "claim_keys"}}
 {{- end}}
-        GROUP BY volume_key, claim_key
+{{- end}}
+        GROUP BY volume_key, claim_key, namespace
         HAVING bound_before != bound_after
     ) AS b ON o.uid_key = b.volume_key
-    LEFT JOIN (SELECT uid_key, namespace, name FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = b.claim_key
 )
 SELECT *
 FROM
 (
     SELECT
-        d.cluster AS cluster, d.kind AS kind, toString(c.namespace) AS namespace, d.name AS name, d.difference AS difference, d.before AS before, d.after AS after
+        d.cluster AS cluster, d.kind AS kind, d.claim_namespace AS namespace, d.name AS name, d.difference AS difference, d.before AS before, d.after AS after
     FROM differences AS d
-    LEFT JOIN (SELECT uid_key, namespace FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = d.claim_key
     WHERE true{{filter "d.cluster" "d.storage_class"}}
-{{- if given "namespace" "owner" "group"}}
-      AND c.uid_key != 0
-{{- end}}
 {{- if given "workload"}}
       AND {{listed "d.claim_key" "workload_claims"}}
 {{- end}}

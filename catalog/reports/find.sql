@@ -58,6 +58,19 @@ found AS
     WHERE (cluster, namespace, uid) IN
         (SELECT cluster, namespace, uid FROM claims WHERE name = {name:String} OR uid = {name:String} OR {{template "claim_named.sql" "{name:String}"}})
     UNION ALL
+    -- A claim that was gone before the first tracker came has no row, and its volume names it.
+    SELECT cluster, 'PersistentVolumeClaim', namespace, any(claim_name), claim_uid, if(claim_uid = {name:String}, 'uid', 'name'), NULL,
+        if(countIf(released_at IS NULL) > 0, NULL, max(released_at))
+    FROM bindings FINAL
+    PREWHERE claim_key IN
+             (
+                 SELECT claim_key FROM (SELECT claim_key, namespace, claim_name AS name, claim_uid AS uid FROM bindings)
+                 WHERE name = {name:String} OR uid = {name:String} OR {{template "claim_named.sql" "{name:String}"}}
+             )
+    WHERE (cluster, namespace, claim_uid) NOT IN
+          (SELECT cluster, namespace, uid FROM claims WHERE name = {name:String} OR uid = {name:String} OR {{template "claim_named.sql" "{name:String}"}})
+    GROUP BY cluster, namespace, claim_uid
+    UNION ALL
     SELECT cluster, 'Pod', namespace, name, uid, if(uid = {name:String}, 'uid', 'name'), created_at, deleted_at
     FROM pods FINAL
     WHERE (cluster, namespace, created_at, uid) IN (SELECT k.1, k.2, k.3, k.4 FROM (SELECT arrayJoin(named_pods) AS k))

@@ -22,17 +22,18 @@ found AS
 ),
 {{- end}}
 (SELECT groupArray(key) FROM found) AS volumes_found,
--- All claims that these volumes ever had.
+-- All claims that these volumes have or had.
 (
-    SELECT groupArray((cluster, namespace, name, uid_key, volume_key))
-    FROM claims FINAL
-    PREWHERE uid_key IN
-             (
-                 SELECT claim_key FROM bindings WHERE volume_key IN (SELECT key FROM found WHERE is_mount)
-                 UNION ALL
-                 SELECT uid_key FROM claims WHERE volume_key IN (SELECT key FROM found WHERE is_mount)
-             )
-) AS found_claims,
+    SELECT groupUniqArray((cluster, namespace, name, volume, claim))
+    FROM
+    (
+        SELECT cluster, namespace, claim_name AS name, volume_key AS volume, claim_key AS claim FROM bindings WHERE {{listed "volume_key" "volumes_found"}}
+        UNION ALL
+        SELECT cluster, namespace, name, volume_key, uid_key FROM claims WHERE {{listed "volume_key" "volumes_found"}}
+        UNION ALL
+        SELECT cluster, claim_namespace, claim_name, uid_key, claim_key FROM volumes WHERE {{listed "uid_key" "volumes_found"}}
+    )
+) AS claims_found,
 -- The pods that used these volumes last. Of several uses that ended at the same time, the one that started last counts.
 (
     SELECT groupArray((its_volume, pod.1, pod.2, pod.3, pod.4))
@@ -47,10 +48,15 @@ found AS
             (
                 SELECT cluster, namespace, {{key "cluster, claim_uid"}} AS claim_key, volume_uid, pod_created_at, pod_uid, started_at, assumeNotNull(ended_at) AS ended_at
                 FROM mounts FINAL
-                WHERE (cluster, namespace, claim_name) IN (SELECT c.1, c.2, c.3 FROM (SELECT arrayJoin(found_claims) AS c))
+                WHERE (cluster, namespace, claim_name) IN
+                      (SELECT its.1, its.2, its.3 FROM (SELECT arrayJoin(claims_found) AS its) WHERE its.4 IN (SELECT key FROM found WHERE is_mount))
                   AND pod_created_at <= moment AND started_at <= moment AND mounts.ended_at <= moment
             ) AS m
-            LEFT JOIN (SELECT c.4 AS uid_key, c.5 AS volume_key FROM (SELECT arrayJoin(found_claims) AS c)) AS c ON c.uid_key = m.claim_key
+            LEFT JOIN
+            (
+                SELECT uid_key, volume_key FROM claims FINAL
+                WHERE (cluster, namespace) IN (SELECT its.1, its.2 FROM (SELECT arrayJoin(claims_found) AS its)) AND {{listed "volume_key" "volumes_found"}}
+            ) AS c ON c.uid_key = m.claim_key
         )
         GROUP BY its_volume
     )
@@ -61,8 +67,8 @@ idle AS
         v.cluster AS cluster, v.uid AS volume_uid, v.name AS volume, f.status AS state,
         if(f.idle_micros = 0, NULL, fromUnixTimestamp64Micro(f.idle_micros, 'UTC')) AS idle_since,
         f.seconds AS idle_seconds,
-        if(c.uid != '', toString(c.namespace), if(f.claim_key = v.present_claim, toString(v.claim_namespace), '')) AS namespace,
-        if(c.uid != '', c.name, if(f.claim_key = v.present_claim, v.claim_name, '')) AS claim,
+        toString(c.namespace) AS namespace,
+        c.name AS claim,
         if(f.unused_micros = 0, NULL, fromUnixTimestamp64Micro(f.unused_micros, 'UTC')) AS unused_since,
         v.storage_class AS storage_class,
         toInt64(v.capacity_bytes - g.grown_bytes) AS capacity_bytes,
@@ -78,14 +84,10 @@ idle AS
     FROM found AS f
     INNER JOIN
     (
-        SELECT uid_key, toString(cluster) AS cluster, uid, name, storage_class, reclaim_policy, capacity_bytes, claim_key AS present_claim, claim_namespace, claim_name
+        SELECT uid_key, toString(cluster) AS cluster, uid, name, storage_class, reclaim_policy, capacity_bytes
         FROM volumes FINAL PREWHERE {{listed "uid_key" "volumes_found"}}
     ) AS v ON v.uid_key = f.key
-    LEFT JOIN
-    (
-        SELECT uid_key, uid, namespace, name
-        FROM claims FINAL PREWHERE uid_key IN (SELECT claim_key FROM found)
-    ) AS c ON c.uid_key = f.claim_key
+    LEFT JOIN (SELECT its.2 AS namespace, its.3 AS name, its.4 AS volume, its.5 AS claim FROM (SELECT arrayJoin(claims_found) AS its)) AS c ON c.volume = f.key AND c.claim = f.claim_key
     LEFT JOIN
     (
         SELECT volume_key, last_namespace, last_pod, last_workload_kind, last_workload_name
@@ -122,7 +124,7 @@ idle AS
         FROM
         (
             SELECT {{key "cluster, volume_uid"}} AS volume_key, at, used_bytes FROM usage
-            WHERE at <= moment AND {{template "namespaces_of_volumes.sql" "volumes_found"}} AND {{listed (key "cluster, volume_uid") "volumes_found"}}
+            WHERE at <= moment AND (cluster, namespace) IN (SELECT its.1, its.2 FROM (SELECT arrayJoin(claims_found) AS its)) AND {{listed (key "cluster, volume_uid") "volumes_found"}}
             UNION ALL
             SELECT volume_key, at, used_bytes FROM last_usage FINAL
             PREWHERE {{listed "volume_key" "volumes_found"}} WHERE at <= moment

@@ -1,31 +1,13 @@
 {{- /* Included by idle-moment.sql and idle-found.sql, behind idle_watched.sql: the steps from unused volumes to
 with_idle, which has the idle volumes and since when they are idle. */ -}}
 {{if given "namespace" "owner" "group"}}
--- The volumes of the selected claims, the other claims that these volumes had, and the namespaces of both.
-{{template "chosen_volumes.sql"}}
-(
-    SELECT groupUniqArray(claim_key) FROM bindings
-    PREWHERE {{listed "volume_key" "volume_keys"}} -- else ClickHouse first compares all claims with the selected ones
-    WHERE claim_key NOT IN ({{template "chosen_claims.sql"}})
-) AS other_claims,
+-- The volumes of the selected claims, and the namespaces of all claims that these volumes have or had.
+{{template "chosen_volumes.sql" .}}
 (
     SELECT groupUniqArray((cluster, namespace))
     FROM
     (
-{{- if given "owner" "group"}}
-        {{template "namespaces_of_owner.sql"}}
-        UNION ALL
-{{- else}}
-        SELECT cluster, {namespace:String} AS namespace FROM coverage
-        UNION ALL
-{{- end}}
-        SELECT cluster, namespace FROM claims WHERE {{listed "uid_key" "other_claims"}} OR {{listed "volume_key" "volume_keys"}}
-        UNION ALL
-        SELECT cluster, claim_namespace FROM volumes WHERE {{listed "uid_key" "volume_keys"}}
-        UNION ALL
-        -- A tracker that was killed and lost its journal may have written what a claim said, and not its row.
-        SELECT cluster, namespace FROM unused_conditions
-        WHERE claim_key IN (SELECT arrayJoin(other_claims) AS claim WHERE claim NOT IN (SELECT uid_key FROM claims WHERE {{listed "uid_key" "other_claims"}}))
+        {{template "claim_namespaces.sql" "volume_keys"}}
     )
 ) AS its_namespaces,
 {{end}}
@@ -118,7 +100,8 @@ conditions AS
     (
         SELECT volume_key, claim_key, groupArray(ifNull(toUnixTimestamp64Micro(bound_at), 0)) AS bindings
         FROM bindings FINAL {{template "prewhere_volumes.sql" "volume_key"}}
-        WHERE (bound_at IS NULL OR bound_at <= moment){{filter "cluster"}}
+        WHERE (bound_at IS NULL OR bound_at <= moment)
+          AND {{template "idle_of.sql"}}
         GROUP BY volume_key, claim_key
     ) AS b
     INNER JOIN
@@ -157,7 +140,7 @@ conditions AS
     ) AS c ON c.claim = b.claim_key
     GROUP BY key
 ),
--- The bindings of each volume by the moment. A binding whose beginning is not known counts as the first.
+-- The bindings of each volume by the moment. A binding whose beginning is not known counts as the first, if its claim existed.
 bound AS
 (
     SELECT
@@ -167,10 +150,11 @@ bound AS
     FROM
     (
         SELECT
-            volume_key AS key, claim_key AS claim, ifNull(toUnixTimestamp64Micro(bound_at), 0) AS began,
+            volume_key AS key, claim_key AS claim,
+            multiIf(bound_at IS NOT NULL, assumeNotNull(toUnixTimestamp64Micro(bound_at)), {{template "claim_came_after.sql" "until"}}, 9223372036854775807, 0) AS began,
             ifNull(toUnixTimestamp64Micro(released_at), 9223372036854775807) AS released, bitShiftLeft(toUInt128(began), 32) + toUInt128(ordinal) AS place
         FROM bindings FINAL {{template "prewhere_volumes.sql" "volume_key"}}
-        WHERE true{{filter "cluster"}}
+        WHERE {{template "idle_of.sql"}}
     )
     GROUP BY key
 ),
@@ -261,8 +245,8 @@ joined AS
     )
     WHERE phase_then IN ('Bound', 'Released')
 {{- if given "namespace" "owner" "group"}}
-       AND ({{if not (given "owner" "group")}}by_namespace AND claim_key = present_claim OR {{end}}
-            claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}))
+       AND {{if given "owner" "group"}}claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
+            {{- else}}(by_namespace AND claim_key = present_claim OR claim_key IN (SELECT claim_key FROM bindings WHERE namespace = {namespace:String})){{end}}
 {{- end}}
        AND claim_key NOT IN (SELECT claim FROM awaited)
 ),

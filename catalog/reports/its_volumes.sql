@@ -6,13 +6,10 @@ these have or had, by which of_its_claims.sql finds rows; nothing without --volu
     SELECT groupUniqArray((cluster, namespace, name))
     FROM
     (
-        SELECT cluster, namespace, name
-        FROM claims FINAL
-        WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE {{template "of_its_volumes.sql" "cluster, volume_uid"}})
-           OR {{template "of_its_volumes.sql" "cluster, volume_uid"}}
+        SELECT cluster, namespace, claim_name AS name FROM bindings WHERE {{template "of_its_volumes.sql" "cluster, volume_uid"}}
         UNION ALL
-        -- A tracker that was killed and lost its journal may not have written the row of a claim. The last claim of a volume has
-        -- its name in the volume.
+        SELECT cluster, namespace, name FROM claims FINAL WHERE {{template "of_its_volumes.sql" "cluster, volume_uid"}}
+        UNION ALL
         SELECT cluster, claim_namespace, claim_name FROM volumes
         WHERE {{template "of_its_volumes.sql" "cluster, uid"}} AND claim_name != ''
     )

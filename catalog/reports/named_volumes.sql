@@ -7,16 +7,6 @@ SELECT cluster, uid FROM volumes WHERE uid = {volume:String}
 UNION DISTINCT
 SELECT cluster, uid FROM volumes WHERE volume_handle = {volume:String}
 UNION DISTINCT
-SELECT cluster, volume_uid FROM bindings
-WHERE claim_key IN (SELECT uid_key FROM claims WHERE {{template "claim_named.sql" "{volume:String}"}})
+SELECT cluster, volume_uid FROM (SELECT cluster, volume_uid, namespace, claim_name AS name FROM bindings) WHERE {{template "claim_named.sql" "{volume:String}"}}
 UNION DISTINCT
 SELECT cluster, volume_uid FROM claims FINAL WHERE {{template "claim_named.sql" "{volume:String}"}} AND volume_uid != ''
-UNION DISTINCT
--- The claim may have been gone before the first tracker came.
-SELECT cluster, uid
-FROM
-(
-    SELECT cluster, uid, claim_uid, claim_namespace AS namespace, claim_name AS name FROM volumes FINAL
-    PREWHERE uid_key IN (SELECT uid_key FROM (SELECT uid_key, claim_namespace AS namespace, claim_name AS name FROM volumes) WHERE {{template "claim_named.sql" "{volume:String}"}})
-)
-WHERE claim_uid != '' AND {{template "claim_named.sql" "{volume:String}"}}

@@ -32,7 +32,7 @@ bound AS
         SELECT claim_key, volume_key, bound_at, released_at
         FROM bindings FINAL
 {{- if given "namespace" "owner" "group"}}
-        PREWHERE claim_key IN ({{template "chosen_claims.sql"}})
+        PREWHERE {{template "in_namespaces.sql"}} AND claim_key IN ({{template "chosen_claims.sql"}})
 {{- end}}
         WHERE (bound_at IS NULL OR bound_at <= moment){{filter "cluster"}}
     ) AS b ON u.volume_key = b.volume_key

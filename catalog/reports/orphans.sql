@@ -4,6 +4,17 @@
 -- pod is known by its name alone, if it is one of a StatefulSet.
 WITH
 toIntervalSecond({min_age:Int64}) AS min_age,
+-- The volumes that claims have lost which exist: a Lost claim can get another volume.
+(
+    SELECT groupArray((claim_key, volume_key, bound_at, released_at)) FROM bindings FINAL
+    PREWHERE claim_key IN
+             (
+                 SELECT uid_key FROM claims AS c
+                 PREWHERE uid_key IN (SELECT claim_key FROM bindings WHERE released_at IS NOT NULL)
+                 WHERE deleted_at IS NULL AND {{template "claim_filter.sql"}}
+             )
+    WHERE released_at IS NOT NULL
+) AS lost_volumes,
 volume_orphans AS
 (
     SELECT
@@ -15,8 +26,8 @@ volume_orphans AS
             v.phase = 'Available', 'Available, was bound',
             'claim gone') AS reason,
         multiIf(reason = 'claim gone', c.deleted_at, v.phase_changed_at IS NULL, b.last_released_at, v.phase_changed_at) AS since,
-        if(v.claim_uid != '', v.claim_key, b.last_claim_key) AS owner_key,
-        v.claim_namespace AS claim_namespace, v.claim_name AS claim_name,
+        if(v.claim_uid != '', (v.claim_key, v.claim_namespace, v.claim_name), b.last_claim) AS last_claim,
+        last_claim.1 AS owner_key, last_claim.2 AS claim_namespace, last_claim.3 AS claim_name,
         multiIf(
             reason = 'Failed', 'see why it failed in its events; then delete it, and its backing store by hand',
             reason = 'claim gone', 'see why it is not released; if nobody needs the data, delete it',
@@ -38,7 +49,8 @@ volume_orphans AS
     LEFT JOIN (SELECT uid_key, deleted_at FROM claims AS c FINAL WHERE deleted_at IS NOT NULL AND {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
     LEFT JOIN
     (
-        SELECT volume_key, count() AS bindings, if(countIf(released_at IS NULL) > 0, NULL, max(released_at)) AS last_released_at, argMax(claim_key, (coalesce(bound_at, released_at), ordinal)) AS last_claim_key
+        SELECT volume_key, count() AS bindings, if(countIf(released_at IS NULL) > 0, NULL, max(released_at)) AS last_released_at,
+            argMax((claim_key, toString(namespace), claim_name), (coalesce(bound_at, released_at), ordinal)) AS last_claim
         FROM bindings FINAL
         PREWHERE volume_key IN (SELECT uid_key FROM volumes FINAL WHERE deleted_at IS NULL AND (phase = 'Available' OR phase_changed_at IS NULL))
         GROUP BY volume_key
@@ -141,7 +153,8 @@ claim_orphans AS
             cl.capacity_bytes AS capacity_bytes, cl.requested_bytes AS requested_bytes, cl.created_at AS created_at, cl.owner AS owner, cl.groups AS groups, cl.volume_key AS volume_key,
             cl.lives AS lives, cl.endings AS endings,
             if(f.claim_key = 0, cl.bound_at, f.first_bound_at) AS since_bound,
-            if(cl.last_ended_at >= since_bound OR since_bound IS NULL, cl.last_ended_at, NULL) AS used_until, -- else another claim had the volume then
+            -- Before since_bound another claim had the volume.
+            if(cl.last_ended_at >= since_bound OR since_bound IS NULL, cl.last_ended_at, former.last_ended_at) AS used_until,
             if(cl.unused_since IS NULL OR v.unseen_use_at > cl.unused_since, v.unseen_use_at, cl.unused_since) AS unseen_until,
             if(cl.made_for = '' AND used_until IS NULL, '', cl.of_kind) AS workload_kind,
             if(cl.made_for = '' AND used_until IS NULL, '', cl.of_name) AS workload_name
@@ -154,6 +167,19 @@ claim_orphans AS
             PREWHERE claim_key IN (SELECT claim_key FROM bindings WHERE ordinal > 0)
             GROUP BY claim_key, volume_key
         ) AS f ON f.claim_key = cl.uid_key AND f.volume_key = cl.volume_key
+        -- It may have used a volume that it lost for good.
+        LEFT JOIN
+        (
+            SELECT lost.1 AS claim_key, max(u.last_ended_at) AS last_ended_at
+            FROM (SELECT arrayJoin(lost_volumes) AS lost) AS l
+            INNER JOIN
+            (
+                SELECT volume_key, last_ended_at FROM volume_uses FINAL
+                PREWHERE volume_key IN (SELECT lost.2 FROM (SELECT arrayJoin(lost_volumes) AS lost))
+            ) AS u ON u.volume_key = lost.2
+            WHERE u.last_ended_at <= lost.4 AND (lost.3 IS NULL OR u.last_ended_at >= lost.3)
+            GROUP BY claim_key
+        ) AS former ON former.claim_key = cl.uid_key
         LEFT JOIN (SELECT uid_key, unseen_use_at FROM volumes FINAL WHERE unseen_use_at IS NOT NULL) AS v ON v.uid_key = cl.volume_key
     ) AS c
     LEFT JOIN

@@ -30,18 +30,17 @@ events AS
     WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, uid FROM its_claims)
     UNION ALL
     SELECT b.cluster, b.bound_at, b.released_at, b.released_not_before, 1,
-        -- The name of a claim that was deleted before the first tracker came is that in its volume.
-        'bound', concat('PersistentVolumeClaim/', if(c.uid = '' AND v.claim_uid = b.claim_uid, concat(v.claim_namespace, '/', v.claim_name), concat(c.namespace, '/', c.name))),
+        'bound', concat('PersistentVolumeClaim/', b.namespace, '/', b.claim_name),
         concat('to volume ', v.name), ''
     FROM
     (
         SELECT * FROM bindings FINAL
-        PREWHERE claim_key IN (SELECT {{key "cluster, claim_uid"}} FROM its_bindings)
+        PREWHERE (cluster, namespace) IN (SELECT cluster, namespace FROM its_claims) AND claim_key IN (SELECT {{key "cluster, claim_uid"}} FROM its_bindings)
         WHERE (cluster, claim_uid, volume_uid) IN (SELECT cluster, claim_uid, volume_uid FROM its_bindings)
     ) AS b
-    LEFT JOIN (SELECT cluster, uid, namespace, name, created_at FROM claims FINAL WHERE uid IN (SELECT claim_uid FROM its_bindings)) AS c
+    LEFT JOIN (SELECT cluster, uid, created_at FROM claims FINAL WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, uid FROM its_claims)) AS c
         ON c.cluster = b.cluster AND c.uid = b.claim_uid
-    LEFT JOIN (SELECT cluster, uid, name, created_at, claim_uid, claim_namespace, claim_name FROM volumes FINAL WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM its_bindings)) AS v
+    LEFT JOIN (SELECT cluster, uid, name, created_at FROM volumes FINAL WHERE (cluster, uid) IN (SELECT cluster, volume_uid FROM its_bindings)) AS v
         ON v.cluster = b.cluster AND v.uid = b.volume_uid
     WHERE {{template "both_existed.sql"}}
     UNION ALL

@@ -8,14 +8,15 @@ WITH
     WHERE volume_uid IN (SELECT uid FROM its_volumes) AND (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
 ) AS binding_ids,
 (
-    SELECT groupUniqArray((cluster, namespace, uid, name)) FROM claims FINAL
-    WHERE (cluster, namespace, uid) IN
-          (
-              SELECT cluster, namespace, uid FROM claims WHERE uid IN (SELECT claim_uid FROM its_bindings)
-              UNION ALL
-              SELECT cluster, namespace, uid FROM claims WHERE volume_uid IN (SELECT uid FROM its_volumes)
-          )
-      AND ((cluster, uid) IN (SELECT cluster, claim_uid FROM its_bindings) OR (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes))
+    SELECT groupUniqArray((cluster, namespace, uid, name)) FROM
+    (
+        SELECT cluster, namespace, claim_uid AS uid, claim_name AS name FROM bindings
+        WHERE volume_uid IN (SELECT uid FROM its_volumes) AND (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
+        UNION ALL
+        SELECT cluster, namespace, uid, name FROM claims FINAL
+        WHERE (cluster, namespace, uid) IN (SELECT cluster, namespace, uid FROM claims WHERE volume_uid IN (SELECT uid FROM its_volumes))
+          AND (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
+    )
 ) AS claim_ids,
 CAST([], 'Array(Tuple(String, String, DateTime64(6), String))') AS pod_ids,
 -- A mount that was written before its volume was known has the volume of its claim.

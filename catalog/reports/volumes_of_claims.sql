@@ -4,5 +4,5 @@ SELECT volume_key FROM claims
           ({{template "chosen_claims.sql"}})
            UNION DISTINCT
            SELECT volume_key FROM bindings
-           WHERE claim_key IN
+           WHERE {{template "in_namespaces.sql"}} AND claim_key IN
           ({{template "chosen_claims.sql"}})

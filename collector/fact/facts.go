@@ -270,9 +270,11 @@ type VolumeStateRow struct {
 }
 
 // Binding is a row of bindings: a claim is or was bound to a volume. Its key is ClaimUID, VolumeUID
-// and Ordinal.
+// and Ordinal. It names the claim, which may have been gone before the first tracker came.
 type Binding struct {
 	Version           uint64
+	Namespace         string // of the claim
+	ClaimName         string
 	ClaimUID          string
 	VolumeUID         string
 	Ordinal           uint16 // 0 for the first binding of this claim and volume, 1 for the next, ...

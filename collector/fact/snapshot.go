@@ -47,6 +47,8 @@ type ObjectSnapshot struct {
 
 	// Of a volume: its last binding, and when its phase began.
 	ClaimUID          string `json:",omitempty"`
+	ClaimNamespace    string `json:",omitempty"`
+	ClaimName         string `json:",omitempty"`
 	PhaseChanged      Time   `json:",omitempty"`
 	PhaseNotBefore    Time   `json:",omitempty"`
 	ReleasedAt        Time   `json:",omitempty"`
@@ -130,6 +132,8 @@ type ContainerSnapshot struct {
 // BindingSnapshot is when a claim was bound to a volume.
 type BindingSnapshot struct {
 	ClaimUID          string
+	ClaimNamespace    string `json:",omitempty"`
+	ClaimName         string `json:",omitempty"`
 	Ordinal           uint16 `json:",omitempty"`
 	BoundAt           Time   `json:",omitempty"`
 	ReleasedAt        Time   `json:",omitempty"`

@@ -11,6 +11,7 @@ import (
 // binding is the last Binding of a volume.
 type binding struct {
 	claimUID                   string
+	claim                      name
 	bound, released, notBefore fact.Time
 }
 
@@ -51,7 +52,7 @@ func (v *volume) isBound() bool {
 func (v *volume) shareNames(c *claim) {
 	v.claimUID, v.claim = c.uid, c.name
 	if v.binding.claimUID == c.uid {
-		v.binding.claimUID = c.uid
+		v.binding.claimUID, v.binding.claim = c.uid, c.name
 	}
 }
 
@@ -94,7 +95,7 @@ func (inv *Inventory) beginBinding(v *volume, obs Observation) {
 	released := v.claimUID != "" && v.phase.Value() == string(corev1.VolumeReleased)
 	switch {
 	case v.isBound() && (!same || b.released != 0):
-		inv.rebind(v, binding{claimUID: v.claimUID, bound: v.phaseChanged})
+		inv.rebind(v, binding{claimUID: v.claimUID, claim: v.claim, bound: v.phaseChanged})
 		inv.emitBinding(v, *b, v.ordinal, obs)
 	case released && !same && inv.wasBound(v):
 		inv.rebind(v, inv.missedBinding(v, obs))
@@ -105,7 +106,7 @@ func (inv *Inventory) beginBinding(v *volume, obs Observation) {
 // missedBinding returns the binding of a volume that was released before it was observed to be
 // Bound. Its claimRef names the claim; only the claim can still say when the binding began.
 func (inv *Inventory) missedBinding(v *volume, obs Observation) binding {
-	missed := binding{claimUID: v.claimUID, notBefore: v.phaseNotBefore, released: v.phaseChanged}
+	missed := binding{claimUID: v.claimUID, claim: v.claim, notBefore: v.phaseNotBefore, released: v.phaseChanged}
 	if missed.released == 0 { // an API server before 1.28
 		missed.notBefore, missed.released = v.created, obs.At
 	}
@@ -162,8 +163,8 @@ func (inv *Inventory) rebind(v *volume, next binding) {
 func (inv *Inventory) emitBinding(v *volume, b binding, ordinal uint16, obs Observation) {
 	inv.markSnapshot(v)
 	inv.update.Facts.Bindings = append(inv.update.Facts.Bindings, fact.Binding{
-		Version: inv.nextVersion(obs.At), ClaimUID: b.claimUID, VolumeUID: v.uid, Ordinal: ordinal, BoundAt: b.bound,
-		ReleasedAt: b.released, ReleasedNotBefore: b.notBefore,
+		Version: inv.nextVersion(obs.At), Namespace: b.claim.namespace, ClaimName: b.claim.name, ClaimUID: b.claimUID, VolumeUID: v.uid,
+		Ordinal: ordinal, BoundAt: b.bound, ReleasedAt: b.released, ReleasedNotBefore: b.notBefore,
 	})
 }
 
@@ -192,7 +193,7 @@ func (inv *Inventory) bindingOf(c *claim, v *volume, obs Observation) binding {
 		}
 		return binding{}
 	}
-	b := pastBinding{binding: binding{claimUID: c.uid, bound: c.boundTo(v, changed)}, hearsay: true}
+	b := pastBinding{binding: binding{claimUID: c.uid, claim: c.name, bound: c.boundTo(v, changed)}, hearsay: true}
 	b.released = latest(changed, b.bound)
 	b.notBefore = min(latest(c.created, v.created), b.released) // the controller may write the claim after that
 	inv.past[v] = append(inv.past[v], b)

@@ -149,7 +149,7 @@ func TestReleaseThatIsSeenFirstTellsTheBinding(t *testing.T) {
 	key := [2]string{"c1", "v1"}
 	expect(t, "of a claim that nobody knows: it may have gone before it was bound", len(h.bindings), 0)
 	_, h = play(t, set(1, pvc("data", "c1", 1, "")), set(5, claim), set(7, released))
-	expect(t, "from when the claim was", h.bindings[key], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(5), ReleasedAt: at(6), ReleasedNotBefore: at(6)})
+	expect(t, "from when the claim was", h.bindings[key], fact.Binding{Namespace: "shop", ClaimName: "data", ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(5), ReleasedAt: at(6), ReleasedNotBefore: at(6)})
 }
 
 // TestRule2_8_ClaimThatIsBoundLate: the controller writes that a claim is Bound when the volume has been
@@ -169,7 +169,7 @@ func TestRule2_8_ClaimThatIsBoundLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.take(inv)
-	expect(t, "binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(36), ReleasedAt: at(36), ReleasedNotBefore: at(31)})
+	expect(t, "binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{Namespace: "shop", ClaimName: "data", ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(36), ReleasedAt: at(36), ReleasedNotBefore: at(31)})
 }
 
 // TestRule2_8_ClaimThatIsBoundAfterItsVolumeWasReserved: in a gap a volume is bound, and reserved for another

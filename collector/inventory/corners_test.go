@@ -253,8 +253,8 @@ func TestVolumeWithoutASource(t *testing.T) {
 func TestVolumeThatWasBoundAgainUnseen(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	_, h := play(t, set(2, pv("vol", "v1", 1, claim, corev1.VolumeBound, 2)), set(9, pv("vol", "v1", 1, claim, corev1.VolumeBound, 8)))
-	expect(t, "first", h.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(2), ReleasedAt: at(8), ReleasedNotBefore: at(2)})
-	expect(t, "again", h.bindings[[2]string{"c1", "v1/1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", Ordinal: 1, BoundAt: at(8)})
+	expect(t, "first", h.bindings[[2]string{"c1", "v1"}], fact.Binding{Namespace: "shop", ClaimName: "data", ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(2), ReleasedAt: at(8), ReleasedNotBefore: at(2)})
+	expect(t, "again", h.bindings[[2]string{"c1", "v1/1"}], fact.Binding{Namespace: "shop", ClaimName: "data", ClaimUID: "c1", VolumeUID: "v1", Ordinal: 1, BoundAt: at(8)})
 }
 
 func TestLostClaimGetsAnotherVolume(t *testing.T) {

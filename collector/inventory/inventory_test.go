@@ -169,9 +169,9 @@ func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 	expect(t, "former pod", want.mount("p-old", "db", "/data"), "c-old@v-old 3-6 Completed")
 	expect(t, "pod, data", want.mount("p1", "db", "/data"), "c1@v1 13-")
 	expect(t, "pod, logs", want.mount("p1", "backup", "/logs"), "c2@v2 13-")
-	expect(t, "binding", want.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(12)})
+	expect(t, "binding", want.bindings[[2]string{"c1", "v1"}], fact.Binding{Namespace: "shop", ClaimName: "data", ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(12)})
 	expect(t, "released", want.bindings[[2]string{"c-old", "v-old"}],
-		fact.Binding{ClaimUID: "c-old", VolumeUID: "v-old", BoundAt: at(2), ReleasedAt: at(8), ReleasedNotBefore: at(8)})
+		fact.Binding{Namespace: "shop", ClaimName: "data", ClaimUID: "c-old", VolumeUID: "v-old", BoundAt: at(2), ReleasedAt: at(8), ReleasedNotBefore: at(8)})
 	expect(t, "released volume", want.states["v-old"].Status, fact.VolumeReleased)
 	expect(t, "idle since", want.states["v-old"].IdleSince, at(6))
 	expect(t, "space of old", want.claims["c-old"].DeletedAt, at(8))
@@ -275,8 +275,8 @@ func TestRetainedVolumeIsBoundAgain(t *testing.T) {
 		}
 	}
 	h.take(inv)
-	expect(t, "first binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(2), ReleasedAt: at(10), ReleasedNotBefore: at(10)})
-	expect(t, "second binding", h.bindings[[2]string{"c2", "v1"}], fact.Binding{ClaimUID: "c2", VolumeUID: "v1", BoundAt: at(21)})
+	expect(t, "first binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{Namespace: "shop", ClaimName: "data", ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(2), ReleasedAt: at(10), ReleasedNotBefore: at(10)})
+	expect(t, "second binding", h.bindings[[2]string{"c2", "v1"}], fact.Binding{Namespace: "shop", ClaimName: "restored", ClaimUID: "c2", VolumeUID: "v1", BoundAt: at(21)})
 	expect(t, "status", h.states["v1"].Status, fact.VolumeIdle)
 	expect(t, "last use outlives the claim", h.states["v1"].LastUsed, at(7))
 	expect(t, "claim", h.states["v1"].Claim, "restored")
@@ -346,7 +346,7 @@ func TestListTellsWhatWentMissing(t *testing.T) {
 	h.take(inv)
 	expect(t, "claim", h.claims["c1"].DeletedAt, at(90))
 	expect(t, "volume", h.states["v1"].Gone, true)
-	expect(t, "binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(90), ReleasedNotBefore: at(80)})
+	expect(t, "binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{Namespace: "shop", ClaimName: "data", ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(90), ReleasedNotBefore: at(80)})
 }
 
 func TestReplacedUnderTheSameName(t *testing.T) {

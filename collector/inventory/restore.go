@@ -230,7 +230,7 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.ObjectSnapshot) {
 	}
 	v.told = s.StateTold
 	for _, b := range s.Bindings {
-		inv.past[v] = append(inv.past[v], pastBinding{binding{b.ClaimUID, b.BoundAt, b.ReleasedAt, b.ReleasedNotBefore}, b.Ordinal, b.Hearsay})
+		inv.past[v] = append(inv.past[v], pastBinding{binding{b.ClaimUID, name{b.ClaimNamespace, b.ClaimName}, b.BoundAt, b.ReleasedAt, b.ReleasedNotBefore}, b.Ordinal, b.Hearsay})
 	}
 	inv.restoreBinding(v, s)
 	v.fresh = true
@@ -243,17 +243,20 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.ObjectSnapshot) {
 // restoreBinding restores the last binding. The binding may be newer than the stored version of the
 // volume: then it is kept until the list or the watch shows the volume Bound.
 func (inv *Inventory) restoreBinding(v *volume, s *fact.ObjectSnapshot) {
-	b, phase := &v.binding, v.phase.Value()
+	b, phase, claim := &v.binding, v.phase.Value(), name{s.ClaimNamespace, s.ClaimName}
 	others := b.claimUID != "" && b.claimUID != s.ClaimUID
 	if s.ClaimUID == "" || others {
 		return
 	}
+	if s.ClaimUID == v.claimUID {
+		claim = v.claim // one copy of the strings is enough
+	}
 	if v.precedes(s) {
-		inv.past[v] = append(inv.past[v], pastBinding{binding{claimUID: s.ClaimUID, bound: s.BoundAt}, s.BindingOrdinal, true})
+		inv.past[v] = append(inv.past[v], pastBinding{binding{claimUID: s.ClaimUID, claim: claim, bound: s.BoundAt}, s.BindingOrdinal, true})
 		return
 	}
 	*b = binding{
-		claimUID: s.ClaimUID, bound: cmp.Or(b.bound, s.BoundAt), released: cmp.Or(b.released, s.ReleasedAt),
+		claimUID: s.ClaimUID, claim: claim, bound: cmp.Or(b.bound, s.BoundAt), released: cmp.Or(b.released, s.ReleasedAt),
 		notBefore: cmp.Or(b.notBefore, s.ReleasedNotBefore),
 	}
 	v.ordinal = max(v.ordinal, s.BindingOrdinal)

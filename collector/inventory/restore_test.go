@@ -305,9 +305,9 @@ func TestRestoreOfWhatWasNotToldToTheEnd(t *testing.T) {
 	}
 	h.take(inv)
 	expect(t, "bindings", len(h.bindings), 2)
-	expect(t, "the binding that was told before its volume", h.bindings[[2]string{"c2", "v2"}], fact.Binding{ClaimUID: "c2", VolumeUID: "v2", BoundAt: at(3)})
+	expect(t, "the binding that was told before its volume", h.bindings[[2]string{"c2", "v2"}], fact.Binding{Namespace: "shop", ClaimName: "logs", ClaimUID: "c2", VolumeUID: "v2", BoundAt: at(3)})
 	b := h.bindings[[2]string{"c1", "v1"}]
-	expect(t, "the binding", b, fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)})
+	expect(t, "the binding", b, fact.Binding{Namespace: "shop", ClaimName: "data", ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(20), ReleasedNotBefore: at(20)})
 }
 
 // TestRestoreOfAnIncompleteObject: its row is emitted again with the resource version that the catalog has.
@@ -404,7 +404,7 @@ func TestRestoreOfABindingWithAnOlderVolume(t *testing.T) {
 			}
 			h.take(inv)
 			delete(h.bindings, [2]string{"c1", "v1"}) // may be told again
-			expect(t, "bindings", fmt.Sprint(h.bindings), fmt.Sprint(map[[2]string]fact.Binding{{"c2", "v1"}: {ClaimUID: "c2", VolumeUID: "v1", BoundAt: at(60)}}))
+			expect(t, "bindings", fmt.Sprint(h.bindings), fmt.Sprint(map[[2]string]fact.Binding{{"c2", "v1"}: {Namespace: "shop", ClaimName: "next", ClaimUID: "c2", VolumeUID: "v1", BoundAt: at(60)}}))
 		})
 	}
 	t.Run("for the second time", func(t *testing.T) {

@@ -173,7 +173,7 @@ func TestRule2_8_ReleaseInAGapHasBounds(t *testing.T) {
 	}
 	h.take(inv)
 	b := h.bindings[[2]string{"c1", "v1"}]
-	expect(t, "binding", b, fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(100), ReleasedNotBefore: at(10)})
+	expect(t, "binding", b, fact.Binding{Namespace: "shop", ClaimName: "data", ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(100), ReleasedNotBefore: at(10)})
 }
 
 // TestRule2_8_GivenBackInTheSecondOfTheLastObservation: the API dates the volume's phase by the whole
@@ -185,7 +185,7 @@ func TestRule2_8_GivenBackInTheSecondOfTheLastObservation(t *testing.T) {
 	relist(t, inv, fact.Claims, gap)
 	relist(t, inv, fact.Volumes, gap, pv("vol", "v1", 2, nil, corev1.VolumeAvailable, 50))
 	h.take(inv)
-	expect(t, "binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(50), ReleasedNotBefore: at(50)})
+	expect(t, "binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{Namespace: "shop", ClaimName: "data", ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(3), ReleasedAt: at(50), ReleasedNotBefore: at(50)})
 }
 
 // TestRule3_4_InitContainerThatRunsAgain: as the pod's sandbox was made anew. What began as often

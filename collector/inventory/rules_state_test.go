@@ -563,7 +563,7 @@ func TestRule6_5_WhatIsTakenOver(t *testing.T) {
 	for name, phased := range map[string]bool{"that says since when": true, "of Kubernetes 1.27": false} {
 		t.Run("a volume found Released, "+name, func(t *testing.T) {
 			released := pv("vol", "v1", 2, claim, corev1.VolumeReleased, 50)
-			want := fact.Binding{ClaimUID: "c1", VolumeUID: "v1", ReleasedAt: at(50), ReleasedNotBefore: at(50)}
+			want := fact.Binding{Namespace: "shop", ClaimName: "data", ClaimUID: "c1", VolumeUID: "v1", ReleasedAt: at(50), ReleasedNotBefore: at(50)}
 			if !phased {
 				released.Status.LastPhaseTransitionTime = nil
 				want.ReleasedAt, want.ReleasedNotBefore = at(100), at(2)

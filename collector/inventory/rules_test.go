@@ -189,7 +189,8 @@ func (h *history) volumeOfCatalog(s *fact.ObjectSnapshot, v fact.Volume) {
 	}
 	for _, b := range h.bindings {
 		if b.VolumeUID == s.UID && b.BoundAt >= s.BoundAt {
-			s.ClaimUID, s.BindingOrdinal, s.BoundAt, s.ReleasedAt, s.ReleasedNotBefore = b.ClaimUID, b.Ordinal, b.BoundAt, b.ReleasedAt, b.ReleasedNotBefore
+			s.ClaimUID, s.ClaimNamespace, s.ClaimName, s.BindingOrdinal = b.ClaimUID, b.Namespace, b.ClaimName, b.Ordinal
+			s.BoundAt, s.ReleasedAt, s.ReleasedNotBefore = b.BoundAt, b.ReleasedAt, b.ReleasedNotBefore
 		}
 	}
 	if c, ok := h.claims[v.ClaimUID]; ok {
@@ -462,7 +463,7 @@ func TestRule2_9_BoundWithoutAnObservedTransition(t *testing.T) {
 				h.take(inv)
 			}
 			expect(t, "bound at", h.claims["c1"].BoundAt, 0)
-			expect(t, "binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1"})
+			expect(t, "binding", h.bindings[[2]string{"c1", "v1"}], fact.Binding{Namespace: "shop", ClaimName: "data", ClaimUID: "c1", VolumeUID: "v1"})
 			for _, c := range h.changes {
 				if c.Action == fact.Bound {
 					t.Errorf("a change: %+v", c)

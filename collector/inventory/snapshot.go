@@ -107,7 +107,8 @@ func unqueue(subjects []subject) {
 
 func (v *volume) snapshot(inv *Inventory) fact.ObjectSnapshot {
 	s := fact.ObjectSnapshot{
-		Kind: fact.Volumes, UID: v.uid, Deleted: v.deleted, NotBefore: v.notBefore, ClaimUID: v.binding.claimUID,
+		Kind: fact.Volumes, UID: v.uid, Deleted: v.deleted, NotBefore: v.notBefore,
+		ClaimUID: v.binding.claimUID, ClaimNamespace: v.binding.claim.namespace, ClaimName: v.binding.claim.name,
 		BoundAt: v.binding.bound, ReleasedAt: v.binding.released, ReleasedNotBefore: v.binding.notBefore,
 		PhaseChanged: v.phaseChanged, PhaseNotBefore: v.phaseNotBefore, LastUse: v.settledUse, UnseenUse: v.unseenUse, BindingOrdinal: v.ordinal,
 		Status: v.status, StatusSince: v.statusSince, StateTold: v.told,
@@ -120,7 +121,8 @@ func (v *volume) snapshot(inv *Inventory) fact.ObjectSnapshot {
 	}
 	for _, b := range inv.past[v] {
 		s.Bindings = append(s.Bindings, fact.BindingSnapshot{
-			ClaimUID: b.claimUID, Ordinal: b.ordinal, BoundAt: b.bound, ReleasedAt: b.released, ReleasedNotBefore: b.notBefore, Hearsay: b.hearsay,
+			ClaimUID: b.claimUID, ClaimNamespace: b.claim.namespace, ClaimName: b.claim.name, Ordinal: b.ordinal,
+			BoundAt: b.bound, ReleasedAt: b.released, ReleasedNotBefore: b.notBefore, Hearsay: b.hearsay,
 		})
 	}
 	return s

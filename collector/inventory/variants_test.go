@@ -621,8 +621,8 @@ func TestRule2_8_ClaimThatWaitsForAVolumeInUse(t *testing.T) {
 		},
 		check: func(t *testing.T, h *history) {
 			expect(t, "bindings", len(h.bindings), 2)
-			expect(t, "the other's", h.bindings[[2]string{"c1", "v1"}], fact.Binding{ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(6), ReleasedAt: at(8), ReleasedNotBefore: at(8)})
-			expect(t, "its own", h.bindings[[2]string{"c2", "v1"}], fact.Binding{ClaimUID: "c2", VolumeUID: "v1", BoundAt: at(12)})
+			expect(t, "the other's", h.bindings[[2]string{"c1", "v1"}], fact.Binding{Namespace: "shop", ClaimName: "other", ClaimUID: "c1", VolumeUID: "v1", BoundAt: at(6), ReleasedAt: at(8), ReleasedNotBefore: at(8)})
+			expect(t, "its own", h.bindings[[2]string{"c2", "v1"}], fact.Binding{Namespace: "shop", ClaimName: "data", ClaimUID: "c2", VolumeUID: "v1", BoundAt: at(12)})
 		},
 	}.run(t)
 }

@@ -4,7 +4,7 @@ package main
 // tracker came has its claim in its own row.
 const (
 	itsVolumes = `SELECT cluster, uid FROM volumes FINAL WHERE name = ${volume:sqlstring} AND ` + inCluster
-	itsClaims  = `SELECT cluster, namespace, name FROM claims FINAL WHERE (cluster, uid) IN (SELECT cluster, claim_uid FROM bindings FINAL WHERE (cluster, volume_uid) IN (` + itsVolumes + `))
+	itsClaims  = `SELECT cluster, namespace, claim_name FROM bindings WHERE (cluster, volume_uid) IN (` + itsVolumes + `)
 						UNION DISTINCT
 						SELECT cluster, claim_namespace, claim_name FROM volumes FINAL WHERE name = ${volume:sqlstring} AND ` + inCluster
 	// itsObjects are the volume and its claims, by UID.
@@ -155,10 +155,10 @@ func volume() board {
 			{kind: list, title: "Claims that had it", unit: "short", width: 12, height: 7, description: "The claims that the volume was bound to, latest first.",
 				columns: "cluster- namespace>namespace claim owner>owner bound:dateTimeAsIso released:dateTimeAsIso released_not_before:dateTimeAsIso",
 				queries: []query{rowsOf(`
-					SELECT b.cluster AS cluster, k.namespace AS namespace, k.name AS claim, k.owner AS owner, b.bound_at AS bound, b.released_at AS released,
+					SELECT b.cluster AS cluster, b.namespace AS namespace, b.claim_name AS claim, k.owner AS owner, b.bound_at AS bound, b.released_at AS released,
 						b.released_not_before AS released_not_before
 					FROM (SELECT * FROM bindings FINAL WHERE (cluster, volume_uid) IN (` + itsVolumes + `)) AS b
-					LEFT JOIN (SELECT * FROM claims FINAL WHERE uid IN (SELECT claim_uid FROM bindings WHERE (cluster, volume_uid) IN (` + itsVolumes + `))) AS k
+					LEFT JOIN (SELECT cluster, uid, owner FROM claims FINAL WHERE uid IN (SELECT claim_uid FROM bindings WHERE (cluster, volume_uid) IN (` + itsVolumes + `))) AS k
 						ON k.cluster = b.cluster AND k.uid = b.claim_uid
 					ORDER BY bound DESC`)}},
 			{kind: list, title: "Attachments", unit: "short", width: 12, height: 7, description: "The nodes that the volume was attached to, latest first, and the last error.",

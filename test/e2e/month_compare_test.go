@@ -49,7 +49,7 @@ func monthTables(volumes []string) []truth.Table {
 	return []truth.Table{
 		{Name: "mount", Key: 4, SQL: `SELECT pod_uid, container, volume, mount_path, sub_path, read_only, block_device, source_kind, claim_uid, claim_name, volume_uid,
 			started_at, ended_at, ended_not_before, ended_at = ended_not_before AS exact FROM mounts WHERE ` + ours},
-		{Name: "binding", Key: 3, SQL: `SELECT claim_uid, volume_uid, ordinal, bound_at, released_at, released_not_before FROM bindings
+		{Name: "binding", Key: 3, SQL: `SELECT claim_uid, volume_uid, ordinal, namespace, claim_name, bound_at, released_at, released_not_before FROM bindings
 			WHERE claim_uid IN ` + claims + ` OR volume_uid IN (SELECT uid FROM volumes WHERE ` + isVolume + `)`},
 		{Name: "phase", Key: 3, SQL: `SELECT uid, multiIf(action = 'bound', 'Bound', action = 'released', 'Released', splitByString(' → ', details)[2]) AS phase,
 			row_number() OVER (PARTITION BY uid, phase ORDER BY at) AS n, at

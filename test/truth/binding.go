@@ -11,7 +11,8 @@ import (
 // boundSpan is the time during which a claim and a volume are bound to each other.
 type boundSpan struct {
 	claim, volume types.UID
-	number        uint64 // the resource version at its start
+	ref           corev1.ObjectReference // names the claim
+	number        uint64                 // the resource version at its start
 	start         time.Time
 	end           cell
 }
@@ -33,7 +34,8 @@ func boundSpans(l *life[*corev1.PersistentVolume]) (list []boundSpan) {
 		}
 		if open == nil && holder != "" {
 			list = append(list, boundSpan{
-				claim: holder, volume: v.object.UID, number: v.number, start: v.object.Status.LastPhaseTransitionTime.Time, end: absent,
+				claim: holder, volume: v.object.UID, ref: *v.object.Spec.ClaimRef, number: v.number,
+				start: v.object.Status.LastPhaseTransitionTime.Time, end: absent,
 			})
 			open = &list[len(list)-1]
 		}

@@ -48,7 +48,7 @@ func (s Scope) tables(volumes []string) []scopeTable {
 	return []scopeTable{
 		{Table{"mount", 4, `SELECT pod_uid, container, volume, mount_path, sub_path, read_only, block_device, source_kind, claim_uid, claim_name, volume_uid,
 			started_at, ended_at, ended_not_before, ended_at = ended_not_before AS exact FROM mounts WHERE ` + ours}, "started_at", "ended_at", nil},
-		{Table{"binding", 3, `SELECT claim_uid, volume_uid, ordinal, bound_at, released_at, released_not_before FROM bindings
+		{Table{"binding", 3, `SELECT claim_uid, volume_uid, ordinal, namespace, claim_name, bound_at, released_at, released_not_before FROM bindings
 			WHERE claim_uid IN ` + claims + ` OR volume_uid IN ` + vols}, "bound_at", "released_at", nil},
 		{Table{"phase", 3, `SELECT uid, multiIf(action = 'bound', 'Bound', action = 'released', 'Released', splitByString(' → ', details)[2]) AS phase,
 			row_number() OVER (PARTITION BY uid, phase ORDER BY at) AS n, at

@@ -110,7 +110,7 @@ func (t *Truth) addVolume(l *life[*corev1.PersistentVolume]) {
 		ordinal := times[s.claim]
 		times[s.claim]++
 		t.Facts.put("binding", []any{s.claim, s.volume, ordinal}, map[string]cell{
-			"bound_at": exactly(s.start), "released_at": s.end, "released_not_before": s.end,
+			"namespace": text(s.ref.Namespace), "claim_name": text(s.ref.Name), "bound_at": exactly(s.start), "released_at": s.end, "released_not_before": s.end,
 		})
 	}
 	for i, v := range l.versions[1:] {

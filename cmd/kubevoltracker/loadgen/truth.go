@@ -147,10 +147,13 @@ func (t *truth) addVolume(l *life) {
 	t.bind = append(t.bind, spans...)
 	ordinal := map[string]int{}
 	for _, s := range spans {
-		if t.life[s.claim] == nil {
+		claim := t.life[s.claim]
+		if claim == nil {
 			continue
 		}
-		t.rows["bindings"][keyOf(s.claim, s.volume, ordinal[s.claim])] = row{"bound_at": exactly(s.start), "released_at": s.end}
+		t.rows["bindings"][keyOf(s.claim, s.volume, ordinal[s.claim])] = row{
+			"namespace": text(Namespace), "claim_name": text(claim.name), "bound_at": exactly(s.start), "released_at": s.end,
+		}
 		ordinal[s.claim]++
 	}
 }

@@ -41,7 +41,7 @@ var tables = []table{
 	{"mounts", []string{"pod_uid", "container", "volume", "mount_path"}, 3, `SELECT cluster, pod_uid, container, volume, mount_path, namespace, source_kind, claim_name, claim_uid,
 		volume_uid, started_at, started_not_before, ended_at, ended_not_before FROM mounts
 		WHERE (pod_uid IN ` + podsOfRuns + ` OR claim_uid IN ` + claimsOfRuns + ` OR volume_uid IN ` + volumesOfRuns + `)`},
-	{"bindings", []string{"claim_uid", "volume_uid", "ordinal"}, 2, `SELECT cluster, claim_uid, volume_uid, ordinal, bound_at, released_at, released_not_before FROM bindings
+	{"bindings", []string{"claim_uid", "volume_uid", "ordinal"}, 2, `SELECT cluster, claim_uid, volume_uid, ordinal, namespace, claim_name, bound_at, released_at, released_not_before FROM bindings
 		WHERE (claim_uid IN ` + claimsOfRuns + ` OR volume_uid IN ` + volumesOfRuns + `)`},
 }
 

@@ -38,8 +38,8 @@ INSERT INTO volume_sources (cluster, id, kind, driver, path, attributes, version
 SELECT '0b6fa0a5-8d7c-4b4e-9b37-5a1d2f1c7e11', hex(sipHash64(number, 'source')), 'csi', 'csi.example', 'vol-' || (toString(reinterpretAsUUID(sipHash128(number, 'claim'))) AS claim), map('fsType', 'ext4', 'volumeHandle', 'vol-' || claim, 'volumeAttributes.pool', 'fast'), 1767225600000000 + number
 FROM numbers({from}, {rows});
 
-INSERT INTO bindings (cluster, claim_uid, volume_uid, ordinal, bound_at, released_at, released_not_before, version)
-SELECT '0b6fa0a5-8d7c-4b4e-9b37-5a1d2f1c7e11', toString(reinterpretAsUUID(sipHash128(number, 'claim'))), toString(reinterpretAsUUID(sipHash128(number, 'volume'))), 0,
+INSERT INTO bindings (cluster, namespace, claim_name, claim_uid, volume_uid, ordinal, bound_at, released_at, released_not_before, version)
+SELECT '0b6fa0a5-8d7c-4b4e-9b37-5a1d2f1c7e11', 'team-' || toString(number % 200), 'data-etl-' || toString(number % 5000) || '-0', toString(reinterpretAsUUID(sipHash128(number, 'claim'))), toString(reinterpretAsUUID(sipHash128(number, 'volume'))), 0,
     toDateTime64('2026-01-01 00:00:00', 6, 'UTC') + toIntervalSecond(intDiv(number, 8) * 60 + cityHash64(number) % 20) AS bound, bound + toIntervalSecond(7200 + cityHash64(number, 'end') % 7200) AS end, end, toUnixTimestamp64Micro(end) + cityHash64(number, 'late') % 1000000
 FROM numbers({from}, {rows});
 

@@ -5,6 +5,8 @@ WITH
     {began:Int64} + toInt64(sipHash64('claim', k) % 2592000) AS created
 SELECT
     'east' AS cluster,
+    concat('team-', leftPad(toString(k % {namespaces:UInt64}), 3, '0')) AS namespace,
+    concat('data-', toString(k)) AS claim_name,
     toString(reinterpretAsUUID(sipHash128('claim', k))) AS claim_uid,
     toString(reinterpretAsUUID(sipHash128('volume', k))) AS volume_uid,
     0 AS ordinal,
