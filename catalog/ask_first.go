@@ -115,7 +115,7 @@ func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Rep
 		table, rows, err = result.table(name)
 		return err
 	})
-	if HasCode(err, codeMemoryLimit) {
+	if HasCode(err, CodeMemoryLimit) {
 		return ctx, mostSent + 1, nil
 	}
 	if err != nil {

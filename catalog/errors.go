@@ -70,11 +70,11 @@ func IsFatal(err error) bool { return IsReason(err, RefusedLogin, Untrusted, New
 const (
 	CodeUnknownTable    = 60
 	CodeUnknownDatabase = 81
+	CodeMemoryLimit     = 241 // MEMORY_LIMIT_EXCEEDED
 
 	codeUnknownColumn = 47
 	codeReadOnly      = 164
 	codeNotOptimized  = 388 // CANNOT_ASSIGN_OPTIMIZE
-	codeMemoryLimit   = 241 // MEMORY_LIMIT_EXCEEDED
 	codeAccessDenied  = 497
 )
 
@@ -100,7 +100,7 @@ var (
 		210, // NETWORK_ERROR
 		225, // NO_ZOOKEEPER
 		236, // ABORTED, also at shutdown
-		codeMemoryLimit,
+		CodeMemoryLimit,
 		242, // TABLE_IS_READ_ONLY
 		243, // NOT_ENOUGH_SPACE
 		252, // TOO_MANY_PARTS

@@ -46,6 +46,7 @@ func TestAClaimThatWasGoneBeforeTheFirstTracker(t *testing.T) {
 		{"left-behind", "persistentvolume", "namespace=shop", "pv-left"},
 		{"left-behind", "persistentvolume", "namespace=lab", ""},
 		{"volume", "object", "volume=shop/old", "PersistentVolumeClaim/shop/old,PersistentVolume/pv-old"},
+		{"volume", "object", "volume=shop/left", "PersistentVolume/pv-left"},
 		{"volume", "object", "volume=shop/asked", ""},
 		{"claim", "object", "claim=shop/old", "PersistentVolumeClaim/shop/old,PersistentVolume/pv-old"},
 		{"find", "name", "name=shop/old", "old"},
@@ -87,6 +88,8 @@ func TestABindingOfUnknownBeginning(t *testing.T) {
 		{"idle", "volume", "at=2026-01-15", ""},
 		{"idle", "volume", "at=2026-02-10", "pv-v"},
 		{"idle", "volume", "at=2026-02-10 namespace=shop", "pv-v"},
+		{"space", "bound_volumes", "at=2026-01-15 by=namespace", ""},
+		{"space", "bound_volumes", "at=2026-02-10 by=namespace", "1"},
 	})
 }
 
@@ -132,6 +135,18 @@ func TestAClaimThatGotAnotherVolumeWasMounted(t *testing.T) {
 	if got := column(t, c, "orphans", "reason"); got != "never mounted,not mounted" {
 		t.Errorf("orphans: got %q", got)
 	}
+	mounted := mountOf("web", "data", "data", "csi:1", "first", day(1, 3))
+	mounted.Version = 2
+	write(t, c, "east", &fact.Facts{Pods: []fact.Pod{podOf("shop", "web", "Deployment", "web")}, Mounts: []fact.Mount{mounted}})
+	if got := column(t, c, "orphans", "claim"); got != "new" {
+		t.Errorf("orphans, while a pod goes on with the volume that was deleted: got %q", got)
+	}
+	mounted = endedMount(mounted, day(2, 5), day(2, 5), "Deleted")
+	mounted.Version = 3
+	write(t, c, "east", &fact.Facts{Pods: []fact.Pod{podOf("shop", "web", "Deployment", "web")}, Mounts: []fact.Mount{mounted}})
+	if got := column(t, c, "orphans", "reason", "min-age=1d"); got != "never mounted,not mounted" {
+		t.Errorf("orphans, after that pod: got %q", got)
+	}
 	rows(t, c, "TRUNCATE TABLE mounts") // they expire before volume_uses
 	if got := column(t, c, "never-mounted", "claim"); got != "new" {
 		t.Errorf("never mounted, without the mounts: got %q", got)
@@ -154,4 +169,28 @@ func TestASizeDiffersOnlyOfWhatExistedAtBothMoments(t *testing.T) {
 	if got := column(t, c, "diff", "difference", "since=2026-01-10", "until=2026-01-12T18:00:00Z"); got != "came,resized" {
 		t.Errorf("of a claim that came: got %q", got)
 	}
+}
+
+// TestTheSpaceOfAFormerClaimThatNobodySaw: the volume is bound to a claim of another namespace since.
+func TestTheSpaceOfAFormerClaimThatNobodySaw(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-new", "Bound", 1)}, Claims: []fact.Claim{claimOf("new", "fast", "v", 1)},
+		Bindings: []fact.Binding{
+			{Version: 1, Namespace: "lab", ClaimName: "former", ClaimUID: "claim-former", VolumeUID: "v", BoundAt: day(1, 2), ReleasedAt: day(1, 20), ReleasedNotBefore: day(1, 20)},
+			{Version: 1, ClaimUID: "claim-new", VolumeUID: "v", BoundAt: day(2, 1)},
+		},
+	})
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"space", "namespace", "at=2026-01-10", "lab,shop"}, // shop has the claim
+		{"space", "bound_volumes", "at=2026-01-10", "1,0"},
+		{"space", "bound_volumes", "at=2026-01-10 namespace=lab", "1"},
+		{"space", "released_volumes", "at=2026-01-25 namespace=lab", "1"},
+		{"space", "bound_volumes", "at=2026-01-10 namespace=shop", "0"},
+		{"space", "bound_volumes", "at=2026-02-10 namespace=lab", ""},
+		{"space", "bound_volumes", "at=2026-02-10 namespace=shop", "1"},
+		{"idle", "namespace", "at=2026-01-25", "lab"},
+		{"at", "namespace", "at=2026-01-10", "lab"},
+	})
 }

@@ -243,7 +243,7 @@ func (c *Catalog) askReport(ctx context.Context, explain func(error) error, s St
 func (r Report) withinMemory(ask func(clickhouse.Settings) error) error {
 	settings := r.settings()
 	err := ask(settings)
-	if HasCode(err, codeMemoryLimit) {
+	if HasCode(err, CodeMemoryLimit) {
 		settings["max_threads"] = 1
 		err = ask(settings)
 	}

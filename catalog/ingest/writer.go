@@ -343,24 +343,33 @@ func (w *Writer) write(ctx context.Context, b *batch) bool {
 	return true
 }
 
+// halveAfter is how often ClickHouse may lack the memory for a block before the block is halved.
+const halveAfter = 3
+
 // insert writes the rows of one table. If ClickHouse refuses the block for its content, insert halves it until the
-// refused row is alone, and sets that row aside. Its error is that of ctx, or errLeaseLost.
+// refused row is alone, and sets that row aside. It also halves a block that ClickHouse lacks the memory for. Its error is that
+// of ctx, or errLeaseLost.
 func (w *Writer) insert(ctx context.Context, t table, facts *fact.Facts) error {
-	rows := t.count(facts)
-	err := w.persist(ctx, func(ctx context.Context) error {
+	rows, failures := t.count(facts), 0
+	err := w.persistUntil(ctx, func(ctx context.Context) error {
 		start := time.Now()
 		err := insertRows(ctx, w.catalog, t, w.options.Cluster, facts, w.mayWrite)
 		w.metrics.insertDuration.Observe(time.Since(start).Seconds())
 		return err
+	}, func(err error) bool {
+		if catalog.HasCode(err, catalog.CodeMemoryLimit) {
+			failures++
+		}
+		return refusesRows(err) || failures == halveAfter && rows > 1
 	})
 	switch {
 	case err == nil:
 		w.metrics.rows.WithLabelValues(t.name).Add(float64(rows))
 		return nil
-	case !refusesRows(err):
-		return err
-	case rows == 1:
+	case refusesRows(err) && rows == 1:
 		return w.setAside(ctx, t, facts, err)
+	case !refusesRows(err) && !catalog.HasCode(err, catalog.CodeMemoryLimit):
+		return err
 	}
 	var first fact.Facts
 	t.cut(&first, facts, rows/2)
@@ -380,9 +389,14 @@ func (w *Writer) setAside(ctx context.Context, t table, facts *fact.Facts, refus
 // persist attempts do until it succeeds, with growing pauses. Its error is that of ctx, errLeaseLost, or one that
 // says that ClickHouse refuses the rows for their content.
 func (w *Writer) persist(ctx context.Context, do func(context.Context) error) error {
+	return w.persistUntil(ctx, do, refusesRows)
+}
+
+// persistUntil is persist that also ends with an error for which isFinal returns true, and with no other.
+func (w *Writer) persistUntil(ctx context.Context, do func(context.Context) error, isFinal func(error) bool) error {
 	delay := wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 20, Cap: w.options.MaxBackoff}.DelayFunc()
 	for {
-		if err := w.attempt(ctx, do); err == nil || refusesRows(err) || errors.Is(err, errLeaseLost) {
+		if err := w.attempt(ctx, do); err == nil || errors.Is(err, errLeaseLost) || isFinal(err) {
 			return err
 		}
 		timer := time.NewTimer(delay())

@@ -217,6 +217,25 @@ func TestABlockThatIsSentAgainIsNeverDroppedAsKnown(t *testing.T) {
 }
 
 // numbered makes n rows that differ in their UID.
+// TestABlockThatClickHouseLacksTheMemoryForIsHalved has a view that fails, as memory does, for blocks of more than ten rows.
+func TestABlockThatClickHouseLacksTheMemoryForIsHalved(t *testing.T) {
+	c := migrated(t)
+	rows(t, c, "CREATE TABLE seen (n UInt64) ENGINE = Log")
+	rows(t, c, `CREATE MATERIALIZED VIEW little_memory TO seen AS SELECT count() AS n FROM changes
+		HAVING throwIf(n > 10, 'no memory', toInt32(241)) = 0 SETTINGS allow_custom_error_code_in_throwif = 1`)
+	j := newJournal(t)
+	record(t, j, numbered(0, 30))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Grace: time.Minute, MaxBackoff: 10 * time.Millisecond, Logger: log.NewLogfmtLogger(t.Output())})
+	if err := w.Run(ended); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(rows(t, c, "SELECT (SELECT count() FROM changes), (SELECT count() FROM catalog_rejects), (SELECT arraySort(groupArray(n)) FROM seen)")); got != "[[30 0 [7 7 8 8]]]" {
+		t.Errorf("changes, rejects, rows of each block: %v", got)
+	}
+}
+
 func numbered(from, n int) *fact.Facts {
 	facts := &fact.Facts{}
 	for i := range n {

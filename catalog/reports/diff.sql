@@ -68,7 +68,7 @@ differences AS
 {{- if given "namespace" "owner" "group"}}
         PREWHERE uid_key IN
                  (
-                     SELECT volume_key FROM (SELECT volume_key, claim_key, namespace AS claim_namespace FROM bindings WHERE {{template "in_namespaces.sql"}})
+                     SELECT volume_key FROM (SELECT volume_key, claim_key, namespace AS claim_namespace FROM bindings WHERE {{template "uses_of.sql"}})
                      WHERE {{template "of_claim_keys.sql"}}
                  )
 {{- end}}
@@ -81,7 +81,7 @@ differences AS
             max({{template "bound_then.sql" "until"}}) AS bound_after
         FROM bindings FINAL
 {{- if given "namespace" "owner" "group"}}
-        PREWHERE {{template "in_namespaces.sql"}}
+        PREWHERE {{template "uses_of.sql"}}
 {{- if given "owner" "group"}}
              AND {{listed "claim_key" "claim_keys"}}
 {{- end}}

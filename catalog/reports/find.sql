@@ -58,7 +58,7 @@ found AS
     WHERE (cluster, namespace, uid) IN
         (SELECT cluster, namespace, uid FROM claims WHERE name = {name:String} OR uid = {name:String} OR {{template "claim_named.sql" "{name:String}"}})
     UNION ALL
-    -- A claim that was gone before the first tracker came has no row, and its volume names it.
+    -- A claim that was gone before the first tracker came has no row, but bindings.
     SELECT cluster, 'PersistentVolumeClaim', namespace, any(claim_name), claim_uid, if(claim_uid = {name:String}, 'uid', 'name'), NULL,
         if(countIf(released_at IS NULL) > 0, NULL, max(released_at))
     FROM bindings FINAL

@@ -31,7 +31,7 @@ found AS
         UNION ALL
         SELECT cluster, namespace, name, volume_key, uid_key FROM claims WHERE {{listed "volume_key" "volumes_found"}}
         UNION ALL
-        SELECT cluster, claim_namespace, claim_name, uid_key, claim_key FROM volumes WHERE {{listed "uid_key" "volumes_found"}}
+        SELECT cluster, claim_namespace, claim_name, uid_key, claim_key FROM volumes WHERE claim_uid != '' AND {{listed "uid_key" "volumes_found"}}
     )
 ) AS claims_found,
 -- The pods that used these volumes last. Of several uses that ended at the same time, the one that started last counts.
@@ -87,7 +87,7 @@ idle AS
         SELECT uid_key, toString(cluster) AS cluster, uid, name, storage_class, reclaim_policy, capacity_bytes
         FROM volumes FINAL PREWHERE {{listed "uid_key" "volumes_found"}}
     ) AS v ON v.uid_key = f.key
-    LEFT JOIN (SELECT its.2 AS namespace, its.3 AS name, its.4 AS volume, its.5 AS claim FROM (SELECT arrayJoin(claims_found) AS its)) AS c ON c.volume = f.key AND c.claim = f.claim_key
+    LEFT ANY JOIN (SELECT its.2 AS namespace, its.3 AS name, its.4 AS volume, its.5 AS claim FROM (SELECT arrayJoin(claims_found) AS its)) AS c ON c.volume = f.key AND c.claim = f.claim_key
     LEFT JOIN
     (
         SELECT volume_key, last_namespace, last_pod, last_workload_kind, last_workload_name

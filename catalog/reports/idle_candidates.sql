@@ -2,7 +2,7 @@
 with_idle, which has the idle volumes and since when they are idle. */ -}}
 {{if given "namespace" "owner" "group"}}
 -- The volumes of the selected claims, and the namespaces of all claims that these volumes have or had.
-{{template "chosen_volumes.sql" .}}
+{{template "chosen_volumes.sql"}}
 (
     SELECT groupUniqArray((cluster, namespace))
     FROM

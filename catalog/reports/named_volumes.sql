@@ -10,3 +10,12 @@ UNION DISTINCT
 SELECT cluster, volume_uid FROM (SELECT cluster, volume_uid, namespace, claim_name AS name FROM bindings) WHERE {{template "claim_named.sql" "{volume:String}"}}
 UNION DISTINCT
 SELECT cluster, volume_uid FROM claims FINAL WHERE {{template "claim_named.sql" "{volume:String}"}} AND volume_uid != ''
+UNION DISTINCT
+-- Nobody saw the claim, nor the volume while it was bound.
+SELECT cluster, uid
+FROM
+(
+    SELECT cluster, uid, claim_uid, claim_namespace AS namespace, claim_name AS name FROM volumes FINAL
+    PREWHERE uid_key IN (SELECT uid_key FROM (SELECT uid_key, claim_namespace AS namespace, claim_name AS name FROM volumes) WHERE {{template "claim_named.sql" "{volume:String}"}})
+)
+WHERE claim_uid != '' AND {{template "claim_named.sql" "{volume:String}"}}

@@ -4,17 +4,28 @@
 -- pod is known by its name alone, if it is one of a StatefulSet.
 WITH
 toIntervalSecond({min_age:Int64}) AS min_age,
--- The volumes that claims have lost which exist: a Lost claim can get another volume.
+-- The volumes that existing claims have lost: a Lost claim can get another one.
 (
     SELECT groupArray((claim_key, volume_key, bound_at, released_at)) FROM bindings FINAL
     PREWHERE claim_key IN
              (
-                 SELECT uid_key FROM claims AS c
+                 SELECT uid_key FROM claims AS c FINAL
                  PREWHERE uid_key IN (SELECT claim_key FROM bindings WHERE released_at IS NOT NULL)
                  WHERE deleted_at IS NULL AND {{template "claim_filter.sql"}}
              )
     WHERE released_at IS NOT NULL
 ) AS lost_volumes,
+-- Those of them that other claims had, too: their last use may have been another claim's.
+(
+    SELECT groupArray(volume_key)
+    FROM
+    (
+        SELECT volume_key FROM bindings
+        PREWHERE volume_key IN (SELECT lost.2 FROM (SELECT arrayJoin(lost_volumes) AS lost))
+        GROUP BY volume_key
+        HAVING uniqExact(claim_key) > 1
+    )
+) AS shared_volumes,
 volume_orphans AS
 (
     SELECT
@@ -153,11 +164,11 @@ claim_orphans AS
             cl.capacity_bytes AS capacity_bytes, cl.requested_bytes AS requested_bytes, cl.created_at AS created_at, cl.owner AS owner, cl.groups AS groups, cl.volume_key AS volume_key,
             cl.lives AS lives, cl.endings AS endings,
             if(f.claim_key = 0, cl.bound_at, f.first_bound_at) AS since_bound,
-            -- Before since_bound another claim had the volume.
-            if(cl.last_ended_at >= since_bound OR since_bound IS NULL, cl.last_ended_at, former.last_ended_at) AS used_until,
+            if(cl.last_ended_at >= since_bound OR since_bound IS NULL, cl.last_ended_at, NULL) AS used_it_until, -- else another claim had the volume then
+            ifNull(used_it_until, former.last_ended_at) AS used_until,
             if(cl.unused_since IS NULL OR v.unseen_use_at > cl.unused_since, v.unseen_use_at, cl.unused_since) AS unseen_until,
-            if(cl.made_for = '' AND used_until IS NULL, '', cl.of_kind) AS workload_kind,
-            if(cl.made_for = '' AND used_until IS NULL, '', cl.of_name) AS workload_name
+            if(cl.made_for = '' AND used_it_until IS NULL, '', cl.of_kind) AS workload_kind,
+            if(cl.made_for = '' AND used_it_until IS NULL, '', cl.of_name) AS workload_name
         FROM unused_claims AS cl
         -- A claim that lost its volume and got it again may have used it before.
         LEFT JOIN
@@ -167,20 +178,21 @@ claim_orphans AS
             PREWHERE claim_key IN (SELECT claim_key FROM bindings WHERE ordinal > 0)
             GROUP BY claim_key, volume_key
         ) AS f ON f.claim_key = cl.uid_key AND f.volume_key = cl.volume_key
-        -- It may have used a volume that it lost for good.
+        -- It may have used a volume that it lost for good, or pods may go on with that.
         LEFT JOIN
         (
-            SELECT lost.1 AS claim_key, max(u.last_ended_at) AS last_ended_at
+            SELECT lost.1 AS claim_key, max(u.last_ended_at) AS last_ended_at, max(u.in_use) AS in_use
             FROM (SELECT arrayJoin(lost_volumes) AS lost) AS l
             INNER JOIN
             (
-                SELECT volume_key, last_ended_at FROM volume_uses FINAL
+                SELECT volume_key, in_use, last_ended_at FROM volume_uses FINAL
                 PREWHERE volume_key IN (SELECT lost.2 FROM (SELECT arrayJoin(lost_volumes) AS lost))
             ) AS u ON u.volume_key = lost.2
-            WHERE u.last_ended_at <= lost.4 AND (lost.3 IS NULL OR u.last_ended_at >= lost.3)
+            WHERE NOT {{listed "u.volume_key" "shared_volumes"}} OR u.last_ended_at <= lost.4 AND (lost.3 IS NULL OR u.last_ended_at >= lost.3)
             GROUP BY claim_key
         ) AS former ON former.claim_key = cl.uid_key
         LEFT JOIN (SELECT uid_key, unseen_use_at FROM volumes FINAL WHERE unseen_use_at IS NOT NULL) AS v ON v.uid_key = cl.volume_key
+        WHERE NOT former.in_use
     ) AS c
     LEFT JOIN
     (

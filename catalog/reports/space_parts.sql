@@ -13,9 +13,15 @@ bound AS
 (
     SELECT
         volume_key AS volume,
-        arraySort(groupArray((ifNull(toUnixTimestamp64Micro(bound_at), 0), ifNull(toUnixTimestamp64Micro(released_at), 9000000000000000), claim_key, ordinal))) AS bindings
-    FROM bindings FINAL {{template "prewhere_volumes.sql" "volume_key"}}
-    WHERE true{{filter "cluster"}}
+        arraySort(groupArray((ifNull(toUnixTimestamp64Micro(coalesce(b.bound_at, c.created_at)), 0), ifNull(toUnixTimestamp64Micro(b.released_at), 9000000000000000), b.claim_key, b.ordinal))) AS bindings
+    FROM
+    (
+        SELECT volume_key, claim_key, ordinal, bound_at, released_at
+        FROM bindings FINAL {{template "prewhere_volumes.sql" "volume_key"}}
+        WHERE true{{filter "cluster"}}
+    ) AS b
+    -- A binding without a known beginning began after the claim was created.
+    LEFT ANY JOIN (SELECT uid_key, created_at FROM claims PREWHERE uid_key IN (SELECT claim_key FROM bindings WHERE bound_at IS NULL)) AS c ON c.uid_key = b.claim_key
     GROUP BY volume
 ),
 -- When a volume began or ceased to take space, by its phases. Few volumes have such changes. The last one is in volumes.
@@ -51,7 +57,7 @@ stays AS
         cluster, volume, storage_class, last_claim, last_namespace, capacity_bytes, phase, phase_micros,
         arrayJoin(multiIf(
             notEmpty(bindings), arrayMap(
-                (b, next) -> (b.3, if(b.1 = 0, created_micros, b.1), b.2, least(gone_micros, if(next = 0, 9000000000000000, next))),
+                (b, next) -> (b.3, greatest(b.1, created_micros), b.2, least(gone_micros, if(next = 0, 9000000000000000, next))),
                 bindings, arrayResize(arrayPopFront(bindings.1), length(bindings), 9000000000000000)),
             -- A volume whose binding nobody saw has had its claim from the beginning.
             has_claim AND phase IN ('Bound', 'Released', 'Failed'),
@@ -188,6 +194,18 @@ parts AS
             FROM claims AS c FINAL
             WHERE true{{filter "cluster"}}
               AND {{template "claim_filter.sql"}}
+{{- if not (given "owner" "group")}}
+            UNION ALL
+            -- Claims that were gone before the first tracker came, and whose volumes got others since.
+            SELECT DISTINCT claim_key, namespace, '', []
+            FROM bindings
+            WHERE released_at IS NOT NULL AND {{template "in_namespaces.sql"}}
+              AND claim_key NOT IN
+                  (
+                      SELECT uid_key FROM claims
+                      WHERE uid_key IN (SELECT claim_key FROM bindings WHERE released_at IS NOT NULL) AND {{template "in_namespaces.sql"}}
+                  )
+{{- end}}
         ) AS c ON c.claim = p.claim
         LEFT JOIN uses AS u ON u.claim = p.claim
         LEFT JOIN samples AS m ON m.volume = p.volume

@@ -269,8 +269,8 @@ type VolumeStateRow struct {
 	KeepUnreadable string // the text of such an annotation that cannot be read
 }
 
-// Binding is a row of bindings: a claim is or was bound to a volume. Its key is ClaimUID, VolumeUID
-// and Ordinal. It names the claim, which may have been gone before the first tracker came.
+// Binding is a row of bindings: a claim is or was bound to a volume. Its key is Namespace, ClaimUID,
+// VolumeUID and Ordinal; a claim never changes its namespace. A binding names its claim, which may have been gone before the first tracker came.
 type Binding struct {
 	Version           uint64
 	Namespace         string // of the claim
