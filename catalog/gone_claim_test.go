@@ -194,3 +194,67 @@ func TestTheSpaceOfAFormerClaimThatNobodySaw(t *testing.T) {
 		{"at", "namespace", "at=2026-01-10", "lab"},
 	})
 }
+
+// TestOrphansByVolumesThatWereLost: v1 was another claim's before, v2 was one's of another workload. Pods go on with volumes that are deleted.
+func TestOrphansByVolumesThatWereLost(t *testing.T) {
+	c := migrated(t)
+	gone := func(uid string) fact.Volume {
+		v := volumeOf(uid, "fast", "csi:1", "claim-data", "Bound", 1)
+		v.DeletedAt, v.DeletedNotBefore = day(2, 1), day(2, 1)
+		return v
+	}
+	data, lost := claimOf("data", "fast", "v2", 1), claimOf("lost", "fast", "v3", 1)
+	data.BoundAt, lost.Phase = day(2, 2), "Lost"
+	v3 := gone("v3")
+	v3.ClaimUID, v3.ClaimName = "claim-lost", "lost"
+	facts := &fact.Facts{
+		Volumes: []fact.Volume{gone("v1"), volumeOf("v2", "fast", "csi:1", "claim-data", "Bound", 1), v3},
+		Claims:  []fact.Claim{data, lost},
+		Pods:    []fact.Pod{podOf("shop", "web", "Deployment", "web"), podOf("shop", "job", "Deployment", "job")},
+		Bindings: []fact.Binding{
+			{Version: 1, ClaimUID: "claim-before", VolumeUID: "v1", BoundAt: day(1, 1), ReleasedAt: day(1, 2), ReleasedNotBefore: day(1, 2)},
+			{Version: 1, ClaimUID: "claim-data", VolumeUID: "v1", BoundAt: day(1, 2), ReleasedAt: day(2, 1), ReleasedNotBefore: day(2, 1)},
+			{Version: 1, ClaimUID: "claim-tmp", VolumeUID: "v2", BoundAt: day(1, 2), ReleasedAt: day(2, 1), ReleasedNotBefore: day(2, 1)},
+			{Version: 1, ClaimUID: "claim-data", VolumeUID: "v2", BoundAt: day(2, 2)},
+			{Version: 1, ClaimUID: "claim-lost", VolumeUID: "v3", BoundAt: day(1, 2), ReleasedAt: day(2, 1), ReleasedNotBefore: day(2, 1)},
+		},
+		Mounts: []fact.Mount{
+			mountOf("web", "data", "data", "csi:1", "v1", day(1, 3)),
+			endedMount(mountOf("job", "tmp", "tmp", "csi:1", "v2", day(1, 3)), day(1, 4), day(1, 4), "Deleted"),
+			mountOf("web", "lost", "lost", "csi:1", "v3", day(1, 3)),
+		},
+	}
+	write(t, c, "east", facts)
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"orphans", "claim", "min-age=1d", "lost"},
+		{"orphans", "reason", "min-age=1d", "Lost"},
+		{"never-mounted", "claim", "", ""},
+	})
+	facts.Mounts[0] = endedMount(facts.Mounts[0], day(2, 5), day(2, 5), "Deleted")
+	facts.Mounts[0].Version = 2
+	write(t, c, "east", &fact.Facts{Pods: facts.Pods, Mounts: facts.Mounts[:1]})
+	rows(t, c, "TRUNCATE TABLE mounts") // what is known without them
+	checkCases(t, run, []reportCase{
+		{"orphans", "claim", "min-age=1d", "data,lost"},
+		{"orphans", "reason", "min-age=1d", "not mounted,Lost"}, // not "scaled down": the Deployment job never had it
+		{"never-mounted", "claim", "", ""},
+	})
+}
+
+// TestIdleOfAVolumeWhoseClaimRefWasChanged: a volume without a binding was Released, and is reserved for another claim since.
+func TestIdleOfAVolumeWhoseClaimRefWasChanged(t *testing.T) {
+	c := migrated(t)
+	released := volumeOf("v", "fast", "csi:1", "claim-data", "Released", 1)
+	released.PhaseChangedAt = day(1, 5)
+	cleared := released
+	cleared.Version, cleared.ClaimUID, cleared.ClaimNamespace, cleared.ClaimName = 2, "", "", ""
+	reserved := cleared
+	reserved.Version, reserved.ClaimNamespace, reserved.ClaimName = 3, "lab", "next"
+	for _, v := range []fact.Volume{released, cleared, reserved} {
+		write(t, c, "east", &fact.Facts{Volumes: []fact.Volume{v}})
+	}
+	if got := column(t, c, "idle", "volume", "at=2026-01-10"); got != "pv-v" {
+		t.Errorf("got %q", got)
+	}
+}

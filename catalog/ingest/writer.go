@@ -350,7 +350,7 @@ const halveAfter = 3
 // refused row is alone, and sets that row aside. It also halves a block that ClickHouse lacks the memory for. Its error is that
 // of ctx, or errLeaseLost.
 func (w *Writer) insert(ctx context.Context, t table, facts *fact.Facts) error {
-	rows, failures := t.count(facts), 0
+	rows, lacked := t.count(facts), 0
 	err := w.persistUntil(ctx, func(ctx context.Context) error {
 		start := time.Now()
 		err := insertRows(ctx, w.catalog, t, w.options.Cluster, facts, w.mayWrite)
@@ -358,9 +358,9 @@ func (w *Writer) insert(ctx context.Context, t table, facts *fact.Facts) error {
 		return err
 	}, func(err error) bool {
 		if catalog.HasCode(err, catalog.CodeMemoryLimit) {
-			failures++
+			lacked++
 		}
-		return refusesRows(err) || failures == halveAfter && rows > 1
+		return refusesRows(err) || lacked == halveAfter && rows > 1
 	})
 	switch {
 	case err == nil:
@@ -386,13 +386,12 @@ func (w *Writer) setAside(ctx context.Context, t table, facts *fact.Facts, refus
 	})
 }
 
-// persist attempts do until it succeeds, with growing pauses. Its error is that of ctx, errLeaseLost, or one that
-// says that ClickHouse refuses the rows for their content.
+// persist is persistUntil that accepts the error that ClickHouse refuses rows for their content.
 func (w *Writer) persist(ctx context.Context, do func(context.Context) error) error {
 	return w.persistUntil(ctx, do, refusesRows)
 }
 
-// persistUntil is persist that also ends with an error for which isFinal returns true, and with no other.
+// persistUntil attempts do, with growing pauses, until it succeeds, ctx ends, the lease is lost, or isFinal accepts the error.
 func (w *Writer) persistUntil(ctx context.Context, do func(context.Context) error, isFinal func(error) bool) error {
 	delay := wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 20, Cap: w.options.MaxBackoff}.DelayFunc()
 	for {

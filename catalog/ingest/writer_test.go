@@ -216,7 +216,6 @@ func TestABlockThatIsSentAgainIsNeverDroppedAsKnown(t *testing.T) {
 	}
 }
 
-// numbered makes n rows that differ in their UID.
 // TestABlockThatClickHouseLacksTheMemoryForIsHalved has a view that fails, as memory does, for blocks of more than ten rows.
 func TestABlockThatClickHouseLacksTheMemoryForIsHalved(t *testing.T) {
 	c := migrated(t)
@@ -234,8 +233,12 @@ func TestABlockThatClickHouseLacksTheMemoryForIsHalved(t *testing.T) {
 	if got := fmt.Sprint(rows(t, c, "SELECT (SELECT count() FROM changes), (SELECT count() FROM catalog_rejects), (SELECT arraySort(groupArray(n)) FROM seen)")); got != "[[30 0 [7 7 8 8]]]" {
 		t.Errorf("changes, rejects, rows of each block: %v", got)
 	}
+	if n := testutil.ToFloat64(w.metrics.failures); n != 9 {
+		t.Errorf("%v failures, want 3 of each of 3 blocks", n)
+	}
 }
 
+// numbered makes n rows that differ in their UID.
 func numbered(from, n int) *fact.Facts {
 	facts := &fact.Facts{}
 	for i := range n {

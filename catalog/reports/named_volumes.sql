@@ -15,7 +15,8 @@ UNION DISTINCT
 SELECT cluster, uid
 FROM
 (
-    SELECT cluster, uid, claim_uid, claim_namespace AS namespace, claim_name AS name FROM volumes FINAL
+    SELECT cluster, uid, claim_uid, claim_key, claim_namespace AS namespace, claim_name AS name FROM volumes FINAL
     PREWHERE uid_key IN (SELECT uid_key FROM (SELECT uid_key, claim_namespace AS namespace, claim_name AS name FROM volumes) WHERE {{template "claim_named.sql" "{volume:String}"}})
 )
 WHERE claim_uid != '' AND {{template "claim_named.sql" "{volume:String}"}}
+  AND claim_key NOT IN (SELECT uid_key FROM claims WHERE {{template "claim_named.sql" "{volume:String}"}})

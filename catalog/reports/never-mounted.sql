@@ -4,6 +4,7 @@
 -- of the other claims only, by their key. A use of a volume since it was bound to its claim was a use of that claim, even if the mounts
 -- have expired.
 WITH
+{{template "lost_volumes.sql"}}
 chosen AS
 (
     SELECT cluster, namespace, name, uid_key, volume_uid, volume_key
@@ -68,14 +69,10 @@ WHERE deleted_at IS NULL{{filter "cluster"}}
   -- A claim may have lost its volume and got another one.
   AND uid_key NOT IN
       (
-          SELECT claim_key FROM bindings
-          WHERE released_at IS NOT NULL AND NOT {{listed "volume_key" "shared_volumes"}}
-            AND volume_key IN
-                (
-                    SELECT volume_key FROM volume_uses FINAL
-                    PREWHERE volume_key IN (SELECT volume_key FROM bindings WHERE released_at IS NOT NULL)
-                    WHERE in_use OR last_ended_at IS NOT NULL
-                )
+          SELECT claim_key FROM
+          (
+            {{template "lost_uses.sql"}}
+          )
       )
 ORDER BY created_at, cluster, namespace, claim
 LIMIT {limit:UInt64}

@@ -4,28 +4,7 @@
 -- pod is known by its name alone, if it is one of a StatefulSet.
 WITH
 toIntervalSecond({min_age:Int64}) AS min_age,
--- The volumes that existing claims have lost: a Lost claim can get another one.
-(
-    SELECT groupArray((claim_key, volume_key, bound_at, released_at)) FROM bindings FINAL
-    PREWHERE claim_key IN
-             (
-                 SELECT uid_key FROM claims AS c FINAL
-                 PREWHERE uid_key IN (SELECT claim_key FROM bindings WHERE released_at IS NOT NULL)
-                 WHERE deleted_at IS NULL AND {{template "claim_filter.sql"}}
-             )
-    WHERE released_at IS NOT NULL
-) AS lost_volumes,
--- Those of them that other claims had, too: their last use may have been another claim's.
-(
-    SELECT groupArray(volume_key)
-    FROM
-    (
-        SELECT volume_key FROM bindings
-        PREWHERE volume_key IN (SELECT lost.2 FROM (SELECT arrayJoin(lost_volumes) AS lost))
-        GROUP BY volume_key
-        HAVING uniqExact(claim_key) > 1
-    )
-) AS shared_volumes,
+{{template "lost_volumes.sql"}}
 volume_orphans AS
 (
     SELECT
@@ -181,18 +160,10 @@ claim_orphans AS
         -- It may have used a volume that it lost for good, or pods may go on with that.
         LEFT JOIN
         (
-            SELECT lost.1 AS claim_key, max(u.last_ended_at) AS last_ended_at, max(u.in_use) AS in_use
-            FROM (SELECT arrayJoin(lost_volumes) AS lost) AS l
-            INNER JOIN
-            (
-                SELECT volume_key, in_use, last_ended_at FROM volume_uses FINAL
-                PREWHERE volume_key IN (SELECT lost.2 FROM (SELECT arrayJoin(lost_volumes) AS lost))
-            ) AS u ON u.volume_key = lost.2
-            WHERE NOT {{listed "u.volume_key" "shared_volumes"}} OR u.last_ended_at <= lost.4 AND (lost.3 IS NULL OR u.last_ended_at >= lost.3)
-            GROUP BY claim_key
+            {{template "lost_uses.sql"}}
         ) AS former ON former.claim_key = cl.uid_key
         LEFT JOIN (SELECT uid_key, unseen_use_at FROM volumes FINAL WHERE unseen_use_at IS NOT NULL) AS v ON v.uid_key = cl.volume_key
-        WHERE NOT former.in_use
+        WHERE cl.phase = 'Lost' OR NOT former.in_use
     ) AS c
     LEFT JOIN
     (

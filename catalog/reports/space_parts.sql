@@ -20,7 +20,7 @@ bound AS
         FROM bindings FINAL {{template "prewhere_volumes.sql" "volume_key"}}
         WHERE true{{filter "cluster"}}
     ) AS b
-    -- A binding without a known beginning began after the claim was created.
+    -- A binding without a known beginning counts from the creation of its claim: the earliest that it can have begun.
     LEFT ANY JOIN (SELECT uid_key, created_at FROM claims PREWHERE uid_key IN (SELECT claim_key FROM bindings WHERE bound_at IS NULL)) AS c ON c.uid_key = b.claim_key
     GROUP BY volume
 ),
