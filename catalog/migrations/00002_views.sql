@@ -472,9 +472,8 @@ volume_lives AS
     FROM (SELECT * FROM volumes FINAL) AS v
     LEFT JOIN
     (
-        SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, groupArrayIf((assumeNotNull(b.bound_at), toString(b.namespace)), b.bound_at IS NOT NULL) AS stays,
-            max(b.released_at) AS last_released_at
-        FROM (SELECT * FROM bindings FINAL) AS b
+        SELECT cluster, volume_uid, groupArrayIf((assumeNotNull(bound_at), toString(namespace)), bound_at IS NOT NULL) AS stays, max(released_at) AS last_released_at
+        FROM bindings FINAL
         GROUP BY cluster, volume_uid
     ) AS b ON b.cluster = v.cluster AND b.volume_uid = v.uid
     LEFT JOIN

@@ -6,9 +6,8 @@ chosen AS
 (
     SELECT *, claim_key, volume_key
     FROM bindings FINAL
-    -- PREWHERE has columns of the sorting key alone, so that FINAL merges fewer rows.
 {{- if given "owner" "group" "workload"}}
-    PREWHERE claim_key IN ({{template "chosen_claims.sql"}})
+    PREWHERE claim_key IN ({{template "chosen_claims.sql"}}) -- of the sorting key alone: FINAL merges fewer rows
 {{- end}}
     WHERE {{template "in_namespaces.sql"}}
       AND (bound_at IS NULL OR bound_at <= {until:DateTime64(6, 'UTC')})
