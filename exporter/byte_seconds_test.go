@@ -127,6 +127,24 @@ func TestCapacityCountsFromTheEventsOwnTimes(t *testing.T) {
 	l.want(100, 3000+20*300+7*18.5+10, 0)
 }
 
+// The volume, which tells exactly when a claim was bound, can arrive after the claim, and even after its deletion.
+func TestCapacityCountsFromABindingThatIsKnownLater(t *testing.T) {
+	l := newTimeline(t)
+	l.at(0).apply(&fact.Update{})
+	for _, uid := range []string{"a", "b", "c"} {
+		l.at(10).apply(claimsUpdate(boundClaim(uid, 10, momentAt(10))))
+	}
+	l.at(11).apply(claimsUpdate(boundClaim("a", 10, momentAt(4))))
+	l.want(12, 10*8+2*10*2, 0)
+	l.at(13).apply(claimsUpdate(deletedClaim("c", 10, momentAt(7)))) // no time is known at which it was bound
+	l.want(14, 10*10+10*4, 0)
+	gone := deletedClaim("b", 10, momentAt(8))
+	gone.BoundAt = momentAt(5)
+	l.at(15).apply(claimsUpdate(gone))
+	l.at(16).apply(claimsUpdate(gone)) // again
+	l.want(20, 10*16+10*3, 0)
+}
+
 func TestIdleSpaceCountsWhileNobodyUsesIt(t *testing.T) {
 	l := newTimeline(t)
 	mounted := volumeIn("v", 10, fact.VolumeMounted, ago(time.Hour))

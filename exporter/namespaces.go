@@ -59,9 +59,11 @@ type claim struct {
 	group          *group
 	requestedBytes int64
 	capacityBytes  int64
-	pendingSince   fact.Time
+	since          fact.Time // a pending claim waits since then, or not if 0; the capacity of a bound one counts since then
 	phase          uint8
 }
+
+func (c *claim) waits() bool { return c.phase == phasePending && c.since != 0 }
 
 // share is the contribution of one volume to its group; group is nil for a volume that never had a
 // claim.
@@ -98,28 +100,29 @@ func (n *namespaces) applyClaim(c *fact.ClaimState, at fact.Time) (first bool) {
 		old.group.phases[old.phase]--
 		old.group.requestedBytes.subtract(old.requestedBytes)
 		old.group.capacityBytes.subtract(old.capacityBytes)
-		if old.pendingSince != 0 {
+		if old.waits() {
 			n.waitNoMore(old.group, c.UID)
 		}
 	}
 	if c.Gone {
+		n.countCapacity(&old, &claim{}, c, at)
 		delete(n.claims, c.UID)
 	} else {
 		g := n.group(c.Namespace, c.StorageClass)
 		first = g.claims() == 0 && !(known && old.group == g)
-		now := claim{group: g, requestedBytes: c.RequestedBytes, pendingSince: c.PendingSince, phase: phaseOf(c.Phase)}
+		now := claim{group: g, requestedBytes: c.RequestedBytes, since: c.PendingSince, phase: phaseOf(c.Phase)}
 		if now.phase == phaseBound {
 			now.capacityBytes = c.CapacityBytes
 		}
+		n.countCapacity(&old, &now, c, at)
 		g.phases[now.phase]++
 		g.requestedBytes.add(now.requestedBytes)
 		g.capacityBytes.add(now.capacityBytes)
 		n.claims[c.UID] = now
-		if now.pendingSince != 0 {
-			n.wait(g, c.UID, now.pendingSince)
+		if now.waits() {
+			n.wait(g, c.UID, now.since)
 		}
 	}
-	n.countCapacity(&old, c, at)
 	if known {
 		n.drop(old.group)
 	}

@@ -2,20 +2,29 @@ package exporter
 
 import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 
-// countCapacity counts the capacity that a claim has from a moment on, in place of the one that it had. A claim has its
-// capacity from when it was bound until it was deleted, and a new one from when that was observed.
-func (n *namespaces) countCapacity(old *claim, c *fact.ClaimState, at fact.Time) {
-	now := n.claims[c.UID]
+// countCapacity counts the capacity that a claim has now, in place of the one that it had, and sets since when it counts.
+// A claim has its capacity from when it was bound until it was deleted, and a new one from when that was observed. When it
+// was bound is known exactly from its volume, whose event can arrive after the claim's (rule 2.9): then the time between
+// them is added. When the watches catch up, a claim's deletion can precede all that is known of its binding: such a claim
+// counts for no time.
+func (n *namespaces) countCapacity(old, now *claim, c *fact.ClaimState, at fact.Time) {
 	wasBound, isBound := old.group != nil && old.phase == phaseBound, now.group != nil && now.phase == phaseBound
-	if wasBound && isBound && old.group.groupKey == now.group.groupKey {
-		n.tally.changeBytes(capacityByteSeconds, now.group.groupKey, now.capacityBytes-old.capacityBytes, at)
-		return
-	}
 	if wasBound {
-		n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, -old.capacityBytes, momentOr(c.DeletedNotBefore, at))
+		since := momentOr(c.BoundAt, old.since)
+		if since != old.since {
+			n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, old.capacityBytes, since)
+			n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, -old.capacityBytes, old.since)
+		}
+		if isBound && old.group.groupKey == now.group.groupKey {
+			now.since = since
+			n.tally.changeBytes(capacityByteSeconds, now.group.groupKey, now.capacityBytes-old.capacityBytes, at)
+			return
+		}
+		n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, -old.capacityBytes, max(momentOr(c.DeletedNotBefore, at), since))
 	}
 	if isBound {
-		n.tally.changeBytes(capacityByteSeconds, now.group.groupKey, now.capacityBytes, momentOr(c.BoundAt, at))
+		now.since = momentOr(c.BoundAt, at)
+		n.tally.changeBytes(capacityByteSeconds, now.group.groupKey, now.capacityBytes, now.since)
 	}
 }
 
