@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -36,6 +37,27 @@ func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Rep
 
 // mostSent is the number of rows that a statement can bring along as a table.
 var mostSent = 200_000
+
+// takeNamespaces asks in which namespaces the statements of a report look for rows, and adds these to their parameters:
+// see namespaces.sql.
+func (c *Catalog) takeNamespaces(ctx context.Context, explain func(error) error, r Report, s Statement) error {
+	for _, needed := range []struct{ in, parameter string }{
+		{"FROM owner_namespaces", "its_namespaces"},
+		{" AS volume_namespaces", "volume_namespaces"},
+	} {
+		if !strings.Contains(s.SQL, needed.in) {
+			continue
+		}
+		sql, err := expand("namespaces.sql", needed.parameter, s.Parameters)
+		if err != nil {
+			return err
+		}
+		if _, err := c.askParameters(ctx, explain, r, sql, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // takeQuarters returns the kind of a report's SQL: "quarters" if the report can read the sums of quarters, and some
 // cover a part of its window or of the time before its moment. It sets the parameters of that SQL, and returns a

@@ -22,12 +22,12 @@ func (c *Catalog) Notes(ctx context.Context, r *Result, cluster string) (notes [
 	if remark := r.Remark(); remark != "" {
 		notes = append(notes, remark)
 	}
-	unwatched, err := c.beforeCoverage(ctx, r.window, cluster)
+	firsts, err := c.firstWatched(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
-	notes = append(notes, unwatched...)
-	expired, err := c.expired(ctx, r, cluster)
+	notes = append(notes, beforeCoverage(firsts, r.window)...)
+	expired, err := c.expired(ctx, r, firsts)
 	if err != nil {
 		return nil, err
 	}
@@ -52,27 +52,41 @@ func (w window) overlaps(g Gap) bool {
 	return w.since.Equal(end) || !g.From.After(w.until) && (g.To.IsZero() || g.To.After(w.since))
 }
 
-// firstWatched asks when the watching of each cluster began.
-const firstWatched = `SELECT cluster, min(started_at) FROM coverage
-WHERE kind = 'Pod' AND ({cluster:String} = '' OR cluster = {cluster:String}) GROUP BY cluster ORDER BY cluster`
+// first is when the watching of a cluster began; pods is zero if nobody watched its pods.
+type first struct {
+	cluster   string
+	pods, any time.Time
+}
+
+// firstWatched asks when the watching of a cluster began or, if that is empty, of each.
+func (c *Catalog) firstWatched(ctx context.Context, cluster string) (list []first, err error) {
+	const sql = `SELECT cluster, minIf(toNullable(started_at), kind = 'Pod'), min(started_at) FROM coverage
+WHERE {cluster:String} = '' OR cluster = {cluster:String} GROUP BY cluster ORDER BY cluster`
+	err = c.Each(ctx, "read when the watching began", sql, map[string]string{"cluster": cluster}, func(rows driver.Rows) error {
+		var f first
+		var pods *time.Time
+		err := rows.Scan(&f.cluster, &pods, &f.any)
+		if pods != nil {
+			f.pods = *pods
+		}
+		list = append(list, f)
+		return err
+	})
+	return list, err
+}
 
 // expired notes the tables of which the report has read what a retention has made incomplete: those that lack rows of the window.
-func (c *Catalog) expired(ctx context.Context, r *Result, cluster string) (notes []string, err error) {
+// Before the first watching, there was nothing to expire.
+func (c *Catalog) expired(ctx context.Context, r *Result, firsts []first) (notes []string, err error) {
 	if r.window.since.Equal(end) || len(r.expiring) == 0 {
 		return nil, nil
 	}
-	const op = "read the retention of the tables"
-	var first time.Time // before that, there was nothing to expire
-	err = c.Each(ctx, op, "SELECT min(started_at) FROM coverage WHERE {cluster:String} = '' OR cluster = {cluster:String}", map[string]string{"cluster": cluster},
-		func(rows driver.Rows) error { return rows.Scan(&first) })
+	definitions, err := c.definitions(ctx, "read the retention of the tables", r.expiring...)
 	for _, t := range r.expiring {
-		if err != nil {
-			return nil, err
-		}
-		var d definition
-		d, err = c.definition(ctx, op, t)
+		d := definitions[t.table]
 		kept := c.now().Add(-d.lasts)
-		if d.ours && r.window.since.Before(kept) && first.Before(kept) {
+		watchedBefore := func(f first) bool { return f.any.Before(kept) }
+		if d.ours && r.window.since.Before(kept) && (len(firsts) == 0 || slices.ContainsFunc(firsts, watchedBefore)) {
 			notes = append(notes, fmt.Sprintf("of the time before %s the table %s may lack rows: --catalog.retention=%s=%s", humanTime(kept), t.table, t.flag, lasting(d.lasts)))
 		}
 	}
@@ -91,17 +105,11 @@ func expiring(sql string) (list []retained) {
 
 // beforeCoverage notes the clusters that nobody watched yet when the window began. A window over all of the history
 // begins wherever that does.
-func (c *Catalog) beforeCoverage(ctx context.Context, w window, cluster string) (notes []string, err error) {
-	err = c.Each(ctx, "read when the watching began", firstWatched, map[string]string{"cluster": cluster}, func(rows driver.Rows) error {
-		var name string
-		var first time.Time
-		if err := rows.Scan(&name, &first); err != nil {
-			return err
+func beforeCoverage(firsts []first, w window) (notes []string) {
+	for _, f := range firsts {
+		if w.since.After(beginning) && w.since.Before(f.pods) {
+			notes = append(notes, fmt.Sprintf("nobody watched cluster %s before %s: of earlier times the catalog knows only what objects still said then", f.cluster, humanTime(f.pods)))
 		}
-		if w.since.After(beginning) && w.since.Before(first) {
-			notes = append(notes, fmt.Sprintf("nobody watched cluster %s before %s: of earlier times the catalog knows only what objects still said then", name, humanTime(first)))
-		}
-		return nil
-	})
-	return notes, err
+	}
+	return notes
 }

@@ -177,6 +177,9 @@ func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map
 
 // answer asks the statements of a report: its small ones first, if it has any, and then its own.
 func (c *Catalog) answer(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (*Result, error) {
+	if err := c.takeNamespaces(ctx, explain, r, s); err != nil {
+		return nil, err
+	}
 	nothing, err := c.askFirst(ctx, explain, r, s, w)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,34 +95,51 @@ var (
 	longNumber = regexp.MustCompile(`\d{5,}`)
 )
 
-// definition reads the definition of a table. ClickHouse formats the TTL of a table in its own way, so it formats ours, too: for the
-// shortest retention. A TTL that differs from that in its numbers alone is ours for another retention.
-func (c *Catalog) definition(ctx context.Context, op string, t retained) (d definition, err error) {
-	const sql = `SELECT engine_full, formatQuerySingleLine({ours:String}) FROM system.tables WHERE database = currentDatabase() AND name = {table:String}`
-	var formatted string
-	found := false
-	err = c.Each(ctx, op, sql, map[string]string{"table": t.table, "ours": "CREATE TABLE t (a Int8) ENGINE = MergeTree ORDER BY a TTL " + t.ttl(shortestRetention)},
-		func(rows driver.Rows) error {
-			found = true
-			return rows.Scan(&d.engine, &formatted)
-		})
-	if err != nil {
-		return d, err
+// definition reads the definition of a table. It is an error if there is none.
+func (c *Catalog) definition(ctx context.Context, op string, t retained) (definition, error) {
+	all, err := c.definitions(ctx, op, t)
+	d, ok := all[t.table]
+	if err == nil && !ok {
+		err = &Error{Reason: Refused, Op: op, Address: c.Address(), Hint: fmt.Sprintf("has no table %s in database %q; create it with `kubevoltracker schema migrate`", t.table, c.Database())}
 	}
-	if !found {
-		return d, &Error{Reason: Refused, Op: op, Address: c.Address(), Hint: fmt.Sprintf("has no table %s in database %q; create it with `kubevoltracker schema migrate`", t.table, c.Database())}
+	return d, err
+}
+
+// definitions reads the definitions of tables, by their names. ClickHouse formats the TTL of a table in its own way, so it formats
+// ours, too: for the shortest retention. A TTL that differs from that in its numbers alone is ours for another retention.
+func (c *Catalog) definitions(ctx context.Context, op string, tables ...retained) (map[string]definition, error) {
+	const sql = `SELECT name, engine_full, formatQuerySingleLine(splitByChar('\n', {ours:String})[indexOf(splitByChar('\n', {tables:String}), name)])
+FROM system.tables WHERE database = currentDatabase() AND name IN splitByChar('\n', {tables:String})`
+	var names, ours []string
+	for _, t := range tables {
+		names = append(names, t.table)
+		ours = append(ours, "CREATE TABLE t (a Int8) ENGINE = MergeTree ORDER BY a TTL "+t.ttl(shortestRetention))
 	}
-	m, ours := tableTTL.FindStringSubmatch(d.engine), tableTTL.FindStringSubmatch(formatted)
+	parameters := map[string]string{"tables": strings.Join(names, "\n"), "ours": strings.Join(ours, "\n")}
+	all := map[string]definition{}
+	err := c.Each(ctx, op, sql, parameters, func(rows driver.Rows) error {
+		var name, engine, formatted string
+		if err := rows.Scan(&name, &engine, &formatted); err != nil {
+			return err
+		}
+		all[name] = tables[slices.Index(names, name)].definedBy(engine, formatted)
+		return nil
+	})
+	return all, err
+}
+
+// definedBy reads an engine with its clauses. formatted is a definition with our TTL.
+func (t retained) definedBy(engine, formatted string) definition {
+	d := definition{engine: engine}
+	m, ours := tableTTL.FindStringSubmatch(engine), tableTTL.FindStringSubmatch(formatted)
 	if m == nil || ours == nil {
-		return d, nil
+		return d
 	}
 	d.ttl = m[1]
-	if longNumber.ReplaceAllString(d.ttl, "#") != longNumber.ReplaceAllString(ours[1], "#") {
-		return d, nil
+	if longNumber.ReplaceAllString(d.ttl, "#") == longNumber.ReplaceAllString(ours[1], "#") {
+		d.ours, d.lasts = true, t.retentionOf(d.ttl)
 	}
-	d.ours = true
-	d.lasts = t.retentionOf(d.ttl)
-	return d, nil
+	return d
 }
 
 // retentionOf returns the retention that a TTL of ours is for. The seconds are its last long number.

@@ -53,14 +53,21 @@ func listed(columnKey, array string) string {
 	return fmt.Sprintf("%s IN (SELECT arrayJoin(%s))", columnKey, array)
 }
 
-// inNamespaces returns the SQL that a row's cluster and namespace are in an array of such pairs. It compares a sum of
-// hashes, so other pairs may match as well: each report also compares owners and groups exactly. Both columns have few
-// values, and ClickHouse hashes each of them once; looking up pairs takes five times as long. The subqueries are needed:
-// ClickHouse uses neither the primary key nor a fast lookup for IN with an array that it computes.
-func inNamespaces(array string) string {
-	const sum = "cityHash64(cluster) + 31 * cityHash64(namespace)"
-	pairs := fmt.Sprintf("SELECT n.1 AS cluster, n.2 AS namespace FROM (SELECT arrayJoin(%s) AS n)", array)
-	return fmt.Sprintf("indexHint((cluster, namespace) IN (%s)) AND %s IN (SELECT %s FROM (%s))", pairs, sum, sum, pairs)
+// namespaceHash is the SQL of a number for a row's cluster and namespace. Both columns have few values, and ClickHouse
+// hashes each of them once; looking up pairs takes five times as long. Other pairs may have the same number, so each report
+// also compares owners and groups exactly.
+const namespaceHash = "cityHash64(cluster) + 31 * cityHash64(namespace)"
+
+// inNamespaces returns the SQL that a row's cluster and namespace are among the parameters of namespaces.sql, or without
+// them in the array of such pairs that has their name. The primary key compares the pairs. With an array that it computes,
+// ClickHouse needs the subqueries to use the primary key, and to look up fast.
+func inNamespaces(values map[string]string, name string) string {
+	pairs, numbers := "{"+name+":Array(Tuple(String, String))}", "{"+name+"_hashes:Array(UInt64)}"
+	if values[name] == "" {
+		each := fmt.Sprintf("SELECT n.1 AS cluster, n.2 AS namespace FROM (SELECT arrayJoin(%s) AS n)", name)
+		pairs, numbers = "("+each+")", fmt.Sprintf("(SELECT %s FROM (%s))", namespaceHash, each)
+	}
+	return fmt.Sprintf("indexHint((cluster, namespace) IN %s) AND %s IN %s", pairs, namespaceHash, numbers)
 }
 
 // showsFewRows reports whether a report shows so few rows that a statement can have them as an array. Without a limit it
@@ -106,7 +113,9 @@ var files = sync.OnceValues(func() (*template.Template, error) {
 // functions returns the functions that the files call, for the values of parameters.
 func functions(values map[string]string) template.FuncMap {
 	return template.FuncMap{
-		"same": same, "key": key, "listed": listed, "inNamespaces": inNamespaces,
+		"same": same, "key": key, "listed": listed,
+		"namespaceHash": func() string { return namespaceHash },
+		"inNamespaces":  func(name string) string { return inNamespaces(values, name) },
 		"changedParts": func() []string { // of in_changed.sql
 			if values["changed_claims"] == "" {
 				return nil

@@ -39,6 +39,9 @@ WITH
 {{- end}}
     )
 ) AS volume_keys,
+{{- if given "owner" "group"}}
+{{template "volume_namespaces.sql"}}
+{{- end}}
 {{template "uses_chosen.sql" "at"}},
 {{template "owned.sql" "at"}},
 {{- if ne . "now"}}

@@ -4,7 +4,6 @@
 -- Each table says FINAL itself: see Report.explicit.
 WITH
 {{template "claims_of_workload.sql"}}
-{{template "its_namespaces.sql" ""}}
 {{template "of_class.sql"}}
 chosen_volumes AS
 (
@@ -16,13 +15,13 @@ chosen_volumes AS
 -- an index skips those that were over before; replaced rows may add some.
 touched_pods AS
 (
-    SELECT created_at FROM pods WHERE {{template "uses_of.sql"}} AND {{template "existed.sql"}}
+    SELECT created_at FROM pods WHERE {{template "in_namespaces.sql"}} AND {{template "existed.sql"}}
 ),
 touched_mounts AS
 (
     SELECT pod_created_at
     FROM mounts
-    WHERE {{template "uses_of.sql"}} AND {{template "in_window.sql"}}
+    WHERE {{template "in_namespaces.sql"}} AND {{template "in_window.sql"}}
 )
 SELECT cluster, kind, sum(n) AS count
 FROM
@@ -39,7 +38,7 @@ FROM
     UNION ALL
     SELECT cluster, 'Pod', count() FROM pods AS c FINAL
     PREWHERE created_at IN (SELECT created_at FROM touched_pods)
-    WHERE {{template "uses_of.sql"}} AND {{template "existed.sql"}}
+    WHERE {{template "in_namespaces.sql"}} AND {{template "existed.sql"}}
 {{- if given "workload"}}
       AND {workload:String} IN (if(workload_name = '', name, workload_name),
            if(workload_name = '', concat('Pod/', name), concat(workload_kind, '/', workload_name)))

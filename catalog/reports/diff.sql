@@ -4,7 +4,6 @@
 -- all selected objects from the left. Each table says FINAL itself: see Report.explicit.
 WITH
 {{template "claims_of_workload.sql"}}
-{{template "its_namespaces.sql" ""}}
 {{template "of_class.sql"}}
 {{if given "owner" "group"}}
 (SELECT groupArray(uid_key) FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS claim_keys,
@@ -49,7 +48,7 @@ differences AS
         PREWHERE action IN ('resized', 'resize_requested')
         WHERE kind IN ('PersistentVolume', 'PersistentVolumeClaim')
 {{- if given "namespace" "owner" "group"}}
-          AND (namespace = '' OR {{template "uses_of.sql"}}) -- a volume has no namespace
+          AND (namespace = '' OR {{template "in_namespaces.sql"}}) -- a volume has no namespace
 {{- end}}
           AND at > {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}
         GROUP BY object_key, kind, action
@@ -68,7 +67,7 @@ differences AS
 {{- if given "namespace" "owner" "group"}}
         PREWHERE uid_key IN
                  (
-                     SELECT volume_key FROM (SELECT volume_key, claim_key, namespace AS claim_namespace FROM bindings WHERE {{template "uses_of.sql"}})
+                     SELECT volume_key FROM (SELECT volume_key, claim_key, namespace AS claim_namespace FROM bindings WHERE {{template "in_namespaces.sql"}})
                      WHERE {{template "of_claim_keys.sql"}}
                  )
 {{- end}}
@@ -81,7 +80,7 @@ differences AS
             max({{template "bound_then.sql" "until"}}) AS bound_after
         FROM bindings FINAL
 {{- if given "namespace" "owner" "group"}}
-        PREWHERE {{template "uses_of.sql"}}
+        PREWHERE {{template "in_namespaces.sql"}}
 {{- if given "owner" "group"}}
              AND {{listed "claim_key" "claim_keys"}}
 {{- end}}
@@ -105,7 +104,7 @@ FROM
         toString(countIf(started_at <= {since:DateTime64(6, 'UTC')} AND (ended_at IS NULL OR ended_at > {since:DateTime64(6, 'UTC')}))) AS before,
         toString(countIf(ended_at IS NULL OR ended_at > {until:DateTime64(6, 'UTC')})) AS after
     FROM mounts FINAL
-    PREWHERE pod_created_at IN (SELECT pod_created_at FROM mounts WHERE {{template "diff_mounts.sql"}} AND {{template "uses_of.sql"}})
+    PREWHERE pod_created_at IN (SELECT pod_created_at FROM mounts WHERE {{template "diff_mounts.sql"}} AND {{template "in_namespaces.sql"}})
     WHERE {{template "diff_mounts.sql"}} AND {{template "mount_filter.sql"}}
     GROUP BY cluster, namespace, workload_kind, workload_name
     HAVING before != after

@@ -42,7 +42,7 @@ WITH
         )
     )
 ) AS claims_found,
-known AS (SELECT cluster, namespace, name AS claim_name, '' AS source_kind, '' AS source_id, {{template "history_claim.sql"}} AS claim FROM claims WHERE {{template "uses_of.sql" .}}),
+known AS (SELECT cluster, namespace, name AS claim_name, '' AS source_kind, '' AS source_id, {{template "history_claim.sql"}} AS claim FROM claims WHERE {{template "in_namespaces.sql"}}),
 (SELECT groupUniqArray(claim) FROM known WHERE {{listed "claim" "claims_found"}}) AS known_found,
 -- What is left: backing stores, and claims without a row in claims.
 (SELECT groupArray(claim) FROM (SELECT arrayJoin(claims_found) AS claim) WHERE NOT {{listed "claim" "known_found"}}) AS others_found

@@ -34,7 +34,7 @@ owned AS
         if(s.owner != '', s.owner, c.owner) AS owner, if(notEmpty(s.groups), s.groups, c.groups) AS groups, if(s.volume_uid != '', s.volume_uid, c.volume_uid) AS volume_uid,
         c.storage_class AS claim_class, concat(s.workload_kind, '/', s.workload_name) AS workload,
         s.pods AS pods, s.pods_apart AS pods_apart, s.used_since AS used_since, s.used_until AS used_until
-    FROM (SELECT uid_key, volume_uid, storage_class, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" .}}) AS c
+    FROM (SELECT uid_key, volume_uid, storage_class, owner, groups FROM claims FINAL WHERE {{template "in_namespaces.sql"}}) AS c
     RIGHT JOIN sums AS s ON c.uid_key = {{key "s.cluster, s.claim_uid"}}
 ),
 used AS

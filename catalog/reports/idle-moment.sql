@@ -21,17 +21,27 @@ found AS
     FROM (SELECT arrayJoin(rows_found) AS r)
 ),
 {{- end}}
-(SELECT groupArray(key) FROM found) AS volumes_found,
+(
+    SELECT groupArray((uid_key, cluster, uid, name, storage_class, reclaim_policy, capacity_bytes, claim_namespace, claim_name, claim))
+    FROM
+    (
+        SELECT uid_key, toString(cluster) AS cluster, uid, name, storage_class, reclaim_policy, capacity_bytes, toString(claim_namespace) AS claim_namespace, claim_name,
+            if(claim_uid = '', 0, claim_key) AS claim
+        FROM volumes FINAL PREWHERE uid_key IN (SELECT key FROM found)
+    )
+) AS volumes_found,
 -- All claims that these volumes have or had.
 (
     SELECT groupUniqArray((cluster, namespace, name, volume, claim))
     FROM
     (
-        SELECT cluster, namespace, claim_name AS name, volume_key AS volume, claim_key AS claim FROM bindings WHERE {{listed "volume_key" "volumes_found"}}
+        SELECT cluster, namespace, claim_name AS name, volume_key AS volume, claim_key AS claim FROM bindings
+        WHERE volume_key IN (SELECT key FROM found){{if given "volume_namespaces"}} AND {{inNamespaces "volume_namespaces"}}{{end}}
         UNION ALL
-        SELECT cluster, namespace, name, volume_key, uid_key FROM claims WHERE {{listed "volume_key" "volumes_found"}}
+        SELECT cluster, namespace, name, volume_key, uid_key FROM claims
+        WHERE volume_key IN (SELECT key FROM found){{if given "volume_namespaces"}} AND {{inNamespaces "volume_namespaces"}}{{end}}
         UNION ALL
-        SELECT cluster, claim_namespace, claim_name, uid_key, claim_key FROM volumes WHERE claim_uid != '' AND {{listed "uid_key" "volumes_found"}}
+        SELECT v.2, v.8, v.9, v.1, v.10 FROM (SELECT arrayJoin(volumes_found) AS v) WHERE v.10 != 0
     )
 ) AS claims_found,
 -- The pods that used these volumes last. Of several uses that ended at the same time, the one that started last counts.
@@ -55,7 +65,7 @@ found AS
             LEFT JOIN
             (
                 SELECT uid_key, volume_key FROM claims FINAL
-                WHERE (cluster, namespace) IN (SELECT its.1, its.2 FROM (SELECT arrayJoin(claims_found) AS its)) AND {{listed "volume_key" "volumes_found"}}
+                WHERE (cluster, namespace) IN (SELECT its.1, its.2 FROM (SELECT arrayJoin(claims_found) AS its)) AND volume_key IN (SELECT key FROM found)
             ) AS c ON c.uid_key = m.claim_key
         )
         GROUP BY its_volume
@@ -84,14 +94,14 @@ idle AS
     FROM found AS f
     INNER JOIN
     (
-        SELECT uid_key, toString(cluster) AS cluster, uid, name, storage_class, reclaim_policy, capacity_bytes
-        FROM volumes FINAL PREWHERE {{listed "uid_key" "volumes_found"}}
+        SELECT v.1 AS uid_key, v.2 AS cluster, v.3 AS uid, v.4 AS name, v.5 AS storage_class, v.6 AS reclaim_policy, v.7 AS capacity_bytes
+        FROM (SELECT arrayJoin(volumes_found) AS v)
     ) AS v ON v.uid_key = f.key
     LEFT ANY JOIN (SELECT its.2 AS namespace, its.3 AS name, its.4 AS volume, its.5 AS claim FROM (SELECT arrayJoin(claims_found) AS its)) AS c ON c.volume = f.key AND c.claim = f.claim_key
     LEFT JOIN
     (
         SELECT volume_key, last_namespace, last_pod, last_workload_kind, last_workload_name
-        FROM volume_uses FINAL PREWHERE {{listed "volume_key" "volumes_found"}} WHERE last_ended_at <= moment
+        FROM volume_uses FINAL PREWHERE volume_key IN (SELECT key FROM found) WHERE last_ended_at <= moment
     ) AS u ON u.volume_key = f.key
     LEFT JOIN (SELECT arrayJoin(last_users) AS user) AS l ON l.user.1 = f.key
     LEFT JOIN
@@ -112,7 +122,7 @@ idle AS
             FROM changes FINAL
             PREWHERE action = 'resized'
             WHERE kind = 'PersistentVolume' AND namespace = ''{{filter "cluster"}}
-              AND {{listed (key "cluster, uid") "volumes_found"}}
+              AND {{key "cluster, uid"}} IN (SELECT key FROM found)
             GROUP BY key, details, resource_version
             HAVING resized_at > moment
         )
@@ -124,10 +134,11 @@ idle AS
         FROM
         (
             SELECT {{key "cluster, volume_uid"}} AS volume_key, at, used_bytes FROM usage
-            WHERE at <= moment AND (cluster, namespace) IN (SELECT its.1, its.2 FROM (SELECT arrayJoin(claims_found) AS its)) AND {{listed (key "cluster, volume_uid") "volumes_found"}}
+            WHERE at <= moment AND (cluster, namespace) IN (SELECT its.1, its.2 FROM (SELECT arrayJoin(claims_found) AS its)) AND {{key "cluster, volume_uid"}} IN (SELECT key FROM found)
             UNION ALL
-            SELECT volume_key, at, used_bytes FROM last_usage FINAL
-            PREWHERE {{listed "volume_key" "volumes_found"}} WHERE at <= moment
+            -- without FINAL: a replaced row is an earlier sample
+            SELECT volume_key, at, used_bytes FROM last_usage
+            PREWHERE volume_key IN (SELECT key FROM found) WHERE at <= moment
         )
         GROUP BY volume_key
     ) AS m ON m.volume_key = f.key

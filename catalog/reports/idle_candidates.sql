@@ -1,15 +1,9 @@
 {{- /* Included by idle-moment.sql and idle-found.sql, behind idle_watched.sql: the steps from unused volumes to
 with_idle, which has the idle volumes and since when they are idle. */ -}}
 {{if given "namespace" "owner" "group"}}
--- The volumes of the selected claims, and the namespaces of all claims that these volumes have or had.
+-- The volumes of the selected claims.
 {{template "chosen_volumes.sql"}}
-(
-    SELECT groupUniqArray((cluster, namespace))
-    FROM
-    (
-        {{template "claim_namespaces.sql" "volume_keys"}}
-    )
-) AS its_namespaces,
+{{template "volume_namespaces.sql"}}
 {{end}}
 -- The pods that existed and had not started a main container, and the claims that they mount.
 waiting AS

@@ -3,7 +3,6 @@
 WITH
 {since:DateTime64(6, 'UTC')} AS since,
 {until:DateTime64(6, 'UTC')} AS until,
-{{template "its_namespaces.sql" ""}}
 chosen AS (SELECT cluster, uid, uid_key, storage_class, created_at, deleted_at FROM claims AS c WHERE true{{filter "c.cluster"}} AND {{template "claim_filter.sql"}}),
 -- The report may read all mounts. A duration of 32 bits, at most 136 years, takes half of the memory.
 (began, ended) -> toUInt32(least(4294967295, greatest(0, dateDiff('second', assumeNotNull(began), assumeNotNull(ended))))) AS lasted
@@ -39,7 +38,7 @@ FROM
         (
             SELECT cluster, cityHash64(cluster, claim_uid) AS claim, lasted(started_at, ended_at) AS seconds
             FROM mounts
-            WHERE {{template "uses_of.sql"}} AND claim_uid != '' AND ended_at >= since AND ended_at <= until
+            WHERE {{template "in_namespaces.sql"}} AND claim_uid != '' AND ended_at >= since AND ended_at <= until
         ) AS m
         -- Claims and classes are compared by hashes of 64 bits; grouping by cluster and class takes twice as long. Two of a million
         -- claims have the same hash with a chance of 1 in 30 million; then the mounts of one count for the class of the other.

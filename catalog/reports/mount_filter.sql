@@ -1,5 +1,5 @@
-{{- /* Included by chosen_mounts.sql, counts.sql and diff.sql, behind its_namespaces.sql and of_class.sql:
+{{- /* Included by chosen_mounts.sql, counts.sql and diff.sql, behind of_class.sql:
 selects the mounts that match --cluster, --namespace, --owner, --group, --storageclass and --workload. */ -}}
-{{template "uses_of.sql"}}
+{{template "in_namespaces.sql"}}
       AND {{template "whose.sql"}}
       AND {{template "mount_class.sql"}}

@@ -6,7 +6,6 @@
 -- earliest one has no answer, the report reads everything. found is whether enough mounts match, and when the last of
 -- them started.
 WITH
-{{template "its_namespaces.sql" ""}}
 {{template "of_class.sql"}}
 (
     SELECT (count() >= {limit:UInt64} + 100, min(started_at))

@@ -4,7 +4,6 @@
 -- computes a query again for each place that names it. Each table says FINAL itself: see Report.explicit.
 WITH
 {{template "its_volumes.sql"}}
-{{template "its_namespaces.sql" ""}}
 {{template "of_class.sql"}}
 {{if fewRows}}
 (

@@ -9,5 +9,5 @@ backing stores of the mounts and sums; none if the array is empty. */ -}}
 {{- end}}
     UNION ALL
     SELECT cluster, namespace, claim_name, claim_uid, source_kind, source_id FROM mounts_quarterly
-    WHERE notEmpty(others_found) AND {{template "summed_rows.sql"}} AND {{template "uses_of.sql" .}}
+    WHERE notEmpty(others_found) AND {{template "summed_rows.sql"}} AND {{template "in_namespaces.sql"}}
 {{- end}}

@@ -46,7 +46,7 @@ WITH
             LEFT JOIN
             (
                 -- A mount that was written before its volume was known gets the volume of its claim.
-                SELECT {{template "half_key.sql" "uid_key"}} AS claim, {{template "half_key.sql" "volume_key"}} AS volume FROM claims FINAL WHERE volume_uid != '' AND {{template "uses_of.sql" .}}
+                SELECT {{template "half_key.sql" "uid_key"}} AS claim, {{template "half_key.sql" "volume_key"}} AS volume FROM claims FINAL WHERE volume_uid != '' AND {{template "in_namespaces.sql"}}
             ) AS c ON c.claim = s.claim
             GROUP BY volume
             HAVING volume != 0
@@ -65,7 +65,7 @@ WITH
         LIMIT {limit:UInt64} BY if(v.uid = '', t.volume, 0)
     )
 ) AS claims_found,
-known AS (SELECT cluster, namespace, name, {{template "half_key.sql" "uid_key"}} AS claim FROM claims WHERE {{template "uses_of.sql" .}}),
+known AS (SELECT cluster, namespace, name, {{template "half_key.sql" "uid_key"}} AS claim FROM claims WHERE {{template "in_namespaces.sql"}}),
 (SELECT groupUniqArray(claim) FROM known WHERE {{listed "claim" "claims_found"}}) AS known_found,
 (SELECT groupArray(claim) FROM (SELECT arrayJoin(claims_found) AS claim) WHERE NOT {{listed "claim" "known_found"}}) AS others_found
 SELECT DISTINCT toString(cluster) AS cluster, toString(namespace) AS namespace, name AS claim_name, '' AS source_kind, '' AS source_id, toUnixTimestamp64Micro(oldest) AS oldest_micros

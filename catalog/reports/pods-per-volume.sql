@@ -6,7 +6,7 @@ WITH
 -- their names, once each, only for the rows that it shows.
 (
     SELECT groupArray(node)
-    FROM (SELECT DISTINCT toString(arrayJoin(nodes)) AS node FROM mounts_quarterly WHERE {{template "summed_rows.sql"}} AND {{template "uses_of.sql" .}})
+    FROM (SELECT DISTINCT toString(arrayJoin(nodes)) AS node FROM mounts_quarterly WHERE {{template "summed_rows.sql"}} AND {{template "in_namespaces.sql"}})
 ) AS nodes_of_sums,
 {{- end}}
 -- The mounts by their own columns, summed up before claims and volumes are joined.
@@ -60,7 +60,7 @@ FROM
         SELECT
             s.cluster AS cluster, concat(s.namespace, '/', s.claim_name) AS claim, if(s.volume_uid != '', s.volume_uid, c.volume_uid) AS volume_uid, c.storage_class AS claim_class,
             s.pods AS pods_then, s.pods_apart AS pods_apart, s.nodes AS nodes, s.node_hashes AS node_hashes, s.workloads AS workloads
-        FROM (SELECT uid_key, volume_uid, storage_class FROM claims FINAL WHERE {{template "uses_of.sql" .}}) AS c
+        FROM (SELECT uid_key, volume_uid, storage_class FROM claims FINAL WHERE {{template "in_namespaces.sql"}}) AS c
         RIGHT JOIN sums AS s ON c.uid_key = {{key "s.cluster, s.claim_uid"}}
     ) AS o ON v.uid_key = {{key "o.cluster, o.volume_uid"}}
     WHERE o.volume_uid != ''{{filter "storage_class"}}

@@ -29,7 +29,7 @@ FROM (SELECT uid_key, name, storage_class FROM volumes FINAL WHERE true{{filter 
 RIGHT JOIN
 (
     SELECT u.*, c.storage_class AS claim_class
-    FROM (SELECT uid_key, storage_class FROM claims FINAL WHERE {{template "uses_of.sql"}}) AS c
+    FROM (SELECT uid_key, storage_class FROM claims FINAL WHERE {{template "in_namespaces.sql"}}) AS c
     RIGHT JOIN
     (
         SELECT

@@ -2,7 +2,6 @@
 parts of the window that the rollup does not cover, behind the arrays and lists that the flags need. For each part, an
 index skips the mounts that were over before. */ -}}
 {{template "its_volumes.sql"}}
-{{template "its_namespaces.sql" ""}}
 created AS
 (
     SELECT pod_created_at FROM mounts

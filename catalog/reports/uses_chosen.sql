@@ -5,7 +5,6 @@ chosen has the current rows. Its argument is the kind of window; "ever" for the 
 by volumes; "quarters" to leave out the mounts that summed_mounts.sql replaces; one of these behind "found" to select
 only claims in the table found; or "most" for the pods of of_most.sql. */ -}}
 {{template "its_volumes.sql"}}
-{{template "its_namespaces.sql" .}}
 touched AS
 (
     SELECT cluster, namespace, claim_name, pod_created_at, pod_uid, claim_uid, volume_uid, source_kind, source_id
@@ -27,7 +26,7 @@ chosen AS
 {{- if or (eq . "now") (eq . "moment") (eq . "at")}}
     -- When the pods of all rows that may match were created, as touched does: one number of the sorting key. So ClickHouse
     -- reads the other columns only where it matches, and WHERE compares them only for pods of the same seconds.
-    PREWHERE pod_created_at IN (SELECT pod_created_at FROM mounts WHERE {{template "uses_filter.sql" "at"}})
+    PREWHERE pod_created_at IN (SELECT pod_created_at FROM mounts WHERE {{if eq . "at"}}{{template "uses_filter.sql" "at"}}{{else}}{{template "uses_filter.sql" "touched"}}{{end}})
 {{- else}} {{template "prewhere_found.sql" .}}
 {{- end}}
     WHERE {{template "uses_filter.sql" .}}

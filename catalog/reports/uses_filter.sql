@@ -1,6 +1,6 @@
 {{- /* Included by uses_chosen.sql, for both of its steps, history-found.sql, pods-per-volume-found.sql and
 volumes-per-pod-found.sql: selects the mounts that match the flags; "ever" is the whole history, and
-"at" leaves out owner, group and workload. */ -}}
+"at" and "touched" leave out owner, group and workload. */ -}}
 {{template "uses_of.sql" .}}
 {{- if ne . "ever"}}
       AND {{template "in_window.sql"}}
@@ -9,6 +9,6 @@ volumes-per-pod-found.sql: selects the mounts that match the flags; "ever" is th
       AND {{template "source_found.sql"}}
 {{- end}}
       AND {{template "of_its_claims.sql" "claim_name"}}
-{{- if ne . "at"}}
+{{- if not (or (eq . "at") (eq . "touched"))}}
       AND {{template "whose.sql"}}
 {{- end}}

@@ -1,6 +1,10 @@
-{{- /* Included by other reports, which have its_namespaces.sql before it: selects the clusters and namespaces in which
-rows can match the flags, perhaps with others: each report also compares owners and groups exactly. */ -}}
+{{- /* Included by uses_filter.sql and owned.sql: selects the clusters and namespaces in which rows can match the flags;
+with "at", those of all claims that the volumes in volume_keys have or had. */ -}}
+{{if eq . "at" -}}
 true{{filter "cluster" "namespace"}}
 {{- if given "owner" "group"}}
-      AND {{inNamespaces "its_namespaces"}}
+      AND {{inNamespaces "volume_namespaces"}}
+{{- end}}
+{{- else -}}
+{{template "in_namespaces.sql"}}
 {{- end}}

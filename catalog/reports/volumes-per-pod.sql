@@ -44,7 +44,7 @@ LEFT JOIN
 LEFT JOIN
 (
     SELECT {{key "cluster, uid"}} AS pod_key, name, node FROM pods FINAL
-    WHERE created_at >= arrayMin(pods_shown.4) AND created_at <= arrayMax(pods_shown.4) AND {{template "uses_of.sql" .}}
+    WHERE created_at >= arrayMin(pods_shown.4) AND created_at <= arrayMax(pods_shown.4) AND {{template "in_namespaces.sql"}}
       AND {{key "cluster, uid"}} IN (SELECT pod_key FROM shown)
 ) AS p ON p.pod_key = s.pod_key
 ORDER BY s.volumes DESC, s.inline DESC, s.created_at, cluster, namespace, pod, s.pod_key

@@ -1,0 +1,17 @@
+-- The clusters and namespaces in which the statements of a report look for rows. They become parameters: ClickHouse
+-- analyses a subquery again in each place, and an array of a WITH, too. Its argument is their name: its_namespaces for
+-- those of --owner and --group, or volume_namespaces for those of all claims that the selected volumes have or had.
+-- There is no row if there are none, or too many for the address of a request.
+WITH
+{{if eq . "volume_namespaces"}}{{template "chosen_volumes.sql"}}{{end}}
+(
+    SELECT groupUniqArray((toString(cluster), toString(namespace)))
+    FROM
+    (
+        {{if eq . "volume_namespaces"}}{{template "claim_namespaces.sql" "volume_keys"}}{{else}}{{template "namespaces_of_owner.sql"}}{{end}}
+    )
+) AS namespaces
+SELECT
+    toString(namespaces) AS {{.}},
+    toString(arrayMap((cluster, namespace) -> {{namespaceHash}}, namespaces.1, namespaces.2)) AS {{.}}_hashes
+WHERE length(namespaces) BETWEEN 1 AND 64
