@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,8 +11,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/column"
 )
 
-// Some reports ask small statements before their own: whether they have any row, how far back they have to read, or
-// which sums cover the window. To compute that within one statement would take seconds: ClickHouse analyses a WITH
+// Some reports ask small statements before their own: in which namespaces they have to read, whether they have any row, how
+// far back they have to read, or which sums cover the window. To compute that within one statement would take seconds: ClickHouse analyses a WITH
 // again for each subquery that names it.
 
 // askFirst asks the file NAME-first.sql of a report that has one, and adds the columns of its row to the parameters of
@@ -57,54 +56,6 @@ func (c *Catalog) takeNamespaces(ctx context.Context, explain func(error) error,
 		}
 	}
 	return nil
-}
-
-// takeQuarters returns the kind of a report's SQL: "quarters" if the report can read the sums of quarters, and some
-// cover a part of its window or of the time before its moment. It sets the parameters of that SQL, and returns a
-// context with the table changed, unless no claim has changed. If too many claims have changed for such a table, it
-// leaves out the running quarter, which has most of the changes, and then all quarters.
-func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (with context.Context, kind string, err error) {
-	in := w
-	if r.quarterly == "moment" {
-		in.since = beginning
-	}
-	in.until = w.endBy(c.now())
-	if r.quarterly != w.kind() || !in.hasQuarter() {
-		return ctx, w.kind(), nil
-	}
-	s.Parameters["quarters_since"] = parameter(in.since)
-	for _, until := range []time.Time{in.until, quarterOf(in.until)} {
-		s.Parameters["quarters_until"] = parameter(until)
-		with, found, rows, err := c.askQuarters(ctx, explain, r, s)
-		if err != nil || !found {
-			return ctx, w.kind(), err
-		}
-		if rows <= mostSent {
-			if rows > 0 {
-				s.Parameters["changed_claims"] = strconv.Itoa(rows)
-			}
-			return with, quartersKind, nil
-		}
-	}
-	return ctx, w.kind(), nil
-}
-
-// askQuarters asks which quarters are summed up, and which claims have changed since. It returns a context with these
-// in the table changed, and their number.
-func (c *Catalog) askQuarters(ctx context.Context, explain func(error) error, r Report, s Statement) (with context.Context, found bool, rows int, err error) {
-	quarters, err := expand("quarters.sql", "", s.Parameters)
-	if err != nil {
-		return nil, false, 0, err
-	}
-	if found, err = c.askParameters(ctx, explain, r, quarters, s); err != nil || !found {
-		return nil, false, 0, err
-	}
-	changed, err := expand("changed_claims.sql", r.quarterly, s.Parameters)
-	if err != nil {
-		return nil, false, 0, err
-	}
-	with, rows, err = c.askTable(ctx, explain, r, Statement{SQL: changed, Parameters: s.Parameters}, "changed")
-	return with, true, rows, err
 }
 
 // findRows asks the file NAME-found.sql of a report: for the keys of its rows, or for a bound. It returns a context

@@ -77,7 +77,7 @@ type Report struct {
 	narrowFound    []string
 	unlimitedFound bool
 	// quarterly is the kind of window, "window" or "moment", for which its SQL of the kind "quarters" reads
-	// mounts_quarterly, with the parameters of quarters.sql. For a moment it reads all sums of the time before.
+	// mounts_quarterly, with the parameters of a quarterRun. For a moment it reads all sums of the time before.
 	quarterly string
 	// bounds are parameters that limit what the SQL reads, with values that limit nothing. A report with --limit asks its file
 	// NAME-first.sql for better ones, which are the columns of one row. It asks with each {from}, the end of its window less a duration of

@@ -53,21 +53,23 @@ func listed(columnKey, array string) string {
 	return fmt.Sprintf("%s IN (SELECT arrayJoin(%s))", columnKey, array)
 }
 
-// namespaceHash is the SQL of a number for a row's cluster and namespace. Both columns have few values, and ClickHouse
-// hashes each of them once; looking up pairs takes five times as long. Other pairs may have the same number, so each report
-// also compares owners and groups exactly.
-const namespaceHash = "cityHash64(cluster) + 31 * cityHash64(namespace)"
+// namespaceHash returns the SQL of a number for a row's cluster and namespace, which are columns with a prefix such as "c.".
+// Both have few values, and ClickHouse hashes each of them once; looking up pairs takes five times as long. Other pairs may
+// have the same number, so each report also compares owners and groups exactly.
+func namespaceHash(prefix string) string {
+	return fmt.Sprintf("cityHash64(%[1]scluster) + 31 * cityHash64(%[1]snamespace)", prefix)
+}
 
 // inNamespaces returns the SQL that a row's cluster and namespace are among the parameters of namespaces.sql, or without
 // them in the array of such pairs that has their name. The primary key compares the pairs. With an array that it computes,
 // ClickHouse needs the subqueries to use the primary key, and to look up fast.
-func inNamespaces(values map[string]string, name string) string {
+func inNamespaces(values map[string]string, name, prefix string) string {
 	pairs, numbers := "{"+name+":Array(Tuple(String, String))}", "{"+name+"_hashes:Array(UInt64)}"
 	if values[name] == "" {
 		each := fmt.Sprintf("SELECT n.1 AS cluster, n.2 AS namespace FROM (SELECT arrayJoin(%s) AS n)", name)
-		pairs, numbers = "("+each+")", fmt.Sprintf("(SELECT %s FROM (%s))", namespaceHash, each)
+		pairs, numbers = "("+each+")", fmt.Sprintf("(SELECT %s FROM (%s))", namespaceHash(""), each)
 	}
-	return fmt.Sprintf("indexHint((cluster, namespace) IN %s) AND %s IN %s", pairs, namespaceHash, numbers)
+	return fmt.Sprintf("indexHint((%[1]scluster, %[1]snamespace) IN %[2]s) AND %[3]s IN %[4]s", prefix, pairs, namespaceHash(prefix), numbers)
 }
 
 // showsFewRows reports whether a report shows so few rows that a statement can have them as an array. Without a limit it
@@ -114,8 +116,8 @@ var files = sync.OnceValues(func() (*template.Template, error) {
 func functions(values map[string]string) template.FuncMap {
 	return template.FuncMap{
 		"same": same, "key": key, "listed": listed,
-		"namespaceHash": func() string { return namespaceHash },
-		"inNamespaces":  func(name string) string { return inNamespaces(values, name) },
+		"namespaceHash": func() string { return namespaceHash("") },
+		"inNamespaces":  func(name, prefix string) string { return inNamespaces(values, name, prefix) },
 		"changedParts": func() []string { // of in_changed.sql
 			if values["changed_claims"] == "" {
 				return nil

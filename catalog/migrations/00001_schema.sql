@@ -571,18 +571,19 @@ SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per Namespace, also of deleted ones. Read with FINAL.';
 
 -- In which namespaces the pods and claims of an owner are or were, so that a question about an owner or a group reads these alone.
+-- Where a mount has no owner or no groups, a row without them says so: only there such a question compares mounts with claims.
 -- A row stays when the pod or claim has got another owner.
 CREATE TABLE IF NOT EXISTS owner_namespaces
 (
     cluster   LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
-    owner     LowCardinality(String) COMMENT 'an owner that a pod or claim has or had; empty if it is unknown',
+    owner     LowCardinality(String) COMMENT 'an owner that a pod or claim has or had; empty if it is unknown, or if a mount has none',
     groups    Array(LowCardinality(String)) COMMENT 'the groups of that owner at that time',
     namespace LowCardinality(String) COMMENT 'namespace of that pod or claim'
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (cluster, owner, groups, namespace)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'One row per owner, and namespace in which a pod or claim of it is or was. Read with FINAL.';
+COMMENT 'One row per owner, and namespace in which a pod or claim of it is or was, or in which a mount has no owner or groups. Read with FINAL.';
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS owner_namespaces_of_pods TO owner_namespaces
 AS SELECT DISTINCT cluster, owner, groups, namespace FROM pods WHERE owner != '' OR notEmpty(groups)
@@ -591,6 +592,10 @@ COMMENT 'Copies the owner of each row of pods into owner_namespaces.';
 CREATE MATERIALIZED VIEW IF NOT EXISTS owner_namespaces_of_claims TO owner_namespaces
 AS SELECT DISTINCT cluster, owner, groups, namespace FROM claims WHERE owner != '' OR notEmpty(groups)
 COMMENT 'Copies the owner of each row of claims into owner_namespaces.';
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS owner_namespaces_of_mounts TO owner_namespaces
+AS SELECT DISTINCT cluster, owner, groups, namespace FROM mounts WHERE owner = '' OR empty(groups)
+COMMENT 'Copies mounts without an owner or groups into owner_namespaces.';
 
 -- A change, for people to read. The months find a time, and the key an object. The key is the
 -- whole row: writing a change again changes nothing.

@@ -1,6 +1,6 @@
 -- The claims and quarters whose sums in mounts_quarterly do not fit the window or moment: a mount was written after the
 -- quarter was summed up, started after the window, or ended before it, or two rows count the same pod. The report reads
--- the mounts of these claims instead. The parameters come from quarters.sql. The report's next statement gets these
+-- the mounts of these claims instead. The parameters come from quarters.go. The report's next statement gets these
 -- rows as the table changed.
 SELECT DISTINCT cluster, namespace, claim_name, toYYYYMM(quarter) AS quarter_number -- a number, because the Go client reads a date in the time zone of the server
 FROM

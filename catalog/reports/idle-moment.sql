@@ -36,10 +36,10 @@ found AS
     FROM
     (
         SELECT cluster, namespace, claim_name AS name, volume_key AS volume, claim_key AS claim FROM bindings
-        WHERE volume_key IN (SELECT key FROM found){{if given "volume_namespaces"}} AND {{inNamespaces "volume_namespaces"}}{{end}}
+        WHERE volume_key IN (SELECT key FROM found){{if given "volume_namespaces"}} AND {{inNamespaces "volume_namespaces" ""}}{{end}}
         UNION ALL
         SELECT cluster, namespace, name, volume_key, uid_key FROM claims
-        WHERE volume_key IN (SELECT key FROM found){{if given "volume_namespaces"}} AND {{inNamespaces "volume_namespaces"}}{{end}}
+        WHERE volume_key IN (SELECT key FROM found){{if given "volume_namespaces"}} AND {{inNamespaces "volume_namespaces" ""}}{{end}}
         UNION ALL
         SELECT v.2, v.8, v.9, v.1, v.10 FROM (SELECT arrayJoin(volumes_found) AS v) WHERE v.10 != 0
     )

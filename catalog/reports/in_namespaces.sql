@@ -3,7 +3,7 @@
 namespaces of an owner or a group first, and a printed statement finds them itself. */ -}}
 true{{filter "cluster" "namespace"}}
 {{- if given "its_namespaces"}}
-      AND {{inNamespaces "its_namespaces"}}
+      AND {{inNamespaces "its_namespaces" ""}}
 {{- else if given "owner" "group"}}
       AND indexHint((cluster, namespace) IN ({{template "namespaces_of_owner.sql"}}))
       AND {{namespaceHash}} IN (SELECT {{namespaceHash}} FROM ({{template "namespaces_of_owner.sql"}}))

@@ -1,6 +1,7 @@
 -- The clusters and namespaces in which the statements of a report look for rows. They become parameters: ClickHouse
 -- analyses a subquery again in each place, and an array of a WITH, too. Its argument is their name: its_namespaces for
 -- those of --owner and --group, or volume_namespaces for those of all claims that the selected volumes have or had.
+-- all_owned is true if each mount there has its owner and groups from its pod, so that no claim tells them.
 -- There is no row if there are none, or too many for the address of a request.
 WITH
 {{if eq . "volume_namespaces"}}{{template "chosen_volumes.sql"}}{{end}}
@@ -14,4 +15,11 @@ WITH
 SELECT
     toString(namespaces) AS {{.}},
     toString(arrayMap((cluster, namespace) -> {{namespaceHash}}, namespaces.1, namespaces.2)) AS {{.}}_hashes
+{{- if eq . "its_namespaces"}},
+    if((
+        SELECT count() FROM owner_namespaces
+        WHERE ({{if given "owner"}}owner = ''{{if given "group"}} OR {{end}}{{end}}{{if given "group"}}empty(groups){{end}})
+          AND has(namespaces, (toString(cluster), toString(namespace)))
+    ) = 0, 'true', '') AS all_owned
+{{- end}}
 WHERE length(namespaces) BETWEEN 1 AND 64

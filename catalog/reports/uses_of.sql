@@ -3,7 +3,7 @@ with "at", those of all claims that the volumes in volume_keys have or had. */ -
 {{if eq . "at" -}}
 true{{filter "cluster" "namespace"}}
 {{- if given "owner" "group"}}
-      AND {{inNamespaces "volume_namespaces"}}
+      AND {{inNamespaces "volume_namespaces" ""}}
 {{- end}}
 {{- else -}}
 {{template "in_namespaces.sql"}}
