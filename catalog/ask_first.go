@@ -38,7 +38,7 @@ func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Rep
 var mostSent = 200_000
 
 // takeNamespaces asks in which namespaces the statements of a report look for rows, and adds these to their parameters:
-// see namespaces.sql.
+// see namespaces.sql. A report needs them if its SQL would find them itself.
 func (c *Catalog) takeNamespaces(ctx context.Context, explain func(error) error, r Report, s Statement) error {
 	for _, needed := range []struct{ in, parameter string }{
 		{"FROM owner_namespaces", "its_namespaces"},

@@ -60,7 +60,7 @@ func (c *Catalog) askQuarters(ctx context.Context, explain func(error) error, r 
 }
 
 // summedCluster says what mounts_quarterly has of a cluster: the sums of the quarters from first up to the day until, made of
-// the versions of mounts up to version. All are zero if there are no sums. seen is the last day on which it was watched.
+// the versions of mounts up to version. Without sums, both days are 1970-01-01. seen is the last day on which it was watched.
 type summedCluster struct {
 	hash, version      uint64 // hash is cityHash64 of its name
 	first, until, seen time.Time

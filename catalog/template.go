@@ -129,8 +129,8 @@ func functions(values map[string]string) template.FuncMap {
 		"quarters": func(kind string) bool { return strings.HasSuffix(kind, quartersKind) },
 		"found":    func(kind string) bool { return strings.HasPrefix(kind, foundKind) },
 		"filter":   func(columns ...string) string { return filterBy(values, columns...) },
-		"given": func(flags ...string) bool {
-			return slices.ContainsFunc(flags, func(f string) bool { return values[f] != "" })
+		"given": func(names ...string) bool { // flags, or parameters that small statements have found
+			return slices.ContainsFunc(names, func(name string) bool { return values[name] != "" })
 		},
 	}
 }

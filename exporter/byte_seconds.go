@@ -25,6 +25,8 @@ import (
 // if that is before the floor: the run before may have ended before an older event reached it. This requires that record and
 // journal have the same objects, or an object would count twice. So resumed compares their bytes. If they differ, everything
 // counts from the floor.
+// The record may also know better than the journal when a claim was bound, so a restored claim is not corrected to an
+// earlier moment.
 //
 // A counter must not decrease: Prometheus takes a decrease for a reset, and would count all of the value again. A late
 // event can lower the value: it says that a volume has been in use for a second. Then the metric stands still until the
@@ -37,6 +39,7 @@ type byteSeconds struct {
 	of               [byteSecondsCount]integral
 	floor            [byteSecondsCount]fact.Time // until then the values of the run before say all
 	left             [byteSecondsCount]total     // the bytes when the run before ended
+	restored         bool                        // and not all states of that run have arrived
 	shown            [byteSecondsCount]total     // the highest that a scrape can have shown
 
 	pairs   []*dto.LabelPair
@@ -121,6 +124,18 @@ func (t *Tally) bytes(k groupKey, from fact.Time) *byteSeconds {
 	}
 	t.touchBytes(k.namespace)
 	return b
+}
+
+// countsSince returns since when something counts that is known to have begun at a moment, 0 if unknown, and whether the run
+// before has counted the time before that. Of what was restored and began at an unknown moment, it has: another one counts
+// since it was observed.
+func (t *Tally) countsSince(id byteSecondsID, k groupKey, known, observed fact.Time) (since fact.Time, counted bool) {
+	if p := t.parts[k.namespace]; p != nil && p.bytes[k.storageClass] != nil {
+		if b := p.bytes[k.storageClass]; b.restored && known <= b.floor[id] {
+			return b.floor[id], true
+		}
+	}
+	return momentOr(known, observed), false
 }
 
 func (t *Tally) touchBytes(namespace string) {
@@ -236,6 +251,7 @@ func (t *Tally) restoreBytes(name string, data []byte) error {
 }
 
 func (b *byteSeconds) restore(r *bytesClassRecord, now fact.Time) (ok bool) {
+	b.restored = true
 	for id, texts := range r.texts() {
 		var n [3]total
 		for i, digits := range texts {
@@ -261,6 +277,7 @@ func (b *byteSeconds) restore(r *bytesClassRecord, now fact.Time) (ok bool) {
 func (t *Tally) resumed() {
 	for _, p := range t.parts {
 		for _, b := range p.bytes {
+			b.restored = false
 			for id := range byteSecondsCount {
 				if b.of[id].rate == b.left[id] {
 					b.floor[id] = t.begun

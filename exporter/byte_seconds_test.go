@@ -254,6 +254,60 @@ func TestByteSecondsGoOnAfterARestart(t *testing.T) {
 	l.want(2001, 121, 0)
 }
 
+// A claim of which nobody knows when it was bound (Kubernetes before 1.28), and its volume, go on after each restart.
+func TestByteSecondsOfABindingOfUnknownTime(t *testing.T) {
+	l := newTimeline(t)
+	states := &fact.Update{
+		Claims:  []fact.ClaimState{boundClaim("a", 10, 0)},
+		Volumes: []fact.VolumeState{volumeIn("va", 10, fact.VolumeNeverMounted, 0)},
+	}
+	l.at(0).apply(states)
+	for _, restart := range []int64{100, 200} {
+		l.persist()
+		l.at(restart).restart()
+		l.apply(states)
+		l.apply(&fact.Update{Resumed: true})
+		l.want(restart+10, float64(10*(restart+10)), float64(10*(restart+10)))
+	}
+}
+
+// The run before has corrected when a claim was bound, and was killed before the journal had that: it does not count twice.
+func TestByteSecondsOfABindingThatTheRecordsKnowBetter(t *testing.T) {
+	l := newTimeline(t)
+	l.at(0).apply(&fact.Update{})
+	l.at(10).apply(claimsUpdate(boundClaim("a", 10, momentAt(10))))
+	l.at(11).apply(claimsUpdate(boundClaim("a", 10, momentAt(5))))
+	l.persist()
+	l.at(20).restart()
+	l.apply(claimsUpdate(boundClaim("a", 10, momentAt(10))))
+	l.apply(&fact.Update{Resumed: true})
+	l.at(21).apply(claimsUpdate(boundClaim("a", 10, momentAt(5))))
+	l.want(30, 10*25, 0)
+}
+
+// A claim that was lost, and is bound again, does not count in between. Its volume says later when it was bound again.
+func TestCapacityOfAClaimThatWasLost(t *testing.T) {
+	l := newTimeline(t)
+	lost, again := boundClaim("a", 10, testNow), boundClaim("a", 10, momentAt(50))
+	lost.Phase = "Lost"
+	l.at(0).apply(claimsUpdate(boundClaim("a", 10, testNow)))
+	l.at(20).apply(claimsUpdate(lost))
+	l.at(52).apply(claimsUpdate(boundClaim("a", 10, testNow)))
+	l.at(53).apply(claimsUpdate(again))
+	l.at(54).apply(claimsUpdate(again))
+	l.want(120, 10*(20+70), 0)
+
+	lost.BoundAt = again.BoundAt
+	l.at(120).apply(claimsUpdate(lost))
+	l.persist()
+	l.at(130).restart()
+	l.apply(claimsUpdate(lost))
+	l.apply(&fact.Update{Resumed: true})
+	l.at(142).apply(claimsUpdate(again))
+	l.want(142, 10*(20+70), 0)
+	l.want(150, 10*(20+70+8), 0)
+}
+
 // A claim that came while no tracker ran counts from when it was bound, also in a namespace that is new.
 func TestByteSecondsOfAClaimThatCameMeanwhile(t *testing.T) {
 	l := newTimeline(t)

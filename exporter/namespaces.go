@@ -59,8 +59,10 @@ type claim struct {
 	group          *group
 	requestedBytes int64
 	capacityBytes  int64
-	since          fact.Time // a pending claim waits since then, or not if 0; the capacity of a bound one counts since then
+	since          fact.Time // a pending claim waits since then, or not if 0; a bound one counts since then, a lost one no more
+	boundAt        fact.Time // as its state said last; 0 if unknown
 	phase          uint8
+	counted        bool // the run before has counted the time before since
 }
 
 func (c *claim) waits() bool { return c.phase == phasePending && c.since != 0 }
@@ -110,7 +112,7 @@ func (n *namespaces) applyClaim(c *fact.ClaimState, at fact.Time) (first bool) {
 	} else {
 		g := n.group(c.Namespace, c.StorageClass)
 		first = g.claims() == 0 && !(known && old.group == g)
-		now := claim{group: g, requestedBytes: c.RequestedBytes, since: c.PendingSince, phase: phaseOf(c.Phase)}
+		now := claim{group: g, requestedBytes: c.RequestedBytes, since: c.PendingSince, boundAt: c.BoundAt, phase: phaseOf(c.Phase)}
 		if now.phase == phaseBound {
 			now.capacityBytes = c.CapacityBytes
 		}

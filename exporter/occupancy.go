@@ -3,29 +3,49 @@ package exporter
 import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 
 // countCapacity counts the capacity that a claim has now, in place of the one that it had, and sets since when it counts.
-// A claim has its capacity from when it was bound until it was deleted, and a new one from when that was observed. When it
-// was bound is known exactly from its volume, whose event can arrive after the claim's (rule 2.9): then the time between
-// them is added. When the watches catch up, a claim's deletion can precede all that is known of its binding: such a claim
-// counts for no time.
+// A claim has its capacity from when it was bound until it was deleted or lost its volume, and a new one from when that was
+// observed. When the watches catch up, a claim's deletion can precede all that is known of its binding: such a claim counts
+// for no time.
 func (n *namespaces) countCapacity(old, now *claim, c *fact.ClaimState, at fact.Time) {
 	wasBound, isBound := old.group != nil && old.phase == phaseBound, now.group != nil && now.phase == phaseBound
 	if wasBound {
-		since := momentOr(c.BoundAt, old.since)
-		if since != old.since {
-			n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, old.capacityBytes, since)
-			n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, -old.capacityBytes, old.since)
-		}
-		if isBound && old.group.groupKey == now.group.groupKey {
-			now.since = since
-			n.tally.changeBytes(capacityByteSeconds, now.group.groupKey, now.capacityBytes-old.capacityBytes, at)
-			return
-		}
-		n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, -old.capacityBytes, max(momentOr(c.DeletedNotBefore, at), since))
+		n.correctBinding(old, c, at)
+	}
+	if wasBound && isBound && old.group.groupKey == now.group.groupKey {
+		now.since, now.counted = old.since, old.counted
+		n.tally.changeBytes(capacityByteSeconds, now.group.groupKey, now.capacityBytes-old.capacityBytes, at)
+		return
+	}
+	ended := at
+	switch {
+	case wasBound:
+		ended = max(momentOr(c.DeletedNotBefore, at), old.since)
+		n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, -old.capacityBytes, ended)
+	case old.phase == phaseLost:
+		ended = old.since
+	}
+	if now.phase == phaseLost {
+		now.since = ended
 	}
 	if isBound {
-		now.since = momentOr(c.BoundAt, at)
+		now.since, now.counted = n.tally.countsSince(capacityByteSeconds, now.group.groupKey, c.BoundAt, at)
+		if (wasBound || old.phase == phaseLost) && now.since <= ended {
+			now.since = at // BoundAt is that of the binding before
+		}
 		n.tally.changeBytes(capacityByteSeconds, now.group.groupKey, now.capacityBytes, now.since)
 	}
+}
+
+// correctBinding counts a bound claim from another moment if its state says now that it was bound then: the volume knows that
+// exactly, and its event can arrive after the claim's (rule 2.9).
+func (n *namespaces) correctBinding(old *claim, c *fact.ClaimState, at fact.Time) {
+	since := momentOr(c.BoundAt, at)
+	if c.BoundAt == 0 || c.BoundAt == old.boundAt || old.counted && since < old.since {
+		return
+	}
+	n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, old.capacityBytes, since)
+	n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, -old.capacityBytes, old.since)
+	old.since = since
 }
 
 // countIdle does the same for the size of an idle volume. It is idle since its status says so, and until its next
@@ -34,7 +54,10 @@ func (n *namespaces) countIdle(old, now *share, v *fact.VolumeState, mounts []fa
 	if !old.idle && !now.idle {
 		return
 	}
-	end, begin := max(endOfIdle(v, at), old.since), momentOr(v.IdleSince, at)
+	end, begin := max(endOfIdle(v, at), old.since), at
+	if now.idle {
+		begin, _ = n.tally.countsSince(idleByteSeconds, now.group.groupKey, v.IdleSince, at)
+	}
 	if old.idle && now.idle && old.group.groupKey == now.group.groupKey {
 		if end = useWithin(mounts, v, old.since); end == 0 {
 			// The status can begin later than it did without a use that is known (rule 5.5): what has been counted stays.

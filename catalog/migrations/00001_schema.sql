@@ -577,8 +577,8 @@ CREATE TABLE IF NOT EXISTS owner_namespaces
 (
     cluster   LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
     owner     LowCardinality(String) COMMENT 'an owner that a pod or claim has or had; empty if it is unknown, or if a mount has none',
-    groups    Array(LowCardinality(String)) COMMENT 'the groups of that owner at that time',
-    namespace LowCardinality(String) COMMENT 'namespace of that pod or claim'
+    groups    Array(LowCardinality(String)) COMMENT 'the groups of that pod, claim or mount at that time',
+    namespace LowCardinality(String) COMMENT 'namespace of that pod, claim or mount'
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (cluster, owner, groups, namespace)

@@ -1,4 +1,4 @@
-{{- /* Included by space_parts.sql and idle_candidates.sql: the array volume_keys, of the volumes that the selected
+{{- /* Included by space_parts.sql, idle_candidates.sql and namespaces.sql: the array volume_keys, of the volumes that the selected
 claims have or had, perhaps with others. A volume without a binding counts for the claim that it refers to. */ -}}
 (
     SELECT groupUniqArray(volume)

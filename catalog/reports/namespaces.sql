@@ -1,8 +1,8 @@
 -- The clusters and namespaces in which the statements of a report look for rows. They become parameters: ClickHouse
 -- analyses a subquery again in each place, and an array of a WITH, too. Its argument is their name: its_namespaces for
 -- those of --owner and --group, or volume_namespaces for those of all claims that the selected volumes have or had.
--- all_owned is true if each mount there has its owner and groups from its pod, so that no claim tells them.
--- There is no row if there are none, if they are too many for the address of a request, or if a name has a character
+-- all_owned is true if each mount there has an owner, or groups, from its pod, so that no claim tells them.
+-- There is no row if there are none, if they are too long for the address of a request, or if a name has a character
 -- that has to be escaped: Go's driver escapes a parameter as a text, and ClickHouse does not read an array so.
 WITH
 {{if eq . "volume_namespaces"}}{{template "chosen_volumes.sql"}}{{end}}
@@ -12,6 +12,7 @@ WITH
     (
         {{if eq . "volume_namespaces"}}{{template "claim_namespaces.sql" "volume_keys"}}{{else}}{{template "namespaces_of_owner.sql"}}{{end}}
     )
+    WHERE {{if eq . "volume_namespaces"}}true{{filter "cluster"}}{{else}}true{{filter "cluster" "namespace"}}{{end}}
 ) AS namespaces
 SELECT
     toString(namespaces) AS {{.}},
@@ -23,4 +24,4 @@ SELECT
           AND has(namespaces, (toString(cluster), toString(namespace)))
     ) = 0, 'true', '') AS all_owned
 {{- end}}
-WHERE length(namespaces) BETWEEN 1 AND 64 AND position(toString(namespaces), '\\') = 0
+WHERE notEmpty(namespaces) AND length(toString(namespaces)) <= 2000 AND position(toString(namespaces), '\\') = 0

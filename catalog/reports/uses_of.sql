@@ -1,4 +1,4 @@
-{{- /* Included by uses_filter.sql and owned.sql: selects the clusters and namespaces in which rows can match the flags;
+{{- /* Included by uses_filter.sql, owned.sql and at.sql: selects the clusters and namespaces in which rows can match the flags;
 with "at", those of all claims that the volumes in volume_keys have or had. */ -}}
 {{if eq . "at" -}}
 true{{filter "cluster" "namespace"}}

@@ -1,5 +1,5 @@
 {{- /* Included by at.sql and idle_candidates.sql, behind the array volume_keys: the array volume_namespaces, of all claims
-that these volumes have or had. namespaces.sql has the same as a parameter. */ -}}
+that these volumes have or had; nothing if namespaces.sql has found them, or more. */ -}}
 {{if not (given "volume_namespaces")}}
 (
     SELECT groupUniqArray((cluster, namespace))

@@ -1,5 +1,5 @@
 {{- /* Included by other reports, over mounts: selects those that match --owner, --group and --workload. Owner and
-groups come from the pod, else from its claim, unless namespaces.sql found that each pod has them. */ -}}
+groups come from the pod, else from its claim, unless namespaces.sql has found that each pod has its own. */ -}}
 true
 {{- if given "owner"}}
       AND (owner = {owner:String}
