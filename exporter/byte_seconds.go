@@ -2,6 +2,7 @@ package exporter
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -16,8 +17,8 @@ import (
 // been given, and of its idle volumes. They change with the claims and volumes, each at its event's own time, and go on
 // by themselves in between.
 //
-// They go on after a restart, and count the time while no tracker ran. What was bound before and is bound now was bound
-// in between, since a claim is bound once in its life. Of a claim that was deleted meanwhile the time counts until the
+// They go on after a restart, and count the time while no tracker ran. What was bound before and is bound now counts as bound
+// in between: a claim that loses its volume is seldom bound again. Of a claim that was deleted meanwhile the time counts until the
 // last moment at which it is known to have existed.
 //
 // After a restart, the record of the run before has the byte-seconds until its last change: the floor. The claims and volumes
@@ -26,7 +27,7 @@ import (
 // journal have the same objects, or an object would count twice. So resumed compares their bytes. If they differ, everything
 // counts from the floor.
 // The record may also know better than the journal when a claim was bound, so a restored claim is not corrected to an
-// earlier moment.
+// earlier moment: if the run before was killed between a claim's event and its volume's, that correction is lost.
 //
 // A counter must not decrease: Prometheus takes a decrease for a reset, and would count all of the value again. A late
 // event can lower the value: it says that a volume has been in use for a second. Then the metric stands still until the
@@ -126,16 +127,16 @@ func (t *Tally) bytes(k groupKey, from fact.Time) *byteSeconds {
 	return b
 }
 
-// countsSince returns since when something counts that is known to have begun at a moment, 0 if unknown, and whether the run
-// before has counted the time before that. Of what was restored and began at an unknown moment, it has: another one counts
-// since it was observed.
-func (t *Tally) countsSince(id byteSecondsID, k groupKey, known, observed fact.Time) (since fact.Time, counted bool) {
+// capacitySince returns since when a claim's capacity counts that was bound at a moment, 0 if unknown, and whether the run before
+// has counted the time before that: of all restored claims, as each was counted before the journal had it. A claim that was bound at
+// an unknown moment counts since it was observed.
+func (t *Tally) capacitySince(k groupKey, bound, observed fact.Time) (since fact.Time, counted bool) {
 	if p := t.parts[k.namespace]; p != nil && p.bytes[k.storageClass] != nil {
-		if b := p.bytes[k.storageClass]; b.restored && known <= b.floor[id] {
-			return b.floor[id], true
+		if b := p.bytes[k.storageClass]; b.restored {
+			return b.floor[capacityByteSeconds], true
 		}
 	}
-	return momentOr(known, observed), false
+	return momentOr(bound, observed), false
 }
 
 func (t *Tally) touchBytes(namespace string) {
@@ -240,14 +241,16 @@ func (t *Tally) restoreBytes(name string, data []byte) error {
 	}
 	p := t.part(namespace)
 	p.gone, p.bytes = max(p.gone, r.Gone), map[string]*byteSeconds{}
+	var errs []error
 	for class, c := range r.Classes {
 		b := &byteSeconds{namespace: namespace, class: class, since: c.Since, last: min(c.Last, now)}
 		if !b.restore(&c, now) {
-			return fmt.Errorf("the record %s has numbers that cannot be right; the byte-seconds of the class %q begin anew", name, class)
+			errs = append(errs, fmt.Errorf("the record %s has numbers that cannot be right; the byte-seconds of the class %q begin anew", name, class))
+			continue
 		}
 		p.bytes[class] = b
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (b *byteSeconds) restore(r *bytesClassRecord, now fact.Time) (ok bool) {

@@ -48,6 +48,13 @@ func (l *timeline) restart() {
 	l.e.Restore(l.tally, func() bool { return true })
 }
 
+// resume begins a new run, and brings the states that the journal has of the one before, as the collector does.
+func (l *timeline) resume(states *fact.Update) {
+	l.restart()
+	l.apply(states)
+	l.apply(&fact.Update{Resumed: true})
+}
+
 // persist commits what has changed to the journal.
 func (l *timeline) persist() {
 	l.t.Helper()
@@ -199,9 +206,8 @@ func TestByteSecondsGoOnAfterARestart(t *testing.T) {
 	l.want(20, 100*20+10*10+20*10, 2000)
 
 	// Nothing changed: the time without a tracker counts.
-	l.at(1000).restart()
 	begin.Claims[1].CapacityBytes = 20
-	l.apply(begin)
+	l.at(1000).resume(begin)
 	l.want(1000, 100*1000+10*10+20*990, 100_000)
 	created := fmt.Sprintf(`kubevoltracker_namespace_capacity_byte_seconds_created{namespace="shop",storageclass="fast"} %s`, openMetricsSeconds(testNow))
 	l.e.created = true
@@ -216,8 +222,7 @@ func TestByteSecondsGoOnAfterARestart(t *testing.T) {
 		Volumes: []fact.VolumeState{volumeIn("va", 100, fact.VolumeMounted, momentAt(1009))},
 	})
 	l.persist()
-	l.at(1020).restart()
-	l.apply(begin)
+	l.at(1020).resume(begin)
 	l.at(1021).apply(&fact.Update{
 		Claims:  []fact.ClaimState{boundClaim("c", 1, momentAt(1008))},
 		Volumes: []fact.VolumeState{volumeIn("va", 100, fact.VolumeMounted, momentAt(1009))},
@@ -227,10 +232,9 @@ func TestByteSecondsGoOnAfterARestart(t *testing.T) {
 	// Claim b is deleted while no tracker runs: it counts until then. The first scrape shows no less than the last
 	// one of the run before can have shown; then the counter stands still until the value has caught up.
 	l.persist()
-	l.at(1040).restart()
 	begin.Claims = append(begin.Claims, boundClaim("c", 1, momentAt(1008)))
 	begin.Volumes[0] = volumeIn("va", 100, fact.VolumeMounted, momentAt(1009))
-	l.apply(begin)
+	l.at(1040).resume(begin)
 	l.apply(claimsUpdate(deletedClaim("b", 20, momentAt(1035))))
 	at := func(s float64) float64 { return 100*s + 10*10 + 20*1025 + (s - 1008) }
 	const shown = 100*1040 + 10*10 + 20*1030 + 32
@@ -254,35 +258,52 @@ func TestByteSecondsGoOnAfterARestart(t *testing.T) {
 	l.want(2001, 121, 0)
 }
 
-// A claim of which nobody knows when it was bound (Kubernetes before 1.28), and its volume, go on after each restart.
-func TestByteSecondsOfABindingOfUnknownTime(t *testing.T) {
+// A claim of which nobody knows when it was bound (Kubernetes before 1.28) goes on after each restart.
+func TestCapacityOfABindingOfUnknownTime(t *testing.T) {
 	l := newTimeline(t)
-	states := &fact.Update{
-		Claims:  []fact.ClaimState{boundClaim("a", 10, 0)},
-		Volumes: []fact.VolumeState{volumeIn("va", 10, fact.VolumeNeverMounted, 0)},
-	}
+	states := claimsUpdate(boundClaim("a", 10, 0))
 	l.at(0).apply(states)
 	for _, restart := range []int64{100, 200} {
 		l.persist()
-		l.at(restart).restart()
-		l.apply(states)
-		l.apply(&fact.Update{Resumed: true})
-		l.want(restart+10, float64(10*(restart+10)), float64(10*(restart+10)))
+		l.at(restart).resume(states)
+		l.want(restart+10, float64(10*(restart+10)), 0)
 	}
 }
 
 // The run before has corrected when a claim was bound, and was killed before the journal had that: it does not count twice.
-func TestByteSecondsOfABindingThatTheRecordsKnowBetter(t *testing.T) {
+func TestCapacityOfABindingThatTheRecordsKnowBetter(t *testing.T) {
 	l := newTimeline(t)
 	l.at(0).apply(&fact.Update{})
 	l.at(10).apply(claimsUpdate(boundClaim("a", 10, momentAt(10))))
 	l.at(11).apply(claimsUpdate(boundClaim("a", 10, momentAt(5))))
 	l.persist()
-	l.at(20).restart()
-	l.apply(claimsUpdate(boundClaim("a", 10, momentAt(10))))
-	l.apply(&fact.Update{Resumed: true})
+	l.at(20).resume(claimsUpdate(boundClaim("a", 10, momentAt(10))))
 	l.at(21).apply(claimsUpdate(boundClaim("a", 10, momentAt(5))))
 	l.want(30, 10*25, 0)
+}
+
+// A claim that stays bound counts all the time, also if its volume has been bound anew.
+func TestCapacityOfAClaimWhoseVolumeIsBoundAnew(t *testing.T) {
+	l := newTimeline(t)
+	l.at(0).apply(&fact.Update{})
+	l.at(10).apply(claimsUpdate(boundClaim("a", 10, momentAt(10))))
+	l.at(1000).apply(claimsUpdate(boundClaim("a", 10, momentAt(999))))
+	l.want(1010, 10*1000, 0)
+}
+
+// An idle volume of another storage class counts there from when that was observed.
+func TestIdleSpaceOfAVolumeThatChangesItsClass(t *testing.T) {
+	l := newTimeline(t)
+	v := volumeIn("v", 10, fact.VolumeIdle, ago(time.Hour))
+	v.StorageClass = "slow"
+	l.at(0).apply(volumesUpdate(v))
+	v.StorageClass = "fast"
+	l.at(100).apply(volumesUpdate(v))
+	l.at(150)
+	wantText(t, samples(t, l.e, "kubevoltracker_namespace_idle_byte_seconds"), `
+kubevoltracker_namespace_idle_byte_seconds_total{namespace="shop",storageclass="fast"} 500
+kubevoltracker_namespace_idle_byte_seconds_total{namespace="shop",storageclass="slow"} 1000
+`)
 }
 
 // A claim that was lost, and is bound again, does not count in between. Its volume says later when it was bound again.
@@ -300,12 +321,17 @@ func TestCapacityOfAClaimThatWasLost(t *testing.T) {
 	lost.BoundAt = again.BoundAt
 	l.at(120).apply(claimsUpdate(lost))
 	l.persist()
-	l.at(130).restart()
-	l.apply(claimsUpdate(lost))
-	l.apply(&fact.Update{Resumed: true})
+	l.at(130).resume(claimsUpdate(lost))
 	l.at(142).apply(claimsUpdate(again))
 	l.want(142, 10*(20+70), 0)
 	l.want(150, 10*(20+70+8), 0)
+
+	lost.BoundAt = again.BoundAt
+	l.at(150).apply(claimsUpdate(lost))
+	l.persist()
+	l.at(180).resume(claimsUpdate(lost))
+	l.at(181).apply(claimsUpdate(boundClaim("a", 10, momentAt(160)))) // while no tracker ran
+	l.want(200, 10*(20+70+8+40), 0)
 }
 
 // A claim that came while no tracker ran counts from when it was bound, also in a namespace that is new.
@@ -315,8 +341,7 @@ func TestByteSecondsOfAClaimThatCameMeanwhile(t *testing.T) {
 	other.Namespace = "lab"
 	l.at(0).apply(claimsUpdate(other))
 	l.persist()
-	l.at(100).restart()
-	l.apply(claimsUpdate(other))
+	l.at(100).resume(claimsUpdate(other))
 	l.apply(claimsUpdate(boundClaim("a", 10, momentAt(40))))
 	l.at(110)
 	if got, want := samples(t, l.e, `kubevoltracker_namespace_capacity_byte_seconds_total{namespace="shop"`), " 700\n"; !strings.HasSuffix(got, want) {
@@ -352,9 +377,7 @@ func TestByteSecondsOfAnEventThatTheRunBeforeMissed(t *testing.T) {
 				l.apply(late)
 			}
 			l.persist()
-			l.at(40).restart()
-			l.apply(before)
-			l.apply(&fact.Update{Resumed: true})
+			l.at(40).resume(before)
 			l.at(41).apply(late)
 			l.want(100, c.capacity, c.idle)
 		})
@@ -376,8 +399,7 @@ func TestByteSecondsDoNotDecrease(t *testing.T) {
 	l.want(130, 1300, 1010)
 	l.want(140, 1400, 1100)
 	l.persist()
-	l.at(60).restart() // the clock of the run before was ahead
-	l.apply(&fact.Update{
+	l.at(60).resume(&fact.Update{ // the clock of the run before was ahead
 		Claims:  []fact.ClaimState{boundClaim("a", 10, ago(time.Hour))},
 		Volumes: []fact.VolumeState{volumeIn("v", 10, fact.VolumeIdle, momentAt(120))},
 	})
@@ -455,8 +477,7 @@ func TestByteSecondsDoNotOverflow(t *testing.T) {
 	const decade = 10 * 365 * 86400
 	l.want(decade, 3*math.MaxInt64*float64(decade), 0)
 	l.persist()
-	l.restart()
-	l.apply(claimsUpdate(boundClaim("a", math.MaxInt64, testNow), boundClaim("b", math.MaxInt64, testNow), boundClaim("c", math.MaxInt64, testNow)))
+	l.resume(claimsUpdate(boundClaim("a", math.MaxInt64, testNow), boundClaim("b", math.MaxInt64, testNow), boundClaim("c", math.MaxInt64, testNow)))
 	l.want(2*decade, 3*math.MaxInt64*float64(2*decade), 0)
 }
 
@@ -510,7 +531,7 @@ func (s *stored) idle() bool {
 	return s.volume.Status == fact.VolumeIdle || s.volume.Status == fact.VolumeNeverMounted
 }
 
-// randomChange creates, deletes, grows or uses one of four claims, or does nothing. It returns the claim as it is then.
+// randomChange creates, deletes, binds, grows or uses one of four claims, or does nothing. It returns the claim as it is then.
 func randomChange(rnd *rand.Rand, objects map[string]stored, now fact.Time) stored {
 	uid := fmt.Sprint(rnd.IntN(4))
 	o, exists := objects[uid]
@@ -524,6 +545,12 @@ func randomChange(rnd *rand.Rand, objects map[string]stored, now fact.Time) stor
 		o.claim.Gone, o.claim.DeletedNotBefore, o.volume.Gone, o.volume.DeletedNotBefore = true, now, true, now
 		delete(objects, uid)
 		return o
+	case o.claim.Phase == "Lost":
+		o.claim.Phase, o.claim.BoundAt = "Bound", now
+	case rnd.IntN(8) == 0:
+		o.claim.Phase = "Lost"
+	case rnd.IntN(8) == 0:
+		o.claim.BoundAt = now // to another volume of the same name
 	case rnd.IntN(3) == 0:
 		o.claim.CapacityBytes += rnd.Int64N(50)
 		o.volume.CapacityBytes = o.claim.CapacityBytes
@@ -551,7 +578,6 @@ func randomHistory(t *testing.T, rnd *rand.Rand) {
 		l.apply(u)
 		l.persist()
 		if rnd.IntN(10) == 0 {
-			l.restart()
 			if rnd.IntN(2) == 0 {
 				known = objects
 			}
@@ -559,12 +585,13 @@ func randomHistory(t *testing.T, rnd *rand.Rand) {
 			for _, o := range known {
 				all.Claims, all.Volumes = append(all.Claims, o.claim), append(all.Volumes, o.volume)
 			}
-			l.apply(all)
-			l.apply(&fact.Update{Resumed: true})
+			l.resume(all)
 			l.apply(u) // the watch sends it again
 		}
 		for _, o := range objects {
-			capacity += o.claim.CapacityBytes
+			if o.claim.Phase == "Bound" {
+				capacity += o.claim.CapacityBytes
+			}
 			if o.idle() {
 				idle += o.volume.CapacityBytes
 			}

@@ -59,7 +59,7 @@ type claim struct {
 	group          *group
 	requestedBytes int64
 	capacityBytes  int64
-	since          fact.Time // a pending claim waits since then, or not if 0; a bound one counts since then, a lost one no more
+	since          fact.Time // a pending claim waits since then, or not if 0; the capacity of a bound one counts since then
 	boundAt        fact.Time // as its state said last; 0 if unknown
 	phase          uint8
 	counted        bool // the run before has counted the time before since

@@ -9,43 +9,35 @@ import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 func (n *namespaces) countCapacity(old, now *claim, c *fact.ClaimState, at fact.Time) {
 	wasBound, isBound := old.group != nil && old.phase == phaseBound, now.group != nil && now.phase == phaseBound
 	if wasBound {
-		n.correctBinding(old, c, at)
+		n.correctBinding(old, c)
 	}
 	if wasBound && isBound && old.group.groupKey == now.group.groupKey {
 		now.since, now.counted = old.since, old.counted
 		n.tally.changeBytes(capacityByteSeconds, now.group.groupKey, now.capacityBytes-old.capacityBytes, at)
 		return
 	}
-	ended := at
-	switch {
-	case wasBound:
-		ended = max(momentOr(c.DeletedNotBefore, at), old.since)
-		n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, -old.capacityBytes, ended)
-	case old.phase == phaseLost:
-		ended = old.since
-	}
-	if now.phase == phaseLost {
-		now.since = ended
+	if wasBound {
+		n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, -old.capacityBytes, max(momentOr(c.DeletedNotBefore, at), old.since))
 	}
 	if isBound {
-		now.since, now.counted = n.tally.countsSince(capacityByteSeconds, now.group.groupKey, c.BoundAt, at)
-		if (wasBound || old.phase == phaseLost) && now.since <= ended {
-			now.since = at // BoundAt is that of the binding before
+		now.since, now.counted = n.tally.capacitySince(now.group.groupKey, c.BoundAt, at)
+		if old.group != nil && c.BoundAt == old.boundAt { // that of a binding before, as of a claim that was lost
+			now.since, now.counted = at, wasBound
 		}
 		n.tally.changeBytes(capacityByteSeconds, now.group.groupKey, now.capacityBytes, now.since)
 	}
 }
 
-// correctBinding counts a bound claim from another moment if its state says now that it was bound then: the volume knows that
-// exactly, and its event can arrive after the claim's (rule 2.9).
-func (n *namespaces) correctBinding(old *claim, c *fact.ClaimState, at fact.Time) {
-	since := momentOr(c.BoundAt, at)
-	if c.BoundAt == 0 || c.BoundAt == old.boundAt || old.counted && since < old.since {
+// correctBinding counts a bound claim from an earlier moment if its state says now that it was bound then: its volume's event,
+// which tells that exactly, can arrive after the claim's (rule 2.9). A later moment is that of another binding: the claim was
+// bound all the time.
+func (n *namespaces) correctBinding(old *claim, c *fact.ClaimState) {
+	if c.BoundAt == 0 || c.BoundAt >= old.since || c.BoundAt == old.boundAt || old.counted {
 		return
 	}
-	n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, old.capacityBytes, since)
+	n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, old.capacityBytes, c.BoundAt)
 	n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, -old.capacityBytes, old.since)
-	old.since = since
+	old.since = c.BoundAt
 }
 
 // countIdle does the same for the size of an idle volume. It is idle since its status says so, and until its next
@@ -54,11 +46,11 @@ func (n *namespaces) countIdle(old, now *share, v *fact.VolumeState, mounts []fa
 	if !old.idle && !now.idle {
 		return
 	}
-	end, begin := max(endOfIdle(v, at), old.since), at
-	if now.idle {
-		begin, _ = n.tally.countsSince(idleByteSeconds, now.group.groupKey, v.IdleSince, at)
-	}
-	if old.idle && now.idle && old.group.groupKey == now.group.groupKey {
+	end, begin := max(endOfIdle(v, at), old.since), momentOr(v.IdleSince, at)
+	switch {
+	case old.idle && now.idle && old.group.groupKey != now.group.groupKey:
+		end, begin = at, at
+	case old.idle && now.idle:
 		if end = useWithin(mounts, v, old.since); end == 0 {
 			// The status can begin later than it did without a use that is known (rule 5.5): what has been counted stays.
 			if grown := now.idleBytes - old.idleBytes; grown != 0 || now.since != old.since {

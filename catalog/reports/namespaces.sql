@@ -1,7 +1,7 @@
 -- The clusters and namespaces in which the statements of a report look for rows. They become parameters: ClickHouse
 -- analyses a subquery again in each place, and an array of a WITH, too. Its argument is their name: its_namespaces for
 -- those of --owner and --group, or volume_namespaces for those of all claims that the selected volumes have or had.
--- all_owned is true if each mount there has an owner, or groups, from its pod, so that no claim tells them.
+-- all_owned is true if each mount there has what is asked for, an owner or groups, from its pod, so that no claim tells it.
 -- There is no row if there are none, if they are too long for the address of a request, or if a name has a character
 -- that has to be escaped: Go's driver escapes a parameter as a text, and ClickHouse does not read an array so.
 WITH
@@ -24,4 +24,4 @@ SELECT
           AND has(namespaces, (toString(cluster), toString(namespace)))
     ) = 0, 'true', '') AS all_owned
 {{- end}}
-WHERE notEmpty(namespaces) AND length(toString(namespaces)) <= 2000 AND position(toString(namespaces), '\\') = 0
+WHERE notEmpty(namespaces) AND length(toString(namespaces)) + 20 * length(namespaces) <= 2000 AND position(toString(namespaces), '\\') = 0
