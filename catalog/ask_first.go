@@ -11,9 +11,9 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/column"
 )
 
-// Some reports ask small statements before their own: in which namespaces they have to read, whether they have any row, how
-// far back they have to read, or which sums cover the window. To compute that within one statement would take seconds: ClickHouse analyses a WITH
-// again for each subquery that names it.
+// Some reports ask small statements before their own: in which namespaces they have to read, whether they have any row,
+// how far back they have to read, or which sums cover the window. To compute that within one statement would take
+// seconds: ClickHouse analyses a WITH again for each subquery that names it.
 
 // askFirst asks the file NAME-first.sql of a report that has one, and adds the columns of its row to the parameters of
 // the report's statement. nothing is true if there is no row and the report is seldom: then the report has no rows.

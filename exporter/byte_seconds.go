@@ -131,8 +131,8 @@ func (t *Tally) bytes(k groupKey, from fact.Time) *byteSeconds {
 // has counted the time before that: of all restored claims, as each was counted before the journal had it. A claim that was bound at
 // an unknown moment counts since it was observed.
 func (t *Tally) capacitySince(k groupKey, bound, observed fact.Time) (since fact.Time, counted bool) {
-	if p := t.parts[k.namespace]; p != nil && p.bytes[k.storageClass] != nil {
-		if b := p.bytes[k.storageClass]; b.restored {
+	if p := t.parts[k.namespace]; p != nil {
+		if b := p.bytes[k.storageClass]; b != nil && b.restored {
 			return b.floor[capacityByteSeconds], true
 		}
 	}

@@ -12,7 +12,7 @@ WITH
     (
         {{if eq . "volume_namespaces"}}{{template "claim_namespaces.sql" "volume_keys"}}{{else}}{{template "namespaces_of_owner.sql"}}{{end}}
     )
-    WHERE {{if eq . "volume_namespaces"}}true{{filter "cluster"}}{{else}}true{{filter "cluster" "namespace"}}{{end}}
+    WHERE true{{filter "cluster"}}{{if eq . "its_namespaces"}}{{filter "namespace"}}{{end}}
 ) AS namespaces
 SELECT
     toString(namespaces) AS {{.}},
