@@ -24,10 +24,9 @@ import (
 // After a restart, the record of the run before has the byte-seconds until its last change: the floor. The claims and volumes
 // that are restored from the journal count from the floor on. What the watches send after them counts from its own time, also
 // if that is before the floor: the run before may have ended before an older event reached it. This requires that record and
-// journal have the same objects, or an object would count twice. So resumed compares their bytes. If they differ, everything
-// counts from the floor.
-// The record may also know better than the journal when a claim was bound, so a restored claim is not corrected to an
-// earlier moment: if the run before was killed between a claim's event and its volume's, that correction is lost.
+// journal have the same objects, or an object would count twice. Only a kill between two transactions of one commit leaves a
+// record that is ahead. So resumed compares their bytes. If they differ, everything counts from the floor, and what the run
+// before did not know of the time before that is lost.
 //
 // A counter must not decrease: Prometheus takes a decrease for a reset, and would count all of the value again. A late
 // event can lower the value: it says that a volume has been in use for a second. Then the metric stands still until the
@@ -127,16 +126,16 @@ func (t *Tally) bytes(k groupKey, from fact.Time) *byteSeconds {
 	return b
 }
 
-// capacitySince returns since when a claim's capacity counts that was bound at a moment, 0 if unknown, and whether the run before
-// has counted the time before that: of all restored claims, as each was counted before the journal had it. A claim that was bound at
-// an unknown moment counts since it was observed.
-func (t *Tally) capacitySince(k groupKey, bound, observed fact.Time) (since fact.Time, counted bool) {
+// capacitySince returns since when a claim's capacity counts that was bound at a moment, 0 if unknown. The run before has counted
+// the claims that are restored, but for those that awaited their volumes, until the floor: a record is in the journal no later
+// than the states that it follows from. A claim that was bound at an unknown moment counts since it was observed.
+func (t *Tally) capacitySince(k groupKey, bound, observed fact.Time) fact.Time {
 	if p := t.parts[k.namespace]; p != nil {
 		if b := p.bytes[k.storageClass]; b != nil && b.restored {
-			return b.floor[capacityByteSeconds], true
+			return b.floor[capacityByteSeconds]
 		}
 	}
-	return momentOr(bound, observed), false
+	return momentOr(bound, observed)
 }
 
 func (t *Tally) touchBytes(namespace string) {
@@ -181,36 +180,47 @@ type bytesClassRecord struct {
 	Capacity, Idle [3]string // base, rate, shown
 }
 
-// byteSecondsRecords returns the records that have changed since the last call. It may be called while Apply is:
-// records that are ahead of the rows in the journal do no harm, as what a restored byteSeconds takes in again is
-// limited by its floor.
-func (e *Exporter) byteSecondsRecords() (map[string][]byte, error) {
+// frozenBytes are a namespace's byte-seconds as they were after an update. To copy them takes less time than to encode them,
+// and most updates are followed by others before the next commit.
+type frozenBytes struct {
+	begun, gone fact.Time
+	classes     map[string]*byteSeconds
+}
+
+// MarshalJSON encodes them as a bytesRecord.
+func (f *frozenBytes) MarshalJSON() ([]byte, error) {
+	r := bytesRecord{Begun: f.begun, Gone: f.gone}
+	if f.classes != nil {
+		r.Classes = map[string]bytesClassRecord{}
+	}
+	for class, b := range f.classes {
+		r.Classes[class] = b.record()
+	}
+	return json.Marshal(r)
+}
+
+// freezeBytes adds the byte-seconds that have changed since the last call to the records.
+func (e *Exporter) freezeBytes(records map[string]any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	t := e.counters.tally
-	records := map[string][]byte{}
 	for namespace := range t.changedBytes {
-		name := bytesRecordPrefix + namespace
-		records[name] = nil
-		r := bytesRecord{}
-		if namespace == clusterPart {
-			r.Begun = t.begun
-		} else if p := t.parts[namespace]; p == nil || len(p.bytes) == 0 {
-			continue
-		} else {
-			r.Gone, r.Classes = p.gone, map[string]bytesClassRecord{}
+		name, p := bytesRecordPrefix+namespace, t.parts[namespace]
+		switch {
+		case namespace == clusterPart:
+			records[name] = &frozenBytes{begun: t.begun}
+		case p == nil || len(p.bytes) == 0:
+			records[name] = nil
+		default:
+			f := &frozenBytes{gone: p.gone, classes: make(map[string]*byteSeconds, len(p.bytes))}
 			for class, b := range p.bytes {
-				r.Classes[class] = b.record()
+				frozen := *b
+				f.classes[class] = &frozen
 			}
+			records[name] = f
 		}
-		data, err := json.Marshal(r)
-		if err != nil {
-			return nil, fmt.Errorf("encoding byte-seconds: %w", err)
-		}
-		records[name] = data
 	}
 	clear(t.changedBytes)
-	return records, nil
 }
 
 func (b *byteSeconds) record() bytesClassRecord {

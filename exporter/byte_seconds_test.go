@@ -94,6 +94,13 @@ func boundClaim(uid string, bytes int64, bound fact.Time) fact.ClaimState {
 	return c
 }
 
+// awaiting is a claim that was observed to be bound at a moment, and whose volume was not yet.
+func awaiting(uid string, bytes int64, observed fact.Time) fact.ClaimState {
+	c := boundClaim(uid, bytes, observed)
+	c.AwaitsVolume = true
+	return c
+}
+
 func deletedClaim(uid string, bytes int64, notBefore fact.Time) fact.ClaimState {
 	c := boundClaim(uid, bytes, 0)
 	c.Gone, c.DeletedNotBefore = true, notBefore
@@ -134,22 +141,38 @@ func TestCapacityCountsFromTheEventsOwnTimes(t *testing.T) {
 	l.want(100, 3000+20*300+7*18.5+10, 0)
 }
 
-// The volume, which tells exactly when a claim was bound, can arrive after the claim, and even after its deletion.
+// The volume, which tells exactly when a claim was bound, can arrive after the claim.
 func TestCapacityCountsFromABindingThatIsKnownLater(t *testing.T) {
 	l := newTimeline(t)
-	l.at(0).apply(&fact.Update{})
-	for _, uid := range []string{"a", "b", "c"} {
-		l.at(10).apply(claimsUpdate(boundClaim(uid, 10, momentAt(10))))
-	}
+	l.at(0).apply(claimsUpdate(boundClaim("z", 1, testNow)))
+	l.at(10).apply(claimsUpdate(awaiting("a", 10, momentAt(10)), awaiting("b", 10, momentAt(10))))
+	l.want(10, 10, 0)
 	l.at(11).apply(claimsUpdate(boundClaim("a", 10, momentAt(4))))
-	l.want(12, 10*8+2*10*2, 0)
-	l.at(13).apply(claimsUpdate(deletedClaim("c", 10, momentAt(7)))) // no time is known at which it was bound
-	l.want(14, 10*10+10*4, 0)
-	gone := deletedClaim("b", 10, momentAt(8))
-	gone.BoundAt = momentAt(5)
-	l.at(15).apply(claimsUpdate(gone))
-	l.at(16).apply(claimsUpdate(gone)) // again
-	l.want(20, 10*16+10*3, 0)
+	l.want(12, 12+10*8, 0)
+	l.at(13).apply(claimsUpdate(deletedClaim("b", 10, momentAt(7)))) // no time is known at which it was bound
+	l.want(14, 14+10*10, 0)
+}
+
+// A tracker ends, by whatever means, between a claim's event and its volume's: the next one counts from when it was bound.
+func TestCapacityOfABindingThatTheNextRunLearns(t *testing.T) {
+	for _, killed := range []bool{false, true} { // before the journal had the claim
+		l := newTimeline(t)
+		begin := claimsUpdate(boundClaim("z", 1, testNow))
+		l.at(0).apply(begin)
+		a := awaiting("a", 10, momentAt(10))
+		l.at(10).apply(claimsUpdate(a))
+		l.persist()
+		if !killed {
+			begin.Claims = append(begin.Claims, a)
+		}
+		l.at(20).resume(begin)
+		if killed {
+			l.apply(claimsUpdate(awaiting("a", 10, momentAt(20))))
+		}
+		l.want(20, 20, 0)
+		l.at(21).apply(claimsUpdate(boundClaim("a", 10, momentAt(5))))
+		l.want(30, 30+10*25, 0)
+	}
 }
 
 func TestIdleSpaceCountsWhileNobodyUsesIt(t *testing.T) {
@@ -270,14 +293,14 @@ func TestCapacityOfABindingOfUnknownTime(t *testing.T) {
 	}
 }
 
-// The run before has corrected when a claim was bound, and was killed before the journal had that: it does not count twice.
+// The run before has learnt when a claim was bound, and was killed before the journal had that: it does not count twice.
 func TestCapacityOfABindingThatTheRecordsKnowBetter(t *testing.T) {
 	l := newTimeline(t)
 	l.at(0).apply(&fact.Update{})
-	l.at(10).apply(claimsUpdate(boundClaim("a", 10, momentAt(10))))
+	l.at(10).apply(claimsUpdate(awaiting("a", 10, momentAt(10))))
 	l.at(11).apply(claimsUpdate(boundClaim("a", 10, momentAt(5))))
 	l.persist()
-	l.at(20).resume(claimsUpdate(boundClaim("a", 10, momentAt(10))))
+	l.at(20).resume(claimsUpdate(awaiting("a", 10, momentAt(10))))
 	l.at(21).apply(claimsUpdate(boundClaim("a", 10, momentAt(5))))
 	l.want(30, 10*25, 0)
 }
@@ -313,7 +336,7 @@ func TestCapacityOfAClaimThatWasLost(t *testing.T) {
 	lost.Phase = "Lost"
 	l.at(0).apply(claimsUpdate(boundClaim("a", 10, testNow)))
 	l.at(20).apply(claimsUpdate(lost))
-	l.at(52).apply(claimsUpdate(boundClaim("a", 10, testNow)))
+	l.at(52).apply(claimsUpdate(awaiting("a", 10, testNow)))
 	l.at(53).apply(claimsUpdate(again))
 	l.at(54).apply(claimsUpdate(again))
 	l.want(120, 10*(20+70), 0)
@@ -332,6 +355,14 @@ func TestCapacityOfAClaimThatWasLost(t *testing.T) {
 	l.at(180).resume(claimsUpdate(lost))
 	l.at(181).apply(claimsUpdate(boundClaim("a", 10, momentAt(160)))) // while no tracker ran
 	l.want(200, 10*(20+70+8+40), 0)
+
+	// Its volume is observed first, and says of the lost claim when it is bound again.
+	for _, bound := range []float64{160, 205} {
+		lost.BoundAt = momentAt(bound)
+		l.at(200).apply(claimsUpdate(lost))
+	}
+	l.at(210).apply(claimsUpdate(boundClaim("a", 10, momentAt(205))))
+	l.want(220, 10*(20+70+8+40+15), 0)
 }
 
 // A claim that came while no tracker ran counts from when it was bound, also in a namespace that is new.
@@ -450,7 +481,7 @@ func TestByteSecondsArePersistedWhileUpdatesGoOn(t *testing.T) {
 		})
 	}
 	repeat(func() {
-		records, err := kept.Records()
+		records, err := allRecords(kept)
 		if err != nil {
 			t.Error(err)
 		}
@@ -525,6 +556,23 @@ func TestByteSecondsAreThoseOfANaiveIntegration(t *testing.T) {
 type stored struct {
 	claim  fact.ClaimState
 	volume fact.VolumeState
+	bound  fact.Time // as the volume says
+}
+
+// bind binds the claim. Its own watch may be ahead of its volume's.
+func (s *stored) bind(rnd *rand.Rand, now fact.Time) {
+	s.claim.Phase, s.bound = "Bound", now
+	if s.claim.AwaitsVolume = rnd.IntN(2) == 0; !s.claim.AwaitsVolume {
+		s.claim.BoundAt = now
+	}
+}
+
+// capacity returns the space of the claim as far as its volume has said since when it has it.
+func (s *stored) capacity() int64 {
+	if s.claim.Phase != "Bound" || s.claim.AwaitsVolume {
+		return 0
+	}
+	return s.claim.CapacityBytes
 }
 
 func (s *stored) idle() bool {
@@ -540,13 +588,16 @@ func randomChange(rnd *rand.Rand, objects map[string]stored, now fact.Time) stor
 		return stored{}
 	case !exists:
 		bytes := 1 + rnd.Int64N(100)
-		o = stored{boundClaim(uid, bytes, now), volumeIn("v"+uid, bytes, fact.VolumeNeverMounted, now)}
+		o = stored{claim: boundClaim(uid, bytes, now+1), volume: volumeIn("v"+uid, bytes, fact.VolumeNeverMounted, now)}
+		o.bind(rnd, now)
 	case rnd.IntN(6) == 0:
 		o.claim.Gone, o.claim.DeletedNotBefore, o.volume.Gone, o.volume.DeletedNotBefore = true, now, true, now
 		delete(objects, uid)
 		return o
+	case o.claim.AwaitsVolume:
+		o.claim.AwaitsVolume, o.claim.BoundAt = false, o.bound
 	case o.claim.Phase == "Lost":
-		o.claim.Phase, o.claim.BoundAt = "Bound", now
+		o.bind(rnd, now)
 	case rnd.IntN(8) == 0:
 		o.claim.Phase = "Lost"
 	case rnd.IntN(8) == 0:
@@ -564,6 +615,17 @@ func randomChange(rnd *rand.Rand, objects map[string]stored, now fact.Time) stor
 	return o
 }
 
+// othersAwait reports whether a claim but this one awaits its volume. If the records are ahead of the journal as well, what such
+// a claim had before the floor is lost.
+func othersAwait(objects map[string]stored, uid string) bool {
+	for other, o := range objects {
+		if other != uid && o.claim.AwaitsVolume {
+			return true
+		}
+	}
+	return false
+}
+
 func randomHistory(t *testing.T, rnd *rand.Rand) {
 	l := newTimeline(t)
 	objects := map[string]stored{}
@@ -575,10 +637,13 @@ func randomHistory(t *testing.T, rnd *rand.Rand) {
 		if o.claim.UID != "" {
 			u.Claims, u.Volumes = []fact.ClaimState{o.claim}, []fact.VolumeState{o.volume}
 		}
+		if known[o.claim.UID].claim.AwaitsVolume && !o.claim.Gone { // its volume says since when
+			capacity += o.capacity() * int64((l.now-o.bound)/second)
+		}
 		l.apply(u)
 		l.persist()
 		if rnd.IntN(10) == 0 {
-			if rnd.IntN(2) == 0 {
+			if rnd.IntN(2) == 0 || othersAwait(known, o.claim.UID) {
 				known = objects
 			}
 			all := &fact.Update{}
@@ -589,9 +654,7 @@ func randomHistory(t *testing.T, rnd *rand.Rand) {
 			l.apply(u) // the watch sends it again
 		}
 		for _, o := range objects {
-			if o.claim.Phase == "Bound" {
-				capacity += o.claim.CapacityBytes
-			}
+			capacity += o.capacity()
 			if o.idle() {
 				idle += o.volume.CapacityBytes
 			}

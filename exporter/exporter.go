@@ -247,6 +247,6 @@ func (e *Exporter) Restore(t *Tally, caughtUp func() bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.counters.tally.adopt(t)
-	t.bytesRecords = e.byteSecondsRecords
+	t.freezeBytes = e.freezeBytes
 	e.caughtUp = caughtUp
 }

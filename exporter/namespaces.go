@@ -59,10 +59,10 @@ type claim struct {
 	group          *group
 	requestedBytes int64
 	capacityBytes  int64
-	since          fact.Time // a pending claim waits since then, or not if 0; the capacity of a bound one counts since then
-	boundAt        fact.Time // as its state said last; 0 if unknown
+	since          fact.Time // a pending claim waits since then, or not if 0; the capacity counts since then
+	boundBefore    fact.Time // BoundAt when it lost its volume; 0 if it lost none
 	phase          uint8
-	counted        bool // the run before has counted the time before since
+	counts         bool // its capacity counts
 }
 
 func (c *claim) waits() bool { return c.phase == phasePending && c.since != 0 }
@@ -112,7 +112,7 @@ func (n *namespaces) applyClaim(c *fact.ClaimState, at fact.Time) (first bool) {
 	} else {
 		g := n.group(c.Namespace, c.StorageClass)
 		first = g.claims() == 0 && !(known && old.group == g)
-		now := claim{group: g, requestedBytes: c.RequestedBytes, since: c.PendingSince, boundAt: c.BoundAt, phase: phaseOf(c.Phase)}
+		now := claim{group: g, requestedBytes: c.RequestedBytes, since: c.PendingSince, phase: phaseOf(c.Phase)}
 		if now.phase == phaseBound {
 			now.capacityBytes = c.CapacityBytes
 		}

@@ -4,40 +4,30 @@ import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 
 // countCapacity counts the capacity that a claim has now, in place of the one that it had, and sets since when it counts.
 // A claim has its capacity from when it was bound until it was deleted or lost its volume, and a new one from when that was
-// observed. When the watches catch up, a claim's deletion can precede all that is known of its binding: such a claim counts
-// for no time.
+// observed. A claim that awaits its volume does not count yet: the volume tells when it was bound (rule 2.9), and the watch of
+// claims can be ahead of that of volumes, most of all after a restart. One that is deleted before that counts for no time.
 func (n *namespaces) countCapacity(old, now *claim, c *fact.ClaimState, at fact.Time) {
-	wasBound, isBound := old.group != nil && old.phase == phaseBound, now.group != nil && now.phase == phaseBound
-	if wasBound {
-		n.correctBinding(old, c)
-	}
-	if wasBound && isBound && old.group.groupKey == now.group.groupKey {
-		now.since, now.counted = old.since, old.counted
+	now.counts = now.group != nil && now.phase == phaseBound && !c.AwaitsVolume
+	if old.counts && now.counts && old.group.groupKey == now.group.groupKey {
+		now.since = old.since
 		n.tally.changeBytes(capacityByteSeconds, now.group.groupKey, now.capacityBytes-old.capacityBytes, at)
 		return
 	}
-	if wasBound {
+	if old.counts {
 		n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, -old.capacityBytes, max(momentOr(c.DeletedNotBefore, at), old.since))
 	}
-	if isBound {
-		now.since, now.counted = n.tally.capacitySince(now.group.groupKey, c.BoundAt, at)
-		if old.group != nil && c.BoundAt == old.boundAt { // that of a binding before, as of a claim that was lost
-			now.since, now.counted = at, wasBound
-		}
-		n.tally.changeBytes(capacityByteSeconds, now.group.groupKey, now.capacityBytes, now.since)
+	now.boundBefore = old.boundBefore
+	if now.phase == phaseLost && (old.group == nil || old.phase != phaseLost) {
+		now.boundBefore = c.BoundAt
 	}
-}
-
-// correctBinding counts a bound claim from an earlier moment if its state says now that it was bound then: its volume's event,
-// which tells that exactly, can arrive after the claim's (rule 2.9). A later moment is that of another binding: the claim was
-// bound all the time.
-func (n *namespaces) correctBinding(old *claim, c *fact.ClaimState) {
-	if c.BoundAt == 0 || c.BoundAt >= old.since || c.BoundAt == old.boundAt || old.counted {
+	if !now.counts {
 		return
 	}
-	n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, old.capacityBytes, c.BoundAt)
-	n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, -old.capacityBytes, old.since)
-	old.since = c.BoundAt
+	now.since = n.tally.capacitySince(now.group.groupKey, c.BoundAt, at)
+	if old.counts || old.group != nil && c.BoundAt == now.boundBefore {
+		now.since = at
+	}
+	n.tally.changeBytes(capacityByteSeconds, now.group.groupKey, now.capacityBytes, now.since)
 }
 
 // countIdle does the same for the size of an idle volume. It is idle since its status says so, and until its next

@@ -15,10 +15,10 @@ import (
 // Tally contains the values of the counters and histograms. The exporter has one that counts the
 // updates that it receives. The recorder has another one that counts the rows in the journal, and
 // persists it there; those of the next run continue from it (see Exporter.Restore). Only one
-// goroutine may use a Tally at a time.
+// goroutine may use a Tally at a time, but for Integrals.
 //
 // Byte-seconds follow from states, which are not among the rows: the exporter's Tally has them, and
-// the recorder's persists them (byteSeconds).
+// the recorder asks for them with each update (Integrals).
 type Tally struct {
 	now       func() time.Time
 	parts     map[string]*tallyPart // by namespace; clusterPart for counters without one
@@ -31,8 +31,8 @@ type Tally struct {
 	changedLatencies map[latency]struct{}
 	changedBytes     map[string]struct{} // parts, for their byte-seconds
 
-	// bytesRecords returns the records of the exporter's Tally; nil before Exporter.Restore.
-	bytesRecords func() (map[string][]byte, error)
+	// freezeBytes is Integrals for the exporter's Tally; nil before Exporter.Restore.
+	freezeBytes func(records map[string]any)
 }
 
 // tallyPart is the counts of one namespace.
@@ -142,18 +142,19 @@ type partRecord struct {
 // recordName is the name of a part's record; no namespace has a slash.
 func recordName(part string) string { return cmp.Or(part, "/") }
 
+// Integrals adds the byte-seconds that have changed since the last call, as the exporter's last update has left them, to
+// records: values to encode as JSON, or nil if what a record had was dropped.
+func (t *Tally) Integrals(records map[string]any) {
+	if t.freezeBytes != nil {
+		t.freezeBytes(records)
+	}
+}
+
 // Records returns what has changed since the last call, encoded: the counts by namespace, and the
-// histograms and byte-seconds under names of their own. A record is nil if what it had was dropped.
+// histograms under names of their own. A record is nil if what it had was dropped.
 // The counts of a namespace take some 300 bytes.
 func (t *Tally) Records() (map[string][]byte, error) {
 	records := map[string][]byte{}
-	if t.bytesRecords != nil {
-		bytes, err := t.bytesRecords()
-		if err != nil {
-			return nil, err
-		}
-		records = bytes
-	}
 	for l := range t.changedLatencies {
 		data, err := t.latencies[l].record()
 		if err != nil {

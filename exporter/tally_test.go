@@ -1,6 +1,8 @@
 package exporter
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,9 +13,27 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
+// allRecords returns all that has changed, encoded as the recorder does; nil if nothing has.
+func allRecords(tally *Tally) (map[string][]byte, error) {
+	records, err := tally.Records()
+	integrals := map[string]any{}
+	tally.Integrals(integrals)
+	for name, value := range integrals {
+		if records == nil {
+			records = map[string][]byte{}
+		}
+		if records[name] = nil; value != nil {
+			var failed error
+			records[name], failed = json.Marshal(value)
+			err = errors.Join(err, failed)
+		}
+	}
+	return records, err
+}
+
 func mustRecords(t *testing.T, tally *Tally) map[string][]byte {
 	t.Helper()
-	records, err := tally.Records()
+	records, err := allRecords(tally)
 	if err != nil {
 		t.Fatal(err)
 	}

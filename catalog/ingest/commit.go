@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -29,7 +30,7 @@ const (
 
 // commit moves all that is pending into the journal: chunk by chunk first the rows with their objects, then the
 // snapshots, and last the positions. After a crash in between, the watches go on from the old positions; the rows that
-// they lead to a second time change nothing.
+// they lead to a second time change nothing. The integrals are never behind the states that they follow from.
 func (r *Recorder) commit(ctx context.Context) error {
 	p := r.takePending()
 	defer r.committed()
@@ -39,6 +40,16 @@ func (r *Recorder) commit(ctx context.Context) error {
 	tallied, err := r.tally(p.chunks)
 	if err != nil {
 		return err
+	}
+	integrals, err := integralRecords(p.integrals)
+	if err != nil {
+		return err
+	}
+	if p.size > min(r.options.BatchRows, objectsPerCommit) { // that may take several transactions
+		if err := r.put(ctx, journal.Batch{State: integrals}, fact.Facts{}); err != nil {
+			return err
+		}
+		integrals = nil
 	}
 	now, rows := time.Now(), 0
 	r.coverage.add(&p.chunks[len(p.chunks)-1].facts, p.positions, now)
@@ -67,7 +78,7 @@ func (r *Recorder) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	last.State = append(append(t.state, last.State...), tallied...)
+	last.State = slices.Concat(t.state, last.State, tallied, integrals)
 	// The checkpoints are in the last transaction only: they cover the rows of all of them.
 	t.rows.Checkpoints = append(t.rows.Checkpoints, points...)
 	return r.put(ctx, last, t.rows)
@@ -185,6 +196,20 @@ func (r *Recorder) tally(chunks []chunk) ([]journal.Record, error) {
 	var records []journal.Record
 	for name, data := range changed {
 		records = append(records, journal.Record{Kind: tallyKind, UID: name, Data: data})
+	}
+	return records, nil
+}
+
+// integralRecords encodes what Tally.Integrals gave.
+func integralRecords(values map[string]any) (records []journal.Record, err error) {
+	for name, value := range values {
+		record := journal.Record{Kind: tallyKind, UID: name}
+		if value != nil {
+			if record.Data, err = json.Marshal(value); err != nil {
+				return nil, fmt.Errorf("journal: encoding %s: %w", name, err)
+			}
+		}
+		records = append(records, record)
 	}
 	return records, nil
 }

@@ -39,6 +39,10 @@ type Tally interface {
 	Add(*fact.Facts)
 	// Records returns the records that have changed since the last call, by name; nil deletes a record.
 	Records() (map[string][]byte, error)
+	// Integrals adds to records those that follow from the states of the updates, and have changed since the last call: values
+	// to encode as JSON, by name; nil deletes a record. Record calls it with each update, so that they are committed with
+	// the states that they follow from, and with none that come later.
+	Integrals(records map[string]any)
 }
 
 const (
@@ -72,7 +76,8 @@ type pending struct {
 	chunks    []chunk // in the order in which they were recorded
 	size      int     // of all chunks
 	positions map[fact.Kind]fact.Position
-	watched   []fact.Span // nil if they have not changed
+	watched   []fact.Span    // nil if they have not changed
+	integrals map[string]any // see Tally
 	version   uint64
 	meta      map[string][]byte
 	// unprompted is true if rows among them come of no event; those of usage do not count, as the writer keeps them (follower).
@@ -133,6 +138,12 @@ func (r *Recorder) Record(u *fact.Update) {
 	}
 	if u.Watched != nil {
 		p.watched = u.Watched
+	}
+	if r.options.Tally != nil {
+		if p.integrals == nil {
+			p.integrals = map[string]any{}
+		}
+		r.options.Tally.Integrals(p.integrals)
 	}
 	r.notify()
 }

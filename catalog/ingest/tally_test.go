@@ -9,7 +9,10 @@ import (
 )
 
 // countingTally counts changes by namespace, and deaths end what is counted.
-type countingTally struct{ counts, changed map[string][]byte }
+type countingTally struct {
+	counts, changed map[string][]byte
+	integrals       map[string]any // as they are now
+}
 
 func (c *countingTally) Add(facts *fact.Facts) {
 	for _, change := range facts.Changes {
@@ -26,9 +29,11 @@ func (c *countingTally) Records() (map[string][]byte, error) {
 	return c.changed, nil
 }
 
+func (c *countingTally) Integrals(records map[string]any) { maps.Copy(records, c.integrals) }
+
 func TestTallyIsKeptWithWhatItCounts(t *testing.T) {
 	j := newJournal(t)
-	tally := &countingTally{map[string][]byte{}, map[string][]byte{}}
+	tally := &countingTally{counts: map[string][]byte{}, changed: map[string][]byte{}}
 	changes := func(namespaces ...string) *fact.Update {
 		u := &fact.Update{Positions: []fact.Position{{Kind: fact.Claims, ResourceVersion: "7", Since: 3, At: 5}}}
 		for _, ns := range namespaces {
@@ -56,5 +61,35 @@ func TestTallyIsKeptWithWhatItCounts(t *testing.T) {
 	recorded(t, o, gone)
 	if got, want := kept(), "map[shop:++++]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestIntegralsAreThoseOfTheUpdates: they are committed as they were with the last update, and not as they are at the
+// commit; small commits have them in their only transaction, large ones in one before.
+func TestIntegralsAreThoseOfTheUpdates(t *testing.T) {
+	for _, batch := range []int{1, 1000} {
+		j := newJournal(t)
+		tally := &countingTally{counts: map[string][]byte{}, changed: map[string][]byte{}}
+		r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", BatchRows: batch, Tally: tally})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, integrals := range []map[string]any{{"a": 1, "b": 1}, {"a": 2}, {"b": nil, "c": 3}} {
+			tally.integrals = integrals
+			u := &fact.Update{Facts: fact.Facts{Changes: []fact.Change{{Namespace: "shop", UID: fmt.Sprint(i)}}}}
+			u.Positions = []fact.Position{{Kind: fact.Claims, ResourceVersion: "7", Since: 3, At: 5}}
+			r.Record(u)
+		}
+		tally.integrals = map[string]any{"a": 9, "c": 9}
+		if err := r.commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		known, err := RestoreJournal(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprintf("%s", known.Counters), "map[a:2 c:3 shop:+++]"; got != want {
+			t.Errorf("by batches of %d: got %s, want %s", batch, got, want)
+		}
 	}
 }

@@ -66,6 +66,7 @@ type ClaimState struct {
 	RequestedBytes int64
 	CapacityBytes  int64
 	BoundAt        Time // absent until it is bound
+	AwaitsVolume   bool // its volume, which tells when it was bound, is yet to be observed to be bound to it
 	PendingSince   Time // since when it waits to be bound; absent while waiting is expected (WaitForFirstConsumer without a pod)
 	Gone           bool
 	// DeletedNotBefore is the earliest moment at which it can have been deleted; absent unless it is gone.

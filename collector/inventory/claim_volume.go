@@ -28,7 +28,9 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 		}
 		unclaimed := c.byName && v.claimUID == "" // its claimRef is yet to arrive
 		waits = b.claimUID == "" && v.deleted == 0 && (unclaimed || v.claimUID == c.uid)
+		waits = waits || c.boundAgain() && b.released != 0
 	}
+	c.awaitsVolume = c.unannounced && c.boundAt != 0 && (waits || c.volume == nil)
 	if !waits && c.boundIn == 0 {
 		inv.announceBinding(c, obs)
 	}
@@ -38,6 +40,11 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 		inv.update.Facts.Claims = append(inv.update.Facts.Claims, c.row(inv.nextVersion(obs.At), inv.claimAnnotations.Unpack(c.annotations)))
 	}
 	inv.markClaimState(c)
+}
+
+// boundAgain reports whether a claim that was Lost is Bound, and the change "bound" has not been emitted for that.
+func (c *claim) boundAgain() bool {
+	return c.boundBefore && c.unannounced && c.deleted == 0 && c.phase.Value() == string(corev1.ClaimBound)
 }
 
 // earlyFor bounds the wait for the watch of volumes, because no further event of a volume need

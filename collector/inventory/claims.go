@@ -31,6 +31,7 @@ type claim struct {
 	boundLate           bool // boundAt is only the latest moment at which it can have been bound: nobody watched
 	unannounced         bool // it is or was Bound, and the change "bound" has not been emitted
 	boundBefore         bool // the change "bound" has been emitted at least once
+	awaitsVolume        bool // its volume is yet to say when it was bound (rule 2.9)
 	byName              bool // the volume is inferred from its name alone (rule 2.6)
 	fresh, dirty, stale bool
 	queued

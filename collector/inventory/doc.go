@@ -95,7 +95,7 @@
 // 2.9 The volume says when a claim was bound; otherwise the claim was bound when it was observed
 // to become Bound. Without an observed transition there is no moment, no change, and nothing to
 // count. After a gap the watch of claims may be ahead of the watch of volumes: then the inventory
-// waits for the volumes.
+// waits for the volumes. A claim that awaits its volume says so in its state.
 //
 // 2.10 A claim that becomes Lost loses its size and its class in the API. That is neither a resize
 // nor a modification.

@@ -289,6 +289,93 @@ func TestRule2_9_ClaimIsAheadAfterAGap(t *testing.T) {
 	}
 }
 
+// TestRule2_9_ClaimAwaitsItsVolume: until its volume says when it was bound, a claim's state says that it awaits it, also in
+// the next run. What was found bound awaits nothing. If the volume is known, the state does not wait for others.
+func TestRule2_9_ClaimAwaitsItsVolume(t *testing.T) {
+	claim, other := pvc("data", "c1", 1, "vol"), pvc("other", "c2", 1, "vol2")
+	claim.ResourceVersion = "150"
+	gap := Observation{At: at(60), NotBefore: at(10)}
+	for name, test := range map[string]struct {
+		obs    Observation
+		before []any
+		want   bool
+		volume *corev1.PersistentVolume // comes then
+	}{
+		"the volume came first":          {Live(at(4)), []any{pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)}, false, nil},
+		"it is not known":                {Live(at(4)), nil, true, pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)},
+		"it is not bound":                {Live(at(4)), []any{pv("vol", "v1", 1, claim, corev1.VolumePending, 2)}, true, pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)},
+		"it came first, after a gap":     {gap, []any{pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)}, false, nil},
+		"it is not known, after a gap":   {gap, nil, true, pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)},
+		"another volume is known":        {gap, []any{pv("vol2", "v2", 1, other, corev1.VolumeBound, 2)}, true, pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)},
+		"found":                          {Observation{At: at(4), Found: true}, nil, false, nil},
+		"found, before the volume comes": {Observation{At: at(4), Found: true}, nil, false, pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)},
+	} {
+		for _, restarts := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, restarts), func(t *testing.T) {
+				inv, h, k := New(), newHistory(), newKeeper()
+				step := func(obs Observation, o any) {
+					t.Helper()
+					if err := inv.Set(o, obs); err != nil {
+						t.Fatal(err)
+					}
+					var u fact.Update
+					inv.Take(&u)
+					k.take(&u)
+					h.add(&u)
+				}
+				for _, v := range test.before {
+					step(Live(at(3)), v)
+				}
+				step(test.obs, claim)
+				expect(t, "awaits its volume", h.claimState["c1"].AwaitsVolume, test.want)
+				if restarts {
+					k.now, h = test.obs.At, newHistory()
+					inv = k.restart(t)
+					h.take(inv)
+					expect(t, "awaits its volume after a restart", h.claimState["c1"].AwaitsVolume, test.want)
+				}
+				if test.volume != nil {
+					step(gap, test.volume)
+					expect(t, "still awaits it", h.claimState["c1"].AwaitsVolume, false)
+					expect(t, "bound at", h.claimState["c1"].BoundAt, at(3))
+				}
+			})
+		}
+	}
+}
+
+// TestRule2_9_ClaimAwaitsItsNextVolume: a claim that was Lost is Bound again. The moment at which it was bound first is not
+// that of the second binding.
+func TestRule2_9_ClaimAwaitsItsNextVolume(t *testing.T) {
+	claim := pvc("data", "c1", 1, "vol")
+	lost, first, second := claim.DeepCopy(), pv("vol", "v1", 1, claim, corev1.VolumeBound, 3), pv("vol", "v2", 48, claim, corev1.VolumeBound, 50)
+	lost.Status.Phase = corev1.ClaimLost
+	before := []event{set(3, first), set(3, claim), gone(20, first), set(21, lost)}
+	for name, test := range map[string]struct {
+		events []event
+		awaits bool
+	}{
+		"the claim first":  {append(slices.Clip(before), set(51, claim)), true},
+		"the volume first": {append(slices.Clip(before), set(51, second)), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, h := play(t, test.events...)
+			expect(t, "awaits its volume", h.claimState["c1"].AwaitsVolume, test.awaits)
+		})
+	}
+	_, h := play(t, append(before, set(51, claim), set(52, second))...)
+	expect(t, "awaits its volume", h.claimState["c1"].AwaitsVolume, false)
+	expect(t, "bound at", h.claimState["c1"].BoundAt, at(50))
+	var bound []fact.Time
+	for _, c := range h.changes {
+		if c.Action == fact.Bound {
+			bound = append(bound, c.At)
+		}
+	}
+	slices.Sort(bound)
+	expect(t, "bound", fmt.Sprint(bound), fmt.Sprint([]fact.Time{at(3), at(50)}))
+}
+
 // TestRule2_8_VolumeThatCameBackToItsPhase: a volume left its phase and came back while nobody watched.
 func TestRule2_8_VolumeThatCameBackToItsPhase(t *testing.T) {
 	first, second := pvc("data", "c1", 1, "vol"), pvc("next", "c2", 20, "vol")
