@@ -26,9 +26,7 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 			c.fresh = c.fresh || b.bound != c.boundAt
 			c.boundAt, c.boundLate = b.bound, false
 		}
-		unclaimed := c.byName && v.claimUID == "" // its claimRef is yet to arrive
-		waits = b.claimUID == "" && v.deleted == 0 && (unclaimed || v.claimUID == c.uid)
-		waits = waits || c.boundAgain() && b.released != 0
+		waits = c.waitsFor(v, &b)
 	}
 	c.awaitsVolume = c.unannounced && c.boundAt != 0 && (waits || c.volume == nil)
 	if !waits && c.boundIn == 0 {
@@ -42,9 +40,15 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 	inv.markClaimState(c)
 }
 
-// boundAgain reports whether a claim that was Lost is Bound, and the change "bound" has not been emitted for that.
-func (c *claim) boundAgain() bool {
-	return c.boundBefore && c.unannounced && c.deleted == 0 && c.phase.Value() == string(corev1.ClaimBound)
+// waitsFor reports whether an event of a claim's volume is yet to arrive: the one that binds it to the claim, or binds the claim,
+// which was Lost, again. b is the last binding of the two.
+func (c *claim) waitsFor(v *volume, b *binding) bool {
+	if b.claimUID != "" {
+		boundAgain := c.boundBefore && c.unannounced && c.deleted == 0 && c.phase.Value() == string(corev1.ClaimBound)
+		return boundAgain && b.released != 0
+	}
+	unclaimed := c.byName && v.claimUID == "" // its claimRef is yet to arrive
+	return v.deleted == 0 && (unclaimed || v.claimUID == c.uid)
 }
 
 // earlyFor bounds the wait for the watch of volumes, because no further event of a volume need
