@@ -25,8 +25,8 @@ import (
 // that are restored from the journal count from the floor on. What the watches send after them counts from its own time, also
 // if that is before the floor: the run before may have ended before an older event reached it. This requires that record and
 // journal have the same objects, or an object would count twice. Only a kill between two transactions of one commit leaves a
-// record that is ahead. So resumed compares their bytes. If they differ, everything counts from the floor, and what the run
-// before did not know of the time before that is lost.
+// record that is ahead (fact.IntegralsAhead); and resumed compares the bytes of the two. If they differ, everything counts from
+// the floor, in later runs too, and what the run before did not know of the time before that is lost.
 //
 // A counter must not decrease: Prometheus takes a decrease for a reset, and would count all of the value again. A late
 // event can lower the value: it says that a volume has been in use for a second. Then the metric stands still until the
@@ -37,7 +37,8 @@ type byteSeconds struct {
 	since            fact.Time // of both counters
 	last             fact.Time // of the latest change
 	of               [byteSecondsCount]integral
-	floor            [byteSecondsCount]fact.Time // until then the values of the run before say all
+	floor            [byteSecondsCount]fact.Time // until then the values of the runs before say all
+	kept             [byteSecondsCount]fact.Time // the floors that stay
 	left             [byteSecondsCount]total     // the bytes when the run before ended
 	restored         bool                        // and not all states of that run have arrived
 	shown            [byteSecondsCount]total     // the highest that a scrape can have shown
@@ -177,6 +178,7 @@ type bytesRecord struct {
 // moment depend on: a namespace is not written again as long as nothing changes.
 type bytesClassRecord struct {
 	Since, Last    fact.Time
+	Floors         [byteSecondsCount]fact.Time
 	Capacity, Idle [3]string // base, rate, shown
 }
 
@@ -221,10 +223,13 @@ func (e *Exporter) freezeBytes(records map[string]any) {
 		}
 	}
 	clear(t.changedBytes)
+	if t.wasAhead {
+		records[fact.IntegralsAhead], t.wasAhead = nil, false
+	}
 }
 
 func (b *byteSeconds) record() bytesClassRecord {
-	r := bytesClassRecord{Since: b.since, Last: b.last}
+	r := bytesClassRecord{Since: b.since, Last: b.last, Floors: b.kept}
 	for id, texts := range r.texts() {
 		n := &b.of[id]
 		*texts = [3]string{n.base.digits(), n.rate.digits(), b.shown[id].digits()}
@@ -253,7 +258,7 @@ func (t *Tally) restoreBytes(name string, data []byte) error {
 	p.gone, p.bytes = max(p.gone, r.Gone), map[string]*byteSeconds{}
 	var errs []error
 	for class, c := range r.Classes {
-		b := &byteSeconds{namespace: namespace, class: class, since: c.Since, last: min(c.Last, now)}
+		b := &byteSeconds{namespace: namespace, class: class, since: c.Since, last: min(c.Last, now), kept: c.Floors}
 		if !b.restore(&c, now) {
 			errs = append(errs, fmt.Errorf("the record %s has numbers that cannot be right; the byte-seconds of the class %q begin anew", name, class))
 			continue
@@ -288,16 +293,19 @@ func (b *byteSeconds) restore(r *bytesClassRecord, now fact.Time) (ok bool) {
 // resumed ends what restoreBytes began: all states of the run before have arrived. If they add up to the bytes that its
 // records have, nothing that comes from now on is in the records, and it counts from its own time.
 func (t *Tally) resumed() {
-	for _, p := range t.parts {
+	for namespace, p := range t.parts {
 		for _, b := range p.bytes {
 			b.restored = false
 			for id := range byteSecondsCount {
-				if b.of[id].rate == b.left[id] {
-					b.floor[id] = t.begun
+				if t.ahead || b.of[id].rate != b.left[id] {
+					b.kept[id] = b.floor[id]
+					t.touchBytes(namespace)
 				}
+				b.floor[id] = max(t.begun, b.kept[id])
 			}
 		}
 	}
+	t.wasAhead, t.ahead = t.ahead, false
 }
 
 // begin sets from when on byte-seconds are counted, unless an earlier run has: what was bound before does not count.

@@ -60,7 +60,7 @@ type claim struct {
 	requestedBytes int64
 	capacityBytes  int64
 	since          fact.Time // a pending claim waits since then, or not if 0; the capacity counts since then
-	boundBefore    fact.Time // BoundAt when it lost its volume; 0 if it lost none
+	endedBinding   fact.Time // BoundAt when its capacity ceased to count, or was found to have; 0 if it did not
 	phase          uint8
 	counts         bool // its capacity counts
 }

@@ -16,15 +16,15 @@ func (n *namespaces) countCapacity(old, now *claim, c *fact.ClaimState, at fact.
 	if old.counts {
 		n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, -old.capacityBytes, max(momentOr(c.DeletedNotBefore, at), old.since))
 	}
-	now.boundBefore = old.boundBefore
-	if now.phase == phaseLost && (old.group == nil || old.phase != phaseLost) {
-		now.boundBefore = c.BoundAt
+	now.endedBinding = old.endedBinding
+	if first := old.group == nil; !now.counts && (old.counts || first && now.phase == phaseLost) {
+		now.endedBinding = c.BoundAt
 	}
 	if !now.counts {
 		return
 	}
 	now.since = n.tally.capacitySince(now.group.groupKey, c.BoundAt, at)
-	if old.counts || old.group != nil && c.BoundAt == now.boundBefore {
+	if old.counts || old.group != nil && c.BoundAt == now.endedBinding {
 		now.since = at
 	}
 	n.tally.changeBytes(capacityByteSeconds, now.group.groupKey, now.capacityBytes, now.since)

@@ -15,7 +15,7 @@ import (
 // Tally contains the values of the counters and histograms. The exporter has one that counts the
 // updates that it receives. The recorder has another one that counts the rows in the journal, and
 // persists it there; those of the next run continue from it (see Exporter.Restore). Only one
-// goroutine may use a Tally at a time, but for Integrals.
+// goroutine may use a Tally at a time; Integrals asks the exporter, which has a lock of its own.
 //
 // Byte-seconds follow from states, which are not among the rows: the exporter's Tally has them, and
 // the recorder asks for them with each update (Integrals).
@@ -25,6 +25,8 @@ type Tally struct {
 	latencies map[latency]*histogram
 	gone      []string  // namespaces that were deleted, oldest first
 	begun     fact.Time // since when byte-seconds are counted; 0 before the first update
+	ahead     bool      // the byte-seconds that are being restored may be ahead of the objects
+	wasAhead  bool      // they were, and the record that says so is not needed any more
 
 	// These three hold what changed since the Tally was last persisted; one is nil where that part is not persisted.
 	changed          map[string]struct{} // parts, for their counts
@@ -207,6 +209,8 @@ func (t *Tally) Restore(records map[string][]byte) error {
 	for name, data := range records {
 		var err error
 		switch {
+		case name == fact.IntegralsAhead:
+			t.ahead = true
 		case strings.HasPrefix(name, latencyRecordPrefix):
 			err = t.restoreLatency(name, data)
 		case strings.HasPrefix(name, bytesRecordPrefix):
@@ -270,7 +274,7 @@ func (t *Tally) adopt(other *Tally) {
 	for l, h := range other.latencies {
 		t.startLatency(l).adopt(h)
 	}
-	t.begun = cmp.Or(t.begun, other.begun)
+	t.begun, t.ahead = cmp.Or(t.begun, other.begun), other.ahead
 	for name, from := range other.parts {
 		for s, n := range from.counts {
 			t.start(s)

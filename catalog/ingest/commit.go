@@ -30,7 +30,8 @@ const (
 
 // commit moves all that is pending into the journal: chunk by chunk first the rows with their objects, then the
 // snapshots, and last the positions. After a crash in between, the watches go on from the old positions; the rows that
-// they lead to a second time change nothing. The integrals are never behind the states that they follow from.
+// they lead to a second time change nothing. The integrals are never behind the states that they follow from: a commit that
+// may take several transactions begins with them.
 func (r *Recorder) commit(ctx context.Context) error {
 	p := r.takePending()
 	defer r.committed()
@@ -45,11 +46,10 @@ func (r *Recorder) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.size > min(r.options.BatchRows, objectsPerCommit) { // that may take several transactions
-		if err := r.put(ctx, journal.Batch{State: integrals}, fact.Facts{}); err != nil {
+	if several := p.size > min(r.options.BatchRows, objectsPerCommit); several && len(integrals) > 0 {
+		if integrals, err = r.putIntegrals(ctx, integrals); err != nil {
 			return err
 		}
-		integrals = nil
 	}
 	now, rows := time.Now(), 0
 	r.coverage.add(&p.chunks[len(p.chunks)-1].facts, p.positions, now)
@@ -198,6 +198,20 @@ func (r *Recorder) tally(chunks []chunk) ([]journal.Record, error) {
 		records = append(records, journal.Record{Kind: tallyKind, UID: name, Data: data})
 	}
 	return records, nil
+}
+
+// putIntegrals commits the integrals before the states that they follow from, and notes that they are ahead of these. It returns
+// the record that ends that with the last transaction, unless those of an earlier run are still ahead.
+func (r *Recorder) putIntegrals(ctx context.Context, integrals []journal.Record) (last []journal.Record, err error) {
+	_, before, err := r.options.Journal.Get(tallyKind, fact.IntegralsAhead)
+	if err != nil {
+		return nil, err
+	}
+	if !before || slices.ContainsFunc(integrals, func(r journal.Record) bool { return r.UID == fact.IntegralsAhead }) {
+		last = []journal.Record{{Kind: tallyKind, UID: fact.IntegralsAhead}}
+	}
+	ahead := journal.Record{Kind: tallyKind, UID: fact.IntegralsAhead, Data: []byte("yes")}
+	return last, r.put(ctx, journal.Batch{State: append(integrals, ahead)}, fact.Facts{})
 }
 
 // integralRecords encodes what Tally.Integrals gave.

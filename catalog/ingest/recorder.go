@@ -33,15 +33,16 @@ type RecorderOptions struct {
 	Logger     log.Logger
 }
 
-// Tally counts rows for the counters of the next run. Add sees exactly the rows that are committed, and the records
-// go into the same transaction. Run calls both.
+// Tally counts rows for the counters of the next run. Add sees exactly the rows that are committed, and what Records
+// returns goes into the same transaction. Run calls these two.
 type Tally interface {
 	Add(*fact.Facts)
 	// Records returns the records that have changed since the last call, by name; nil deletes a record.
 	Records() (map[string][]byte, error)
 	// Integrals adds to records those that follow from the states of the updates, and have changed since the last call: values
 	// to encode as JSON, by name; nil deletes a record. Record calls it with each update, so that they are committed with
-	// the states that they follow from, and with none that come later.
+	// the states that they follow from, and with none that come later. It deletes the record fact.IntegralsAhead, if that was
+	// restored, once the others no longer depend on it.
 	Integrals(records map[string]any)
 }
 

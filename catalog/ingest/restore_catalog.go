@@ -230,6 +230,7 @@ func (r *catalogReader) readClaim(rows driver.Rows) error {
 	err := rows.Scan(&o.UID, &deleted, &deletedNotBefore, &bound, &o.WorkloadKind, &o.WorkloadName, &o.VolumeUID)
 	o.Kind, o.Deleted, o.NotBefore, o.BoundAt = fact.Claims, at(deleted), at(deletedNotBefore), at(bound)
 	o.BoundLate = o.BoundAt != 0 // the row does not say whether it was bound earlier
+	o.BoundBefore = o.BoundAt != 0
 	*r.object(o.Kind, o.UID) = o
 	return err
 }

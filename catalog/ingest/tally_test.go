@@ -64,8 +64,58 @@ func TestTallyIsKeptWithWhatItCounts(t *testing.T) {
 	}
 }
 
+// TestIntegralsAreAheadOfACommitThatIsCutOff: the first of its transactions has them, and says so; the last one ends that. What
+// an earlier run has left is ended by the exporter only.
+func TestIntegralsAreAheadOfACommitThatIsCutOff(t *testing.T) {
+	j := newJournal(t)
+	tally := &countingTally{counts: map[string][]byte{}, changed: map[string][]byte{}, integrals: map[string]any{"a": 1}}
+	record := func() *Recorder {
+		r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", BatchRows: 1, Tally: tally})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &fact.Update{Facts: fact.Facts{Changes: []fact.Change{{Namespace: "shop", UID: "1"}, {Namespace: "shop", UID: "2"}}}}
+		u.Positions = []fact.Position{{Kind: fact.Claims, ResourceVersion: "7", Since: 3, At: 5}}
+		r.Record(u)
+		return r
+	}
+	cut := func() { // after its first transaction
+		t.Helper()
+		r := record()
+		integrals, err := integralRecords(r.takePending().integrals)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.putIntegrals(t.Context(), integrals); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(when string, want bool) {
+		t.Helper()
+		_, ahead, err := j.Get(tallyKind, fact.IntegralsAhead)
+		if err != nil || ahead != want {
+			t.Errorf("%s: ahead is %v, want %v (error %v)", when, ahead, want, err)
+		}
+	}
+	whole := func() {
+		t.Helper()
+		if err := record().commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole()
+	expect("after a whole commit", false)
+	cut()
+	expect("after one that was cut off", true)
+	whole()
+	expect("after a whole one of the next run, which has not restored all yet", true)
+	tally.integrals[fact.IntegralsAhead] = nil
+	whole()
+	expect("after the exporter has ended it", false)
+}
+
 // TestIntegralsAreThoseOfTheUpdates: they are committed as they were with the last update, and not as they are at the
-// commit; small commits have them in their only transaction, large ones in one before.
+// commit.
 func TestIntegralsAreThoseOfTheUpdates(t *testing.T) {
 	for _, batch := range []int{1, 1000} {
 		j := newJournal(t)

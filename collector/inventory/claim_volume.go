@@ -40,12 +40,12 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 	inv.markClaimState(c)
 }
 
-// waitsFor reports whether an event of a claim's volume is yet to arrive: the one that binds it to the claim, or binds the claim,
-// which was Lost, again. b is the last binding of the two.
+// waitsFor reports whether the event that tells when a claim was bound is yet to arrive. It is an event of the volume v, or, if the
+// claim was bound before and is again, of v or its successor. b is the last known binding of the claim and v.
 func (c *claim) waitsFor(v *volume, b *binding) bool {
 	if b.claimUID != "" {
 		boundAgain := c.boundBefore && c.unannounced && c.deleted == 0 && c.phase.Value() == string(corev1.ClaimBound)
-		return boundAgain && b.released != 0
+		return boundAgain && (b.released != 0 || c.boundIn != 0)
 	}
 	unclaimed := c.byName && v.claimUID == "" // its claimRef is yet to arrive
 	return v.deleted == 0 && (unclaimed || v.claimUID == c.uid)

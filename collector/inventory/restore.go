@@ -282,7 +282,8 @@ func (v *volume) precedes(s *fact.ObjectSnapshot) bool {
 func (inv *Inventory) restoreClaim(c *claim, s *fact.ObjectSnapshot) {
 	c.deleted, c.noBefore = s.Deleted, s.NotBefore
 	c.boundAt = cmp.Or(c.boundAt, s.BoundAt)
-	c.unannounced, c.boundBefore, c.boundLate, c.found = s.Unannounced, s.BoundBefore, s.BoundLate, s.Found
+	c.boundBefore = c.boundBefore || s.BoundBefore
+	c.unannounced, c.boundLate, c.found = s.Unannounced, s.BoundLate, s.Found
 	inv.awaitVolumes(c, s.BoundIn, inv.now)
 	if s.PodUID != "" {
 		c.podUID = unique.Make(s.PodUID)
