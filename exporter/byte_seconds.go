@@ -24,9 +24,9 @@ import (
 // After a restart, the record of the run before has the byte-seconds until its last change: the floor. The claims and volumes
 // that are restored from the journal count from the floor on. What the watches send after them counts from its own time, also
 // if that is before the floor: the run before may have ended before an older event reached it. This requires that record and
-// journal have the same objects, or an object would count twice. Only a kill between two transactions of one commit leaves a
-// record that is ahead (fact.IntegralsAhead); and resumed compares the bytes of the two. If they differ, everything counts from
-// the floor, in later runs too, and what the run before did not know of the time before that is lost.
+// journal have the same objects, or an object would count twice. After a kill between two transactions of one commit a record is
+// ahead (fact.IntegralsAhead). Earlier builds did not say so, and resumed compares the bytes of the two as well. If they differ,
+// everything counts from the floor, in later runs too, and what the run before did not know of the time before that is lost.
 //
 // A counter must not decrease: Prometheus takes a decrease for a reset, and would count all of the value again. A late
 // event can lower the value: it says that a volume has been in use for a second. Then the metric stands still until the
@@ -108,6 +108,18 @@ func (s byteSecondsSample) Write(m *dto.Metric) error {
 	}
 	m.Label, m.Counter = s.pairs, &dto.Counter{Value: &s.value, CreatedTimestamp: s.created}
 	return nil
+}
+
+// restoresBytes reports whether states of the run before are still to come; p may be nil.
+func (p *tallyPart) restoresBytes() bool {
+	if p != nil {
+		for _, b := range p.bytes {
+			if b.restored {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // bytes returns the byte-seconds of a namespace and class, for a change from a moment on.
@@ -208,6 +220,10 @@ func (e *Exporter) freezeBytes(records map[string]any) {
 	t := e.counters.tally
 	for namespace := range t.changedBytes {
 		name, p := bytesRecordPrefix+namespace, t.parts[namespace]
+		if p.restoresBytes() {
+			continue // until it has all: what is in the journal is still right
+		}
+		delete(t.changedBytes, namespace)
 		switch {
 		case namespace == clusterPart:
 			records[name] = &frozenBytes{begun: t.begun}
@@ -222,7 +238,6 @@ func (e *Exporter) freezeBytes(records map[string]any) {
 			records[name] = f
 		}
 	}
-	clear(t.changedBytes)
 	if t.wasAhead {
 		records[fact.IntegralsAhead], t.wasAhead = nil, false
 	}
@@ -258,7 +273,7 @@ func (t *Tally) restoreBytes(name string, data []byte) error {
 	p.gone, p.bytes = max(p.gone, r.Gone), map[string]*byteSeconds{}
 	var errs []error
 	for class, c := range r.Classes {
-		b := &byteSeconds{namespace: namespace, class: class, since: c.Since, last: min(c.Last, now), kept: c.Floors}
+		b := &byteSeconds{namespace: namespace, class: class, since: c.Since, last: min(c.Last, now)}
 		if !b.restore(&c, now) {
 			errs = append(errs, fmt.Errorf("the record %s has numbers that cannot be right; the byte-seconds of the class %q begin anew", name, class))
 			continue
@@ -271,6 +286,7 @@ func (t *Tally) restoreBytes(name string, data []byte) error {
 func (b *byteSeconds) restore(r *bytesClassRecord, now fact.Time) (ok bool) {
 	b.restored = true
 	for id, texts := range r.texts() {
+		b.kept[id] = min(r.Floors[id], now)
 		var n [3]total
 		for i, digits := range texts {
 			if n[i], ok = totalFrom(digits); !ok {
@@ -290,8 +306,8 @@ func (b *byteSeconds) restore(r *bytesClassRecord, now fact.Time) (ok bool) {
 	return true
 }
 
-// resumed ends what restoreBytes began: all states of the run before have arrived. If they add up to the bytes that its
-// records have, nothing that comes from now on is in the records, and it counts from its own time.
+// resumed ends what restoreBytes began: all states of the run before have arrived. Unless its records are ahead of them, nothing
+// that comes from now on is in the records, and it counts from its own time.
 func (t *Tally) resumed() {
 	for namespace, p := range t.parts {
 		for _, b := range p.bytes {

@@ -329,11 +329,22 @@ kubevoltracker_namespace_idle_byte_seconds_total{namespace="shop",storageclass="
 `)
 }
 
+// The volume can be ahead, too: then the claim is pending, and known to be bound.
+func TestCapacityOfAClaimWhoseVolumeIsBoundFirst(t *testing.T) {
+	l := newTimeline(t)
+	pending := boundClaim("a", 10, momentAt(5))
+	pending.Phase = "Pending"
+	l.at(0).apply(claimsUpdate(boundClaim("z", 1, testNow)))
+	l.at(10).apply(claimsUpdate(pending))
+	l.at(20).apply(claimsUpdate(boundClaim("a", 10, momentAt(5))))
+	l.want(30, 30+10*25, 0)
+}
+
 // A claim that was lost, and is bound again, does not count in between. Its volume says later when it was bound again.
 func TestCapacityOfAClaimThatWasLost(t *testing.T) {
 	l := newTimeline(t)
 	lost, again := boundClaim("a", 10, testNow), boundClaim("a", 10, momentAt(50))
-	lost.Phase = "Lost"
+	lost.Phase, lost.BoundBefore = "Lost", true
 	l.at(0).apply(claimsUpdate(boundClaim("a", 10, testNow)))
 	l.at(20).apply(claimsUpdate(lost))
 	l.at(52).apply(claimsUpdate(awaiting("a", 10, testNow)))
@@ -356,10 +367,12 @@ func TestCapacityOfAClaimThatWasLost(t *testing.T) {
 	l.at(181).apply(claimsUpdate(boundClaim("a", 10, momentAt(160)))) // while no tracker ran
 	l.want(200, 10*(20+70+8+40), 0)
 
-	// Its status is lost, and comes back.
+	// Its status is lost, and comes back to the next run.
 	pending := boundClaim("a", 10, momentAt(160))
-	pending.Phase = "Pending"
-	l.at(200).apply(claimsUpdate(pending))
+	pending.Phase, pending.BoundBefore = "Pending", true
+	l.apply(claimsUpdate(pending))
+	l.persist()
+	l.at(205).resume(claimsUpdate(pending))
 	l.at(210).apply(claimsUpdate(boundClaim("a", 10, momentAt(160))))
 	l.want(220, 10*(20+70+8+40+10), 0)
 
@@ -399,6 +412,9 @@ func TestByteSecondsOfACommitThatWasCutOff(t *testing.T) {
 	l.persist()
 	l.journal[fact.IntegralsAhead] = []byte("yes")
 	for _, seconds := range []int64{40, 50} {
+		l.at(seconds).restart()
+		l.apply(volumesUpdate(idle))
+		l.persist() // with what it has restored so far
 		l.at(seconds).resume(volumesUpdate(idle))
 		l.persist()
 		if _, there := l.journal[fact.IntegralsAhead]; there {

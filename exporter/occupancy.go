@@ -17,7 +17,7 @@ func (n *namespaces) countCapacity(old, now *claim, c *fact.ClaimState, at fact.
 		n.tally.changeBytes(capacityByteSeconds, old.group.groupKey, -old.capacityBytes, max(momentOr(c.DeletedNotBefore, at), old.since))
 	}
 	now.endedBinding = old.endedBinding
-	if first := old.group == nil; !now.counts && (old.counts || first && now.phase == phaseLost) {
+	if first := old.group == nil; !now.counts && (old.counts || first && c.BoundBefore) {
 		now.endedBinding = c.BoundAt
 	}
 	if !now.counts {

@@ -1,10 +1,16 @@
 package ingest
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/go-kit/log"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
@@ -67,51 +73,53 @@ func TestTallyIsKeptWithWhatItCounts(t *testing.T) {
 // TestIntegralsAreAheadOfACommitThatIsCutOff: the first of its transactions has them, and says so; the last one ends that. What
 // an earlier run has left is ended by the exporter only.
 func TestIntegralsAreAheadOfACommitThatIsCutOff(t *testing.T) {
-	j := newJournal(t)
-	tally := &countingTally{counts: map[string][]byte{}, changed: map[string][]byte{}, integrals: map[string]any{"a": 1}}
-	record := func() *Recorder {
-		r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", BatchRows: 1, Tally: tally})
+	j, err := journal.Open(journal.Options{Path: filepath.Join(t.TempDir(), "journal"), MaxBytes: 1, Logger: log.NewLogfmtLogger(t.Output())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	record(t, j, &fact.Facts{Changes: []fact.Change{{Namespace: "shop"}}}) // it is full, and takes no rows
+	tally := &countingTally{counts: map[string][]byte{}, changed: map[string][]byte{}}
+	commit := func(ctx context.Context, withoutRows bool, integrals map[string]any) error {
+		t.Helper()
+		tally.integrals = integrals
+		r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", BatchRows: 1, Tally: tally, WithoutFacts: withoutRows})
 		if err != nil {
 			t.Fatal(err)
 		}
 		u := &fact.Update{Facts: fact.Facts{Changes: []fact.Change{{Namespace: "shop", UID: "1"}, {Namespace: "shop", UID: "2"}}}}
 		u.Positions = []fact.Position{{Kind: fact.Claims, ResourceVersion: "7", Since: 3, At: 5}}
 		r.Record(u)
-		return r
+		return r.commit(ctx)
 	}
-	cut := func() { // after its first transaction
+	expect := func(when, value string, ahead bool) {
 		t.Helper()
-		r := record()
-		integrals, err := integralRecords(r.takePending().integrals)
-		if err != nil {
-			t.Fatal(err)
+		data, _, err := j.Get(tallyKind, "a")
+		if err != nil || string(data) != value {
+			t.Errorf("%s: it is %s, want %s (error %v)", when, data, value, err)
 		}
-		if _, err := r.putIntegrals(t.Context(), integrals); err != nil {
-			t.Fatal(err)
-		}
-	}
-	expect := func(when string, want bool) {
-		t.Helper()
-		_, ahead, err := j.Get(tallyKind, fact.IntegralsAhead)
-		if err != nil || ahead != want {
-			t.Errorf("%s: ahead is %v, want %v (error %v)", when, ahead, want, err)
+		if _, is, err := j.Get(tallyKind, fact.IntegralsAhead); err != nil || is != ahead {
+			t.Errorf("%s: ahead is %v, want %v (error %v)", when, is, ahead, err)
 		}
 	}
-	whole := func() {
+	whole := func(integrals map[string]any) {
 		t.Helper()
-		if err := record().commit(t.Context()); err != nil {
+		if err := commit(t.Context(), true, integrals); err != nil {
 			t.Fatal(err)
 		}
 	}
-	whole()
-	expect("after a whole commit", false)
-	cut()
-	expect("after one that was cut off", true)
-	whole()
-	expect("after a whole one of the next run, which has not restored all yet", true)
-	tally.integrals[fact.IntegralsAhead] = nil
-	whole()
-	expect("after the exporter has ended it", false)
+	whole(map[string]any{"a": 1})
+	expect("after a whole commit", "1", false)
+	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := commit(soon, false, map[string]any{"a": 2}); err == nil {
+		t.Error("the journal has taken rows")
+	}
+	expect("after one that was cut off", "2", true)
+	whole(map[string]any{"a": 3})
+	expect("after a whole one of a run that has not restored all yet", "3", true)
+	whole(map[string]any{"a": 4, fact.IntegralsAhead: nil})
+	expect("after the exporter has ended it", "4", false)
 }
 
 // TestIntegralsAreThoseOfTheUpdates: they are committed as they were with the last update, and not as they are at the

@@ -36,7 +36,7 @@ func (inv *Inventory) claimState(c *claim) fact.ClaimState {
 	return fact.ClaimState{
 		UID: c.uid, Namespace: c.name.namespace, Name: c.name.name, StorageClass: c.traits.Value().class,
 		Phase: c.phase.Value(), VolumeUID: c.volumeUID(), RequestedBytes: c.requested, CapacityBytes: c.capacity,
-		BoundAt: c.boundAt, AwaitsVolume: c.awaitsVolume, PendingSince: inv.pendingSince(c), Gone: c.deleted != 0, DeletedNotBefore: c.noBefore,
+		BoundAt: c.boundAt, AwaitsVolume: c.awaitsVolume, BoundBefore: c.boundBefore, PendingSince: inv.pendingSince(c), Gone: c.deleted != 0, DeletedNotBefore: c.noBefore,
 	}
 }
 
