@@ -25,8 +25,9 @@ import (
 // that are restored from the journal count from the floor on. What the watches send after them counts from its own time, also
 // if that is before the floor: the run before may have ended before an older event reached it. This requires that record and
 // journal have the same objects, or an object would count twice. After a kill between two transactions of one commit a record is
-// ahead (fact.IntegralsAhead). Earlier builds did not say so, and resumed compares the bytes of the two as well. If they differ,
-// everything counts from the floor, in later runs too, and what the run before did not know of the time before that is lost.
+// ahead of the objects (fact.IntegralsAhead). Earlier builds did not say so, so resumed compares the bytes of the two as well.
+// Where a record is ahead, everything counts from the floor, in later runs too, and what the run before did not know of the time
+// before that is lost.
 //
 // A counter must not decrease: Prometheus takes a decrease for a reset, and would count all of the value again. A late
 // event can lower the value: it says that a volume has been in use for a second. Then the metric stands still until the

@@ -60,7 +60,7 @@ type claim struct {
 	requestedBytes int64
 	capacityBytes  int64
 	since          fact.Time // a pending claim waits since then, or not if 0; the capacity counts since then
-	endedBinding   fact.Time // BoundAt of the binding that has been counted to its end; 0 if there is none
+	endedBinding   fact.Time // BoundAt when its capacity ceased to count, which is not that of a later binding; 0 if it did not
 	phase          uint8
 	counts         bool // its capacity counts
 }

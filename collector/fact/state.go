@@ -67,7 +67,7 @@ type ClaimState struct {
 	CapacityBytes  int64
 	BoundAt        Time // absent until it is bound
 	AwaitsVolume   bool // its volume, which tells when it was bound, is yet to be observed to be bound to it
-	BoundBefore    bool // its change "bound" has been emitted
+	BoundBefore    bool // it has been observed to be bound, by an earlier run perhaps
 	PendingSince   Time // since when it waits to be bound; absent while waiting is expected (WaitForFirstConsumer without a pod)
 	Gone           bool
 	// DeletedNotBefore is the earliest moment at which it can have been deleted; absent unless it is gone.
