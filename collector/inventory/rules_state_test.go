@@ -227,6 +227,18 @@ func TestRule2_6_SuccessorInTheSameSecond(t *testing.T) {
 	situation{events: append(events, gone(10, second), set(10, again), gone(11, again)), check: two}.run(t)
 }
 
+// setKept has an inventory observe an object, and adds what follows to a history and to what a restart restores.
+func setKept(t *testing.T, inv *Inventory, h *history, k *keeper, obs Observation, o any) {
+	t.Helper()
+	if err := inv.Set(o, obs); err != nil {
+		t.Fatal(err)
+	}
+	var u fact.Update
+	inv.Take(&u)
+	k.take(&u)
+	h.add(&u)
+}
+
 // TestRule2_9_ClaimIsAheadAfterAGap: an administrator clears the claimRef before the claim is Bound, and
 // the controller binds the two again. After a gap the claims are read before the volumes. The claim was
 // bound the second time.
@@ -254,16 +266,7 @@ func TestRule2_9_ClaimIsAheadAfterAGap(t *testing.T) {
 		for _, restarts := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, restarts), func(t *testing.T) {
 				inv, h, k := New(), newHistory(), newKeeper()
-				step := func(obs Observation, o any) {
-					t.Helper()
-					if err := inv.Set(o, obs); err != nil {
-						t.Fatal(err)
-					}
-					var u fact.Update
-					inv.Take(&u)
-					k.take(&u)
-					h.add(&u)
-				}
+				step := func(obs Observation, o any) { setKept(t, inv, h, k, obs, o) }
 				gap := Observation{At: at(60), NotBefore: at(10)}
 				step(Live(at(2)), numbered(100, pending))
 				step(Live(at(3)), numbered(110, pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)))
@@ -313,16 +316,7 @@ func TestRule2_9_ClaimAwaitsItsVolume(t *testing.T) {
 		for _, restarts := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, restarts), func(t *testing.T) {
 				inv, h, k := New(), newHistory(), newKeeper()
-				step := func(obs Observation, o any) {
-					t.Helper()
-					if err := inv.Set(o, obs); err != nil {
-						t.Fatal(err)
-					}
-					var u fact.Update
-					inv.Take(&u)
-					k.take(&u)
-					h.add(&u)
-				}
+				step := func(obs Observation, o any) { setKept(t, inv, h, k, obs, o) }
 				for _, v := range test.before {
 					step(Live(at(3)), v)
 				}
