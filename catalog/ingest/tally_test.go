@@ -37,16 +37,22 @@ func (c *countingTally) Records() (map[string][]byte, error) {
 
 func (c *countingTally) Integrals(records map[string]any) { maps.Copy(records, c.integrals) }
 
+// changesIn is an update with a change in each of the namespaces, and a position.
+func changesIn(namespaces ...string) *fact.Update {
+	u := &fact.Update{Positions: []fact.Position{{Kind: fact.Claims, ResourceVersion: "7", Since: 3, At: 5}}}
+	for _, ns := range namespaces {
+		u.Facts.Changes = append(u.Facts.Changes, fact.Change{Namespace: ns})
+	}
+	return u
+}
+
+func newCountingTally() *countingTally {
+	return &countingTally{counts: map[string][]byte{}, changed: map[string][]byte{}}
+}
+
 func TestTallyIsKeptWithWhatItCounts(t *testing.T) {
 	j := newJournal(t)
-	tally := &countingTally{counts: map[string][]byte{}, changed: map[string][]byte{}}
-	changes := func(namespaces ...string) *fact.Update {
-		u := &fact.Update{Positions: []fact.Position{{Kind: fact.Claims, ResourceVersion: "7", Since: 3, At: 5}}}
-		for _, ns := range namespaces {
-			u.Facts.Changes = append(u.Facts.Changes, fact.Change{Namespace: ns})
-		}
-		return u
-	}
+	tally := newCountingTally()
 	kept := func() string {
 		known, err := RestoreJournal(j)
 		if err != nil {
@@ -58,11 +64,11 @@ func TestTallyIsKeptWithWhatItCounts(t *testing.T) {
 		return fmt.Sprintf("%s", maps.Clone(known.Counters))
 	}
 	o := RecorderOptions{Journal: j, BatchRows: 2, Tally: tally}
-	recorded(t, o, changes("shop", "shop", "lab"), changes("shop"), changes("lab", "lab")) // in several transactions
+	recorded(t, o, changesIn("shop", "shop", "lab"), changesIn("shop"), changesIn("lab", "lab")) // in several transactions
 	if got, want := kept(), "map[lab:+++ shop:+++]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	gone := changes("shop")
+	gone := changesIn("shop")
 	gone.Facts.Namespaces = []fact.Namespace{{Name: "lab"}}
 	recorded(t, o, gone)
 	if got, want := kept(), "map[shop:++++]"; got != want {
@@ -79,7 +85,7 @@ func TestIntegralsAreAheadOfACommitThatIsCutOff(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = j.Close() })
 	record(t, j, &fact.Facts{Changes: []fact.Change{{Namespace: "shop"}}}) // it is full, and takes no rows
-	tally := &countingTally{counts: map[string][]byte{}, changed: map[string][]byte{}}
+	tally := newCountingTally()
 	commit := func(ctx context.Context, withoutRows bool, integrals map[string]any) error {
 		t.Helper()
 		tally.integrals = integrals
@@ -87,9 +93,7 @@ func TestIntegralsAreAheadOfACommitThatIsCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := &fact.Update{Facts: fact.Facts{Changes: []fact.Change{{Namespace: "shop", UID: "1"}, {Namespace: "shop", UID: "2"}}}}
-		u.Positions = []fact.Position{{Kind: fact.Claims, ResourceVersion: "7", Since: 3, At: 5}}
-		r.Record(u)
+		r.Record(changesIn("shop", "shop"))
 		return r.commit(ctx)
 	}
 	expect := func(when, value string, ahead bool) {
@@ -127,16 +131,14 @@ func TestIntegralsAreAheadOfACommitThatIsCutOff(t *testing.T) {
 func TestIntegralsAreThoseOfTheUpdates(t *testing.T) {
 	for _, batch := range []int{1, 1000} {
 		j := newJournal(t)
-		tally := &countingTally{counts: map[string][]byte{}, changed: map[string][]byte{}}
+		tally := newCountingTally()
 		r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", BatchRows: batch, Tally: tally})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, integrals := range []map[string]any{{"a": 1, "b": 1}, {"a": 2}, {"b": nil, "c": 3}} {
+		for _, integrals := range []map[string]any{{"a": 1, "b": 1}, {"a": 2}, {"b": nil, "c": 3}} {
 			tally.integrals = integrals
-			u := &fact.Update{Facts: fact.Facts{Changes: []fact.Change{{Namespace: "shop", UID: fmt.Sprint(i)}}}}
-			u.Positions = []fact.Position{{Kind: fact.Claims, ResourceVersion: "7", Since: 3, At: 5}}
-			r.Record(u)
+			r.Record(changesIn("shop"))
 		}
 		tally.integrals = map[string]any{"a": 9, "c": 9}
 		if err := r.commit(t.Context()); err != nil {
