@@ -79,7 +79,7 @@ func (c *Catalog) findRows(ctx context.Context, explain func(error) error, r Rep
 // find them, rows is greater than mostSent, and the table is incomplete: a report can do without it.
 func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Report, s Statement, name string) (with context.Context, rows int, err error) {
 	var table *ext.Table
-	err = r.withinMemory(func(settings clickhouse.Settings) error {
+	err = c.withinMemory(r, func(settings clickhouse.Settings) error {
 		result, err := c.query(ctx, explain, s.SQL, s.Parameters, settings)
 		if err != nil {
 			return err

@@ -9,3 +9,6 @@ func SendAtMost(rows int) (back func()) {
 
 // DayOf is dayOf.
 var DayOf = dayOf
+
+// LeftOut is leftOut.
+var LeftOut = leftOut

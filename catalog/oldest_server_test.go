@@ -9,11 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/proto"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
 )
 
 // TestWhatTheOldestServerLacks: docs/install.md promises ClickHouse 24.8 and later, and tests run on the embedded one alone, which is newer.
-// It says since when it has its functions and settings. So no statement may call a function, or name a setting, that is younger than 24.8.
+// It says since when it has its functions and settings. So no statement may call a function, or name a setting, that is younger than 24.8,
+// but for the settings that are given to no version without them: TestWhatAVersionLeavesOut.
 func TestWhatTheOldestServerLacks(t *testing.T) {
 	c := catalogtest.Open(t, sharedAddress, "default")
 	var text strings.Builder
@@ -54,12 +58,39 @@ func TestWhatTheOldestServerLacks(t *testing.T) {
 				continue
 			}
 			known++
+			if _, known := catalog.LeftOut(newest)[row[0].(string)]; known {
+				continue
+			}
 			if young := fmt.Sprint(row[2]); young != "0" {
 				t.Errorf("the %s %s is in ClickHouse since %v only", of.what, row[0], row[1])
 			}
 		}
 		if known < of.least {
 			t.Errorf("only %d %ss are known: the pattern does not find them", known, of.what)
+		}
+	}
+}
+
+// newest is greater than any version.
+var newest = proto.Version{Major: 1000}
+
+// A version gets the settings that it knows, from the one on that ClickHouse says they came with.
+func TestWhatAVersionLeavesOut(t *testing.T) {
+	c := catalogtest.Open(t, sharedAddress, "default")
+	settings := catalog.LeftOut(newest)
+	if len(settings) == 0 {
+		t.Fatal("no setting")
+	}
+	for name := range settings {
+		since := rows(t, c, `SELECT toUInt64(splitByChar('.', version)[1]), toUInt64(splitByChar('.', version)[2]) FROM system.settings_changes ARRAY JOIN changes AS change
+			WHERE change.name = '`+name+`' AND positionCaseInsensitive(change.reason, 'new setting') > 0 ORDER BY 1, 2 LIMIT 1`)
+		first := proto.Version{Major: since[0][0].(uint64), Minor: since[0][1].(uint64)}
+		before := proto.Version{Major: first.Major, Minor: first.Minor - 1, Patch: 99}
+		if _, has := catalog.LeftOut(first)[name]; !has {
+			t.Errorf("ClickHouse %v does not get %s", first, name)
+		}
+		if _, has := catalog.LeftOut(before)[name]; has {
+			t.Errorf("ClickHouse %v gets %s, which it refuses", before, name)
 		}
 	}
 }

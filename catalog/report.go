@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/proto"
 	"github.com/prometheus/common/model"
 )
 
@@ -234,7 +235,7 @@ func (c *Catalog) explainReport(op string, err error) error {
 
 // askReport asks a statement of a report: again on one thread if it needs more memory than there is.
 func (c *Catalog) askReport(ctx context.Context, explain func(error) error, s Statement, r Report) (result *Result, err error) {
-	err = r.withinMemory(func(settings clickhouse.Settings) (err error) {
+	err = c.withinMemory(r, func(settings clickhouse.Settings) (err error) {
 		result, err = c.query(ctx, explain, s.SQL, s.Parameters, settings)
 		return err
 	})
@@ -243,8 +244,8 @@ func (c *Catalog) askReport(ctx context.Context, explain func(error) error, s St
 
 // withinMemory calls ask with the settings of a report, and once more with one thread if the server has not enough
 // memory: each thread aggregates by itself, so one thread takes longer and needs less memory.
-func (r Report) withinMemory(ask func(clickhouse.Settings) error) error {
-	settings := r.settings()
+func (c *Catalog) withinMemory(r Report, ask func(clickhouse.Settings) error) error {
+	settings := c.settings(r)
 	err := ask(settings)
 	if HasCode(err, CodeMemoryLimit) {
 		settings["max_threads"] = 1
@@ -281,9 +282,34 @@ func (r Report) settings() clickhouse.Settings {
 	return settings
 }
 
+// settings are those of a report, and what this ClickHouse has to leave out. They are asked for behind a first statement, which
+// has connected.
+func (c *Catalog) settings(r Report) clickhouse.Settings {
+	settings := r.settings()
+	if conn, err := c.connection("query"); err == nil {
+		if server, err := conn.ServerVersion(); err == nil {
+			maps.Copy(settings, leftOut(server.Version))
+		}
+	}
+	return settings
+}
+
+// leftOut are the settings by which a version of ClickHouse leaves out an optimization that a report takes longer for than it saves. To
+// compare conditions, it hashes the columns in them with the whole of the subqueries that these come from, in each step anew: that was up to
+// a third of the time before it executes a report of many steps. A version without the setting does not do so, and refuses it.
+func leftOut(version proto.Version) clickhouse.Settings {
+	if !proto.CheckMinVersion(compareChains, version) {
+		return nil
+	}
+	return clickhouse.Settings{"optimize_and_compare_chain": 0}
+}
+
+// compareChains is the first version with the setting optimize_and_compare_chain.
+var compareChains = proto.Version{Major: 25, Minor: 2}
+
 // noRows returns an answer without rows, which has the columns of a report's SQL.
 func (c *Catalog) noRows(ctx context.Context, explain func(error) error, s Statement, r Report) (*Result, error) {
-	columns, err := c.describe(ctx, explain, s, r, r.settings())
+	columns, err := c.describe(ctx, explain, s, r, c.settings(r))
 	if err != nil {
 		return nil, err
 	}
