@@ -8,7 +8,13 @@ WITH
         SELECT cluster, namespace, uid, name FROM claims WHERE {{template "claim_named.sql" "{claim:String}"}}
         UNION ALL
         -- The claim may have been gone before the first tracker came.
-        SELECT cluster, namespace, uid, name FROM (SELECT cluster, namespace, claim_uid AS uid, claim_name AS name FROM bindings)
+        SELECT cluster, namespace, uid, name FROM
+        (
+            SELECT cluster, namespace, claim_uid AS uid, claim_name AS name FROM bindings
+            UNION ALL
+            SELECT cluster, claim_namespace, claim_uid, claim_name FROM volumes
+            WHERE claim_uid != '' AND (claim_uid = {claim:String} OR claim_name = substringIndex({claim:String}, '/', -1))
+        )
         WHERE uid = {claim:String} OR {{template "claim_named.sql" "{claim:String}"}}
     )
     WHERE true{{filter "cluster"}}
@@ -21,6 +27,8 @@ WITH
     SELECT groupUniqArray((cluster, uid)) FROM
     (
         SELECT cluster, volume_uid AS uid FROM its_bindings
+        UNION ALL
+        SELECT cluster, uid FROM volumes FINAL WHERE claim_key IN (SELECT {{key "cluster, uid"}} FROM its_claims)
         UNION ALL
         SELECT cluster, volume_uid FROM claims FINAL WHERE volume_uid != '' AND (cluster, namespace, uid) IN (SELECT cluster, namespace, uid FROM its_claims)
     )

@@ -40,6 +40,11 @@ stores AS (SELECT s.1 AS cluster, s.2 AS id, s.3 AS kind, s.4 AS backend, s.5 AS
 (SELECT groupUniqArray((cluster, namespace, created_at, uid)) FROM pods WHERE node = {name:String}) AS pods_on_node,
 (SELECT groupUniqArray((cluster, namespace, created_at, uid)) FROM pods WHERE owner = {name:String}) AS pods_of_owner,
 (SELECT groupUniqArray((cluster, namespace, created_at, uid)) FROM pods WHERE has(groups, {name:String})) AS pods_of_group,
+(
+    SELECT groupUniqArray((cluster, volume_uid, claim_key))
+    FROM (SELECT cluster, uid AS volume_uid, claim_namespace AS namespace, claim_name AS name, claim_uid, claim_key FROM volumes)
+    WHERE claim_uid != '' AND (name = {name:String} OR claim_uid = {name:String} OR {{template "claim_named.sql" "{name:String}"}})
+) AS volumes_of_claim,
 found AS
 (
     SELECT cluster, 'PersistentVolume' AS kind, '' AS namespace, name, uid,
@@ -70,6 +75,20 @@ found AS
     WHERE (cluster, namespace, claim_uid) NOT IN
           (SELECT cluster, namespace, uid FROM claims WHERE name = {name:String} OR uid = {name:String} OR {{template "claim_named.sql" "{name:String}"}})
     GROUP BY cluster, namespace, claim_uid
+    UNION ALL
+    -- Of a claim whose volume the first tracker found released, only that volume tells: it was gone when its volume was released, or
+    -- when the tracker came.
+    SELECT v.cluster, 'PersistentVolumeClaim', v.claim_namespace, v.claim_name, v.claim_uid, if(v.claim_uid = {name:String}, 'uid', 'name'), NULL,
+        coalesce(v.phase_changed_at, v.deleted_at, w.began_at)
+    FROM
+    (
+        SELECT cluster, claim_namespace, claim_name, claim_uid, phase_changed_at, deleted_at
+        FROM volumes FINAL
+        WHERE (cluster, uid, claim_key) IN (SELECT k.1, k.2, k.3 FROM (SELECT arrayJoin(volumes_of_claim) AS k)) AND phase IN ('Released', 'Failed')
+          AND claim_key NOT IN (SELECT uid_key FROM claims WHERE uid_key IN (SELECT k.3 FROM (SELECT arrayJoin(volumes_of_claim) AS k)))
+          AND claim_key NOT IN (SELECT claim_key FROM bindings WHERE claim_key IN (SELECT k.3 FROM (SELECT arrayJoin(volumes_of_claim) AS k)))
+    ) AS v
+    LEFT JOIN (SELECT cluster, min(started_at) AS began_at FROM coverage GROUP BY cluster) AS w ON w.cluster = v.cluster
     UNION ALL
     SELECT cluster, 'Pod', namespace, name, uid, if(uid = {name:String}, 'uid', 'name'), created_at, deleted_at
     FROM pods FINAL
