@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -23,6 +24,10 @@ func TestAClaimThatWasGoneBeforeTheFirstTracker(t *testing.T) {
 		Bindings: []fact.Binding{
 			{Version: 1, ClaimUID: "claim-old", VolumeUID: "old", ReleasedAt: day(1, 20), ReleasedNotBefore: day(1, 20)},
 		},
+		Changes: []fact.Change{
+			{At: day(1, 5), Kind: "PersistentVolume", UID: "old", Name: "pv-old", Action: "resized", Details: "1Gi → 2Gi"},
+			{At: day(1, 6), Kind: "PersistentVolume", UID: "left", Name: "pv-left", Action: "resized", Details: "1Gi → 2Gi"},
+		},
 		Usage:    []fact.Usage{{At: day(1, 10), VolumeUID: "old", Namespace: "shop", Space: fact.Space{CapacityBytes: gib, UsedBytes: 1000}}},
 		Coverage: []fact.Coverage{{Version: 1, Instance: "a", Kind: fact.Nodes, StartedAt: day(1, 1), SeenAt: day(3, 1)}},
 	}
@@ -30,6 +35,13 @@ func TestAClaimThatWasGoneBeforeTheFirstTracker(t *testing.T) {
 	write(t, c, "east", f)
 	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
 	checkCases(t, run, []reportCase{
+		{"creation-rate", "volumes", "since=2025-12-31 until=2026-01-02 namespace=shop", "0,2"},
+		{"creation-rate", "volumes", "since=2025-12-31 until=2026-01-02 namespace=lab", ""},
+		{"creation-rate", "volumes", "since=2025-12-31 until=2026-01-02 namespace=shop owner=dana", ""},
+		{"resizes", "name", "since=2026-01-01 namespace=shop", "pv-left,pv-old"},
+		{"resizes", "name", "since=2026-01-01 namespace=lab", ""},
+		{"lifetimes", "ended", "since=2026-01-01 namespace=shop", "1"},
+		{"lifetimes", "ended", "since=2026-01-01 namespace=lab", ""},
 		{"orphans", "name", "", "pv-old"},
 		{"orphans", "namespace", "", "shop"},
 		{"orphans", "claim", "", "old"},
@@ -45,10 +57,10 @@ func TestAClaimThatWasGoneBeforeTheFirstTracker(t *testing.T) {
 		{"left-behind", "claim", "", "left,"},
 		{"left-behind", "persistentvolume", "namespace=shop", "pv-left"},
 		{"left-behind", "persistentvolume", "namespace=lab", ""},
-		{"volume", "object", "volume=shop/old", "PersistentVolumeClaim/shop/old,PersistentVolume/pv-old"},
-		{"volume", "object", "volume=shop/left", "PersistentVolume/pv-left"},
+		{"volume", "object", "volume=shop/old", "PersistentVolumeClaim/shop/old,PersistentVolume/pv-old,PersistentVolume/pv-old"},
+		{"volume", "object", "volume=shop/left", "PersistentVolume/pv-left,PersistentVolume/pv-left"},
 		{"volume", "object", "volume=shop/asked", ""},
-		{"claim", "object", "claim=shop/old", "PersistentVolumeClaim/shop/old,PersistentVolume/pv-old"},
+		{"claim", "object", "claim=shop/old", "PersistentVolumeClaim/shop/old,PersistentVolume/pv-old,PersistentVolume/pv-old"},
 		{"find", "name", "name=shop/old", "old"},
 		{"find", "until", "name=claim-old", "2026-01-20T12:00:00Z"},
 		{"find", "name", "name=old namespace=lab", ""},
@@ -57,8 +69,8 @@ func TestAClaimThatWasGoneBeforeTheFirstTracker(t *testing.T) {
 		{"find", "until", "name=claim-left", "2026-02-01T12:00:00Z"},
 		{"find", "name", "name=left namespace=lab", ""},
 		{"find", "name", "name=shop/asked", ""},
-		{"claim", "object", "claim=shop/left", "PersistentVolume/pv-left"},
-		{"claim", "object", "claim=claim-left", "PersistentVolume/pv-left"},
+		{"claim", "object", "claim=shop/left", "PersistentVolume/pv-left,PersistentVolume/pv-left"},
+		{"claim", "object", "claim=claim-left", "PersistentVolume/pv-left,PersistentVolume/pv-left"},
 		{"claim", "object", "claim=lab/left", ""},
 		{"claim", "object", "claim=shop/asked", ""},
 		{"bindings", "claim", "since=2026-01-10", "old"},
@@ -100,6 +112,9 @@ func TestABindingOfUnknownBeginning(t *testing.T) {
 		{"space", "bound_volumes", "at=2026-01-15 by=namespace", ""},
 		{"space", "bound_volumes", "at=2026-02-10 by=namespace", "1"},
 	})
+	if got := fmt.Sprint(rows(t, c, "SELECT toString(min(day)), namespace FROM space_daily WHERE bound_volumes > 0 GROUP BY namespace")); got != "[[2026-02-01 shop]]" {
+		t.Errorf("space_daily has the volume since %s", got)
+	}
 }
 
 // TestOrphansLeaveOutAVolumeInUse: a pod goes on with the volume of a claim whose finalizer somebody removed.

@@ -7,7 +7,8 @@ func lostReports() []Report {
 	return []Report{{
 		Name: "left-behind", Topic: aboutSpace, Question: "Which backing stores did deleted volumes leave behind?",
 		Help: "Volumes deleted under the reclaim policy Retain whose backing store has not appeared again in any cluster: now, or at a moment. " +
-			"The stores are presumed to exist; nobody looks at the backend.",
+			"The stores are presumed to exist; nobody looks at the backend." +
+			" Of local and hostPath volumes, the same path on any node of the cluster counts as having appeared again.",
 		columns: "cluster persistentvolume source backend capacity_bytes storage_class namespace claim owner groups" +
 			" last_pod last_workload last_used_at deleted_at deleted_not_before",
 		Flags: slices.Concat([]Flag{atFlag}, chosen("namespace", "owner", "group", "storageclass")),

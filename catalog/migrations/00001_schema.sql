@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS claims
     name                     String COMMENT 'metadata.name' CODEC(ZSTD(1)),
     storage_class            LowCardinality(String) COMMENT 'spec.storageClassName; empty if it names none',
     volume_uid               String COMMENT 'UID of the volume it is bound to; empty until that is known' CODEC(ZSTD(1)),
-    volume_name              String COMMENT 'name of that volume; empty until it is bound' CODEC(ZSTD(1)),
+    volume_name              String COMMENT 'name of that volume, or of the one that a claim asks for which is not bound yet: spec.volumeName' CODEC(ZSTD(1)),
     requested_bytes          Int64 COMMENT 'requested size in bytes' CODEC(T64, ZSTD(1)),
     capacity_bytes           Int64 COMMENT 'actual size in bytes; 0 until bound' CODEC(T64, ZSTD(1)),
     access_modes             Array(LowCardinality(String)) COMMENT 'ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod',

@@ -164,7 +164,7 @@ CREATE VIEW IF NOT EXISTS current_claims
     storage_class    LowCardinality(String) COMMENT 'spec.storageClassName; empty if it names none',
     owner            LowCardinality(String) COMMENT 'its owner; empty if unknown',
     groups           Array(LowCardinality(String)) COMMENT 'the groups of that owner',
-    workload         String COMMENT 'the StatefulSet that made it by a template, or the workload of the pod that it was made for, as KIND/NAME; empty for other claims',
+    workload         String COMMENT 'the StatefulSet that made it by a template, as KIND/NAME; empty for other claims',
     requested_bytes  Int64 COMMENT 'requested size in bytes',
     capacity_bytes   Int64 COMMENT 'actual size in bytes; 0 until it is bound',
     used_bytes       Nullable(Int64) COMMENT 'used bytes of the file system, by the last kubelet that measured it; NULL if none has',
@@ -187,7 +187,7 @@ SELECT
     k.namespace AS namespace,
     k.name AS claim,
     k.phase AS phase,
-    k.volume_name AS persistentvolume,
+    if(k.phase = 'Pending', '', k.volume_name) AS persistentvolume,
     k.storage_class AS storage_class,
     k.owner AS owner,
     k.groups AS groups,
@@ -409,10 +409,10 @@ SETTINGS join_use_nulls = 0
 COMMENT 'Which volumes does nobody use, since when, and who used them last? As the report idle has them now.';
 
 -- The space at the end of each day, in UTC; today until now. It is summed up from what changed it: a claim's creation, requests for
--- another size and deletion; a volume's first binding, resizes, further bindings and deletion. So it reads claims and volumes once,
+-- another size and deletion; a volume's bindings, resizes, phases and deletion. So it reads claims and volumes once,
 -- and not once for each day. A size before a resize is the present one without the resizes since, which are in changes.
--- Claims count from creation to deletion. Volumes count from the first binding to the deletion, as they take space after a release,
--- too, in the namespace of the claim that was bound last by then. Bytes are Int128: two claims of 8Ei are more than an Int64 holds.
+-- Claims count from creation to deletion. Volumes count from the first binding to the deletion, but not while they are Available again or
+-- Failed: they take space after a release, too, in the namespace of the claim that was bound last by then. Bytes are Int128: two claims of 8Ei are more than an Int64 holds.
 CREATE VIEW IF NOT EXISTS space_daily
 (
     day             Date COMMENT 'the day, in UTC; of today, the values of now',
@@ -420,7 +420,7 @@ CREATE VIEW IF NOT EXISTS space_daily
     namespace       String COMMENT 'namespace of the claims; of a volume, that of its last claim by then',
     storage_class   LowCardinality(String) COMMENT 'the StorageClass; empty if there is none',
     claims          Int64 COMMENT 'how many claims existed at the end of the day',
-    bound_volumes   Int64 COMMENT 'how many volumes existed that had been bound; a released one counts until it is deleted',
+    bound_volumes   Int64 COMMENT 'how many volumes existed that had been bound; a released one counts until it is deleted, Available or Failed',
     requested_bytes Int128 COMMENT 'sum of what these claims asked for, in bytes',
     capacity_bytes  Int128 COMMENT 'sum of the sizes of these volumes, in bytes'
 )
@@ -459,43 +459,62 @@ claim_steps AS
         SELECT cluster, uid, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolumeClaim' GROUP BY cluster, uid
     ) AS r ON r.cluster = k.cluster AND r.uid = k.uid
 ),
-volume_lives AS
+-- When a volume began or ceased to take space, by its phases.
+phases AS
+(
+    SELECT cluster, uid, groupArray((at, action = 'released' OR endsWith(details, '→ Bound') OR endsWith(details, '→ Released'))) AS phases
+    FROM changes FINAL
+    WHERE kind = 'PersistentVolume' AND action IN ('phase', 'released')
+    GROUP BY cluster, uid
+),
+-- The first moment and the namespace of each binding. One without a known beginning counts from the creation of its claim.
+bound AS
+(
+    SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, groupArray((coalesce(b.bound_at, k.created_at), toString(b.namespace))) AS stays
+    FROM (SELECT cluster, namespace, claim_key, volume_uid, bound_at FROM bindings FINAL) AS b
+    LEFT JOIN (SELECT uid_key, created_at FROM claims FINAL PREWHERE uid_key IN (SELECT claim_key FROM bindings WHERE bound_at IS NULL)) AS k ON k.uid_key = b.claim_key
+    GROUP BY cluster, volume_uid
+),
+-- A volume stays with a claim until its next binding, its deletion, or until it is Available again or Failed.
+volume_stays AS
 (
     SELECT
-        v.cluster AS cluster, v.storage_class AS storage_class, toInt128(v.capacity_bytes) AS capacity, r.resizes AS resizes,
-        -- The first moment and the namespace of each binding. A volume that is not among the bindings has its claim from the beginning.
-        arraySort(if(notEmpty(b.stays), b.stays, if(v.claim_uid = '' OR v.created_at IS NULL, [], [(assumeNotNull(v.created_at), toString(v.claim_namespace))]))) AS stays,
-        multiIf(v.deleted_at IS NOT NULL, v.deleted_at, v.phase = 'Available', coalesce(b.last_released_at, v.phase_changed_at), NULL) AS end,
-        -- The size at a moment.
-        arrayMap(stay -> capacity - arraySum(arrayMap(resize -> if(resize.1 > stay.1, resize.2, toInt128(0)), r.resizes)), stays) AS sizes_at_stays,
-        if(end IS NULL, capacity, capacity - arraySum(arrayMap(resize -> if(resize.1 > assumeNotNull(end), resize.2, toInt128(0)), r.resizes))) AS size_at_end
-    FROM (SELECT * FROM volumes FINAL) AS v
-    LEFT JOIN
+        cluster, storage_class, capacity, stay.2 AS namespace, stay.1 AS began, resizes,
+        arraySort(arrayFilter(p -> p.1 > began AND (stay.3 IS NULL OR p.1 < assumeNotNull(stay.3)), phases)) AS changed,
+        if(notEmpty(changed) AND NOT changed[-1].2, changed[-1].1, stay.3) AS end
+    FROM
     (
-        SELECT cluster, volume_uid, groupArrayIf((assumeNotNull(bound_at), toString(namespace)), bound_at IS NOT NULL) AS stays, max(released_at) AS last_released_at
-        FROM bindings FINAL
-        GROUP BY cluster, volume_uid
-    ) AS b ON b.cluster = v.cluster AND b.volume_uid = v.uid
-    LEFT JOIN
-    (
-        SELECT cluster, uid, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolume' GROUP BY cluster, uid
-    ) AS r ON r.cluster = v.cluster AND r.uid = v.uid
+        SELECT
+            v.cluster AS cluster, v.storage_class AS storage_class, toInt128(v.capacity_bytes) AS capacity, r.resizes AS resizes,
+            if(v.phase_changed_at IS NULL, p.phases, arrayPushBack(p.phases, (assumeNotNull(v.phase_changed_at), v.phase IN ('Bound', 'Released')))) AS phases,
+            -- A volume that is not among the bindings has its claim from the beginning.
+            arraySort(arrayFilter(stay -> toUnixTimestamp64Micro(stay.1) > 0, arrayMap(
+                stay -> (greatest(ifNull(stay.1, fromUnixTimestamp64Micro(0, 'UTC')), ifNull(v.created_at, fromUnixTimestamp64Micro(0, 'UTC'))), stay.2),
+                if(notEmpty(b.stays), b.stays, if(v.claim_uid = '', [], [(v.created_at, toString(v.claim_namespace))]))))) AS stays,
+            arrayJoin(arrayMap(
+                (stay, next) -> (stay.1, stay.2, if(next = 0, v.deleted_at, toNullable(stays[next].1))),
+                stays, arrayMap(n -> if(n = length(stays), 0, n + 1), arrayEnumerate(stays)))) AS stay
+        FROM (SELECT * FROM volumes FINAL) AS v
+        LEFT JOIN bound AS b ON b.cluster = v.cluster AND b.volume_uid = v.uid
+        LEFT JOIN phases AS p ON p.cluster = v.cluster AND p.uid = v.uid
+        LEFT JOIN
+        (
+            SELECT cluster, uid, groupArray((at, bytes)) AS resizes FROM resizes WHERE kind = 'PersistentVolume' GROUP BY cluster, uid
+        ) AS r ON r.cluster = v.cluster AND r.uid = v.uid
+    )
 ),
 volume_steps AS
 (
     SELECT
-        cluster, storage_class,
+        cluster, storage_class, namespace,
         arrayJoin(arrayConcat(
-            -- It comes to a namespace,
-            arrayMap((stay, size) -> (stay.2, toNullable(stay.1), toInt64(1), size), stays, sizes_at_stays),
-            -- leaves it for the next one,
-            arrayMap((stay, next, size) -> (stay.2, toNullable(next.1), toInt64(-1), -size), arrayPopBack(stays), arrayPopFront(stays), arrayPopFront(sizes_at_stays)),
+            -- It comes to a namespace with the size that it has then,
+            [(toNullable(began), toInt64(1), capacity - arraySum(arrayMap(resize -> if(resize.1 > began, resize.2, toInt128(0)), resizes)))],
             -- is resized there,
-            arrayMap(resize -> (arrayLast(stay -> stay.1 <= resize.1, stays).2, toNullable(resize.1), toInt64(0), resize.2),
-                arrayFilter(resize -> arrayExists(stay -> stay.1 < resize.1, stays) AND (end IS NULL OR resize.1 <= assumeNotNull(end)), resizes)),
-            -- and ends.
-            if(end IS NULL OR empty(stays), [], [(stays[-1].2, end, toInt64(-1), -size_at_end)]))) AS step
-    FROM volume_lives
+            arrayMap(resize -> (toNullable(resize.1), toInt64(0), resize.2), arrayFilter(resize -> resize.1 > began AND (end IS NULL OR resize.1 <= assumeNotNull(end)), resizes)),
+            -- and leaves it.
+            if(end IS NULL, [], [(end, toInt64(-1), -(capacity - arraySum(arrayMap(resize -> if(resize.1 > assumeNotNull(end), resize.2, toInt128(0)), resizes))))]))) AS step
+    FROM volume_stays
 ),
 steps AS
 (
@@ -508,7 +527,7 @@ steps AS
             step.2 AS claims, toInt64(0) AS volumes, step.3 AS requested, toInt128(0) AS capacity
         FROM claim_steps
         UNION ALL
-        SELECT cluster, step.1, toString(storage_class), assumeNotNull(step.2), toInt64(0), step.3, toInt128(0), step.4
+        SELECT cluster, namespace, toString(storage_class), assumeNotNull(step.1), toInt64(0), step.2, toInt128(0), step.3
         FROM volume_steps
     )
     GROUP BY cluster, namespace, storage_class, day

@@ -59,7 +59,7 @@ wanted AS
 deleting AS (SELECT d.1 AS cluster, d.2 AS uid, d.3 AS asked_at FROM (SELECT arrayJoin(deleting_list) AS d)),
 -- The claims of which anything waits. Mounts and pods have them by name.
 (
-    SELECT groupArray((toString(cluster), toString(namespace), name, uid, toString(storage_class), volume_uid, volume_name, CAST(access_modes, 'Array(String)'),
+    SELECT groupArray((toString(cluster), toString(namespace), name, uid, toString(storage_class), volume_uid, if(phase = 'Pending', '', volume_name), CAST(access_modes, 'Array(String)'),
         toString(owner), CAST(groups, 'Array(String)'), ephemeral, pod_uid, volume_key))
     FROM claims FINAL
     WHERE deleted_at IS NULL AND {{template "in_namespaces.sql"}}

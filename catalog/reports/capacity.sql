@@ -15,7 +15,7 @@ FROM
     WHERE true{{filter "cluster" "storage_class"}}
       AND at <= {until:DateTime64(6, 'UTC')}
     ORDER BY at DESC, resource_version DESC
-    LIMIT 1 BY cluster, uid
+    LIMIT 1 BY cluster, storage_class, topology -- an object that was made anew has another UID
 )
 ORDER BY cluster, storage_class, topology, uid
 LIMIT {limit:UInt64}

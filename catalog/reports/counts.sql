@@ -1,16 +1,27 @@
 -- How many of each kind there were at a moment. Pods are those that mount storage; mounts are those in use. Volumes count for
--- their claim, attachments for the claim of their volume. A pod counts for its own owner, or for that of a mount. With a filter, the report
--- leaves out the kinds to which the filter does not apply.
+-- the claim that they had then, or had last unless they were available again; attachments for the claim of their volume. A pod counts
+-- for its own owner, or for that of a mount. With a filter, the report leaves out the kinds to which the filter does not apply.
 -- Each table says FINAL itself: see Report.explicit.
 WITH
 {{template "claims_of_workload.sql"}}
 {{template "of_class.sql"}}
+{{- if and (eq . "moment") (given "namespace" "owner" "group" "workload")}}
+{{template "stays_then.sql"}}
+{{- end}}
 chosen_volumes AS
 (
-    SELECT cluster, uid_key, created_at, deleted_at
+    SELECT cluster, uid_key, {{template "existed.sql"}} AS existed
     FROM volumes FINAL
+{{- if and (eq . "moment") (given "namespace" "owner" "group" "workload")}}
+    WHERE {{template "volume_then.sql"}}
+{{- else}}
     WHERE {{template "volume_filter.sql"}}
+{{- end}}
 ),
+{{- if given "namespace" "owner" "group" "workload" "storageclass"}}
+-- ClickHouse computes an array once, and a subquery for each place that names it.
+(SELECT groupArray((cluster, uid_key, existed)) FROM chosen_volumes) AS volumes_found,
+{{- end}}
 -- When the pods were created that may have lasted at the moment, or whose mounts may have, read without FINAL, so that
 -- an index skips those that were over before; replaced rows may add some.
 touched_pods AS
@@ -26,8 +37,13 @@ touched_mounts AS
 SELECT cluster, kind, sum(n) AS count
 FROM
 (
-    SELECT cluster, 'PersistentVolume' AS kind, count() AS n FROM chosen_volumes
-    WHERE {{template "existed.sql"}} GROUP BY cluster
+    SELECT cluster, 'PersistentVolume' AS kind, count() AS n
+{{- if given "namespace" "owner" "group" "workload" "storageclass"}}
+    FROM (SELECT v.1 AS cluster, v.3 AS existed FROM (SELECT arrayJoin(volumes_found) AS v))
+{{- else}}
+    FROM chosen_volumes
+{{- end}}
+    WHERE existed GROUP BY cluster
     UNION ALL
     SELECT cluster, 'PersistentVolumeClaim', count() FROM claims AS c FINAL
     WHERE {{template "claim_filter.sql"}}
@@ -72,7 +88,7 @@ FROM
     SELECT cluster, 'VolumeAttachment', count() FROM attachments FINAL
     WHERE attached_at <= {until:DateTime64(6, 'UTC')} AND (detached_at IS NULL OR detached_at > {since:DateTime64(6, 'UTC')})
 {{- if given "namespace" "owner" "group" "storageclass" "workload"}}
-      AND volume_key IN (SELECT uid_key FROM chosen_volumes)
+      AND volume_key IN (SELECT v.2 FROM (SELECT arrayJoin(volumes_found) AS v))
 {{- end}}
     GROUP BY cluster
     UNION ALL

@@ -16,7 +16,7 @@ SELECT
     if(p.owner != '', p.owner, c.owner) AS owner,
     if(notEmpty(p.groups), p.groups, c.groups) AS groups,
     c.storage_class AS storage_class,
-    c.volume_name AS persistentvolume,
+    if(c.phase = 'Pending', '', c.volume_name) AS persistentvolume,
     c.created_at AS created_at,
     c.deleted_at AS deleted_at,
     if(c.deleted_not_before = c.deleted_at, NULL, c.deleted_not_before) AS deleted_not_before,

@@ -2,8 +2,8 @@
 -- longest ago first. Nobody looks at the backend: the store is presumed to be there.
 -- A store is the same by kind, driver, server and path (for CSI, the handle), and not by its id: the id also covers fields
 -- such as readOnly, and clusters do not share it. A source without a path is compared by all of its fields. A path of a node
--- (local, hostPath) is compared within its cluster only. The catalog has no node of such a volume, so the same path on another
--- node hides it: the report misses a store rather than presume one left that is in use.
+-- (local, hostPath) is compared within its cluster only, and the report does not look at the node. So the same path on another
+-- node hides a volume: the report misses a store rather than presume one left that is in use.
 -- Of several deleted volumes with one store, the one that was deleted last counts. Where two were deleted at the same time,
 -- the one whose reclaim policy deletes the store counts.
 -- Only the stores of volumes that were deleted under Retain are looked at. A hash is joined instead of names: that is twice as

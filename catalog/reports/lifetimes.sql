@@ -16,7 +16,7 @@ FROM
         FROM volumes
         WHERE created_at IS NOT NULL AND deleted_at >= since AND deleted_at <= until
 {{- if given "namespace" "owner" "group"}}
-          AND claim_key IN (SELECT uid_key FROM chosen)
+          AND ({{if not (given "owner" "group")}}claim_uid != '' AND claim_namespace = {namespace:String} OR {{end}}claim_key IN (SELECT uid_key FROM chosen))
 {{- end}}
     )
     GROUP BY cluster, storage_class

@@ -47,7 +47,7 @@ SELECT
     namespace,
     name AS claim,
     phase,
-    volume_name AS persistentvolume,
+    if(phase = 'Pending', '', volume_name) AS persistentvolume, -- a claim may ask for a volume
     storage_class,
     owner,
     groups,

@@ -1,4 +1,4 @@
--- Included by other reports: the volumes whose node affinity names one node, by its host name or its name.
+-- Included by same-store.sql: the volumes whose node affinity names one node, by its host name or its name.
 -- Each term has to name that node, because the terms are alternatives.
 SELECT cluster, uid, names[1] AS node
 FROM

@@ -1,6 +1,5 @@
-{{- /* Included by uses_chosen.sql, for both of its steps, history-found.sql, pods-per-volume-found.sql and
-volumes-per-pod-found.sql: selects the mounts that match the flags; "ever" is the whole history, and
-"at" and "touched" leave out owner, group and workload. */ -}}
+{{- /* Included by uses_chosen.sql, others_touched.sql and volumes-per-pod-found.sql: selects the mounts that match the flags;
+"ever" is the whole history, and "at" and "touched" leave out owner, group and workload. */ -}}
 {{template "uses_of.sql" .}}
 {{- if ne . "ever"}}
       AND {{template "in_window.sql"}}

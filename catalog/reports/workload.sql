@@ -11,6 +11,8 @@ WITH
     SELECT groupUniqArray((cluster, namespace, uid, name)) FROM claims FINAL
     WHERE true{{filter "cluster"}}
       AND namespace = substringIndex({workload:String}, '/', 1)
-      AND workload_name != '' AND concat(namespace, '/', workload_kind, '/', workload_name) = {workload:String}
+      -- Claims of a StatefulSet's templates, and those of generic ephemeral volumes, which are made for a pod.
+      AND (workload_name != '' AND concat(namespace, '/', workload_kind, '/', workload_name) = {workload:String}
+           OR pod_uid != '' AND (cluster, pod_uid) IN (SELECT cluster, uid FROM its_pods))
 ) AS claim_ids,
 {{template "timeline.sql"}}

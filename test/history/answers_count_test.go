@@ -134,11 +134,22 @@ func counts(h *history, flags map[string]string) (rows []row) {
 				count[kind]++
 			}
 		}
-		m.countVolumesAndClaims(f, w, add)
+		takesVolume := func(v *volume) bool {
+			if flags["at"] == "" {
+				return v.known && f.takesVolume(m, v, w)
+			}
+			return v.known && f.takesVolumeOf(m, v, m.claimThen(v, w.until), w)
+		}
+		for _, v := range m.volumes {
+			add("PersistentVolume", takesVolume(v), v.created, v.gone.at)
+		}
+		for _, c := range m.claims {
+			add("PersistentVolumeClaim", f.takesClaim(m, c, w), c.created, c.gone.at)
+		}
 		m.countPodsAndMounts(f, add)
 		for _, a := range m.attached {
 			if v := a.volume; a.known && a.seenAttached && f.takes(m, f.namespace, f.owner, []string{f.group}, f.class) {
-				add("VolumeAttachment", v.known && f.takesVolume(m, v, w), a.at, a.gone)
+				add("VolumeAttachment", takesVolume(v), a.at, a.gone)
 			}
 		}
 		for _, n := range m.namespaces { // which have no owner
@@ -152,15 +163,6 @@ func counts(h *history, flags map[string]string) (rows []row) {
 		}
 	}
 	return rows
-}
-
-func (m *model) countVolumesAndClaims(f filters, w window, add func(kind string, chosen bool, began, ended fact.Time)) {
-	for _, v := range m.volumes {
-		add("PersistentVolume", v.known && f.takesVolume(m, v, w), v.created, v.gone.at)
-	}
-	for _, c := range m.claims {
-		add("PersistentVolumeClaim", f.takesClaim(m, c, w), c.created, c.gone.at)
-	}
 }
 
 func (m *model) countPodsAndMounts(f filters, add func(kind string, chosen bool, began, ended fact.Time)) {

@@ -305,7 +305,8 @@ func workloadLife(h *history, flags map[string]string) []row {
 			}
 		}
 		for _, c := range m.claims {
-			if c.known && c.workload != "" && c.namespace+"/"+c.kind+"/"+c.workload == name {
+			ofPod := c.pod != nil && slices.Contains(s.pods, c.pod)
+			if c.known && (ofPod || c.workload != "" && c.namespace+"/"+c.kind+"/"+c.workload == name) {
 				s.claims = append(s.claims, c)
 			}
 		}

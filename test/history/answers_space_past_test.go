@@ -64,16 +64,37 @@ func (m *model) stayAt(v *volume, t fact.Time) (last *binding) {
 	return last
 }
 
-// freed reports whether a volume was made available again, or failed, between two moments, and has not been released since.
-func (m *model) freed(v *volume, since, t fact.Time) bool {
-	var last *change
+// lastPhase returns the last change of a volume's phase between two moments, or nil.
+func (m *model) lastPhase(v *volume, since, t fact.Time) (last *change) {
 	for i := range m.changes {
 		c := &m.changes[i]
 		if c.of == v && (c.action == "phase" || c.action == "released") && c.at > since && c.at <= t && (last == nil || c.at >= last.at) {
 			last = c
 		}
 	}
+	return last
+}
+
+// freed reports whether a volume was made available again, or failed, between two moments, and has not been released since.
+func (m *model) freed(v *volume, since, t fact.Time) bool {
+	last := m.lastPhase(v, since, t)
 	return last != nil && last.action == "phase" && !strings.HasSuffix(last.details, "→ Bound") && !strings.HasSuffix(last.details, "→ Released")
+}
+
+// claimThen is the claim that a volume had at a moment, or had last unless it was available again. A volume whose binding nobody saw has
+// had its claim from the beginning.
+func (m *model) claimThen(v *volume, t fact.Time) *claim {
+	if !slices.ContainsFunc(m.bindings, func(b *binding) bool { return b.known && b.volume == v }) {
+		return v.claim
+	}
+	b := m.stayAt(v, t)
+	if b == nil {
+		return nil
+	}
+	if last := m.lastPhase(v, b.bound, t); last != nil && strings.HasSuffix(last.details, "→ Available") {
+		return nil
+	}
+	return b.claim
 }
 
 // volumeAt is what a volume takes at a moment.

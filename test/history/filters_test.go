@@ -17,11 +17,16 @@ func (f filters) takesUsed(m *model, c *claim, w window) bool {
 
 // takesVolume chooses a volume, by its class, and by the claim that it is bound to or was released from.
 func (f filters) takesVolume(m *model, v *volume, w window) bool {
+	return f.takesVolumeOf(m, v, v.claim, w)
+}
+
+// takesVolumeOf is takesVolume with a claim that the volume had, or nil.
+func (f filters) takesVolumeOf(m *model, v *volume, c *claim, w window) bool {
 	if !f.takes(m, f.namespace, f.owner, []string{f.group}, v.class) {
 		return false
 	}
 	f.class = ""
-	return f == filters{cluster: f.cluster} || v.claim != nil && f.takesClaim(m, v.claim, w)
+	return f == filters{cluster: f.cluster} || c != nil && f.takesClaim(m, c, w)
 }
 
 // takesAClaimOf is takesVolume by all claims that the volume has had.

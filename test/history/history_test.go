@@ -259,7 +259,7 @@ func reports() []question {
 	return []question{
 		{"idle", 10, idle}, {"space", 14, space}, {"users", 10, users}, {"mounts", 8, mounts}, {"history", 6, used}, {"use-hours", 8, useHours},
 		{"apps", 10, apps}, {"pods-per-volume", 6, podsPerVolume}, {"volumes-per-pod", 6, volumesPerPod}, {"ephemeral", 8, ephemeral}, {"bindings", 8, bindings},
-		{"counts", 8, counts}, {"coverage", 8, coverage}, {"resizes", 8, resizes}, {"creation-rate", 8, creationRate}, {"lifetimes", 8, lifetimes},
+		{"counts", 16, counts}, {"coverage", 8, coverage}, {"resizes", 8, resizes}, {"creation-rate", 8, creationRate}, {"lifetimes", 8, lifetimes},
 		{"rightsize", 8, rightsize}, {"filling", 14, filling}, {"static", 10, static}, {"capacity", 8, capacities}, {"find", 16, find},
 		{"never-mounted", 10, neverMounted}, {"at", 6, at}, {"diff", 5, diff}, {"left-behind", 8, leftBehind}, {"orphans", 6, orphans},
 		{"volume", 5, volumeLife}, {"claim", 5, claimLife}, {"pod", 5, podLife}, {"workload", 5, workloadLife}, {"app-changes", 4, appChanges},

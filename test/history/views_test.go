@@ -170,14 +170,10 @@ func (h *history) spaceOfView() (rows []row) {
 }
 
 // tookSpace returns the size of a volume at a moment, and the namespace of its last claim by then; no size before it was
-// bound, and once it is gone or available again.
+// bound, and while it is gone, available again or failed.
 func (m *model) tookSpace(v *volume, at fact.Time) (namespace string, size int64) {
-	end := v.gone.at
-	if last := m.lastBinding(v); end == 0 && v.phase == "Available" && last != nil {
-		end = last.released.at
-	}
 	stay := m.stayAt(v, at)
-	if !v.known || stay == nil || end != 0 && at >= end {
+	if !v.known || stay == nil || v.created > at || v.gone.at != 0 && at >= v.gone.at || m.freed(v, stay.bound, at) {
 		return "", 0
 	}
 	return stay.claim.namespace, v.size - m.grew(nil, v, at)

@@ -1,0 +1,23 @@
+{{- /* Included by counts.sql, for volume_then.sql: which claims volumes had at {until}, and whether they were available again. */ -}}
+-- The claim that a volume had at the moment, or had last; since when, and whether it was released from it.
+stays AS
+(
+    SELECT
+        volume_key, argMax((claim_key, toString(namespace), ifNull(released_at <= {until:DateTime64(6, 'UTC')}, 0)), (ifNull(toUnixTimestamp64Micro(bound_at), 0), ordinal)) AS last,
+        max(ifNull(toUnixTimestamp64Micro(bound_at), 0)) AS bound_micros
+    FROM bindings FINAL
+    PREWHERE volume_key IN (SELECT volume_key FROM bindings WHERE {{template "in_namespaces.sql"}})
+    WHERE ifNull(bound_at <= {until:DateTime64(6, 'UTC')}, NOT {{template "claim_came_after.sql" "until"}})
+    GROUP BY volume_key
+),
+-- The last change of a volume's phase by the moment, and whether it made the volume available. Of changes in the same second, that one
+-- comes last.
+phases AS
+(
+    SELECT {{key "cluster, uid"}} AS volume, max((toUnixTimestamp64Micro(at), endsWith(details, '→ Available'))) AS last
+    FROM changes FINAL
+    PREWHERE action IN ('phase', 'released')
+    WHERE kind = 'PersistentVolume' AND namespace = ''{{filter "cluster"}} AND at <= {until:DateTime64(6, 'UTC')}
+      AND volume IN (SELECT volume_key FROM bindings WHERE released_at <= {until:DateTime64(6, 'UTC')} AND {{template "in_namespaces.sql"}})
+    GROUP BY volume
+),
