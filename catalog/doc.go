@@ -1,13 +1,14 @@
-// Package catalog reads the history of storage usage, which is kept in ClickHouse, and owns its schema.
+// Package catalog owns the schema of the history in ClickHouse, and asks it: Migrate, Retain and RollUp change tables;
+// Insert writes blocks; RunReport and Query answer.
 //
-// It owns the connection (Open), the tables (migrations/, applied by Migrate), the reports (reports/, answered by
-// RunReport), and the gaps in which no tracker watched (Gaps). Questions flow in; results flow out row by row, and
-// are written as text, JSON or CSV (Result). Package ingest, which writes the rows, builds on Insert and Each.
+// Open makes the connection. The files in migrations/ make the tables, and those in reports/ are the questions that
+// RunReport answers. Gaps returns the times in which no tracker watched. Questions flow in; results flow out row by row,
+// and are written as a table, JSON, CSV, YAML or markdown (Result). Package ingest, which writes the rows, builds on Insert and Each.
 //
 // The catalog speaks clickhouse-go/v2 and nothing else, to a server and to the embedded engine alike. It imports
-// no other package of the project: what the rows mean is known to its SQL alone.
+// no other package of the project: its SQL alone knows what the rows mean.
 //
-// What it promises: every question reads only the newest version of each row (every table is a ReplacingMergeTree
-// on a natural key, read with FINAL); Insert returns once the rows are on disk, and a block that is sent twice is
-// stored once; what is wrong with the connection comes back as one line that names the cure (see Error).
+// It promises: an answer has the newest version of each row (reports that say FINAL themselves may read older ones to
+// find rows faster); Insert returns once the rows are on disk; a block may be sent twice, because each table merges rows
+// with equal keys; an error of the connection is one line that names the cure (see Error).
 package catalog

@@ -269,7 +269,7 @@ func (c *Catalog) alter(ctx context.Context, op, table, what string) error {
 	return c.exec(ctx, op, "ALTER TABLE "+table+" "+what)
 }
 
-// exec runs a statement of Retain. The error of a user who lacks a right names the rights.
+// exec runs a statement of Retain, or of dropFormerSums. The error of a user who lacks a right names the rights.
 func (c *Catalog) exec(ctx context.Context, op, sql string) error {
 	conn, err := c.connection(op)
 	if err != nil {
@@ -283,5 +283,6 @@ func (c *Catalog) exec(ctx context.Context, op, sql string) error {
 	return err
 }
 
-// RetentionGrants are the rights that Retain needs, besides those of Migrate.
+// RetentionGrants are the rights that Retain needs, besides those of Migrate. RollUp needs ALTER DELETE of them, to drop weekly
+// sums that have been replaced.
 const RetentionGrants = "ALTER TTL, ALTER SETTINGS, ALTER DELETE, OPTIMIZE"

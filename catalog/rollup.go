@@ -164,8 +164,8 @@ func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time
 		"first": from.Format(time.DateOnly), "end": monday.Format(time.DateOnly)})
 }
 
-// dropFormerSums drops the sums that reports no longer read. It keeps them if the user has no right to ALTER the table,
-// which only a retention needs.
+// dropFormerSums drops the weekly sums that have been replaced, which reports no longer read. DROP PARTITION needs the right
+// ALTER DELETE. A user without it keeps these sums.
 func (c *Catalog) dropFormerSums(ctx context.Context, op, cluster string, until time.Time) error {
 	partitions, err := c.partitions(ctx, op, formerSums, map[string]string{"cluster": cluster, "until": until.Format(time.DateOnly)})
 	for _, id := range partitions {

@@ -2,8 +2,9 @@
 # Prints the SQL that makes the two users of a catalog on a ClickHouse server of your own, with
 # exactly the rights that they need:
 #
-#   kubevoltracker          the tracker: makes the tables, writes them and reads them; its second GRANT is needed
-#                           by --catalog.retention alone
+#   kubevoltracker          the tracker: makes the tables, writes them and reads them. The second GRANT is for
+#                           --catalog.retention, and ALTER DELETE in it also for dropping weekly sums that have
+#                           been replaced
 #   kubevoltracker_reader   Grafana, reports, people: reads, within limits
 #
 # deploy/clickhouse/users.sh WRITER_PASSWORD_FILE READER_PASSWORD_FILE | clickhouse-client --multiquery
