@@ -129,7 +129,8 @@ func (c *Catalog) explain(op string, err error) error {
 	switch {
 	case errors.As(err, &certificate):
 		e.Reason = Untrusted
-		e.Hint = fmt.Sprintf("has a certificate that is not trusted (%v); name its authority with ca_file in --catalog.url", certificate.Err)
+		e.Hint = fmt.Sprintf("has a certificate that is not trusted (%s); name its authority with ca_file in --catalog.url",
+			oneLine(certificate.Err.Error()))
 	case errors.As(err, &exception):
 		e.Reason, e.Hint = c.explainException(exception)
 	case unreachable(err):
@@ -193,4 +194,6 @@ func rootCause(err error) error {
 	return err
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine returns a text as one line that a terminal can show: a server's message may quote names and
+// values that anybody chose.
+func oneLine(s string) string { return Printable(strings.Join(strings.Fields(s), " ")) }

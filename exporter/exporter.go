@@ -78,6 +78,7 @@ type Exporter struct {
 	perVolume bool
 	created   bool
 	scrapes   chan struct{} // one slot for each scrape that may run
+	stall     time.Duration // how long a client may not read before its scrape ends; stallTimeout but in tests
 	compress  func(http.Handler) http.HandlerFunc
 	health    *prometheus.Registry // of all packages; not bound to the moment
 	render    renderer             // used by Apply alone, outside the lock
@@ -120,6 +121,7 @@ func New(o Options) *Exporter {
 		perVolume: o.PerVolume,
 		created:   o.CreatedTimestamps,
 		scrapes:   make(chan struct{}, o.MaxScrapes),
+		stall:     stallTimeout,
 		compress:  newCompression(),
 		health:    o.Registry,
 		render: renderer{

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/go-kit/log/level"
 	"github.com/klauspost/compress/gzhttp"
@@ -45,13 +46,35 @@ func (e *Exporter) scrape(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
+	controller, begun := http.NewResponseController(w), time.Now()
 	e.compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if err := e.write(w, format, parts); err != nil {
+		out := &timedWriter{Writer: w, controller: controller, stall: e.stall, end: begun.Add(writeTimeout)}
+		if err := e.write(out, format, parts); err != nil {
 			// The status has been sent, and most often the reader has left. The connection is cut,
 			// because gzhttp would end an incomplete body as if it were complete.
 			panic(http.ErrAbortHandler)
 		}
 	})).ServeHTTP(w, r)
+}
+
+// timedWriter ends a response that its client does not read, because the response keeps one of few slots
+// for scrapes. The client has the time stall for each 64 KB of text, and for all of them until end: a client
+// that reads one byte now and then does not keep its slot for ever.
+type timedWriter struct {
+	io.Writer
+	controller *http.ResponseController
+	stall      time.Duration
+	end        time.Time
+}
+
+func (w *timedWriter) Write(p []byte) (int, error) {
+	deadline := time.Now().Add(w.stall) // not by Options.Now: the network compares it with the real clock
+	if deadline.After(w.end) {
+		deadline = w.end
+	}
+	// A test's recorder has no deadlines (http.ErrNotSupported); a connection that is closed fails in Write.
+	_ = w.controller.SetWriteDeadline(deadline)
+	return w.Writer.Write(p)
 }
 
 // newCompression returns gzhttp's wrapper, which sends zstd or gzip to a reader

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -341,6 +342,108 @@ func TestTooManyScrapesAreTurnedAway(t *testing.T) {
 	if w := get(e.Handler(), acceptText); w.Code != http.StatusOK {
 		t.Errorf("with all slots free again a scrape answered %d", w.Code)
 	}
+}
+
+func TestSlotOfAClientThatDoesNotReadComesBack(t *testing.T) {
+	for _, encoding := range []string{"identity", "gzip", "zstd"} {
+		t.Run(encoding, func(t *testing.T) {
+			e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true, MaxScrapes: 1})
+			e.stall = 100 * time.Millisecond
+			e.Apply(benchUpdate(2000))
+			// A pipe has no buffer: the server cannot write what the client does not read.
+			client, conn := net.Pipe()
+			defer client.Close()
+			server := &http.Server{Handler: e.Handler(), WriteTimeout: writeTimeout}
+			defer server.Close()
+			go server.Serve(&oneConn{conn: conn})
+			fmt.Fprintf(client, "GET /metrics HTTP/1.1\r\nHost: tracker\r\nAccept-Encoding: %s\r\n\r\n", encoding)
+			if _, err := client.Read(make([]byte, 1)); err != nil { // now the scrape has its slot
+				t.Fatal(err)
+			}
+			select {
+			case e.scrapes <- struct{}{}:
+				<-e.scrapes
+			case <-time.After(20 * time.Second):
+				t.Fatal("the slot did not come back")
+			}
+			if w := get(e.Handler(), acceptText); w.Code != http.StatusOK {
+				t.Errorf("the next scrape answered %d", w.Code)
+			}
+			// The slot came back because the response was cut, and not because it was complete.
+			if rest, err := io.ReadAll(client); err != nil || bytes.HasSuffix(rest, []byte("0\r\n\r\n")) {
+				t.Errorf("the client read %d bytes more, to the end of the response; %v", len(rest), err)
+			}
+		})
+	}
+}
+
+// oneConn is a listener with one connection.
+type oneConn struct{ conn net.Conn }
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	conn := l.conn
+	if l.conn = nil; conn == nil {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+func (*oneConn) Close() error   { return nil }
+func (*oneConn) Addr() net.Addr { return &net.TCPAddr{} }
+
+func TestSlotOfAStalledStreamComesBack(t *testing.T) {
+	e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true, MaxScrapes: 1})
+	e.stall = 100 * time.Millisecond
+	e.Apply(benchUpdate(20_000)) // more than the 4 MB that Go's client takes before its caller reads
+	server := httptest.NewUnstartedServer(e.Handler())
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	server.Client().Transport.(*http.Transport).DisableCompression = true
+	resp, err := server.Client().Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	select {
+	case e.scrapes <- struct{}{}:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the slot did not come back")
+	}
+	if n, err := io.Copy(io.Discard, resp.Body); err == nil || resp.ProtoMajor != 2 {
+		t.Errorf("the client read the response to its end, %d bytes, by %s", n, resp.Proto)
+	}
+}
+
+func TestClientThatReadsHasMoreTime(t *testing.T) {
+	for _, stall := range []time.Duration{stallTimeout, time.Hour} {
+		e := newTestExporter()
+		e.stall = stall
+		e.Apply(benchUpdate(2000))
+		begun := time.Now()
+		var w deadlines
+		e.scrape(&w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		if len(w.set) < 2 || !slices.IsSortedFunc(w.set, time.Time.Compare) {
+			t.Errorf("the deadlines are %v, want a later one for each part", w.set)
+		}
+		from, to := begun.Add(min(stall, writeTimeout)), time.Now().Add(min(stall, writeTimeout))
+		for _, at := range w.set {
+			if at.Before(from) || at.After(to) {
+				t.Errorf("with %s for a part, a deadline is %s after the beginning", stall, at.Sub(begun))
+			}
+		}
+	}
+}
+
+// deadlines is a reader that reads all, and records the deadlines that it is given.
+type deadlines struct {
+	sink
+	set []time.Time
+}
+
+func (w *deadlines) Header() http.Header { return http.Header{} }
+func (w *deadlines) SetWriteDeadline(at time.Time) error {
+	w.set = append(w.set, at)
+	return nil
 }
 
 // stuckWriter is a reader that does not read until it is released.

@@ -17,11 +17,14 @@ import (
 )
 
 // The server's limits. A scrape has two minutes to be read, which is a slow link
-// for a big cluster; Prometheus itself gives up after ten seconds.
+// for a big cluster; Prometheus itself gives up after ten seconds, unless its scrape_timeout is longer.
+// A client that reads nothing for 15 seconds is cut off before: else a few of them would keep all slots
+// for scrapes, and Prometheus would get none.
 const (
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = 30 * time.Second
 	writeTimeout      = 2 * time.Minute
+	stallTimeout      = 15 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
 	shutdownTimeout   = 5 * time.Second
@@ -200,7 +203,9 @@ func (s *Server) httpServer() *http.Server {
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(s.slog.Handler(), slog.LevelWarn),
+		// In HTTP/2 a scrape's deadline ends its stream, and not a connection that takes no bytes at all.
+		HTTP2:          &http.HTTP2Config{WriteByteTimeout: stallTimeout},
+		MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog:       slog.NewLogLogger(s.slog.Handler(), slog.LevelWarn),
 	}
 }

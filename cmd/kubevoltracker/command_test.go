@@ -23,6 +23,12 @@ func outputOf(args ...string) (code int, out, errs string) {
 	return code, stdout.String(), stderr.String()
 }
 
+func TestErrorsAreSafeOnATerminal(t *testing.T) {
+	if _, _, errs := outputOf("report", "x\x1b[31m"); strings.ContainsRune(errs, '\x1b') || !strings.Contains(errs, `x\x1b[31m`) {
+		t.Errorf("got %q", errs)
+	}
+}
+
 func TestReportAloneListsAllReports(t *testing.T) {
 	code, out, errs := outputOf("report")
 	if code != 0 || errs != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/version"
 
+	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
 )
 
@@ -62,9 +63,11 @@ func newApplication(stdout, stderr io.Writer) (*kingpin.Application, map[string]
 	return application, commands
 }
 
-// oneLine returns an error's text as one line, even if a server's message has several.
+// oneLine returns an error's text as one line, even if a server's message has several. Control characters
+// are escaped: the text of a server may quote names that anybody chose, and a terminal obeys them.
 func oneLine(err error) string {
-	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
+	return catalog.Printable(strings.Join(lines, "; "))
 }
 
 // choice is the value of a flag that accepts one of several words. Unlike the error of kingpin's

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"unique"
 
@@ -27,22 +28,23 @@ type mountTraits struct {
 // podMounts reads the mounts of a pod's spec, of its containers from index from on.
 func podMounts(o *corev1.Pod, p *pod, from int) []mount {
 	var list []mount
+	volumes := mountableVolumes(o, p)
 	n := 0
 	add := func(name string, mounts []corev1.VolumeMount, devices []corev1.VolumeDevice) {
 		at := n
 		if n++; at >= len(p.containers) || p.containers[at].traits.Value().name != name {
 			at = slices.IndexFunc(p.containers, func(c container) bool { return c.traits.Value().name == name })
 		}
-		if at < from {
+		if at < from || at > math.MaxUint16 {
 			return
 		}
 		put := func(volume string, traits mountTraits) {
-			v := slices.IndexFunc(p.volumes, func(v podVolume) bool { return v.name.Value() == volume })
-			if v < 0 {
+			v, ok := volumes[volume]
+			if !ok {
 				return
 			}
-			traits.readOnly = traits.readOnly || readOnlyVolume(o, volume)
-			list = append(list, mount{container: uint16(at), volume: uint16(v), traits: unique.Make(traits)})
+			traits.readOnly = traits.readOnly || v.readOnly
+			list = append(list, mount{container: uint16(at), volume: v.index, traits: unique.Make(traits)})
 		}
 		for i := range mounts {
 			m := &mounts[i]
@@ -70,22 +72,45 @@ func podMounts(o *corev1.Pod, p *pod, from int) []mount {
 	return list
 }
 
-// readOnlyVolume reports whether the pod's whole volume is a claim that it uses read-only.
-func readOnlyVolume(o *corev1.Pod, volume string) bool {
-	return slices.ContainsFunc(o.Spec.Volumes, func(v corev1.Volume) bool {
-		return v.Name == volume && v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly
-	})
+// mountableVolume is what a mount needs to know of a volume that it names.
+type mountableVolume struct {
+	index    uint16 // in the pod's list
+	readOnly bool   // the volume is a claim that the whole pod uses read-only
+}
+
+// mountableVolumes returns the pod's storage volumes by name. It leaves out volumes that an index of 16
+// bits does not reach: their mounts get no row, which is better than the row of another volume.
+func mountableVolumes(o *corev1.Pod, p *pod) map[string]mountableVolume {
+	named := make(map[string]mountableVolume, len(p.volumes))
+	for i := range p.volumes[:min(len(p.volumes), math.MaxUint16+1)] {
+		name := p.volumes[i].name.Value()
+		if _, ok := named[name]; !ok {
+			named[name] = mountableVolume{index: uint16(i)}
+		}
+	}
+	for i := range o.Spec.Volumes {
+		if v := &o.Spec.Volumes[i]; v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ReadOnly {
+			if m, ok := named[v.Name]; ok {
+				m.readOnly = true
+				named[v.Name] = m
+			}
+		}
+	}
+	return named
 }
 
 // emitMounts emits the pod's mounts that differ from the last ones emitted. A mount begins with its
 // container's first start; before that there is no row (rule 3.1).
 func (inv *Inventory) emitMounts(p *pod, obs Observation) {
+	claims, inline := p.countVolumes()
+	ended := false
 	for i := range p.mounts {
 		m := &p.mounts[i]
 		if p.containers[m.container].started == 0 || p.awaitsOwnClaim(&p.volumes[m.volume]) {
 			continue
 		}
 		row := inv.mountRow(p, m)
+		row.ClaimVolumes, row.InlineVolumes = claims, inline
 		hash := hashOf(inv, row)
 		if hash == m.emitted {
 			continue
@@ -94,10 +119,23 @@ func (inv *Inventory) emitMounts(p *pod, obs Observation) {
 		m.emitted, m.emittedStart, m.emittedEnd = hash, row.StartedAt, row.EndedAt
 		row.Version = inv.nextVersion(obs.At)
 		inv.update.Facts.Mounts = append(inv.update.Facts.Mounts, row)
-		if row.EndedAt != 0 {
-			inv.markUse(p)
+		ended = ended || row.EndedAt != 0
+	}
+	if ended {
+		inv.markUse(p)
+	}
+}
+
+// countVolumes returns how many of the pod's volumes are claims, and how many are not. The rows have 16
+// bits for each: a larger count is given as 65,535.
+func (p *pod) countVolumes() (claims, inline uint16) {
+	n := 0
+	for i := range p.volumes {
+		if p.volumes[i].claimName != "" {
+			n++
 		}
 	}
+	return uint16(min(n, math.MaxUint16)), uint16(min(len(p.volumes)-n, math.MaxUint16))
 }
 
 // awaitsOwnClaim reports whether the claim of a generic ephemeral volume is yet to arrive, or
@@ -125,6 +163,7 @@ func (inv *Inventory) emitMountChanges(p *pod, m *mount, row *fact.Mount, obs Ob
 	}
 }
 
+// mountRow returns the mount's row, without its version and the counts of countVolumes.
 func (inv *Inventory) mountRow(p *pod, m *mount) fact.Mount {
 	c, u, traits, user := &p.containers[m.container], &p.volumes[m.volume], m.traits.Value(), p.traits.Value()
 	row := fact.Mount{
@@ -133,13 +172,6 @@ func (inv *Inventory) mountRow(p *pod, m *mount) fact.Mount {
 		BlockDevice: traits.block, SourceKind: u.source.kindOr(""), SourceID: u.source.idText(), ClaimName: u.claimName,
 		Owner: user.owner, Groups: user.groups, WorkloadKind: user.workload.kind, WorkloadName: user.workload.name,
 		StartedAt: c.started, StartedNotBefore: c.startedNotBefore(p), EndedAt: c.finished, EndedNotBefore: c.notBefore,
-	}
-	for i := range p.volumes {
-		if p.volumes[i].claimName != "" {
-			row.ClaimVolumes++
-		} else {
-			row.InlineVolumes++
-		}
 	}
 	if row.WorkloadName == "" {
 		row.WorkloadKind, row.WorkloadName = string(fact.Pods), p.name.name

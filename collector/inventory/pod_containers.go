@@ -139,16 +139,23 @@ func isUnready(o *corev1.Pod) bool {
 // noteRecursive records which mounts of a container became recursively read-only, where the spec
 // requested that if possible.
 func (p *pod) noteRecursive(container int, statuses []corev1.VolumeMountStatus) {
+	var paths map[string]bool // nil for nearly all pods
 	for i := range statuses {
-		if s := &statuses[i]; s.RecursiveReadOnly == nil || *s.RecursiveReadOnly != corev1.RecursiveReadOnlyEnabled {
-			continue
-		}
-		for j := range p.mounts {
-			m := &p.mounts[j]
-			if traits := m.traits.Value(); int(m.container) == container && traits.path == statuses[i].MountPath {
-				traits.recursive = true
-				m.traits = unique.Make(traits)
+		if s := &statuses[i]; s.RecursiveReadOnly != nil && *s.RecursiveReadOnly == corev1.RecursiveReadOnlyEnabled {
+			if paths == nil {
+				paths = make(map[string]bool, len(statuses)-i)
 			}
+			paths[s.MountPath] = true
+		}
+	}
+	if paths == nil {
+		return
+	}
+	for i := range p.mounts {
+		m := &p.mounts[i]
+		if traits := m.traits.Value(); int(m.container) == container && paths[traits.path] && !traits.recursive {
+			traits.recursive = true
+			m.traits = unique.Make(traits)
 		}
 	}
 }

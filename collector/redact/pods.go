@@ -7,27 +7,29 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// podSpec keeps the volumes that are storage, and which containers mount them where.
-func podSpec(s *corev1.PodSpec) corev1.PodSpec {
+// podSpec keeps the volumes that are storage, and which containers mount them where. It returns the
+// names of these volumes as well.
+func podSpec(s *corev1.PodSpec) (corev1.PodSpec, volumeNames) {
 	s.Volumes = slices.DeleteFunc(s.Volumes, configuration)
 	for i := range s.Volumes {
 		podVolume(&s.Volumes[i])
 	}
+	kept := namesOf(s.Volumes)
 	for i := range s.InitContainers {
-		container(&s.InitContainers[i], s.Volumes)
+		container(&s.InitContainers[i], kept)
 	}
 	for i := range s.Containers {
-		container(&s.Containers[i], s.Volumes)
+		container(&s.Containers[i], kept)
 	}
 	for i := range s.EphemeralContainers {
 		c := corev1.Container(s.EphemeralContainers[i].EphemeralContainerCommon)
-		container(&c, s.Volumes)
+		container(&c, kept)
 		s.EphemeralContainers[i] = corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon(c)}
 	}
 	return corev1.PodSpec{
 		Volumes: s.Volumes, InitContainers: s.InitContainers, Containers: s.Containers, EphemeralContainers: s.EphemeralContainers,
 		RestartPolicy: s.RestartPolicy, ServiceAccountName: s.ServiceAccountName, NodeName: s.NodeName,
-	}
+	}, kept
 }
 
 // configuration reports whether a volume brings configuration into a pod. Its source names Secrets
@@ -56,8 +58,8 @@ func podVolume(v *corev1.Volume) {
 }
 
 // container keeps the mounts of the volumes, and of the command its first word alone.
-func container(c *corev1.Container, volumes []corev1.Volume) {
-	c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return !kept(volumes, m.Name) })
+func container(c *corev1.Container, kept volumeNames) {
+	c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return !kept.has(m.Name) })
 	for i := range c.VolumeMounts {
 		m := &c.VolumeMounts[i]
 		*m = corev1.VolumeMount{
@@ -65,7 +67,7 @@ func container(c *corev1.Container, volumes []corev1.Volume) {
 			SubPath: Text(m.SubPath), SubPathExpr: Text(m.SubPathExpr),
 		}
 	}
-	c.VolumeDevices = slices.DeleteFunc(c.VolumeDevices, func(d corev1.VolumeDevice) bool { return !kept(volumes, d.Name) })
+	c.VolumeDevices = slices.DeleteFunc(c.VolumeDevices, func(d corev1.VolumeDevice) bool { return !kept.has(d.Name) })
 	for i := range c.VolumeDevices {
 		d := &c.VolumeDevices[i]
 		*d = corev1.VolumeDevice{Name: d.Name, DevicePath: Text(d.DevicePath)}
@@ -83,9 +85,35 @@ func container(c *corev1.Container, volumes []corev1.Volume) {
 	}
 }
 
-func kept(volumes []corev1.Volume, name string) bool {
-	for i := range volumes {
-		if volumes[i].Name == name {
+// fewVolumes is the number of volumes up to which a scan finds a name as fast as a map does. Nearly all
+// pods have fewer, so that no map is made for them at each event.
+const fewVolumes = 16
+
+// volumeNames are the names of a pod's volumes. A pod can have ten thousand volumes and as many mounts:
+// a scan of all volumes for each mount would take 0.3 s at each of its events.
+type volumeNames struct {
+	volumes []corev1.Volume
+	set     map[string]struct{} // nil if there are at most fewVolumes
+}
+
+func namesOf(volumes []corev1.Volume) volumeNames {
+	names := volumeNames{volumes: volumes}
+	if len(volumes) > fewVolumes {
+		names.set = make(map[string]struct{}, len(volumes))
+		for i := range volumes {
+			names.set[volumes[i].Name] = struct{}{}
+		}
+	}
+	return names
+}
+
+func (n volumeNames) has(name string) bool {
+	if n.set != nil {
+		_, ok := n.set[name]
+		return ok
+	}
+	for i := range n.volumes {
+		if n.volumes[i].Name == name {
 			return true
 		}
 	}
@@ -118,7 +146,7 @@ func Program(first string) string {
 
 // podStatus keeps what dates a pod's beginning and end, without messages, which have the last lines
 // of a container's log in them or name other pods.
-func podStatus(s *corev1.PodStatus, volumes []corev1.Volume) corev1.PodStatus {
+func podStatus(s *corev1.PodStatus, kept volumeNames) corev1.PodStatus {
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type != corev1.PodScheduled && c.Type != corev1.DisruptionTarget && c.Type != corev1.PodReady
 	})
@@ -128,16 +156,16 @@ func podStatus(s *corev1.PodStatus, volumes []corev1.Volume) corev1.PodStatus {
 	}
 	return corev1.PodStatus{
 		Phase: s.Phase, Reason: Text(s.Reason), StartTime: s.StartTime, Conditions: s.Conditions,
-		InitContainerStatuses: statuses(s.InitContainerStatuses, volumes), ContainerStatuses: statuses(s.ContainerStatuses, volumes),
-		EphemeralContainerStatuses: statuses(s.EphemeralContainerStatuses, volumes),
+		InitContainerStatuses: statuses(s.InitContainerStatuses, kept), ContainerStatuses: statuses(s.ContainerStatuses, kept),
+		EphemeralContainerStatuses: statuses(s.EphemeralContainerStatuses, kept),
 	}
 }
 
 // statuses keeps the times at which containers ran, and how.
-func statuses(list []corev1.ContainerStatus, volumes []corev1.Volume) []corev1.ContainerStatus {
+func statuses(list []corev1.ContainerStatus, kept volumeNames) []corev1.ContainerStatus {
 	for i := range list {
 		s := &list[i]
-		s.VolumeMounts = slices.DeleteFunc(s.VolumeMounts, func(m corev1.VolumeMountStatus) bool { return !kept(volumes, m.Name) })
+		s.VolumeMounts = slices.DeleteFunc(s.VolumeMounts, func(m corev1.VolumeMountStatus) bool { return !kept.has(m.Name) })
 		for j := range s.VolumeMounts {
 			m := &s.VolumeMounts[j]
 			*m = corev1.VolumeMountStatus{Name: m.Name, MountPath: Text(m.MountPath), ReadOnly: m.ReadOnly, RecursiveReadOnly: m.RecursiveReadOnly}

@@ -69,8 +69,8 @@ func New(keep ...string) (Policy, error) {
 func (p Policy) Object(kind fact.Kind, object any) {
 	switch o := object.(type) {
 	case *corev1.Pod:
-		spec := podSpec(&o.Spec)
-		*o = corev1.Pod{ObjectMeta: p.metadata(&o.ObjectMeta), Spec: spec, Status: podStatus(&o.Status, spec.Volumes)}
+		spec, kept := podSpec(&o.Spec)
+		*o = corev1.Pod{ObjectMeta: p.metadata(&o.ObjectMeta), Spec: spec, Status: podStatus(&o.Status, kept)}
 	case *corev1.PersistentVolumeClaim:
 		*o = corev1.PersistentVolumeClaim{ObjectMeta: p.metadata(&o.ObjectMeta), Spec: claimSpec(&o.Spec), Status: claimStatus(&o.Status)}
 	case *corev1.PersistentVolume:
