@@ -20,12 +20,13 @@ const summedAgain = 3
 var rollups = []string{"roll_use_seconds.sql", "roll_byte_seconds.sql"}
 
 // rollable asks for the last day of a cluster that is done, the first day of its coverage, and the last day that is
-// known completely: the tracker writes a row of coverage after all rows of the time that it covers.
+// known completely: the tracker writes a row of coverage after all rows of the time that it covers. If its clock is ahead, that day is not
+// over by ClickHouse's clock.
 const rollable = `
 SELECT
     (SELECT toNullable(max(day)) FROM byte_seconds_daily WHERE cluster = {cluster:String} HAVING count() > 0) AS last,
     toDate(min(began)) AS first,
-    toDate(min(seen)) - 1 AS known
+    least(toDate(min(seen)), toDate(now('UTC'))) - 1 AS known
 FROM
 (
     SELECT kind, min(started_at) AS began, max(coalesce(ended_at, seen_at)) AS seen

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -98,5 +99,17 @@ func TestAClusterWithoutClaimsIsSummedUp(t *testing.T) {
 	}
 	if got := ask(); !slices.Equal(got, want) || slices.Contains(got, "") {
 		t.Errorf("got %q, want %q as before", got, want)
+	}
+}
+
+// TestDaysThatAreNotOverAreNotSummedUp: a tracker whose clock is ahead writes coverage of days that have not come.
+func TestDaysThatAreNotOverAreNotSummedUp(t *testing.T) {
+	c := migrated(t)
+	watched := func(kind fact.Kind) fact.Coverage {
+		return fact.Coverage{Version: 1, Instance: "a", Kind: kind, StartedAt: fact.At(time.Now().AddDate(0, 0, -3)), SeenAt: fact.At(time.Now().AddDate(0, 0, 5))}
+	}
+	write(t, c, "east", &fact.Facts{Coverage: []fact.Coverage{watched(fact.Pods), watched(fact.Claims), watched(fact.Volumes)}})
+	if days, err := c.RollUp(t.Context(), "east"); err != nil || days != 3 && days != 4 { // four if it is midnight now
+		t.Errorf("%d days, %v", days, err)
 	}
 }

@@ -47,9 +47,14 @@ const serverConfig = `<clickhouse>
 // run all of them on one. It grants the engine's one user what a writer may do: everything except access to anything
 // outside the engine. A dictionary's source may even be a command to run. Grants are an allow list,
 // so that new functions of a new version stay forbidden. What a reader may do is less: see admit.
+//
+// It bounds the temporary data of that user, thus of all statements together, and of each statement. The server's own
+// limit, max_temporary_data_on_disk_size, does nothing: libchdb 26.7 shows it in system.server_settings, but does not apply it.
 const usersConfig = `<clickhouse>
   <profiles><default>
     <max_memory_usage>%[1]d</max_memory_usage>
+    <max_temporary_data_on_disk_size_for_user>%[7]d</max_temporary_data_on_disk_size_for_user>
+    <max_temporary_data_on_disk_size_for_query>%[6]d</max_temporary_data_on_disk_size_for_query>
     <max_threads_min_free_memory_per_thread>268435456</max_threads_min_free_memory_per_thread>
     <constraints>
       <max_parser_depth><min>1</min><max>1000</max></max_parser_depth>
@@ -59,6 +64,7 @@ const usersConfig = `<clickhouse>
       <max_ast_elements><min>1</min><max>50000</max></max_ast_elements>
       <max_expanded_ast_elements><min>1</min><max>500000</max></max_expanded_ast_elements>
       <max_memory_usage><min>1</min><max>%[1]d</max></max_memory_usage>
+      <max_temporary_data_on_disk_size_for_query><min>1</min><max>%[6]d</max></max_temporary_data_on_disk_size_for_query>
       <max_result_rows><min>1</min><max>%[4]d</max></max_result_rows>
 %[2]s    </constraints>
   </default></profiles>
@@ -103,7 +109,7 @@ func escapeXML(s string) string {
 
 // writeConfig writes the engine's configuration into dir and returns the arguments
 // that boot it.
-func writeConfig(dir string, maxMemory, queryMemory int64) ([]string, error) {
+func writeConfig(dir string, maxMemory, queryMemory, maxTemporary int64) ([]string, error) {
 	users, config := filepath.Join(dir, usersFile), filepath.Join(dir, configFile)
 	var constraints, engines strings.Builder
 	for _, name := range outsideSettings {
@@ -112,7 +118,9 @@ func writeConfig(dir string, maxMemory, queryMemory int64) ([]string, error) {
 	for _, name := range insideEngines {
 		fmt.Fprintf(&engines, "      <query>GRANT TABLE ENGINE ON %s</query>\n", name)
 	}
-	if err := os.WriteFile(users, fmt.Appendf(nil, usersConfig, queryMemory, constraints.String(), engines.String(), maxResultRows, writerGrant), 0o600); err != nil {
+	text := fmt.Appendf(nil, usersConfig, queryMemory, constraints.String(), engines.String(), maxResultRows, writerGrant,
+		maxTemporary/2, maxTemporary)
+	if err := os.WriteFile(users, text, 0o600); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be written: %w", dir, rootCause(err))
 	}
 	if err := os.WriteFile(config, fmt.Appendf(nil, serverConfig, escapeXML(users), maxMemory), 0o600); err != nil {

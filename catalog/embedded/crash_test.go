@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -30,10 +31,17 @@ func serveAsChild() int {
 		embedded.SetWriterGrant(grant)
 	}
 	patience, _ := time.ParseDuration(os.Getenv("KUBEVOLTRACKER_TEST_PATIENCE"))
-	server, err := start(cmp.Or(os.Getenv("KUBEVOLTRACKER_TEST_LISTEN"), "127.0.0.1:0"), embedded.Options{
+	o := embedded.Options{
 		Patience: patience, DataDir: os.Getenv("KUBEVOLTRACKER_TEST_SERVE"), Library: library(), WriterPassword: writerPassword,
 		MaxConcurrentQueries: 6, MaxMemory: 1 << 30, Grace: time.Second, Logger: log.NewNopLogger(),
-	})
+	}
+	if limits := os.Getenv("KUBEVOLTRACKER_TEST_LIMITS"); limits != "" {
+		if err := json.Unmarshal([]byte(limits), &o); err != nil {
+			fmt.Println("error:", err)
+			return 1
+		}
+	}
+	server, err := start(cmp.Or(os.Getenv("KUBEVOLTRACKER_TEST_LISTEN"), "127.0.0.1:0"), o)
 	if err != nil {
 		fmt.Println("error:", err)
 		return 1

@@ -38,8 +38,9 @@ type engine struct {
 	httpCompression                string
 }
 
-// bootEngine locks dir, writes the configuration and boots ClickHouse.
-func bootEngine(libraryPath, dir string, maxMemory int64) (*engine, error) {
+// bootEngine locks dir, writes the configuration and boots ClickHouse. Statements may write maxTemporary bytes
+// of temporary data.
+func bootEngine(libraryPath, dir string, maxMemory, maxTemporary int64) (*engine, error) {
 	dir, err := MakeDataDir(dir)
 	if err != nil {
 		return nil, err
@@ -49,18 +50,18 @@ func bootEngine(libraryPath, dir string, maxMemory int64) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{dir: dir, lock: lock, stuck: make(chan string, 1), queryMemory: maxMemory / 4 * 3}
-	if err := e.boot(libraryPath, maxMemory); err != nil {
+	if err := e.boot(libraryPath, maxMemory, maxTemporary); err != nil {
 		e.close()
 		return nil, err
 	}
 	return e, nil
 }
 
-func (e *engine) boot(libraryPath string, maxMemory int64) (err error) {
+func (e *engine) boot(libraryPath string, maxMemory, maxTemporary int64) (err error) {
 	if e.lib, err = LoadLibrary(libraryPath); err != nil {
 		return err
 	}
-	server, err := writeConfig(e.dir, maxMemory, e.queryMemory)
+	server, err := writeConfig(e.dir, maxMemory, e.queryMemory, maxTemporary)
 	if err != nil {
 		return err
 	}

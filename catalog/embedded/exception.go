@@ -37,6 +37,7 @@ const (
 	codeSessionIsLocked      = 373
 	codeInvalidTimeout       = 374
 	codeCancelled            = 394
+	codeTooManyRowsOrBytes   = 396
 	codeConstraint           = 452
 	codeAccessDenied         = 497
 	codeAuthenticationFailed = 516
@@ -44,7 +45,7 @@ const (
 )
 
 var codeNames = map[int]string{
-	codeConstraint:    "SETTING_CONSTRAINT_VIOLATION",
+	codeTooManyRowsOrBytes: "TOO_MANY_ROWS_OR_BYTES", codeConstraint: "SETTING_CONSTRAINT_VIOLATION",
 	codeUnknownFormat: "UNKNOWN_FORMAT", codeTimeoutExceeded: "TIMEOUT_EXCEEDED",
 	codeIncorrectData: "INCORRECT_DATA", codeBadArguments: "BAD_ARGUMENTS", codeNotImplemented: "NOT_IMPLEMENTED",
 	codeSyntaxError: "SYNTAX_ERROR", codeReadOnly: "READONLY", codeSocketTimeout: "SOCKET_TIMEOUT", codeTooManyQueries: "TOO_MANY_SIMULTANEOUS_QUERIES",

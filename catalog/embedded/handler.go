@@ -106,6 +106,9 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 	}
 	q.role = of
 	resp.limit, resp.waitEnd, resp.blocks = q.bufferSize, q.waitEndOfQuery, q.compress
+	if of == reader {
+		resp.maxSpill = s.options.MaxAnswerFile
+	}
 	q.answerOptions(resp, r, s.engine.httpCompression)
 	if q.queryID == "" {
 		q.queryID = uuid.NewString()
@@ -134,6 +137,10 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 func (s *Server) run(resp *response, r *http.Request, q *request, st *statement) error {
 	ctx, stop := s.context(r.Context(), q.role)
 	defer stop()
+	if client, ok := r.Body.(*link); ok && q.role == reader {
+		client.answer = ctx
+		defer func() { client.answer = nil }() // the client receives an error even when the time is over
+	}
 	conn, id, leave, err := s.enter(q)
 	if err != nil {
 		return err
@@ -186,7 +193,10 @@ func (s *Server) send(ctx context.Context, resp *response, q *request, w *work) 
 	if err != nil {
 		return err
 	}
-	return resp.finish()
+	if err = resp.finish(); err != nil && ctx.Err() != nil {
+		return context.Cause(ctx) // the client was too slow, and the error says only that a write failed
+	}
+	return err
 }
 
 // statement combines the query from URL and body, and leaves rows in the body.

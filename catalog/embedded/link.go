@@ -24,8 +24,9 @@ type link struct {
 	body       io.ReadCloser
 	running    context.Context // of the server
 	patience   time.Duration
-	uploaded   time.Time   // when the whole body must have been read; zero for no such time
-	read       atomic.Bool // the whole body has been read: net/http's next read waits for the client to disconnect
+	answer     context.Context // of a reader's answer, which ends with the reader's time; nil for no such end
+	uploaded   time.Time       // when the whole body must have been read; zero for no such time
+	read       atomic.Bool     // the whole body has been read: net/http's next read waits for the client to disconnect
 }
 
 // connect returns the link of a request. The caller must call the returned function when the
@@ -33,7 +34,7 @@ type link struct {
 func (s *Server) connect(w http.ResponseWriter, r *http.Request) (*link, func()) {
 	l := &link{ResponseWriter: w, controller: http.NewResponseController(w), body: r.Body, running: s.running, patience: s.options.Patience}
 	l.read.Store(r.Body == http.NoBody)
-	l.extend(l.controller.SetWriteDeadline)
+	l.extend(l.controller.SetWriteDeadline, time.Time{})
 	unhook := context.AfterFunc(s.running, l.extendBoth)
 	return l, func() {
 		unhook()
@@ -45,17 +46,21 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) (*link, func())
 }
 
 func (l *link) extendBoth() {
-	l.extend(l.controller.SetWriteDeadline)
+	l.extend(l.controller.SetWriteDeadline, time.Time{})
 	if !l.read.Load() {
-		l.extend(l.controller.SetReadDeadline)
+		l.extend(l.controller.SetReadDeadline, time.Time{})
 	}
 }
 
-// extend restarts the client's deadline. A connection without deadlines (in a test) never times
-// out.
-func (l *link) extend(set func(time.Time) error) {
+// extend restarts the client's deadline, which is not after the latest time, if there is one. A
+// connection without deadlines (in a test) never times out.
+func (l *link) extend(set func(time.Time) error, latest time.Time) {
 	if l.running.Err() == nil {
-		_ = set(time.Now().Add(l.patience))
+		deadline := time.Now().Add(l.patience)
+		if !latest.IsZero() && latest.Before(deadline) {
+			deadline = latest
+		}
+		_ = set(deadline)
 	}
 	if l.running.Err() != nil { // or has begun to stop meanwhile
 		_ = set(time.Now().Add(stopPatience))
@@ -64,7 +69,7 @@ func (l *link) extend(set func(time.Time) error) {
 
 // Read reads the request's body.
 func (l *link) Read(p []byte) (int, error) {
-	l.extend(l.controller.SetReadDeadline)
+	l.extend(l.controller.SetReadDeadline, time.Time{})
 	if !l.uploaded.IsZero() && l.running.Err() == nil {
 		_ = l.controller.SetReadDeadline(l.uploaded)
 	}
@@ -81,11 +86,20 @@ func (l *link) Read(p []byte) (int, error) {
 
 func (l *link) Close() error { return l.body.Close() }
 
-// Write writes the answer in parts; the deadline applies to each part.
+// Write writes the answer in parts; the deadline applies to each part. A reader's answer ends with the
+// reader's time: a client that reads slowly must not keep its statement, or the file of its answer, for
+// longer.
 func (l *link) Write(p []byte) (int, error) {
 	const part = 64 << 10
 	for done := 0; ; {
-		l.extend(l.controller.SetWriteDeadline)
+		var latest time.Time
+		if l.answer != nil {
+			if err := context.Cause(l.answer); err != nil {
+				return done, err
+			}
+			latest, _ = l.answer.Deadline()
+		}
+		l.extend(l.controller.SetWriteDeadline, latest)
 		n, err := l.ResponseWriter.Write(p[done:min(len(p), done+part)])
 		if done += n; err != nil || done == len(p) {
 			return done, err

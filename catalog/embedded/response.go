@@ -27,6 +27,8 @@ type response struct {
 	encoder     flusher
 	buffered    []byte
 	spill       *os.File
+	spilled     int64 // bytes in the file
+	maxSpill    int64 // that the file may have; 0 for no limit
 	committed   bool
 	used        usage
 }
@@ -50,6 +52,11 @@ func (r *response) Write(p []byte) (int, error) {
 const maxHeld = 8 << 20
 
 func (r *response) spillOver(p []byte) error {
+	r.spilled += int64(len(r.buffered) + len(p))
+	if r.maxSpill > 0 && r.spilled > r.maxSpill {
+		return newException(codeTooManyRowsOrBytes, "Limit for result exceeded: with wait_end_of_query=1 an answer for this user "+
+			"may have %d bytes; ask for less, or leave wait_end_of_query out", r.maxSpill)
+	}
 	if r.spill == nil {
 		f, err := os.CreateTemp(r.dir, "result-*")
 		if err != nil {
@@ -127,6 +134,7 @@ func (r *response) finish() error {
 // that ends a torn stream. After that block the connection is cut, so that no client takes the part
 // for the whole.
 func (r *response) fail(e *Exception, version string) {
+	r.close() // a client that does not read the error must not keep the file
 	text := fmt.Sprintf("%s (version %s (official build))\n", e.Error(), version)
 	header := r.w.Header()
 	if !r.committed {
@@ -161,6 +169,7 @@ func (r *response) fail(e *Exception, version string) {
 func (r *response) close() {
 	if r.spill != nil {
 		r.spill.Close()
+		r.spill = nil
 	}
 }
 

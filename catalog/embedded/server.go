@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"syscall"
 	"time"
 
@@ -31,10 +32,17 @@ type Options struct {
 	// MaxConcurrentQueries bounds the number of statements that run at once; others wait. Some of
 	// the places are the writer's alone.
 	MaxConcurrentQueries int
-	// ReaderTimeout is how long a statement of a reader may take (0: 5 minutes).
+	// ReaderTimeout is how long a statement of a reader may take, with the time in which the client receives its
+	// answer (0: 5 minutes).
 	ReaderTimeout time.Duration
 	// MaxMemory, in bytes, bounds the engine; three quarters of it bound each query.
 	MaxMemory int64
+	// MaxAnswerFile, in bytes, bounds the file that holds an answer for a reader who asks for it as a whole, by
+	// wait_end_of_query=1 (0: 1 GiB). All readers together can have as many files as statements.
+	MaxAnswerFile int64
+	// MaxTemporary, in bytes, bounds what all statements together write to disk while they sort, group or join more
+	// than fits in memory (0: 16 GiB); half of it bounds each statement.
+	MaxTemporary int64
 	// Grace is how long a stop waits for running statements before it cancels them.
 	Grace time.Duration
 	// Patience is how long a client may neither send its rows nor read its result before its
@@ -66,7 +74,7 @@ const (
 )
 
 // Listen opens the address to serve on. It must be a loopback address unless readers need a password.
-func Listen(address string, readerPassword bool) (net.Listener, error) {
+func Listen(address string, readerPassword bool) (*net.TCPListener, error) {
 	if err := checkAddress(address, readerPassword); err != nil {
 		return nil, err
 	}
@@ -77,7 +85,27 @@ func Listen(address string, readerPassword bool) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
-	return listener, nil
+	return listener.(*net.TCPListener), nil // by the network's name
+}
+
+// Inherit returns the listener that a parent process has opened at the address. The parent keeps it open, so nobody else
+// can bind the address while no process serves. Inherit closes the file, unless it returns an error.
+func Inherit(file *os.File, address string, readerPassword bool) (*net.TCPListener, error) {
+	if err := checkAddress(address, readerPassword); err != nil {
+		return nil, err
+	}
+	listener, err := net.FileListener(file)
+	if err != nil {
+		return nil, fmt.Errorf("--inherited-listener: the descriptor is no listener (%w); leave the flag out to open %s", err, address)
+	}
+	tcp, ok := listener.(*net.TCPListener)
+	if !ok {
+		_ = listener.Close()
+		return nil, fmt.Errorf("--inherited-listener: the descriptor listens on %s, not on TCP; leave the flag out to open %s",
+			listener.Addr().Network(), address)
+	}
+	// The listener has a copy. The file would stay open in the confined program, and keep the port after the server.
+	return tcp, file.Close()
 }
 
 // Start boots the engine on the data directory. An error is one line that names what is wrong. The
@@ -88,16 +116,11 @@ func Start(o Options) (*Server, error) {
 		o.Listener.Close()
 		return nil, err
 	}
-	e, err := bootEngine(library, o.DataDir, o.MaxMemory)
+	o.setDefaults()
+	e, err := bootEngine(library, o.DataDir, o.MaxMemory, o.MaxTemporary)
 	if err != nil {
 		o.Listener.Close()
 		return nil, err
-	}
-	if o.Patience <= 0 {
-		o.Patience = 5 * time.Minute
-	}
-	if o.ReaderTimeout <= 0 {
-		o.ReaderTimeout = 5 * time.Minute
 	}
 	s := &Server{options: o, logger: o.Logger, engine: e, listener: netutil.LimitListener(o.Listener, maxConnections), slots: map[role]chan struct{}{
 		reader: make(chan struct{}, max(1, o.MaxConcurrentQueries-writerSlots)),
@@ -111,6 +134,21 @@ func Start(o Options) (*Server, error) {
 		MaxHeaderBytes:    maxQuerySize + 64<<10, // a GET carries its query in the URL
 	}
 	return s, nil
+}
+
+func (o *Options) setDefaults() {
+	if o.Patience <= 0 {
+		o.Patience = 5 * time.Minute
+	}
+	if o.ReaderTimeout <= 0 {
+		o.ReaderTimeout = 5 * time.Minute
+	}
+	if o.MaxAnswerFile <= 0 {
+		o.MaxAnswerFile = 1 << 30
+	}
+	if o.MaxTemporary <= 0 {
+		o.MaxTemporary = 16 << 30
+	}
 }
 
 // URL returns the address at which the server answers.

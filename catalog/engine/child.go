@@ -34,9 +34,9 @@ type child struct {
 	err      error
 }
 
-// ExitError reports a child that ended by itself.
+// ExitError reports a child that ended by itself, or a port that cannot be opened for it.
 type ExitError struct {
-	// Line is the child's own reason, or its exit status if it gave none.
+	// Line is the child's own reason, or its exit status if it gave none. It names the child's flags.
 	Line string
 }
 
@@ -57,8 +57,9 @@ func (e *ExitError) patience() time.Duration {
 
 // launch starts the program in a process group of its own, so that a Ctrl-C at the terminal reaches
 // only the tracker, which still has rows to write. The child reads the writer's password from its
-// standard input: arguments and environment can be seen by other processes.
-func launch(binary string, args []string, password string, logger log.Logger) (*child, error) {
+// standard input: arguments and environment can be seen by other processes. It serves on the port that the
+// tracker has opened.
+func launch(binary string, args []string, password string, at *port, logger log.Logger) (*child, error) {
 	c := &child{cmd: exec.Command(binary, args...), logger: logger, began: time.Now(), exited: make(chan struct{}), serving: make(chan string, 1)}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, itsStdin, err := socketPair("stdin")
@@ -72,6 +73,13 @@ func launch(binary string, args []string, password string, logger log.Logger) (*
 		return nil, fmt.Errorf("start %s: %w", binary, err)
 	}
 	defer itsStderr.Close()
+	listener, err := at.file()
+	if err != nil {
+		_, _ = stdin.Close(), stderr.Close()
+		return nil, fmt.Errorf("start %s: %w", binary, err)
+	}
+	defer listener.Close()
+	c.cmd.ExtraFiles = []*os.File{listener} // as the descriptor inheritedListener
 	c.stdin, c.cmd.Stdin, c.cmd.Stderr = stdin, itsStdin, itsStderr
 	if err := c.cmd.Start(); err != nil {
 		_, _ = stdin.Close(), stderr.Close()

@@ -3,7 +3,8 @@
 // It owns the process kubevoltracker-clickhouse: it finds the binary, starts it, waits until it
 // answers, restarts it (with growing pauses, without limit) when it dies, and stops it at the end.
 // Its input is the data directory and the address to listen on; its output is a URL for a
-// ClickHouse client, and the child's log.
+// ClickHouse client, and the child's log. It opens that address once and passes it to each child, so that
+// nobody else can bind it while no child runs.
 //
 // It promises that a failure to start is one line in the child's own words; that a crash or the
 // memory use of the child does not affect the tracker; and that the child never outlives the
@@ -81,6 +82,7 @@ type Engine struct {
 	options  Options
 	logger   log.Logger
 	password string // of User
+	port     *port  // open until the last child has ended
 	stop     context.CancelFunc
 	done     chan struct{} // closed when the supervisor has ended
 
@@ -102,10 +104,11 @@ func Start(ctx context.Context, o Options) (*Engine, error) {
 	e := &Engine{options: o, logger: o.Logger, password: rand.Text(), done: make(chan struct{})}
 	first, err := e.firstChild(ctx)
 	if err != nil {
+		if e.port != nil {
+			e.port.close()
+		}
 		return nil, err
 	}
-	// The kernel has chosen a port for port 0: the next child must use the same one.
-	e.options.ListenAddress = strings.TrimPrefix(e.url, "http://")
 	ctx, e.stop = context.WithCancel(ctx)
 	go e.supervise(ctx, first)
 	return e, nil
@@ -208,10 +211,18 @@ func (e *Engine) firstChild(ctx context.Context) (*child, error) {
 	}
 }
 
+// startChild starts a child. The first time, it opens the port.
 func (e *Engine) startChild(ctx context.Context) (*child, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.options.StartTimeout)
 	defer cancel()
-	c, err := launch(e.options.Binary, e.options.arguments(), e.password, e.logger)
+	if e.port == nil {
+		opened, err := openPort(&e.options)
+		if err != nil {
+			return nil, err
+		}
+		e.port = opened
+	}
+	c, err := launch(e.options.Binary, e.options.arguments(), e.password, e.port, e.logger)
 	if err != nil {
 		return nil, err
 	}
@@ -230,11 +241,13 @@ func (e *Engine) startChild(ctx context.Context) (*child, error) {
 // supervision (suture, oklog/run) supervise goroutines, not processes.
 func (e *Engine) supervise(ctx context.Context, c *child) {
 	defer close(e.done)
+	defer e.port.close()
 	pause := minBackoff
 	for {
 		if c != nil {
 			select {
 			case <-ctx.Done():
+				e.port.close() // the child closes its copy as it stops, and then the port is closed
 				c.end(e.options.StopGrace)
 				e.gone(0)
 				return
@@ -246,10 +259,9 @@ func (e *Engine) supervise(ctx context.Context, c *child) {
 			}
 			level.Warn(e.logger).Log("msg", "the embedded ClickHouse died, starting it again", "err", c.exitError(), "pause", pause)
 		}
-		select {
-		case <-ctx.Done():
+		e.port.refuse(ctx, pause)
+		if ctx.Err() != nil {
 			return
-		case <-time.After(pause):
 		}
 		pause = min(2*pause, maxBackoff)
 		var err error
@@ -277,7 +289,8 @@ func (o *Options) arguments() []string {
 	if o.LogLevel == "debug" {
 		least = o.LogLevel
 	}
-	args := []string{"--exit-on-stdin-close", "--writer-password-stdin", "--log.format=logfmt", "--log.level=" + least, "--data-dir=" + o.DataDir, "--listen-address=" + o.ListenAddress}
+	args := []string{"--exit-on-stdin-close", "--writer-password-stdin", "--log.format=logfmt", "--log.level=" + least,
+		"--data-dir=" + o.DataDir, "--listen-address=" + o.ListenAddress, "--inherited-listener=" + strconv.Itoa(inheritedListener)}
 	if o.Library != "" {
 		args = append(args, "--library="+o.Library)
 	}

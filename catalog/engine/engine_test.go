@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -149,6 +150,42 @@ func TestStartsRestartsAndStops(t *testing.T) {
 	if !gone(pid) {
 		t.Error("the child outlives Stop")
 	}
+}
+
+// TestNobodyElseBindsThePortBetweenChildren tries to bind the engine's address from before its child is killed until the
+// next child answers: whoever could would receive the writer's password.
+func TestNobodyElseBindsThePortBetweenChildren(t *testing.T) {
+	e, err := engine.Start(t.Context(), engine.Options{Binary: binary, DataDir: t.TempDir(), ListenAddress: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, before := e.URL(), e.Pid()
+	address := strings.TrimPrefix(url, "http://")
+	syscall.Kill(before, syscall.SIGKILL)
+	tries := 0
+	eventually(t, "another child runs", func() bool {
+		tries++
+		if other, err := net.Listen("tcp", address); !errors.Is(err, syscall.EADDRINUSE) {
+			if err == nil {
+				other.Close()
+			}
+			t.Fatalf("another process can bind the address while no child runs: %v", err)
+		}
+		pid := e.Pid()
+		return pid != 0 && pid != before
+	})
+	if tries < 5 {
+		t.Errorf("only %d tries to bind the address", tries)
+	}
+	if got, err := ask(url, "SELECT 1"); got != "1" || e.URL() != url {
+		t.Errorf("the next child at %s: %q %v, at %s", url, got, err, e.URL())
+	}
+	e.Stop()
+	free, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatalf("the port outlives the engine: %v", err)
+	}
+	free.Close()
 }
 
 func TestAQuietChildIsReadyToo(t *testing.T) {

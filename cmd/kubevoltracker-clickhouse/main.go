@@ -57,6 +57,7 @@ type flags struct {
 	writerPasswordCreate bool
 	ping                 bool
 	readerPasswordFile   string
+	inheritedListener    int // 0 for none
 }
 
 // run returns the exit code: 1 if it cannot serve, 2 for a mistake in the command line.
@@ -104,11 +105,13 @@ func newApplication(f *flags) *kingpin.Application {
 	app.Flag("writer-password-create", "Make that file with a random password if it is missing, readable only for this user. A tracker beside this program reads it by its --catalog.password-file.").BoolVar(&f.writerPasswordCreate)
 	app.Flag("writer-password-stdin", "Read that password from the first line of standard input, as the tracker gives it.").BoolVar(&f.writerPasswordStdin)
 	app.Flag("reader-password-file", "File with the password of the user "+embedded.ReaderUser+", who may read; without one everybody on this machine may.").StringVar(&f.readerPasswordFile)
-	app.Flag("reader-timeout", "How long a statement of a reader may take.").Default("5m").DurationVar(&f.ReaderTimeout)
+	app.Flag("reader-timeout", "How long a statement of a reader may take, with the time in which the client receives the answer.").Default("5m").DurationVar(&f.ReaderTimeout)
 	app.Flag("max-concurrent-queries", "Statements that run at once; others wait, and are refused after a while. Four are the writer's alone.").Default("16").IntVar(&f.MaxConcurrentQueries)
 	app.Flag("max-memory", "Memory that the engine may take, and three quarters of it each query.").Default("2GiB").BytesVar(&f.maxMemory)
 	app.Flag("stop-grace", "How long a stop waits for running statements before it cancels them.").Default("10s").DurationVar(&f.Grace)
 	app.Flag("exit-on-stdin-close", "Stop when standard input ends: how a parent process makes sure that this one never outlives it.").BoolVar(&f.ExitOnStdinClose)
+	app.Flag("inherited-listener", "Serve on this descriptor, which the parent has opened at --listen-address and keeps open.").
+		Hidden().NoEnvar().IntVar(&f.inheritedListener)
 	app.Flag("ping", "Only ask the engine that already listens at --listen-address whether it answers: for probes. Exits with 0 or 1.").BoolVar(&f.ping)
 	app.Flag("log.level", "Least severe messages to log: debug, info, warn or error.").Default("info").EnumVar(&f.LogLevel, "debug", "info", "warn", "error")
 	app.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt").EnumVar(&f.LogFormat, "logfmt", "json")
@@ -116,8 +119,8 @@ func newApplication(f *flags) *kingpin.Application {
 }
 
 // confine does what the confined process cannot do: it reads the passwords, finds the library, makes
-// the data directory and opens the port. Then it has the kernel confine this program, which goes on
-// in serveConfined. It returns only an error, or after it has served unconfined.
+// the data directory and opens the port, unless its parent has done so. Then it has the kernel confine
+// this program, which goes on in serveConfined. It returns only an error, or after it has served unconfined.
 func confine(f *flags) error {
 	if err := f.readPasswords(); err != nil {
 		return err
@@ -129,11 +132,11 @@ func confine(f *flags) error {
 	if f.DataDir, err = embedded.MakeDataDir(f.DataDir); err != nil {
 		return err
 	}
-	listener, err := embedded.Listen(f.ListenAddress, f.ReaderPassword != "")
+	listener, err := f.listen()
 	if err != nil {
 		return err
 	}
-	file, err := listener.(*net.TCPListener).File()
+	file, err := listener.File()
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", f.ListenAddress, err)
 	}
@@ -143,6 +146,15 @@ func confine(f *flags) error {
 	}
 	_ = file.Close() // the listener itself is open
 	return serveUnconfined(f, listener, err)
+}
+
+// listen opens the port, or takes the listener that the parent has opened.
+func (f *flags) listen() (*net.TCPListener, error) {
+	if f.inheritedListener != 0 {
+		file := os.NewFile(uintptr(f.inheritedListener), "inherited listener")
+		return embedded.Inherit(file, f.ListenAddress, f.ReaderPassword != "")
+	}
+	return embedded.Listen(f.ListenAddress, f.ReaderPassword != "")
 }
 
 // serveConfined serves in the process that the sandbox has executed.

@@ -135,17 +135,13 @@ func counts(h *history, flags map[string]string) (rows []row) {
 			}
 		}
 		takesVolume := func(v *volume) bool {
-			if flags["at"] == "" {
-				return v.known && f.takesVolume(m, v, w)
+			c := v.claim
+			if flags["at"] != "" {
+				c = m.claimThen(v, w.until)
 			}
-			return v.known && f.takesVolumeOf(m, v, m.claimThen(v, w.until), w)
+			return v.known && f.takesVolumeOf(m, v, c, w)
 		}
-		for _, v := range m.volumes {
-			add("PersistentVolume", takesVolume(v), v.created, v.gone.at)
-		}
-		for _, c := range m.claims {
-			add("PersistentVolumeClaim", f.takesClaim(m, c, w), c.created, c.gone.at)
-		}
+		m.countVolumesAndClaims(f, w, takesVolume, add)
 		m.countPodsAndMounts(f, add)
 		for _, a := range m.attached {
 			if v := a.volume; a.known && a.seenAttached && f.takes(m, f.namespace, f.owner, []string{f.group}, f.class) {
@@ -163,6 +159,15 @@ func counts(h *history, flags map[string]string) (rows []row) {
 		}
 	}
 	return rows
+}
+
+func (m *model) countVolumesAndClaims(f filters, w window, takesVolume func(*volume) bool, add func(kind string, chosen bool, began, ended fact.Time)) {
+	for _, v := range m.volumes {
+		add("PersistentVolume", takesVolume(v), v.created, v.gone.at)
+	}
+	for _, c := range m.claims {
+		add("PersistentVolumeClaim", f.takesClaim(m, c, w), c.created, c.gone.at)
+	}
 }
 
 func (m *model) countPodsAndMounts(f filters, add func(kind string, chosen bool, began, ended fact.Time)) {

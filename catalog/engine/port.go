@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// inheritedListener is the descriptor under which a child finds the listener: the first one after standard error.
+const inheritedListener = 3
+
+// port is the TCP port of the engine. The tracker opens it once and passes it to each child. If each child opened it
+// itself, another account of this machine could bind it between two children, and receive the writer's password.
+type port struct{ listener *net.TCPListener }
+
+// openPort opens the port. It fails with an ExitError: a child's own error has the same form.
+func openPort(o *Options) (*port, error) {
+	host, _, err := net.SplitHostPort(o.ListenAddress)
+	if err != nil {
+		return nil, &ExitError{Line: fmt.Sprintf("--listen-address %q is not host:port", o.ListenAddress)}
+	}
+	// A child would refuse this address, too, but only after other machines could connect.
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) && o.ReaderPasswordFile == "" {
+		return nil, &ExitError{Line: fmt.Sprintf("--listen-address %s is reachable from other machines, which needs a password "+
+			"of readers (--reader-password-file); use 127.0.0.1 for this machine alone", o.ListenAddress)}
+	}
+	listener, err := net.Listen("tcp", o.ListenAddress)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, &ExitError{Line: fmt.Sprintf("the address %s is in use by another process; choose another with --listen-address",
+			o.ListenAddress)}
+	}
+	if err != nil {
+		return nil, &ExitError{Line: fmt.Sprintf("cannot listen on %s: %v", o.ListenAddress, err)}
+	}
+	return &port{listener: listener.(*net.TCPListener)}, nil
+}
+
+// file returns a copy of the listener to pass to a child. The caller must close it.
+func (p *port) file() (*os.File, error) { return p.listener.File() }
+
+// refuse closes each connection that arrives until the pause or ctx ends. It reads nothing. While no process accepts,
+// connections would wait in the kernel: their clients would wait too, instead of trying again, and the next child would
+// run statements whose clients have long gone. It must not run while a child does, which accepts on the same port.
+func (p *port) refuse(ctx context.Context, pause time.Duration) {
+	until := time.Now().Add(pause)
+	if err := p.unblock(); err != nil {
+		wait(ctx, pause)
+		return
+	}
+	_ = p.listener.SetDeadline(until) // it fails only for a closed listener
+	defer context.AfterFunc(ctx, func() { _ = p.listener.SetDeadline(time.Now()) })()
+	for {
+		connection, err := p.listener.Accept()
+		switch {
+		case err == nil:
+			_ = connection.Close()
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return
+		default: // such as too many open files
+			wait(ctx, min(100*time.Millisecond, time.Until(until)))
+		}
+	}
+}
+
+// unblock makes the socket non-blocking again, or no deadline would end Accept: os/exec makes a file that it passes to a
+// child blocking, and all copies of a socket share that.
+func (p *port) unblock() error {
+	raw, err := p.listener.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = syscall.SetNonblock(int(fd), true) })
+	return errors.Join(err, failed)
+}
+
+func (p *port) close() { _ = p.listener.Close() } // nothing is written by a listener, so nothing is lost
+
+// wait returns after d, or when ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
