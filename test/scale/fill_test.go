@@ -39,6 +39,14 @@ type history struct {
 
 func (h *history) pods() int { return h.mounts / 2 }
 
+// namespaces are 500 for 100 million mounts. A smaller history has fewer of the same size, so that a question on one of them, on an owner or
+// on a group takes as long as in the large one.
+func (h *history) namespaces() int { return min(namespaces, max(50, h.mounts/200_000)) }
+
+// owners and groups have five and 25 namespaces each.
+func (h *history) owners() int { return h.namespaces() / 5 }
+func (h *history) groups() int { return h.namespaces() / 25 }
+
 // columns returns the columns of a table that are stored.
 func columns(t *testing.T, c *catalog.Catalog, table string) (list []string) {
 	t.Helper()
@@ -87,7 +95,7 @@ func (h *history) fill(t *testing.T, c *catalog.Catalog) {
 	}
 	for _, name := range []string{"volume_uses", "volume_states", "use_seconds_daily", "use_seconds_monthly", "byte_seconds_daily"} {
 		if len(columns(t, c, name)) > 0 {
-			h.insert(t, c, name, namespaces)
+			h.insert(t, c, name, h.namespaces())
 		}
 	}
 	if len(columns(t, c, "use_seconds_monthly")) > 0 {
@@ -149,7 +157,7 @@ func (h *history) insert(t *testing.T, c *catalog.Catalog, name string, n int) {
 	list := strings.Join(both, ", ")
 	began := time.Now()
 	step := podsAtOnce
-	if n == namespaces {
+	if n == h.namespaces() {
 		step = namespacesAtOnce
 	}
 	settings := ""
@@ -167,7 +175,9 @@ func (h *history) insert(t *testing.T, c *catalog.Catalog, name string, n int) {
 // with fills in the parameters of a file, which are numbers.
 func (h *history) with(text string, from, to int) string {
 	values := map[string]string{
-		"{namespaces:UInt64}": fmt.Sprintf("toUInt64(%d)", namespaces),
+		"{namespaces:UInt64}": fmt.Sprintf("toUInt64(%d)", h.namespaces()),
+		"{owners:UInt64}":     fmt.Sprintf("toUInt64(%d)", h.owners()),
+		"{groups:UInt64}":     fmt.Sprintf("toUInt64(%d)", h.groups()),
 		"{claims:UInt64}":     fmt.Sprintf("toUInt64(%d)", h.claims),
 		"{pods:UInt64}":       fmt.Sprintf("toUInt64(%d)", h.pods()),
 		"{began:Int64}":       fmt.Sprintf("toInt64(%d)", h.began.Unix()),

@@ -67,7 +67,7 @@ func questions(t *testing.T, c *catalog.Catalog, program string) (list []questio
 		}{
 			{ofOne, []string{"namespace=team-007"}},
 			{ofOne, []string{"owner=owner-7"}},
-			{ofOne, []string{"group=group-7"}},
+			{ofOne, []string{"group=group-1"}},
 			{ofOne, []string{"volume=" + volume}},
 			{ofOne, []string{"namespace=team-007", "workload=" + workload}},
 			{ofAll, []string{"workload=" + workload}}, // each namespace has one of this name
