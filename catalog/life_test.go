@@ -41,7 +41,7 @@ func TestWhatHappenedInAWindow(t *testing.T) {
 		{"claim", "event", "claim=claim-logs since=2026-02-09", "exists,exists,bound,unwatched,phase"},
 		{"pod", "details", "pod=shop/import-1 until=2026-01-09", "on node node-1 for Job/import,data in main at /data for Job/import: Completed"},
 		{"pod", "event", "pod=lab/import-1", ""},
-		{"workload", "object", "workload=shop/CronJob/report", "PersistentVolumeClaim/shop/report-1-scratch,Pod/shop/report-1,,Pod/shop/report-1,Pod/shop/report-1"},
+		{"workload", "object", "workload=shop/CronJob/report", "Pod/shop/report-1,,Pod/shop/report-1,Pod/shop/report-1,PersistentVolumeClaim/shop/report-1-scratch"},
 		{"app-changes", "change", "volume=pv-data", "came,went,came,came,went,came"},
 		{"app-changes", "workload", "volume=pv-data since=2026-02-01", "Pod/shell-1,Pod/shell-1,CronJob/report"},
 		{"app-changes", "apps", "volume=pv-data", `["Job/import"],["Deployment/api"],["Deployment/api"],["Deployment/api","Pod/shell-1"],["Deployment/api"],["CronJob/report","Deployment/api"]`},

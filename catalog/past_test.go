@@ -75,7 +75,7 @@ func team() *fact.Facts {
 	f.Claims = append(f.Claims, scratch)
 	f.StorageCapacity = []fact.StorageCapacity{
 		{At: day(1, 10), UID: "zone-a", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: 500 * gib},
-		{At: day(1, 8), UID: "zone-a-deleted", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: gib}, // and made anew
+		{At: day(1, 9), UID: "zone-a-deleted", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: gib}, // and made anew
 		{At: day(2, 15), UID: "zone-a", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: 480 * gib, MaximumVolumeBytes: 16 * gib},
 	}
 	for at, used := range map[fact.Time]int64{day(1, 10): 4, day(1, 25): 9, day(2, 8): 16} {

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"io"
 	"maps"
 
@@ -50,7 +49,7 @@ func (c *Catalog) query(ctx context.Context, explain func(error) error, sql stri
 	ctx, cancel := context.WithCancel(ctx)
 	rows, err := conn.Query(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), sql, named(parameters)...)
 	switch {
-	case errors.Is(err, io.EOF): // the native protocol's way to say "done, no result"
+	case err == io.EOF: //nolint:errorlint // the native protocol's way to say "done, no result"; of a connection that ended, the error wraps it
 		cancel()
 		return newResult(nil, nil, explain), nil
 	case err != nil:

@@ -58,7 +58,7 @@ func (e *Exporter) scrape(w http.ResponseWriter, r *http.Request) {
 }
 
 // timedWriter ends a response that its client does not read, because the response keeps one of few slots
-// for scrapes. The client has the time stall for each 64 KB of text, and for all of them until end: a client
+// for scrapes. The client has the time stall for each 64 KB, and for all of them until end: a client
 // that reads one byte now and then does not keep its slot for ever.
 type timedWriter struct {
 	io.Writer
@@ -68,13 +68,19 @@ type timedWriter struct {
 }
 
 func (w *timedWriter) Write(p []byte) (int, error) {
-	deadline := time.Now().Add(w.stall) // not by Options.Now: the network compares it with the real clock
-	if deadline.After(w.end) {
-		deadline = w.end
+	const part = 64 << 10 // protobuf has a whole family in p
+	for done := 0; ; {
+		deadline := time.Now().Add(w.stall) // not by Options.Now: the network compares it with the real clock
+		if deadline.After(w.end) {
+			deadline = w.end
+		}
+		// A test's recorder has no deadlines (http.ErrNotSupported); a connection that is closed fails in Write.
+		_ = w.controller.SetWriteDeadline(deadline)
+		n, err := w.Writer.Write(p[done:min(len(p), done+part)])
+		if done += n; err != nil || done == len(p) {
+			return done, err
+		}
 	}
-	// A test's recorder has no deadlines (http.ErrNotSupported); a connection that is closed fails in Write.
-	_ = w.controller.SetWriteDeadline(deadline)
-	return w.Writer.Write(p)
 }
 
 // newCompression returns gzhttp's wrapper, which sends zstd or gzip to a reader

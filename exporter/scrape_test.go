@@ -415,15 +415,21 @@ func TestSlotOfAStalledStreamComesBack(t *testing.T) {
 }
 
 func TestClientThatReadsHasMoreTime(t *testing.T) {
-	for _, stall := range []time.Duration{stallTimeout, time.Hour} {
+	for _, of := range []struct {
+		stall  time.Duration
+		accept string
+	}{{stallTimeout, acceptText}, {time.Hour, acceptText}, {stallTimeout, acceptProto}} {
+		stall := of.stall
 		e := newTestExporter()
 		e.stall = stall
 		e.Apply(benchUpdate(2000))
 		begun := time.Now()
 		var w deadlines
-		e.scrape(&w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-		if len(w.set) < 2 || !slices.IsSortedFunc(w.set, time.Time.Compare) {
-			t.Errorf("the deadlines are %v, want a later one for each part", w.set)
+		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+		r.Header.Set("Accept", of.accept)
+		e.scrape(&w, r)
+		if len(w.set) < 4 || w.longest > 64<<10 || !slices.IsSortedFunc(w.set, time.Time.Compare) {
+			t.Errorf("%s: the deadlines are %v, want a later one for each part, of which the longest has %d bytes", of.accept, w.set, w.longest)
 		}
 		from, to := begun.Add(min(stall, writeTimeout)), time.Now().Add(min(stall, writeTimeout))
 		for _, at := range w.set {
@@ -436,8 +442,14 @@ func TestClientThatReadsHasMoreTime(t *testing.T) {
 
 // deadlines is a reader that reads all, and records the deadlines that it is given.
 type deadlines struct {
-	sink
-	set []time.Time
+	set     []time.Time
+	longest int // the most bytes that one deadline was for
+}
+
+func (w *deadlines) WriteHeader(int) {}
+func (w *deadlines) Write(p []byte) (int, error) {
+	w.longest = max(w.longest, len(p))
+	return len(p), nil
 }
 
 func (w *deadlines) Header() http.Header { return http.Header{} }

@@ -57,6 +57,8 @@ func (p *port) refuse(ctx context.Context, pause time.Duration) {
 		connection, err := p.listener.Accept()
 		switch {
 		case err == nil:
+			// By a reset: a client could take a regular end for an answer without rows.
+			_ = connection.(*net.TCPConn).SetLinger(0)
 			_ = connection.Close()
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return

@@ -470,8 +470,8 @@ phases AS
 -- The first moment and the namespace of each binding. One without a known beginning counts from the creation of its claim.
 bound AS
 (
-    SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, groupArray((coalesce(b.bound_at, k.created_at), toString(b.namespace))) AS stays
-    FROM (SELECT cluster, namespace, claim_key, volume_uid, bound_at FROM bindings FINAL) AS b
+    SELECT b.cluster AS cluster, b.volume_uid AS volume_uid, groupArray((coalesce(b.bound_at, k.created_at), toString(b.namespace))) AS stays, max(b.released_at) AS released_at
+    FROM (SELECT cluster, namespace, claim_key, volume_uid, bound_at, released_at FROM bindings FINAL) AS b
     LEFT JOIN (SELECT uid_key, created_at FROM claims FINAL PREWHERE uid_key IN (SELECT claim_key FROM bindings WHERE bound_at IS NULL)) AS k ON k.uid_key = b.claim_key
     GROUP BY cluster, volume_uid
 ),
@@ -480,13 +480,16 @@ volume_stays AS
 (
     SELECT
         cluster, storage_class, capacity, stay.2 AS namespace, stay.1 AS began, resizes,
-        arraySort(arrayFilter(p -> p.1 > began AND (stay.3 IS NULL OR p.1 < assumeNotNull(stay.3)), phases)) AS changed,
+        -- Kubernetes dates phases to the second. Of those of the same second, the one that ends a stay comes last.
+        arraySort(p -> (p.1, NOT p.2), arrayFilter(p -> p.1 > began AND (stay.3 IS NULL OR p.1 < assumeNotNull(stay.3)), phases)) AS changed,
         if(notEmpty(changed) AND NOT changed[-1].2, changed[-1].1, stay.3) AS end
     FROM
     (
         SELECT
             v.cluster AS cluster, v.storage_class AS storage_class, toInt128(v.capacity_bytes) AS capacity, r.resizes AS resizes,
-            if(v.phase_changed_at IS NULL, p.phases, arrayPushBack(p.phases, (assumeNotNull(v.phase_changed_at), v.phase IN ('Bound', 'Released')))) AS phases,
+            -- Before Kubernetes 1.28 a volume does not say since when it has its phase: if it takes no space, since its release.
+            coalesce(v.phase_changed_at, if(v.phase IN ('Bound', 'Released'), NULL, b.released_at)) AS phase_at,
+            if(phase_at IS NULL, p.phases, arrayPushBack(p.phases, (assumeNotNull(phase_at), v.phase IN ('Bound', 'Released')))) AS phases,
             -- A volume that is not among the bindings has its claim from the beginning.
             arraySort(arrayFilter(stay -> toUnixTimestamp64Micro(stay.1) > 0, arrayMap(
                 stay -> (greatest(ifNull(stay.1, fromUnixTimestamp64Micro(0, 'UTC')), ifNull(v.created_at, fromUnixTimestamp64Micro(0, 'UTC'))), stay.2),

@@ -54,7 +54,9 @@ volumes_then AS
 stays AS
 (
     SELECT
-        cluster, volume, storage_class, last_claim, last_namespace, capacity_bytes, phase, phase_micros,
+        cluster, volume, storage_class, last_claim, last_namespace, capacity_bytes, phase,
+        -- Before Kubernetes 1.28 a volume does not say since when it has its phase: if it takes no space, since its release.
+        if(phase_micros != 0 OR phase IN ('Bound', 'Released'), phase_micros, bindings[-1].2) AS phased_micros,
         arrayJoin(multiIf(
             notEmpty(bindings), arrayMap(
                 (b, next) -> (b.3, greatest(b.1, created_micros), b.2, least(gone_micros, if(next = 0, 9000000000000000, next))),
@@ -81,7 +83,8 @@ volume_parts AS
         SELECT
             s.cluster AS cluster, s.volume AS volume, s.storage_class AS storage_class, s.claim AS claim, s.last_claim AS last_claim,
             s.last_namespace AS last_namespace, s.capacity_bytes AS capacity_bytes, s.began AS began, r.resizes AS resizes,
-            arraySort(arrayFilter(p -> p.1 > s.began AND p.1 < s.over, arrayPushBack(p.phases, (s.phase_micros, s.phase IN ('Bound', 'Released'))))) AS changed,
+            -- Kubernetes dates phases to the second. Of those of the same second, the one that ends a stay comes last.
+            arraySort(p -> (p.1, NOT p.2), arrayFilter(p -> p.1 > s.began AND p.1 < s.over, arrayPushBack(p.phases, (s.phased_micros, s.phase IN ('Bound', 'Released'))))) AS changed,
             if(notEmpty(changed) AND NOT changed[-1].2, changed[-1].1, s.over) AS ended,
             least(greatest(s.until, s.began), ended) AS released
         FROM stays AS s

@@ -9,5 +9,5 @@ true{{filter "storage_class"}}
                 AND {{if not (given "owner" "group" "workload")}}stays.last.2 = {namespace:String}{{else}}stays.last.1 IN
                     ({{template "chosen_claims.sql"}}){{end}}
           )
-          OR claim_key NOT IN (SELECT claim_key FROM bindings WHERE {{template "in_namespaces.sql"}})
+          OR uid_key NOT IN (SELECT volume_key FROM bindings)
              AND {{template "volume_filter.sql"}})
