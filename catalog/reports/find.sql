@@ -88,7 +88,7 @@ found AS
           AND claim_key NOT IN (SELECT uid_key FROM claims WHERE uid_key IN (SELECT k.3 FROM (SELECT arrayJoin(volumes_of_claim) AS k)))
           AND claim_key NOT IN (SELECT claim_key FROM bindings WHERE claim_key IN (SELECT k.3 FROM (SELECT arrayJoin(volumes_of_claim) AS k)))
     ) AS v
-    LEFT JOIN (SELECT cluster, min(started_at) AS began_at FROM coverage GROUP BY cluster) AS w ON w.cluster = v.cluster
+    LEFT JOIN (SELECT cluster, toNullable(min(started_at)) AS began_at FROM coverage GROUP BY cluster) AS w ON w.cluster = v.cluster
     UNION ALL
     SELECT cluster, 'Pod', namespace, name, uid, if(uid = {name:String}, 'uid', 'name'), created_at, deleted_at
     FROM pods FINAL
