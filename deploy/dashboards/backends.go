@@ -48,7 +48,7 @@ func backends() board {
 					SELECT cluster, storage_class, driver, topology, argMax(capacity_bytes, at) AS left, nullIf(argMax(maximum_volume_bytes, at), 0) AS largest, max(at) AS reported
 					FROM storage_capacity
 					WHERE ` + inCluster + " AND " + inClass + `
-					GROUP BY cluster, storage_class, driver, topology, uid
+					GROUP BY cluster, storage_class, driver, topology
 					ORDER BY left
 					LIMIT 200`)}},
 			{kind: lines, title: "Volumes created and deleted per hour", unit: "short", width: 24, height: 7, description: "How often volumes come (+) and go (−), by kind of the backing store.",
