@@ -12,8 +12,7 @@ WITH
         (
             SELECT cluster, namespace, claim_uid AS uid, claim_name AS name FROM bindings
             UNION ALL
-            SELECT cluster, claim_namespace, claim_uid, claim_name FROM volumes
-            WHERE claim_uid != '' AND (claim_uid = {claim:String} OR claim_name = substringIndex({claim:String}, '/', -1))
+            SELECT cluster, claim_namespace, claim_uid, claim_name FROM volumes WHERE claim_uid != ''
         )
         WHERE uid = {claim:String} OR {{template "claim_named.sql" "{claim:String}"}}
     )

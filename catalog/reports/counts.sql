@@ -2,24 +2,26 @@
 -- the claim that they had then, or had last unless they were available again; attachments for the claim of their volume. A pod counts
 -- for its own owner, or for that of a mount. With a filter, the report leaves out the kinds to which the filter does not apply.
 -- Each table says FINAL itself: see Report.explicit.
+{{- $few := given "namespace" "owner" "group" "workload"}}
+{{- $then := and $few (eq . "moment")}}
 WITH
 {{template "claims_of_workload.sql"}}
 {{template "of_class.sql"}}
-{{- if and (eq . "moment") (given "namespace" "owner" "group" "workload")}}
+{{- if $then}}
 {{template "stays_then.sql"}}
 {{- end}}
 chosen_volumes AS
 (
     SELECT cluster, uid_key, {{template "existed.sql"}} AS existed
     FROM volumes FINAL
-{{- if and (eq . "moment") (given "namespace" "owner" "group" "workload")}}
+{{- if $then}}
     WHERE {{template "volume_then.sql"}}
 {{- else}}
     WHERE {{template "volume_filter.sql"}}
 {{- end}}
 ),
-{{- if given "namespace" "owner" "group" "workload" "storageclass"}}
--- ClickHouse computes an array once, and a subquery for each place that names it.
+{{- if $few}}
+-- ClickHouse computes an array once, and a subquery for each place that names it. A class can have all volumes: too many for an array.
 (SELECT groupArray((cluster, uid_key, existed)) FROM chosen_volumes) AS volumes_found,
 {{- end}}
 -- When the pods were created that may have lasted at the moment, or whose mounts may have, read without FINAL, so that
@@ -38,7 +40,7 @@ SELECT cluster, kind, sum(n) AS count
 FROM
 (
     SELECT cluster, 'PersistentVolume' AS kind, count() AS n
-{{- if given "namespace" "owner" "group" "workload" "storageclass"}}
+{{- if $few}}
     FROM (SELECT v.1 AS cluster, v.3 AS existed FROM (SELECT arrayJoin(volumes_found) AS v))
 {{- else}}
     FROM chosen_volumes
@@ -88,7 +90,7 @@ FROM
     SELECT cluster, 'VolumeAttachment', count() FROM attachments FINAL
     WHERE attached_at <= {until:DateTime64(6, 'UTC')} AND (detached_at IS NULL OR detached_at > {since:DateTime64(6, 'UTC')})
 {{- if given "namespace" "owner" "group" "storageclass" "workload"}}
-      AND volume_key IN (SELECT v.2 FROM (SELECT arrayJoin(volumes_found) AS v))
+      AND volume_key IN (SELECT {{if $few}}v.2 FROM (SELECT arrayJoin(volumes_found) AS v){{else}}uid_key FROM chosen_volumes{{end}})
 {{- end}}
     GROUP BY cluster
     UNION ALL

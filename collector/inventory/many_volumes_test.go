@@ -115,28 +115,27 @@ func BenchmarkPodOfManyVolumes(b *testing.B) {
 				feed(b, inv, u, o, at(10))
 			}
 		})
-		b.Run(fmt.Sprintf("restarts/volumes=%d", n), func(b *testing.B) {
-			inv, u, o := New(), &fact.Update{}, podOfVolumes(n)
-			feedClaims(b, inv, n)
-			feed(b, inv, u, o, at(10))
-			b.ReportAllocs()
-			for b.Loop() {
-				o.Status.ContainerStatuses[0].RestartCount++
-				feed(b, inv, u, o, at(20))
-			}
+		again := func(name string, happen func(i int, s *corev1.ContainerStatus, feed func(seen int))) {
+			b.Run(fmt.Sprintf("%s/volumes=%d", name, n), func(b *testing.B) {
+				inv, u, o := New(), &fact.Update{}, podOfVolumes(n)
+				feedClaims(b, inv, n)
+				feed(b, inv, u, o, at(10))
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					happen(i, &o.Status.ContainerStatuses[0], func(seen int) { feed(b, inv, u, o, at(seen)) })
+				}
+			})
+		}
+		again("restarts", func(_ int, s *corev1.ContainerStatus, feed func(int)) {
+			s.RestartCount++
+			feed(20)
 		})
-		b.Run(fmt.Sprintf("crashes/volumes=%d", n), func(b *testing.B) {
-			inv, u, o := New(), &fact.Update{}, podOfVolumes(n)
-			feedClaims(b, inv, n)
-			feed(b, inv, u, o, at(10))
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ { // every container ends, and starts again
-				o.Status.ContainerStatuses[0].State = terminated(10*i+5, 10*i+12, 1, "Error")
-				feed(b, inv, u, o, at(10*i+12))
-				o.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: second(10*i + 15)}}
-				o.Status.ContainerStatuses[0].RestartCount++
-				feed(b, inv, u, o, at(10*i+15))
-			}
+		again("crashes", func(i int, s *corev1.ContainerStatus, feed func(int)) { // every container ends, and starts again
+			s.State = terminated(10*i+5, 10*i+12, 1, "Error")
+			feed(10*i + 12)
+			s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: second(10*i + 15)}}
+			s.RestartCount++
+			feed(10*i + 15)
 		})
 	}
 }
