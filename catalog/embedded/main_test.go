@@ -12,6 +12,7 @@ import (
 	"github.com/go-kit/log"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/embedded"
+	"github.com/kubevoltracker/kubevoltracker/catalog/listen"
 )
 
 // address is where the one server of these tests answers. A second process on the same
@@ -71,7 +72,7 @@ const (
 
 // start starts a server at an address.
 func start(address string, o embedded.Options) (_ *embedded.Server, err error) {
-	if o.Listener, err = embedded.Listen(address, o.ReaderPassword != ""); err != nil {
+	if o.Listener, err = listen.Open(address, o.ReaderPassword != ""); err != nil {
 		return nil, err
 	}
 	return embedded.Start(o)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"syscall"
 	"time"
 
 	"github.com/go-kit/log"
@@ -19,7 +17,7 @@ import (
 type Options struct {
 	// DataDir is the directory for all files; it is created if it is missing.
 	DataDir string
-	// Listener is where the server serves; see Listen.
+	// Listener is where the server serves; see package listen.
 	Listener net.Listener `json:"-"`
 	// Library is the path of libchdb.so; if it is empty, FindLibrary searches for it.
 	Library string
@@ -72,41 +70,6 @@ const (
 	// maxConnections bounds what idle and slow clients cost: a GET may hold a URL of maxQuerySize.
 	maxConnections = 512
 )
-
-// Listen opens the address to serve on. It must be a loopback address unless readers need a password.
-func Listen(address string, readerPassword bool) (*net.TCPListener, error) {
-	if err := checkAddress(address, readerPassword); err != nil {
-		return nil, err
-	}
-	listener, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("the address %s is in use by another process; choose another with --listen-address", address)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
-	}
-	return listener.(*net.TCPListener), nil // by the network's name
-}
-
-// Inherit returns the listener that a parent process has opened at the address. The parent keeps it open, so nobody else
-// can bind the address while no process serves. Inherit closes the file, unless it returns an error.
-func Inherit(file *os.File, address string, readerPassword bool) (*net.TCPListener, error) {
-	if err := checkAddress(address, readerPassword); err != nil {
-		return nil, err
-	}
-	listener, err := net.FileListener(file)
-	if err != nil {
-		return nil, fmt.Errorf("--inherited-listener: the descriptor is no listener (%w); leave the flag out to open %s", err, address)
-	}
-	tcp, ok := listener.(*net.TCPListener)
-	if !ok {
-		_ = listener.Close()
-		return nil, fmt.Errorf("--inherited-listener: the descriptor listens on %s, not on TCP; leave the flag out to open %s",
-			listener.Addr().Network(), address)
-	}
-	// The listener has a copy. The file would stay open in the confined program, and keep the port after the server.
-	return tcp, file.Close()
-}
 
 // Start boots the engine on the data directory. An error is one line that names what is wrong. The
 // listener is closed with the server, or with an error.
@@ -191,26 +154,6 @@ func (s *Server) Run(ctx context.Context) error {
 	s.sessions.close()
 	s.engine.close()
 	return err
-}
-
-// checkAddress rejects an address that other machines can reach, unless readers need a password.
-func checkAddress(address string, readerPassword bool) error {
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return fmt.Errorf("--listen-address %q is not host:port", address)
-	}
-	if err := CheckLoopback(address); err != nil && !readerPassword {
-		return fmt.Errorf("%w, which needs a password of readers (--reader-password-file); use 127.0.0.1 for this machine alone", err)
-	}
-	return nil
-}
-
-// CheckLoopback returns an error for an address, host:port, that other machines can reach.
-func CheckLoopback(address string) error {
-	host, _, _ := net.SplitHostPort(address)
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
-		return nil
-	}
-	return fmt.Errorf("--listen-address %s is reachable from other machines", address)
 }
 
 // slot waits for one of the slots of concurrent statements.

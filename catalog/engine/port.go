@@ -3,11 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/listen"
 )
 
 // inheritedListener is the descriptor under which a child finds the listener: the first one after standard error.
@@ -19,24 +20,12 @@ type port struct{ listener *net.TCPListener }
 
 // openPort opens the port. It fails with an ExitError: a child's own error has the same form.
 func openPort(o *Options) (*port, error) {
-	host, _, err := net.SplitHostPort(o.ListenAddress)
+	// A child would refuse some addresses, too, but only after other machines could connect.
+	opened, err := listen.Open(o.ListenAddress, o.ReaderPasswordFile != "")
 	if err != nil {
-		return nil, &ExitError{Line: fmt.Sprintf("--listen-address %q is not host:port", o.ListenAddress)}
+		return nil, &ExitError{Line: err.Error()}
 	}
-	// A child would refuse this address, too, but only after other machines could connect.
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) && o.ReaderPasswordFile == "" {
-		return nil, &ExitError{Line: fmt.Sprintf("--listen-address %s is reachable from other machines, which needs a password "+
-			"of readers (--reader-password-file); use 127.0.0.1 for this machine alone", o.ListenAddress)}
-	}
-	listener, err := net.Listen("tcp", o.ListenAddress)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, &ExitError{Line: fmt.Sprintf("the address %s is in use by another process; choose another with --listen-address",
-			o.ListenAddress)}
-	}
-	if err != nil {
-		return nil, &ExitError{Line: fmt.Sprintf("cannot listen on %s: %v", o.ListenAddress, err)}
-	}
-	return &port{listener: listener.(*net.TCPListener)}, nil
+	return &port{listener: opened}, nil
 }
 
 // file returns a copy of the listener to pass to a child. The caller must close it.

@@ -25,6 +25,7 @@ import (
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/embedded"
 	"github.com/kubevoltracker/kubevoltracker/catalog/embedded/sandbox"
+	"github.com/kubevoltracker/kubevoltracker/catalog/listen"
 )
 
 // orphanPatience is how long, beyond the grace for statements, a process whose parent has ended may
@@ -152,9 +153,9 @@ func confine(f *flags) error {
 func (f *flags) listen() (*net.TCPListener, error) {
 	if f.inheritedListener != 0 {
 		file := os.NewFile(uintptr(f.inheritedListener), "inherited listener")
-		return embedded.Inherit(file, f.ListenAddress, f.ReaderPassword != "")
+		return listen.Inherit(file, f.ListenAddress, f.ReaderPassword != "")
 	}
-	return embedded.Listen(f.ListenAddress, f.ReaderPassword != "")
+	return listen.Open(f.ListenAddress, f.ReaderPassword != "")
 }
 
 // serveConfined serves in the process that the sandbox has executed.
@@ -179,7 +180,7 @@ func serveConfined() error {
 // serveUnconfined serves where the kernel cannot confine the process: on loopback, and only to who
 // knows a password.
 func serveUnconfined(f *flags, listener net.Listener, cause error) error {
-	if err := embedded.CheckLoopback(f.ListenAddress); err != nil {
+	if err := listen.CheckLoopback(f.ListenAddress); err != nil {
 		_ = listener.Close()
 		return fmt.Errorf("%w: %w", cause, err)
 	}
