@@ -39,8 +39,8 @@ type Options struct {
 	// volume_info carries as well; --metrics.claim-labels, --metrics.namespace-labels.
 	ClaimLabels, NamespaceLabels LabelKeys
 
-	// MaxVolumes limits the volumes with such series to the first ones observed; 0 is no limit. The
-	// flag is --metrics.max-volumes.
+	// MaxVolumes limits the volumes with such series to the first ones observed; as those end, others take their
+	// places, in any order. 0 is no limit. The flag is --metrics.max-volumes.
 	MaxVolumes uint32
 
 	// StateMetrics makes kube-state-metrics' families, whose texts are in the updates; nil for none.
@@ -60,8 +60,8 @@ type Options struct {
 	// NoAttachments leaves attachment_pending_seconds out, for the same reason: VolumeAttachments are not watched.
 	NoAttachments bool
 
-	// MaxScrapes is how many scrapes may run at once; one more is answered with
-	// 503. Zero means 5.
+	// MaxScrapes is how many scrapes may run at once; zero means 5. One more is answered with 503, or ends
+	// one of a client that has more of them.
 	MaxScrapes int
 
 	// Now is the clock against which idle times are measured; nil means time.Now.
@@ -77,7 +77,7 @@ type Exporter struct {
 	now       func() time.Time
 	perVolume bool
 	created   bool
-	scrapes   chan struct{} // one slot for each scrape that may run
+	scrapes   slots
 	stall     time.Duration // how long a client may not read before its scrape ends; stallTimeout but in tests
 	compress  func(http.Handler) http.HandlerFunc
 	health    *prometheus.Registry // of all packages; not bound to the moment
@@ -120,7 +120,7 @@ func New(o Options) *Exporter {
 		now:       o.Now,
 		perVolume: o.PerVolume,
 		created:   o.CreatedTimestamps,
-		scrapes:   make(chan struct{}, o.MaxScrapes),
+		scrapes:   slots{max: o.MaxScrapes},
 		stall:     stallTimeout,
 		compress:  newCompression(),
 		health:    o.Registry,
@@ -234,7 +234,7 @@ func (e *Exporter) StateMetricsReady() error {
 func (e *Exporter) sayIfCut() {
 	_, over := e.volumes.shown()
 	if over > 0 && !e.cutting {
-		_ = level.Warn(e.logger).Log("msg", "there are more volumes than the limit of series per volume; the newest ones have none",
+		_ = level.Warn(e.logger).Log("msg", "there are more volumes than the limit of series per volume; some have none",
 			"limit", e.volumes.max, "hint", "raise --metrics.max-volumes, or leave some out with --metrics.namespace-denylist or --metrics.storageclass-denylist")
 	}
 	e.cutting = over > 0

@@ -3,6 +3,7 @@ package exporter
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,23 +33,23 @@ func (e *Exporter) scrape(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	select {
-	case e.scrapes <- struct{}{}:
-		defer func() { <-e.scrapes }()
-	default:
+	controller := http.NewResponseController(w)
+	own := e.scrapes.take(host(r.RemoteAddr), controller)
+	if own == nil {
 		w.Header().Set("Retry-After", "1")
-		http.Error(w, fmt.Sprintf("%d scrapes are running already, try again later", cap(e.scrapes)), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("%d scrapes are running already, try again later", e.scrapes.max), http.StatusServiceUnavailable)
 		return
 	}
+	defer e.scrapes.give(own)
 
 	parts, err := e.parts()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	controller, begun := http.NewResponseController(w), time.Now()
+	begun := time.Now()
 	e.compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		out := &timedWriter{Writer: w, controller: controller, stall: e.stall, end: begun.Add(writeTimeout)}
+		out := &timedWriter{Writer: w, slot: own, stall: e.stall, begun: begun}
 		if err := e.write(out, format, parts); err != nil {
 			// The status has been sent, and most often the reader has left. The connection is cut,
 			// because gzhttp would end an incomplete body as if it were complete.
@@ -57,26 +58,33 @@ func (e *Exporter) scrape(w http.ResponseWriter, r *http.Request) {
 	})).ServeHTTP(w, r)
 }
 
-// timedWriter ends a response that its client does not read, because the response keeps one of few slots
-// for scrapes. The client has the time stall for each 64 KB, and for all of them until end: a client
-// that reads one byte now and then does not keep its slot for ever.
+// timedWriter ends a response that its client does not read, because the response has one of few slots
+// for scrapes. The client has the time stall for each 64 KB, and after the first such time it has to have taken
+// slowestRead bytes for each second, before compression. It also ends a response whose slot another client gets.
 type timedWriter struct {
 	io.Writer
-	controller *http.ResponseController
-	stall      time.Duration
-	end        time.Time
+	slot  *slot
+	stall time.Duration
+	begun time.Time
+	bytes int // of the parts so far
 }
 
 func (w *timedWriter) Write(p []byte) (int, error) {
 	const part = 64 << 10 // protobuf has a whole family in p
 	for done := 0; ; {
+		next := p[done:min(len(p), done+part)]
+		w.bytes += len(next)
 		deadline := time.Now().Add(w.stall) // not by Options.Now: the network compares it with the real clock
-		if deadline.After(w.end) {
-			deadline = w.end
+		if end := w.begun.Add(w.stall + time.Duration(w.bytes)*time.Second/slowestRead); end.Before(deadline) {
+			deadline = end
 		}
 		// A test's recorder has no deadlines (http.ErrNotSupported); a connection that is closed fails in Write.
-		_ = w.controller.SetWriteDeadline(deadline)
-		n, err := w.Writer.Write(p[done:min(len(p), done+part)])
+		_ = w.slot.response.SetWriteDeadline(deadline)
+		if w.slot.lost.Load() { // after the deadline is set, which may have replaced that of slot.end
+			_ = w.slot.response.SetWriteDeadline(time.Unix(1, 0)) // gzhttp still writes what it has
+			return done, errors.New("another client gets the slot")
+		}
+		n, err := w.Writer.Write(next)
 		if done += n; err != nil || done == len(p) {
 			return done, err
 		}

@@ -360,12 +360,7 @@ func TestSlotOfAClientThatDoesNotReadComesBack(t *testing.T) {
 			if _, err := client.Read(make([]byte, 1)); err != nil { // now the scrape has its slot
 				t.Fatal(err)
 			}
-			select {
-			case e.scrapes <- struct{}{}:
-				<-e.scrapes
-			case <-time.After(20 * time.Second):
-				t.Fatal("the slot did not come back")
-			}
+			awaitSlot(t, e)
 			if w := get(e.Handler(), acceptText); w.Code != http.StatusOK {
 				t.Errorf("the next scrape answered %d", w.Code)
 			}
@@ -374,6 +369,97 @@ func TestSlotOfAClientThatDoesNotReadComesBack(t *testing.T) {
 				t.Errorf("the client read %d bytes more, to the end of the response; %v", len(rest), err)
 			}
 		})
+	}
+}
+
+// awaitSlot waits until the scrape that has run longest has ended.
+func awaitSlot(t *testing.T, e *Exporter) {
+	t.Helper()
+	e.scrapes.mu.Lock()
+	taken := slices.Clone(e.scrapes.taken)
+	e.scrapes.mu.Unlock()
+	if len(taken) == 0 {
+		return
+	}
+	select {
+	case <-taken[0].free:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the slot did not come back")
+	}
+}
+
+// trickle asks for the metrics, and returns once the answer begins. Then it reads part bytes each pause, until the
+// connection ends.
+func trickle(t *testing.T, client net.Conn, part int64, pause time.Duration) {
+	t.Helper()
+	t.Cleanup(func() { _ = client.Close() })
+	fmt.Fprint(client, "GET /metrics HTTP/1.1\r\nHost: tracker\r\n\r\n")
+	if _, err := client.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for range time.Tick(pause) {
+			if _, err := io.CopyN(io.Discard, client, part); err != nil {
+				return
+			}
+		}
+	}()
+}
+
+func TestSlotOfAClientThatTricklesComesBack(t *testing.T) {
+	e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true, MaxScrapes: 1})
+	e.stall = 300 * time.Millisecond
+	e.Apply(benchUpdate(20_000))
+	client, conn := net.Pipe()
+	server := &http.Server{Handler: e.Handler(), WriteTimeout: writeTimeout}
+	defer server.Close()
+	go server.Serve(&oneConn{conn: conn})
+	trickle(t, client, 16<<10, 50*time.Millisecond) // 64 KB in 200 ms: less than the stall, and 0.3 MB/s
+	awaitSlot(t, e)
+}
+
+// A host that reads as slowly as it may, and asks again whenever it is cut off, leaves room for others.
+func TestSlotsAreShared(t *testing.T) {
+	e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true})
+	e.stall = time.Hour
+	e.Apply(benchUpdate(20_000))
+	addresses, _ := serve(t, ServerOptions{Metrics: e.Handler()})
+	for round := range 3 {
+		e.scrapes.mu.Lock()
+		left := e.scrapes.max - len(e.scrapes.taken)
+		e.scrapes.mu.Unlock()
+		for range left {
+			client := dialFrom(t, "127.0.0.2", addresses[0])
+			if err := client.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+				t.Fatal(err)
+			}
+			trickle(t, client, 1<<10, 20*time.Millisecond)
+		}
+		if code, body := do(t, "GET", "http://"+addresses[0]+"/metrics"); code != http.StatusOK || !strings.Contains(body, "\nkubevoltracker_volume_state{") {
+			t.Errorf("round %d: another client was answered %d: %.200s", round, code, body)
+		}
+	}
+	for _, of := range []struct {
+		clients string // of the slots that are taken, by age
+		client  string // that asks
+		want    string // slots after that
+	}{
+		{"", "b", "b"}, {"aaab", "b", "aaabb"}, {"aaaaa", "b", "aaaab"}, {"aaaab", "b", "aaabb"}, {"babaa", "c", "bbaac"},
+		{"aaabb", "b", "aaabb"}, {"aaaaa", "a", "aaaaa"}, {"abcde", "f", "abcde"}, {"abcda", "e", "bcdae"},
+	} {
+		s := slots{max: 5}
+		for _, client := range of.clients {
+			own := s.take(string(client), http.NewResponseController(&stuckWriter{}))
+			close(own.free) // its scrape ends as soon as it is told to
+		}
+		s.take(of.client, http.NewResponseController(&stuckWriter{}))
+		got := ""
+		for _, own := range s.taken {
+			got += own.client
+		}
+		if got != of.want {
+			t.Errorf("of %q, and %s asks: %q, want %q", of.clients, of.client, got, of.want)
+		}
 	}
 }
 
@@ -404,37 +490,28 @@ func TestSlotOfAStalledStreamComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	select {
-	case e.scrapes <- struct{}{}:
-	case <-time.After(20 * time.Second):
-		t.Fatal("the slot did not come back")
-	}
+	awaitSlot(t, e)
 	if n, err := io.Copy(io.Discard, resp.Body); err == nil || resp.ProtoMajor != 2 {
 		t.Errorf("the client read the response to its end, %d bytes, by %s", n, resp.Proto)
 	}
 }
 
 func TestClientThatReadsHasMoreTime(t *testing.T) {
-	for _, of := range []struct {
-		stall  time.Duration
-		accept string
-	}{{stallTimeout, acceptText}, {time.Hour, acceptText}, {stallTimeout, acceptProto}} {
-		stall := of.stall
+	for _, accept := range []string{acceptText, acceptProto} {
 		e := newTestExporter()
-		e.stall = stall
 		e.Apply(benchUpdate(2000))
 		begun := time.Now()
 		var w deadlines
 		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
-		r.Header.Set("Accept", of.accept)
+		r.Header.Set("Accept", accept)
 		e.scrape(&w, r)
 		if len(w.set) < 4 || w.longest > 64<<10 || !slices.IsSortedFunc(w.set, time.Time.Compare) {
-			t.Errorf("%s: the deadlines are %v, want a later one for each part, of which the longest has %d bytes", of.accept, w.set, w.longest)
+			t.Errorf("%s: the deadlines are %v, want a later one for each part, of which the longest has %d bytes", accept, w.set, w.longest)
 		}
-		from, to := begun.Add(min(stall, writeTimeout)), time.Now().Add(min(stall, writeTimeout))
+		from, to := begun.Add(stallTimeout), time.Now().Add(stallTimeout)
 		for _, at := range w.set {
 			if at.Before(from) || at.After(to) {
-				t.Errorf("with %s for a part, a deadline is %s after the beginning", stall, at.Sub(begun))
+				t.Errorf("%s: a deadline is %s after the beginning", accept, at.Sub(begun))
 			}
 		}
 	}

@@ -16,17 +16,20 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 )
 
-// The server's limits. A scrape has two minutes to be read, which is a slow link
-// for a big cluster; Prometheus itself gives up after ten seconds, unless its scrape_timeout is longer.
-// A client that reads nothing for 15 seconds is cut off before: else a few of them would keep all slots
-// for scrapes, and Prometheus would get none.
+// The server's limits. Prometheus gives a scrape up after ten seconds, unless its scrape_timeout is longer. A client
+// that reads nothing of one for 15 seconds is cut off, and after the first 15 seconds so is one that has read less than
+// 1 MB for each second, before compression, which shrinks it to a twentieth: a response is up to 132 MB for 100,000
+// volumes. 512 connections with the largest headers take 40 MB, and 270 MB by HTTP/2, whose streams have headers each.
 const (
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = 30 * time.Second
 	writeTimeout      = 2 * time.Minute
 	stallTimeout      = 15 * time.Second
+	slowestRead       = 1_000_000 // bytes a second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
+	maxConnections    = 512 // for each listener
+	maxStreams        = 8   // for each connection by HTTP/2
 	shutdownTimeout   = 5 * time.Second
 )
 
@@ -160,7 +163,7 @@ func (s *Server) Serve(ctx context.Context, listeners []net.Listener) error {
 	for i, l := range listeners {
 		servers[i] = s.httpServer()
 		go func() {
-			err := web.Serve(l, servers[i], &web.FlagConfig{WebConfigFile: &s.webConfig}, s.slog)
+			err := web.Serve(&sharedListener{Listener: l, max: maxConnections}, servers[i], &web.FlagConfig{WebConfigFile: &s.webConfig}, s.slog)
 			_ = l.Close() // where Serve failed before it took the listener over
 			if !errors.Is(err, http.ErrServerClosed) {
 				err = fmt.Errorf("serving on %s: %w", l.Addr(), err)
@@ -204,7 +207,7 @@ func (s *Server) httpServer() *http.Server {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		// In HTTP/2 a scrape's deadline ends its stream, and not a connection that takes no bytes at all.
-		HTTP2:          &http.HTTP2Config{WriteByteTimeout: stallTimeout},
+		HTTP2:          &http.HTTP2Config{WriteByteTimeout: stallTimeout, MaxConcurrentStreams: maxStreams},
 		MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog:       slog.NewLogLogger(s.slog.Handler(), slog.LevelWarn),
 	}

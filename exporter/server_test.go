@@ -1,12 +1,15 @@
 package exporter
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +18,7 @@ import (
 
 	"github.com/go-kit/log"
 	"golang.org/x/crypto/bcrypt"
+	"golang.org/x/net/http2"
 )
 
 // serve starts a server on two free ports and returns their addresses, and a
@@ -69,6 +73,82 @@ func do(t *testing.T, method, url string) (int, string) {
 		t.Fatal(err)
 	}
 	return resp.StatusCode, string(body)
+}
+
+// dialFrom connects from an address of this machine.
+func dialFrom(t *testing.T, from, to string) net.Conn {
+	t.Helper()
+	conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext(t.Context(), "tcp", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func TestConnectionsAreShared(t *testing.T) {
+	addresses, _ := serve(t, ServerOptions{})
+	probe := func(conn net.Conn) error {
+		_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: tracker\r\n\r\n")
+		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err == nil {
+			_, err = io.Copy(io.Discard, resp.Body)
+		}
+		return err
+	}
+	var conns []net.Conn
+	for range maxConnections {
+		conns = append(conns, dialFrom(t, "127.0.0.2", addresses[0]))
+		if err := probe(conns[len(conns)-1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, _ := do(t, "GET", "http://"+addresses[0]+"/healthz"); code != http.StatusOK {
+		t.Errorf("another client was answered %d", code)
+	}
+	if err := probe(conns[0]); err == nil {
+		t.Errorf("there are more than %d connections", maxConnections)
+	}
+	if err := probe(conns[1]); err != nil {
+		t.Errorf("more than the oldest connection ended: %v", err)
+	}
+	for _, conn := range conns[1:] {
+		_ = conn.Close()
+	}
+	if err := probe(dialFrom(t, "127.0.0.2", addresses[0])); err != nil {
+		t.Errorf("after connections have ended: %v", err)
+	}
+}
+
+func TestStreamsAreFew(t *testing.T) {
+	s, err := NewServer(ServerOptions{ListenAddresses: []string{"127.0.0.1:0"}, Metrics: http.NotFoundHandler()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(nil)
+	server.Config, server.EnableHTTP2 = s.httpServer(), true
+	server.StartTLS()
+	defer server.Close()
+	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{NextProtos: []string{"h2"}, InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
+		t.Fatal(err)
+	}
+	framer := http2.NewFramer(conn, conn)
+	if err := framer.WriteSettings(); err != nil {
+		t.Fatal(err)
+	}
+	frame, err := framer.ReadFrame()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if streams, _ := frame.(*http2.SettingsFrame).Value(http2.SettingMaxConcurrentStreams); streams != maxStreams {
+		t.Errorf("the server allows %d streams", streams)
+	}
 }
 
 func TestServer(t *testing.T) {

@@ -133,8 +133,8 @@ func (vs *volumes) remove(uid string) {
 	}
 }
 
-// removeRow moves the last row to index i. If there were more rows than the limit, one more volume
-// is now exposed.
+// removeRow moves the last row to index i. If there are more rows than the limit, and i is below it, that
+// row's volume is exposed from now on.
 func (vs *volumes) removeRow(i int32) {
 	if i == noRow {
 		return
@@ -150,8 +150,8 @@ func (vs *volumes) removeRow(i int32) {
 	vs.rows, vs.uids = vs.rows[:last], vs.uids[:last]
 }
 
-// shown returns the rows within the limit, the first ones observed; over is the number of the
-// others.
+// shown returns the rows within the limit: the first ones observed, and others in the places of those that were
+// removed. over is the number of the rest.
 func (vs *volumes) shown() (rows []*row, over int) {
 	if vs.max > 0 && len(vs.rows) > vs.max {
 		return vs.rows[:vs.max], len(vs.rows) - vs.max

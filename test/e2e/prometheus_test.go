@@ -25,7 +25,7 @@ func TestPrometheusAnswersAlertsAndDashboards(t *testing.T) {
 		c.CreateClaim(t, ns, claim, class)
 	}
 	c.CreatePod(t, ns, "user", 0, "used")
-	storageCapacity(t, c, ns)
+	storageCapacity(t, c, ns, "everywhere", nil)
 	d := newDisk(t, c, ns, "disk")
 	d.awaitUsed(t, p)
 	d.leave(t)
@@ -58,17 +58,20 @@ func TestPrometheusAnswersAlertsAndDashboards(t *testing.T) {
 	t.Run("a pair of trackers counts once", func(t *testing.T) { pairCountsOnce(t, c, s, ns) })
 }
 
-// storageCapacity publishes what the class standard can still provision, as a CSI driver does.
-func storageCapacity(t testing.TB, c *harness.LocalCluster, namespace string) {
+// storageCapacity publishes what the class standard can still provision for nodes with these labels, as a CSI driver does. It returns
+// a function that deletes the object, as the driver does once these nodes are gone.
+func storageCapacity(t testing.TB, c *harness.LocalCluster, namespace, name string, nodes map[string]string) (remove func()) {
 	t.Helper()
 	capacity := resource.MustParse("100Gi")
 	capacities := c.Client.StorageV1().CSIStorageCapacities(namespace)
 	if _, err := capacities.Create(background, &storagev1.CSIStorageCapacity{
-		ObjectMeta: metav1.ObjectMeta{Name: "everywhere"}, StorageClassName: "standard", Capacity: &capacity, NodeTopology: &metav1.LabelSelector{},
+		ObjectMeta: metav1.ObjectMeta{Name: name}, StorageClassName: "standard", Capacity: &capacity, NodeTopology: &metav1.LabelSelector{MatchLabels: nodes},
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = capacities.Delete(background, "everywhere", metav1.DeleteOptions{}) })
+	remove = func() { _ = capacities.Delete(background, name, metav1.DeleteOptions{}) }
+	t.Cleanup(remove)
+	return remove
 }
 
 // deleteClaim deletes a claim and does not wait for it.
