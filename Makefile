@@ -228,7 +228,7 @@ $(BIN)/kubevoltracker: $(call sources,cmd/kubevoltracker collector exporter cata
 	@echo "building kubevoltracker (about a minute the first time)"
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/kubevoltracker
 
-$(BIN)/kubevoltracker-clickhouse: $(call sources,cmd/kubevoltracker-clickhouse catalog/embedded go.mod)
+$(BIN)/kubevoltracker-clickhouse: $(call sources,cmd/kubevoltracker-clickhouse catalog/embedded catalog/listen go.mod)
 	@echo "building kubevoltracker-clickhouse"
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/kubevoltracker-clickhouse
 

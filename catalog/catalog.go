@@ -54,6 +54,7 @@ func Open(o Options) (*Catalog, error) {
 	// A connection keeps a buffer of the size of its largest block, which is megabytes
 	// after the first lists.
 	parsed.ConnMaxLifetime, parsed.FreeBufOnConnRelease = time.Minute, true
+	parsed.TransportFunc = newDeadlines
 	parsed.ClientInfo.Products = append(parsed.ClientInfo.Products,
 		struct{ Name, Version string }{"kubevoltracker", o.Version})
 	conn, err := clickhouse.Open(parsed)

@@ -1,7 +1,9 @@
 package test
 
 import (
+	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -100,8 +102,39 @@ func TestPackagesImportOnlyWhatTheTableAllows(t *testing.T) {
 	}
 }
 
+// TestMakeBuildsAProgramAnewWhenItsPackagesChange compares the sources of the programs' rules with what they import.
+func TestMakeBuildsAProgramAnewWhenItsPackagesChange(t *testing.T) {
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := map[string][]string{}
+	for _, rule := range regexp.MustCompile(`(?m)^\$\(BIN\)/(\S+): \$\(call sources,(.*)\)$`).FindAllStringSubmatch(string(makefile), -1) {
+		rules["cmd/"+rule[1]] = strings.Fields(rule[2])
+	}
+	programs := 0
+	for _, p := range packages(t) {
+		sources, ok := rules[p.name]
+		if !ok {
+			continue
+		}
+		programs++
+		for _, path := range append(p.deps, module+p.name) {
+			own, ok := strings.CutPrefix(path, module)
+			if ok && !slices.ContainsFunc(sources, func(source string) bool { return within(own, source) }) {
+				t.Errorf("%s imports %s, and is not built anew when that changes: the Makefile says %s", p.name, own, sources)
+			}
+		}
+	}
+	if programs != 2 {
+		t.Errorf("the Makefile has rules for %d of the two programs", programs)
+	}
+}
+
+// within reports whether a package is in a directory.
+func within(name, parent string) bool { return name == parent || strings.HasPrefix(name, parent+"/") }
+
 func TestNoPackageReachesWhatItMustNotKnow(t *testing.T) {
-	within := func(name, parent string) bool { return name == parent || strings.HasPrefix(name, parent+"/") }
 	for _, p := range packages(t) {
 		for _, path := range p.deps {
 			own, ok := strings.CutPrefix(path, module)

@@ -4,15 +4,23 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ClickHouse/ch-go/compress"
 	"github.com/andybalholm/brotli"
+	"github.com/go-faster/city"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 )
+
+// maxWindow is how much of what it has decoded a Zstandard decoder keeps: HTTP's encoders look back no further (RFC 9659). By
+// default it keeps as much as a frame asks for, up to 512 MiB. Brotli keeps at most 16 MiB, lz4 blocks of 8 MiB, gzip 32 KiB.
+const maxWindow = 8 << 20
 
 // decodeContent decodes a request's Content-Encoding.
 func decodeContent(encoding string, body io.Reader) (io.Reader, error) {
@@ -30,7 +38,7 @@ func decodeContent(encoding string, body io.Reader) (io.Reader, error) {
 	case "lz4":
 		r = lz4.NewReader(body)
 	case "zstd":
-		r, err = zstd.NewReader(body, zstd.WithDecoderConcurrency(1))
+		r, err = zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	default:
 		return nil, newException(codeNotImplemented, "Unknown compression method: %s", encoding)
 	}
@@ -109,38 +117,104 @@ func (b *blockWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// blockReader reads such blocks (decompress=1) and checks their checksums. It returns io.EOF
-// between blocks and another error inside a block; the decompressor does not distinguish the two.
+// Sizes of a block that a client sends.
+const (
+	maxReaderBlock = maxQuerySize // a reader sends only statements, and clients cut their blocks at 1 MiB
+	maxWriterBlock = 128 << 20    // clickhouse-go sends each batch of rows as one block
+)
+
+// What a block begins with: its checksum, then the method, the size of the block without its checksum, and the size of the
+// data.
+const (
+	blockMethod   = 16
+	blockSize     = 17
+	blockDataSize = 21
+	blockData     = 25
+)
+
+// The methods.
+const (
+	encodedNone = 0x02
+	encodedLZ4  = 0x82
+	encodedZSTD = 0x90
+)
+
+// blockReader reads such blocks (decompress=1) and checks their checksums. It returns io.EOF between blocks and another
+// error inside a block. ch-go's reader decodes as much as a Zstandard frame contains, before it compares that with the size
+// that the block claims: 4 bytes of a frame can stand for 128 KiB.
 type blockReader struct {
-	source       countedReader
-	decompressor *compress.Reader
+	source io.Reader
+	limit  int // of the data in a block
+	block  []byte
+	data   []byte // decoded, of which rest has not been read
+	rest   []byte
+	zstd   *zstd.Decoder
 }
 
-func newBlockReader(r io.Reader) io.Reader {
-	b := &blockReader{source: countedReader{r: r}}
-	b.decompressor = compress.NewReader(&b.source)
-	return b
+func newBlockReader(r io.Reader, limit int) *blockReader {
+	return &blockReader{source: r, limit: limit}
 }
 
 func (b *blockReader) Read(p []byte) (int, error) {
-	before := b.source.n
-	n, err := b.decompressor.Read(p)
-	if errors.Is(err, io.EOF) {
-		if b.source.n == before {
-			return n, io.EOF
+	for len(b.rest) == 0 {
+		if err := b.next(); err != nil {
+			return 0, err
 		}
-		return n, io.ErrUnexpectedEOF
 	}
-	return n, err
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
 }
 
-type countedReader struct {
-	r io.Reader
-	n int64
+// next reads and decodes a block.
+func (b *blockReader) next() error {
+	b.block = slices.Grow(b.block[:0], blockData)[:blockData]
+	if _, err := io.ReadFull(b.source, b.block); err != nil {
+		return err
+	}
+	size := int64(binary.LittleEndian.Uint32(b.block[blockSize:])) + blockMethod
+	dataSize := int64(binary.LittleEndian.Uint32(b.block[blockDataSize:]))
+	if size < blockData || size > blockData+int64(lz4.CompressBlockBound(b.limit)) || dataSize > int64(b.limit) {
+		return fmt.Errorf("a compressed block has %d bytes, and %d bytes of data; it may have %d", size, dataSize, b.limit)
+	}
+	b.block = slices.Grow(b.block, int(size)-blockData)[:size]
+	if _, err := io.ReadFull(b.source, b.block[blockData:]); errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	} else if err != nil {
+		return err
+	}
+	sum := city.CH128(b.block[blockMethod:])
+	if sum.Low != binary.LittleEndian.Uint64(b.block) || sum.High != binary.LittleEndian.Uint64(b.block[8:]) {
+		return errors.New("a compressed block has another checksum than its content")
+	}
+	return b.decode(int(dataSize))
 }
 
-func (c *countedReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
+// decode decodes the block, which may contain only so many bytes of data.
+func (b *blockReader) decode(size int) (err error) {
+	b.data = slices.Grow(b.data[:0], size)
+	switch method := b.block[blockMethod]; method {
+	case encodedNone:
+		b.rest = b.block[blockData:]
+	case encodedLZ4:
+		var n int
+		n, err = lz4.UncompressBlock(b.block[blockData:], b.data[:size])
+		b.rest = b.data[:n]
+	case encodedZSTD:
+		if b.zstd == nil {
+			b.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
+		}
+		if err == nil {
+			b.rest, err = b.zstd.DecodeAll(b.block[blockData:], b.data[:0:size])
+		}
+	default:
+		return fmt.Errorf("a block is compressed by the unknown method 0x%02x", method)
+	}
+	if err == nil && len(b.rest) != size {
+		err = fmt.Errorf("a compressed block has %d bytes of data instead of %d", len(b.rest), size)
+	}
+	if err != nil {
+		b.rest = nil
+	}
+	return err
 }

@@ -44,6 +44,9 @@ func (q *request) external(name, value string) bool {
 // loadExternal reads the parts of the body: it appends the part named query to the query from the
 // URL, and loads each other part into a temporary table of this request's session.
 func (q *request) loadExternal(conn *connection) error {
+	if q.role == reader && q.sessionID != "" {
+		return newException(codeNotImplemented, "This user cannot send tables in a session, where they would stay in memory")
+	}
 	for {
 		part, err := q.parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -58,7 +61,7 @@ func (q *request) loadExternal(conn *connection) error {
 			if err != nil {
 				return bodyError(err)
 			}
-			if len(text) > maxQuerySize {
+			if len(q.query)+len(text) > maxQuerySize {
 				return queryTooLarge()
 			}
 			q.query = append(q.query, text...)

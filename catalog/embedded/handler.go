@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -17,10 +18,12 @@ import (
 const (
 	// maxQuerySize bounds a statement's text; rows of an INSERT do not count.
 	maxQuerySize = 1 << 20
+	// maxReadAhead is how much of a statement is read before the request has a slot: all of a usual one.
+	maxReadAhead = 64 << 10
 	// slotWait is how long a request waits for one of the slots of concurrent statements.
 	slotWait = 10 * time.Second
-	// uploadPatience is how long a reader may take to send the tables of a request, which takes one
-	// of the readers' slots.
+	// uploadPatience is how long a reader may take to send what has not been read ahead, which takes one of the
+	// readers' slots.
 	uploadPatience = 30 * time.Second
 )
 
@@ -100,11 +103,10 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 		return err
 	}
 	body, _ := r.Body.(*link)
-	q, err := parseRequest(r)
+	q, err := parseRequest(r, of)
 	if err != nil {
 		return err
 	}
-	q.role = of
 	resp.limit, resp.waitEnd, resp.blocks = q.bufferSize, q.waitEndOfQuery, q.compress
 	if of == reader {
 		resp.maxSpill = s.options.MaxAnswerFile
@@ -114,27 +116,22 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 		q.queryID = uuid.NewString()
 	}
 	resp.w.Header().Set("X-ClickHouse-Query-Id", q.queryID)
-	// A client that sends its statement slowly must not hold a slot meanwhile.
-	var st *statement
-	if q.parts == nil {
-		if st, err = q.statement(); err != nil {
-			return err
-		}
+	if err := q.readAhead(); err != nil {
+		return err
 	}
 	release, err := s.slot(r.Context(), of)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if body != nil && q.parts != nil && of == reader {
+	if body != nil && of == reader {
 		body.uploaded = time.Now().Add(uploadPatience)
 	}
-	return s.run(resp, r, q, st)
+	return s.run(resp, r, q)
 }
 
-// run runs the statement in a session; a statement that has not been read yet comes with external
-// tables.
-func (s *Server) run(resp *response, r *http.Request, q *request, st *statement) error {
+// run reads the rest of the statement, and runs it in a session.
+func (s *Server) run(resp *response, r *http.Request, q *request) error {
 	ctx, stop := s.context(r.Context(), q.role)
 	defer stop()
 	if client, ok := r.Body.(*link); ok && q.role == reader {
@@ -146,16 +143,14 @@ func (s *Server) run(resp *response, r *http.Request, q *request, st *statement)
 		return err
 	}
 	defer leave()
-	if st == nil {
-		if q.role == reader && q.sessionID != "" {
-			return newException(codeNotImplemented, "This user cannot send tables in a session, where they would stay in memory")
-		}
+	if q.parts != nil {
 		if err := q.loadExternal(conn); err != nil {
 			return err
 		}
-		if st, err = q.statement(); err != nil {
-			return err
-		}
+	}
+	st, err := q.statement()
+	if err != nil {
+		return err
 	}
 	restore, err := q.apply(conn)
 	defer restore()
@@ -197,6 +192,21 @@ func (s *Server) send(ctx context.Context, resp *response, q *request, w *work) 
 		return context.Cause(ctx) // the client was too slow, and the error says only that a write failed
 	}
 	return err
+}
+
+// readAhead reads the body, or its beginning, before the request has a slot: a client that sends its
+// statement slowly must not hold a slot meanwhile. What takes more memory than a usual statement is read in the slot, as
+// all connections together could otherwise take gigabytes: long statements, and a body that has to be decoded.
+func (q *request) readAhead() error {
+	if q.compressed || q.parts != nil {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(q.body, maxReadAhead))
+	if err != nil {
+		return bodyError(err)
+	}
+	q.body = io.MultiReader(bytes.NewReader(text), q.body)
+	return nil
 }
 
 // statement combines the query from URL and body, and leaves rows in the body.

@@ -33,6 +33,7 @@ type request struct {
 	externalFormats map[string]externalTable
 	query           []byte    // the text from outside the body
 	body            io.Reader // decoded
+	compressed      bool      // the body: a client that sends little can make its decoder take megabytes
 	parts           *multipart.Reader
 }
 
@@ -51,12 +52,13 @@ var reserved = map[string]bool{
 }
 
 // parseRequest reads everything but the body's content.
-func parseRequest(r *http.Request) (*request, error) {
+func parseRequest(r *http.Request, of role) (*request, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, newException(codeBadArguments, "the URL's parameters cannot be parsed: %v", err)
 	}
 	q := &request{
+		role:           of,
 		queryID:        values.Get("query_id"),
 		database:       cmp.Or(values.Get("database"), r.Header.Get("X-ClickHouse-Database")),
 		defaultFormat:  cmp.Or(values.Get("default_format"), r.Header.Get("X-ClickHouse-Format")),
@@ -124,8 +126,12 @@ func (q *request) readBody(r *http.Request, decompress bool) error {
 		q.body = strings.NewReader("")
 		return nil
 	}
-	if decompress {
-		body = newBlockReader(body)
+	q.compressed = decompress || body != r.Body
+	switch {
+	case decompress && q.role == writer:
+		body = newBlockReader(body, maxWriterBlock)
+	case decompress:
+		body = newBlockReader(body, maxReaderBlock)
 	}
 	q.body = body
 	return nil

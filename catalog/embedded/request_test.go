@@ -26,7 +26,7 @@ func FuzzRequest(f *testing.F) {
 		credentials(r)
 		_ = refuseOtherSites(r)
 		_ = refuseForeignHost(r)
-		q, err := parseRequest(r)
+		q, err := parseRequest(r, reader)
 		if err != nil {
 			return
 		}

@@ -25,7 +25,7 @@ func TestATornBodyIsNeverAWholeOne(t *testing.T) {
 		}
 		if name == "blocks" {
 			newBlockWriter(&packed, "LZ4", 0).Write(rows)
-			decode = func(r io.Reader) ([]byte, error) { return io.ReadAll(newBlockReader(r)) }
+			decode = func(r io.Reader) ([]byte, error) { return io.ReadAll(newBlockReader(r, maxReaderBlock)) }
 		} else {
 			_, e := encoder(name, &packed)
 			e.Write(rows)

@@ -8,7 +8,7 @@
 //
 // It promises that a failure to start is one line in the child's own words; that a crash or the
 // memory use of the child does not affect the tracker; and that the child never outlives the
-// tracker, not even a killed one: the child reads from a pipe that closes when its parent ends. It
+// tracker, not even a killed one: the child reads from a socket that closes when its parent ends. It
 // imports nothing of the engine itself, so the tracker stays static.
 package engine
 
@@ -45,7 +45,8 @@ const (
 	directoryPatience = 20 * time.Second
 )
 
-// Options configure the child and its supervision.
+// Options configure the child and its supervision. The child reads its other flags from the environment, such as
+// KUBEVOLTRACKER_CLICKHOUSE_MAX_MEMORY.
 type Options struct {
 	// Binary is the path of kubevoltracker-clickhouse; empty looks beside the running
 	// program, then on PATH.
@@ -56,16 +57,10 @@ type Options struct {
 	ListenAddress string
 	// Library is the path of libchdb.so; empty lets the child look for it.
 	Library string
-	// MemoryLimit, in bytes, bounds the engine (0: the child's default).
-	MemoryLimit int64
-	// MaxConcurrentQueries bounds statements that run at once (0: the child's default).
-	MaxConcurrentQueries int
 	// ReaderPasswordFile is a file with the password of readers; empty for none, which serves
 	// everybody on this machine.
 	ReaderPasswordFile string
-	// ReaderTimeout is how long a statement of a reader may take (0: the child's default).
-	ReaderTimeout time.Duration
-	// LogLevel is the child's level: debug, or else info; Logger then filters.
+	// LogLevel is the least severe level that Logger shows. At debug the child logs what it would leave out otherwise.
 	LogLevel string
 	// StartTimeout is how long the first start may take (default 2 minutes: a large
 	// catalog loads its parts first).
@@ -296,15 +291,6 @@ func (o *Options) arguments() []string {
 	}
 	if o.ReaderPasswordFile != "" {
 		args = append(args, "--reader-password-file="+o.ReaderPasswordFile)
-	}
-	if o.ReaderTimeout > 0 {
-		args = append(args, "--reader-timeout="+o.ReaderTimeout.String())
-	}
-	if o.MemoryLimit > 0 {
-		args = append(args, "--max-memory="+strconv.FormatInt(o.MemoryLimit, 10)+"B")
-	}
-	if o.MaxConcurrentQueries > 0 {
-		args = append(args, "--max-concurrent-queries="+strconv.Itoa(o.MaxConcurrentQueries))
 	}
 	return args
 }

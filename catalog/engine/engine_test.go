@@ -119,7 +119,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 func TestStartsRestartsAndStops(t *testing.T) {
 	logs := &logBuffer{}
-	e, err := engine.Start(t.Context(), engine.Options{Binary: binary, DataDir: t.TempDir(), ListenAddress: "127.0.0.1:0", MemoryLimit: 1 << 30, MaxConcurrentQueries: 4, Logger: log.NewLogfmtLogger(logs)})
+	t.Setenv("KUBEVOLTRACKER_CLICKHOUSE_MAX_MEMORY", "1GiB")
+	e, err := engine.Start(t.Context(), engine.Options{Binary: binary, DataDir: t.TempDir(), ListenAddress: "127.0.0.1:0", LogLevel: "debug", Logger: log.NewLogfmtLogger(logs)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +133,10 @@ func TestStartsRestartsAndStops(t *testing.T) {
 	if got, err := ask(e.URL(), "SELECT value FROM system.server_settings WHERE name = 'max_server_memory_usage'"); got != strconv.Itoa(1<<30) {
 		t.Error(got, err)
 	}
+	ask(e.URL(), "SELEKT")
+	eventually(t, "its debug messages are passed on", func() bool {
+		return strings.Contains(logs.text(), `level=debug component=clickhouse msg="query failed"`)
+	})
 	writing := strings.Replace(e.URL(), "http://", "http://"+engine.User+":"+e.Password()+"@", 1)
 	ask(writing, "CREATE TABLE kept (a Int8) ENGINE = MergeTree ORDER BY a")
 	ask(writing, "INSERT INTO kept VALUES (7)")

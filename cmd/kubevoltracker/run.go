@@ -91,13 +91,29 @@ func addKubeletFlags(cmd *kingpin.CmdClause, f *runFlags) {
 }
 
 // track runs the tracker until a signal stops it: the first signal in order, a second one at once.
-func track(f *runFlags, stderr io.Writer) (err error) {
+func track(f *runFlags, stderr io.Writer) error {
 	ctx, stopSignals := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stopSignals)
 	app.LimitGarbage()
 
-	f.Logger = f.log.logger(stderr)
+	if err := f.complete(stderr); err != nil {
+		return err
+	}
 	takeOverKlog(f.Logger)
+	a, err := app.New(ctx, f.Options)
+	if err == nil {
+		err = a.Run(ctx)
+	}
+	if errors.Is(err, context.Canceled) { // a signal stopped it while it started
+		err = nil
+	}
+	return err
+}
+
+// complete checks the flags, and sets the options that are not the value of a flag.
+func (f *runFlags) complete(stderr io.Writer) (err error) {
+	f.Logger = f.log.logger(stderr)
+	f.Engine.LogLevel = f.log.level
 	f.Client.UserAgent = "kubevoltracker/" + version.Version
 	f.Without.Owners, f.Without.Attachments, f.Without.StorageCapacity = !f.with.owners, !f.with.attachments, !f.with.storageCapacity
 	f.JournalBytes = int64(f.journalBytes)
@@ -114,12 +130,5 @@ func track(f *runFlags, stderr io.Writer) (err error) {
 	if f.Metrics.StateMetrics, err = statemetrics.New(f.stateMetrics); err != nil {
 		return app.UsageError{Err: err}
 	}
-	a, err := app.New(ctx, f.Options)
-	if err == nil {
-		err = a.Run(ctx)
-	}
-	if errors.Is(err, context.Canceled) { // a signal stopped it while it started
-		err = nil
-	}
-	return err
+	return nil
 }

@@ -71,3 +71,10 @@ func TestRetentionFlag(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestTheEngineLogsAtTheLevelOfTheTracker(t *testing.T) {
+	f := &runFlags{catalog: &catalogFlags{}, log: &logFlags{level: "debug"}}
+	if err := f.complete(io.Discard); err != nil || f.Engine.LogLevel != "debug" {
+		t.Errorf("got %q, %v", f.Engine.LogLevel, err)
+	}
+}

@@ -3,14 +3,20 @@ package attack
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/go-faster/city"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/engine"
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
@@ -37,6 +43,38 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
+const zstdMagic = "\x28\xb5\x2f\xfd"
+
+// zstdBlock returns a block as clients of ClickHouse send it, which claims to have 100 bytes of data. It has a Zstandard frame
+// of a header and content.
+func zstdBlock(content string, header ...byte) string {
+	frame := zstdMagic + string(header) + content
+	block := binary.LittleEndian.AppendUint32([]byte{0x90}, uint32(9+len(frame)))
+	block = append(binary.LittleEndian.AppendUint32(block, 100), frame...)
+	sum := city.CH128(block)
+	checksum := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, sum.Low), sum.High)
+	return string(checksum) + string(block)
+}
+
+// manyParts returns a form in which the statement has 2 GiB, in parts of 1 MiB.
+func manyParts(t *testing.T) request {
+	t.Helper()
+	r := form()
+	const part = "------b\r\nContent-Disposition: form-data; name=\"query\"\r\n\r\n"
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	for range 2 << 10 {
+		if _, err := io.WriteString(z, part+strings.Repeat(" ", 1<<20)+"\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.body, r.headers = b.String(), append(r.headers, "Content-Encoding", "gzip")
+	return r
+}
+
 // bombs are requests that cost the engine far more than the attacker.
 func bombs(t *testing.T) []attempt {
 	nested := func(open, end string, n int) string {
@@ -59,8 +97,12 @@ func bombs(t *testing.T) []attempt {
 		{"nest comments", nobody, sql(strings.Repeat("/*", 400_000)), "SYNTAX_ERROR", "comments are read without recursion"},
 		{"a statement that never ends", nobody, sql("SELECT 1 /*" + strings.Repeat("x", 8<<20)), "", "a statement has at most 1 MiB; then the connection is closed"},
 		{"a statement of compressed zeros", nobody, request{body: gzipped(t, 1<<30), headers: []string{"Content-Encoding", "gzip"}}, "", "a statement has at most 1 MiB, also when it was compressed"},
-		{"a block that claims to be huge", nobody, request{path: "/?decompress=1", body: strings.Repeat("\x00", 16) + "\x82\xff\xff\xff\x7f\xff\xff\xff\x7f"}, "", "the decompressor bounds blocks"},
-		{"a header without end", nobody, request{body: "SELECT 1", headers: []string{"X-Long", strings.Repeat("x", 4<<20)}}, "", "headers have at most 1 MiB"},
+		{"a block that claims to be huge", nobody, request{path: "/?decompress=1", body: strings.Repeat("\x00", 16) + "\x82\xff\xff\xff\x7f\xff\xff\xff\x7f"}, "it may have 1048576", "a block has at most 1 MiB"},
+		{"a block of more than it claims", nobody, request{path: "/?decompress=1", body: zstdBlock(strings.Repeat("\x02\x00\x10x", 16<<10), 0x00, 0x68)}, "INCORRECT_DATA", "no more is decoded than a block claims"},
+		{"a block whose frame claims 60 GiB", nobody, request{path: "/?decompress=1", body: zstdBlock("\x03\x00\x10x", 0xc0, 0x68, 0, 0, 0, 0, 15, 0, 0, 0)}, "INCORRECT_DATA", "no more is decoded than a block claims"},
+		{"a window of 512 MiB", nobody, request{body: zstdMagic + "\x00\x98\x03\x00\x10x", headers: []string{"Content-Encoding", "zstd"}}, "window size exceeded", "a window has at most 8 MiB"},
+		{"a statement of many parts", nobody, manyParts(t), "Max query size exceeded", "all parts together have at most 1 MiB"},
+		{"a header without end", nobody, request{body: "SELECT 1", headers: []string{"X-Long", strings.Repeat("x", 4<<20)}}, "", "headers have at most 64 KiB"},
 		{"an expression of strings without end", nobody, sql("SELECT '" + strings.Repeat("\\'", 400_000)), "Max query size exceeded", "the engine reads 256 KiB of a statement, rows aside, and by max_query_size 1 MiB"},
 	}
 }
@@ -75,6 +117,88 @@ func TestBombsDoNotStopTheEngine(t *testing.T) {
 	if peak := peakMemory(t, at.engine); peak > 2<<30 {
 		t.Errorf("the engine took %d MiB of memory; it may take 1024 for its data", peak>>20)
 	}
+}
+
+// TestConnectionsDoNotTakeAllMemory sends as much as a request may have by most of the connections at once, while all places of
+// readers are taken. The engine keeps a little of each request until there is a place for it.
+func TestConnectionsDoNotTakeAllMemory(t *testing.T) {
+	at := newTarget(t, "--max-memory=1GiB", "--reader-timeout=20s")
+	head := "POST /?param_x=" + strings.Repeat("x", 50<<10) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+	statement := "SELECT 1 /*" + strings.Repeat("x", 1<<20-100) + "*/"
+	var fields strings.Builder
+	for i := range 200_000 {
+		fmt.Fprintf(&fields, "%x:\n", i+1<<20)
+	}
+	for _, c := range []struct {
+		name        string
+		connections int
+		sent, want  string
+	}{
+		{"statements", 400, fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(statement), statement), "HTTP/1.1 5"}, // no place
+		{"headers", 100, head + fields.String() + "\r\n", "HTTP/1.1 431"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := peakMemory(t, at.engine)
+			leave := at.takePlaces(t)
+			var all sync.WaitGroup
+			var other atomic.Int64
+			for range c.connections {
+				all.Go(func() {
+					if got := at.raw(t, c.sent); !strings.HasPrefix(got, c.want) {
+						other.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			leave()
+			if n := other.Load(); n > 0 {
+				t.Errorf("%d of %d answers do not begin with %q", n, c.connections, c.want)
+			}
+			if took := peakMemory(t, at.engine) - before; took > 400<<20 {
+				t.Errorf("%d requests took %d MiB", c.connections, took>>20)
+			}
+		})
+	}
+}
+
+// takePlaces takes all places of readers until the returned function is called.
+func (at *target) takePlaces(t *testing.T) (leave func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var sleeping sync.WaitGroup
+	for range 12 {
+		sleeping.Go(func() {
+			statement := "SELECT sum(sleepEachRow(0.1)) FROM numbers(1000) SETTINGS max_block_size = 1"
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+at.engine.Address, strings.NewReader(statement))
+			if err != nil {
+				return
+			}
+			if answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r); err == nil {
+				_ = answer.Body.Close()
+			}
+		})
+	}
+	harness.Eventually(t, "all places of readers are taken", func() error {
+		if _, n := at.send(t, programmer, sql("SELECT count() FROM system.processes WHERE query LIKE '%sleepEachRow(0.1)%'")); n != "13\n" { // with this one
+			return fmt.Errorf("%s statements run", n)
+		}
+		return nil
+	})
+	return func() { cancel(); sleeping.Wait() }
+}
+
+// raw sends the bytes of a request, and returns the answer.
+func (at *target) raw(t *testing.T, sent string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", at.engine.Address)
+	if err != nil {
+		return err.Error()
+	}
+	defer c.Close()
+	_, _ = io.WriteString(c, sent) // the engine may answer before it has read all
+	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+	answer, _ := io.ReadAll(c)
+	return string(answer)
 }
 
 // peakMemory returns the engine's highest RSS so far, in bytes.
@@ -96,8 +220,9 @@ func peakMemory(t *testing.T, engine *harness.ClickHouse) (peak int64) {
 // TestAStatementThatCannotBeStoppedEndsTheEngine reads a pipe of the engine's own: the kernel cannot forbid that, and the
 // engine cannot interrupt it. The engine's process ends, and is started again.
 func TestAStatementThatCannotBeStoppedEndsTheEngine(t *testing.T) {
+	t.Setenv("KUBEVOLTRACKER_CLICKHOUSE_READER_TIMEOUT", "1s")
 	e, err := engine.Start(t.Context(), engine.Options{
-		Binary: harness.Program(t, "kubevoltracker-clickhouse"), DataDir: t.TempDir(), ListenAddress: "127.0.0.1:0", ReaderTimeout: time.Second,
+		Binary: harness.Program(t, "kubevoltracker-clickhouse"), DataDir: t.TempDir(), ListenAddress: "127.0.0.1:0",
 	})
 	if err != nil {
 		t.Fatal(err)
