@@ -211,12 +211,13 @@ func ending(column string) func(time.Duration) string {
 }
 
 // rollingUp is the TTL of samples, of which a row is written only when a value changes: of the expired rows with one key, the
-// last one stays, as its values hold until the next row.
+// last one stays, as its values hold until the next row. ClickHouse reads them in the order of the sorting key, which is that of
+// at; argMax would pass over NULL.
 func rollingUp(key string, columns ...string) func(time.Duration) string {
 	return func(d time.Duration) string {
 		sets := make([]string, 0, len(columns)+1)
 		for _, c := range columns {
-			sets = append(sets, fmt.Sprintf("%s = argMax(%[1]s, at)", c))
+			sets = append(sets, fmt.Sprintf("%s = anyLast_respect_nulls(%[1]s)", c))
 		}
 		return after("toUnixTimestamp64Micro(at)", d) + " GROUP BY " + key + " SET " + strings.Join(append(sets, "at = max(at)"), ", ")
 	}

@@ -290,7 +290,9 @@ func olden() *fact.Facts {
 		f.StorageCapacity = append(f.StorageCapacity, fact.StorageCapacity{At: ago(days), UID: "capacity", StorageClass: "fast", Driver: "ebs.csi.aws.com", CapacityBytes: int64(days) * gib})
 	}
 	f.Usage = append(f.Usage, measured("idle", ago(700), 1, 1), measured("idle", ago(450), 7, 1))
-	f.StorageCapacity = append(f.StorageCapacity, fact.StorageCapacity{At: ago(500), UID: "full", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "full", CapacityBytes: gib})
+	f.StorageCapacity = append(f.StorageCapacity, fact.StorageCapacity{At: ago(500), UID: "full", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "full", CapacityBytes: gib},
+		fact.StorageCapacity{At: ago(500), UID: "gone", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "gone", CapacityBytes: gib},
+		fact.StorageCapacity{At: ago(450), UID: "gone", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "gone", Gone: true})
 	f.Changes = []fact.Change{
 		{At: ago(700), Kind: "Pod", UID: "pod-idle", Namespace: "shop", Name: "idle", Action: fact.Mounted},
 		{At: ago(410), Kind: "Pod", UID: "pod-idle", Namespace: "shop", Name: "idle", Action: fact.Deleted},
@@ -371,7 +373,7 @@ func TestReportsAfterARetention(t *testing.T) {
 	}
 	for table, want := range map[string]string{
 		"mounts": "pod-recent,pod-used", "pods": "pod-recent,pod-used", "containers": "pod-recent,pod-used", "attachments": "attached",
-		"changes": "claim-lost,claim-used,node-gone,pod-recent,used", "usage": "idle 1,used 2", "storage_capacity": "capacity 2,full 1",
+		"changes": "claim-lost,claim-used,node-gone,pod-recent,used", "usage": "idle 1,used 2", "storage_capacity": "capacity 2,full 1,gone 1",
 	} {
 		key := map[string]string{"mounts": "pod_uid", "containers": "pod_uid", "usage": "volume_uid"}[table]
 		if key == "" {

@@ -1,6 +1,8 @@
 package collector
 
 import (
+	"fmt"
+
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
 
@@ -9,7 +11,7 @@ import (
 )
 
 // keeps reports annotations inventory.KeepAnnotation that cannot be read, once for each text: the user thinks that a volume is
-// kept, and it is not.
+// kept, and it is not. A line has the first 200 characters of the text.
 type keeps struct {
 	logger     log.Logger
 	unreadable map[string]string // the texts, by the volume's UID
@@ -28,6 +30,6 @@ func (k *keeps) report(u *fact.Update) {
 		}
 		k.unreadable[v.UID] = text
 		level.Warn(k.logger).Log("msg", "an annotation that keeps a volume cannot be read", "kind", fact.Volumes, "namespace", v.Namespace, "name", v.Name,
-			"uid", v.UID, "claim", v.Claim, "annotation", inventory.KeepAnnotation, "value", text, "hint", "write it as: until 2027-01-31: the reason")
+			"uid", v.UID, "claim", v.Claim, "annotation", inventory.KeepAnnotation, "value", fmt.Sprintf("%.200s", text), "hint", "write it as: until 2027-01-31: the reason")
 	}
 }

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -23,6 +24,7 @@ func TestUnreadableKeepsAreLoggedOnce(t *testing.T) {
 		{fact.VolumeState{UID: "v1", Name: "pv-1", KeepUnreadable: "until Friday"}, 1},
 		{fact.VolumeState{UID: "v1", Name: "pv-1", KeepUntil: 1}, 0},
 		{fact.VolumeState{UID: "v1", Name: "pv-1", KeepUnreadable: "until Friday"}, 1},
+		{fact.VolumeState{UID: "v1", Name: "pv-1", KeepUnreadable: strings.Repeat("x", 2000)}, 1},
 		{fact.VolumeState{UID: "v1", Name: "pv-1", KeepUnreadable: "until Friday", Gone: true}, 0},
 	} {
 		out.Reset()
@@ -30,7 +32,10 @@ func TestUnreadableKeepsAreLoggedOnce(t *testing.T) {
 		if got := strings.Count(out.String(), "\n"); got != step.lines {
 			t.Errorf("step %d: %d lines, want %d:\n%s", i, got, step.lines, &out)
 		}
-		if step.lines > 0 && (!strings.Contains(out.String(), "name=pv-1") || !strings.Contains(out.String(), step.volume.KeepUnreadable) || !strings.Contains(out.String(), "hint=")) {
+		if out.Len() > 1000 {
+			t.Errorf("step %d: the line has %d bytes", i, out.Len())
+		}
+		if step.lines > 0 && (!strings.Contains(out.String(), "name=pv-1") || !strings.Contains(out.String(), fmt.Sprintf("%.200s", step.volume.KeepUnreadable)) || !strings.Contains(out.String(), "hint=")) {
 			t.Errorf("step %d: the line lacks the volume, the text or the hint: %s", i, &out)
 		}
 	}

@@ -24,10 +24,10 @@ func documentOf(t *testing.T, kind fact.Kind, object any) fact.Object {
 		t.Fatal(err)
 	}
 	inv.Take(u)
-	u.Facts.EncodeObjects()
 	if len(u.Facts.Objects) != 1 {
 		t.Fatalf("%d versions of a %s are kept", len(u.Facts.Objects), kind)
 	}
+	u.Facts.Objects[0].Encode()
 	return u.Facts.Objects[0]
 }
 

@@ -33,7 +33,7 @@ type store struct {
 	passOver bool   // the next list is the empty one of a watch that resumes
 	behind   bool   // events since an earlier tracker ended are still to come
 
-	refused     bool        // the API server does not serve or allow this kind
+	refused     bool        // the API server does not serve or allow this kind, as is reported
 	shown       atomic.Bool // the API server has shown this kind
 	awaitsList  atomic.Bool // awaitListRight runs
 	since       fact.Time   // from then on nothing can have been missed
@@ -50,6 +50,8 @@ type store struct {
 	arrived     fact.Time          // when the last event arrived, or the watch was set up
 	failedSince time.Time          // zero while the watch is up
 	failedTold  time.Time
+	// refusedSince is since when the API server has refused each request of the watch; zero if the last one failed otherwise, or worked.
+	refusedSince time.Time
 }
 
 var (
@@ -352,23 +354,29 @@ func refused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// without continues without a kind, in the first lists, too, unless the kind is essential. The reflector keeps
-// retrying, in case that changes.
-func (c *Collector) without(s *store, err error) {
+// hide reports a kind that the API server does not serve or allow. The reflector keeps retrying, in case that changes.
+func (c *Collector) hide(s *store, err error) {
+	c.mu.Lock()
+	c.families.unlisted(s.kind)
+	c.mu.Unlock()
+	if s.refused {
+		return
+	}
+	s.refused = true
+	c.metrics.available[s.kind].Set(0)
+	if !apierrors.IsForbidden(err) { // rights.note has logged that
+		level.Warn(s.logger).Log("msg", "this kind is skipped, as the API server does not serve it", "err", err)
+	}
+}
+
+// without continues without a kind whose list is refused, in the first lists, too, unless the kind is essential.
+func (c *Collector) without(s *store) {
 	c.mu.Lock()
 	s.caughtUp()
-	c.families.unlisted(s.kind)
 	if s.kind == fact.Nodes {
 		c.inv.HideNodes()
 	}
 	c.mu.Unlock()
-	if !s.refused {
-		s.refused = true
-		c.metrics.available[s.kind].Set(0)
-		if !apierrors.IsForbidden(err) { // rights.note has logged that
-			level.Warn(s.logger).Log("msg", "this kind is skipped, as the API server does not serve it", "err", err)
-		}
-	}
 	if essential(s.kind) {
 		return
 	}
@@ -385,7 +393,7 @@ func (c *Collector) without(s *store, err error) {
 func (s *store) up() {
 	s.shown.Store(true)
 	if s.refused && !s.collector.rights.lacks(s.right("watch")) {
-		s.refused = false
+		s.refused, s.refusedSince = false, time.Time{}
 		s.collector.metrics.available[s.kind].Set(1)
 		level.Info(s.logger).Log("msg", "this kind is watched now")
 	}
@@ -401,12 +409,16 @@ func (s *store) failed(err error) {
 	if s.ctx.Err() != nil {
 		return // the collector is stopping
 	}
+	now := s.collector.now()
 	if refused(err) {
-		s.collector.without(s, err)
+		if s.refusedSince.IsZero() {
+			s.refusedSince = now
+		}
+		s.collector.hide(s, err)
 		return
 	}
+	s.refusedSince = time.Time{}
 	s.collector.metrics.failures[s.kind].Inc()
-	now := s.collector.now()
 	if s.failedSince.IsZero() {
 		s.failedSince = now
 	}
@@ -421,23 +433,40 @@ func (s *store) failed(err error) {
 	level.Warn(s.logger).Log("msg", "watch failed", "hint", hint, "err", err)
 }
 
-// listsAfter is how long a watch is retried at its version before the kind is listed: 10 min. An API server remembers its events for
-// about as long; and what answers watches with errors may answer lists.
-const listsAfter = 10 * time.Minute
+// listFailed notes that a list failed, streamed or in pages. It has no position that could be lost.
+func (s *store) listFailed(err error) {
+	s.failed(err)
+	if refused(err) && s.ctx.Err() == nil {
+		s.collector.without(s)
+	}
+}
+
+const (
+	// listsAfter is how long a watch is retried at its version before the kind is listed: 10 min. An API server remembers its events for
+	// about as long; and what answers watches with errors may answer lists.
+	listsAfter = 10 * time.Minute
+	// forbiddenListsAfter is the same for a watch that the API server forbids: 2 min. An API server that starts forbids most requests until
+	// it has read the roles and their bindings: for seconds, or longer if there are tens of thousands (kubernetes/kubernetes#121635).
+	forbiddenListsAfter = 2 * time.Minute
+)
 
 // again returns the error of a watch from a known version in a form upon which the reflector retries at that version, if the failure may
-// pass: the API server or something before it did not answer, or did not know the tracker for a while. By itself the reflector retries so
-// for few errors. After others it lists anew, and what came and went meanwhile is lost.
+// pass: the API server or something before it did not answer, or did not know the tracker or its rights for a while. By itself the
+// reflector retries so for few errors. After others it lists anew, and what came and went meanwhile is lost.
 func (s *store) again(err error) error {
+	since, most := s.failedSince, listsAfter
 	status := apierrors.APIStatus(nil)
 	if errors.As(err, &status) {
 		code := status.Status().Code
-		mayPass := code >= http.StatusInternalServerError || code == http.StatusUnauthorized
+		mayPass := code >= http.StatusInternalServerError || code == http.StatusUnauthorized || code == http.StatusForbidden
 		if !mayPass || apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 			return err
 		}
+		if code == http.StatusForbidden {
+			since, most = s.refusedSince, forbiddenListsAfter
+		}
 	}
-	if s.ctx.Err() != nil || s.collector.now().Sub(s.failedSince) > listsAfter {
+	if s.ctx.Err() != nil || s.collector.now().Sub(since) > most {
 		return err
 	}
 	return apierrors.NewTooManyRequests(err.Error(), 0)

@@ -71,7 +71,7 @@ func (l listWatch) ListWithContext(ctx context.Context, options metav1.ListOptio
 	list, err := l.ListWatch.ListWithContext(ctx, options)
 	l.store.noteRight("list", err)
 	if err != nil {
-		l.store.failed(err)
+		l.store.listFailed(err)
 		return nil, err
 	}
 	return list, meta.EachListItem(list, func(obj runtime.Object) error {
@@ -98,11 +98,11 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 	case listing && apierrors.IsInvalid(err):
 		level.Debug(l.store.logger).Log("msg", "the API server does not stream lists, asking for pages", "err", err)
 		return nil, err
+	case listing && err != nil:
+		l.store.listFailed(err)
+		return nil, err
 	case err != nil:
 		l.store.failed(err)
-		if listing {
-			return nil, err
-		}
 		return nil, l.store.again(err)
 	}
 	if l.store.refused {

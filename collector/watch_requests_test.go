@@ -155,20 +155,29 @@ func TestExpiredVersionIsReplacedByAList(t *testing.T) {
 }
 
 func TestResumeThatFailsIsTriedAgainAtTheSameVersion(t *testing.T) {
-	s := newTestStore(100)
-	s.resumeAt = "42"
-	refused := errors.New("connection refused")
-	api := &requests{open: opens(nil, refused)}
-	for range 2 {
-		if _, err := api.on(s).WatchWithContext(t.Context(), streaming()); !apierrors.IsTooManyRequests(err) || err.Error() != refused.Error() {
-			t.Errorf("got %v", err)
-		}
-	}
-	if len(api.watches) != 2 || api.watches[1].ResourceVersion != "42" || s.resumeAt != "42" {
-		t.Errorf("it asked for %+v, and would resume at %q", api.watches, s.resumeAt)
-	}
-	if n := testutil.ToFloat64(s.collector.metrics.failures[fact.Claims]); n != 2 {
-		t.Errorf("%v failures are counted, want 2", n)
+	for name, test := range map[string]struct {
+		err      error
+		failures float64
+	}{
+		"connection refused": {errors.New("connection refused"), 2},
+		"403":                {apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no")), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(100)
+			s.resumeAt = "42"
+			api := &requests{open: opens(nil, test.err)}
+			for range 2 {
+				if _, err := api.on(s).WatchWithContext(t.Context(), streaming()); !apierrors.IsTooManyRequests(err) || err.Error() != test.err.Error() {
+					t.Errorf("got %v", err)
+				}
+			}
+			if len(api.watches) != 2 || api.watches[1].ResourceVersion != "42" || s.resumeAt != "42" {
+				t.Errorf("it asked for %+v, and would resume at %q", api.watches, s.resumeAt)
+			}
+			if n := testutil.ToFloat64(s.collector.metrics.failures[fact.Claims]); n != test.failures {
+				t.Errorf("%v failures are counted, want %v", n, test.failures)
+			}
+		})
 	}
 }
 
@@ -185,9 +194,9 @@ func TestAFailureThatPassesCostsNoPosition(t *testing.T) {
 		"503":                         {unavailable, 1},
 		"500":                         {apierrors.NewInternalError(errors.New("etcd")), 1},
 		"401":                         {apierrors.NewUnauthorized("who?"), 1},
+		"403":                         {apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no")), 1},
 		"no route to host":            {&net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH}, 1},
 		"410, the events are gone":    {apierrors.NewResourceExpired("too old"), 2},
-		"403":                         {apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no")), 2},
 		"400":                         {apierrors.NewBadRequest("invalid version"), 2},
 		"504, no such version exists": {tooLarge, 2},
 	} {
@@ -223,20 +232,30 @@ func TestAFailureThatPassesCostsNoPosition(t *testing.T) {
 	}
 }
 
-// TestAWatchThatFailsForLongListsAgain: what answers watches with errors may answer lists.
+// TestAWatchThatFailsForLongListsAgain: what answers watches with errors may answer lists. A right that is missing for long is missing.
 func TestAWatchThatFailsForLongListsAgain(t *testing.T) {
-	s := newTestStore(100)
-	down := errors.New("connection reset")
-	lw := (&requests{open: opens(nil, down)}).on(s)
-	for _, test := range []struct {
+	down, forbidden := errors.New("connection reset"), apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
+	type step struct {
 		passed time.Duration
+		err    error
 		again  bool
-	}{{0, true}, {listsAfter, true}, {time.Second, false}} {
-		s.pass(test.passed)
-		_, err := lw.WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "10"})
-		if again := apierrors.IsTooManyRequests(err); again != test.again {
-			t.Errorf("%s later it watches again: %t", test.passed, again)
-		}
+	}
+	for name, steps := range map[string][]step{
+		"no answers":           {{0, down, true}, {listsAfter, down, true}, {time.Second, down, false}},
+		"refusals":             {{0, forbidden, true}, {forbiddenListsAfter, forbidden, true}, {time.Second, forbidden, false}},
+		"refusals after a day": {{0, down, true}, {24 * time.Hour, forbidden, true}, {forbiddenListsAfter, forbidden, true}, {time.Second, forbidden, false}},
+		"two refusals with other failures between": {{0, forbidden, true}, {time.Second, down, true}, {forbiddenListsAfter, forbidden, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(100)
+			for i, step := range steps {
+				s.stop(step.passed)
+				_, err := (&requests{open: opens(nil, step.err)}).on(s).WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "10"})
+				if again := apierrors.IsTooManyRequests(err); again != step.again {
+					t.Errorf("step %d: it watches again: %t", i, again)
+				}
+			}
+		})
 	}
 }
 

@@ -186,7 +186,12 @@ func TestCaughtUpWithoutAKind(t *testing.T) {
 	if c.Synced() != nil || c.CaughtUp() {
 		t.Error("it has caught up before the watch was there")
 	}
-	s.failed(apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumeclaims"}, "", errors.New("not any more")))
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumeclaims"}, "", errors.New("not any more"))
+	s.failed(forbidden)
+	if c.CaughtUp() {
+		t.Error("it does not wait for an API server that forbids all watches while it starts")
+	}
+	s.listFailed(forbidden)
 	for start := time.Now(); !c.CaughtUp(); time.Sleep(time.Millisecond) {
 		if time.Since(start) > time.Minute {
 			t.Fatal("it waits for a kind that it is not shown")

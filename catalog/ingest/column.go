@@ -16,6 +16,7 @@ import (
 type column[T any] struct {
 	name    string
 	add     func(to driver.BatchColumn, rows []T) error
+	bytes   func(*T) int     // how long the text is; nil if the column has none
 	version func(*T) *uint64 // nil unless the column is the row's version
 	key     func(*T) string  // nil unless the column is part of the row's key
 }
@@ -23,13 +24,36 @@ type column[T any] struct {
 // plain is a column whose Go values clickhouse-go takes as they are: strings,
 // numbers, booleans, lists and maps.
 func plain[T, V any](name string, value func(*T) V) column[T] {
-	return column[T]{name: name, add: func(to driver.BatchColumn, rows []T) error {
+	return column[T]{name: name, bytes: textBytes[T](value), add: func(to driver.BatchColumn, rows []T) error {
 		values := make([]V, len(rows))
 		for i := range rows {
 			values[i] = value(&rows[i])
 		}
 		return to.Append(values)
 	}}
+}
+
+// textBytes returns a function that returns how many bytes the texts of a column's value have; nil if it is no text.
+func textBytes[T any](value any) func(*T) int {
+	switch value := value.(type) {
+	case func(*T) string:
+		return func(row *T) int { return len(value(row)) }
+	case func(*T) []string:
+		return func(row *T) (n int) {
+			for _, text := range value(row) {
+				n += len(text)
+			}
+			return n
+		}
+	case func(*T) map[string]string:
+		return func(row *T) (n int) {
+			for name, text := range value(row) {
+				n += len(name) + len(text)
+			}
+			return n
+		}
+	}
+	return nil
 }
 
 // key is a part of the row's key, after the cluster. Of the rows with the same key, the one with the highest
@@ -93,6 +117,8 @@ type table struct {
 	// cut moves the first n rows, or all if there are fewer, from src to dst, in which they replace all others. It copies
 	// no row: dst and src then share memory, of which each has its own part.
 	cut func(dst, src *fact.Facts, n int) int
+	// fit returns how many of the first n rows begin within the given bytes of text, and how many bytes these rows have.
+	fit func(facts *fact.Facts, n, bytes int) (rows, used int)
 	// copy appends a copy of all rows of src to dst.
 	copy func(dst, src *fact.Facts)
 	// key names the columns by which rows replace each other. It, versions and keep are nil where rows have no version.
@@ -138,8 +164,22 @@ func declare[T any](name string, rows func(*fact.Facts) *[]T, columns ...column[
 			return string(text)
 		},
 	}
+	var texts []func(*T) int
 	for _, c := range columns {
 		t.columns = append(t.columns, c.name)
+		if c.bytes != nil {
+			texts = append(texts, c.bytes)
+		}
+	}
+	t.fit = func(f *fact.Facts, n, bytes int) (fitting, used int) {
+		all := *rows(f)
+		for fitting < min(n, len(all)) && used < bytes {
+			for _, text := range texts {
+				used += text(&all[fitting])
+			}
+			fitting++
+		}
+		return fitting, used
 	}
 	declareKey(&t, rows, columns)
 	return t

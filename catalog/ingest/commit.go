@@ -24,6 +24,9 @@ const (
 	recordsPerCommit = 20_000
 	rowsPerCommit    = 10_000
 	objectsPerCommit = 1_500
+	// bytesPerCommit bounds the texts of a transaction's rows and objects, of which the last one may exceed it: 16 MiB. 10,000 usual rows have
+	// 1.4 MB. Users can make objects of 1.5 MB, and rows with kilobytes of owners.
+	bytesPerCommit = 16 << 20
 	// scratchKept is the largest scratch, in bytes, that is kept for the next commit.
 	scratchKept = 1 << 20
 )
@@ -31,7 +34,7 @@ const (
 // commit moves all that is pending into the journal: chunk by chunk first the rows with their objects, then the
 // snapshots, and last the positions. After a crash in between, the watches go on from the old positions; the rows that
 // they lead to a second time change nothing. The integrals are never behind the states that they follow from: a commit that
-// may take several transactions begins with them.
+// takes several transactions begins with them.
 func (r *Recorder) commit(ctx context.Context) error {
 	p := r.takePending()
 	defer r.committed()
@@ -46,11 +49,6 @@ func (r *Recorder) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if several := p.size > min(r.options.BatchRows, objectsPerCommit); several && len(integrals) > 0 {
-		if integrals, err = r.putIntegrals(ctx, integrals); err != nil {
-			return err
-		}
-	}
 	now, rows := time.Now(), 0
 	r.coverage.add(&p.chunks[len(p.chunks)-1].facts, p.positions, now)
 	for i := range p.chunks {
@@ -60,17 +58,27 @@ func (r *Recorder) commit(ctx context.Context) error {
 	if r.options.WithoutFacts {
 		points = nil
 	}
+	begun := false
+	putEarlier := func(t transaction) (err error) {
+		if !begun && len(integrals) > 0 {
+			if integrals, err = r.putIntegrals(ctx, integrals); err != nil {
+				return err
+			}
+		}
+		begun = true
+		return r.put(ctx, journal.Batch{State: t.state}, t.rows)
+	}
 	for len(p.chunks) > 1 {
-		t, err := r.commitChunk(ctx, &p.chunks[0])
+		t, err := r.commitChunk(&p.chunks[0], putEarlier)
 		if err == nil {
-			err = r.put(ctx, journal.Batch{State: t.state}, t.rows)
+			err = putEarlier(t)
 		}
 		if err != nil {
 			return err
 		}
 		p.chunks[0], p.chunks = chunk{}, p.chunks[1:] // its memory can be freed
 	}
-	t, err := r.commitChunk(ctx, &p.chunks[0])
+	t, err := r.commitChunk(&p.chunks[0], putEarlier)
 	if err != nil {
 		return err
 	}
@@ -90,12 +98,12 @@ type transaction struct {
 	state []journal.Record
 }
 
-// commitChunk commits a chunk in transactions. It returns the last one without committing it: that of the last chunk
+// commitChunk commits a chunk in transactions, by put. It returns the last one without committing it: that of the last chunk
 // has to have the positions, too.
-func (r *Recorder) commitChunk(ctx context.Context, c *chunk) (t transaction, err error) {
+func (r *Recorder) commitChunk(c *chunk, put func(transaction) error) (t transaction, err error) {
 	t.rows, t.state = r.part(&c.facts)
 	for c.facts.Len() > 0 {
-		if err := r.put(ctx, journal.Batch{State: t.state}, t.rows); err != nil {
+		if err := put(t); err != nil {
 			return t, err
 		}
 		t.rows, t.state = r.part(&c.facts)
@@ -108,7 +116,7 @@ func (r *Recorder) commitChunk(ctx context.Context, c *chunk) (t transaction, er
 		if c.snapshots = c.snapshots[n:]; len(c.snapshots) == 0 {
 			return t, nil
 		}
-		if err := r.put(ctx, journal.Batch{State: t.state}, t.rows); err != nil {
+		if err := put(t); err != nil {
 			return t, err
 		}
 		t = transaction{}
@@ -163,14 +171,17 @@ func (r *Recorder) part(facts *fact.Facts) (rows fact.Facts, state []journal.Rec
 	objects := facts.Objects
 	facts.Objects = nil
 	most := min(r.options.BatchRows, rowsPerCommit)
-	rows = cutRows(facts, most)
+	rows, bytes := cutRows(facts, most, bytesPerCommit)
 	if facts.Objects = objects; facts.Len() == len(objects) {
-		n := min(most-rows.Len(), objectsPerCommit, len(objects))
+		n := 0
+		for most := min(most-rows.Len(), objectsPerCommit, len(objects)); n < most && bytes > 0; n++ {
+			objects[n].Encode() // now, and not earlier: encoded, all objects take more memory than packed
+			bytes -= len(objects[n].Wire) + len(objects[n].Object)
+		}
 		rows.Objects = slices.Clone(objects[:n])
 		clear(objects[:n]) // their memory can be freed
 		facts.Objects = objects[n:]
 	}
-	rows.EncodeObjects() // now, and not earlier: encoded, all objects take more memory than packed
 	for i := range rows.Objects {
 		o := &rows.Objects[i]
 		state = append(state, objectRecord(o.Kind, o.UID, o.Object, o.Wire))

@@ -278,6 +278,33 @@ func TestRecorderTakesAListInParts(t *testing.T) {
 	}
 }
 
+// TestRecorderCutsBatchesByTheirBytes: users make objects of a megabyte, and rows with long texts.
+func TestRecorderCutsBatchesByTheirBytes(t *testing.T) {
+	j := newJournal(t)
+	long := strings.Repeat("x", 1<<20)
+	const n = 40 // of each, each with a megabyte
+	u := &fact.Update{Facts: *numbered(0, n)}
+	for i := range n {
+		u.Facts.Changes[i].Details = long
+		u.Facts.Namespaces = append(u.Facts.Namespaces, fact.Namespace{Labels: fact.Labels{"a": long[:len(long)/2]}, Groups: []string{long[:len(long)/2]}})
+		u.Facts.Objects = append(u.Facts.Objects, fact.Object{Kind: fact.Claims, UID: fmt.Sprint("c", i), Object: long})
+	}
+	recorded(t, RecorderOptions{Journal: j}, u)
+	var rows, objects int
+	for i, facts := range waiting(t, j) {
+		if facts.Len() > bytesPerCommit>>20 {
+			t.Errorf("batch %d has %d MiB", i, facts.Len())
+		}
+		if objects > 0 && facts.Len() > len(facts.Objects) {
+			t.Errorf("batch %d has rows, and comes after objects", i)
+		}
+		rows, objects = rows+facts.Len(), objects+len(facts.Objects)
+	}
+	if rows != 3*n || objects != n {
+		t.Errorf("%d rows, %d of them objects, want %d and %d", rows, objects, 3*n, n)
+	}
+}
+
 func TestSpansOfWatching(t *testing.T) {
 	j := newJournal(t)
 	c := newCoverage(j)

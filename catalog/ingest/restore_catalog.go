@@ -78,6 +78,8 @@ WITH latest AS (
         OR (kind = 'Namespace' AND uid IN (SELECT uid FROM namespaces FINAL WHERE cluster = {cluster:String} AND deleted_at IS NULL))
         OR (kind = 'StorageClass' AND uid IN (SELECT uid FROM storage_classes FINAL WHERE cluster = {cluster:String} AND deleted_at IS NULL))
         OR (kind = 'VolumeAttachment' AND uid IN (SELECT uid FROM attachments FINAL WHERE cluster = {cluster:String} AND detached_at IS NULL))
+        OR (kind = 'CSIStorageCapacity' AND uid IN (
+            SELECT uid FROM storage_capacity FINAL WHERE cluster = {cluster:String} GROUP BY uid HAVING argMax(tuple(capacity_bytes), at).1 IS NOT NULL))
         OR (kind IN ('Node', 'CSIDriver') AND uid NOT IN (
             SELECT uid FROM changes WHERE cluster = {cluster:String} AND kind IN ('Node', 'CSIDriver') AND action = 'deleted'))
     GROUP BY kind, uid

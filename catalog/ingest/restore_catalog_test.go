@@ -10,7 +10,7 @@ import (
 
 // halfWrittenBatch is what a tracker has written that was killed amid a batch and lost its journal: of pod p1 a version
 // that is newer than its rows; of p2 its object and a mount, and no more; of p3 all, to its end; of v1 a binding, and
-// no volume; of the claim c2, which p2 uses, its end; of v2 all, and how full it is.
+// no volume; of the claim c2, which p2 uses, its end; of v2 all, and how full it is; of the capacity k1 all, and of k2 all, to its end.
 func halfWrittenBatch() *fact.Facts {
 	object := func(kind fact.Kind, uid, version, text string) fact.Object {
 		return fact.Object{Kind: kind, UID: uid, ResourceVersion: version, ObservedAt: 5, Object: text}
@@ -25,14 +25,17 @@ func halfWrittenBatch() *fact.Facts {
 			object(fact.Volumes, "v1", "12", `{"metadata":{"uid":"v1","resourceVersion":"12"}}`),
 			object(fact.Volumes, "v1", "", `{"metadata":{"uid":"v1"}}`), // a version without a number is not complete
 			object(fact.Volumes, "v2", "2", `{"metadata":{"uid":"v2","resourceVersion":"2"}}`),
+			object(fact.StorageCapacities, "k1", "3", `{"metadata":{"uid":"k1","resourceVersion":"3"}}`),
+			object(fact.StorageCapacities, "k2", "3", `{"metadata":{"uid":"k2","resourceVersion":"3"}}`),
 		},
-		Pods:        []fact.Pod{{UID: "p1", Version: 1}, {UID: "p3", Version: 4, DeletedAt: 4}},
-		Claims:      []fact.Claim{{UID: "c2", DeletedAt: 4, DeletedNotBefore: 3, Version: 1}},
-		Mounts:      []fact.Mount{{PodUID: "p2", Container: "db", Volume: "data", ClaimUID: "c2", StartedAt: 3, Version: 2}, {PodUID: "p3", Container: "db", StartedAt: 3, EndedAt: 4, Version: 3}},
-		Volumes:     []fact.Volume{{UID: "v2", Version: 1}},
-		Usage:       []fact.Usage{{VolumeUID: "v2", At: 2, Space: fact.Space{UsedBytes: 20}}, {VolumeUID: "v2", At: 3, Space: lastSpace}, {VolumeUID: "v2", At: 1, Space: fact.Space{UsedBytes: 10}}},
-		Bindings:    []fact.Binding{{VolumeUID: "v1", ClaimUID: "c1", BoundAt: 3, Version: 5}},
-		Checkpoints: []fact.Checkpoint{{Instance: "former", Kind: fact.Pods, ResourceVersion: "9"}, {Instance: "former", Kind: fact.Claims, ResourceVersion: "7"}, {Instance: "other", Kind: fact.Volumes, ResourceVersion: "2"}},
+		StorageCapacity: []fact.StorageCapacity{{UID: "k1", At: 2, Gone: true}, {UID: "k1", At: 3}, {UID: "k2", At: 2}, {UID: "k2", At: 3, Gone: true}},
+		Pods:            []fact.Pod{{UID: "p1", Version: 1}, {UID: "p3", Version: 4, DeletedAt: 4}},
+		Claims:          []fact.Claim{{UID: "c2", DeletedAt: 4, DeletedNotBefore: 3, Version: 1}},
+		Mounts:          []fact.Mount{{PodUID: "p2", Container: "db", Volume: "data", ClaimUID: "c2", StartedAt: 3, Version: 2}, {PodUID: "p3", Container: "db", StartedAt: 3, EndedAt: 4, Version: 3}},
+		Volumes:         []fact.Volume{{UID: "v2", Version: 1}},
+		Usage:           []fact.Usage{{VolumeUID: "v2", At: 2, Space: fact.Space{UsedBytes: 20}}, {VolumeUID: "v2", At: 3, Space: lastSpace}, {VolumeUID: "v2", At: 1, Space: fact.Space{UsedBytes: 10}}},
+		Bindings:        []fact.Binding{{VolumeUID: "v1", ClaimUID: "c1", BoundAt: 3, Version: 5}},
+		Checkpoints:     []fact.Checkpoint{{Instance: "former", Kind: fact.Pods, ResourceVersion: "9"}, {Instance: "former", Kind: fact.Claims, ResourceVersion: "7"}, {Instance: "other", Kind: fact.Volumes, ResourceVersion: "2"}, {Instance: "former", Kind: fact.StorageCapacities, ResourceVersion: "3"}},
 	}
 }
 
@@ -75,7 +78,7 @@ func TestRestoreOfAHalfWrittenBatch(t *testing.T) {
 		}
 	}
 	want := map[string]restored{
-		"p1": {"Pending", "9", false}, "p2": {"Running", "11", true}, "c2": {"Bound", "7", false}, "v1": {"", "12", true}, "v2": {"", "2", false},
+		"p1": {"Pending", "9", false}, "p2": {"Running", "11", true}, "c2": {"Bound", "7", false}, "v1": {"", "12", true}, "v2": {"", "2", false}, "k1": {"", "3", false},
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("restored are %v, want %v", got, want)

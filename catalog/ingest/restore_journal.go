@@ -30,8 +30,10 @@ func RestoreJournal(j *journal.Journal) (*fact.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Watched, err = restoreWatched(watched, s.Positions[fact.Pods])
-	return s, err
+	if s.Watched, err = restoreWatched(watched, s.Positions[fact.Pods]); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // journalObjects reads the objects in a journal one after another: those of a large cluster would take more memory than

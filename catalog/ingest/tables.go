@@ -19,12 +19,15 @@ func tables() []table {
 
 var allTables = tables()
 
-// cutRows moves up to n rows from the front of facts, in the order of tables, without copying them.
-func cutRows(facts *fact.Facts, n int) (rows fact.Facts) {
+// cutRows moves up to n rows from the front of facts, in the order of tables, without copying them. The row that makes them longer than
+// the given bytes of text is the last one. It returns how many bytes are left.
+func cutRows(facts *fact.Facts, n, bytes int) (rows fact.Facts, left int) {
 	for _, t := range allTables {
-		n -= t.cut(&rows, facts, n)
+		fitting, used := t.fit(facts, n, bytes)
+		n -= t.cut(&rows, facts, fitting)
+		bytes -= used
 	}
-	return rows
+	return rows, bytes
 }
 
 // copyRows appends a copy of all rows of src to dst.
@@ -56,7 +59,12 @@ func storageCapacity() table {
 		plain("storage_class", func(r *row) string { return r.StorageClass }),
 		plain("driver", func(r *row) string { return r.Driver }),
 		plain("topology", func(r *row) string { return r.Topology }),
-		plain("capacity_bytes", func(r *row) int64 { return r.CapacityBytes }),
+		plain("capacity_bytes", func(r *row) *int64 {
+			if r.Gone {
+				return nil
+			}
+			return &r.CapacityBytes
+		}),
 		plain("maximum_volume_bytes", func(r *row) int64 { return r.MaximumVolumeBytes }),
 		plain("resource_version", func(r *row) string { return r.ResourceVersion }),
 	)

@@ -322,14 +322,18 @@ func (w *Writer) putAside(entry journal.Entry, reason error) error {
 	return nil
 }
 
-// writeFile writes a file of this user's alone. It follows no symbolic link, which another user may have made.
+// writeFile writes a file of this user's alone, and returns once it is on disk: it will have the only copy of its rows. It follows no
+// symbolic link, which another user may have made.
 func writeFile(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return journal.SyncDirectory(path)
 }
 
 // write inserts a batch table by table. It returns false if ctx ended before ClickHouse acknowledged all tables.

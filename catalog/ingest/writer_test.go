@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -91,6 +92,7 @@ func TestEveryFieldOfEveryRowIsReadBackAsWritten(t *testing.T) {
 
 func roundTrip(t *testing.T, c *catalog.Catalog) {
 	facts := filled()
+	facts.StorageCapacity[0].Gone = false // there is an amount
 	write(t, c, "east", facts)
 	all := reflect.ValueOf(facts).Elem()
 	for i := range all.NumField() {
@@ -116,7 +118,7 @@ func roundTrip(t *testing.T, c *catalog.Catalog) {
 		want := map[string]any{"cluster": "east"}
 		row := all.Field(i).Index(0)
 		for _, field := range reflect.VisibleFields(row.Type()) {
-			if slices.Contains([]string{"Found", "Wire", "Unprompted"}, field.Name) || field.Tag.Get("cbor") == "-" {
+			if slices.Contains([]string{"Found", "Wire", "Unprompted", "Gone"}, field.Name) || field.Tag.Get("cbor") == "-" {
 				break // from here on it is not for the catalog
 			}
 			if !field.Anonymous {
@@ -142,12 +144,16 @@ func wanted(v reflect.Value) any {
 	return v.Interface()
 }
 
-func TestAbsentTimesAreNULL(t *testing.T) {
+func TestAbsentValuesAreNULL(t *testing.T) {
 	c := migrated(t)
 	write(t, c, "east", &fact.Facts{
-		Mounts:  []fact.Mount{{PodUID: "p", StartedAt: 1_000_001}},
-		Volumes: []fact.Volume{{UID: "v"}},
+		Mounts:          []fact.Mount{{PodUID: "p", StartedAt: 1_000_001}},
+		Volumes:         []fact.Volume{{UID: "v"}},
+		StorageCapacity: []fact.StorageCapacity{{UID: "full"}, {UID: "gone", Gone: true}},
 	})
+	if got, want := rows(t, c, "SELECT uid, capacity_bytes FROM storage_capacity ORDER BY uid"), [][]any{{"full", int64(0)}, {"gone", nil}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %#v", got)
+	}
 	got := rows(t, c, "SELECT started_at, ended_at, ended_not_before, deleted_at, labels, access_modes FROM mounts, volumes")
 	want := [][]any{{time.Unix(1, 1000).UTC(), nil, nil, nil, map[string]string{}, []string{}}}
 	if !reflect.DeepEqual(got, want) {
@@ -476,6 +482,18 @@ func TestPuttingAsideFollowsNoLink(t *testing.T) {
 	}
 	if _, err := os.Stat(victim); err == nil {
 		t.Error("it wrote elsewhere")
+	}
+}
+
+// TestAFileThatIsNotOnDiskIsNone has a pipe in the place of the file: it takes the bytes, and cannot be synced.
+func TestAFileThatIsNotOnDiskIsNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = os.ReadFile(path) }()
+	if err := writeFile(path, []byte("rows")); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -141,7 +141,7 @@ func (j *Journal) create(s *store, before head, origin Origin) error {
 	j.adopt(s, h, nil, origin)
 	err := j.write(&Batch{})
 	if err == nil {
-		err = errors.Join(s.committed.Sync(), syncDirectory(s.committed.Name()))
+		err = errors.Join(s.committed.Sync(), SyncDirectory(s.committed.Name()))
 	}
 	if err != nil {
 		return errors.Join(writeError(s.path, err), s.close())
@@ -350,5 +350,5 @@ func (s *store) setAside(now time.Time) (string, error) {
 	if err := os.Rename(s.path, name); err != nil {
 		return "", fmt.Errorf("journal %s is damaged, and cannot be set aside: make its directory writable: %w", s.path, err)
 	}
-	return name, syncDirectory(s.path)
+	return name, SyncDirectory(s.path)
 }

@@ -24,7 +24,7 @@ import (
 func MakePrivate(path string, logger log.Logger) error {
 	err := os.Mkdir(path, 0o700)
 	if err == nil {
-		return syncDirectory(path)
+		return SyncDirectory(path)
 	}
 	if !errors.Is(err, os.ErrExist) {
 		return err

@@ -177,8 +177,8 @@ func (s *store) close() error {
 	return nil
 }
 
-// syncDirectory makes a new name in the directory of path survive a crash of the machine.
-func syncDirectory(path string) error {
+// SyncDirectory makes a new name in the directory of path survive a crash of the machine.
+func SyncDirectory(path string) error {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("journal %s: %w", path, err)

@@ -353,9 +353,10 @@ ORDER BY (cluster, uid)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per StorageClass, also of deleted ones. Read with FINAL.';
 
--- A sample of a CSIStorageCapacity, written when the driver reports a new value. The key has
--- the object and the time: writing a sample again changes nothing. Two trackers date a sample
--- by their own clocks, and recognize it by resource_version.
+-- A sample of a CSIStorageCapacity, written when the driver reports a new value, and when the object
+-- is deleted. The key has the object and the time: writing a sample again changes nothing, and of two
+-- samples of one moment the last one counts. Two trackers date a sample by their own clocks, and
+-- recognize it by resource_version.
 CREATE TABLE IF NOT EXISTS storage_capacity
 (
     cluster              LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
@@ -364,14 +365,14 @@ CREATE TABLE IF NOT EXISTS storage_capacity
     storage_class        LowCardinality(String) COMMENT 'the class that the value is for',
     driver               LowCardinality(String) COMMENT 'the provisioner of the class',
     topology             String COMMENT 'selector of the nodes that can reach the storage; empty if none' CODEC(ZSTD(1)),
-    capacity_bytes       Int64 COMMENT 'bytes that can still be provisioned' CODEC(ZSTD(1)),
+    capacity_bytes       Nullable(Int64) COMMENT 'bytes that can still be provisioned; NULL if the driver does not say, and once the object is deleted. argMax passes over NULL: for the last value write argMax(tuple(capacity_bytes), at).1' CODEC(ZSTD(1)),
     maximum_volume_bytes Int64 COMMENT 'size in bytes of the largest volume that can be provisioned; 0 if the driver does not say' CODEC(ZSTD(1)),
-    resource_version     String COMMENT 'metadata.resourceVersion of the CSIStorageCapacity' CODEC(ZSTD(1))
+    resource_version     String COMMENT 'metadata.resourceVersion of the CSIStorageCapacity, or of the event that showed its deletion' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (cluster, storage_class, topology, uid, at)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'One row per value of a CSIStorageCapacity that differs from the one before: how much storage its class could still provision. Read with FINAL.';
+COMMENT 'One row per value of a CSIStorageCapacity that differs from the one before, and one for its deletion: how much storage its class could still provision. Read with FINAL.';
 
 -- How full a volume is, by the kubelet of a node that has it mounted. A row is written when
 -- the values differ from the row before; until the next row, the last one stays valid. Most questions name a
@@ -420,14 +421,15 @@ COMMENT 'Copies each row of usage into last_usage.';
 
 -- What claims and volumes took on each day: a byte for a second is a byte-second. The tracker sums up a day when it is over and all
 -- of it is known, so these sums stay when the mounts and samples behind them have expired. A day is summed up again while
--- what is known of it may change; a row that is no longer right then becomes zero.
+-- what is known of it may change; a row that is no longer right then becomes zero. So a day keeps the owners that there were when it was
+-- last summed up, some three days after it.
 CREATE TABLE IF NOT EXISTS byte_seconds_daily
 (
     cluster                LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
     day                    Date COMMENT 'the day, in UTC' CODEC(Delta, ZSTD(1)),
     namespace              LowCardinality(String) COMMENT 'namespace of the claims; of a volume, that of the claim that it was bound to or was released from',
     storage_class          LowCardinality(String) COMMENT 'the StorageClass; empty if there is none',
-    owner                  LowCardinality(String) COMMENT 'owner of these claims; empty if they have none',
+    owner                  LowCardinality(String) COMMENT 'owner of these claims when the day was summed up; empty if they had none',
     groups                 Array(LowCardinality(String)) COMMENT 'groups of that owner',
     claim_seconds          Int64 COMMENT 'for how many seconds claims existed, all together: 86400 for one that existed all day' CODEC(ZSTD(1)),
     volume_seconds         Int64 COMMENT 'for how many seconds volumes were bound or released, all together' CODEC(ZSTD(1)),
@@ -453,7 +455,7 @@ CREATE TABLE IF NOT EXISTS use_seconds_daily
     volume_uid    String COMMENT 'UID of the volume; empty if it is not known' CODEC(ZSTD(1)),
     workload_kind LowCardinality(String) COMMENT 'kind of the topmost controller of the pods; Pod for a pod without one',
     workload_name LowCardinality(String) COMMENT 'name of that controller, or of that pod',
-    owner         LowCardinality(String) COMMENT 'owner of the pods, else of the claim; empty if unknown',
+    owner         LowCardinality(String) COMMENT 'owner of the pods, else of the claim, when the day was summed up; empty if unknown',
     groups        Array(LowCardinality(String)) COMMENT 'the groups of that owner',
     use_hash      UInt64 MATERIALIZED cityHash64(cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups) COMMENT 'a number for the columns before, by which uses are told apart quickly' CODEC(ZSTD(1)),
     day           Date COMMENT 'the day, in UTC' CODEC(Delta, ZSTD(1)),
@@ -479,7 +481,7 @@ CREATE TABLE IF NOT EXISTS use_seconds_monthly
     volume_uid    String COMMENT 'UID of the volume; empty if it is not known' CODEC(ZSTD(1)),
     workload_kind LowCardinality(String) COMMENT 'kind of the topmost controller of the pods; Pod for a pod without one',
     workload_name LowCardinality(String) COMMENT 'name of that controller, or of that pod',
-    owner         LowCardinality(String) COMMENT 'owner of the pods, else of the claim; empty if unknown',
+    owner         LowCardinality(String) COMMENT 'owner of the pods, else of the claim, when the day was summed up; empty if unknown',
     groups        Array(LowCardinality(String)) COMMENT 'the groups of that owner',
     use_hash      UInt64 MATERIALIZED cityHash64(cluster, namespace, claim_name, claim_uid, volume_uid, workload_kind, workload_name, owner, groups) COMMENT 'a number for the columns before, by which uses are told apart quickly' CODEC(ZSTD(1)),
     month         Date COMMENT 'the first day of the month, in UTC' CODEC(Delta, ZSTD(1)),

@@ -320,12 +320,12 @@ func (l *lock) failed(err error) error {
 	return err
 }
 
-// Register exports whether this tracker writes the catalog: e has the lease, or e is nil, because
+// Register exports whether this tracker, which has a catalog, writes it: e has the lease, or e is nil, because
 // there is no election.
 func Register(reg prometheus.Registerer, e *Election) {
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "kubevoltracker_leader",
-		Help: "1 if this tracker is the one that writes the catalog, 0 if it stands by.",
+		Help: "1 if this tracker is the one that writes the catalog, 0 if it stands by. Absent without a catalog.",
 	}, func() float64 {
 		if e == nil || e.Held() != nil {
 			return 1

@@ -297,7 +297,7 @@ type Attachment struct {
 }
 
 // StorageCapacity is a row of storage_capacity: how much a storage class could still provision for
-// a part of the cluster, as its CSI driver reported at a moment.
+// a part of the cluster, as its CSI driver reported at a moment, or that it no longer did.
 type StorageCapacity struct {
 	At                 Time
 	UID                string // of the CSIStorageCapacity
@@ -307,6 +307,7 @@ type StorageCapacity struct {
 	CapacityBytes      int64
 	MaximumVolumeBytes int64 // 0 if the driver does not report it
 	ResourceVersion    string
+	Gone               bool // CapacityBytes is absent: the object was deleted, or its driver does not report it
 }
 
 // Usage is a row of usage: how full a volume was when a kubelet that has it mounted measured it. A
@@ -398,7 +399,7 @@ type Object struct {
 	ObservedAt      Time
 	Object          string `cbor:",omitempty"` // in JSON, in the API's own fields; set by the writer of the catalog
 
-	Wire []byte  `cbor:",omitempty" json:"-"` // the same as protobuf, once EncodeObjects has been called
+	Wire []byte  `cbor:",omitempty" json:"-"` // the same as protobuf, once Encode has been called
 	From Encoder `cbor:"-" json:"-"`          // the source of Wire; nil once it is encoded
 }
 
@@ -456,13 +457,11 @@ type LabelSet = intern.Labels
 // PackLabels returns a map of labels as a LabelSet.
 func PackLabels(m Labels) LabelSet { return intern.Pack(m) }
 
-// EncodeObjects encodes the objects as protobuf. That may take as long as the inventory's work on
-// them, so the Recorder calls it, outside the inventory's lock.
-func (f *Facts) EncodeObjects() {
-	for i := range f.Objects {
-		if o := &f.Objects[i]; o.From != nil {
-			o.Wire, o.From = o.From.Wire(), nil
-		}
+// Encode encodes the object as protobuf. That may take as long as the inventory's work on it, so the
+// Recorder calls it, outside the inventory's lock.
+func (o *Object) Encode() {
+	if o.From != nil {
+		o.Wire, o.From = o.From.Wire(), nil
 	}
 }
 

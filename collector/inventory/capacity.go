@@ -9,18 +9,12 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// capacity is the last sample of a CSIStorageCapacity.
-type capacity struct {
-	fact.StorageCapacity
-	known bool // its driver reports an amount
-}
-
-// noteCapacity takes a sample whenever a driver reports a new amount.
+// noteCapacity takes a sample whenever a driver reports a new amount, or stops to report one.
 func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, obs Observation) bool {
-	sample := capacity{known: o.Capacity != nil, StorageCapacity: fact.StorageCapacity{
+	sample := fact.StorageCapacity{
 		At: obs.At, UID: string(o.UID), StorageClass: o.StorageClassName, Driver: inv.provisionerOf(o.StorageClassName),
-		ResourceVersion: o.ResourceVersion,
-	}}
+		Gone: o.Capacity == nil, ResourceVersion: o.ResourceVersion,
+	}
 	if o.NodeTopology != nil {
 		sample.Topology = metav1.FormatLabelSelector(o.NodeTopology)
 	}
@@ -38,18 +32,25 @@ func (inv *Inventory) noteCapacity(o *storagev1.CSIStorageCapacity, obs Observat
 		}
 	}
 	inv.capacities[sample.UID] = &sample
-	inv.update.Facts.StorageCapacity = append(inv.update.Facts.StorageCapacity, sample.StorageCapacity)
+	inv.update.Facts.StorageCapacity = append(inv.update.Facts.StorageCapacity, sample)
 	inv.emitCapacity(&sample)
 	return true
 }
 
-func (inv *Inventory) dropCapacity(uid string) {
-	if c := inv.capacities[uid]; c != nil {
-		c.known = false
-		inv.emitCapacity(c)
-		delete(inv.capacities, uid)
-		inv.forgetSnapshot(fact.StorageCapacities, uid)
+// dropCapacity takes the last sample of an object that is gone, unless the sample before says so already.
+func (inv *Inventory) dropCapacity(uid string, obs Observation) {
+	c := inv.capacities[uid]
+	if c == nil {
+		return
 	}
+	if !c.Gone {
+		_, c.At = obs.bounds(c.At)
+		c.CapacityBytes, c.MaximumVolumeBytes, c.Gone, c.ResourceVersion = 0, 0, true, inv.observation.Version
+		inv.update.Facts.StorageCapacity = append(inv.update.Facts.StorageCapacity, *c)
+	}
+	inv.emitCapacity(c)
+	delete(inv.capacities, uid)
+	inv.forgetSnapshot(fact.StorageCapacities, uid)
 }
 
 func (inv *Inventory) provisionerOf(class string) string {
@@ -60,9 +61,9 @@ func (inv *Inventory) provisionerOf(class string) string {
 }
 
 // emitCapacity emits the present state.
-func (inv *Inventory) emitCapacity(c *capacity) {
+func (inv *Inventory) emitCapacity(c *fact.StorageCapacity) {
 	inv.update.Capacities = append(inv.update.Capacities, fact.CapacityState{
 		UID: c.UID, StorageClass: c.StorageClass, Driver: cmp.Or(inv.provisionerOf(c.StorageClass), c.Driver), Topology: c.Topology,
-		CapacityBytes: c.CapacityBytes, Gone: !c.known,
+		CapacityBytes: c.CapacityBytes, Gone: c.Gone,
 	})
 }

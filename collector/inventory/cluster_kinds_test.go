@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -136,4 +137,42 @@ func TestStorageCapacityIsSampledWhenItChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, "gone", inv.Count(fact.StorageCapacities), 0)
+}
+
+// The last sample says whether there is an amount: there is none once the object is deleted, or while its driver reports none.
+func TestStorageCapacityWithoutAnAmount(t *testing.T) {
+	some, none := capacityOf("k1", "fast", resource.NewQuantity(5, resource.BinarySI)), capacityOf("k1", "fast", nil)
+	played := func(events ...event) []fact.StorageCapacity {
+		_, h := play(t, events...)
+		return h.capacities
+	}
+	// The tracker observes the object last at 3. It restarts at 5, and the first list at 6 lacks the object.
+	missed := func(last *storagev1.CSIStorageCapacity) []fact.StorageCapacity {
+		inv, h := New(), newHistory()
+		unread, err := inv.Restore(fact.SavedList{restored(last, fact.ObjectSnapshot{})}, 1, at(5))
+		if unread != nil || err != nil {
+			t.Fatal(unread, err)
+		}
+		if err := inv.Replace(fact.StorageCapacities, nil, Observation{At: at(6), NotBefore: at(3), Version: "70"}); err != nil {
+			t.Fatal(err)
+		}
+		h.take(inv)
+		return h.capacities
+	}
+	sample := func(second int, bytes int64, version string) fact.StorageCapacity {
+		return fact.StorageCapacity{At: at(second), UID: "k1", StorageClass: "fast", Topology: "zone=a", CapacityBytes: bytes, Gone: bytes == 0, ResourceVersion: version}
+	}
+	for name, test := range map[string]struct{ got, want []fact.StorageCapacity }{
+		"deleted":                     {played(set(1, some), gone(2, as("9", some.DeepCopy()))), []fact.StorageCapacity{sample(1, 5, ""), sample(2, 0, "9")}},
+		"deleted, by a clock behind":  {played(set(3, some), gone(2, some)), []fact.StorageCapacity{sample(3, 5, ""), sample(3, 0, "")}},
+		"never an amount":             {played(set(1, none)), []fact.StorageCapacity{sample(1, 0, "")}},
+		"no amount for a while":       {played(set(1, some), set(2, none), set(3, some)), []fact.StorageCapacity{sample(1, 5, ""), sample(2, 0, ""), sample(3, 5, "")}},
+		"no amount, and deleted":      {played(set(1, none), gone(2, none)), []fact.StorageCapacity{sample(1, 0, "")}},
+		"deleted in a gap":            {missed(some), []fact.StorageCapacity{sample(6, 0, "70")}},
+		"no amount, deleted in a gap": {missed(none), nil},
+	} {
+		if !slices.Equal(test.got, test.want) {
+			t.Errorf("%s:\n got %+v\nwant %+v", name, test.got, test.want)
+		}
+	}
 }

@@ -38,7 +38,7 @@ func (m byName[V]) drop(n name) {
 type Inventory struct {
 	namespaces  byUID[*namespace]
 	classes     byUID[*class]
-	capacities  byUID[*capacity]
+	capacities  byUID[*fact.StorageCapacity] // the last sample of each
 	volumes     byUID[*volume]
 	controllers byUID[*controller] // including, for a while, those that are gone
 	claims      byUID[*claim]
@@ -124,7 +124,7 @@ func New() *Inventory {
 		namespaceNames: map[string]*namespace{},
 		relabelled:     map[string]struct{}{},
 		classes:        byUID[*class]{},
-		capacities:     byUID[*capacity]{},
+		capacities:     byUID[*fact.StorageCapacity]{},
 		volumes:        byUID[*volume]{},
 		controllers:    byUID[*controller]{},
 		claims:         byUID[*claim]{},

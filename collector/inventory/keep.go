@@ -39,7 +39,7 @@ func parseKeep(text string) (k keep, ok bool) {
 }
 
 // keepOf returns until when a volume is kept: the later of the dates that its annotation and that of its living claim have. The
-// annotation of a claim ends with the claim.
+// annotation of a claim ends with the claim. Its texts are cut: each row of volume_states has them.
 func (inv *Inventory) keepOf(v *volume) (k keep) {
 	var texts []string
 	if text, ok := v.annotations.Value().Lookup(KeepAnnotation); ok {
@@ -54,9 +54,9 @@ func (inv *Inventory) keepOf(v *volume) (k keep) {
 		one, ok := parseKeep(text)
 		switch {
 		case !ok:
-			k.unreadable = cmp.Or(text, emptyText)
+			k.unreadable = cmp.Or(cut(text, mostTextBytes), emptyText)
 		case one.until > k.until:
-			k.until, k.reason = one.until, one.reason
+			k.until, k.reason = one.until, cut(one.reason, mostTextBytes)
 		}
 	}
 	return k

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,10 @@ func TestKeptVolume(t *testing.T) {
 	claimUnreadable.Annotations = map[string]string{KeepAnnotation: "for ever"}
 	claimEmpty := claim.DeepCopy()
 	claimEmpty.Annotations = map[string]string{KeepAnnotation: ""}
+	long := strings.Repeat("x", 100_000)
+	claimLong, volumeLong := claim.DeepCopy(), volume.DeepCopy()
+	claimLong.Annotations = map[string]string{KeepAnnotation: long}
+	volumeLong.Annotations = map[string]string{KeepAnnotation: "until 2027-01-31: " + long}
 	released := pv("vol", "v1", 1, claim, corev1.VolumeReleased, 8)
 	for name, test := range map[string]struct {
 		events []event
@@ -63,6 +68,7 @@ func TestKeptVolume(t *testing.T) {
 		"of a claim that is gone":       {[]event{set(1, claimKept), set(2, volume), gone(7, claimKept), set(8, released)}, keep{}},
 		"unreadable":                    {[]event{set(1, claimUnreadable), set(2, volume)}, keep{unreadable: "for ever"}},
 		"empty":                         {[]event{set(1, claimEmpty), set(2, volume)}, keep{unreadable: `""`}},
+		"long":                          {[]event{set(1, claimLong), set(2, volumeLong)}, keep{endOf(2027, 1, 31), long[:mostTextBytes], long[:mostTextBytes]}},
 		"unreadable, and of the volume": {[]event{set(1, claimUnreadable), set(2, volumeKept)}, keep{until: endOf(2026, 6, 30), reason: "move", unreadable: "for ever"}},
 	} {
 		t.Run(name, func(t *testing.T) {

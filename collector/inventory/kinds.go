@@ -118,7 +118,7 @@ func (inv *Inventory) drop(kind fact.Kind, uid string, obs Observation) {
 	case fact.StorageClasses:
 		inv.dropClass(uid, obs)
 	case fact.StorageCapacities:
-		inv.dropCapacity(uid)
+		inv.dropCapacity(uid, obs)
 	case fact.Volumes:
 		inv.dropVolume(inv.volumes[uid], obs)
 	case fact.Claims:

@@ -23,8 +23,8 @@ func kept(t *testing.T, events ...event) (list []fact.Object) {
 			t.Fatal(err)
 		}
 		inv.Take(&u)
-		u.Facts.EncodeObjects()
 		for _, o := range u.Facts.Objects {
+			o.Encode()
 			var err error
 			if o.Object, err = Document(o.Kind, o.Wire); err != nil {
 				t.Fatal(err)
@@ -155,7 +155,9 @@ func TestAPackedListIsAList(t *testing.T) {
 			}
 		}
 		inv.Take(&u)
-		u.Facts.EncodeObjects()
+		for i := range u.Facts.Objects {
+			u.Facts.Objects[i].Encode()
+		}
 		return u
 	}
 	plain := play(func(c *corev1.PersistentVolumeClaim) any { return c })

@@ -16,9 +16,9 @@ var (
 	groupKeys = []string{"kubevoltracker.io/groups", "groups", "group", "team"}
 )
 
-// mostOwnerBytes is how much of an owner or a list of groups counts. Each mount of a pod has them in its row, and annotations may have
-// 256 KiB: a pod with a hundred mounts would write 25 MB.
-const mostOwnerBytes = 2048
+// mostTextBytes is how much counts of an owner, of a list of groups, and of the reason for which a volume is kept. Each mount of a pod has
+// the first two in its row, and annotations may have 256 KiB: a pod with a hundred mounts would write 25 MB.
+const mostTextBytes = 2048
 
 // NamesOwner reports whether a label or annotation with this key can name an owner or a group.
 func NamesOwner(key string) bool {
@@ -27,7 +27,7 @@ func NamesOwner(key string) bool {
 
 // ownerOf returns the owner of an object, empty if no key names one.
 func ownerOf(labels, annotations fact.Labels) string {
-	return cut(firstOf(ownerKeys, labels, annotations), mostOwnerBytes)
+	return cut(firstOf(ownerKeys, labels, annotations), mostTextBytes)
 }
 
 // cut returns the whole characters among the first bytes of a text, without what is not UTF-8.
@@ -41,8 +41,8 @@ func groupsOf(labels, annotations fact.Labels) []string {
 	if value == "" {
 		return nil
 	}
-	if len(value) > mostOwnerBytes {
-		value = value[:strings.LastIndexAny(value[:mostOwnerBytes+1], ", ")+1] // whole groups alone
+	if len(value) > mostTextBytes {
+		value = value[:strings.LastIndexAny(value[:mostTextBytes+1], ", ")+1] // whole groups alone
 	}
 	groups := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 	for i := len(groups) - 1; i > 0; i-- {

@@ -35,8 +35,8 @@ func newKeeper() *keeper {
 }
 
 func (k *keeper) take(u *fact.Update) {
-	u.Facts.EncodeObjects()
 	for _, o := range u.Facts.Objects {
+		o.Encode()
 		var err error
 		if o.Object, err = Document(o.Kind, o.Wire); err != nil {
 			panic(err)
@@ -367,7 +367,7 @@ func TestRestoreOfWhatAnOlderTrackerKept(t *testing.T) {
 		}
 		var u fact.Update
 		inv.Take(&u)
-		u.Facts.EncodeObjects()
+		u.Facts.Objects[0].Encode()
 		expect(t, "volumes", len(u.Facts.Volumes), 1)
 		expect(t, "changes", len(u.Facts.Changes), 0)
 		expect(t, "path", u.Facts.VolumeSources[0].Path, "***")

@@ -78,7 +78,7 @@ func TestClassesAndCapacitiesAreToldAsTheyStand(t *testing.T) {
 		{set(5, capacityOf("k1", "fast", nil)), "[] [{k1 fast csi.example zone=a 0 true}]"},
 		{set(6, capacityOf("k1", "fast", resource.NewQuantity(7, resource.BinarySI))), "[] [{k1 fast csi.example zone=a 7 false}]"},
 		{set(7, capacityOf("k2", "slow", resource.NewQuantity(1, resource.BinarySI))), "[] [{k2 slow  zone=a 1 false}]"},
-		{gone(8, capacityOf("k1", "fast", resource.NewQuantity(7, resource.BinarySI))), "[] [{k1 fast csi.example zone=a 7 true}]"},
+		{gone(8, capacityOf("k1", "fast", resource.NewQuantity(7, resource.BinarySI))), "[] [{k1 fast csi.example zone=a 0 true}]"},
 		{gone(9, late), "[{fast csi.example Delete WaitForFirstConsumer true}] []"},
 	} {
 		do := inv.Set

@@ -57,11 +57,20 @@ func controllerKind(kind fact.Kind) bool {
 	return false
 }
 
+// longestKind is the longest kind in bytes: that of a custom resource is a DNS label.
+const longestKind = 63
+
 func controllerOf(o metav1.Object) workload {
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
-		return workload{kind: ref.Kind, name: ref.Name, uid: string(ref.UID)}
+		return workloadOf(ref)
 	}
 	return workload{}
+}
+
+// workloadOf returns the owner that a reference names. It cuts a kind and a name that no object can have: the API server accepts a
+// megabyte of them, and each mount of a pod has them in its row.
+func workloadOf(ref *metav1.OwnerReference) workload {
+	return workload{kind: cut(ref.Kind, longestKind), name: cut(ref.Name, longestName), uid: string(ref.UID)}
 }
 
 func (inv *Inventory) noteController(kind fact.Kind, o metav1.Object) (c *controller, news bool) {
@@ -253,7 +262,7 @@ func claimOwner(o *corev1.PersistentVolumeClaim) (pod intern.Word, maker workloa
 	case ref == nil:
 		return pod, maker
 	case ref.Kind != string(fact.Pods):
-		return pod, workload{kind: ref.Kind, name: ref.Name, uid: string(ref.UID)}
+		return pod, workloadOf(ref)
 	}
 	if set, ordinal, ok := cutLast(ref.Name, '-'); ok && digits(ordinal) && isTemplated(o.Name, ref.Name) {
 		return pod, workload{kind: string(fact.StatefulSets), name: set}

@@ -42,12 +42,18 @@ func backends() board {
 			{kind: lines, title: "CSI capacity", unit: "bytes", width: 12, height: 8, description: "What each CSI driver says that it can still provision, by storage class and part of the cluster. Empty where no driver says it.",
 				queries: []query{overTime(`min by (storageclass, topology) (kubevoltracker_storage_capacity_bytes{`+ofCluster+`, storageclass=~"$storageclass"})`, "{{storageclass}} {{topology}}")}},
 			{kind: list, title: "Largest volume that fits", unit: "short", width: 12, height: 8,
-				description: "What each CSI driver reported last: the space that is left for a part of the cluster, and the size of the largest volume that it can make, where the driver says it.",
+				description: "What each CSI driver reported last: the space that is left for a part of the cluster, and the size of the largest volume that it can make, where the driver says it. A part of which the driver says no amount, or no longer, is not here.",
 				columns:     "cluster- storage_class driver topology left:bytes largest:bytes reported:dateTimeAsIso",
 				queries: []query{rowsOf(`
-					SELECT cluster, storage_class, driver, topology, argMax(capacity_bytes, at) AS left, nullIf(argMax(maximum_volume_bytes, at), 0) AS largest, max(at) AS reported
-					FROM storage_capacity
-					WHERE ` + inCluster + " AND " + inClass + `
+					SELECT cluster, storage_class, last.1 AS driver, topology, max(last.2) AS left, nullIf(argMax(last.3, last.2), 0) AS largest, argMax(reported_at, last.2) AS reported
+					FROM
+					(
+						SELECT cluster, storage_class, topology, argMax((driver, capacity_bytes, maximum_volume_bytes), at) AS last, max(at) AS reported_at
+						FROM storage_capacity FINAL
+						WHERE ` + inCluster + " AND " + inClass + `
+						GROUP BY cluster, storage_class, topology, uid
+					)
+					WHERE last.2 IS NOT NULL
 					GROUP BY cluster, storage_class, driver, topology
 					ORDER BY left
 					LIMIT 200`)}},

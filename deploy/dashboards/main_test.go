@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 )
 
@@ -25,6 +26,23 @@ func TestTheFilesAreWhatTheCodeWrites(t *testing.T) {
 		}
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s.json is not what its code writes: make dashboards", b.name)
+		}
+	}
+}
+
+// TestSharesAreOfTheFileSystem looks for panels that divide the used space of a file system by the size of the volume: of a
+// directory on a shared file system, as NFS has them, that is more than all.
+func TestSharesAreOfTheFileSystem(t *testing.T) {
+	share := regexp.MustCompile(`kubevoltracker_volume_used_bytes\{[^}]*\}[^"]* / [^"]*kubevoltracker_volume_capacity_bytes`)
+	for _, b := range boards() {
+		for _, r := range b.rows {
+			for _, p := range r.panels {
+				for _, q := range p.queries {
+					if share.MatchString(q.expr) {
+						t.Errorf("%s, panel %q: %s", b.name, p.title, q.expr)
+					}
+				}
+			}
 		}
 	}
 }

@@ -10,7 +10,7 @@ func tracker() board {
 		rows: []row{{"", []panel{
 			{kind: figure, title: "Trackers", unit: "short", width: 4, height: 4, description: "Trackers that Prometheus reaches.", steps: []step{},
 				queries: []query{now(`count(kubevoltracker_build_info{`+ofCluster+`}) or vector(0)`, "")}},
-			{kind: figure, title: "Leaders", unit: "short", width: 4, height: 4, description: "Trackers that write a catalog: one for each cluster. The others stand by.",
+			{kind: figure, title: "Leaders", unit: "short", width: 4, height: 4, description: "Trackers that write a catalog: one for each cluster. The others stand by. Without a catalog there is no data.",
 				queries: []query{now(`sum(kubevoltracker_leader{`+ofCluster+`})`, "")}},
 			{kind: figure, title: "Catalog", unit: "short", width: 4, height: 4, values: up, description: "Whether ClickHouse did what each tracker asked it last; without a catalog there is no data.",
 				queries: []query{now(`min(kubevoltracker_catalog_up{`+ofCluster+`})`, "")}},

@@ -125,9 +125,9 @@ func volume() board {
 		}}, {"How full it is", []panel{
 			{kind: lines, title: "Used against provisioned", unit: "bytes", width: 12, height: 8, description: "The size of the volume, its used space and the space that containers can still write to, as kubelets reported.",
 				queries: []query{overTime(of("capacity_bytes"), "size"), overTime(of("used_bytes"), "used"), overTime(of("available_bytes"), "available")}},
-			{kind: lines, title: "Used share", unit: "percentunit", width: 6, height: 8, description: "Used part of the bytes and of the inodes of the file system. Some file systems have no fixed number of inodes.",
+			{kind: lines, title: "Used share", unit: "percentunit", width: 6, height: 8, description: "Used part of the bytes and of the inodes of the file system. Of a directory on a shared file system, as NFS has them, that is the part of all of it. Some file systems have no fixed number of inodes.",
 				queries: []query{
-					overTime(of("used_bytes")+" / "+of("capacity_bytes"), "bytes"),
+					overTime(of("used_bytes")+" / ("+of("used_bytes")+" + "+of("available_bytes")+")", "bytes"),
 					overTime(of("inodes_used")+" / "+of("inodes"), "inodes"),
 				}},
 			{kind: lines, title: "Used since it was first measured", unit: "bytes", width: 6, height: 8, description: "Used space from the catalog: a point for each change that a kubelet reported in the chosen time.",

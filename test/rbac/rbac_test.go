@@ -49,6 +49,7 @@ func TestRights(t *testing.T) {
 	t.Run("to list a kind cost no other kind's families", func(t *testing.T) {
 		resumedWithoutListing(t, c, g.in("families-list", "-families-list"))
 	})
+	t.Run("that are missing for a while cost no event", func(t *testing.T) { missingForAWhile(t, c, g.in("awhile", "-awhile")) })
 	t.Run("to list namespaces, or a name for the cluster", func(t *testing.T) { unnamedCluster(t, c, g) })
 }
 

@@ -80,7 +80,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	o.Metrics.Registry, o.Metrics.Logger = registry, log.With(o.Logger, "component", "exporter")
 	o.Metrics.NoStorageCapacity, o.Metrics.NoAttachments = o.Without.StorageCapacity, o.Without.Attachments
 	metrics := exporter.New(o.Metrics)
-	election.Register(registry, a.history.election)
+	if a.history.writer != nil {
+		election.Register(registry, a.history.election)
+	}
 	a.collector = collector.New(collector.Options{
 		Client: client, Policy: o.Policy, Without: o.Without, Kubelets: kubelets, Exporter: metrics, Recorder: a.history.recorder,
 		Renderer: rendererOf(o.Metrics.StateMetrics),

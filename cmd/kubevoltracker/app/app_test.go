@@ -218,6 +218,14 @@ func TestMistakeLeavesNothingOpen(t *testing.T) {
 	}
 }
 
+// TestNobodyLeadsWithoutACatalog reads the metrics of a tracker that writes no catalog.
+func TestNobodyLeadsWithoutACatalog(t *testing.T) {
+	body, err := runApp(t, appOptions(t)).get("/metrics")
+	if err != nil || strings.Contains(body, "kubevoltracker_leader") || !strings.Contains(body, "kubevoltracker_ready 1") {
+		t.Errorf("it says whether it leads, or not that it is ready; %v\n%s", err, body)
+	}
+}
+
 // TestStartEndsWithItsContext ends the context before the tracker has started.
 func TestStartEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

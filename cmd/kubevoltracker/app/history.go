@@ -30,8 +30,8 @@ import (
 )
 
 // history is the data that outlives a run: the journal, and the catalog with its writer. The
-// embedded catalog has an engine, and --leader-election an election; without a catalog all fields
-// but the journal are nil.
+// embedded catalog has an engine, and --leader-election an election. Without a catalog, the fields
+// catalog, writer, engine, election and retention are nil.
 type history struct {
 	cluster      string
 	logger       log.Logger

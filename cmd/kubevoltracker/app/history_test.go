@@ -66,6 +66,27 @@ func TestAJournalWithPositionsIsGoneOnWith(t *testing.T) {
 	}
 }
 
+// A journal with a record that cannot be read is set aside with all that it has: positions without the objects would have the
+// watches resume into an empty inventory.
+func TestAJournalWithAnUnreadableRecordIsBegunAnew(t *testing.T) {
+	dir := t.TempDir()
+	first := openHistory(t, dir)
+	err := first.journal.Commit(t.Context(), journal.Batch{
+		Positions: []journal.Position{{Kind: "Pod", ResourceVersion: "7"}}, State: []journal.Record{{Kind: "watched", UID: "Pod", Data: []byte("?")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := first.journal.ID()
+	if err := first.journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := openHistory(t, dir)
+	if second.snapshot != nil || second.journal.ID() == id || len(second.journal.Positions()) > 0 {
+		t.Errorf("it goes on with the snapshot %+v and the positions %v", second.snapshot, second.journal.Positions())
+	}
+}
+
 // withEngine returns options for dir, with an engine that prints a line and fails.
 func withEngine(t *testing.T, dir, line string) Options {
 	t.Helper()
