@@ -45,6 +45,14 @@ func TestWhatHappenedInAWindow(t *testing.T) {
 		{"app-changes", "change", "volume=pv-data", "came,went,came,came,went,came"},
 		{"app-changes", "workload", "volume=pv-data since=2026-02-01", "Pod/shell-1,Pod/shell-1,CronJob/report"},
 		{"app-changes", "apps", "volume=pv-data", `["Job/import"],["Deployment/api"],["Deployment/api"],["Deployment/api","Pod/shell-1"],["Deployment/api"],["CronJob/report","Deployment/api"]`},
+		// The flags choose rows: the workloads that they leave out are on the volume, too.
+		{"app-changes", "apps", "volume=pv-data workload=Pod/shell-1", `["Deployment/api","Pod/shell-1"],["Deployment/api"]`},
+		{"app-changes", "apps", "volume=pv-data owner=carol", `["Deployment/api","Pod/shell-1"],["Deployment/api"]`}, // of the claim, as the pod has none
+		{"app-changes", "apps", "volume=pv-data group=data since=2026-02-01", `["CronJob/report","Deployment/api"]`},
+		{"app-changes", "workload", "volume=pv-data workload=api namespace=shop storageclass=fast cluster=east", "Deployment/api"},
+		{"app-changes", "workload", "volume=pv-data workload=Pod/api", ""},
+		{"app-changes", "workload", "volume=pv-data namespace=lab", ""},
+		{"app-changes", "workload", "volume=pv-data cluster=west", ""},
 		{"app-changes", "at_not_before", "volume=pv-data since=2026-02-05 until=2026-02-10", "2026-02-06T12:00:00Z"},
 		{"coverage", "state", "", "watched,unwatched,watched"},
 		{"coverage", "state", "at=2026-02-07", "unwatched"},
@@ -57,7 +65,10 @@ func TestWhatHappenedInAWindow(t *testing.T) {
 		{"creation-rate", "volumes", "since=2025-12-31 until=2026-01-04 owner=carol", "0,1,0,0"},
 		{"creation-rate", "claims", "since=2025-12-31 until=2026-01-04 group=storage", "0,1,0,0"},
 		{"creation-rate", "volumes", "since=2025-12-31 until=2026-01-04 owner=ann", ""},
-		{"creation-rate", "volumes_before", "since=2026-01-03 until=2026-01-05", "2,0"},
+		{"creation-rate", "volumes_before", "since=2026-01-03 until=2026-01-05", ","},              // nobody watched then
+		{"creation-rate", "volumes_before", "since=2026-01-26 until=2026-02-23 per=week", ",,0,0"}, // since January 12th
+		{"creation-rate", "claims_before", "since=2026-01-26 until=2026-02-23 per=week", ",,0,0"},
+		{"creation-rate", "claims_before", "since=2026-02-24 until=2026-02-28", "1,0,0,0"},
 		{"creation-rate", "period_start", "since=2026-01-01 until=2026-01-15 per=week", "2025-12-29T00:00:00Z,2026-01-05T00:00:00Z,2026-01-12T00:00:00Z"},
 		{"creation-rate", "period_end", "since=2026-01-01T11:30 until=2026-01-01T13:30 per=hour", "2026-01-01T12:00:00Z,2026-01-01T13:00:00Z,2026-01-01T13:30:00Z"},
 		{"creation-rate", "volumes", "since=2026-01-01T12:30 until=2026-01-01T14:30 per=hour", "2,0,0"},
@@ -88,8 +99,10 @@ func TestWhatHappenedInAWindow(t *testing.T) {
 		{"ephemeral", "workload", "since=30d owner=ann workload=report", "CronJob/report"},
 		{"ephemeral", "workload", "since=30d owner=bob", ""},
 		{"ephemeral", "lasted_seconds", "since=30d group=data storageclass=fast", "432000"},
-		{"capacity", "capacity_bytes", "", "515396075520"},
-		{"capacity", "capacity_bytes", "at=2026-02-01", "536870912000"},
+		{"capacity", "capacity_bytes", "", "515396075520,0"},
+		{"capacity", "capacity_bytes", "at=2026-02-01", "536870912000,3221225472"},
+		{"capacity", "capacity_bytes", "at=2026-02-04T12:00", "536870912000"}, // node-1 is gone, and node-2 has no amount
+		{"capacity", "topology", "storageclass=local", "node=2"},
 		{"capacity", "maximum_volume_bytes", "at=2026-02-01 storageclass=fast", ""},
 		{"capacity", "capacity_bytes", "at=2026-01-09", ""},
 		{"counts", "kind", "", "PersistentVolume,PersistentVolumeClaim,Pod,mount"},
@@ -121,6 +134,12 @@ func TestWhatHappenedInAWindow(t *testing.T) {
 		{"volumes-per-pod", "volumes", "at=2026-01-15 workload=DaemonSet/logger", "1"},
 		{"lifetimes", "kind", "", "PersistentVolumeClaim,PersistentVolumeClaim,mount,mount"},
 		{"lifetimes", "longest_seconds", "storageclass=fast", "432000,1468800"},
+		{"lifetimes", "kind", "owner=bob", "mount"}, // of bob's pods, with carol's claim
+		{"lifetimes", "ended", "owner=bob", "2"},
+		{"lifetimes", "storage_class", "group=web", "fast"},
+		{"lifetimes", "ended", "owner=carol", "1"}, // the pod has no owner, and its claim has
+		{"lifetimes", "longest_seconds", "group=infra", "2419200"},
+		{"lifetimes", "kind", "owner=carol since=2026-02-10", ""},
 		{"lifetimes", "median_seconds", "since=2026-02-01 until=2026-02-11 storageclass=fast namespace=shop", "1036800"},
 		{"find", "kind", "name=pv-data", "PersistentVolume"},
 		{"find", "matched", "name=data", "name,uid,name"},
@@ -159,14 +178,64 @@ func TestAppsThatAreAwayForAMomentStay(t *testing.T) {
 			mountOf("api-3", "data", "data", "csi:1", "data", minute(120)),
 		},
 	}
+	f.Pods[1].Owner = "ann"
 	write(t, c, "east", f)
 	for flags, want := range map[string]string{
 		"":                 "came,went,came",
 		"min-absence=1m":   "came,went,came,went,came",
 		"min-absence=1h1m": "came",
+		"owner=ann":        "came,went", // one of the pods of that stay is hers
 	} {
 		if got := column(t, c, "app-changes", "change", append(strings.Fields(flags), "volume=data")...); got != want {
 			t.Errorf("%s: got %s, want %s", flags, got, want)
 		}
 	}
+}
+
+// TestAppsOfTwoNamespaces has a volume whose former claim, in another namespace, was still mounted when it got the next one.
+func TestAppsOfTwoNamespaces(t *testing.T) {
+	c := migrated(t)
+	f := &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("data", "fast", "csi:1", "claim-data", "Bound", 20)},
+		Claims:  []fact.Claim{claimOf("data", "fast", "data", 20), claimOf("old", "fast", "data", 20)},
+		Pods:    []fact.Pod{podOf("shop", "api-1", "Deployment", "api"), podOf("lab", "old", "", "")},
+		Mounts: []fact.Mount{
+			mountOf("api-1", "data", "data", "csi:1", "data", day(2, 5)),
+			endedMount(mountOf("old", "data", "old", "csi:1", "data", day(2, 1)), day(2, 3), day(2, 10), "Deleted"),
+		},
+	}
+	f.Claims[1].Namespace, f.Mounts[1].Namespace = "lab", "lab"
+	write(t, c, "east", f)
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"app-changes", "apps", "volume=pv-data", `["Pod/old"],["Deployment/api","Pod/old"],["Deployment/api"]`},
+		{"app-changes", "apps", "volume=pv-data namespace=shop", `["Deployment/api","Pod/old"]`},
+		{"app-changes", "apps", "volume=lab/old namespace=lab", `["Pod/old"],["Deployment/api"]`},
+	})
+}
+
+// TestAppsThatUseAVolumeForAMoment has a job whose container starts and ends in the same second: it comes before it goes. At
+// the second of these moments one workload goes and another one comes.
+func TestAppsThatUseAVolumeForAMoment(t *testing.T) {
+	c := migrated(t)
+	f := &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("data", "fast", "csi:1", "claim-data", "Bound", 20)},
+		Claims:  []fact.Claim{claimOf("data", "fast", "data", 20)},
+		Pods: []fact.Pod{
+			podOf("shop", "a", "CronJob", "a"), podOf("shop", "b", "CronJob", "a"), podOf("shop", "former", "", ""), podOf("shop", "next", "", ""),
+		},
+		Mounts: []fact.Mount{
+			endedMount(mountOf("a", "data", "data", "csi:1", "data", day(2, 1)), day(2, 1), day(2, 1), "Completed"),
+			endedMount(mountOf("b", "data", "data", "csi:1", "data", day(2, 2)), day(2, 2), day(2, 2), "Completed"),
+			endedMount(mountOf("former", "data", "data", "csi:1", "data", day(1, 10)), day(2, 2), day(2, 2), "Deleted"),
+			mountOf("next", "data", "data", "csi:1", "data", day(2, 2)),
+		},
+	}
+	write(t, c, "east", f)
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"app-changes", "change", "volume=pv-data", "came,came,went,went,came,came,went"},
+		{"app-changes", "workload", "volume=pv-data", "Pod/former,CronJob/a,CronJob/a,Pod/former,CronJob/a,Pod/next,CronJob/a"},
+		{"app-changes", "change", "volume=pv-data workload=CronJob/a", "came,went,came,went"},
+	})
 }

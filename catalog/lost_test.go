@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -88,5 +89,77 @@ func TestStoresLeftBehind(t *testing.T) {
 		if got := column(t, c, "left-behind", test.column, strings.Fields(test.flags)...); got != want {
 			t.Errorf("%s:\n got %q\nwant %q", test.flags, got, want)
 		}
+	}
+}
+
+// TestStoresUnderAnotherSource has volumes that were deleted, each with a volume that was created later and names the
+// same store with other fields, or another store.
+func TestStoresUnderAnotherSource(t *testing.T) {
+	c := migrated(t)
+	type attributes = map[string]string
+	source := func(kind, server, path string, a attributes) fact.VolumeSource {
+		return fact.VolumeSource{Version: 1, Kind: kind, Driver: a["driver"], Server: server, Path: path, Attributes: a}
+	}
+	fc := func(server, lun string, more ...string) fact.VolumeSource {
+		a := attributes{"targetWWNs": server}
+		if lun != "" { // number 0 is left out
+			a["lun"] = lun
+		}
+		for _, field := range more {
+			a[field] = "x"
+		}
+		return source("fc", server, lun, a)
+	}
+	flex := func(option string, more ...string) fact.VolumeSource {
+		a := attributes{"driver": "d"}
+		if option != "" {
+			a["options.disk"] = option
+		}
+		for _, field := range more {
+			a[field] = "x"
+		}
+		return source("flexVolume", "", "", a)
+	}
+	f := &fact.Facts{Pods: []fact.Pod{podOf("shop", "a", "", "")}}
+	var want []string
+	for i, test := range []struct {
+		former, later fact.VolumeSource
+		left          bool
+	}{
+		{fc("5000", "", "fsType"), fc("5000", ""), false},
+		{fc("5001", ""), fc("5001", "", "readOnly"), false},
+		{fc("5002", "", "fsType"), fc("5002", "1", "fsType"), true},
+		{source("cephfs", "mon", "", attributes{"monitors": "mon", "user": "a"}), source("cephfs", "mon", "/", attributes{"monitors": "mon", "path": "/"}), false},
+		{source("cephfs", "mon-2", "", attributes{"monitors": "mon-2"}), source("cephfs", "mon-2", "/a", attributes{"monitors": "mon-2", "path": "/a"}), true},
+		{flex("1", "fsType"), flex("1", "readOnly"), false},
+		{flex("2"), flex("3"), true},
+		{flex("", "fsType"), flex("", "readOnly"), true}, // they name no store
+		{source("glusterfs", "g", "v", attributes{"path": "v"}), source("glusterfs", "g", "v", attributes{"path": "v", "endpointsNamespace": "lab"}), false},
+		{source("glusterfs", "g", "w", attributes{"path": "w"}), source("glusterfs", "h", "w", attributes{"path": "w"}), true},
+		{source("local", "", "/mnt/1", attributes{"path": "/mnt/1"}), source("hostPath", "", "/mnt/1", attributes{"path": "/mnt/1"}), false},
+		{source("hostPath", "", "/mnt/2", attributes{"path": "/mnt/2"}), source("local", "", "/mnt/2", attributes{"path": "/mnt/2", "fsType": "ext4"}), false},
+		{source("local", "", "/mnt/3", attributes{"path": "/mnt/3"}), source("hostPath", "", "/mnt/4", attributes{"path": "/mnt/4"}), true},
+	} {
+		former, later := fmt.Sprintf("%s:%d", test.former.Kind, i), fmt.Sprintf("%s:%d-later", test.later.Kind, i)
+		test.former.ID, test.later.ID = former, later
+		v, next := volumeOf(fmt.Sprintf("%02d", i), "fast", former, "", "Released", 10), volumeOf(fmt.Sprintf("%02d-later", i), "fast", later, "", "Bound", 10)
+		v.ReclaimPolicy, v.DeletedAt, v.DeletedNotBefore, next.CreatedAt = "Retain", day(2, 10), day(2, 10), day(2, 15)
+		f.VolumeSources, f.Volumes = append(f.VolumeSources, test.former, test.later), append(f.Volumes, v, next)
+		if test.left {
+			want = append(want, v.Name)
+		}
+	}
+	// A pod names the path of a local volume.
+	path := source("local", "", "/mnt/pod", attributes{"path": "/mnt/pod"})
+	path.ID = "local:pod"
+	v := volumeOf("pod", "fast", path.ID, "", "Released", 10)
+	v.ReclaimPolicy, v.DeletedAt, v.DeletedNotBefore = "Retain", day(2, 10), day(2, 10)
+	named := source("hostPath", "", "/mnt/pod", attributes{"path": "/mnt/pod", "type": "Directory"})
+	named.ID = "hostPath:pod"
+	f.VolumeSources, f.Volumes = append(f.VolumeSources, path, named), append(f.Volumes, v)
+	f.Mounts = []fact.Mount{mountOf("a", "x", "", named.ID, "", day(2, 11))}
+	write(t, c, "east", f)
+	if got := column(t, c, "left-behind", "persistentvolume"); got != strings.Join(want, ",") {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

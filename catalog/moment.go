@@ -70,6 +70,17 @@ func (w window) endBy(now time.Time) time.Time {
 	return w.until
 }
 
+// partLengths are the lengths of the parts of a window, by the words of the flag --per.
+var partLengths = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour}
+
+// withBefore returns the window together with as many parts before it as it has, as creation-rate.sql compares them. The first part is
+// a whole hour, day or week: Truncate counts weeks from a Monday, too.
+func (w window) withBefore(part time.Duration, now time.Time) window {
+	first := w.since.Truncate(part)
+	parts := max(1, (w.endBy(now).Sub(first)+part-1)/part)
+	return window{first.Add(-parts * part), w.until}
+}
+
 // from returns the moments from which on a report looks in turn: those so long before the end of the window, or before now, and the beginning.
 func (w window) from(now time.Time, lookBack []time.Duration) (list []time.Time) {
 	last := w.endBy(now)

@@ -46,6 +46,12 @@ func TestAVolumeThatMoved(t *testing.T) {
 	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
 	checkCases(t, run, []reportCase{
 		{"counts", "count", "at=2026-01-05 namespace=shop", "4,3"}, // volumes, claims
+		{"at", "persistentvolume", "at=2026-01-12 namespace=shop", "pv-failed,pv-moved,pv-old,pv-vain"},
+		{"at", "persistentvolume", "at=2026-01-17 namespace=shop", "pv-failed,pv-old,pv-vain"},
+		{"at", "persistentvolume", "at=2026-02-10 namespace=lab", "pv-moved"},
+		{"at", "persistentvolume", "namespace=shop", "pv-failed,pv-old,pv-vain"},
+		{"at", "persistentvolume", "namespace=lab", "pv-moved"},
+		{"at", "claim", "at=2026-01-12 namespace=shop", "f,,o,"},
 		{"counts", "count", "at=2026-01-12 namespace=shop", "4,3"}, // released
 		{"counts", "count", "at=2026-01-17 namespace=shop", "3,3"}, // available
 		{"counts", "count", "at=2026-02-10 namespace=shop", "3,1"},

@@ -14,7 +14,7 @@ import (
 const mostGaps = 3
 
 // Notes returns what the reader of a report needs to know beside its rows, once these have been read: whether there are more, its remark, and
-// when nobody watched in the time that it looks at, in one cluster or, if that is empty, in all.
+// when nobody watched in the time that it looks at or compares that with, in one cluster or, if that is empty, in all.
 func (c *Catalog) Notes(ctx context.Context, r *Result, cluster string) (notes []string, err error) {
 	if r.cut {
 		notes = append(notes, fmt.Sprintf("only the first %d rows are shown; --limit=0 shows all, as -o csv does", r.most))
@@ -107,7 +107,7 @@ func expiring(sql string) (list []retained) {
 // begins wherever that does.
 func beforeCoverage(firsts []first, w window) (notes []string) {
 	for _, f := range firsts {
-		if w.since.After(beginning) && w.since.Before(f.pods) {
+		if !w.since.Equal(beginning) && w.since.Before(f.pods) {
 			notes = append(notes, fmt.Sprintf("nobody watched cluster %s before %s: of earlier times the catalog knows only what objects still said then", f.cluster, humanTime(f.pods)))
 		}
 	}

@@ -76,6 +76,13 @@ func team() *fact.Facts {
 	f.StorageCapacity = []fact.StorageCapacity{
 		{At: day(1, 10), UID: "zone-a", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: 500 * gib},
 		{At: day(1, 9), UID: "zone-a-deleted", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: gib}, // and made anew
+		{At: day(1, 11), UID: "zone-a-deleted", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", Gone: true},
+		{At: day(2, 16), UID: "zone-a-copy", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: gib}, // which counts while it is the largest
+		{At: day(1, 12), UID: "node-1", StorageClass: "local", Driver: "lvm.csi.example.com", Topology: "node=1", CapacityBytes: 3 * gib},
+		{At: day(2, 3), UID: "node-1", StorageClass: "local", Driver: "lvm.csi.example.com", Topology: "node=1", CapacityBytes: 2 * gib}, // by the event that deletes it
+		{At: day(2, 3), UID: "node-1", StorageClass: "local", Driver: "lvm.csi.example.com", Topology: "node=1", Gone: true},
+		{At: day(2, 4), UID: "node-2", StorageClass: "local", Driver: "lvm.csi.example.com", Topology: "node=2", Gone: true}, // no amount yet
+		{At: day(2, 6), UID: "node-2", StorageClass: "local", Driver: "lvm.csi.example.com", Topology: "node=2", CapacityBytes: 0},
 		{At: day(2, 15), UID: "zone-a", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: 480 * gib, MaximumVolumeBytes: 16 * gib},
 	}
 	for at, used := range map[fact.Time]int64{day(1, 10): 4, day(1, 25): 9, day(2, 8): 16} {
@@ -267,28 +274,38 @@ func TestNotesSayWhatIsNotKnown(t *testing.T) {
 	write(t, c, "east", team())
 	const gap = "nobody watched cluster east from 2026-02-05 12:00:00 to 2026-02-10 12:00:00: what ended then has bounds, and what came and went then may be missing"
 	const begin = "nobody watched cluster east before 2026-01-10 12:00:00: of earlier times the catalog knows only what objects still said then"
-	for flags, want := range map[string]string{
-		"":                                  gap,
-		"at=2026-01-09":                     begin,
-		"at=2026-01-11":                     "",
-		"at=2026-02-07":                     gap,
-		"at=2026-02-11":                     "",
-		"since=2026-02-11":                  "",
-		"since=2026-01-05":                  begin + "\n" + gap,
-		"until=2026-02-01":                  "",
-		"cluster=west":                      "",
-		"since=2026-02-01 until=2026-02-06": gap,
+	for question, want := range map[string]string{
+		"apps volume=pv-data":                                   gap,
+		"apps volume=pv-data at=2026-01-09":                     begin,
+		"apps volume=pv-data at=2026-01-11":                     "",
+		"apps volume=pv-data at=2026-02-07":                     gap,
+		"apps volume=pv-data at=2026-02-11":                     "",
+		"apps volume=pv-data since=2026-02-11":                  "",
+		"apps volume=pv-data since=2026-01-05":                  begin + "\n" + gap,
+		"apps volume=pv-data until=2026-02-01":                  "",
+		"apps volume=pv-data cluster=west":                      "",
+		"apps volume=pv-data since=2026-02-01 until=2026-02-06": gap,
+		// It compares the window with the one before.
+		"creation-rate":                                   begin + "\n" + gap,
+		"creation-rate since=1970-01-01":                  begin + "\n" + gap,
+		"creation-rate since=2026-02-15":                  gap,
+		"creation-rate since=2026-02-22":                  "",
+		"creation-rate since=2026-02-22 per=week":         gap,   // since February 16th, and 2nd
+		"creation-rate since=2026-01-22 until=2026-02-03": begin, // since January 10th, 0:00
+		"creation-rate since=2026-01-22 until=2026-02-02": "",
 	} {
-		result, err := c.RunReport(t.Context(), "apps", flagsOf(append(strings.Fields(flags), "volume=pv-data")))
+		report, rest, _ := strings.Cut(question, " ")
+		flags := flagsOf(strings.Fields(rest))
+		result, err := c.RunReport(t.Context(), report, flags)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for result.Next() {
 		}
 		result.Close()
-		notes, err := c.Notes(t.Context(), result, flagsOf(strings.Fields(flags))["cluster"])
+		notes, err := c.Notes(t.Context(), result, flags["cluster"])
 		if err != nil || strings.Join(notes, "\n") != want {
-			t.Errorf("%s: %v\n got %s\nwant %s", flags, err, strings.Join(notes, "\n"), want)
+			t.Errorf("%s: %v\n got %s\nwant %s", question, err, strings.Join(notes, "\n"), want)
 		}
 	}
 }
@@ -301,6 +318,9 @@ func TestUntilAlone(t *testing.T) {
 		if got := slices.Contains(strings.Split(column(t, c, "creation-rate", "volumes", until), ","), "1"); got != want {
 			t.Errorf("%s: has the volume: %t, want %t", until, got, want)
 		}
+	}
+	if got := column(t, c, "creation-rate", "volumes_before", "since=2026-02-28", "until=2026-03-01"); got != "" {
+		t.Errorf("volumes of the day before, of a cluster that nobody watched: %s, want none", got)
 	}
 	write(t, c, "west", &fact.Facts{Volumes: []fact.Volume{{Version: 1, UID: "old", Name: "old", CreatedAt: fact.At(time.Date(1970, 1, 2, 0, 0, 0, 0, time.UTC))}}})
 	if got := column(t, c, "creation-rate", "volumes", "cluster=west", "until=1970-01-08", "per=week"); got != "1,0" {

@@ -130,7 +130,7 @@ func (r *Result) lines() (lines [][]string, shown []bool, err error) {
 		titles[i], shown[i] = Printable(c.Title), !c.Hidden && !c.optional
 	}
 	lines = append(lines, titles)
-	sums := make([]big.Int, len(r.Columns))
+	sums := make([]columnSum, len(r.Columns))
 	for r.Next() {
 		line := make([]string, len(r.Columns))
 		for i, c := range r.Columns {
@@ -138,9 +138,7 @@ func (r *Result) lines() (lines [][]string, shown []bool, err error) {
 			if text := plainText(r.row[i]); c.optional && text != "" && text != c.usual {
 				shown[i] = !c.Hidden
 			}
-			if n, ok := integer(r.row[i]); ok && c.Sum {
-				sums[i].Add(&sums[i], n)
-			}
+			sums[i].add(r.row[i])
 		}
 		lines = append(lines, line)
 	}
@@ -151,18 +149,34 @@ func (r *Result) lines() (lines [][]string, shown []bool, err error) {
 }
 
 // total is the last line, if any column is to be summed up.
-func (r *Result) total(sums []big.Int, shown []bool) []string {
+func (r *Result) total(sums []columnSum, shown []bool) []string {
 	if !slices.ContainsFunc(r.Columns, func(c ResultColumn) bool { return c.Sum }) {
 		return nil
 	}
 	line := make([]string, len(r.Columns))
 	line[max(0, slices.Index(shown, true))] = "total"
 	for i, c := range r.Columns {
-		if c.Sum {
-			line[i] = humanText(&sums[i], c.Unit)
+		if c.Sum && sums[i].some && !(c.whole && sums[i].missing) {
+			line[i] = humanText(&sums[i].numbers, c.Unit)
 		}
 	}
 	return line
+}
+
+// columnSum adds up the numbers of a column, of which it has some, or rows are missing.
+type columnSum struct {
+	numbers       big.Int
+	some, missing bool
+}
+
+func (s *columnSum) add(value any) {
+	n, ok := integer(value)
+	if !ok {
+		s.missing = true
+		return
+	}
+	s.numbers.Add(&s.numbers, n)
+	s.some = true
 }
 
 func (r *Result) writeJSON(w io.Writer) error {

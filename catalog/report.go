@@ -67,6 +67,8 @@ type Report struct {
 	usual map[string]string
 	// span is the window without time flags: now, ever, or the time before now (or before --until).
 	span span
+	// before is true if it compares its window with that of the same length before it, both in parts of --per.
+	before bool
 	// columns are the names of its columns, for an empty answer, so that ClickHouse need not be asked for them: of reports that are mostly
 	// empty, or that ClickHouse takes long to analyse. TestEmptyAnswersHaveTheirColumns lists them.
 	columns string
@@ -134,7 +136,7 @@ func (c *Catalog) prepare(name string, parameters map[string]string) (Report, St
 	values["since"], values["until"] = parameter(w.since), parameter(w.until)
 	maps.Copy(values, r.bounds)
 	sql, err := expand(r.file(w), w.kind(), values)
-	return r, Statement{SQL: sql, Parameters: values, settings: r.settings()}, w, err
+	return r, Statement{SQL: sql, Parameters: values, settings: r.settings(), database: c.Database()}, w, err
 }
 
 // RunReport answers a report; parameters are flags by name, as text, and those
@@ -168,6 +170,9 @@ func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map
 	}
 	result.remark, result.most = r.remark, most
 	result.window = w
+	if r.before {
+		result.window = w.withBefore(partLengths[statement.Parameters["per"]], c.now())
+	}
 	whole := statement.Parameters["limit"] == noLimit || most > 0
 	for i := range result.Columns {
 		r.describe(&result.Columns[i], statement.Parameters, several)
@@ -219,6 +224,7 @@ func (r Report) describe(column *ResultColumn, values map[string]string, several
 	column.Hidden = slices.Contains(r.hidden, column.Name) || column.Name == "cluster" && (!severalClusters || values["cluster"] != "")
 	column.drawn = slices.Contains(r.drawn, column.Name)
 	column.usual, column.optional = r.usual[column.Name]
+	column.whole = r.before && strings.HasSuffix(column.Name, "_before")
 	column.Sum = slices.Contains(r.sums, column.Name) && values["by"] != "group" // what has two groups counts twice
 }
 

@@ -307,6 +307,23 @@ func TestAVolumeThatItsClaimGotAgainIsIdleOnce(t *testing.T) {
 	}
 }
 
+// TestWhatNobodyWatchedHasNoTotal: beside the total of a window, that of a part of the window before would be a false comparison.
+func TestWhatNobodyWatchedHasNoTotal(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", team())
+	for window, want := range map[string]string{
+		"since=2025-12-29,until=2026-01-12": "total 2 3",     // the window before has no part that was watched
+		"since=2026-01-19,until=2026-02-22": "total 0 1",     // one of five
+		"since=2026-02-16,until=2026-03-01": "total 0 0 1 0", // all
+	} {
+		table := report(t, c, "creation-rate", catalog.TableFormat, append(strings.Split(window, ","), "per=week")...)
+		lines := strings.Split(strings.TrimSpace(table), "\n")
+		if got := strings.Join(strings.Fields(lines[len(lines)-1]), " "); got != want {
+			t.Errorf("%s: want %s, got\n%s", window, want, table)
+		}
+	}
+}
+
 func TestAPartHasNoTotal(t *testing.T) {
 	c := migrated(t)
 	write(t, c, "east", company())
@@ -450,6 +467,9 @@ func TestPrintedCommandsSurviveTheShell(t *testing.T) {
 			t.Fatal(err)
 		}
 		comment, _, _ := strings.Cut(statement.Script(), strings.TrimSpace(statement.SQL))
+		if !strings.Contains(comment, "clickhouse-client --database=default --queries-file=FILE") {
+			t.Errorf("the database is another one: %s", comment)
+		}
 		for line := range strings.Lines(comment) {
 			if !strings.HasPrefix(line, "--") {
 				t.Errorf("%q ends the comment: %s", value, line)

@@ -204,9 +204,11 @@ func rateReports() []Report {
 		},
 		{
 			Name: "creation-rate", Topic: aboutRate, Question: "Are volumes created more often than before?",
-			Help: "Volumes and claims created per hour, day or week, beside those of the window of the same length before; without a window, of the past 30 days.",
+			Help: "Volumes and claims created per hour, day or week, beside those of the window of the same length before; without a window, of the past 30 days. " +
+				"The numbers of the window before are empty where nobody watched yet.",
+			before: true,
 			Flags: slices.Concat([]Flag{
-				{Name: "per", Help: "How long each part is.", Kind: Choice, Default: "day", Choices: []string{"hour", "day", "week"}},
+				{Name: "per", Help: "How long each part is: hour, day or week.", Kind: Choice, Default: "day", Choices: []string{"hour", "day", "week"}},
 				sinceFlag, untilFlag,
 			}, chosen("namespace", "owner", "group", "storageclass")),
 			sums: []string{"volumes", "volumes_before", "claims", "claims_before"},
@@ -255,7 +257,7 @@ func spaceReports() []Report {
 		},
 		{
 			Name: "capacity", Topic: aboutSpace, Question: "How much can each storage class still provision, now or then?",
-			Help:  "How much storage each class could still provision, as its CSI driver said last: by now, or by a moment.",
+			Help:  "How much storage each class can still provision, as its CSI driver said last: by now, or by a moment. A part of which the driver then said no amount, or no longer, is left out.",
 			Flags: slices.Concat([]Flag{atFlag}, chosen("storageclass")),
 			span:  now,
 		},
@@ -282,7 +284,7 @@ func spaceReports() []Report {
 			Name: "space", explicit: true, Topic: aboutSpace, Question: "How much space does each namespace, owner, group or storage class take, and how much of it is idle?",
 			Help: "How much space claims and volumes take, and how much of it nobody uses: now, at a moment, or in byte-hours over a window.",
 			Flags: slices.Concat([]Flag{
-				{Name: "by", Help: "What to group by.", Kind: Choice, Default: "namespace", Choices: []string{"namespace", "owner", "group", "storageclass"}},
+				{Name: "by", Help: "What to group by: namespace, owner, group or storageclass.", Kind: Choice, Default: "namespace", Choices: []string{"namespace", "owner", "group", "storageclass"}},
 			}, momentOrWindow(), chosen("namespace", "owner", "group", "storageclass")),
 			usual: map[string]string{"used_bytes": "", "used_byte_hours": ""},
 			sums: []string{"claims", "bound_volumes", "released_volumes", "requested_bytes", "capacity_bytes", "idle_bytes", "used_bytes",

@@ -24,7 +24,12 @@ func lostReports() []Report {
 		Flags: chosen("namespace", "owner", "group", "storageclass"),
 		usual: map[string]string{"owner": "", "groups": "[]", "storage_class": "", "last_pod": "", "last_workload": ""},
 		sums:  []string{"capacity_bytes"},
-	}, {
+	}}
+}
+
+// troubleReports find storage that is in somebody's way.
+func troubleReports() []Report {
+	return []Report{{
 		Name: "blocked", explicit: true, Topic: aboutUse, Question: "Who waits for a claim that somebody else has?",
 		Help: "Pods that wait for a claim which another pod or node has, and claims that wait for their deletion because a pod has them: who has it, where and since when. " +
 			"A pod that cannot start for another reason alone (no node fits, no image, no volume) is not here; one that is here may have other reasons, too.",
@@ -33,12 +38,7 @@ func lostReports() []Report {
 			" storage_class holder holder_workload holder_node held_since details",
 		Flags: chosen("namespace", "owner", "group", "storageclass", "workload"),
 		usual: map[string]string{"owner": "", "groups": "[]", "storage_class": "", "details": "", "workload": ""},
-	}}
-}
-
-// troubleReports find storage that is in somebody's way, or out of reach.
-func troubleReports() []Report {
-	return []Report{{
+	}, {
 		Name: "same-store", explicit: true, Topic: aboutUse, Question: "Which volumes have the same backing store?",
 		Help: "Volumes, in one cluster or several, whose backing store another volume has, or pods that name it themselves: who else has it, and how long and by which pods " +
 			"it was mounted while others had it mounted. A store is known by its name only: not by a path above or below it, another address of its server, or a copy.",

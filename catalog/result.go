@@ -36,6 +36,7 @@ type ResultColumn struct {
 	// Sum adds the column up in a last line of tables for people.
 	Sum bool
 
+	whole bool // the sum is that of all rows, or there is none: it is compared with another one
 	// A table for people leaves an optional column out where every row has the
 	// usual text, or none.
 	optional bool

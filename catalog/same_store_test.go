@@ -154,3 +154,49 @@ func TestStoresThatPodsName(t *testing.T) {
 		{"same-store", "others", "cluster=east", `["west/pods in shop"]`},
 	})
 }
+
+// TestPairsThatShareAStoreInTurn has volumes of which two share a store in January, and two others in February.
+func TestPairsThatShareAStoreInTurn(t *testing.T) {
+	c := migrated(t)
+	facts := map[string]*fact.Facts{"east": {Pods: []fact.Pod{podOf("shop", "a", "", "")}}, "west": {Pods: []fact.Pod{podOf("shop", "a", "", "")}}}
+	for _, f := range facts {
+		for _, id := range []string{"nfs:1", "nfs:2", "nfs:3"} {
+			f.VolumeSources = append(f.VolumeSources, fact.VolumeSource{Version: 1, ID: id, Kind: "nfs", Server: "filer", Path: id})
+		}
+	}
+	for _, v := range []struct {
+		cluster, name, source          string
+		created, deleted, began, ended fact.Time
+	}{
+		{"east", "a", "nfs:1", day(1, 1), day(1, 31), day(1, 2), day(1, 10)}, {"east", "b", "nfs:1", day(1, 1), day(1, 31), day(1, 2), day(1, 10)},
+		{"east", "c", "nfs:1", day(2, 2), 0, day(2, 3), day(2, 5)}, {"east", "d", "nfs:1", day(2, 2), 0, day(2, 3), day(2, 5)},
+		{"east", "far", "nfs:2", day(1, 1), day(1, 31), day(1, 2), day(1, 10)}, {"west", "away", "nfs:2", day(1, 1), day(1, 31), day(1, 2), day(1, 10)},
+		{"east", "near-1", "nfs:2", day(2, 2), 0, day(2, 3), day(2, 5)}, {"east", "near-2", "nfs:2", day(2, 2), 0, day(2, 3), day(2, 5)},
+		// Deleted while it was used, and another one came before the use ended.
+		{"east", "kept", "nfs:3", day(1, 1), day(1, 20), day(1, 2), day(2, 5)}, {"east", "early", "nfs:3", day(2, 1), 0, day(2, 3), day(2, 8)},
+		{"east", "late", "nfs:3", day(2, 6), 0, day(2, 7), 0},
+	} {
+		f, volume := facts[v.cluster], volumeOf(v.name, "fast", v.source, "claim-"+v.name, "Bound", 1)
+		volume.CreatedAt, volume.DeletedAt, volume.DeletedNotBefore = v.created, v.deleted, v.deleted
+		m := mountOf("a", v.name, v.name, v.source, v.name, v.began)
+		if v.ended != 0 {
+			m = endedMount(m, v.ended, v.ended, "Completed")
+		}
+		claim := claimOf(v.name, "fast", v.name, 1)
+		claim.Owner = v.name
+		f.Volumes, f.Claims, f.Mounts = append(f.Volumes, volume), append(f.Claims, claim), append(f.Mounts, m)
+	}
+	write(t, c, "east", facts["east"])
+	write(t, c, "west", facts["west"])
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	var cases []reportCase
+	for owner, want := range map[string]struct{ state, others string }{
+		"a": {"shared", `["pv-b"]`}, "b": {"shared", `["pv-a"]`}, "c": {"shared", `["pv-d"]`}, "d": {"shared", `["pv-c"]`},
+		"far": {"presumed shared", `["west/pv-away"]`}, "away": {"presumed shared", `["east/pv-far"]`},
+		"near-1": {"shared", `["pv-near-2"]`}, "near-2": {"shared", `["pv-near-1"]`},
+		"kept": {"shared", `["pv-early"]`}, "early": {"shared", `["pv-kept","pv-late"]`}, "late": {"shared", `["pv-early"]`},
+	} {
+		cases = append(cases, reportCase{"same-store", "state", "owner=" + owner, want.state}, reportCase{"same-store", "others", "owner=" + owner, want.others})
+	}
+	checkCases(t, run, cases)
+}

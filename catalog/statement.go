@@ -15,6 +15,7 @@ type Statement struct {
 	SQL        string
 	Parameters map[string]string
 	settings   clickhouse.Settings
+	database   string // that has the tables
 }
 
 // Script returns the statement as a file that `kubevoltracker sql --file` and clickhouse-client run. Its first lines
@@ -37,8 +38,8 @@ func (s Statement) Script() string {
 	if len(settings) > 0 {
 		end = "\nSETTINGS " + strings.Join(settings, ", ") + "\n"
 	}
-	return fmt.Sprintf("-- Run this file by\n--   kubevoltracker sql --file=FILE%s\n-- or by\n--   clickhouse-client --database=kubevoltracker --queries-file=FILE%s\n%s%s",
-		&tracker, &client, strings.TrimSpace(s.SQL), end)
+	return fmt.Sprintf("-- Run this file by\n--   kubevoltracker sql --file=FILE%s\n-- or by\n--   clickhouse-client %s --queries-file=FILE%s\n%s%s",
+		&tracker, shellWord("--database="+s.database), &client, strings.TrimSpace(s.SQL), end)
 }
 
 // escapedValue escapes a value as clickhouse-client reads it: by the rules of ClickHouse's format TabSeparated.

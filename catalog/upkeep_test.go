@@ -247,6 +247,13 @@ func TestStorageAtAMoment(t *testing.T) {
 		{"at", "phase", "cluster=east at=2026-02-09", "Bound,Released"},
 		{"at", "claim", "cluster=east at=2026-02-07", "data,logs"},
 		{"at", "claim", "cluster=east at=2026-02-11", "data,"},
+		{"at", "persistentvolume", "cluster=east at=2026-02-11 namespace=shop", "pv-data,pv-logs"}, // released from shop/logs
+		{"at", "persistentvolume", "cluster=east namespace=shop", "pv-data,pv-logs"},
+		{"at", "persistentvolume", "cluster=east namespace=shop workload=api", "pv-data"},
+		{"at", "persistentvolume", "cluster=east at=2026-02-11 owner=carol workload=api", "pv-data"},
+		{"at", "persistentvolume", "cluster=east at=2026-02-11 owner=ann", ""},
+		{"at", "persistentvolume", "cluster=east at=2026-01-02", "pv-data,pv-logs"},
+		{"at", "persistentvolume", "cluster=east at=2026-01-02 namespace=shop", ""}, // no claim had them yet
 		{"at", "workloads", "cluster=east at=2026-02-07", `["Deployment/api","Pod/shell-1"],[]`},
 		{"at", "pods", "cluster=east at=2026-02-07", "2,0"},
 		{"at", "backend", "cluster=east storageclass=fast", "ebs.csi.aws.com vol-1"},

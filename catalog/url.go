@@ -54,7 +54,7 @@ func ParseURL(raw string) (*clickhouse.Options, error) {
 	if err := knownParameters(query); err != nil {
 		return nil, err
 	}
-	protocol, port, secure, err := transport(u.Scheme, query)
+	protocol, port, secure, err := transport(u, query)
 	if err != nil {
 		return nil, err
 	}
@@ -81,12 +81,12 @@ func ParseURL(raw string) (*clickhouse.Options, error) {
 	return o, nil
 }
 
-// transport returns what a scheme stands for: the protocol, its default port, and whether it runs over TLS.
-func transport(scheme string, query url.Values) (protocol clickhouse.Protocol, port string, secure bool, err error) {
+// transport returns what the scheme of a URL stands for: the protocol, its default port, and whether it runs over TLS.
+func transport(u *url.URL, query url.Values) (protocol clickhouse.Protocol, port string, secure bool, err error) {
 	if secure, err = boolParameter(query, "secure"); err != nil {
 		return 0, "", false, err
 	}
-	switch scheme {
+	switch u.Scheme {
 	case "clickhouse":
 		if secure {
 			return clickhouse.Native, "9440", true, nil
@@ -101,8 +101,12 @@ func transport(scheme string, query url.Values) (protocol clickhouse.Protocol, p
 		return clickhouse.HTTP, "8443", true, nil
 	case "embedded": // "run" starts this one itself
 		err = errors.New("--catalog.url: the embedded ClickHouse of a tracker is at http://127.0.0.1:8123/kubevoltracker, or where --catalog.embedded-listen-address puts it")
-	default:
-		err = fmt.Errorf("--catalog.url: unknown scheme %q; use clickhouse://, http:// or https://", scheme)
+	case "":
+		if err = fmt.Errorf("--catalog.url: %q has no scheme; use clickhouse://, http:// or https://", u); u.Path == "none" { // "run" takes this one
+			err = errors.New("--catalog.url=none (or KUBEVOLTRACKER_CATALOG_URL): this tracker keeps no history. Name the ClickHouse of a tracker that has one, such as http://127.0.0.1:8123/kubevoltracker")
+		}
+	default: // what follows the scheme may be a password: user:password@host
+		err = fmt.Errorf("--catalog.url: unknown scheme %q; use clickhouse://, http:// or https://", u.Scheme)
 	}
 	return 0, "", false, err
 }

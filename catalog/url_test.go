@@ -50,7 +50,9 @@ func TestMistakesInURLsGetOneLineThatNamesTheCure(t *testing.T) {
 		"http:///db":                       "no host",
 		"http://ch?a;password=hunter2":     "bad parameters",
 		"embedded:":                        "http://127.0.0.1:8123/kubevoltracker",
-		"none":                             "unknown scheme",
+		"none":                             "(or KUBEVOLTRACKER_CATALOG_URL): this tracker keeps no history. Name the ClickHouse of a tracker that has one",
+		"ch.example.com/db":                `"ch.example.com/db" has no scheme; use clickhouse://`,
+		"me:hunter2@ch":                    `unknown scheme "me"`,
 		"http://ch?secure=true":            "write https://",
 		"http://ch?timeout=5":              `unknown parameter "timeout"; known are secure`,
 		"clickhouse://ch?secure=maybe":     "neither true nor false",
@@ -65,7 +67,7 @@ func TestMistakesInURLsGetOneLineThatNamesTheCure(t *testing.T) {
 			continue
 		}
 		said := err.Error()
-		if !strings.HasPrefix(said, "--catalog.url: ") || !strings.Contains(said, want) ||
+		if !strings.HasPrefix(said, "--catalog.url") || !strings.Contains(said, want) ||
 			strings.Contains(said, "hunter2") || strings.Contains(said, "\n") {
 			t.Errorf("%s: %q, want %q", url, said, want)
 		}

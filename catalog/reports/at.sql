@@ -1,7 +1,13 @@
 -- The volumes that existed at a moment, as they were then. The table volumes has only the last size and phase, so those of the past
 -- come from its versions: the last one that was observed by then. While nobody watched volumes, it is valid only
--- if the next version says the same, or dates its phase before the moment. Values that are not known are empty.
+-- if the next version says the same, or dates its phase before the moment. Values that are not known are empty. A volume that had been
+-- released counts for the claim that it had last, unless it was available again.
+{{- $chosen := given "namespace" "owner" "group"}}
+{{- $then := and $chosen (ne . "now")}}
 WITH
+{{- if $then}}
+{{template "stays_then.sql"}}
+{{- end}}
 -- Keys of the volumes that the report shows; with --workload, of those that the other flags select.
 (
     SELECT groupArray(uid_key)
@@ -9,30 +15,14 @@ WITH
     (
         SELECT uid_key
         FROM volumes FINAL
-{{- if given "namespace" "owner" "group"}}
-        PREWHERE uid_key IN
-               (
-                   SELECT volume_key
-                   FROM
-                   (
-                       SELECT volume_key, last_claim.1 AS claim_key, last_claim.2 AS claim_namespace
-                       FROM
-                       (
-                           SELECT volume_key, argMax((claim_key, namespace), {{template "at_began.sql"}}) AS last_claim
-                           FROM bindings FINAL
-                           PREWHERE volume_key IN -- so that ClickHouse groups few bindings; what counts is the claim that a volume had then
-                                    (
-                                        SELECT volume_key FROM (SELECT volume_key, claim_key, namespace AS claim_namespace FROM bindings WHERE {{template "in_namespaces.sql"}})
-                                        WHERE {{template "of_chosen_claim.sql"}}
-                                    )
-                           WHERE {{template "bound_then.sql" "until"}}
-                           GROUP BY volume_key
-                       )
-                   )
-                   WHERE {{template "of_chosen_claim.sql"}}
-               )
+        WHERE {{template "existed.sql"}}{{filter "cluster"}}
+{{- if $then}}
+          AND {{template "volume_then.sql" "at"}}
+{{- else}}{{filter "storage_class"}}
+{{- if $chosen}}
+          AND phase != 'Available' AND {{template "of_chosen_claim.sql"}}
 {{- end}}
-        WHERE {{template "existed.sql"}}{{filter "cluster" "storage_class"}}
+{{- end}}
 {{- if not (given "workload")}}
         ORDER BY cluster, name, uid
         LIMIT {limit:UInt64}
@@ -101,15 +91,9 @@ LEFT JOIN states AS s ON s.volume_key = v.uid_key
 {{end}}
 LEFT JOIN
 (
-    SELECT b.volume_key AS volume_key, argMax(b.namespace, b.began) AS namespace, argMax(b.claim_name, b.began) AS claim,
-        argMax(c.owner, b.began) AS owner, argMax(c.groups, b.began) AS groups
-    FROM (SELECT uid_key, owner, groups FROM claims FINAL WHERE {{template "uses_of.sql" "at"}}) AS c
-    RIGHT JOIN
-    (
-        SELECT volume_key, claim_key, namespace, claim_name, {{template "at_began.sql"}} AS began
-        FROM bindings FINAL PREWHERE {{listed "volume_key" "volume_keys"}}
-        WHERE {{template "bound_then.sql" "until"}}
-    ) AS b ON c.uid_key = b.claim_key
+    SELECT volume_key, argMax(namespace, {{template "at_began.sql"}}) AS namespace, argMax(claim_name, {{template "at_began.sql"}}) AS claim
+    FROM bindings FINAL PREWHERE {{listed "volume_key" "volume_keys"}}
+    WHERE {{template "bound_then.sql" "until"}}
     GROUP BY volume_key
 ) AS b ON b.volume_key = v.uid_key
 LEFT JOIN
@@ -123,9 +107,8 @@ LEFT JOIN
     SELECT id_key, driver, server, path FROM volume_sources FINAL
     PREWHERE id_key IN (SELECT source_key FROM volumes WHERE {{listed "uid_key" "volume_keys"}})
 ) AS d ON d.id_key = v.source_key
-WHERE true{{filter "b.namespace" "b.owner" "b.groups"}}
 {{- if given "workload"}}
-  AND arrayExists(name -> {workload:String} IN (name, substring(name, position(name, '/') + 1)), u.workloads)
+WHERE arrayExists(name -> {workload:String} IN (name, substring(name, position(name, '/') + 1)), u.workloads)
 {{- end}}
 ORDER BY cluster, persistentvolume, v.uid
 LIMIT {limit:UInt64}

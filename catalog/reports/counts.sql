@@ -15,7 +15,7 @@ chosen_volumes AS
     SELECT cluster, uid_key, {{template "existed.sql"}} AS existed
     FROM volumes FINAL
 {{- if $then}}
-    WHERE {{template "volume_then.sql"}}
+    WHERE {{template "volume_then.sql" "counts"}}
 {{- else}}
     WHERE {{template "volume_filter.sql"}}
 {{- end}}

@@ -1,9 +1,9 @@
 -- The volumes that were deleted under the reclaim policy Retain and whose backing store has not appeared again in any cluster,
 -- longest ago first. Nobody looks at the backend: the store is presumed to be there.
 -- A store is the same by kind, driver, server and path (for CSI, the handle), and not by its id: the id also covers fields
--- such as readOnly, and clusters do not share it. A source without a path is compared by all of its fields. A path of a node
--- (local, hostPath) is compared within its cluster only, and the report does not look at the node. So the same path on another
--- node hides a volume: the report misses a store rather than presume one left that is in use.
+-- such as readOnly, and clusters do not share it. A source that names no store is compared by all of its fields. A path of a node
+-- (local or hostPath, which name the same) is compared within its cluster only, and the report does not look at the node. So the
+-- same path on another node hides a volume: the report misses a store rather than presume one left that is in use.
 -- Of several deleted volumes with one store, the one that was deleted last counts. Where two were deleted at the same time,
 -- the one whose reclaim policy deletes the store counts.
 -- Only the stores of volumes that were deleted under Retain are looked at. A hash is joined instead of names: that is twice as
@@ -13,19 +13,17 @@ all_stores AS
 (
     SELECT
         id_key,
-        trim(concat(driver, ' ', server, if(server = '' OR path = '', '', ':'), path)) AS backend,
-        (if(kind IN ('local', 'hostPath'), cluster, ''), kind, driver, server, path,
-         if(path = '', toString(mapSort(attributes)), '')) AS names,
-        sipHash128(names) AS store
+        {{template "store_of.sql" "wide"}},
+        sipHash128(store, if(name = '', toString(mapSort(attributes)), '')) AS store_hash
     FROM volume_sources
 ),
 stores AS
 (
-    SELECT id_key, backend, store
+    SELECT id_key, backend, store_hash AS store
     FROM all_stores
-    WHERE store IN
+    WHERE store_hash IN
     (
-        SELECT store FROM all_stores
+        SELECT store_hash FROM all_stores
         WHERE id_key IN
             (SELECT source_key FROM volumes WHERE reclaim_policy = 'Retain' AND deleted_at <= {until:DateTime64(6, 'UTC')})
     )

@@ -1,9 +1,11 @@
 -- How long volumes, claims and mounts lasted that ended in a window, by storage class. An end that nobody observed counts at the
--- latest moment at which it can have been. A namespace, an owner and a group are those of the claim, of a volume that of its last claim.
+-- latest moment at which it can have been. A volume has the namespace, the owner and the groups of its last claim; a mount has those of its
+-- pod, or of its claim, and the storage class of the claim.
 WITH
 {since:DateTime64(6, 'UTC')} AS since,
 {until:DateTime64(6, 'UTC')} AS until,
-chosen AS (SELECT cluster, uid, uid_key, storage_class, created_at, deleted_at FROM claims AS c WHERE true{{filter "c.cluster"}} AND {{template "claim_filter.sql"}}),
+claims_there AS (SELECT cluster, uid_key, storage_class, owner, groups, created_at, deleted_at FROM claims WHERE {{template "in_namespaces.sql"}}),
+chosen AS (SELECT cluster, uid_key, storage_class, created_at, deleted_at FROM claims_there WHERE true{{filter "owner" "groups"}}),
 -- The report may read all mounts. A duration of 32 bits, at most 136 years, takes half of the memory.
 (began, ended) -> toUInt32(least(4294967295, greatest(0, dateDiff('second', assumeNotNull(began), assumeNotNull(ended))))) AS lasted
 SELECT cluster, kind, storage_class, ended, shortest_seconds, median_seconds, longest_seconds
@@ -39,16 +41,14 @@ FROM
             SELECT cluster, cityHash64(cluster, claim_uid) AS claim, lasted(started_at, ended_at) AS seconds
             FROM mounts
             WHERE {{template "in_namespaces.sql"}} AND claim_uid != '' AND ended_at >= since AND ended_at <= until
+              AND {{template "whose.sql"}}
         ) AS m
         -- Claims and classes are compared by hashes of 64 bits; grouping by cluster and class takes twice as long. Two of a million
         -- claims have the same hash with a chance of 1 in 30 million; then the mounts of one count for the class of the other.
-        LEFT ANY JOIN (SELECT {{template "half_key.sql" "uid_key"}} AS claim, cityHash64(cluster, storage_class) AS class FROM chosen) AS c ON c.claim = m.claim
-{{- if given "owner" "group"}}
-        WHERE c.class != 0
-{{- end}}
+        LEFT ANY JOIN (SELECT {{template "half_key.sql" "uid_key"}} AS claim, cityHash64(cluster, storage_class) AS class FROM claims_there) AS c ON c.claim = m.claim
         GROUP BY class
     ) AS m
-    LEFT JOIN (SELECT DISTINCT cityHash64(cluster, storage_class) AS class, storage_class FROM chosen) AS k ON k.class = m.class
+    LEFT JOIN (SELECT DISTINCT cityHash64(cluster, storage_class) AS class, storage_class FROM claims_there) AS k ON k.class = m.class
 )
 WHERE true{{filter "cluster" "storage_class"}}
 ORDER BY cluster, kind = 'mount', kind, storage_class

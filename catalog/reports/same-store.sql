@@ -5,7 +5,7 @@
 -- pod. A path of a node (local, hostPath) names a store on each node: that of the volume's node affinity, else that of each pod that
 -- mounts it. Names are compared as they are written: in different clusters the same name may be another store, and of some
 -- kinds the name leaves out a part, such as the account that only the Secret names. Then the row says "presumed".
--- Volumes that existed at the same time share the store; if one was gone before the other came, the store was reused.
+-- Volumes that existed at the same time, or were used then, share the store; if one was gone before the other came, the store was reused.
 -- Uses overlap only where that is certain: from the latest start to the earliest end, and of uses that have not ended to the
 -- last moment watched.
 WITH
@@ -131,9 +131,10 @@ parts AS
         store, node, cluster, uid, backend, kind, shared_micros, shared_pods,
         volume.1 AS persistentvolume, volume.2 AS storage_class, volume.3 AS claim_uid, volume.5 AS claim, volume.6 AS created_at, volume.7 AS deleted_at,
         if(uid = '', u.namespace, volume.4) AS namespace,
-        -- Of a volume whose creation nobody knows, the life is certain for its uses alone.
-        if(uid = '', first_at, coalesce(created_at, nullIf(first_at, toDateTime64(0, 6, 'UTC')), volume.8, {now:DateTime64(6, 'UTC')})) AS began,
-        if(uid = '', last_at, coalesce(volume.8, volume.7, toDateTime64('2299-12-31 23:59:59', 6, 'UTC'))) AS ended
+        -- The life of a volume includes its uses: a volume can be deleted while it is used. If nobody knows when it was created, the life
+        -- is certain for its uses alone.
+        if(first_at = toDateTime64(0, 6, 'UTC'), coalesce(created_at, volume.8, {now:DateTime64(6, 'UTC')}), least(coalesce(created_at, first_at), first_at)) AS began,
+        if(uid = '', last_at, greatest(coalesce(volume.8, volume.7, toDateTime64('2299-12-31 23:59:59', 6, 'UTC')), last_at)) AS ended
     FROM
     (
         SELECT
@@ -180,8 +181,7 @@ FROM
         SELECT *, notEmpty(sharers) AS is_shared, if(notEmpty(sharers), sharers, rest) AS others
         FROM
         (
-            -- Uses that overlap share the store, also of a volume that was deleted while it was used.
-            SELECT *, arrayFilter(o -> o.5 < ended AND o.6 > began OR shared_micros > 0 AND o.7 > 0, rest) AS sharers
+            SELECT *, arrayFilter(o -> o.5 < ended AND o.6 > began, rest) AS sharers
             FROM
             (
                 SELECT *, arrayFilter(o -> (o.1, o.2, o.4) != (cluster, uid, if(uid = '', namespace, '')), here) AS rest
@@ -189,7 +189,7 @@ FROM
                 (
                     SELECT
                         *,
-                        groupArray((toString(cluster), uid, persistentvolume, if(uid = '', toString(namespace), ''), began, ended, shared_micros)) OVER (PARTITION BY store, node) AS here
+                        groupArray((toString(cluster), uid, persistentvolume, if(uid = '', toString(namespace), ''), began, ended)) OVER (PARTITION BY store, node) AS here
                     FROM parts
                 )
                 WHERE length(here) > 1 AND arrayExists(o -> o.2 != '', here) OR arrayUniq(here.1) > 1

@@ -4,19 +4,11 @@ stores AS
 (
     SELECT
         cluster, id, id_key, kind,
-        trim(concat(driver, ' ', server, if(server = '' OR path = '', '', ':'), path)) AS backend,
-        kind IN ('local', 'hostPath') AS on_node,
-        multiIf(
-            kind = 'flexVolume', toString(mapSort(mapFilter((k, v) -> startsWith(k, 'options.'), attributes))),
-            kind = 'glusterfs', concat(path, ' ', attributes['endpointsNamespace']),
-            kind = 'fc' AND path = '' AND server != '', '0', -- number 0 is left out
-            kind = 'cephfs' AND path = '', '/',
-            path) AS name,
-        (if(on_node, cluster, ''), if(on_node, 'hostPath', toString(kind)), toString(driver), toString(server), name) AS store
+        {{template "store_of.sql" "exact"}}
     FROM volume_sources FINAL
     WHERE kind NOT IN ('emptyDir', 'image', 'gitRepo', 'ephemeral')
       AND (kind != 'csi' OR attributes['volumeHandle'] != '')
-      AND name NOT IN ('', '{}')
+      AND name != ''
 {{- if given "namespace" "owner" "group" "storageclass"}}
       -- The sources that can have the same store as a selected source. Sources of some kinds can name the same store by different paths.
       AND (kind IN ('flexVolume', 'glusterfs', 'fc', 'cephfs')

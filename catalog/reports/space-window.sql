@@ -1,6 +1,6 @@
 -- Space over a window by namespace, owner, group or storage class, in byte-hours: a byte for an hour. Whole days come from the rollup
--- byte_seconds_daily if it has them. It keeps them when the mounts and samples of those days have expired. Owner and groups are the latest
--- ones of the claim.
+-- byte_seconds_daily if it has them. It keeps them when the mounts and samples of those days have expired. A day of the rollup
+-- counts for the owner and the groups that a claim had some three days later, the rest of the window for its latest ones.
 WITH
 toUnixTimestamp64Micro({since:DateTime64(6, 'UTC')}) AS began_micros,
 least(toUnixTimestamp64Micro({until:DateTime64(6, 'UTC')}), {now_micros:Int64}) AS ended_micros,

@@ -1,4 +1,4 @@
-{{- /* Included by counts.sql, for volume_then.sql: which claims volumes had at {until}, and whether they were available again. */ -}}
+{{- /* Included by at.sql and counts.sql, for volume_then.sql: which claims volumes had at {until}, in the table had. */ -}}
 -- The claim that a volume had at the moment, or had last; since when, and whether it was released from it.
 stays AS
 (
@@ -20,4 +20,14 @@ phases AS
     WHERE kind = 'PersistentVolume' AND namespace = ''{{filter "cluster"}} AND at <= {until:DateTime64(6, 'UTC')}
       AND volume IN (SELECT volume_key FROM bindings WHERE released_at <= {until:DateTime64(6, 'UTC')} AND {{template "in_namespaces.sql"}})
     GROUP BY volume
+),
+-- The volumes with these claims, but for those that were available again. A volume whose binding nobody saw has had its claim from the
+-- beginning.
+had AS
+(
+    SELECT volume_key, stays.last.1 AS claim_key, stays.last.2 AS claim_namespace
+    FROM stays LEFT JOIN phases ON phases.volume = stays.volume_key
+    WHERE NOT (stays.last.3 AND phases.last.2 AND phases.last.1 > stays.bound_micros)
+    UNION ALL
+    SELECT uid_key, claim_key, toString(claim_namespace) FROM volumes FINAL WHERE phase != 'Available' AND uid_key NOT IN (SELECT volume_key FROM bindings)
 ),

@@ -1,9 +1,10 @@
 -- Who used what for how long: for each claim and each workload that used it in a window, the time during which any pod
 -- of the workload used it. Whole days come from the rollup use_seconds_daily if it has them. It keeps them when the
--- mounts of those days have expired. A pod that waits does not use anything yet. A use that ended in a gap of watching
--- counts until the latest moment at which it can have ended. The rollup counts a pod on the day of its first use: a pod
--- that used the claim before the window, not on its first day, and then again, is not counted if the use has other
--- pods.
+-- mounts of those days have expired. A day of the rollup counts for the owner that there was some three days later: if a
+-- pod or claim has got another one since, its use has a row for each. A pod that waits does not use anything yet. A use
+-- that ended in a gap of watching counts until the latest moment at which it can have ended. The rollup counts a pod on
+-- the day of its first use: a pod that used the claim before the window, not on its first day, and then again, is not
+-- counted if the use has other pods.
 -- Of the uses that took as long as the last row, --limit shows some, always the same ones. In a large cluster millions
 -- of uses take all of the window, and sorting them by name would take longer than the rest.
 WITH

@@ -1,7 +1,7 @@
 {{- /* Included by uses.sql, at.sql, static.sql, volumes_of_pods.sql, and history.sql and pods-per-volume.sql with what
 they find first: the selected mounts that were in use between {since} and {until}. touched has all rows that may match,
 read without FINAL, so that the index of ended_at skips the mounts that were over before; replaced rows may add some.
-chosen has the current rows. Its argument is the kind of window; "ever" for the whole history; "at" if the report selects
+chosen has the current rows. Its argument is the kind of window; "ever" for the whole history, by cluster and volume alone; "at" if the report selects
 by volumes; "quarters" to leave out the mounts that summed_mounts.sql replaces; one of these behind "found" to select
 only claims in the table found; or "most" for the pods of of_most.sql. */ -}}
 {{template "its_volumes.sql"}}

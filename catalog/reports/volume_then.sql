@@ -1,13 +1,12 @@
-{{- /* Included by counts.sql, behind stays_then.sql: compares a volume with --storageclass, and with the other flags by the claim that it
-had at {until}. A volume whose binding nobody saw has had its claim from the beginning. */ -}}
+{{- /* Included by at.sql and counts.sql, behind stays_then.sql: compares a volume with --storageclass, and with --namespace, --owner and --group
+by the claim that it had at {until}, or had last unless it was available again; with "counts" with --workload, too. */ -}}
 true{{filter "storage_class"}}
       AND NOT ifNull(phase = 'Available' AND phase_changed_at <= {until:DateTime64(6, 'UTC')}, 0)
-      AND (uid_key IN
+      AND uid_key IN
           (
-              SELECT volume_key FROM stays LEFT JOIN phases ON phases.volume = stays.volume_key
-              WHERE NOT (stays.last.3 AND phases.last.2 AND phases.last.1 > stays.bound_micros)
-                AND {{if not (given "owner" "group" "workload")}}stays.last.2 = {namespace:String}{{else}}stays.last.1 IN
-                    ({{template "chosen_claims.sql"}}){{end}}
+              SELECT volume_key FROM had
+              WHERE {{if given "namespace" "owner" "group"}}{{template "of_chosen_claim.sql"}}{{else}}true{{end}}
+{{- if and (eq . "counts") (given "workload")}}
+                AND {{listed "claim_key" "workload_claims"}}
+{{- end}}
           )
-          OR uid_key NOT IN (SELECT volume_key FROM bindings)
-             AND {{template "volume_filter.sql"}})

@@ -29,14 +29,17 @@ func TestErrorsAreSafeOnATerminal(t *testing.T) {
 	}
 }
 
-func TestReportAloneListsAllReports(t *testing.T) {
+func TestReportAloneListsAllReportsByTopic(t *testing.T) {
 	code, out, errs := outputOf("report")
 	if code != 0 || errs != "" {
 		t.Errorf("%d, %s", code, errs)
 	}
 	for _, r := range catalog.Reports() {
-		if r.Question == "" || r.Topic == "" || !strings.Contains(out, "\n"+r.Topic+"\n") || !strings.Contains(out, r.Question+"\n") || !strings.Contains(out, "\n  "+r.Name+" ") {
+		if r.Question == "" || r.Topic == "" || !strings.Contains(out, r.Question+"\n") || !strings.Contains(out, "\n  "+r.Name+" ") {
 			t.Errorf("%s is missing, or its question or topic:\n%s", r.Name, out)
+		}
+		if n := strings.Count(out, "\n"+r.Topic+"\n"); n != 1 {
+			t.Errorf("the topic of %s, %q, is there %d times:\n%s", r.Name, r.Topic, n, out)
 		}
 	}
 }

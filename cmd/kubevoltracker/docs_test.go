@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -42,6 +43,33 @@ func application() *kingpin.Application {
 // TestConfigurePageHasAllFlags compares docs/configure.md with the flags. -update writes it.
 func TestConfigurePageHasAllFlags(t *testing.T) {
 	docs.CheckReference(t, "kubevoltracker", application(), *update, flagGroups...)
+}
+
+// TestHelpNamesAllWords checks that the help of a flag that accepts one of several words has all of them.
+func TestHelpNamesAllWords(t *testing.T) {
+	n := 0
+	var check func(commands []*kingpin.CmdModel)
+	check = func(commands []*kingpin.CmdModel) {
+		for _, command := range commands {
+			check(command.Commands)
+			for _, f := range command.Flags {
+				c, ok := f.Value.(*choice)
+				if !ok {
+					continue
+				}
+				n++
+				for _, word := range c.options {
+					if !strings.Contains(f.Help, word) {
+						t.Errorf("%s: --%s: the help lacks %s: %s", command.FullCommand, f.Name, word, f.Help)
+					}
+				}
+			}
+		}
+	}
+	check(application().Model().Commands)
+	if n < 5 {
+		t.Errorf("only %d flags accept words", n)
+	}
 }
 
 // TestCommandsInDocsParse parses each command line of the documentation.

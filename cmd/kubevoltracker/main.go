@@ -84,9 +84,6 @@ func addChoice(clause *kingpin.FlagClause, flag string, options []string, value 
 
 func (c *choice) String() string { return *c.value }
 
-// Options returns the words, for docs/configure.md.
-func (c *choice) Options() []string { return c.options }
-
 func (c *choice) Set(text string) error {
 	if !slices.Contains(c.options, text) {
 		return fmt.Errorf("--%s: %q is not one of %s", c.flag, text, strings.Join(c.options, ", "))

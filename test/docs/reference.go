@@ -188,9 +188,6 @@ func defaultOf(f *kingpin.FlagModel) string {
 }
 
 func meaning(f *kingpin.FlagModel) string {
-	if choice, ok := f.Value.(interface{ Options() []string }); ok && !strings.Contains(f.Help, ": ") {
-		return f.Help + " One of " + strings.Join(choice.Options(), ", ") + "."
-	}
 	many, ok := f.Value.(interface{ IsCumulative() bool })
 	if ok && many.IsCumulative() && !strings.Contains(f.Help, "epeatable") {
 		return f.Help + " Repeatable."

@@ -10,7 +10,7 @@ import (
 
 // stay is the time in which a workload was on a volume, its pods never away for long.
 type stay struct {
-	use  mount // one of them
+	uses []mount
 	came fact.Time
 	went end
 }
@@ -25,10 +25,12 @@ func stays(uses []mount, absence fact.Time) (list []*stay) {
 		}
 		n := len(list)
 		if n == 0 || u.started() > list[n-1].went.at+absence {
-			list = append(list, &stay{use: u, came: u.started(), went: e})
+			list = append(list, &stay{[]mount{u}, u.started(), e})
 			continue
 		}
-		if was := list[n-1]; e.at > was.went.at || e.at == was.went.at && e.notBefore > was.went.notBefore {
+		was := list[n-1]
+		was.uses = append(was.uses, u)
+		if e.at > was.went.at || e.at == was.went.at && e.notBefore > was.went.notBefore {
 			was.went = e
 		}
 	}
@@ -45,26 +47,27 @@ func appChanges(h *history, flags map[string]string) (rows []row) {
 		flags["min-absence"], absence = fmt.Sprint(hours, "h"), fact.Time(hours)*3600*second
 	}
 	w := h.window(flags, always, false)
-	uses := h.uses(window{0, endOfTime()}, f, name)
+	uses := h.uses(window{0, endOfTime()}, filters{}, name)
 	for _, g := range grouped(uses, func(u mount) string { return u.m.cluster + " " + volumeUID(u) }) {
 		var all []*stay
 		for _, of := range grouped(g, func(u mount) string { return fmt.Sprintf("%q", []string{u.pod.namespace, u.pod.workloadName()}) }) {
 			all = append(all, stays(of, absence)...)
 		}
 		add := func(s *stay, change string, at, notBefore fact.Time) {
-			if at < w.since || at > w.until {
+			if at < w.since || at > w.until || !slices.ContainsFunc(s.uses, f.takesUse) {
 				return
 			}
 			apps := []string{}
 			for _, o := range all {
 				if o.came <= at && o.went.at > at {
-					apps = append(apps, o.use.pod.workloadName())
+					apps = append(apps, o.uses[0].pod.workloadName())
 				}
 			}
 			slices.Sort(apps)
+			u := s.uses[0]
 			rows = append(rows, row{
-				"cluster": s.use.m.cluster, "persistentvolume": s.use.volume().name, "at": at, "at_not_before": notBefore, "change": change,
-				"namespace": s.use.pod.namespace, "workload": s.use.pod.workloadName(), "apps": slices.Compact(apps),
+				"cluster": u.m.cluster, "persistentvolume": u.volume().name, "at": at, "at_not_before": notBefore, "change": change,
+				"namespace": u.pod.namespace, "workload": u.pod.workloadName(), "apps": slices.Compact(apps),
 			})
 		}
 		for _, s := range all {

@@ -134,13 +134,7 @@ func counts(h *history, flags map[string]string) (rows []row) {
 				count[kind]++
 			}
 		}
-		takesVolume := func(v *volume) bool {
-			c := v.claim
-			if flags["at"] != "" {
-				c = m.claimThen(v, w.until)
-			}
-			return v.known && f.takesVolumeOf(m, v, c, w)
-		}
+		takesVolume := func(v *volume) bool { return v.known && f.takesVolumeThen(m, v, flags, w) }
 		m.countVolumesAndClaims(f, w, takesVolume, add)
 		m.countPodsAndMounts(f, add)
 		for _, a := range m.attached {
@@ -227,6 +221,14 @@ func resizes(h *history, flags map[string]string) (rows []row) {
 // part is how many objects were created in a part of a window, and in the same part of the window before.
 type part struct{ volumes, volumesBefore, claims, claimsBefore int }
 
+// comparable returns a number of the part before, or nil if that began before anybody watched.
+func (m *model) comparable(n int, began fact.Time) any {
+	if began < m.spans[0][0] {
+		return nil
+	}
+	return n
+}
+
 // parts are those of a window.
 type parts struct {
 	first, step, last fact.Time
@@ -274,9 +276,10 @@ func creationRate(h *history, flags map[string]string) (rows []row) {
 		for i, n := range p.list {
 			if p.some {
 				start := first + fact.Time(i)*step
+				before := start - fact.Time(len(p.list))*step
 				rows = append(rows, row{
-					"cluster": m.cluster, "period_start": start, "period_end": min(last, start+step), "volumes": n.volumes, "volumes_before": n.volumesBefore,
-					"claims": n.claims, "claims_before": n.claimsBefore,
+					"cluster": m.cluster, "period_start": start, "period_end": min(last, start+step), "volumes": n.volumes, "volumes_before": m.comparable(n.volumesBefore, before),
+					"claims": n.claims, "claims_before": m.comparable(n.claimsBefore, before),
 				})
 			}
 		}
@@ -289,15 +292,18 @@ func lifetimes(h *history, flags map[string]string) (rows []row) {
 	w := h.window(flags, always, false)
 	for _, m := range h.models {
 		lives := map[[2]string][]int64{}
-		add := func(kind string, c *claim, class string, began, ended fact.Time) {
-			namespace, owner, groups := "", "", []string(nil)
-			if c != nil && c.known {
-				namespace, owner, groups = c.namespace, c.owner, c.groups
-			}
+		count := func(kind, namespace, owner string, groups []string, class string, began, ended fact.Time) {
 			if ended != 0 && ended >= w.since && ended <= w.until && f.takes(m, namespace, owner, groups, class) {
 				key := [2]string{kind, class}
 				lives[key] = append(lives[key], lasted(began, ended))
 			}
+		}
+		add := func(kind string, c *claim, class string, began, ended fact.Time) {
+			if c != nil && c.known {
+				count(kind, c.namespace, c.owner, c.groups, class, began, ended)
+				return
+			}
+			count(kind, "", "", nil, class, began, ended)
 		}
 		for _, v := range m.volumes {
 			if v.known {
@@ -311,7 +317,7 @@ func lifetimes(h *history, flags map[string]string) (rows []row) {
 		}
 		for _, u := range m.mounts() {
 			if c := u.store.claim; c != nil {
-				add("mount", c, c.class, u.started(), u.ended().at)
+				count("mount", u.pod.namespace, u.owner(), u.groups(), c.class, u.started(), u.ended().at)
 			}
 		}
 		for key, list := range lives {

@@ -23,7 +23,7 @@ func (m *model) lastUse(v *volume, r row) (last *mount) {
 	return last
 }
 
-// place is a backing store; that of a node's path is one of its cluster.
+// place is a backing store; that of a node's path is one of its cluster, whether local or hostPath names it.
 type place struct {
 	cluster string
 	source  source
@@ -31,6 +31,7 @@ type place struct {
 
 func (m *model) placeOf(s source) place {
 	if s.onNode() {
+		s.kind = "hostPath"
 		return place{m.cluster, s}
 	}
 	return place{source: s}

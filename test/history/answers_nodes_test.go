@@ -177,9 +177,9 @@ type shelves map[shelf][]*tenant
 
 // at returns a tenant of a store, and adds it if it is new.
 func (all shelves) at(m *model, s source, node string, v *volume, namespace string) *tenant {
-	key := shelf{place{source: s}, ""}
+	key := shelf{place: m.placeOf(s)}
 	if s.onNode() {
-		key.place.cluster, key.place.source.kind, key.node = m.cluster, "hostPath", node
+		key.node = node
 	}
 	for _, t := range all[key] {
 		if t.m == m && t.v == v && t.namespace == namespace {
@@ -196,19 +196,18 @@ func (all shelves) at(m *model, s source, node string, v *volume, namespace stri
 
 func (v *volume) existed(w window) bool { return v.known && w.overlaps(v.created, v.gone.at) }
 
-// addUse adds a mount, as far as it was for certain in a window.
+// addUse adds a mount, as far as it was for certain in a window. A volume that is used exists.
 func (all shelves) addUse(u mount, w window) {
 	v, s := u.volume(), u.source()
 	use := spell{u.pod, max(u.started(), w.since), min(cmp.Or(u.ended().notBefore, u.ended().at, now()), w.until)}
 	if s.kind == "emptyDir" || s.kind == "" || v != nil && !v.existed(w) || use.began >= use.ended {
 		return
 	}
+	node, namespace := u.pod.node, u.pod.namespace
 	if v != nil {
-		t := all.at(u.m, s, cmp.Or(v.pinned(), u.pod.node), v, "")
-		t.uses = append(t.uses, use)
-		return
+		node, namespace = cmp.Or(v.pinned(), node), ""
 	}
-	t := all.at(u.m, s, u.pod.node, nil, u.pod.namespace)
+	t := all.at(u.m, s, node, v, namespace)
 	t.began, t.ended = min(cmp.Or(t.began, use.began), use.began), max(t.ended, use.ended)
 	t.uses = append(t.uses, use)
 }
@@ -299,7 +298,7 @@ func sameStore(h *history, flags map[string]string) (rows []row) {
 func (t *tenant) others(tenants []*tenant) (state string, names []string) {
 	rest := slices.DeleteFunc(slices.Clone(tenants), func(o *tenant) bool { return o == t })
 	sharers := slices.DeleteFunc(slices.Clone(rest), func(o *tenant) bool {
-		return !(o.began < t.ended && o.ended > t.began || t.together > 0 && o.together > 0)
+		return o.began >= t.ended || o.ended <= t.began
 	})
 	state = "reused"
 	if len(sharers) > 0 {

@@ -50,18 +50,17 @@ func (m *model) bindingAt(v *volume, at fact.Time) (found *binding) {
 
 func at(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
+	ofClaims := f
+	ofClaims.workload = "" // chooses by the mounts
 	w := h.pointInTime(flags)
 	for _, m := range h.models {
 		for _, v := range m.volumes {
-			if !v.known || !w.overlaps(v.created, v.gone.at) {
+			if !v.known || !w.overlaps(v.created, v.gone.at) || !ofClaims.takesVolumeThen(m, v, flags, w) {
 				continue
 			}
-			namespace, claim, owner, groups := "", "", "", []string(nil)
+			namespace, claim := "", ""
 			if b := m.bindingAt(v, w.until); b != nil {
-				namespace, claim, owner, groups = b.claim.namespace, b.claim.name, b.claim.owner, b.claim.groups
-			}
-			if !f.takes(m, namespace, owner, groups, v.class) {
-				continue
+				namespace, claim = b.claim.namespace, b.claim.name
 			}
 			var of []mount
 			for _, u := range m.mounts() {

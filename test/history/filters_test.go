@@ -29,6 +29,14 @@ func (f filters) takesVolumeOf(m *model, v *volume, c *claim, w window) bool {
 	return f == filters{cluster: f.cluster} || c != nil && f.takesClaim(m, c, w)
 }
 
+// takesVolumeThen is takesVolume by the claim that the volume had at the moment of --at, or had last unless it was available again.
+func (f filters) takesVolumeThen(m *model, v *volume, flags map[string]string, w window) bool {
+	if flags["at"] == "" {
+		return f.takesVolume(m, v, w)
+	}
+	return f.takesVolumeOf(m, v, m.claimThen(v, w.until), w)
+}
+
 // takesAClaimOf is takesVolume by all claims that the volume has had.
 func (f filters) takesAClaimOf(m *model, v *volume, w window) bool {
 	if !f.takes(m, f.namespace, f.owner, []string{f.group}, v.class) {

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"fmt"
+
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -9,24 +11,29 @@ import (
 
 const provisioner = "disk.example.com"
 
-// capacity is a CSIStorageCapacity, with what a tracker has seen of it.
+// capacity is a part of the storage, with what a tracker has seen of it. Its CSIStorageCapacity goes at times, and is made anew.
 type capacity struct {
-	uid, class, zone string
-	bytes, most      int64 // most is 0 if the driver does not say it
-	seen             []offered
+	class, zone string
+	bytes, most int64 // most is 0 if the driver does not say it
+	silent      bool  // the driver does not say how much there is
+	existing    bool
+	made        int // how often it was made
+	seen        []offered
 }
 
 // offered is what a driver offered from a moment on.
 type offered struct {
 	at          fact.Time
+	uid         string
 	bytes, most int64
+	none        bool // no amount
 }
 
 // makeCapacities makes two parts of the storage of each class.
 func (w *world) makeCapacities() {
 	for _, class := range w.classes {
 		for _, zone := range []string{"a", "b"} {
-			w.capacities = append(w.capacities, &capacity{uid: "capacity-" + class + "-" + zone, class: class, zone: zone, bytes: 1 << 40})
+			w.capacities = append(w.capacities, &capacity{class: class, zone: zone, bytes: 1 << 40, existing: true})
 		}
 	}
 }
@@ -35,15 +42,31 @@ func (w *world) makeCapacities() {
 func (w *world) turn() *capacity {
 	n := int64(w.clock / second)
 	c := w.capacities[n%int64(len(w.capacities))]
-	c.bytes, c.most = n%1000<<30, n%3<<33
+	c.bytes, c.most, c.silent = n%1000<<30, n%3<<33, n%5 == 0
+	if !c.existing {
+		c.existing = true
+		c.made++
+	} else if n%7 == 0 {
+		c.existing = false
+	}
 	return c
 }
 
+func (c *capacity) uid() string { return fmt.Sprint("capacity-", c.class, "-", c.zone, "-", c.made) }
+
 // see notes what a tracker writes of a part: what differs from before.
 func (c *capacity) see(at fact.Time) {
-	if n := len(c.seen); n == 0 || c.seen[n-1].bytes != c.bytes || c.seen[n-1].most != c.most {
-		c.seen = append(c.seen, offered{at, c.bytes, c.most})
+	now := offered{at, c.uid(), c.bytes, c.most, c.silent}
+	if !c.existing {
+		now = offered{at: at, none: true}
 	}
+	if n := len(c.seen); n > 0 {
+		last := c.seen[n-1]
+		if last.at = at; last == now {
+			return
+		}
+	}
+	c.seen = append(c.seen, now)
 }
 
 // offer lets a driver report, mostly something new.
@@ -53,25 +76,31 @@ func (w *world) offer() {
 	if w.clock/second%4 > 0 {
 		c = w.turn()
 	}
-	c.see(w.clock)
-	w.tracker.set(w.capacityObject(c), w.clock)
+	if c.see(w.clock); c.existing {
+		w.tracker.set(w.capacityObject(c), w.clock)
+	} else {
+		w.tracker.delete(w.capacityObject(c), w.clock)
+	}
 }
 
 func (w *world) listCapacities(lists map[fact.Kind][]any) {
 	w.turn()
 	for _, c := range w.capacities {
-		c.see(w.clock)
-		lists[fact.StorageCapacities] = append(lists[fact.StorageCapacities], w.capacityObject(c))
+		if c.see(w.clock); c.existing {
+			lists[fact.StorageCapacities] = append(lists[fact.StorageCapacities], w.capacityObject(c))
+		}
 	}
 }
 
 func (w *world) capacityObject(c *capacity) *storagev1.CSIStorageCapacity {
 	o := &storagev1.CSIStorageCapacity{
-		ObjectMeta: w.meta(c.uid, "kube-system", c.uid, w.born), StorageClassName: c.class,
+		ObjectMeta: w.meta(c.uid(), "kube-system", c.uid(), w.born), StorageClassName: c.class,
 		NodeTopology: &metav1.LabelSelector{MatchLabels: map[string]string{"zone": c.zone}},
 	}
-	bytes := storage(c.bytes)["storage"]
-	o.Capacity = &bytes
+	if !c.silent {
+		bytes := storage(c.bytes)["storage"]
+		o.Capacity = &bytes
+	}
 	if c.most > 0 {
 		most := storage(c.most)["storage"]
 		o.MaximumVolumeSize = &most
@@ -90,7 +119,7 @@ func capacities(h *history, flags map[string]string) (rows []row) {
 					last = &c.seen[i]
 				}
 			}
-			if last == nil || !f.takes(m, "", "", nil, c.class) {
+			if last == nil || last.none || !f.takes(m, "", "", nil, c.class) {
 				continue
 			}
 			r := row{
