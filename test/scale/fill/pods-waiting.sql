@@ -1,7 +1,7 @@
--- A hundred pods that wait since the last hour: each on a node that its volume is not attached to.
+-- The pods that wait since the last hour, one in each fifth namespace: each on a node that its volume is not attached to.
 WITH
     number AS n,
-    n * 5 + 2 AS ns,
+    n * 5 + 1 + n % 2 AS ns,
     {began:Int64} + toInt64({span:UInt64}) - 3600 + toInt64(n) AS created
 SELECT
     'east' AS cluster,
@@ -18,5 +18,5 @@ SELECT
     'Pending' AS phase,
     fromUnixTimestamp64Micro(created * 1000000, 'UTC') AS created_at,
     toUInt64(created) * 1000000 AS version
-FROM numbers(100)
+FROM numbers(intDiv({namespaces:UInt64}, 5))
 WHERE {from:UInt64} = 0
