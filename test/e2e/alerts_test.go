@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -113,8 +114,8 @@ func alertIsWhole(t *testing.T, alert promv1.AlertingRule, runbook string) {
 	if alert.Duration == 0 || alert.Annotations["summary"] == "" || alert.Annotations["description"] == "" {
 		t.Errorf("%s lacks `for`, a summary or a description", alert.Name)
 	}
-	if !strings.Contains(string(alert.Annotations["description"]), "`kubevoltracker report") || !strings.HasPrefix(string(alert.Annotations["dashboard"]), "/d/kubevoltracker-") {
-		t.Errorf("%s names no report or no dashboard", alert.Name)
+	if !regexp.MustCompile("`kubevoltracker (report|sql)\\b").MatchString(string(alert.Annotations["description"])) || !strings.HasPrefix(string(alert.Annotations["dashboard"]), "/d/kubevoltracker-") {
+		t.Errorf("%s names no report, no SQL or no dashboard", alert.Name)
 	}
 	_, section, found := strings.Cut(runbook, "\n### "+alert.Name+"\n")
 	if !strings.HasSuffix(string(alert.Annotations["runbook_url"]), "/docs/runbook.md#"+strings.ToLower(alert.Name)) || !found {

@@ -65,6 +65,9 @@ func TestDashboardsAnswerOnTheDemo(t *testing.T) {
 			d.ask(name, all[name])
 		})
 	}
+	if answer := d.page.answers["backends/Largest volume that fits"]; strings.Contains(answer, "gone") || !strings.Contains(answer, "standard") {
+		t.Errorf("of two parts of the storage, one is gone, and the panel has\n%s", answer)
+	}
 	for query := range emptyOnTheDemo {
 		if !d.page.asked[query] {
 			t.Errorf("%s is listed as empty, and no dashboard has it", query)
@@ -82,7 +85,10 @@ func playDemo(t *testing.T, c *harness.LocalCluster, p *harness.Tracker) {
 		return err
 	})
 	c.Kubectl(t, "-n", "legacy", "annotate", "pvc/old-exports", "kubevoltracker.io/keep=until 2036-01-31: audit")
-	storageCapacity(t, c, "shop")
+	storageCapacity(t, c, "shop", "everywhere", nil)
+	removeNode := storageCapacity(t, c, "shop", "gone", map[string]string{"kubernetes.io/hostname": "gone"})
+	p.ExpectRows(t, `SELECT count() FROM storage_capacity`, "2")
+	removeNode()
 	disk := newDisk(t, c, "analytics", "cache")
 	disk.awaitUsed(t, p)
 	disk.fill(t, 32<<20)
@@ -105,6 +111,7 @@ func playDemo(t *testing.T, c *harness.LocalCluster, p *harness.Tracker) {
 	c.CreateClaim(t, "shop", "waits", "none-such")
 	p.ExpectRows(t, `SELECT count() > 0 FROM changes WHERE action = 'resized'`, "1")
 	p.ExpectRows(t, `SELECT count() FROM volume_states WHERE status = 'released'`, "1")
+	p.ExpectRows(t, `SELECT topology FROM storage_capacity WHERE capacity_bytes IS NULL`, "kubernetes.io/hostname=gone")
 	p.ExpectRows(t, `SELECT keep_reason FROM idle_volumes WHERE namespace = 'legacy' AND claim = 'old-exports'`, "audit")
 	p.ExpectRows(t, `SELECT count() FROM current_mounts WHERE workload = 'StatefulSet/kafka'`, "2")
 }

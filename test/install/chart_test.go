@@ -9,12 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
@@ -98,6 +100,22 @@ func untar(t *testing.T, archive []byte) map[string]string {
 			t.Errorf("%s is a symbolic link", header.Name)
 		}
 		files[header.Name] = string(text)
+	}
+}
+
+// TestTheJobOfTheServiceMonitor checks that the alert KubevoltrackerDown finds the targets, whatever the objects' names.
+func TestTheJobOfTheServiceMonitor(t *testing.T) {
+	for _, values := range []string{"", ",nameOverride=volumes,clusterName=eu", ",fullnameOverride=volumes"} {
+		objects := decode(t, template(t, "storage", "monitoring", "--set", "monitoring.serviceMonitor.enabled=true"+values))
+		monitor := only[*unstructured.Unstructured](t, objects)
+		endpoints, _, err := unstructured.NestedSlice(monitor.Object, "spec", "endpoints")
+		if err != nil || len(endpoints) != 1 {
+			t.Fatalf("%q: %v in %v", values, err, monitor)
+		}
+		relabelings, _ := endpoints[0].(map[string]any)["relabelings"].([]any)
+		if want := map[string]any{"action": "replace", "targetLabel": "job", "replacement": "kubevoltracker"}; len(relabelings) == 0 || !reflect.DeepEqual(relabelings[0], want) {
+			t.Errorf("%q: the endpoint has the relabelings %v, want %v first", values, relabelings, want)
+		}
 	}
 }
 

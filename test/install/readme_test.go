@@ -14,41 +14,71 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// TestReadmeInstalls runs the commands of README's "Running it on your cluster" as they are written, in the project's
-// directory, with the programs helm and kubectl. Those that need a running container are left out, as nodes are kwok's:
-// of them it checks that pod and container are there.
-func TestReadmeInstalls(t *testing.T) {
+// TestPagesInstall runs the commands of README's "Running it on your cluster", up to those of a laptop, and of docs/install.md's
+// "Helm" as they are written, in a directory with the project's deploy/ and the page's values, with the programs helm and kubectl.
+// Those that need a running container are left out, as nodes are kwok's: of them it checks that pod and container are there.
+func TestPagesInstall(t *testing.T) {
 	c := cluster(t)
-	text, err := os.ReadFile(harness.File(t, "README.md"))
-	if err != nil {
-		t.Fatal(err)
+	c.CreateClass(t, "fast", "standard")
+	for _, test := range []struct{ page, begins, ends, programs string }{
+		{"README.md", "\n## Running it on your cluster\n", "\nFrom a laptop", "helm kubectl"},
+		{"docs/install.md", "\n## Helm\n", "\n## ", "helm"},
+	} {
+		t.Run(test.page, func(t *testing.T) {
+			text, err := os.ReadFile(harness.File(t, test.page))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, section, _ := strings.Cut(string(text), test.begins)
+			section, _, ends := strings.Cut(section, test.ends)
+			if !ends {
+				t.Fatalf("there is no section from %q to %q", test.begins, test.ends)
+			}
+			dir := t.TempDir()
+			if err := os.Symlink(harness.File(t, "deploy"), filepath.Join(dir, "deploy")); err != nil {
+				t.Fatal(err)
+			}
+			if values := valuesBlock.FindStringSubmatch(section); values != nil {
+				if err := os.WriteFile(filepath.Join(dir, values[1]), []byte(values[2]), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var ran []string
+			for _, command := range commands(section) {
+				program := strings.Fields(command)[0]
+				if words := strings.Fields(command); program == "kubectl" && words[1] == "exec" {
+					checkTarget(t, c, command)
+					continue
+				}
+				shell(t, c, dir, command)
+				ran = append(ran, program)
+			}
+			if strings.Join(ran, " ") != test.programs {
+				t.Errorf("ran %v, and %s are expected", ran, test.programs)
+			}
+			awaitClaims(t, c, "kubevoltracker")
+			shell(t, c, dir, "helm uninstall kubevoltracker --namespace kubevoltracker --wait")
+			c.Kubectl(t, "delete", "namespace", "kubevoltracker", "--wait", "--timeout=120s")
+		})
 	}
-	_, section, found := strings.Cut(string(text), "\n## Running it on your cluster\n")
-	_, block, begins := strings.Cut(section, "```sh\n")
-	block, _, ends := strings.Cut(block, "```")
-	if !found || !begins || !ends {
-		t.Fatal("README.md has no block of commands in its section \"Running it on your cluster\"")
-	}
-	var ran []string
-	for _, command := range strings.Split(strings.ReplaceAll(strings.TrimSpace(block), "\\\n", ""), "\n") {
-		program := strings.Fields(command)[0]
-		if words := strings.Fields(command); program == "kubectl" && words[1] == "exec" {
-			checkTarget(t, c, command)
-			continue
-		}
-		shell(t, c, command)
-		ran = append(ran, program)
-	}
-	if strings.Join(ran, " ") != "helm kubectl" {
-		t.Errorf("ran %v, and helm and kubectl are expected", ran)
-	}
-	awaitClaims(t, c, "kubevoltracker")
-	shell(t, c, "helm uninstall kubevoltracker --namespace kubevoltracker --wait")
-	c.Kubectl(t, "delete", "namespace", "kubevoltracker", "--wait", "--timeout=120s")
 }
 
-// shell runs a command as a user does, with helm and kubectl on the path.
-func shell(t *testing.T, c *harness.LocalCluster, command string) {
+var (
+	// valuesBlock matches a block of values whose first line names its file.
+	valuesBlock = regexp.MustCompile("(?s)```yaml\n# (\\S+)\n(.*?)```")
+	shellBlock  = regexp.MustCompile("(?s)```sh\n(.*?)\n```")
+)
+
+// commands returns the commands of a section, each in one line.
+func commands(section string) (lines []string) {
+	for _, block := range shellBlock.FindAllStringSubmatch(section, -1) {
+		lines = append(lines, strings.Split(strings.ReplaceAll(block[1], "\\\n", ""), "\n")...)
+	}
+	return lines
+}
+
+// shell runs a command in a directory as a user does, with helm and kubectl on the path.
+func shell(t *testing.T, c *harness.LocalCluster, dir, command string) {
 	t.Helper()
 	bin := t.TempDir()
 	kubectl := fmt.Sprintf("#!/bin/sh\nexec '%s' kubectl \"$@\"\n", harness.Program(t, "localcluster"))
@@ -59,7 +89,7 @@ func shell(t *testing.T, c *harness.LocalCluster, command string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("sh", "-euc", command)
-	cmd.Dir = harness.File(t, ".")
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KUBECONFIG="+c.Kubeconfig,
 		"HELM_CACHE_HOME="+bin, "HELM_CONFIG_HOME="+bin, "HELM_DATA_HOME="+bin)
 	out, err := cmd.CombinedOutput()
