@@ -15,16 +15,18 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// away is a namespace in which pods and claims come and go while no tracker watches.
+// away is a namespace in which pods, claims and a part of the storage come and go while no tracker watches.
 type away struct {
-	cluster   *harness.LocalCluster
-	namespace string
+	cluster        *harness.LocalCluster
+	namespace      string
+	removeCapacity func()
 }
 
-// newAway creates a volume that was used before, and two that are in use.
+// newAway creates a volume that was used before, two that are in use, and a part of the storage.
 func newAway(t *testing.T, c *harness.LocalCluster, namespace string) away {
 	t.Helper()
-	a := away{c, c.CreateNamespace(t, namespace)}
+	a := away{cluster: c, namespace: c.CreateNamespace(t, namespace)}
+	a.removeCapacity = storageCapacity(t, c, a.namespace, "part", map[string]string{"zone": a.namespace})
 	for _, claim := range []string{"idle", "left", "kept"} {
 		a.cluster.CreateClaim(t, a.namespace, claim, "standard")
 	}
@@ -42,14 +44,16 @@ func (a away) awaitKnown(t *testing.T, p *harness.Tracker) {
 	t.Helper()
 	p.ExpectRows(t, "SELECT claim_name, isNull(ended_at) FROM mounts WHERE namespace = '"+a.namespace+"' ORDER BY claim_name",
 		"idle\t0", "kept\t1", "left\t1")
+	p.ExpectRows(t, "SELECT count() FROM storage_capacity WHERE topology = 'zone="+a.namespace+"'", "1")
 	p.ExpectRows(t, "SELECT count() FROM coverage WHERE kind = 'Pod'", "1") // a batch reaches this table last
 }
 
-// pass deletes a pod, and lets another one come and go with its claim. It returns when that began and ended.
+// pass deletes a pod and the part of the storage, and lets another pod come and go with its claim. It returns when that began and ended.
 func (a away) pass(t *testing.T) (began, ended time.Time) {
 	t.Helper()
 	began = time.Now()
 	a.remove(t, "leaves", "")
+	a.removeCapacity()
 	a.cluster.CreateClaim(t, a.namespace, "brief", "standard")
 	a.cluster.CreatePod(t, a.namespace, "brief", 1, "brief")
 	a.cluster.AwaitPod(t, a.namespace, "brief", corev1.PodSucceeded)
@@ -104,7 +108,8 @@ func bounds(t *testing.T, p *harness.Tracker, sql string) (from, to time.Time) {
 	return from, to
 }
 
-// leftWithin checks that the mount of the pod that was deleted has bounds that contain its end. Nobody watched then.
+// leftWithin checks that the mount of the pod that was deleted has bounds that contain its end, and that the part of the storage
+// has ended. Nobody watched then.
 func (a away) leftWithin(t *testing.T, p *harness.Tracker, began, ended time.Time) {
 	t.Helper()
 	p.ExpectRows(t, "SELECT count() FROM mounts WHERE namespace = '"+a.namespace+"' AND claim_name = 'left' AND ended_at IS NOT NULL", "1")
@@ -115,6 +120,7 @@ func (a away) leftWithin(t *testing.T, p *harness.Tracker, began, ended time.Tim
 		t.Errorf("it ended between %s and %s, and the catalog says between %s and %s", began, ended, from, to)
 	}
 	p.ExpectRows(t, "SELECT claim_name FROM mounts WHERE namespace = '"+a.namespace+"' AND ended_at IS NULL", "kept")
+	p.ExpectRows(t, "SELECT count() FROM storage_capacity WHERE topology = 'zone="+a.namespace+"' AND capacity_bytes IS NULL", "1")
 }
 
 // reportsIdle checks the report idle after a start: it has the volume that was used before, since then, and the volume
