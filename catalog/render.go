@@ -138,7 +138,9 @@ func (r *Result) lines() (lines [][]string, shown []bool, err error) {
 			if text := plainText(r.row[i]); c.optional && text != "" && text != c.usual {
 				shown[i] = !c.Hidden
 			}
-			sums[i].add(r.row[i])
+			if c.Sum {
+				sums[i].add(r.row[i])
+			}
 		}
 		lines = append(lines, line)
 	}

@@ -450,7 +450,7 @@ func TestSlotsAreShared(t *testing.T) {
 		s := slots{max: 5}
 		for _, client := range of.clients {
 			own := s.take(string(client), http.NewResponseController(&stuckWriter{}))
-			close(own.free) // its scrape ends as soon as it is told to
+			close(own.free) // the scrape of this slot has ended, so take does not wait for it
 		}
 		s.take(of.client, http.NewResponseController(&stuckWriter{}))
 		got := ""

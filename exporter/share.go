@@ -18,10 +18,11 @@ func host(address string) string {
 	return h
 }
 
-// busiest returns the index of the oldest entry of the client that has most entries, and how many it has. The list
-// is in the order of age.
-func busiest[T any](list []T, client func(T) string) (oldest, most int) {
-	counts := map[string]int{}
+// busiest returns the index of the oldest entry of the client that has most entries, and how many each client has. The
+// list is in the order of age.
+func busiest[T any](list []T, client func(T) string) (oldest int, counts map[string]int) {
+	counts = map[string]int{}
+	most := 0
 	for _, entry := range list {
 		counts[client(entry)]++
 	}
@@ -30,7 +31,7 @@ func busiest[T any](list []T, client func(T) string) (oldest, most int) {
 			oldest, most = i, n
 		}
 	}
-	return oldest, most
+	return oldest, counts
 }
 
 // slots limits how many scrapes run at once, because each takes memory and CPU time. Clients share the slots: while
@@ -60,18 +61,12 @@ func (s *slots) take(client string, response *http.ResponseController) *slot {
 		s.mu.Unlock()
 		return own
 	}
-	oldest, most := busiest(s.taken, func(t *slot) string { return t.client })
-	already := 0
-	for _, t := range s.taken {
-		if t.client == client {
-			already++
-		}
-	}
-	if most < already+2 {
+	oldest, counts := busiest(s.taken, func(t *slot) string { return t.client })
+	loser := s.taken[oldest]
+	if counts[loser.client] < counts[client]+2 {
 		s.mu.Unlock()
 		return nil
 	}
-	loser := s.taken[oldest]
 	s.taken = append(slices.Delete(s.taken, oldest, oldest+1), own)
 	loser.end()
 	s.mu.Unlock()

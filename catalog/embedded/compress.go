@@ -123,8 +123,7 @@ const (
 	maxWriterBlock = 128 << 20    // clickhouse-go sends each batch of rows as one block
 )
 
-// What a block begins with: its checksum, then the method, the size of the block without its checksum, and the size of the
-// data.
+// Where the fields of a block begin. Its checksum comes first. blockSize counts the block without the checksum.
 const (
 	blockMethod   = 16
 	blockSize     = 17

@@ -19,7 +19,7 @@ stays AS
             SELECT cluster, volume_uid, persistentvolume, namespace, workload, started_at AS began, ended_not_before,
                 coalesce(ended_at, toDateTime64('2299-12-31 23:59:59', 6, 'UTC')) AS reached,
                 max(reached) OVER (PARTITION BY cluster, volume_uid, namespace, workload ORDER BY began, reached ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before,
-                (true{{filter "namespace" "owner" "groups"}}{{if given "workload"}} AND {workload:String} IN (workload, substring(workload, position(workload, '/') + 1)){{end}}) AS is_chosen
+                (true{{filter "namespace" "owner" "groups"}}{{if given "workload"}} AND {{template "named_workload.sql" "workload"}}{{end}}) AS is_chosen
             FROM uses
         )
     )

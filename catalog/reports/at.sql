@@ -108,7 +108,7 @@ LEFT JOIN
     PREWHERE id_key IN (SELECT source_key FROM volumes WHERE {{listed "uid_key" "volume_keys"}})
 ) AS d ON d.id_key = v.source_key
 {{- if given "workload"}}
-WHERE arrayExists(name -> {workload:String} IN (name, substring(name, position(name, '/') + 1)), u.workloads)
+WHERE arrayExists(name -> {{template "named_workload.sql" "name"}}, u.workloads)
 {{- end}}
 ORDER BY cluster, persistentvolume, v.uid
 LIMIT {limit:UInt64}

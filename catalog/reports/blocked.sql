@@ -221,7 +221,7 @@ SELECT
 FROM blocked
 WHERE true{{filter "owner" "groups" "storage_class"}}
 {{- if given "workload"}}
-  AND arrayExists(x -> x = {workload:String} OR substring(x, position(x, '/') + 1) = {workload:String}, [workload, holder_workload])
+  AND arrayExists(x -> {{template "named_workload.sql" "x"}}, [workload, holder_workload])
 {{- end}}
 ORDER BY waits_since, cluster, namespace, kind, name, claim, reason, holder
 LIMIT {limit:UInt64}

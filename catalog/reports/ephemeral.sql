@@ -30,7 +30,7 @@ LEFT JOIN
 ) AS p ON p.cluster = c.cluster AND p.uid = c.pod_uid
 WHERE true{{filter "owner" "groups"}}
 {{- if given "workload"}}
-  AND (workload = {workload:String} OR substring(workload, position(workload, '/') + 1) = {workload:String})
+  AND {{template "named_workload.sql" "workload"}}
 {{- end}}
 ORDER BY created_at DESC, cluster, namespace, claim, c.uid
 LIMIT {limit:UInt64}
