@@ -57,6 +57,10 @@ func TestAVolumeThatMoved(t *testing.T) {
 		{"counts", "count", "at=2026-02-10 namespace=shop", "3,1"},
 		{"counts", "kind", "at=2026-01-12 namespace=lab", ""},
 		{"counts", "count", "at=2026-02-10 namespace=lab", "1,1"},
+		{"diff", "name", "since=2025-12-31 until=2026-01-12 namespace=shop", "pv-failed,pv-failed,pv-moved,pv-old,pv-old,pv-vain,a,f,o"}, // came, bound
+		{"diff", "name", "since=2025-12-31 until=2026-01-17 namespace=shop", "pv-failed,pv-failed,pv-old,pv-old,pv-vain,a,f,o"},
+		{"diff", "namespace", "since=2025-12-31 until=2026-01-17 storageclass=fast", ",shop,shop,shop,shop,shop,shop,shop,shop"}, // moved is available
+		{"diff", "name", "since=2025-12-31 until=2026-02-10 namespace=lab", "pv-moved,pv-moved,b"},
 		{"space", "released_volumes", "at=2026-01-12 by=namespace namespace=shop", "2"}, // moved, vain
 		{"space", "released_volumes", "at=2026-01-17 by=namespace namespace=shop", "1"},
 		{"space", "released_volumes", "at=2026-01-25 by=namespace namespace=shop", "1"},

@@ -1,61 +1,62 @@
 -- What differs between two moments. Objects that came and went in between make no difference. Sizes come from the
 -- changes in between. A change that nobody watched counts at the latest moment at which it can have been. Mounts are
--- counted by their pods' workload. ClickHouse keeps the right side of a join in memory: the few differences. It streams
--- all selected objects from the left. Each table says FINAL itself: see Report.explicit.
+-- counted by their pods' workload. A volume counts for the claim that it had at the second moment, or had last unless it was
+-- available again. Each table says FINAL itself: see Report.explicit.
+{{- $chosen := given "namespace" "owner" "group"}}
 WITH
 {{template "claims_of_workload.sql"}}
 {{template "of_class.sql"}}
 {{if given "owner" "group"}}
 (SELECT groupArray(uid_key) FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS claim_keys,
 {{end}}
+{{template "stays_then.sql"}}
 existing AS
 (
     SELECT
-        *,
-        (created_at IS NULL OR created_at <= {since:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')}) AS existed_before,
-        (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {until:DateTime64(6, 'UTC')}) AS exists_after
+        v.cluster AS cluster, 'PersistentVolume' AS kind, v.uid_key AS uid_key, v.name AS name, v.storage_class AS storage_class, h.claim_key AS claim_key,
+        h.claim_namespace AS claim_namespace, v.created_at AS created_at, v.deleted_at AS deleted_at
+    FROM volumes AS v FINAL
+    {{if $chosen}}INNER{{else}}LEFT{{end}} JOIN (SELECT volume_key, claim_key, claim_namespace FROM had{{if $chosen}} WHERE {{template "of_claim_keys.sql"}}{{end}}) AS h
+        ON h.volume_key = v.uid_key
+    UNION ALL
+    SELECT cluster, 'PersistentVolumeClaim', uid_key, name, storage_class, uid_key, toString(namespace), created_at, deleted_at FROM claims AS c FINAL
+    WHERE {{template "claim_filter.sql"}}
+),
+-- The first and the last size of each object in between, as requested and as it was.
+resizes AS
+(
+    SELECT object_key, kind, groupArray((action, size_before, size_after)) AS sizes
     FROM
     (
         SELECT
-            cluster, 'PersistentVolume' AS kind, v.uid_key AS uid_key, v.name AS name, v.storage_class AS storage_class, v.claim_key AS claim_key,
-            if(v.claim_uid = '', '', toString(v.claim_namespace)) AS claim_namespace, v.created_at AS created_at, v.deleted_at AS deleted_at
-        FROM volumes AS v FINAL
-{{- if given "namespace" "owner" "group"}}
-        WHERE {{template "of_claim_keys.sql"}}
-{{- end}}
-        UNION ALL
-        SELECT cluster, 'PersistentVolumeClaim', uid_key, name, storage_class, uid_key, toString(namespace), created_at, deleted_at FROM claims AS c FINAL
-        WHERE {{template "claim_filter.sql"}}
-    )
-),
-differences AS
-(
-    SELECT
-        o.cluster AS cluster, o.kind AS kind, o.name AS name, o.storage_class AS storage_class, o.claim_key AS claim_key, o.claim_namespace AS claim_namespace,
-        if(existed_before, 'went', 'came') AS difference, '' AS before, '' AS after
-    FROM existing AS o
-    WHERE existed_before != exists_after
-    UNION ALL
-    SELECT o.cluster, o.kind, o.name, o.storage_class, o.claim_key, o.claim_namespace, r.action, r.size_before, r.size_after
-    FROM existing AS o
-    INNER JOIN
-    (
-        SELECT
-            {{key "cluster, uid"}} AS object_key, kind, toString(action) AS action,
+            {{key "cluster, uid"}} AS object_key, toString(kind) AS kind, toString(action) AS action,
             splitByString(' → ', argMin(details, at))[1] AS size_before,
             splitByString(' → ', argMax(details, at))[2] AS size_after
         FROM changes FINAL
         PREWHERE action IN ('resized', 'resize_requested')
         WHERE kind IN ('PersistentVolume', 'PersistentVolumeClaim')
-{{- if given "namespace" "owner" "group"}}
+{{- if $chosen}}
           AND (namespace = '' OR {{template "in_namespaces.sql"}}) -- a volume has no namespace
 {{- end}}
           AND at > {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}
         GROUP BY object_key, kind, action
         HAVING size_before != size_after
-    ) AS r ON o.uid_key = r.object_key
-    WHERE o.kind = r.kind
-      AND o.existed_before AND o.exists_after
+    )
+    GROUP BY object_key, kind
+),
+differences AS
+(
+    SELECT
+        cluster, kind, name, storage_class, claim_key, claim_namespace, its.1 AS difference, its.2 AS before, its.3 AS after
+    FROM
+    (
+        SELECT
+            o.*, r.sizes AS its_resizes,
+            (created_at IS NULL OR created_at <= {since:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {since:DateTime64(6, 'UTC')}) AS existed_before,
+            (created_at IS NULL OR created_at <= {until:DateTime64(6, 'UTC')}) AND (deleted_at IS NULL OR deleted_at > {until:DateTime64(6, 'UTC')}) AS exists_after
+        FROM existing AS o LEFT JOIN resizes AS r ON r.object_key = o.uid_key AND r.kind = o.kind
+    )
+    ARRAY JOIN multiIf(existed_before AND exists_after, its_resizes, existed_before, [('went', '', '')], exists_after, [('came', '', '')], []) AS its
     UNION ALL
     SELECT
         o.cluster, 'PersistentVolume', o.name, o.storage_class, b.claim_key, b.claim_namespace,
@@ -64,7 +65,7 @@ differences AS
     FROM
     (
         SELECT cluster, uid_key, name, storage_class FROM volumes FINAL
-{{- if given "namespace" "owner" "group"}}
+{{- if $chosen}}
         PREWHERE uid_key IN
                  (
                      SELECT volume_key FROM (SELECT volume_key, claim_key, namespace AS claim_namespace FROM bindings WHERE {{template "in_namespaces.sql"}})
@@ -79,7 +80,7 @@ differences AS
             max({{template "bound_then.sql" "since"}}) AS bound_before,
             max({{template "bound_then.sql" "until"}}) AS bound_after
         FROM bindings FINAL
-{{- if given "namespace" "owner" "group"}}
+{{- if $chosen}}
         PREWHERE {{template "in_namespaces.sql"}}
 {{- if given "owner" "group"}}
              AND {{listed "claim_key" "claim_keys"}}

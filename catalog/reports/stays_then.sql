@@ -1,4 +1,4 @@
-{{- /* Included by at.sql and counts.sql, for volume_then.sql: which claims volumes had at {until}, in the table had. */ -}}
+{{- /* Included by at.sql, counts.sql and diff.sql: which claims volumes had at {until}, in the table had. */ -}}
 -- The claim that a volume had at the moment, or had last; since when, and whether it was released from it.
 stays AS
 (
@@ -6,7 +6,9 @@ stays AS
         volume_key, argMax((claim_key, toString(namespace), ifNull(released_at <= {until:DateTime64(6, 'UTC')}, 0)), (ifNull(toUnixTimestamp64Micro(bound_at), 0), ordinal)) AS last,
         max(ifNull(toUnixTimestamp64Micro(bound_at), 0)) AS bound_micros
     FROM bindings FINAL
+{{- if given "namespace" "owner" "group"}}
     PREWHERE volume_key IN (SELECT volume_key FROM bindings WHERE {{template "in_namespaces.sql"}})
+{{- end}}
     WHERE ifNull(bound_at <= {until:DateTime64(6, 'UTC')}, NOT {{template "claim_came_after.sql" "until"}})
     GROUP BY volume_key
 ),
@@ -21,13 +23,14 @@ phases AS
       AND volume IN (SELECT volume_key FROM bindings WHERE released_at <= {until:DateTime64(6, 'UTC')} AND {{template "in_namespaces.sql"}})
     GROUP BY volume
 ),
--- The volumes with these claims, but for those that were available again. A volume whose binding nobody saw has had its claim from the
--- beginning.
+-- The volumes with these claims, but for those that were available again: by their last change, or, if that has expired, by their present
+-- row. A volume whose binding nobody saw has had its claim from the beginning.
 had AS
 (
     SELECT volume_key, stays.last.1 AS claim_key, stays.last.2 AS claim_namespace
     FROM stays LEFT JOIN phases ON phases.volume = stays.volume_key
     WHERE NOT (stays.last.3 AND phases.last.2 AND phases.last.1 > stays.bound_micros)
+      AND stays.volume_key NOT IN (SELECT uid_key FROM volumes FINAL WHERE phase = 'Available' AND phase_changed_at <= {until:DateTime64(6, 'UTC')})
     UNION ALL
     SELECT uid_key, claim_key, toString(claim_namespace) FROM volumes FINAL WHERE phase != 'Available' AND uid_key NOT IN (SELECT volume_key FROM bindings)
 ),

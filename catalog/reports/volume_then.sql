@@ -1,7 +1,6 @@
 {{- /* Included by at.sql and counts.sql, behind stays_then.sql: compares a volume with --storageclass, and with --namespace, --owner and --group
 by the claim that it had at {until}, or had last unless it was available again; with "counts" with --workload, too. */ -}}
 true{{filter "storage_class"}}
-      AND NOT ifNull(phase = 'Available' AND phase_changed_at <= {until:DateTime64(6, 'UTC')}, 0)
       AND uid_key IN
           (
               SELECT volume_key FROM had

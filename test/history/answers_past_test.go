@@ -111,7 +111,7 @@ func diff(h *history, flags map[string]string) (rows []row) {
 		}
 		for _, v := range m.volumes {
 			if v.known {
-				lived(v.claim, v.class, "PersistentVolume", v.name, v.created, v.gone)
+				lived(m.claimThen(v, w.until), v.class, "PersistentVolume", v.name, v.created, v.gone)
 			}
 		}
 		for _, c := range m.claims {
@@ -181,7 +181,7 @@ func (m *model) resized(w window, add addDifference) {
 		case before == after:
 		case s.volume != nil && !there(s.volume.created, s.volume.gone), s.volume == nil && !there(s.claim.created, s.claim.gone):
 		case s.volume != nil:
-			add(s.volume.claim, s.volume.class, "PersistentVolume", s.volume.name, s.action, before, after)
+			add(m.claimThen(s.volume, w.until), s.volume.class, "PersistentVolume", s.volume.name, s.action, before, after)
 		default:
 			add(s.claim, s.claim.class, "PersistentVolumeClaim", s.claim.name, s.action, before, after)
 		}
