@@ -17,7 +17,9 @@ const (
 )
 
 // serverConfig limits the resources of a companion process: few background threads, small caches
-// (the defaults are gigabytes), no system log tables.
+// (the defaults are gigabytes), no system log tables. The cache of uncompressed blocks is larger: without it, a report that
+// is asked again spends up to a third of its time on decompression. By ClickHouse's own policy, SLRU, a report that reads
+// more than half of the cache would find nothing there.
 const serverConfig = `<clickhouse>
   <users_config>%[1]s</users_config>
   <max_server_memory_usage>%[2]d</max_server_memory_usage>
@@ -34,7 +36,8 @@ const serverConfig = `<clickhouse>
   <tables_loader_background_pool_size>1</tables_loader_background_pool_size>
   <mark_cache_size>67108864</mark_cache_size>
   <primary_index_cache_size>67108864</primary_index_cache_size>
-  <uncompressed_cache_size>0</uncompressed_cache_size>
+  <uncompressed_cache_policy>LRU</uncompressed_cache_policy>
+  <uncompressed_cache_size>%[3]d</uncompressed_cache_size>
   <index_mark_cache_size>8388608</index_mark_cache_size>
   <index_uncompressed_cache_size>0</index_uncompressed_cache_size>
   <mmap_cache_size>100</mmap_cache_size>
@@ -43,8 +46,11 @@ const serverConfig = `<clickhouse>
 </clickhouse>
 `
 
+// Uncompressed blocks may take an eighth of the engine's memory.
+const cacheShare = 8
+
 // usersConfig lets a statement run on a thread for each free 256 MiB: by default ClickHouse 26.7 wants a gigabyte for each, and would
-// run all of them on one. It grants the engine's one user what a writer may do: everything except access to anything
+// run all of them on one. Statements that read more than ten million rows of a table leave the cache of uncompressed blocks alone. It grants the engine's one user what a writer may do: everything except access to anything
 // outside the engine. A dictionary's source may even be a command to run. Grants are an allow list,
 // so that new functions of a new version stay forbidden. What a reader may do is less: see admit.
 //
@@ -56,6 +62,8 @@ const usersConfig = `<clickhouse>
     <max_temporary_data_on_disk_size_for_user>%[7]d</max_temporary_data_on_disk_size_for_user>
     <max_temporary_data_on_disk_size_for_query>%[6]d</max_temporary_data_on_disk_size_for_query>
     <max_threads_min_free_memory_per_thread>268435456</max_threads_min_free_memory_per_thread>
+    <use_uncompressed_cache>1</use_uncompressed_cache>
+    <merge_tree_max_rows_to_use_cache>10000000</merge_tree_max_rows_to_use_cache>
     <constraints>
       <max_parser_depth><min>1</min><max>1000</max></max_parser_depth>
       <max_parser_backtracks><min>1</min><max>1000000</max></max_parser_backtracks>
@@ -123,7 +131,7 @@ func writeConfig(dir string, maxMemory, queryMemory, maxTemporary int64) ([]stri
 	if err := os.WriteFile(users, text, 0o600); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be written: %w", dir, rootCause(err))
 	}
-	if err := os.WriteFile(config, fmt.Appendf(nil, serverConfig, escapeXML(users), maxMemory), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, serverConfig, escapeXML(users), maxMemory, maxMemory/cacheShare), 0o600); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be written: %w", dir, rootCause(err))
 	}
 	return []string{"--path=" + filepath.Join(dir, engineDirectory), "--config-file=" + config}, nil
