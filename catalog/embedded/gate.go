@@ -73,8 +73,8 @@ func (w *work) admit() error {
 		return newException(codeSyntaxError, "Syntax error (Multi-statements are not allowed): %d statements", a.statements)
 	case a.class == classControls && w.statement.reads(): // what writes outside of databases counts as control
 		return newException(codeIntoOutfile, "INTO OUTFILE is not allowed")
-	case w.statement.nestedSetting:
-		return newException(codeConstraint, "SETTINGS are not allowed in a subquery; write them at the end of the statement")
+	case w.statement.innerSettings:
+		return newException(codeConstraint, "SETTINGS are not allowed in a subquery, before UNION, INTERSECT or EXCEPT, or in DESCRIBE SELECT; write them at the end of the statement, or put a column of that name in quotes")
 	}
 	return w.permit(a.class)
 }

@@ -16,7 +16,7 @@ type statement struct {
 
 	// The engine checks the limits of settings in neither case.
 	resetsSetting bool // whether it has SETTINGS name = DEFAULT
-	nestedSetting bool // whether it has SETTINGS in a subquery
+	innerSettings bool // whether it has SETTINGS elsewhere than at its end
 
 	insertsData bool   // an INSERT whose rows follow, and not INSERT … SELECT
 	data        []byte // the rows in the text itself
@@ -61,6 +61,10 @@ type parser struct {
 	fromSelect bool  // INSERT … SELECT
 	values     bool  // INSERT … VALUES
 	inSettings bool  // SETTINGS came before
+
+	// Outside of brackets.
+	selects bool // SELECT came before
+	settles bool // SETTINGS of a SELECT came before
 }
 
 // step tells the parser how to continue after a token.
@@ -86,19 +90,32 @@ func (p *parser) refuse(t token) error {
 	return nil
 }
 
-// findSettings looks for settings that the engine would not check.
+// findSettings looks for settings that the engine would not check. It checks those of a statement, and of the last SELECT
+// of a union. It applies unchecked those of the SELECTs before that one, of subqueries, and of the SELECT in DESCRIBE SELECT.
 func (p *parser) findSettings(t token) {
-	if p.inSettings && p.prev.is("=") && t.word("DEFAULT") {
+	switch {
+	case p.inSettings && p.prev.is("=") && t.word("DEFAULT"):
 		p.s.resetsSetting = true
+	case p.depth <= 0 && t.word("SELECT"):
+		p.selects = true
+	case p.depth <= 0 && p.settles && (t.word("UNION") || t.word("INTERSECT") || t.word("EXCEPT")):
+		p.s.innerSettings = true
+	case t.word("SETTINGS"):
+		p.inSettings = true
+		p.beginSettings()
 	}
-	if !t.word("SETTINGS") {
-		return
-	}
-	p.inSettings = true
-	ahead := p.lex
-	name, after := ahead.next(), ahead.next()
-	if p.depth > 0 && (name.kind == tokenWord || name.kind == tokenQuoted) && (after.is("=") || after.is(".")) {
-		p.s.nestedSetting = true
+}
+
+// beginSettings handles the word SETTINGS. A name follows it, which may begin with a digit, and need be no setting's:
+// the engine ignores others where it does not check. A value need not follow: SETTINGS final.
+func (p *parser) beginSettings() {
+	name := p.lex.peek()
+	switch {
+	case p.prev.is("."), name.kind == tokenSign, name.kind == tokenEnd: // a table or a column
+	case p.depth > 0, p.selects && (p.s.kind == "DESCRIBE" || p.s.kind == "DESC"):
+		p.s.innerSettings = true
+	case p.selects:
+		p.settles = true
 	}
 }
 

@@ -42,6 +42,23 @@ func TestStatementsAreSplit(t *testing.T) {
 	}
 }
 
+// The engine checks the settings at the end of a statement. A table or a column may be called settings.
+func TestSettingsMayStandWhereTheEngineChecksThem(t *testing.T) {
+	for _, in := range []string{
+		"SELECT 1 SETTINGS final, max_threads = 1", "SELECT 1 UNION ALL SELECT 2 SETTINGS max_threads = 1 FORMAT JSON SETTINGS max_threads = 1", "(SELECT 1) EXCEPT (SELECT 2) SETTINGS max_threads = 1",
+		"WITH x AS (SELECT 1 UNION ALL SELECT 2) SELECT * EXCEPT a FROM x SETTINGS final = 0", "EXPLAIN SELECT 1 INTERSECT SELECT 1 SETTINGS max_threads = 1",
+		"DESCRIBE (SELECT 1 UNION ALL SELECT 2) SETTINGS describe_compact_output = 1", "DESC TABLE t SETTINGS describe_compact_output = 1", "SHOW TABLES SETTINGS max_threads = 1",
+		"INSERT INTO t SETTINGS async_insert = 0 SELECT * EXCEPT a FROM s UNION ALL SELECT 1", "INSERT INTO t SETTINGS async_insert = 0 VALUES (1)",
+		"CREATE TABLE t (a String CODEC(ZSTD) SETTINGS (min_compress_block_size = 1)) ENGINE = MergeTree ORDER BY a SETTINGS index_granularity = 1 AS SELECT * EXCEPT b FROM s UNION ALL SELECT 1",
+		"CREATE VIEW v AS SELECT 1 UNION ALL SELECT 2 SETTINGS join_use_nulls = 0", "ALTER TABLE t DELETE WHERE a IN (SELECT 1) SETTINGS mutations_sync = 2",
+		"SELECT * FROM (SELECT name FROM system.settings AS s UNION ALL SELECT settings.name FROM settings) UNION ALL SELECT `settings` FROM t", "SELECT (settings, Settings['x'], settings = 1), settings FROM t",
+	} {
+		if s, err := parseStatement([]byte(in)); err != nil || s.innerSettings {
+			t.Errorf("%s: refused (%v)", in, err)
+		}
+	}
+}
+
 func FuzzStatement(f *testing.F) {
 	for _, seed := range []string{"SELECT 1 FORMAT CSV", "INSERT INTO t FORMAT CSV\n1", "SELECT 'a\\'' /* x */ FORMAT -- y\nJSON SETTINGS a = 1;", "$a$", "INSERT INTO t VALUES", "\u00a0#!x\n("} {
 		f.Add([]byte(seed))

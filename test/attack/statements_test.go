@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -57,7 +58,7 @@ func (at *target) reads() []attempt {
 		{"read a file by arrayMap", nobody, sql("SELECT arrayMap(file, [" + file + "])"), denied, theKernel},
 		{"read a file by a lambda", nobody, sql("SELECT arrayMap(x -> file(x), [" + file + "])"), denied, theKernel},
 		{"read a file by a link", nobody, get("query", "SELECT file("+file+")"), denied, theKernel},
-		{"read a file in a filter", nobody, get("query", "SELECT 1 AS x", "additional_result_filter", "file("+file+") != ''"), denied, theKernel},
+		{"read a file in a filter", nobody, get("query", "SELECT 1 AS x", "additional_result_filter", "file("+file+") != ''"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
 		{"read the accounts", nobody, sql("SELECT file('/etc/passwd')"), denied, theKernel},
 		{"read the environment", nobody, sql("SELECT file('/proc/self/environ')"), denied, theKernel},
 		{"read the environment of the parent", nobody, sql("SELECT file('/proc/1/environ')"), denied, theKernel},
@@ -122,6 +123,10 @@ func (at *target) writes() []attempt {
 		{"write rejected rows to a file", programmer, request{path: "/?input_format_record_errors_file_path=" + url.QueryEscape(at.wanted) + "&input_format_allow_errors_num=9", body: "INSERT INTO kubevoltracker.victim FORMAT CSV x"}, "SETTING_CONSTRAINT_VIOLATION", theSettings},
 		{"write rejected rows to a file by a subquery", nobody, sql("SELECT * FROM (SELECT * FROM format(CSV, 'a Int8', 'x\n1\n') SETTINGS input_format_record_errors_file_path = '" + filepath.Join(at.data, "clickhouse", "metadata", "evil.sql") + "', input_format_allow_errors_num = 10)"), "not allowed in a subquery", theGate},
 		{"write rejected rows to a file by a common table expression, quoted", nobody, sql("WITH t AS (SELECT * FROM format(CSV, 'a Int8', 'x\n1\n') SETTINGS `input_format_record_errors_file_path` = '" + at.wanted + "') SELECT * FROM t"), "not allowed in a subquery", theGate},
+		{"write rejected rows to a file by a subquery, behind a setting without a value", nobody, sql("SELECT * FROM (SELECT * FROM format(CSV, 'a Int8', 'x\n1\n') SETTINGS final, input_format_record_errors_file_path = '" + filepath.Join(at.data, "clickhouse", "metadata", "evil.sql") + "', input_format_allow_errors_num = 10)"), "not allowed in a subquery", theGate},
+		{"write rejected rows to a file by a filter", nobody, get("query", "SELECT dummy FROM system.one", "additional_table_filters", "{'system.one': 'dummy IN (SELECT 1 SETTINGS final)'}"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
+		{"write rejected rows to a file by a filter of the result", nobody, sql("SELECT 1 AS x SETTINGS additional_result_filter = 'x IN (SELECT 1 SETTINGS final)'"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
+		{"run statements at random", nobody, sql("SELECT 1 SETTINGS ast_fuzzer_runs = 100"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
 		{"write a schema", nobody, sql("SELECT 1 SETTINGS output_format_schema = " + out + " FORMAT Protobuf"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
 		{"move a directory away", programmer, sql("ATTACH TABLE kubevoltracker.x FROM '" + at.outside + "' (a Int8) ENGINE = MergeTree ORDER BY a"), "must be inside", "ClickHouse attaches only what is in its own directory"},
 		{"move a directory away by a link", nobody, get("query", "ATTACH TABLE kubevoltracker.x FROM '"+at.outside+"' (a Int8) ENGINE = MergeTree ORDER BY a"), "reads only", theGate},
@@ -158,7 +163,20 @@ func (at *target) changes() []attempt {
 	} {
 		list = append(list, attempt{"reader: " + statement, nobody, sql(statement), readsOnly, theGate})
 	}
-	return list
+	// ClickHouse checks none of these settings.
+	for _, settings := range []string{"max_memory_usage = 0", "s3queue_default_zookeeper_path = 'x'", "final, readonly = 0", "1x = 0, max_result_rows = 0", "`max_memory_usage` = 0", "“max_memory_usage” = 0"} {
+		for _, statement := range []string{
+			"SELECT 1 SETTINGS %s UNION ALL SELECT 1", "SELECT 1 SETTINGS %s UNION DISTINCT SELECT 1 SETTINGS max_threads = 1", "SELECT 1 SETTINGS %s INTERSECT SELECT 1",
+			"SELECT 1 SETTINGS %s EXCEPT (SELECT 2)", "WITH 1 AS x SELECT x SETTINGS %s UNION ALL FROM numbers(1) SELECT 1", "FROM numbers(1) SELECT 1 SETTINGS %s /* */ union all SELECT 1",
+			"EXPLAIN SELECT 1 SETTINGS %s UNION ALL SELECT 1", "SELECT 1 SETTINGS %s UNION ALL SELECT 1 FORMAT TSV SETTINGS max_threads = 1",
+			"DESCRIBE SELECT 1 SETTINGS %s", "DESC TABLE WITH 1 AS x SELECT x SETTINGS %s", "DESCRIBE (SELECT 1) UNION ALL SELECT 1 SETTINGS %s", "DESCRIBE SELECT 1 FORMAT TSV SETTINGS %s",
+			"SELECT (SELECT 1 SETTINGS %s)", "SELECT * FROM view(SELECT 1 SETTINGS %s)", "WITH t AS (SELECT 1 SETTINGS %s) SELECT * FROM t", "SELECT 1 WHERE 1 IN (SELECT 1 SETTINGS %s UNION ALL SELECT 2)",
+		} {
+			statement = fmt.Sprintf(statement, settings)
+			list = append(list, attempt{"reader: " + statement, nobody, sql(statement), "SETTINGS are not allowed in a subquery, before UNION", theLimits})
+		}
+	}
+	return append(list, attempt{"keep a table of a union with more memory, as the writer", programmer, sql("CREATE TABLE kubevoltracker.x ENGINE = Memory AS SELECT 1 AS a SETTINGS max_memory_usage = 0 UNION ALL SELECT 1"), "SETTINGS are not allowed in a subquery, before UNION", theLimits})
 }
 
 func (at *target) calls() []attempt {
