@@ -16,6 +16,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
@@ -168,6 +169,31 @@ func TestNamesOfReleases(t *testing.T) {
 		set := only[*appsv1.StatefulSet](t, objects)
 		if strings.Contains(set.Name, ".") || set.Spec.Template.Labels["app.kubernetes.io/instance"] != release[0] {
 			t.Errorf("%s is the StatefulSet %s with the labels %v", release[0], set.Name, set.Spec.Template.Labels)
+		}
+	}
+}
+
+// TestNamesStayStrings renders names that are numbers or nothing in YAML. The API server wants strings: decode refuses others.
+func TestNamesStayStrings(t *testing.T) {
+	t.Parallel()
+	for namespace, values := range map[string][2]string{
+		"2024": {"serviceAccount.name=123,persistence.existingClaim=1e3,image.repository=1,image.tag=30,catalog.embedded.image.repository=2,catalog.embedded.image.tag=30", monitored},
+		"null": {"fullnameOverride=null,serviceAccount.name=0x1f,persistence.storageClass=123,priorityClassName=1e3,catalog.external.passwordSecret.name=123,catalog.external.passwordSecret.key=1," +
+			"catalog.external.caSecret.name=1e3,catalog.external.caSecret.key=2", external + "," + elected + "," + monitored},
+	} {
+		objects := decode(t, template(t, "1", namespace, "--set-string", values[0], "--set", values[1]))
+		for _, o := range objects {
+			m, err := meta.Accessor(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if clusters := strings.HasPrefix(o.GetObjectKind().GroupVersionKind().Kind, "ClusterRole"); m.GetName() == "" || (m.GetNamespace() == namespace) == clusters {
+				t.Errorf("%s: %s/%s", o.GetObjectKind().GroupVersionKind().Kind, m.GetNamespace(), m.GetName())
+			}
+		}
+		pod := only[*appsv1.StatefulSet](t, objects).Spec.Template.Spec
+		if lease := env(pod.Containers[0])["KUBEVOLTRACKER_LEADER_ELECTION_LEASE"]; namespace == "null" && lease != "null" {
+			t.Errorf("the lease is %q", lease)
 		}
 	}
 }

@@ -69,7 +69,7 @@
 - name: KUBEVOLTRACKER_KUBELET_INTERVAL
   value: {{ .Values.kubelet.interval }}
 - name: KUBEVOLTRACKER_KUBELET_SERVICE_ACCOUNT
-  value: {{ include "kubevoltracker.kubeletsServiceAccount" . }}
+  value: {{ include "kubevoltracker.kubeletsServiceAccount" . | quote }}
 {{- if .Values.kubelet.insecureTLS }}
 - name: KUBEVOLTRACKER_KUBELET_INSECURE_TLS
   value: "true"
@@ -82,6 +82,6 @@
 - name: KUBEVOLTRACKER_LEADER_ELECTION
   value: "true"
 - name: KUBEVOLTRACKER_LEADER_ELECTION_LEASE
-  value: {{ include "kubevoltracker.fullname" . }}
+  value: {{ include "kubevoltracker.fullname" . | quote }}
 {{- end }}
 {{- end }}

@@ -38,8 +38,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- /* What each object begins with: metadata with name and labels. Call it with (list $ SUFFIX). */}}
 {{- define "kubevoltracker.metadata" -}}
 {{- $ := index . 0 -}}
-name: {{ include "kubevoltracker.fullname" $ }}{{ index . 1 }}
-namespace: {{ $.Release.Namespace }}
+name: {{ printf "%s%s" (include "kubevoltracker.fullname" $) (index . 1) | quote }}
+namespace: {{ $.Release.Namespace | quote }}
 labels:
   {{- include "kubevoltracker.labels" $ | nindent 2 }}
 {{- end }}
@@ -47,7 +47,7 @@ labels:
 {{- /* The same for objects of the cluster, which have no namespace. */}}
 {{- define "kubevoltracker.clusterMetadata" -}}
 {{- $ := index . 0 -}}
-name: {{ include "kubevoltracker.clusterObject" $ }}{{ index . 1 }}
+name: {{ printf "%s%s" (include "kubevoltracker.clusterObject" $) (index . 1) | quote }}
 labels:
   {{- include "kubevoltracker.labels" $ | nindent 2 }}
 {{- end }}
