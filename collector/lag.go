@@ -44,10 +44,10 @@ func (s *store) probe() {
 	ctx, cancel := context.WithTimeout(s.ctx, connectTimeout)
 	defer cancel()
 	p := probe{asked: fact.At(s.collector.heart.beat())}
-	p.version = s.latest(ctx)
+	p.version, _ = s.currentVersion(ctx)
 	p.answered = fact.At(s.collector.heart.beat())
 	if p.version == 0 {
-		return // the answer has no version
+		return // the request failed, or the answer has no version
 	}
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
@@ -73,6 +73,6 @@ func (s *store) noteLag(now fact.Time, version uint64) {
 	}
 	if late && version != 0 {
 		s.openGap(from, now)
-		s.gapTo = s.probes[len(s.probes)-1].version
+		s.gap.to = s.probes[len(s.probes)-1].version
 	}
 }

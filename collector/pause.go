@@ -62,7 +62,7 @@ func (s *store) paused(from, now fact.Time) {
 // setBack notes, under the collector's lock, that the clock was set back: it moves the store's
 // moments back by as much, so that they stay comparable.
 func (s *store) setBack(by fact.Time) {
-	for _, at := range []*fact.Time{&s.lastSeen, &s.gapFrom, &s.listBegan, &s.arrived} {
+	for _, at := range []*fact.Time{&s.lastSeen, &s.gap.from, &s.listBegan, &s.arrived} {
 		if *at != 0 {
 			*at -= by
 		}

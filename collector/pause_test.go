@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -127,32 +128,84 @@ func TestAPauseInAGap(t *testing.T) {
 	wantBounds(t, "after it", s.comeAndGo(t, "201"), fact.At(s.now), fact.At(s.now))
 }
 
-// TestAnAnswerThatComesTooLate holds that a version that was asked for before a pause does not
-// end the gap of the pause.
-func TestAnAnswerThatComesTooLate(t *testing.T) {
+// versionAnswer is how an API server answers the request for its version.
+type versionAnswer struct {
+	version uint64
+	err     error
+}
+
+var errUnavailable = apierrors.NewServiceUnavailable("the API server restarts")
+
+// answered has the test answer each request for the version.
+func (s *testStore) answered() (questions chan chan versionAnswer) {
+	questions = make(chan chan versionAnswer)
+	s.currentVersion = func(context.Context) (uint64, error) {
+		own := make(chan versionAnswer)
+		questions <- own
+		a := <-own
+		return a.version, a.err
+	}
+	return questions
+}
+
+// TestARequestForTheVersionThatFailsIsRepeated: of a kind that always has events, no silence would end the gap.
+func TestARequestForTheVersionThatFailsIsRepeated(t *testing.T) {
 	s := newTestStore(0)
 	s.add(t, "10")
 	before := fact.At(s.now)
-	questions := make(chan chan uint64)
-	s.store.latest = func(context.Context) uint64 {
-		answer := make(chan uint64)
-		questions <- answer
-		return <-answer
-	}
-	s.pass(time.Second)
+	questions := s.answered()
+	s.behind = true
+	s.collector.behind.Add(1)
+	s.pass(time.Minute)
 	s.connected()
-	first := <-questions
-	s.stop(time.Minute)
-	s.collector.mu.Lock()
-	s.collector.present()
-	s.collector.mu.Unlock()
-	second := <-questions
-	second <- 50
-	s.awaitGapEnd(t)
-	first <- 40
-	wantBounds(t, "after the former question, before the pause", s.remove(t, "45"), before, fact.At(s.now))
-	if s.gapTo != 50 {
-		t.Errorf("the gap ends at %d", s.gapTo)
+	answerNext := func(a versionAnswer) {
+		t.Helper()
+		select {
+		case question := <-questions:
+			question <- a
+		case <-time.After(time.Minute):
+			t.Fatal("it does not ask for the version")
+		}
+	}
+	for range 2 {
+		answerNext(versionAnswer{err: errUnavailable})
+		s.pass(time.Second) // the watch is never silent
+		wantBounds(t, "in the gap, whose end is not known", s.comeAndGo(t, "20"), before, fact.At(s.now))
+	}
+	answerNext(versionAnswer{version: 50})
+	s.awaitGapTo(t, func(version uint64) bool { return version == 50 })
+	s.pass(time.Second)
+	wantBounds(t, "in the gap", s.comeAndGo(t, "50"), before, fact.At(s.now))
+	s.pass(time.Second)
+	wantBounds(t, "after it", s.comeAndGo(t, "51"), fact.At(s.now), fact.At(s.now))
+	if s.collector.behind.Load() != 0 {
+		t.Error("it is still behind")
+	}
+}
+
+// TestAnAnswerThatComesTooLate holds that a version that was asked for before a pause does not
+// end the gap of the pause, nor does a failure to get it.
+func TestAnAnswerThatComesTooLate(t *testing.T) {
+	for _, late := range []versionAnswer{{version: 40}, {err: errUnavailable}} {
+		s := newTestStore(0)
+		s.add(t, "10")
+		before := fact.At(s.now)
+		questions := s.answered()
+		s.pass(time.Second)
+		s.connected()
+		first := <-questions
+		s.stop(time.Minute)
+		s.collector.mu.Lock()
+		s.collector.present()
+		s.collector.mu.Unlock()
+		second := <-questions
+		second <- versionAnswer{version: 50}
+		s.awaitGapEnd(t)
+		first <- late
+		wantBounds(t, "after the former question, before the pause", s.remove(t, "45"), before, fact.At(s.now))
+		if s.gap.to != 50 {
+			t.Errorf("the gap ends at %d", s.gap.to)
+		}
 	}
 }
 
@@ -213,8 +266,8 @@ func TestTheFirstListsWait(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if s.awaitGapEnd(t); s.gapFrom != listed {
-		t.Errorf("what comes next happened after %s, want %s", s.gapFrom.Time(), listed.Time())
+	if s.awaitGapEnd(t); s.gap.from != listed {
+		t.Errorf("what comes next happened after %s, want %s", s.gap.from.Time(), listed.Time())
 	}
 }
 
@@ -231,7 +284,7 @@ func TestTheClockIsSetBack(t *testing.T) {
 	s.pass(time.Minute)
 	s.stop(10 * time.Second)
 	s.add(t, "13")
-	from := s.gapFrom
+	from := s.gap.from
 	s.now = s.now.Add(-time.Hour)
 	wantBounds(t, "in a gap", s.remove(t, "14"), from-fact.Time(time.Hour/time.Microsecond), fact.At(s.now))
 	if n := testutil.ToFloat64(s.collector.metrics.pauses); n != 1 {
@@ -265,7 +318,7 @@ func TestTheHeartBeats(t *testing.T) {
 	s.awaitGapEnd(t)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.gapFrom == 0 || s.gapTo != 50 {
-		t.Errorf("the gap goes from %s to version %d", s.gapFrom.Time(), s.gapTo)
+	if s.gap.from == 0 || s.gap.to != 50 {
+		t.Errorf("the gap goes from %s to version %d", s.gap.from.Time(), s.gap.to)
 	}
 }

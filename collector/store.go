@@ -3,7 +3,6 @@ package collector
 import (
 	"context"
 	"errors"
-	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -33,23 +32,22 @@ type store struct {
 	passOver bool   // the next list is the empty one of a watch that resumes
 	behind   bool   // events since an earlier tracker ended are still to come
 
-	refused     bool        // the API server does not serve or allow this kind, as is reported
-	shown       atomic.Bool // the API server has shown this kind
-	awaitsList  atomic.Bool // awaitListRight runs
-	since       fact.Time   // from then on nothing can have been missed
-	event       string      // the version of the last event or list
-	lastSeen    fact.Time   // all events until then have been taken
-	gapFrom     fact.Time   // a coming event may have happened from then on; zero on a live watch
-	gapTo       uint64      // the last version in the gap; notKnownYet, or zero if the API server did not say
-	asked       int         // how often gapTo has been requested; an answer to an earlier request is void
-	listBegan   fact.Time   // when the last list was requested
-	probes      []probe     // the latest ones, oldest first
-	latest      func(context.Context) uint64
-	drawing     drawing            // of the list that is arriving
-	relist      func(after string) // begins to list the kind for its metric families alone
-	arrived     fact.Time          // when the last event arrived, or the watch was set up
-	failedSince time.Time          // zero while the watch is up
-	failedTold  time.Time
+	refused    bool        // the API server does not serve or allow this kind, as is reported
+	shown      atomic.Bool // the API server has shown this kind
+	awaitsList atomic.Bool // awaitListRight runs
+	since      fact.Time   // from then on nothing can have been missed
+	event      string      // the version of the last event or list
+	lastSeen   fact.Time   // all events until then have been taken
+	gap        gap
+	listBegan  fact.Time // when the last list was requested
+	probes     []probe   // the latest ones, oldest first
+	// currentVersion returns the API server's version; zero if the answer has none.
+	currentVersion  func(context.Context) (uint64, error)
+	drawing         drawing            // of the list that is arriving
+	relist          func(after string) // begins to list the kind for its metric families alone
+	arrived         fact.Time          // when the last event arrived, or the watch was set up
+	failedSince     time.Time          // zero while the watch is up
+	failureLoggedAt time.Time
 	// refusedSince is since when the API server has refused each request of the watch; zero if the last one failed otherwise, or worked.
 	refusedSince time.Time
 }
@@ -70,9 +68,6 @@ const liveAfter = fact.Time(2 * time.Second / time.Microsecond)
 // heldUpAfter is how long an event may be in progress. After a longer one, later events cannot be
 // dated with the moment at which they are taken.
 const heldUpAfter = time.Second
-
-// notKnownYet is the end of a gap until the API server has answered: every version is in the gap.
-const notKnownYet = math.MaxUint64
 
 // resumed notes that the watch resumed where an earlier one ended.
 func (s *store) resumed() {
@@ -102,34 +97,6 @@ func (s *store) connected() {
 	s.awaitQuiet()
 }
 
-// openGap notes, under the collector's lock, that coming events may have happened since from,
-// because nobody read the watch. A gap that is already open keeps its own beginning, if that is
-// earlier. The gap ends at the version that askGapEnd requests.
-func (s *store) openGap(from, now fact.Time) {
-	if s.gapFrom == 0 || from < s.gapFrom {
-		s.gapFrom = from
-	}
-	s.gapTo, s.arrived = notKnownYet, now
-	s.asked++
-}
-
-// askGapEnd requests, under the collector's lock, the API server's current version. All events in
-// the gap have versions up to that one. The answer arrives later.
-func (s *store) askGapEnd() {
-	asked := s.asked
-	go func() {
-		ctx, cancel := context.WithTimeout(s.ctx, connectTimeout)
-		defer cancel()
-		latest := s.latest(ctx)
-		s.collector.mu.Lock()
-		if s.asked == asked {
-			s.gapTo = latest
-		}
-		s.collector.mu.Unlock()
-		s.awaitListRight()
-	}()
-}
-
 // awaitListRight repeats a refused request of askGapEnd until it is allowed. The watch works meanwhile, so that
 // nothing else would notice that the right is granted.
 func (s *store) awaitListRight() {
@@ -138,7 +105,7 @@ func (s *store) awaitListRight() {
 	}
 	defer s.awaitsList.Store(false)
 	_ = wait.PollUntilContextCancel(s.ctx, againAfter.Cap, false, func(ctx context.Context) (bool, error) {
-		s.latest(ctx)
+		_, _ = s.currentVersion(ctx) // notes the right
 		return !s.collector.rights.lacks(s.right("list")), nil
 	})
 }
@@ -159,12 +126,6 @@ func (s *store) noteRight(verb string, err error) {
 		cure = "switch the feature off by " + flag
 	}
 	s.collector.rights.note(s.right(verb), err, without, cure)
-}
-
-// closeGap notes, under the collector's lock, that the watch is live.
-func (s *store) closeGap() {
-	s.gapFrom, s.gapTo = 0, 0
-	s.asked++
 }
 
 // caughtUp notes, under the collector's lock, that all events missed before the start have been
@@ -196,10 +157,10 @@ func (s *store) awaitQuiet() {
 // seen returns the observation of an event that arrives now with the given version.
 func (s *store) seen(now fact.Time, resourceVersion string) inventory.Observation {
 	s.arrive(now, resourceVersion, true)
-	if s.gapFrom == 0 {
+	if !s.gap.isOpen() {
 		return inventory.Live(now)
 	}
-	return inventory.Observation{At: now, NotBefore: min(s.gapFrom, now)}
+	return inventory.Observation{At: now, NotBefore: min(s.gap.from, now)}
 }
 
 // arrive notes that the watch has reached a version, and closes the gap if the version is past it.
@@ -208,19 +169,15 @@ func (s *store) seen(now fact.Time, resourceVersion string) inventory.Observatio
 // an old version and still be on time.
 func (s *store) arrive(now fact.Time, resourceVersion string, event bool) {
 	version := fact.VersionNumber(resourceVersion)
-	past := now-s.arrived > liveAfter
-	if s.gapTo != 0 {
-		past = version > s.gapTo
-	}
-	if past {
-		s.closeGap()
+	if s.gap.endsBefore(version, now-s.arrived) {
+		s.gap.close()
 		s.caughtUp()
 	}
-	if event && s.gapFrom == 0 {
+	if event && !s.gap.isOpen() {
 		s.noteLag(now, version)
 	}
 	s.arrived = now
-	if s.gapFrom == 0 {
+	if !s.gap.isOpen() {
 		s.lastSeen = now
 	}
 }
@@ -301,7 +258,7 @@ func (s *store) listing() {
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
 	s.listBegan = s.collector.present()
-	s.closeGap()
+	s.gap.close()
 }
 
 // listed notes that a list has arrived. It returns until when the kind was known before, and the
@@ -311,9 +268,9 @@ func (s *store) listed(resourceVersion string) (before fact.Time, p fact.Positio
 	defer s.collector.mu.Unlock()
 	before = s.lastSeen
 	s.lastSeen = s.collector.present()
-	if s.gapFrom != 0 {
+	if s.gap.isOpen() {
 		s.lastSeen = s.listBegan
-		s.gapFrom = s.listBegan
+		s.gap.from = s.listBegan
 	}
 	s.since = s.lastSeen
 	s.collector.metrics.seen(s.kind, s.lastSeen)
@@ -400,7 +357,7 @@ func (s *store) up() {
 	now := s.collector.now()
 	if !s.failedSince.IsZero() {
 		level.Info(s.logger).Log("msg", "the API server answers again", "away", now.Sub(s.failedSince).Round(time.Millisecond))
-		s.failedSince, s.failedTold = time.Time{}, time.Time{}
+		s.failedSince, s.failureLoggedAt = time.Time{}, time.Time{}
 	}
 }
 
@@ -422,10 +379,10 @@ func (s *store) failed(err error) {
 	if s.failedSince.IsZero() {
 		s.failedSince = now
 	}
-	if now.Sub(s.failedTold) < quietFor {
+	if now.Sub(s.failureLoggedAt) < quietFor {
 		return
 	}
-	s.failedTold = now
+	s.failureLoggedAt = now
 	hint := "waiting for the API server"
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		hint = "too far behind to resume, listing again"

@@ -31,14 +31,14 @@ func (c *Collector) watch(ctx context.Context, r resource) {
 		resumeAt: before.ResourceVersion, behind: before.ResourceVersion != "", lastSeen: before.At, since: before.Since,
 	}
 	lw := listWatch{r.listWatch, s, r.example}
-	s.latest = lw.latest
+	s.currentVersion = lw.currentVersion
 	var relisting sync.WaitGroup
 	defer relisting.Wait()
 	s.relist = func(after string) { relisting.Go(func() { c.relist(ctx, r, after) }) }
 	c.addStore(s)
 	c.metrics.seen(r.kind, before.At)
 	go func() { // a streamed list needs no right to list, and nothing else would show before an interruption that it is missing
-		lw.latest(ctx)
+		_, _ = lw.currentVersion(ctx) // notes the right
 		s.awaitListRight()
 	}()
 	cache.NewReflectorWithOptions(lw, r.example, s, cache.ReflectorOptions{
@@ -114,19 +114,19 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 	return w, nil
 }
 
-// latest returns the API server's current version, at the cost of one object; zero if the answer
+// currentVersion returns the API server's current version, at the cost of one object; zero if the answer
 // has none.
-func (l listWatch) latest(ctx context.Context) uint64 {
+func (l listWatch) currentVersion(ctx context.Context) (uint64, error) {
 	list, err := l.ListWatch.ListWithContext(ctx, metav1.ListOptions{Limit: 1})
 	l.store.noteRight("list", err)
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	accessor, err := meta.ListAccessor(list)
 	if err != nil {
-		return 0
+		return 0, nil //nolint:nilerr // an answer that is no list has no version
 	}
-	return fact.VersionNumber(accessor.GetResourceVersion())
+	return fact.VersionNumber(accessor.GetResourceVersion()), nil
 }
 
 // resume opens a watch where an earlier tracker's watch ended, instead of a streamed list. It

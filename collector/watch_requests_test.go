@@ -291,7 +291,7 @@ func TestReconnectedWatchOpensAGapAndAStreamedListDoesNot(t *testing.T) {
 			defer w.Stop()
 			s.collector.mu.Lock()
 			defer s.collector.mu.Unlock()
-			if open := s.gapFrom != 0; open != test.gap {
+			if open := s.gap.from != 0; open != test.gap {
 				t.Errorf("a gap is open: %t", open)
 			}
 		})
@@ -332,16 +332,20 @@ func TestPagesOfAListAreTrimmedAsTheyArrive(t *testing.T) {
 
 func TestLatestVersionIsThatOfAListOfOneObject(t *testing.T) {
 	s := newTestStore(100)
-	at := func(version string, err error) uint64 {
+	at := func(version string, failure error) uint64 {
 		api := &requests{list: func(metav1.ListOptions) (runtime.Object, error) {
-			return &corev1.PersistentVolumeClaimList{ListMeta: metav1.ListMeta{ResourceVersion: version}}, err
+			return &corev1.PersistentVolumeClaimList{ListMeta: metav1.ListMeta{ResourceVersion: version}}, failure
 		}}
 		defer func() {
 			if len(api.lists) != 1 || api.lists[0].Limit != 1 {
 				t.Errorf("it asked for %+v", api.lists)
 			}
 		}()
-		return api.on(s).latest(t.Context())
+		got, err := api.on(s).currentVersion(t.Context())
+		if !errors.Is(err, failure) {
+			t.Errorf("the error is %v, want %v", err, failure)
+		}
+		return got
 	}
 	if got := at("120", nil); got != 120 {
 		t.Errorf("got %d", got)
@@ -350,8 +354,8 @@ func TestLatestVersionIsThatOfAListOfOneObject(t *testing.T) {
 		t.Errorf("of an API server that does not answer: %d", got)
 	}
 	noList := &requests{list: func(metav1.ListOptions) (runtime.Object, error) { return claimOf("a", "10"), nil }}
-	if got := noList.on(s).latest(t.Context()); got != 0 {
-		t.Errorf("of an answer that is no list: %d", got)
+	if got, err := noList.on(s).currentVersion(t.Context()); got != 0 || err != nil {
+		t.Errorf("of an answer that is no list: %d, %v", got, err)
 	}
 }
 

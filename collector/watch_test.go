@@ -59,7 +59,7 @@ func newTestStore(latest uint64) *testStore {
 	c.heart = newHeartbeat(func() reading { return reading{s.now, s.steady} })
 	s.store = &store{
 		collector: c, kind: fact.Claims, ctx: context.Background(), logger: log.NewNopLogger(),
-		latest: func(context.Context) uint64 { return s.latest.Load() },
+		currentVersion: func(context.Context) (uint64, error) { return s.latest.Load(), nil },
 	}
 	c.addStore(s.store)
 	return s
@@ -88,9 +88,15 @@ func (s *testStore) connect(t *testing.T, latest uint64) {
 // awaitGapEnd waits until the store knows up to which version the gap goes.
 func (s *testStore) awaitGapEnd(t *testing.T) {
 	t.Helper()
+	s.awaitGapTo(t, func(version uint64) bool { return version != notKnownYet })
+}
+
+// awaitGapTo waits until the version up to which the gap goes is as wanted.
+func (s *testStore) awaitGapTo(t *testing.T, wanted func(version uint64) bool) {
+	t.Helper()
 	for start := time.Now(); ; time.Sleep(time.Millisecond) {
 		s.collector.mu.Lock()
-		known := s.gapTo != notKnownYet
+		known := wanted(s.gap.to)
 		s.collector.mu.Unlock()
 		if known {
 			return

@@ -1,0 +1,74 @@
+package collector
+
+import (
+	"context"
+	"math"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
+
+// gap is an interval in which nobody read a watch. Events that the watch delivers afterwards may have happened at any time in
+// it. The collector's lock guards the gap.
+type gap struct {
+	from     fact.Time // zero on a live watch
+	to       uint64    // the last version in the gap; notKnownYet, or zero if the API server did not say
+	requests int       // how often to has been requested; an answer to an earlier request is void
+}
+
+// notKnownYet is the end of a gap until the API server has answered: every version is in the gap.
+const notKnownYet = math.MaxUint64
+
+func (g *gap) isOpen() bool { return g.from != 0 }
+
+// open opens the gap. A gap that is already open keeps its own beginning, if that is earlier.
+func (g *gap) open(from fact.Time) {
+	if !g.isOpen() || from < g.from {
+		g.from = from
+	}
+	g.to = notKnownYet
+	g.requests++
+}
+
+// close notes that the watch is live.
+func (g *gap) close() {
+	g.from, g.to = 0, 0
+	g.requests++
+}
+
+// endsBefore reports whether the gap ends before a version that arrives after a silence. Where the API server did not say at
+// which version the gap ends, a silence of liveAfter ends it.
+func (g *gap) endsBefore(version uint64, silence fact.Time) bool {
+	if g.to == 0 {
+		return silence > liveAfter
+	}
+	return version > g.to
+}
+
+// openGap notes, under the collector's lock, that coming events may have happened since from, because nobody read the watch.
+// The gap ends at the version that askGapEnd requests.
+func (s *store) openGap(from, now fact.Time) {
+	s.gap.open(from)
+	s.arrived = now
+}
+
+// askGapEnd requests, under the collector's lock, the API server's current version. All events in the gap have versions up to
+// that one. The answer arrives later. A request that fails is repeated until there is an answer, or the gap is closed or
+// opened again; a busy watch has no silence that would end the gap.
+func (s *store) askGapEnd() {
+	request := s.gap.requests
+	go func() {
+		_ = againAfter.DelayFunc().Until(s.ctx, true, true, func(ctx context.Context) (done bool, _ error) {
+			ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+			defer cancel()
+			version, err := s.currentVersion(ctx)
+			s.collector.mu.Lock()
+			defer s.collector.mu.Unlock()
+			if s.gap.requests != request {
+				return true, nil
+			}
+			s.gap.to = version
+			return err == nil, nil
+		})
+		s.awaitListRight()
+	}()
+}
