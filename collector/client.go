@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,6 +53,9 @@ type Client struct {
 	config    *rest.Config
 	inCluster bool
 }
+
+// ErrNotConfigured is the error of NewClient if the kubeconfig is missing or empty.
+var ErrNotConfigured = errors.New("no cluster is configured")
 
 // NewClient reads the configuration and does not connect. Its error is one line that names the
 // mistake in the configuration.
@@ -128,7 +132,7 @@ func restConfig(o ClientOptions) (_ *rest.Config, inCluster bool, _ error) {
 		&clientcmd.ConfigOverrides{CurrentContext: o.Context}).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		return nil, false, errors.New("no cluster is configured: name a kubeconfig file by --kube.kubeconfig or $KUBECONFIG")
+		return nil, false, fmt.Errorf("%w in %s: name a kubeconfig file by --kube.kubeconfig or KUBECONFIG", ErrNotConfigured, strings.Join(rules.GetLoadingPrecedence(), ", "))
 	case err != nil:
 		return nil, false, fmt.Errorf("kubeconfig: %w", err)
 	}

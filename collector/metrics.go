@@ -38,7 +38,7 @@ func newMetrics(reg prometheus.Registerer, kinds []fact.Kind) *metrics {
 		Name: "kubevoltracker_kubelet_reads_total", Help: "Times that a kubelet was asked how full the volumes of its pods are.",
 	})
 	m.kubeletFailures = factory.NewCounter(prometheus.CounterOpts{
-		Name: "kubevoltracker_kubelet_failures_total", Help: "Times that a kubelet was asked how full the volumes of its pods are, and did not answer. What it told before stays.",
+		Name: "kubevoltracker_kubelet_failures_total", Help: "Times that a kubelet was asked how full the volumes of its pods are, and did not answer. Its last report stays in use.",
 	})
 	refused := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "kubevoltracker_kubelet_refused_samples_total", Help: "Volumes of which a kubelet reported how full they are, and was not believed. Reason: no such pod runs (pod); the pod is on another node (node), or does not use that claim (claim); the time of the report cannot be (time), or its figures cannot (figures).",

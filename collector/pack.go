@@ -67,7 +67,7 @@ func (p *packer) pack(obj any) any {
 	return packed
 }
 
-// Pack packs a single object.
+// Pack packs a single object. The measurements of test/compare need it.
 func Pack(kind fact.Kind, obj any) any { return (&packer{kind: kind}).pack(obj) }
 
 func (p *packed) Identity() (fact.Kind, string) { return p.kind, p.uid }

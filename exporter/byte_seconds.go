@@ -13,36 +13,30 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// byteSeconds are the integrals over time of the space of a namespace and storage class: of all that its claims have
-// been given, and of its idle volumes. They change with the claims and volumes, each at its event's own time, and go on
-// by themselves in between.
+// byteSeconds are the integrals over time of the space of a namespace and storage class: of the capacity of its claims, and
+// of the size of its idle volumes. Each change counts from its event's own time.
 //
-// They go on after a restart, and count the time while no tracker ran. What was bound before and is bound now counts as bound
-// in between: a claim that loses its volume is seldom bound again. Of a claim that was deleted meanwhile the time counts until the
-// last moment at which it is known to have existed.
+// After a restart, the record of the run before has the byte-seconds until its last change. The claims and volumes that the
+// journal restores count from that moment on, as if they had been bound in between. What the watches send afterwards counts
+// from its own time, which can be earlier: the run before may have ended before an older event reached it.
 //
-// After a restart, the record of the run before has the byte-seconds until its last change: the floor. The claims and volumes
-// that are restored from the journal count from the floor on. What the watches send after them counts from its own time, also
-// if that is before the floor: the run before may have ended before an older event reached it. This requires that record and
-// journal have the same objects, or an object would count twice. After a kill between two transactions of one commit a record is
-// ahead of the objects (fact.IntegralsAhead). Earlier builds did not say so, so resumed compares the bytes of the two as well.
-// Where a record is ahead, everything counts from the floor, in later runs too, and what the run before did not know of the time
-// before that is lost.
+// That requires that record and journal have the same objects, or an object would count twice. After a kill between two
+// transactions of one commit, the record is ahead of the objects (fact.IntegralsAhead). Earlier builds did not say so, so
+// resumed also compares bytesAtStop with the bytes of the restored objects. Where the record is ahead, everything counts from
+// its last change on, in later runs too.
 //
-// A counter must not decrease: Prometheus takes a decrease for a reset, and would count all of the value again. A late
-// event can lower the value: it says that a volume has been in use for a second. Then the metric stands still until the
-// value has caught up. After a restart nobody knows what the last scrape of the run before showed, but it was no more
-// than the value would be now if nothing had changed: that is where the metric begins.
+// A counter must not decrease: Prometheus takes that for a reset, and counts all of the value again. A late event can lower
+// the value: it says that a volume has been in use for a second. Then a scrape shows highestShown until the value has caught up.
 type byteSeconds struct {
 	namespace, class string
 	since            fact.Time // of both counters
 	last             fact.Time // of the latest change
-	of               [byteSecondsCount]integral
-	floor            [byteSecondsCount]fact.Time // until then the values of the runs before say all
-	kept             [byteSecondsCount]fact.Time // the floors that stay
-	left             [byteSecondsCount]total     // the bytes when the run before ended
-	restored         bool                        // and not all states of that run have arrived
-	shown            [byteSecondsCount]total     // the highest that a scrape can have shown
+	integrals        [byteSecondsCount]integral
+	countsFrom       [byteSecondsCount]fact.Time // no change counts from an earlier moment: the runs before have counted until then
+	keptCountsFrom   [byteSecondsCount]fact.Time // countsFrom of later runs, too; 0 where the record was never ahead
+	restoring        bool                        // the restored objects are still arriving
+	bytesAtStop      [byteSecondsCount]total     // when the run before ended, to compare with those of the restored objects
+	highestShown     [byteSecondsCount]total     // by a scrape; after a restart, the highest that the run before can have shown
 
 	pairs   []*dto.LabelPair
 	created *timestamppb.Timestamp
@@ -75,8 +69,8 @@ var byteSecondsDescs = func() (descs [byteSecondsCount]*prometheus.Desc) {
 
 // change adds to the bytes of one of the two from a moment on.
 func (b *byteSeconds) change(id byteSecondsID, bytes int64, from fact.Time) {
-	from = max(from, b.floor[id])
-	b.of[id].change(bytes, from)
+	from = max(from, b.countsFrom[id])
+	b.integrals[id].change(bytes, from)
 	b.last = max(b.last, from)
 	if from < b.since {
 		b.since, b.created = from, nil
@@ -85,10 +79,10 @@ func (b *byteSeconds) change(id byteSecondsID, bytes int64, from fact.Time) {
 
 // value returns what a scrape shows at a moment.
 func (b *byteSeconds) value(id byteSecondsID, now fact.Time) total {
-	if v := b.of[id].at(now); b.shown[id].less(v) {
-		b.shown[id] = v
+	if v := b.integrals[id].at(now); b.highestShown[id].less(v) {
+		b.highestShown[id] = v
 	}
-	return b.shown[id]
+	return b.highestShown[id]
 }
 
 // byteSecondsSample is a series at a moment: a prometheus.Metric.
@@ -115,7 +109,7 @@ func (s byteSecondsSample) Write(m *dto.Metric) error {
 func (p *tallyPart) restoresBytes() bool {
 	if p != nil {
 		for _, b := range p.bytes {
-			if b.restored {
+			if b.restoring {
 				return true
 			}
 		}
@@ -133,7 +127,7 @@ func (t *Tally) bytes(k groupKey, from fact.Time) *byteSeconds {
 	if b == nil {
 		from = max(from, t.begun)
 		b = &byteSeconds{namespace: k.namespace, class: k.storageClass, since: from, last: from}
-		b.floor = [byteSecondsCount]fact.Time{t.begun, t.begun}
+		b.countsFrom = [byteSecondsCount]fact.Time{t.begun, t.begun}
 		p.bytes[k.storageClass] = b
 	}
 	t.touchBytes(k.namespace)
@@ -141,12 +135,12 @@ func (t *Tally) bytes(k groupKey, from fact.Time) *byteSeconds {
 }
 
 // capacitySince returns since when a claim's capacity counts that was bound at a moment, 0 if unknown. The run before has counted
-// the claims that are restored, but for those that awaited their volumes, until the floor: a record is in the journal no later
-// than the states that it follows from. A claim that was bound at an unknown moment counts since it was observed.
+// the claims that are restored, but for those that awaited their volumes, until its last change: a record is in the journal no
+// later than the states that it follows from. A claim that was bound at an unknown moment counts since it was observed.
 func (t *Tally) capacitySince(k groupKey, bound, observed fact.Time) fact.Time {
 	if p := t.parts[k.namespace]; p != nil {
-		if b := p.bytes[k.storageClass]; b != nil && b.restored {
-			return b.floor[capacityByteSeconds]
+		if b := p.bytes[k.storageClass]; b != nil && b.restoring {
+			return b.countsFrom[capacityByteSeconds]
 		}
 	}
 	return momentOr(bound, observed)
@@ -245,10 +239,10 @@ func (e *Exporter) freezeBytes(records map[string]any) {
 }
 
 func (b *byteSeconds) record() bytesClassRecord {
-	r := bytesClassRecord{Since: b.since, Last: b.last, Floors: b.kept}
+	r := bytesClassRecord{Since: b.since, Last: b.last, Floors: b.keptCountsFrom}
 	for id, texts := range r.texts() {
-		n := &b.of[id]
-		*texts = [3]string{n.base.digits(), n.rate.digits(), b.shown[id].digits()}
+		n := &b.integrals[id]
+		*texts = [3]string{n.base.digits(), n.rate.digits(), b.highestShown[id].digits()}
 	}
 	return r
 }
@@ -258,7 +252,7 @@ func (r *bytesClassRecord) texts() [byteSecondsCount]*[3]string {
 }
 
 // restoreBytes reads a record into the parts. The claims and volumes of the run before are not in the integrals that
-// it makes: their states arrive with the first updates, and count from the floor on.
+// it makes: their states arrive with the first updates, and count from the record's last change on.
 func (t *Tally) restoreBytes(name string, data []byte) error {
 	var r bytesRecord
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -285,9 +279,9 @@ func (t *Tally) restoreBytes(name string, data []byte) error {
 }
 
 func (b *byteSeconds) restore(r *bytesClassRecord, now fact.Time) (ok bool) {
-	b.restored = true
+	b.restoring = true
 	for id, texts := range r.texts() {
-		b.kept[id] = min(r.Floors[id], now)
+		b.keptCountsFrom[id] = min(r.Floors[id], now)
 		var n [3]total
 		for i, digits := range texts {
 			if n[i], ok = totalFrom(digits); !ok {
@@ -295,12 +289,12 @@ func (b *byteSeconds) restore(r *bytesClassRecord, now fact.Time) (ok bool) {
 			}
 		}
 		before := integral{base: n[0], rate: n[1]}
-		b.floor[id], b.left[id] = b.last, before.rate
-		b.of[id].base = before.at(b.floor[id])
-		b.shown[id] = n[2]
+		b.countsFrom[id], b.bytesAtStop[id] = b.last, before.rate
+		b.integrals[id].base = before.at(b.countsFrom[id])
+		b.highestShown[id] = n[2]
 		for _, t := range []fact.Time{r.Last, now} {
-			if v := before.at(t); b.shown[id].less(v) { // the highest that the run before can have shown
-				b.shown[id] = v
+			if v := before.at(t); b.highestShown[id].less(v) { // the highest that the run before can have shown
+				b.highestShown[id] = v
 			}
 		}
 	}
@@ -312,13 +306,13 @@ func (b *byteSeconds) restore(r *bytesClassRecord, now fact.Time) (ok bool) {
 func (t *Tally) resumed() {
 	for namespace, p := range t.parts {
 		for _, b := range p.bytes {
-			b.restored = false
+			b.restoring = false
 			for id := range byteSecondsCount {
-				if t.ahead || b.of[id].rate != b.left[id] {
-					b.kept[id] = b.floor[id]
+				if t.ahead || b.integrals[id].rate != b.bytesAtStop[id] {
+					b.keptCountsFrom[id] = b.countsFrom[id]
 					t.touchBytes(namespace)
 				}
-				b.floor[id] = max(t.begun, b.kept[id])
+				b.countsFrom[id] = max(t.begun, b.keptCountsFrom[id])
 			}
 		}
 	}

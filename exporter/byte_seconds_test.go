@@ -90,7 +90,7 @@ func prometheusNumber(f float64) string { return strconv.FormatFloat(f, 'g', -1,
 
 func boundClaim(uid string, bytes int64, bound fact.Time) fact.ClaimState {
 	c := testClaim()
-	c.UID, c.Name, c.VolumeUID, c.CapacityBytes, c.BoundAt = uid, uid, "v"+uid, bytes, bound
+	c.UID, c.CapacityBytes, c.BoundAt = uid, bytes, bound
 	return c
 }
 
@@ -662,7 +662,7 @@ func randomChange(rnd *rand.Rand, objects map[string]stored, now fact.Time) stor
 }
 
 // othersAwait reports whether a claim but this one awaits its volume. If the records are ahead of the journal as well, what such
-// a claim had before the floor is lost.
+// a claim had before the last change of the record is lost.
 func othersAwait(objects map[string]stored, uid string) bool {
 	for other, o := range objects {
 		if other != uid && o.claim.AwaitsVolume {

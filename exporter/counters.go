@@ -54,19 +54,22 @@ var (
 	byVolume = []string{"storageclass", "source"}
 )
 
+// unknownClassHelp tells what is counted under fact.UnknownClass.
+const unknownClassHelp = " The class is _unknown as long as no StorageClass and no volume has the class that the claim names."
+
 var counterFamilies = [counterCount]counterFamily{
 	claimsBound: {
 		"claims_bound_total",
-		"Times that a PersistentVolumeClaim was bound to a volume.", byClaim},
+		"Times that a PersistentVolumeClaim was bound to a volume." + unknownClassHelp, byClaim},
 	claimsCreated: {
 		"claims_created_total",
-		"PersistentVolumeClaims created. What was there when the tracker first looked does not count.", byClaim},
+		"PersistentVolumeClaims created. What was there when the tracker first looked does not count." + unknownClassHelp, byClaim},
 	claimsDeleted: {
 		"claims_deleted_total",
-		"PersistentVolumeClaims deleted.", byClaim},
+		"PersistentVolumeClaims deleted." + unknownClassHelp, byClaim},
 	claimsResized: {
 		"claims_resized_total",
-		"Times that the size of a PersistentVolumeClaim changed.", byClaim},
+		"Times that the size of a PersistentVolumeClaim changed." + unknownClassHelp, byClaim},
 	mountsEnded: {
 		"mounts_ended_total",
 		"Times that a container's use of a volume ended. A restart of the container does not end it.", byMount},

@@ -1,11 +1,18 @@
 package exporter
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
 var counterPrefixes = []string{
@@ -46,15 +53,84 @@ kubevoltracker_volumes_deleted_total{source="nfs",storageclass="fast"} 0
 	}
 }
 
-// TestInventedClassesHaveNoHistogram: who may make claims can name a thousand classes that no volume has.
-func TestInventedClassesHaveNoHistogram(t *testing.T) {
-	e := newTestExporter()
-	c := testClaim()
-	c.StorageClass = "invented"
-	e.Apply(&fact.Update{Claims: []fact.ClaimState{c}})
-	if got := samples(t, e, "kubevoltracker_claim_bind_duration_seconds_count"); got != "" {
-		t.Errorf("a claim has begun the histogram %q", got)
+func claimOfClass(name, class string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: "1"},
+		Spec:       corev1.PersistentVolumeClaimSpec{StorageClassName: &class},
 	}
+}
+
+// TestInventedClassesCountAsOne creates and deletes claims of 1,000 classes that nothing else has, as a tenant can, and claims
+// of classes that a StorageClass or a volume has, before the claim or after it.
+func TestInventedClassesCountAsOne(t *testing.T) {
+	const invented = 1000
+	inv, e, tally := inventory.New(), newTestExporter(), NewTally(testNow.Time)
+	apply := func(do func(any, inventory.Observation) error, objects ...any) {
+		t.Helper()
+		for _, o := range objects {
+			if err := do(o, inventory.Live(testNow)); err != nil {
+				t.Fatal(err)
+			}
+			var u fact.Update
+			inv.Take(&u)
+			e.Apply(&u)
+			tally.Add(&u.Facts)
+		}
+	}
+	class := func(name string) any {
+		return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+	}
+	volume := func(class string) any {
+		return &corev1.PersistentVolume{
+			ObjectMeta: metav1.ObjectMeta{Name: class, UID: types.UID("v-" + class)}, Spec: corev1.PersistentVolumeSpec{StorageClassName: class},
+		}
+	}
+	apply(inv.Set, class("fast"), volume("by-hand"))
+	for i := range invented {
+		c := claimOfClass(fmt.Sprint(i), fmt.Sprint("invented-", i))
+		apply(inv.Set, c)
+		apply(inv.Delete, c)
+	}
+	annotated := claimOfClass("annotated", "fast")
+	annotated.Annotations = map[string]string{corev1.BetaStorageClassAnnotation: "invented"}
+	early, waiting := claimOfClass("early", "late"), claimOfClass("waiting", "late-by-hand")
+	apply(inv.Set, annotated, claimOfClass("a", "fast"), claimOfClass("b", "by-hand"), claimOfClass("c", ""), early, waiting)
+	created := `
+kubevoltracker_claims_created_total{namespace="shop",storageclass=""} 1
+kubevoltracker_claims_created_total{namespace="shop",storageclass="_unknown"} 1003
+kubevoltracker_claims_created_total{namespace="shop",storageclass="by-hand"} 1
+kubevoltracker_claims_created_total{namespace="shop",storageclass="fast"} 1
+`
+	wantText(t, samples(t, e, "kubevoltracker_claims_created"), created)
+	apply(inv.Set, class("late"), volume("late-by-hand")) // the counters start before the first event
+	created += `kubevoltracker_claims_created_total{namespace="shop",storageclass="late"} 0
+kubevoltracker_claims_created_total{namespace="shop",storageclass="late-by-hand"} 0
+`
+	wantText(t, samples(t, e, "kubevoltracker_claims_created"), created)
+	apply(inv.Delete, early, waiting)
+	wantText(t, samples(t, e, "kubevoltracker_claims_deleted"), `
+kubevoltracker_claims_deleted_total{namespace="shop",storageclass=""} 0
+kubevoltracker_claims_deleted_total{namespace="shop",storageclass="_unknown"} 1000
+kubevoltracker_claims_deleted_total{namespace="shop",storageclass="by-hand"} 0
+kubevoltracker_claims_deleted_total{namespace="shop",storageclass="fast"} 0
+kubevoltracker_claims_deleted_total{namespace="shop",storageclass="late"} 1
+kubevoltracker_claims_deleted_total{namespace="shop",storageclass="late-by-hand"} 1
+`)
+	if got := samples(t, e, "kubevoltracker_claim_bind_duration_seconds_count"); strings.Count(got, "\n") != 4 {
+		t.Errorf("there are the histograms\n%s", got)
+	}
+
+	records := mustRecords(t, tally)
+	if n := len(records["shop"]); n > 1000 {
+		t.Errorf("the record of the namespace has %d bytes", n)
+	}
+	restored := NewTally(testNow.Time)
+	if err := restored.Restore(records); err != nil {
+		t.Fatal(err)
+	}
+	again := newTestExporter()
+	again.Restore(restored, func() bool { return true })
+	wantText(t, samples(t, again, "kubevoltracker_claims_created"), created)
 }
 
 func TestCountersCountWhatHappenedAndNotWhatWasFound(t *testing.T) {

@@ -192,8 +192,9 @@ func (e *Exporter) Apply(u *fact.Update) {
 	e.applyClusterKinds(u)
 	for i := range u.Claims {
 		c := &u.Claims[i]
-		if e.namespaces.applyClaim(c, at) {
-			e.counters.knowClaims(c.Namespace, c.StorageClass)
+		e.namespaces.applyClaim(c, at)
+		if !c.Gone {
+			e.counters.knowClaims(c.Namespace, c.CountedClass)
 		}
 	}
 	for i := range u.Volumes {

@@ -103,8 +103,8 @@ func testVolume() fact.VolumeState {
 
 func testClaim() fact.ClaimState {
 	return fact.ClaimState{
-		UID: "c1", Namespace: "shop", Name: "data-mysql-0", StorageClass: "fast", Phase: "Bound",
-		VolumeUID: "u1", RequestedBytes: 5 << 30, CapacityBytes: 10 << 30,
+		UID: "c1", Namespace: "shop", StorageClass: "fast", CountedClass: "fast", Phase: "Bound",
+		RequestedBytes: 5 << 30, CapacityBytes: 10 << 30,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -59,7 +60,7 @@ func smallCluster() *fact.Update {
 		v := fact.VolumeState{
 			UID: string(status), Name: "pv-" + string(status), StorageClass: "fast", SourceKind: "csi", Driver: "csi.example", ReclaimPolicy: "Delete",
 			CapacityBytes: int64(i+1) << 30, Namespace: "shop", Claim: "data-" + string(status), Owner: "anna", Status: status, ChangedAt: ago(time.Hour),
-			ClaimLabels: fact.PackLabels(map[string]string{"team": "red"}), NamespaceLabels: fact.PackLabels(map[string]string{"cost-center": "42"}),
+			ClaimLabels: intern.Pack(map[string]string{"team": "red"}), NamespaceLabels: intern.Pack(map[string]string{"cost-center": "42"}),
 		}
 		switch status {
 		case fact.VolumeMounted:
@@ -88,16 +89,19 @@ func smallCluster() *fact.Update {
 		u.Volumes = append(u.Volumes, v)
 		if i < 4 {
 			u.Claims = append(u.Claims, fact.ClaimState{
-				UID: v.UID, Namespace: v.Namespace, Name: v.Claim, StorageClass: v.StorageClass, Phase: "Bound", VolumeUID: v.UID,
+				UID: v.UID, Namespace: v.Namespace, StorageClass: v.StorageClass, Phase: "Bound",
 				RequestedBytes: 1 << 30, CapacityBytes: v.CapacityBytes,
 			})
 		}
 	}
 	u.Claims = append(u.Claims,
-		fact.ClaimState{UID: "waits", Namespace: "shop", Name: "waits", StorageClass: "fast", Phase: "Pending", RequestedBytes: 1 << 30, PendingSince: ago(20 * time.Minute)},
-		fact.ClaimState{UID: "by-right", Namespace: "lab", Name: "by-right", StorageClass: "slow", Phase: "Pending", RequestedBytes: 1 << 30},
-		fact.ClaimState{UID: "lost", Namespace: "lab", Name: "lost", StorageClass: "slow", Phase: "Lost", RequestedBytes: 1 << 30},
+		fact.ClaimState{UID: "waits", Namespace: "shop", StorageClass: "fast", Phase: "Pending", RequestedBytes: 1 << 30, PendingSince: ago(20 * time.Minute)},
+		fact.ClaimState{UID: "by-right", Namespace: "lab", StorageClass: "slow", Phase: "Pending", RequestedBytes: 1 << 30},
+		fact.ClaimState{UID: "lost", Namespace: "lab", StorageClass: "slow", Phase: "Lost", RequestedBytes: 1 << 30},
 	)
+	for i := range u.Claims {
+		u.Claims[i].CountedClass = u.Claims[i].StorageClass
+	}
 	u.At = ago(10 * time.Minute)
 	bound := claimChange(fact.Bound)
 	bound.Took = 3 * time.Second

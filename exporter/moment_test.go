@@ -26,7 +26,7 @@ func TestScrapeShowsOneMomentOfARelist(t *testing.T) {
 		add := func(uid string, gone bool) {
 			v, c := testVolume(), testClaim()
 			v.UID, v.Name, v.Status, v.CapacityBytes, v.Gone = uid, uid, fact.VolumeIdle, size, gone
-			c.UID, c.VolumeUID, c.Name, c.CapacityBytes, c.Gone = uid, uid, uid, size, gone
+			c.UID, c.CapacityBytes, c.Gone = uid, size, gone
 			u.Volumes, u.Claims = append(u.Volumes, v), append(u.Claims, c)
 		}
 		for i := range n - replace {

@@ -94,9 +94,8 @@ func newNamespaces() namespaces {
 	return namespaces{groups: map[groupKey]*group{}, claims: map[string]claim{}, waiting: map[*group]map[string]fact.Time{}}
 }
 
-// applyClaim applies a claim's present state as of a moment. It reports whether the claim is the
-// first of its namespace and class.
-func (n *namespaces) applyClaim(c *fact.ClaimState, at fact.Time) (first bool) {
+// applyClaim applies a claim's present state as of a moment.
+func (n *namespaces) applyClaim(c *fact.ClaimState, at fact.Time) {
 	old, known := n.claims[c.UID]
 	if known {
 		old.group.phases[old.phase]--
@@ -111,7 +110,6 @@ func (n *namespaces) applyClaim(c *fact.ClaimState, at fact.Time) (first bool) {
 		delete(n.claims, c.UID)
 	} else {
 		g := n.group(c.Namespace, c.StorageClass)
-		first = g.claims() == 0 && !(known && old.group == g)
 		now := claim{group: g, requestedBytes: c.RequestedBytes, since: c.PendingSince, phase: phaseOf(c.Phase)}
 		if now.phase == phaseBound {
 			now.capacityBytes = c.CapacityBytes
@@ -128,7 +126,6 @@ func (n *namespaces) applyClaim(c *fact.ClaimState, at fact.Time) (first bool) {
 	if known {
 		n.drop(old.group)
 	}
-	return first
 }
 
 // wait and waitNoMore maintain the waiting claims of a group, and since when the longest has

@@ -25,7 +25,7 @@ func TestNamespaceExposition(t *testing.T) {
 	mounted := testVolume()
 	mounted.UsedBytes, mounted.Measured = 10, true
 	claim := func(uid, namespace, class, phase string, requested, capacity int64) fact.ClaimState {
-		return fact.ClaimState{UID: uid, Namespace: namespace, Name: uid, StorageClass: class, Phase: phase,
+		return fact.ClaimState{UID: uid, Namespace: namespace, StorageClass: class, Phase: phase,
 			RequestedBytes: requested, CapacityBytes: capacity}
 	}
 	waits := claim("c4", "shop", "fast", "", 8, 0)

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 func matcher(t *testing.T, patterns ...string) (m Matcher) {
@@ -130,10 +131,10 @@ func TestLabelsAreCarriedAsKubeStateMetricsNamesThem(t *testing.T) {
 	}
 	e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true, ClaimLabels: claim, NamespaceLabels: namespace})
 	v := testVolume()
-	v.ClaimLabels = fact.PackLabels(map[string]string{
+	v.ClaimLabels = intern.Pack(map[string]string{
 		"team": "red", "app.kubernetes.io/name": "db", "costCenter": "1", "cost_center": "2", "pod-template-hash": "not asked for",
 	})
-	v.NamespaceLabels = fact.PackLabels(map[string]string{"team": "blue"})
+	v.NamespaceLabels = intern.Pack(map[string]string{"team": "blue"})
 	bare := testVolume()
 	bare.UID, bare.Name = "u2", "pv-2"
 	e.Apply(volumesUpdate(v, bare))

@@ -372,7 +372,7 @@ type Change struct {
 
 	// Found is true if the change happened before the first list showed it. Counters leave it out.
 	Found        bool
-	StorageClass string
+	StorageClass string // of a volume, or the CountedClass of a claim
 	SourceKind   string
 	// Took is the time from a claim's creation until it was Bound, or from a pod's scheduling until its first
 	// container Started. Zero where unknown.
@@ -453,9 +453,6 @@ func (f *Facts) Reset() {
 
 // LabelSet is a set of labels that compares with ==.
 type LabelSet = intern.Labels
-
-// PackLabels returns a map of labels as a LabelSet.
-func PackLabels(m Labels) LabelSet { return intern.Pack(m) }
 
 // Encode encodes the object as protobuf. That may take as long as the inventory's work on it, so the
 // Recorder calls it, outside the inventory's lock.

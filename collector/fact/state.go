@@ -55,14 +55,17 @@ type VolumeState struct {
 	DeletedNotBefore Time
 }
 
+// UnknownClass stands, in the counters, for each class that a claim names and that no StorageClass or PersistentVolume has
+// had since the tracker started. Who may create claims can invent any number of classes. It is no valid name of a class.
+const UnknownClass = "_unknown"
+
 // ClaimState is the present state of a PersistentVolumeClaim.
 type ClaimState struct {
 	UID            string
 	Namespace      string
-	Name           string
 	StorageClass   string
+	CountedClass   string // the class under which counters count the claim's changes: StorageClass or UnknownClass
 	Phase          string
-	VolumeUID      string
 	RequestedBytes int64
 	CapacityBytes  int64
 	BoundAt        Time // absent until it is bound

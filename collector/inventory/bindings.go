@@ -168,37 +168,44 @@ func (inv *Inventory) emitBinding(v *volume, b binding, ordinal uint16, obs Obse
 	})
 }
 
-// bindingOf returns the last binding of a claim and a volume. If the binding was missed because the
-// volume was bound to another claim or deleted meanwhile, bindingOf emits what the claim knows of
-// it: from when the claim was observed to be bound until, at the latest, the volume's change.
-func (inv *Inventory) bindingOf(c *claim, v *volume, obs Observation) binding {
+// knownBinding returns the last known binding of a claim and a volume; one without a claim if none is known.
+func (inv *Inventory) knownBinding(c *claim, v *volume) binding {
 	if v.binding.claimUID == c.uid {
 		return v.binding
 	}
-	for _, b := range inv.past[v] {
+	for _, b := range slices.Backward(inv.past[v]) {
 		if b.claimUID == c.uid {
 			return b.binding
 		}
+	}
+	return binding{}
+}
+
+// recordMissedBinding emits what a claim knows of its binding to a volume, if the binding was missed because the volume
+// was bound to another claim or deleted meanwhile: from when the claim was observed to be bound until, at the latest, the
+// volume's change. If that change is yet to be observed, it emits nothing, and notes that the claim waits for it.
+func (inv *Inventory) recordMissedBinding(c *claim, v *volume, obs Observation) {
+	if inv.knownBinding(c, v).claimUID != "" {
+		return
 	}
 	if v.claimUID == c.uid && v.deleted == 0 && releasedFromBound(v, c) {
 		inv.markVolume(v) // it was released before the claim's word was known
 	}
 	if !c.everBound() {
-		return binding{}
+		return
 	}
 	changed := inv.boundUntil(c, v, obs)
 	if changed == 0 { // the volume's change is yet to be observed
 		if waiting := inv.unbound[v]; !slices.Contains(waiting, c) {
 			inv.unbound[v] = append(waiting, c)
 		}
-		return binding{}
+		return
 	}
 	b := pastBinding{binding: binding{claimUID: c.uid, claim: c.name, bound: c.boundTo(v, changed)}, hearsay: true}
 	b.released = latest(changed, b.bound)
 	b.notBefore = min(latest(c.created, v.created), b.released) // the controller may write the claim after that
 	inv.past[v] = append(inv.past[v], b)
 	inv.emitBinding(v, b.binding, b.ordinal, obs)
-	return binding{}
 }
 
 // boundUntil returns the latest moment at which a volume was deleted or became another claim's; 0

@@ -14,14 +14,15 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 	c.dirty = false
 	inv.findVolume(c)
 	for _, former := range inv.formers[c.uid] {
-		inv.bindingOf(c, former, obs)
+		inv.recordMissedBinding(c, former, obs)
 	}
 	waits := false // until its volume is observed to be Bound, which happens before the claim and gives the exact time
 	if v := c.volume; v != nil {
 		if c.volumeName == v.name {
 			c.volumeName = v.name // one copy of the string is enough
 		}
-		b := inv.bindingOf(c, v, obs)
+		b := inv.knownBinding(c, v) // not what the claim itself knows of it, which recordMissedBinding adds
+		inv.recordMissedBinding(c, v, obs)
 		if b.bound != 0 {
 			c.fresh = c.fresh || b.bound != c.boundAt
 			c.boundAt, c.boundLate = b.bound, false

@@ -39,6 +39,7 @@ func sameClass(a, b *fact.StorageClass) bool {
 
 func (inv *Inventory) noteClass(o *storagev1.StorageClass, obs Observation) bool {
 	row := classRow(o)
+	inv.knowClass(row.Name)
 	c := inv.classes[row.UID]
 	if c != nil && sameClass(&c.row, &row) {
 		return false
@@ -90,6 +91,28 @@ func (inv *Inventory) emitClass(c *class, obs Observation) {
 			inv.emitCapacity(capacity)
 		}
 	}
+}
+
+// knowClass notes that a StorageClass or a volume has a class. Claims of the class count under its name from now on.
+func (inv *Inventory) knowClass(name string) {
+	if inv.countedClass(name) == name {
+		return
+	}
+	inv.knownClasses[inv.retainString(name)] = struct{}{}
+	for _, claim := range inv.claims {
+		if claim.traits.Value().class == name {
+			inv.markClaimState(claim)
+		}
+	}
+}
+
+// countedClass returns the class under which counters count the changes of a claim that names a class. Only who may
+// create objects of the cluster, StorageClasses and PersistentVolumes, can add a class.
+func (inv *Inventory) countedClass(name string) string {
+	if _, known := inv.knownClasses[name]; known || name == "" {
+		return name
+	}
+	return fact.UnknownClass
 }
 
 // classOf returns the class with a name; nil if there is none.

@@ -48,6 +48,7 @@ type Inventory struct {
 	nodes       map[string]*node            // by name; including, for a while, those that are gone
 	nodesHidden bool                        // the API server does not show nodes now
 
+	knownClasses   map[string]struct{} // that a StorageClass or a volume has had
 	namespaceNames map[string]*namespace
 	relabelled     map[string]struct{} // names of namespaces whose volumes are not marked yet
 	watched        []fact.Span         // see SetWatched
@@ -121,6 +122,7 @@ type Inventory struct {
 func New() *Inventory {
 	return &Inventory{
 		namespaces:     byUID[*namespace]{},
+		knownClasses:   map[string]struct{}{},
 		namespaceNames: map[string]*namespace{},
 		relabelled:     map[string]struct{}{},
 		classes:        byUID[*class]{},
@@ -399,6 +401,7 @@ func (inv *Inventory) begin(kind fact.Kind, version string, obs Observation) {
 // change emits a change. If the tracker dates the change by its own observation, the change gets
 // the resource version that showed it, which is the same for all trackers.
 func (inv *Inventory) change(c fact.Change) {
+	c.StorageClass = inv.countedClass(c.StorageClass)
 	observed := c.At == inv.observation.At || c.Action == fact.Deleted || c.Action == fact.Detached
 	if c.ResourceVersion == "" && observed && c.EventKind() == inv.kind {
 		c.ResourceVersion = inv.observation.Version

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/intern"
 )
 
 func namespaceOf(name, uid string, labels map[string]string) *corev1.Namespace {
@@ -57,7 +58,7 @@ func TestLabelsGoAlongWithTheVolume(t *testing.T) {
 	if got, n := told(relabelled); got != "tin,green," || n != 1 {
 		t.Errorf("%d states, %q", n, got)
 	}
-	if fact.PackLabels(map[string]string{"tier": "tin", "app": "db"}) != u.Volumes[0].ClaimLabels {
+	if intern.Pack(map[string]string{"tier": "tin", "app": "db"}) != u.Volumes[0].ClaimLabels {
 		t.Error("equal labels differ")
 	}
 }

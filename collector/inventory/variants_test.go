@@ -318,6 +318,32 @@ func TestRule6_2_PastBindings(t *testing.T) {
 	}
 }
 
+// a claim that had its volume twice, before another claim got it: the last time counts.
+func TestRule6_2_TheLastOfTwoBindings(t *testing.T) {
+	inv := New()
+	var u fact.Update
+	claim, other := pvc("data", "c1", 1, "vol"), pvc("other", "c2", 1, "vol")
+	bound := fact.Time(0)
+	lost := pvc("data", "c1", 1, "vol")
+	lost.Status.Phase = corev1.ClaimLost
+	for _, e := range recordedOf(t, []event{
+		set(2, pv("vol", "v1", 1, claim, corev1.VolumeBound, 2)), set(3, claim),
+		set(10, pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 10)), set(20, pv("vol", "v1", 1, claim, corev1.VolumeBound, 20)),
+		set(30, pv("vol", "v1", 1, other, corev1.VolumeBound, 30)), set(31, lost),
+	}) {
+		apply(t, inv, e)
+		inv.Take(&u)
+		for _, c := range u.Claims {
+			if c.UID == "c1" {
+				bound = c.BoundAt
+			}
+		}
+	}
+	if want := at(20); bound != want {
+		t.Errorf("bound at %v, want %v", bound, want)
+	}
+}
+
 // an evicted pod, found, whose container's status is ContainerStatusUnknown: the kubelet says so only of one that ran.
 func TestRule3_6_StatusUnknownFound(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")

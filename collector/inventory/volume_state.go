@@ -33,9 +33,10 @@ func (inv *Inventory) markClaimState(c *claim) {
 }
 
 func (inv *Inventory) claimState(c *claim) fact.ClaimState {
+	class := c.traits.Value().class
 	return fact.ClaimState{
-		UID: c.uid, Namespace: c.name.namespace, Name: c.name.name, StorageClass: c.traits.Value().class,
-		Phase: c.phase.Value(), VolumeUID: c.volumeUID(), RequestedBytes: c.requested, CapacityBytes: c.capacity,
+		UID: c.uid, Namespace: c.name.namespace, StorageClass: class, CountedClass: inv.countedClass(class),
+		Phase: c.phase.Value(), RequestedBytes: c.requested, CapacityBytes: c.capacity,
 		BoundAt: c.boundAt, AwaitsVolume: c.awaitsVolume, BoundBefore: c.boundBefore, PendingSince: inv.pendingSince(c), Gone: c.deleted != 0, DeletedNotBefore: c.noBefore,
 	}
 }

@@ -133,6 +133,7 @@ func volumeMode(mode *corev1.PersistentVolumeMode) string {
 }
 
 func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, obs Observation) bool {
+	inv.knowClass(o.Spec.StorageClassName)
 	v := inv.volumes[string(o.UID)]
 	revived := v == nil && inv.reviveVolume(o, obs)
 	if revived {

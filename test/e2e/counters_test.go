@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
@@ -42,10 +43,14 @@ func TestCountersGoOnAfterARestart(t *testing.T) {
 	}
 	c.CreatePod(t, ns, "user", 0, "a", "b")
 	c.AwaitPod(t, ns, "user", corev1.PodRunning)
+	for i := range 3 { // whoever may create claims can invent classes
+		c.CreateClaim(t, ns, fmt.Sprint("invented-", i), fmt.Sprint("invented-", i, "-", ns))
+	}
+	unknown := fmt.Sprintf("kubevoltracker_claims_created_total{namespace=%q,storageclass=%q}", ns, fact.UnknownClass)
 	class := bindLate(t, c, ns)
 	waited := fmt.Sprintf("kubevoltracker_claim_bind_duration_seconds_count{storageclass=%q}", class)
 	within := fmt.Sprintf("kubevoltracker_claim_bind_duration_seconds_bucket{storageclass=%q,le=\"0.5\"}", class)
-	expect(map[string]string{created: "3", bound: "3", mounted: "2", waited: "1", within: "0"})
+	expect(map[string]string{created: "3", bound: "3", mounted: "2", waited: "1", within: "0", unknown: "4"}) // the class of bindLate was unknown at first
 
 	p.Kill(t) // the last counts may not be in the journal yet
 	c.CreateBoundClaim(t, ns, "away", "standard")
@@ -61,7 +66,7 @@ func TestCountersGoOnAfterARestart(t *testing.T) {
 
 	p.Stop(t) // nothing happens before the next start
 	p = harness.StartTracker(t, c.Kubeconfig, "--data-dir="+dir, "--catalog.url=none")
-	expect(map[string]string{created: "4", bound: "4", mounted: "3", waited: "1", within: "0"})
+	expect(map[string]string{created: "4", bound: "4", mounted: "3", waited: "1", within: "0", unknown: "4"})
 	c.CreateClaim(t, ns, "last", "standard")
 	expect(map[string]string{created: "5", bound: "5"})
 }
