@@ -34,9 +34,6 @@ func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Rep
 	return r.seldom, nil
 }
 
-// mostSent is the number of rows that a statement can bring along as a table.
-var mostSent = 200_000
-
 // takeNamespaces asks in which namespaces the statements of a report look for rows, and adds these to their parameters:
 // see namespaces.sql. A report needs them if its SQL would find them itself.
 func (c *Catalog) takeNamespaces(ctx context.Context, explain func(error) error, r Report, s Statement) error {
@@ -67,7 +64,7 @@ func (c *Catalog) findRows(ctx context.Context, explain func(error) error, r Rep
 		return nil, false, err
 	}
 	with, rows, err := c.askTable(ctx, explain, r, find, "found")
-	if err != nil || rows == 0 || rows > mostSent {
+	if err != nil || rows == 0 || rows > c.mostSent {
 		return ctx, err == nil && rows == 0, err
 	}
 	s.SQL, err = expand(r.file(w), foundKind+" "+kind, s.Parameters)
@@ -76,7 +73,7 @@ func (c *Catalog) findRows(ctx context.Context, explain func(error) error, r Rep
 
 // askTable asks a statement and returns a context with its rows in a table, if there are any: the driver sends the
 // table along with each statement of that context. If there are too many rows, or the server has not enough memory to
-// find them, rows is greater than mostSent, and the table is incomplete: a report can do without it.
+// find them, rows is greater than Catalog.mostSent, and the table is incomplete: a report can do without it.
 func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Report, s Statement, name string) (with context.Context, rows int, err error) {
 	var table *ext.Table
 	err = c.withinMemory(r, func(settings clickhouse.Settings) error {
@@ -85,11 +82,11 @@ func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Rep
 			return err
 		}
 		defer result.Close()
-		table, rows, err = result.table(name)
+		table, rows, err = result.table(name, c.mostSent)
 		return err
 	})
 	if HasCode(err, CodeMemoryLimit) {
-		return ctx, mostSent + 1, nil
+		return ctx, c.mostSent + 1, nil
 	}
 	if err != nil {
 		return ctx, 0, err
@@ -100,8 +97,8 @@ func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Rep
 	return clickhouse.Context(ctx, clickhouse.WithExternalTable(table)), rows, nil
 }
 
-// table reads at most mostSent + 1 rows of the result into a table for another statement.
-func (r *Result) table(name string) (t *ext.Table, rows int, err error) {
+// table reads the result into a table for another statement, with one row more than most if it has so many.
+func (r *Result) table(name string, most int) (t *ext.Table, rows int, err error) {
 	if t, err = ext.NewTable(name); err != nil || r.rows == nil {
 		return t, 0, err
 	}
@@ -111,7 +108,7 @@ func (r *Result) table(name string) (t *ext.Table, rows int, err error) {
 		}
 	}
 	values := make([]any, len(r.dest))
-	for ; rows <= mostSent && r.rows.Next(); rows++ {
+	for ; rows <= most && r.rows.Next(); rows++ {
 		if err := r.rows.Scan(r.dest...); err != nil {
 			return t, rows, err
 		}

@@ -32,6 +32,8 @@ type Catalog struct {
 	now     func() time.Time
 	columns sync.Map // by the SQL of a report, its []ResultColumn
 
+	mostSent int // the number of rows that a statement can bring along as a table
+
 	passwordFile string
 	mu           sync.Mutex // guards what follows
 	password     string
@@ -61,7 +63,7 @@ func Open(o Options) (*Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--catalog.url: %w", err)
 	}
-	c := &Catalog{options: *parsed, conn: conn, now: o.Now, password: o.Password, passwordFile: o.PasswordFile}
+	c := &Catalog{options: *parsed, conn: conn, now: o.Now, mostSent: 200_000, password: o.Password, passwordFile: o.PasswordFile}
 	c.options.Auth.Password = ""
 	if c.now == nil {
 		c.now = time.Now

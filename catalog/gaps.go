@@ -18,7 +18,7 @@ type Gap struct {
 // String says what the gap means, for a person.
 func (g Gap) String() string {
 	if g.To.IsZero() {
-		return fmt.Sprintf("nobody watches cluster %s since %s", g.Cluster, humanTime(g.From))
+		return fmt.Sprintf("nobody has watched cluster %s since %s", g.Cluster, humanTime(g.From))
 	}
 	return fmt.Sprintf("nobody watched cluster %s from %s to %s: what ended then has bounds, and what came and went then may be missing",
 		g.Cluster, humanTime(g.From), humanTime(g.To))

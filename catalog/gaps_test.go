@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func TestGapsBetweenSpansOfWatching(t *testing.T) {
 	}
 	for i, text := range []string{
 		"nobody watched cluster east from 2026-01-02 03:10:00 to 2026-01-02 03:21:00: what ended then has bounds, and what came and went then may be missing",
-		"nobody watches cluster west since 2026-01-02 03:30:00",
+		"nobody has watched cluster west since 2026-01-02 03:30:00",
 	} {
 		if i < len(got) && got[i].String() != text {
 			t.Errorf("%s", got[i])
@@ -51,5 +52,33 @@ func TestGapsBetweenSpansOfWatching(t *testing.T) {
 	}
 	if got, err := later.Gaps(t.Context(), "west"); err != nil || len(got) != 1 {
 		t.Errorf("of one cluster: %v, %v", got, err)
+	}
+}
+
+// TestReportsOnWhatNoTrackerHasWrittenSaySo asks an empty catalog, whose answers have no rows, for the notes beside them.
+func TestReportsOnWhatNoTrackerHasWrittenSaySo(t *testing.T) {
+	c := migrated(t)
+	notes := func(cluster string) string {
+		t.Helper()
+		result, err := c.RunReport(t.Context(), "idle", map[string]string{"cluster": cluster})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer result.Close()
+		notes, err := c.Notes(t.Context(), result, cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(notes, "\n")
+	}
+	if got, want := notes(""), "no tracker has written into this catalog yet"; got != want {
+		t.Errorf("an empty catalog: got %q, want %q", got, want)
+	}
+	write(t, c, "east", &fact.Facts{Coverage: []fact.Coverage{{Version: 1, Instance: "a", Kind: fact.Pods, StartedAt: day(3, 1), SeenAt: day(3, 1)}}})
+	if got, want := notes("nosuch"), `no tracker has written cluster "nosuch" into this catalog; the report coverage lists the clusters`; got != want {
+		t.Errorf("another cluster: got %q, want %q", got, want)
+	}
+	if got := notes(""); strings.Contains(got, "no tracker") {
+		t.Errorf("all clusters: got %q", got)
 	}
 }

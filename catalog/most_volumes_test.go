@@ -11,6 +11,23 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
+// TestEachEmptyDirIsAStore: two emptyDirs of a pod have the same source, and a file system that it mounts twice is one store.
+func TestEachEmptyDirIsAStore(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", &fact.Facts{
+		VolumeSources: []fact.VolumeSource{{ID: "emptyDir:1", Kind: "emptyDir"}, {ID: "nfs:1", Kind: "nfs", Server: "nas", Path: "/a"}},
+		Pods:          []fact.Pod{podOf("shop", "a", "", ""), podOf("shop", "b", "", "")},
+		Mounts: []fact.Mount{
+			mountOf("a", "tmp", "", "emptyDir:1", "", day(2, 1)), mountOf("a", "cache", "", "emptyDir:1", "", day(2, 1)),
+			mountOf("b", "in", "", "nfs:1", "", day(2, 1)), mountOf("b", "out", "", "nfs:1", "", day(2, 1)),
+		},
+	})
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"volumes-per-pod", "pod", "", "a,b"}, {"volumes-per-pod", "inline", "", "2,1"}, {"volumes-per-pod", "pod", "since=2026-01-01 limit=1", "a"},
+	})
+}
+
 // TestPodsOfMostVolumes has pods that mount fewer volumes than their specs have, and so many mounts that volumes-per-pod with a limit
 // begins with the pods that have most by their specs: it shows the first rows of the whole answer.
 func TestPodsOfMostVolumes(t *testing.T) {

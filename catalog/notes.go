@@ -13,8 +13,8 @@ import (
 // mostGaps is how many gaps are noted beside a report. The report coverage has all.
 const mostGaps = 3
 
-// Notes returns what the reader of a report needs to know beside its rows, once these have been read: whether there are more, its remark, and
-// when nobody watched in the time that it looks at or compares that with, in one cluster or, if that is empty, in all.
+// Notes returns what the reader of a report needs to know beside its rows, once these have been read: whether there are more, its remark, that no
+// tracker has written, and when nobody watched in the time that it looks at or compares that with, in one cluster or, if that is empty, in all.
 func (c *Catalog) Notes(ctx context.Context, r *Result, cluster string) (notes []string, err error) {
 	if r.cut {
 		notes = append(notes, fmt.Sprintf("only the first %d rows are shown; --limit=0 shows all, as -o csv does", r.most))
@@ -25,6 +25,9 @@ func (c *Catalog) Notes(ctx context.Context, r *Result, cluster string) (notes [
 	firsts, err := c.firstWatched(ctx, cluster)
 	if err != nil {
 		return nil, err
+	}
+	if len(firsts) == 0 {
+		notes = append(notes, neverWatched(cluster))
 	}
 	notes = append(notes, beforeCoverage(firsts, r.window)...)
 	expired, err := c.expired(ctx, r, firsts)
@@ -75,7 +78,7 @@ WHERE {cluster:String} = '' OR cluster = {cluster:String} GROUP BY cluster ORDER
 	return list, err
 }
 
-// expired notes the tables of which the report has read what a retention has made incomplete: those that lack rows of the window.
+// expired notes the tables of which the report has read what a retention has made incomplete: those that lack rows of what it looks at.
 // Before the first watching, there was nothing to expire.
 func (c *Catalog) expired(ctx context.Context, r *Result, firsts []first) (notes []string, err error) {
 	if r.window.since.Equal(end) || len(r.expiring) == 0 {
@@ -86,7 +89,8 @@ func (c *Catalog) expired(ctx context.Context, r *Result, firsts []first) (notes
 		d := definitions[t.table]
 		kept := c.now().Add(-d.lasts)
 		watchedBefore := func(f first) bool { return f.any.Before(kept) }
-		if d.ours && r.window.since.Before(kept) && (len(firsts) == 0 || slices.ContainsFunc(firsts, watchedBefore)) {
+		lacks := r.window.since.Before(kept) || r.readsPast && t.table == "mounts"
+		if d.ours && lacks && (len(firsts) == 0 || slices.ContainsFunc(firsts, watchedBefore)) {
 			notes = append(notes, fmt.Sprintf("of the time before %s the table %s may lack rows: --catalog.retention=%s=%s", humanTime(kept), t.table, t.flag, lasting(d.lasts)))
 		}
 	}
@@ -101,6 +105,14 @@ func expiring(sql string) (list []retained) {
 		}
 	}
 	return list
+}
+
+// neverWatched notes that no tracker has written a cluster or, if that is empty, any.
+func neverWatched(cluster string) string {
+	if cluster == "" {
+		return "no tracker has written into this catalog yet"
+	}
+	return fmt.Sprintf("no tracker has written cluster %q into this catalog; the report coverage lists the clusters", cluster)
 }
 
 // beforeCoverage notes the clusters that nobody watched yet when the window began. A window over all of the history

@@ -14,8 +14,9 @@ import (
 
 // team is a cluster whose history is known. One volume, data, changed hands: an import job filled it, an API served it in
 // three pods, one after the other, and a report reads it beside them; a developer mounted it by hand while nobody watched.
-// Another team had a volume of its own, which was released. Pods were watched from January 10th on, but for the
-// days from February 5th to 10th.
+// Another team had a volume of its own, which was released. A third volume, spare, is bound, and nobody has mounted it. Each pod
+// is created when its mounts begin, and deleted when they end. Another pod of the report, report-0, waits for a claim of its own
+// from February 20th to 25th, and never starts. Pods were watched from January 10th on, but for the days from February 5th to 10th.
 //
 //	Jan 3       Jan 20     Feb 1      Feb 7    Feb 12     Feb 20       Mar 1
 //	import ─────┤
@@ -34,14 +35,19 @@ func team() *fact.Facts {
 	f := &fact.Facts{
 		VolumeSources: []fact.VolumeSource{
 			{Version: 1, ID: "csi:1", Kind: "csi", Driver: "ebs.csi.aws.com", Path: "vol-1"},
+			{Version: 1, ID: "csi:2", Kind: "csi", Driver: "ebs.csi.aws.com", Path: "vol-2"},
 			{Version: 1, ID: "nfs:1", Kind: "nfs", Server: "nfs.example.com", Path: "/export/logs"},
 			{Version: 1, ID: "emptyDir:1", Kind: "emptyDir"},
 		},
-		Volumes: []fact.Volume{volumeOf("data", "fast", "csi:1", "claim-data", "Bound", 20), volumeOf("logs", "", "nfs:1", "claim-logs", "Released", 100)},
-		Claims:  []fact.Claim{claimOf("data", "fast", "data", 20), claimOf("logs", "", "logs", 100), claimOf("spare", "fast", "spare", 5)},
+		Volumes: []fact.Volume{
+			volumeOf("data", "fast", "csi:1", "claim-data", "Bound", 20), volumeOf("logs", "", "nfs:1", "claim-logs", "Released", 100),
+			volumeOf("spare", "fast", "csi:2", "claim-spare", "Bound", 5),
+		},
+		Claims: []fact.Claim{claimOf("data", "fast", "data", 20), claimOf("logs", "", "logs", 100), claimOf("spare", "fast", "spare", 5)},
 		Bindings: []fact.Binding{
 			{Version: 1, ClaimUID: "claim-data", VolumeUID: "data", BoundAt: day(1, 2)},
 			{Version: 1, ClaimUID: "claim-logs", VolumeUID: "logs", BoundAt: day(1, 2), ReleasedNotBefore: day(2, 5), ReleasedAt: day(2, 10)},
+			{Version: 1, ClaimUID: "claim-spare", VolumeUID: "spare", BoundAt: day(1, 2)},
 		},
 		Pods: []fact.Pod{
 			pod("import-1", "Job", "import", "ann", "data"), pod("api-1", "Deployment", "api", "bob", "web", "shop"),
@@ -56,7 +62,7 @@ func team() *fact.Facts {
 			endedMount(use("shell-1", day(2, 4)), day(2, 6), day(2, 9), "Deleted"),
 			use("report-1", day(2, 20)),
 			mountOf("report-1", "scratch", "", "emptyDir:1", "", day(2, 20)),
-			endedMount(mountOf("logger-1", "logs", "logs", "nfs:1", "logs", day(1, 3)), day(1, 31), day(1, 31), "Completed"),
+			endedMount(mountOf("logger-1", "logs", "logs", "nfs:1", "logs", day(1, 3)), day(1, 31), day(1, 31), "Deleted"),
 		},
 		Coverage: []fact.Coverage{
 			{Version: 1, Instance: "a", Kind: fact.Pods, StartedAt: day(1, 10), SeenAt: day(2, 5), EndedAt: day(2, 5)},
@@ -65,14 +71,22 @@ func team() *fact.Facts {
 	}
 	f.Mounts[5].ReadOnly = true
 	for i := range f.Mounts {
-		f.Mounts[i].Node = f.Pods[slices.IndexFunc(f.Pods, func(p fact.Pod) bool { return p.UID == f.Mounts[i].PodUID })].Node
+		mount := &f.Mounts[i]
+		pod := &f.Pods[slices.IndexFunc(f.Pods, func(p fact.Pod) bool { return p.UID == mount.PodUID })]
+		pod.CreatedAt, pod.StartedAt = mount.StartedAt, mount.StartedAt
+		pod.FinishedAt, pod.DeletedAt, pod.DeletedNotBefore = mount.EndedAt, mount.EndedAt, mount.EndedNotBefore
+		mount.PodCreatedAt, mount.Node = pod.CreatedAt, pod.Node
 	}
 	f.Claims[1].DeletedNotBefore, f.Claims[1].DeletedAt = day(2, 5), day(2, 10)
 	f.Claims[0].Owner, f.Claims[0].Groups = "carol", []string{"storage"}
-	scratch := claimOf("report-1-scratch", "fast", "scratch", 1)
-	scratch.Ephemeral, scratch.PodUID = true, "pod-report-1"
-	scratch.CreatedAt, scratch.DeletedAt, scratch.DeletedNotBefore = day(2, 20), day(2, 25), day(2, 25)
-	f.Claims = append(f.Claims, scratch)
+	waiting := pod("report-0", "CronJob", "report", "ann", "data")
+	waiting.Node, waiting.Phase, waiting.StartedAt = "", "Pending", 0
+	waiting.CreatedAt, waiting.DeletedAt, waiting.DeletedNotBefore = day(2, 20), day(2, 25), day(2, 25)
+	f.Pods = append(f.Pods, waiting)
+	f.Claims = append(f.Claims, fact.Claim{
+		Version: 1, UID: "claim-report-0-scratch", Namespace: "shop", Name: "report-0-scratch", StorageClass: "fast", RequestedBytes: gib, Phase: "Pending",
+		Ephemeral: true, PodUID: waiting.UID, CreatedAt: day(2, 20), DeletedAt: day(2, 25), DeletedNotBefore: day(2, 25),
+	})
 	f.StorageCapacity = []fact.StorageCapacity{
 		{At: day(1, 10), UID: "zone-a", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: 500 * gib},
 		{At: day(1, 9), UID: "zone-a-deleted", StorageClass: "fast", Driver: "ebs.csi.aws.com", Topology: "zone=a", CapacityBytes: gib}, // and made anew
@@ -96,6 +110,7 @@ func team() *fact.Facts {
 	f.Objects = []fact.Object{
 		version("data", day(1, 10), `{"spec":{"capacity":{"storage":"10Gi"}},"status":{"phase":"Bound","lastPhaseTransitionTime":"2026-01-02T12:00:00Z"}}`),
 		version("data", day(1, 16), `{"spec":{"capacity":{"storage":"20Gi"}},"status":{"phase":"Bound","lastPhaseTransitionTime":"2026-01-02T12:00:00Z"}}`),
+		version("spare", day(1, 10), `{"spec":{"capacity":{"storage":"5Gi"}},"status":{"phase":"Bound","lastPhaseTransitionTime":"2026-01-02T12:00:00Z"}}`),
 		version("logs", day(1, 10), `{"spec":{"capacity":{"storage":"100Gi"}},"status":{"phase":"Bound","lastPhaseTransitionTime":"2026-01-02T12:00:00Z"}}`),
 		version("logs", day(2, 10), `{"spec":{"capacity":{"storage":"100Gi"}},"status":{"phase":"Released","lastPhaseTransitionTime":"2026-02-08T12:00:00Z"}}`),
 	}
@@ -175,22 +190,22 @@ func TestReportsLookBack(t *testing.T) {
 		{"mounts", "pod", "volume=pv-data at=2026-02-08", "shell-1,api-2"},
 		{"mounts", "pod", "since=2026-02-13 until=2026-02-14", "api-3"},
 		{"idle", "volume", "at=2026-01-02", ""},
-		{"idle", "volume", "at=2026-01-03", "pv-data,pv-logs"},
-		{"idle", "state", "at=2026-01-03", "never_mounted,never_mounted"},
-		{"idle", "capacity_bytes", "at=2026-01-03", "10737418240,107374182400"}, // before the resize
-		{"idle", "volume", "at=2026-01-15", ""},
-		{"idle", "last_pod", "at=2026-02-02", "logger-1"},
-		{"idle", "idle_seconds", "at=2026-02-02", "129600"},
-		{"idle", "observed_seconds", "at=2026-02-09", "432000"}, // nobody watched from February 5th
-		{"idle", "state", "at=2026-02-08", "idle"},              // it may have been bound
-		{"idle", "state", "at=2026-02-11", "released"},
-		{"idle", "volume", "at=2026-02-11 min-idle=12d", ""},
+		{"idle", "volume", "at=2026-01-03", "pv-data,pv-logs,pv-spare"},
+		{"idle", "state", "at=2026-01-03", "never_mounted,never_mounted,never_mounted"},
+		{"idle", "capacity_bytes", "at=2026-01-03", "10737418240,107374182400,5368709120"}, // before the resize
+		{"idle", "volume", "at=2026-01-15", "pv-spare"},
+		{"idle", "last_pod", "at=2026-02-02", ",logger-1"},
+		{"idle", "idle_seconds", "at=2026-02-02", "2635200,129600"},
+		{"idle", "observed_seconds", "at=2026-02-09", "2246400,432000"}, // nobody watched from February 5th
+		{"idle", "state", "at=2026-02-08", "never_mounted,idle"},        // it may have been bound
+		{"idle", "state", "at=2026-02-11", "never_mounted,released"},
+		{"idle", "volume", "at=2026-02-11 min-idle=12d", "pv-spare"},
 		{"idle", "volume", "at=2026-02-11 namespace=lab", ""},
-		{"idle", "volume", "at=2026-02-11 namespace=shop min-idle=10d", "pv-logs"},
+		{"idle", "volume", "at=2026-02-11 namespace=shop min-idle=10d", "pv-spare,pv-logs"},
 		{"never-mounted", "claim", "at=2026-01-02", "data,logs,spare"}, // before anybody mounted them
 		{"never-mounted", "phase", "at=2026-01-02", "Pending,Pending,Pending"},
 		{"never-mounted", "requested_bytes", "at=2026-01-14 storageclass=fast", "5368709120"},
-		{"never-mounted", "claim", "at=2026-02-21", "spare,report-1-scratch"},
+		{"never-mounted", "claim", "at=2026-02-21", "spare,report-0-scratch"},
 		{"never-mounted", "claim", "at=2026-02-26", "spare"},
 		{"never-mounted", "age_seconds", "at=2026-02-21 owner=carol", ""},
 		{"idle", "used_bytes", "at=2026-01-03 owner=carol group=storage", ""},
@@ -283,7 +298,7 @@ func TestNotesSayWhatIsNotKnown(t *testing.T) {
 		"apps volume=pv-data since=2026-02-11":                  "",
 		"apps volume=pv-data since=2026-01-05":                  begin + "\n" + gap,
 		"apps volume=pv-data until=2026-02-01":                  "",
-		"apps volume=pv-data cluster=west":                      "",
+		"apps volume=pv-data cluster=west":                      `no tracker has written cluster "west" into this catalog; the report coverage lists the clusters`,
 		"apps volume=pv-data since=2026-02-01 until=2026-02-06": gap,
 		// It compares the window with the one before.
 		"creation-rate":                                   begin + "\n" + gap,
@@ -378,7 +393,7 @@ func TestMoreRowsThanCanBeSent(t *testing.T) {
 	for _, name := range []string{"history", "pods-per-volume", "use-hours"} {
 		flags := []string{"since=2026-01-01", "until=2026-03-01", "limit=2"}
 		sent := report(t, c, name, catalog.CSVFormat, flags...)
-		back := catalog.SendAtMost(1)
+		back := c.SendAtMost(1)
 		read := report(t, c, name, catalog.CSVFormat, flags...)
 		back()
 		if read != sent || strings.Count(sent, "\n") != 3 {

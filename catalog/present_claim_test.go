@@ -105,3 +105,31 @@ func TestIdleSinceAConditionOfAnUnknownClaim(t *testing.T) {
 		}
 	}
 }
+
+// TestIdleSinceAConditionOfAClaimThatIsGone: once the claim is gone, the state of the volume begins at the last use that was watched. At a
+// moment at which the claim existed, its condition Unused counts.
+func TestIdleSinceAConditionOfAClaimThatIsGone(t *testing.T) {
+	c := migrated(t)
+	claim := claimOf("data", "fast", "v", 1)
+	claim.DeletedAt, claim.DeletedNotBefore = day(2, 20), day(2, 20)
+	v := volumeOf("v", "fast", "csi:1", "claim-data", "Released", 1)
+	v.PhaseChangedAt = day(2, 20)
+	write(t, c, "east", &fact.Facts{
+		Volumes:      []fact.Volume{v},
+		Claims:       []fact.Claim{claim},
+		Bindings:     []fact.Binding{{Version: 1, ClaimUID: "claim-data", VolumeUID: "v", BoundAt: day(1, 2), ReleasedAt: day(2, 20), ReleasedNotBefore: day(2, 20)}},
+		VolumeStates: []fact.VolumeStateRow{{Version: 1, VolumeUID: "v", Name: "pv-v", Status: fact.VolumeReleased, IdleSince: day(1, 20)}},
+		Objects: []fact.Object{{
+			Kind: fact.Claims, UID: "claim-data", Namespace: "shop", Name: "data", ResourceVersion: "1", ObservedAt: day(2, 10),
+			Object: `{"status":{"conditions":[{"type":"Unused","status":"True","lastTransitionTime":"2026-01-20T12:00:02Z"}]}}`,
+		}},
+		Pods:   []fact.Pod{podOf("shop", "web", "Deployment", "web")},
+		Mounts: []fact.Mount{endedMount(mountOf("web", "data", "data", "csi:1", "v", day(1, 3)), day(1, 20), day(1, 20), "Deleted")},
+		Coverage: []fact.Coverage{
+			{Version: 1, Instance: "a", Kind: fact.Pods, StartedAt: day(2, 10), SeenAt: day(3, 1)}, {Version: 1, Instance: "a", Kind: fact.Claims, StartedAt: day(2, 10), SeenAt: day(3, 1)},
+		},
+	})
+	if got := column(t, c, "idle", "idle_since", "at=2026-02-15"); got != "2026-01-20T12:00:02Z" {
+		t.Errorf("idle since %s", got)
+	}
+}

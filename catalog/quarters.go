@@ -29,7 +29,7 @@ func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r
 		if err != nil || !found {
 			return ctx, w.kind(), err
 		}
-		if rows <= mostSent {
+		if rows <= c.mostSent {
 			if rows > 0 {
 				s.Parameters["changed_claims"] = strconv.Itoa(rows)
 			}

@@ -1,18 +1,59 @@
 package catalog
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
 
-func TestLongestRun(t *testing.T) {
-	day := func(text string) time.Time {
+// days returns a function that returns the beginning of a date.
+func days(t *testing.T) func(text string) time.Time {
+	return func(text string) time.Time {
 		d, err := time.Parse(time.DateOnly, text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
+}
+
+func TestPlanQuarters(t *testing.T) {
+	day := days(t)
+	four := []string{"202507", "202510", "202601", "202604"}
+	none := summedCluster{first: beginning, until: beginning}
+	for _, c := range []struct {
+		name         string
+		partitions   []string
+		from, monday string
+		done         summedCluster
+		want         string // quarter-end>after
+	}{
+		{"no mounts", nil, "1970-01-01", "2026-05-18", none, ""},
+		{"no sums yet", four, "1970-01-01", "2026-05-18", none, "2025-07-01-2025-10-01>0 2025-10-01-2026-01-01>0 2026-01-01-2026-04-01>0 2026-04-01-2026-05-18>0"},
+		{"one more week", four, "1970-01-01", "2026-05-18", summedCluster{first: beginning, until: day("2026-05-11"), version: 7},
+			"2025-07-01-2025-10-01>7 2025-10-01-2026-01-01>7 2026-01-01-2026-04-01>7 2026-04-01-2026-05-18>0"},
+		{"the same week", four[2:], "1970-01-01", "2026-05-18", summedCluster{first: beginning, until: day("2026-05-18"), version: 7}, "2026-01-01-2026-04-01>7 2026-04-01-2026-05-18>7"},
+		{"a quarter has ended", four[2:], "1970-01-01", "2026-04-06", summedCluster{first: beginning, until: day("2026-03-30"), version: 7}, "2026-01-01-2026-04-01>0 2026-04-01-2026-04-06>0"},
+		{"before the first Monday of a quarter", four[2:], "1970-01-01", "2026-03-30", none, "2026-01-01-2026-03-30>0"},
+		{"a quarter that begins on a Monday", []string{"202401", "202404"}, "1970-01-01", "2024-04-01", none, "2024-01-01-2024-04-01>0"},
+		{"expired quarters", four, "2026-01-01", "2026-05-18", none, "2026-01-01-2026-04-01>0 2026-04-01-2026-05-18>0"},
+		{"the retention was shorter before", four, "1970-01-01", "2026-05-18", summedCluster{first: day("2026-01-01"), until: day("2026-05-18"), version: 7},
+			"2025-07-01-2025-10-01>0 2025-10-01-2026-01-01>0 2026-01-01-2026-04-01>7 2026-04-01-2026-05-18>7"},
+		{"no partition of a quarter", []string{"all", "197001"}, "1970-01-01", "2026-05-18", none, "1970-01-01-1970-04-01>0"},
+	} {
+		var got []string
+		for _, job := range planQuarters(c.partitions, day(c.from), day(c.monday), c.done) {
+			got = append(got, fmt.Sprintf("%s-%s>%d", job.quarter.Format(time.DateOnly), job.end.Format(time.DateOnly), job.after))
+		}
+		if got := strings.Join(got, " "); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestLongestRun(t *testing.T) {
+	day := days(t)
 	cluster := func(first, until, seen string) summedCluster {
 		return summedCluster{first: day(first), until: day(until), seen: day(seen)}
 	}

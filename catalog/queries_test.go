@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +55,7 @@ var samples = map[string]string{
 	"diff":            "--since=2026-01-15 --until=2026-02-15",
 }
 
-// meanings say what the columns of all reports are. A name means the same in each.
+// meanings say what the columns of all reports are. A name means the same in each, unless its text says otherwise.
 var meanings = map[string]string{
 	"action":                "`resize_requested` or `resized`",
 	"actor":                 "the field manager that made the change, where the object names it",
@@ -65,7 +66,7 @@ var meanings = map[string]string{
 	"at":                    "when it happened; where nobody watched, the latest that it can have been",
 	"at_not_before":         "the earliest that it can have been, where that differs",
 	"backend":               "the backing store: driver, server, path or handle",
-	"before":                "the same at the earlier moment",
+	"before":                "at the earlier moment: the size, the claim, or how many mounts",
 	"bound_at":              "when the claim got the volume",
 	"bound_volumes":         "volumes that are bound to a claim",
 	"capacity_bytes":        "size of the volumes; of the report `capacity`, what can still be provisioned",
@@ -89,7 +90,7 @@ var meanings = map[string]string{
 	"ended_not_before":      "the earliest that it can have ended, where that differs",
 	"event":                 "`exists`, `bound`, `attached`, `ran` (or `waited`: no container has started), `mounted`, `unwatched`, or an action of the table `changes`",
 	"fitted_seconds":        "how long the time is to which the line is fitted",
-	"full_at":               "when that is; empty beyond a hundred years",
+	"full_at":               "when nothing fits any more; empty beyond a hundred years",
 	"groups":                "the groups of the owner",
 	"growth_per_day_bytes":  "how many bytes more are used each day, by the line; empty if they do not grow",
 	"growth_per_day_inodes": "how many files more there are each day, by the line; empty if they do not grow",
@@ -109,12 +110,12 @@ var meanings = map[string]string{
 	"keep_until":            "until when the annotation `kubevoltracker.io/keep` keeps it, though nobody uses it: the midnight (UTC) at which the last day ends; with `--at` it is not known",
 	"kind":                  "kind of the object; of a container `init`, `sidecar`, `main` or `ephemeral`",
 	"first_day":             "the first day in the window, in UTC, on which it was used",
-	"last_day":              "the last such day",
+	"last_day":              "the last day in the window, in UTC, on which it was used",
 	"used_seconds":          "for how many seconds at least one of the pods used it",
 	"requested_byte_hours":  "what claims asked for: a byte for an hour is a byte-hour",
-	"capacity_byte_hours":   "the sizes of bound and released volumes",
-	"idle_byte_hours":       "of these, those of volumes that nobody used",
-	"used_byte_hours":       "what was used of them, where a kubelet has measured it",
+	"capacity_byte_hours":   "byte-hours of the sizes of bound and released volumes",
+	"idle_byte_hours":       "byte-hours of the sizes of volumes that nobody used",
+	"used_byte_hours":       "byte-hours of the used bytes, where a kubelet has measured them",
 	"last_namespace":        "namespace of the last user",
 	"last_pod":              "the last pod that used it",
 	"last_used_at":          "end of the last use that was observed",
@@ -123,7 +124,7 @@ var meanings = map[string]string{
 	"life":                  "the row, drawn on the time from the first row to the last: `█` for what lasts, `•` for a moment, `░` for unwatched; only in tables",
 	"longest_seconds":       "the longest life",
 	"matched":               "what of the object has the name: its `name`, `uid`, `handle`, a field of its `backing store`, …",
-	"max_used_at":           "when kubelets first said so",
+	"max_used_at":           "when kubelets first reported `max_used_bytes`",
 	"max_used_bytes":        "the most that was used in the window",
 	"maximum_volume_bytes":  "size of the largest volume that can be provisioned, where the driver says it",
 	"median_seconds":        "half of the lives were shorter",
@@ -136,8 +137,8 @@ var meanings = map[string]string{
 	"nodes":                 "the nodes of the pods",
 	"object":                "KIND/NAME or KIND/NAMESPACE/NAME",
 	"observed_seconds":      "the part of `idle_seconds` that a tracker watched, or the API server vouches for",
-	"orphaned_seconds":      "for how long it is so",
-	"orphaned_since":        "since when; of a use that nobody saw end, the latest that it can have ended; empty where nobody observed it",
+	"orphaned_seconds":      "for how long it has been an orphan",
+	"orphaned_since":        "since when it has been an orphan; of a use that nobody saw end, the latest that it can have ended; empty where nobody observed it",
 	"owner":                 "owner of the pod, else of its claim",
 	"period_end":            "end of the part of the window; of the last one, the end of the window",
 	"period_start":          "beginning of the part of the window",
@@ -151,9 +152,9 @@ var meanings = map[string]string{
 	"released_at":           "the latest that the claim can have lost the volume; empty while it has it",
 	"released_not_before":   "the earliest that it can have lost the volume, where that differs",
 	"released_volumes":      "volumes whose claim is gone",
-	"reported_at":           "when the driver said so",
+	"reported_at":           "when the driver reported the capacity",
 	"requested_bytes":       "what the claims ask for",
-	"runs_out":              "what does first: `bytes` or `inodes`",
+	"runs_out":              "what runs out first: `bytes` or `inodes`",
 	"shortest_seconds":      "the shortest life",
 	"since":                 "creation; of a workload, an owner, a group or a node, of its first pod or claim that is known",
 	"size":                  "the size before and after",
@@ -164,7 +165,7 @@ var meanings = map[string]string{
 	"together_seconds":      "how long it was mounted while others were, as far as is certain",
 	"others":                "who else has the store: volumes, and the namespaces of pods that name it themselves; in another cluster CLUSTER/NAME, and presumed",
 	"state":                 "of a volume `idle`, `released` or `never_mounted`; of a span `watched` or `unwatched`; of a store `shared` (the others exist at the same time) or `reused` (one after the other), or `presumed` so: in another cluster, or by a kind that does not say all, the same name may be another store",
-	"stranded_seconds":      "for how long it is so",
+	"stranded_seconds":      "for how long it has been stranded",
 	"stranded_since":        "when the last node that met the affinity went, or lost its label: the latest that it can have been; empty if no such node was seen",
 	"storage_class":         "the StorageClass",
 	"storageclass":          "the StorageClass (`--by=storageclass`)",
@@ -182,7 +183,7 @@ var meanings = map[string]string{
 	"volumes":               "how many volumes",
 	"volumes_before":        "volumes created in the same part of the window before; empty if it began before anybody watched",
 	"workload":              "the topmost controller of the pod, as KIND/NAME; a pod without one is its own",
-	"workloads":             "these of all pods",
+	"workloads":             "the workloads of all pods",
 }
 
 const queriesHead = `# Questions
@@ -193,8 +194,8 @@ const queriesHead = `# Questions
 for the flags that are given, with their values, as a file that ` + "`kubevoltracker sql --file=FILE`" + ` and clickhouse-client run.
 
 - **The past**: ` + "`--at`" + ` is for a moment, ` + "`--since`" + ` and ` + "`--until`" + ` are for a window. Each takes how long ago (` + "`30d`, `12h`" + `), a date
-  (` + "`2026-11-20`" + `), or a time (` + "`\"2026-11-20 15:04\"`, `2026-11-20T15:04:05Z`" + `); without a zone it is UTC. A window has all that was so at any
-  time in it. What ended in a gap of watching counts until the latest moment at which it can have ended. Notes below
+  (` + "`2026-11-20`" + `), or a time (` + "`\"2026-11-20 15:04\"`, `2026-11-20T15:04:05Z`" + `); without a zone it is UTC. A window has all that lasted or happened
+  at any time in it. What ended in a gap of watching counts until the latest moment at which it can have ended. Notes below
   the rows say when nobody watched.
 - **Fewer rows**: ` + "`--namespace`, `--owner`, `--group`, `--storageclass`, `--workload`, `--cluster` and `--limit`" + ` mean the same in each report that
   has them. A mount has the owner of its pod, else that of its claim; a volume has the namespace and the owner of the claim that it is bound to
@@ -209,14 +210,14 @@ As a plugin of kubectl the program answers ` + "`kubectl voltracker …`" + ` wi
 ` + "`source <(kubevoltracker completion bash)`" + ` has the shell complete reports and flags; there are scripts for zsh and fish, too.
 
 The samples are of a small history that the tests know: ` + "`catalog/past_test.go`" + ` draws it. Now is 2026-03-01 12:00. Those of ` + "`same-store`, `blocked`" + `
-and ` + "`stranded`" + ` are of another cluster, in which all goes wrong: ` + "`catalog/troubled_test.go`" + `.
+and ` + "`stranded`" + ` are of another cluster, which has these problems: ` + "`catalog/troubled_test.go`" + `.
 
 `
 
 // retainedVolume is a volume that left its export behind. The history of the team has none.
 func retainedVolume() fact.Volume {
 	v := volumeOf("archive", "", "nfs:2", "", "Available", 50)
-	v.ReclaimPolicy, v.CreatedAt, v.DeletedNotBefore, v.DeletedAt = "Retain", 0, day(2, 5), day(2, 10)
+	v.ReclaimPolicy, v.DeletedNotBefore, v.DeletedAt = "Retain", day(2, 5), day(2, 10)
 	return v
 }
 
@@ -241,7 +242,7 @@ func TestQueriesPage(t *testing.T) {
 			page.WriteString(section(t, c, r, seen))
 		}
 	}
-	page.WriteString("## The columns\n\nA name means the same in each report.\n\n| column | |\n|---|---|\n")
+	page.WriteString("## The columns\n\nUnless its row says otherwise, a name means the same in each report.\n\n| column | |\n|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(meanings)) {
 		if !seen[name] {
 			t.Errorf("no report has the column %s", name)
@@ -342,4 +343,23 @@ func sampleOf(t *testing.T, c *catalog.Catalog, r catalog.Report, call string) (
 		t.Errorf("the sample of the report %s %s has no rows", r.Name, call)
 	}
 	return fmt.Sprintf("```\n$ %s\n%s```\n\n", strings.TrimSpace("kubevoltracker report "+r.Name+" "+call), answer.String()), columns
+}
+
+// TestPrintedCommentsNameNoCode: who reads the SQL that --sql prints need not have the code.
+func TestPrintedCommentsNameNoCode(t *testing.T) {
+	files, err := filepath.Glob("reports/*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	notPrinted := regexp.MustCompile(`(?s)\{\{-? */\*.*?\*/ *-?\}\}`)
+	code := regexp.MustCompile(`.*(collector/|catalog/|\brules? \d|\w+\.go\b|Report\.).*`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line := code.FindString(notPrinted.ReplaceAllString(string(text), "")); line != "" {
+			t.Errorf("%s names code: %s", file, line)
+		}
+	}
 }

@@ -56,6 +56,7 @@ type Report struct {
 	Flags    []Flag
 
 	explicit  bool     // its SQL has FINAL itself, because it reads some table without
+	readsPast bool     // for a past moment, it reads all mounts before
 	exclusive []string // flags of which one may be on
 	sums      []string // columns with a total
 	hidden    []string // columns that tables for people never have
@@ -173,6 +174,7 @@ func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map
 	if r.before {
 		result.window = w.withBefore(partLengths[statement.Parameters["per"]], c.now())
 	}
+	result.readsPast = r.readsPast && w.kind() == "moment"
 	whole := statement.Parameters["limit"] == noLimit || most > 0
 	for i := range result.Columns {
 		r.describe(&result.Columns[i], statement.Parameters, several)
@@ -458,7 +460,7 @@ func (f Flag) value(text string) (string, error) {
 		}
 		n, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {
-			return "", fmt.Errorf("--%s: %q is not a number", f.Name, text)
+			return "", fmt.Errorf("--%s: %q is not a whole number from 0", f.Name, text)
 		}
 		if n == 0 {
 			return noLimit, nil

@@ -312,7 +312,7 @@ func TestWhatNobodyWatchedHasNoTotal(t *testing.T) {
 	c := migrated(t)
 	write(t, c, "east", team())
 	for window, want := range map[string]string{
-		"since=2025-12-29,until=2026-01-12": "total 2 3",     // the window before has no part that was watched
+		"since=2025-12-29,until=2026-01-12": "total 3 3",     // the window before has no part that was watched
 		"since=2026-01-19,until=2026-02-22": "total 0 1",     // one of five
 		"since=2026-02-16,until=2026-03-01": "total 0 0 1 0", // all
 	} {
@@ -509,7 +509,7 @@ func TestMistakesInReportsGetOneLine(t *testing.T) {
 		{"isdle", "", "", `unknown report "isdle"; did you mean idle?`},
 		{"histroy", "", "", `unknown report "histroy"; did you mean history?`},
 		{"idle", "min-idle", "soon", `report idle: --min-idle: "soon" is not a duration; write 30d or 12h`},
-		{"idle", "limit", "-1", `report idle: --limit: "-1" is not a number`},
+		{"idle", "limit", "-1", `report idle: --limit: "-1" is not a whole number from 0`},
 		{"idle", "volume", "x", `report idle: unknown flag --volume`},
 		{"space", "by", "pod", `report space: --by: "pod" is not one of namespace, owner, group, storageclass`},
 		{"mounts", "running", "yes!", `report mounts: --running: "yes!" is neither true nor false`},

@@ -248,7 +248,7 @@ func watchReports() []Report {
 func spaceReports() []Report {
 	return []Report{
 		{
-			Name: "never-mounted", explicit: true, Topic: aboutSpace, Question: "Which claims has nobody ever mounted, by now or then?",
+			Name: "never-mounted", explicit: true, readsPast: true, Topic: aboutSpace, Question: "Which claims has nobody ever mounted, by now or then?",
 			Help:  "The claims that exist and that no container has ever mounted, as far as is known, now or at a moment; oldest first.",
 			Flags: slices.Concat([]Flag{atFlag}, chosen("namespace", "owner", "group", "storageclass")),
 			span:  now,
@@ -262,7 +262,7 @@ func spaceReports() []Report {
 			span:  now,
 		},
 		{
-			Name: "idle", explicit: true, quarterly: "moment", found: "moment", narrowFound: []string{"namespace", "owner", "group"}, unlimitedFound: true, Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last, now or then?",
+			Name: "idle", explicit: true, readsPast: true, quarterly: "moment", found: "moment", narrowFound: []string{"namespace", "owner", "group"}, unlimitedFound: true, Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last, now or then?",
 			Help: "Bound or released volumes that nobody uses, now or at a moment: since when, how much of that was watched, and who did last; longest first.",
 			Flags: slices.Concat([]Flag{
 				atFlag,

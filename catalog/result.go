@@ -67,7 +67,8 @@ type Result struct {
 	cut     bool // there are more than that
 	window  window
 
-	expiring []retained // the tables it reads whose rows can expire
+	expiring  []retained // the tables it reads whose rows can expire
+	readsPast bool       // it reads all mounts before the window, too
 }
 
 func newResult(rows driver.Rows, cancel context.CancelFunc, explain func(error) error) *Result {

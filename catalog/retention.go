@@ -50,14 +50,8 @@ var keptTables = map[string]string{
 	"catalog_rejects":     "a person has to look at its rows",
 }
 
-// ParseRetention reads a retention as the flag takes it: entries TABLE=DURATION with commas between them. A duration is
+// Add adds entries to the retention, as the flag takes them: TABLE=DURATION with commas between them. A duration is
 // written as Prometheus writes it (90d, 26w, 2y), or is "forever". Its errors name the cure.
-func ParseRetention(text string) (Retention, error) {
-	r := Retention{}
-	return r, r.Add(text)
-}
-
-// Add adds entries to the retention.
 func (r Retention) Add(text string) error {
 	for entry := range strings.SplitSeq(text, ",") {
 		table, lasts, ok := strings.Cut(strings.TrimSpace(entry), "=")
@@ -77,15 +71,6 @@ func (r Retention) Add(text string) error {
 		r[table] = d
 	}
 	return nil
-}
-
-// String returns the entries as Add takes them.
-func (r Retention) String() string {
-	var entries []string
-	for _, table := range slices.Sorted(maps.Keys(r)) {
-		entries = append(entries, table+"="+lasting(r[table]))
-	}
-	return strings.Join(entries, ",")
 }
 
 func expiringTables() string {

@@ -15,7 +15,7 @@ import (
 
 const aDay = 24 * time.Hour
 
-func TestParseRetention(t *testing.T) {
+func TestRetentionAdd(t *testing.T) {
 	for text, want := range map[string]string{
 		"mounts=2y":                             "mounts=2y",
 		"usage=90d, changes=26w,mounts=forever": "changes=26w,mounts=forever,usage=90d",
@@ -34,8 +34,9 @@ func TestParseRetention(t *testing.T) {
 		"pods=1y":                               "pods has no retention of its own: its rows expire with the mounts; give mounts=DURATION. Tables that can expire are mounts, attachments, changes, usage, storage_capacity",
 		"objects=1y":                            "objects has no retention of its own: a tracker restores its state from the last version of each object, however old that is; docs/operate.md says how to delete former versions by hand. Tables that can expire are mounts, attachments, changes, usage, storage_capacity",
 	} {
-		r, err := catalog.ParseRetention(text)
-		got := r.String()
+		r := catalog.Retention{}
+		err := r.Add(text)
+		got := catalog.Entries(r)
 		if err != nil {
 			got = err.Error()
 		}
@@ -48,7 +49,7 @@ func TestParseRetention(t *testing.T) {
 // Each table of the schema can expire, or says why not.
 func TestEachTableHasARetentionOrAReason(t *testing.T) {
 	for _, row := range rows(t, migrated(t), "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND name != 'schema_migrations'") {
-		if _, err := catalog.ParseRetention(row[0].(string) + "=1y"); err != nil && !strings.Contains(err.Error(), "has no retention of its own: ") {
+		if err := (catalog.Retention{}).Add(row[0].(string) + "=1y"); err != nil && !strings.Contains(err.Error(), "has no retention of its own: ") {
 			t.Error(err)
 		}
 	}
@@ -334,7 +335,7 @@ func notesOfARetention(t *testing.T, c *catalog.Catalog) {
 	t.Helper()
 	for flags, want := range map[string]string{
 		"mounts":            " the table mounts may lack rows: --catalog.retention=mounts=1y",
-		"mounts since=300d": "", "mounts at=400d": "mounts=1y", "users volume=pv-used since=2y": "mounts=1y", "space at=2y": "usage=1y", "space": "", "idle": "", "resizes since=2y": "changes=1y",
+		"mounts since=300d": "", "idle at=300d": "mounts=1y", "never-mounted at=300d": "mounts=1y", "orphans": "", "counts at=300d": "", "mounts at=400d": "mounts=1y", "users volume=pv-used since=2y": "mounts=1y", "space at=2y": "usage=1y", "space": "", "idle": "", "resizes since=2y": "changes=1y",
 	} {
 		words := strings.Fields(flags)
 		result, err := c.RunReport(t.Context(), words[0], flagsOf(words[1:]))

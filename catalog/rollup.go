@@ -115,54 +115,72 @@ WHERE cluster = {cluster:String} AND until != addQuarters(quarter, 1) AND until 
 GROUP BY _partition_id
 SETTINGS final = 0`
 
-// rollUpQuarters sums up the mounts of each quarter's pods by the day known; of the running quarter, those of the weeks
-// that are over. Of a quarter that is summed up, it sums up the claims of which a mount was written since. It leaves
-// out quarters of which a mount may have expired. The sums of one more week are written beside the former ones. Reports
-// read the former ones until summed_quarters names the new ones, and the next RollUp drops them.
+// rollUpQuarters sums up the mounts of pods by the quarter in which the pod was created. It sums up the quarters that began
+// before the day known; of the running quarter, the pods of the weeks that are over. Reports read the former sums of the
+// running quarter until summed_quarters names the new ones beside them, and the next RollUp drops the former ones.
 func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time.Time) error {
 	const op = "sum up a quarter"
-	first, until := time.Unix(0, 0).UTC(), time.Unix(0, 0).UTC()
-	var before uint64
-	err := c.Each(ctx, op, summedQuarters, map[string]string{"cluster": cluster}, func(rows driver.Rows) error { return rows.Scan(&first, &until, &before) })
-	first, until = dayOf(first), dayOf(until)
+	done := summedCluster{first: beginning, until: beginning}
+	err := c.Each(ctx, op, summedQuarters, map[string]string{"cluster": cluster}, func(rows driver.Rows) error {
+		return rows.Scan(&done.first, &done.until, &done.version)
+	})
+	done.first, done.until = dayOf(done.first), dayOf(done.until)
 	// The catalog has all mounts that were written before the day known began: the tracker has written the coverage of
 	// that whole day after them. The sums get the same version, because it only grows, also where the clock of one tracker
 	// is behind that of the one before it.
 	version := uint64(max(0, known.UnixMicro()))
-	if err != nil || version <= before {
+	if err != nil || version <= done.version {
 		return err
 	}
-	if err := c.dropFormerSums(ctx, op, cluster, until); err != nil {
+	if err := c.dropFormerSums(ctx, op, cluster, done.until); err != nil {
 		return err
 	}
 	from, err := c.unexpired(ctx, op)
 	if err != nil {
 		return err
 	}
-	monday := known.Truncate(7 * 24 * time.Hour) // the first day of Go's time is a Monday
 	partitions, err := c.partitions(ctx, op, "SELECT _partition_id FROM mounts GROUP BY _partition_id ORDER BY _partition_id SETTINGS final = 0", nil)
 	if err != nil {
 		return err
 	}
+	monday := known.Truncate(7 * 24 * time.Hour) // the first day of Go's time is a Monday
+	values := map[string]string{"cluster": cluster, "version": strconv.FormatUint(version, 10)}
+	for _, job := range planQuarters(partitions, from, monday, done) {
+		if err := c.rollUpQuarter(ctx, op, job, values); err != nil {
+			return err
+		}
+	}
+	values["first"], values["end"] = from.Format(time.DateOnly), monday.Format(time.DateOnly)
+	return c.rollUp(ctx, op, []string{"roll_quarters_done.sql"}, values)
+}
+
+// quarterJob is a quarter to sum up.
+type quarterJob struct {
+	quarter time.Time // its first day
+	end     time.Time // the day before which the pods were created
+	after   uint64    // the claims with a mount of a later version are summed up
+}
+
+// planQuarters returns the quarters to sum up, of those that are partitions of mounts: from the quarter from on, before
+// which mounts may have expired, and up to the last Monday that is known. Of a quarter that is summed up, the claims are
+// summed up of which a mount was written since. Of one that has ended, or has more weeks, all claims are: their sums
+// end on another day.
+func planQuarters(partitions []string, from, monday time.Time, done summedCluster) (jobs []quarterJob) {
 	for _, id := range partitions {
 		quarter, err := time.Parse("200601", id)
 		if err != nil || quarter.Before(from) || !quarter.Before(monday) {
 			continue
 		}
-		end := quarter.AddDate(0, 3, 0)
-		if end.After(monday) {
-			end = monday
+		job := quarterJob{quarter: quarter, end: quarter.AddDate(0, 3, 0)}
+		if job.end.After(monday) {
+			job.end = monday
 		}
-		values := map[string]string{"cluster": cluster, "quarter": quarter.Format(time.DateOnly), "end": end.Format(time.DateOnly), "after": "0", "version": strconv.FormatUint(version, 10)}
-		if !quarter.Before(first) && !end.After(until) {
-			values["after"] = strconv.FormatUint(before, 10)
+		if !quarter.Before(done.first) && !job.end.After(done.until) {
+			job.after = done.version
 		}
-		if err := c.rollUpQuarter(ctx, op, values); err != nil {
-			return err
-		}
+		jobs = append(jobs, job)
 	}
-	return c.rollUp(ctx, op, []string{"roll_quarters_done.sql"}, map[string]string{"cluster": cluster, "version": strconv.FormatUint(version, 10),
-		"first": from.Format(time.DateOnly), "end": monday.Format(time.DateOnly)})
+	return jobs
 }
 
 // dropFormerSums drops the weekly sums that have been replaced, which reports no longer read. DROP PARTITION needs the right
@@ -186,7 +204,11 @@ func (c *Catalog) dropFormerSums(ctx context.Context, op, cluster string, until 
 const summedAtOnce = 500_000
 
 // rollUpQuarter sums up the changed mounts of one quarter: several small namespaces at a time, and a large namespace in parts.
-func (c *Catalog) rollUpQuarter(ctx context.Context, op string, values map[string]string) error {
+// The values are the cluster and the version.
+func (c *Catalog) rollUpQuarter(ctx context.Context, op string, job quarterJob, values map[string]string) error {
+	values = maps.Clone(values)
+	values["quarter"], values["end"] = job.quarter.Format(time.DateOnly), job.end.Format(time.DateOnly)
+	values["after"] = strconv.FormatUint(job.after, 10)
 	type run struct {
 		first, last string // namespaces
 		mounts      uint64
@@ -213,10 +235,9 @@ func (c *Catalog) rollUpQuarter(ctx context.Context, op string, values map[strin
 			if err != nil {
 				return err
 			}
-			of := maps.Clone(values)
-			of["first_namespace"], of["last_namespace"] = r.first, r.last
-			of["parts"], of["part"] = strconv.FormatUint(parts, 10), strconv.FormatUint(part, 10)
-			err = c.rollUp(ctx, op, []string{"roll_quarter.sql"}, of)
+			values["first_namespace"], values["last_namespace"] = r.first, r.last
+			values["parts"], values["part"] = strconv.FormatUint(parts, 10), strconv.FormatUint(part, 10)
+			err = c.rollUp(ctx, op, []string{"roll_quarter.sql"}, values)
 		}
 	}
 	return err
@@ -257,6 +278,7 @@ func (c *Catalog) rollUp(ctx context.Context, op string, files []string, values 
 	if err != nil {
 		return err
 	}
+	values = maps.Clone(values)
 	if values["version"] == "" {
 		values["version"] = strconv.FormatInt(c.now().UnixMicro(), 10)
 	}

@@ -37,7 +37,7 @@ func upkeepReports() []Report {
 	return []Report{
 		{
 			Name: "orphans", explicit: true, Topic: aboutSpace, Question: "Which volumes and claims does nobody own, or clean up?",
-			Help: "Volumes and claims that nobody uses and that nothing cleans up by itself: why, since when, who used them last, and what to do next. A claim that has no volume yet may be among them though a pod waits for it.",
+			Help: "Volumes and claims that nobody uses and that nothing cleans up by itself: why, since when, who used them last, and what to do next. A claim that has no volume yet may be among them though a pod waits for it. Left out is a claim that pods of a CronJob used last, or pods of a workload, other than a StatefulSet, that still has pods: the report idle has these.",
 			Flags: slices.Concat([]Flag{
 				{Name: "min-age", Help: "Available volumes and unused claims only if they are so for at least this long.", Kind: Duration, Default: "30d"},
 			}, chosen("namespace", "owner", "group", "storageclass")),

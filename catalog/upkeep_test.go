@@ -235,33 +235,48 @@ func TestStorageAtAMoment(t *testing.T) {
 	write(t, c, "west", west)
 	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
 	checkCases(t, run, []reportCase{
-		{"at", "persistentvolume", "cluster=east", "pv-data,pv-logs"},
-		{"at", "capacity_bytes", "cluster=east", "21474836480,107374182400"},
-		{"at", "phase", "cluster=east", "Bound,Released"},
-		{"at", "capacity_bytes", "cluster=east at=2026-01-12", "10737418240,107374182400"},
-		{"at", "phase", "cluster=east at=2026-01-12", "Bound,Bound"},
-		{"at", "capacity_bytes", "cluster=east at=2026-01-09", ","},  // nobody watched yet
-		{"at", "phase", "cluster=east at=2026-01-09", "Bound,Bound"}, // the API dates it
-		{"at", "capacity_bytes", "cluster=east at=2026-02-07", "21474836480,107374182400"},
-		{"at", "phase", "cluster=east at=2026-02-07", "Bound,"}, // it was released in the gap
-		{"at", "phase", "cluster=east at=2026-02-09", "Bound,Released"},
-		{"at", "claim", "cluster=east at=2026-02-07", "data,logs"},
-		{"at", "claim", "cluster=east at=2026-02-11", "data,"},
-		{"at", "persistentvolume", "cluster=east at=2026-02-11 namespace=shop", "pv-data,pv-logs"}, // released from shop/logs
-		{"at", "persistentvolume", "cluster=east namespace=shop", "pv-data,pv-logs"},
+		{"at", "persistentvolume", "cluster=east", "pv-data,pv-logs,pv-spare"},
+		{"at", "capacity_bytes", "cluster=east", "21474836480,107374182400,5368709120"},
+		{"at", "phase", "cluster=east", "Bound,Released,Bound"},
+		{"at", "capacity_bytes", "cluster=east at=2026-01-12", "10737418240,107374182400,5368709120"},
+		{"at", "phase", "cluster=east at=2026-01-12", "Bound,Bound,Bound"},
+		{"at", "capacity_bytes", "cluster=east at=2026-01-09", ",,"},       // nobody watched yet
+		{"at", "phase", "cluster=east at=2026-01-09", "Bound,Bound,Bound"}, // the API dates it
+		{"at", "capacity_bytes", "cluster=east at=2026-02-07", "21474836480,107374182400,5368709120"},
+		{"at", "phase", "cluster=east at=2026-02-07", "Bound,,Bound"}, // it was released in the gap
+		{"at", "phase", "cluster=east at=2026-02-09", "Bound,Released,Bound"},
+		{"at", "claim", "cluster=east at=2026-02-07", "data,logs,spare"},
+		{"at", "claim", "cluster=east at=2026-02-11", "data,,spare"},
+		{"at", "persistentvolume", "cluster=east at=2026-02-11 namespace=shop", "pv-data,pv-logs,pv-spare"}, // released from shop/logs
+		{"at", "persistentvolume", "cluster=east namespace=shop", "pv-data,pv-logs,pv-spare"},
 		{"at", "persistentvolume", "cluster=east namespace=shop workload=api", "pv-data"},
 		{"at", "persistentvolume", "cluster=east at=2026-02-11 owner=carol workload=api", "pv-data"},
 		{"at", "persistentvolume", "cluster=east at=2026-02-11 owner=ann", ""},
-		{"at", "persistentvolume", "cluster=east at=2026-01-02", "pv-data,pv-logs"},
+		{"at", "persistentvolume", "cluster=east at=2026-01-02", "pv-data,pv-logs,pv-spare"},
 		{"at", "persistentvolume", "cluster=east at=2026-01-02 namespace=shop", ""}, // no claim had them yet
-		{"at", "workloads", "cluster=east at=2026-02-07", `["Deployment/api","Pod/shell-1"],[]`},
-		{"at", "pods", "cluster=east at=2026-02-07", "2,0"},
-		{"at", "backend", "cluster=east storageclass=fast", "ebs.csi.aws.com vol-1"},
+		{"at", "workloads", "cluster=east at=2026-02-07", `["Deployment/api","Pod/shell-1"],[],[]`},
+		{"at", "pods", "cluster=east at=2026-02-07", "2,0,0"},
+		{"at", "backend", "cluster=east storageclass=fast", "ebs.csi.aws.com vol-1,ebs.csi.aws.com vol-2"},
 		{"at", "persistentvolume", "cluster=east at=2025-12-31", ""},
 		{"at", "persistentvolume", "namespace=lab", ""},
 		{"at", "persistentvolume", "cluster=west limit=1", hostile},
 		{"at", "capacity_bytes", "cluster=west at=2026-02-20", ",,,,,"}, // the one that is gone existed
 		{"at", "phase", "cluster=west at=2026-02-26", ",,,,"},
+	})
+}
+
+// TestAVolumeThatIsFullWithinHours: days are rounded only where they are shown.
+func TestAVolumeThatIsFullWithinHours(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-v", "Bound", 100)},
+		Usage:   []fact.Usage{measured("v", day(2, 20), 10, 10), measured("v", day(2, 28), 97, 10)},
+	})
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"filling", "days_left", "within=12h", ""},
+		{"filling", "days_left", "within=13h", "0.5"},
+		{"filling", "full_at", "within=13h", "2026-03-02T00:34:07Z"},
 	})
 }
 

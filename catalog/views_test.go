@@ -88,7 +88,7 @@ func TestViews(t *testing.T) {
 	c := migrated(t)
 	keepVersions(t, c)
 	f := team()
-	f.Containers = []fact.Container{{Version: 1, Namespace: "shop", PodCreatedAt: day(1, 1), PodUID: "pod-api-3", Name: "main", Kind: fact.MainContainer}}
+	f.Containers = []fact.Container{{Version: 1, Namespace: "shop", PodCreatedAt: day(2, 12), PodUID: "pod-api-3", Name: "main", Kind: fact.MainContainer}}
 	write(t, c, "east", f)
 	addVersions(t, c)
 	asker := reader(t, nil)

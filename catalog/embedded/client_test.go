@@ -318,17 +318,7 @@ func TestCancelledAndLateQueriesStop(t *testing.T) {
 			if err == nil || time.Since(began) > 20*time.Second {
 				t.Fatalf("%v after %v", err, time.Since(began))
 			}
-			var running uint64
-			for range 200 {
-				time.Sleep(50 * time.Millisecond)
-				if err := conn.QueryRow(t.Context(), "SELECT count() FROM system.processes WHERE query LIKE '%1e15%' AND query NOT LIKE '%processes%'").Scan(&running); err != nil {
-					t.Fatal(err)
-				}
-				if running == 0 {
-					return
-				}
-			}
-			t.Fatalf("%d still running", running)
+			awaitRunning(t, conn, "%1e15%", false)
 		})
 	}
 }

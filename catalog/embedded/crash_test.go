@@ -185,10 +185,12 @@ func TestAnInsertThatIsCutOffCommitsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(c, "POST /?query=INSERT+INTO+cut+FORMAT+TSV&"+asWriter+" HTTP/1.1\r\nHost: %s\r\nContent-Length: 1000000\r\n\r\n1\n2\n3\n", address)
-	time.Sleep(200 * time.Millisecond)
+	defer c.Close()
+	rows := strings.Repeat("1\n", 2<<20) // more than the server reads before it begins the insert, and than it passes to the engine at a time
+	fmt.Fprintf(c, "POST /?query=INSERT+INTO+cut+FORMAT+TSV&"+asWriter+" HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", address, len(rows)+1, rows)
+	awaitRunning(t, conn, "INSERT INTO cut%", true)
 	c.Close()
-	time.Sleep(300 * time.Millisecond)
+	awaitRunning(t, conn, "INSERT INTO cut%", false)
 	var n uint64
 	if err := conn.QueryRow(t.Context(), "SELECT count() FROM cut").Scan(&n); err != nil || n != 0 {
 		t.Fatalf("%d rows, %v", n, err)

@@ -32,8 +32,6 @@ type statementFunc func(conn handle, query unsafe.Pointer, queryLen uintptr, for
 // Library is libchdb.so, loaded and bound. A process loads it once and never
 // unloads it: the engine's threads outlive every connection.
 type Library struct {
-	path string
-
 	setSignalHandlers func(enabled int32)
 	version           func() string
 	connect           func(argc int32, argv unsafe.Pointer) handle
@@ -133,7 +131,7 @@ func LoadLibrary(path string) (*Library, error) {
 	if err != nil {
 		return nil, &LibraryError{Path: path, Err: oneLine(err)}
 	}
-	l := &Library{path: path}
+	l := &Library{}
 	for _, b := range []struct {
 		symbol string
 		fn     any

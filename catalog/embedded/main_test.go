@@ -100,3 +100,19 @@ func exec(t *testing.T, conn clickhouse.Conn, query string, args ...any) {
 		t.Fatalf("%.100s: %v", query, err)
 	}
 }
+
+// awaitRunning waits until the server executes a statement that matches a pattern of LIKE, or none any more.
+func awaitRunning(t *testing.T, conn clickhouse.Conn, like string, want bool) {
+	t.Helper()
+	var running bool
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		err := conn.QueryRow(t.Context(), "SELECT count() > 0 FROM system.processes WHERE query LIKE $1 AND query NOT LIKE '%processes%'", like).Scan(&running)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if running == want {
+			return
+		}
+	}
+	t.Fatalf("within a minute: %s runs: %v, want %v", like, running, want)
+}

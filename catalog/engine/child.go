@@ -122,7 +122,6 @@ func (c *child) sandboxed() bool {
 	return c.sandbox != "" && c.sandbox != "none"
 }
 
-func (c *child) pid() int           { return c.cmd.Process.Pid }
 func (c *child) age() time.Duration { return time.Since(c.began) }
 
 // readLog copies the child's log lines to the tracker's log, at their level, until the child ends.

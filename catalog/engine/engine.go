@@ -81,10 +81,9 @@ type Engine struct {
 	stop     context.CancelFunc
 	done     chan struct{} // closed when the supervisor has ended
 
-	mutex    sync.Mutex
-	child    *child
-	url      string
-	restarts int
+	mutex sync.Mutex
+	child *child
+	url   string
 }
 
 // Start runs the engine and returns once it answers. It keeps running until Stop, or
@@ -162,21 +161,14 @@ func Register(registerer prometheus.Registerer, e *Engine) {
 	}))
 }
 
-// Pid returns the process id of the present child, or 0 between two children.
+// Pid returns the process id of the present child, or 0 between two children. The tests of this package and of test/attack need it.
 func (e *Engine) Pid() int {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	if e.child == nil {
 		return 0
 	}
-	return e.child.pid()
-}
-
-// Restarts returns the number of children that died without being stopped.
-func (e *Engine) Restarts() int {
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	return e.restarts
+	return e.child.cmd.Process.Pid
 }
 
 // Stop stops the child, gracefully if possible, and returns when the child has ended.
@@ -244,11 +236,11 @@ func (e *Engine) supervise(ctx context.Context, c *child) {
 			case <-ctx.Done():
 				e.port.close() // the child closes its copy as it stops, and then the port is closed
 				c.end(e.options.StopGrace)
-				e.gone(0)
+				e.gone()
 				return
 			case <-c.exited:
 			}
-			e.gone(1)
+			e.gone()
 			if c.age() > steadyAfter {
 				pause = minBackoff
 			}
@@ -269,12 +261,11 @@ func (e *Engine) supervise(ctx context.Context, c *child) {
 	}
 }
 
-// gone records that there is no child now, and how many died without being stopped.
-func (e *Engine) gone(died int) {
+// gone records that there is no child now.
+func (e *Engine) gone() {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	e.child = nil
-	e.restarts += died
 }
 
 func (o *Options) arguments() []string {

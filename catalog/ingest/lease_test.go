@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"reflect"
@@ -384,11 +385,8 @@ func TestANewLeaderWaitsUntilItIsAsFar(t *testing.T) {
 	record(t, j, behind)
 	lease := &granted{former: "them", changed: make(chan struct{})}
 	lease.set(true)
-	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Lease: lease, Logger: log.NewLogfmtLogger(t.Output())})
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- w.Run(ctx) }()
-	time.Sleep(500 * time.Millisecond)
+	stop, logged := newLeader(t, c, j, lease)
+	logged.await(waitsToCatchUp)
 	if j.Stats().Rows == 0 {
 		t.Error("it has not waited")
 	}
@@ -396,8 +394,7 @@ func TestANewLeaderWaitsUntilItIsAsFar(t *testing.T) {
 	level.Checkpoints = points("us", map[fact.Kind]string{fact.Pods: "101"})
 	record(t, j, level)
 	until(t, "written", func() bool { return j.Stats().Rows == 0 })
-	stop()
-	if err := <-done; err != nil {
+	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
 	// The first batch says nothing that they have not written.
@@ -406,13 +403,41 @@ func TestANewLeaderWaitsUntilItIsAsFar(t *testing.T) {
 	}
 }
 
-// newLeader is a writer that has taken over from another tracker, and Run's result.
-func newLeader(t *testing.T, c *catalog.Catalog, j *journal.Journal, lease Lease) (stop func() error) {
-	w := NewWriter(c, WriterOptions{Journal: j, Dir: t.TempDir(), Cluster: "east", Lease: lease, Logger: log.NewLogfmtLogger(t.Output())})
+// newLeader is a writer that has taken over from another tracker, Run's result, and its log.
+func newLeader(t *testing.T, c *catalog.Catalog, j *journal.Journal, lease Lease) (stop func() error, logged *logOf) {
+	logged = &logOf{t: t}
+	w := NewWriter(c, WriterOptions{Journal: j, Dir: t.TempDir(), Cluster: "east", Lease: lease, Logger: log.NewLogfmtLogger(logged)})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()
-	return func() error { cancel(); return <-done }
+	return func() error { cancel(); return <-done }, logged
+}
+
+// waitsToCatchUp is the message of a new leader whose watch is behind what the former one has written.
+const waitsToCatchUp = "waiting for this tracker's watch to reach what others have written"
+
+// logOf is a log that a test can wait for.
+type logOf struct {
+	t    *testing.T
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logOf) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Write(line)
+	return l.t.Output().Write(line)
+}
+
+// await waits until a message is logged.
+func (l *logOf) await(message string) {
+	l.t.Helper()
+	until(l.t, "logged: "+message, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return bytes.Contains(l.text.Bytes(), []byte(message))
+	})
 }
 
 // volumeIn is a batch of one row that says a volume's phase, as of a version of the volumes.
@@ -432,8 +457,8 @@ func TestANewLeaderThatIsStoppedWhileItWaits(t *testing.T) {
 	c, j := migrated(t), newJournal(t)
 	write(t, c, "east", volumeIn("them", "Released", "100"))
 	record(t, j, volumeIn("us", "Bound", "50"))
-	stop := newLeader(t, c, j, heldLease("them"))
-	time.Sleep(500 * time.Millisecond)
+	stop, logged := newLeader(t, c, j, heldLease("them"))
+	logged.await(waitsToCatchUp)
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -447,8 +472,8 @@ func TestALeaderThatWroteNothing(t *testing.T) {
 	c, j := migrated(t), newJournal(t)
 	write(t, c, "east", volumeIn("first", "Released", "100"))
 	record(t, j, volumeIn("third", "Bound", "50"))
-	stop := newLeader(t, c, j, heldLease("second"))
-	time.Sleep(500 * time.Millisecond)
+	stop, logged := newLeader(t, c, j, heldLease("second"))
+	logged.await(waitsToCatchUp)
 	if got := fmt.Sprint(rows(t, c, "SELECT phase FROM volumes")); got != "[[Released]]" {
 		t.Errorf("an older row was written: %s", got)
 	}
@@ -472,7 +497,7 @@ func TestAQuietKindIsNotWaitedFor(t *testing.T) {
 	ours := numbered(0, 1)
 	ours.Checkpoints = points("us", map[fact.Kind]string{fact.StorageClasses: "100"}) // it may not see the other kind
 	record(t, j, ours)
-	stop := newLeader(t, c, j, heldLease("them"))
+	stop, _ := newLeader(t, c, j, heldLease("them"))
 	until(t, "written", func() bool { return j.Stats().Rows == 0 }) // sooner than catchUpWithin
 	if err := stop(); err != nil {
 		t.Fatal(err)
@@ -490,11 +515,11 @@ func TestATakeOverIsRememberedUntilItIsOver(t *testing.T) {
 	start := func() (w *Writer, over *int) {
 		over = new(int)
 		return NewWriter(c, WriterOptions{
-			Journal: j, Cluster: "east", TakesOver: true, TookOver: func() { *over++ }, Logger: log.NewLogfmtLogger(t.Output()),
+			Journal: j, Cluster: "east", MayRepeat: true, AfterTakeover: func() { *over++ }, Logger: log.NewLogfmtLogger(t.Output()),
 		}), over
 	}
 	w, over := start()
-	if err := w.takeOver(t.Context()); err != nil || *over != 1 {
+	if err := w.beginTakeover(t.Context()); err != nil || *over != 1 {
 		t.Errorf("nobody has written before: %v, %d", err, *over)
 	}
 
@@ -507,12 +532,12 @@ func TestATakeOverIsRememberedUntilItIsOver(t *testing.T) {
 	write(t, c, "east", &fact.Facts{Checkpoints: points("them", map[fact.Kind]string{fact.Pods: "100"})})
 	w, over = start()
 	w.term = context.Background()
-	if err := w.takeOver(t.Context()); err != nil {
+	if err := w.beginTakeover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []int{0, 1, 1} {
 		if i > 0 {
-			w.taken.since = time.Now().Add(-2 * overlap)
+			w.takeover.since = time.Now().Add(-2 * overlap)
 		}
 		record(t, j, numbered(i, 1))
 		if done, err := w.writeNext(t.Context(), time.Second); err != nil || !done || *over != want {
@@ -538,9 +563,9 @@ func TestCheckpointsWaitForTheRowsThatReplaceOthers(t *testing.T) {
 	}
 	at("Pending", slices.Concat(points("us", map[fact.Kind]string{fact.Claims: "90"}), points("us", map[fact.Kind]string{fact.Pods: "120"})))
 	at("Bound", points("us", map[fact.Kind]string{fact.Claims: "110"}))
-	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", TakesOver: true, Logger: log.NewLogfmtLogger(t.Output())})
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", MayRepeat: true, Logger: log.NewLogfmtLogger(t.Output())})
 	w.term = context.Background()
-	if err := w.takeOver(t.Context()); err != nil {
+	if err := w.beginTakeover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if ok, err := w.catchUp(t.Context()); err != nil || !ok {
@@ -570,7 +595,7 @@ func TestAMeasurementThatWasAcknowledgedUnwritten(t *testing.T) {
 	}
 	lease := heldLease("them")
 	lease.set(false)
-	stop := newLeader(t, c, j, lease)
+	stop, _ := newLeader(t, c, j, lease)
 	until(t, "acknowledged", func() bool { return j.Stats().Rows == 0 })
 	lease.set(true)
 	until(t, "written", func() bool { return fmt.Sprint(rows(t, c, "SELECT used_bytes FROM usage")) == "[[90]]" })
@@ -591,8 +616,8 @@ func TestABatchThatCannotBeReadStopsNoLeader(t *testing.T) {
 	record(t, j, last)
 	lease := heldLease("them")
 	lease.set(false)
-	stop := newLeader(t, c, j, lease)
-	time.Sleep(300 * time.Millisecond)
+	stop, logged := newLeader(t, c, j, lease)
+	logged.await("a batch of the journal cannot be read; it is put aside")
 	lease.set(true)
 	until(t, "written", func() bool { return j.Stats().Rows == 0 })
 	if err := stop(); err != nil {

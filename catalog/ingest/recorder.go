@@ -206,7 +206,7 @@ func (r *Recorder) SetIncomplete(incomplete bool) { r.note(metaIncomplete, incom
 func (r *Recorder) Incomplete() bool { return r.options.Journal.Meta()[metaIncomplete] != nil }
 
 // SetTakingOver notes in the journal, with the next commit, whether another tracker may have written rows
-// that wait in it: see WriterOptions.TakesOver.
+// that wait in it: see WriterOptions.MayRepeat.
 func (r *Recorder) SetTakingOver(takingOver bool) { r.note(metaTakingOver, takingOver) }
 
 // TakingOver is what SetTakingOver noted last, in this run or an earlier one.

@@ -59,14 +59,14 @@ type takeover struct {
 	checkpoints map[fact.Kind]fact.Checkpoint // of the batches before until
 }
 
-// takeOver reads how far the former leader and all others have written, and raises the floor of row versions.
-func (w *Writer) takeOver(ctx context.Context) error {
+// beginTakeover reads how far the former leader and all others have written, and raises the floor of row versions.
+func (w *Writer) beginTakeover(ctx context.Context) error {
 	var former string
 	var leaseEnd time.Time
 	switch {
 	case w.options.Lease != nil:
 		former, leaseEnd = w.options.Lease.Former()
-	case !w.options.TakesOver:
+	case !w.options.MayRepeat:
 		return nil
 	}
 	var t takeover
@@ -91,7 +91,7 @@ func (w *Writer) takeOver(ctx context.Context) error {
 	}
 	w.noteBeyond(found)
 	if former == "" && w.options.Lease == nil { // nobody has written before
-		w.tookOver()
+		w.endTakeover()
 		return nil
 	}
 	// A former leader that has not noticed the end of its lease may still send rows, with versions up to that end.
@@ -103,7 +103,7 @@ func (w *Writer) takeOver(ctx context.Context) error {
 	}
 	t.floor = max(t.last, w.options.Journal.Version(), micros(t.since)) + uint64(w.options.Journal.Stats().Rows) + uncommittedRows
 	w.floor.Store(t.floor)
-	w.taken = t
+	w.takeover = t
 	level.Info(w.options.Logger).Log("msg", "taking over the catalog", "from", former, "waiting_rows", w.options.Journal.Stats().Rows)
 	return nil
 }
@@ -124,7 +124,10 @@ func (w *Writer) catchUp(ctx context.Context) (bool, error) {
 	defer cancel()
 	var behind fact.Kind
 	err := wait.PollUntilContextCancel(limited, 100*time.Millisecond, true, func(context.Context) (bool, error) {
-		behind = w.behind()
+		before := behind
+		if behind = w.behind(); behind != "" && before == "" {
+			level.Info(w.options.Logger).Log("msg", "waiting for this tracker's watch to reach what others have written", "kind", behind)
+		}
 		return behind == "", nil
 	})
 	if ctx.Err() != nil {
@@ -133,7 +136,7 @@ func (w *Writer) catchUp(ctx context.Context) (bool, error) {
 	if err != nil {
 		level.Warn(w.options.Logger).Log("msg", "this tracker's watch is behind what others have written; writing anyway", "kind", behind, "waited", catchUpWithin)
 	}
-	if err := w.acknowledgeWritten(w.taken.written); err != nil {
+	if err := w.acknowledgeWritten(w.takeover.written); err != nil {
 		return false, err
 	}
 	return true, w.findRepeated()
@@ -144,7 +147,7 @@ func (w *Writer) catchUp(ctx context.Context) (bool, error) {
 // together with the first lists, do.
 func (w *Writer) behind() fact.Kind {
 	positions := w.options.Journal.Positions()
-	for kind, version := range w.taken.reached {
+	for kind, version := range w.takeover.reached {
 		if p, seen := positions[string(kind)]; (seen || len(positions) == 0) && fact.VersionNumber(p.ResourceVersion) < version {
 			return kind
 		}
@@ -155,7 +158,7 @@ func (w *Writer) behind() fact.Kind {
 // findRepeated finds the last row of each key in the batches that can have rows that others have written. These
 // batches end where, for each kind, the checkpoints have passed those of the others.
 func (w *Writer) findRepeated() error {
-	t, past := &w.taken, checkpointMap{}
+	t, past := &w.takeover, checkpointMap{}
 	positions := w.options.Journal.Positions()
 	maps.DeleteFunc(t.reached, func(kind fact.Kind, _ uint64) bool { _, seen := positions[string(kind)]; return !seen })
 	t.latest = map[string]uint64{}
@@ -179,14 +182,14 @@ func (w *Writer) findRepeated() error {
 
 // adapt changes a batch by rules 1 to 3, after which it can be written. Its error is that of ctx.
 func (w *Writer) adapt(ctx context.Context, b *batch) error {
-	t, facts := &w.taken, &b.facts
+	t, facts := &w.takeover, &b.facts
 	if t.since.IsZero() {
 		return nil
 	}
 	t.dropRepeated(b)
 	t.raise(facts)
 	if b.recorded.After(t.since.Add(overlap)) {
-		w.tookOver()
+		w.endTakeover()
 		return nil
 	}
 	facts.Changes = slices.DeleteFunc(facts.Changes, func(c fact.Change) bool {
@@ -210,11 +213,10 @@ func (w *Writer) adapt(ctx context.Context, b *batch) error {
 	})
 }
 
-// tookOver calls WriterOptions.TookOver once.
-func (w *Writer) tookOver() {
-	if w.options.TookOver != nil {
-		w.options.TookOver()
-		w.options.TookOver = nil
+// endTakeover calls WriterOptions.AfterTakeover the first time.
+func (w *Writer) endTakeover() {
+	if w.options.AfterTakeover != nil {
+		w.overOnce.Do(w.options.AfterTakeover)
 	}
 }
 

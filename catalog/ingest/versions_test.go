@@ -80,7 +80,7 @@ func TestAnAbsurdVersionIsNotFollowed(t *testing.T) {
 	lease.set(true)
 	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Lease: lease, Logger: log.NewLogfmtLogger(log.NewSyncWriter(&logged))})
 	w.term = lease.Held()
-	if err := w.takeOver(t.Context()); err != nil {
+	if err := w.beginTakeover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if floor := w.VersionFloor(); floor < micros(ahead) || floor > micros(ahead.Add(time.Minute)) {
@@ -105,7 +105,7 @@ func TestAnAbsurdVersionIsNotFollowed(t *testing.T) {
 	}
 	rows(t, c, remove)
 	rows(t, c, "DELETE FROM checkpoints WHERE at > now64(6) + INTERVAL 1 DAY")
-	if err := w.takeOver(t.Context()); err != nil {
+	if err := w.beginTakeover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := testutil.ToFloat64(w.metrics.beyond); n != 0 {

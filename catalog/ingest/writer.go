@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -36,12 +37,12 @@ type WriterOptions struct {
 	Redact func(*fact.Facts)
 	// Lease says when this tracker may write, if there are several; nil if there is one.
 	Lease Lease
-	// TakesOver is true if the journal is new or has lost its last transaction. An earlier tracker, with another
-	// journal or with the lost end of this one, may then have written rows that are also in this journal; changes
-	// that are already in the catalog are not written again. TookOver is called once no batch of that time is left
-	// in the journal; it may be nil.
-	TakesOver bool
-	TookOver  func()
+	// MayRepeat is true if the journal is new or has lost its last transaction. An earlier tracker, with another
+	// journal or with the lost end of this one, may then have written rows that are also in this journal. The writer
+	// takes over from it: changes that are already in the catalog are not written again.
+	MayRepeat bool
+	// AfterTakeover is called once no batch of that time is left in the journal; it may be nil.
+	AfterTakeover func()
 	// Grace is how long Run goes on writing after its context has ended; 5 s if zero.
 	Grace time.Duration
 	// MaxBackoff is the longest pause between two attempts; 30 s if zero.
@@ -70,7 +71,8 @@ type Writer struct {
 	outage  outage
 
 	term     context.Context // ends with the lease; nil while this tracker has none
-	taken    takeover
+	takeover takeover
+	overOnce sync.Once // see endTakeover
 	follower follower
 	measured map[string]fact.Usage // by the volume's UID: those acknowledged unwritten while another tracker led
 
@@ -188,7 +190,7 @@ func (w *Writer) within(ctx context.Context) (context.Context, context.CancelFun
 func (w *Writer) lead(ctx context.Context) error {
 	ctx, cancel := w.within(ctx)
 	defer cancel()
-	if err := w.takeOver(ctx); err != nil {
+	if err := w.beginTakeover(ctx); err != nil {
 		w.term = nil
 		return nil // the term is over already
 	}

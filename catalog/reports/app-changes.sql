@@ -12,7 +12,7 @@ stays AS
         tupleElement(max((reached, ended_not_before)), 2) AS went_not_before, max(is_chosen) AS is_chosen
     FROM
     (
-        SELECT *, sum(toUInt64(began > before + toIntervalSecond({min_absence:Int64}))) OVER
+        SELECT *, sum(toUInt64(began >= before + toIntervalMicrosecond(greatest(1, {min_absence:Int64} * 1000000)))) OVER
             (PARTITION BY cluster, volume_uid, namespace, workload ORDER BY began, reached ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS stay
         FROM
         (

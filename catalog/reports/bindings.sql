@@ -1,5 +1,5 @@
 -- Which claim had which volume, at a moment or in a window. A binding that lasts has no end.
--- Each table says FINAL itself: see Report.explicit.
+-- Each table that needs FINAL has it.
 WITH
 {{template "claims_of_workload.sql"}}
 chosen AS

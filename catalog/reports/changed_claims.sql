@@ -1,8 +1,8 @@
 -- The claims and quarters whose sums in mounts_quarterly do not fit the window or moment: a mount was written after the
 -- quarter was summed up, started after the window, or ended before it, or two rows count the same pod. The report reads
--- the mounts of these claims instead. The parameters come from quarters.go. The report's next statement gets these
--- rows as the table changed.
-SELECT DISTINCT cluster, namespace, claim_name, toYYYYMM(quarter) AS quarter_number -- a number, because the Go client reads a date in the time zone of the server
+-- the mounts of these claims instead. The report's next statement gets these rows as the table changed.
+{{- /* The parameters come from quarters.go. A quarter is a number, because the Go client reads a date in the time zone of the server. */}}
+SELECT DISTINCT cluster, namespace, claim_name, toYYYYMM(quarter) AS quarter_number
 FROM
 (
     SELECT toString(cluster) AS cluster, toString(namespace) AS namespace, claim_name, toStartOfQuarter(pod_created_at) AS quarter

@@ -1,7 +1,7 @@
 -- How many of each kind there were at a moment. Pods are those that mount storage; mounts are those in use. Volumes count for
 -- the claim that they had then, or had last unless they were available again; attachments for the claim of their volume. A pod counts
 -- for its own owner, or for that of a mount. With a filter, the report leaves out the kinds to which the filter does not apply.
--- Each table says FINAL itself: see Report.explicit.
+-- Each table that needs FINAL has it.
 {{- $few := given "namespace" "owner" "group" "workload"}}
 {{- $then := and $few (eq . "moment")}}
 WITH

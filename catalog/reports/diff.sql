@@ -1,7 +1,7 @@
 -- What differs between two moments. Objects that came and went in between make no difference. Sizes come from the
 -- changes in between. A change that nobody watched counts at the latest moment at which it can have been. Mounts are
 -- counted by their pods' workload. A volume counts for the claim that it had at the second moment, or had last unless it was
--- available again. Each table says FINAL itself: see Report.explicit.
+-- available again. Each table that needs FINAL has it.
 {{- $chosen := given "namespace" "owner" "group"}}
 WITH
 {{template "claims_of_workload.sql"}}

@@ -4,7 +4,7 @@
 -- as seconds from the middle of the time of length L, the slope is 12/L³ times the integral of moment × value, and a step
 -- from a to b adds value × (b² - a²)/2. The row before the window is valid at its beginning; where there is none, the
 -- time begins with the first row. The last row is valid until the end of the window.
--- Each table says FINAL itself: see Report.explicit. A row of usage that is written twice is a step that takes no time.
+-- Each table that needs FINAL has it. A row of usage that is written twice is a step that takes no time.
 -- Full is when no byte can be written any more: available_bytes leaves out what the file system reserves.
 WITH
 {{template "claims_of_workload.sql"}}
@@ -73,8 +73,8 @@ SELECT
     {{template "claim_or_named.sql" "v"}},
     v.storage_class AS storage_class,
     f.runs_out AS runs_out,
-    round(greatest(0, f.room) / f.slope, 1) AS days_left,
-    if(days_left > 36500, NULL, addSeconds(until_at, toInt64(least(days_left, 36500) * 86400))) AS full_at,
+    round(f.days, 1) AS days_left,
+    if(f.days > 36500, NULL, addSeconds(until_at, toInt64(least(f.days, 36500) * 86400))) AS full_at,
     if(f.bytes_grow, toInt64(round(f.bytes_slope)), NULL) AS growth_per_day_bytes,
     f.used_bytes AS used_bytes,
     f.capacity_bytes AS capacity_bytes,
@@ -84,7 +84,7 @@ SELECT
     f.fitted_seconds AS fitted_seconds
 FROM
 (
-    SELECT *, if(runs_out = 'bytes', toFloat64(available_bytes), toFloat64(inodes - inodes_used)) AS room, if(runs_out = 'bytes', bytes_slope, inodes_slope) AS slope
+    SELECT *, round(greatest(0, if(runs_out = 'bytes', toFloat64(available_bytes), toFloat64(inodes - inodes_used))) / if(runs_out = 'bytes', bytes_slope, inodes_slope), 4) AS days -- to nine seconds
     FROM
     (
         SELECT
@@ -99,6 +99,6 @@ FROM
 ) AS f
 INNER JOIN (SELECT uid_key, claim_key, name, storage_class, claim_namespace, claim_name FROM picked) AS v ON v.uid_key = {{key "f.cluster, f.volume_uid"}}
 LEFT JOIN (SELECT uid_key, namespace, name FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
-WHERE days_left * 86400 <= {within:Int64}
-ORDER BY days_left, cluster, persistentvolume, f.volume_uid
+WHERE f.days * 86400 <= {within:Int64}
+ORDER BY f.days, cluster, persistentvolume, f.volume_uid
 LIMIT {limit:UInt64}

@@ -1,4 +1,5 @@
--- The volumes that nobody uses and no pod waits for, as in the metric volume_idle_seconds (rules 4.2 and 5.5 of collector/inventory).
+{{- /* By rules 4.2 and 5.5 of collector/inventory. */ -}}
+-- The volumes that nobody uses and no pod waits for, as in the metric volume_idle_seconds.
 -- A volume is idle since the latest moment at which its last use can have ended, so it never seems idle for longer than is known; without
 -- a known use, since it was bound or created. observed_seconds is the part of that time that was watched: the spans of the table
 -- coverage, and the time since the condition Unused of the claim, while the claim has it.

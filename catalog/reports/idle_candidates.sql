@@ -244,7 +244,8 @@ joined AS
 {{- end}}
        AND claim_key NOT IN (SELECT claim FROM awaited)
 ),
--- Since when a volume was idle, by rule 5.5 of collector/inventory: since its last use, or since a use that only the
+{{- /* By rule 5.5 of collector/inventory. */}}
+-- Since when a volume was idle: since its last use, or since a use that only the
 -- condition Unused shows, else since it was bound. The limits of 10 s and 1 s allow for controllers that write their
 -- times late, and for times without fractions of a second.
 with_use AS
@@ -276,8 +277,8 @@ with_idle AS
         SELECT
             *,
             multiIf(
+                latest.1 > base_micros AND NOT (latest.2 != 0 AND (latest.2 <= base_micros + 999999 OR latest.1 > latest.2 + 10000000)), greatest(latest.1, idle_micros_now),
                 idle_micros_now != 0, idle_micros_now,
-                latest.1 > base_micros AND NOT (latest.2 != 0 AND (latest.2 <= base_micros + 999999 OR latest.1 > latest.2 + 10000000)), latest.1,
                 base_micros) AS idle_micros,
             multiIf(phase_then = 'Released', 'released', status_now IN ('idle', 'never_mounted'), status_now, known_micros != 0, 'idle', 'never_mounted') AS status
         FROM with_use

@@ -1,5 +1,7 @@
-{{- /* Included by other reports, which have a table changed of changed_claims.sql: selects the mounts whose sums do not
-fit, by columns of the sorting key alone. Its argument is the kind of window and "last" or "before": most changes are in
+{{- /* Included by uses_chosen.sql, others_touched.sql and idle_candidates.sql, in statements that have the table changed of
+changed_claims.sql. Selects the mounts that a report reads itself, because the sums of their claim and quarter do not fit the window:
+a mount was written after the quarter was summed up, say. It compares columns of the sorting key alone. Argument: the kind of
+window, a space, and "last" for the mounts of the last quarter or "before" for those of the quarters before it. Most changes are in
 the last quarter, and one condition for all quarters would look for the claims of the last one in all of them. */ -}}
 pod_created_at >= {{if last .}}{{template "last_quarter.sql"}}{{else}}{quarters_begin:DateTime64(6, 'UTC')}{{end}}
       AND pod_created_at < {{if last .}}{quarters_end:DateTime64(6, 'UTC')}{{else}}{{template "last_quarter.sql"}}{{end}}

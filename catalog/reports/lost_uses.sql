@@ -1,6 +1,7 @@
-{{- /* Included by orphans.sql and never-mounted.sql, behind lost_volumes.sql: the claims that used a volume that they have lost, and whether
-pods go on with it. The last use of a volume counts for the claim that had it last, however long it lasted; for another claim
-only if it ended while that claim had the volume. */ -}}
+{{- /* Included by orphans.sql and never-mounted.sql, behind lost_volumes.sql. Selects the claims that have lost a volume which was used
+while they had it: when that use ended (last_ended_at), and whether pods still use the volume (in_use). It knows the last use of each
+volume only. That counts for the claim that had the volume last, also if it ended after the claim had lost the volume; for another
+claim only if it ended while that claim had the volume. */ -}}
 SELECT lost.1 AS claim_key, max(u.last_ended_at) AS last_ended_at, max(u.in_use) AS in_use
             FROM (SELECT arrayJoin(lost_volumes) AS lost) AS l
             INNER JOIN

@@ -1,7 +1,7 @@
 -- Who mounts what, latest first. The report reads the mounts that started at {earliest} or later, of pods that were
 -- created at {oldest} or later: mounts-first.sql finds both times, so that {limit} rows are among them. nearby has the
 -- keys of their pods, containers and volumes. If the report shows few rows, nearby is computed once, as an array: ClickHouse
--- computes a query again for each place that names it. Each table says FINAL itself: see Report.explicit.
+-- computes a query again for each place that names it. Each table that needs FINAL has it.
 WITH
 {{template "its_volumes.sql"}}
 {{template "of_class.sql"}}

@@ -2,7 +2,7 @@
 -- that was used, plus headroom, rounded up to whole GiB. The row of usage before the window is valid at its beginning.
 -- A directory on a shared file system, as NFS has them, reports all of that file system, so the most used may be more than the size.
 -- Bytes are multiplied as Int128, because 100 times 8Ei does not fit into an Int64.
--- Each table says FINAL itself: see Report.explicit. A row of usage that is written twice changes nothing.
+-- Each table that needs FINAL has it. A row of usage that is written twice changes nothing.
 WITH
 {{template "claims_of_workload.sql"}}
 picked AS

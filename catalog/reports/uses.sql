@@ -1,7 +1,7 @@
 -- Included by other reports: one row per mount that was in use between {since} and {until}, with its claim,
 -- volume and backing store. {since} and {until} are the same for a moment. For "now" they are the end of time,
 -- because a node whose clock is fast can date a start after now.
--- Each table says FINAL itself: see Report.explicit. Joins compare keys, which is several times as fast as names.
+-- Each table that needs FINAL has it. Joins compare keys, which is several times as fast as names.
 {{template "uses_chosen.sql" .}},
 {{template "owned.sql" .}},
 uses AS

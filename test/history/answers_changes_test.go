@@ -24,7 +24,7 @@ func stays(uses []mount, absence fact.Time) (list []*stay) {
 			e.at = endOfTime()
 		}
 		n := len(list)
-		if n == 0 || u.started() > list[n-1].went.at+absence {
+		if n == 0 || u.started() >= list[n-1].went.at+max(absence, 1) {
 			list = append(list, &stay{[]mount{u}, u.started(), e})
 			continue
 		}

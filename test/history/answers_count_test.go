@@ -50,7 +50,7 @@ func volumesPerPod(h *history, flags map[string]string) (rows []row) {
 		ofClaims := slices.DeleteFunc(slices.Clone(g), func(u mount) bool { return u.store.claim == nil })
 		rows = append(rows, row{
 			"cluster": u.m.cluster, "namespace": u.pod.namespace, "pod": u.pod.name, "workload": u.pod.workloadName(), "node": u.pod.node,
-			"volumes": len(distinct(ofClaims, volumeUID)), "inline": len(distinct(inline, mount.sourceKey)),
+			"volumes": len(distinct(ofClaims, volumeUID)), "inline": len(distinct(inline, mount.inlineKey)),
 			"claims": distinct(ofClaims, func(u mount) string { return u.store.claimName }),
 		})
 	}

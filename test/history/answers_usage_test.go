@@ -73,6 +73,9 @@ func rightsize(h *history, flags map[string]string) (rows []row) {
 // tenth rounds to a tenth, as ClickHouse does.
 func tenth(x float64) float64 { return math.RoundToEven(x*10) / 10 }
 
+// nineSeconds rounds a number of days.
+func nineSeconds(days float64) float64 { return math.RoundToEven(days*10000) / 10000 }
+
 // sixDigits is what two computations of a slope have in common.
 func sixDigits(n int64) string { return fmt.Sprintf("%.5e", float64(n)) }
 
@@ -168,9 +171,9 @@ func (v *volume) fitted(since, until fact.Time) *fit {
 func (g *fit) full() (runsOut string, days float64) {
 	bytes, files := float64(measuredBytes-g.last.used)/g.bytes, float64(measuredFiles-g.last.files)/g.files
 	if g.bytes > 0 && (g.files == 0 || bytes <= files) {
-		return "bytes", tenth(bytes)
+		return "bytes", nineSeconds(bytes)
 	}
-	return "inodes", tenth(files)
+	return "inodes", nineSeconds(files)
 }
 
 // row is what the report filling says of a fit alone.
@@ -191,7 +194,7 @@ func (g *fit) row() row {
 func filling(h *history, flags map[string]string) (rows []row) {
 	f := h.choose(flags, "namespace", "owner", "group", "storageclass", "workload")
 	w := h.window(flags, pastFortnight, false)
-	within := map[string]float64{"30d": 30, "36500d": 36500}[h.pickFlag(flags, "within", "30d", "36500d", "36500d")]
+	within := map[string]float64{"2h": 2.0 / 24, "30d": 30, "36500d": 36500}[h.pickFlag(flags, "within", "30d", "2h", "36500d", "36500d")]
 	until := min(w.until, now())
 	for _, m := range h.models {
 		for _, v := range m.volumes {
@@ -208,7 +211,7 @@ func filling(h *history, flags map[string]string) (rows []row) {
 			}
 			r := g.row()
 			r["cluster"], r["persistentvolume"], r["namespace"], r["claim"], r["storage_class"] = m.cluster, v.name, "", "", v.class
-			r["runs_out"], r["days_left"], r["full_at"] = runsOut, days, until+fact.Time(int64(days*86400))*second
+			r["runs_out"], r["days_left"], r["full_at"] = runsOut, tenth(days), until+fact.Time(int64(days*86400))*second
 			if c := v.claim; c != nil && c.known {
 				r["namespace"], r["claim"] = c.namespace, c.name
 			}

@@ -85,6 +85,14 @@ func users(h *history, flags map[string]string) (rows []row) {
 // sourceKey tells backing stores apart.
 func (m mount) sourceKey() string { return fmt.Sprintf("%q", m.source()) }
 
+// inlineKey tells the backing stores of a pod apart that it names itself: each emptyDir is its own.
+func (m mount) inlineKey() string {
+	if m.store.source.kind == "emptyDir" {
+		return m.sourceKey() + m.store.name
+	}
+	return m.sourceKey()
+}
+
 func claimUID(u mount) string {
 	if u.store.claim == nil {
 		return ""
