@@ -35,7 +35,7 @@ sources = $(shell find $(1) -name '*.go' -o -name go.mod -o -name '*.sql' -o -na
 
 .PHONY: help
 help: ## Tell what can be done here
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 20
 
 .PHONY: demo
 demo: build localcluster libchdb prometheus alertmanager ## Show all of it on a local cluster; until Ctrl-C, or for DEMO_SECONDS; DEMO_IDLE_SECONDS=20 is when a volume counts as idle
@@ -105,7 +105,7 @@ TYPESCRIPT_VERSION := 5.9.3
 GRAFANA_TYPES := $(CACHE)/grafana/node_modules/typescript/package.json
 
 .PHONY: clients
-clients: $(CLIENTS) $(GRAFANA_TYPES)
+clients: $(CLIENTS) $(GRAFANA_TYPES) ## Fetch by npm what test/clients needs: ClickHouse's client for JavaScript, Grafana's types and TypeScript
 
 $(GRAFANA_TYPES): Makefile
 	@echo "fetching Grafana's types and TypeScript by npm"
@@ -121,7 +121,7 @@ $(CLIENTS): Makefile
 	@touch $@
 
 .PHONY: vet
-vet:
+vet: ## Look for mistakes by go vet, as make test does
 	$(GO) vet ./...
 
 # A cache of this checkout's own: the shared one remembers other checkouts' files. The linters that need types would read all of
@@ -132,12 +132,14 @@ lint: export GOLANGCI_LINT_CACHE := $(CACHE)/golangci-lint
 lint: $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) vulncheck ## Check the code's style, and for weaknesses that are known
 	$< run --allow-parallel-runners ./...
 	cd $(DASHBOARDS) && $< run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./...
+	cd $(IMAGE) && $< run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./...
 	cd $(LOCALCLUSTER) && $< run --allow-parallel-runners --fast-only --config $(CURDIR)/.golangci.yml ./...
 
-# The local cluster is left out, as no user runs it: it is all of Kubernetes, and takes 7 minutes.
+# The local cluster is left out, as no user runs it: it is all of Kubernetes, and takes 7 minutes. The other modules that are
+# left out have no Go code of ours.
 .PHONY: vulncheck
-vulncheck: $(BIN)/govulncheck-$(GOVULNCHECK_VERSION)
-	@deploy/vulncheck/vulncheck.sh $<
+vulncheck: $(BIN)/govulncheck-$(GOVULNCHECK_VERSION) ## Check that no function with a known vulnerability is called, as make lint does; GOVULNDB=file:///a/directory is a copy of the database
+	@deploy/vulncheck/vulncheck.sh $< . $(DASHBOARDS) $(IMAGE)
 
 .PHONY: bench
 bench: compare libchdb ## Measure all that is measured (30 minutes)
@@ -193,7 +195,7 @@ compare-disk: build libchdb ## Measure what a million rows of each table take on
 	COMPARE_DISK=$(COMPARE_DISK) $(GO) test -count=1 -v -timeout 1h -run '^TestDisk$$' $(ARGS) ./test/compare
 
 .PHONY: kube-state-metrics
-kube-state-metrics: $(BIN)/kube-state-metrics
+kube-state-metrics: $(BIN)/kube-state-metrics ## Build kube-state-metrics, for comparison
 
 $(BIN)/kube-state-metrics: $(STATEMETRICS)/go.mod
 	@echo "building kube-state-metrics from its module (2 minutes the first time)"
@@ -224,11 +226,11 @@ $(addprefix krew-,$(KREW_PLATFORMS)): krew-%:
 	  $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(CACHE)/krew/$*/kubevoltracker ./cmd/kubevoltracker
 
 # Static: no libc is needed where the tracker runs.
-$(BIN)/kubevoltracker: $(call sources,cmd/kubevoltracker collector exporter catalog go.mod)
+$(BIN)/kubevoltracker: $(call sources,cmd/kubevoltracker cmd/namedflag collector exporter catalog go.mod)
 	@echo "building kubevoltracker (about a minute the first time)"
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/kubevoltracker
 
-$(BIN)/kubevoltracker-clickhouse: $(call sources,cmd/kubevoltracker-clickhouse catalog/embedded catalog/listen go.mod)
+$(BIN)/kubevoltracker-clickhouse: $(call sources,cmd/kubevoltracker-clickhouse cmd/namedflag catalog/embedded catalog/listen go.mod)
 	@echo "building kubevoltracker-clickhouse"
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/kubevoltracker-clickhouse
 
@@ -298,7 +300,7 @@ PROMETHEUS_OPERATOR := github.com/prometheus-operator/prometheus-operator@v0.85.
 CRDS := $(CACHE)/crds/servicemonitors.yaml
 
 .PHONY: crds
-crds: $(CRDS)
+crds: $(CRDS) ## Fetch the definitions of ServiceMonitor and PrometheusRule, with which the tests check the chart
 
 $(CRDS): Makefile
 	@echo "fetching the definitions of ServiceMonitor and PrometheusRule from the Prometheus Operator's module (6 MB)"
@@ -329,7 +331,7 @@ docs: dashboards ## Write the generated pages anew: docs/configure.md from the f
 
 .PHONY: fmt
 fmt: ## Format the code
-	gofmt -w cmd collector exporter catalog test $(LOCALCLUSTER) $(DASHBOARDS)
+	gofmt -w cmd collector exporter catalog test deploy
 
 .PHONY: clean
 clean: ## Remove what was built and downloaded

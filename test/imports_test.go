@@ -30,10 +30,11 @@ var mayImport = map[string][]string{
 	"catalog/embedded/sandbox":      {},
 	"catalog/engine":                {"catalog/listen"},
 	"catalog/listen":                {},
+	"cmd/namedflag":                 {},
 	"cmd/kubevoltracker/loadgen":    {"catalog"},
 	"cmd/kubevoltracker/app":        {"collector", "collector/election", "collector/fact", "collector/inventory", "collector/redact", "exporter", "exporter/statemetrics", "catalog", "catalog/engine", "catalog/ingest", "catalog/journal"},
-	"cmd/kubevoltracker":            {"cmd/kubevoltracker/app", "cmd/kubevoltracker/loadgen", "catalog", "collector/redact", "exporter", "exporter/statemetrics"},
-	"cmd/kubevoltracker-clickhouse": {"catalog/embedded", "catalog/embedded/sandbox", "catalog/listen"},
+	"cmd/kubevoltracker":            {"cmd/kubevoltracker/app", "cmd/kubevoltracker/loadgen", "cmd/namedflag", "catalog", "collector/redact", "exporter", "exporter/statemetrics"},
+	"cmd/kubevoltracker-clickhouse": {"catalog/embedded", "catalog/embedded/sandbox", "catalog/listen", "cmd/namedflag"},
 	"deploy/vulncheck":              {},
 	"test":                          {},
 	"test/harness":                  {"catalog/catalogtest"},
@@ -128,6 +129,33 @@ func TestMakeBuildsAProgramAnewWhenItsPackagesChange(t *testing.T) {
 	}
 	if programs != 2 {
 		t.Errorf("the Makefile has rules for %d of the two programs", programs)
+	}
+}
+
+func TestMakeHelpListsEachTarget(t *testing.T) {
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	help, err := exec.Command("make", "-s", "-C", "..", "--no-print-directory", "help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const column = 20
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(help)) {
+		name, _, _ := strings.Cut(line, " ")
+		listed[name] = true
+		if len(line) <= column || line[column-1] != ' ' || line[column] == ' ' {
+			t.Errorf("the description does not begin in column %d: %s", column+1, line)
+		}
+	}
+	for _, rule := range regexp.MustCompile(`(?m)^\.PHONY: ([a-z -]+)$`).FindAllStringSubmatch(string(makefile), -1) {
+		for _, name := range strings.Fields(rule[1]) {
+			if !listed[name] {
+				t.Errorf("make help lacks %s", name)
+			}
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/catalog/embedded"
 	"github.com/kubevoltracker/kubevoltracker/catalog/embedded/sandbox"
 	"github.com/kubevoltracker/kubevoltracker/catalog/listen"
+	"github.com/kubevoltracker/kubevoltracker/cmd/namedflag"
 )
 
 // orphanPatience is how long, beyond the grace for statements, a process whose parent has ended may
@@ -116,6 +117,7 @@ func newApplication(f *flags) *kingpin.Application {
 	app.Flag("ping", "Only ask the engine that already listens at --listen-address whether it answers: for probes. Exits with 0 or 1.").BoolVar(&f.ping)
 	app.Flag("log.level", "Least severe messages to log: debug, info, warn or error.").Default("info").EnumVar(&f.LogLevel, "debug", "info", "warn", "error")
 	app.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt").EnumVar(&f.LogFormat, "logfmt", "json")
+	namedflag.NameAll(app)
 	return app
 }
 

@@ -24,10 +24,13 @@ const defaultCatalogURL = "http://127.0.0.1:8123/kubevoltracker"
 const passwordVariable = "KUBEVOLTRACKER_CATALOG_PASSWORD" //nolint:gosec // the name of a variable, and no password
 
 // catalogFlags select the ClickHouse with the catalog.
-type catalogFlags struct{ url, username, passwordFile string }
+type catalogFlags struct {
+	url, username, passwordFile string
+	usual                       string // the default of url
+}
 
 func addCatalogFlags(cmd *kingpin.CmdClause, url, help string) *catalogFlags {
-	f := &catalogFlags{}
+	f := &catalogFlags{usual: url}
 	cmd.Flag("catalog.url", "ClickHouse that holds the catalog: clickhouse://user@host:9000/database?secure=true or http://host:8123/database"+help+".").
 		Default(url).StringVar(&f.url)
 	cmd.Flag("catalog.username", "User of ClickHouse; goes before that of the URL.").StringVar(&f.username)
@@ -37,10 +40,9 @@ func addCatalogFlags(cmd *kingpin.CmdClause, url, help string) *catalogFlags {
 
 // addRetentionFlag adds the flag of the retention, which stays nil without it.
 func addRetentionFlag(cmd *kingpin.CmdClause, r *catalog.Retention) {
-	const flag = "catalog.retention"
-	cmd.Flag(flag, "For how long a table keeps what is over, as mounts=2y; with commas between them, or repeatable. mounts (with its pods and containers), attachments, changes, usage and storage_capacity can expire. "+
+	cmd.Flag("catalog.retention", "For how long a table keeps what is over, as mounts=2y; with commas between them, or repeatable. mounts (with its pods and containers), attachments, changes, usage and storage_capacity can expire. "+
 		"The flag is the whole policy: a table that it leaves out, or that has the duration forever, keeps everything. Without the flag each table stays as it was set last; at first, nothing expires.").
-		PlaceHolder("TABLE=DURATION").SetValue(&listFlag{flag: flag, add: func(text string) error {
+		PlaceHolder("TABLE=DURATION").SetValue(&listFlag{add: func(text string) error {
 		if *r == nil {
 			*r = catalog.Retention{}
 		}
@@ -87,16 +89,24 @@ func (f *catalogFlags) ask(question func(context.Context, *catalog.Catalog) erro
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	if err := question(ctx, c); err == nil || ctx.Err() == nil {
-		return err
+	err = question(ctx, c)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return errors.New("interrupted")
+	case f.url == f.usual && errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("%w; %s", err, noTracker)
 	}
-	return errors.New("interrupted")
+	return err
 }
+
+// noTracker is the cure where nothing listens at the default address.
+const noTracker = "start a tracker on this machine, or name its ClickHouse by --catalog.url; that of a tracker in a cluster comes to this address by: " +
+	"kubectl port-forward --namespace kubevoltracker kubevoltracker-0 8123"
 
 // addOutputFlag adds the flag -o.
 func addOutputFlag(cmd *kingpin.CmdClause) *string {
 	output := new(string)
 	addChoice(cmd.Flag("output", "Format: "+strings.Join(catalog.Formats(), ", ")+".").Short('o').Default(string(catalog.TableFormat)),
-		"output", catalog.Formats(), output)
+		catalog.Formats(), output)
 	return output
 }

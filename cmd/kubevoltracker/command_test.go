@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +19,7 @@ import (
 // outputOf runs a command line in this process, and returns its exit code and what it printed.
 func outputOf(args ...string) (code int, out, errs string) {
 	var stdout, stderr bytes.Buffer
-	code = run(arguments(append([]string{"kubevoltracker"}, args...)), &stdout, &stderr)
+	code = run(append([]string{"kubevoltracker"}, args...), &stdout, &stderr)
 	return code, stdout.String(), stderr.String()
 }
 
@@ -52,8 +52,10 @@ func TestMisspeltNamesAreAnsweredWithTheNearest(t *testing.T) {
 		"report idle --namspace=x":             "unknown long flag '--namspace'; did you mean --namespace?",
 		"report mounts --no-runnning":          "did you mean --no-running?",
 		"run --catalog.uri=x":                  "did you mean --catalog.url?",
-		"report xylophone":                     `got "xylophone" (see`,
-		"report apps":                          "required argument 'volume' not provided (see",
+		"report xylophone":                     `got "xylophone" (see kubevoltracker report --help)`,
+		"report apps":                          "required argument 'volume' not provided (see kubevoltracker report apps --help)",
+		"walk":                                 `expected command but got "walk" (see kubevoltracker --help)`,
+		"report idle --sql --columns=volume":   "--columns chooses from the rows, and --sql prints no rows; leave out one of them",
 		"report apps pv --since=1d --until=2d": "--since=1d is after --until=2d; swap them",
 		"report space --columns=a --watch=-1s": "--watch=-1s: write how often, such as 2s",
 		"sql":                                  "sql: give a statement, or a file with one by --file",
@@ -69,16 +71,67 @@ func TestMisspeltNamesAreAnsweredWithTheNearest(t *testing.T) {
 
 func TestArgumentsOfThePlugin(t *testing.T) {
 	for line, want := range map[string]string{
-		"/usr/bin/kubevoltracker report":              "report list",
-		"kubevoltracker report idle --watch":          "report idle --watch=2s",
-		"kubevoltracker report idle --watch=5s":       "report idle --watch=5s",
-		"kubevoltracker report find -- --watch":       "report find -- --watch",
-		"/root/.krew/bin/kubectl-voltracker":          "report list",
-		"kubectl-voltracker.exe idle --watch -o yaml": "report idle --watch=2s -o yaml",
-		"kubectl-voltracker-old idle":                 "idle",
+		"/usr/bin/kubevoltracker report":              "kubevoltracker: report list",
+		"kubevoltracker report idle --watch":          "kubevoltracker: report idle --watch=2s",
+		"kubevoltracker report idle --watch=5s":       "kubevoltracker: report idle --watch=5s",
+		"kubevoltracker report idle --watch 5s":       "kubevoltracker: report idle --watch=5s",
+		"kubevoltracker report find --watch pv-data":  "kubevoltracker: report find --watch=2s pv-data",
+		"kubevoltracker report find --watch -- 5s":    "kubevoltracker: report find --watch=2s -- 5s",
+		"kubevoltracker report find -- --watch":       "kubevoltracker: report find -- --watch",
+		"/root/.krew/bin/kubectl-voltracker":          "kubectl voltracker: report list",
+		"kubectl-voltracker report":                   "kubectl voltracker: report list",
+		"kubectl-voltracker report idle":              "kubectl voltracker: report idle",
+		"kubectl-voltracker.exe idle --watch -o yaml": "kubectl voltracker: report idle --watch=2s -o yaml",
+		"kubectl-voltracker-old idle":                 "kubevoltracker: idle",
 	} {
-		if got := arguments(strings.Fields(line)); !reflect.DeepEqual(got, strings.Fields(want)) {
-			t.Errorf("%s: got %v", line, got)
+		called, args := arguments(strings.Fields(line))
+		if got := string(called) + ": " + strings.Join(args, " "); got != want {
+			t.Errorf("%s: got %s, want %s", line, got, want)
+		}
+	}
+}
+
+// TestThePluginNamesItselfAsItIsCalled looks for the name in the list of reports, in a hint, and in the help, which the
+// program prints before it ends itself.
+func TestThePluginNamesItselfAsItIsCalled(t *testing.T) {
+	var out, errs, help bytes.Buffer
+	run([]string{"kubectl-voltracker"}, &out, &errs)
+	run([]string{"kubectl-voltracker", "idle", "--frobnicate"}, &out, &errs)
+	application, _ := newApplication(asPlugin, &help, io.Discard)
+	if _, err := application.Terminate(func(int) {}).Parse([]string{"report", "idle", "--help"}); err != nil {
+		t.Error(err)
+	}
+	for _, sample := range []struct{ text, want string }{
+		{out.String(), "kubectl voltracker NAME answers a question"},
+		{out.String(), "kubectl voltracker NAME --help\n"},
+		{errs.String(), "(see kubectl voltracker idle --help)"},
+		{help.String(), "usage: kubectl voltracker idle [<flags>]"},
+	} {
+		if !strings.Contains(sample.text, sample.want) || strings.Contains(sample.text, "kubevoltracker report") {
+			t.Errorf("%q is missing, or another name is there:\n%s", sample.want, sample.text)
+		}
+	}
+}
+
+// TestAReportWithoutATrackerNamesTheCure asks a port at which nothing listens as if it were the default address.
+func TestAReportWithoutATrackerNamesTheCure(t *testing.T) {
+	var network net.ListenConfig
+	closed, err := network.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + closed.Addr().String() + "/kubevoltracker"
+	for usual, want := range map[string]bool{url: true, defaultCatalogURL: false} {
+		f := &catalogFlags{url: url, usual: usual}
+		err := f.ask(func(ctx context.Context, c *catalog.Catalog) error {
+			_, err := c.RunReport(ctx, "idle", nil)
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "kubectl port-forward") != want {
+			t.Errorf("by default %s: %v", usual, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/kubevoltracker/kubevoltracker/cmd/namedflag"
 	"github.com/kubevoltracker/kubevoltracker/test/docs"
 )
 
@@ -36,7 +37,7 @@ var flagGroups = []docs.Group{
 }
 
 func application() *kingpin.Application {
-	a, _ := newApplication(io.Discard, io.Discard)
+	a, _ := newApplication(alone, io.Discard, io.Discard)
 	return a
 }
 
@@ -53,7 +54,7 @@ func TestHelpNamesAllWords(t *testing.T) {
 		for _, command := range commands {
 			check(command.Commands)
 			for _, f := range command.Flags {
-				c, ok := f.Value.(*choice)
+				c, ok := f.Value.(*namedflag.Value).Value.(*choice)
 				if !ok {
 					continue
 				}

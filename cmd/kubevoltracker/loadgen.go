@@ -32,7 +32,7 @@ func addLoadgen(application *kingpin.Application, commands map[string]command, s
 }
 
 func addKubeFlags(cmd *kingpin.CmdClause, kubeconfig, contextName *string) {
-	cmd.Flag("kube.kubeconfig", "Kubeconfig file; default: $KUBECONFIG or ~/.kube/config.").StringVar(kubeconfig)
+	cmd.Flag("kube.kubeconfig", "Kubeconfig file; default: $KUBECONFIG or ~/.kube/config.").ExistingFileVar(kubeconfig)
 	cmd.Flag("kube.context", "Context of the kubeconfig; default: its current one.").StringVar(contextName)
 }
 
@@ -48,7 +48,7 @@ func addChurn(parent *kingpin.CmdClause, commands map[string]command, stdout, st
 	cmd.Flag("rate", "Most changes a second that are asked of the API server.").Default("20").Float64Var(&o.Rate)
 	cmd.Flag("seed", "The same seed, with the same other flags, plans the same changes.").Default("1").Uint64Var(&o.Seed)
 	cmd.Flag("kinds", "Kinds of storage, with commas between them: "+strings.Join(loadgen.Kinds(), ", ")+".").Default(strings.Join(loadgen.Kinds(), ",")).StringVar(&kinds)
-	addChoice(cmd.Flag("profile", "How the objects live: "+strings.Join(loadgen.Profiles(), ", ")+".").Default("steady"), "profile", loadgen.Profiles(), &o.Profile)
+	addChoice(cmd.Flag("profile", "How the objects live: "+strings.Join(loadgen.Profiles(), ", ")+".").Default("steady"), loadgen.Profiles(), &o.Profile)
 	cmd.Flag("cleanup", "Delete all at the end, and at the first Ctrl-C.").Default("true").BoolVar(&o.Cleanup)
 	cmd.Flag("output", "File for the lines, besides the standard output; loadgen verify reads it.").Short('o').StringVar(&output)
 	commands[cmd.FullCommand()] = func() error {

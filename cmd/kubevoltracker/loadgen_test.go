@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"os"
 	"strings"
 	"testing"
 )
@@ -10,10 +10,9 @@ import (
 // which is found before the kubeconfig is read.
 func TestLoadgenRefusesRatesThatAreNoNumbers(t *testing.T) {
 	for _, rate := range []string{"NaN", "+Inf", "-Inf", "0", "-1"} {
-		var stderr strings.Builder
-		code := run([]string{"loadgen", "--rate=" + rate, "--kube.kubeconfig=" + t.TempDir() + "/none"}, io.Discard, &stderr)
-		if want := "kubevoltracker: --rate=" + rate + ": must be above 0"; code != 2 || !strings.HasPrefix(stderr.String(), want) {
-			t.Errorf("--rate=%s: exit code %d: %s", rate, code, &stderr)
+		code, _, errs := outputOf("loadgen", "--rate="+rate, "--kube.kubeconfig="+os.DevNull)
+		if want := "kubevoltracker: --rate=" + rate + ": must be above 0"; code != 2 || !strings.HasPrefix(errs, want) {
+			t.Errorf("--rate=%s: exit code %d: %s", rate, code, errs)
 		}
 	}
 }

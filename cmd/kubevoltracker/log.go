@@ -18,9 +18,9 @@ type logFlags struct{ level, format string }
 func addLogFlags(cmd *kingpin.CmdClause) *logFlags {
 	f := &logFlags{}
 	addChoice(cmd.Flag("log.level", "Least severe messages to log: debug, info, warn or error.").Default("info"),
-		"log.level", []string{"debug", "info", "warn", "error"}, &f.level)
+		[]string{"debug", "info", "warn", "error"}, &f.level)
 	addChoice(cmd.Flag("log.format", "Format of the log: logfmt or json.").Default("logfmt"),
-		"log.format", []string{"logfmt", "json"}, &f.format)
+		[]string{"logfmt", "json"}, &f.format)
 	return f
 }
 

@@ -17,18 +17,21 @@ import (
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
+	"github.com/kubevoltracker/kubevoltracker/cmd/namedflag"
 )
 
-func main() { os.Exit(run(arguments(os.Args), os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(os.Args, os.Stdout, os.Stderr)) }
 
 // command is the action of a subcommand, after its flags are parsed.
 type command func() error
 
-func run(args []string, stdout, stderr io.Writer) int {
-	application, commands := newApplication(stdout, stderr)
+// run runs a command line, and returns the exit code.
+func run(commandLine []string, stdout, stderr io.Writer) int {
+	called, args := arguments(commandLine)
+	application, commands := newApplication(called, stdout, stderr)
 	name, err := application.Parse(args)
 	if err != nil {
-		err = app.UsageError{Err: fmt.Errorf("%w%s (see kubevoltracker --help)", err, suggestion(application, args))}
+		err = app.UsageError{Err: fmt.Errorf("%w%s (see %s --help)", err, suggestion(application, args), called.spell(selected(application, args)))}
 	} else {
 		err = commands[name]()
 	}
@@ -42,11 +45,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// newApplication declares all commands and their flags. Parse returns the name of the command to run.
-func newApplication(stdout, stderr io.Writer) (*kingpin.Application, map[string]command) {
+// newApplication declares all commands and their flags, for a program that is called so. Parse returns the name of the
+// command to run.
+func newApplication(called program, stdout, stderr io.Writer) (*kingpin.Application, map[string]command) {
 	application := kingpin.New("kubevoltracker", "Remembers who used which Kubernetes storage, when: watches the API server, serves metrics to Prometheus, keeps the history in ClickHouse.")
 	application.HelpFlag.Short('h')
 	application.UsageWriter(stdout)
+	application.UsageTemplate(usageTemplate()).UsageFuncs(map[string]any{"Spell": called.spell})
 	application.Version(version.Print("kubevoltracker"))
 	application.DefaultEnvars()
 	application.HelpFlag.NoEnvar()
@@ -54,12 +59,13 @@ func newApplication(stdout, stderr io.Writer) (*kingpin.Application, map[string]
 
 	commands := map[string]command{}
 	addRun(application, commands, stderr)
-	addReport(application, commands, stdout, stderr)
+	addReport(application, commands, called, stdout, stderr)
 	addSQL(application, commands, stdout)
 	addSchema(application, commands, stdout)
 	addLoadgen(application, commands, stdout, stderr)
 	addCompletion(application, commands, stdout)
 	addVersion(application, commands, stdout)
+	namedflag.NameAll(application)
 	return application, commands
 }
 
@@ -70,23 +76,21 @@ func oneLine(err error) string {
 	return catalog.Printable(strings.Join(lines, "; "))
 }
 
-// choice is the value of a flag that accepts one of several words. Unlike the error of kingpin's
-// own type, its error names the flag.
+// choice is the value of a flag that accepts one of several words.
 type choice struct {
-	flag    string
 	options []string
 	value   *string
 }
 
-func addChoice(clause *kingpin.FlagClause, flag string, options []string, value *string) {
-	clause.HintOptions(options...).SetValue(&choice{flag, options, value})
+func addChoice(clause *kingpin.FlagClause, options []string, value *string) {
+	clause.HintOptions(options...).SetValue(&choice{options, value})
 }
 
 func (c *choice) String() string { return *c.value }
 
 func (c *choice) Set(text string) error {
 	if !slices.Contains(c.options, text) {
-		return fmt.Errorf("--%s: %q is not one of %s", c.flag, text, strings.Join(c.options, ", "))
+		return fmt.Errorf("%q is not one of %s", text, strings.Join(c.options, ", "))
 	}
 	*c.value = text
 	return nil

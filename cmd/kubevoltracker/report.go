@@ -25,18 +25,19 @@ type reportCall struct {
 	sql      *bool
 	watch    *time.Duration
 	where    *catalogFlags
+	called   program
 
 	stdout, stderr io.Writer
 }
 
-func addReport(application *kingpin.Application, commands map[string]command, stdout, stderr io.Writer) {
+func addReport(application *kingpin.Application, commands map[string]command, called program, stdout, stderr io.Writer) {
 	report := application.Command("report", "Answer a question from the catalog. Without a name: list the questions.")
 	// It is no default in kingpin's sense, which would keep shells from completing the names of reports.
 	list := report.Command(listOfReports, "List the reports by the questions that they answer, as report alone does.")
-	commands[list.FullCommand()] = func() error { return listReports(stdout) }
+	commands[list.FullCommand()] = func() error { return listReports(stdout, called) }
 	for _, r := range catalog.Reports() {
 		cmd := report.Command(r.Name, r.Help)
-		call := &reportCall{Report: r, values: map[string]*string{}, switches: map[string]*bool{}, stdout: stdout, stderr: stderr}
+		call := &reportCall{Report: r, values: map[string]*string{}, switches: map[string]*bool{}, called: called, stdout: stdout, stderr: stderr}
 		for _, f := range r.Flags {
 			call.add(cmd, f)
 		}
@@ -64,9 +65,11 @@ func (r *reportCall) add(cmd *kingpin.CmdClause, f catalog.Flag) {
 		r.switches[f.Name] = flag.Bool()
 	case catalog.Choice:
 		r.values[f.Name] = new(string)
-		addChoice(flag, f.Name, f.Choices, r.values[f.Name])
+		addChoice(flag, f.Choices, r.values[f.Name])
 	case catalog.Moment:
 		r.values[f.Name] = flag.PlaceHolder("TIME").String()
+	case catalog.Count:
+		r.values[f.Name] = flag.PlaceHolder("NUMBER").String()
 	default:
 		r.values[f.Name] = flag.String()
 	}
@@ -87,6 +90,9 @@ func (r *reportCall) parameters() map[string]string {
 func (r *reportCall) run() error {
 	if *r.watch < 0 {
 		return app.UsageError{Err: fmt.Errorf("--watch=%s: write how often, such as 2s", *r.watch)}
+	}
+	if *r.sql && *r.columns != "" {
+		return app.UsageError{Err: errors.New("--columns chooses from the rows, and --sql prints no rows; leave out one of them")}
 	}
 	return r.where.ask(func(ctx context.Context, c *catalog.Catalog) error {
 		switch {
@@ -150,14 +156,15 @@ const listOfReports = "list"
 func (r *reportCall) whereToLook() []string {
 	for _, f := range r.Flags {
 		if f.Argument && r.Name != "find" {
-			return []string{fmt.Sprintf("there is no such row; `kubevoltracker report find %s` says what is named so", strconv.Quote(*r.values[f.Name]))}
+			name := strconv.Quote(*r.values[f.Name])
+			return []string{fmt.Sprintf("no rows for %s; `%s` lists what has that name", name, r.called.spell("report find "+name))}
 		}
 	}
 	return nil
 }
 
 // listReports writes the reports by topic and question.
-func listReports(w io.Writer) error {
+func listReports(w io.Writer, called program) error {
 	var b strings.Builder
 	topic := ""
 	calls, widest := map[string]string{}, 0
@@ -170,7 +177,7 @@ func listReports(w io.Writer) error {
 		}
 		widest = max(widest, len(calls[r.Name]))
 	}
-	b.WriteString("kubevoltracker report NAME answers a question from the catalog.\n")
+	fmt.Fprintf(&b, "%s answers a question from the catalog.\n", called.spell("report NAME"))
 	for _, r := range catalog.Reports() {
 		if r.Topic != topic {
 			topic = r.Topic
@@ -178,14 +185,18 @@ func listReports(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "  %-*s   %s\n", widest, calls[r.Name], r.Question)
 	}
-	b.WriteString(`
+	fmt.Fprintf(&b, `
+Where the report has them:
 The past         --at=TIME, or --since=TIME --until=TIME: 30d or 12h ago, 2026-11-20, "2026-11-20 15:04"
-Fewer rows       --namespace, --owner, --group, --storageclass, --workload, --cluster, --limit
+Fewer rows       --namespace, --owner, --group, --storageclass, --workload
+
+In each report:
+Fewer rows       --cluster, --limit
 Other formats    -o table|json|csv|yaml|markdown, --columns=NAME,NAME
 Again and again  --watch, --watch=10s
 Its SQL          --sql
-All flags        kubevoltracker report NAME --help
-`)
+All flags        %s --help
+`, called.spell("report NAME"))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -25,6 +25,7 @@ func TestReportsFromTheCommandLine(t *testing.T) {
 	t.Setenv(passwordVariable, catalogtest.Password)
 	for _, args := range [][]string{
 		{"schema", "migrate"},
+		{"sql", "--write", "INSERT INTO coverage (cluster, instance, kind, started_at, seen_at, version) VALUES ('east', 'a', 'Pod', '2026-01-01', now(), 1)"},
 		{"sql", "--write", "INSERT INTO volumes (cluster, uid, name, version) SELECT 'east', 'v', {name:String}, 1", "--param=name=" + hostileName},
 		{"sql", "--write", "INSERT INTO pods (cluster, uid, namespace, name, version) VALUES ('east', 'p', 'shop', 'web', 1)"},
 		{"sql", "--write", "INSERT INTO claims (cluster, uid, namespace, name, volume_uid, version) VALUES ('east', 'c', 'shop', 'data', 'v', 1)"},
@@ -40,7 +41,7 @@ func TestReportsFromTheCommandLine(t *testing.T) {
 		t.Errorf("%d, %s, %s", code, out, errs)
 	}
 	code, out, errs = outputOf("report", "apps", "shop/none", "-o", "json")
-	if code != 0 || out != "[]\n" || errs != "note: there is no such row; `kubevoltracker report find \"shop/none\"` says what is named so\n" {
+	if code != 0 || out != "[]\n" || errs != "note: no rows for \"shop/none\"; `kubevoltracker report find \"shop/none\"` lists what has that name\n" {
 		t.Errorf("%d, %s, %s", code, out, errs)
 	}
 	code, _, errs = outputOf("report", "apps", "x", "--columns=pod")

@@ -34,7 +34,7 @@ type runFlags struct {
 func addRun(application *kingpin.Application, commands map[string]command, stderr io.Writer) {
 	cmd := application.Command("run", "Watch the cluster, serve metrics, write the catalog.")
 	f := &runFlags{}
-	cmd.Flag("kube.kubeconfig", "Kubeconfig file; default: $KUBECONFIG, ~/.kube/config, or in a cluster the service account.").StringVar(&f.Client.Kubeconfig)
+	cmd.Flag("kube.kubeconfig", "Kubeconfig file; default: $KUBECONFIG, ~/.kube/config, or in a cluster the service account.").ExistingFileVar(&f.Client.Kubeconfig)
 	cmd.Flag("kube.context", "Context of the kubeconfig; default: its current one.").StringVar(&f.Client.Context)
 	cmd.Flag("cluster.name", "Name of the cluster in the catalog; default: the UID of its namespace kube-system.").StringVar(&f.Cluster)
 	cmd.Flag("data-dir", "Directory for what the tracker keeps on disk.").Default("data").StringVar(&f.DataDir)
@@ -76,10 +76,12 @@ func addKubeletFlags(cmd *kingpin.CmdClause, f *runFlags) {
 	// Without a default of kingpin's: an interval that the environment gives is asked for, too.
 	o.Interval, o.OnlyInCluster = 5*time.Minute, true
 	cmd.Flag("kubelet.interval", "How often each kubelet is asked how full its volumes are; 0s for never; default: in a cluster 5m, outside 0s.").PlaceHolder("5m").
-		SetValue(&listFlag{flag: "kubelet.interval", once: true, add: func(text string) (err error) {
-			o.Interval, err = time.ParseDuration(text)
+		SetValue(&listFlag{once: true, add: func(text string) (err error) {
 			o.OnlyInCluster = false
-			return err
+			if o.Interval, err = time.ParseDuration(text); err != nil {
+				return fmt.Errorf("%q is not a duration such as 5m", text)
+			}
+			return nil
 		}})
 	cmd.Flag("kubelet.certificate-authority", "File with the authorities of the kubelets' certificates; default: those of the API server's.").StringVar(&o.CertificateAuthority)
 	cmd.Flag("kubelet.insecure-tls", "Accept any certificate of a kubelet, as self-signed ones need. Who can answer in a node's place gets the token.").BoolVar(&o.InsecureTLS)

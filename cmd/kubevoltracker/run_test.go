@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
+	"github.com/kubevoltracker/kubevoltracker/cmd/namedflag"
 )
 
 // TestKubeletFlags holds that the default of an interval differs from an interval that somebody asked for.
@@ -53,6 +54,7 @@ func TestRetentionFlag(t *testing.T) {
 		application.DefaultEnvars()
 		var r catalog.Retention
 		addRetentionFlag(application.Command("run", ""), &r)
+		namedflag.NameAll(application)
 		_, err := application.Parse(append([]string{"run"}, args...))
 		return r, err
 	}

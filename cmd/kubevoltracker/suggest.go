@@ -41,6 +41,14 @@ func suggestion(application *kingpin.Application, args []string) string {
 	return ""
 }
 
+// selected returns the command that the arguments name, as far as they name one.
+func selected(application *kingpin.Application, args []string) string {
+	if context, _ := application.ParseContext(args); context != nil && context.SelectedCommand != nil {
+		return context.SelectedCommand.FullCommand()
+	}
+	return ""
+}
+
 // nearest returns which name was meant by one that is none of them; empty if the name is one, or none is near.
 func nearest(name string, names []string) string {
 	if slices.Contains(names, name) {

@@ -14,19 +14,32 @@ import (
 // watchInterval is that of --watch without a value.
 const watchInterval = "2s"
 
-// spellWatch gives --watch, which may stand alone, the value that the parser of the flags needs.
+// spellWatch gives --watch, which may stand alone, the value that the parser of the flags needs: the duration behind it,
+// if there is one.
 func spellWatch(args []string) []string {
 	last := slices.Index(args, "--")
 	if last < 0 {
 		last = len(args)
 	}
-	args = slices.Clone(args)
-	for i, arg := range args[:last] {
+	var spelled []string
+	for i := 0; i < last; i++ {
+		arg := args[i]
 		if arg == "--watch" {
-			args[i] += "=" + watchInterval
+			every := watchInterval
+			if i+1 < last && isDuration(args[i+1]) {
+				i++
+				every = args[i]
+			}
+			arg += "=" + every
 		}
+		spelled = append(spelled, arg)
 	}
-	return args
+	return append(spelled, args[last:]...)
+}
+
+func isDuration(text string) bool {
+	_, err := time.ParseDuration(text)
+	return err == nil
 }
 
 // clearScreen moves a terminal's cursor to its first cell and clears the rest.

@@ -60,7 +60,7 @@ func buildOne(s *source, k kind, arch, dir string, report io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(report, "%s  %s  %s\n", path, humanize.Bytes(uint64(info.Size())), digest)
+	_, err = fmt.Fprintf(report, "%s  %s  %s\n", path, humanize.Bytes(uint64(info.Size())), digest) //nolint:gosec // the size of a file is not negative
 	return err
 }
 

@@ -62,11 +62,7 @@ func checkStage(t *testing.T, k kind, s instructions.Stage, user, dir string, en
 		case *instructions.ExposeCommand:
 			equal(t, k.name+": EXPOSE", strings.Join(c.Ports, " "), k.port)
 		case *instructions.EnvCommand:
-			pairs := []string{}
-			for _, pair := range c.Env {
-				pairs = append(pairs, pair.Key+"="+strings.Trim(pair.Value, `"`))
-			}
-			equal(t, k.name+": ENV", strings.Join(pairs, " "), strings.Join(env, " "))
+			equal(t, k.name+": ENV", variables(c.Env), strings.Join(env, " "))
 		case *instructions.LabelCommand:
 			for _, label := range c.Labels {
 				got[label.Key] = strings.Trim(label.Value, `"`)
@@ -88,6 +84,15 @@ func checkStage(t *testing.T, k kind, s instructions.Stage, user, dir string, en
 			t.Errorf("%s: no %s", k.name, name)
 		}
 	}
+}
+
+// variables returns the variables of an ENV as KEY=VALUE, without quotes.
+func variables(env instructions.KeyValuePairs) string {
+	pairs := make([]string, len(env))
+	for i, pair := range env {
+		pairs[i] = pair.Key + "=" + strings.Trim(pair.Value, `"`)
+	}
+	return strings.Join(pairs, " ")
 }
 
 // TestDockerfileGathersByTheProgram: the files of each target come from `image tree`, so the pins are the program's.

@@ -38,9 +38,6 @@ func NewKubectl(run func(args ...string) (string, error)) (*Kubectl, error) {
 	return k, nil
 }
 
-// Resources returns how many names of resources are known.
-func (k *Kubectl) Resources() int { return len(k.resources) }
-
 var (
 	switchOption = regexp.MustCompile(`(?m)^ +(?:(-\w), )?(--[a-z0-9-]+)=(?:true|false):`)
 	usageLine    = regexp.MustCompile(`(?m)^Usage:\n +kubectl((?: [a-z][a-z-]*)+)(.*)$`)

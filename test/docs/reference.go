@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/alecthomas/units"
 
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
@@ -55,32 +58,65 @@ func CheckReference(t *testing.T, program string, application *kingpin.Applicati
 func reference(program string, model *kingpin.ApplicationModel, groups []Group) string {
 	var b strings.Builder
 	write(&b, model.Flags, groups)
-	for _, command := range leaves(model.Commands) {
-		if shown := shownFlags(command.Flags); len(shown) == 0 && len(command.Args) == 0 {
-			fmt.Fprintf(&b, "### %s %s\n\n%s It has no flags.\n\n", program, command.FullCommand, command.Help)
-			continue
+	for _, command := range model.Commands {
+		runnable := leaves(command)
+		common := commonFlags(runnable)
+		if len(common) > 0 {
+			fmt.Fprintf(&b, "### %s %s\n\n%s\n\nEach of these commands has the flags of this table, and flags of its own.\n\n", program, command.FullCommand, command.Help)
+			write(&b, common, groups)
 		}
-		fmt.Fprintf(&b, "### %s %s\n\n%s\n\n", program, command.FullCommand, command.Help)
-		for _, arg := range command.Args {
-			fmt.Fprintf(&b, "The argument `%s`: %s\n\n", strings.ToUpper(arg.Name), arg.Help)
+		for _, c := range runnable {
+			writeCommand(&b, program, c, common, groups)
 		}
-		write(&b, command.Flags, groups)
 	}
 	return strings.TrimSpace(b.String()) + "\n"
 }
 
-// leaves returns the commands that can be run.
-func leaves(commands []*kingpin.CmdModel) (list []*kingpin.CmdModel) {
-	for _, c := range commands {
-		switch {
-		case c.Hidden || c.Name == "help":
-		case len(c.Commands) > 0:
-			list = append(list, leaves(c.Commands)...)
-		default:
-			list = append(list, c)
+// writeCommand writes a command's flags without those that it has in common with others.
+func writeCommand(b *strings.Builder, program string, command *kingpin.CmdModel, common []*kingpin.FlagModel, groups []Group) {
+	fmt.Fprintf(b, "### %s %s\n\n%s", program, command.FullCommand, command.Help)
+	shown := shownFlags(command.Flags)
+	if len(shown) == 0 && len(command.Args) == 0 {
+		b.WriteString(" It has no flags.\n\n")
+		return
+	}
+	b.WriteString("\n\n")
+	for _, arg := range command.Args {
+		fmt.Fprintf(b, "The argument `%s`: %s\n\n", strings.ToUpper(arg.Name), arg.Help)
+	}
+	write(b, slices.DeleteFunc(shown, func(f *kingpin.FlagModel) bool { return hasFlag(common, f) }), groups)
+}
+
+// leaves returns the commands that can be run: the command itself, or those below it.
+func leaves(c *kingpin.CmdModel) (list []*kingpin.CmdModel) {
+	switch {
+	case c.Hidden || c.Name == "help":
+	case len(c.Commands) > 0:
+		for _, below := range c.Commands {
+			list = append(list, leaves(below)...)
 		}
+	default:
+		list = append(list, c)
 	}
 	return list
+}
+
+// commonFlags returns the flags that all of several commands have, apart from those without any flag.
+func commonFlags(commands []*kingpin.CmdModel) []*kingpin.FlagModel {
+	commands = slices.DeleteFunc(slices.Clone(commands), func(c *kingpin.CmdModel) bool { return len(shownFlags(c.Flags)) == 0 })
+	if len(commands) < 2 {
+		return nil
+	}
+	return slices.DeleteFunc(shownFlags(commands[0].Flags), func(f *kingpin.FlagModel) bool {
+		return slices.ContainsFunc(commands, func(c *kingpin.CmdModel) bool { return !hasFlag(c.Flags, f) })
+	})
+}
+
+// hasFlag reports whether the list has a flag of the same name, default and meaning.
+func hasFlag(list []*kingpin.FlagModel, f *kingpin.FlagModel) bool {
+	return slices.ContainsFunc(list, func(other *kingpin.FlagModel) bool {
+		return other.Name == f.Name && other.Help == f.Help && slices.Equal(other.Default, f.Default)
+	})
 }
 
 // fewFlags is how many flags make one table without headings.
@@ -156,20 +192,28 @@ func spelling(f *kingpin.FlagModel) string {
 	}
 }
 
-// valueName says what a flag's value is, by its type.
+// valueName says what a flag's value is, by its type or its default.
 func valueName(f *kingpin.FlagModel) string {
-	kind := strings.ToLower(fmt.Sprintf("%T", f.Value))
-	switch {
-	case f.PlaceHolder != "":
+	if f.PlaceHolder != "" {
 		return f.PlaceHolder
-	case strings.Contains(kind, "bytes"):
-		return "SIZE"
-	case strings.Contains(kind, "duration"):
-		return "DURATION"
-	case strings.Contains(kind, "int"), strings.Contains(kind, "float"):
+	}
+	if value, ok := f.Value.(kingpin.Getter); ok {
+		switch value.Get().(type) {
+		case units.Base2Bytes:
+			return "SIZE"
+		case time.Duration:
+			return "DURATION"
+		case int, uint32, uint64, float64:
+			return "NUMBER"
+		}
+	}
+	if _, err := strconv.ParseUint(strings.Join(f.Default, ""), 10, 64); err == nil {
 		return "NUMBER"
-	case strings.HasSuffix(f.Name, "-file"), strings.HasSuffix(f.Name, ".file"), strings.HasSuffix(f.Name, "dir"):
-		return "PATH"
+	}
+	for _, end := range []string{"-file", ".file", "dir", "kubeconfig"} {
+		if strings.HasSuffix(f.Name, end) {
+			return "PATH"
+		}
 	}
 	return "TEXT"
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
-// TestMistakesAreOneLine makes every mistake that a user can make: each ends with an exit code and one line that
-// names the mistake.
+// TestMistakesAreOneLine makes mistakes of each kind, a wrong value for each type of flag among them: each ends with an
+// exit code and one line that names the mistake.
 func TestMistakesAreOneLine(t *testing.T) {
 	t.Parallel()
 	kubeconfig := harness.Cluster(t).Kubeconfig
@@ -58,7 +58,8 @@ func TestMistakesAreOneLine(t *testing.T) {
 		want []string // the line contains these
 	}{
 		"no API server":                   {on(absent), 1, []string{"no API server answers at", closed.Addr().String(), "refused"}},
-		"no kubeconfig":                   {on(filepath.Join(dir, "nowhere")), 1, []string{"nowhere", "no such file"}},
+		"no kubeconfig":                   {on(filepath.Join(dir, "nowhere")), 2, []string{"--kube.kubeconfig: ", "nowhere", "does not exist"}},
+		"no kubeconfig to generate load":  {[]string{"loadgen", "--kube.kubeconfig=/nowhere"}, 2, []string{"--kube.kubeconfig: ", "/nowhere"}},
 		"broken kubeconfig":               {on(write("broken", "{broken")), 1, []string{"kubeconfig", "broken"}},
 		"unknown context":                 {on(kubeconfig, "--kube.context=prod"), 1, []string{"kubeconfig", "prod"}},
 		"unknown credentials":             {on(stranger), 1, []string{"does not accept the credentials"}},
@@ -90,7 +91,14 @@ func TestMistakesAreOneLine(t *testing.T) {
 		"kubelets of any name":            {on(stranger, "--kubelet.interval=5m"), 2, []string{"--kubelet.certificate-authority", "--kubelet.insecure-tls"}},
 		"no such addresses":               {on(kubeconfig, "--kubelet.address-types=InternalIP,Any"), 2, []string{"--kubelet.address-types", "Any", "ExternalDNS"}},
 		"two tokens":                      {on(kubeconfig, "--kubelet.token-file=/nowhere", "--kubelet.service-account=me"), 2, []string{"--kubelet.token-file", "--kubelet.service-account"}},
-		"bad number of volumes":           {run("--metrics.max-volumes=-1"), 2, []string{"--metrics.max-volumes", "-1"}},
+		"bad number of volumes":           {run("--metrics.max-volumes=-1"), 2, []string{`--metrics.max-volumes: "-1" is not a whole number from 0`}},
+		"bad port":                        {run("--kubelet.port=abc"), 2, []string{`--kubelet.port: "abc" is not a whole number from 0`, "(see kubevoltracker run --help)"}},
+		"bad size":                        {run("--journal.max-bytes=foo"), 2, []string{`--journal.max-bytes: "foo" is not a size such as 4GiB`}},
+		"bad interval of a watch":         {[]string{"report", "idle", "--watch=1"}, 2, []string{`--watch: "1" is not a duration such as 10s`, "(see kubevoltracker report idle --help)"}},
+		"bad limit":                       {[]string{"report", "idle", "--limit=-1"}, 2, []string{`--limit: "-1" is not a whole number from 0`}},
+		"bad parameter":                   {[]string{"sql", "--param=a", "SELECT 1"}, 2, []string{`--param: "a" is not NAME=VALUE`}},
+		"bad rate":                        {[]string{"loadgen", "--rate=abc"}, 2, []string{`--rate: "abc" is not a number`}},
+		"columns of SQL":                  {[]string{"report", "idle", "--sql", "--columns=volume"}, 2, []string{"--columns", "--sql"}},
 		"no program":                      {on(kubeconfig, "--catalog.embedded-binary=/nowhere/clickhouse"), 1, []string{"/nowhere/clickhouse"}},
 		"no library":                      {on(kubeconfig, "--catalog.embedded-library=/nowhere/libchdb.so"), 1, []string{"/nowhere/libchdb.so", "libchdb"}},
 		"lease without a home":            {on(kubeconfig, "--leader-election", "--leader-election.namespace=nowhere", "--catalog.url=http://"+closed.Addr().String()), 1, []string{"--leader-election.namespace", "nowhere"}},
@@ -142,10 +150,16 @@ func TestVersionAndHelpExitWithZero(t *testing.T) {
 
 func TestFlagsReadTheEnvironment(t *testing.T) {
 	t.Parallel()
-	cmd := exec.Command(harness.Program(t, "kubevoltracker"), "run")
-	cmd.Env = append(os.Environ(), "KUBEVOLTRACKER_KUBE_KUBECONFIG=/nowhere/kubeconfig")
-	out, _ := cmd.CombinedOutput()
-	if !strings.Contains(string(out), "/nowhere/kubeconfig") {
-		t.Errorf("got %s", out)
+	for variable, want := range map[string]string{
+		"KUBEVOLTRACKER_KUBE_KUBECONFIG=/nowhere/kubeconfig": "KUBEVOLTRACKER_KUBE_KUBECONFIG: path '/nowhere/kubeconfig' does not exist",
+		"KUBEVOLTRACKER_JOURNAL_MAX_BYTES=x":                 `KUBEVOLTRACKER_JOURNAL_MAX_BYTES: "x" is not a size such as 4GiB`,
+		"KUBECONFIG=/nowhere/kubeconfig":                     "no cluster is configured in /nowhere/kubeconfig: name a kubeconfig file by --kube.kubeconfig or KUBECONFIG",
+	} {
+		cmd := exec.Command(harness.Program(t, "kubevoltracker"), harness.RunArgs(t)...)
+		cmd.Env = append(os.Environ(), variable)
+		out, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(string(out), want) {
+			t.Errorf("%s: exit code %d: %s", variable, code, out)
+		}
 	}
 }

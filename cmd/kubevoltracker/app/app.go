@@ -42,6 +42,9 @@ type App struct {
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	registry := prometheus.NewRegistry()
 	client, err := collector.NewClient(o.Client)
+	if errors.Is(err, collector.ErrNotConfigured) {
+		return nil, UsageError{err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -107,14 +110,6 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		level.Info(o.Logger).Log("msg", "serving", "address", l.Addr())
 	}
 	return a, nil
-}
-
-// Addresses returns the addresses on which the metrics are served.
-func (a *App) Addresses() (list []net.Addr) {
-	for _, l := range a.listeners {
-		list = append(list, l.Addr())
-	}
-	return list
 }
 
 // Run tracks until ctx ends or a part fails, stops all parts in order, and closes the App. The

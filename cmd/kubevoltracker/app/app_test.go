@@ -51,7 +51,7 @@ func runApp(t *testing.T, o app.Options) *runningApp {
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
 	stopped := false
-	r := &runningApp{url: "http://" + a.Addresses()[0].String()}
+	r := &runningApp{url: a.URL()}
 	r.stop = func() (err error) {
 		if !stopped {
 			stopped = true

@@ -166,11 +166,11 @@ func (h *history) newWriter(o Options, client *collector.Client, registry *prome
 	writing := ingest.WriterOptions{
 		Journal: h.journal, Dir: o.DataDir, Cluster: h.cluster, Registerer: registry, Logger: h.logger,
 		Document: h.document, Redact: h.policy.Rows,
-		TakesOver: h.snapshot == nil || h.recorder.TakingOver() || h.journal.Origin() == journal.Rewound,
+		MayRepeat: h.snapshot == nil || h.recorder.TakingOver() || h.journal.Origin() == journal.Rewound,
 	}
-	if writing.TakesOver {
+	if writing.MayRepeat {
 		h.recorder.SetTakingOver(true)
-		writing.TookOver = func() { h.recorder.SetTakingOver(false) }
+		writing.AfterTakeover = func() { h.recorder.SetTakingOver(false) }
 	}
 	if o.Election.Enabled {
 		h.election = election.New(o.Election.options(client, h.journal.ID(), log.With(o.Logger, "component", "election")))

@@ -34,12 +34,11 @@ type objectKey struct{ kind, name string }
 
 // observed is the last state of an object.
 type observed struct {
-	uid    string
-	gone   bool
-	phase  string
-	job    string
-	labels map[string]string
-	text   string // as it was written: to write no state twice
+	uid   string
+	gone  bool
+	phase string
+	job   string
+	text  string // as it was written: to write no state twice
 }
 
 func newObserver(n names, a *account) *observer {
@@ -116,7 +115,7 @@ func (o *observer) take(kind string, object metav1.Object, gone bool) {
 		return
 	}
 	line := &Line{Kind: kind, Name: object.GetName(), UID: string(object.GetUID()), Gone: gone}
-	state := &observed{uid: line.UID, gone: gone, labels: object.GetLabels()}
+	state := &observed{uid: line.UID, gone: gone}
 	switch x := object.(type) {
 	case *corev1.Pod:
 		line.Pod = podState(x)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,7 +48,7 @@ func connect(kubeconfig, contextName string) (*cluster, error) {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: contextName}).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		return nil, fmt.Errorf("no cluster is configured: name a kubeconfig file by --kube.kubeconfig or $KUBECONFIG")
+		return nil, fmt.Errorf("no cluster is configured in %s: name a kubeconfig file by --kube.kubeconfig or KUBECONFIG", strings.Join(rules.GetLoadingPrecedence(), ", "))
 	case err != nil:
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
