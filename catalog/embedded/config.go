@@ -62,6 +62,7 @@ const usersConfig = `<clickhouse>
     <max_temporary_data_on_disk_size_for_user>%[7]d</max_temporary_data_on_disk_size_for_user>
     <max_temporary_data_on_disk_size_for_query>%[6]d</max_temporary_data_on_disk_size_for_query>
     <max_threads_min_free_memory_per_thread>268435456</max_threads_min_free_memory_per_thread>
+    <input_format_values_interpret_expressions>0</input_format_values_interpret_expressions>
     <use_uncompressed_cache>1</use_uncompressed_cache>
     <merge_tree_max_rows_to_use_cache>10000000</merge_tree_max_rows_to_use_cache>
     <constraints>
@@ -103,11 +104,11 @@ var insideEngines = [...]string{
 
 // outsideSettings name files or hosts (a template's file is read into the answer, a disk may be
 // anywhere), enable a language that parseStatement does not parse, or have SQL run that the gate does not see: a
-// filter's subquery may have SETTINGS, which the engine does not check, and its fuzzer changes statements at random.
+// filter's subquery, or one in a row, may have SETTINGS, which the engine does not check, and its fuzzer changes statements at random.
 var outsideSettings = [...]string{
 	"format_template_resultset", "format_template_row", "format_schema", "format_schema_source", "output_format_schema",
 	"input_format_record_errors_file_path", "format_avro_schema_registry_url", "merge_tree_disk", "dialect",
-	"allow_experimental_eval_table_function", "additional_result_filter", "additional_table_filters", "ast_fuzzer_runs", statementSetting,
+	"allow_experimental_eval_table_function", "additional_result_filter", "additional_table_filters", "ast_fuzzer_runs", "input_format_values_interpret_expressions", statementSetting,
 }
 
 func escapeXML(s string) string {

@@ -71,7 +71,7 @@ func (q *request) loadExternal(conn *connection) error {
 		if table.structure == "" {
 			return newException(codeBadArguments, "Neither structure nor types have not been provided for external table %s. Use fields %s_structure or %s_types to do so.", name, name, name)
 		}
-		if err := errors.Join(checkParameter("the external table", name), checkFormat(table.format)); err != nil {
+		if err := errors.Join(checkParameter("the external table", name), checkFormat(table.format), checkStructure(name, table.structure)); err != nil {
 			return err
 		}
 		// The structure is a value here, and cannot end the statement.

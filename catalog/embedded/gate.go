@@ -84,6 +84,8 @@ func (w *work) permit(c class) error {
 	switch {
 	case w.role == reader && c != classReads:
 		return newException(codeAccessDenied, "%[1]s: Not enough privileges. User %[1]s reads only; %[2]s may write", ReaderUser, WriterUser)
+	case w.role == reader && w.statement.hidesSQL != "":
+		return newException(codeAccessDenied, "%s", w.statement.hidesSQL)
 	case w.role == reader && w.statement.resetsSetting:
 		return newException(codeConstraint, "A setting cannot be reset to DEFAULT by this user")
 	case c != classReads && w.readOnly && !w.statement.changesSession():

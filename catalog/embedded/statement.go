@@ -14,9 +14,10 @@ type statement struct {
 	format string // named by its FORMAT clause, or ""
 	suffix []byte // the text after the FORMAT clause of a query (SETTINGS …)
 
-	// The engine checks the limits of settings in neither case.
-	resetsSetting bool // whether it has SETTINGS name = DEFAULT
-	innerSettings bool // whether it has SETTINGS elsewhere than at its end
+	// The engine checks the limits of settings in none of these cases.
+	resetsSetting bool   // whether it has SETTINGS name = DEFAULT
+	innerSettings bool   // whether it has SETTINGS elsewhere than at its end
+	hidesSQL      string // which text in it may hide SQL, in which the engine checks no settings either; empty if none does
 
 	insertsData bool   // an INSERT whose rows follow, and not INSERT … SELECT
 	data        []byte // the rows in the text itself
@@ -32,6 +33,7 @@ func parseStatement(text []byte) (*statement, error) {
 		}
 		p.count(t)
 		p.findSettings(t)
+		p.findHidden(t)
 		switch p.clause(t) {
 		case rowsFollow:
 			return p.s, nil
@@ -61,6 +63,7 @@ type parser struct {
 	fromSelect bool  // INSERT … SELECT
 	values     bool  // INSERT … VALUES
 	inSettings bool  // SETTINGS came before
+	queries    bool  // SELECT or FROM came before, in brackets or outside
 
 	// Outside of brackets.
 	selects bool // SELECT came before
@@ -93,6 +96,7 @@ func (p *parser) refuse(t token) error {
 // findSettings looks for settings that the engine would not check. It checks those of a statement, and of the last SELECT
 // of a union. It applies unchecked those of the SELECTs before that one, of subqueries, and of the SELECT in DESCRIBE SELECT.
 func (p *parser) findSettings(t token) {
+	p.queries = p.queries || t.word("SELECT") || t.word("FROM")
 	switch {
 	case p.inSettings && p.prev.is("=") && t.word("DEFAULT"):
 		p.s.resetsSetting = true
@@ -112,6 +116,7 @@ func (p *parser) beginSettings() {
 	name := p.lex.peek()
 	switch {
 	case p.prev.is("."), name.kind == tokenSign, name.kind == tokenEnd: // a table or a column
+	case p.depth > 0 && !p.queries: // a column of CREATE or INSERT
 	case p.depth > 0, p.selects && (p.s.kind == "DESCRIBE" || p.s.kind == "DESC"):
 		p.s.innerSettings = true
 	case p.selects:

@@ -52,9 +52,24 @@ func TestSettingsMayStandWhereTheEngineChecksThem(t *testing.T) {
 		"CREATE TABLE t (a String CODEC(ZSTD) SETTINGS (min_compress_block_size = 1)) ENGINE = MergeTree ORDER BY a SETTINGS index_granularity = 1 AS SELECT * EXCEPT b FROM s UNION ALL SELECT 1",
 		"CREATE VIEW v AS SELECT 1 UNION ALL SELECT 2 SETTINGS join_use_nulls = 0", "ALTER TABLE t DELETE WHERE a IN (SELECT 1) SETTINGS mutations_sync = 2",
 		"SELECT * FROM (SELECT name FROM system.settings AS s UNION ALL SELECT settings.name FROM settings) UNION ALL SELECT `settings` FROM t", "SELECT (settings, Settings['x'], settings = 1), settings FROM t",
+		"CREATE TABLE t (name String, settings String) ENGINE = Memory", "INSERT INTO t (name, settings) SELECT 1, 2",
 	} {
 		if s, err := parseStatement([]byte(in)); err != nil || s.innerSettings {
 			t.Errorf("%s: refused (%v)", in, err)
+		}
+	}
+}
+
+// What readers write in functions that can hide SQL in a text.
+func TestPlainTextsHideNoSQL(t *testing.T) {
+	for _, in := range []string{
+		"SELECT arrayReduce('quantile(0.5, 0.9)', x), initializeAggregation('sumState', 1), arrayReduce FROM t WHERE a IS NULL",
+		"SELECT printf('%s %s', concat(a, 'b'), c), nullIf(a, b), null, values, input FROM t FORMAT CSV", `SELECT * FROM format(JSONEachRow, '{"a": "x\n"}')`,
+		`SELECT * FROM format('CSV', 'a Enum8(\'x\' = 1), b UInt8 DEFAULT 2', '1\n')`, "SELECT * FROM format(CSV, $$a Enum8('x' = 1)$$, $$1$$)",
+		`SELECT * FROM values('a String', ('x\n'), (upper('y')))`, "SELECT * FROM (VALUES (1, 'x')) WHERE a IN (VALUES (1))", "SELECT 'arrayReduce(' , \"a\\nb\" FROM t",
+	} {
+		if s, err := parseStatement([]byte(in)); err != nil || s.hidesSQL != "" {
+			t.Errorf("%s: refused (%v, %s)", in, err, s.hidesSQL)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 // Why attacks fail.
 const (
 	theKernel   = "the kernel refuses: the file is not the engine's (Landlock), or it may not make sockets (seccomp)"
+	theTexts    = "a reader's names of functions and structures are plain texts, in which no SQL hides"
 	theGate     = "the engine's parser says that the statement does more than read, or is not one statement"
 	theRights   = "the engine's one user was never granted it"
 	theLimits   = "a reader's memory, rows and time are bounded, and cannot be reset"
@@ -53,7 +54,7 @@ func (at *target) reads() []attempt {
 	return []attempt{
 		{"read a file", nobody, sql("SELECT file(" + file + ")"), denied, theKernel},
 		{"read a file, quoted", nobody, sql("SELECT upper(\"file\" (" + file + "))"), denied, theKernel},
-		{"read a file, escaped", nobody, sql("SELECT `fi\\x6ce`(" + file + ")"), denied, theKernel},
+		{"read a file, escaped", nobody, sql("SELECT `fi\\x6ce`(" + file + ")"), "a backslash in the name", theTexts},
 		{"read a file by APPLY", nobody, sql("SELECT * APPLY file FROM (SELECT " + file + ")"), denied, theKernel},
 		{"read a file by arrayMap", nobody, sql("SELECT arrayMap(file, [" + file + "])"), denied, theKernel},
 		{"read a file by a lambda", nobody, sql("SELECT arrayMap(x -> file(x), [" + file + "])"), denied, theKernel},
@@ -74,8 +75,8 @@ func (at *target) reads() []attempt {
 		{"read a file by a model", nobody, sql("SELECT catboostEvaluate(" + file + ", 1)"), "", "no model server is configured"},
 		{"run a command as a table", nobody, sql("SELECT * FROM executable('x', 'CSV', 'a Int8')"), "", theRights},
 		{"read a file, as the writer", programmer, sql("SELECT file(" + file + ")"), denied, theKernel},
-		{"read a file into a table", programmer, sql("INSERT INTO kubevoltracker.victim VALUES (8, file(" + file + "))"), denied, theKernel},
-		{"read a file into a table by a format", programmer, sql("INSERT INTO kubevoltracker.victim FORMAT Values (8, file(" + file + "))"), denied, theKernel},
+		{"read a file into a table", programmer, sql("INSERT INTO kubevoltracker.victim VALUES (8, file(" + file + "))"), "ILLEGAL_TYPE_OF_ARGUMENT", theSettings},
+		{"read a file into a table by a format", programmer, sql("INSERT INTO kubevoltracker.victim FORMAT Values (8, file(" + file + "))"), "ILLEGAL_TYPE_OF_ARGUMENT", theSettings},
 		{"read a file FROM INFILE", programmer, sql("INSERT INTO kubevoltracker.victim FROM INFILE " + file + " FORMAT LineAsString"), "", theKernel},
 		{"read a file by a table's engine", programmer, sql("CREATE TABLE kubevoltracker.f (a String) ENGINE = File(CSV, " + file + ")"), "Not enough privileges", theRights},
 		{"read a file by a dictionary", programmer, sql("CREATE DICTIONARY kubevoltracker.d (a String) PRIMARY KEY a SOURCE(FILE(path " + file + " format 'CSV')) LAYOUT(FLAT()) LIFETIME(1)"), "Not enough privileges", theRights},
@@ -126,6 +127,27 @@ func (at *target) writes() []attempt {
 		{"write rejected rows to a file by a subquery, behind a setting without a value", nobody, sql("SELECT * FROM (SELECT * FROM format(CSV, 'a Int8', 'x\n1\n') SETTINGS final, input_format_record_errors_file_path = '" + filepath.Join(at.data, "clickhouse", "metadata", "evil.sql") + "', input_format_allow_errors_num = 10)"), "not allowed in a subquery", theGate},
 		{"write rejected rows to a file by a filter", nobody, get("query", "SELECT dummy FROM system.one", "additional_table_filters", "{'system.one': 'dummy IN (SELECT 1 SETTINGS final)'}"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
 		{"write rejected rows to a file by a filter of the result", nobody, sql("SELECT 1 AS x SETTINGS additional_result_filter = 'x IN (SELECT 1 SETTINGS final)'"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
+		{"run a subquery in a row", nobody, sql(`SELECT * FROM format(Values, 'a UInt64', '((SELECT toUInt64(getSetting(\'max_memory_usage\')) SETTINGS max_memory_usage = 0))')`), "SYNTAX_ERROR", theSettings},
+		{"run a subquery in a row, with the setting", nobody, sql(`SELECT * FROM format(Values, 'a UInt64', '((SELECT 1))') SETTINGS input_format_values_interpret_expressions = 1`), "SETTING_CONSTRAINT_VIOLATION", theSettings},
+		{"run a subquery in the name of an aggregate function", nobody, sql(`SELECT arrayReduce('quantile((SELECT 0.5 SETTINGS readonly = 0))', [1])`), "takes its aggregate function", theTexts},
+		{"run a subquery in the name of an aggregate function, put together", nobody, sql(`SELECT arrayReduce(concat('quantile((SEL','ECT 0.5))'), [1])`), "takes its aggregate function", theTexts},
+		{"run a subquery in the name of an aggregate function, of an alias", nobody, sql(`WITH 'quantile((SELECT 0.5))' AS f SELECT arrayReduce(f, [1])`), "takes its aggregate function", theTexts},
+		{"run a subquery in the name of an aggregate function, of a parameter", nobody, get("query", "SELECT arrayReduce({f:String}, [1])", "param_f", "quantile((SELECT 0.5))"), "takes its aggregate function", theTexts},
+		{"run a subquery in the name of an aggregate function, by ranges", nobody, sql("SELECT `arrayReduceInRanges` /* */ ('quantile((SELECT 0.5))', [(1, 1)], [1])"), "takes its aggregate function", theTexts},
+		{"run a subquery in the name of an aggregate function's state", nobody, sql(`SELECT initializeAggregation('quantileState((SELECT 0.5))', 1)`), "takes its aggregate function", theTexts},
+		{"run a subquery in the name of an aggregate function, by escapes", nobody, sql(`SELECT "arr\x61yReduce"('quantile((SELECT 0.5))', [1])`), "a backslash in the name", theTexts},
+		{"run a subquery in a structure", nobody, sql(`SELECT b FROM format(CSV, 'b Float64 DEFAULT arrayReduce(\'quantile((SELECT 0.5))\', [1])', '1')`), "takes its structure", theTexts},
+		{"run a subquery in a structure, put together", nobody, sql(`SELECT b FROM format(CSV, concat('b Float64 DEFAULT arrayRe', 'duce(\'quantile((SELECT 0.5))\', [1])'), '1')`), "takes its structure", theTexts},
+		{"run a subquery in a structure, by escapes", nobody, sql(`SELECT b FROM FORMAT('CSV', 'b Float64 DEFAULT arr\x61yReduce(\'quantile((SELECT 0.5))\', [1])', '1')`), "takes its structure", theTexts},
+		{"run a subquery in a structure, of a parameter", nobody, get("query", "SELECT b FROM format(CSV, {s:String}, '1')", "param_s", "b Float64 DEFAULT arrayReduce('quantile((SELECT 0.5))', [1])"), "takes its structure", theTexts},
+		{"run a subquery in a structure, behind a format of a parameter", nobody, get("query", "SELECT b FROM format({f:String}, 'b Float64 DEFAULT arrayReduce(\\'quantile((SELECT throwIf(1)))\\', [1])', '1')", "param_f", "CSV"), "takes its structure", theTexts},
+		{"run a subquery in a structure, behind braces", nobody, sql(`SELECT b FROM system.one, format('{}', concat('b Float64 DEFAULT arrayRe', 'duce(\'quantile((SELECT toFloat64(throwIf(1))))\', [1])'), '1')`), "takes its structure", theTexts},
+		{"run a subquery in a structure of values", nobody, sql(`SELECT b FROM values('a Int8, b Float64 DEFAULT arrayReduce(\'quantile((SELECT 0.5))\', [1])', (1, 2))`), "takes its structure", theTexts},
+		{"run a subquery in a structure of random rows", nobody, sql(`SELECT b FROM generateRandom('b Float64 DEFAULT arrayReduce(\'quantile((SELECT 0.5))\', [1])')`), "generateRandom is not allowed", theTexts},
+		{"run a subquery in a structure without rows", nobody, sql("DESCRIBE `null`('b Float64 DEFAULT arrayReduce(\\'quantile((SELECT 0.5))\\', [1])')"), "null is not allowed", theTexts},
+		{"run a subquery in a structure of a program", nobody, sql(`SELECT b FROM executable('x', 'CSV', 'b Float64 DEFAULT arrayReduce(\'quantile((SELECT 0.5))\', [1])')`), "executable is not allowed", theTexts},
+		{"run a subquery in a structure of a lake", nobody, sql(`SELECT b FROM icebergS3('x', 'CSV')`), "icebergS3 is not allowed", theTexts},
+		{"run a subquery in a table's structure", nobody, form("query", "SELECT 1", "x_structure", "b Float64 DEFAULT arrayReduce('quantile((SELECT 0.5))', [1])"), "The structure of the external table", theTexts},
 		{"run statements at random", nobody, sql("SELECT 1 SETTINGS ast_fuzzer_runs = 100"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
 		{"write a schema", nobody, sql("SELECT 1 SETTINGS output_format_schema = " + out + " FORMAT Protobuf"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
 		{"move a directory away", programmer, sql("ATTACH TABLE kubevoltracker.x FROM '" + at.outside + "' (a Int8) ENGINE = MergeTree ORDER BY a"), "must be inside", "ClickHouse attaches only what is in its own directory"},

@@ -1,0 +1,105 @@
+package embedded
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A text can hide SQL from the gate: the engine evaluates the parameters in the name of an aggregate function, and the
+// defaults of columns in a structure. A subquery there may have SETTINGS that the engine does not check. So a reader's
+// names and structures have to be plain texts.
+
+// evaluators are the functions that take the name of an aggregate function as a text.
+var evaluators = []string{"arrayReduce", "arrayReduceInRanges", "initializeAggregation"}
+
+// structured are table functions that take a structure, which the engine reads before it checks rights; format and values
+// are apart, because readers have a use for them.
+var structured = []string{"arrowstream", "executable", "fuzzJSON", "generateRandom", "input", "null", "redis", "ytsaurus"}
+
+// lakes are the beginnings of the names of table functions with many variants.
+var lakes = []string{"deltaLake", "hudi", "iceberg", "paimon"}
+
+var (
+	aggregateName = regexp.MustCompile(`^[A-Za-z0-9_]+(\([-0-9., ]*\))?$`)
+	hidesSQL      = regexp.MustCompile(`(?i)arrayReduce|initializeAggregation|\\[^']`)
+)
+
+// plainStructure reports whether no SQL hides in a structure.
+func plainStructure(text string) bool { return !hidesSQL.MatchString(text) }
+
+// checkStructure returns why the structure of an external table is refused.
+func checkStructure(table, structure string) error {
+	if plainStructure(structure) {
+		return nil
+	}
+	return newException(codeAccessDenied, "The structure of the external table %s has a backslash, arrayReduce or initializeAggregation, which is not allowed", table)
+}
+
+// findHidden looks at a function call for a text in which SQL may hide. The token t may be its name.
+func (p *parser) findHidden(t token) {
+	name, plain := p.identifier(t)
+	arguments := p.lex
+	if name == "" || !arguments.next().is("(") {
+		return
+	}
+	is := func(other string) bool { return strings.EqualFold(name, other) }
+	isLake := func(lake string) bool { return len(name) >= len(lake) && is(lake+name[len(lake):]) }
+	switch {
+	case !plain:
+		p.s.hidesSQL = "a backslash in the name of a function is not allowed"
+	case slices.ContainsFunc(structured, is), slices.ContainsFunc(lakes, isLake):
+		p.s.hidesSQL = "the table function " + name + " is not allowed"
+	case slices.ContainsFunc(evaluators, is) && !p.plainAggregate(arguments):
+		p.s.hidesSQL = name + " takes its aggregate function as a text with numbers at most, such as 'quantile(0.5)'"
+	case is("values") && !p.plainValues(arguments), is("format") && !p.plainFormat(arguments):
+		p.s.hidesSQL = name + " takes its structure as a text without backslashes, arrayReduce and initializeAggregation; to put texts together, use concat or printf"
+	}
+}
+
+// plainAggregate reports whether the first argument is the name of an aggregate function in a text, with numbers at most.
+func (p *parser) plainAggregate(arguments lexer) bool {
+	text, isText := p.text(arguments.next())
+	return isText && aggregateName.MatchString(text) && arguments.next().is(",")
+}
+
+// plainValues reports whether the first argument of the table function values is a plain structure, or cannot be one.
+func (p *parser) plainValues(arguments lexer) bool {
+	first := arguments.next()
+	text, isText := p.text(first)
+	return !first.is("{") && !(isText && arguments.next().is(",") && !plainStructure(text))
+}
+
+// plainFormat reports whether the arguments of the table function format behind the first one are a text with the data, or a
+// plain structure and the data. The function format cannot be told from it: the engine reads the structure before it looks
+// whether there is such a format.
+func (p *parser) plainFormat(arguments lexer) bool {
+	arguments.next()
+	comma := arguments.next()
+	text, isText := p.text(arguments.next())
+	after := arguments.next()
+	return comma.is(",") && isText && (after.is(")") || after.is(",") && plainStructure(text))
+}
+
+// identifier returns a word, or the name in a quoted identifier; plain is whether it is written without escapes.
+func (p *parser) identifier(t token) (name string, plain bool) {
+	if t.kind == tokenWord {
+		return t.text, true
+	}
+	raw := string(p.lex.src[t.start:t.end])
+	for _, quote := range []string{"`", `"`, "“"} {
+		if rest, ok := strings.CutPrefix(raw, quote); ok && t.kind == tokenQuoted {
+			return strings.TrimRight(rest, "`\"”"), !strings.Contains(rest, `\`)
+		}
+	}
+	return "", true
+}
+
+// text returns a text as it is written, without its quotes.
+func (p *parser) text(t token) (text string, isText bool) {
+	raw := string(p.lex.src[t.start:t.end])
+	if t.kind != tokenQuoted || strings.HasPrefix(raw, "`") || strings.HasPrefix(raw, `"`) || strings.HasPrefix(raw, "“") {
+		return raw, false
+	}
+	return strings.Trim(raw, "'‘’"), true
+}
