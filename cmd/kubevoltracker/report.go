@@ -42,9 +42,9 @@ func addReport(application *kingpin.Application, commands map[string]command, ca
 			call.add(cmd, f)
 		}
 		call.output = addOutputFlag(cmd)
-		call.columns = cmd.Flag("columns", "Only these columns, in this order, with commas between them.").PlaceHolder("NAME,…").String()
+		call.columns = cmd.Flag("columns", "Only these columns, in this order, with commas between them.").PlaceHolder("NAME,…").NoEnvar().String()
 		call.sql = cmd.Flag("sql", "Print the SQL with the values of its parameters, and do not run it.").Bool()
-		call.watch = cmd.Flag("watch", "Ask again and again, until Ctrl-C: each 2 seconds, or as often as it says.").PlaceHolder("2s").Duration()
+		call.watch = cmd.Flag("watch", "Ask again and again, until Ctrl-C: each 2 seconds, or as often as the duration behind it says.").PlaceHolder("2s").Duration()
 		call.where = addCatalogFlags(cmd, defaultCatalogURL, "")
 		commands[cmd.FullCommand()] = call.run
 	}

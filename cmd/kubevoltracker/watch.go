@@ -38,8 +38,8 @@ func spellWatch(args []string) []string {
 }
 
 func isDuration(text string) bool {
-	_, err := time.ParseDuration(text)
-	return err == nil
+	d, err := time.ParseDuration(text)
+	return err == nil && d > 0
 }
 
 // clearScreen moves a terminal's cursor to its first cell and clears the rest.

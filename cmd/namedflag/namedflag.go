@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -68,12 +69,16 @@ func (v *Value) name() string {
 	return "--" + v.clause.Model().Name
 }
 
-// check refuses numbers for an int that kingpin would round, or that are below zero. No flag has a use for these.
-func (v *Value) check(text string) error {
-	if _, isInt := v.Get().(int); !isInt {
-		return nil
+// check refuses numbers and sizes below zero, and numbers for an int that kingpin would round. No flag has a use for these.
+func (v *Value) check(text string) (err error) {
+	switch v.Get().(type) {
+	case int:
+		_, err = strconv.ParseUint(text, 10, 31)
+	case units.Base2Bytes:
+		if strings.HasPrefix(text, "-") {
+			err = strconv.ErrRange
+		}
 	}
-	_, err := strconv.ParseUint(text, 10, 31)
 	return err
 }
 

@@ -20,6 +20,7 @@ func TestErrorsNameTheFlagAndTheCure(t *testing.T) {
 		{"", "1m", ""},
 		{"--size=many", "", `--size: "many" is not a size such as 4GiB`},
 		{"--size=512MiB", "", ""},
+		{"--size=-1GiB", "", `--size: "-1GiB" is not a size such as 4GiB`},
 		{"--port=abc", "", `--port: "abc" is not a whole number from 0 to 2147483647`},
 		{"--port=1.5", "", `--port: "1.5" is not a whole number from 0 to 2147483647`},
 		{"--port=-1", "", `--port: "-1" is not a whole number from 0 to 2147483647`},
