@@ -103,12 +103,14 @@ var insideEngines = [...]string{
 }
 
 // outsideSettings name files or hosts (a template's file is read into the answer, a disk may be
-// anywhere), enable a language that parseStatement does not parse, or have SQL run that the gate does not see: a
-// filter's subquery, or one in a row, may have SETTINGS, which the engine does not check, and its fuzzer changes statements at random.
+// anywhere), enable a language that parseStatement does not parse, or have SQL run that the gate does not see: in a
+// filter, in a row, in a structure, by the name of a function, or by the engine's fuzzer. A subquery there may have SETTINGS,
+// which the engine does not check.
 var outsideSettings = [...]string{
 	"format_template_resultset", "format_template_row", "format_schema", "format_schema_source", "output_format_schema",
 	"input_format_record_errors_file_path", "format_avro_schema_registry_url", "merge_tree_disk", "dialect",
-	"allow_experimental_eval_table_function", "additional_result_filter", "additional_table_filters", "ast_fuzzer_runs", "input_format_values_interpret_expressions", statementSetting,
+	"allow_experimental_eval_table_function", "additional_result_filter", "additional_table_filters", "ast_fuzzer_runs",
+	"count_distinct_implementation", "input_format_values_interpret_expressions", templatesSetting, "schema_inference_hints", statementSetting,
 }
 
 func escapeXML(s string) string {

@@ -106,6 +106,9 @@ func (e *engine) newID() string {
 // so that no statement can evade kill.
 const statementSetting = "s3queue_default_zookeeper_path"
 
+// templatesSetting lets the engine evaluate expressions in rows of the format Values. The writer may have them there.
+const templatesSetting = "input_format_values_deduce_templates_of_expressions"
+
 // maxResultRows bounds what one statement of a reader returns.
 const maxResultRows = 10_000_000
 
@@ -113,7 +116,7 @@ const maxResultRows = 10_000_000
 func (e *engine) open(id string, of role) (*connection, error) {
 	args := append(e.args[:len(e.args):len(e.args)], "--"+statementSetting+"="+id)
 	if of == reader {
-		args = append(args, "--readonly=2", "--max_result_rows="+strconv.Itoa(maxResultRows), "--max_memory_usage="+strconv.FormatInt(e.queryMemory, 10))
+		args = append(args, "--readonly=2", "--"+templatesSetting+"=0", "--max_result_rows="+strconv.Itoa(maxResultRows), "--max_memory_usage="+strconv.FormatInt(e.queryMemory, 10))
 	}
 	c, err := e.lib.openConnection(args)
 	if err != nil {

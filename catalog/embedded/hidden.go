@@ -17,12 +17,18 @@ var evaluators = []string{"arrayReduce", "arrayReduceInRanges", "initializeAggre
 // are apart, because readers have a use for them.
 var structured = []string{"arrowstream", "executable", "fuzzJSON", "generateRandom", "input", "null", "redis", "ytsaurus"}
 
-// lakes are the beginnings of the names of table functions with many variants.
-var lakes = []string{"deltaLake", "hudi", "iceberg", "paimon"}
+// schemas are functions that read a structure. They need no bracket: * APPLY structureToProtobufSchema.
+var schemas = []string{"structureToCapnProtoSchema", "structureToProtobufSchema"}
+
+// lakes are the beginnings of the names of table functions with many variants; partitions are other functions with such names.
+var (
+	lakes      = []string{"deltaLake", "hudi", "iceberg", "paimon"}
+	partitions = []string{"icebergBucket", "icebergHash", "icebergTruncate"}
+)
 
 var (
-	aggregateName = regexp.MustCompile(`^[A-Za-z0-9_]+(\([-0-9., ]*\))?$`)
-	hidesSQL      = regexp.MustCompile(`(?i)arrayReduce|initializeAggregation|\\[^']`)
+	aggregateName = regexp.MustCompile(`^[A-Za-z0-9_]+(\([-0-9.e, ]*\))?$`)
+	hidesSQL      = regexp.MustCompile(`(?i)arrayReduce|initializeAggregation|structureTo|\\[^']`)
 )
 
 // plainStructure reports whether no SQL hides in a structure.
@@ -33,27 +39,37 @@ func checkStructure(table, structure string) error {
 	if plainStructure(structure) {
 		return nil
 	}
-	return newException(codeAccessDenied, "The structure of the external table %s has a backslash, arrayReduce or initializeAggregation, which is not allowed", table)
+	return newException(codeAccessDenied, "The structure of the external table %s has a backslash, or a function that is not allowed there", table)
 }
 
-// findHidden looks at a function call for a text in which SQL may hide. The token t may be its name.
+// findHidden looks at a name for a function by which SQL may hide in a text.
 func (p *parser) findHidden(t token) {
 	name, plain := p.identifier(t)
-	arguments := p.lex
-	if name == "" || !arguments.next().is("(") {
-		return
-	}
 	is := func(other string) bool { return strings.EqualFold(name, other) }
-	isLake := func(lake string) bool { return len(name) >= len(lake) && is(lake+name[len(lake):]) }
 	switch {
 	case !plain:
-		p.s.hidesSQL = "a backslash in the name of a function is not allowed"
-	case slices.ContainsFunc(structured, is), slices.ContainsFunc(lakes, isLake):
+		p.s.hidesSQL = "a backslash in a name is not allowed"
+	case slices.ContainsFunc(schemas, is):
+		p.s.hidesSQL = name + " is not allowed"
+	case p.lex.peek().is("("):
+		p.findHiddenCall(name, is)
+	}
+}
+
+// findHiddenCall looks at the call of the function is, behind its name.
+func (p *parser) findHiddenCall(name string, is func(string) bool) {
+	arguments := p.lex
+	arguments.next()
+	isLake := func(lake string) bool { return len(name) >= len(lake) && is(lake+name[len(lake):]) }
+	switch {
+	case slices.ContainsFunc(structured, is), slices.ContainsFunc(lakes, isLake) && !slices.ContainsFunc(partitions, is):
 		p.s.hidesSQL = "the table function " + name + " is not allowed"
 	case slices.ContainsFunc(evaluators, is) && !p.plainAggregate(arguments):
 		p.s.hidesSQL = name + " takes its aggregate function as a text with numbers at most, such as 'quantile(0.5)'"
-	case is("values") && !p.plainValues(arguments), is("format") && !p.plainFormat(arguments):
-		p.s.hidesSQL = name + " takes its structure as a text without backslashes, arrayReduce and initializeAggregation; to put texts together, use concat or printf"
+	case is("values") && !p.plainValues(arguments):
+		p.s.hidesSQL = name + " begins with a plain structure, a number or a tuple"
+	case is("format") && !p.plainFormat(arguments):
+		p.s.hidesSQL = name + " takes its structure as a plain text, without backslashes and functions that read SQL; to put texts together, use concat or printf"
 	}
 }
 
@@ -63,11 +79,29 @@ func (p *parser) plainAggregate(arguments lexer) bool {
 	return isText && aggregateName.MatchString(text) && arguments.next().is(",")
 }
 
-// plainValues reports whether the first argument of the table function values is a plain structure, or cannot be one.
+// plainValues reports whether the table function values begins with a plain structure, with a number or with a tuple. Other
+// expressions can come to a structure.
 func (p *parser) plainValues(arguments lexer) bool {
 	first := arguments.next()
-	text, isText := p.text(first)
-	return !first.is("{") && !(isText && arguments.next().is(",") && !plainStructure(text))
+	if text, isText := p.text(first); isText {
+		return plainStructure(text) && (arguments.peek().is(",") || arguments.peek().is(")"))
+	}
+	return first.kind == tokenNumber || first.is("(") && isTuple(arguments)
+}
+
+// isTuple reports whether a comma stands in the bracket that is open.
+func isTuple(inside lexer) bool {
+	for depth := 1; depth > 0; {
+		switch t := inside.next(); {
+		case t.kind == tokenEnd, depth == 1 && t.is(","):
+			return t.kind != tokenEnd
+		case t.is("("), t.is("["), t.is("{"):
+			depth++
+		case t.is(")"), t.is("]"), t.is("}"):
+			depth--
+		}
+	}
+	return false
 }
 
 // plainFormat reports whether the arguments of the table function format behind the first one are a text with the data, or a
