@@ -28,11 +28,11 @@ var (
 
 var (
 	aggregateName = regexp.MustCompile(`^[A-Za-z0-9_]+(\([-0-9.e, ]*\))?$`)
-	hidesSQL      = regexp.MustCompile(`(?i)arrayReduce|initializeAggregation|structureTo|\\[^']`)
+	readsSQL      = regexp.MustCompile(`(?i)arrayReduce|initializeAggregation|structureTo|\\[^']`)
 )
 
 // plainStructure reports whether no SQL hides in a structure.
-func plainStructure(text string) bool { return !hidesSQL.MatchString(text) }
+func plainStructure(text string) bool { return !readsSQL.MatchString(text) }
 
 // checkStructure returns why the structure of an external table is refused.
 func checkStructure(table, structure string) error {
@@ -83,10 +83,12 @@ func (p *parser) plainAggregate(arguments lexer) bool {
 // expressions can come to a structure.
 func (p *parser) plainValues(arguments lexer) bool {
 	first := arguments.next()
-	if text, isText := p.text(first); isText {
-		return plainStructure(text) && (arguments.peek().is(",") || arguments.peek().is(")"))
+	text, isText := p.text(first)
+	if first.is("(") {
+		return isTuple(arguments)
 	}
-	return first.kind == tokenNumber || first.is("(") && isTuple(arguments)
+	after := arguments.next()
+	return (first.kind == tokenNumber || isText && plainStructure(text)) && (after.is(",") || after.is(")"))
 }
 
 // isTuple reports whether a comma stands in the bracket that is open.
