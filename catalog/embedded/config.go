@@ -46,13 +46,15 @@ const serverConfig = `<clickhouse>
 </clickhouse>
 `
 
-// Uncompressed blocks may take an eighth of the engine's memory.
+// cacheShare divides the engine's memory: so much of it may hold uncompressed blocks.
 const cacheShare = 8
 
 // usersConfig lets a statement run on a thread for each free 256 MiB: by default ClickHouse 26.7 wants a gigabyte for each, and would
-// run all of them on one. Statements that read more than ten million rows of a table leave the cache of uncompressed blocks alone. It grants the engine's one user what a writer may do: everything except access to anything
-// outside the engine. A dictionary's source may even be a command to run. Grants are an allow list,
-// so that new functions of a new version stay forbidden. What a reader may do is less: see admit.
+// run all of them on one. Statements that read more than ten million rows of a table do not use the cache of uncompressed blocks.
+//
+// It grants the engine's one user what a writer may do: everything except access to anything outside the engine. A dictionary's
+// source may even be a command to run. Grants are an allow list, so that new functions of a new version stay forbidden. What
+// a reader may do is less: see admit.
 //
 // It bounds the temporary data of that user, thus of all statements together, and of each statement. The server's own
 // limit, max_temporary_data_on_disk_size, does nothing: libchdb 26.7 shows it in system.server_settings, but does not apply it.

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // A text can hide SQL from the gate: the engine evaluates the parameters in the name of an aggregate function, and the
@@ -107,8 +108,8 @@ func isTuple(inside lexer) bool {
 }
 
 // plainFormat reports whether the arguments of the table function format behind the first one are a text with the data, or a
-// plain structure and the data. The function format cannot be told from it: the engine reads the structure before it looks
-// whether there is such a format.
+// plain structure and the data. It refuses most calls of the ordinary function format, too, because a statement can use either
+// in the same place, and the engine reads the structure even where no format has the name in the first argument.
 func (p *parser) plainFormat(arguments lexer) bool {
 	arguments.next()
 	comma := arguments.next()
@@ -119,23 +120,26 @@ func (p *parser) plainFormat(arguments lexer) bool {
 
 // identifier returns a word, or the name in a quoted identifier; plain is whether it is written without escapes.
 func (p *parser) identifier(t token) (name string, plain bool) {
-	if t.kind == tokenWord {
+	switch {
+	case t.kind == tokenWord:
 		return t.text, true
+	case !p.isQuotedName(t):
+		return "", true
 	}
-	raw := string(p.lex.src[t.start:t.end])
-	for _, quote := range []string{"`", `"`, "“"} {
-		if rest, ok := strings.CutPrefix(raw, quote); ok && t.kind == tokenQuoted {
-			return strings.TrimRight(rest, "`\"”"), !strings.Contains(rest, `\`)
-		}
-	}
-	return "", true
+	name = strings.Trim(string(p.lex.src[t.start:t.end]), "`\"“”")
+	return name, !strings.Contains(name, `\`)
 }
 
 // text returns a text as it is written, without its quotes.
 func (p *parser) text(t token) (text string, isText bool) {
-	raw := string(p.lex.src[t.start:t.end])
-	if t.kind != tokenQuoted || strings.HasPrefix(raw, "`") || strings.HasPrefix(raw, `"`) || strings.HasPrefix(raw, "“") {
-		return raw, false
+	if t.kind != tokenQuoted || p.isQuotedName(t) {
+		return "", false
 	}
-	return strings.Trim(raw, "'‘’"), true
+	return strings.Trim(string(p.lex.src[t.start:t.end]), "'‘’"), true
+}
+
+// isQuotedName reports whether a token is an identifier in quotes, and not a text.
+func (p *parser) isQuotedName(t token) bool {
+	quote, _ := utf8.DecodeRune(p.lex.src[t.start:t.end])
+	return t.kind == tokenQuoted && strings.ContainsRune("`\"“", quote)
 }

@@ -60,7 +60,7 @@ func TestSettingsMayStandWhereTheEngineChecksThem(t *testing.T) {
 	}
 }
 
-// What readers write in functions that can hide SQL in a text.
+// Readers may call these functions with plain texts.
 func TestPlainTextsHideNoSQL(t *testing.T) {
 	for _, in := range []string{
 		"SELECT arrayReduce('quantile(0.5, 0.9)', x), initializeAggregation('sumState', 1), arrayReduce FROM t WHERE a IS NULL",

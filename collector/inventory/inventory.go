@@ -48,7 +48,7 @@ type Inventory struct {
 	nodes       map[string]*node            // by name; including, for a while, those that are gone
 	nodesHidden bool                        // the API server does not show nodes now
 
-	knownClasses   map[string]struct{} // that a StorageClass or a volume has had
+	knownClasses   map[string]struct{} // names of the classes that a StorageClass or a volume has, or had
 	namespaceNames map[string]*namespace
 	relabelled     map[string]struct{} // names of namespaces whose volumes are not marked yet
 	watched        []fact.Span         // see SetWatched
