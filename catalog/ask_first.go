@@ -15,40 +15,45 @@ import (
 // how far back they have to read, or which sums cover the window. To compute that within one statement would take
 // seconds: ClickHouse analyses a WITH again for each subquery that names it.
 
-// askFirst asks the file NAME-first.sql of a report that has one, and adds the columns of its row to the parameters of
-// the report's statement. nothing is true if there is no row and the report is seldom: then the report has no rows.
-func (c *Catalog) askFirst(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (nothing bool, err error) {
-	if !r.seldom && (len(r.bounds) == 0 || s.Parameters["limit"] == noLimit || s.Parameters["volume"] != "") {
+// findBounds asks the file NAME-first.sql of a report that has one, and adds the columns of its row to the values.
+// nothing is true if there is no row and the report is seldom: then the report has no rows.
+func (a *asking) findBounds(ctx context.Context) (nothing bool, err error) {
+	r := a.report
+	if !r.seldom && (len(r.bounds) == 0 || a.values["limit"] == noLimit || a.values["volume"] != "") {
 		return false, nil
 	}
-	first, err := expand(r.Name+"-first.sql", "", s.Parameters)
+	first, err := expand(r.Name+"-first.sql", "", a.values)
 	if err != nil {
 		return false, err
 	}
-	for _, from := range w.from(c.now(), r.lookBack) {
-		s.Parameters["from"] = parameter(from)
-		if found, err := c.askParameters(ctx, explain, r, first, s); err != nil || found {
+	for _, from := range a.window.from(a.now(), r.lookBack) {
+		a.values["from"] = parameter(from)
+		if found, err := a.addValues(ctx, first); err != nil || found {
 			return false, err
 		}
 	}
 	return r.seldom, nil
 }
 
-// takeNamespaces asks in which namespaces the statements of a report look for rows, and adds these to their parameters:
+// findNamespaces asks in which namespaces the statements of a report look for rows, and adds these to the values:
 // see namespaces.sql. A report needs them if its SQL would find them itself.
-func (c *Catalog) takeNamespaces(ctx context.Context, explain func(error) error, r Report, s Statement) error {
+func (a *asking) findNamespaces(ctx context.Context) error {
+	own, err := a.sql(a.window.kind())
+	if err != nil {
+		return err
+	}
 	for _, needed := range []struct{ in, parameter string }{
 		{"FROM owner_namespaces", "its_namespaces"},
 		{" AS volume_namespaces", "volume_namespaces"},
 	} {
-		if !strings.Contains(s.SQL, needed.in) {
+		if !strings.Contains(own, needed.in) {
 			continue
 		}
-		sql, err := expand("namespaces.sql", needed.parameter, s.Parameters)
+		sql, err := expand("namespaces.sql", needed.parameter, a.values)
 		if err != nil {
 			return err
 		}
-		if _, err := c.askParameters(ctx, explain, r, sql, s); err != nil {
+		if _, err := a.addValues(ctx, sql); err != nil {
 			return err
 		}
 	}
@@ -56,37 +61,37 @@ func (c *Catalog) takeNamespaces(ctx context.Context, explain func(error) error,
 }
 
 // findRows asks the file NAME-found.sql of a report: for the keys of its rows, or for a bound. It returns a context
-// with the answer in the table found, and changes the statement to the one that reads this table. nothing is true if
-// there are no rows. If there are too many rows for a table, the statement stays as it is.
-func (c *Catalog) findRows(ctx context.Context, explain func(error) error, r Report, s *Statement, w window, kind string) (with context.Context, nothing bool, err error) {
-	find := *s
-	if find.SQL, err = expand(r.Name+"-found.sql", kind, s.Parameters); err != nil {
-		return nil, false, err
+// with the answer in the table found, and the SQL that reads this table. nothing is true if there are no rows. If there
+// are too many rows for a table, the SQL stays as it was.
+func (a *asking) findRows(ctx context.Context, was, kind string) (with context.Context, sql string, nothing bool, err error) {
+	find, err := expand(a.report.Name+"-found.sql", kind, a.values)
+	if err != nil {
+		return nil, "", false, err
 	}
-	with, rows, err := c.askTable(ctx, explain, r, find, "found")
-	if err != nil || rows == 0 || rows > c.mostSent {
-		return ctx, err == nil && rows == 0, err
+	with, rows, err := a.table(ctx, find, "found")
+	if err != nil || rows == 0 || rows > a.mostSent {
+		return ctx, was, err == nil && rows == 0, err
 	}
-	s.SQL, err = expand(r.file(w), foundKind+" "+kind, s.Parameters)
-	return with, false, err
+	sql, err = a.sql(foundKind + " " + kind)
+	return with, sql, false, err
 }
 
-// askTable asks a statement and returns a context with its rows in a table, if there are any: the driver sends the
+// table asks a statement and returns a context with its rows in a table, if there are any: the driver sends the
 // table along with each statement of that context. If there are too many rows, or the server has not enough memory to
 // find them, rows is greater than Catalog.mostSent, and the table is incomplete: a report can do without it.
-func (c *Catalog) askTable(ctx context.Context, explain func(error) error, r Report, s Statement, name string) (with context.Context, rows int, err error) {
+func (a *asking) table(ctx context.Context, sql, name string) (with context.Context, rows int, err error) {
 	var table *ext.Table
-	err = c.withinMemory(r, func(settings clickhouse.Settings) error {
-		result, err := c.query(ctx, explain, s.SQL, s.Parameters, settings)
+	err = a.withinMemory(func(settings clickhouse.Settings) error {
+		result, err := a.query(ctx, a.explain, sql, a.values, settings)
 		if err != nil {
 			return err
 		}
 		defer result.Close()
-		table, rows, err = result.table(name, c.mostSent)
+		table, rows, err = result.table(name, a.mostSent)
 		return err
 	})
 	if HasCode(err, CodeMemoryLimit) {
-		return ctx, c.mostSent + 1, nil
+		return ctx, a.mostSent + 1, nil
 	}
 	if err != nil {
 		return ctx, 0, err
@@ -122,10 +127,9 @@ func (r *Result) table(name string, most int) (t *ext.Table, rows int, err error
 	return t, rows, r.explain(r.rows.Err())
 }
 
-// askParameters asks a statement with the parameters of another one, and adds the columns of its first row to them.
-// found is whether it has a row.
-func (c *Catalog) askParameters(ctx context.Context, explain func(error) error, r Report, sql string, s Statement) (found bool, err error) {
-	result, err := c.runReport(ctx, explain, Statement{SQL: sql, Parameters: s.Parameters}, r)
+// addValues asks a statement, and adds the columns of its first row to the values. found is whether it has a row.
+func (a *asking) addValues(ctx context.Context, sql string) (found bool, err error) {
+	result, err := a.run(ctx, sql)
 	if err != nil {
 		return false, err
 	}
@@ -134,9 +138,9 @@ func (c *Catalog) askParameters(ctx context.Context, explain func(error) error, 
 		for i, column := range result.Columns {
 			switch value := result.Row()[i].(type) {
 			case time.Time:
-				s.Parameters[column.Name] = parameter(value)
+				a.values[column.Name] = parameter(value)
 			case string:
-				s.Parameters[column.Name] = value
+				a.values[column.Name] = value
 			}
 		}
 	}

@@ -11,38 +11,38 @@ import (
 // mounts_quarterly has sums of the uses of each quarter. A report of years reads them, and the mounts of the rest of its
 // window: of the quarters that have no sums, and of the claims whose sums do not fit.
 
-// takeQuarters returns the kind of a report's SQL: "quarters" if the report can read the sums of quarters, and some
-// cover a part of its window or of the time before its moment. It sets the parameters of that SQL, and returns a
+// findQuarters returns the kind of the report's SQL: "quarters" if the report can read the sums of quarters, and some
+// cover a part of its window or of the time before its moment. It adds the values of that SQL, and returns a
 // context with the table changed, unless no claim has changed. If too many claims have changed for such a table, it
 // leaves out the running quarter, which has most of the changes, and then all quarters.
-func (c *Catalog) takeQuarters(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (with context.Context, kind string, err error) {
-	in := w
-	if r.quarterly == "moment" {
+func (a *asking) findQuarters(ctx context.Context) (with context.Context, kind string, err error) {
+	in, usual := a.window, a.window.kind()
+	if a.report.quarterly == "moment" {
 		in.since = beginning
 	}
-	in.until = w.endBy(c.now())
-	if r.quarterly != w.kind() || !in.hasQuarter() {
-		return ctx, w.kind(), nil
+	in.until = a.window.endBy(a.now())
+	if a.report.quarterly != usual || !in.hasQuarter() {
+		return ctx, usual, nil
 	}
 	for _, until := range []time.Time{in.until, quarterOf(in.until)} {
-		with, found, rows, err := c.askQuarters(ctx, explain, r, s, in.since, until)
+		with, found, rows, err := a.askQuarters(ctx, in.since, until)
 		if err != nil || !found {
-			return ctx, w.kind(), err
+			return ctx, usual, err
 		}
-		if rows <= c.mostSent {
+		if rows <= a.mostSent {
 			if rows > 0 {
-				s.Parameters["changed_claims"] = strconv.Itoa(rows)
+				a.values["changed_claims"] = strconv.Itoa(rows)
 			}
 			return with, quartersKind, nil
 		}
 	}
-	return ctx, w.kind(), nil
+	return ctx, usual, nil
 }
 
 // askQuarters asks which quarters are summed up, and which claims have changed since. It returns a context with these
 // in the table changed, and their number.
-func (c *Catalog) askQuarters(ctx context.Context, explain func(error) error, r Report, s Statement, since, until time.Time) (with context.Context, found bool, rows int, err error) {
-	all, err := c.askSummed(ctx, explain, r, s.Parameters)
+func (a *asking) askQuarters(ctx context.Context, since, until time.Time) (with context.Context, found bool, rows int, err error) {
+	all, err := a.askSummed(ctx)
 	if err != nil {
 		return nil, false, 0, err
 	}
@@ -50,12 +50,12 @@ func (c *Catalog) askQuarters(ctx context.Context, explain func(error) error, r 
 	if run.begin.Equal(run.end) {
 		return nil, false, 0, nil
 	}
-	run.parameters(all, s.Parameters)
-	changed, err := expand("changed_claims.sql", r.quarterly, s.Parameters)
+	run.parameters(all, a.values)
+	changed, err := expand("changed_claims.sql", a.report.quarterly, a.values)
 	if err != nil {
 		return nil, false, 0, err
 	}
-	with, rows, err = c.askTable(ctx, explain, r, Statement{SQL: changed, Parameters: s.Parameters}, "changed")
+	with, rows, err = a.table(ctx, changed, "changed")
 	return with, true, rows, err
 }
 
@@ -66,13 +66,13 @@ type summedCluster struct {
 	first, until, seen time.Time
 }
 
-// askSummed asks for them.
-func (c *Catalog) askSummed(ctx context.Context, explain func(error) error, r Report, parameters map[string]string) (all []summedCluster, err error) {
-	sql, err := expand("quarters.sql", "", parameters)
+// askSummed asks for them, of all clusters.
+func (a *asking) askSummed(ctx context.Context) (all []summedCluster, err error) {
+	sql, err := expand("quarters.sql", "", a.values)
 	if err != nil {
 		return nil, err
 	}
-	result, err := c.askReport(ctx, explain, Statement{SQL: sql, Parameters: parameters}, r)
+	result, err := a.rows(ctx, sql)
 	if err != nil {
 		return nil, err
 	}
@@ -136,14 +136,14 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // parameters sets the run, and up to which versions its sums have the mounts of each cluster, least_version the least.
-func (r quarterRun) parameters(all []summedCluster, parameters map[string]string) {
+func (r quarterRun) parameters(all []summedCluster, values map[string]string) {
 	var versions []string
 	least := all[0].version
 	for _, c := range all {
 		versions = append(versions, fmt.Sprintf("%d:%d", c.hash, c.version))
 		least = min(least, c.version)
 	}
-	parameters["quarters_begin"], parameters["quarters_end"] = parameter(r.begin), parameter(r.end)
-	parameters["summed_versions"] = "{" + strings.Join(versions, ",") + "}"
-	parameters["least_version"] = strconv.FormatUint(least, 10)
+	values["quarters_begin"], values["quarters_end"] = parameter(r.begin), parameter(r.end)
+	values["summed_versions"] = "{" + strings.Join(versions, ",") + "}"
+	values["least_version"] = strconv.FormatUint(least, 10)
 }

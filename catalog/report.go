@@ -1,18 +1,14 @@
 package catalog
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/proto"
 	"github.com/prometheus/common/model"
 )
 
@@ -110,112 +106,6 @@ type remark struct {
 	text            string // one line; empty for none
 }
 
-// ReportSQL returns what RunReport asks: the SQL, and the values of its parameters. Errors are a user's mistake in one
-// line.
-func (c *Catalog) ReportSQL(name string, parameters map[string]string) (Statement, error) {
-	_, s, _, err := c.prepare(name, parameters)
-	return s, err
-}
-
-// prepare returns a report with its SQL, the values of the parameters, and the window that it looks at.
-func (c *Catalog) prepare(name string, parameters map[string]string) (Report, Statement, window, error) {
-	r, err := findReport(name)
-	if err != nil {
-		return r, Statement{}, window{}, err
-	}
-	moment := c.now()
-	values, err := r.values(parameters)
-	if err != nil {
-		return r, Statement{}, window{}, fmt.Errorf("report %s: %w", name, err)
-	}
-	w, err := parseWindow(parameters, r.span, moment)
-	if err != nil {
-		return r, Statement{}, window{}, fmt.Errorf("report %s: %w", name, err)
-	}
-	values["now_micros"] = strconv.FormatInt(moment.UnixMicro(), 10)
-	values["now"] = parameter(moment)
-	values["since"], values["until"] = parameter(w.since), parameter(w.until)
-	maps.Copy(values, r.bounds)
-	sql, err := expand(r.file(w), w.kind(), values)
-	return r, Statement{SQL: sql, Parameters: values, settings: r.settings(), database: c.Database()}, w, err
-}
-
-// RunReport answers a report; parameters are flags by name, as text, and those
-// left out have their default. The caller closes the Result. Errors are a user's
-// mistake in one line, or *Error.
-func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[string]string) (*Result, error) {
-	return c.RunReportUpTo(ctx, name, parameters, 0)
-}
-
-// RunReportUpTo answers a report as RunReport does, but with at most so many rows if the parameter limit is empty; 0 is
-// no limit. The Result notes when there are more rows than it has.
-func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map[string]string, most int) (*Result, error) {
-	r, statement, w, err := c.prepare(name, parameters)
-	if err != nil {
-		return nil, err
-	}
-	if statement.Parameters["limit"] != noLimit || parameters["limit"] != "" {
-		most = 0
-	}
-	if most > 0 {
-		statement.Parameters["limit"] = strconv.Itoa(most + 1) // one more shows that there are more
-	}
-	explain := func(err error) error { return c.explainReport("report "+name, err) }
-	several, err := c.severalClusters(ctx)
-	if err != nil {
-		return nil, explain(err)
-	}
-	result, err := c.answer(ctx, explain, r, statement, w)
-	if err != nil {
-		return nil, err
-	}
-	result.remark, result.most = r.remark, most
-	result.window = w
-	if r.before {
-		result.window = w.withBefore(partLengths[statement.Parameters["per"]], c.now())
-	}
-	result.readsPast = r.readsPast && w.kind() == "moment"
-	whole := statement.Parameters["limit"] == noLimit || most > 0
-	for i := range result.Columns {
-		r.describe(&result.Columns[i], statement.Parameters, several)
-		result.Columns[i].Sum = result.Columns[i].Sum && whole // the sum of a part would mislead
-	}
-	return result, nil
-}
-
-// answer asks the statements of a report: its small ones first, if it has any, and then its own.
-func (c *Catalog) answer(ctx context.Context, explain func(error) error, r Report, s Statement, w window) (*Result, error) {
-	if err := c.takeNamespaces(ctx, explain, r, s); err != nil {
-		return nil, err
-	}
-	nothing, err := c.askFirst(ctx, explain, r, s, w)
-	if err != nil {
-		return nil, err
-	}
-	ctx, kind, err := c.takeQuarters(ctx, explain, r, s, w)
-	if err != nil {
-		return nil, err
-	}
-	if s.SQL, err = expand(r.file(w), kind, s.Parameters); err != nil {
-		return nil, err
-	}
-	whole := s.SQL
-	if r.found == w.kind() && r.findsFirst(s.Parameters) {
-		if ctx, nothing, err = c.findRows(ctx, explain, r, &s, w, kind); err != nil {
-			return nil, err
-		}
-	}
-	ask := c.runReport
-	if nothing {
-		ask = c.noRows
-	}
-	result, err := ask(ctx, explain, s, r)
-	if err == nil {
-		result.expiring = expiring(whole)
-	}
-	return result, err
-}
-
 // describe says how a table for people shows a column.
 func (r Report) describe(column *ResultColumn, values map[string]string, severalClusters bool) {
 	if column.Name == "group" {
@@ -230,55 +120,6 @@ func (r Report) describe(column *ResultColumn, values map[string]string, several
 	column.Sum = slices.Contains(r.sums, column.Name) && values["by"] != "group" // what has two groups counts twice
 }
 
-// explainReport is explain for questions of our own: where these lack a table or
-// a column, the database lacks a migration.
-func (c *Catalog) explainReport(op string, err error) error {
-	err = c.explain(op, err)
-	var e *Error
-	if errors.As(err, &e) && HasCode(err, CodeUnknownTable, codeUnknownColumn) {
-		e.Hint = fmt.Sprintf("has no tables of this kubevoltracker in database %q; make them with `kubevoltracker schema migrate`, or name another database in --catalog.url", c.Database())
-	}
-	return err
-}
-
-// askReport asks a statement of a report: again on one thread if it needs more memory than there is.
-func (c *Catalog) askReport(ctx context.Context, explain func(error) error, s Statement, r Report) (result *Result, err error) {
-	err = c.withinMemory(r, func(settings clickhouse.Settings) (err error) {
-		result, err = c.query(ctx, explain, s.SQL, s.Parameters, settings)
-		return err
-	})
-	return result, err
-}
-
-// withinMemory calls ask with the settings of a report, and once more with one thread if the server has not enough
-// memory: each thread aggregates by itself, so one thread takes longer and needs less memory.
-func (c *Catalog) withinMemory(r Report, ask func(clickhouse.Settings) error) error {
-	settings := c.settings(r)
-	err := ask(settings)
-	if HasCode(err, CodeMemoryLimit) {
-		settings["max_threads"] = 1
-		err = ask(settings)
-	}
-	return err
-}
-
-func (c *Catalog) runReport(ctx context.Context, explain func(error) error, s Statement, r Report) (*Result, error) {
-	result, err := c.askReport(ctx, explain, s, r)
-	if err != nil {
-		return nil, err
-	}
-	if len(result.Columns) > 0 {
-		c.columns.Store(s.SQL, slices.Clone(result.Columns))
-		return result, nil
-	}
-	// Over HTTP, a result without rows comes without columns too.
-	defer result.Close()
-	if result.Next(); result.Err() != nil {
-		return nil, result.Err()
-	}
-	return c.noRows(ctx, explain, s, r)
-}
-
 // settings are those that all of a report is asked with.
 func (r Report) settings() clickhouse.Settings {
 	// A LEFT JOIN that finds no row sets a Nullable column to NULL, and any other column to the default of its type.
@@ -288,85 +129,6 @@ func (r Report) settings() clickhouse.Settings {
 		settings["final"] = 0
 	}
 	return settings
-}
-
-// settings are those of a report, and what this ClickHouse has to leave out. They are asked for behind a first statement, which
-// has connected.
-func (c *Catalog) settings(r Report) clickhouse.Settings {
-	settings := r.settings()
-	if conn, err := c.connection("query"); err == nil {
-		if server, err := conn.ServerVersion(); err == nil {
-			maps.Copy(settings, leftOut(server.Version))
-		}
-	}
-	return settings
-}
-
-// leftOut are the settings by which a version of ClickHouse leaves out an optimization that a report takes longer for than it saves. To
-// compare conditions, it hashes the columns in them with the whole of the subqueries that these come from, in each step anew: that was up to
-// a third of the time before it executes a report of many steps. A version without the setting does not do so, and refuses it.
-func leftOut(version proto.Version) clickhouse.Settings {
-	if !proto.CheckMinVersion(compareChains, version) {
-		return nil
-	}
-	return clickhouse.Settings{"optimize_and_compare_chain": 0}
-}
-
-// compareChains is the first version with the setting optimize_and_compare_chain.
-var compareChains = proto.Version{Major: 25, Minor: 2}
-
-// noRows returns an answer without rows, which has the columns of a report's SQL.
-func (c *Catalog) noRows(ctx context.Context, explain func(error) error, s Statement, r Report) (*Result, error) {
-	columns, err := c.describe(ctx, explain, s, r, c.settings(r))
-	if err != nil {
-		return nil, err
-	}
-	empty := newResult(nil, nil, explain)
-	empty.Columns = columns
-	return empty, nil
-}
-
-// describe returns the columns of a report's SQL. To describe a statement, ClickHouse analyses all of it, which can
-// take as long as the answer. So a report can declare its columns, and those of other statements are cached.
-func (c *Catalog) describe(ctx context.Context, explain func(error) error, s Statement, r Report, settings clickhouse.Settings) (columns []ResultColumn, err error) {
-	for _, name := range strings.Fields(r.columns) {
-		columns = append(columns, newResultColumn(name, ""))
-	}
-	if known, ok := c.columns.Load(s.SQL); ok && columns == nil {
-		columns = slices.Clone(known.([]ResultColumn))
-	}
-	if columns != nil {
-		return columns, nil
-	}
-	described, err := c.query(ctx, explain, "DESCRIBE (\n"+s.SQL+"\n)", s.Parameters, settings)
-	if err != nil {
-		return nil, err
-	}
-	defer described.Close()
-	for described.Next() {
-		row := described.Row()
-		columns = append(columns, newResultColumn(fmt.Sprint(row[0]), fmt.Sprint(row[1])))
-	}
-	if err := described.Err(); err != nil {
-		return nil, err
-	}
-	c.columns.Store(s.SQL, slices.Clone(columns))
-	return columns, nil
-}
-
-// severalClusters reports whether rows need to say which cluster they are of.
-func (c *Catalog) severalClusters(ctx context.Context) (bool, error) {
-	const sql = `SELECT uniqExact(cluster) FROM (
-		SELECT DISTINCT cluster FROM coverage
-		UNION ALL SELECT DISTINCT cluster FROM volumes
-		UNION ALL SELECT DISTINCT cluster FROM claims)`
-	var n uint64
-	conn, err := c.connection("query")
-	if err != nil {
-		return false, err
-	}
-	err = conn.QueryRow(ctx, sql).Scan(&n)
-	return n > 1, err
 }
 
 func findReport(name string) (Report, error) {
