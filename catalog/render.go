@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
@@ -92,7 +93,7 @@ func (r *Result) writeText(w io.Writer) error {
 	widths := make([]int, len(r.Columns))
 	for _, line := range lines {
 		for i, cell := range line {
-			widths[i] = max(widths[i], uniseg.StringWidth(cell))
+			widths[i] = max(widths[i], cellsOf(cell))
 		}
 	}
 	for _, line := range lines {
@@ -109,9 +110,20 @@ func (r *Result) writeText(w io.Writer) error {
 	return nil
 }
 
+// cellsOf returns how many cells of the terminal a printable text takes. Of ASCII, which nearly all texts are, that
+// is its length; package uniseg looks for grapheme clusters, which takes thirty times as long.
+func cellsOf(text string) int {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return uniseg.StringWidth(text)
+		}
+	}
+	return len(text)
+}
+
 // align pads a cell to a width: sizes, durations and sums on the left, text on the right.
 func (c *ResultColumn) align(cell string, width int) string {
-	blanks := strings.Repeat(" ", width-uniseg.StringWidth(cell))
+	blanks := strings.Repeat(" ", width-cellsOf(cell))
 	if c.right() {
 		return blanks + cell
 	}
@@ -135,8 +147,9 @@ func (r *Result) lines() (lines [][]string, shown []bool, err error) {
 		line := make([]string, len(r.Columns))
 		for i, c := range r.Columns {
 			line[i] = humanText(r.row[i], c.Unit)
-			if text := plainText(r.row[i]); c.optional && text != "" && text != c.usual {
-				shown[i] = !c.Hidden
+			if c.optional && !shown[i] {
+				text := plainText(r.row[i])
+				shown[i] = text != "" && text != c.usual && !c.Hidden
 			}
 			if c.Sum {
 				sums[i].add(r.row[i])

@@ -4,7 +4,7 @@ claims have or had, perhaps with others. A volume without a binding counts for t
     SELECT groupUniqArray(volume)
     FROM
     (
-        SELECT volume_key AS volume, claim_key, namespace AS claim_namespace FROM bindings WHERE {{template "in_namespaces.sql"}}
+        SELECT volume_key AS volume, identity(claim_key) AS claim_key, namespace AS claim_namespace FROM bindings WHERE {{template "in_namespaces.sql"}}
         UNION ALL
         SELECT uid_key, claim_key, claim_namespace FROM volumes FINAL
     )

@@ -68,7 +68,7 @@ differences AS
 {{- if $chosen}}
         PREWHERE uid_key IN
                  (
-                     SELECT volume_key FROM (SELECT volume_key, claim_key, namespace AS claim_namespace FROM bindings WHERE {{template "in_namespaces.sql"}})
+                     SELECT volume_key FROM (SELECT volume_key, identity(claim_key) AS claim_key, namespace AS claim_namespace FROM bindings WHERE {{template "in_namespaces.sql"}})
                      WHERE {{template "of_claim_keys.sql"}}
                  )
 {{- end}}
@@ -83,7 +83,7 @@ differences AS
 {{- if $chosen}}
         PREWHERE {{template "in_namespaces.sql"}}
 {{- if given "owner" "group"}}
-             AND {{listed "claim_key" "claim_keys"}}
+             AND {{listed "identity(claim_key)" "claim_keys"}}
 {{- end}}
 {{- end}}
         GROUP BY volume_key, claim_key, namespace

@@ -5,24 +5,30 @@
 -- and reads the names of volumes and backing stores only for the rows that it shows.
 WITH
 {{template "uses_chosen.sql" .}},
+-- place and row distinguish the rows of the report, as place_hash and row_hash of mounts_quarterly do.
 sums AS
 (
     SELECT
-        cluster, namespace, owner, groups, claim_uid, claim_name, volume_uid, source_kind, source_id, workload_kind, workload_name,
+        any(m.cluster) AS cluster, any(m.namespace) AS namespace, any(m.owner) AS owner, any(m.groups) AS groups, any(m.claim_uid) AS claim_uid, any(m.claim_name) AS claim_name,
+        any(m.volume_uid) AS volume_uid, any(m.source_kind) AS source_kind, any(m.source_id) AS source_id,
+        {{key "cluster, claim_uid"}} AS claim_key, m.place AS place, m.row AS row,
+        groupUniqArray(concat(m.workload_kind, '/', m.workload_name)) AS workloads,
         uniqExactState({{template "pod_hash.sql"}}) AS pods, 0 AS pods_apart,
-        min(started_at) AS used_since,
-        if(countIf(ended_at IS NULL) > 0, NULL, max(ended_at)) AS used_until
-    FROM chosen
-    GROUP BY cluster, namespace, owner, groups, claim_uid, claim_name, volume_uid, source_kind, source_id, workload_kind, workload_name
+        min(m.started_at) AS used_since,
+        if(countIf(m.ended_at IS NULL) > 0, NULL, max(m.ended_at)) AS used_until
+    FROM (SELECT *, {{template "history_claim.sql"}} AS place, {{template "history_row.sql"}} AS row FROM chosen) AS m
+    GROUP BY m.place, m.row
 {{- if quarters .}}
     UNION ALL
     SELECT
-        cluster, namespace, owner, groups, claim_uid, claim_name, volume_uid, source_kind, source_id, workload_kind, workload_name,
-        uniqExactStateIf(toUInt64(0), false), sum(pods),
-        min(first_started_at),
-        if(countIf(last_ended_at IS NULL) > 0, NULL, max(last_ended_at))
-    FROM ({{template "summed_mounts.sql" .}})
-    GROUP BY cluster, namespace, owner, groups, claim_uid, claim_name, volume_uid, source_kind, source_id, workload_kind, workload_name
+        any(m.cluster), any(m.namespace), any(m.owner), any(m.groups), any(m.claim_uid), any(m.claim_name), any(m.volume_uid), any(m.source_kind), any(m.source_id),
+        any(m.claim_key), m.place_hash, m.row_hash,
+        groupUniqArray(concat(m.workload_kind, '/', m.workload_name)),
+        uniqExactStateIf(toUInt64(0), false), sum(m.pods),
+        min(m.first_started_at),
+        if(countIf(m.last_ended_at IS NULL) > 0, NULL, max(m.last_ended_at))
+    FROM ({{template "summed_mounts.sql" .}}) AS m
+    GROUP BY m.place_hash, m.row_hash
 {{- end}}
 ),
 -- Owner and groups come from the pod, else from its claim. A mount that was written before its volume was known gets
@@ -30,25 +36,26 @@ sums AS
 owned AS
 (
     SELECT
-        s.cluster AS cluster, s.namespace AS namespace, s.claim_uid AS claim_uid, s.claim_name AS claim, s.source_kind AS source, s.source_id AS source_id,
+        s.cluster AS cluster, s.namespace AS namespace, s.claim_uid AS claim_uid, s.claim_name AS claim_name, s.source_kind AS source_kind, s.source_id AS source_id,
         if(s.owner != '', s.owner, c.owner) AS owner, if(notEmpty(s.groups), s.groups, c.groups) AS groups, if(s.volume_uid != '', s.volume_uid, c.volume_uid) AS volume_uid,
-        c.storage_class AS claim_class, concat(s.workload_kind, '/', s.workload_name) AS workload,
-        s.pods AS pods, s.pods_apart AS pods_apart, s.used_since AS used_since, s.used_until AS used_until
+        c.storage_class AS claim_class, s.place AS place,
+        if(s.owner != '' AND notEmpty(s.groups) AND s.volume_uid != '', s.row, {{template "history_row.sql"}}) AS row,
+        s.workloads AS workloads, s.pods AS pods, s.pods_apart AS pods_apart, s.used_since AS used_since, s.used_until AS used_until
     FROM (SELECT uid_key, volume_uid, storage_class, owner, groups FROM claims FINAL WHERE {{template "in_namespaces.sql"}}) AS c
-    RIGHT JOIN sums AS s ON c.uid_key = {{key "s.cluster, s.claim_uid"}}
+    RIGHT JOIN sums AS s ON c.uid_key = s.claim_key
 ),
 used AS
 (
     SELECT
-        any(o.cluster) AS cluster, any(o.namespace) AS namespace, any(o.owner) AS owner, any(o.groups) AS groups, any(o.claim_uid) AS claim_uid, any(o.claim) AS claim,
-        any(o.volume_uid) AS volume_uid, any(o.claim_class) AS claim_class, any(o.source) AS source, any(o.source_id) AS source_id,
-        arraySort(groupUniqArray(o.workload)) AS workloads,
+        any(o.cluster) AS cluster, any(o.namespace) AS namespace, any(o.owner) AS owner, any(o.groups) AS groups, any(o.claim_uid) AS claim_uid, any(o.claim_name) AS claim,
+        any(o.volume_uid) AS volume_uid, any(o.claim_class) AS claim_class, any(o.source_kind) AS source, any(o.source_id) AS source_id,
+        groupArrayArray(o.workloads) AS workloads,
         uniqExactMerge(o.pods) + sum(o.pods_apart) AS pods,
         min(o.used_since) AS used_since,
         if(countIf(o.used_until IS NULL) > 0, NULL, max(o.used_until)) AS used_until
     FROM owned AS o
     WHERE {{template "owned_class.sql"}}
-    GROUP BY {{key "o.cluster, o.namespace, o.owner, o.groups, o.claim_uid, o.claim, o.volume_uid, o.source, o.source_id"}}
+    GROUP BY o.place, o.row
     ORDER BY used_until IS NULL DESC, used_until DESC, used_since DESC, cluster, namespace, owner, groups, claim, source, source_id, claim_uid, volume_uid
     LIMIT {limit:UInt64}
 )
@@ -73,7 +80,7 @@ RIGHT JOIN
 (
     SELECT
         h.cluster AS cluster, h.namespace AS namespace, h.owner AS owner, h.groups AS groups, h.claim AS claim, h.claim_uid AS claim_uid, h.claim_class AS claim_class,
-        h.volume_uid AS volume_uid, h.source AS source, h.source_id AS source_id, h.workloads AS workloads, h.pods AS pods, h.used_since AS used_since, h.used_until AS used_until,
+        h.volume_uid AS volume_uid, h.source AS source, h.source_id AS source_id, arraySort(arrayDistinct(h.workloads)) AS workloads, h.pods AS pods, h.used_since AS used_since, h.used_until AS used_until,
         trim(concat(s.driver, ' ', s.server, if(s.server = '' OR s.path = '', '', ':'), s.path)) AS backend
     FROM (SELECT id_key, driver, server, path FROM volume_sources FINAL WHERE true{{filter "cluster"}}) AS s
     RIGHT JOIN used AS h ON s.id_key = {{key "h.cluster, h.source_id"}}

@@ -1,71 +1,79 @@
 -- How many pods used each volume, at a moment or in a window, most first. The storage class is that of the volume, else that of the claim.
 WITH
 {{template "uses_chosen.sql" .}},
-{{- if and (quarters .) (not (found .))}}
--- The sums have millions of nodes, and few different ones. So the report gathers the hashes of nodes, and looks up
--- their names, once each, only for the rows that it shows.
-(
-    SELECT groupArray(node)
-    FROM (SELECT DISTINCT toString(arrayJoin(nodes)) AS node FROM mounts_quarterly WHERE {{template "summed_rows.sql"}} AND {{template "in_namespaces.sql"}})
-) AS nodes_of_sums,
-{{- end}}
 -- The mounts by their own columns, summed up before claims and volumes are joined.
 sums AS
 (
     SELECT
-        any(m.cluster) AS cluster, any(m.namespace) AS namespace, any(m.claim_name) AS claim_name, any(m.claim_uid) AS claim_uid, any(m.volume_uid) AS volume_uid,
+        any(m.cluster) AS cluster, any(m.namespace) AS namespace, any(m.claim_name) AS claim_name, any(m.volume_uid) AS volume_uid,
+        {{key "cluster, any(m.claim_uid)"}} AS claim_key, if(volume_uid = '', toUInt128(0), {{key "cluster, volume_uid"}}) AS volume_key, toUInt128(0) AS quarters_key,
         uniqExactState({{template "pod_hash.sql"}}) AS pods, 0 AS pods_apart,
-        groupUniqArray(toString(m.node)) AS nodes, CAST([], 'Array(UInt64)') AS node_hashes, groupUniqArray(concat(m.workload_kind, '/', m.workload_name)) AS workloads
+        groupUniqArray(toString(m.node)) AS nodes, groupUniqArray(concat(m.workload_kind, '/', m.workload_name)) AS workloads
     FROM chosen AS m
     WHERE m.claim_uid != '' OR m.volume_uid != ''
     GROUP BY {{key "m.cluster, m.namespace, m.claim_name, m.claim_uid, m.volume_uid"}}
 {{- if quarters .}}
     UNION ALL
     SELECT
-        any(m.cluster), any(m.namespace), any(m.claim_name), any(m.claim_uid), any(m.volume_uid),
+        any(m.cluster), any(m.namespace), any(m.claim_name), any(m.volume_uid),
+        any(m.claim_key), any(m.volume_key), {{template "quarters_key.sql"}} AS quarters_key,
         uniqExactStateIf(toUInt64(0), false), sum(m.pods),
-{{- if found .}}
-        arrayMap(n -> toString(n), groupUniqArrayArray(m.nodes)), CAST([], 'Array(UInt64)'),
-{{- else}}
-        CAST([], 'Array(String)'), groupArrayArray(arrayMap(n -> cityHash64(n), m.nodes)),
-{{- end}}
-        groupUniqArray(concat(m.workload_kind, '/', m.workload_name))
+        CAST([], 'Array(String)'), CAST([], 'Array(String)')
     FROM ({{template "summed_mounts.sql" .}}) AS m
     WHERE m.claim_uid != '' OR m.volume_uid != ''
-    GROUP BY {{key "m.cluster, m.namespace, m.claim_name, m.claim_uid, m.volume_uid"}}
+    GROUP BY quarters_key
 {{- end}}
-)
-SELECT
-    cluster,
-    persistentvolume,
-    arraySort(claims_then) AS claims,
-    storage_class,
-    pods,
-{{- if and (quarters .) (not (found .))}}
-    arraySort(arrayDistinct(arrayConcat(nodes_then, arrayMap(n -> transform(n, arrayMap(name -> cityHash64(name), nodes_of_sums), nodes_of_sums, ''), node_hashes)))) AS nodes,
-{{- else}}
-    arraySort(nodes_then) AS nodes,
-{{- end}}
-    arraySort(workloads_then) AS workloads
-FROM
+),
+shown AS
 (
     SELECT
-        any(o.cluster) AS cluster, any(o.volume_uid) AS volume_uid, any(v.name) AS persistentvolume, if(v.storage_class != '', v.storage_class, o.claim_class) AS storage_class,
-        groupUniqArray(o.claim) AS claims_then, uniqExactMerge(o.pods_then) + sum(o.pods_apart) AS pods,
-        groupUniqArrayArray(o.nodes) AS nodes_then, groupArrayArray(o.node_hashes) AS node_hashes, groupUniqArrayArray(o.workloads) AS workloads_then
+        any(o.cluster) AS cluster, o.volume_key AS volume_key, any(o.volume_uid) AS volume_uid, any(v.name) AS persistentvolume, if(v.storage_class != '', v.storage_class, o.claim_class) AS storage_class,
+        groupUniqArray(o.claim) AS claims, uniqExactMerge(o.pods_then) + sum(o.pods_apart) AS pods,
+        groupArrayArray(o.nodes) AS nodes, groupArrayArray(o.workloads) AS workloads, groupArray(o.quarters_key) AS quarters_keys
     FROM (SELECT uid_key, name, storage_class FROM volumes FINAL WHERE true{{filter "cluster"}}) AS v
     RIGHT JOIN
     (
         -- A mount that was written before its volume was known gets the volume of its claim.
         SELECT
-            s.cluster AS cluster, concat(s.namespace, '/', s.claim_name) AS claim, if(s.volume_uid != '', s.volume_uid, c.volume_uid) AS volume_uid, c.storage_class AS claim_class,
-            s.pods AS pods_then, s.pods_apart AS pods_apart, s.nodes AS nodes, s.node_hashes AS node_hashes, s.workloads AS workloads
-        FROM (SELECT uid_key, volume_uid, storage_class FROM claims FINAL WHERE {{template "in_namespaces.sql"}}) AS c
-        RIGHT JOIN sums AS s ON c.uid_key = {{key "s.cluster, s.claim_uid"}}
-    ) AS o ON v.uid_key = {{key "o.cluster, o.volume_uid"}}
+            s.cluster AS cluster, concat(s.namespace, '/', s.claim_name) AS claim, c.storage_class AS claim_class,
+            if(s.volume_key != 0, s.volume_uid, c.volume_uid) AS volume_uid, if(s.volume_key != 0, s.volume_key, c.volume_key) AS volume_key,
+            s.pods AS pods_then, s.pods_apart AS pods_apart, s.nodes AS nodes, s.workloads AS workloads, s.quarters_key AS quarters_key
+        FROM (SELECT uid_key, volume_uid, volume_key, storage_class FROM claims FINAL WHERE {{template "in_namespaces.sql"}}) AS c
+        RIGHT JOIN sums AS s ON c.uid_key = s.claim_key
+    ) AS o ON v.uid_key = o.volume_key
     WHERE o.volume_uid != ''{{filter "storage_class"}}
-    GROUP BY {{key "o.cluster, o.volume_uid"}}, storage_class
+    GROUP BY o.volume_key, storage_class
     ORDER BY pods DESC, cluster, persistentvolume, volume_uid, storage_class
     LIMIT {limit:UInt64}
 )
+{{- if quarters .}}
+-- The sums have millions of nodes. So the report reads the nodes and workloads of sums last, and only for the rows that it shows:
+-- ClickHouse filters the left side of a join by the keys of its right side.
+SELECT
+    any(r.cluster) AS cluster,
+    any(r.persistentvolume) AS persistentvolume,
+    arraySort(any(r.claims)) AS claims,
+    r.storage_class AS storage_class,
+    any(r.pods) AS pods,
+    arraySort(arrayDistinct(arrayConcat(any(r.nodes), groupUniqArrayArray(q.nodes)))) AS nodes,
+    arraySort(arrayDistinct(arrayConcat(any(r.workloads), groupUniqArrayIf(q.workload, q.workload != '')))) AS workloads
+FROM
+(
+    SELECT {{template "quarters_key.sql"}} AS quarters_key, m.nodes AS nodes, concat(m.workload_kind, '/', m.workload_name) AS workload
+    FROM ({{template "summed_mounts.sql" .}}) AS m
+) AS q
+RIGHT JOIN (SELECT *, arrayJoin(quarters_keys) AS quarters_key FROM shown) AS r ON q.quarters_key = r.quarters_key
+GROUP BY r.volume_key, r.storage_class
+ORDER BY pods DESC, cluster, persistentvolume, any(r.volume_uid), storage_class
+{{- else}}
+SELECT
+    cluster,
+    persistentvolume,
+    arraySort(claims) AS claims,
+    storage_class,
+    pods,
+    arraySort(arrayDistinct(nodes)) AS nodes,
+    arraySort(arrayDistinct(workloads)) AS workloads
+FROM shown
 ORDER BY pods DESC, cluster, persistentvolume, volume_uid, storage_class
+{{- end}}
