@@ -4,8 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
 func TestLives(t *testing.T) {
@@ -162,6 +165,33 @@ func TestWhatHappenedInAWindow(t *testing.T) {
 			t.Errorf("%s %s:\n got %s\nwant %s", test.report, test.flags, got, test.want)
 		}
 	}
+}
+
+// TestAttachmentsThatWaitBelongToTheLife has a volume that is attached to a node, and two that wait for it: one failed, and one was
+// given up.
+func TestAttachmentsThatWaitBelongToTheLife(t *testing.T) {
+	c, s := migrated(t), newScene(t)
+	s.claim("data", corev1.ReadWriteOnce)
+	s.set(s.attach("data", "node-1", true, ""))
+	s.now = day(2, 10)
+	s.set(s.attach("data", "node-2", false, "no such disk"))
+	s.now = day(2, 12)
+	givenUp := s.attach("data", "node-3", false, "")
+	s.set(givenUp)
+	s.now = day(2, 13)
+	if err := s.inv.Delete(givenUp, inventory.Live(s.now)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, c, "east", s.facts())
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"volume", "event", "volume=pv-data since=2026-02-02", "attached,bound,exists,exists,attaching,attaching"},
+		{"volume", "object", "volume=pv-data since=2026-02-11", "Node/node-1,PersistentVolumeClaim/shop/data,PersistentVolume/pv-data,PersistentVolumeClaim/shop/data,Node/node-2,Node/node-3"},
+		{"volume", "details", "volume=pv-data since=2026-02-14", "by d,to volume pv-data,csi data,fast,by d no such disk"},
+		{"claim", "started_at", "claim=shop/data since=2026-02-14", "2026-02-01T12:00:00Z,2026-02-01T12:00:00Z,2026-02-01T12:00:00Z,2026-02-01T12:00:00Z,2026-02-10T12:00:00Z"},
+		{"volume", "ended_at", "volume=pv-data since=2026-02-11T12:00 until=2026-02-12T13:00", ",,,,,2026-02-13T12:00:00Z"},
+		{"find", "since", "name=uid-data-node-2", "2026-02-10T12:00:00Z"},
+	})
 }
 
 // TestAppsThatAreAwayForAMomentStay has a pod replaced: its successor starts five minutes later, and the next one

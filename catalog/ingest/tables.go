@@ -92,6 +92,7 @@ func attachments() table {
 		plain("volume_uid", func(r *row) string { return r.VolumeUID }),
 		plain("node", func(r *row) string { return r.Node }),
 		plain("attacher", func(r *row) string { return r.Attacher }),
+		nullable("created_at", func(r *row) fact.Time { return r.CreatedAt }),
 		nullable("attached_at", func(r *row) fact.Time { return r.AttachedAt }),
 		nullable("detached_at", func(r *row) fact.Time { return r.DetachedAt }),
 		plain("error", func(r *row) string { return r.Error }),

@@ -321,6 +321,7 @@ CREATE TABLE IF NOT EXISTS attachments
     volume_uid  String COMMENT 'UID of the PersistentVolume; empty for an inline volume of a pod' CODEC(ZSTD(1)),
     node        LowCardinality(String) COMMENT 'the node that the volume is attached to',
     attacher    LowCardinality(String) COMMENT 'the CSI driver',
+    created_at  Nullable(DateTime64(6, 'UTC')) COMMENT 'creationTimestamp, since when the node waits for the volume; NULL if unknown' CODEC(ZSTD(1)),
     attached_at Nullable(DateTime64(6, 'UTC')) COMMENT 'when it was attached; NULL until then, or if unknown' CODEC(ZSTD(1)),
     detached_at Nullable(DateTime64(6, 'UTC')) COMMENT 'when the VolumeAttachment was deleted; NULL while it exists' CODEC(ZSTD(1)),
     error       String COMMENT 'the last error of attaching or detaching; empty if there is none' CODEC(ZSTD(1)),

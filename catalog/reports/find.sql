@@ -145,7 +145,7 @@ found AS
     SELECT cluster, 'Namespace', '', name, uid, if(uid = {name:String}, 'uid', 'name'), created_at, deleted_at
     FROM namespaces FINAL WHERE name = {name:String} OR uid = {name:String}
     UNION ALL
-    SELECT cluster, 'VolumeAttachment', '', node, uid, 'uid', attached_at, detached_at
+    SELECT cluster, 'VolumeAttachment', '', node, uid, 'uid', created_at, detached_at
     FROM attachments FINAL
     WHERE (cluster, uid) IN (SELECT cluster, uid FROM attachments WHERE uid = {name:String})
     UNION ALL

@@ -44,9 +44,10 @@ events AS
         ON v.cluster = b.cluster AND v.uid = b.volume_uid
     WHERE {{template "both_existed.sql"}}
     UNION ALL
-    SELECT cluster, attached_at, detached_at, detached_at, 1, 'attached', concat('Node/', node), trim(concat('by ', attacher, ' ', error)), ''
+    SELECT cluster, coalesce(attached_at, created_at), detached_at, detached_at, 1,
+        if(attached_at IS NULL, 'attaching', 'attached'), concat('Node/', node), trim(concat('by ', attacher, ' ', error)), ''
     FROM attachments FINAL
-    WHERE attached_at IS NOT NULL AND volume_uid != '' AND (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
+    WHERE volume_uid != '' AND (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
     UNION ALL
     SELECT cluster, coalesce(started_at, created_at), coalesce(finished_at, deleted_at), if(finished_at IS NULL, deleted_not_before, finished_at), 1,
         if(started_at IS NULL, 'waited', 'ran'), concat('Pod/', namespace, '/', name),

@@ -40,7 +40,8 @@ func (f *Facts) Len() int {
 		len(f.Changes) + len(f.Objects) + len(f.Coverage) + len(f.Checkpoints)
 }
 
-// Namespace is a row of namespaces; its key is UID.
+// Namespace is a row of namespaces; its key is UID. A deleted namespace and its successor have the same
+// Name, and the row of the successor comes last.
 type Namespace struct {
 	Version   uint64
 	UID       string
@@ -291,6 +292,7 @@ type Attachment struct {
 	VolumeUID  string // empty for a volume in line in a pod, and until the volume is known
 	Node       string
 	Attacher   string // the CSI driver
+	CreatedAt  Time
 	AttachedAt Time   // absent until the attacher reports it
 	DetachedAt Time   // when the deletion of the VolumeAttachment was observed
 	Error      string // the last error of attaching or detaching, while it lasts

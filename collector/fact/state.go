@@ -67,11 +67,11 @@ type ClaimState struct {
 	CountedClass   string // the class under which counters count the claim's changes: StorageClass or UnknownClass
 	Phase          string
 	RequestedBytes int64
-	CapacityBytes  int64
-	BoundAt        Time // absent until it is bound
-	AwaitsVolume   bool // its volume, which tells when it was bound, is yet to be observed to be bound to it
-	BoundBefore    bool // it has been observed to be bound, by an earlier run perhaps
-	PendingSince   Time // since when it waits to be bound; absent while waiting is expected (WaitForFirstConsumer without a pod)
+	CapacityBytes  int64 // the size of its volume, as VolumeState has it; that in the claim's status while the volume is unknown
+	BoundAt        Time  // absent until it is bound
+	AwaitsVolume   bool  // its volume, which tells when it was bound, is yet to be observed to be bound to it
+	BoundBefore    bool  // it has been observed to be bound, by an earlier run perhaps
+	PendingSince   Time  // since when it waits to be bound; absent while waiting is expected (WaitForFirstConsumer without a pod)
 	Gone           bool
 	// DeletedNotBefore is the earliest moment at which it can have been deleted; absent unless it is gone.
 	DeletedNotBefore Time

@@ -12,10 +12,9 @@ import (
 // the first is the time at which its status was last written; the second is the moment at which its
 // deletion was observed.
 type attachment struct {
-	row     fact.Attachment
-	volume  string // the volume's name
-	created fact.Time
-	waits   wait // as it was emitted last
+	row    fact.Attachment
+	volume string // the volume's name
+	waits  wait   // as it was emitted last
 	queued
 }
 
@@ -29,7 +28,7 @@ func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, obs Observat
 	a := inv.attachments[string(o.UID)]
 	if a == nil {
 		inv.revive(fact.VolumeAttachments, string(o.UID))
-		a = &attachment{created: apiTime(o.CreationTimestamp), row: fact.Attachment{UID: string(o.UID), Node: o.Spec.NodeName, Attacher: o.Spec.Attacher}}
+		a = &attachment{row: fact.Attachment{UID: string(o.UID), Node: o.Spec.NodeName, Attacher: o.Spec.Attacher, CreatedAt: apiTime(o.CreationTimestamp)}}
 		inv.attachments[a.row.UID] = a
 		if o.Spec.Source.PersistentVolumeName != nil {
 			a.volume = *o.Spec.Source.PersistentVolumeName
@@ -104,7 +103,7 @@ func (inv *Inventory) resolveAttachment(a *attachment) {
 		return
 	}
 	v := inv.volumeNamed(a.volume, func(v *volume) bool {
-		return a.created == 0 || v.existed(a.created, a.created)
+		return a.row.CreatedAt == 0 || v.existed(a.row.CreatedAt, a.row.CreatedAt)
 	})
 	switch {
 	case v != nil:
@@ -157,7 +156,7 @@ func (inv *Inventory) dropAttachment(uid string, obs Observation) {
 	if a.row.VolumeUID == "" && a.volume != "" { // its volume may still arrive
 		inv.entomb(fact.VolumeAttachments, uid, obs.At, a)
 	}
-	_, a.row.DetachedAt = obs.bounds(a.row.AttachedAt)
+	_, a.row.DetachedAt = obs.bounds(a.row.CreatedAt, a.row.AttachedAt)
 	inv.emitAttachment(a, obs)
 	inv.change(a.change(fact.Change{At: a.row.DetachedAt, Action: fact.Detached, Details: "from node " + a.row.Node}))
 }

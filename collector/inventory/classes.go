@@ -78,8 +78,12 @@ func (inv *Inventory) dropClass(uid string, obs Observation) {
 func (inv *Inventory) emitClass(c *class, obs Observation) {
 	c.row.Version = inv.nextVersion(obs.At)
 	inv.update.Facts.StorageClasses = append(inv.update.Facts.StorageClasses, c.row)
+	present, gone := inv.classOf(c.row.Name), false // c, or its successor
+	if present == nil {
+		present, gone = c, true
+	}
 	inv.update.Classes = append(inv.update.Classes, fact.ClassState{
-		Name: c.row.Name, Provisioner: c.row.Provisioner, ReclaimPolicy: c.row.ReclaimPolicy, BindingMode: c.row.BindingMode, Gone: c.row.DeletedAt != 0,
+		Name: present.row.Name, Provisioner: present.row.Provisioner, ReclaimPolicy: present.row.ReclaimPolicy, BindingMode: present.row.BindingMode, Gone: gone,
 	})
 	for _, claim := range inv.claims { // their classes decide whether waiting is expected
 		if claim.traits.Value().class == c.row.Name && claim.volume == nil {
@@ -115,12 +119,12 @@ func (inv *Inventory) countedClass(name string) string {
 	return fact.UnknownClass
 }
 
-// classOf returns the class with a name; nil if there is none.
-func (inv *Inventory) classOf(name string) *class {
+// classOf returns the class with a name; nil if there is none. Restore can add a class that is gone beside its successor.
+func (inv *Inventory) classOf(name string) (found *class) {
 	for _, c := range inv.classes {
-		if c.row.Name == name {
-			return c
+		if c.row.Name == name && (found == nil || c.row.CreatedAt > found.row.CreatedAt) {
+			found = c
 		}
 	}
-	return nil
+	return found
 }

@@ -57,7 +57,7 @@ func TestAttachmentLastsFromAttachedToGone(t *testing.T) {
 	} {
 		inv, h := play(t, events...)
 		expect(t, name, h.attachments["a1"], fact.Attachment{
-			UID: "a1", VolumeUID: "v1", Node: "node-1", Attacher: "csi.example", AttachedAt: at(7), DetachedAt: at(20),
+			UID: "a1", VolumeUID: "v1", Node: "node-1", Attacher: "csi.example", CreatedAt: at(4), AttachedAt: at(7), DetachedAt: at(20),
 		})
 		expect(t, name+", left", len(inv.attachments)+len(inv.unattached), 0)
 	}

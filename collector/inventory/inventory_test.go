@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -297,6 +298,24 @@ func TestResizeBeyond32Bits(t *testing.T) {
 	}
 	if !slices.Equal(told, []string{"10Gi → 20Ti"}) {
 		t.Errorf("resized: %q", told)
+	}
+}
+
+// TestAClaimHasBeenGivenTheSizeOfItsVolume expands a volume that no pod uses: its claim's status keeps the former size until a pod does.
+func TestAClaimHasBeenGivenTheSizeOfItsVolume(t *testing.T) {
+	claim, sized := pvc("data", "c1", 1, "vol"), func(size string) *corev1.PersistentVolume {
+		v := pv("vol", "v1", 1, pvc("data", "c1", 1, "vol"), corev1.VolumeBound, 2)
+		v.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}
+		return v
+	}
+	inv, h := play(t, set(2, claim))
+	expect(t, "its volume is unknown", h.claimState["c1"].CapacityBytes, 10<<30)
+	for i, size := range []int64{10, 100} {
+		must(t, inv.Set(sized(fmt.Sprint(size, "Gi")), Live(at(3+i))))
+		h.take(inv)
+		expect(t, "the claim's row", h.claims["c1"].CapacityBytes, 10<<30)
+		expect(t, "the volume", h.states["v1"].CapacityBytes, size<<30)
+		expect(t, "the claim has been given", h.claimState["c1"].CapacityBytes, size<<30)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 )
 
 type namespace struct {
+	uid     string
 	name    string
 	labels  intern.Labels
 	owner   string
@@ -15,9 +16,9 @@ type namespace struct {
 	created fact.Time
 }
 
-func (n *namespace) row(uid string, deleted fact.Time, version uint64) fact.Namespace {
+func (n *namespace) row(deleted fact.Time, version uint64) fact.Namespace {
 	return fact.Namespace{
-		Version: version, UID: uid, Name: n.name, Labels: n.labels.Unpack(), Owner: n.owner, Groups: intern.Split(n.groups),
+		Version: version, UID: n.uid, Name: n.name, Labels: n.labels.Unpack(), Owner: n.owner, Groups: intern.Split(n.groups),
 		CreatedAt: n.created, DeletedAt: deleted,
 	}
 }
@@ -26,7 +27,7 @@ func (inv *Inventory) noteNamespace(o *corev1.Namespace, obs Observation) bool {
 	uid := string(o.UID)
 	old := inv.namespaces[uid]
 	n := &namespace{
-		name: o.Name, owner: ownerOf(o.Labels, o.Annotations), groups: intern.Join(groupsOf(o.Labels, o.Annotations)),
+		uid: uid, name: o.Name, owner: ownerOf(o.Labels, o.Annotations), groups: intern.Join(groupsOf(o.Labels, o.Annotations)),
 		created: apiTime(o.CreationTimestamp),
 	}
 	if old != nil {
@@ -37,9 +38,16 @@ func (inv *Inventory) noteNamespace(o *corev1.Namespace, obs Observation) bool {
 		return false
 	}
 	inv.namespaces[uid] = n
-	inv.nameNamespace(n)
-	inv.update.Facts.Namespaces = append(inv.update.Facts.Namespaces, n.row(uid, 0, inv.nextVersion(obs.At)))
+	if predecessor := inv.nameNamespace(n); predecessor != nil {
+		inv.dropNamespace(predecessor.uid, obs) // emits n, too
+		return true
+	}
+	inv.emitNamespace(n, 0, obs)
 	return true
+}
+
+func (inv *Inventory) emitNamespace(n *namespace, deleted fact.Time, obs Observation) {
+	inv.update.Facts.Namespaces = append(inv.update.Facts.Namespaces, n.row(deleted, inv.nextVersion(obs.At)))
 }
 
 // sharedNamespace returns a namespace's name as the one string that all its objects share.
@@ -51,12 +59,21 @@ func (inv *Inventory) sharedNamespace(name string) string {
 }
 
 // nameNamespace indexes a namespace under its name, and records whether its labels differ from its
-// predecessor's.
-func (inv *Inventory) nameNamespace(n *namespace) {
-	if before := inv.namespaceNames[n.name]; before == nil || before.labels != n.labels {
+// predecessor's. It returns the predecessor if that is gone: an update or a list can hide a deletion
+// and a creation. A restored namespace can be the predecessor of the one that has the name already.
+func (inv *Inventory) nameNamespace(n *namespace) (predecessor *namespace) {
+	before := inv.namespaceNames[n.name]
+	if before != nil && inv.restoring && n.created <= before.created {
+		return nil
+	}
+	if before == nil || before.labels != n.labels {
 		inv.relabelled[n.name] = struct{}{}
 	}
 	inv.namespaceNames[n.name] = n
+	if before == nil || before.uid == n.uid || inv.restoring {
+		return nil
+	}
+	return before
 }
 
 // markRelabelled marks the volumes whose namespaces have new labels. It scans all volumes, once per
@@ -73,14 +90,22 @@ func (inv *Inventory) markRelabelled() {
 	clear(inv.relabelled)
 }
 
+// dropNamespace emits that a namespace is gone. The row of a successor follows: the last row of a
+// name is the living namespace's, because the counters go by the name.
 func (inv *Inventory) dropNamespace(uid string, obs Observation) {
-	if n := inv.namespaces[uid]; n != nil {
-		delete(inv.namespaces, uid)
-		if inv.namespaceNames[n.name] == n {
-			delete(inv.namespaceNames, n.name)
-		}
-		_, at := obs.bounds(n.created)
-		inv.forgetSnapshot(fact.Namespaces, uid)
-		inv.update.Facts.Namespaces = append(inv.update.Facts.Namespaces, n.row(uid, at, inv.nextVersion(obs.At)))
+	n := inv.namespaces[uid]
+	if n == nil {
+		return
 	}
+	delete(inv.namespaces, uid)
+	inv.forgetSnapshot(fact.Namespaces, uid)
+	if successor := inv.namespaceNames[n.name]; successor != nil && successor != n {
+		_, at := obs.before(successor.created).bounds(n.created) // rule 1.4
+		inv.emitNamespace(n, at, obs)
+		inv.emitNamespace(successor, 0, obs)
+		return
+	}
+	delete(inv.namespaceNames, n.name)
+	_, at := obs.bounds(n.created)
+	inv.emitNamespace(n, at, obs)
 }

@@ -33,10 +33,13 @@ func (inv *Inventory) markClaimState(c *claim) {
 }
 
 func (inv *Inventory) claimState(c *claim) fact.ClaimState {
-	class := c.traits.Value().class
+	class, given := c.traits.Value().class, c.capacity
+	if c.volume != nil { // the claim's status has the new size only once the file system has grown, which can wait for a pod
+		given = c.volume.capacity
+	}
 	return fact.ClaimState{
 		UID: c.uid, Namespace: c.name.namespace, StorageClass: class, CountedClass: inv.countedClass(class),
-		Phase: c.phase.Value(), RequestedBytes: c.requested, CapacityBytes: c.capacity,
+		Phase: c.phase.Value(), RequestedBytes: c.requested, CapacityBytes: given,
 		BoundAt: c.boundAt, AwaitsVolume: c.awaitsVolume, BoundBefore: c.boundBefore, PendingSince: inv.pendingSince(c), Gone: c.deleted != 0, DeletedNotBefore: c.noBefore,
 	}
 }

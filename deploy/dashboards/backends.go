@@ -40,7 +40,7 @@ func backends() board {
 					ORDER BY class`)}},
 		}}, {"What they can still provision", []panel{
 			{kind: lines, title: "CSI capacity", unit: "bytes", width: 12, height: 8, description: "What each CSI driver says that it can still provision, by storage class and part of the cluster. Empty where no driver says it.",
-				queries: []query{overTime(`min by (storageclass, topology) (kubevoltracker_storage_capacity_bytes{`+ofCluster+`, storageclass=~"$storageclass"})`, "{{storageclass}} {{topology}}")}},
+				queries: []query{overTime(`min by (cluster, storageclass, topology) (kubevoltracker_storage_capacity_bytes{`+ofCluster+`, storageclass=~"$storageclass"})`, "{{cluster}} {{storageclass}} {{topology}}")}},
 			{kind: list, title: "Largest volume that fits", unit: "short", width: 12, height: 8,
 				description: "What each CSI driver reported last: the space that is left for a part of the cluster, and the size of the largest volume that it can make, where the driver says it. A part of which the driver says no amount, or no longer, is not here.",
 				columns:     "cluster- storage_class driver topology left:bytes largest:bytes reported:dateTimeAsIso",
@@ -82,14 +82,14 @@ func backends() board {
 					ORDER BY created DESC, claim
 					LIMIT 200`)}},
 		}}, {"Attachments", []panel{
-			{kind: list, title: "Volumes by node", unit: "short", width: 12, height: 8, sortBy: "attached", description: "How many volumes are attached to each node by each driver. A node can have a limit.",
-				columns: "cluster- node attacher attached",
+			{kind: list, title: "Volumes by node", unit: "short", width: 12, height: 8, sortBy: "attached", description: "How many volumes are attached to each node by each driver, and how many wait for it. A node can have a limit.",
+				columns: "cluster- node attacher attached waiting",
 				queries: []query{rowsOf(`
-					SELECT cluster, node, attacher, count() AS attached
+					SELECT cluster, node, attacher, countIf(attached_at IS NOT NULL) AS attached, countIf(attached_at IS NULL) AS waiting
 					FROM attachments FINAL
 					WHERE detached_at IS NULL AND ` + inCluster + `
 					GROUP BY cluster, node, attacher
-					ORDER BY attached DESC, node
+					ORDER BY attached DESC, waiting DESC, node
 					LIMIT 200`)}},
 			{kind: list, title: "Attachments that fail", unit: "short", width: 12, height: 8, description: "Attachments with an error of attaching or detaching: pods wait for them.",
 				columns: "cluster- volume>volume node attacher error",

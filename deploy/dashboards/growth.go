@@ -46,12 +46,12 @@ func growth() board {
 				queries: []query{overTime(created(""), "now"), overTime(created(" offset 1w"), "a week before")}},
 			{kind: lines, title: "Claims and volumes created by day", unit: "short", width: 12, height: 8, description: "Objects created on each day (UTC), from the catalog. A claim counts in its namespace, a volume in all; of all storage classes.",
 				queries: []query{series(`
-					SELECT toDateTime(toDate(time)) AS time, kind, toFloat64(uniqExact(uid)) AS created
+					SELECT toDateTime(toDate(assumeNotNull(created_at))) AS time, kind, toFloat64(count()) AS created
 					FROM
 					(
-						SELECT t.time AS time, toString(t.kind) AS kind, t.uid AS uid
-						FROM timeline AS t
-						WHERE $__timeFilter(t.time) AND t.action = 'created' AND (t.kind = 'PersistentVolume' OR t.kind = 'PersistentVolumeClaim' AND ` + inNamespace + `) AND ` + inCluster + `
+						SELECT created_at, 'PersistentVolume' AS kind FROM volumes FINAL WHERE $__timeFilter(created_at) AND ` + inCluster + `
+						UNION ALL
+						SELECT created_at, 'PersistentVolumeClaim' FROM claims FINAL WHERE $__timeFilter(created_at) AND ` + inBoth + `
 					)
 					GROUP BY time, kind
 					ORDER BY time, kind`)}},

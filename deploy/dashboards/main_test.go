@@ -46,3 +46,16 @@ func TestSharesAreOfTheFileSystem(t *testing.T) {
 		}
 	}
 }
+
+// TestAVolumeIsOfOneCluster looks for dashboards on one volume and several clusters: the volumes of two clusters can have the same name.
+func TestAVolumeIsOfOneCluster(t *testing.T) {
+	for _, b := range boards() {
+		one := map[string]bool{}
+		for _, c := range b.choices {
+			one[c.name] = c.one
+		}
+		if one["volume"] && !one["cluster"] {
+			t.Errorf("%s is about one volume and any number of clusters", b.name)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func tracker() board {
 				description: "Volumes without series of their own, because --metrics.max-volumes have them already. Alerts and panels on single volumes do not see them.",
 				queries:     []query{now(`max(kubevoltracker_metrics_volumes_over_limit{`+ofCluster+`})`, "")}},
 			{kind: figure, title: "Sandbox", unit: "short", width: 4, height: 4, values: map[string]value{"0": {"off", ""}, "1": {"on", ""}},
-				description: "Whether the kernel confines the embedded ClickHouse. There is no data with a ClickHouse server of your own.",
+				description: "Whether the kernel confines the embedded ClickHouse, as it says itself. There is no data with a ClickHouse server of your own.",
 				queries:     []query{now(`min(kubevoltracker_catalog_sandboxed{`+ofCluster+`})`, "")}},
 			{kind: figure, title: "Volumes not measured", unit: "short", width: 4, height: 4,
 				description: "Bound volumes of the chosen namespaces that have been used and whose used space no kubelet has reported.",

@@ -71,6 +71,9 @@ func podsOverTime(mounts, condition, by string) string {
 func volume() board {
 	its := mountsOf(`SELECT cluster, namespace, claim_name, pod_created_at, pod_uid FROM mounts WHERE (cluster, namespace, claim_name) IN (` + itsClaims + `)`)
 	const ofIt = `(cluster, volume_uid) IN (` + itsVolumes + `)`
+	// The volumes of two clusters can have the same name: one is in use, and the other one can go.
+	itsCluster := cluster
+	itsCluster.one = true
 	one := choice{name: "volume", label: "Volume", one: true, sql: `
 		SELECT persistentvolume FROM current_volumes
 		WHERE ` + inBoth + `
@@ -82,7 +85,7 @@ func volume() board {
 	return board{
 		name: "volume", title: "Volume", from: "now-30d",
 		question: "What is this volume, who mounted it, when, how full is it, and what happened to it?",
-		choices:  []choice{cluster, namespace, one},
+		choices:  []choice{itsCluster, namespace, one},
 		notes: []note{{"Resized, released or failed", `
 			SELECT time, text FROM timeline
 			WHERE $__timeFilter(time) AND action IN ('resized', 'phase', 'released', 'deleted') AND (cluster, uid) IN ` + itsObjects + `
@@ -161,13 +164,13 @@ func volume() board {
 					LEFT JOIN (SELECT cluster, uid, owner FROM claims FINAL WHERE uid IN (SELECT claim_uid FROM bindings WHERE (cluster, volume_uid) IN (` + itsVolumes + `))) AS k
 						ON k.cluster = b.cluster AND k.uid = b.claim_uid
 					ORDER BY bound DESC`)}},
-			{kind: list, title: "Attachments", unit: "short", width: 12, height: 7, description: "The nodes that the volume was attached to, latest first, and the last error.",
-				columns: "node attacher attached:dateTimeAsIso detached:dateTimeAsIso error",
+			{kind: list, title: "Attachments", unit: "short", width: 12, height: 7, description: "The nodes that the volume was attached to, or that wait for it, latest first, and the last error.",
+				columns: "node attacher created:dateTimeAsIso attached:dateTimeAsIso detached:dateTimeAsIso error",
 				queries: []query{rowsOf(`
-					SELECT node, attacher, attached_at AS attached, detached_at AS detached, error
+					SELECT node, attacher, created_at AS created, attached_at AS attached, detached_at AS detached, error
 					FROM attachments FINAL
 					WHERE (cluster, volume_uid) IN (` + itsVolumes + `)
-					ORDER BY attached DESC
+					ORDER BY created DESC
 					LIMIT 100`)}},
 			{kind: states, title: "Watched", unit: "short", width: 24, height: 5, steps: []step{{1, "blue"}},
 				description: "When trackers watched the pods of the cluster: 1. In a gap, 0, a pod may have used the volume and gone unseen; idle times count it as possible use.",

@@ -77,14 +77,14 @@ func workload() board {
 					GROUP BY cluster, namespace, claim, volume, source, backend
 					ORDER BY last_used DESC, claim
 					LIMIT 200`)}},
-			{kind: lines, title: "Hours of use by day", unit: "h", width: 24, height: 7, description: "For how many hours of each day that is over, in UTC, at least one pod of the workload used the claim.",
+			{kind: lines, title: "Hours of use by day", unit: "h", width: 24, height: 7, description: "For how many hours of each day that is over, in UTC, at least one pod of the workload used the claim. Pods of several owners count one after the other, up to all of the day.",
 				queries: []query{series(`
-					SELECT toDateTime(day) AS time, claim_name AS claim, max(use_seconds) / 3600 AS used
+					SELECT toDateTime(day) AS time, cluster, concat(namespace, '/', claim_name) AS claim, least(sum(use_seconds), 86400) / 3600 AS used
 					FROM use_seconds_daily FINAL
-					WHERE (cluster, namespace) IN (SELECT cluster, namespace ` + itsPods + `)
-						AND concat(workload_kind, '/', workload_name) = ${workload:sqlstring} AND day BETWEEN toDate($__fromTime) AND toDate($__toTime) AND ` + inBoth + `
-					GROUP BY time, claim
-					ORDER BY time, claim`)}},
+					PREWHERE workload_name = substring(${workload:sqlstring}, position(${workload:sqlstring}, '/') + 1)
+					WHERE concat(workload_kind, '/', workload_name) = ${workload:sqlstring} AND day BETWEEN toDate($__fromTime) AND toDate($__toTime) AND ` + inBoth + `
+					GROUP BY time, cluster, claim
+					ORDER BY time, cluster, claim`)}},
 		}}},
 	}
 }

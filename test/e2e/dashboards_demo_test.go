@@ -127,8 +127,8 @@ type demo struct {
 }
 
 // always are the values of the variables that have exactly one value.
-func (d demo) always(volume string) map[string][]string {
-	return map[string][]string{"volume": {volume}, "workload": {"StatefulSet/kafka"}}
+func (d demo) always(b grafana.Dashboard, volume string) map[string][]string {
+	return b.In("test", map[string][]string{"volume": {volume}, "workload": {"StatefulSet/kafka"}})
 }
 
 // sometimes are values that a user chooses.
@@ -269,7 +269,7 @@ func (d demo) awaitRows(b grafana.Dashboard, where, statement, reason string) (a
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		for _, volume := range d.volumes {
 			var err error
-			a, err = d.sql(b, statement, d.always(volume))
+			a, err = d.sql(b, statement, d.always(b, volume))
 			if err != nil {
 				d.t.Errorf("%s: %v", where, err)
 				return a
@@ -303,7 +303,7 @@ func (d demo) awaitSeries(b grafana.Dashboard, where string, q grafana.Target, r
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		for _, volume := range d.volumes {
 			var err error
-			v, err = d.series(b, q, d.always(volume))
+			v, err = d.series(b, q, d.always(b, volume))
 			if err != nil {
 				d.t.Errorf("%s: %v", where, err)
 				return v
@@ -333,7 +333,7 @@ func (d demo) askVariable(b grafana.Dashboard, v grafana.Variable) {
 		}
 		return
 	}
-	m := labelValues.FindStringSubmatch(d.view(nil).PromQL(b, v.Definition()))
+	m := labelValues.FindStringSubmatch(d.view(d.always(b, d.volumes[0])).PromQL(b, v.Definition()))
 	if m == nil {
 		d.t.Errorf("variable %s: %s is no label_values(series, label)", v.Name, v.Definition())
 		return

@@ -16,6 +16,17 @@ type View struct {
 	Chosen map[string][]string
 }
 
+// In returns chosen values together with the cluster, if the dashboard is about one and has no All.
+func (d Dashboard) In(cluster string, chosen map[string][]string) map[string][]string {
+	all := maps.Clone(chosen)
+	for _, v := range d.Templating.List {
+		if v.Name == "cluster" && !v.IncludeAll {
+			all["cluster"] = []string{cluster}
+		}
+	}
+	return all
+}
+
 // PromQL expands a query to Prometheus. The values of a variable become a regular expression.
 func (v View) PromQL(d Dashboard, expr string) string {
 	pairs := []string{

@@ -106,12 +106,17 @@ func (m *model) live(s subjects, w window) (rows []row) {
 	return rows
 }
 
-// attachedTo returns the attachments of some volumes.
+// attachedTo returns the attachments of some volumes, also those that wait.
 func (m *model) attachedTo(volumes []*volume) (all []life) {
 	for _, a := range m.attached {
-		if slices.Contains(volumes, a.volume) && a.seenAttached {
-			all = append(all, life{a.at, end{a.gone, a.gone}, true, "attached", "Node/" + a.node, "by " + a.volume.source.driver})
+		if !a.known || !slices.Contains(volumes, a.volume) {
+			continue
 		}
+		l := life{a.created, end{a.gone, a.gone}, true, "attaching", "Node/" + a.node, strings.Trim("by "+a.volume.source.driver+" "+a.seenFailure, " ")}
+		if a.seenAttached {
+			l.began, l.event = a.at, "attached"
+		}
+		all = append(all, l)
 	}
 	return all
 }

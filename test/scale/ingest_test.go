@@ -49,7 +49,7 @@ func ingestRate(t *testing.T, url string) float64 {
 	if err := c.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.Open(journal.Options{Path: filepath.Join(t.TempDir(), "journal")})
+	j, err := journal.Open(t.Context(), journal.Options{Path: filepath.Join(t.TempDir(), "journal")})
 	if err != nil {
 		t.Fatal(err)
 	}

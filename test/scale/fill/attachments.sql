@@ -10,6 +10,7 @@ SELECT
     toString(reinterpretAsUUID(sipHash128('volume', k))) AS volume_uid,
     concat('node-', toString(sipHash64('attached to', number) % 200)) AS node,
     'csi.example.com' AS attacher,
+    fromUnixTimestamp64Micro((attached - 5) * 1000000, 'UTC') AS created_at,
     fromUnixTimestamp64Micro(attached * 1000000, 'UTC') AS attached_at,
     if(i < 9 OR gone, fromUnixTimestamp64Micro((attached + 1000000) * 1000000 + toInt64(k % 1000000), 'UTC'), NULL) AS detached_at,
     '' AS error,
