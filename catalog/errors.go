@@ -145,7 +145,7 @@ func (c *Catalog) explainException(x *clickhouse.Exception) (Reason, string) {
 	said := fmt.Sprintf("(code %d: %s)", x.Code, oneLine(x.Message))
 	switch {
 	case x.Code == 497 && strings.Contains(x.Message, "reads only"):
-		return RefusedLogin, fmt.Sprintf("lets user %q only read; log in as one who may write, by --catalog.username and --catalog.password-file. The embedded ClickHouse of a running tracker is written by that tracker alone (docs/security.md)", c.user())
+		return RefusedLogin, fmt.Sprintf("lets user %q only read; log in as one who may write, by --catalog.username and --catalog.password-file. Of an embedded ClickHouse only the tracker, or who may exec into its container, has such a login (docs/security.md)", c.user())
 	case x.Code == 497:
 		return RefusedLogin, fmt.Sprintf("does not give user %q the rights it needs %s", c.user(), said)
 	case slices.Contains(loginCodes, x.Code):

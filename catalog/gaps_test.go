@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -71,12 +72,24 @@ func TestReportsOnWhatNoTrackerHasWrittenSaySo(t *testing.T) {
 		}
 		return strings.Join(notes, "\n")
 	}
-	if got, want := notes(""), "no tracker has written into this catalog yet"; got != want {
-		t.Errorf("an empty catalog: got %q, want %q", got, want)
+	for _, cluster := range []string{"", "nosuch"} {
+		if got, want := notes(cluster), "no tracker has written into this catalog yet"; got != want {
+			t.Errorf("an empty catalog: got %q, want %q", got, want)
+		}
 	}
-	write(t, c, "east", &fact.Facts{Coverage: []fact.Coverage{{Version: 1, Instance: "a", Kind: fact.Pods, StartedAt: day(3, 1), SeenAt: day(3, 1)}}})
-	if got, want := notes("nosuch"), `no tracker has written cluster "nosuch" into this catalog; the report coverage lists the clusters`; got != want {
+	names := []string{"c01"}
+	watched := fact.Facts{Coverage: []fact.Coverage{{Version: 1, Instance: "a", Kind: fact.Pods, StartedAt: day(3, 1), SeenAt: day(3, 1)}}}
+	write(t, c, names[0], &watched)
+	if got, want := notes("nosuch"), `no tracker has written cluster "nosuch" into this catalog, which has: c01`; got != want {
 		t.Errorf("another cluster: got %q, want %q", got, want)
+	}
+	for len(names) < 12 {
+		names = append(names, fmt.Sprintf("c%02d", len(names)+1))
+		write(t, c, names[len(names)-1], &watched)
+	}
+	want := `no tracker has written cluster "nosuch" into this catalog, which has: ` + strings.Join(names[:10], ", ") + " and 2 more; the report coverage lists them"
+	if got := notes("nosuch"); got != want {
+		t.Errorf("many clusters: got %q, want %q", got, want)
 	}
 	if got := notes(""); strings.Contains(got, "no tracker") {
 		t.Errorf("all clusters: got %q", got)

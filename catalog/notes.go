@@ -5,13 +5,17 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// mostGaps is how many gaps are noted beside a report. The report coverage has all.
-const mostGaps = 3
+// How many gaps and clusters a note beside a report names. The report coverage has all.
+const (
+	mostGaps     = 3
+	mostClusters = 10
+)
 
 // Notes returns what the reader of a report needs to know beside its rows, once these have been read: whether there are more, its remark, that no
 // tracker has written, and when nobody watched in the time that it looks at or compares that with, in one cluster or, if that is empty, in all.
@@ -27,7 +31,11 @@ func (c *Catalog) Notes(ctx context.Context, r *Result, cluster string) (notes [
 		return nil, err
 	}
 	if len(firsts) == 0 {
-		notes = append(notes, neverWatched(cluster))
+		note, err := c.neverWatched(ctx, cluster)
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, note)
 	}
 	notes = append(notes, beforeCoverage(firsts, r.window)...)
 	expired, err := c.expired(ctx, r, firsts)
@@ -107,12 +115,26 @@ func expiring(sql string) (list []retained) {
 	return list
 }
 
-// neverWatched notes that no tracker has written a cluster or, if that is empty, any.
-func neverWatched(cluster string) string {
-	if cluster == "" {
-		return "no tracker has written into this catalog yet"
+// neverWatched notes that no tracker has written a cluster or, if that is empty, any. It names the first of the clusters that the catalog has.
+func (c *Catalog) neverWatched(ctx context.Context, cluster string) (string, error) {
+	var has []string
+	if cluster != "" {
+		all, err := c.firstWatched(ctx, "")
+		if err != nil {
+			return "", err
+		}
+		for _, f := range all {
+			has = append(has, f.cluster)
+		}
 	}
-	return fmt.Sprintf("no tracker has written cluster %q into this catalog; the report coverage lists the clusters", cluster)
+	if len(has) == 0 {
+		return "no tracker has written into this catalog yet", nil
+	}
+	more := ""
+	if n := len(has) - mostClusters; n > 0 {
+		has, more = has[:mostClusters], fmt.Sprintf(" and %d more; the report coverage lists them", n)
+	}
+	return fmt.Sprintf("no tracker has written cluster %q into this catalog, which has: %s%s", cluster, strings.Join(has, ", "), more), nil
 }
 
 // beforeCoverage notes the clusters that nobody watched yet when the window began. A window over all of the history

@@ -298,7 +298,7 @@ func TestNotesSayWhatIsNotKnown(t *testing.T) {
 		"apps volume=pv-data since=2026-02-11":                  "",
 		"apps volume=pv-data since=2026-01-05":                  begin + "\n" + gap,
 		"apps volume=pv-data until=2026-02-01":                  "",
-		"apps volume=pv-data cluster=west":                      `no tracker has written cluster "west" into this catalog; the report coverage lists the clusters`,
+		"apps volume=pv-data cluster=west":                      `no tracker has written cluster "west" into this catalog, which has: east`,
 		"apps volume=pv-data since=2026-02-01 until=2026-02-06": gap,
 		// It compares the window with the one before.
 		"creation-rate":                                   begin + "\n" + gap,

@@ -88,7 +88,7 @@ var meanings = map[string]string{
 	"ended":                 "how many ended in the window",
 	"ended_at":              "the latest that it can have ended; empty while it lasts, and for what has no duration",
 	"ended_not_before":      "the earliest that it can have ended, where that differs",
-	"event":                 "`exists`, `bound`, `attached`, `ran` (or `waited`: no container has started), `mounted`, `unwatched`, or an action of the table `changes`",
+	"event":                 "`exists`, `bound`, `attached` (or `attaching`: `attached_at` is NULL), `ran` (or `waited`: no container has started), `mounted`, `unwatched`, or an action of the table `changes`",
 	"fitted_seconds":        "how long the time is to which the line is fitted",
 	"full_at":               "when nothing fits any more; empty beyond a hundred years",
 	"groups":                "the groups of the owner",
@@ -191,7 +191,8 @@ const queriesHead = `# Questions
 <!-- Made from the reports by ` + "`make docs`" + `. -->
 
 ` + "`kubevoltracker report`" + ` lists the questions. Each is a command, and SQL that is made from files of ` + "`catalog/reports`" + `: ` + "`--sql`" + ` prints it
-for the flags that are given, with their values, as a file that ` + "`kubevoltracker sql --file=FILE`" + ` and clickhouse-client run.
+for the flags that are given, with their values, as a file that ` + "`kubevoltracker sql --file=FILE`" + ` and clickhouse-client run. The file
+has one statement with the rows of the report; the report itself may ask smaller ones first, to read less.
 
 - **The past**: ` + "`--at`" + ` is for a moment, ` + "`--since`" + ` and ` + "`--until`" + ` are for a window. Each takes how long ago (` + "`30d`, `12h`" + `), a date
   (` + "`2026-11-20`" + `), or a time (` + "`\"2026-11-20 15:04\"`, `2026-11-20T15:04:05Z`" + `); without a zone it is UTC. A window has all that lasted or happened

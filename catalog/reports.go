@@ -14,8 +14,8 @@ func filter(name string) Flag {
 	return Flag{Name: name, Help: map[string]string{
 		"cluster":      "Only this cluster.",
 		"namespace":    "Only pods and claims in this namespace.",
-		"owner":        "Only what this owner has: of the pod, else of its claim.",
-		"group":        "Only what owners in this group have.",
+		"owner":        "Only what this owner has: of the pod, else of its claim. The label or annotation kubevoltracker.io/owner names an owner, else owner.",
+		"group":        "Only what owners in this group have. The label or annotation kubevoltracker.io/groups names groups, else groups, group or team.",
 		"storageclass": "Only volumes of this storage class.",
 		"workload":     "Only what this workload uses: KIND/NAME, such as Deployment/web, or its name.",
 	}[name]}

@@ -43,7 +43,7 @@ func addReport(application *kingpin.Application, commands map[string]command, ca
 		}
 		call.output = addOutputFlag(cmd)
 		call.columns = cmd.Flag("columns", "Only these columns, in this order, with commas between them.").PlaceHolder("NAME,…").NoEnvar().String()
-		call.sql = cmd.Flag("sql", "Print the SQL with the values of its parameters, and do not run it.").Bool()
+		call.sql = cmd.Flag("sql", "Print the SQL with the values of its parameters, and do not run it. It is one statement with the same rows; the report itself may ask smaller ones first, to read less.").Bool()
 		call.watch = cmd.Flag("watch", "Ask again and again, until Ctrl-C: each 2 seconds, or as often as the duration behind it says.").PlaceHolder("2s").Duration()
 		call.where = addCatalogFlags(cmd, defaultCatalogURL, "")
 		commands[cmd.FullCommand()] = call.run

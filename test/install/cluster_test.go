@@ -84,7 +84,11 @@ func TestInstall(t *testing.T) {
 			// The API server refuses fields that its own OpenAPI schema, and that of the CRDs, does not have.
 			c.Kubectl(t, "apply", "--server-side", "--dry-run=server", "--validate=strict", "-n", namespace, "-f", file)
 			c.Kubectl(t, "create", "--dry-run=server", "--validate=strict", "-n", namespace, "-f", file)
-			helm(t, c, "install", release, chartDir, "--namespace", namespace, "--values", path)
+			notes := helm(t, c, "install", release, chartDir, "--namespace", namespace, "--values", path)
+			// The example monitoring has dashboards and an embedded ClickHouse.
+			if warned := strings.Contains(notes, "Grafana reaches no ClickHouse"); warned != (name == "monitoring") {
+				t.Errorf("a warning of panels without data: %v\n%s", warned, notes)
+			}
 			awaitPods(t, c, namespace, release)
 			claims := awaitClaims(t, c, namespace)
 			helm(t, c, "uninstall", release, "--namespace", namespace, "--wait")

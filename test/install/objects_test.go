@@ -2,12 +2,14 @@ package install
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -225,6 +227,39 @@ func TestPodsAreRestricted(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFilesOfFlagsAreMounted looks for a volume at each path that a flag, or a variable that stands for one, names.
+func TestFilesOfFlagsAreMounted(t *testing.T) {
+	var mutex sync.Mutex
+	paths := map[string]bool{}
+	t.Run("examples", func(t *testing.T) {
+		rendered(t, func(t *testing.T, _ string, objects []object) {
+			for _, c := range containers(only[*appsv1.StatefulSet](t, objects).Spec.Template.Spec) {
+				values := slices.Collect(maps.Values(env(c)))
+				for _, arg := range c.Args {
+					_, value, _ := strings.Cut(arg, "=")
+					values = append(values, value)
+				}
+				for _, path := range values {
+					if !strings.HasPrefix(path, "/") {
+						continue
+					}
+					mutex.Lock()
+					paths[path] = true
+					mutex.Unlock()
+					if !slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return strings.HasPrefix(path, m.MountPath+"/") }) {
+						t.Errorf("%s has no volume with %s", c.Name, path)
+					}
+				}
+			}
+		})
+	})
+	for _, path := range []string{"/data/tracker", "/etc/kubevoltracker/kubelets/ca.crt", "/etc/kubevoltracker/reader/password"} {
+		if !paths[path] {
+			t.Errorf("no example has a flag with %s", path)
+		}
+	}
 }
 
 // volumesOf returns the names of the volumes of the pod and of its claims.

@@ -5,12 +5,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubevoltracker/kubevoltracker/test/docs"
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
@@ -119,6 +123,57 @@ func checkTarget(t *testing.T, c *harness.LocalCluster, command string) {
 	}
 	if out, err := exec.Command(harness.Program(t, words[0]), words[1], "--help").CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", command, err, out)
+	}
+}
+
+// block returns the block of YAML on a page that has a line.
+func block(t *testing.T, page, line string) string {
+	t.Helper()
+	for _, b := range docs.Find(t, page).Blocks {
+		if b.Lang == "yaml" && strings.Contains("\n"+b.Text, "\n"+line+"\n") {
+			return b.Text
+		}
+	}
+	t.Fatalf("%s has no block with %q", page, line)
+	return ""
+}
+
+// TestTheOverlayInTheDocs builds the kustomization of docs/install.md beside the checkout.
+func TestTheOverlayInTheDocs(t *testing.T) {
+	t.Parallel()
+	text := block(t, "docs/install.md", "kind: Kustomization")
+	dir := t.TempDir()
+	root, err := filepath.Rel(dir, harness.File(t, "."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = strings.ReplaceAll(text, "- ../kubevoltracker/", "- "+root+"/")
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set := only[*appsv1.StatefulSet](t, decode(t, mustRun(t, "kustomize", "build", dir)))
+	claim, variables := set.Spec.VolumeClaimTemplates[0], env(set.Spec.Template.Spec.Containers[0])
+	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	if *claim.Spec.StorageClassName != "fast" || size.String() != "50Gi" || claim.Labels["app.kubernetes.io/name"] != "kubevoltracker" {
+		t.Errorf("the claim is %+v", claim)
+	}
+	if variables["KUBEVOLTRACKER_CLUSTER_NAME"] != "production" || variables["KUBEVOLTRACKER_CATALOG_URL"] != "http://127.0.0.1:8123/kubevoltracker" {
+		t.Errorf("the variables are %v", variables)
+	}
+}
+
+// TestTheHelperInTheDocs compares the pod of docs/operate.md that has the tracker's volume with the pod that the chart makes.
+func TestTheHelperInTheDocs(t *testing.T) {
+	t.Parallel()
+	helper := only[*corev1.Pod](t, decode(t, block(t, "docs/operate.md", "# helper.yaml")))
+	set := only[*appsv1.StatefulSet](t, decode(t, template(t, "kubevoltracker", "kubevoltracker")))
+	theirs, ours := helper.Spec.Containers[0], set.Spec.Template.Spec.Containers[0]
+	if !reflect.DeepEqual(helper.Spec.SecurityContext, set.Spec.Template.Spec.SecurityContext) || !reflect.DeepEqual(theirs.SecurityContext, ours.SecurityContext) {
+		t.Error("the helper is another user than the tracker, or is confined less")
+	}
+	claim := set.Spec.VolumeClaimTemplates[0].Name + "-" + set.Name + "-0"
+	if v := helper.Spec.Volumes[0].PersistentVolumeClaim; helper.Namespace != set.Namespace || v == nil || v.ClaimName != claim || theirs.VolumeMounts[0].MountPath != ours.VolumeMounts[0].MountPath {
+		t.Errorf("the helper does not mount %s in %s", claim, ours.VolumeMounts[0].MountPath)
 	}
 }
 
