@@ -105,14 +105,16 @@ var insideEngines = [...]string{
 }
 
 // outsideSettings name files or hosts (a template's file is read into the answer, a disk may be
-// anywhere), enable a language that parseStatement does not parse, or have SQL run that the gate does not see: in a
-// filter, in a row, in a structure, by the name of a function, or by the engine's fuzzer. A subquery there may have SETTINGS,
-// which the engine does not check.
+// anywhere), enable a language that parseStatement does not parse, switch off the accounting of memory, or have SQL run that the
+// gate does not see: in a filter, in a row, in a structure, by the name of a function, or by the engine's fuzzer. A subquery
+// there may have SETTINGS, which the engine does not check. Nobody may give these settings; a reader may give only those in
+// readerSettings.
 var outsideSettings = [...]string{
 	"format_template_resultset", "format_template_row", "format_schema", "format_schema_source", "output_format_schema",
 	"input_format_record_errors_file_path", "format_avro_schema_registry_url", "merge_tree_disk", "dialect",
 	"allow_experimental_eval_table_function", "additional_result_filter", "additional_table_filters", "ast_fuzzer_runs",
 	"count_distinct_implementation", "input_format_values_interpret_expressions", templatesSetting, "schema_inference_hints", statementSetting,
+	"implicit_select", "parallel_replicas_custom_key", "max_untracked_memory", "memory_profiler_step", "max_memory_usage_for_user",
 }
 
 func escapeXML(s string) string {

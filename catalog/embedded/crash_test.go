@@ -32,15 +32,21 @@ func serveAsChild() int {
 	}
 	patience, _ := time.ParseDuration(os.Getenv("KUBEVOLTRACKER_TEST_PATIENCE"))
 	o := embedded.Options{
-		Patience: patience, DataDir: os.Getenv("KUBEVOLTRACKER_TEST_SERVE"), Library: library(), WriterPassword: writerPassword,
+		DataDir: os.Getenv("KUBEVOLTRACKER_TEST_SERVE"), Library: library(), WriterPassword: writerPassword,
 		MaxConcurrentQueries: 6, MaxMemory: 1 << 30, Grace: time.Second, Logger: log.NewNopLogger(),
 	}
-	if limits := os.Getenv("KUBEVOLTRACKER_TEST_LIMITS"); limits != "" {
-		if err := json.Unmarshal([]byte(limits), &o); err != nil {
+	var limits struct {
+		AnswerFile, Temporary int64
+		ReaderTimeout         time.Duration
+	}
+	if text := os.Getenv("KUBEVOLTRACKER_TEST_LIMITS"); text != "" {
+		if err := json.Unmarshal([]byte(text), &limits); err != nil {
 			fmt.Println("error:", err)
 			return 1
 		}
 	}
+	o.ReaderTimeout = limits.ReaderTimeout
+	o.Limit(patience, limits.AnswerFile, limits.Temporary)
 	server, err := start(cmp.Or(os.Getenv("KUBEVOLTRACKER_TEST_LISTEN"), "127.0.0.1:0"), o)
 	if err != nil {
 		fmt.Println("error:", err)

@@ -14,7 +14,7 @@ import (
 // answer; 16 MB of temporary data in all, and 8 MB in a statement.
 func TestDiskOfAReaderIsLimited(t *testing.T) {
 	const (
-		limits   = `{"MaxAnswerFile":16777216,"MaxTemporary":16000000}`
+		limits   = `{"AnswerFile":16777216,"Temporary":16000000}`
 		overlong = "SELECT repeat('x', 999) FROM numbers(20000)"
 		tooLong  = "leave wait_end_of_query out (TOO_MANY_ROWS_OR_BYTES)"
 		external = " SETTINGS max_threads = 1, max_bytes_before_external_group_by = 10000000" +

@@ -27,7 +27,8 @@ type engine struct {
 	args []string
 	lock *os.File
 
-	queryMemory int64 // that a statement may take, in bytes
+	queryMemory    int64           // that a statement may take, in bytes
+	outsideReaders map[string]bool // the names, in small letters, of the table functions that readers may not call
 
 	stuck        chan string // receives the id of a statement that cannot be stopped
 	control      *connection // keeps the engine alive, and runs KILL QUERY
@@ -83,6 +84,21 @@ func (e *engine) boot(libraryPath string, maxMemory, maxTemporary int64) (err er
 		return fmt.Errorf("ClickHouse does not report its version: %q", out)
 	}
 	e.version, e.timezone, e.displayName, e.httpCompression = fields[0], fields[1], fields[2], fields[3]
+	return e.listTableFunctions()
+}
+
+// listTableFunctions finds out which table functions this version of ClickHouse has besides those that readers may call.
+func (e *engine) listTableFunctions() error {
+	out, _, err := e.control.query([]byte("SELECT name FROM system.table_functions"), "TabSeparated", nil)
+	if err != nil || len(out) == 0 {
+		return fmt.Errorf("ClickHouse does not list its table functions: %w", err)
+	}
+	e.outsideReaders = map[string]bool{}
+	for name := range strings.FieldsSeq(string(out)) {
+		if !readerTables[strings.ToLower(name)] {
+			e.outsideReaders[strings.ToLower(name)] = true
+		}
+	}
 	return nil
 }
 

@@ -1,7 +1,26 @@
 package embedded
 
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Limit sets limits of a server that is to start; 0 leaves one as it is.
+func (o *Options) Limit(patience time.Duration, answerFile, temporary int64) {
+	o.limits = limits{
+		patience:   cmp.Or(patience, standardLimits.patience),
+		answerFile: cmp.Or(answerFile, standardLimits.answerFile),
+		temporary:  cmp.Or(temporary, standardLimits.temporary),
+	}
+}
+
 // SetWriterGrant changes what a writer may do, in servers that are started later.
 func SetWriterGrant(grant string) { writerGrant = grant }
+
+// ReaderSettings are the settings that readers may give.
+func ReaderSettings() []string { return slices.Collect(maps.Keys(readerSettings)) }
 
 // WordsAndQuotes are the places of the words and quoted texts that the lexer finds.
 func WordsAndQuotes(src string) [][2]int {

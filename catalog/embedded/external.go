@@ -2,9 +2,11 @@ package embedded
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"strings"
 )
 
@@ -41,19 +43,31 @@ func (q *request) external(name, value string) bool {
 	return false
 }
 
+// nextPart returns the next part of the body, until ctx ends.
+func (q *request) nextPart(ctx context.Context) (*multipart.Part, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	part, err := q.parts.NextPart()
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = bodyError(err)
+	}
+	return part, err
+}
+
 // loadExternal reads the parts of the body: it appends the part named query to the query from the
 // URL, and loads each other part into a temporary table of this request's session.
-func (q *request) loadExternal(conn *connection) error {
+func (q *request) loadExternal(ctx context.Context, conn *connection) error {
 	if q.role == reader && q.sessionID != "" {
 		return newException(codeNotImplemented, "This user cannot send tables in a session, where they would stay in memory")
 	}
 	for {
-		part, err := q.parts.NextPart()
+		part, err := q.nextPart(ctx)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return bodyError(err)
+			return err
 		}
 		name := part.FormName()
 		if name == "query" {

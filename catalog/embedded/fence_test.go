@@ -54,8 +54,8 @@ func TestGarbageIsASyntaxError(t *testing.T) {
 // What the lexer takes for a comment or a string and the engine for a statement would
 // pass by what parseStatement refuses.
 func TestTheLexerAgreesWithTheEngine(t *testing.T) {
-	fragments := []string{"'", "''", `\'`, `\`, "`", `"`, "/*", "*/", "--", "\n", "#", "# ", "#!", "$", "$a$", "$$", "(", ")", " ", "\t", "\u3000", "\u2028", "\ufeff", "\u00a0", "\u2014",
-		"‘", "’", "“", "”", "INTO", "x", "OUTFILE", " x'", " b'", "01'", ";", ".", " 1 ", ",", "=", "é", "\x00", "\xe2"}
+	fragments := []string{"'", "''", `\'`, `\`, "`", `"`, "/*", "*/", "/", "//", "--", "\u2212", "\n", "\\G", "#", "# ", "#!", "$", "$a$", "$$", "(", ")", " ", "\t", "\u3000", "\u2028", "\ufeff", "\u00a0", "\u2014",
+		"‘", "’", "“", "”", "INTO", "x", "OUTFILE", " x'", " b'", "01'", ";", ".", " 1 ", " 1.", " 0x1", " 1e-1", ",", "=", "é", "\x00", "\xe2"}
 	random := rand.New(rand.NewPCG(3, 4))
 	var samples []string
 	for range 4000 {
@@ -109,6 +109,9 @@ func wordsAndQuotes(text string, tokens [][3]any) (list [][2]int, ok bool) {
 		switch kind := token[2].(string); kind {
 		case "BareWord", "StringLiteral", "QuotedIdentifier", "HereDoc":
 			from, to := int(token[0].(float64)), int(token[1].(float64))
+			if kind == "BareWord" && text[from] >= '0' && text[from] <= '9' {
+				continue // 1x is a word there and a number here
+			}
 			if c := text[from]; kind == "StringLiteral" && (c == 'x' || c == 'b') {
 				list = append(list, [2]int{from, from + 1}) // x'0a' is one token there and two here
 				from++

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"unsafe"
 )
@@ -51,7 +52,8 @@ func (c *connection) classify(text []byte) (analysis, error) {
 
 // admit is the gate: each statement of a client passes it whole, as the engine will run it. Only one
 // statement that the engine's own parser understands gets through; of a reader, only one that leaves
-// no trace.
+// no trace. A reader's statement is looked at twice: where this package takes a part of it for a comment or a text, and the
+// engine does not, the second look finds what is there.
 //
 // Behind the gate the session of a reader is read-only, and the kernel confines the engine to its
 // directory (package sandbox). Neither alone would do: ClickHouse lets a session leave the read-only
@@ -62,7 +64,7 @@ func (w *work) admit() error {
 		// libchdb would run it and drop the rows without a word.
 		return newException(codeNotImplemented, "INSERT … SELECT … FROM input() is not supported by the embedded engine; insert into a temporary table of a session first")
 	}
-	text := w.whole()
+	text := w.statement.whole()
 	a, err := w.conn.classify(text)
 	switch {
 	case err != nil:
@@ -73,30 +75,72 @@ func (w *work) admit() error {
 		return newException(codeSyntaxError, "Syntax error (Multi-statements are not allowed): %d statements", a.statements)
 	case a.class == classControls && w.statement.reads(): // what writes outside of databases counts as control
 		return newException(codeIntoOutfile, "INTO OUTFILE is not allowed")
+	case w.role == reader:
+		return w.admitReader(a.class)
 	case w.statement.innerSettings:
-		return newException(codeConstraint, "SETTINGS are not allowed in a subquery, before UNION, INTERSECT or EXCEPT, or in DESCRIBE SELECT; write them at the end of the statement, or put a column of that name in quotes")
-	}
-	return w.permit(a.class)
-}
-
-// permit returns why the client may not run a statement of this class.
-func (w *work) permit(c class) error {
-	switch {
-	case w.role == reader && c != classReads:
-		return newException(codeAccessDenied, "%[1]s: Not enough privileges. User %[1]s reads only; %[2]s may write", ReaderUser, WriterUser)
-	case w.role == reader && w.statement.hidesSQL != "":
-		return newException(codeAccessDenied, "%s", w.statement.hidesSQL)
-	case w.role == reader && w.statement.resetsSetting:
-		return newException(codeConstraint, "A setting cannot be reset to DEFAULT by this user")
-	case c != classReads && w.readOnly && !w.statement.changesSession():
+		return errInnerSettings()
+	case a.class != classReads && w.readOnly && !w.statement.changesSession():
 		return newException(codeReadOnly, "default: Cannot execute query in readonly mode. For queries over HTTP, method GET implies readonly. You should use method POST for modifying queries.")
 	}
 	return nil
 }
 
+// errInnerSettings is why a statement with SETTINGS that the engine would not check is refused.
+func errInnerSettings() error {
+	return newException(codeConstraint, "SETTINGS are not allowed in a subquery, before UNION, INTERSECT or EXCEPT, or in DESCRIBE SELECT; write them at the end of the statement, or put a column of that name in quotes")
+}
+
+// admitReader returns why a reader may not run the statement. It looks at it twice: as the reader wrote it, and as the engine
+// writes it.
+func (w *work) admitReader(c class) error {
+	if c != classReads {
+		return newException(codeAccessDenied, "%[1]s: Not enough privileges. User %[1]s reads only; %[2]s may write", ReaderUser, WriterUser)
+	}
+	if err := w.statement.refuseReader(w.engine); err != nil {
+		return err
+	}
+	if w.unclear != nil {
+		return w.unclear
+	}
+	for _, name := range w.normal.settings {
+		if err := checkSetting(name); err != nil {
+			return err
+		}
+	}
+	return w.normal.refuseReader(w.engine)
+}
+
+// refuseReader returns what in the statement readers may not use.
+func (s *statement) refuseReader(e *engine) error {
+	switch {
+	case s.innerSettings:
+		return errInnerSettings()
+	case s.hidesSQL != "":
+		return newException(codeAccessDenied, "%s", s.hidesSQL)
+	case s.resetsSetting:
+		return newException(codeConstraint, "A setting cannot be reset to DEFAULT by this user")
+	}
+	for _, name := range s.calls {
+		if e.outsideReaders[strings.ToLower(name)] {
+			return newException(codeAccessDenied, "the table function %s is not allowed", name)
+		}
+	}
+	return nil
+}
+
+// normalForm returns a statement as the engine writes what it understands. The session must have none of the client's settings
+// yet: by offset or max_result_bytes, the engine would return nothing.
+func (c *connection) normalForm(text []byte) (*statement, error) {
+	query := "SELECT formatQuerySingleLine({text:String}) SETTINGS max_query_size = " + strconv.Itoa(maxQuerySize)
+	normal, _, err := c.query([]byte(query), "TSVRaw", []parameter{{"text", escaped.Replace(string(text))}})
+	if err != nil {
+		return nil, err
+	}
+	return parseNormal(normal)
+}
+
 // whole returns the statement as the engine will run it, without the rows of an INSERT.
-func (w *work) whole() []byte {
-	s := w.statement
+func (s *statement) whole() []byte {
 	if s.kind == "INSERT" && s.insertsData && s.format != "" {
 		return join(s.text, []byte("FORMAT "+s.format))
 	}

@@ -50,6 +50,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer disconnect()
 	w, r.Body = l, l
 	w.Header().Set("X-ClickHouse-Server-Display-Name", s.engine.displayName)
+	w.Header().Set("X-Kubevoltracker-Sandbox", s.options.Sandbox) // catalog/sandbox.go reads it
 	switch r.URL.Path {
 	case "/ping", "/replicas_status":
 		w.Header().Set("Content-Type", "text/html; charset=UTF-8")
@@ -109,7 +110,7 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 	}
 	resp.limit, resp.waitEnd, resp.blocks = q.bufferSize, q.waitEndOfQuery, q.compress
 	if of == reader {
-		resp.maxSpill = s.options.MaxAnswerFile
+		resp.maxSpill = s.options.limits.answerFile
 	}
 	q.answerOptions(resp, r, s.engine.httpCompression)
 	if q.queryID == "" {
@@ -130,7 +131,8 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 	return s.run(resp, r, q)
 }
 
-// run reads the rest of the statement, and runs it in a session.
+// run runs the request's statement in a session. When the client has gone or its time is over, run stops whatever the session
+// does, and returns why.
 func (s *Server) run(resp *response, r *http.Request, q *request) error {
 	ctx, stop := s.context(r.Context(), q.role)
 	defer stop()
@@ -143,24 +145,38 @@ func (s *Server) run(resp *response, r *http.Request, q *request) error {
 		return err
 	}
 	defer leave()
+	restore, err := s.runIn(ctx, conn, id, resp, q)
+	defer restore()
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// runIn reads the rest of the statement, and runs it in the session id. The returned function restores the session.
+func (s *Server) runIn(ctx context.Context, conn *connection, id string, resp *response, q *request) (restore func(), err error) {
+	defer s.engine.whenGone(ctx, id)()
+	restore = func() {}
 	if q.parts != nil {
-		if err := q.loadExternal(conn); err != nil {
-			return err
+		if err := q.loadExternal(ctx, conn); err != nil {
+			return restore, err
 		}
 	}
 	st, err := q.statement()
 	if err != nil {
-		return err
+		return restore, err
 	}
-	restore, err := q.apply(conn)
-	defer restore()
-	if err != nil {
-		return err
-	}
-	return s.send(ctx, resp, q, &work{
+	w := &work{
 		conn: conn, engine: s.engine, id: id, role: q.role, readOnly: q.readOnly, statement: st, params: q.params, body: q.body,
 		format: cmp.Or(st.outputFormat(), q.defaultFormat, "TabSeparated"),
-	})
+	}
+	if q.role == reader { // before the request's settings
+		w.normal, w.unclear = conn.normalForm(st.whole())
+	}
+	if restore, err = q.apply(conn); err != nil {
+		return restore, err
+	}
+	return restore, s.send(ctx, resp, q, w)
 }
 
 // send runs the work and streams its result.

@@ -8,28 +8,19 @@ import (
 )
 
 // A text can hide SQL from the gate: the engine evaluates the parameters in the name of an aggregate function, and the
-// defaults of columns in a structure. A subquery there may have SETTINGS that the engine does not check. So a reader's
-// names and structures have to be plain texts.
+// defaults of columns in a structure, which it reads before it checks rights. A subquery there may have SETTINGS that the engine
+// does not check. So a reader's names and structures have to be plain texts. Table functions that readers have no use for are
+// refused: see readerTables.
 
 // evaluators are the functions that take the name of an aggregate function as a text.
 var evaluators = []string{"arrayReduce", "arrayReduceInRanges", "initializeAggregation"}
 
-// structured are table functions that take a structure, which the engine reads before it checks rights; format and values
-// are apart, because readers have a use for them.
-var structured = []string{"arrowstream", "executable", "fuzzJSON", "generateRandom", "input", "null", "redis", "ytsaurus"}
-
 // schemas are functions that read a structure. They need no bracket: * APPLY structureToProtobufSchema.
 var schemas = []string{"structureToCapnProtoSchema", "structureToProtobufSchema"}
 
-// lakes are the beginnings of the names of table functions with many variants; partitions are other functions with such names.
-var (
-	lakes      = []string{"deltaLake", "hudi", "iceberg", "paimon"}
-	partitions = []string{"icebergBucket", "icebergHash", "icebergTruncate"}
-)
-
 var (
 	aggregateName = regexp.MustCompile(`^[A-Za-z0-9_]+(\([-0-9.e, ]*\))?$`)
-	readsSQL      = regexp.MustCompile(`(?i)arrayReduce|initializeAggregation|structureTo|\\[^']`)
+	readsSQL      = regexp.MustCompile(`(?i)arrayReduce|initializeAggregation|structureTo|\\[^'nt]`)
 )
 
 // plainStructure reports whether no SQL hides in a structure.
@@ -48,11 +39,12 @@ func (p *parser) findHidden(t token) {
 	name, plain := p.identifier(t)
 	is := func(other string) bool { return strings.EqualFold(name, other) }
 	switch {
-	case !plain:
+	case !plain && !p.normal: // the engine has written the name out
 		p.s.hidesSQL = "a backslash in a name is not allowed"
 	case slices.ContainsFunc(schemas, is):
 		p.s.hidesSQL = name + " is not allowed"
 	case p.lex.peek().is("("):
+		p.s.calls = append(p.s.calls, name)
 		p.findHiddenCall(name, is)
 	}
 }
@@ -61,10 +53,7 @@ func (p *parser) findHidden(t token) {
 func (p *parser) findHiddenCall(name string, is func(string) bool) {
 	arguments := p.lex
 	arguments.next()
-	isLake := func(lake string) bool { return len(name) >= len(lake) && is(lake+name[len(lake):]) }
 	switch {
-	case slices.ContainsFunc(structured, is), slices.ContainsFunc(lakes, isLake) && !slices.ContainsFunc(partitions, is):
-		p.s.hidesSQL = "the table function " + name + " is not allowed"
 	case slices.ContainsFunc(evaluators, is) && !p.plainAggregate(arguments):
 		p.s.hidesSQL = name + " takes its aggregate function as a text with numbers at most, such as 'quantile(0.5)'"
 	case is("values") && !p.plainValues(arguments):

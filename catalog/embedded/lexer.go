@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -67,6 +68,9 @@ func (l *lexer) next() token {
 		}
 	case isDigit(c):
 		return l.number(start)
+	case bytes.HasPrefix(l.src[start:], []byte(`\G`)): // ends a statement in a client
+		l.at += 2
+		return token{kind: tokenSign, text: `\G`, start: start, end: l.at}
 	}
 	l.at++
 	return token{kind: tokenSign, text: string(c), start: start, end: l.at}
@@ -104,6 +108,9 @@ func (l *lexer) number(start int) token {
 	return token{kind: tokenNumber, start: start, end: l.at}
 }
 
+// lineComments are the beginnings of comments that end with the line.
+var lineComments = []string{"--", "//", "#!", "# "}
+
 func (l *lexer) skipBlanks() {
 	for l.at < len(l.src) {
 		rest := l.src[l.at:]
@@ -116,7 +123,7 @@ func (l *lexer) skipBlanks() {
 				return
 			}
 			l.at += size
-		case bytes.HasPrefix(rest, []byte("--")), bytes.HasPrefix(rest, []byte("#!")), bytes.HasPrefix(rest, []byte("# ")):
+		case slices.ContainsFunc(lineComments, func(begin string) bool { return bytes.HasPrefix(rest, []byte(begin)) }):
 			end := bytes.IndexByte(rest, '\n')
 			if end < 0 {
 				end = len(rest) - 1

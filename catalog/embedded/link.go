@@ -32,7 +32,7 @@ type link struct {
 // connect returns the link of a request. The caller must call the returned function when the
 // request has been answered.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request) (*link, func()) {
-	l := &link{ResponseWriter: w, controller: http.NewResponseController(w), body: r.Body, running: s.running, patience: s.options.Patience}
+	l := &link{ResponseWriter: w, controller: http.NewResponseController(w), body: r.Body, running: s.running, patience: s.options.limits.patience}
 	l.read.Store(r.Body == http.NoBody)
 	l.extend(l.controller.SetWriteDeadline, time.Time{})
 	unhook := context.AfterFunc(s.running, l.extendBoth)

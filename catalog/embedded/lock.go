@@ -9,11 +9,14 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/go-kit/log"
+
 	"github.com/kubevoltracker/kubevoltracker/catalog/embedded/sandbox"
+	"github.com/kubevoltracker/kubevoltracker/catalog/privatedir"
 )
 
 // MakeDataDir creates the data directory if it is missing, lets nobody else into it, and returns its
-// absolute path. The catalog says who uses what; and who could place a file or a link there would
+// absolute path, without symbolic links. The catalog says who uses what; and who could place a file or a link there would
 // write with this program's rights.
 func MakeDataDir(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
@@ -23,20 +26,14 @@ func MakeDataDir(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("the data directory %s cannot be created: %w", dir, rootCause(err))
 	}
-	info, err := os.Stat(dir)
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		err = privatedir.Make(resolved, log.NewNopLogger())
+	}
 	if err != nil {
-		return "", fmt.Errorf("the data directory %s cannot be read: %w", dir, rootCause(err))
+		return "", fmt.Errorf("the data directory cannot be used: %w", err)
 	}
-	if owner := info.Sys().(*syscall.Stat_t).Uid; owner != 0 && int(owner) != os.Geteuid() {
-		return "", fmt.Errorf("the data directory %s belongs to user %d; give it to this one (chown), or choose another with --data-dir", dir, owner)
-	}
-	if info.Mode().Perm()&0o077 == 0 {
-		return dir, nil
-	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		return "", fmt.Errorf("the data directory %s is open to others and belongs to another user; give it to this one (chown), or choose another with --data-dir: %w", dir, rootCause(err))
-	}
-	return dir, nil
+	return resolved, nil
 }
 
 // Needs returns what the engine must be able to do: write its directory, and read its library and

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/embedded"
 )
 
 // TestGrafanaReads asks as Grafana's data source does: by clickhouse-go's database/sql over HTTP, as the user default,
@@ -41,6 +43,48 @@ func TestGrafanaReads(t *testing.T) {
 	var refused *clickhouse.Exception
 	if _, err := db.ExecContext(t.Context(), "INSERT INTO panel SELECT * FROM panel"); !errors.As(err, &refused) || refused.Code != 497 {
 		t.Error(err)
+	}
+}
+
+// TestTheGateIsNotInTheWayOfReaders asks what readers ask, in forms that are close to what the gate refuses.
+func TestTheGateIsNotInTheWayOfReaders(t *testing.T) {
+	exec(t, open(t), "CREATE TABLE IF NOT EXISTS asked (a Int64, settings String, b Float64) ENGINE = MergeTree ORDER BY a")
+	exec(t, open(t), "INSERT INTO asked VALUES (1, 'x', 0.5)")
+	for _, c := range []struct{ parameters, statement, want string }{
+		{"", "SELECT 1 // a comment\n", "1\n"},
+		{"", "SELECT a, settings FROM asked WHERE settings = 'x' ORDER BY settings DESC", "1\tx\n"},
+		{"", "SELECT (SELECT `settings` AS s FROM asked AS `settings`), (SELECT asked.settings AS s FROM asked)", "x\tx\n"},
+		{"", "SELECT 1 UNION ALL SELECT 1 SETTINGS final, max_threads = 1", "1\n1\n"},
+		{"", "(SELECT 1) UNION ALL (SELECT 1) SETTINGS max_threads = 1, join_algorithm = 'hash'", "1\n1\n"},
+		{"", "SELECT * EXCEPT b FROM asked FORMAT CSV SETTINGS format_csv_delimiter = ';', output_format_csv_crlf_end_of_line = 1", "1;\"x\"\r\n"},
+		{"max_result_bytes=1000&offset=0&limit=1", "SELECT number FROM numbers(3)", "0\n"},
+		{"offset=1", "SELECT number FROM numbers(3)", "1\n2\n"},
+		{"max_query_size=1000000", "SELECT length('" + strings.Repeat("x", 300_000) + "')", "300000\n"},
+		{"wait_end_of_query=1&readonly=2&max_result_rows=0&send_progress_in_http_headers=1&log_comment=x&session_timezone=UTC", "SELECT 1", "1\n"},
+		{"param_x=2&param_t=asked", "SELECT a + {x:UInt8} FROM {t:Identifier}", "3\n"},
+		{"", "SELECT * FROM (VALUES (1, 'x')) WHERE 1 IN (VALUES (1))", "1\tx\n"},
+		{"", "SELECT * FROM values('a String,\n\tb UInt8', ('x\\n', 1))", "x\\n\t1\n"},
+		{"", "SELECT a FROM format(CSV, $$a Enum8('x' = 1), b UInt8 DEFAULT 2$$, $$x,1\n$$)", "x\n"},
+		{"", `SELECT * FROM format(JSONEachRow, '{"a": "x\\ty"}')`, "x\\ty\n"},
+		{"", "SELECT * FROM merge(currentDatabase(), '^asked$')", "1\tx\t0.5\n"},
+		{"", "SELECT sum(number) FROM numbers_mt(3) AS `a b` WHERE number IN (SELECT generate_series FROM generate_series(1, 2))", "3\n"},
+		{"", "SELECT arrayReduce('quantiles(0.5, 0.9)', [1, 1]), icebergBucket(4, 1) >= 0, file FROM (SELECT 1 AS file)", "[1,1]\t1\t1\n"},
+		{"", "SELECT 1 AS \"a'b\", 2 AS `c\nd`", "1\t2\n"},
+		{"", "SELECT CASE a WHEN 1 THEN 'one' ELSE 'more' END, a::String, a BETWEEN 1 AND 2, EXTRACT(YEAR FROM toDate('2026-01-01')), a IS NOT DISTINCT FROM 1 FROM asked", "one\t1\t1\t2026\t1\n"},
+		{"", "WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t WHERE n < 3) SELECT max(n) FROM t", "3\n"},
+		{"", "SELECT max(a) OVER (PARTITION BY `settings` ORDER BY b ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM asked QUALIFY 1", "1\n"},
+	} {
+		if answer := send(t, c.parameters, c.statement); answer != c.want {
+			t.Errorf("%s %.200s: %.300s", c.parameters, c.statement, answer)
+		}
+	}
+}
+
+// TestReadersGiveSettingsThatExist looks up the list of settings, in which a name with a mistake would allow nothing.
+func TestReadersGiveSettingsThatExist(t *testing.T) {
+	names := embedded.ReaderSettings()
+	if missing := send(t, "", "SELECT arrayFilter(name -> name NOT IN (SELECT name FROM system.settings), ['"+strings.Join(names, "', '")+"'])"); missing != "[]\n" {
+		t.Errorf("ClickHouse does not know %s", missing)
 	}
 }
 

@@ -36,10 +36,13 @@ type work struct {
 	format    string // of the result
 	params    []parameter
 	body      io.Reader // the rest of an insert's rows
+
+	// Of a reader: the statement as the engine writes it, or why the engine does not.
+	normal  *statement
+	unclear error
 }
 
-// run executes the statement and passes its result to sink. When ctx ends, run stops the statement
-// and returns ctx's error.
+// run executes the statement and passes its result to sink.
 func (w *work) run(ctx context.Context, sink func([]byte, usage) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -47,15 +50,6 @@ func (w *work) run(ctx context.Context, sink func([]byte, usage) error) error {
 	if err := w.admit(); err != nil {
 		return err
 	}
-	defer w.engine.whenGone(ctx, w.id)()
-	err := w.execute(ctx, sink)
-	if ctx.Err() != nil && err != nil {
-		return context.Cause(ctx)
-	}
-	return err
-}
-
-func (w *work) execute(ctx context.Context, sink func([]byte, usage) error) error {
 	s := w.statement
 	switch {
 	case s.kind == "INSERT":
@@ -169,7 +163,7 @@ func bodyError(err error) error {
 // Parquet, tables with borders): the engine writes it, like a file, to a named pipe that this
 // function reads.
 func (w *work) pipe(sink func([]byte, usage) error) error {
-	// Whoever knows the pipe's name could read it, too: system.processes shows the client's text alone.
+	// Whoever knows the pipe's name could read it, too: system.processes shows no more than the client's text.
 	_ = w.conn.exec("SET log_queries_cut_to_length = " + strconv.Itoa(len(w.statement.text))) // not in the mode readonly=1
 	path := filepath.Join(w.engine.dir, "result-"+newTag())
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

@@ -35,20 +35,30 @@ type Options struct {
 	ReaderTimeout time.Duration
 	// MaxMemory, in bytes, bounds the engine; three quarters of it bound each query.
 	MaxMemory int64
-	// MaxAnswerFile, in bytes, bounds the file that holds an answer for a reader who asks for it as a whole, by
-	// wait_end_of_query=1 (0: 1 GiB). All readers together can have as many files as statements.
-	MaxAnswerFile int64
-	// MaxTemporary, in bytes, bounds what all statements together write to disk while they sort, group or join more
-	// than fits in memory (0: 16 GiB); half of it bounds each statement.
-	MaxTemporary int64
 	// Grace is how long a stop waits for running statements before it cancels them.
 	Grace time.Duration
-	// Patience is how long a client may neither send its rows nor read its result before its
-	// statement is cancelled (0: 5 minutes, enough to read a page in a pager).
-	Patience time.Duration
+	// Sandbox is what confines this process, or "none"; each answer has it in its header, for the tracker.
+	Sandbox string `json:"-"`
 	// Logger receives the messages for an administrator.
 	Logger log.Logger `json:"-"`
+
+	limits limits // only tests set it: see standardLimits
 }
+
+// limits bound what a client may cost.
+type limits struct {
+	// patience is how long a client may neither send its rows nor read its result before its statement is cancelled.
+	patience time.Duration
+	// answerFile, in bytes, bounds the file that holds an answer for a reader who asks for it as a whole, by
+	// wait_end_of_query=1. All readers together can have as many files as statements.
+	answerFile int64
+	// temporary, in bytes, bounds what all statements together write to disk while they sort, group or join more
+	// than fits in memory; half of it bounds each statement.
+	temporary int64
+}
+
+// standardLimits has the patience to read a page in a pager.
+var standardLimits = limits{patience: 5 * time.Minute, answerFile: 1 << 30, temporary: 16 << 30}
 
 // Server is a running engine with its HTTP interface.
 type Server struct {
@@ -83,7 +93,7 @@ func Start(o Options) (*Server, error) {
 		return nil, err
 	}
 	o.setDefaults()
-	e, err := bootEngine(library, o.DataDir, o.MaxMemory, o.MaxTemporary)
+	e, err := bootEngine(library, o.DataDir, o.MaxMemory, o.limits.temporary)
 	if err != nil {
 		o.Listener.Close()
 		return nil, err
@@ -103,17 +113,11 @@ func Start(o Options) (*Server, error) {
 }
 
 func (o *Options) setDefaults() {
-	if o.Patience <= 0 {
-		o.Patience = 5 * time.Minute
+	if o.limits == (limits{}) {
+		o.limits = standardLimits
 	}
 	if o.ReaderTimeout <= 0 {
 		o.ReaderTimeout = 5 * time.Minute
-	}
-	if o.MaxAnswerFile <= 0 {
-		o.MaxAnswerFile = 1 << 30
-	}
-	if o.MaxTemporary <= 0 {
-		o.MaxTemporary = 16 << 30
 	}
 }
 

@@ -19,6 +19,9 @@ type statement struct {
 	innerSettings bool   // whether it has SETTINGS elsewhere than at its end
 	hidesSQL      string // which text in it may hide SQL, in which the engine checks no settings either; empty if none does
 
+	settings []string // the settings in SETTINGS; those of a normal form for sure
+	calls    []string // the names before a bracket: of functions, table functions and others
+
 	insertsData bool   // an INSERT whose rows follow, and not INSERT … SELECT
 	data        []byte // the rows in the text itself
 }
@@ -26,13 +29,25 @@ type statement struct {
 // parseStatement parses one statement. The text need not contain the rows of an INSERT: they can
 // follow in the request's body.
 func parseStatement(text []byte) (*statement, error) {
-	p := parser{s: &statement{}, lex: lexer{src: text}, semicolon: -1, format: -1, settings: -1}
+	return (&parser{lex: lexer{src: text}}).parse()
+}
+
+// parseNormal parses a statement as the engine writes it (see normalForm): it has no comments, writes a SELECT that was left
+// out, and writes a setting as name = value. So it is known for sure what is a setting, and whether SETTINGS begins a clause or is
+// a name.
+func parseNormal(text []byte) (*statement, error) {
+	return (&parser{lex: lexer{src: text}, normal: true}).parse()
+}
+
+func (p *parser) parse() (*statement, error) {
+	p.s, p.semicolon, p.format, p.settings = &statement{}, -1, -1, -1
 	for t := p.lex.next(); t.kind != tokenEnd; t = p.lex.next() {
 		if err := p.refuse(t); err != nil {
 			return nil, err
 		}
 		p.count(t)
 		p.findSettings(t)
+		p.nameSetting(t)
 		p.findHidden(t)
 		switch p.clause(t) {
 		case rowsFollow:
@@ -54,6 +69,7 @@ func parseStatement(text []byte) (*statement, error) {
 type parser struct {
 	s          *statement
 	lex        lexer
+	normal     bool  // the engine has written the statement
 	prev       token // the last token
 	n          int   // number of tokens, with the current one
 	depth      int   // number of open brackets
@@ -63,6 +79,7 @@ type parser struct {
 	fromSelect bool  // INSERT … SELECT
 	values     bool  // INSERT … VALUES
 	inSettings bool  // SETTINGS came before
+	clauseAt   int   // number of open brackets where it came
 	queries    bool  // SELECT or FROM came before, in brackets or outside
 
 	// Outside of brackets.
@@ -104,9 +121,31 @@ func (p *parser) findSettings(t token) {
 		p.selects = true
 	case p.depth <= 0 && p.settles && (t.word("UNION") || t.word("INTERSECT") || t.word("EXCEPT")):
 		p.s.innerSettings = true
-	case t.word("SETTINGS"):
-		p.inSettings = true
+	case t.word("SETTINGS") && p.beginsClause():
+		p.inSettings, p.clauseAt = true, p.depth
 		p.beginSettings()
+	}
+}
+
+// beginsClause reports whether the word SETTINGS, which came last, may begin a clause. In a normal form it does if a name, which may
+// have dots, and = follow; else it is a name itself.
+func (p *parser) beginsClause() bool {
+	for ahead := p.lex; p.normal; {
+		if name := ahead.next(); name.kind == tokenSign || name.kind == tokenEnd {
+			return false
+		}
+		if t := ahead.next(); !t.is(".") {
+			return t.is("=")
+		}
+	}
+	return true
+}
+
+// nameSetting records the setting that follows the token t.
+func (p *parser) nameSetting(t token) {
+	if p.inSettings && p.depth == p.clauseAt && (t.word("SETTINGS") || t.is(",")) {
+		name, _ := p.identifier(p.lex.peek())
+		p.s.settings = append(p.s.settings, name)
 	}
 }
 

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 )
 
@@ -56,6 +57,26 @@ func TestSettingsMayStandWhereTheEngineChecksThem(t *testing.T) {
 	} {
 		if s, err := parseStatement([]byte(in)); err != nil || s.innerSettings {
 			t.Errorf("%s: refused (%v)", in, err)
+		}
+	}
+}
+
+// The engine writes a setting as name = value; a name may have dots, and be that of a column.
+func TestTheSettingsOfANormalForm(t *testing.T) {
+	for _, c := range []struct {
+		in, settings string
+		inner        bool
+	}{
+		{in: "SELECT 1 SETTINGS final = true, `x y` = {'a':'b, c = 1'}, z = disk(type = x, y = 1)", settings: "final x y z"},
+		{in: "SELECT (SELECT settings AS x, settings.a FROM t AS settings WHERE (settings = 1) OR Settings['x']) SETTINGS a.b = 1", settings: "a"},
+		{in: "SELECT (SELECT 1 SETTINGS a.b = 1, c = 2), 3", settings: "a c", inner: true},
+		{in: "SELECT 1 SETTINGS a = 1 UNION ALL SELECT 2", settings: "a", inner: true},
+		{in: "DESCRIBE TABLE (SELECT 1 SETTINGS a = 1)", settings: "a", inner: true},
+		{in: "DESCRIBE TABLE mysql('x', SETTINGS a = 1, b = 2)", settings: "a b"},
+	} {
+		s, err := parseNormal([]byte(c.in))
+		if err != nil || strings.Join(s.settings, " ") != c.settings || s.innerSettings != c.inner {
+			t.Errorf("%s: %+v, %v", c.in, s, err)
 		}
 	}
 }

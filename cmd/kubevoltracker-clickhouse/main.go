@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,6 +21,7 @@ import (
 	"github.com/alecthomas/units"
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
+	"github.com/prometheus/common/version"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/embedded"
 	"github.com/kubevoltracker/kubevoltracker/catalog/embedded/sandbox"
@@ -98,7 +98,7 @@ func parse(args []string) (*flags, error) {
 // newApplication declares the flags.
 func newApplication(f *flags) *kingpin.Application {
 	app := kingpin.New(name, "Serves the embedded ClickHouse engine on ClickHouse's HTTP interface.")
-	app.Version(version()).DefaultEnvars()
+	app.Version(versionText()).DefaultEnvars()
 	app.HelpFlag.Short('h')
 	app.Flag("data-dir", "Directory of the engine's data; created where it is missing.").Default("./clickhouse-data").StringVar(&f.DataDir)
 	app.Flag("listen-address", "host:port to serve on; other than loopback only with a password of readers.").Default("127.0.0.1:8123").StringVar(&f.ListenAddress)
@@ -243,7 +243,7 @@ func serveOn(f *flags, listener net.Listener, confinedBy string) error {
 		}()
 	}
 	began := time.Now()
-	f.Listener = listener
+	f.Listener, f.Sandbox = listener, confinedBy
 	server, err := embedded.Start(f.Options)
 	if err != nil {
 		return err
@@ -264,10 +264,6 @@ func newLogger(least, format string) log.Logger {
 	return log.With(level.NewFilter(logger, level.Allow(level.ParseDefault(least, level.InfoValue()))), "ts", log.DefaultTimestampUTC)
 }
 
-func version() string {
-	v := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		v = info.Main.Version
-	}
-	return fmt.Sprintf("%s %s (libchdb %s, %s/%s, %s)", name, v, embedded.LibraryVersion, runtime.GOOS, runtime.GOARCH, runtime.Version())
+func versionText() string {
+	return fmt.Sprintf("%s, version %s (libchdb %s, %s/%s, %s)", name, version.Version, embedded.LibraryVersion, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }

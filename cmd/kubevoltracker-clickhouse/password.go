@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/privatedir"
 )
 
 // makePassword makes the file of --writer-password-file with a random password, unless it exists. The file is complete
@@ -37,7 +39,7 @@ func makePassword(path string) error {
 	} else if err != nil {
 		return err
 	}
-	return syncDirectory(dir)
+	return privatedir.SyncParent(path)
 }
 
 // checkOwn returns an error unless a file is regular and only its owner, this user or root, may use it.
@@ -52,12 +54,4 @@ func checkOwn(path string, info fs.FileInfo) error {
 		return fmt.Errorf("%s may be used by others (mode %04o); make that 0600, and change the password", path, info.Mode().Perm())
 	}
 	return nil
-}
-
-func syncDirectory(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

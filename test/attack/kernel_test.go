@@ -90,6 +90,14 @@ func TestAKernelThatCannotConfine(t *testing.T) {
 	if status, answer := ask(catalogtest.User); answer != "1\n" {
 		t.Errorf("the writer: %d %s", status, answer)
 	}
+	answer, err := http.Get("http://" + address + "/ping")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if said := answer.Header.Get("X-Kubevoltracker-Sandbox"); said != "none" {
+		t.Errorf("the tracker hears that this confines it: %q", said)
+	}
 	if text := output(); strings.Count(text, "does not confine") != 1 || !strings.Contains(text, "sandbox=none") {
 		t.Error(text)
 	}

@@ -75,6 +75,22 @@ func manyParts(t *testing.T) request {
 	return r
 }
 
+// slowTables returns a form with tables whose structures take the engine 20 seconds and more, and behind them one without a
+// structure.
+func slowTables() request {
+	parameters, body := []string{"query", "SELECT 1"}, ""
+	for i := range 41 {
+		name := fmt.Sprintf("t%d", i)
+		if i < 40 {
+			parameters = append(parameters, name+"_structure", "a Int8, b UInt64 DEFAULT arraySum(arrayMap(x -> sipHash64(x), range(20000000)))")
+		}
+		body += "------b\r\nContent-Disposition: form-data; name=\"" + name + "\"; filename=\"x\"\r\n\r\n1\t2\n\r\n"
+	}
+	r := form(parameters...)
+	r.body = body + "------b--\r\n"
+	return r
+}
+
 // bombs are requests that cost the engine far more than the attacker.
 func bombs(t *testing.T) []attempt {
 	nested := func(open, end string, n int) string {
@@ -85,6 +101,7 @@ func bombs(t *testing.T) []attempt {
 		// The memory of the whole engine may be full before this reader's share is. Then the engine waits up to five seconds
 		// (memory_usage_overcommit_max_wait_microseconds) for other statements to end, and the time limit comes first.
 		{"fill the memory bit by bit", nobody, sql("SELECT length(groupArray(number)) FROM numbers(1000000000)"), "", theLimits},
+		{"fill the memory without being counted", nobody, sql("SELECT length(groupArray(number)) FROM numbers(1000000000) SETTINGS max_untracked_memory = 1000000000000, memory_profiler_step = 1000000000000"), "SETTING_CONSTRAINT_VIOLATION", theList},
 		{"fill the memory by a string", nobody, sql("SELECT length(repeat(repeat('x', 1000000), 100000))"), "TOO_LARGE_STRING_SIZE", theLimits},
 		{"fill the disk by sorting", nobody, sql("SELECT number FROM numbers(1000000000) ORDER BY sipHash64(number) LIMIT 1 OFFSET 500000000"), "", theLimits},
 		{"return more than anybody reads", nobody, sql("SELECT number FROM numbers(1000000000) FORMAT Null"), "TOO_MANY_ROWS_OR_BYTES", theLimits},
@@ -102,6 +119,7 @@ func bombs(t *testing.T) []attempt {
 		{"a block whose frame claims 60 GiB", nobody, request{path: "/?decompress=1", body: zstdBlock("\x03\x00\x10x", 0xc0, 0x68, 0, 0, 0, 0, 15, 0, 0, 0)}, "INCORRECT_DATA", "no more is decoded than a block claims"},
 		{"a window of 512 MiB", nobody, request{body: zstdMagic + "\x00\x98\x03\x00\x10x", headers: []string{"Content-Encoding", "zstd"}}, "window size exceeded", "a window has at most 8 MiB"},
 		{"a statement of many parts", nobody, manyParts(t), "Max query size exceeded", "all parts together have at most 1 MiB"},
+		{"tables that take too long", nobody, slowTables(), "TIMEOUT_EXCEEDED", theLimits},
 		{"a header without end", nobody, request{body: "SELECT 1", headers: []string{"X-Long", strings.Repeat("x", 4<<20)}}, "", "headers have at most 64 KiB"},
 		{"an expression of strings without end", nobody, sql("SELECT '" + strings.Repeat("\\'", 400_000)), "Max query size exceeded", "the engine reads 256 KiB of a statement, rows aside, and by max_query_size 1 MiB"},
 	}
@@ -229,11 +247,11 @@ func TestAStatementThatCannotBeStoppedEndsTheEngine(t *testing.T) {
 	}
 	defer e.Stop()
 	at := &target{engine: &harness.ClickHouse{Address: strings.TrimPrefix(e.URL(), "http://")}}
-	if _, answer := at.send(t, nobody, sql("SELECT file('/proc/self/fd/0')")); !strings.Contains(answer, "No such device") {
+	if _, answer := at.send(t, nobody, sql("SELECT * APPLY file FROM (SELECT '/proc/self/fd/0')")); !strings.Contains(answer, "No such device") {
 		t.Errorf("its standard input is not a socket: %s", answer)
 	}
 	before := e.Pid()
-	if status, answer := at.send(t, nobody, sql("SELECT file('/proc/self/fd/"+pipeOf(t, before)+"')")); status == http.StatusOK {
+	if status, answer := at.send(t, nobody, sql("SELECT * APPLY file FROM (SELECT '/proc/self/fd/"+pipeOf(t, before)+"')")); status == http.StatusOK {
 		t.Fatal(answer)
 	}
 	harness.Eventually(t, "it is started again", func() error {

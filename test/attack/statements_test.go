@@ -14,11 +14,13 @@ import (
 const (
 	theKernel   = "the kernel refuses: the file is not the engine's (Landlock), or it may not make sockets (seccomp)"
 	theTexts    = "a reader's names of functions and structures are plain texts, in which no SQL hides"
+	theTables   = "readers may call only the table functions on a list; the function file has the name of one"
 	theGate     = "the engine's parser says that the statement does more than read, or is not one statement"
 	theRights   = "the engine's one user was never granted it"
 	theLimits   = "a reader's memory, rows and time are bounded, and cannot be reset"
 	theNames    = "names of formats, parameters, settings and tables are names, nothing else"
 	theSettings = "the setting is constant"
+	theList     = "readers may give only the settings on a list"
 	theLogin    = "only who knows the password of this run may write"
 	theBrowser  = "a request that a web page sends says so"
 	theValue    = "it stays a value: it cannot end the statement"
@@ -50,25 +52,28 @@ func (at *target) withstand(t *testing.T, a attempt) {
 
 func (at *target) reads() []attempt {
 	file := "'" + at.secret + "'"
-	const denied = "Permission denied"
+	const denied, refused = "Permission denied", "file is not allowed"
+	read := func(path string) request { return sql("SELECT * APPLY file FROM (SELECT '" + path + "')") }
 	return []attempt{
-		{"read a file", nobody, sql("SELECT file(" + file + ")"), denied, theKernel},
-		{"read a file, quoted", nobody, sql("SELECT upper(\"file\" (" + file + "))"), denied, theKernel},
+		{"read a file", nobody, sql("SELECT file(" + file + ")"), refused, theTables},
+		{"read a file, quoted", nobody, sql("SELECT upper(\"file\" (" + file + "))"), refused, theTables},
+		{"read a file, behind a comment", nobody, sql("SELECT 1 // '\n, file(" + file + ") // '"), refused, theTables},
 		{"read a file, escaped", nobody, sql("SELECT `fi\\x6ce`(" + file + ")"), "a backslash in a name", theTexts},
 		{"read a file by APPLY", nobody, sql("SELECT * APPLY file FROM (SELECT " + file + ")"), denied, theKernel},
 		{"read a file by arrayMap", nobody, sql("SELECT arrayMap(file, [" + file + "])"), denied, theKernel},
-		{"read a file by a lambda", nobody, sql("SELECT arrayMap(x -> file(x), [" + file + "])"), denied, theKernel},
-		{"read a file by a link", nobody, get("query", "SELECT file("+file+")"), denied, theKernel},
+		{"read a file by a lambda", nobody, sql("SELECT arrayMap(x -> file(x), [" + file + "])"), refused, theTables},
+		{"read a file by a link", nobody, get("query", "SELECT * APPLY file FROM (SELECT "+file+")"), denied, theKernel},
 		{"read a file in a filter", nobody, get("query", "SELECT 1 AS x", "additional_result_filter", "file("+file+") != ''"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
-		{"read the accounts", nobody, sql("SELECT file('/etc/passwd')"), denied, theKernel},
-		{"read the environment", nobody, sql("SELECT file('/proc/self/environ')"), denied, theKernel},
-		{"read the environment of the parent", nobody, sql("SELECT file('/proc/1/environ')"), denied, theKernel},
-		{"read the memory", nobody, sql("SELECT file('/proc/self/maps')"), denied, theKernel},
-		{"read the service account's token", nobody, sql("SELECT file('/var/run/secrets/kubernetes.io/serviceaccount/token')"), "", "it is not there to be read"},
-		{"read a file by a relative path", nobody, sql("SELECT file('../../../../../../../../.." + at.secret + "')"), denied, theKernel},
-		{"read a file by a symbolic link in the data directory", nobody, sql("SELECT file('" + filepath.Join(at.data, "link") + "')"), denied, theKernel},
-		{"read a file as a table", nobody, sql("SELECT * FROM file(" + file + ", 'LineAsString')"), "READ ON FILE", theRights},
-		{"read a file by SQLite", nobody, sql("SELECT * FROM sqlite(" + file + ", 'x')"), "unable to open database file", theKernel},
+		{"read the accounts", nobody, read("/etc/passwd"), denied, theKernel},
+		{"read the environment", nobody, read("/proc/self/environ"), denied, theKernel},
+		{"read the environment of the parent", nobody, read("/proc/1/environ"), denied, theKernel},
+		{"read the memory", nobody, read("/proc/self/maps"), denied, theKernel},
+		{"read the service account's token", nobody, read("/var/run/secrets/kubernetes.io/serviceaccount/token"), "", "it is not there to be read"},
+		{"read a file by a relative path", nobody, read("../../../../../../../../.." + at.secret), denied, theKernel},
+		{"read a file by a symbolic link in the data directory", nobody, read(filepath.Join(at.data, "link")), denied, theKernel},
+		{"signal each thread", nobody, sql("SELECT trace FROM system.stack_trace"), denied, theKernel},
+		{"read a file as a table, as the writer", programmer, sql("SELECT * FROM file(" + file + ", 'LineAsString')"), "READ ON FILE", theRights},
+		{"read a file by SQLite, as the writer", programmer, sql("SELECT * FROM sqlite(" + file + ", 'x')"), "unable to open database file", theKernel},
 		{"read a file by a default", nobody, sql("SELECT * FROM format('JSONEachRow', 'a Int8, b String DEFAULT file(" + strings.ReplaceAll(file, "'", "\\'") + ")', '{\"a\":1}')"), denied, theKernel},
 		{"read a file by a template", nobody, sql("SELECT 1 FORMAT Template SETTINGS format_template_resultset = " + file), "SETTING_CONSTRAINT_VIOLATION", theSettings},
 		{"read a file by a schema", nobody, sql("SELECT 1 FORMAT Protobuf SETTINGS format_schema = '" + at.secret + ":M'"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
@@ -88,6 +93,8 @@ func (at *target) reads() []attempt {
 
 func (at *target) writes() []attempt {
 	out := "'" + at.wanted + "'"
+	metadata := filepath.Join(at.data, "clickhouse", "metadata")
+	evil := "(SELECT count() FROM (SELECT * FROM format(CSV, $$a Int8$$, $$x\n1\n$$) SETTINGS input_format_record_errors_file_path = $$" + filepath.Join(metadata, "evil.sql") + "$$, input_format_allow_errors_num = 10))"
 	outfile := "SELECT 'x' INTO OUTFILE " + out
 	return []attempt{
 		{"write a file", nobody, sql(outfile), "INTO OUTFILE is not allowed", theGate},
@@ -125,6 +132,10 @@ func (at *target) writes() []attempt {
 		{"write rejected rows to a file by a subquery", nobody, sql("SELECT * FROM (SELECT * FROM format(CSV, 'a Int8', 'x\n1\n') SETTINGS input_format_record_errors_file_path = '" + filepath.Join(at.data, "clickhouse", "metadata", "evil.sql") + "', input_format_allow_errors_num = 10)"), "not allowed in a subquery", theGate},
 		{"write rejected rows to a file by a common table expression, quoted", nobody, sql("WITH t AS (SELECT * FROM format(CSV, 'a Int8', 'x\n1\n') SETTINGS `input_format_record_errors_file_path` = '" + at.wanted + "') SELECT * FROM t"), "not allowed in a subquery", theGate},
 		{"write rejected rows to a file by a subquery, behind a setting without a value", nobody, sql("SELECT * FROM (SELECT * FROM format(CSV, 'a Int8', 'x\n1\n') SETTINGS final, input_format_record_errors_file_path = '" + filepath.Join(at.data, "clickhouse", "metadata", "evil.sql") + "', input_format_allow_errors_num = 10)"), "not allowed in a subquery", theGate},
+		{"write rejected rows to a file between comments of another kind", nobody, sql("SELECT 1 // '\n, " + evil + " // '"), "not allowed in a subquery", theGate},
+		{"write rejected rows to a file by a filter of replicas", nobody, get("query", "SELECT a FROM kubevoltracker.victim", "parallel_replicas_custom_key", "a IN "+evil,
+			"enable_parallel_replicas", "1", "parallel_replicas_mode", "custom_key_sampling", "parallel_replicas_count", "2", "max_parallel_replicas", "2", "parallel_replica_offset", "1"), "SETTING_CONSTRAINT_VIOLATION", theList},
+		{"write a file by opening a SQLite database", nobody, sql("SELECT * FROM sqlite('" + filepath.Join(metadata, "evil.sql") + "', 't')"), "sqlite is not allowed", theTables},
 		{"write rejected rows to a file by a filter", nobody, get("query", "SELECT dummy FROM system.one", "additional_table_filters", "{'system.one': 'dummy IN (SELECT 1 SETTINGS final)'}"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
 		{"write rejected rows to a file by a filter of the result", nobody, sql("SELECT 1 AS x SETTINGS additional_result_filter = 'x IN (SELECT 1 SETTINGS final)'"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
 		{"run a subquery in a row", nobody, sql(`SELECT * FROM format(Values, 'a UInt64', '((SELECT toUInt64(getSetting(\'max_memory_usage\')) SETTINGS max_memory_usage = 0))')`), "Interpreting expressions is disabled", theSettings},
@@ -173,7 +184,7 @@ func (at *target) changes() []attempt {
 		{"leave the read-only mode of a session", nobody, request{path: "/?session_id=a", body: "SET readonly = DEFAULT"}, readsOnly, theGate},
 		{"leave the read-only mode for a statement", nobody, sql("SELECT 1 SETTINGS readonly = DEFAULT"), "cannot be reset", theLimits},
 		{"leave the read-only mode by a link", nobody, get("query", "DROP TABLE kubevoltracker.victim", "readonly", "0"), readsOnly, theGate},
-		{"take another profile", nobody, get("query", "SELECT 1", "profile", "default"), "Cannot modify 'profile'", theLimits},
+		{"take another profile", nobody, get("query", "SELECT 1", "profile", "default"), "SETTING_CONSTRAINT_VIOLATION", theList},
 		{"take more memory", nobody, get("query", "SELECT 1", "max_memory_usage", "9000000000"), "SETTING_CONSTRAINT_VIOLATION", theLimits},
 		{"take more memory in a subquery", nobody, sql("SELECT * FROM (SELECT 1 SETTINGS max_memory_usage = 0)"), "not allowed in a subquery", theLimits},
 		{"overflow the parser's stack", nobody, request{path: "/?max_parser_depth=100000000", body: "SELECT " + strings.Repeat("NOT ", 100_000) + "1"}, "SETTING_CONSTRAINT_VIOLATION", theLimits},
@@ -184,6 +195,13 @@ func (at *target) changes() []attempt {
 		{"make the engine fail, as the writer", programmer, sql("SYSTEM ENABLE FAILPOINT dummy_failpoint"), "Not enough privileges", theRights},
 		{"make a user, as the writer", programmer, sql("CREATE USER x"), "Not enough privileges", theRights},
 		{"speak another language", nobody, sql("SELECT 1 SETTINGS dialect = 'kusto'"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
+		{"crash the engine", nobody, sql("SELECT * FROM viewExplain('EXPLAIN TABLE OVERRIDE', '', (SELECT 1))"), "viewExplain is not allowed", theTables},
+		{"leave SELECT out", nobody, get("query", "FROM numbers(1)", "implicit_select", "1"), "SETTING_CONSTRAINT_VIOLATION", theList},
+		{"take memory that is not counted", nobody, sql("SELECT 1 SETTINGS max_untracked_memory = 1000000000000, memory_profiler_step = 1000000000000"), "SETTING_CONSTRAINT_VIOLATION", theList},
+		{"take memory that is not counted, as the writer", programmer, sql("SELECT 1 SETTINGS max_untracked_memory = 1000000000000"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
+		{"take another profile for a statement", nobody, sql("SELECT 1 SETTINGS profile = 'default'"), "SETTING_CONSTRAINT_VIOLATION", theList},
+		{"take a setting that is not on the list, behind one that is", nobody, sql("SELECT 1 SETTINGS final, max_threads = 1, `log_queries` = 0"), "SETTING_CONSTRAINT_VIOLATION", theList},
+		{"take a setting that is not on the list by a session", nobody, get("query", "SELECT 1", "session_id", "a", "compatibility", "21.1"), "SETTING_CONSTRAINT_VIOLATION", theList},
 		{"evade the kill of statements", nobody, sql("SELECT 1 SETTINGS s3queue_default_zookeeper_path = 'x'"), "SETTING_CONSTRAINT_VIOLATION", theSettings},
 	}
 	for _, statement := range []string{
@@ -215,18 +233,18 @@ func (at *target) changes() []attempt {
 func (at *target) calls() []attempt {
 	web := "'http://" + at.decoy + "/x'"
 	return []attempt{
-		{"call a web server", nobody, sql("SELECT * FROM url(" + web + ", 'CSV', 'a String')"), "Not enough privileges", theRights},
-		{"call an object store", nobody, sql("SELECT * FROM s3('http://" + at.decoy + "/bucket/x', 'CSV', 'a String')"), "Not enough privileges", theRights},
-		{"call another ClickHouse", nobody, sql("SELECT * FROM remote('" + at.decoy + "', system, one)"), "Not enough privileges", theRights},
-		{"call a MySQL", nobody, sql("SELECT * FROM mysql('" + at.decoy + "', 'a', 'b', 'c', 'd')"), "Not enough privileges", theRights},
-		{"call a PostgreSQL", nobody, sql("SELECT * FROM postgresql('" + at.decoy + "', 'a', 'b', 'c', 'd')"), "Not enough privileges", theRights},
+		{"call a web server, as the writer", programmer, sql("SELECT * FROM url(" + web + ", 'CSV', 'a String')"), "Not enough privileges", theRights},
+		{"call an object store, as the writer", programmer, sql("SELECT * FROM s3('http://" + at.decoy + "/bucket/x', 'CSV', 'a String')"), "Not enough privileges", theRights},
+		{"call another ClickHouse, as the writer", programmer, sql("SELECT * FROM remote('" + at.decoy + "', system, one)"), "Not enough privileges", theRights},
+		{"call a MySQL, as the writer", programmer, sql("SELECT * FROM mysql('" + at.decoy + "', 'a', 'b', 'c', 'd')"), "Not enough privileges", theRights},
+		{"call a PostgreSQL, as the writer", programmer, sql("SELECT * FROM postgresql('" + at.decoy + "', 'a', 'b', 'c', 'd')"), "Not enough privileges", theRights},
 		{"call a web server by a table", programmer, sql("CREATE TABLE kubevoltracker.u (a Int8) ENGINE = URL(" + web + ", 'CSV')"), "Not enough privileges", theRights},
 		{"call an object store by a table", programmer, sql("CREATE TABLE kubevoltracker.u (a Int8) ENGINE = GCS(" + web + ", 'CSV')"), "Not enough privileges", theRights},
 		{"call another ClickHouse by a table", programmer, sql("CREATE TABLE kubevoltracker.u (a Int8) ENGINE = Remote('" + at.decoy + "', system, one)"), "Not enough privileges", theRights},
 		{"call a web server by a disk", programmer, sql("CREATE TABLE kubevoltracker.u (a Int8) ENGINE = MergeTree ORDER BY a SETTINGS disk = disk(type = web, endpoint = 'http://" + at.decoy + "/x/')"), "", theKernel},
 		{"call a lake's catalog", programmer, sql("CREATE DATABASE u ENGINE = DataLakeCatalog('http://" + at.decoy + "/x') SETTINGS catalog_type = 'rest', warehouse = 'x'"), "", theKernel},
 		{"restore from an object store", programmer, sql("RESTORE TABLE kubevoltracker.u FROM S3('http://" + at.decoy + "/b/x', 'a', 'b')"), "", theKernel},
-		{"look a name up", nobody, sql("SELECT * FROM url('http://attacker.example/x', 'CSV', 'a String')"), "Not enough privileges", theRights},
+		{"look a name up, as the writer", programmer, sql("SELECT * FROM url('http://attacker.example/x', 'CSV', 'a String')"), "Not enough privileges", theRights},
 	}
 }
 
@@ -255,12 +273,33 @@ func (at *target) doors() []attempt {
 	}
 }
 
+// TestReadersCallOnlyTheTableFunctionsOnTheList calls each table function that this version of ClickHouse has.
+func TestReadersCallOnlyTheTableFunctionsOnTheList(t *testing.T) {
+	at := newTarget(t)
+	_, names := at.send(t, nobody, sql("SELECT name FROM system.table_functions ORDER BY name"))
+	var allowed []string
+	for name := range strings.FieldsSeq(names) {
+		_, answer := at.send(t, nobody, sql("SELECT * FROM "+name+"(x)"))
+		if err := at.unharmed(t, answer); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !strings.Contains(answer, "the table function "+name+" is not allowed") {
+			allowed = append(allowed, name)
+		}
+	}
+	const want = "SQLStandardValues format generateSeries generate_series merge numbers numbers_mt primes values view zeros zeros_mt"
+	if got := strings.Join(allowed, " "); got != want {
+		t.Errorf("readers may call %s, want %s", got, want)
+	}
+}
+
 // TestNoneGetsThrough makes one attack after the other, and looks after each whether it has reached anything.
 func TestNoneGetsThrough(t *testing.T) {
 	at := newTarget(t)
 	if err := os.Symlink(at.secret, filepath.Join(at.data, "link")); err != nil {
 		t.Fatal(err)
 	}
+	at.files = at.filesOfTheEngine(t)
 	if status, answer := at.send(t, programmer, request{path: "/?session_id=w", body: "CREATE TEMPORARY TABLE mine (a Int8)"}); status != http.StatusOK {
 		t.Fatal(answer)
 	}

@@ -3,6 +3,7 @@ package attack
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -35,6 +36,7 @@ const (
 type target struct {
 	engine *harness.ClickHouse
 	data   string // the engine's directory
+	files  string // the names of the files there, apart from those of tables
 
 	outside string // a directory that the account of the engine can read and write
 	secret  string // a file there
@@ -78,7 +80,26 @@ func newTarget(t *testing.T, flags ...string) *target {
 			t.Fatalf("%s: %s", statement, answer)
 		}
 	}
+	at.files = at.filesOfTheEngine(t)
 	return at
+}
+
+// filesOfTheEngine returns the names of the files in the engine's directory, apart from those of tables. A file that somebody
+// adds to its metadata keeps the engine from starting again.
+func (at *target) filesOfTheEngine(t *testing.T) string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(at.data, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && entry.Name() == "store" {
+			return filepath.SkipDir
+		}
+		names = append(names, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(names, "\n")
 }
 
 // request is what an attacker sends.
@@ -140,6 +161,9 @@ func (at *target) unharmed(t *testing.T, answer string) error {
 	}
 	if files, err := os.ReadDir(at.outside); err != nil || len(files) != 1 {
 		return fmt.Errorf("it has written or moved files: %v %w", files, err)
+	}
+	if files := at.filesOfTheEngine(t); files != at.files {
+		return fmt.Errorf("it has written a file of the engine: %s, before %s", files, at.files)
 	}
 	if n := at.called.Load(); n > 0 {
 		return fmt.Errorf("it has made %d connections", n)

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubevoltracker/kubevoltracker/test/docs"
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
@@ -79,7 +82,6 @@ func TestACopyOfTheDataDirectoryIsABackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Stop(t)
-	s.remove(t, "data")
 	s.do(t, "Restore the copy. The tracker is stopped.")
 	p = s.start(t)
 	p.ExpectRows(t, all, before...)
@@ -95,6 +97,15 @@ func TestAnExportIsABackup(t *testing.T) {
 	p := s.start(t)
 	s.awaitKnown(t, p)
 	idle := s.lastUsed(t, p)
+	for _, owner := range []string{"former", "present"} { // the claim has forgotten the former one
+		patch := `{"metadata":{"annotations":{"kubevoltracker.io/owner":"` + owner + `"}}}`
+		if _, err := s.cluster.Client.CoreV1().PersistentVolumeClaims(s.namespace).Patch(background, "kept", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		p.ExpectRows(t, "SELECT owner FROM claims WHERE namespace = 'exported' AND name = 'kept'", owner)
+	}
+	const owners = "SELECT DISTINCT owner FROM owner_namespaces WHERE namespace = 'exported' AND owner IN ('former', 'present') ORDER BY owner"
+	p.ExpectRows(t, owners, "former", "present")
 	s.do(t, "Export. The tracker runs.")
 	began, ended := s.pass(t)
 	p.ExpectRows(t, "SELECT count() FROM mounts WHERE namespace = 'exported' AND claim_name = 'brief' AND ended_at IS NOT NULL", "1")
@@ -109,6 +120,7 @@ func TestAnExportIsABackup(t *testing.T) {
 	if again := s.lastUsed(t, p); again != idle {
 		t.Errorf("the idle volume was last used at %s, and after the restore at %s", idle, again)
 	}
+	p.ExpectRows(t, owners, "former", "present")
 	notesGap(t, p)
 	s.goesOn(t, p)
 }
@@ -130,7 +142,11 @@ func TestAnOlderJournalLosesNoRow(t *testing.T) {
 	}
 	p.Stop(t)
 	s.remove(t, "data/journal")
-	if err := os.Rename(filepath.Join(s.dir, "backup", "journal"), filepath.Join(s.dir, "data", "journal")); err != nil {
+	copies, err := filepath.Glob(filepath.Join(s.dir, "backup-*"))
+	if err != nil || len(copies) != 1 {
+		t.Fatalf("the copies are %v, %v", copies, err)
+	}
+	if err := os.Rename(filepath.Join(copies[0], "journal"), filepath.Join(s.dir, "data", "journal")); err != nil {
 		t.Fatal(err)
 	}
 	p = s.start(t)
