@@ -42,8 +42,8 @@ demo: build localcluster libchdb prometheus alertmanager ## Show all of it on a 
 	@deploy/demo/demo.sh $(if $(DEMO_IDLE_SECONDS),--idle-seconds=$(DEMO_IDLE_SECONDS)) $(BIN) $(CACHE)/demo
 
 .PHONY: run
-run: build libchdb ## Run the tracker on the cluster of your kubeconfig; ARGS="--flag …"
-	$(BIN)/kubevoltracker run --data-dir=$(CACHE)/data $(ARGS)
+run: build libchdb ## Run the tracker on the cluster of your kubeconfig, with its history in data; ARGS="--flag …"
+	$(BIN)/kubevoltracker run $(ARGS)
 
 # Without the race detector run the tests that it has nothing to find in: those in test drive programs that are built
 # without it, and collector/inventory has no goroutine, and shuffles ten times slower with it.
@@ -230,7 +230,7 @@ $(BIN)/kubevoltracker: $(call sources,cmd/kubevoltracker cmd/namedflag collector
 	@echo "building kubevoltracker (about a minute the first time)"
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/kubevoltracker
 
-$(BIN)/kubevoltracker-clickhouse: $(call sources,cmd/kubevoltracker-clickhouse cmd/namedflag catalog/embedded catalog/listen go.mod)
+$(BIN)/kubevoltracker-clickhouse: $(call sources,cmd/kubevoltracker-clickhouse cmd/namedflag catalog/embedded catalog/listen catalog/privatedir go.mod)
 	@echo "building kubevoltracker-clickhouse"
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/kubevoltracker-clickhouse
 

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ type Catalog struct {
 	options clickhouse.Options // without the password
 	now     func() time.Time
 	columns sync.Map // by the SQL of a report, its []ResultColumn
+	sandbox *sandbox
 
 	mostSent int // the number of rows that a statement can bring along as a table
 
@@ -56,14 +58,15 @@ func Open(o Options) (*Catalog, error) {
 	// A connection keeps a buffer of the size of its largest block, which is megabytes
 	// after the first lists.
 	parsed.ConnMaxLifetime, parsed.FreeBufOnConnRelease = time.Minute, true
-	parsed.TransportFunc = newDeadlines
+	said := &sandbox{}
+	parsed.TransportFunc = func(t *http.Transport) (http.RoundTripper, error) { return newDeadlines(t, said), nil }
 	parsed.ClientInfo.Products = append(parsed.ClientInfo.Products,
 		struct{ Name, Version string }{"kubevoltracker", o.Version})
 	conn, err := clickhouse.Open(parsed)
 	if err != nil {
 		return nil, fmt.Errorf("--catalog.url: %w", err)
 	}
-	c := &Catalog{options: *parsed, conn: conn, now: o.Now, mostSent: 200_000, password: o.Password, passwordFile: o.PasswordFile}
+	c := &Catalog{options: *parsed, conn: conn, sandbox: said, now: o.Now, mostSent: 200_000, password: o.Password, passwordFile: o.PasswordFile}
 	c.options.Auth.Password = ""
 	if c.now == nil {
 		c.now = time.Now

@@ -50,7 +50,7 @@ func rows(t *testing.T, c *catalog.Catalog, sql string) [][]any {
 func write(t *testing.T, c *catalog.Catalog, cluster string, facts *fact.Facts) {
 	t.Helper()
 	logger := log.NewLogfmtLogger(t.Output())
-	j, err := journal.Open(journal.Options{Path: filepath.Join(t.TempDir(), "journal"), Logger: logger})
+	j, err := journal.Open(t.Context(), journal.Options{Path: filepath.Join(t.TempDir(), "journal"), Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

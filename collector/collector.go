@@ -14,7 +14,7 @@
 //
 // No watch shows how full volumes are: the collector asks the kubelets (Kubelets).
 //
-// Features switch kinds off that need rights of their own. A kind that the API server does not show is
+// Features can be switched off: their kinds need rights of their own. A kind that the API server does not show is
 // skipped, except for pods, claims and volumes, and rights.go reports which right is missing.
 //
 // The collector takes the first lists of all kinds as one event, once it has all of them, from the
@@ -78,8 +78,8 @@ type Options struct {
 	VersionFloor func() uint64
 	// Kubelets reads from the kubelets how full volumes are; nil to read nothing.
 	Kubelets *Kubelets
-	// Without are features that are switched off: their kinds are not watched.
-	Without Features
+	// Features are those that are on: the kinds of the others are not watched.
+	Features Features
 	// Policy says which fields of the objects are kept.
 	Policy redact.Policy
 	// Now is the clock; time.Now if nil.
@@ -140,9 +140,9 @@ func New(o Options) *Collector {
 		families: newFamilies(o.Renderer),
 		keeps:    keeps{logger: o.Logger, unreadable: map[string]string{}},
 		logger:   o.Logger,
-		metrics:  newMetrics(o.Registerer, o.Without.kinds()),
+		metrics:  newMetrics(o.Registerer, o.Features.kinds()),
 		rights:   newRights(o.Registerer, o.Logger),
-		kinds:    o.Without.kinds(),
+		kinds:    o.Features.kinds(),
 		now:      o.Now,
 		heart:    newHeartbeat(readings(o.Now)),
 		snapshot: o.Snapshot,

@@ -6,7 +6,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// Features are parts of the collector that users can switch off, with the rights that only they need.
+// Features are the parts of the collector that are on, of those that users can switch off, with the rights that only they need.
 //
 // The kinds of a feature that is off are neither listed nor watched. Objects of these kinds that an earlier run has
 // saved stay as they were: the tracker does not learn that they change or go. When the feature is on again, the
@@ -17,33 +17,26 @@ type Features struct {
 	StorageCapacity bool // CSIStorageCapacities
 }
 
-// kinds returns the kinds to watch without these features, in the order of fact.Kinds.
-func (without Features) kinds() []fact.Kind {
+// kinds returns the kinds to watch with these features, in the order of fact.Kinds.
+func (f Features) kinds() []fact.Kind {
 	return slices.DeleteFunc(fact.Kinds(), func(kind fact.Kind) bool {
-		switch kind {
-		case fact.StatefulSets, fact.DaemonSets, fact.Deployments, fact.ReplicaSets, fact.CronJobs, fact.Jobs:
-			return without.Owners
-		case fact.VolumeAttachments:
-			return without.Attachments
-		case fact.StorageCapacities:
-			return without.StorageCapacity
-		}
-		return false
+		_, on := f.of(kind)
+		return !on
 	})
 }
 
-// switchOff returns the flag that switches the feature of a kind off; empty if there is none.
-func switchOff(kind fact.Kind) string {
-	for flag, without := range map[string]Features{
-		"--no-collector.owners":           {Owners: true},
-		"--no-collector.attachments":      {Attachments: true},
-		"--no-collector.storage-capacity": {StorageCapacity: true},
-	} {
-		if !slices.Contains(without.kinds(), kind) {
-			return flag
-		}
+// of reports whether the feature of a kind is on, and returns the flag that switches it off. A kind that is of no feature
+// is always on.
+func (f Features) of(kind fact.Kind) (switchOff string, on bool) {
+	switch kind {
+	case fact.StatefulSets, fact.DaemonSets, fact.Deployments, fact.ReplicaSets, fact.CronJobs, fact.Jobs:
+		return "--no-collector.owners", f.Owners
+	case fact.VolumeAttachments:
+		return "--no-collector.attachments", f.Attachments
+	case fact.StorageCapacities:
+		return "--no-collector.storage-capacity", f.StorageCapacity
 	}
-	return ""
+	return "", true
 }
 
 // essential reports whether the tracker is not ready without a kind. Without all pods, claims and volumes, volumes in

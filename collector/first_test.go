@@ -127,6 +127,57 @@ func (o countedObjects) Each(restore func(*fact.SavedObject) error) error {
 	})
 }
 
+// reusedObjects reuses the memory of an object for the next one, as the journal does.
+type reusedObjects struct{ fact.SavedObjects }
+
+func (o reusedObjects) Each(restore func(*fact.SavedObject) error) error {
+	var wire []byte
+	return o.SavedObjects.Each(func(s *fact.SavedObject) error {
+		wire = append(wire[:0], s.Wire...)
+		reused := *s
+		reused.Wire = wire
+		return restore(&reused)
+	})
+}
+
+func TestObjectsAreDecodedAheadInTheirOrder(t *testing.T) {
+	saved, unreadable := fact.SavedList{}, "c"+fmt.Sprint(aheadObjects)
+	for i := range 2*aheadObjects + 1 {
+		uid := fmt.Sprint("c", i)
+		o := fact.SavedObject{Kind: fact.Claims, UID: uid, Wire: inventory.Wire(claimOf(uid, "1"))}
+		if uid == unreadable {
+			o.Wire = []byte("unreadable")
+		}
+		saved = append(saved, o)
+	}
+	objects := ahead{reusedObjects{saved}, redact.Policy{}}
+	var got []string
+	err := objects.Each(func(o *fact.SavedObject) error {
+		got = append(got, o.UID)
+		switch {
+		case o.UID == unreadable:
+			if o.Decoded != nil || string(o.Wire) != "unreadable" {
+				t.Errorf("%s: %v, %q", o.UID, o.Decoded, o.Wire)
+			}
+		case o.Decoded == nil || o.Decoded.GetName() != "claim-"+o.UID:
+			t.Fatalf("%s is decoded as %v", o.UID, o.Decoded)
+		}
+		return nil
+	})
+	if err != nil || len(got) != len(saved) {
+		t.Fatalf("%d objects, %v", len(got), err)
+	}
+	for i, uid := range got {
+		if uid != saved[i].UID {
+			t.Fatalf("%s comes as number %d", uid, i)
+		}
+	}
+	refusal, calls := errors.New("no more"), 0
+	if err := objects.Each(func(*fact.SavedObject) error { calls++; return refusal }); !errors.Is(err, refusal) || calls != 1 {
+		t.Errorf("%v, after %d objects", err, calls)
+	}
+}
+
 func TestPackedObjectsOfAListAreSmall(t *testing.T) {
 	p := &packer{kind: fact.Pods}
 	var size int

@@ -56,7 +56,7 @@ func (s *store) openGap(from, now fact.Time) {
 // opened again; a busy watch has no silence that would end the gap.
 func (s *store) askGapEnd() {
 	request := s.gap.requests
-	go func() {
+	s.begin(func() {
 		_ = againAfter.DelayFunc().Until(s.ctx, true, true, func(ctx context.Context) (done bool, _ error) {
 			ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 			defer cancel()
@@ -70,5 +70,5 @@ func (s *store) askGapEnd() {
 			return err == nil, nil
 		})
 		s.awaitListRight()
-	}()
+	})
 }

@@ -45,7 +45,7 @@ func TestForgedUsage(t *testing.T) {
 	k.interval = time.Millisecond
 	var logged bytes.Buffer
 	recorder := &usages{}
-	c := New(Options{Kubelets: k, Logger: kitlog.NewLogfmtLogger(&logged), Registerer: prometheus.NewRegistry(), Recorder: recorder, Now: func() time.Time { return now }})
+	c := New(Options{Kubelets: k, Logger: kitlog.NewLogfmtLogger(&logged), Registerer: prometheus.NewRegistry(), Recorder: recorder, Features: allFeatures, Now: func() time.Time { return now }})
 	created := metav1.NewTime(now.Add(-time.Hour))
 	for _, pod := range []string{"own", "theirs"} {
 		claim := &corev1.PersistentVolumeClaim{
@@ -79,8 +79,10 @@ func TestForgedUsage(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); c.readKubelets(ctx) }()
-	for testutil.ToFloat64(c.metrics.kubeletReads) < 6 {
-		time.Sleep(time.Millisecond)
+	for deadline := time.Now().Add(time.Minute); testutil.ToFloat64(c.metrics.kubeletReads) < 6; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the kubelets are not read three times")
+		}
 	}
 	cancel()
 	<-ended

@@ -28,7 +28,7 @@ func (c *Collector) restore(ctx context.Context) error {
 	restore := func(inv *inventory.Inventory, now fact.Time) error {
 		c.watched = restoreSpans(c.snapshot.Watched, c.before(fact.Pods))
 		inv.SetWatched(c.watched.list)
-		unread, err := inv.Restore(until{ctx, c.snapshot.Saved()}, c.snapshot.Version, now)
+		unread, err := inv.Restore(ahead{until{ctx, c.snapshot.Saved()}, c.policy}, c.snapshot.Version, now)
 		if unread != nil {
 			level.Warn(c.logger).Log("msg", "an object of the last run cannot be read, and is left out until it changes", "err", unread)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,7 +45,9 @@ type store struct {
 	// currentVersion returns the API server's version; zero if the answer has none.
 	currentVersion  func(context.Context) (uint64, error)
 	drawing         drawing            // of the list that is arriving
-	relist          func(after string) // begins to list the kind for its metric families alone
+	relist          func(after string) // begins, under the collector's lock, to list the kind for its metric families alone
+	background      sync.WaitGroup     // the goroutines of begin
+	ended           bool               // end was called
 	arrived         fact.Time          // when the last event arrived, or the watch was set up
 	failedSince     time.Time          // zero while the watch is up
 	failureLoggedAt time.Time
@@ -68,6 +71,22 @@ const liveAfter = fact.Time(2 * time.Second / time.Microsecond)
 // heldUpAfter is how long an event may be in progress. After a longer one, later events cannot be
 // dated with the moment at which they are taken.
 const heldUpAfter = time.Second
+
+// begin runs do on a goroutine that end waits for. The caller has the collector's lock. Do returns when the store's
+// context ends.
+func (s *store) begin(do func()) {
+	if !s.ended {
+		s.background.Go(do)
+	}
+}
+
+// end waits for all goroutines of begin, once the store's context has ended. From then on begin does nothing.
+func (s *store) end() {
+	s.collector.mu.Lock()
+	s.ended = true
+	s.collector.mu.Unlock()
+	s.background.Wait()
+}
 
 // resumed notes that the watch resumed where an earlier one ended.
 func (s *store) resumed() {
@@ -122,7 +141,7 @@ func (s *store) noteRight(verb string, err error) {
 		without = "this kind is skipped, and the tracker is not ready without it"
 	}
 	cure := ""
-	if flag := switchOff(s.kind); flag != "" {
+	if flag, _ := (Features{}).of(s.kind); flag != "" {
 		cure = "switch the feature off by " + flag
 	}
 	s.collector.rights.note(s.right(verb), err, without, cure)
@@ -137,20 +156,21 @@ func (s *store) caughtUp() {
 	}
 }
 
-// awaitQuiet counts a watch as caught up once it has been silent for liveAfter, because no event
-// need arrive that shows it.
+// awaitQuiet counts, under the collector's lock, a watch as caught up once it has been silent for liveAfter, because
+// no event need arrive that shows it.
 func (s *store) awaitQuiet() {
 	if !s.behind {
 		return
 	}
-	time.AfterFunc(time.Duration(liveAfter)*time.Microsecond, func() {
-		s.collector.mu.Lock()
-		defer s.collector.mu.Unlock()
-		if fact.At(s.collector.now())-s.arrived < liveAfter {
-			s.awaitQuiet()
-			return
-		}
-		s.caughtUp()
+	s.begin(func() {
+		_ = wait.PollUntilContextCancel(s.ctx, time.Duration(liveAfter)*time.Microsecond, false, func(context.Context) (bool, error) {
+			s.collector.mu.Lock()
+			defer s.collector.mu.Unlock()
+			if fact.At(s.collector.now())-s.arrived >= liveAfter {
+				s.caughtUp()
+			}
+			return !s.behind, nil
+		})
 	})
 }
 

@@ -2,7 +2,6 @@ package collector
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/go-kit/log"
@@ -32,15 +31,14 @@ func (c *Collector) watch(ctx context.Context, r resource) {
 	}
 	lw := listWatch{r.listWatch, s, r.example}
 	s.currentVersion = lw.currentVersion
-	var relisting sync.WaitGroup
-	defer relisting.Wait()
-	s.relist = func(after string) { relisting.Go(func() { c.relist(ctx, r, after) }) }
+	defer s.end()
+	s.relist = func(after string) { s.begin(func() { c.relist(ctx, r, after) }) }
 	c.addStore(s)
 	c.metrics.seen(r.kind, before.At)
-	go func() { // a streamed list needs no right to list, and nothing else would show before an interruption that it is missing
+	s.background.Go(func() { // a streamed list needs no right to list, and nothing else would show before an interruption that it is missing
 		_, _ = lw.currentVersion(ctx) // notes the right
 		s.awaitListRight()
-	}()
+	})
 	cache.NewReflectorWithOptions(lw, r.example, s, cache.ReflectorOptions{
 		Name:            "kubevoltracker",
 		TypeDescription: string(r.kind),

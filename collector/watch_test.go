@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-kit/log"
@@ -50,10 +51,12 @@ type testStore struct {
 	latest atomic.Uint64
 }
 
+var allFeatures = Features{Owners: true, Attachments: true, StorageCapacity: true}
+
 func newTestStore(latest uint64) *testStore {
 	s := &testStore{sink: &sink{positions: map[fact.Kind]fact.Position{}}, now: time.Unix(1_700_000_000, 0)}
 	c := New(Options{
-		Exporter: s.sink, Logger: log.NewNopLogger(), Registerer: prometheus.NewRegistry(), Now: func() time.Time { return s.now },
+		Features: allFeatures, Exporter: s.sink, Logger: log.NewNopLogger(), Registerer: prometheus.NewRegistry(), Now: func() time.Time { return s.now },
 	})
 	s.latest.Store(latest)
 	c.heart = newHeartbeat(func() reading { return reading{s.now, s.steady} })
@@ -289,4 +292,31 @@ func TestWhatComesOfNoEventIsUnprompted(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(true)
+}
+
+// TestNothingOfAWatchOutlivesIt: a tracker that stops closes its journal and its log behind the watches.
+func TestNothingOfAWatchOutlivesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTestStore(0)
+		ctx, cancel := context.WithCancel(t.Context())
+		s.ctx, s.behind = ctx, true
+		s.currentVersion = func(ctx context.Context) (uint64, error) {
+			<-ctx.Done()
+			time.Sleep(time.Minute) // an answer that comes late
+			return 7, nil
+		}
+		s.connected()
+		cancel()
+		s.end()
+		if s.gap.to != 7 {
+			t.Error("the request for the end of the gap is still under way")
+		}
+		s.paused(0, fact.At(s.now))
+		s.awaitQuiet()
+		s.pass(time.Minute)
+		time.Sleep(time.Hour)
+		if s.gap.to != notKnownYet || !s.behind {
+			t.Error("something has begun after the end")
+		}
+	})
 }

@@ -60,10 +60,6 @@ type Options struct {
 	// NoAttachments leaves attachment_pending_seconds out, for the same reason: VolumeAttachments are not watched.
 	NoAttachments bool
 
-	// MaxScrapes is how many scrapes may run at once; zero means 5. One more is answered with 503, or ends
-	// one of a client that has more of them.
-	MaxScrapes int
-
 	// Now is the clock against which idle times are measured; nil means time.Now.
 	Now func() time.Time
 
@@ -98,6 +94,10 @@ type Exporter struct {
 	cutting     bool        // there are more volumes than MaxVolumes, and a warning has been logged
 }
 
+// maxScrapes is how many scrapes may run at once. One more is answered with 503, or ends one of a client that has more
+// of them.
+const maxScrapes = 5
+
 // New returns an Exporter without state. It panics when o.Registry already contains collectors that
 // New registers: two exporters on one registry are a mistake of the program, not of its user.
 func New(o Options) *Exporter {
@@ -106,9 +106,6 @@ func New(o Options) *Exporter {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.MaxScrapes <= 0 {
-		o.MaxScrapes = 5
 	}
 	o.Registry.MustRegister(
 		version.NewCollector(prefix),
@@ -120,7 +117,7 @@ func New(o Options) *Exporter {
 		now:       o.Now,
 		perVolume: o.PerVolume,
 		created:   o.CreatedTimestamps,
-		scrapes:   slots{max: o.MaxScrapes},
+		scrapes:   slots{max: maxScrapes},
 		stall:     stallTimeout,
 		compress:  newCompression(),
 		health:    o.Registry,

@@ -265,7 +265,8 @@ func ownLines(text io.Reader) (lines []string) {
 
 func TestAResponseThatBreaksOffDoesNotLookWhole(t *testing.T) {
 	for _, encoding := range []string{"", "gzip", "zstd"} {
-		e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true, MaxScrapes: 1})
+		e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true})
+		e.scrapes.max = 1
 		e.Apply(benchUpdate(1000)) // more than the encoders keep back
 		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 		r.Header.Set("Accept-Encoding", encoding)
@@ -317,7 +318,8 @@ func TestNameRegisteredTwiceIsAnError(t *testing.T) {
 }
 
 func TestTooManyScrapesAreTurnedAway(t *testing.T) {
-	e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true, MaxScrapes: 2})
+	e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true})
+	e.scrapes.max = 2
 	e.Apply(volumesUpdate(testVolume()))
 	slow := &stuckWriter{release: make(chan struct{}), stuck: make(chan struct{}, 2)}
 	done := make(chan struct{})
@@ -347,7 +349,8 @@ func TestTooManyScrapesAreTurnedAway(t *testing.T) {
 func TestSlotOfAClientThatDoesNotReadComesBack(t *testing.T) {
 	for _, encoding := range []string{"identity", "gzip", "zstd"} {
 		t.Run(encoding, func(t *testing.T) {
-			e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true, MaxScrapes: 1})
+			e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true})
+			e.scrapes.max = 1
 			e.stall = 100 * time.Millisecond
 			e.Apply(benchUpdate(2000))
 			// A pipe has no buffer: the server cannot write what the client does not read.
@@ -407,7 +410,8 @@ func trickle(t *testing.T, client net.Conn, part int64, pause time.Duration) {
 }
 
 func TestSlotOfAClientThatTricklesComesBack(t *testing.T) {
-	e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true, MaxScrapes: 1})
+	e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true})
+	e.scrapes.max = 1
 	e.stall = 300 * time.Millisecond
 	e.Apply(benchUpdate(20_000))
 	client, conn := net.Pipe()
@@ -477,7 +481,8 @@ func (*oneConn) Close() error   { return nil }
 func (*oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
 func TestSlotOfAStalledStreamComesBack(t *testing.T) {
-	e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true, MaxScrapes: 1})
+	e := New(Options{Registry: prometheus.NewRegistry(), PerVolume: true})
+	e.scrapes.max = 1
 	e.stall = 100 * time.Millisecond
 	e.Apply(benchUpdate(20_000)) // more than the 4 MB that Go's client takes before its caller reads
 	server := httptest.NewUnstartedServer(e.Handler())

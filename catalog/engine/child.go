@@ -30,7 +30,6 @@ type child struct {
 
 	mutex    sync.Mutex
 	lastLine string // its last line outside the log: the reason of its end
-	sandbox  string // what confines it: "none", or the kernel's interface
 	err      error
 }
 
@@ -115,13 +114,6 @@ func socketPair(name string) (ours, its *os.File, err error) {
 	return os.NewFile(uintptr(pair[0]), name), os.NewFile(uintptr(pair[1]), name), nil
 }
 
-// sandboxed reports whether the kernel confines the child.
-func (c *child) sandboxed() bool {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	return c.sandbox != "" && c.sandbox != "none"
-}
-
 func (c *child) age() time.Duration { return time.Since(c.began) }
 
 // readLog copies the child's log lines to the tracker's log, at their level, until the child ends.
@@ -169,9 +161,6 @@ func (c *child) pass(line string) {
 	}
 	at(c.logger).Log(keyvals...)
 	if url := fields["url"]; url != "" {
-		c.mutex.Lock()
-		c.sandbox = fields["sandbox"]
-		c.mutex.Unlock()
 		select {
 		case c.serving <- url:
 		default:

@@ -27,7 +27,6 @@ import (
 
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // BinaryName is the program that serves the engine.
@@ -43,6 +42,11 @@ const (
 	// releases its address at once, and its directory after some seconds.
 	addressPatience   = 3 * time.Second
 	directoryPatience = 20 * time.Second
+	// startTimeout is how long the first start may take: a large catalog loads its parts first.
+	startTimeout = 2 * time.Minute
+	// stopGrace is how long a stop waits between SIGTERM and SIGKILL: more than the child itself waits for running
+	// statements.
+	stopGrace = 20 * time.Second
 )
 
 // Options configure the child and its supervision. The child reads its other flags from the environment, such as
@@ -62,12 +66,6 @@ type Options struct {
 	ReaderPasswordFile string
 	// LogLevel is the least severe level that Logger shows. At debug the child logs what it would leave out otherwise.
 	LogLevel string
-	// StartTimeout is how long the first start may take (default 2 minutes: a large
-	// catalog loads its parts first).
-	StartTimeout time.Duration
-	// StopGrace is how long a stop waits between SIGTERM and SIGKILL (default 20 s, more than the
-	// child itself waits for running statements).
-	StopGrace time.Duration
 	// Logger receives the supervisor's messages and the child's log lines.
 	Logger log.Logger
 }
@@ -112,12 +110,6 @@ func (o *Options) setDefaults() {
 	if o.ListenAddress == "" {
 		o.ListenAddress = "127.0.0.1:8123"
 	}
-	if o.StartTimeout <= 0 {
-		o.StartTimeout = 2 * time.Minute
-	}
-	if o.StopGrace <= 0 {
-		o.StopGrace = 20 * time.Second
-	}
 	if o.Logger == nil {
 		o.Logger = log.NewNopLogger()
 	}
@@ -137,29 +129,6 @@ const User = "kubevoltracker"
 // Password returns the password of User. It is a new one in each run of the tracker; only the tracker
 // and its child know it.
 func (e *Engine) Password() string { return e.password }
-
-// Sandboxed reports whether the kernel confines the present child.
-func (e *Engine) Sandboxed() bool {
-	if e == nil {
-		return false
-	}
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	return e.child != nil && e.child.sandboxed()
-}
-
-// Register registers the metrics of an engine.
-func Register(registerer prometheus.Registerer, e *Engine) {
-	registerer.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "kubevoltracker_catalog_sandboxed",
-		Help: "1 if the kernel confines the embedded ClickHouse to its own directory and keeps it off the network, else 0.",
-	}, func() float64 {
-		if e.Sandboxed() {
-			return 1
-		}
-		return 0
-	}))
-}
 
 // Pid returns the process id of the present child, or 0 between two children. The tests of this package and of test/attack need it.
 func (e *Engine) Pid() int {
@@ -200,7 +169,7 @@ func (e *Engine) firstChild(ctx context.Context) (*child, error) {
 
 // startChild starts a child. The first time, it opens the port.
 func (e *Engine) startChild(ctx context.Context) (*child, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.options.StartTimeout)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if e.port == nil {
 		opened, err := openPort(&e.options)
@@ -235,7 +204,7 @@ func (e *Engine) supervise(ctx context.Context, c *child) {
 			select {
 			case <-ctx.Done():
 				e.port.close() // the child closes its copy as it stops, and then the port is closed
-				c.end(e.options.StopGrace)
+				c.end(stopGrace)
 				e.gone()
 				return
 			case <-c.exited:

@@ -196,7 +196,7 @@ func TestNobodyElseBindsThePortBetweenChildren(t *testing.T) {
 func TestAQuietChildIsReadyToo(t *testing.T) {
 	t.Setenv("KUBEVOLTRACKER_CLICKHOUSE_LOG_LEVEL", "error")
 	t.Setenv("KUBEVOLTRACKER_CLICKHOUSE_LOG_FORMAT", "json")
-	e, err := engine.Start(t.Context(), engine.Options{Binary: binary, DataDir: t.TempDir(), ListenAddress: "127.0.0.1:0", LogLevel: "warn", StartTimeout: 10 * time.Second})
+	e, err := engine.Start(t.Context(), engine.Options{Binary: binary, DataDir: t.TempDir(), ListenAddress: "127.0.0.1:0", LogLevel: "warn"})
 	if err != nil {
 		t.Fatal(err)
 	}

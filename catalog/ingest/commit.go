@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/go-kit/log/level"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -170,7 +169,7 @@ func (r *Recorder) lastBatch(p *pending) (b journal.Batch, err error) {
 func (r *Recorder) part(facts *fact.Facts) (rows fact.Facts, state []journal.Record) {
 	objects := facts.Objects
 	facts.Objects = nil
-	most := min(r.options.BatchRows, rowsPerCommit)
+	most := min(r.options.batchRows, rowsPerCommit)
 	rows, bytes := cutRows(facts, most, bytesPerCommit)
 	if facts.Objects = objects; facts.Len() == len(objects) {
 		n := 0
@@ -275,7 +274,7 @@ func (r *Recorder) put(ctx context.Context, b journal.Batch, facts fact.Facts) (
 			return err
 		}
 	}
-	delay := wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 20, Cap: 10 * time.Second}.DelayFunc()
+	delay := pauses(10 * time.Second)
 	var logged time.Time
 	for {
 		err := r.options.Journal.Commit(ctx, b)

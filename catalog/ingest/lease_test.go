@@ -157,7 +157,7 @@ func TestCheckpointsOfARecorder(t *testing.T) {
 	at := func(kind fact.Kind, version string) []fact.Position {
 		return []fact.Position{{Kind: kind, ResourceVersion: version, Since: 1, At: 2}}
 	}
-	r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", BatchRows: 10})
+	r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", batchRows: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func write(t *testing.T, c *catalog.Catalog, cluster string, facts *fact.Facts) 
 
 func newJournal(t testing.TB) *journal.Journal {
 	t.Helper()
-	j, err := journal.Open(journal.Options{Path: filepath.Join(t.TempDir(), "journal"), Logger: log.NewLogfmtLogger(t.Output())})
+	j, err := journal.Open(t.Context(), journal.Options{Path: filepath.Join(t.TempDir(), "journal"), Logger: log.NewLogfmtLogger(t.Output())})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,6 +66,29 @@ func newMetrics(reg prometheus.Registerer, w *Writer) *metrics {
 	return m
 }
 
+// RegisterSandbox registers the metric of what confines ClickHouse, which Catalog.Sandboxed says.
+func RegisterSandbox(reg prometheus.Registerer, sandboxed func() (confined, known bool)) {
+	reg.MustRegister(&sandboxMetric{sandboxed, prometheus.NewDesc("kubevoltracker_catalog_sandboxed",
+		"1 if the kernel confines the embedded ClickHouse to its own directory and keeps it off the network, else 0. Absent before its first answer, and for a ClickHouse server.",
+		nil, nil)})
+}
+
+type sandboxMetric struct {
+	sandboxed func() (confined, known bool)
+	desc      *prometheus.Desc
+}
+
+func (m *sandboxMetric) Describe(descs chan<- *prometheus.Desc) { descs <- m.desc }
+
+func (m *sandboxMetric) Collect(metrics chan<- prometheus.Metric) {
+	switch confined, known := m.sandboxed(); {
+	case confined:
+		metrics <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, 1)
+	case known:
+		metrics <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, 0)
+	}
+}
+
 // registerJournal registers the metrics of how full a journal is.
 func registerJournal(reg prometheus.Registerer, j *journal.Journal) {
 	with := promauto.With(reg)

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -22,15 +23,13 @@ type RecorderOptions struct {
 	Cluster string
 	// WithoutFacts leaves the rows out, where there is no catalog. The journal then has only what a restart needs.
 	WithoutFacts bool
-	// BatchAge is the longest time for which rows are gathered for one transaction, BatchRows their largest number;
-	// 1 s and 25,000 if zero.
-	BatchAge  time.Duration
-	BatchRows int
 	// Tally counts the rows that are committed, and is kept in the journal; none if nil.
 	Tally Tally
 	// Registerer takes the metrics; none are kept if nil.
 	Registerer prometheus.Registerer
 	Logger     log.Logger
+
+	batchRows int // only tests set it: see batchRows
 }
 
 // Tally counts rows for the counters of the next run. Add sees exactly the rows that are committed, and what Records
@@ -47,6 +46,9 @@ type Tally interface {
 }
 
 const (
+	// batchAge is the longest time for which rows are gathered for one transaction, batchRows their largest number.
+	batchAge  = time.Second
+	batchRows = 25_000
 	// gather is how long the first rows after a quiet time wait for others.
 	gather = 20 * time.Millisecond
 	// pendingBatches is how many batches of rows may wait for the disk before Record blocks.
@@ -101,8 +103,7 @@ const chunkSize = 5_000
 
 // NewRecorder returns a recorder that does nothing until Run. It is an error if the journal is another cluster's.
 func NewRecorder(o RecorderOptions) (*Recorder, error) {
-	o.BatchAge = orDefault(o.BatchAge, time.Second)
-	o.BatchRows = orDefault(o.BatchRows, 25_000)
+	o.batchRows = cmp.Or(o.batchRows, batchRows)
 	if o.Logger == nil {
 		o.Logger = log.NewNopLogger()
 	}
@@ -124,7 +125,7 @@ func NewRecorder(o RecorderOptions) (*Recorder, error) {
 func (r *Recorder) Record(u *fact.Update) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.pending.size > pendingBatches*r.options.BatchRows && !r.closed {
+	for r.pending.size > pendingBatches*r.options.batchRows && !r.closed {
 		r.room.Wait()
 	}
 	p := &r.pending
@@ -276,10 +277,10 @@ func (r *Recorder) Run(ctx context.Context) error {
 // write once it does.
 func (r *Recorder) age() time.Duration {
 	oldest := r.options.Journal.Stats().Oldest
-	if behind := 10 * r.options.BatchAge; !oldest.IsZero() && time.Since(oldest) > behind {
+	if behind := 10 * batchAge; !oldest.IsZero() && time.Since(oldest) > behind {
 		return behind
 	}
-	return r.options.BatchAge
+	return batchAge
 }
 
 // gather waits for more rows, for at most d, or until there are enough for a batch.
@@ -288,7 +289,7 @@ func (r *Recorder) gather(ctx context.Context, d time.Duration) {
 	defer timer.Stop()
 	for {
 		r.mu.Lock()
-		full := r.pending.size >= r.options.BatchRows
+		full := r.pending.size >= r.options.batchRows
 		r.mu.Unlock()
 		if full {
 			return

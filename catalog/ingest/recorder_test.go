@@ -66,7 +66,7 @@ func TestRecorderCutsBatchesInOrder(t *testing.T) {
 	j := newJournal(t)
 	first, second := &fact.Update{Facts: *numbered(0, 25)}, &fact.Update{Facts: *numbered(25, 3)}
 	first.Facts.Volumes = make([]fact.Volume, 3)
-	recorded(t, RecorderOptions{Journal: j, BatchRows: 14}, first, second)
+	recorded(t, RecorderOptions{Journal: j, batchRows: 14}, first, second)
 	var sizes []int
 	var uids []string
 	for _, facts := range waiting(t, j) {
@@ -88,7 +88,7 @@ func TestRecorderCutsBatchesInOrder(t *testing.T) {
 // openJournal opens the journal in a directory. The test closes it.
 func openJournal(t *testing.T, path string) *journal.Journal {
 	t.Helper()
-	j, err := journal.Open(journal.Options{Path: path, Logger: log.NewLogfmtLogger(t.Output())})
+	j, err := journal.Open(t.Context(), journal.Options{Path: path, Logger: log.NewLogfmtLogger(t.Output())})
 	if err != nil {
 		t.Fatal(err)
 	}

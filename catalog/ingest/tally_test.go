@@ -64,7 +64,7 @@ func TestTallyIsKeptWithWhatItCounts(t *testing.T) {
 		}
 		return fmt.Sprintf("%s", maps.Clone(known.Counters))
 	}
-	o := RecorderOptions{Journal: j, BatchRows: 2, Tally: tally}
+	o := RecorderOptions{Journal: j, batchRows: 2, Tally: tally}
 	recorded(t, o, changesIn("shop", "shop", "lab"), changesIn("shop"), changesIn("lab", "lab")) // in several transactions
 	if got, want := kept(), "map[lab:+++ shop:+++]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -82,7 +82,7 @@ func TestTallyIsKeptWithWhatItCounts(t *testing.T) {
 func TestIntegralsAreAheadOfACommitThatIsCutOff(t *testing.T) {
 	for name, test := range map[string]struct{ batch, bytes int }{"many rows": {batch: 1}, "long rows": {bytes: bytesPerCommit}} {
 		t.Run(name, func(t *testing.T) {
-			j, err := journal.Open(journal.Options{Path: filepath.Join(t.TempDir(), "journal"), MaxBytes: 1, Logger: log.NewLogfmtLogger(t.Output())})
+			j, err := journal.Open(t.Context(), journal.Options{Path: filepath.Join(t.TempDir(), "journal"), MaxBytes: 1, Logger: log.NewLogfmtLogger(t.Output())})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestIntegralsAreAheadOfACommitThatIsCutOff(t *testing.T) {
 			commit := func(ctx context.Context, withoutRows bool, integrals map[string]any) error {
 				t.Helper()
 				tally.integrals = integrals
-				r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", BatchRows: test.batch, Tally: tally, WithoutFacts: withoutRows})
+				r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", batchRows: test.batch, Tally: tally, WithoutFacts: withoutRows})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -139,7 +139,7 @@ func TestIntegralsAreThoseOfTheUpdates(t *testing.T) {
 	for _, batch := range []int{1, 1000} {
 		j := newJournal(t)
 		tally := newCountingTally()
-		r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", BatchRows: batch, Tally: tally})
+		r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", batchRows: batch, Tally: tally})
 		if err != nil {
 			t.Fatal(err)
 		}

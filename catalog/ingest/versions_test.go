@@ -166,7 +166,7 @@ func TestAnAbsurdVersionInTheJournal(t *testing.T) {
 		var logged bytes.Buffer
 		open := func() *journal.Journal {
 			t.Helper()
-			j, err := journal.Open(journal.Options{Path: path, MaxVersion: VersionCeiling(time.Now()), Logger: log.NewLogfmtLogger(&logged)})
+			j, err := journal.Open(t.Context(), journal.Options{Path: path, MaxVersion: VersionCeiling(time.Now()), Logger: log.NewLogfmtLogger(&logged)})
 			if err != nil {
 				t.Fatal(err)
 			}

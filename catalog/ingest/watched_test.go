@@ -18,7 +18,7 @@ func podsUntil(since, at fact.Time) []fact.Position {
 // recalledSpans is what a journal says of when pods were watched, to a tracker that starts.
 func recalledSpans(t *testing.T, path string) []fact.Span {
 	t.Helper()
-	j, err := journal.Open(journal.Options{Path: path})
+	j, err := journal.Open(t.Context(), journal.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func recalledSpans(t *testing.T, path string) []fact.Span {
 // recordedTo has a recorder put updates into the journal at path.
 func recordedTo(t *testing.T, path string, o RecorderOptions, updates ...*fact.Update) {
 	t.Helper()
-	j, err := journal.Open(journal.Options{Path: path})
+	j, err := journal.Open(t.Context(), journal.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
+	"github.com/kubevoltracker/kubevoltracker/catalog/privatedir"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
@@ -45,14 +47,16 @@ type WriterOptions struct {
 	AfterTakeover func()
 	// Grace is how long Run goes on writing after its context has ended; 5 s if zero.
 	Grace time.Duration
-	// MaxBackoff is the longest pause between two attempts; 30 s if zero.
-	MaxBackoff time.Duration
 	// Registerer takes the metrics; none are kept if nil.
 	Registerer prometheus.Registerer
 	Logger     log.Logger
+
+	maxBackoff time.Duration // only tests set it: see maxBackoff
 }
 
 const (
+	// maxBackoff is the longest pause between two attempts.
+	maxBackoff = 30 * time.Second
 	// attemptTimeout is for attempts that hang: a full batch takes one or two seconds on a small machine.
 	attemptTimeout = 2 * time.Minute
 	// pingEvery is how often ClickHouse is pinged while there is nothing to write.
@@ -85,8 +89,8 @@ type Writer struct {
 
 // NewWriter returns a writer that does nothing until Run.
 func NewWriter(c *catalog.Catalog, o WriterOptions) *Writer {
-	o.Grace = orDefault(o.Grace, 5*time.Second)
-	o.MaxBackoff = orDefault(o.MaxBackoff, 30*time.Second)
+	o.Grace = cmp.Or(o.Grace, 5*time.Second)
+	o.maxBackoff = cmp.Or(o.maxBackoff, maxBackoff)
 	if o.Logger == nil {
 		o.Logger = log.NewNopLogger()
 	}
@@ -96,13 +100,6 @@ func NewWriter(c *catalog.Catalog, o WriterOptions) *Writer {
 	w := &Writer{catalog: c, options: o, outage: outage{logger: o.Logger, now: time.Now}, measured: map[string]fact.Usage{}}
 	w.metrics = newMetrics(o.Registerer, w)
 	return w
-}
-
-func orDefault[T int | time.Duration](value, standard T) T {
-	if value <= 0 {
-		return standard
-	}
-	return value
 }
 
 // Up reports whether the last attempt to use ClickHouse succeeded.
@@ -335,7 +332,7 @@ func writeFile(path string, data []byte) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return journal.SyncDirectory(path)
+	return privatedir.SyncParent(path)
 }
 
 // write inserts a batch table by table. It returns false if ctx ended before ClickHouse acknowledged all tables.
@@ -399,19 +396,18 @@ func (w *Writer) persist(ctx context.Context, do func(context.Context) error) er
 
 // persistUntil attempts do, with growing pauses, until it succeeds, ctx ends, the lease is lost, or isFinal accepts the error.
 func (w *Writer) persistUntil(ctx context.Context, do func(context.Context) error, isFinal func(error) bool) error {
-	delay := wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 20, Cap: w.options.MaxBackoff}.DelayFunc()
-	for {
-		if err := w.attempt(ctx, do); err == nil || errors.Is(err, errLeaseLost) || isFinal(err) {
-			return err
+	return pauses(w.options.maxBackoff).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+		err := w.attempt(ctx, do)
+		if err == nil || errors.Is(err, errLeaseLost) || isFinal(err) {
+			return true, err
 		}
-		timer := time.NewTimer(delay())
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-timer.C:
-		}
-	}
+		return false, nil
+	})
+}
+
+// pauses returns the pauses between attempts: they grow from 250 ms to the longest one.
+func pauses(longest time.Duration) wait.DelayFunc {
+	return wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 20, Cap: longest}.DelayFunc()
 }
 
 // attempt calls do once, after migrating the schema if that has not been done, and notes whether ClickHouse is up.

@@ -232,7 +232,7 @@ func TestABlockThatClickHouseLacksTheMemoryForIsHalved(t *testing.T) {
 	record(t, j, numbered(0, 30))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Grace: time.Minute, MaxBackoff: 10 * time.Millisecond, Logger: log.NewLogfmtLogger(t.Output())})
+	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Grace: time.Minute, maxBackoff: 10 * time.Millisecond, Logger: log.NewLogfmtLogger(t.Output())})
 	if err := w.Run(ended); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestAnOutageCostsNoRow(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	j := newJournal(t)
 	w := NewWriter(c, WriterOptions{
-		Journal: j, Cluster: "east", MaxBackoff: 300 * time.Millisecond, Grace: 20 * time.Second, Registerer: reg, Logger: log.NewLogfmtLogger(t.Output()),
+		Journal: j, Cluster: "east", maxBackoff: 300 * time.Millisecond, Grace: 20 * time.Second, Registerer: reg, Logger: log.NewLogfmtLogger(t.Output()),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)

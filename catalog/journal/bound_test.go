@@ -11,8 +11,23 @@ import (
 	"time"
 )
 
-// soon is long enough for a goroutine to do what it is not to do.
+// soon is how long a context lasts that ends while somebody waits, and how often a test looks again.
 const soon = 50 * time.Millisecond
+
+// waiter is a context that closes begun as soon as somebody waits for its end.
+type waiter struct {
+	context.Context
+	begun chan struct{}
+	once  *sync.Once
+}
+
+func newWaiter(t *testing.T) waiter { return waiter{t.Context(), make(chan struct{}), &sync.Once{}} }
+
+// Done implements context.Context.
+func (w waiter) Done() <-chan struct{} {
+	w.once.Do(func() { close(w.begun) })
+	return w.Context.Done()
+}
 
 func TestCommitWaitsWhileTheJournalIsFull(t *testing.T) {
 	t.Parallel()
@@ -27,12 +42,12 @@ func TestCommitWaitsWhileTheJournalIsFull(t *testing.T) {
 	}
 	commit(t, j, Batch{State: []Record{{Kind: "Pod", UID: "a", Data: []byte("no facts, no wait")}}})
 
-	committed := make(chan error)
-	go func() { committed <- j.Commit(t.Context(), Batch{Facts: []byte("third")}) }()
-	select {
-	case err := <-committed:
-		t.Fatalf("it did not wait: %v", err)
-	case <-time.After(soon):
+	committed := make(chan error, 1)
+	waiting := newWaiter(t)
+	go func() { committed <- j.Commit(waiting, Batch{Facts: []byte("third")}) }()
+	<-waiting.begun
+	if e := drain(t, j, 2); len(e) != 0 {
+		t.Errorf("it did not wait: %+v", e)
 	}
 	if err := j.Acknowledge(1); err != nil {
 		t.Fatal(err)
@@ -49,18 +64,15 @@ func TestNextWaitsForTheNextBatch(t *testing.T) {
 	t.Parallel()
 	j := open(t, filepath.Join(t.TempDir(), "journal"))
 	found := make(chan Entry)
+	waiting := newWaiter(t)
 	go func() {
-		e, err := j.Next(t.Context(), 0)
+		e, err := j.Next(waiting, 0)
 		if err != nil {
 			t.Error(err)
 		}
 		found <- e
 	}()
-	select {
-	case e := <-found:
-		t.Fatalf("%+v", e)
-	case <-time.After(soon):
-	}
+	<-waiting.begun
 	commit(t, j, Batch{State: []Record{{Kind: "Pod", UID: "a", Data: []byte("no facts")}}})
 	commit(t, j, Batch{Facts: []byte("facts"), Rows: 3})
 	if e := <-found; e.Number != 1 || string(e.Facts) != "facts" || e.Rows != 3 {
@@ -78,9 +90,11 @@ func TestCloseEndsAllWhoWait(t *testing.T) {
 	j := openWith(t, Options{Path: filepath.Join(t.TempDir(), "journal"), MaxBytes: 1})
 	commit(t, j, Batch{Facts: []byte("full")})
 	errs := make(chan error, 2)
-	go func() { _, err := j.Next(t.Context(), 1); errs <- err }()
-	go func() { errs <- j.Commit(t.Context(), Batch{Facts: []byte("more")}) }()
-	time.Sleep(soon)
+	next, committing := newWaiter(t), newWaiter(t)
+	go func() { _, err := j.Next(next, 1); errs <- err }()
+	go func() { errs <- j.Commit(committing, Batch{Facts: []byte("more")}) }()
+	<-next.begun
+	<-committing.begun
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +104,7 @@ func TestCloseEndsAllWhoWait(t *testing.T) {
 		}
 	}
 	for name, err := range map[string]error{
-		"Commit": j.Commit(t.Context(), Batch{}), "Acknowledge": j.Acknowledge(1), "Check": j.Check(), "Reset": j.Reset(),
+		"Commit": j.Commit(t.Context(), Batch{}), "Acknowledge": j.Acknowledge(1), "Check": j.check(), "Reset": j.Reset(),
 		"State": j.State("Pod", func(string, []byte) error { return nil }),
 	} {
 		if !errors.Is(err, ErrClosed) {
@@ -180,7 +194,7 @@ func TestManyAtOnce(t *testing.T) {
 	if len(state(t, j)) != writers*each || j.Stats().Rows != 0 {
 		t.Errorf("%d records, %+v", len(state(t, j)), j.Stats())
 	}
-	if err := j.Check(); err != nil {
+	if err := j.check(); err != nil {
 		t.Error(err)
 	}
 }

@@ -36,7 +36,7 @@ func (j *Journal) Commit(ctx context.Context, b Batch) error {
 		defer j.unlock()
 		err := j.write(&b)
 		if errors.Is(err, syscall.ENOSPC) && j.acknowledged() && j.makeRoom() == nil {
-			for begun := time.Now(); errors.Is(err, syscall.ENOSPC) && time.Since(begun) < deletePatience; {
+			for begun := time.Now(); errors.Is(err, syscall.ENOSPC) && ctx.Err() == nil && time.Since(begun) < deletePatience; {
 				time.Sleep(20 * time.Millisecond)
 				err = j.write(&b)
 			}

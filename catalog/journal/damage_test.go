@@ -135,7 +135,7 @@ func openDamaged(t *testing.T, damaged map[string][]byte, h history) Origin {
 		t.Errorf("it is %s", j.Origin())
 	}
 	commit(t, j, Batch{Facts: []byte("it works"), State: []Record{{Kind: "a", UID: "b", Data: []byte("c")}}})
-	if err := j.Check(); err != nil {
+	if err := j.check(); err != nil {
 		t.Error(err)
 	}
 	return j.Origin()
@@ -410,7 +410,7 @@ func TestAJournalOfANewerFormatIsLeftAlone(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "journal")
 		writeFiles(t, path, newer)
 		for range 2 {
-			if _, err := Open(Options{Path: path}); !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), path) {
+			if _, err := Open(t.Context(), Options{Path: path}); !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -448,7 +448,7 @@ func tableReaders() map[string]tableReader {
 		}},
 		"Get":          {times: 2, read: func(_ *testing.T, j *Journal) error { _, _, err := j.Get("Pod", "a"); return err }},
 		"Next":         {times: 2, read: func(t *testing.T, j *Journal) error { _, err := j.Next(t.Context(), 0); return err }},
-		"Check":        {times: 2, read: func(_ *testing.T, j *Journal) error { return j.Check() }},
+		"Check":        {times: 2, read: func(_ *testing.T, j *Journal) error { return j.check() }},
 		"a compaction": {times: 1, read: compactThenCommit},
 	}
 }
@@ -576,7 +576,7 @@ func TestAPanicOfTheDatabaseAtAStartSetsTheJournalAside(t *testing.T) {
 		}
 		return nil
 	})
-	j, err := openAt(j.options, errorfs.Wrap(vfs.Default, f))
+	j, err := openAt(t.Context(), j.options, errorfs.Wrap(vfs.Default, f))
 	if err != nil || j.Origin() != SetAside || !strings.Contains(logged.String(), "a bug or a damage") {
 		t.Fatalf("%v, logged %s", err, logged)
 	}
@@ -592,14 +592,15 @@ func TestResetWhileOthersWait(t *testing.T) {
 	commit(t, j, Batch{Facts: []byte("lost")})
 	id := j.ID()
 	found := make(chan Entry)
+	waiting := newWaiter(t)
 	go func() {
-		e, err := j.Next(t.Context(), 1)
+		e, err := j.Next(waiting, 1)
 		if err != nil {
 			t.Error(err)
 		}
 		found <- e
 	}()
-	time.Sleep(soon)
+	<-waiting.begun
 	if err := j.Reset(); err != nil {
 		t.Fatal(err)
 	}
@@ -610,7 +611,7 @@ func TestResetWhileOthersWait(t *testing.T) {
 	if e := <-found; e.Number != 2 || e.ID == id || e.ID != j.ID() || string(e.Facts) != "anew" {
 		t.Errorf("%+v", e)
 	}
-	if err := j.Check(); err != nil {
+	if err := j.check(); err != nil {
 		t.Error(err)
 	}
 }

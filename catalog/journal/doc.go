@@ -32,5 +32,5 @@
 // directory has 90 MB then, and 16 MB of RESERVE (room.go). To open and read such a state
 // takes 2 s and 28 MB of memory.
 //
-// Facts and state are opaque bytes to the journal: it imports nothing of the project.
+// Facts and state are opaque bytes to the journal: it knows nothing of what they mean.
 package journal

@@ -391,24 +391,6 @@ func (j *Journal) wake() {
 	j.changed = make(chan struct{})
 }
 
-// Check reads the whole directory and returns an error if any of it is damaged; commits wait
-// meanwhile.
-func (j *Journal) Check() error {
-	if err := j.lock(context.Background()); err != nil {
-		return err
-	}
-	defer j.unlock()
-	j.files.RLock()
-	defer j.files.RUnlock()
-	return j.read(func(db *pebble.DB) error {
-		c, err := verify(db)
-		if err == nil && c.head.Commits != j.head.Commits {
-			err = corruptf("its last commit is %d, and should be %d", c.head.Commits, j.head.Commits)
-		}
-		return err
-	})
-}
-
 // lock waits until the caller is the writer, or ctx ends, or the database fails.
 func (j *Journal) lock(ctx context.Context) error {
 	select {

@@ -15,18 +15,20 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/privatedir"
 )
 
 // Open opens the journal at Options.Path, or creates it. If a directory is damaged, Open sets it
 // aside as PATH.broken-TIME, logs one line, and begins a new directory; Origin reports which
 // happened. An error concerns the place: not writable, in use by another process (ErrInUse), or
-// written by a newer version of the program (ErrNewerFormat).
+// written by a newer version of the program (ErrNewerFormat); or it is ctx's, if ctx ends first.
 //
 // Open reads the whole directory.
-func Open(o Options) (*Journal, error) { return openAt(o, vfs.Default) }
+func Open(ctx context.Context, o Options) (*Journal, error) { return openAt(ctx, o, vfs.Default) }
 
 // openAt is Open on a filesystem, which may inject faults.
-func openAt(o Options, fs vfs.FS) (*Journal, error) {
+func openAt(ctx context.Context, o Options, fs vfs.FS) (*Journal, error) {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 4 << 30
 	}
@@ -41,12 +43,12 @@ func openAt(o Options, fs vfs.FS) (*Journal, error) {
 	}
 	full := vfs.OnDiskFull(privateFS{fs}, func() { diskFull(fs, o.Path) })
 	j.fs = haltingFS{FS: full, armed: &j.armed, halt: j.wreck}
-	err := j.run(context.Background(), func() error {
-		s, err := lockStore(o.Path, j.fs, o.Logger)
+	err := j.run(ctx, func() error {
+		s, err := lockStore(ctx, o.Path, j.fs, o.Logger)
 		if err != nil {
 			return err
 		}
-		return j.resume(s)
+		return j.resume(ctx, s)
 	})
 	if err != nil {
 		return nil, err
@@ -55,8 +57,8 @@ func openAt(o Options, fs vfs.FS) (*Journal, error) {
 }
 
 // resume opens a locked directory, or sets it aside and begins a new one.
-func (j *Journal) resume(s *store) error {
-	c, err := j.verifyClosed(s)
+func (j *Journal) resume(ctx context.Context, s *store) error {
+	c, err := j.verifyClosed(ctx, s)
 	if errors.Is(err, ErrCorrupt) {
 		return j.begin(s, head{}, err)
 	}
@@ -125,7 +127,7 @@ func (j *Journal) begin(s *store, before head, why error) error {
 		return err
 	}
 	level.Error(j.options.Logger).Log("msg", "the journal was damaged: set aside, and a new one begun", "path", s.path, "aside", name, "err", why)
-	next, err := lockStore(s.path, j.fs, j.options.Logger)
+	next, err := lockStore(context.Background(), s.path, j.fs, j.options.Logger)
 	if err != nil {
 		return err
 	}
@@ -141,7 +143,7 @@ func (j *Journal) create(s *store, before head, origin Origin) error {
 	j.adopt(s, h, nil, origin)
 	err := j.write(&Batch{})
 	if err == nil {
-		err = errors.Join(s.committed.Sync(), SyncDirectory(s.committed.Name()))
+		err = errors.Join(s.committed.Sync(), privatedir.SyncParent(s.committed.Name()))
 	}
 	if err != nil {
 		return errors.Join(writeError(s.path, err), s.close())
@@ -158,7 +160,7 @@ type contents struct {
 
 // verifyClosed reads a whole directory and returns its contents, or an error if any of it is
 // damaged; nil if the directory is empty. It changes nothing.
-func (j *Journal) verifyClosed(s *store) (*contents, error) {
+func (j *Journal) verifyClosed(ctx context.Context, s *store) (*contents, error) {
 	empty, err := s.look()
 	if err != nil || empty {
 		return nil, err
@@ -170,7 +172,7 @@ func (j *Journal) verifyClosed(s *store) (*contents, error) {
 	case last.damaged:
 		return nil, corruptf("damage was found while it was in use")
 	}
-	c, verifyErr := j.verifyDatabase(s)
+	c, verifyErr := j.verifyDatabase(ctx, s)
 	if verifyErr != nil {
 		return nil, verifyErr
 	}
@@ -187,7 +189,7 @@ func (j *Journal) verifyClosed(s *store) (*contents, error) {
 
 // verifyDatabase opens the database of a directory for reading, and verifies it. Pebble panics
 // about some damages.
-func (j *Journal) verifyDatabase(s *store) (c *contents, err error) {
+func (j *Journal) verifyDatabase(ctx context.Context, s *store) (c *contents, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = corruptf("%v", p)
@@ -198,7 +200,7 @@ func (j *Journal) verifyDatabase(s *store) (c *contents, err error) {
 		return nil, readError(err)
 	}
 	defer func() { err = errors.Join(err, readError(db.Close())) }()
-	return verify(db)
+	return verify(ctx, db)
 }
 
 // look lists the directory. The error is ErrNewerFormat for a database of a newer Pebble.
@@ -220,20 +222,20 @@ func (s *store) look() (empty bool, err error) {
 
 // verify reads a whole database and returns its contents, or an error if any of it is damaged:
 // every block must match its checksum, every key must be a journal's and in order, and no commit
-// that keeps its key and no batch of facts may be missing.
-func verify(db *pebble.DB) (_ *contents, err error) {
+// that keeps its key and no batch of facts may be missing. If ctx ends meanwhile, the error is ctx's.
+func verify(ctx context.Context, db *pebble.DB) (_ *contents, err error) {
 	it, err := db.NewIter(nil)
 	if err != nil {
 		return nil, readError(err)
 	}
 	v := verifier{c: &contents{}}
-	for ok := it.First(); ok && err == nil; ok = it.Next() {
+	for ok := it.First(); ok && err == nil && ctx.Err() == nil; ok = it.Next() {
 		var value []byte
 		if value, err = it.ValueAndErr(); err == nil {
 			err = v.next(it.Key(), value)
 		}
 	}
-	if err := errors.Join(readError(err), readError(it.Close())); err != nil {
+	if err := errors.Join(readError(err), readError(it.Close()), ctx.Err()); err != nil {
 		return nil, err
 	}
 	return v.c, v.judge()
@@ -350,5 +352,5 @@ func (s *store) setAside(now time.Time) (string, error) {
 	if err := os.Rename(s.path, name); err != nil {
 		return "", fmt.Errorf("journal %s is damaged, and cannot be set aside: make its directory writable: %w", s.path, err)
 	}
-	return name, SyncDirectory(s.path)
+	return name, privatedir.SyncParent(s.path)
 }

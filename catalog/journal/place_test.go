@@ -53,7 +53,7 @@ func child(t *testing.T, does, path string) *exec.Cmd {
 // commits writes until it is killed: batch n sets the position, an object and the
 // facts to n, and deletes the object of the batch ten before. It prints n after that.
 func commits(path string) int {
-	j, err := Open(Options{Path: path})
+	j, err := Open(context.Background(), Options{Path: path})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -162,13 +162,18 @@ func TestADirectoryInUseIsNamedWithTheCure(t *testing.T) {
 	cmd, out := startCommits(t, path)
 	bufio.NewScanner(out).Scan()
 	go io.Copy(io.Discard, out)
-	_, err := Open(Options{Path: path})
+	_, err := Open(t.Context(), Options{Path: path})
 	if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "stop that tracker") {
 		t.Error(err)
 	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := Open(ended, Options{Path: path}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a stop while the journal waits for the directory: %v", err)
+	}
 	// A tracker that is being replaced is waited for.
 	time.AfterFunc(lockPatience/4, func() { cmd.Process.Kill() })
-	j, err := Open(Options{Path: path})
+	j, err := Open(t.Context(), Options{Path: path})
 	if err != nil || j.Origin() != Resumed {
 		t.Fatal(err)
 	}
@@ -197,7 +202,7 @@ func TestAPlaceThatWillNotDoIsNamedWithTheCure(t *testing.T) {
 		filepath.Join(dir, "absent/journal"): "make the directory",
 		"/dev/null":                          "is no directory",
 	} {
-		_, err := Open(Options{Path: path})
+		_, err := Open(t.Context(), Options{Path: path})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -253,7 +258,7 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 	n := 0
 	for range 4 { // it stays full, but for what a compaction gives back, and whole
 		n = fill(t, j, n)
-		if err := j.Check(); err != nil {
+		if err := j.check(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -274,7 +279,7 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 				t.Fatalf("batch %d: %d of %d bytes", i+1, e.Number, len(e.Facts))
 			}
 		}
-		if err := j.Check(); err != nil {
+		if err := j.check(); err != nil {
 			t.Fatal(err)
 		}
 		if j = reopen(t, j); j.Origin() != Resumed {
@@ -298,7 +303,7 @@ func TestAFullDiskIsRelievedByAcknowledgements(t *testing.T) {
 			commit(t, j, numbered(n+i))
 		}
 	}
-	if err := j.Check(); err != nil {
+	if err := j.check(); err != nil {
 		t.Error(err)
 	}
 }
@@ -394,7 +399,7 @@ func TestADiskThatOthersFillLosesNothing(t *testing.T) {
 	close(stop)
 	<-done
 	if err := j.failure(); err == nil {
-		if err := j.Check(); err != nil {
+		if err := j.check(); err != nil {
 			t.Error(err)
 		}
 		j = reopen(t, j)
@@ -432,7 +437,7 @@ func failing(t *testing.T) (*Journal, *faults, *bytes.Buffer) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) }) // a database that has failed may write to it still
 	o := Options{Path: filepath.Join(dir, "journal"), Logger: log.NewSyncLogger(log.NewLogfmtLogger(&logged))}
-	j, err := openAt(o, errorfs.Wrap(vfs.Default, &f))
+	j, err := openAt(t.Context(), o, errorfs.Wrap(vfs.Default, &f))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -481,7 +486,7 @@ func TestADiskThatFailsEndsTheJournalAndNotTheProcess(t *testing.T) {
 			})
 			before, err := commitUntilError(t, j, m)
 			for call, err := range map[string]error{
-				"Commit": err, "Commit again": j.Commit(t.Context(), Batch{}), "Acknowledge": j.Acknowledge(1), "Check": j.Check(),
+				"Commit": err, "Commit again": j.Commit(t.Context(), Batch{}), "Acknowledge": j.Acknowledge(1), "Check": j.check(),
 				"State": j.State("Pod", func(string, []byte) error { return nil }), "Next": <-waits, "Reset": j.Reset(), "Close": j.Close(),
 			} {
 				if !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), j.options.Path) || !strings.Contains(err.Error(), "start the tracker again") {
@@ -573,12 +578,61 @@ func TestWhatTheSystemRefusesSetsNothingAside(t *testing.T) {
 			}
 			return nil
 		})
-		if _, err := openAt(j.options, errorfs.Wrap(vfs.Default, f)); !errors.Is(err, refusal) || errors.Is(err, ErrCorrupt) {
+		if _, err := openAt(t.Context(), j.options, errorfs.Wrap(vfs.Default, f)); !errors.Is(err, refusal) || errors.Is(err, ErrCorrupt) {
 			t.Error(err)
 		}
 		if j = open(t, j.options.Path); j.Origin() != Resumed {
 			t.Error(j.Origin())
 		}
+	}
+}
+
+// TestAStopEndsTheReadingOfAJournal cancels as soon as the first table is read.
+func TestAStopEndsTheReadingOfAJournal(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "journal")
+	writeTables(t, path)
+	ctx, cancel := context.WithCancel(t.Context())
+	var f faults
+	f.set(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileReadAt && strings.HasSuffix(op.Path, ".sst") {
+			cancel()
+		}
+		return nil
+	})
+	if _, err := openAt(ctx, Options{Path: path}, errorfs.Wrap(vfs.Default, &f)); !errors.Is(err, context.Canceled) {
+		t.Errorf("opened, with %v", err)
+	}
+	if j := open(t, path); j.Origin() != Resumed {
+		t.Error(j.Origin())
+	}
+}
+
+// TestAStopEndsACommitThatWaitsForRoom: the commit has deleted the acknowledged facts, and waits until that frees space.
+func TestAStopEndsACommitThatWaitsForRoom(t *testing.T) {
+	t.Parallel()
+	j, f, _ := failing(t)
+	commit(t, j, Batch{Facts: []byte("acknowledged")})
+	if err := j.Acknowledge(1); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var asked atomic.Int32
+	f.set(func(op errorfs.Op) error {
+		if op.Kind != errorfs.OpGetDiskUsage {
+			return nil
+		}
+		if asked.Add(1) == 3 { // the first time it has not waited yet
+			cancel()
+		}
+		return syscall.ENOSPC
+	})
+	if err := j.Commit(ctx, Batch{Facts: []byte("too much")}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("the commit waits on: %v", err)
+	}
+	f.set(func(errorfs.Op) error { return nil })
+	if err := j.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -617,7 +671,7 @@ func TestTheDirectoryIsSmallAgainOnceItIsDrained(t *testing.T) {
 		if e := drain(t, j, 0); len(e) != 2 || string(e[0].Facts) != "last" || string(e[1].Facts) != "after" || state(t, j)["Pod/a"] != "kept" {
 			t.Errorf("%+v", e)
 		}
-		if err := j.Check(); err != nil {
+		if err := j.check(); err != nil {
 			t.Error(err)
 		}
 		j = reopen(t, j)

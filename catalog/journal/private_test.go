@@ -105,7 +105,7 @@ func TestALinkLeadsNowhere(t *testing.T) {
 		if err := os.Symlink(target, strings.TrimSuffix(link, "/")); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Open(Options{Path: path})
+		_, err := Open(t.Context(), Options{Path: path})
 		if err == nil || !strings.Contains(err.Error(), "symbolic link") || !strings.Contains(err.Error(), link) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", name, err)
 		}
@@ -126,7 +126,7 @@ func TestTheJournalOfAnotherUserIsRefused(t *testing.T) {
 		if err := os.Chown(filepath.Join(path, name), nobody, nobody); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(Options{Path: path}); err == nil || !strings.Contains(err.Error(), "belongs to the user 65534") || !strings.Contains(err.Error(), "chown") {
+		if _, err := Open(t.Context(), Options{Path: path}); err == nil || !strings.Contains(err.Error(), "belongs to the user 65534") || !strings.Contains(err.Error(), "chown") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -87,7 +87,7 @@ func TestAnyHistoryIsFoundWholeAndRight(t *testing.T) {
 					m.acknowledge(n)
 				}
 				if i%10 == 0 {
-					if err := j.Check(); err != nil {
+					if err := j.check(); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -15,6 +15,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/privatedir"
 )
 
 const (
@@ -44,15 +46,15 @@ type store struct {
 const lockPatience = 2 * time.Second
 
 // lockStore creates the directory if it is missing, makes it private, and locks it.
-func lockStore(path string, fs vfs.FS, logger log.Logger) (*store, error) {
-	err := MakePrivate(path, logger)
+func lockStore(ctx context.Context, path string, fs vfs.FS, logger log.Logger) (*store, error) {
+	err := privatedir.Make(path, logger)
 	if err == nil {
 		err = makeFilesPrivate(path)
 	}
 	if err != nil {
 		return nil, openError(path, err)
 	}
-	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+	for begun := time.Now(); ; {
 		lock, err := pebble.LockDirectory(path, fs)
 		if err == nil {
 			return &store{path: path, fs: fs, lock: lock}, nil
@@ -66,6 +68,11 @@ func lockStore(path string, fs vfs.FS, logger log.Logger) (*store, error) {
 		}
 		if time.Since(begun) > lockPatience {
 			return nil, inUseError(path)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
@@ -119,7 +126,7 @@ func (l databaseLogger) Errorf(format string, args ...any) {
 
 func (l databaseLogger) Fatalf(format string, args ...any) {
 	if l.verifying {
-		panic(fmt.Sprintf(format, args...)) // verifyClosed recovers
+		panic(fmt.Sprintf(format, args...)) // verifyDatabase recovers
 	}
 	l.j.wreck(fmt.Sprintf(format, args...))
 	select {} // all calls fail from now on, and the owner ends the process
@@ -173,18 +180,6 @@ func (s *store) close() error {
 	errs[2] = s.lock.Close()
 	if err := errors.Join(errs[:]...); err != nil {
 		return fmt.Errorf("closing journal %s: %w", s.path, err)
-	}
-	return nil
-}
-
-// SyncDirectory makes a new name in the directory of path survive a crash of the machine.
-func SyncDirectory(path string) error {
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("journal %s: %w", path, err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return fmt.Errorf("journal %s: syncing its directory: %w", path, err)
 	}
 	return nil
 }

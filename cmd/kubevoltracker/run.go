@@ -25,7 +25,6 @@ type runFlags struct {
 	app.Options
 	journalBytes    units.Base2Bytes
 	keepAnnotations []string
-	with            struct{ owners, attachments, storageCapacity bool } // features that are on
 	stateMetrics    statemetrics.Options
 	catalog         *catalogFlags
 	log             *logFlags
@@ -64,11 +63,11 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 func addFeatureFlags(cmd *kingpin.CmdClause, f *runFlags) {
 	const saved = " Off: these kinds are not asked for, and need no right. Those that an earlier run has saved stay as they were until this is on again."
 	cmd.Flag("collector.owners", "Follow a pod's owners to its workload: StatefulSets, DaemonSets, Deployments, ReplicaSets, Jobs and CronJobs. Without it the workload of a new pod is its direct owner, or the Deployment that the owner's name shows."+saved).
-		Default("true").BoolVar(&f.with.owners)
+		Default("true").BoolVar(&f.Features.Owners)
 	cmd.Flag("collector.attachments", "Keep the history of VolumeAttachments."+saved+" An attachment that ends meanwhile gets its end, with bounds, only then.").
-		Default("true").BoolVar(&f.with.attachments)
+		Default("true").BoolVar(&f.Features.Attachments)
 	cmd.Flag("collector.storage-capacity", "Show and sample CSIStorageCapacities."+saved+" The metric storage_capacity_bytes is absent.").
-		Default("true").BoolVar(&f.with.storageCapacity)
+		Default("true").BoolVar(&f.Features.StorageCapacity)
 }
 
 func addKubeletFlags(cmd *kingpin.CmdClause, f *runFlags) {
@@ -117,7 +116,6 @@ func (f *runFlags) complete(stderr io.Writer) (err error) {
 	f.Logger = f.log.logger(stderr)
 	f.Engine.LogLevel = f.log.level
 	f.Client.UserAgent = "kubevoltracker/" + version.Version
-	f.Without.Owners, f.Without.Attachments, f.Without.StorageCapacity = !f.with.owners, !f.with.attachments, !f.with.storageCapacity
 	f.JournalBytes = int64(f.journalBytes)
 	f.Catalog = f.catalog.following()
 	if f.Retention != nil && f.Catalog.URL == app.NoCatalog {
@@ -126,7 +124,7 @@ func (f *runFlags) complete(stderr io.Writer) (err error) {
 	if f.Policy, err = redact.New(f.keepAnnotations...); err != nil {
 		return app.UsageError{Err: fmt.Errorf("--collector.keep-annotations: %w", err)}
 	}
-	if f.Without.Attachments && slices.Contains(f.stateMetrics.Resources, "volumeattachments") {
+	if !f.Features.Attachments && slices.Contains(f.stateMetrics.Resources, "volumeattachments") {
 		return app.UsageError{Err: errors.New("--metrics.kube-state-metrics=volumeattachments needs --collector.attachments, which is off")}
 	}
 	if f.Metrics.StateMetrics, err = statemetrics.New(f.stateMetrics); err != nil {

@@ -3,6 +3,8 @@ package fact
 import (
 	"cmp"
 	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Snapshot is the saved state of a tracker: its successor restores it and continues from there. The
@@ -201,6 +203,8 @@ type SavedObject struct {
 	// fact.Object).
 	Object string
 	Wire   []byte
+	// Decoded is the same, decoded and reduced to what the tracker keeps; nil if nobody has done that yet.
+	Decoded metav1.Object
 	// ResourceVersion is the object's version, which neither encoding contains; empty if unknown.
 	ResourceVersion string
 	Snapshot        ObjectSnapshot

@@ -7,7 +7,6 @@ import (
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 	"github.com/kubevoltracker/kubevoltracker/collector/intern"
@@ -46,7 +45,7 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 			inv.discarding = false
 		}
 	}
-	err = inv.decodeAhead(objects, empty, func(o *decoded) {
+	err = objects.Each(func(o *fact.SavedObject) error {
 		unredacted = unredacted || o.Unredacted
 		if (o.Incomplete || o.Unredacted) && !incomplete {
 			incomplete = true
@@ -56,6 +55,7 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 			unread = err
 		}
 		inv.emitPart()
+		return nil
 	})
 	if !incomplete {
 		completeDone()
@@ -65,68 +65,6 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 		inv.update.Facts.Changes = nil
 	}
 	return unread, err
-}
-
-// decoded is a saved object that may be decoded already.
-type decoded struct {
-	fact.SavedObject
-	object metav1.Object // nil unless it is decoded
-	err    error         // of decoding it
-}
-
-// aheadObjects is how many objects decodeAhead decodes at once.
-const aheadObjects = 128
-
-// decodeAhead calls restore with each object. If ahead is set, another goroutine reads and decodes
-// the next objects meanwhile, which takes as long as restoring them.
-func (inv *Inventory) decodeAhead(objects fact.SavedObjects, ahead bool, restore func(*decoded)) (err error) {
-	if !ahead {
-		return objects.Each(func(o *fact.SavedObject) error {
-			restore(&decoded{SavedObject: *o})
-			return nil
-		})
-	}
-	lists, used := make(chan []decoded, 1), make(chan []decoded, 3) // there are no more than three: one is read, one waits, one is restored
-	next := func() []decoded {
-		select {
-		case list := <-used:
-			return list[:0]
-		default:
-			return make([]decoded, 0, aheadObjects)
-		}
-	}
-	go func() {
-		defer close(lists)
-		list := next()
-		err = objects.Each(func(o *fact.SavedObject) error {
-			d := decoded{SavedObject: *o}
-			d.object, d.err = inv.read(o)
-			d.Object, d.Wire = "", nil // valid only now
-			if list = append(list, d); len(list) == aheadObjects {
-				lists <- list
-				list = next()
-			}
-			return nil
-		})
-		lists <- list
-	}()
-	for list := range lists {
-		for i := range list {
-			restore(&list[i])
-		}
-		clear(list) // the garbage collector can free the objects
-		used <- list
-	}
-	return err
-}
-
-// read decodes a saved object, and reduces it to the fields that the tracker keeps.
-func (inv *Inventory) read(o *fact.SavedObject) (metav1.Object, error) {
-	object, err := Decode(o.Kind, o.Object, o.Wire)
-	if err == nil {
-		inv.trim(o.Kind, object)
-	}
-	return object, err
 }
 
 // Reconcile is Restore for an inventory that has taken its first lists meanwhile: objects that the
@@ -153,7 +91,7 @@ func (inv *Inventory) Reconcile(objects fact.SavedObjects, version uint64, now f
 
 // restoreOne restores one object: it notes the object as found, unless it is known already, and
 // completes it with its snapshot.
-func (inv *Inventory) restoreOne(r *decoded) error {
+func (inv *Inventory) restoreOne(r *fact.SavedObject) error {
 	kind, uid := r.Kind, r.UID
 	if !slices.Contains(fact.Kinds(), kind) {
 		return fmt.Errorf("the inventory takes no kind %q", kind)
@@ -162,12 +100,13 @@ func (inv *Inventory) restoreOne(r *decoded) error {
 		return nil // it was deleted after the earlier inventory saw it
 	}
 	if !inv.index(kind).has(uid) {
-		object, err := r.object, r.err
-		if object == nil && err == nil {
-			object, err = inv.read(&r.SavedObject)
-		}
-		if err != nil {
-			return err
+		object := r.Decoded
+		if object == nil {
+			var err error
+			if object, err = Decode(kind, r.Object, r.Wire); err != nil {
+				return err
+			}
+			inv.trim(kind, object)
 		}
 		if object.GetResourceVersion() == "" {
 			object.SetResourceVersion(r.ResourceVersion)

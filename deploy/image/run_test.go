@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
 // archive returns what `make image` has built for this machine.
@@ -65,12 +67,29 @@ func dataDirectory(t *testing.T) string {
 	return dir
 }
 
-func TestTheTrackerRunsFromItsImage(t *testing.T) {
-	cmd := container(t, "kubevoltracker", dataDirectory(t), "version")
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(out), "kubevoltracker, version ") {
-		t.Fatalf("%v: %s", err, out)
+// TestEachProgramRunsFromItsImage compares the version that each program prints with the version of its image.
+func TestEachProgramRunsFromItsImage(t *testing.T) {
+	for _, k := range kinds {
+		out, err := container(t, k.name, dataDirectory(t), "--version").CombinedOutput()
+		want := k.name + ", version " + versionOf(t, k) + " ("
+		if err != nil || !strings.HasPrefix(string(out), want) {
+			t.Errorf("%v: %q does not begin with %q", err, out, want)
+		}
 	}
+}
+
+// versionOf returns the version that an image's label says.
+func versionOf(t *testing.T, k kind) string {
+	t.Helper()
+	image, err := tarball.ImageFromPath(archive(t, k.name), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.Config.Labels["org.opencontainers.image.version"]
 }
 
 // TestTheEngineServesFromItsImage writes a table into the mounted directory, and reads it: the C library, libchdb and

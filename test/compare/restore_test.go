@@ -57,7 +57,7 @@ func TestRestore(t *testing.T) {
 // fillJournal writes a journal as a tracker's first start leaves it behind.
 func fillJournal(t *testing.T, dir string, n int) {
 	t.Helper()
-	j, err := journal.Open(journal.Options{Path: dir})
+	j, err := journal.Open(t.Context(), journal.Options{Path: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestRestoreProcess(t *testing.T) {
 	}
 	app.LimitGarbage()
 	began := time.Now()
-	j, err := journal.Open(journal.Options{Path: dir})
+	j, err := journal.Open(t.Context(), journal.Options{Path: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,5 +197,6 @@ func restoringCollector(t *testing.T, s *fact.Snapshot, r collector.Recorder) *c
 	e := exporter.New(exporter.Options{Registry: registry, PerVolume: true, MaxVolumes: 100_000})
 	return collector.New(collector.Options{
 		Client: client, Policy: redact.Policy{}, Exporter: e, Recorder: r, Snapshot: s, Registerer: registry, Logger: log.NewNopLogger(),
+		Features: collector.Features{Owners: true, Attachments: true, StorageCapacity: true},
 	})
 }

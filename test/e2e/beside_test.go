@@ -60,6 +60,17 @@ func (e *besideEngine) awaitPing() {
 	harness.Eventually(e.t, "the engine answers", e.ping)
 }
 
+// checkFirstStart checks what the tracker says of the engine's sandbox, and who can read the engine's password.
+func (e *besideEngine) checkFirstStart(p *harness.Tracker) {
+	e.t.Helper()
+	if confined := p.Metrics(e.t)["kubevoltracker_catalog_sandboxed"]; confined != "0" && confined != "1" { // as the kernel is
+		e.t.Errorf("the metric says %q of the engine's sandbox", confined)
+	}
+	if info, err := os.Stat(e.password); err != nil || info.Mode().Perm() != 0o600 {
+		e.t.Errorf("the password's file has mode %v, %v", info.Mode(), err)
+	}
+}
+
 // TestTheEngineBesideTheTracker starts the tracker before the engine and before its password, and then has the engine
 // stopped, killed, given a new password, and emptied. No row is lost that the catalog can have.
 func TestTheEngineBesideTheTracker(t *testing.T) {
@@ -113,9 +124,7 @@ func TestTheEngineBesideTheTracker(t *testing.T) {
 	e.start()
 	e.awaitPing()
 	all()
-	if info, err := os.Stat(e.password); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the password's file has mode %v, %v", info.Mode(), err)
-	}
+	e.checkFirstStart(p)
 
 	e.kill() // and the tracker does not notice its new password before the engine is back
 	arrives()

@@ -24,7 +24,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/encoding/protodelim"
 
-	"github.com/kubevoltracker/kubevoltracker/catalog/engine"
 	"github.com/kubevoltracker/kubevoltracker/catalog/ingest"
 	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector"
@@ -44,21 +43,21 @@ const (
 // allMetrics returns a scrape of a tracker that has a series in each family, by family.
 func allMetrics(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
-	j, err := journal.Open(journal.Options{Path: filepath.Join(t.TempDir(), "journal")})
+	j, err := journal.Open(t.Context(), journal.Options{Path: filepath.Join(t.TempDir(), "journal")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = j.Close() })
 	registry := prometheus.NewRegistry()
 	e := exporter.New(exporter.Options{Registry: registry, PerVolume: true})
-	refuseAll(t, collector.Options{Registerer: registry})
+	refuseAll(t, collector.Options{Registerer: registry, Features: collector.Features{Owners: true, Attachments: true, StorageCapacity: true}})
 	if _, err := ingest.NewRecorder(ingest.RecorderOptions{Journal: j, Registerer: registry}); err != nil {
 		t.Fatal(err)
 	}
 	ingest.NewWriter(nil, ingest.WriterOptions{Journal: j, Registerer: registry})
 	election.Register(registry, nil)
 	exporter.RegisterReady(registry, nil)
-	engine.Register(registry, nil)
+	ingest.RegisterSandbox(registry, func() (confined, known bool) { return true, true })
 	e.Apply(&fact.Update{
 		Classes:     []fact.ClassState{{Name: "fast", Provisioner: "csi.example"}},
 		Capacities:  []fact.CapacityState{{UID: "k1"}},

@@ -30,7 +30,7 @@ type tracker struct {
 
 func newTracker(t *testing.T, cluster string) *tracker {
 	t.Helper()
-	j, err := journal.Open(journal.Options{Path: filepath.Join(t.TempDir(), "journal"), Logger: log.NewNopLogger()})
+	j, err := journal.Open(t.Context(), journal.Options{Path: filepath.Join(t.TempDir(), "journal"), Logger: log.NewNopLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,13 +81,13 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, ctx.Err()
 	}
 	o.Metrics.Registry, o.Metrics.Logger = registry, log.With(o.Logger, "component", "exporter")
-	o.Metrics.NoStorageCapacity, o.Metrics.NoAttachments = o.Without.StorageCapacity, o.Without.Attachments
+	o.Metrics.NoStorageCapacity, o.Metrics.NoAttachments = !o.Features.StorageCapacity, !o.Features.Attachments
 	metrics := exporter.New(o.Metrics)
 	if a.history.writer != nil {
 		election.Register(registry, a.history.election)
 	}
 	a.collector = collector.New(collector.Options{
-		Client: client, Policy: o.Policy, Without: o.Without, Kubelets: kubelets, Exporter: metrics, Recorder: a.history.recorder,
+		Client: client, Policy: o.Policy, Features: o.Features, Kubelets: kubelets, Exporter: metrics, Recorder: a.history.recorder,
 		Renderer: rendererOf(o.Metrics.StateMetrics),
 		Snapshot: a.history.takeSnapshot(), VersionFloor: a.history.versionFloor,
 		Logger: log.With(o.Logger, "component", "collector"), Registerer: registry,
@@ -105,7 +105,8 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.server, err = exporter.NewServer(o.Web); err != nil {
 		return nil, UsageError{err}
 	}
-	level.Info(o.Logger).Log("msg", "tracking", "version", version.Info(), "server", client.Host(), "cluster", o.Cluster)
+	level.Info(o.Logger).Log("msg", "tracking", "version", version.Info(), "server", client.Host(), "cluster", o.Cluster,
+		"instance", a.history.journal.ID())
 	for _, l := range a.listeners {
 		level.Info(o.Logger).Log("msg", "serving", "address", l.Addr())
 	}

@@ -1,12 +1,14 @@
 package app_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +33,8 @@ func appOptions(t *testing.T) app.Options {
 	return app.Options{
 		Client: collector.ClientOptions{Kubeconfig: harness.Cluster(t).Kubeconfig, UserAgent: "test"}, DataDir: t.TempDir(), JournalBytes: 1 << 30,
 		Web: exporter.ServerOptions{ListenAddresses: []string{"127.0.0.1:0"}}, Metrics: exporter.Options{PerVolume: true},
-		Catalog: catalog.Options{URL: app.NoCatalog}, Logger: log.NewLogfmtLogger(log.NewSyncWriter(t.Output())),
+		Features: collector.Features{Owners: true, Attachments: true, StorageCapacity: true},
+		Catalog:  catalog.Options{URL: app.NoCatalog}, Logger: log.NewLogfmtLogger(log.NewSyncWriter(t.Output())),
 	}
 }
 
@@ -108,6 +111,8 @@ func TestRestartGoesOnFromTheJournalOrTheCatalog(t *testing.T) {
 		}
 	}
 	o := appOptions(t)
+	var logged bytes.Buffer
+	o.Logger = log.NewLogfmtLogger(log.NewSyncWriter(io.MultiWriter(t.Output(), &logged)))
 	o.Catalog.URL, o.Catalog.Password = harness.StartClickHouse(t).URL("kubevoltracker"), catalogtest.Password
 	written := func() string { return ask(t, o.Catalog, "SELECT count() FROM claims WHERE namespace = '"+ns+"'") }
 
@@ -124,6 +129,10 @@ func TestRestartGoesOnFromTheJournalOrTheCatalog(t *testing.T) {
 	}
 	if _, err := http.Get(r.url + "/metrics"); err == nil {
 		t.Error("it still serves")
+	}
+	instance := ask(t, o.Catalog, "SELECT DISTINCT instance FROM checkpoints")
+	if instance == "" || !regexp.MustCompile(`msg=tracking .*instance=`+regexp.QuoteMeta(instance)+`\n`).Match(logged.Bytes()) {
+		t.Errorf("the log does not say that this is the instance %q:\n%s", instance, &logged)
 	}
 
 	claim("second") // no tracker watches

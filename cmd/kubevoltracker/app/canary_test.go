@@ -55,7 +55,8 @@ func canaryOptions(t *testing.T, s *apiServer, out *logged, url string) app.Opti
 	return app.Options{
 		Client: collector.ClientOptions{Kubeconfig: s.start(t), UserAgent: "test"}, DataDir: t.TempDir(), JournalBytes: 1 << 30,
 		Web: exporter.ServerOptions{ListenAddresses: []string{"127.0.0.1:0"}}, Metrics: exporter.Options{PerVolume: true, ClaimLabels: exporter.LabelKeys{"app", "api-token"}, NamespaceLabels: exporter.LabelKeys{"app", "api-token"}},
-		Catalog: catalog.Options{URL: url, Password: catalogtest.Password}, Policy: policy, Logger: log.NewLogfmtLogger(out),
+		Features: collector.Features{Owners: true, Attachments: true, StorageCapacity: true},
+		Catalog:  catalog.Options{URL: url, Password: catalogtest.Password}, Policy: policy, Logger: log.NewLogfmtLogger(out),
 	}
 }
 
@@ -137,7 +138,7 @@ func journalText(t *testing.T, dir string) string {
 func journalRecords(t *testing.T, dir string) string {
 	t.Helper()
 	var text bytes.Buffer
-	j, err := journal.Open(journal.Options{Path: filepath.Join(dir, "journal"), Logger: log.NewNopLogger()})
+	j, err := journal.Open(t.Context(), journal.Options{Path: filepath.Join(dir, "journal"), Logger: log.NewNopLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

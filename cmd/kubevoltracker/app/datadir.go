@@ -13,10 +13,10 @@ import (
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
 
-	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
+	"github.com/kubevoltracker/kubevoltracker/catalog/privatedir"
 )
 
-// journalDir and engineDir are the tracker's directories under --data-dir. Each is private: see journal.MakePrivate.
+// journalDir and engineDir are the tracker's directories under --data-dir. Each is private: see package privatedir.
 const (
 	journalDir = "journal"
 	engineDir  = "clickhouse"
@@ -39,7 +39,7 @@ func prepareDataDir(dir string, logger log.Logger) error {
 	if _, err := os.Lstat(filepath.Join(dir, engineDir)); errors.Is(err, fs.ErrNotExist) {
 		return nil // the engine makes it, if there is one
 	}
-	if err := journal.MakePrivate(filepath.Join(dir, engineDir), logger); err != nil {
+	if err := privatedir.Make(filepath.Join(dir, engineDir), logger); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
 	return nil

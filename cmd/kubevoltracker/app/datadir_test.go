@@ -71,7 +71,7 @@ func TestALinkInTheDataDirectoryIsRefused(t *testing.T) {
 		h := &history{logger: log.NewNopLogger()}
 		err := prepareDataDir(dir, h.logger)
 		if err == nil {
-			err = h.openJournal(Options{DataDir: dir})
+			err = h.openJournal(t.Context(), Options{DataDir: dir})
 		}
 		if err == nil || !strings.Contains(err.Error(), "symbolic link") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)

@@ -78,9 +78,7 @@ func (h *history) open(ctx context.Context, o Options, client *collector.Client,
 	if err != nil || h.catalog == nil {
 		return err
 	}
-	if h.engine != nil {
-		engine.Register(registry, h.engine)
-	}
+	ingest.RegisterSandbox(registry, h.catalog.Sandboxed)
 	h.newWriter(o, client, registry)
 	h.retention = o.Retention
 	if err := h.restoreFromCatalog(ctx); err != nil {
@@ -104,7 +102,7 @@ func (h *history) openBoth(ctx context.Context, o Options) error {
 	defer cancel()
 	opened := make(chan error, 1)
 	go func() { opened <- h.openCatalog(ctx, o) }()
-	err := h.openJournal(o)
+	err := h.openJournal(ctx, o)
 	if err != nil {
 		cancel()
 	}
@@ -132,11 +130,11 @@ func (h *history) openCatalog(ctx context.Context, o Options) (err error) {
 
 // openJournal opens the journal and restores its snapshot; a new journal has none. A journal that
 // turns out to be damaged is set aside.
-func (h *history) openJournal(o Options) (err error) {
+func (h *history) openJournal(ctx context.Context, o Options) (err error) {
 	options := journal.Options{
 		Path: filepath.Join(o.DataDir, journalDir), MaxBytes: o.JournalBytes, MaxVersion: ingest.VersionCeiling(time.Now()), Logger: h.logger,
 	}
-	if h.journal, err = journal.Open(options); err != nil {
+	if h.journal, err = journal.Open(ctx, options); err != nil {
 		return err
 	}
 	h.snapshot, err = ingest.RestoreJournal(h.journal)
@@ -145,19 +143,19 @@ func (h *history) openJournal(o Options) (err error) {
 	case errors.Is(err, journal.ErrCorrupt):
 		return h.journal.Reset()
 	case err == nil && h.snapshot == nil && resumed:
-		return h.beginAnew(options)
+		return h.beginAnew(ctx, options)
 	}
 	return err
 }
 
 // beginAnew replaces a journal that has no positions: the start that made it ended before all of the first lists were
 // in it. This start lists the objects again, and nobody would ever learn that some of those in the journal are gone.
-func (h *history) beginAnew(o journal.Options) (err error) {
+func (h *history) beginAnew(ctx context.Context, o journal.Options) (err error) {
 	level.Info(h.logger).Log("msg", "the last start ended before the first lists were in the journal; beginning a new journal")
 	if err := errors.Join(h.journal.Close(), os.RemoveAll(o.Path)); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
-	h.journal, err = journal.Open(o)
+	h.journal, err = journal.Open(ctx, o)
 	return err
 }
 

@@ -18,7 +18,7 @@ import (
 func openHistory(t *testing.T, dir string) *history {
 	t.Helper()
 	h := &history{logger: log.NewLogfmtLogger(t.Output())}
-	if err := h.openJournal(Options{DataDir: dir}); err != nil {
+	if err := h.openJournal(t.Context(), Options{DataDir: dir}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.journal.Close() })

@@ -28,8 +28,8 @@ type Options struct {
 	Web          exporter.ServerOptions   // New sets the handler and the checks
 	Metrics      exporter.Options         // New sets Registry and Logger
 	Kubelets     collector.KubeletOptions // not asked if the interval is 0
-	// Without are the features of the collector that are switched off.
-	Without collector.Features
+	// Features are those of the collector that are on.
+	Features collector.Features
 	// Policy says which fields and annotations of the objects are kept.
 	Policy  redact.Policy
 	Catalog catalog.Options

@@ -292,7 +292,7 @@ func olderCatalog(t *testing.T, o catalog.Options, dir string) {
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.Open(journal.Options{Path: filepath.Join(copied, "journal"), Logger: log.NewNopLogger()})
+	j, err := journal.Open(t.Context(), journal.Options{Path: filepath.Join(copied, "journal"), Logger: log.NewNopLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +344,7 @@ func post(t *testing.T, catalogURL, statement string) string {
 // olderJournal records objects as they are, as a tracker did that redacted nothing.
 func olderJournal(t *testing.T, dir string, lists map[string][]any) {
 	t.Helper()
-	j, err := journal.Open(journal.Options{Path: filepath.Join(dir, "journal"), Logger: log.NewNopLogger()})
+	j, err := journal.Open(t.Context(), journal.Options{Path: filepath.Join(dir, "journal"), Logger: log.NewNopLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}
