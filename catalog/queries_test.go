@@ -88,7 +88,7 @@ var meanings = map[string]string{
 	"ended":                 "how many ended in the window",
 	"ended_at":              "the latest that it can have ended; empty while it lasts, and for what has no duration",
 	"ended_not_before":      "the earliest that it can have ended, where that differs",
-	"event":                 "`exists`, `bound`, `attached` (or `attaching`: `attached_at` is NULL), `ran` (or `waited`: no container has started), `mounted`, `unwatched`, or an action of the table `changes`",
+	"event":                 "`exists`, `bound`, `attached` (or `attaching`: not attached yet, or since an unknown moment), `ran` (or `waited`: no container has started), `mounted`, `unwatched`, or an action of the table `changes`",
 	"fitted_seconds":        "how long the time is to which the line is fitted",
 	"full_at":               "when nothing fits any more; empty beyond a hundred years",
 	"groups":                "the groups of the owner",

@@ -17,7 +17,7 @@ const aheadObjects = 128
 // meanwhile, which takes as long as restoring them.
 type ahead struct {
 	objects fact.SavedObjects
-	policy  redact.Policy
+	policy  redact.Policy // of Trim, which that goroutine calls
 }
 
 // Each implements fact.SavedObjects. After an error of restore it calls restore no more, but reads on.

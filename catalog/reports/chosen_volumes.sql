@@ -1,5 +1,6 @@
 {{- /* Included by space_parts.sql, idle_candidates.sql and namespaces.sql: the array volume_keys, of the volumes that the selected
-claims have or had, perhaps with others. A volume without a binding counts for the claim that it refers to. */ -}}
+claims have or had, perhaps with others. A volume without a binding counts for the claim that it refers to.
+identity keeps ClickHouse from comparing the claims with the primary key of bindings, which takes longer than to read all of it. */ -}}
 (
     SELECT groupUniqArray(volume)
     FROM

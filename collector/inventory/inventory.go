@@ -284,7 +284,7 @@ const (
 func (inv *Inventory) SetPart(emit func()) { inv.part = emit }
 
 // SetTrim sets a function that the inventory calls with each saved object that it decodes: an older
-// tracker may have saved fields that this one drops. It must be safe for concurrent use.
+// tracker may have saved fields that this one drops.
 func (inv *Inventory) SetTrim(trim func(fact.Kind, metav1.Object)) { inv.trim = trim }
 
 func (inv *Inventory) emitPart() {

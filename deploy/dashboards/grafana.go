@@ -139,10 +139,14 @@ func (c choice) variable() dashboard.VariableModel {
 	} else {
 		v.Datasource, v.Query = &inPrometheus, &dashboard.StringOrMap{Map: map[string]any{"query": c.expr, "refId": c.name}}
 	}
+	if c.one && !c.orAll {
+		return v
+	}
+	v.IncludeAll, v.AllValue = ptr(true), ptr(".*")
 	if c.one {
 		return v
 	}
-	v.Multi, v.IncludeAll, v.AllValue = ptr(true), ptr(true), ptr(".*")
+	v.Multi = ptr(true)
 	v.Current = &dashboard.VariableOption{
 		Selected: ptr(true), Text: dashboard.StringOrArrayOfString{ArrayOfString: []string{"All"}}, Value: dashboard.StringOrArrayOfString{ArrayOfString: []string{"$__all"}},
 	}

@@ -103,6 +103,7 @@ type choice struct {
 	expr        string // label_values(...) of Prometheus
 	sql         string // or a statement of ClickHouse
 	one         bool   // exactly one value; else any number of them, or all
+	orAll       bool   // with one: or all values, if a person chooses that
 }
 
 // note is a line in the graphs for each row of a statement that returns time and text.

@@ -71,9 +71,10 @@ func podsOverTime(mounts, condition, by string) string {
 func volume() board {
 	its := mountsOf(`SELECT cluster, namespace, claim_name, pod_created_at, pod_uid FROM mounts WHERE (cluster, namespace, claim_name) IN (` + itsClaims + `)`)
 	const ofIt = `(cluster, volume_uid) IN (` + itsVolumes + `)`
-	// The volumes of two clusters can have the same name: one is in use, and the other one can go.
+	// The volumes of two clusters can have the same name: one is in use, and the other one can go. All is for who has named
+	// a cluster differently in Prometheus and in the catalog.
 	itsCluster := cluster
-	itsCluster.one = true
+	itsCluster.one, itsCluster.orAll = true, true
 	one := choice{name: "volume", label: "Volume", one: true, sql: `
 		SELECT persistentvolume FROM current_volumes
 		WHERE ` + inBoth + `
