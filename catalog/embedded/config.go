@@ -75,6 +75,7 @@ const usersConfig = `<clickhouse>
       <max_ast_elements><min>1</min><max>50000</max></max_ast_elements>
       <max_expanded_ast_elements><min>1</min><max>500000</max></max_expanded_ast_elements>
       <max_memory_usage><min>1</min><max>%[1]d</max></max_memory_usage>
+      <max_temporary_data_on_disk_size_for_user><const/></max_temporary_data_on_disk_size_for_user>
       <max_temporary_data_on_disk_size_for_query><min>1</min><max>%[6]d</max></max_temporary_data_on_disk_size_for_query>
       <max_result_rows><min>1</min><max>%[4]d</max></max_result_rows>
 %[2]s    </constraints>

@@ -75,6 +75,8 @@ func (w *work) admit() error {
 		return newException(codeSyntaxError, "Syntax error (Multi-statements are not allowed): %d statements", a.statements)
 	case a.class == classControls && w.statement.reads(): // what writes outside of databases counts as control
 		return newException(codeIntoOutfile, "INTO OUTFILE is not allowed")
+	case a.class == classReads && w.statement.kind == "INSERT": // its rows would be dropped without a word
+		return newException(codeSyntaxError, "Syntax error: INSERT is the name of something in this statement; put it in quotes")
 	case w.role == reader:
 		return w.admitReader(a.class)
 	case w.statement.innerSettings:
@@ -122,7 +124,11 @@ func (s *statement) refuseReader(e *engine) error {
 	}
 	for _, name := range s.calls {
 		if e.outsideReaders[strings.ToLower(name)] {
-			return newException(codeAccessDenied, "the table function %s is not allowed", name)
+			written := ""
+			if strings.EqualFold(name, "viewExplain") {
+				written = ": it is EXPLAIN in FROM"
+			}
+			return newException(codeAccessDenied, "the table function %s is not allowed%s", name, written)
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // A text can hide SQL from the gate: the engine evaluates the parameters in the name of an aggregate function, and the
@@ -39,6 +38,7 @@ func (p *parser) findHidden(t token) {
 	name, plain := p.identifier(t)
 	is := func(other string) bool { return strings.EqualFold(name, other) }
 	switch {
+	case p.s.hidesSQL != "": // one is enough
 	case !plain && !p.normal: // the engine has written the name out
 		p.s.hidesSQL = "a backslash in a name is not allowed"
 	case slices.ContainsFunc(schemas, is):
@@ -81,9 +81,12 @@ func (p *parser) plainValues(arguments lexer) bool {
 	return (first.kind == tokenNumber || isText && plainStructure(text)) && (after.is(",") || after.is(")"))
 }
 
-// isTuple reports whether a comma stands in the bracket that is open.
+// firstOfTuple is how many tokens the first value of a tuple may have.
+const firstOfTuple = 200
+
+// isTuple reports whether a comma stands in the bracket that is open, behind its first value.
 func isTuple(inside lexer) bool {
-	for depth := 1; depth > 0; {
+	for depth, n := 1, 0; depth > 0 && n < firstOfTuple; n++ {
 		switch t := inside.next(); {
 		case t.kind == tokenEnd, depth == 1 && t.is(","):
 			return t.kind != tokenEnd
@@ -112,7 +115,7 @@ func (p *parser) identifier(t token) (name string, plain bool) {
 	switch {
 	case t.kind == tokenWord:
 		return t.text, true
-	case !p.isQuotedName(t):
+	case !p.lex.isQuotedName(t):
 		return "", true
 	}
 	name = strings.Trim(string(p.lex.src[t.start:t.end]), "`\"“”")
@@ -121,14 +124,8 @@ func (p *parser) identifier(t token) (name string, plain bool) {
 
 // text returns a text as it is written, without its quotes.
 func (p *parser) text(t token) (text string, isText bool) {
-	if t.kind != tokenQuoted || p.isQuotedName(t) {
+	if t.kind != tokenQuoted || p.lex.isQuotedName(t) {
 		return "", false
 	}
 	return strings.Trim(string(p.lex.src[t.start:t.end]), "'‘’"), true
-}
-
-// isQuotedName reports whether a token is an identifier in quotes, and not a text.
-func (p *parser) isQuotedName(t token) bool {
-	quote, _ := utf8.DecodeRune(p.lex.src[t.start:t.end])
-	return t.kind == tokenQuoted && strings.ContainsRune("`\"“", quote)
 }

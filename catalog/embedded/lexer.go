@@ -31,8 +31,9 @@ func (t token) word(name string) bool { return t.kind == tokenWord && strings.Eq
 // text. A test compares it with the engine's lexer: if one of them took a comment for a statement
 // and the other did not, settings in a subquery could get past parseStatement.
 type lexer struct {
-	src []byte
-	at  int
+	src       []byte
+	at        int
+	qualifies bool // the last token can have a dot behind it, and then a name or a number
 }
 
 func (l *lexer) peek() token {
@@ -41,6 +42,12 @@ func (l *lexer) peek() token {
 }
 
 func (l *lexer) next() token {
+	t := l.token()
+	l.qualifies = t.kind == tokenWord || t.kind == tokenNumber || t.is(")") || t.is("]") || l.isQuotedName(t)
+	return t
+}
+
+func (l *lexer) token() token {
 	l.skipBlanks()
 	start := l.at
 	if start >= len(l.src) {
@@ -68,12 +75,20 @@ func (l *lexer) next() token {
 		}
 	case isDigit(c):
 		return l.number(start)
+	case c == '.' && (start == 0 || !l.qualifies && start+1 < len(l.src) && isDigit(l.src[start+1])):
+		return l.fraction(start)
 	case bytes.HasPrefix(l.src[start:], []byte(`\G`)): // ends a statement in a client
 		l.at += 2
 		return token{kind: tokenSign, text: `\G`, start: start, end: l.at}
 	}
 	l.at++
 	return token{kind: tokenSign, text: string(c), start: start, end: l.at}
+}
+
+// isQuotedName reports whether a token is an identifier in quotes, and not a text.
+func (l *lexer) isQuotedName(t token) bool {
+	quote, _ := utf8.DecodeRune(l.src[t.start:t.end])
+	return t.kind == tokenQuoted && strings.ContainsRune("`\"“", quote)
 }
 
 // typographicQuotes are the quotes of word processors. They have no escapes.
@@ -106,6 +121,28 @@ func (l *lexer) number(start int) token {
 		l.at++
 	}
 	return token{kind: tokenNumber, start: start, end: l.at}
+}
+
+// fraction reads a number that begins with a dot. A word can follow at once: of 1>.5SETTINGS, SETTINGS is one.
+func (l *lexer) fraction(start int) token {
+	l.at = l.digits(start + 1)
+	if l.at+1 < len(l.src) && l.src[l.at]|0x20 == 'e' { // digits need not follow
+		l.at++
+		if l.at+1 < len(l.src) && (l.src[l.at] == '-' || l.src[l.at] == '+') {
+			l.at++
+		}
+		l.at = l.digits(l.at)
+	}
+	return token{kind: tokenNumber, start: start, end: l.at}
+}
+
+// digits returns the position after the digits at a position. One underscore may stand between two of them.
+func (l *lexer) digits(at int) int {
+	isDigitAt := func(i int) bool { return i < len(l.src) && isDigit(l.src[i]) }
+	for start := at; isDigitAt(at) || at > start && l.src[at-1] != '_' && at < len(l.src) && l.src[at] == '_' && isDigitAt(at+1); {
+		at++
+	}
+	return at
 }
 
 // lineComments are the beginnings of comments that end with the line.

@@ -41,7 +41,7 @@ var readerSettings = listed(`
 	allow_experimental_time_time64_type allow_experimental_variant_type allow_experimental_window_functions
 	allow_suspicious_low_cardinality_types allow_suspicious_types_in_group_by allow_suspicious_types_in_order_by
 	any_join_distinct_right_table_keys asterisk_include_alias_columns asterisk_include_materialized_columns cast_keep_nullable
-	cast_string_to_date_time_mode cross_to_inner_join_rewrite decimal_check_overflow describe_compact_output
+	cast_string_to_date_time_mode cast_string_to_dynamic_use_inference cast_string_to_variant_use_inference cross_to_inner_join_rewrite decimal_check_overflow describe_compact_output
 	describe_include_subcolumns describe_include_virtual_columns distributed_product_mode
 	empty_result_for_aggregation_by_constant_keys_on_empty_set empty_result_for_aggregation_by_empty_set enable_analyzer
 	enable_dynamic_type enable_extended_results_for_datetime_functions enable_global_with_statement enable_json_type
@@ -108,7 +108,7 @@ func checkSetting(name string) error {
 
 // readerTables are the table functions that a reader may call, in small letters. The engine writes VALUES in FROM as
 // SQLStandardValues, and EXPLAIN there as viewExplain, by which a reader could crash ClickHouse 26.7.
-var readerTables = listed("format generate_series generateseries merge numbers numbers_mt primes sqlstandardvalues values view zeros zeros_mt")
+var readerTables = listed("format generate_series generateseries merge numbers numbers_mt sqlstandardvalues values view zeros zeros_mt")
 
 // listed returns the set of the names in a text.
 func listed(names string) map[string]bool {

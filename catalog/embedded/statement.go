@@ -49,6 +49,10 @@ func (p *parser) parse() (*statement, error) {
 		p.findSettings(t)
 		p.nameSetting(t)
 		p.findHidden(t)
+		if p.normal { // its clauses are of no use, and a name in it can look like the word that begins one
+			p.prev = t
+			continue
+		}
 		switch p.clause(t) {
 		case rowsFollow:
 			return p.s, nil
@@ -130,6 +134,9 @@ func (p *parser) findSettings(t token) {
 // beginsClause reports whether the word SETTINGS, which came last, may begin a clause. In a normal form it does if a name, which may
 // have dots, and = follow; else it is a name itself.
 func (p *parser) beginsClause() bool {
+	if p.normal && p.prev.is(".") {
+		return false
+	}
 	for ahead := p.lex; p.normal; {
 		if name := ahead.next(); name.kind == tokenSign || name.kind == tokenEnd {
 			return false
@@ -189,7 +196,7 @@ func (p *parser) clause(t token) step {
 		return p.insertClause(t)
 	case p.s.kind == "WITH" && t.word("SELECT"):
 		p.s.kind = "SELECT"
-	case p.s.kind == "WITH" && t.word("INSERT"):
+	case p.s.kind == "WITH" && t.word("INSERT") && !p.lex.peek().word("AS") && !p.lex.peek().is("("): // no name: WITH insert AS (…) SELECT …
 		p.s.kind, p.fromSelect = "INSERT", true
 	case t.word("FORMAT"):
 		p.queryFormat(t)

@@ -119,6 +119,8 @@ func bombs(t *testing.T) []attempt {
 		{"a block whose frame claims 60 GiB", nobody, request{path: "/?decompress=1", body: zstdBlock("\x03\x00\x10x", 0xc0, 0x68, 0, 0, 0, 0, 15, 0, 0, 0)}, "INCORRECT_DATA", "no more is decoded than a block claims"},
 		{"a window of 512 MiB", nobody, request{body: zstdMagic + "\x00\x98\x03\x00\x10x", headers: []string{"Content-Encoding", "zstd"}}, "window size exceeded", "a window has at most 8 MiB"},
 		{"a statement of many parts", nobody, manyParts(t), "Max query size exceeded", "all parts together have at most 1 MiB"},
+		{"tuples without end", nobody, sql("SELECT " + strings.Repeat("values((", 100_000)), "", theGate},
+		{"a name of many parts", nobody, sql("SELECT " + strings.Repeat("settings.", 60_000) + "x SETTINGS max_query_size = 1000000"), "", theGate},
 		{"tables that take too long", nobody, slowTables(), "TIMEOUT_EXCEEDED", theLimits},
 		{"a header without end", nobody, request{body: "SELECT 1", headers: []string{"X-Long", strings.Repeat("x", 4<<20)}}, "", "headers have at most 64 KiB"},
 		{"an expression of strings without end", nobody, sql("SELECT '" + strings.Repeat("\\'", 400_000)), "Max query size exceeded", "the engine reads 256 KiB of a statement, rows aside, and by max_query_size 1 MiB"},

@@ -29,6 +29,7 @@ func jobs(s *story) {
 	s.settled("paused", 1)
 	s.patch(paused, `{"spec":{"suspend":true}}`)
 	s.settled("paused", 0)
+	s.until("has not started", paused, func() bool { return paused.Status.StartTime == nil }) // only then may its template change
 	s.patch(paused, `{"spec":{"template":`+harness.Annotate(harness.RunSeconds, "2")+`}}`)
 	s.patch(paused, `{"spec":{"suspend":false}}`)
 	s.finished(paused)
