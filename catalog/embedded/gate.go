@@ -60,9 +60,8 @@ func (c *connection) classify(text []byte) (analysis, error) {
 // mode, and pass by its limits, by "readonly = DEFAULT"; and the catalog's files are in the engine's
 // directory.
 func (w *work) admit() error {
-	if s := w.statement; s.kind == "INSERT" && !s.insertsData && s.format != "" {
-		// libchdb would run it and drop the rows without a word.
-		return newException(codeNotImplemented, "INSERT … SELECT … FROM input() is not supported by the embedded engine; insert into a temporary table of a session first")
+	if err := w.statement.readsInput(); err != nil {
+		return err
 	}
 	text := w.statement.whole()
 	a, err := w.conn.classify(text)
@@ -75,6 +74,8 @@ func (w *work) admit() error {
 		return newException(codeSyntaxError, "Syntax error (Multi-statements are not allowed): %d statements", a.statements)
 	case a.class == classControls && w.statement.reads(): // what writes outside of databases counts as control
 		return newException(codeIntoOutfile, "INTO OUTFILE is not allowed")
+	}
+	switch {
 	case a.class == classReads && w.statement.kind == "INSERT": // its rows would be dropped without a word
 		return newException(codeSyntaxError, "Syntax error: INSERT is the name of something in this statement; put it in quotes")
 	case w.role == reader:
@@ -85,6 +86,14 @@ func (w *work) admit() error {
 		return newException(codeReadOnly, "default: Cannot execute query in readonly mode. For queries over HTTP, method GET implies readonly. You should use method POST for modifying queries.")
 	}
 	return nil
+}
+
+// readsInput refuses INSERT … SELECT … FROM input(): libchdb would run it and drop the rows without a word.
+func (s *statement) readsInput() error {
+	if s.kind != "INSERT" || s.insertsData || s.format == "" {
+		return nil
+	}
+	return newException(codeNotImplemented, "INSERT … SELECT … FROM input() is not supported by the embedded engine; insert into a temporary table of a session first")
 }
 
 // errInnerSettings is why a statement with SETTINGS that the engine would not check is refused.

@@ -55,16 +55,12 @@ func (l *lexer) token() token {
 	}
 	c := l.src[start]
 	switch {
-	case c == '\'' || c == '"' || c == '`':
+	case strings.IndexByte("'\"`", c) >= 0:
 		l.at = l.quotedEnd(start, c)
 		return token{kind: tokenQuoted, start: start, end: l.at}
 	case c == '$':
-		if end, ok := l.heredocEnd(start); ok {
-			l.at = end
-			return token{kind: tokenQuoted, start: start, end: end}
-		}
-		if start+1 < len(l.src) && (isWordStart(l.src[start+1]) || isDigit(l.src[start+1])) {
-			return l.word(start)
+		if t, ok := l.dollar(start); ok {
+			return t
 		}
 	case isWordStart(c):
 		return l.word(start)
@@ -75,7 +71,7 @@ func (l *lexer) token() token {
 		}
 	case isDigit(c):
 		return l.number(start)
-	case c == '.' && (start == 0 || !l.qualifies && start+1 < len(l.src) && isDigit(l.src[start+1])):
+	case c == '.' && l.beginsNumber(start):
 		return l.fraction(start)
 	case bytes.HasPrefix(l.src[start:], []byte(`\G`)): // ends a statement in a client
 		l.at += 2
@@ -83,6 +79,23 @@ func (l *lexer) token() token {
 	}
 	l.at++
 	return token{kind: tokenSign, text: string(c), start: start, end: l.at}
+}
+
+// dollar reads a heredoc, or a word that begins with a dollar.
+func (l *lexer) dollar(start int) (t token, ok bool) {
+	if end, ok := l.heredocEnd(start); ok {
+		l.at = end
+		return token{kind: tokenQuoted, start: start, end: end}, true
+	}
+	if start+1 < len(l.src) && (isWordStart(l.src[start+1]) || isDigit(l.src[start+1])) {
+		return l.word(start), true
+	}
+	return token{}, false
+}
+
+// beginsNumber reports whether the dot there begins a number.
+func (l *lexer) beginsNumber(dot int) bool {
+	return dot == 0 || !l.qualifies && dot+1 < len(l.src) && isDigit(l.src[dot+1])
 }
 
 // isQuotedName reports whether a token is an identifier in quotes, and not a text.

@@ -196,12 +196,18 @@ func (p *parser) clause(t token) step {
 		return p.insertClause(t)
 	case p.s.kind == "WITH" && t.word("SELECT"):
 		p.s.kind = "SELECT"
-	case p.s.kind == "WITH" && t.word("INSERT") && !p.lex.peek().word("AS") && !p.lex.peek().is("("): // no name: WITH insert AS (…) SELECT …
+	case p.s.kind == "WITH" && p.insertsBehindWith(t):
 		p.s.kind, p.fromSelect = "INSERT", true
 	case t.word("FORMAT"):
 		p.queryFormat(t)
 	}
 	return goOn
+}
+
+// insertsBehindWith reports whether the word t is INSERT, and not the name of a query: WITH insert AS (…) SELECT ….
+func (p *parser) insertsBehindWith(t token) bool {
+	next := p.lex.peek()
+	return t.word("INSERT") && !next.word("AS") && !next.is("(")
 }
 
 func (p *parser) insertClause(t token) step {
