@@ -64,12 +64,15 @@ func (q *request) applySettings(conn *connection) error {
 	}
 	sort.Slice(q.settings, func(i, j int) bool { return q.settings[i].name < q.settings[j].name })
 	for _, s := range q.settings {
-		switch {
-		case q.role == reader && s.isDefault():
-			continue
-		case q.role == reader && checkSetting(s.name) != nil:
-			return checkSetting(s.name)
-		case s.name == "readonly":
+		if q.role == reader {
+			if s.isDefault() {
+				continue
+			}
+			if err := checkSetting(s.name); err != nil {
+				return err
+			}
+		}
+		if s.name == "readonly" {
 			if readOnly == "" || s.value == "1" {
 				readOnly = s.value
 			}

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,7 +91,10 @@ func (e *engine) boot(libraryPath string, maxMemory, maxTemporary int64) (err er
 // listTableFunctions finds out which table functions this version of ClickHouse has besides those that readers may call.
 func (e *engine) listTableFunctions() error {
 	out, _, err := e.control.query([]byte("SELECT name FROM system.table_functions"), "TabSeparated", nil)
-	if err != nil || len(out) == 0 {
+	if err == nil && len(out) == 0 {
+		err = errors.New("the list is empty")
+	}
+	if err != nil {
 		return fmt.Errorf("ClickHouse does not list its table functions: %w", err)
 	}
 	e.outsideReaders = map[string]bool{}

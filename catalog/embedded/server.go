@@ -18,7 +18,7 @@ type Options struct {
 	// DataDir is the directory for all files; it is created if it is missing.
 	DataDir string
 	// Listener is where the server serves; see package listen.
-	Listener net.Listener `json:"-"`
+	Listener net.Listener
 	// Library is the path of libchdb.so; if it is empty, FindLibrary searches for it.
 	Library string
 	// WriterPassword is the password of WriterUser; if it is empty, nobody can write.
@@ -38,9 +38,9 @@ type Options struct {
 	// Grace is how long a stop waits for running statements before it cancels them.
 	Grace time.Duration
 	// Sandbox is what confines this process, or "none"; each answer has it in its header, for the tracker.
-	Sandbox string `json:"-"`
+	Sandbox string
 	// Logger receives the messages for an administrator.
-	Logger log.Logger `json:"-"`
+	Logger log.Logger
 
 	limits limits // only tests set it: see standardLimits
 }
