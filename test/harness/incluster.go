@@ -88,7 +88,7 @@ func (c *LocalCluster) PodAccount(t testing.TB, namespace, token string) (mounts
 }
 
 // LaunchInPod starts the tracker of the image as a pod of a service account does; only its data directory can be
-// written. The caller ends the tracker.
+// written. The tracker is stopped when the test ends.
 func (c *LocalCluster) LaunchInPod(t testing.TB, namespace, token string, args ...string) *Tracker {
 	t.Helper()
 	root := Image(t, "kubevoltracker")

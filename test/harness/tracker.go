@@ -45,14 +45,19 @@ func RunArgs(t testing.TB, args ...string) []string {
 func StartTracker(t testing.TB, kubeconfig string, args ...string) *Tracker {
 	t.Helper()
 	p := LaunchTracker(t, kubeconfig, args...)
+	p.ShowLogOfFailure(t)
+	p.AwaitServing(t)
+	return p
+}
+
+// ShowLogOfFailure stops the tracker when the test ends, and shows its log if the test has failed.
+func (p *Tracker) ShowLogOfFailure(t testing.TB) {
 	t.Cleanup(func() {
 		p.Stop(t)
 		if t.Failed() {
 			p.ShowLog(t)
 		}
 	})
-	p.AwaitServing(t)
-	return p
 }
 
 // ShowLog copies the last lines of the tracker's log into the test's, without those about lists. They are few, as CI
@@ -66,7 +71,7 @@ func (p *Tracker) ShowLog(t testing.TB) {
 	}
 }
 
-// LaunchTracker starts a tracker and does not wait for it. The caller ends it.
+// LaunchTracker starts a tracker and does not wait for it. It is stopped when the test ends.
 func LaunchTracker(t testing.TB, kubeconfig string, args ...string) *Tracker {
 	t.Helper()
 	args = RunArgs(t, append(args, "--kube.kubeconfig="+kubeconfig, "--log.format=json", "--log.level=debug")...)
@@ -84,6 +89,7 @@ func launch(t testing.TB, command *exec.Cmd) *Tracker {
 		t.Fatal(err)
 	}
 	go p.read(out)
+	t.Cleanup(func() { p.Stop(t) })
 	return p
 }
 
@@ -137,7 +143,7 @@ func (p *Tracker) Stop(t testing.TB) {
 		}
 	case <-time.After(30 * time.Second):
 		t.Error("the tracker did not stop within 30 s of SIGTERM")
-		_ = p.process.Process.Kill()
+		p.Kill(t)
 	}
 }
 

@@ -124,12 +124,7 @@ func allFeatures(t *testing.T, c *harness.LocalCluster, g *grants) {
 	g.apply(t, c)
 	server := harness.StartClickHouse(t)
 	p := c.LaunchInPod(t, g.namespace, g.token(t, c), "--leader-election", "--kubelet.interval=1s", "--catalog.url="+server.URL("kubevoltracker"))
-	defer func() {
-		p.Stop(t)
-		if t.Failed() {
-			p.ShowLog(t)
-		}
-	}()
+	p.ShowLogOfFailure(t)
 	p.AwaitServing(t)
 	p.Catalog = server.URL("kubevoltracker")
 	p.ExpectReady(t)
@@ -280,6 +275,7 @@ func unnamedCluster(t *testing.T, c *harness.LocalCluster, g *grants) {
 	g = g.in("unnamed", "-unnamed")
 	g.without(func(r right) bool { return r == missing }).apply(t, c)
 	p := harness.LaunchTracker(t, g.kubeconfig(t, c), "--catalog.url=none")
+	p.ShowLogOfFailure(t)
 	harness.Eventually(t, "the log names the right", func() error {
 		if !slices.ContainsFunc(p.Lines(), func(line map[string]any) bool {
 			return names(line, missing) && strings.Contains(fmt.Sprint(line["hint"]), "--cluster.name")
