@@ -11,6 +11,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/proto"
+	"golang.org/x/sync/errgroup"
 )
 
 // asking is a report that is being asked: its small statements first, if it has any, and then its own.
@@ -56,16 +57,10 @@ func (c *Catalog) ReportSQL(name string, parameters map[string]string) (Statemen
 	return Statement{SQL: sql, Parameters: a.values, settings: a.report.settings(), database: c.Database()}, err
 }
 
-// RunReport answers a report; parameters are flags by name, as text, and those
-// left out have their default. The caller closes the Result. Errors are a user's
-// mistake in one line, or *Error.
-func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[string]string) (*Result, error) {
-	return c.RunReportUpTo(ctx, name, parameters, 0)
-}
-
-// RunReportUpTo answers a report as RunReport does, but with at most so many rows if the parameter limit is empty; 0 is
-// no limit. The Result notes when there are more rows than it has.
-func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map[string]string, most int) (*Result, error) {
+// RunReport answers a report; parameters are flags by name, as text, and those left out have their default. It returns
+// at most so many rows if the parameter limit is empty; 0 is no limit. The Result notes when there are more rows than it
+// has. The caller closes the Result. Errors are a user's mistake in one line, or *Error.
+func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[string]string, most int) (*Result, error) {
 	a, err := c.ask(name, parameters)
 	if err != nil {
 		return nil, err
@@ -76,17 +71,29 @@ func (c *Catalog) RunReportUpTo(ctx context.Context, name string, parameters map
 	if most > 0 {
 		a.values["limit"] = strconv.Itoa(most + 1) // one more shows that there are more
 	}
-	several, err := c.severalClusters(ctx)
-	if err != nil {
-		return nil, a.explain(err)
-	}
+	// The report's own statements take longest. What else its reader needs to know is asked meanwhile.
+	var several bool
+	var known known
+	var beside errgroup.Group
+	beside.Go(func() (err error) {
+		several, err = c.severalClusters(ctx)
+		return a.explain(err)
+	})
+	beside.Go(func() (err error) {
+		known, err = c.known(ctx, parameters["cluster"])
+		return err
+	})
 	result, err := a.answer(ctx)
+	if besideErr := beside.Wait(); err == nil && besideErr != nil {
+		result.Close()
+		err = besideErr
+	}
 	if err != nil {
 		return nil, err
 	}
 	r := a.report
 	result.remark, result.most = r.remark, most
-	result.window = a.window
+	result.known, result.window = known, a.window
 	if r.before {
 		result.window = a.window.withBefore(partLengths[a.values["per"]], c.now())
 	}

@@ -28,7 +28,7 @@ func TestEmptyAnswersHaveTheirColumns(t *testing.T) {
 			want = append(want, fmt.Sprint(described.Row()[0]))
 		}
 		described.Close()
-		result, err := c.RunReport(t.Context(), name, flags)
+		result, err := c.RunReport(t.Context(), name, flags, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

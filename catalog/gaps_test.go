@@ -61,16 +61,12 @@ func TestReportsOnWhatNoTrackerHasWrittenSaySo(t *testing.T) {
 	c := migrated(t)
 	notes := func(cluster string) string {
 		t.Helper()
-		result, err := c.RunReport(t.Context(), "idle", map[string]string{"cluster": cluster})
+		result, err := c.RunReport(t.Context(), "idle", map[string]string{"cluster": cluster}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer result.Close()
-		notes, err := c.Notes(t.Context(), result, cluster)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.Join(notes, "\n")
+		return strings.Join(result.Notes(), "\n")
 	}
 	for _, cluster := range []string{"", "nosuch"} {
 		if got, want := notes(cluster), "no tracker has written into this catalog yet"; got != want {

@@ -46,7 +46,7 @@ func TestMountsLooksBackUntilItHasEnough(t *testing.T) {
 	rows := func(flags map[string]string, limit string) (list [][]any) {
 		t.Helper()
 		flags["limit"] = limit
-		result, err := c.RunReport(t.Context(), "mounts", flags)
+		result, err := c.RunReport(t.Context(), "mounts", flags, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,7 @@ func TestReportsFindTheNamespacesOfAnOwner(t *testing.T) {
 		{"at", "owner=few,at=2026-02-01", 6, "its_namespaces volume_namespaces"},
 	} {
 		spied.reset()
-		result, err := c.RunReport(t.Context(), test.report, flagsOf(strings.Split(test.flags, ",")))
+		result, err := c.RunReport(t.Context(), test.report, flagsOf(strings.Split(test.flags, ",")), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

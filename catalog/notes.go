@@ -17,37 +17,54 @@ const (
 	mostClusters = 10
 )
 
+// known is what the notes beside a report need to know of the catalog.
+type known struct {
+	cluster  string // of --cluster
+	now      time.Time
+	firsts   []first               // of the cluster or, if that is empty, of each
+	clusters []string              // those that a tracker has written, if it has not written the cluster
+	gaps     []Gap                 // of the cluster or, if that is empty, of all
+	tables   map[string]definition // those whose rows can expire
+}
+
+// known asks for that.
+func (c *Catalog) known(ctx context.Context, cluster string) (k known, err error) {
+	k.cluster, k.now = cluster, c.now()
+	if k.firsts, err = c.firstWatched(ctx, cluster); err != nil {
+		return k, err
+	}
+	if len(k.firsts) == 0 && cluster != "" {
+		all, err := c.firstWatched(ctx, "")
+		if err != nil {
+			return k, err
+		}
+		for _, f := range all {
+			k.clusters = append(k.clusters, f.cluster)
+		}
+	}
+	if k.tables, err = c.definitions(ctx, "read the retention of the tables", retainedTables...); err != nil {
+		return k, err
+	}
+	k.gaps, err = c.Gaps(ctx, cluster)
+	return k, err
+}
+
 // Notes returns what the reader of a report needs to know beside its rows, once these have been read: whether there are more, its remark, that no
-// tracker has written, and when nobody watched in the time that it looks at or compares that with, in one cluster or, if that is empty, in all.
-func (c *Catalog) Notes(ctx context.Context, r *Result, cluster string) (notes []string, err error) {
+// tracker has written, and when nobody watched in the time that it looks at or compares that with, in the cluster that it is about or, if it is
+// about all, in each.
+func (r *Result) Notes() (notes []string) {
 	if r.cut {
 		notes = append(notes, fmt.Sprintf("only the first %d rows are shown; --limit=0 shows all, as -o csv does", r.most))
 	}
 	if remark := r.Remark(); remark != "" {
 		notes = append(notes, remark)
 	}
-	firsts, err := c.firstWatched(ctx, cluster)
-	if err != nil {
-		return nil, err
+	if len(r.known.firsts) == 0 {
+		notes = append(notes, r.known.neverWatched())
 	}
-	if len(firsts) == 0 {
-		note, err := c.neverWatched(ctx, cluster)
-		if err != nil {
-			return nil, err
-		}
-		notes = append(notes, note)
-	}
-	notes = append(notes, beforeCoverage(firsts, r.window)...)
-	expired, err := c.expired(ctx, r, firsts)
-	if err != nil {
-		return nil, err
-	}
-	notes = append(notes, expired...)
-	gaps, err := c.Gaps(ctx, cluster)
-	if err != nil {
-		return nil, err
-	}
-	gaps = slices.DeleteFunc(gaps, func(g Gap) bool { return !r.window.overlaps(g) })
+	notes = append(notes, r.known.beforeCoverage(r.window)...)
+	notes = append(notes, r.expired()...)
+	gaps := slices.DeleteFunc(slices.Clone(r.known.gaps), func(g Gap) bool { return !r.window.overlaps(g) })
 	if earlier := len(gaps) - mostGaps; earlier > 0 {
 		notes = append(notes, fmt.Sprintf("there are %d gaps before these; the report coverage has them", earlier))
 		gaps = gaps[earlier:]
@@ -55,7 +72,7 @@ func (c *Catalog) Notes(ctx context.Context, r *Result, cluster string) (notes [
 	for _, g := range gaps {
 		notes = append(notes, g.String())
 	}
-	return notes, nil
+	return notes
 }
 
 // overlaps reports whether a gap concerns the window. Each gap concerns the present: what ended in it has bounds.
@@ -88,21 +105,20 @@ WHERE {cluster:String} = '' OR cluster = {cluster:String} GROUP BY cluster ORDER
 
 // expired notes the tables of which the report has read what a retention has made incomplete: those that lack rows of what it looks at.
 // Before the first watching, there was nothing to expire.
-func (c *Catalog) expired(ctx context.Context, r *Result, firsts []first) (notes []string, err error) {
-	if r.window.since.Equal(end) || len(r.expiring) == 0 {
-		return nil, nil
+func (r *Result) expired() (notes []string) {
+	if r.window.since.Equal(end) {
+		return nil
 	}
-	definitions, err := c.definitions(ctx, "read the retention of the tables", r.expiring...)
 	for _, t := range r.expiring {
-		d := definitions[t.table]
-		kept := c.now().Add(-d.lasts)
+		d := r.known.tables[t.table]
+		kept := r.known.now.Add(-d.lasts)
 		watchedBefore := func(f first) bool { return f.any.Before(kept) }
 		lacks := r.window.since.Before(kept) || r.readsPast && t.table == "mounts"
-		if d.ours && lacks && (len(firsts) == 0 || slices.ContainsFunc(firsts, watchedBefore)) {
+		if d.ours && lacks && (len(r.known.firsts) == 0 || slices.ContainsFunc(r.known.firsts, watchedBefore)) {
 			notes = append(notes, fmt.Sprintf("of the time before %s the table %s may lack rows: --catalog.retention=%s=%s", humanTime(kept), t.table, t.flag, lasting(d.lasts)))
 		}
 	}
-	return notes, err
+	return notes
 }
 
 // expiring returns the tables that a report reads and whose rows can expire.
@@ -115,32 +131,22 @@ func expiring(sql string) (list []retained) {
 	return list
 }
 
-// neverWatched notes that no tracker has written a cluster or, if that is empty, any. It names the first of the clusters that the catalog has.
-func (c *Catalog) neverWatched(ctx context.Context, cluster string) (string, error) {
-	var has []string
-	if cluster != "" {
-		all, err := c.firstWatched(ctx, "")
-		if err != nil {
-			return "", err
-		}
-		for _, f := range all {
-			has = append(has, f.cluster)
-		}
-	}
+// neverWatched notes that no tracker has written the cluster or, if that is empty, any. It names the first of the clusters that the catalog has.
+func (k known) neverWatched() string {
+	has, more := k.clusters, ""
 	if len(has) == 0 {
-		return "no tracker has written into this catalog yet", nil
+		return "no tracker has written into this catalog yet"
 	}
-	more := ""
 	if n := len(has) - mostClusters; n > 0 {
 		has, more = has[:mostClusters], fmt.Sprintf(" and %d more; the report coverage lists them", n)
 	}
-	return fmt.Sprintf("no tracker has written cluster %q into this catalog, which has: %s%s", cluster, strings.Join(has, ", "), more), nil
+	return fmt.Sprintf("no tracker has written cluster %q into this catalog, which has: %s%s", k.cluster, strings.Join(has, ", "), more)
 }
 
 // beforeCoverage notes the clusters that nobody watched yet when the window began. A window over all of the history
 // begins wherever that does.
-func beforeCoverage(firsts []first, w window) (notes []string) {
-	for _, f := range firsts {
+func (k known) beforeCoverage(w window) (notes []string) {
+	for _, f := range k.firsts {
 		if !w.since.Equal(beginning) && w.since.Before(f.pods) {
 			notes = append(notes, fmt.Sprintf("nobody watched cluster %s before %s: of earlier times the catalog knows only what objects still said then", f.cluster, humanTime(f.pods)))
 		}

@@ -116,7 +116,7 @@ func TestObservedTimeOfTheIdleReport(t *testing.T) {
 
 func expectObserved(t *testing.T, c *catalog.Catalog, cluster string, want map[string]int64) {
 	t.Helper()
-	result, err := c.RunReport(t.Context(), "idle", map[string]string{"cluster": cluster})
+	result, err := c.RunReport(t.Context(), "idle", map[string]string{"cluster": cluster}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

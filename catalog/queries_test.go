@@ -329,7 +329,7 @@ func sampleOf(t *testing.T, c *catalog.Catalog, r catalog.Report, call string) (
 			parameters[r.Flags[argument].Name] = word
 		}
 	}
-	result, err := c.RunReport(t.Context(), r.Name, parameters)
+	result, err := c.RunReport(t.Context(), r.Name, parameters, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

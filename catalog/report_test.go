@@ -200,7 +200,7 @@ func arguments(r catalog.Report) (flags []string) {
 
 func report(t *testing.T, c *catalog.Catalog, name string, format catalog.Format, flags ...string) string {
 	t.Helper()
-	result, err := c.RunReport(t.Context(), name, flagsOf(flags))
+	result, err := c.RunReport(t.Context(), name, flagsOf(flags), 0)
 	if err != nil {
 		t.Fatalf("%s %v: %v", name, flags, err)
 	}
@@ -337,7 +337,7 @@ func TestTheFirstRowsComeWithANote(t *testing.T) {
 	c := migrated(t)
 	write(t, c, "east", company())
 	first := func(name string, most int) (text, notes string) {
-		result, err := c.RunReportUpTo(t.Context(), name, nil, most)
+		result, err := c.RunReport(t.Context(), name, nil, most)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,11 +345,7 @@ func TestTheFirstRowsComeWithANote(t *testing.T) {
 		if err := result.Write(&out, catalog.TableFormat); err != nil {
 			t.Fatal(err)
 		}
-		said, err := c.Notes(t.Context(), result, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out.String(), strings.Join(said, "\n")
+		return out.String(), strings.Join(result.Notes(), "\n")
 	}
 	const note = "only the first 1 rows are shown; --limit=0 shows all"
 	for _, name := range []string{"space", "mounts"} {
@@ -370,7 +366,7 @@ func TestTheFirstRowsComeWithANote(t *testing.T) {
 func TestReportsWithoutTablesNameTheCure(t *testing.T) {
 	c := catalogtest.Open(t, sharedAddress, "default")
 	for _, r := range catalog.Reports() {
-		_, err := c.RunReport(t.Context(), r.Name, flagsOf(arguments(r)))
+		_, err := c.RunReport(t.Context(), r.Name, flagsOf(arguments(r)), 0)
 		if err == nil || !strings.Contains(err.Error(), "catalog: report "+r.Name) || !strings.Contains(err.Error(), "`kubevoltracker schema migrate`") {
 			t.Errorf("%s: got %v", r.Name, err)
 		}
@@ -518,11 +514,11 @@ func TestMistakesInReportsGetOneLine(t *testing.T) {
 		if test.flag != "" {
 			parameters[test.flag] = test.value
 		}
-		if _, err := c.RunReport(t.Context(), test.name, parameters); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+		if _, err := c.RunReport(t.Context(), test.name, parameters, 0); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
 	}
-	_, err := c.RunReport(t.Context(), "mounts", map[string]string{"running": "true", "ended": "true"})
+	_, err := c.RunReport(t.Context(), "mounts", map[string]string{"running": "true", "ended": "true"}, 0)
 	if err == nil || !strings.Contains(err.Error(), "--running and --ended exclude each other") {
 		t.Errorf("got %v", err)
 	}
@@ -552,7 +548,7 @@ func TestFlagsOfReportsAreValuesNeverSQL(t *testing.T) {
 // remarkOf returns what is said beside a report.
 func remarkOf(t *testing.T, c *catalog.Catalog, flags map[string]string) string {
 	t.Helper()
-	result, err := c.RunReport(t.Context(), "idle", flags)
+	result, err := c.RunReport(t.Context(), "idle", flags, 0)
 	if err == nil {
 		err = result.Write(io.Discard, catalog.CSVFormat)
 	}
@@ -594,7 +590,7 @@ func TestIdleSinceAUseThatOnlyUnusedShowed(t *testing.T) {
 		}
 	}
 	write(t, c, "east", facts)
-	result, err := c.RunReport(t.Context(), "idle", map[string]string{"cluster": "east"})
+	result, err := c.RunReport(t.Context(), "idle", map[string]string{"cluster": "east"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

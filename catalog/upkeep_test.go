@@ -108,7 +108,7 @@ func TestReportsOnMeasuredVolumes(t *testing.T) {
 		{"rightsize", "claim", "cluster=east workload=web until=2026-01-09", ""},
 		{"rightsize", "claim", "cluster=east owner=nobody", ""},
 	})
-	if _, err := c.RunReport(t.Context(), "rightsize", map[string]string{"headroom": "-5"}); err == nil || !strings.Contains(err.Error(), `--headroom: "-5" is not a whole number`) {
+	if _, err := c.RunReport(t.Context(), "rightsize", map[string]string{"headroom": "-5"}, 0); err == nil || !strings.Contains(err.Error(), `--headroom: "-5" is not a whole number`) {
 		t.Errorf("got %v", err)
 	}
 }

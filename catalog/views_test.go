@@ -159,7 +159,7 @@ func TestIdleVolumesIsTheReportIdle(t *testing.T) {
 	write(t, c, "north", team())
 	addVersions(t, c)
 	asker := reader(t, time.Now)
-	result, err := asker.RunReport(t.Context(), "idle", nil)
+	result, err := asker.RunReport(t.Context(), "idle", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func report(t *testing.T) func(*catalog.Catalog) error {
 					parameters[f.Name] = "shop/data"
 				}
 			}
-			result, err := c.RunReport(t.Context(), r.Name, parameters)
+			result, err := c.RunReport(t.Context(), r.Name, parameters, 0)
 			if err != nil {
 				return err
 			}

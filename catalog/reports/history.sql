@@ -13,7 +13,7 @@ sums AS
         any(m.volume_uid) AS volume_uid, any(m.source_kind) AS source_kind, any(m.source_id) AS source_id,
         {{key "cluster, claim_uid"}} AS claim_key, m.place AS place, m.row AS row,
         groupUniqArray(concat(m.workload_kind, '/', m.workload_name)) AS workloads,
-        uniqExactState({{template "pod_hash.sql"}}) AS pods, 0 AS pods_apart,
+        groupArray({{template "pod_hash.sql"}}) AS pods, 0 AS pods_apart,
         min(m.started_at) AS used_since,
         if(countIf(m.ended_at IS NULL) > 0, NULL, max(m.ended_at)) AS used_until
     FROM (SELECT *, {{template "history_claim.sql"}} AS place, {{template "history_row.sql"}} AS row FROM chosen) AS m
@@ -24,7 +24,7 @@ sums AS
         any(m.cluster), any(m.namespace), any(m.owner), any(m.groups), any(m.claim_uid), any(m.claim_name), any(m.volume_uid), any(m.source_kind), any(m.source_id),
         any(m.claim_key), m.place_hash, m.row_hash,
         groupUniqArray(concat(m.workload_kind, '/', m.workload_name)),
-        uniqExactStateIf(toUInt64(0), false), sum(m.pods),
+        CAST([], 'Array(UInt64)'), sum(m.pods),
         min(m.first_started_at),
         if(countIf(m.last_ended_at IS NULL) > 0, NULL, max(m.last_ended_at))
     FROM ({{template "summed_mounts.sql" .}}) AS m
@@ -50,7 +50,7 @@ used AS
         any(o.cluster) AS cluster, any(o.namespace) AS namespace, any(o.owner) AS owner, any(o.groups) AS groups, any(o.claim_uid) AS claim_uid, any(o.claim_name) AS claim,
         any(o.volume_uid) AS volume_uid, any(o.claim_class) AS claim_class, any(o.source_kind) AS source, any(o.source_id) AS source_id,
         groupArrayArray(o.workloads) AS workloads,
-        uniqExactMerge(o.pods) + sum(o.pods_apart) AS pods,
+        uniqExactArray(o.pods) + sum(o.pods_apart) AS pods,
         min(o.used_since) AS used_since,
         if(countIf(o.used_until IS NULL) > 0, NULL, max(o.used_until)) AS used_until
     FROM owned AS o

@@ -7,7 +7,7 @@ sums AS
     SELECT
         any(m.cluster) AS cluster, any(m.namespace) AS namespace, any(m.claim_name) AS claim_name, any(m.volume_uid) AS volume_uid,
         {{key "cluster, any(m.claim_uid)"}} AS claim_key, if(volume_uid = '', toUInt128(0), {{key "cluster, volume_uid"}}) AS volume_key, toUInt128(0) AS quarters_key,
-        uniqExactState({{template "pod_hash.sql"}}) AS pods, 0 AS pods_apart,
+        groupArray({{template "pod_hash.sql"}}) AS pods, 0 AS pods_apart,
         groupUniqArray(toString(m.node)) AS nodes, groupUniqArray(concat(m.workload_kind, '/', m.workload_name)) AS workloads
     FROM chosen AS m
     WHERE m.claim_uid != '' OR m.volume_uid != ''
@@ -17,7 +17,7 @@ sums AS
     SELECT
         any(m.cluster), any(m.namespace), any(m.claim_name), any(m.volume_uid),
         any(m.claim_key), any(m.volume_key), {{template "quarters_key.sql"}} AS quarters_key,
-        uniqExactStateIf(toUInt64(0), false), sum(m.pods),
+        CAST([], 'Array(UInt64)'), sum(m.pods),
         CAST([], 'Array(String)'), CAST([], 'Array(String)')
     FROM ({{template "summed_mounts.sql" .}}) AS m
     WHERE m.claim_uid != '' OR m.volume_uid != ''
@@ -28,7 +28,7 @@ shown AS
 (
     SELECT
         any(o.cluster) AS cluster, o.volume_key AS volume_key, any(o.volume_uid) AS volume_uid, any(v.name) AS persistentvolume, if(v.storage_class != '', v.storage_class, o.claim_class) AS storage_class,
-        groupUniqArray(o.claim) AS claims, uniqExactMerge(o.pods_then) + sum(o.pods_apart) AS pods,
+        groupUniqArray(o.claim) AS claims, uniqExactArray(o.pods_then) + sum(o.pods_apart) AS pods,
         groupArrayArray(o.nodes) AS nodes, groupArrayArray(o.workloads) AS workloads, groupArray(o.quarters_key) AS quarters_keys
     FROM (SELECT uid_key, name, storage_class FROM volumes FINAL WHERE true{{filter "cluster"}}) AS v
     RIGHT JOIN

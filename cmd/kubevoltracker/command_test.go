@@ -127,7 +127,7 @@ func TestAReportWithoutATrackerNamesTheCure(t *testing.T) {
 	for usual, want := range map[string]bool{url: true, defaultCatalogURL: false} {
 		f := &catalogFlags{url: url, usual: usual}
 		err := f.ask(func(ctx context.Context, c *catalog.Catalog) error {
-			_, err := c.RunReport(ctx, "idle", nil)
+			_, err := c.RunReport(ctx, "idle", nil, 0)
 			return err
 		})
 		if err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "kubectl port-forward") != want {

@@ -121,7 +121,7 @@ func (r *reportCall) answer(ctx context.Context, c *catalog.Catalog, rows, notes
 	if format := catalog.Format(*r.output); format == catalog.TableFormat || format == catalog.MarkdownFormat {
 		most = catalog.TableRows
 	}
-	result, err := c.RunReportUpTo(ctx, r.Name, parameters, most)
+	result, err := c.RunReport(ctx, r.Name, parameters, most)
 	if err != nil && !errors.As(err, new(*catalog.Error)) {
 		return app.UsageError{Err: err}
 	}
@@ -137,7 +137,7 @@ func (r *reportCall) answer(ctx context.Context, c *catalog.Catalog, rows, notes
 	if err := result.Write(rows, catalog.Format(*r.output)); err != nil {
 		return err
 	}
-	said, err := c.Notes(ctx, result, parameters["cluster"])
+	said := result.Notes()
 	if result.Empty() {
 		said = append(said, r.whereToLook()...)
 	}
@@ -146,7 +146,7 @@ func (r *reportCall) answer(ctx context.Context, c *catalog.Catalog, rows, notes
 			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // listOfReports is the command that is meant by report alone.

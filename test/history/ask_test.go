@@ -49,7 +49,7 @@ func cell(value any) string {
 // ask runs a report.
 func ask(t *testing.T, c *catalog.Catalog, report string, flags map[string]string) (rows []row) {
 	t.Helper()
-	result, err := c.RunReport(t.Context(), report, flags)
+	result, err := c.RunReport(t.Context(), report, flags, 0)
 	if err != nil {
 		t.Fatalf("report %s %q: %v", report, flags, err)
 	}
