@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,24 +109,34 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 
 // answer asks all statements of the report.
 func (a *asking) answer(ctx context.Context) (*Result, error) {
-	if err := a.findNamespaces(ctx); err != nil {
+	own, err := a.sql(a.window.kind())
+	if err != nil {
 		return nil, err
 	}
+	if err := a.findNamespaces(ctx, own, "its_namespaces"); err != nil {
+		return nil, err
+	}
+	// The sums of quarters do not depend on the namespaces of volumes, so both are asked at once.
+	ofVolumes := *a
+	ofVolumes.values = maps.Clone(a.values)
+	var beside errgroup.Group
+	beside.Go(func() error { return ofVolumes.findNamespaces(ctx, own, "volume_namespaces") })
 	nothing, err := a.findBounds(ctx)
-	if err != nil {
+	with, kind := ctx, ""
+	if err == nil {
+		with, kind, err = a.findQuarters(ctx)
+	}
+	if err = cmp.Or(err, beside.Wait()); err != nil {
 		return nil, err
 	}
-	ctx, kind, err := a.findQuarters(ctx)
-	if err != nil {
-		return nil, err
-	}
+	maps.Copy(a.values, ofVolumes.values)
 	sql, err := a.sql(kind)
 	if err != nil {
 		return nil, err
 	}
 	expires := expiring(sql)
 	if a.report.found == a.window.kind() && a.report.findsFirst(a.values) {
-		if ctx, sql, nothing, err = a.findRows(ctx, sql, kind); err != nil {
+		if with, sql, nothing, err = a.findRows(with, sql, kind); err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +144,7 @@ func (a *asking) answer(ctx context.Context) (*Result, error) {
 	if nothing {
 		run = a.noRows
 	}
-	result, err := run(ctx, sql)
+	result, err := run(with, sql)
 	if err == nil {
 		result.expiring = expires
 	}

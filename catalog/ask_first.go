@@ -35,29 +35,19 @@ func (a *asking) findBounds(ctx context.Context) (nothing bool, err error) {
 	return r.seldom, nil
 }
 
-// findNamespaces asks in which namespaces the statements of a report look for rows, and adds these to the values:
-// see namespaces.sql. A report needs them if its SQL would find them itself.
-func (a *asking) findNamespaces(ctx context.Context) error {
-	own, err := a.sql(a.window.kind())
+// findNamespaces asks in which namespaces the statements of a report look for rows, and adds these to the values as a
+// parameter: see namespaces.sql. A report needs them if its own SQL would find them itself.
+func (a *asking) findNamespaces(ctx context.Context, own, parameter string) error {
+	finds := map[string]string{"its_namespaces": "FROM owner_namespaces", "volume_namespaces": " AS volume_namespaces"}[parameter]
+	if !strings.Contains(own, finds) {
+		return nil
+	}
+	sql, err := expand("namespaces.sql", parameter, a.values)
 	if err != nil {
 		return err
 	}
-	for _, needed := range []struct{ in, parameter string }{
-		{"FROM owner_namespaces", "its_namespaces"},
-		{" AS volume_namespaces", "volume_namespaces"},
-	} {
-		if !strings.Contains(own, needed.in) {
-			continue
-		}
-		sql, err := expand("namespaces.sql", needed.parameter, a.values)
-		if err != nil {
-			return err
-		}
-		if _, err := a.addValues(ctx, sql); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = a.addValues(ctx, sql)
+	return err
 }
 
 // findRows asks the file NAME-found.sql of a report: for the keys of its rows, or for a bound. It returns a context

@@ -79,6 +79,12 @@ func showsFewRows(values map[string]string) bool {
 	return err == nil && n <= 10_000
 }
 
+// isLarge reports whether a report selects so much, and shows so few rows of it, that its statement looks for their keys first: a group can
+// have millions of mounts. Those of an owner or a namespace are read sooner with their names than twice.
+func isLarge(values map[string]string) bool {
+	return values["group"] != "" && values["owner"] == "" && values["namespace"] == "" && showsFewRows(values)
+}
+
 // flagOf has the flags of columns whose flag has another name.
 var flagOf = map[string]string{"claim_namespace": "namespace", "storage_class": "storageclass", "groups": "group"}
 
@@ -125,6 +131,7 @@ func functions(values map[string]string) template.FuncMap {
 			return []string{"before", "last"}
 		},
 		"fewRows":  func() bool { return showsFewRows(values) },
+		"large":    func(kind string) bool { return (kind == "window" || kind == quartersKind) && isLarge(values) },
 		"last":     func(part string) bool { return strings.HasSuffix(part, "last") },
 		"quarters": func(kind string) bool { return strings.HasSuffix(kind, quartersKind) },
 		"found":    func(kind string) bool { return strings.HasPrefix(kind, foundKind) },

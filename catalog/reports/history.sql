@@ -5,6 +5,10 @@
 -- and reads the names of volumes and backing stores only for the rows that it shows.
 WITH
 {{template "uses_chosen.sql" .}},
+{{- if large .}}
+-- Names are read only of the claims whose rows the report can show.
+{{template "history_latest.sql" .}}
+{{- end}}
 -- place and row distinguish the rows of the report, as place_hash and row_hash of mounts_quarterly do.
 sums AS
 (
@@ -16,7 +20,7 @@ sums AS
         groupArray({{template "pod_hash.sql"}}) AS pods, 0 AS pods_apart,
         min(m.started_at) AS used_since,
         if(countIf(m.ended_at IS NULL) > 0, NULL, max(m.ended_at)) AS used_until
-    FROM (SELECT *, {{template "history_claim.sql"}} AS place, {{template "history_row.sql"}} AS row FROM chosen) AS m
+    FROM (SELECT *, {{template "history_claim.sql"}} AS place, {{template "history_row.sql"}} AS row FROM chosen{{if large .}} WHERE place IN (SELECT arrayJoin(claims_found)){{end}}) AS m
     GROUP BY m.place, m.row
 {{- if quarters .}}
     UNION ALL
@@ -28,6 +32,9 @@ sums AS
         min(m.first_started_at),
         if(countIf(m.last_ended_at IS NULL) > 0, NULL, max(m.last_ended_at))
     FROM ({{template "summed_mounts.sql" .}}) AS m
+{{- if large .}}
+    WHERE m.place_hash IN (SELECT arrayJoin(claims_found))
+{{- end}}
     GROUP BY m.place_hash, m.row_hash
 {{- end}}
 ),

@@ -100,6 +100,9 @@ func (h *history) compareQuarters(t *testing.T, boundary time.Time) {
 		if n%4 != 0 {
 			h.choose(flags[n], "namespace", "owner", "group", "storageclass", "workload")
 		}
+		if groups := h.subject.groups(); n%4 == 1 && len(groups) > 0 { // a group alone has SQL of its own
+			flags[n] = map[string]string{"group": groups[0]}
+		}
 		day := func(from, days int) string {
 			return boundary.AddDate(0, 0, from).Add(time.Duration(h.rnd.Int64N(int64(days) * int64(24*time.Hour)))).Format(time.RFC3339Nano)
 		}
