@@ -11,9 +11,9 @@ const beatEvery = 250 * time.Millisecond
 
 // pausedAfter is how far a clock must move between two beats before the process counts as paused:
 // one second, which is a beat that is 0.75 s late. A shorter pause dates an event no later than a
-// slow recorder may (heldUpAfter). On two cores with eight busy processes beats were 10 ms late. A
+// slow recorder may (delayedAfter). On two cores with eight busy processes beats were 10 ms late. A
 // false alarm widens bounds but makes none wrong.
-const pausedAfter = heldUpAfter
+const pausedAfter = delayedAfter
 
 // reading is the time on both clocks at one moment.
 type reading struct {

@@ -31,6 +31,7 @@ type summary struct {
 	window *window
 	node   string
 
+	nodeName    string // whose summary it is, as it says itself
 	samples     []inventory.Sample
 	implausible int // figures of claims' volumes
 }
@@ -41,13 +42,20 @@ func readAnswer(node string, body io.Reader) (samples []inventory.Sample, implau
 	w := &window{body: body}
 	a := &summary{Decoder: json.NewDecoder(w), window: w, node: node}
 	err = a.object(func(key string) error {
-		if key != "pods" {
+		switch key {
+		case "node":
+			return a.nodeStats()
+		case "pods":
+			return a.array(a.pod)
+		default:
 			return a.skip()
 		}
-		return a.array(a.pod)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, 0, fmt.Errorf("its answer is no summary of statistics: %w", shortened(err))
+	case a.nodeName != "" && a.nodeName != node: // the address was the node's before
+		return nil, 0, fmt.Errorf("its answer is that of node %.253q", a.nodeName)
 	}
 	return a.samples, a.implausible, nil
 }
@@ -57,6 +65,14 @@ func shortened(err error) error {
 	if text := err.Error(); len(text) > 300 {
 		return errors.New(text[:300] + "…")
 	}
+	return err
+}
+
+// nodeStats reads the name in a statsv1alpha1.NodeStats.
+func (a *summary) nodeStats() error {
+	var stats struct{ NodeName string }
+	err := a.value(&stats)
+	a.nodeName = stats.NodeName
 	return err
 }
 
@@ -107,8 +123,9 @@ func (a *summary) volume() error {
 	return nil
 }
 
-// spaceOf returns a kubelet's figures for a file system. ok is false if they are implausible: some
-// drivers report a negative number, which arrives as a huge unsigned one.
+// spaceOf returns a kubelet's figures for a volume. ok is false if they are implausible: some drivers
+// report a negative number, which arrives as a huge unsigned one, and for a driver that reports no
+// bytes, a kubelet reports 0 for each of them.
 func spaceOf(s *statsv1alpha1.FsStats) (space fact.Space, ok bool) {
 	ok = true
 	number := func(n *uint64) int64 {
@@ -126,7 +143,7 @@ func spaceOf(s *statsv1alpha1.FsStats) (space fact.Space, ok bool) {
 		CapacityBytes: number(s.CapacityBytes), UsedBytes: number(s.UsedBytes), AvailableBytes: number(s.AvailableBytes),
 		Inodes: number(s.Inodes), InodesUsed: number(s.InodesUsed),
 	}
-	return space, ok
+	return space, ok && space.CapacityBytes > 0
 }
 
 var (

@@ -38,8 +38,8 @@ func (h hostile) write(w io.Writer) (peak uint64) {
 }
 
 const (
-	aPod    = `{"podRef":{"name":"p","namespace":"shop","uid":"u"},"volume":[{"time":"2026-03-01T12:00:00Z","usedBytes":1,"name":"v","pvcRef":{"name":"c","namespace":"shop"}}]},`
-	aVolume = `{"time":"2026-03-01T12:00:00Z","usedBytes":1,"name":"v","pvcRef":{"name":"c","namespace":"shop"}},`
+	aPod    = `{"podRef":{"name":"p","namespace":"shop","uid":"u"},"volume":[{"time":"2026-03-01T12:00:00Z","usedBytes":1,"capacityBytes":9,"name":"v","pvcRef":{"name":"c","namespace":"shop"}}]},`
+	aVolume = `{"time":"2026-03-01T12:00:00Z","usedBytes":1,"capacityBytes":9,"name":"v","pvcRef":{"name":"c","namespace":"shop"}},`
 )
 
 // TestHostileAnswers asks kubelets that want the tracker's memory, and measures the heap while they answer. An answer
@@ -62,7 +62,7 @@ func TestHostileAnswers(t *testing.T) {
 		"a long string":                 {hostile{`{"pods":[{"podRef":{"name":"`, "x", ``, 63 << 20}, "one of its values has more than 1 MiB"},
 		"a long key":                    {hostile{`{"`, "x", ``, 63 << 20}, "one of its values has more than 1 MiB"},
 		"a long number":                 {hostile{`{"pods":[{"volume":[{"usedBytes":1`, "0", ``, 63 << 20}, "one of its values has more than 1 MiB"},
-		"a long name":                   {hostile{`{"pods":[{"volume":[{"name":"`, "x", `","time":"2026-03-01T12:00:00Z","usedBytes":1,"pvcRef":{}}]}]}`, 1 << 19}, "it has a name that is longer than Kubernetes allows"},
+		"a long name":                   {hostile{`{"pods":[{"volume":[{"name":"`, "x", `","time":"2026-03-01T12:00:00Z","usedBytes":1,"capacityBytes":9,"pvcRef":{}}]}]}`, 1 << 19}, "it has a name that is longer than Kubernetes allows"},
 		"a long UID":                    {hostile{`{"pods":[{"podRef":{"uid":"`, "x", `"}}]}`, 1 << 19}, "it has a name that is longer than Kubernetes allows"},
 		"much that is skipped":          {hostile{`{"node":[`, `{"a":[1,2,3]},`, ``, 63 << 20}, "one of its values has more than 1 MiB"},
 		"deep in what is skipped":       {hostile{`{"node":`, `[`, ``, 63 << 20}, "exceeded max depth"},
@@ -104,7 +104,7 @@ func TestHostileAnswers(t *testing.T) {
 // claims as it may, with the longest names.
 func TestHostileAnswersAtOnce(t *testing.T) {
 	name, label := strings.Repeat("n", nameBytes), strings.Repeat("n", labelBytes)
-	part := fmt.Sprintf(`{"podRef":{"name":%[1]q,"namespace":%[2]q,"uid":%[2]q},"volume":[{"time":"2026-03-01T12:00:00Z","usedBytes":1,"name":%[2]q,"pvcRef":{"name":%[1]q,"namespace":%[2]q}}]},`, name, label)
+	part := fmt.Sprintf(`{"podRef":{"name":%[1]q,"namespace":%[2]q,"uid":%[2]q},"volume":[{"time":"2026-03-01T12:00:00Z","usedBytes":1,"capacityBytes":9,"name":%[2]q,"pvcRef":{"name":%[1]q,"namespace":%[2]q}}]},`, name, label)
 	var mu sync.Mutex
 	var peak uint64
 	server := serveKubelet(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -142,7 +142,7 @@ func TestALargeAnswer(t *testing.T) {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		fmt.Fprintf(&b, `{"podRef":{"name":"p","namespace":"shop","uid":"u"},"containers":[%s{}],"volume":[{"time":"2026-03-01T12:00:00Z","usedBytes":1,"name":"v","pvcRef":{"name":"c-%d","namespace":"shop"}}]}`,
+		fmt.Fprintf(&b, `{"podRef":{"name":"p","namespace":"shop","uid":"u"},"containers":[%s{}],"volume":[{"time":"2026-03-01T12:00:00Z","usedBytes":1,"capacityBytes":9,"name":"v","pvcRef":{"name":"c-%d","namespace":"shop"}}]}`,
 			strings.Repeat(`{"name":"main","cpu":{"usageNanoCores":1}},`, 100), i)
 	}
 	b.WriteString(`]}`)

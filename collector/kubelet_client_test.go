@@ -220,7 +220,7 @@ func TestWhatAKubeletReceives(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if said := k.read(t.Context(), n1, believe); len(said.errs) > 0 || len(said.samples) != 1 {
+			if said := k.read(t.Context(), n1, believe); len(said.errs) > 0 || len(said.samples) == 0 {
 				t.Errorf("got %+v", said)
 			}
 			if got := strings.Join(p.received, " "); got != test.received {

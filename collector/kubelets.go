@@ -269,6 +269,7 @@ func (k *Kubelets) read(ctx context.Context, nodes map[string]struct{}, vet vett
 		})
 	}
 	_ = group.Wait() // no function of the group returns an error
+	k.noteStatsRight(len(nodes), all.errs)
 	return all
 }
 
@@ -290,7 +291,6 @@ func (k *Kubelets) ask(ctx context.Context, client *kubeletClient, node string) 
 		}
 	}
 	samples, implausible, err = client.summary(ctx, node, address)
-	k.noteStatsRight(node, err)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("it did not finish its answer within %s: %w", k.timeout, err)
 	}
@@ -324,14 +324,22 @@ func (k *Kubelets) node(ctx context.Context, name string) (*corev1.Node, error) 
 	return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
 }
 
-// noteStatsRight records whether a kubelet allows its statistics to the account whose token it got. A kubelet's 403 is
-// no answer of the API server, but means the same.
-func (k *Kubelets) noteStatsRight(node string, err error) {
-	var status *statusError
-	if errors.As(err, &status) && status.code == http.StatusForbidden {
-		err = apierrors.NewForbidden(corev1.Resource("nodes/stats"), node, err)
+// noteStatsRight records whether the kubelets that were asked in one turn allow their statistics to the account whose
+// token they got. A kubelet's 403 is no answer of the API server, but means the same, unless another kubelet answers:
+// then the right is granted, and that kubelet does not know it.
+func (k *Kubelets) noteStatsRight(asked int, errs []error) {
+	var missing error
+	if len(errs) == asked {
+		i := slices.IndexFunc(errs, func(err error) bool {
+			var status *statusError
+			return errors.As(err, &status) && status.code == http.StatusForbidden
+		})
+		if i < 0 {
+			return // it is not known
+		}
+		missing = apierrors.NewForbidden(corev1.Resource("nodes/stats"), "", errs[i])
 	}
-	k.rights.note(right{"get", "", "nodes/stats"}, err, "kubelets do not say how full volumes are", kubeletCure)
+	k.rights.note(right{"get", "", "nodes/stats"}, missing, "kubelets do not say how full volumes are", kubeletCure)
 }
 
 // summary asks the kubelet of a node at an address.
@@ -364,7 +372,7 @@ func explainKubelet(err error) error {
 	case errors.As(err, &status) && status.code == http.StatusUnauthorized:
 		return fmt.Errorf("%w: it takes no credentials of the API server (its --authentication-token-webhook), or the token is not for the API server", err)
 	case errors.As(err, &status) && status.code == http.StatusForbidden:
-		return fmt.Errorf("%w: grant nodes/stats, as deploy/rbac.yaml does", err)
+		return fmt.Errorf("%w: grant nodes/stats, as deploy/rbac.yaml does; if other kubelets answer, this one asks another API server, or none", err)
 	}
 	return err
 }

@@ -32,7 +32,7 @@ func (u *usages) Record(update *fact.Update) { u.list = append(u.list, update.Fa
 func TestForgedUsage(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	report := func(pod, claim string, used uint64, at time.Time) string {
-		return fmt.Sprintf(`{"podRef":{"name":%q,"namespace":"shop","uid":"uid-%s"},"volume":[{"time":%q,"usedBytes":%d,"name":"data","pvcRef":{"name":%q,"namespace":"shop"}}]}`,
+		return fmt.Sprintf(`{"podRef":{"name":%q,"namespace":"shop","uid":"uid-%s"},"volume":[{"time":%q,"usedBytes":%d,"capacityBytes":1000,"name":"data","pvcRef":{"name":%q,"namespace":"shop"}}]}`,
 			pod, pod, at.Format(time.RFC3339), used, claim)
 	}
 	server := serveKubelet(t, func(w http.ResponseWriter, _ *http.Request) {

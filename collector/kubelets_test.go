@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"encoding/pem"
@@ -9,10 +10,13 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	kitlog "github.com/go-kit/log"
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
@@ -23,13 +27,14 @@ import (
 )
 
 // What a kubelet says: of a claim that two pods use, of a block device, of a volume that is no
-// claim's, and of one of a driver that cannot count.
+// claim's, of one of a driver that cannot count, and of one of a driver that counts no bytes.
 const kubeletSummary = `{"node":{"nodeName":"n1","cpu":{"usageNanoCores":1}},"pods":[{"podRef":{"name":"db-1","namespace":"shop","uid":"p2"},"volume":[
-  {"time":"2026-03-01T11:59:59Z","usedBytes":29,"name":"data","pvcRef":{"name":"data-db-0","namespace":"shop"}}]},{"podRef":{"name":"db-0","namespace":"shop","uid":"p1"},"containers":[{"name":"db"}],"volume":[
+  {"time":"2026-03-01T11:59:59Z","availableBytes":61,"capacityBytes":100,"usedBytes":29,"inodesFree":45,"inodes":50,"inodesUsed":5,"name":"data","pvcRef":{"name":"data-db-0","namespace":"shop"}}]},{"podRef":{"name":"db-0","namespace":"shop","uid":"p1"},"containers":[{"name":"db"}],"volume":[
   {"time":"2026-03-01T12:00:00Z","availableBytes":60,"capacityBytes":100,"usedBytes":30,"inodesFree":45,"inodes":50,"inodesUsed":5,"name":"data","pvcRef":{"name":"data-db-0","namespace":"shop"}},
-  {"time":"2026-03-01T12:00:00Z","capacityBytes":100,"name":"raw","pvcRef":{"name":"raw-db-0","namespace":"shop"}},
+  {"time":"2026-03-01T12:00:00Z","availableBytes":0,"capacityBytes":100,"usedBytes":0,"inodesFree":0,"inodes":0,"inodesUsed":0,"name":"raw","pvcRef":{"name":"raw-db-0","namespace":"shop"}},
   {"time":"2026-03-01T12:00:00Z","usedBytes":1,"name":"tmp"},
-  {"time":"2026-03-01T12:00:00Z","usedBytes":18446744073709551000,"capacityBytes":100,"name":"odd","pvcRef":{"name":"odd-db-0","namespace":"shop"}}]}]}`
+  {"time":"2026-03-01T12:00:00Z","usedBytes":18446744073709551000,"capacityBytes":100,"name":"odd","pvcRef":{"name":"odd-db-0","namespace":"shop"}},
+  {"time":"2026-03-01T12:00:00Z","availableBytes":0,"capacityBytes":0,"usedBytes":0,"inodesFree":45,"inodes":50,"inodesUsed":5,"name":"files","pvcRef":{"name":"files-db-0","namespace":"shop"}}]}]}`
 
 // asked returns the Kubelets of a node n1 whose kubelet serves at an address; it trusts the server's certificate.
 func asked(server *httptest.Server) *Kubelets {
@@ -74,6 +79,7 @@ func TestKubeletsThatFail(t *testing.T) {
 		"nothing":         {200, "", "the kubelet of node n1: its answer is no summary of statistics: unexpected EOF"},
 		"cut off":         {200, kubeletSummary[:300], "the kubelet of node n1: its answer is no summary of statistics: unexpected EOF"},
 		"old":             {404, "", "the kubelet of node n1: 404 Not Found"},
+		"another node's":  {200, strings.Replace(kubeletSummary, `"nodeName":"n1"`, `"nodeName":"n7"`, 1), `the kubelet of node n1: its answer is that of node "n7"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := serveKubelet(t, func(w http.ResponseWriter, r *http.Request) {
@@ -90,11 +96,13 @@ func TestKubeletsThatFail(t *testing.T) {
 					Node: "n1", PodUID: "p1", Namespace: "shop", Pod: "db-0", Volume: "data", ClaimNamespace: "shop", Claim: "data-db-0", At: 1772366400_000000,
 					Space: fact.Space{CapacityBytes: 100, UsedBytes: 30, AvailableBytes: 60, Inodes: 50, InodesUsed: 5},
 				}
-				if len(said.errs) != 0 || len(said.samples) != 1 || said.samples[claimName{"shop", "data-db-0"}] != want {
-					t.Errorf("got %+v, want %+v", said, want)
+				raw := want // which the inventory knows for a block device
+				raw.Volume, raw.Claim, raw.Space = "raw", "raw-db-0", fact.Space{CapacityBytes: 100}
+				if len(said.errs) != 0 || len(said.samples) != 2 || said.samples[claimName{"shop", "data-db-0"}] != want || said.samples[claimName{"shop", "raw-db-0"}] != raw {
+					t.Errorf("got %+v, want %+v and %+v", said, want, raw)
 				}
-				if got := said.refused[refusal{"n1", refusedFigures}]; got != 1 {
-					t.Errorf("%d volumes with figures that cannot be, want 1", got)
+				if got := said.refused[refusal{"n1", refusedFigures}]; got != 2 {
+					t.Errorf("%d volumes with figures that cannot be, want 2", got)
 				}
 				return
 			}
@@ -105,6 +113,48 @@ func TestKubeletsThatFail(t *testing.T) {
 				t.Error("a kubelet that fails is looked for where it was, for ever")
 			}
 		})
+	}
+}
+
+// TestTheRightToStatistics has kubelets answer 200 or 403, or not be there. The right is missing if one refuses and none answers.
+func TestTheRightToStatistics(t *testing.T) {
+	var logged bytes.Buffer
+	rights := newRights(prometheus.NewRegistry(), kitlog.NewLogfmtLogger(&logged))
+	nodes := map[string]struct{}{}
+	ask := func(answers ...int) {
+		t.Helper()
+		var k *Kubelets
+		known := map[string]string{}
+		clear(nodes)
+		for i, code := range answers {
+			server := serveKubelet(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(code)
+				_, _ = io.WriteString(w, `{}`)
+			})
+			k = asked(server)
+			node := fmt.Sprint("n", i)
+			nodes[node], known[node] = struct{}{}, server.Listener.Addr().String()
+		}
+		k.rights, k.addresses = rights, known
+		if said := k.read(t.Context(), nodes, believe); len(said.errs) == len(answers) != !slices.Contains(answers, 200) {
+			t.Errorf("%v: %v", answers, said.errs)
+		}
+	}
+	stats := right{"get", "", "nodes/stats"}
+	for _, turn := range []struct {
+		answers []int
+		missing bool
+	}{
+		{[]int{403, 200}, false}, {[]int{200, 403}, false}, {[]int{404, 500}, false}, {[]int{403, 404}, true},
+		{[]int{403, 403}, true}, {[]int{404, 500}, true}, {[]int{403, 200}, false}, {[]int{403, 200, 404}, false},
+	} {
+		ask(turn.answers...)
+		if got := rights.lacks(stats); got != turn.missing {
+			t.Errorf("%v: missing is %v, want %v", turn.answers, got, turn.missing)
+		}
+	}
+	if strings.Count(logged.String(), "a right is missing") != 1 || strings.Count(logged.String(), "is granted now") != 1 {
+		t.Errorf("logged\n%s", logged.String())
 	}
 }
 

@@ -59,7 +59,7 @@ func (s *store) probe() {
 }
 
 // noteLag opens a gap, under the collector's lock, if an event is late: the API server was past the
-// event's version more than heldUpAfter ago. The event happened after each probe that found the API
+// event's version more than delayedAfter ago. The event happened after each probe that found the API
 // server before that version. The gap ends at the API server's latest known version; if the watch
 // still lags then, the next event opens another gap.
 func (s *store) noteLag(now fact.Time, version uint64) {
@@ -67,7 +67,7 @@ func (s *store) noteLag(now fact.Time, version uint64) {
 	for _, p := range s.probes {
 		if p.version < version {
 			from = p.asked
-		} else if now-p.answered > fact.Time(heldUpAfter/time.Microsecond) {
+		} else if now-p.answered > fact.Time(delayedAfter/time.Microsecond) {
 			late = true
 		}
 	}

@@ -23,7 +23,7 @@ func TestAWatchThatLags(t *testing.T) {
 	first := s.probeAt(20)
 	s.pass(probeEvery)
 	second := s.probeAt(30)
-	s.pass(heldUpAfter)
+	s.pass(delayedAfter)
 	now := fact.At(s.now)
 	wantBounds(t, "a little late", s.remove(t, "29"), now, now)
 	lastLive := now

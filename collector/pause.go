@@ -53,9 +53,9 @@ func (c *Collector) addStore(s *store) {
 }
 
 // paused notes, under the collector's lock, that nobody read the watch since from. An event may
-// have been on its way at that moment for as long as a live event may (heldUpAfter).
+// have been on its way at that moment for as long as a live event may (delayedAfter).
 func (s *store) paused(from, now fact.Time) {
-	s.openGap(from-fact.Time(heldUpAfter/time.Microsecond), now)
+	s.openGap(from-fact.Time(delayedAfter/time.Microsecond), now)
 	s.askGapEnd()
 }
 

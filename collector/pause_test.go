@@ -13,7 +13,7 @@ import (
 )
 
 // inFlight is how long an event may be on its way to a live store.
-const inFlight = fact.Time(heldUpAfter / time.Microsecond)
+const inFlight = fact.Time(delayedAfter / time.Microsecond)
 
 // wantBounds compares the bounds of a deleted claim.
 func wantBounds(t *testing.T, when string, row fact.Claim, from, to fact.Time) {

@@ -50,15 +50,15 @@ func (c *Collector) restore(ctx context.Context) error {
 	}
 	c.snapshot.Objects = nil // the garbage collector can free them
 	if c.behind.Load() > 0 {
-		c.tellResumed()
+		c.applyResumed()
 		close(c.synced)
 	}
 	level.Info(c.logger).Log("msg", "resuming where the last run ended", "objects", c.count(), "since", c.snapshot.LastSeen().Time().UTC().Format(time.RFC3339))
 	return nil
 }
 
-// tellResumed tells the exporter that it has the states of all restored objects.
-func (c *Collector) tellResumed() {
+// applyResumed marks the states in the exporter as complete: it has those of all restored objects.
+func (c *Collector) applyResumed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.exporter != nil {

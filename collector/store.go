@@ -68,9 +68,9 @@ const quietFor = time.Minute
 // show that it has: missed events arrive without pauses.
 const liveAfter = fact.Time(2 * time.Second / time.Microsecond)
 
-// heldUpAfter is how long an event may be in progress. After a longer one, later events cannot be
+// delayedAfter is how long an event may be in progress. After a longer one, later events cannot be
 // dated with the moment at which they are taken.
-const heldUpAfter = time.Second
+const delayedAfter = time.Second
 
 // begin runs do on a goroutine that end waits for. The caller has the collector's lock. Do returns when the store's
 // context ends.
@@ -212,7 +212,7 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Obser
 	came := s.collector.now()
 	text, textVersion := s.collector.event(s.kind, obj, gone)
 	s.trim(obj)
-	waited := func() bool { return s.collector.now().Sub(came) > heldUpAfter }
+	waited := func() bool { return s.collector.now().Sub(came) > delayedAfter }
 	err := s.collector.observe(func(inv *inventory.Inventory, now fact.Time) error {
 		if waited() {
 			s.openGap(s.lastSeen, now)
@@ -231,14 +231,14 @@ func (s *store) take(obj any, do func(*inventory.Inventory, any, inventory.Obser
 		return do(inv, obj, seen)
 	}, s.kind)
 	if waited() {
-		s.heldUp()
+		s.noteDelay()
 	}
 	return err
 }
 
-// heldUp notes that coming events have been waiting since the last one, because the recorder
+// noteDelay notes that coming events have been waiting since the last one, because the recorder
 // blocked.
-func (s *store) heldUp() {
+func (s *store) noteDelay() {
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
 	s.openGap(s.lastSeen, s.collector.present())
@@ -266,8 +266,8 @@ func (s *store) Replace(objects []any, resourceVersion string) error {
 	}()
 	began := s.collector.now()
 	err := s.collector.replace(s.ctx, firstList{objects, s.drawing.of(objects), position}, before)
-	if s.collector.now().Sub(began) > heldUpAfter { // it may have waited for the first lists of other kinds
-		s.heldUp()
+	if s.collector.now().Sub(began) > delayedAfter { // it may have waited for the first lists of other kinds
+		s.noteDelay()
 	}
 	return err
 }

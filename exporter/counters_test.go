@@ -140,7 +140,7 @@ func TestCountersCountWhatHappenedAndNotWhatWasFound(t *testing.T) {
 		{Kind: "Pod", Namespace: "shop", Action: fact.Mounted},
 	}
 	for i := range found {
-		found[i].Found, found[i].Took = true, time.Minute
+		found[i].Found, found[i].Took, found[i].Measured = true, time.Minute, true
 	}
 	e.Apply(changesUpdate(found...))
 	if got := samples(t, e, append(counterPrefixes, "kubevoltracker_claim_bind_duration_seconds_count")...); got != "" {
@@ -175,16 +175,18 @@ kubevoltracker_volumes_deleted_total{source="nfs",storageclass="fast"} 1
 func TestLatencies(t *testing.T) {
 	e := newTestExporter()
 	bound := claimChange(fact.Bound)
-	bound.Took = 4 * time.Second
-	unknown := claimChange(fact.Bound)
-	started := fact.Change{Kind: "Pod", Namespace: "shop", Action: fact.Started, Took: 7 * time.Second}
-	e.Apply(changesUpdate(bound, unknown, started))
+	bound.Took, bound.Measured = 4*time.Second, true
+	unknown, atOnce := claimChange(fact.Bound), claimChange(fact.Bound)
+	atOnce.Measured = true // in the second in which the claim was created
+	started := fact.Change{Kind: "Pod", Namespace: "shop", Action: fact.Started, Took: 7 * time.Second, Measured: true}
+	e.Apply(changesUpdate(bound, unknown, atOnce, started))
 	got := samples(t, e, "kubevoltracker_claim_bind_duration_seconds", "kubevoltracker_pod_storage_wait_seconds")
 	for _, want := range []string{
-		`kubevoltracker_claim_bind_duration_seconds_bucket{storageclass="fast",le="2.5"} 0`,
-		`kubevoltracker_claim_bind_duration_seconds_bucket{storageclass="fast",le="5"} 1`,
+		`kubevoltracker_claim_bind_duration_seconds_bucket{storageclass="fast",le="0.5"} 1`,
+		`kubevoltracker_claim_bind_duration_seconds_bucket{storageclass="fast",le="2.5"} 1`,
+		`kubevoltracker_claim_bind_duration_seconds_bucket{storageclass="fast",le="5"} 2`,
 		`kubevoltracker_claim_bind_duration_seconds_sum{storageclass="fast"} 4`,
-		`kubevoltracker_claim_bind_duration_seconds_count{storageclass="fast"} 1`,
+		`kubevoltracker_claim_bind_duration_seconds_count{storageclass="fast"} 2`,
 		`kubevoltracker_pod_storage_wait_seconds_bucket{le="10"} 1`,
 		`kubevoltracker_pod_storage_wait_seconds_sum 7`,
 	} {

@@ -104,8 +104,8 @@ func smallCluster() *fact.Update {
 	}
 	u.At = ago(10 * time.Minute)
 	bound := claimChange(fact.Bound)
-	bound.Took = 3 * time.Second
-	u.Facts.Changes = append(everyChange(), bound, fact.Change{Kind: "Pod", Namespace: "shop", Action: fact.Started, Took: 7 * time.Second})
+	bound.Took, bound.Measured = 3*time.Second, true
+	u.Facts.Changes = append(everyChange(), bound, fact.Change{Kind: "Pod", Namespace: "shop", Action: fact.Started, Took: 7 * time.Second, Measured: true})
 	return u
 }
 

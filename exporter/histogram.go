@@ -25,6 +25,7 @@ type histogram struct {
 	count   uint64
 	sum     float64                        // seconds
 	classic [len(latencyBounds) + 1]uint64 // not cumulative; the last bucket has no upper bound
+	zero    uint64                         // the native bucket of durations of zero, which have no other native bucket
 	schema  int32                          // a native bucket's upper bound is 2^(index / 2^schema)
 	native  map[int]int64                  // by index
 }
@@ -53,6 +54,10 @@ func (h *histogram) observe(took time.Duration) {
 	h.count++
 	h.sum += took.Seconds()
 	h.classic[boundOf(took)]++
+	if took == 0 {
+		h.zero++
+		return
+	}
 	fraction, exponent := math.Frexp(took.Seconds())
 	index := sort.SearchFloat64s(octave, fraction) + (exponent-1)*len(octave)
 	for range finestSchema - h.schema {
@@ -95,6 +100,7 @@ func (h *histogram) adopt(other *histogram) {
 	for i, n := range other.classic {
 		h.classic[i] += n
 	}
+	h.zero += other.zero
 	h.count += other.count
 	h.sum += other.sum
 	h.since = min(h.since, other.since)
@@ -116,7 +122,7 @@ func (h *histogram) Desc() *prometheus.Desc { return latencyDescs[h.family] }
 
 // Write implements prometheus.Metric.
 func (h *histogram) Write(m *dto.Metric) error {
-	native, err := prometheus.NewConstNativeHistogram(h.Desc(), h.count, h.sum, h.native, nil, 0, h.schema,
+	native, err := prometheus.NewConstNativeHistogram(h.Desc(), h.count, h.sum, h.native, nil, h.zero, h.schema,
 		prometheus.DefNativeHistogramZeroThreshold, h.since.Time(), h.labels()...)
 	if err != nil {
 		return err
@@ -148,12 +154,13 @@ type latencyRecord struct {
 	Sum    float64
 	Bounds []float64 // of the classic buckets, without the last one's
 	Counts []uint64
+	Zero   uint64
 	Schema int32
 	Native map[int]int64
 }
 
 func (h *histogram) record() ([]byte, error) {
-	return json.Marshal(latencyRecord{h.since, h.count, h.sum, latencyBounds[:], h.classic[:], h.schema, h.native})
+	return json.Marshal(latencyRecord{h.since, h.count, h.sum, latencyBounds[:], h.classic[:], h.zero, h.schema, h.native})
 }
 
 // readLatency decodes a record. Its error says why the histogram begins anew.
@@ -173,7 +180,7 @@ func readLatency(name string, data []byte) (*histogram, error) {
 		return nil, fmt.Errorf("the histogram %s cannot be right: %w", name, err)
 	}
 	h := newHistogram(l, r.Since)
-	h.count, h.sum, h.schema = r.Count, r.Sum, r.Schema
+	h.count, h.sum, h.zero, h.schema = r.Count, r.Sum, r.Zero, r.Schema
 	copy(h.classic[:], r.Counts)
 	maps.Copy(h.native, r.Native)
 	h.limit()
@@ -185,7 +192,7 @@ func (r *latencyRecord) check() error {
 	if r.Schema > finestSchema || r.Schema < coarsestSchema {
 		return fmt.Errorf("it has schema %d", r.Schema)
 	}
-	var classic, native uint64
+	classic, native := uint64(0), r.Zero
 	for _, n := range r.Counts {
 		classic += n
 	}

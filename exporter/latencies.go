@@ -49,7 +49,7 @@ type latency struct {
 // unknown, or that the first list found.
 func measuredBy(c *fact.Change) (l latency, measured bool) {
 	switch {
-	case c.Found || c.Took <= 0:
+	case c.Found || !c.Measured:
 		return latency{}, false
 	case c.Kind == kindClaim && c.Action == fact.Bound:
 		return latency{claimBind, c.StorageClass}, true

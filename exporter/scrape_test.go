@@ -38,7 +38,7 @@ func fullExporter() *Exporter {
 	idle.Owner = "a\\b\"c\nd} é,x=\""
 	idle.Used, idle.Measured, idle.UsedBytes, idle.AvailableBytes, idle.Inodes, idle.InodesUsed = true, true, 1, 2, 3, 4
 	bound := claimChange(fact.Bound)
-	bound.Took = 3 * time.Second
+	bound.Took, bound.Measured = 3*time.Second, true
 	e.Apply(&fact.Update{
 		Watched: []fact.Span{watchedAgo(time.Minute, 0)},
 		Volumes: []fact.VolumeState{testVolume(), idle},
@@ -46,7 +46,7 @@ func fullExporter() *Exporter {
 		Facts: fact.Facts{Changes: []fact.Change{
 			volumeChange(fact.Created), claimChange(fact.Created), bound,
 			{Kind: "Pod", Namespace: "shop", Action: fact.Mounted},
-			{Kind: "Pod", Namespace: "shop", Action: fact.Started, Took: time.Second},
+			{Kind: "Pod", Namespace: "shop", Action: fact.Started, Took: time.Second, Measured: true},
 		}},
 	})
 	return e

@@ -377,8 +377,9 @@ type Change struct {
 	StorageClass string // of a volume, or the CountedClass of a claim
 	SourceKind   string
 	// Took is the time from a claim's creation until it was Bound, or from a pod's scheduling until its first
-	// container Started. Zero where unknown.
-	Took time.Duration
+	// container Started, if Measured says that it is known. The API's times are whole seconds: zero is less than one.
+	Took     time.Duration
+	Measured bool
 }
 
 // EventKind returns the kind of the object whose event showed the change; ResourceVersion is of

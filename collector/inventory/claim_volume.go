@@ -92,22 +92,23 @@ func (inv *Inventory) announceBinding(c *claim, obs Observation) {
 	}
 	c.unannounced = false
 	inv.markSnapshot(c)
+	took, measured := c.bindDuration()
 	inv.change(c.change(fact.Change{
 		At: c.boundAt, Action: fact.Bound, Details: "to volume " + c.volumeName, Found: obs.Found || c.foundBound,
-		Took: c.bindDuration(), SourceKind: c.volume.source.kindOr(""),
+		Took: took, Measured: measured, SourceKind: c.volume.source.kindOr(""),
 	}))
 	c.boundBefore = true
 }
 
-// bindDuration returns how long it took to bind a claim; zero if nobody observed the moment, or if
-// the claim was bound before and Lost its volume.
-func (c *claim) bindDuration() time.Duration {
+// bindDuration returns how long it took to bind a claim. It is not known if nobody observed the
+// moment, or if the claim was bound before and Lost its volume.
+func (c *claim) bindDuration() (took time.Duration, known bool) {
 	v := c.volume
-	exact := c.boundAt != v.phaseChanged || v.phaseChanged == v.phaseNotBefore
+	exact := !c.boundLate && (c.boundAt != v.phaseChanged || v.phaseChanged == v.phaseNotBefore)
 	if c.boundBefore || !exact {
-		return 0
+		return 0, false
 	}
-	return time.Duration(max(c.boundAt-c.created, 0)) * time.Microsecond
+	return time.Duration(max(c.boundAt-c.created, 0)) * time.Microsecond, true
 }
 
 // findVolume finds a claim's volume: by the volume's claimRef (rule 2.5), or by the name that

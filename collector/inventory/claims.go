@@ -98,7 +98,7 @@ func (c *claim) row(version uint64, annotations fact.Labels) fact.Claim {
 // read returns the API's present values.
 func (c *claim) read(o *corev1.PersistentVolumeClaim) claimSpec {
 	traits := claimTraits{
-		class: claimClass(o), accessModes: intern.Join(o.Spec.AccessModes), mode: volumeMode(o.Spec.VolumeMode),
+		class: namedClass(o, ptr.Deref(o.Spec.StorageClassName, "")), accessModes: intern.Join(o.Spec.AccessModes), mode: volumeMode(o.Spec.VolumeMode),
 		owner: ownerOf(o.Labels, o.Annotations), groups: intern.Join(groupsOf(o.Labels, o.Annotations)),
 		attributesClass: ptr.Deref(o.Spec.VolumeAttributesClassName, ""), currentAttributesClass: ptr.Deref(o.Status.CurrentVolumeAttributesClassName, ""),
 		conditions: claimConditions(o),
@@ -162,23 +162,6 @@ func claimConditions(o *corev1.PersistentVolumeClaim) string {
 	return strings.Join(list, ",")
 }
 
-// longestName is the longest name of an object in bytes (ValidateName, NameIsDNSSubdomain).
-const longestName = 253
-
-// claimClass returns the claim's storage class. The annotation is older than the field, and the API
-// still honours it. Nobody validates the annotation, and its text becomes a label of metrics: one
-// that is not UTF-8 would fail each scrape. So a text that can be no name of a class is made harmless.
-func claimClass(o *corev1.PersistentVolumeClaim) string {
-	if class, ok := o.Annotations[corev1.BetaStorageClassAnnotation]; ok {
-		class = cut(class, longestName)
-		return strings.ReplaceAll(class, "/", "_")
-	}
-	if o.Spec.StorageClassName != nil {
-		return *o.Spec.StorageClassName
-	}
-	return ""
-}
-
 func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, obs Observation) bool {
 	c := inv.claims[string(o.UID)]
 	revived := c == nil && inv.reviveClaim(o, obs)
@@ -193,7 +176,7 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, obs Observation
 	} else {
 		inv.versioned(o, func() { inv.claimChanges(c, &spec, o, obs) })
 		if v := c.volume; v != nil && v.user == c && spec.unusedSince != c.unusedSince {
-			inv.settleUnseenUse(v)
+			inv.saveUnseenUse(v)
 		}
 		c.claimSpec = spec
 	}
@@ -254,7 +237,7 @@ func (inv *Inventory) addClaim(o *corev1.PersistentVolumeClaim, obs Observation)
 	c.foundBound = c.found && c.phase.Value() == string(corev1.ClaimBound)
 	inv.listClaim(c, obs)
 	slot := inv.slot(c.name)
-	if len(slot.claims) > 0 && !obs.Found {
+	if len(slot.claims) > 0 && !inv.listing { // the version in a list may be a later one than that of the creation
 		inv.lives[c] = life{born: versionOf(o)}
 	}
 	slot.claims = append(slot.claims, c)
@@ -371,7 +354,7 @@ func (inv *Inventory) dropClaim(c *claim, obs Observation) {
 
 func (inv *Inventory) evictClaim(c *claim) {
 	if v := c.volume; v != nil && v.user == c {
-		inv.settleUnseenUse(v)
+		inv.saveUnseenUse(v)
 		inv.keepClaimant(v, c)
 		v.user = nil
 	}

@@ -2,12 +2,28 @@ package inventory
 
 import (
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
+
+// longestName is the longest name of an object in bytes (ValidateName, NameIsDNSSubdomain).
+const longestName = 253
+
+// namedClass returns the storage class that a claim or a volume names in its spec or in an annotation. The annotation is
+// older than the field, and the API still honours it (GetPersistentVolumeClass). Nobody validates it, and its text becomes
+// a label of metrics: one that is not UTF-8 would fail each scrape. So a text that can be no name of a class is made harmless.
+func namedClass(o metav1.Object, inSpec string) string {
+	class, ok := o.GetAnnotations()[corev1.BetaStorageClassAnnotation]
+	if !ok {
+		return inSpec
+	}
+	return strings.ReplaceAll(cut(class, longestName), "/", "_")
+}
 
 type class struct{ row fact.StorageClass }
 
@@ -45,14 +61,14 @@ func (inv *Inventory) noteClass(o *storagev1.StorageClass, obs Observation) bool
 		return false
 	}
 	if c == nil {
+		c = &class{row}
+		inv.classes[row.UID] = c
 		// An update can hide a deletion and a creation under the same name.
 		for uid, other := range inv.classes {
-			if other.row.Name == row.Name && !inv.restoring {
+			if other != c && other.row.Name == row.Name && !inv.restoring {
 				inv.dropClass(uid, obs)
 			}
 		}
-		c = &class{}
-		inv.classes[row.UID] = c
 		inv.change(fact.Change{
 			At: row.CreatedAt, Kind: string(fact.StorageClasses), UID: row.UID, Name: row.Name, Action: fact.Created,
 			Details: row.Provisioner, Actor: lastActor(o), Found: obs.Found,
@@ -68,8 +84,12 @@ func (inv *Inventory) dropClass(uid string, obs Observation) {
 	if c == nil {
 		return
 	}
-	_, c.row.DeletedAt = obs.bounds(c.row.CreatedAt)
 	delete(inv.classes, uid)
+	end := obs
+	if other := inv.classOf(c.row.Name); other != nil && other.row.CreatedAt >= c.row.CreatedAt {
+		end = obs.before(other.row.CreatedAt) // rule 1.4
+	}
+	_, c.row.DeletedAt = end.bounds(c.row.CreatedAt)
 	inv.emitClass(c, obs)
 	inv.change(fact.Change{At: c.row.DeletedAt, Kind: string(fact.StorageClasses), UID: uid, Name: c.row.Name, Action: fact.Deleted})
 	inv.forgetSnapshot(fact.StorageClasses, uid)

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -27,12 +28,15 @@ func TestWorkloadIsGuessedFromThePod(t *testing.T) {
 		"Deployment's ReplicaSet":      {controlledBy("ReplicaSet", "web-7d4b9"), fact.Labels{"pod-template-hash": "7d4b9"}, workload{"Deployment", "web", ""}},
 		"ReplicaSet of its own":        {controlledBy("ReplicaSet", "web"), nil, workload{"ReplicaSet", "web", "owner"}},
 		"ReplicaSet of its own, label": {controlledBy("ReplicaSet", "web"), fact.Labels{"pod-template-hash": "7d4b9"}, workload{"ReplicaSet", "web", "owner"}},
-		"CronJob's Job":                {controlledBy("Job", "report-29384712"), nil, workload{"CronJob", "report", ""}},
+		"CronJob's Job":                {controlledBy("Job", "report-29453760"), nil, workload{"CronJob", "report", ""}}, // 2026-01-01 00:00
+		"CronJob's Job, 20 days late":  {controlledBy("Job", "report-29425440"), nil, workload{"CronJob", "report", ""}},
+		"Job with a date":              {controlledBy("Job", "import-20260101"), nil, workload{"Job", "import-20260101", "owner"}},
+		"Job with a number":            {controlledBy("Job", "report-29384712"), nil, workload{"Job", "report-29384712", "owner"}},
 		"Job of its own":               {controlledBy("Job", "report-2938471x"), nil, workload{"Job", "report-2938471x", "owner"}},
 		"Job with a short number":      {controlledBy("Job", "report-1"), nil, workload{"Job", "report-1", "owner"}},
 		"unknown kind":                 {controlledBy("Rollout", "canary"), nil, workload{"Rollout", "canary", "owner"}},
 	} {
-		o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: test.owners, Labels: test.labels}}
+		o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: test.owners, Labels: test.labels, CreationTimestamp: second(5)}}
 		expect(t, name, guessWorkload(o, controllerOf(o)), test.want)
 	}
 }
@@ -214,15 +218,71 @@ func TestVolumeIsAwaitedUntilItsOwnContainerStarts(t *testing.T) {
 	expect(t, "status", h.states["v1"].Status, fact.VolumePending)
 }
 
-func TestPodTimesForStorageWait(t *testing.T) {
-	o := podOf("db-0", "p1", 4, []string{"db"}, "data")
-	o.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: second(5)}}
-	_, h := play(t, set(5, o), set(9, running(o, 8)))
-	for _, c := range changesOf(h) {
-		if c.Action == fact.Started {
-			expect(t, "scheduled to started", c.Took.Seconds(), 3)
-			return
+// tookOf returns how long the changes of an action took, in seconds; "?" for one whose duration is unknown.
+func tookOf(h *history, action fact.Action) (list []string) {
+	for _, c := range slices.SortedFunc(slices.Values(changesOf(h)), func(a, b fact.Change) int { return int(a.At - b.At) }) {
+		switch {
+		case c.Action != action:
+		case c.Measured:
+			list = append(list, fmt.Sprint(c.Took.Seconds()))
+		default:
+			list = append(list, "?")
 		}
 	}
-	t.Error("no change tells the start")
+	return list
+}
+
+// The API's times are whole seconds, so a duration of zero is a short one. An unknown one is none.
+func TestPodTimesForStorageWait(t *testing.T) {
+	o := scheduledTo(podOf("db-0", "p1", 4, []string{"db"}, "data"), "node-1", 20)
+	again := running(o, 28)
+	again.Status.ContainerStatuses[0].RestartCount = 3
+	lost := o.DeepCopy()
+	lost.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "db", State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown", ExitCode: 137},
+	}}}
+	for name, test := range map[string]struct {
+		events []event
+		want   string
+	}{
+		"three seconds":                      {[]event{set(20, o), set(24, running(o, 23))}, "[3]"},
+		"within a second":                    {[]event{set(20, o), set(21, running(o, 20))}, "[0]"},
+		"a node's clock is a little behind":  {[]event{set(20, o), set(21, running(o, 18))}, "[0]"},
+		"a node's clock is off":              {[]event{set(20, o), set(21, running(o, 10))}, "[?]"},
+		"not scheduled":                      {[]event{set(4, running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 4))}, "[?]"},
+		"it has restarted more often":        {[]event{set(20, o), set(30, again)}, "[?]"},
+		"its only status does not say since": {[]event{set(30, lost)}, "[?]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, h := play(t, test.events...)
+			expect(t, "scheduled to started", fmt.Sprint(tookOf(h, fact.Started)), test.want)
+		})
+	}
+}
+
+// A claim that is bound in the second in which it is created takes zero seconds, which is known.
+func TestTimeUntilAClaimIsBound(t *testing.T) {
+	claim, pending := pvc("data", "c1", 1, "vol"), pvc("data", "c1", 1, "")
+	bound := func(second int) []event {
+		return []event{set(1, pending), set(second, pv("vol", "v1", 1, claim, corev1.VolumeBound, second)), set(second, claim)}
+	}
+	lost := claim.DeepCopy()
+	lost.Status.Phase, lost.Status.Capacity = corev1.ClaimLost, nil
+	again := []event{
+		gone(100, pv("vol", "v1", 1, claim, corev1.VolumeBound, 4)), set(101, lost),
+		set(200, pv("vol", "v2", 200, claim, corev1.VolumeBound, 201)), set(201, claim),
+	}
+	for name, test := range map[string]struct {
+		events []event
+		want   string
+	}{
+		"three seconds":   {bound(4), "[3]"},
+		"within a second": {bound(1), "[0]"},
+		"bound again":     {append(bound(4), again...), "[3 ?]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, h := play(t, test.events...)
+			expect(t, "created to bound", fmt.Sprint(tookOf(h, fact.Bound)), test.want)
+		})
+	}
 }

@@ -89,7 +89,7 @@ const waitSlack = fact.Time(60_000_000)
 
 // noteStart takes the first start that a status shows, and the number of runs that it shows. The
 // start lies after the pod was scheduled, after the kubelet last reported that the container waits,
-// and before said.
+// and before said. The containers of a mirror pod may have started before the pod was created.
 func (c *container) noteStart(began fact.Time, runs int32, p *pod, said fact.Time) {
 	if c.started != 0 && p.clockOff {
 		return // it has been corrected already
@@ -105,7 +105,7 @@ func (c *container) noteStart(began fact.Time, runs int32, p *pod, said fact.Tim
 	case began+waitSlack < waited:
 		p.clockOff, began = true, waited
 		c.startUnknown = true // the kubelet may have reported the waiting late
-	case began+clockSlack < scheduled:
+	case began+clockSlack < scheduled && !p.mirror:
 		p.clockOff, began = true, scheduled
 	}
 	c.started = earliest(c.started, latest(began, p.created))

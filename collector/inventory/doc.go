@@ -115,7 +115,9 @@
 // waits (a busy kubelet may write that up to waitSlack late), and before the kubelet reported the
 // start. A node's clock that says otherwise is off, and the start is corrected to the nearer of
 // these bounds. If the container has run more often than its status shows, its first start lies
-// before the known runs: the row's started_not_before says since when it can have run.
+// before the known runs: the row's started_not_before says since when it can have run. A kubelet
+// starts a static pod before the API server has its mirror pod: then the use by that pod begins with
+// its creation, and the clock is not off.
 //
 // 3.3 The kubelet reported a status when it last wrote it, by the API server's clock
 // (managedFields), or else at the observation. Whoever may patch a pod may write managedFields, too,
@@ -148,7 +150,7 @@
 // 4.1 It is the latest moment at which the last finished use can have ended.
 //
 // 4.2 It is a fact of the volume. When a pod is evicted, its use is saved in the volume
-// (settledUse), which only grows. The use of a pod in memory can still be corrected, as when the
+// (savedUse), which only grows. The use of a pod in memory can still be corrected, as when the
 // pod turns out to have used another volume. So eviction never changes the last use.
 //
 // 4.3 It belongs to the volume that the pod really used, whatever happened to the claim and the
@@ -163,7 +165,8 @@
 // never_mounted if not.
 //
 // 5.2 It is idle since its last use, else since it was bound or created: the longest idle time
-// possible. It is mounted since the longest of its present uses began. It is pending since the
+// possible. It is mounted since the longest of its present uses began; if an earlier use overlapped
+// that one while somebody watched, since the earlier one began. It is pending since the
 // longest waiting of its pods has waited, but not before it was bound or its last use ended.
 //
 // 5.3 A pod awaits its volumes until one of its main containers has started. A container that can

@@ -125,7 +125,7 @@ func checkCounts(t *testing.T, inv *Inventory) {
 		}
 	}
 	for _, v := range inv.volumes {
-		if v.active != active[v] || v.lastUse != max(lastUse[v], v.settledUse) {
+		if v.active != active[v] || v.lastUse != max(lastUse[v], v.savedUse) {
 			t.Fatalf("volume %s counts %d in use and a last use at %d, the pods say %d and %d", v.name, v.active, v.lastUse, active[v], lastUse[v])
 		}
 	}

@@ -313,7 +313,7 @@ func (inv *Inventory) Take(u *fact.Update) (more bool) {
 		state := inv.volumeState(v)
 		changed := v.status != state.Status || v.statusSince != state.ChangedAt
 		v.status, v.statusSince = state.Status, state.ChangedAt
-		if row := inv.stateRow(v, &state); changed || fingerprint(&row) != v.told {
+		if row := inv.stateRow(v, &state); changed || fingerprint(&row) != v.emittedRow {
 			if inv.volumes[v.uid] == v || inv.dead[subjectID{fact.Volumes, v.uid}] != nil { // else its snapshot is forgotten
 				inv.markSnapshot(v)
 			}

@@ -220,11 +220,11 @@ func b2i(b bool) int32 {
 	return 0
 }
 
-// findLastUse sets a volume's last use from settledUse and from the pods in memory. It scans
+// findLastUse sets a volume's last use from savedUse and from the pods in memory. It scans
 // all pods, and is needed only if a pod turns out to have used another volume than it seemed, or if
 // a use that had ended continues.
 func (inv *Inventory) findLastUse(v *volume) {
-	v.lastUse, v.lastUser = v.settledUse, nil
+	v.lastUse, v.lastUser = v.savedUse, nil
 	inv.eachPod(func(p *pod) {
 		for i := range p.volumes {
 			if u := &p.volumes[i]; u.volume == v {
@@ -237,9 +237,9 @@ func (inv *Inventory) findLastUse(v *volume) {
 // fold saves the use of a pod that is evicted in its volume, so that the last use does not depend
 // on the pods in memory (rule 4.2).
 func (inv *Inventory) fold(p *pod, u *podVolume) {
-	if v := u.volume; v != nil && u.lastUse > v.settledUse && inv.volumeByUID(v.uid) == v {
-		v.settledUse = u.lastUse
-		v.lastUse = latest(v.lastUse, v.settledUse)
+	if v := u.volume; v != nil && u.lastUse > v.savedUse && inv.volumeByUID(v.uid) == v {
+		v.savedUse = u.lastUse
+		v.lastUse = latest(v.lastUse, v.savedUse)
 		inv.markSnapshot(v)
 	}
 	if v := u.volume; v != nil && v.lastUser == p {

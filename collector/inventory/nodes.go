@@ -22,13 +22,17 @@ type node struct {
 }
 
 // noteNode takes a node's Ready condition, and emits its labels. A restored node arrives as
-// metadata alone; its snapshot completes it.
+// metadata alone; its snapshot completes it. A restored node can be the predecessor of the one that
+// has the name already.
 func (inv *Inventory) noteNode(o metav1.Object, obs Observation) bool {
 	inv.nodesHidden = false
-	n := inv.nodes[o.GetName()]
+	n, created := inv.nodes[o.GetName()], apiTime(o.GetCreationTimestamp())
 	if n == nil || n.uid != string(o.GetUID()) {
+		if n != nil && inv.restoring && created <= n.returned {
+			return inv.noteOther(fact.Nodes, o, obs)
+		}
 		again := n != nil
-		n = &node{uid: string(o.GetUID()), returned: apiTime(o.GetCreationTimestamp())}
+		n = &node{uid: string(o.GetUID()), returned: created}
 		if again {
 			n.returned = obs.At
 		}

@@ -17,6 +17,7 @@ import (
 // other is an object of a kind from which nothing is inferred; only its versions are emitted.
 type other struct {
 	name    string
+	created fact.Time
 	emitted uint64 // hash of its document
 }
 
@@ -26,28 +27,37 @@ func (inv *Inventory) noteOther(kind fact.Kind, o metav1.Object, obs Observation
 	if had != nil && had.emitted == hash {
 		return false
 	}
+	now := &other{o.GetName(), apiTime(o.GetCreationTimestamp()), hash}
+	inv.others[kind][uid] = now
 	if had == nil {
 		// An update can hide a deletion and a creation under the same name.
 		for before, other := range inv.others[kind] {
-			if other.name == o.GetName() && !inv.restoring {
+			if other != now && other.name == now.name && !inv.restoring {
 				inv.dropOther(kind, before, obs)
 			}
 		}
 		inv.change(fact.Change{
-			At: apiTime(o.GetCreationTimestamp()), Kind: string(kind), UID: uid, Name: o.GetName(), Action: fact.Created,
+			At: now.created, Kind: string(kind), UID: uid, Name: now.name, Action: fact.Created,
 			Actor: lastActor(o), Found: obs.Found,
 		})
 	}
-	inv.others[kind][uid] = &other{o.GetName(), hash}
 	return true
 }
 
 func (inv *Inventory) dropOther(kind fact.Kind, uid string, obs Observation) {
-	if had := inv.others[kind][uid]; had != nil {
-		delete(inv.others[kind], uid)
-		inv.forgetSnapshot(kind, uid)
-		inv.change(fact.Change{At: obs.At, Kind: string(kind), UID: uid, Name: had.name, Action: fact.Deleted})
+	had := inv.others[kind][uid]
+	if had == nil {
+		return
 	}
+	delete(inv.others[kind], uid)
+	inv.forgetSnapshot(kind, uid)
+	for _, other := range inv.others[kind] {
+		if other.name == had.name && other.created >= had.created {
+			obs = obs.before(other.created) // rule 1.4
+		}
+	}
+	_, at := obs.bounds(had.created)
+	inv.change(fact.Change{At: at, Kind: string(kind), UID: uid, Name: had.name, Action: fact.Deleted})
 }
 
 // emitObject emits a version of an object. The object stays in memory as it came, packed or not,

@@ -29,6 +29,7 @@ type pod struct {
 	clockOff   bool   // its node's clock is off (rule 3.5)
 	announced  bool   // the change "started" has been emitted
 	found      bool   // existed in the first list
+	mirror     bool   // it shows a static pod, whose kubelet needs no API server to start its containers
 	fresh      bool   // its row has not been emitted
 	dirty      bool
 	gone       bool
@@ -190,7 +191,7 @@ func (inv *Inventory) addPod(o *corev1.Pod, obs Observation) *pod {
 		return p
 	}
 	p := &pod{uid: inv.retainString(string(o.UID)), name: name{inv.sharedNamespace(o.Namespace), inv.retainString(o.Name)}, found: obs.Found}
-	p.created = apiTime(o.CreationTimestamp)
+	p.created, p.mirror = apiTime(o.CreationTimestamp), isMirror(o)
 	inv.listPod(p, obs)
 	inv.updateContainers(p, o)
 	inv.change(p.change(fact.Change{At: p.created, Action: fact.Created, Actor: lastActor(o), Found: obs.Found}))
@@ -211,6 +212,9 @@ func (inv *Inventory) addPod(o *corev1.Pod, obs Observation) *pod {
 	p.mounts = retainList(inv, &inv.mounts, podMounts(o, p, 0))
 	return p
 }
+
+// isMirror reports whether a pod shows a static pod: such a pod is its node's (pkg/kubelet/pod/mirror_client.go).
+func isMirror(o *corev1.Pod) bool { return controllerOf(o).kind == string(fact.Nodes) }
 
 // listPod indexes a pod under its UID and name. An update can hide a deletion and a creation under
 // the same name (rule 1.4). While a restart restores, several pods can have had the name.
@@ -349,12 +353,22 @@ func (inv *Inventory) emitContainers(p *pod, obs Observation) {
 	}
 	if !p.announced && p.started != 0 {
 		p.announced = true
-		c := p.change(fact.Change{At: p.started, Action: fact.Started, Details: "on node " + p.node.Value(), Found: p.found && obs.Found})
-		if p.scheduled != 0 && p.started >= p.scheduled {
-			c.Took = time.Duration(p.started-p.scheduled) * time.Microsecond
-		}
-		inv.change(c)
+		took, measured := p.startDuration()
+		inv.change(p.change(fact.Change{
+			At: p.started, Action: fact.Started, Details: "on node " + p.node.Value(), Found: p.found && obs.Found, Took: took, Measured: measured,
+		}))
 	}
+}
+
+// startDuration returns the time from the scheduling of a pod until its first container started. It
+// is not known if the first start is not known exactly (rule 3.2), nor of a mirror pod, whose node
+// needs no scheduler. A start before the scheduling, within clockSlack, counts as zero.
+func (p *pod) startDuration() (took time.Duration, known bool) {
+	unknown := slices.ContainsFunc(p.containers, func(c container) bool { return c.startUnknown })
+	if p.scheduled == 0 || p.clockOff || p.mirror || unknown {
+		return 0, false
+	}
+	return time.Duration(max(p.started-p.scheduled, 0)) * time.Microsecond, true
 }
 
 // evictPod removes a deleted pod from the inventory. Its use stays the last use of its volumes

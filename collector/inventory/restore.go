@@ -155,10 +155,10 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.ObjectSnapshot) {
 	if v.phaseChanged == 0 {
 		v.phaseNotBefore, v.phaseChanged = s.PhaseNotBefore, s.PhaseChanged
 	}
-	v.settledUse = latest(v.settledUse, s.LastUse)
-	v.lastUse = latest(v.lastUse, v.settledUse)
+	v.savedUse = latest(v.savedUse, s.LastUse)
+	v.lastUse = latest(v.lastUse, v.savedUse)
 	v.unseenUse = latest(v.unseenUse, s.UnseenUse)
-	if _, ok := inv.spaces[v]; !ok && s.Space != nil {
+	if _, ok := inv.spaces[v]; !ok && s.Space != nil && !v.block() {
 		inv.spaces[v] = measurement{Space: *s.Space}
 	}
 	if s.Claimant != nil && v.user == nil {
@@ -167,7 +167,7 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.ObjectSnapshot) {
 	if s.Status != "" {
 		v.status, v.statusSince = s.Status, s.StatusSince
 	}
-	v.told = s.StateTold
+	v.emittedRow = s.StateTold
 	for _, b := range s.Bindings {
 		inv.past[v] = append(inv.past[v], pastBinding{binding{b.ClaimUID, name{b.ClaimNamespace, b.ClaimName}, b.BoundAt, b.ReleasedAt, b.ReleasedNotBefore}, b.Ordinal, b.Hearsay})
 	}

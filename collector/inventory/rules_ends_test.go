@@ -246,6 +246,23 @@ func TestRule3_2_StartBeforeTheFirstLook(t *testing.T) {
 	}.run(t)
 }
 
+// TestRule3_2_StaticPod: a kubelet creates the mirror pod of a static pod when the API server answers, long after it has started the
+// containers. That does not make the dates of its ends wrong.
+func TestRule3_2_StaticPod(t *testing.T) {
+	o := podOf("etcd-node-1", "p1", 60, []string{"etcd"})
+	o.OwnerReferences = controlledBy("Node", "node-1")
+	o.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/lib/etcd"}}}}
+	o.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+	situation{
+		events: []event{set(61, running(o, 20)), set(100, ended(o, corev1.PodSucceeded, 20, 99, 0, "Completed"))},
+		check: func(t *testing.T, h *history) {
+			expect(t, "mount", h.mount("p1", "etcd", "/data"), "@ 60-99 Completed")
+		},
+	}.run(t)
+	_, h := play(t, set(61, running(scheduledTo(o, "node-1", 60), 20)))
+	expect(t, "it waited for no scheduler", fmt.Sprint(tookOf(h, fact.Started)), "[?]")
+}
+
 var epochTime = at(0)
 
 // TestRule3_6_NodesThatAreNotShownAnyMore: a node that was Ready when it was last shown need not live, and one that nobody

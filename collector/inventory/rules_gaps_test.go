@@ -137,3 +137,53 @@ func TestRule2_4_CompletedInAGap(t *testing.T) {
 		}
 	}
 }
+
+// TestRule5_2_UseInAGap: what a volume's status says when it is the same before and after a gap, in which uses ended or began.
+func TestRule5_2_UseInAGap(t *testing.T) {
+	base, user := boundVolume()
+	used := append(slices.Clone(base), set(4, user), set(5, running(user, 5)))
+	waiting := podOf("job-1", "p-1", 10, []string{"db"}, "data")
+	successor := podOf("db-0", "p2", 510, []string{"db"}, "data")
+	beside := podOf("db-1", "p2", 510, []string{"db"}, "data")
+	for name, test := range map[string]struct {
+		events []event
+		pods   []any
+		status fact.VolumeStatus
+		since  int
+	}{
+		"the pod is replaced":            {used, []any{running(successor, 512)}, fact.VolumeMounted, 512},
+		"a later pod":                    {used, []any{ended(user, corev1.PodSucceeded, 5, 300, 0, "Completed"), running(beside, 512)}, fact.VolumeMounted, 512},
+		"an earlier pod":                 {used, []any{ended(user, corev1.PodSucceeded, 5, 600, 0, "Completed"), running(beside, 512)}, fact.VolumeMounted, 5},
+		"the pod may have run until now": {used, []any{running(beside, 512)}, fact.VolumeMounted, 5},
+		"a pod that awaited it used it, and is awaited again": {append(slices.Clone(base), set(10, waiting)), []any{
+			ended(waiting, corev1.PodSucceeded, 100, 300, 0, "Completed"), successor}, fact.VolumePending, 510},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claim := pvc("data", "c1", 1, "vol")
+			lists := map[fact.Kind][]any{
+				fact.Volumes: {pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)}, fact.Claims: {claim}, fact.Pods: test.pods,
+			}
+			gapRun(t, test.events, lists, false, func(t *testing.T, what string, h *history) {
+				expect(t, what+"status", h.states["v1"].Status, test.status)
+				expect(t, what+"since", h.states["v1"].ChangedAt, at(test.since))
+			})
+		})
+	}
+}
+
+// TestRule2_4_SuccessorsInOneSecond: in a gap, a claim and its pod are deleted and created again within a second. The new claim has
+// changed since, so the list shows it in a later version than the pod.
+func TestRule2_4_SuccessorsInOneSecond(t *testing.T) {
+	base, user := boundVolume()
+	claim := pvc("data", "c2", 505, "vol-2")
+	claim.ResourceVersion = "1200"
+	next := running(scheduledTo(podOf("db-0", "p2", 505, []string{"db"}, "data"), "node-1", 505), 506)
+	next.ResourceVersion = "1100"
+	gapRun(t, append(slices.Clone(base), set(4, user), set(5, running(user, 5))), map[fact.Kind][]any{
+		fact.Volumes: {pv("vol-2", "v2", 505, claim, corev1.VolumeBound, 505)}, fact.Claims: {claim}, fact.Pods: {next},
+	}, false, func(t *testing.T, what string, h *history) {
+		m := h.mounts[[4]string{"p2", "db", "vol-0", "/data"}]
+		expect(t, what+"mount", m.ClaimUID+"@"+m.VolumeUID, "c2@v2")
+		expect(t, what+"status", h.states["v2"].Status, fact.VolumeMounted)
+	})
+}

@@ -64,7 +64,7 @@ func (inv *Inventory) takeSnapshots(u *fact.Update) (more bool) {
 	u.Snapshots = slices.Grow(u.Snapshots[:0], len(queue))
 	for _, s := range queue {
 		if v, ok := s.(*volume); ok {
-			inv.tellState(v)
+			inv.emitState(v)
 		}
 		u.Snapshots = append(u.Snapshots, s.snapshot(inv))
 	}
@@ -110,8 +110,8 @@ func (v *volume) snapshot(inv *Inventory) fact.ObjectSnapshot {
 		Kind: fact.Volumes, UID: v.uid, Deleted: v.deleted, NotBefore: v.notBefore,
 		ClaimUID: v.binding.claimUID, ClaimNamespace: v.binding.claim.namespace, ClaimName: v.binding.claim.name,
 		BoundAt: v.binding.bound, ReleasedAt: v.binding.released, ReleasedNotBefore: v.binding.notBefore,
-		PhaseChanged: v.phaseChanged, PhaseNotBefore: v.phaseNotBefore, LastUse: v.settledUse, UnseenUse: v.unseenUse, BindingOrdinal: v.ordinal,
-		Status: v.status, StatusSince: v.statusSince, StateTold: v.told,
+		PhaseChanged: v.phaseChanged, PhaseNotBefore: v.phaseNotBefore, LastUse: v.savedUse, UnseenUse: v.unseenUse, BindingOrdinal: v.ordinal,
+		Status: v.status, StatusSince: v.statusSince, StateTold: v.emittedRow,
 	}
 	if m, ok := inv.spaces[v]; ok {
 		s.Space = &m.Space

@@ -93,6 +93,9 @@ func (inv *Inventory) Measure(samples []Sample, now fact.Time) {
 		if u.claim == nil || u.volume == nil {
 			continue // not known yet
 		}
+		if u.volume.block() {
+			continue // a kubelet knows only its size, and reports 0 for all else (volume_stat_calculator.go)
+		}
 		v, at := u.volume, min(s.At, now)
 		known, ok := inv.spaces[v]
 		if ok && at < known.at && known.at <= now { // otherwise the tracker's own clock was ahead

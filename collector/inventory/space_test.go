@@ -160,6 +160,23 @@ func TestATrackersClockThatWasAhead(t *testing.T) {
 	expect(t, "used", u.Facts.Usage[1].UsedBytes, 8)
 }
 
+// TestABlockDeviceThatWasMeasured restores what an older tracker took from a kubelet: 0 bytes used.
+func TestABlockDeviceThatWasMeasured(t *testing.T) {
+	block := corev1.PersistentVolumeBlock
+	for mode, want := range map[*corev1.PersistentVolumeMode]bool{nil: true, &block: false} {
+		volume := pv("vol", "v1", 1, pvc("data", "c1", 1, "vol"), corev1.VolumeBound, 2)
+		volume.Spec.VolumeMode = mode
+		inv := New()
+		unread, err := inv.Restore(fact.SavedList{restored(volume, fact.ObjectSnapshot{UID: "v1", Space: &fact.Space{CapacityBytes: 1000}})}, 0, at(9))
+		must(t, unread)
+		must(t, err)
+		var u fact.Update
+		inv.Take(&u)
+		expect(t, "measured", u.Volumes[0].Measured, want)
+		expect(t, "its snapshot has the space", u.Snapshots[0].Space != nil, want)
+	}
+}
+
 func TestNodesThatAreInUse(t *testing.T) {
 	on := func(o *corev1.Pod, node string) *corev1.Pod {
 		o = o.DeepCopy()
@@ -209,6 +226,13 @@ func TestStatesSayWhatIsKnownOfUseAndTime(t *testing.T) {
 	inv.Take(&u)
 	expect(t, "mounted", u.Volumes[0].ChangedAt, at(7))
 	expect(t, "a use is known", u.Volumes[0].Used, true)
+	report := fullness("db-0", "p1", 9, 0) // as a kubelet reports a block device
+	report.Space = fact.Space{CapacityBytes: 1000}
+	expect(t, "refused", inv.Refusal(&report, at(9)), Accepted)
+	inv.Measure([]Sample{report}, at(9))
+	inv.Take(&u)
+	expect(t, "rows of a block device", len(u.Facts.Usage), 0)
+	expect(t, "states of a block device", len(u.Volumes), 0)
 	for _, o := range []any{claim, volume} {
 		if err := inv.Delete(o, Observation{At: at(20), NotBefore: at(10)}); err != nil {
 			t.Fatal(err)

@@ -106,7 +106,7 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 		UID: v.uid, Name: v.name, StorageClass: traits.class, SourceKind: v.source.kindOr(""), Driver: traits.driver,
 		ReclaimPolicy: traits.reclaimPolicy, CapacityBytes: v.capacity, Namespace: v.claim.namespace, Claim: v.claim.name,
 		Mounts: int(v.active), LastUsed: v.lastUse, Gone: v.deleted != 0, DeletedNotBefore: v.notBefore,
-		Block: traits.mode == string(corev1.PersistentVolumeBlock),
+		Block: v.block(),
 	}
 	if space, ok := inv.spaces[v]; ok {
 		s.UsedBytes, s.AvailableBytes, s.Measured = space.UsedBytes, space.AvailableBytes, true
@@ -120,7 +120,7 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 		switch unusedSince = c.unusedSince; {
 		case c.deleted == 0:
 			s.UnusedSince = unusedSince
-		case unusedSince <= v.idleSince()+unusedSlack: // settleUnseenUse does not keep it either when the claim is evicted
+		case unusedSince <= v.idleSince()+unusedSlack: // saveUnseenUse does not keep it either when the claim is evicted
 			unusedSince = 0
 		}
 	}
@@ -153,10 +153,10 @@ func (inv *Inventory) setIdleSince(v *volume, s *fact.VolumeState, unusedSince f
 	return unseenUse
 }
 
-// settleUnseenUse saves in the volume a use that only the condition Unused of its claim shows. It
+// saveUnseenUse saves in the volume a use that only the condition Unused of its claim shows. It
 // does so before the condition changes or the claim is evicted: a pod that never starts resets the
 // condition (rule 5.5).
-func (inv *Inventory) settleUnseenUse(v *volume) {
+func (inv *Inventory) saveUnseenUse(v *volume) {
 	if v.user == nil {
 		return
 	}
@@ -243,16 +243,15 @@ func (v *volume) present(used bool) fact.VolumeStatus {
 	}
 }
 
-// statusSince returns when a volume came into its status (rule 5.2). While the volume is mounted or
-// awaited the moment stays: a second pod that comes or goes is no change.
+// statusSince returns when a volume came into its status (rule 5.2). While the volume is awaited the
+// moment stays: a second pod that comes or goes is no change.
 func (inv *Inventory) statusSince(v *volume, s *fact.VolumeState) fact.Time {
 	switch s.Status {
-	case fact.VolumeMounted, fact.VolumePending:
-		if v.status == s.Status {
+	case fact.VolumeMounted:
+		return inv.mountedSince(v)
+	case fact.VolumePending:
+		if v.status == s.Status && v.lastUse <= v.statusSince { // otherwise a use came between, unobserved
 			return v.statusSince
-		}
-		if s.Status == fact.VolumeMounted {
-			return inv.firstStart(v)
 		}
 		return max(inv.firstWait(v.user), v.boundOrCreated(), v.lastUse, v.shownUnseenUse())
 	case fact.VolumeIdle, fact.VolumeNeverMounted:
@@ -261,6 +260,19 @@ func (inv *Inventory) statusSince(v *volume, s *fact.VolumeState) fact.Time {
 		// It is absent if an API server before 1.28 does not give it, and it was not observed.
 		return v.phaseChanged
 	}
+}
+
+// mountedSince returns when a mounted volume came into use. The moment stays while one use overlaps
+// the next. After a gap, one event can show both the end of a use and a later one.
+func (inv *Inventory) mountedSince(v *volume) fact.Time {
+	if v.status == fact.VolumeMounted && v.lastUse <= v.statusSince {
+		return v.statusSince
+	}
+	first := inv.firstStart(v)
+	if v.status == fact.VolumeMounted && first <= v.lastUse {
+		return v.statusSince
+	}
+	return first
 }
 
 // stateRow returns the row of volume_states that says what a state does.
@@ -296,12 +308,12 @@ func fingerprint(r *fact.VolumeStateRow) uint64 {
 	return max(h.Sum64(), 1)
 }
 
-// tellState emits a volume's row of volume_states if it is not the one that was emitted last.
-func (inv *Inventory) tellState(v *volume) {
+// emitState emits a volume's row of volume_states if it is not the one that was emitted last.
+func (inv *Inventory) emitState(v *volume) {
 	state := inv.volumeState(v)
 	row := inv.stateRow(v, &state)
-	if hash := fingerprint(&row); hash != v.told {
-		v.told = hash
+	if hash := fingerprint(&row); hash != v.emittedRow {
+		v.emittedRow = hash
 		row.Version = inv.nextVersion(inv.now)
 		inv.update.Facts.VolumeStates = append(inv.update.Facts.VolumeStates, row)
 	}

@@ -25,12 +25,12 @@ type volume struct {
 	user               *claim    // the claim that it is bound to or was released from; nil until that is known
 	lastUse            fact.Time // end of the last use that is over (rule 4.2)
 	lastUser           *pod      // whose that was; nil once it is evicted
-	settledUse         fact.Time // the same, of pods that are evicted
+	savedUse           fact.Time // the same, of pods that are evicted
 	unseenUse          fact.Time // end of the last use that only an earlier condition Unused shows (rule 5.5)
 	status             fact.VolumeStatus
 	statusSince        fact.Time
 	emitted            uint64 // hash of the VolumeState that was emitted last; 0 for none
-	told               uint64 // hash of the row of volume_states that was emitted last; 0 for none. It outlives the process
+	emittedRow         uint64 // hash of the row of volume_states that was emitted last; 0 for none. It outlives the process
 
 	active              int32  // containers that use it now, whichever claim has it
 	ordinal             uint16 // counts the bindings of this claim and volume
@@ -74,7 +74,7 @@ func (v *volume) row(version uint64, annotations fact.Labels) fact.Volume {
 func (v *volume) read(o *corev1.PersistentVolume, obs Observation) volumeSpec {
 	spec := volumeSpec{
 		traits: unique.Make(volumeTraits{
-			class: o.Spec.StorageClassName, attributesClass: ptr.Deref(o.Spec.VolumeAttributesClassName, ""), driver: driverOf(&o.Spec.PersistentVolumeSource), mode: volumeMode(o.Spec.VolumeMode),
+			class: namedClass(o, o.Spec.StorageClassName), attributesClass: ptr.Deref(o.Spec.VolumeAttributesClassName, ""), driver: driverOf(&o.Spec.PersistentVolumeSource), mode: volumeMode(o.Spec.VolumeMode),
 			reclaimPolicy: string(o.Spec.PersistentVolumeReclaimPolicy), accessModes: intern.Join(o.Spec.AccessModes), nodeAffinity: nodeAffinity(o.Spec.NodeAffinity),
 		}),
 		annotations:  intern.RepackShared(v.annotations, o.Annotations),
@@ -133,7 +133,7 @@ func volumeMode(mode *corev1.PersistentVolumeMode) string {
 }
 
 func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, obs Observation) bool {
-	inv.knowClass(o.Spec.StorageClassName)
+	inv.knowClass(namedClass(o, o.Spec.StorageClassName))
 	v := inv.volumes[string(o.UID)]
 	revived := v == nil && inv.reviveVolume(o, obs)
 	if revived {
@@ -159,7 +159,7 @@ func (inv *Inventory) noteVolume(o *corev1.PersistentVolume, obs Observation) bo
 
 // leaveClaim ends a volume's relation to its former claim, which its claimRef no longer names.
 func (inv *Inventory) leaveClaim(v *volume, former string) {
-	inv.settleUnseenUse(v)
+	inv.saveUnseenUse(v)
 	v.user = nil
 	delete(inv.claimants, v)
 	if inv.volumeOf[former] == v && !inv.hadBinding(v, former) { // otherwise the claim is yet to arrive
@@ -253,6 +253,11 @@ func (inv *Inventory) volumeChanges(v *volume, now *volumeSpec, o *corev1.Persis
 			At: obs.At, Action: fact.Resized, Actor: actor, Details: bytesText(v.capacity) + " → " + bytesText(now.capacity),
 		}))
 	}
+}
+
+// block reports whether a volume is a block device, on which nobody but its user knows a file system.
+func (v *volume) block() bool {
+	return v.traits.Value().mode == string(corev1.PersistentVolumeBlock)
 }
 
 // existed reports whether a volume can have existed at some time between two moments; until is zero

@@ -1,7 +1,9 @@
 package inventory
 
 import (
+	"strconv"
 	"strings"
+	"time"
 	"unique"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -74,17 +76,17 @@ func workloadOf(ref *metav1.OwnerReference) workload {
 }
 
 func (inv *Inventory) noteController(kind fact.Kind, o metav1.Object) (c *controller, news bool) {
-	uid := string(o.GetUID())
-	c = inv.controllers[uid]
-	if c != nil && inv.revive(kind, uid) != nil { // rule 6.4
-		c.gone = false
-		inv.living[kind]++
-		return c, true
+	uid, parent := string(o.GetUID()), controllerOf(o)
+	if c = inv.controllers[uid]; c != nil {
+		news = c.parent != parent // it was adopted or released; pods that exist keep their workload (rule 6.5)
+		c.parent = parent
+		if inv.revive(kind, uid) != nil { // rule 6.4
+			c.gone, news = false, true
+			inv.living[kind]++
+		}
+		return c, news
 	}
-	if c != nil {
-		return c, false // its name and its owner do not change
-	}
-	c = &controller{kind: kind, namespace: o.GetNamespace(), name: o.GetName(), parent: controllerOf(o)}
+	c = &controller{kind: kind, namespace: o.GetNamespace(), name: o.GetName(), parent: parent}
 	inv.controllers[uid] = c
 	inv.living[kind]++
 	waiting := inv.orphans[uid]
@@ -105,8 +107,8 @@ func (inv *Inventory) noteController(kind fact.Kind, o metav1.Object) (c *contro
 
 func (inv *Inventory) noteStatefulSet(o *appsv1.StatefulSet) bool {
 	c, news := inv.noteController(fact.StatefulSets, o)
-	if !news {
-		return false // claim templates cannot be changed
+	if !news || len(c.templates) > 0 {
+		return news // claim templates cannot be changed
 	}
 	for i := range o.Spec.VolumeClaimTemplates {
 		template := o.Spec.VolumeClaimTemplates[i].Name
@@ -236,12 +238,22 @@ func guessWorkload(o *corev1.Pod, ref workload) workload {
 			}
 		}
 	case fact.Jobs:
-		// The scheduled time is in minutes since the epoch: eight digits from 1989 to 2160.
-		if cronJob, minute, ok := cutLast(ref.name, '-'); ok && len(minute) == 8 && digits(minute) {
+		if cronJob, minutes, ok := cutLast(ref.name, '-'); ok && isScheduled(minutes, o.CreationTimestamp.Time) {
 			return workload{kind: string(fact.CronJobs), name: cronJob}
 		}
 	}
 	return ref
+}
+
+// scheduleSlack is how far the creation of a pod can be from the moment for which its Job was scheduled: 32 days, for a
+// monthly CronJob that was suspended until now. No eight digits that are a date (20260301) are as near to it.
+const scheduleSlack = 32 * 24 * time.Hour
+
+// isScheduled reports whether the last part of a Job's name is the scheduled time of a CronJob, in minutes since 1970
+// (getJobName in cronjob/utils.go), and fits the creation of the Job's pod.
+func isScheduled(text string, created time.Time) bool {
+	minutes, err := strconv.ParseUint(text, 10, 32)
+	return err == nil && created.Sub(time.Unix(int64(minutes)*60, 0)).Abs() <= scheduleSlack
 }
 
 func digits(s string) bool {

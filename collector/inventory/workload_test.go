@@ -35,6 +35,7 @@ func workloadRow(h *history) workload {
 func TestWorkloadIsTheTopmostController(t *testing.T) {
 	deployment := metadataOf(fact.Deployments, "web", "d1", "", "", "")
 	replicaSet := metadataOf(fact.ReplicaSets, "canary-1", "r1", fact.Deployments, "web", "d1")
+	bare := metadataOf(fact.ReplicaSets, "canary-1", "r1", "", "", "")
 	job := metadataOf(fact.Jobs, "adhoc", "j1", fact.CronJobs, "report", "k1")
 	cronJob := metadataOf(fact.CronJobs, "report", "k1", "", "", "")
 	for name, test := range map[string]struct {
@@ -47,6 +48,9 @@ func TestWorkloadIsTheTopmostController(t *testing.T) {
 		"a job under a name": {[]event{set(1, cronJob), set(1, job), set(4, ownedPod("Job", "adhoc", "j1"))}, workload{"CronJob", "report", "k1"}},
 		"owners not known":   {[]event{set(4, ownedPod("Job", "adhoc", "j1"))}, workload{"Job", "adhoc", "j1"}},
 		"an unknown kind":    {[]event{set(4, ownedPod("Rollout", "canary", "x1"))}, workload{"Rollout", "canary", "x1"}},
+		"adopted before":     {[]event{set(1, deployment), set(1, bare), set(2, replicaSet), set(4, ownedPod("ReplicaSet", "canary-1", "r1"))}, workload{"Deployment", "web", "d1"}},
+		"adopted afterwards": {[]event{set(1, deployment), set(1, bare), set(4, ownedPod("ReplicaSet", "canary-1", "r1")), set(5, replicaSet)}, workload{"ReplicaSet", "canary-1", "r1"}},
+		"released before":    {[]event{set(1, deployment), set(1, replicaSet), set(2, bare), set(4, ownedPod("ReplicaSet", "canary-1", "r1"))}, workload{"ReplicaSet", "canary-1", "r1"}},
 		"owner gone before the pod ends": {[]event{
 			set(1, deployment), set(1, replicaSet), set(4, ownedPod("ReplicaSet", "canary-1", "r1")), gone(5, deployment), gone(5, replicaSet),
 			set(900, storageClass("fast", "s1")), gone(901, ended(ownedPod("ReplicaSet", "canary-1", "r1"), corev1.PodRunning, 5, 9, 0, "Completed")),
@@ -60,6 +64,18 @@ func TestWorkloadIsTheTopmostController(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A ReplicaSet that a Deployment has adopted is the Deployment's after a restart, too.
+func TestWorkloadOfAnAdoptedControllerAfterARestart(t *testing.T) {
+	r := track(t)
+	r.play(
+		set(1, metadataOf(fact.Deployments, "web", "d1", "", "", "")), set(1, metadataOf(fact.ReplicaSets, "canary-1", "r1", "", "", "")),
+		set(2, metadataOf(fact.ReplicaSets, "canary-1", "r1", fact.Deployments, "web", "d1")),
+	)
+	r.restart()
+	r.play(set(4, ownedPod("ReplicaSet", "canary-1", "r1")))
+	expect(t, "workload", workloadRow(r.history), workload{"Deployment", "web", "d1"})
 }
 
 func TestOrphansAreForgotten(t *testing.T) {
@@ -83,6 +99,8 @@ func statefulSet(name, uid string, templates ...string) *appsv1.StatefulSet {
 
 func TestClaimOfATemplateIsItsStatefulSets(t *testing.T) {
 	db, other := statefulSet("db", "s1", "data-my"), statefulSet("my-db", "s2", "data")
+	adopted := other.DeepCopy()
+	adopted.OwnerReferences = controlledBy("Database", "my-db")
 	claim := pvc("data-my-db-0", "c1", 1, "")
 	bound := pvc("data-my-db-0", "c1", 1, "vol")
 	for name, test := range map[string]struct {
@@ -97,6 +115,7 @@ func TestClaimOfATemplateIsItsStatefulSets(t *testing.T) {
 		"no ordinal":                {[]event{set(0, other), set(1, pvc("data-my-db", "c1", 1, ""))}, "/"},
 		"a set without templates":   {[]event{set(0, statefulSet("my-db", "s2")), set(1, claim)}, "/"},
 		"a set in another place":    {[]event{set(0, inNamespace(other, "bank")), set(1, claim)}, "/"},
+		"the set is adopted":        {[]event{set(0, other), set(0, adopted), set(1, claim)}, "StatefulSet/my-db"},
 		"two updates of the set":    {[]event{set(0, other), set(0, other), set(1, claim)}, "StatefulSet/my-db"},
 		"nothing new in the update": {[]event{set(0, other), set(1, claim), set(2, claim)}, "StatefulSet/my-db"},
 	} {
