@@ -18,6 +18,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
@@ -130,6 +131,13 @@ func TestRefusalsNameTheCure(t *testing.T) {
 		"catalog.mode=external,catalog.external.url=https://h:8443/d?username=u&password=p":            `Set catalog\.external\.username, and catalog\.external\.passwordSecret\.name`,
 		"extraArgs={--web.config.file=/x}":                                                             `extraArgs: --web.config.file=.x: .* Leave it out`,
 		"extraEnv[0].name=KUBEVOLTRACKER_DATA_DIR":                                                     `extraEnv: KUBEVOLTRACKER_DATA_DIR: .* Leave it out`,
+		"clusterName=y,extraArgs={--cluster.name=x}":                                                   `extraArgs: --cluster\.name=x: .* Set clusterName`,
+		"extraEnv[0].name=KUBEVOLTRACKER_CLUSTER_NAME":                                                 `extraEnv: KUBEVOLTRACKER_CLUSTER_NAME: .* Set clusterName`,
+		"extraArgs={--catalog.url,none}":                                                               `extraArgs: --catalog\.url: .* Set catalog\.mode and catalog\.external\.url`,
+		"extraEnv[0].name=KUBEVOLTRACKER_CATALOG_URL":                                                  `extraEnv: KUBEVOLTRACKER_CATALOG_URL: .* Set catalog\.mode and catalog\.external\.url`,
+		"extraArgs={--log.level=debug,--no-leader-election}":                                           `extraArgs: --no-leader-election: .* Set leaderElection\.enabled`,
+		"extraArgs={--leader-election.lease=z}":                                                        `extraArgs: --leader-election\.lease=z: .* Leave it out`,
+		"extraEnv[0].name=KUBEVOLTRACKER_LEADER_ELECTION_NAMESPACE":                                    `extraEnv: KUBEVOLTRACKER_LEADER_ELECTION_NAMESPACE: .* Leave it out`,
 		"catalog.embedded.extraArgs={--max-memory=1GiB}":                                               `catalog.embedded.maxMemory and log are values`,
 		"fullnameOverride=Foo_Bar":                                                                     `fullnameOverride.*does not match pattern`,
 		"leaderElection.enabled=true":                                                                  `Set catalog\.mode=external`,
@@ -210,6 +218,64 @@ func TestExtraEnvReplacesTheChartsOwn(t *testing.T) {
 	}
 	if len(values) != 1 || values[0] != "debug" {
 		t.Errorf("it has the values %v", values)
+	}
+}
+
+// notes returns what the chart prints at the end of an installation. Without a cluster, helm prints it for its own version of Kubernetes
+// alone: here a chart with the same values renders it as a document.
+func notes(t *testing.T, args ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "templates"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Chart.yaml", "values.yaml", "values.schema.json", "templates/_helpers.tpl"} {
+		if err := os.Symlink(harness.File(t, chartDir+"/"+name), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(harness.File(t, chartDir+"/templates/NOTES.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := `{{ define "notes" }}` + string(text) + `{{ end }}notes: {{ include "notes" . | quote }}`
+	if err := os.WriteFile(filepath.Join(dir, "templates/notes.yaml"), []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var rendered struct{ Notes string }
+	if err := yaml.Unmarshal([]byte(mustRun(t, "helm", append([]string{"template", "kubevoltracker", dir}, args...)...)), &rendered); err != nil {
+		t.Fatal(err)
+	}
+	return rendered.Notes
+}
+
+func TestNotesWarnOfWhatIsMissing(t *testing.T) {
+	const (
+		unnamed = "WARNING: clusterName is empty"
+		claim   = "kubectl delete pvc --namespace default -l app.kubernetes.io/instance=kubevoltracker,app.kubernetes.io/name=kubevoltracker"
+	)
+	for _, test := range []struct {
+		args []string
+		want map[string]bool
+	}{
+		{nil, map[string]bool{unnamed: false, claim: true}},
+		{[]string{"--set", "monitoring.serviceMonitor.enabled=true"}, map[string]bool{unnamed: true}},
+		{[]string{"--set", "monitoring.dashboards.enabled=true"}, map[string]bool{unnamed: true}},
+		{[]string{"--set", monitored + ",clusterName=production"}, map[string]bool{unnamed: false}},
+		{[]string{"--set", "persistence.whenDeleted=Delete", "--kube-version", "1.27.0-gke.1"}, map[string]bool{claim: false}},
+		// The API server drops the field, whose feature is alpha and off.
+		{[]string{"--set", "persistence.whenDeleted=Delete", "--kube-version", "1.26.15"}, map[string]bool{claim: true}},
+		{[]string{"--set", "persistence.existingClaim=mine", "--kube-version", "1.26.15"}, map[string]bool{claim: false}},
+	} {
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			t.Parallel()
+			text := notes(t, test.args...)
+			for part, want := range test.want {
+				if strings.Contains(text, part) != want {
+					t.Errorf("want %q: %v, in\n%s", part, want, text)
+				}
+			}
+		})
 	}
 }
 

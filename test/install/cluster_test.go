@@ -202,14 +202,21 @@ func TestUpgrade(t *testing.T) {
 	checkRest(t, c, namespace, after, false)
 }
 
-// TestKustomizeInstalls applies the kustomization as docs/install.md says.
+// TestKustomizeInstalls runs the commands of docs/install.md's "Kustomize" on the overlay there, and the page's last one, which
+// uninstalls it.
 func TestKustomizeInstalls(t *testing.T) {
 	c := cluster(t) // in a namespace that the README's command uses, too: not in parallel
-	file := filepath.Join(t.TempDir(), "objects.yaml")
-	if err := os.WriteFile(file, []byte(mustRun(t, "kustomize", "build", kustomizeDir+"/default")), 0o600); err != nil {
-		t.Fatal(err)
+	c.CreateClass(t, "fast", "standard")
+	dir := overlayInTheDocs(t)
+	for _, command := range commands(section(t, "docs/install.md", "\n## Kustomize\n", "\n## ")) {
+		shell(t, c, dir, command)
 	}
-	c.Kubectl(t, "apply", "--server-side", "--validate=strict", "-f", file)
-	awaitPods(t, c, "kubevoltracker", "kubevoltracker")
-	c.Kubectl(t, "delete", "--wait", "--timeout=120s", "-f", file)
+	claims := awaitClaims(t, c, "kubevoltracker")
+	uninstall := commands(section(t, "docs/install.md", "\nWith kustomize,\n", "\nleaves the claim"))
+	if len(uninstall) != 1 {
+		t.Fatalf("to uninstall, docs/install.md has the commands %q", uninstall)
+	}
+	shell(t, c, dir, uninstall[0])
+	checkRest(t, c, "kubevoltracker", claims, false)
+	c.Kubectl(t, "delete", "namespace", "kubevoltracker", "--wait", "--timeout=120s")
 }

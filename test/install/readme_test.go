@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubevoltracker/kubevoltracker/test/docs"
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
@@ -29,26 +31,18 @@ func TestPagesInstall(t *testing.T) {
 		{"docs/install.md", "\n## Helm\n", "\n## ", "helm"},
 	} {
 		t.Run(test.page, func(t *testing.T) {
-			text, err := os.ReadFile(harness.File(t, test.page))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, section, _ := strings.Cut(string(text), test.begins)
-			section, _, ends := strings.Cut(section, test.ends)
-			if !ends {
-				t.Fatalf("there is no section from %q to %q", test.begins, test.ends)
-			}
+			text := section(t, test.page, test.begins, test.ends)
 			dir := t.TempDir()
 			if err := os.Symlink(harness.File(t, "deploy"), filepath.Join(dir, "deploy")); err != nil {
 				t.Fatal(err)
 			}
-			if values := valuesBlock.FindStringSubmatch(section); values != nil {
+			if values := valuesBlock.FindStringSubmatch(text); values != nil {
 				if err := os.WriteFile(filepath.Join(dir, values[1]), []byte(values[2]), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
 			var ran []string
-			for _, command := range commands(section) {
+			for _, command := range commands(text) {
 				program := strings.Fields(command)[0]
 				if words := strings.Fields(command); program == "kubectl" && words[1] == "exec" {
 					checkTarget(t, c, command)
@@ -65,6 +59,21 @@ func TestPagesInstall(t *testing.T) {
 			c.Kubectl(t, "delete", "namespace", "kubevoltracker", "--wait", "--timeout=120s")
 		})
 	}
+}
+
+// section returns what is on a page between two texts.
+func section(t *testing.T, page, begins, ends string) string {
+	t.Helper()
+	text, err := os.ReadFile(harness.File(t, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), begins)
+	within, _, ended := strings.Cut(rest, ends)
+	if !ended {
+		t.Fatalf("%s has no section from %q to %q", page, begins, ends)
+	}
+	return within
 }
 
 var (
@@ -138,11 +147,11 @@ func block(t *testing.T, page, line string) string {
 	return ""
 }
 
-// TestTheOverlayInTheDocs builds the kustomization of docs/install.md beside the checkout.
-func TestTheOverlayInTheDocs(t *testing.T) {
-	t.Parallel()
+// overlayInTheDocs returns a directory with the kustomization of docs/install.md.
+func overlayInTheDocs(t *testing.T) (dir string) {
+	t.Helper()
 	text := block(t, "docs/install.md", "kind: Kustomization")
-	dir := t.TempDir()
+	dir = t.TempDir()
 	root, err := filepath.Rel(dir, harness.File(t, "."))
 	if err != nil {
 		t.Fatal(err)
@@ -151,15 +160,51 @@ func TestTheOverlayInTheDocs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	set := only[*appsv1.StatefulSet](t, decode(t, mustRun(t, "kustomize", "build", dir)))
+	return dir
+}
+
+func TestTheOverlayInTheDocs(t *testing.T) {
+	t.Parallel()
+	objects := decode(t, mustRun(t, "kustomize", "build", overlayInTheDocs(t)))
+	set := only[*appsv1.StatefulSet](t, objects)
 	claim, variables := set.Spec.VolumeClaimTemplates[0], env(set.Spec.Template.Spec.Containers[0])
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	if *claim.Spec.StorageClassName != "fast" || size.String() != "50Gi" || claim.Labels["app.kubernetes.io/name"] != "kubevoltracker" {
 		t.Errorf("the claim is %+v", claim)
 	}
-	if variables["KUBEVOLTRACKER_CLUSTER_NAME"] != "production" || variables["KUBEVOLTRACKER_CATALOG_URL"] != "http://127.0.0.1:8123/kubevoltracker" {
+	if variables["KUBEVOLTRACKER_CLUSTER_NAME"] != clusterInTheDocs(t) || variables["KUBEVOLTRACKER_CATALOG_URL"] != "http://127.0.0.1:8123/kubevoltracker" {
 		t.Errorf("the variables are %v", variables)
 	}
+	monitors := 0
+	for _, o := range all[*unstructured.Unstructured](objects) {
+		if o.GetLabels()["release"] != "prometheus" {
+			t.Errorf("Prometheus ignores the %s %s, which has the labels %v", o.GetKind(), o.GetName(), o.GetLabels())
+		}
+		if o.GetKind() == "ServiceMonitor" {
+			monitors++
+			endpoints, _, _ := unstructured.NestedSlice(o.Object, "spec", "endpoints")
+			relabelings, _ := endpoints[0].(map[string]any)["relabelings"].([]any)
+			added := map[string]any{"targetLabel": "cluster", "replacement": clusterInTheDocs(t)}
+			if len(relabelings) != 2 || !reflect.DeepEqual(relabelings[1], added) {
+				t.Errorf("the relabelings are %v", relabelings)
+			}
+		}
+	}
+	if monitors != 1 {
+		t.Errorf("the overlay has %d ServiceMonitors", monitors)
+	}
+}
+
+// clusterInTheDocs returns the cluster's name in docs/install.md, which is that of the catalog.
+func clusterInTheDocs(t *testing.T) string {
+	t.Helper()
+	var values struct {
+		ClusterName string `yaml:"clusterName"`
+	}
+	if err := yaml.Unmarshal([]byte(block(t, "docs/install.md", "# storage.yaml")), &values); err != nil || values.ClusterName == "" {
+		t.Fatalf("docs/install.md names no cluster: %v", err)
+	}
+	return values.ClusterName
 }
 
 // TestTheHelperInTheDocs compares the pod of docs/operate.md that has the tracker's volume with the pod that the chart makes.
@@ -285,5 +330,32 @@ func TestTheScrapeJobInTheDocs(t *testing.T) {
 	out := mustRun(t, "promtool", "check", "config", path)
 	if strings.Count(out, "SUCCESS") < 3 {
 		t.Errorf("promtool says\n%s", out)
+	}
+}
+
+// TestTheJobsInTheDocsNameTheCluster looks for the label by which links lead from the catalog to the series.
+func TestTheJobsInTheDocsNameTheCluster(t *testing.T) {
+	t.Parallel()
+	type relabeling struct {
+		Target      string `yaml:"target_label"`
+		Replacement string
+	}
+	var config struct {
+		Jobs []struct {
+			Relabelings []relabeling `yaml:"relabel_configs"`
+		} `yaml:"scrape_configs"`
+	}
+	var shared []relabeling
+	for line, into := range map[string]any{"scrape_configs:": &config, "  target_label: job": &shared} {
+		if err := yaml.Unmarshal([]byte(block(t, "docs/install.md", line)), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := relabeling{"cluster", clusterInTheDocs(t)}
+	if !slices.Contains(shared, want) {
+		t.Errorf("the shared job has the relabelings %v, want %v, too", shared, want)
+	}
+	if len(config.Jobs) != 1 || !slices.Contains(config.Jobs[0].Relabelings, want) {
+		t.Errorf("the jobs are %v, want one with the relabeling %v", config.Jobs, want)
 	}
 }

@@ -131,14 +131,24 @@ labels:
 {{- fail "catalog.external.caSecret: the connection has no TLS. Add secure=true to catalog.external.url, or begin it with https://" }}
 {{- end }}
 {{- end }}
-{{- range .Values.extraArgs }}
-{{- if regexMatch "^--(data-dir|web\\.listen-address|web\\.config\\.file|web\\.telemetry-path)\\b" . }}
-{{- fail (printf "extraArgs: %s: the chart's probes, ports and volumes are made for its own. Leave it out" .) }}
+{{- /* Flags for whose values other objects of the chart are made, and what to do in place of giving them. */}}
+{{- $pod := "the chart's probes, ports and volumes are made for its own. Leave it out" -}}
+{{- $lease := "the chart's Role names its own Lease. Leave it out" -}}
+{{- $flags := dict "data-dir" $pod "web.listen-address" $pod "web.config.file" $pod "web.telemetry-path" $pod
+  "cluster.name" "the series get their label cluster from clusterName. Set clusterName"
+  "catalog.url" "the pod, its network policy and its reports have the catalog of catalog.mode. Set catalog.mode and catalog.external.url"
+  "leader-election" "the chart makes the Role for it by leaderElection.enabled. Set leaderElection.enabled"
+  "leader-election.lease" $lease "leader-election.namespace" $lease -}}
+{{- range $flag, $cure := $flags }}
+{{- range $.Values.extraArgs }}
+{{- if regexMatch (printf "^--(no-)?%s(=|$)" ($flag | replace "." "\\.")) . }}
+{{- fail (printf "extraArgs: %s: %s" . $cure) }}
 {{- end }}
 {{- end }}
-{{- range .Values.extraEnv }}
-{{- if has .name (list "KUBEVOLTRACKER_DATA_DIR" "KUBEVOLTRACKER_WEB_LISTEN_ADDRESS" "KUBEVOLTRACKER_WEB_CONFIG_FILE" "KUBEVOLTRACKER_WEB_TELEMETRY_PATH") }}
-{{- fail (printf "extraEnv: %s: the chart's probes, ports and volumes are made for its own. Leave it out" .name) }}
+{{- range $.Values.extraEnv }}
+{{- if eq .name (regexReplaceAll "[.-]" $flag "_" | upper | printf "KUBEVOLTRACKER_%s") }}
+{{- fail (printf "extraEnv: %s: %s" .name $cure) }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- range .Values.catalog.embedded.extraArgs }}
