@@ -133,6 +133,9 @@ func (c choice) variable() dashboard.VariableModel {
 		Type: dashboard.VariableTypeQuery, Name: c.name, Label: &c.label,
 		Refresh: ptr(dashboard.VariableRefreshOnTimeRangeChanged), Sort: ptr(dashboard.VariableSortAlphabeticalAsc),
 	}
+	if c.onLoad {
+		v.Refresh = ptr(dashboard.VariableRefreshOnDashboardLoad)
+	}
 	if c.sql != "" {
 		sql := tidy(c.sql)
 		v.Datasource, v.Query = &inClickHouse, &dashboard.StringOrMap{String: &sql}

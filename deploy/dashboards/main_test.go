@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
 
 // TestTheFilesAreWhatTheCodeWrites compares dashboards/*.json with the boards.
@@ -56,6 +58,38 @@ func TestAVolumeIsOfOneCluster(t *testing.T) {
 		}
 		if one["volume"] && !one["cluster"] {
 			t.Errorf("%s is about one volume and any number of clusters", b.name)
+		}
+	}
+}
+
+// TestPrometheusPanelsWorkWithoutClickHouse looks for queries to Prometheus with a variable whose values come from ClickHouse, which Grafana
+// does not reach in the default installation.
+func TestPrometheusPanelsWorkWithoutClickHouse(t *testing.T) {
+	for _, b := range boards() {
+		for _, c := range b.choices {
+			if c.sql == "" {
+				continue
+			}
+			uses := regexp.MustCompile(`\$\{?` + c.name + `\b`)
+			for _, r := range b.rows {
+				for _, p := range r.panels {
+					for _, q := range p.queries {
+						if uses.MatchString(q.expr) {
+							t.Errorf("%s, panel %q asks Prometheus with $%s, which ClickHouse lists: %s", b.name, p.title, c.name, q.expr)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestALinkedVolumeStays looks for a list of volumes that Grafana reads again when the chosen time changes: it would show another volume than
+// the one that a link names, if only the catalog has that one.
+func TestALinkedVolumeStays(t *testing.T) {
+	for _, v := range volume().dashboard().Templating.List {
+		if v.Name == "volume" && *v.Refresh != dashboard.VariableRefreshOnDashboardLoad {
+			t.Errorf("the variable volume is refreshed by %d", *v.Refresh)
 		}
 	}
 }

@@ -34,7 +34,8 @@ func namespaces() board {
 				description: "For how long the claim that has waited longest has waited to be bound; 0 if none waits.",
 				queries:     []query{now("max("+perNamespace("claim_pending_seconds")+")", "")}},
 		}}, {"Over time", []panel{
-			{kind: lines, title: "Space", unit: "bytes", width: 12, height: 8, description: "Space that claims ask for, have been given, use, and leave unused.",
+			{kind: lines, title: "Space", unit: "bytes", width: 12, height: 8,
+				description: "Space that claims ask for, have been given, use, and leave unused. Namespaces and classes of which a volume has not been measured are left out of the used space.",
 				queries: []query{
 					overTime("sum("+perNamespace("requested_bytes")+")", "requested"), overTime("sum("+perNamespace("capacity_bytes")+")", "given"),
 					overTime("sum("+perNamespace("used_bytes")+")", "used"), overTime("sum("+perNamespace("idle_bytes")+")", "idle"),

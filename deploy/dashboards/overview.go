@@ -11,7 +11,7 @@ const fiftyIdle = `topk(50, min by (cluster, namespace, persistentvolumeclaim, p
 // ofThese returns one value for each of the longest idle volumes, with one more label. The selection comes first: to group the
 // values of all volumes takes longer.
 func ofThese(label, metric string) string {
-	return "max by (cluster, persistentvolume" + label + ") (\n  kubevoltracker_volume_" + metric + "{" + ofCluster + "}\n  and on (cluster, persistentvolume) " + fiftyIdle + "\n)"
+	return ofTrackers(metric) + " by (cluster, persistentvolume" + label + ") (\n  kubevoltracker_volume_" + metric + "{" + ofCluster + "}\n  and on (cluster, persistentvolume) " + fiftyIdle + "\n)"
 }
 
 func overview() board {

@@ -55,7 +55,7 @@ type panel struct {
 	merged map[string]string
 	// dropped are columns of that table that are not shown.
 	dropped []string
-	// link is the dashboard that a stat leads to.
+	// link is the dashboard that a stat or a graph leads to.
 	link string
 }
 
@@ -104,6 +104,9 @@ type choice struct {
 	sql         string // or a statement of ClickHouse
 	one         bool   // exactly one value; else any number of them, or all
 	orAll       bool   // with one: or all values, if a person chooses that
+	// onLoad asks for the values when the dashboard is opened, and not each time that the chosen time changes: Grafana would then
+	// replace a value that a link has set by the first one of the list, if the list does not have it.
+	onLoad bool
 }
 
 // note is a line in the graphs for each row of a statement that returns time and text.
@@ -139,6 +142,15 @@ func quantile(q float64, name, labels, filter string) string {
 		return "rate(kubevoltracker_" + name + suffix + "{" + filter + "}[$__rate_interval])"
 	}
 	return fmt.Sprintf("histogram_quantile(%[1]g, sum by (le) (max by (%[2]s, le) (%[3]s))) or histogram_quantile(%[1]g, sum(%[4]s))", q, labels, rate("_bucket"), rate(""))
+}
+
+// ofTrackers is the operator that chooses between the values that two trackers have for one volume. The smaller idle time counts, as
+// the tracker that saw the last use is right; of all else the larger value.
+func ofTrackers(metric string) string {
+	if strings.HasPrefix(metric, "idle_") {
+		return "min"
+	}
+	return "max"
 }
 
 // perNamespace returns a metric per namespace and class. Two trackers of a cluster count once.

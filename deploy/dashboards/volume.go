@@ -42,7 +42,7 @@ func mountsOf(keys string) string {
 					)`
 }
 
-// podsOverTime is a series for each value of a column (workload or claim): how many pods had a mount, as mountsOf selects them, that a condition
+// podsOverTime is a series for each value of a column (workload or claim_of): how many pods had a mount, as mountsOf selects them, that a condition
 // chooses. A mount that began before the chosen time counts from its beginning.
 func podsOverTime(mounts, condition, by string) string {
 	return `
@@ -75,13 +75,11 @@ func volume() board {
 	// a cluster differently in Prometheus and in the catalog.
 	itsCluster := cluster
 	itsCluster.one, itsCluster.orAll = true, true
-	one := choice{name: "volume", label: "Volume", one: true, sql: `
-		SELECT persistentvolume FROM current_volumes
-		WHERE ` + inBoth + `
-		ORDER BY 1
-		LIMIT 5000`}
+	// Prometheus lists the volumes: in the default installation Grafana does not reach ClickHouse. A link can name a volume that only
+	// the catalog has.
+	one := choice{name: "volume", label: "Volume", one: true, onLoad: true, expr: `label_values(kubevoltracker_volume_info{` + ofNamespace + `}, persistentvolume)`}
 	of := func(metric string) string {
-		return `max(kubevoltracker_volume_` + metric + `{` + ofCluster + `, persistentvolume="$volume"})`
+		return ofTrackers(metric) + `(kubevoltracker_volume_` + metric + `{` + ofCluster + `, persistentvolume="$volume"})`
 	}
 	return board{
 		name: "volume", title: "Volume", from: "now-30d",

@@ -13,16 +13,20 @@ func workload() board {
 								AND ` + inBoth + ` AND created_at <= $__toTime AND (deleted_at IS NULL OR deleted_at >= $__fromTime)`
 	its := mountsOf(`SELECT cluster, namespace, claim_name, pod_created_at, pod_uid FROM mounts
 							WHERE ` + inBoth + ` AND (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, created_at, uid ` + itsPods + `)`)
+	// Workloads of one name in two namespaces can have claims of one name, too.
+	itsMounts := `(SELECT *, concat(cluster, ' ', namespace, '/', claim) AS claim_of FROM ` + its + `)`
 	return board{
 		name: "workload", title: "Workload", from: "now-30d",
 		question: "What storage does this workload mount, what did it mount before, and which claim belongs to which replica?",
 		choices:  []choice{cluster, namespace, one},
 		rows: []row{{"Now", []panel{
-			{kind: figure, title: "Claims mounted", unit: "short", width: 4, height: 4, description: "Claims that pods of the workload have mounted now.",
+			{kind: figure, title: "Claims mounted", unit: "short", width: 4, height: 4,
+				description: "Claims that pods of the workload have mounted now. Workloads of this name in the chosen clusters and namespaces are added up.",
 				queries: []query{rowsOf(`
 					SELECT uniqExact(claim_uid) AS claims FROM current_mounts
 					WHERE workload = ${workload:sqlstring} AND claim != '' AND ` + inBoth)}},
-			{kind: figure, title: "Pods", unit: "short", width: 4, height: 4, description: "Pods of the workload that have a volume mounted now, of any kind.",
+			{kind: figure, title: "Pods", unit: "short", width: 4, height: 4,
+				description: "Pods of the workload that have a volume mounted now, of any kind. Workloads of this name in the chosen clusters and namespaces are added up.",
 				queries: []query{rowsOf(`
 					SELECT uniqExact(pod_uid) AS pods FROM current_mounts
 					WHERE workload = ${workload:sqlstring} AND ` + inBoth)}},
@@ -30,7 +34,7 @@ func workload() board {
 				description: "Space that the claims of the chosen namespaces have been given, of this workload and of all others.",
 				queries:     []query{now("sum(max by (cluster, namespace, storageclass) (kubevoltracker_namespace_capacity_bytes{"+ofNamespace+"})) or vector(0)", "")}},
 			{kind: figure, title: "Claims of its templates that nobody uses", unit: "short", width: 8, height: 4, steps: []step{{1, "yellow"}},
-				description: "Claims that the StatefulSet made by its templates, and that no container uses: of replicas that were scaled away.",
+				description: "Claims that the StatefulSet made by its templates, and that no container uses: of replicas that were scaled away. StatefulSets of this name in the chosen clusters and namespaces are added up.",
 				queries: []query{rowsOf(`
 					SELECT countIf(NOT in_use) AS unused FROM current_claims
 					WHERE workload = ${workload:sqlstring} AND ` + inBoth)}},
@@ -61,8 +65,8 @@ func workload() board {
 					SETTINGS join_use_nulls = 1`)}},
 		}}, {"Before", []panel{
 			{kind: states, title: "Pods by claim", unit: "short", width: 24, height: 8, steps: []step{{1, "green"}, {2, "dark-green"}},
-				description: "How many pods of the workload had each claim mounted. A use of which the end was not seen counts until the latest moment at which it can have ended.",
-				queries:     []query{series(podsOverTime(its, `claim != '' AND workload = ${workload:sqlstring}`, "claim"))}},
+				description: "How many pods of the workload had each claim mounted, by cluster, namespace and claim. A use of which the end was not seen counts until the latest moment at which it can have ended.",
+				queries:     []query{series(podsOverTime(itsMounts, `claim != '' AND workload = ${workload:sqlstring}`, "claim_of"))}},
 			{kind: list, title: "What it mounted", unit: "short", width: 24, height: 9, description: "The claims and backing stores that the workload had mounted at any time in the chosen time, latest first.",
 				columns: "cluster- namespace>namespace claim volume>volume source backend pods first_used:dateTimeAsIso last_used:dateTimeAsIso ended",
 				queries: []query{rowsOf(`

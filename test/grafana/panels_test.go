@@ -37,6 +37,23 @@ var panelCases = []panelCase{
 		},
 	},
 	{
+		"two namespaces and another cluster have a workload and a claim of the same names",
+		"workload", "Pods by claim",
+		[]string{
+			`pods (cluster, namespace, uid, name, workload_kind, workload_name, created_at, version) VALUES
+			('east', 'shop', 'p1', 'api-1', 'Deployment', 'api', '2026-02-10', 1), ('east', 'shop', 'p2', 'api-2', 'Deployment', 'api', '2026-02-10', 1),
+			('east', 'test', 'p3', 'api-1', 'Deployment', 'api', '2026-02-10', 1), ('west', 'shop', 'p4', 'api-1', 'Deployment', 'api', '2026-02-10', 1),
+			('east', 'shop', 'p5', 'api-0', 'StatefulSet', 'api', '2026-02-10', 1)`,
+			`mounts (cluster, namespace, claim_name, claim_uid, pod_created_at, pod_uid, container, volume, started_at, ended_at, version) VALUES
+			('east', 'shop', 'data', 'c1', '2026-02-10', 'p1', 'main', 'v', '2026-02-10', '2026-02-20', 1), ('east', 'shop', 'data', 'c1', '2026-02-10', 'p2', 'main', 'v', '2026-02-11', NULL, 1),
+			('east', 'test', 'data', 'c2', '2026-02-10', 'p3', 'main', 'v', '2026-02-10', NULL, 1), ('west', 'shop', 'data', 'c3', '2026-02-10', 'p4', 'main', 'v', '2026-02-12', NULL, 1),
+			('east', 'shop', '', '', '2026-02-10', 'p1', 'main', 'scratch', '2026-02-10', NULL, 1), ('east', 'shop', 'data', 'c1', '2026-02-10', 'p5', 'main', 'v', '2026-02-10', NULL, 1)`,
+		},
+		[]string{
+			"2026-02-10 east shop/data 1", "2026-02-10 east test/data 1", "2026-02-11 east shop/data 2", "2026-02-12 west shop/data 1", "2026-02-20 east shop/data 1",
+		},
+	},
+	{
 		"attachments that wait",
 		"backends", "Volumes by node",
 		[]string{`attachments (cluster, uid, node, attacher, attached_at, detached_at, version) VALUES
@@ -58,9 +75,9 @@ var panelCases = []panelCase{
 // TestPanels asks statements of panels as Grafana does, with all clusters and namespaces chosen.
 func TestPanels(t *testing.T) {
 	view := grafana.View{From: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Chosen: map[string][]string{"workload": {"Deployment/api"}}}
-	for _, p := range panelCases {
+	for n, p := range panelCases {
 		t.Run(p.name, func(t *testing.T) {
-			database := "panels_" + p.dashboard
+			database := fmt.Sprint("panels_", n)
 			c := catalogtest.Open(t, address, database)
 			if err := c.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
