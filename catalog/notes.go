@@ -121,10 +121,11 @@ func (r *Result) expired() (notes []string) {
 	return notes
 }
 
-// expiring returns the tables that a report reads and whose rows can expire.
+// expiring returns the tables that a report reads and whose rows can expire. Pods expire with their mounts: for both, it returns mounts.
 func expiring(sql string) (list []retained) {
+	reads := func(table string) bool { return regexp.MustCompile(`\bFROM ` + table + `\b`).MatchString(sql) }
 	for _, t := range retainedTables {
-		if t.table != "pods" && regexp.MustCompile(`\bFROM `+t.table+`\b`).MatchString(sql) { // pods expire with their mounts
+		if t.table != "pods" && reads(t.table) || t.table == "mounts" && reads("pods") {
 			list = append(list, t)
 		}
 	}

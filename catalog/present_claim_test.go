@@ -9,7 +9,7 @@ import (
 
 // TestVolumesWithoutBindingCountForTheirClaim has a volume that was provisioned in vain: its claim was bound to another
 // one, so it has no binding, and is Released. In the past as now, it counts for the owner, the group and the namespace of
-// the claim that it refers to.
+// the claim that it refers to. A volume that waits to be bound to that claim does not.
 func TestVolumesWithoutBindingCountForTheirClaim(t *testing.T) {
 	c := migrated(t)
 	a := claimOf("a", "fast", "other", 1)
@@ -17,7 +17,7 @@ func TestVolumesWithoutBindingCountForTheirClaim(t *testing.T) {
 	vain := volumeOf("vain", "fast", "csi:1", "claim-a", "Released", 1)
 	vain.PhaseChangedAt = day(1, 2)
 	write(t, c, "east", &fact.Facts{
-		Volumes: []fact.Volume{vain, volumeOf("other", "fast", "csi:2", "claim-a", "Bound", 1)}, Claims: []fact.Claim{a},
+		Volumes: []fact.Volume{vain, volumeOf("waits", "fast", "csi:3", "claim-a", "Available", 1), volumeOf("comes", "fast", "csi:4", "claim-a", "Pending", 1), volumeOf("other", "fast", "csi:2", "claim-a", "Bound", 1)}, Claims: []fact.Claim{a},
 		Bindings: []fact.Binding{{Version: 1, ClaimUID: "claim-a", VolumeUID: "other", BoundAt: day(1, 2)}},
 	})
 	for _, flag := range []string{"owner=", "owner=ann", "group=g", "namespace=shop"} {
@@ -30,6 +30,9 @@ func TestVolumesWithoutBindingCountForTheirClaim(t *testing.T) {
 		if got, want := column(t, c, "space", "capacity_byte_hours", "since=2026-01-10", "until=2026-01-20", flag), fmt.Sprint(2*10*24*gib); got != want {
 			t.Errorf("with %q, %s byte-hours of capacity, want %s", flag, got, want)
 		}
+	}
+	if got := fmt.Sprint(rows(t, c, "SELECT bound_volumes, toInt64(capacity_bytes) FROM space_daily WHERE day = '2026-01-20'")); got != fmt.Sprint([][]any{{2, 2 * gib}}) {
+		t.Errorf("space_daily has %s", got)
 	}
 }
 

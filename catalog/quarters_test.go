@@ -38,8 +38,6 @@ func TestPlanQuarters(t *testing.T) {
 		{"before the first Monday of a quarter", four[2:], "1970-01-01", "2026-03-30", none, "2026-01-01-2026-03-30>0"},
 		{"a quarter that begins on a Monday", []string{"202401", "202404"}, "1970-01-01", "2024-04-01", none, "2024-01-01-2024-04-01>0"},
 		{"expired quarters", four, "2026-01-01", "2026-05-18", none, "2026-01-01-2026-04-01>0 2026-04-01-2026-05-18>0"},
-		{"the retention was shorter before", four, "1970-01-01", "2026-05-18", summedCluster{first: day("2026-01-01"), until: day("2026-05-18"), version: 7},
-			"2025-07-01-2025-10-01>0 2025-10-01-2026-01-01>0 2026-01-01-2026-04-01>7 2026-04-01-2026-05-18>7"},
 		{"no partition of a quarter", []string{"all", "197001"}, "1970-01-01", "2026-05-18", none, "1970-01-01-1970-04-01>0"},
 	} {
 		var got []string

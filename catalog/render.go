@@ -163,17 +163,23 @@ func (r *Result) lines() (lines [][]string, shown []bool, err error) {
 	return lines, shown, r.Err()
 }
 
-// total is the last line, if any column is to be summed up.
+// total is the last line, if any column is to be summed up. The first shown column without a sum says what the line is; where there is
+// none, the line would look like a row and is left out.
 func (r *Result) total(sums []columnSum, shown []bool) []string {
 	if !slices.ContainsFunc(r.Columns, func(c ResultColumn) bool { return c.Sum }) {
 		return nil
 	}
-	line := make([]string, len(r.Columns))
-	line[max(0, slices.Index(shown, true))] = "total"
+	line, named := make([]string, len(r.Columns)), false
 	for i, c := range r.Columns {
-		if c.Sum && sums[i].some && !(c.whole && sums[i].missing) {
+		switch {
+		case c.Sum && sums[i].some && !(c.whole && sums[i].missing):
 			line[i] = humanText(&sums[i].numbers, c.Unit)
+		case !c.Sum && shown[i] && !named:
+			line[i], named = "total", true
 		}
+	}
+	if !named {
+		return nil
 	}
 	return line
 }

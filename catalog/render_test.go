@@ -26,6 +26,7 @@ const values = `SELECT
 	18446744073709551615 AS big, toUInt256('115792089237316195423570985008687907853269984665640564039457584007913129639935') AS bigger,
 	toDecimal64(12.5, 2) AS decimal, toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0') AS uuid, toIPv4('10.0.0.1') AS address,
 	[1, 2] AS small, map('k', [1, 2]) AS lists, ('a', 1) AS pair, [toDate('2026-03-01')] AS days, '{\"a\": {\"b\": [1]}}'::JSON AS json,
+	'\xEF\xBF\xBE\xEF\xBF\xBF' AS noncharacters, map('\xEF\xBF\xBE', '\xEF\xBF\xBF') AS noncharacter_labels,
 	['a', 'b'] AS list, map('k', 'v"') AS labels, toLowCardinality('low') AS low, toInt64(-1536) AS less_bytes`
 
 func rendered(t *testing.T, c *catalog.Catalog, sql string, format catalog.Format) string {

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"errors"
 	"io"
 	"maps"
 	"os/exec"
@@ -329,6 +330,32 @@ func TestAPartHasNoTotal(t *testing.T) {
 	write(t, c, "east", company())
 	if got := report(t, c, "space", catalog.TableFormat, "by=storageclass", "limit=2"); strings.Contains(got, "total") {
 		t.Errorf("the total of two of three classes:\n%s", got)
+	}
+}
+
+// TestTheTotalSaysWhatItIs in the first column that is not summed up; without such a column there is no total, which would look like a row.
+func TestTheTotalSaysWhatItIs(t *testing.T) {
+	c := migrated(t)
+	write(t, c, "east", company())
+	for columns, want := range map[string]string{
+		"capacity_bytes,claims,namespace": "195 GiB 7 total",
+		"namespace,capacity_bytes":        "total 195 GiB",
+		"capacity_bytes,claims":           "0 B 1",
+	} {
+		for _, format := range []catalog.Format{catalog.TableFormat, catalog.MarkdownFormat} {
+			result, err := c.RunReport(t.Context(), "space", nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			if err := errors.Join(result.Select(strings.Split(columns, ",")), result.Write(&out, format)); err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+			if got := strings.Join(strings.Fields(strings.ReplaceAll(lines[len(lines)-1], "|", " ")), " "); got != want {
+				t.Errorf("%s of %s: want %s, got\n%s", format, columns, want, out.String())
+			}
+		}
 	}
 }
 

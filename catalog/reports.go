@@ -69,7 +69,7 @@ func useReports() []Report {
 	return []Report{
 		{
 			Name: "mounts", explicit: true, Topic: aboutUse, Question: "Who mounts what?",
-			Help:    "Who mounts what: containers, their volumes and the backing stores, latest first.",
+			Help:    "Containers, their volumes and the backing stores, latest first.",
 			columns: "cluster namespace pod container kind workload volume mount_path read_only claim persistentvolume source backend started_at ended_at ended_not_before end_reason",
 			Flags: slices.Concat([]Flag{
 				{Name: "running", Help: "Only mounts in use now.", Kind: Switch, Default: "false"},
@@ -106,7 +106,7 @@ func useReports() []Report {
 			span:    month,
 		},
 		{
-			Name: "use-hours", explicit: true, found: "window", Topic: aboutUse, Question: "Who used what for how long?",
+			Name: "use-hours", explicit: true, found: "window", narrowFound: []string{"group"}, Topic: aboutUse, Question: "Who used what for how long?",
 			Help:    "For how long each workload used each claim in a window, by at least one pod; without a window, in the past 30 days. It outlives the mounts. With --limit it has only some of the uses that took as long as the last one.",
 			columns: "cluster namespace claim persistentvolume storage_class workload owner groups pods used_seconds first_day last_day",
 			Flags: slices.Concat([]Flag{ofVolume, sinceFlag, untilFlag},
@@ -173,7 +173,7 @@ func lifeReports() []Report {
 			Help:  "All objects and backing stores that have a name, UID, handle, server, path or other attribute, and the volumes and pods on such a backing store.",
 			Flags: slices.Concat([]Flag{{Name: "name", Argument: true, Help: "What to find: a name, NAMESPACE/NAME, KIND/NAME of a workload, a UID, or what names a backing store."}}, chosen("namespace")),
 			usual: map[string]string{"until": ""},
-			span:  untimed,
+			span:  ever,
 		},
 		life("volume", "What happened to a volume, from the first day on?",
 			"The life of a volume: when it existed, which claims had it, who mounted it, and what changed.", volumeArgument),

@@ -5,7 +5,7 @@ import "slices"
 // lostReports find storage that nobody can or will use.
 func lostReports() []Report {
 	return []Report{{
-		Name: "left-behind", Topic: aboutSpace, Question: "Which backing stores did deleted volumes leave behind?",
+		Name: "left-behind", readsPast: true, Topic: aboutSpace, Question: "Which backing stores did deleted volumes leave behind?",
 		Help: "Volumes deleted under the reclaim policy Retain whose backing store has not appeared again in any cluster: now, or at a moment. " +
 			"The stores are presumed to exist; nobody looks at the backend." +
 			" Of local and hostPath volumes, the same path on any node of the cluster counts as having appeared again.",
@@ -14,7 +14,7 @@ func lostReports() []Report {
 		Flags: slices.Concat([]Flag{atFlag}, chosen("namespace", "owner", "group", "storageclass")),
 		usual: map[string]string{"owner": "", "groups": "[]", "storage_class": "", "deleted_not_before": ""},
 		sums:  []string{"capacity_bytes"},
-		span:  now,
+		span:  ever, // pods that named a store themselves may have used it long ago
 	}, {
 		Name: "stranded", Topic: aboutSpace, Question: "Which volumes can no node reach any more?",
 		Help: "Volumes whose node affinity no living node meets, and, presumed, those on a node whose name another node has now: who has them, who used them last, and since when. " +

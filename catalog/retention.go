@@ -169,10 +169,11 @@ var retainedTables = []retained{
 }
 
 // lastingChanges are the changes that never expire, because something still needs them: RestoreCatalog, to know which Nodes and
-// CSIDrivers are gone; space_daily, space, resizes and diff, to know former sizes and phases; and orphans, to know since when a claim
-// is Lost.
+// CSIDrivers are gone; space_daily, space, resizes and diff, to know former sizes and phases; orphans, to know since when a claim
+// is Lost; and blocked, to know since when a claim waits for its deletion. That one row per claim stays also when the claim is gone,
+// as the claim's row in claims does: a TTL cannot look into another table.
 const lastingChanges = `kind IN ('Node', 'CSIDriver') AND action = 'deleted' OR action IN ('resized', 'resize_requested')` +
-	` OR kind = 'PersistentVolumeClaim' AND action = 'phase' AND endsWith(details, 'Lost')` +
+	` OR kind = 'PersistentVolumeClaim' AND (action = 'deleting' OR action = 'phase' AND endsWith(details, 'Lost'))` +
 	` OR kind = 'PersistentVolume' AND action IN ('phase', 'released')`
 
 // endOfTime is the last moment of a DateTime, in 2106. A row that stays has it as the time at which it expires. A condition

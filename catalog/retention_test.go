@@ -243,7 +243,7 @@ func olden() *fact.Facts {
 	}
 	pod := func(name string, deleted int) fact.Pod {
 		p := podOf("shop", name, "StatefulSet", name)
-		p.CreatedAt, p.StartedAt = ago(700), ago(700)
+		p.CreatedAt, p.StartedAt, p.Node = ago(700), ago(700), "n1"
 		if deleted > 0 {
 			p.DeletedAt, p.DeletedNotBefore, p.FinishedAt, p.Phase = ago(deleted), ago(deleted), ago(deleted), "Succeeded"
 		}
@@ -303,6 +303,7 @@ func olden() *fact.Facts {
 		{At: ago(450), Kind: "PersistentVolume", UID: "used", Name: "pv-used", Action: fact.Resized, Details: "5Gi → 10Gi"},
 		{At: ago(450), Kind: "PersistentVolumeClaim", UID: "claim-lost", Namespace: "shop", Name: "lost", Action: fact.Phase, Details: "Bound → Lost"},
 		{At: ago(450), Kind: "PersistentVolumeClaim", UID: "claim-used", Namespace: "shop", Name: "used", Action: fact.Phase, Details: "Pending → Bound"},
+		{At: ago(440), Kind: "PersistentVolumeClaim", UID: "claim-used", Namespace: "shop", Name: "used", Action: fact.Deleting, Details: "held back by kubernetes.io/pvc-protection"},
 	}
 	return f
 }
@@ -315,7 +316,7 @@ func answers(t *testing.T, c *catalog.Catalog) map[string]string {
 		"idle volume", "idle state", "idle last_used_at", "idle last_pod", "idle used_bytes", "never-mounted claim", "left-behind persistentvolume",
 		"orphans name", "orphans reason", "orphans orphaned_since", "orphans last_pod", "space namespace", "space requested_bytes", "space used_bytes",
 		"static unchanged_since", "filling growth_per_day_bytes", "rightsize max_used_bytes", "rightsize max_used_at",
-		"capacity capacity_bytes", "capacity reported_at", "resizes size", "counts count",
+		"capacity capacity_bytes", "capacity reported_at", "resizes size", "counts count", "blocked claim", "blocked waits_since",
 	} {
 		report, cell, _ := strings.Cut(of, " ")
 		all[of] = column(t, c, report, cell, map[string][]string{"static": {"min-unchanged=1d"}, "resizes": {"since=800d"}}[report]...)
@@ -334,7 +335,9 @@ func answers(t *testing.T, c *catalog.Catalog) map[string]string {
 func notesOfARetention(t *testing.T, c *catalog.Catalog) {
 	t.Helper()
 	for flags, want := range map[string]string{
-		"mounts":            " the table mounts may lack rows: --catalog.retention=mounts=1y",
+		"mounts":         " the table mounts may lack rows: --catalog.retention=mounts=1y",
+		"find name=used": " the table mounts may lack rows: --catalog.retention=mounts=1y", "left-behind": "mounts=1y", "left-behind at=300d": "mounts=1y",
+		"ephemeral": "", "ephemeral since=300d": "", "ephemeral since=2y": "mounts=1y", "blocked": "", "stranded": "",
 		"mounts since=300d": "", "idle at=300d": "mounts=1y", "never-mounted at=300d": "mounts=1y", "orphans": "", "counts at=300d": "", "mounts at=400d": "mounts=1y", "users volume=pv-used since=2y": "mounts=1y", "space at=2y": "usage=1y", "space": "", "idle": "", "resizes since=2y": "changes=1y",
 	} {
 		words := strings.Fields(flags)
@@ -393,4 +396,59 @@ func TestReportsAfterARetention(t *testing.T) {
 	if got := rows(t, c, "SELECT used_bytes, inodes_used FROM usage WHERE volume_uid = 'idle'"); !reflect.DeepEqual(got, [][]any{{int64(7 * gib), int64(1)}}) {
 		t.Errorf("the last row of usage is %v", got)
 	}
+}
+
+// TestALongerRetentionRevivesNoSums sums up mounts of two namespaces, has them expire, all of one namespace and not all of the other, and
+// then ends the retention. The quarter's sums do not count any more, for either namespace.
+func TestALongerRetentionRevivesNoSums(t *testing.T) {
+	migrated(t)
+	c, err := catalog.Open(catalog.Options{URL: "http://" + sharedAddress + "/" + t.Name(), Username: catalogtest.User, Password: catalogtest.Password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	f := &fact.Facts{}
+	for _, use := range []struct {
+		namespace, name string
+		ended           int
+	}{{"lab", "gone", 500}, {"shop", "over", 500}, {"shop", "runs", 0}} {
+		claim, pod := claimOf(use.name, "fast", use.name, 1), podOf(use.namespace, use.name, "Deployment", use.name)
+		claim.Namespace, pod.CreatedAt = use.namespace, ago(700)
+		m := mountOf(use.name, "data", use.name, "csi:1", use.name, ago(700))
+		m.Namespace, m.PodCreatedAt = use.namespace, ago(700)
+		if use.ended > 0 {
+			m = endedMount(m, ago(use.ended), ago(use.ended), "Completed")
+		}
+		f.Claims, f.Pods, f.Mounts = append(f.Claims, claim), append(f.Pods, pod), append(f.Mounts, m)
+	}
+	write(t, c, "east", f)
+	rollUp := func(seen int, first string) {
+		t.Helper()
+		rows(t, c, fmt.Sprintf(`INSERT INTO coverage (cluster, instance, kind, started_at, seen_at, version)
+			SELECT 'east', 'a', arrayJoin(['Pod', 'PersistentVolumeClaim', 'PersistentVolume']), fromUnixTimestamp64Micro(%d), fromUnixTimestamp64Micro(%d), %[2]d`, ago(800), ago(seen)))
+		rows(t, c, "INSERT INTO byte_seconds_daily (cluster, day, version) SELECT 'east', toDate(max(seen_at)) - 1, 1 FROM coverage") // no day has to be summed up
+		if _, err := c.RollUp(t.Context(), "east"); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(rows(t, c, "SELECT "+first+" FROM summed_quarters FINAL")); got != "[[1]]" {
+			t.Errorf("%s is %s", first, got)
+		}
+	}
+	used := func(want string) {
+		t.Helper()
+		if got := column(t, c, "history", "claim", "since=3y"); got != want {
+			t.Errorf("history has the claims %s, want %s", got, want)
+		}
+	}
+	rollUp(4, "first_quarter = toDate(0)")
+	used("runs,gone,over")
+	if got := rows(t, c, "SELECT count() FROM mounts_quarterly FINAL WHERE pods > 0"); got[0][0] != uint64(3) {
+		t.Errorf("%v sums", got)
+	}
+	retain(t, c, "mounts=1y")
+	rollUp(3, "first_quarter BETWEEN today() - INTERVAL 1 YEAR AND today() - INTERVAL 250 DAY")
+	used("runs")
+	retain(t, c, "mounts=forever")
+	rollUp(2, "first_quarter BETWEEN today() - INTERVAL 1 YEAR AND today() - INTERVAL 250 DAY")
+	used("runs")
 }

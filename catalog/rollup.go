@@ -139,6 +139,11 @@ func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time
 	if err != nil {
 		return err
 	}
+	// A quarter before the first one has lost mounts by now, also if the retention was made longer or has ended since. It may still
+	// have sums of them, which do not count.
+	if from.Before(done.first) {
+		from = done.first
+	}
 	partitions, err := c.partitions(ctx, op, "SELECT _partition_id FROM mounts GROUP BY _partition_id ORDER BY _partition_id SETTINGS final = 0", nil)
 	if err != nil {
 		return err
@@ -162,9 +167,9 @@ type quarterJob struct {
 }
 
 // planQuarters returns the quarters to sum up, of those that are partitions of mounts: from the quarter from on, before
-// which mounts may have expired, and up to the last Monday that is known. Of a quarter that is summed up, the claims are
-// summed up of which a mount was written since. Of one that has ended, or has more weeks, all claims are: their sums
-// end on another day.
+// which mounts may have expired, and up to the last Monday that is known. The sums that are done begin with that quarter, or before
+// it. Of a quarter that is summed up, the claims are summed up of which a mount was written since. Of one that has ended, or has
+// more weeks, all claims are: their sums end on another day.
 func planQuarters(partitions []string, from, monday time.Time, done summedCluster) (jobs []quarterJob) {
 	for _, id := range partitions {
 		quarter, err := time.Parse("200601", id)
@@ -175,7 +180,7 @@ func planQuarters(partitions []string, from, monday time.Time, done summedCluste
 		if job.end.After(monday) {
 			job.end = monday
 		}
-		if !quarter.Before(done.first) && !job.end.After(done.until) {
+		if !job.end.After(done.until) {
 			job.after = done.version
 		}
 		jobs = append(jobs, job)

@@ -59,9 +59,9 @@ func TestDaysWithoutSpaceAreDone(t *testing.T) {
 	rows(t, c, `INSERT INTO coverage (cluster, instance, kind, started_at, seen_at, version)
 		SELECT 'east', 'a', arrayJoin(['Pod', 'PersistentVolumeClaim', 'PersistentVolume']), '2026-01-08 00:00:00', '2026-01-30 00:00:00', 1`)
 	ask := func() string {
-		return column(t, c, "use-hours", "used_seconds", "since=2026-01-12", "until=2026-01-30")
+		return column(t, c, "use-hours", "used_seconds", "since=2026-01-12", "until=2026-01-30") + " " + column(t, c, "use-hours", "used_seconds", "since=1970-01-01")
 	}
-	want := fmt.Sprint((13*24 + 12) * 3600)
+	want := fmt.Sprint((13*24+12)*3600, 20*24*3600)
 	if got := ask(); got != want {
 		t.Errorf("from the mounts, %s seconds of use, want %s", got, want)
 	}

@@ -89,7 +89,7 @@ func jsonText(v any) string {
 	if err := encoder.Encode(encodable(v)); err != nil {
 		return jsonText(fmt.Sprint(v))
 	}
-	return escapeC1(strings.TrimSuffix(out.String(), "\n"))
+	return escapeRest(strings.TrimSuffix(out.String(), "\n"))
 }
 
 // encodable replaces in v what encoding/json refuses, or takes for something
@@ -156,15 +156,18 @@ func dangerous(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
 }
 
-// escapeC1 escapes the control characters that encoding/json leaves as they are:
-// DEL and U+0080 to U+009F, which some terminals obey.
-func escapeC1(s string) string {
-	if !strings.ContainsFunc(s, unicode.IsControl) {
+// unsafeInJSON reports whether encoding/json leaves a character as it is that can do harm: the control characters DEL and U+0080 to
+// U+009F, which some terminals obey, and the noncharacters U+FFFE and U+FFFF, which YAML does not allow.
+func unsafeInJSON(r rune) bool { return unicode.IsControl(r) || r == 0xfffe || r == 0xffff }
+
+// escapeRest escapes the characters that unsafeInJSON reports.
+func escapeRest(s string) string {
+	if !strings.ContainsFunc(s, unsafeInJSON) {
 		return s
 	}
 	var out strings.Builder
 	for _, r := range s {
-		if unicode.IsControl(r) {
+		if unsafeInJSON(r) {
 			fmt.Fprintf(&out, `\u%04x`, r)
 		} else {
 			out.WriteRune(r)

@@ -31,6 +31,29 @@ func usersSQL(t *testing.T) string {
 	return string(out)
 }
 
+// TestNoUserIsMadeWithoutAHash has no program for SHA-256: the users must not get an empty hash.
+func TestNoUserIsMadeWithoutAHash(t *testing.T) {
+	dir := t.TempDir()
+	password := filepath.Join(dir, "password")
+	if err := os.WriteFile(password, []byte("password\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range []string{"head", "tr", "cut", "cat"} {
+		path, err := osexec.LookPath(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(path, filepath.Join(dir, program)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	users := osexec.Command("../../deploy/clickhouse/users.sh", password, password)
+	users.Env = []string{"PATH=" + dir}
+	if out, err := users.Output(); err == nil || len(out) > 0 {
+		t.Errorf("%v, it prints %s", err, out)
+	}
+}
+
 // grantsTo returns the rights that the SQL gives to a user on the database.
 func grantsTo(t *testing.T, sql, user string) []string {
 	t.Helper()

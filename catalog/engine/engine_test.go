@@ -217,8 +217,11 @@ func TestTheChildNeverOutlivesAKilledTracker(t *testing.T) {
 		t.Fatalf("%q", line)
 	}
 	url := strings.Fields(line)[1]
-	go ask(url, "SELECT count() FROM numbers(1e15) WHERE sipHash64(number) = 1") // keeps it busy
-	time.Sleep(200 * time.Millisecond)
+	go ask(url, "SELECT count() FROM numbers(1e15) WHERE sipHash64(number) = 1") // ends with the child
+	eventually(t, "the child is busy", func() bool {
+		running, err := ask(url, "SELECT count() FROM system.processes WHERE query LIKE '%numbers(1e15)%' AND query NOT LIKE '%processes%'")
+		return err == nil && running == "1"
+	})
 	cmd.Process.Kill()
 	cmd.Wait()
 	// A new tracker at once: it waits until the orphan has given the directory free.

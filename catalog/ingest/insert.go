@@ -28,8 +28,8 @@ func insertReject(ctx context.Context, c *catalog.Catalog, cluster string, at ti
 	})
 }
 
-// rowCodes are ClickHouse's exceptions about the content of a row. Sending the row again does not help; sending
-// the others without it does.
+// rowCodes are ClickHouse's exceptions about the content of a row. Sending the row again does not help, unless it was cut
+// on its way; sending the others without it does.
 var rowCodes = []int32{
 	6,   // CANNOT_PARSE_TEXT
 	27,  // CANNOT_PARSE_INPUT_ASSERTION_FAILED

@@ -338,7 +338,7 @@ func writeFile(path string, data []byte) error {
 // write inserts a batch table by table. It returns false if ctx ended before ClickHouse acknowledged all tables.
 func (w *Writer) write(ctx context.Context, b *batch) bool {
 	for _, t := range allTables {
-		if t.count(&b.facts) > 0 && w.insert(ctx, t, &b.facts) != nil {
+		if t.count(&b.facts) > 0 && w.insert(ctx, t, &b.facts, 0) != nil {
 			return false
 		}
 	}
@@ -349,10 +349,14 @@ func (w *Writer) write(ctx context.Context, b *batch) bool {
 // halveAfter is how often ClickHouse may lack the memory for a block before the block is halved.
 const halveAfter = 3
 
+// setAsideAfter is how often ClickHouse refuses a row, alone or in larger blocks, before the row is set aside: it refuses
+// a block that a proxy has cut on its way for its content, too.
+const setAsideAfter = 2
+
 // insert writes the rows of one table. If ClickHouse refuses the block for its content, insert halves it until the
-// refused row is alone, and sets that row aside. It also halves a block that ClickHouse lacks the memory for. Its error is that
-// of ctx, or errLeaseLost.
-func (w *Writer) insert(ctx context.Context, t table, facts *fact.Facts) error {
+// refused row is alone, and sets that row aside. It also halves a block that ClickHouse lacks the memory for.
+// refused is how often larger blocks with these rows were refused before. The error is that of ctx, or errLeaseLost.
+func (w *Writer) insert(ctx context.Context, t table, facts *fact.Facts, refused int) error {
 	rows, lacked := t.count(facts), 0
 	err := w.persistUntil(ctx, func(ctx context.Context) error {
 		start := time.Now()
@@ -360,10 +364,14 @@ func (w *Writer) insert(ctx context.Context, t table, facts *fact.Facts) error {
 		w.metrics.insertDuration.Observe(time.Since(start).Seconds())
 		return err
 	}, func(err error) bool {
-		if catalog.HasCode(err, catalog.CodeMemoryLimit) {
+		switch {
+		case catalog.HasCode(err, catalog.CodeMemoryLimit):
 			lacked++
+		case refusesRows(err):
+			refused++
+			return rows > 1 || refused >= setAsideAfter
 		}
-		return refusesRows(err) || lacked == halveAfter && rows > 1
+		return lacked == halveAfter && rows > 1
 	})
 	switch {
 	case err == nil:
@@ -376,7 +384,7 @@ func (w *Writer) insert(ctx context.Context, t table, facts *fact.Facts) error {
 	}
 	var first fact.Facts
 	t.cut(&first, facts, rows/2)
-	return errors.Join(w.insert(ctx, t, &first), w.insert(ctx, t, facts))
+	return errors.Join(w.insert(ctx, t, &first, refused), w.insert(ctx, t, facts, refused))
 }
 
 // setAside writes a row that cannot be written to its table to catalog_rejects, where a person can look at it.

@@ -5,14 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -389,6 +395,38 @@ func TestARowThatIsRefusedDoesNotBlockTheOthers(t *testing.T) {
 	}
 	if n := testutil.ToFloat64(w.metrics.rejects.WithLabelValues("changes")); n != 2 || !w.Up() {
 		t.Errorf("%v rejects counted; up: %t", n, w.Up())
+	}
+}
+
+// cutting returns the address of a proxy before ClickHouse that passes on no more than one byte of the first n inserts.
+func cutting(t *testing.T, n int64) string {
+	t.Helper()
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: sharedAddress})
+	var inserts atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Query().Get("query"), "INSERT") && inserts.Add(1) <= n {
+			body, err := io.ReadAll(r.Body)
+			if err != nil || len(body) < 2 {
+				t.Errorf("the insert has %d bytes, %v", len(body), err)
+			}
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body[:1])), 1
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String()
+}
+
+// ClickHouse cannot know that a block was cut on its way, and refuses its content.
+func TestALoneRowThatWasCutOnItsWayIsSentAgain(t *testing.T) {
+	c := migrated(t)
+	proxied := catalogtest.Open(t, cutting(t, 2), c.Database())
+	if err := insertRows(t.Context(), proxied, changes(), "east", numbered(0, 1), nil); !refusesRows(err) {
+		t.Fatalf("a block that was cut: %v", err)
+	}
+	write(t, proxied, "east", numbered(0, 1))
+	if got := fmt.Sprint(rows(t, c, "SELECT (SELECT count() FROM changes), (SELECT count() FROM catalog_rejects)")); got != "[[1 0]]" {
+		t.Errorf("changes, rejects: %s", got)
 	}
 }
 

@@ -2,11 +2,11 @@ package journal
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -35,8 +35,8 @@ func (j *Journal) Commit(ctx context.Context, b Batch) error {
 	return j.run(ctx, func() error {
 		defer j.unlock()
 		err := j.write(&b)
-		if errors.Is(err, syscall.ENOSPC) && j.acknowledged() && j.makeRoom() == nil {
-			for begun := time.Now(); errors.Is(err, syscall.ENOSPC) && ctx.Err() == nil && time.Since(begun) < deletePatience; {
+		if isFull(err) && j.acknowledged() && j.makeRoom() == nil {
+			for begun := time.Now(); isFull(err) && ctx.Err() == nil && time.Since(begun) < deletePatience; {
 				time.Sleep(20 * time.Millisecond)
 				err = j.write(&b)
 			}
@@ -128,6 +128,9 @@ func (j *Journal) write(b *Batch) error {
 	j.mu.Unlock()
 
 	t.head.Positions, t.head.Meta = maps.Clone(t.head.Positions), maps.Clone(t.head.Meta)
+	if b.clear {
+		t.head.ID, t.head.Positions, t.head.Meta = rand.Text(), nil, nil
+	}
 	t.head.Commits++
 	if err := j.commit(&t); err != nil {
 		return writeError(j.options.Path, err)
@@ -196,7 +199,7 @@ func (t *transaction) size() int {
 
 // deletes reports whether the transaction contains only deletions.
 func (t *transaction) deletes() bool {
-	return len(t.gone) > 0 && len(t.batch.Facts) == 0 && len(t.batch.State) == 0
+	return (len(t.gone) > 0 || t.batch.clear) && len(t.batch.Facts) == 0 && len(t.batch.State) == 0
 }
 
 func (t *transaction) put(b *pebble.Batch) error {
@@ -260,6 +263,9 @@ func (t *transaction) putFacts(b *pebble.Batch) error {
 }
 
 func (t *transaction) putState(b *pebble.Batch) (err error) {
+	if t.batch.clear {
+		err = b.DeleteRange([]byte{stateKeys}, []byte{stateKeys + 1}, nil)
+	}
 	var key []byte
 	for i := range t.batch.State {
 		r := &t.batch.State[i]

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -528,17 +529,17 @@ func TestDamageWhileOpenIsAnErrorUntilReset(t *testing.T) {
 				if j.Origin() != SetAside || j.ID() == id || j.Version() != 77 || !strings.Contains(logged.String(), path+".broken-") {
 					t.Errorf("%s, version %d, %s", j.Origin(), j.Version(), &logged)
 				}
-				checkWorksAfterReset(t, j)
+				checkWorksAfterReset(t, j, 30)
 			})
 		}
 	}
 }
 
-// checkWorksAfterReset checks that a journal of 30 batches is empty after Reset, continues their numbers, and resumes.
-func checkWorksAfterReset(t *testing.T, j *Journal) {
+// checkWorksAfterReset checks that a journal of n batches is empty after Reset or Clear, continues their numbers, and resumes.
+func checkWorksAfterReset(t *testing.T, j *Journal, n uint64) {
 	t.Helper()
 	commit(t, j, Batch{Facts: []byte("anew")})
-	if e := drain(t, j, 30); len(e) != 1 || e[0].Number != 31 || string(e[0].Facts) != "anew" || len(state(t, j)) != 0 {
+	if e := drain(t, j, n); len(e) != 1 || e[0].Number != n+1 || string(e[0].Facts) != "anew" || len(state(t, j)) != 0 {
 		t.Errorf("%+v", e)
 	}
 	if j = reopen(t, j); j.Origin() != Resumed || len(drain(t, j, 0)) != 1 {
@@ -614,6 +615,34 @@ func TestResetWhileOthersWait(t *testing.T) {
 	if err := j.check(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestClearKeepsTheLock clears a journal on a full disk. Another process could open a directory that is unlocked for a moment.
+func TestClearKeepsTheLock(t *testing.T) {
+	t.Parallel()
+	j, f, _ := failing(t)
+	commit(t, j, Batch{
+		Facts: []byte("former"), State: []Record{{Kind: "Pod", UID: "a", Data: []byte("former")}}, Version: 7,
+		Positions: []Position{{Kind: "Pod", ResourceVersion: "1"}}, Meta: map[string][]byte{"a": []byte("former")},
+	})
+	id := j.ID()
+	f.set(func(op errorfs.Op) error {
+		switch op.Kind {
+		case errorfs.OpGetDiskUsage:
+			return syscall.ENOSPC
+		case errorfs.OpLock:
+			t.Error("it locks the directory anew")
+		}
+		return nil
+	})
+	if err := j.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	f.set(func(errorfs.Op) error { return nil })
+	if j.Origin() != New || j.ID() == id || j.Version() != 7 || len(j.Positions()) > 0 || len(j.Meta()) > 0 || j.Stats().Rows > 0 {
+		t.Errorf("%s, version %d, positions %v, meta %v, %+v", j.Origin(), j.Version(), j.Positions(), j.Meta(), j.Stats())
+	}
+	checkWorksAfterReset(t, j, 1)
 }
 
 func TestDirectoriesThatWereSetAsideDoNotPileUp(t *testing.T) {

@@ -50,6 +50,9 @@ func isRefused(err error) bool {
 	return slices.ContainsFunc(refused, func(r error) bool { return errors.Is(err, r) })
 }
 
+// isFull reports whether the filesystem has no room, or none within the quota of this user.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
 // openError explains why the directory cannot be opened at all.
 func openError(path string, err error) error {
 	switch {
@@ -59,7 +62,7 @@ func openError(path string, err error) error {
 		return fmt.Errorf("journal %s cannot be written: make it and its directory %s writable for this user: %w", path, filepath.Dir(path), err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("journal %s cannot be created: make the directory %s: %w", path, filepath.Dir(path), err)
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, ErrCorrupt), errors.Is(err, ErrFailed):
+	case isFull(err), errors.Is(err, ErrCorrupt), errors.Is(err, ErrFailed):
 		return writeError(path, err)
 	}
 	return fmt.Errorf("journal %s cannot be opened: %w", path, err)
@@ -79,7 +82,7 @@ func writeError(path string, err error) error {
 	switch {
 	case errors.Is(err, ErrCorrupt), errors.Is(err, ErrClosed), errors.Is(err, ErrFailed):
 		return err
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case isFull(err):
 		return fmt.Errorf("journal %s cannot grow: make room on the filesystem of %s: %w", path, filepath.Dir(path), err)
 	}
 	return fmt.Errorf("journal %s cannot be written: see to the filesystem of %s: %w", path, filepath.Dir(path), err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -40,7 +41,7 @@ type Origin string
 
 // The origins.
 const (
-	New      Origin = "new"       // there was no directory
+	New      Origin = "new"       // there was no directory, or Clear has emptied it
 	Resumed  Origin = "resumed"   // from an existing directory, complete
 	Rewound  Origin = "rewound"   // from an existing directory whose last commits may be lost: it has a new ID
 	SetAside Origin = "set aside" // the existing directory was damaged, and this one is new
@@ -61,6 +62,8 @@ type Batch struct {
 	// Meta are small values of the owner, put by key; nil deletes. Every commit writes all of them,
 	// so they must be a few kilobytes at most.
 	Meta map[string][]byte
+
+	clear bool // delete the former state, positions and meta first, under a new ID
 }
 
 // Record is the compact state of an object. Kind and UID are its key, which may not
@@ -433,6 +436,23 @@ func (j *Journal) Reset() error {
 			_ = j.fail(corruptf("%v", err))
 		}
 		return err
+	})
+}
+
+// Clear deletes the facts, the state, the positions and Meta in one transaction: the directory stays locked, so no other
+// process can open it meanwhile. Numbers continue, under a new ID, and so does Version.
+func (j *Journal) Clear() error {
+	return j.exclusively(func() error {
+		if err := j.Acknowledge(math.MaxUint64); err != nil {
+			return err
+		}
+		if err := j.write(&Batch{clear: true}); err != nil {
+			return err
+		}
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.origin = New
+		return nil
 	})
 }
 

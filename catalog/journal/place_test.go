@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -305,6 +306,31 @@ func TestAFullDiskIsRelievedByAcknowledgements(t *testing.T) {
 	}
 	if err := j.check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestADiskOrAQuotaWithoutRoomIsRelievedByAcknowledgements has no room for one commit.
+func TestADiskOrAQuotaWithoutRoomIsRelievedByAcknowledgements(t *testing.T) {
+	t.Parallel()
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT} {
+		j, f, _ := failing(t)
+		commit(t, j, Batch{Facts: []byte("written")})
+		if err := j.Acknowledge(1); err != nil {
+			t.Fatal(err)
+		}
+		var once sync.Once
+		f.set(func(op errorfs.Op) (err error) {
+			if op.Kind == errorfs.OpGetDiskUsage {
+				once.Do(func() { err = full })
+			}
+			return err
+		})
+		if err := j.Commit(t.Context(), Batch{Facts: []byte("next")}); err != nil || j.head.Acknowledged != 1 {
+			t.Errorf("%v: %v, acknowledged are %d", full, err, j.head.Acknowledged)
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

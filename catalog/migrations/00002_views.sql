@@ -490,10 +490,10 @@ volume_stays AS
             -- Before Kubernetes 1.28 a volume does not say since when it has its phase: if it takes no space, since its release.
             coalesce(v.phase_changed_at, if(v.phase IN ('Bound', 'Released'), NULL, b.released_at)) AS phase_at,
             if(phase_at IS NULL, p.phases, arrayPushBack(p.phases, (assumeNotNull(phase_at), v.phase IN ('Bound', 'Released')))) AS phases,
-            -- A volume that is not among the bindings has its claim from the beginning.
+            -- A volume that is not among the bindings has its claim from the beginning, unless it waits to be bound to it.
             arraySort(arrayFilter(stay -> toUnixTimestamp64Micro(stay.1) > 0, arrayMap(
                 stay -> (greatest(ifNull(stay.1, fromUnixTimestamp64Micro(0, 'UTC')), ifNull(v.created_at, fromUnixTimestamp64Micro(0, 'UTC'))), stay.2),
-                if(notEmpty(b.stays), b.stays, if(v.claim_uid = '', [], [(v.created_at, toString(v.claim_namespace))]))))) AS stays,
+                if(notEmpty(b.stays), b.stays, if(v.claim_uid = '' OR v.phase NOT IN ('Bound', 'Released', 'Failed'), [], [(v.created_at, toString(v.claim_namespace))]))))) AS stays,
             arrayJoin(arrayMap(
                 (stay, next) -> (stay.1, stay.2, if(next = 0, v.deleted_at, toNullable(stays[next].1))),
                 stays, arrayMap(n -> if(n = length(stays), 0, n + 1), arrayEnumerate(stays)))) AS stay

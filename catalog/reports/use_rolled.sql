@@ -8,11 +8,11 @@ in the window. It comes behind began_micros and ended_micros, the window, window
       AND month >= first_day_of_rollup AND toLastDayOfMonth(month) <= last_day_of_rollup AND {{template "use_done.sql" "toLastDayOfMonth(month)"}}
 ) AS its_months,
 -- Months are summed up in order, so all days between months_begin and months_end are in these months, and the index of
--- use_seconds_daily skips them. Of a cluster without such a month, the report reads all days.
-if(empty(its_months), first_day_of_rollup, arrayMax(c -> arrayMin(arrayMap(m -> m.2, arrayFilter(m -> m.1 = c, its_months))), arrayDistinct(its_months.1))) AS months_begin,
-if(empty(its_months), first_day_of_rollup - 1,
-    arrayMin((c, r) -> if(has(its_months.1, c), toLastDayOfMonth(arrayMax(arrayMap(m -> m.2, arrayFilter(m -> m.1 = c, its_months)))), toDate(intDiv(r.1, 86400000000)) - 1),
-        mapKeys(rolled), mapValues(rolled))) AS months_end,
+-- use_seconds_daily skips them. Of a cluster without such a month, the report reads all days. If no cluster has one, months_begin is
+-- the last day that a Date can be: all days are before it.
+if(empty(its_months), toDate(65535), arrayMax(c -> arrayMin(arrayMap(m -> m.2, arrayFilter(m -> m.1 = c, its_months))), arrayDistinct(its_months.1))) AS months_begin,
+arrayMin((c, r) -> if(has(its_months.1, c), toLastDayOfMonth(arrayMax(arrayMap(m -> m.2, arrayFilter(m -> m.1 = c, its_months)))), toDate(intDiv(r.1, 86400000000)) - 1),
+    mapKeys(rolled), mapValues(rolled)) AS months_end,
 -- A cluster and a month as one number, the hash of the name plus the first day of the month: to compare these takes a third of
 -- the time. The hashes of two clusters differ by so few days with a chance of less than 1 in 10 ** 15.
 arrayMap(m -> cityHash64(m.1) + toUInt64(m.2), its_months) AS month_numbers,

@@ -57,9 +57,10 @@ func (f *catalogFlags) following() catalog.Options {
 
 // options reads the password.
 func (f *catalogFlags) options() (catalog.Options, error) {
-	o := catalog.Options{URL: f.url, Username: f.username, Password: os.Getenv(passwordVariable), Version: version.Version}
+	o := f.following()
 	if f.passwordFile != "" {
 		var err error
+		o.PasswordFile = ""
 		if o.Password, err = catalog.ReadPassword(f.passwordFile); err != nil {
 			return o, app.UsageError{Err: fmt.Errorf("--catalog.password-file: %w", err)}
 		}

@@ -31,7 +31,8 @@ hash() {
 		echo "$0: $1 has no password in its first line" >&2
 		exit 2
 	fi
-	printf %s "$password" | sha256sum | cut -d ' ' -f 1
+	sum=$(printf %s "$password" | sha256sum) # 64 digits, and the name of the input
+	echo "${sum%% *}"
 }
 writer=$(hash "$1")
 reader=$(hash "$2")

@@ -78,6 +78,18 @@ func Find(t testing.TB, name string) *Page {
 	return nil
 }
 
+// Script returns the block that begins with a comment.
+func (p *Page) Script(t testing.TB, comment string) string {
+	t.Helper()
+	for _, block := range p.Blocks {
+		if strings.HasPrefix(block.Text, "# "+comment) {
+			return block.Text
+		}
+	}
+	t.Fatalf("%s has no commands for %q", p.Name, comment)
+	return ""
+}
+
 // Parse reads a page.
 func Parse(name string, source []byte) *Page {
 	p := &reading{page: &Page{Name: name}, source: source}

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,23 +38,53 @@ func (s place) start(t *testing.T) *harness.Tracker {
 	return harness.StartTracker(t, s.cluster.Kubeconfig, "--data-dir="+filepath.Join(s.dir, "data"), "--catalog.embedded-listen-address="+s.address)
 }
 
-// do runs the block of docs/operate.md that begins with a comment.
+// run runs the block of docs/operate.md that begins with a comment. The shell goes on after a command that fails, as that
+// of a reader does.
+func (s place) run(t *testing.T, comment string) (output string, err error) {
+	t.Helper()
+	shell := exec.Command("sh", "-c", strings.ReplaceAll(s.page.Script(t, comment), "127.0.0.1:8123", s.address))
+	shell.Dir = s.dir
+	shell.Env = append(os.Environ(), "PATH="+harness.File(t, ".cache/bin")+":"+os.Getenv("PATH"),
+		"KUBEVOLTRACKER_CATALOG_URL=http://"+s.address+"/kubevoltracker", "KUBEVOLTRACKER_CLICKHOUSE_LISTEN_ADDRESS="+s.address)
+	out, err := shell.CombinedOutput()
+	return string(out), err
+}
+
+// do runs a block that has to succeed.
 func (s place) do(t *testing.T, comment string) {
 	t.Helper()
-	for _, block := range s.page.Blocks {
-		if !strings.HasPrefix(block.Text, "# "+comment+"\n") {
-			continue
-		}
-		shell := exec.Command("bash", "-euo", "pipefail", "-c", strings.ReplaceAll(block.Text, "127.0.0.1:8123", s.address))
-		shell.Dir = s.dir
-		shell.Env = append(os.Environ(), "PATH="+harness.File(t, ".cache/bin")+":"+os.Getenv("PATH"),
-			"KUBEVOLTRACKER_CATALOG_URL=http://"+s.address+"/kubevoltracker", "KUBEVOLTRACKER_CLICKHOUSE_LISTEN_ADDRESS="+s.address)
-		if out, err := shell.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", comment, err, out)
-		}
-		return
+	if out, err := s.run(t, comment); err != nil {
+		t.Fatalf("%s: %v\n%s", comment, err, out)
 	}
-	t.Fatalf("docs/operate.md has no commands for %q", comment)
+}
+
+// restoreCut tries to restore the export with a file that is cut.
+func (s place) restoreCut(t *testing.T) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(s.dir, "export-*", "mounts.native"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("the export has %v, %v", files, err)
+	}
+	whole, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(files[0], whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.run(t, "Restore the export. The tracker is stopped.")
+	if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != 22 {
+		t.Errorf("a file that is cut: %v, want curl's status 22\n%s", err, out)
+	}
+	if l, err := net.Listen("tcp", s.address); err != nil {
+		t.Errorf("the engine goes on: %v", err)
+	} else {
+		l.Close()
+	}
+	s.remove(t, "data/clickhouse")
+	if err := os.WriteFile(files[0], whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (s place) remove(t *testing.T, names ...string) {
@@ -112,6 +144,7 @@ func TestAnExportIsABackup(t *testing.T) {
 	p.Stop(t)
 
 	s.remove(t, "data/clickhouse")
+	s.restoreCut(t)
 	s.do(t, "Restore the export. The tracker is stopped.")
 	s.do(t, "Put the journal aside. The tracker is stopped.")
 	p = s.start(t)

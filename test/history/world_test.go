@@ -15,7 +15,7 @@ const gib = int64(1) << 30
 // hostile are texts that SQL, parameters and formats may stumble over. They have no slash, which no name in Kubernetes has.
 var hostile = []string{
 	`it's "quoted"`, `back\slash\'`, "tab\tand\nlines\r", "日本語-ñ-🙂", `\N`, "NULL", "';DROP TABLE mounts--", "%s{}$1{x:String}", "`tick`",
-	strings.Repeat("x", 253), "-", "0", "[]", " blank ",
+	strings.Repeat("x", 253), "-", "0", "[]", " blank ", "no\uFFFEcharacter\uFFFF",
 }
 
 // world is a cluster that the generator plays. The model in it is what a tracker can know.

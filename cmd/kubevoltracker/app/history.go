@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -96,7 +95,7 @@ func (h *history) open(ctx context.Context, o Options, client *collector.Client,
 // finds both in use, and only the journal's error names the cure. The engine would wait 20 s for its directory.
 //
 // An engine that fails to start does not undo what openJournal has done. A damaged journal is set aside by the first start
-// only: the next ones find the new journal, without positions, and replace that.
+// only: the next ones find the new journal, without positions, and clear it.
 func (h *history) openBoth(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -129,7 +128,7 @@ func (h *history) openCatalog(ctx context.Context, o Options) (err error) {
 }
 
 // openJournal opens the journal and restores its snapshot; a new journal has none. A journal that
-// turns out to be damaged is set aside.
+// turns out to be damaged is set aside, and one without positions is cleared.
 func (h *history) openJournal(ctx context.Context, o Options) (err error) {
 	options := journal.Options{
 		Path: filepath.Join(o.DataDir, journalDir), MaxBytes: o.JournalBytes, MaxVersion: ingest.VersionCeiling(time.Now()), Logger: h.logger,
@@ -143,19 +142,11 @@ func (h *history) openJournal(ctx context.Context, o Options) (err error) {
 	case errors.Is(err, journal.ErrCorrupt):
 		return h.journal.Reset()
 	case err == nil && h.snapshot == nil && resumed:
-		return h.beginAnew(ctx, options)
+		// The start that made this journal ended before all of the first lists were in it. This start lists the objects
+		// again, and nobody would ever learn that some of those in the journal are gone.
+		level.Info(h.logger).Log("msg", "the last start ended before the first lists were in the journal; beginning a new journal")
+		return h.journal.Clear()
 	}
-	return err
-}
-
-// beginAnew replaces a journal that has no positions: the start that made it ended before all of the first lists were
-// in it. This start lists the objects again, and nobody would ever learn that some of those in the journal are gone.
-func (h *history) beginAnew(ctx context.Context, o journal.Options) (err error) {
-	level.Info(h.logger).Log("msg", "the last start ended before the first lists were in the journal; beginning a new journal")
-	if err := errors.Join(h.journal.Close(), os.RemoveAll(o.Path)); err != nil {
-		return fmt.Errorf("--data-dir: %w", err)
-	}
-	h.journal, err = journal.Open(ctx, o)
 	return err
 }
 
@@ -211,18 +202,12 @@ func (h *history) restoreFromCatalog(ctx context.Context) error {
 const refusedFor = 10 * time.Second
 
 // migrate migrates the catalog. If the password in a file is refused, migrate tries again, with what the file has then.
-func (h *history) migrate(ctx context.Context) error {
-	for began := time.Now(); ; {
-		err := h.catalog.Migrate(ctx)
-		if !h.passwordFile || !catalog.IsReason(err, catalog.RefusedLogin) || time.Since(began) > refusedFor {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(time.Second):
-		}
-	}
+func (h *history) migrate(ctx context.Context) (err error) {
+	_ = wait.PollUntilContextTimeout(ctx, time.Second, refusedFor, true, func(context.Context) (bool, error) {
+		err = h.catalog.Migrate(ctx)
+		return !h.passwordFile || !catalog.IsReason(err, catalog.RefusedLogin), nil
+	})
+	return err
 }
 
 // readCatalog reads the snapshot in the catalog, without what this tracker does not keep.

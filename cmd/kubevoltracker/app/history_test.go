@@ -38,7 +38,17 @@ func TestAJournalOfAnInterruptedStartIsReplaced(t *testing.T) {
 	if err := first.journal.Close(); err != nil {
 		t.Fatal(err)
 	}
+	// A second tracker that waits for the lock must not get it meanwhile.
+	lock, kept := filepath.Join(dir, journalDir, "LOCK"), filepath.Join(dir, "lock")
+	if err := os.Link(lock, kept); err != nil {
+		t.Fatal(err)
+	}
 	second := openHistory(t, dir)
+	if before, err := os.Stat(kept); err != nil {
+		t.Error(err)
+	} else if after, err := os.Stat(lock); err != nil || !os.SameFile(before, after) {
+		t.Errorf("the directory is another one, %v", err)
+	}
 	if second.journal.ID() == id || second.journal.Stats().Rows > 0 || second.snapshot != nil {
 		t.Errorf("it goes on with %d rows", second.journal.Stats().Rows)
 	}
