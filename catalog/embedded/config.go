@@ -58,11 +58,14 @@ const cacheShare = 8
 //
 // It bounds the temporary data of that user, thus of all statements together, and of each statement. The server's own
 // limit, max_temporary_data_on_disk_size, does nothing: libchdb 26.7 shows it in system.server_settings, but does not apply it.
+// A statement that sorts or groups stops before less than min_free_disk_space_for_temporary_data is free. ClickHouse does not
+// look at that when it joins (grace_hash, partial_merge).
 const usersConfig = `<clickhouse>
   <profiles><default>
     <max_memory_usage>%[1]d</max_memory_usage>
     <max_temporary_data_on_disk_size_for_user>%[7]d</max_temporary_data_on_disk_size_for_user>
     <max_temporary_data_on_disk_size_for_query>%[6]d</max_temporary_data_on_disk_size_for_query>
+    <min_free_disk_space_for_temporary_data>%[8]d</min_free_disk_space_for_temporary_data>
     <max_threads_min_free_memory_per_thread>268435456</max_threads_min_free_memory_per_thread>
     <input_format_values_interpret_expressions>0</input_format_values_interpret_expressions>
     <use_uncompressed_cache>1</use_uncompressed_cache>
@@ -77,6 +80,7 @@ const usersConfig = `<clickhouse>
       <max_memory_usage><min>1</min><max>%[1]d</max></max_memory_usage>
       <max_temporary_data_on_disk_size_for_user><const/></max_temporary_data_on_disk_size_for_user>
       <max_temporary_data_on_disk_size_for_query><min>1</min><max>%[6]d</max></max_temporary_data_on_disk_size_for_query>
+      <min_free_disk_space_for_temporary_data><const/></min_free_disk_space_for_temporary_data>
       <max_result_rows><min>1</min><max>%[4]d</max></max_result_rows>
 %[2]s    </constraints>
   </default></profiles>
@@ -126,7 +130,7 @@ func escapeXML(s string) string {
 
 // writeConfig writes the engine's configuration into dir and returns the arguments
 // that boot it.
-func writeConfig(dir string, maxMemory, queryMemory, maxTemporary int64) ([]string, error) {
+func writeConfig(dir string, maxMemory, queryMemory int64, l limits) ([]string, error) {
 	users, config := filepath.Join(dir, usersFile), filepath.Join(dir, configFile)
 	var constraints, engines strings.Builder
 	for _, name := range outsideSettings {
@@ -136,7 +140,7 @@ func writeConfig(dir string, maxMemory, queryMemory, maxTemporary int64) ([]stri
 		fmt.Fprintf(&engines, "      <query>GRANT TABLE ENGINE ON %s</query>\n", name)
 	}
 	text := fmt.Appendf(nil, usersConfig, queryMemory, constraints.String(), engines.String(), maxResultRows, writerGrant,
-		maxTemporary/2, maxTemporary)
+		l.temporary/2, l.temporary, l.keepFree)
 	if err := os.WriteFile(users, text, 0o600); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be written: %w", dir, rootCause(err))
 	}

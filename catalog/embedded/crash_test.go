@@ -36,8 +36,8 @@ func serveAsChild() int {
 		MaxConcurrentQueries: 6, MaxMemory: 1 << 30, Grace: time.Second, Logger: log.NewNopLogger(),
 	}
 	var limits struct {
-		AnswerFile, Temporary int64
-		ReaderTimeout         time.Duration
+		AnswerFile, Temporary, KeepFree int64
+		ReaderTimeout                   time.Duration
 	}
 	if text := os.Getenv("KUBEVOLTRACKER_TEST_LIMITS"); text != "" {
 		if err := json.Unmarshal([]byte(text), &limits); err != nil {
@@ -46,7 +46,7 @@ func serveAsChild() int {
 		}
 	}
 	o.ReaderTimeout = limits.ReaderTimeout
-	o.Limit(patience, limits.AnswerFile, limits.Temporary)
+	o.Limit(patience, limits.AnswerFile, limits.Temporary, limits.KeepFree)
 	server, err := start(cmp.Or(os.Getenv("KUBEVOLTRACKER_TEST_LISTEN"), "127.0.0.1:0"), o)
 	if err != nil {
 		fmt.Println("error:", err)

@@ -65,6 +65,40 @@ func TestDiskOfAReaderIsLimited(t *testing.T) {
 	}
 }
 
+// TestReadersLeaveRoomOnTheDisk sends statements that write to disk, where the server of this test is to leave more free than
+// there is.
+func TestReadersLeaveRoomOnTheDisk(t *testing.T) {
+	const (
+		held    = "SELECT repeat('x', 999) FROM numbers(12000)"
+		sorts   = "SELECT number FROM numbers(3000000) ORDER BY sipHash64(number) LIMIT 1 OFFSET 1000000 SETTINGS max_bytes_before_external_sort = 1000000, max_bytes_ratio_before_external_sort = 0"
+		groups  = "SELECT count() FROM (SELECT number FROM numbers(3000000) GROUP BY number) SETTINGS max_bytes_before_external_group_by = 10000000, max_bytes_ratio_before_external_group_by = 0"
+		noSpace = "(NOT_ENOUGH_SPACE)"
+		keep    = "min_free_disk_space_for_temporary_data"
+	)
+	_, _, server := child(t, t.TempDir(), `KUBEVOLTRACKER_TEST_LIMITS={"KeepFree":1000000000000000000}`)
+	for _, c := range []struct{ name, params, query, want string }{
+		{"held in a file", "wait_end_of_query=1", held, "leave wait_end_of_query out " + noSpace},
+		{"held in a file, through a pipe", "wait_end_of_query=1", held + " FORMAT JSON", "leave wait_end_of_query out " + noSpace},
+		{"held in memory", "wait_end_of_query=1", "SELECT 1", "1\n"},
+		{"sorted", "", sorts, noSpace},
+		{"sorted, with the setting", keep + "=0", sorts, "(SETTING_CONSTRAINT_VIOLATION)"},
+		{"grouped", "", groups, noSpace},
+		{"grouped, with the setting", "", groups + ", " + keep + " = 0", "(SETTING_CONSTRAINT_VIOLATION)"},
+		{"of the writer, with the setting", asWriter, groups + ", " + keep + " = 0", "(SETTING_CONSTRAINT_VIOLATION)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			resp, err := http.Post(server+"/?"+c.params, "", strings.NewReader(c.query))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if body, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(body), c.want) {
+				t.Errorf("%.300s, %v", body, err)
+			}
+		})
+	}
+}
+
 // TestASlowReaderLosesItsAnswer reads answers of 100 MB, 64 KiB at a time, for longer than a reader's statement may take.
 // The server then ends the answer, its file and its statement. Without that limit the rest would arrive.
 func TestASlowReaderLosesItsAnswer(t *testing.T) {

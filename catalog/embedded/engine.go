@@ -28,7 +28,10 @@ type engine struct {
 	args []string
 	lock *os.File
 
-	queryMemory    int64           // that a statement may take, in bytes
+	maxMemory      int64           // in bytes
+	keepFree       int64           // that answers leave on the disk, in bytes
+	loads          chan struct{}   // has an element for each reader's request whose tables are loaded now
+	tableBytes     atomic.Int64    // that the external tables of all readers take
 	outsideReaders map[string]bool // the names, in small letters, of the table functions that readers may not call
 
 	stuck        chan string // receives the id of a statement that cannot be stopped
@@ -40,30 +43,34 @@ type engine struct {
 	httpCompression                string
 }
 
-// bootEngine locks dir, writes the configuration and boots ClickHouse. Statements may write maxTemporary bytes
-// of temporary data.
-func bootEngine(libraryPath, dir string, maxMemory, maxTemporary int64) (*engine, error) {
+// bootEngine locks dir, writes the configuration and boots ClickHouse.
+func bootEngine(libraryPath, dir string, maxMemory int64, l limits) (*engine, error) {
 	dir, err := MakeDataDir(dir)
 	if err != nil {
 		return nil, err
 	}
+	space, err := diskOf(dir)
+	if err != nil {
+		return nil, err
+	}
+	l = l.on(space)
 	lock, err := lockDirectory(dir)
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{dir: dir, lock: lock, stuck: make(chan string, 1), queryMemory: maxMemory / 4 * 3}
-	if err := e.boot(libraryPath, maxMemory, maxTemporary); err != nil {
+	e := &engine{dir: dir, lock: lock, stuck: make(chan string, 1), loads: make(chan struct{}, loadsAtOnce), maxMemory: maxMemory, keepFree: l.keepFree}
+	if err := e.boot(libraryPath, l); err != nil {
 		e.close()
 		return nil, err
 	}
 	return e, nil
 }
 
-func (e *engine) boot(libraryPath string, maxMemory, maxTemporary int64) (err error) {
+func (e *engine) boot(libraryPath string, l limits) (err error) {
 	if e.lib, err = LoadLibrary(libraryPath); err != nil {
 		return err
 	}
-	server, err := writeConfig(e.dir, maxMemory, e.queryMemory, maxTemporary)
+	server, err := writeConfig(e.dir, e.maxMemory, e.queryMemory(), l)
 	if err != nil {
 		return err
 	}
@@ -116,6 +123,9 @@ func (e *engine) close() {
 	e.lock.Close()
 }
 
+// queryMemory is how much memory a statement may take, in bytes.
+func (e *engine) queryMemory() int64 { return e.maxMemory / 4 * 3 }
+
 // newID returns an id for a statement, unique within this process.
 func (e *engine) newID() string {
 	return fmt.Sprintf("kubevoltracker:%d:%d", os.Getpid(), e.lastID.Add(1))
@@ -136,7 +146,7 @@ const maxResultRows = 10_000_000
 func (e *engine) open(id string, of role) (*connection, error) {
 	args := append(e.args[:len(e.args):len(e.args)], "--"+statementSetting+"="+id)
 	if of == reader {
-		args = append(args, "--readonly=2", "--"+templatesSetting+"=0", "--max_result_rows="+strconv.Itoa(maxResultRows), "--max_memory_usage="+strconv.FormatInt(e.queryMemory, 10))
+		args = append(args, "--readonly=2", "--"+templatesSetting+"=0", "--max_result_rows="+strconv.Itoa(maxResultRows), "--max_memory_usage="+strconv.FormatInt(e.queryMemory(), 10))
 	}
 	c, err := e.lib.openConnection(args)
 	if err != nil {

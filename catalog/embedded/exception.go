@@ -30,6 +30,7 @@ const (
 	codeNotImplemented       = 48
 	codeSyntaxError          = 62
 	codeReadOnly             = 164
+	codeNotEnoughSpace       = 243
 	codeTooManyQueries       = 202
 	codeSocketTimeout        = 209
 	codeIntoOutfile          = 358
@@ -48,7 +49,7 @@ var codeNames = map[int]string{
 	codeTooManyRowsOrBytes: "TOO_MANY_ROWS_OR_BYTES", codeConstraint: "SETTING_CONSTRAINT_VIOLATION",
 	codeUnknownFormat: "UNKNOWN_FORMAT", codeTimeoutExceeded: "TIMEOUT_EXCEEDED",
 	codeIncorrectData: "INCORRECT_DATA", codeBadArguments: "BAD_ARGUMENTS", codeNotImplemented: "NOT_IMPLEMENTED",
-	codeSyntaxError: "SYNTAX_ERROR", codeReadOnly: "READONLY", codeSocketTimeout: "SOCKET_TIMEOUT", codeTooManyQueries: "TOO_MANY_SIMULTANEOUS_QUERIES",
+	codeNotEnoughSpace: "NOT_ENOUGH_SPACE", codeSyntaxError: "SYNTAX_ERROR", codeReadOnly: "READONLY", codeSocketTimeout: "SOCKET_TIMEOUT", codeTooManyQueries: "TOO_MANY_SIMULTANEOUS_QUERIES",
 	codeIntoOutfile: "INTO_OUTFILE_NOT_ALLOWED", codeSessionNotFound: "SESSION_NOT_FOUND",
 	codeSessionIsLocked: "SESSION_IS_LOCKED", codeInvalidTimeout: "INVALID_SESSION_TIMEOUT", codeCancelled: "QUERY_WAS_CANCELLED",
 	codeAccessDenied: "ACCESS_DENIED", codeAuthenticationFailed: "AUTHENTICATION_FAILED",

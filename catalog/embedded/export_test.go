@@ -8,11 +8,12 @@ import (
 )
 
 // Limit sets limits of a server that is to start; 0 leaves one as it is.
-func (o *Options) Limit(patience time.Duration, answerFile, temporary int64) {
+func (o *Options) Limit(patience time.Duration, answerFile, temporary, keepFree int64) {
 	o.limits = limits{
 		patience:   cmp.Or(patience, standardLimits.patience),
 		answerFile: cmp.Or(answerFile, standardLimits.answerFile),
 		temporary:  cmp.Or(temporary, standardLimits.temporary),
+		keepFree:   keepFree,
 	}
 }
 

@@ -54,7 +54,7 @@ func TestGarbageIsASyntaxError(t *testing.T) {
 // What the lexer takes for a comment or a string and the engine for a statement would
 // pass by what parseStatement refuses.
 func TestTheLexerAgreesWithTheEngine(t *testing.T) {
-	fragments := []string{"'", "''", `\'`, `\`, "`", `"`, "/*", "*/", "/", "//", "--", "\u2212", "\n", "\\G", "#", "# ", "#!", "$", "$a$", "$$", "(", ")", " ", "\t", "\u3000", "\u2028", "\ufeff", "\u00a0", "\u2014",
+	fragments := []string{"'", "''", `\'`, `\`, "`", `"`, "/*", "*/", "/", "//", "--", "\u2212", "\n", "\\G", "#", "# ", "#!", "$", "$a$", "$$", "$a b$", "$é$", "(", ")", " ", "\t", "\u3000", "\u2028", "\ufeff", "\u00a0", "\u2014",
 		"‘", "’", "“", "”", "INTO", "x", "OUTFILE", " x'", " b'", "01'", ";", ".", ".5", ".5_", ".5e", ".5e-1", "e+", "SETTINGS", " 1 ", " 1.", " 0x1", " 1e-1", ",", "=", "é", "\x00", "\xe2"}
 	random := rand.New(rand.NewPCG(3, 4))
 	var samples []string

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"regexp"
 	"runtime"
@@ -75,6 +76,9 @@ func (w *work) admit() error {
 	case a.class == classControls && w.statement.reads(): // what writes outside of databases counts as control
 		return newException(codeIntoOutfile, "INTO OUTFILE is not allowed")
 	}
+	if err := w.admitPipe(); err != nil {
+		return err
+	}
 	switch {
 	case a.class == classReads && w.statement.kind == "INSERT": // its rows would be dropped without a word
 		return newException(codeSyntaxError, "Syntax error: INSERT is the name of something in this statement; put it in quotes")
@@ -86,6 +90,19 @@ func (w *work) admit() error {
 		return newException(codeReadOnly, "default: Cannot execute query in readonly mode. For queries over HTTP, method GET implies readonly. You should use method POST for modifying queries.")
 	}
 	return nil
+}
+
+// admitPipe looks at the statement of a client as it writes its result to a pipe of this package: still one statement, which
+// counts as control because it writes outside of databases.
+func (w *work) admitPipe() error {
+	if w.pipe == "" {
+		return nil
+	}
+	a, err := w.conn.classify(w.text)
+	if err == nil && (a.statements != 1 || a.class != classControls) {
+		err = newException(codeSyntaxError, "Syntax error: the statement cannot be answered in the format %s; write its SETTINGS behind FORMAT %[1]s", w.format)
+	}
+	return err
 }
 
 // readsInput refuses INSERT … SELECT … FROM input(): libchdb would run it and drop the rows without a word.
@@ -145,16 +162,16 @@ func (s *statement) refuseReader(e *engine) error {
 
 // normalForm returns a statement as the engine writes what it understands. The session must have none of the client's settings
 // yet: by offset or max_result_bytes, the engine would return nothing.
-func (c *connection) normalForm(text []byte) (*statement, error) {
+func (c *connection) normalForm(ctx context.Context, text []byte) (*statement, error) {
 	query := "SELECT formatQuerySingleLine({text:String}) SETTINGS max_query_size = " + strconv.Itoa(maxQuerySize)
 	normal, _, err := c.query([]byte(query), "TSVRaw", []parameter{{"text", escaped.Replace(string(text))}})
 	if err != nil {
 		return nil, err
 	}
-	return parseNormal(normal)
+	return parseNormal(ctx, normal)
 }
 
-// whole returns the statement as the engine will run it, without the rows of an INSERT.
+// whole returns the statement, with its settings and without its output format and the rows of an INSERT.
 func (s *statement) whole() []byte {
 	if s.kind == "INSERT" && s.insertsData && s.format != "" {
 		return join(s.text, []byte("FORMAT "+s.format))

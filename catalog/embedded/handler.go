@@ -110,7 +110,7 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 	}
 	resp.limit, resp.waitEnd, resp.blocks = q.bufferSize, q.waitEndOfQuery, q.compress
 	if of == reader {
-		resp.maxSpill = s.options.limits.answerFile
+		resp.maxSpill, resp.keepFree = s.options.limits.answerFile, s.engine.keepFree
 	}
 	q.answerOptions(resp, r, s.engine.httpCompression)
 	if q.queryID == "" {
@@ -144,7 +144,7 @@ func (s *Server) run(resp *response, r *http.Request, q *request) error {
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer func() { leave(); s.engine.tableBytes.Add(-q.tableBytes) }()
 	restore, err := s.runIn(ctx, conn, id, resp, q)
 	defer restore()
 	if err != nil && ctx.Err() != nil {
@@ -158,11 +158,11 @@ func (s *Server) runIn(ctx context.Context, conn *connection, id string, resp *r
 	defer s.engine.whenGone(ctx, id)()
 	restore = func() {}
 	if q.parts != nil {
-		if err := q.loadExternal(ctx, conn); err != nil {
+		if err := q.loadExternal(ctx, s.engine, conn); err != nil {
 			return restore, err
 		}
 	}
-	st, err := q.statement()
+	st, err := q.statement(ctx)
 	if err != nil {
 		return restore, err
 	}
@@ -170,8 +170,9 @@ func (s *Server) runIn(ctx context.Context, conn *connection, id string, resp *r
 		conn: conn, engine: s.engine, id: id, role: q.role, readOnly: q.readOnly, statement: st, params: q.params, body: q.body,
 		format: cmp.Or(st.outputFormat(), q.defaultFormat, "TabSeparated"),
 	}
+	w.compose()
 	if q.role == reader { // before the request's settings
-		w.normal, w.unclear = conn.normalForm(st.whole())
+		w.normal, w.unclear = conn.normalForm(ctx, w.text)
 	}
 	if restore, err = q.apply(conn); err != nil {
 		return restore, err
@@ -226,9 +227,9 @@ func (q *request) readAhead() error {
 }
 
 // statement combines the query from URL and body, and leaves rows in the body.
-func (q *request) statement() (*statement, error) {
+func (q *request) statement(ctx context.Context) (*statement, error) {
 	if len(q.query) > 0 {
-		st, err := parseStatement(q.query)
+		st, err := parseStatement(ctx, q.query)
 		if err != nil {
 			return nil, err
 		}
@@ -242,7 +243,7 @@ func (q *request) statement() (*statement, error) {
 		return nil, bodyError(err)
 	}
 	text := append(q.query, more...)
-	st, err := parseStatement(text)
+	st, err := parseStatement(ctx, text)
 	if err != nil {
 		return nil, err
 	}

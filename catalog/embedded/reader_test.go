@@ -52,6 +52,9 @@ func TestTheGateIsNotInTheWayOfReaders(t *testing.T) {
 	exec(t, open(t), "INSERT INTO asked VALUES (1, 'x', 0.5)")
 	for _, c := range []struct{ parameters, statement, want string }{
 		{"", "SELECT 1 // a comment\n", "1\n"},
+		{"", "(SELECT 1 AS a) UNION ALL (SELECT 1) FORMAT JSONColumns SETTINGS max_threads = 1", "{\n\t\"a\": [1, 1]\n}\n"},
+		{"", "SELECT 1 AS a SETTINGS max_threads = 1 FORMAT JSONColumns SETTINGS max_block_size = 10 -- a comment", "{\n\t\"a\": [1]\n}\n"},
+		{"", "SELECT 1 AS a, 2 AS b WHERE 0 FORMAT Native SETTINGS max_threads = 1", "\x02\x00\x01a\x05UInt8\x01b\x05UInt8"},
 		{"", "SELECT a, settings FROM asked WHERE settings = 'x' ORDER BY settings DESC", "1\tx\n"},
 		{"", "SELECT (SELECT `settings` AS s FROM asked AS `settings`), (SELECT asked.settings AS s FROM asked)", "x\tx\n"},
 		{"", "SELECT 1 UNION ALL SELECT 1 SETTINGS final, max_threads = 1", "1\n1\n"},
@@ -77,6 +80,11 @@ func TestTheGateIsNotInTheWayOfReaders(t *testing.T) {
 		if answer := send(t, c.parameters, c.statement); answer != c.want {
 			t.Errorf("%s %.200s: %.300s", c.parameters, c.statement, answer)
 		}
+	}
+	// The engine writes this format to a file, and takes settings only behind that.
+	answer := send(t, "", "(SELECT 1) UNION ALL (SELECT 2) SETTINGS max_threads = 1 FORMAT JSONColumns")
+	if !strings.Contains(answer, "write its SETTINGS behind FORMAT JSONColumns") {
+		t.Errorf("%.300s", answer)
 	}
 }
 

@@ -31,6 +31,7 @@ type request struct {
 	params          []parameter
 	settings        []setting
 	externalFormats map[string]externalTable
+	tableBytes      int64     // that a reader's external tables take
 	query           []byte    // the text from outside the body
 	body            io.Reader // decoded
 	compressed      bool      // the body: a client that sends little can make its decoder take megabytes

@@ -3,6 +3,8 @@ package embedded
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"errors"
 	"net/http"
 	"testing"
 )
@@ -44,9 +46,20 @@ func FuzzRequest(f *testing.F) {
 			}
 		}
 		if q.parts == nil {
-			if st, err := q.statement(); err == nil && st.kind == "" {
+			if st, err := q.statement(t.Context()); err == nil && st.kind == "" {
 				t.Errorf("a statement of no kind: %q", st.text)
 			}
 		}
 	})
+}
+
+// A reader whose table waits for those of others to be loaded stops when its client has gone.
+func TestTablesWaitForOthers(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("gone")
+	cancel(gone)
+	e := &engine{loads: make(chan struct{})} // full
+	if err := (&request{role: reader}).loadExternal(ctx, e, nil); !errors.Is(err, gone) {
+		t.Error(err)
+	}
 }

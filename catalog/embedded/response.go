@@ -29,6 +29,7 @@ type response struct {
 	spill       *os.File
 	spilled     int64 // bytes in the file
 	maxSpill    int64 // that the file may have; 0 for no limit
+	keepFree    int64 // that the file leaves on the disk, in bytes
 	committed   bool
 	used        usage
 }
@@ -57,6 +58,9 @@ func (r *response) spillOver(p []byte) error {
 		return newException(codeTooManyRowsOrBytes, "Limit for result exceeded: with wait_end_of_query=1 an answer for this user "+
 			"may have %d bytes; ask for less, or leave wait_end_of_query out", r.maxSpill)
 	}
+	if err := r.checkDisk(); err != nil {
+		return err
+	}
 	if r.spill == nil {
 		f, err := os.CreateTemp(r.dir, "result-*")
 		if err != nil {
@@ -71,6 +75,19 @@ func (r *response) spillOver(p []byte) error {
 		}
 	}
 	r.buffered = r.buffered[:0]
+	return nil
+}
+
+// checkDisk returns why the disk has no room for the next part of the answer.
+func (r *response) checkDisk() error {
+	d, err := diskOf(r.dir)
+	if err != nil {
+		return err
+	}
+	if d.free < r.keepFree {
+		return newException(codeNotEnoughSpace, "The disk of the catalog has %d bytes free, and answers that are held back leave %d; "+
+			"make room, ask for less, or leave wait_end_of_query out", d.free, r.keepFree)
+	}
 	return nil
 }
 

@@ -33,13 +33,25 @@ type work struct {
 	role      role
 	readOnly  bool // GET
 	statement *statement
+	text      []byte // what the engine runs, without the rows of an INSERT
 	format    string // of the result
+	pipe      string // the path of the named pipe for the result, or ""
 	params    []parameter
 	body      io.Reader // the rest of an insert's rows
 
 	// Of a reader: the statement as the engine writes it, or why the engine does not.
 	normal  *statement
 	unclear error
+}
+
+// compose writes the text that the engine runs.
+func (w *work) compose() {
+	s := w.statement
+	w.text = s.whole()
+	if s.selects() && !concatenable[strings.ToLower(w.format)] {
+		w.pipe = filepath.Join(w.engine.dir, "result-"+newTag())
+		w.text = fmt.Appendf(nil, "%s\nINTO OUTFILE %s APPEND FORMAT %s %s", s.text, quote(w.pipe), w.format, s.suffix)
+	}
 }
 
 // run executes the statement and passes its result to sink.
@@ -50,20 +62,18 @@ func (w *work) run(ctx context.Context, sink func([]byte, usage) error) error {
 	if err := w.admit(); err != nil {
 		return err
 	}
-	s := w.statement
 	switch {
-	case s.kind == "INSERT":
+	case w.statement.kind == "INSERT":
 		used, err := w.insert(ctx)
 		if err != nil {
 			return err
 		}
 		return sink(nil, used)
-	case s.kind == "SELECT" || s.kind == "FROM":
-		if !concatenable[strings.ToLower(w.format)] {
-			return w.pipe(sink)
-		}
+	case w.pipe != "":
+		return w.runThroughPipe(sink)
+	case w.statement.selects():
 		empty := true
-		err := w.conn.stream(join(s.text, s.suffix), w.format, w.params, func(piece []byte, used usage) error {
+		err := w.conn.stream(w.text, w.format, w.params, func(piece []byte, used usage) error {
 			empty = empty && len(piece) == 0
 			return sink(piece, used)
 		})
@@ -74,7 +84,7 @@ func (w *work) run(ctx context.Context, sink func([]byte, usage) error) error {
 			return err
 		}
 	}
-	data, used, err := w.conn.query(join(s.text, s.suffix), w.format, w.params)
+	data, used, err := w.conn.query(w.text, w.format, w.params)
 	if err != nil {
 		return err
 	}
@@ -87,14 +97,15 @@ func (w *work) insert(ctx context.Context) (usage, error) {
 	case s.insertsData && s.format != "":
 		return w.conn.insert(s.text, s.format, w.params, w.pieces(ctx))
 	}
-	_, used, err := w.conn.query(s.text, w.format, w.params)
+	_, used, err := w.conn.query(w.text, w.format, w.params)
 	return used, err
 }
 
 // columns returns the block without rows by which a server describes the columns of an empty
-// result, and which libchdb leaves out; nil if the columns cannot be determined.
+// result, and which libchdb leaves out; nil if the columns cannot be determined. The gate has seen all that stands in the
+// brackets: the engine's parser took it for one statement, so it leaves no comment and no text open.
 func (w *work) columns() []byte {
-	text := fmt.Appendf(nil, "DESCRIBE (%s\n) SETTINGS describe_compact_output = 1", w.statement.text)
+	text := fmt.Appendf(nil, "DESCRIBE (%s\n) SETTINGS describe_compact_output = 1", w.text)
 	names, used, err := w.conn.query(text, "RowBinary", w.params)
 	if err != nil || used.resultRows == 0 {
 		return nil
@@ -115,13 +126,20 @@ func join(text, suffix []byte) []byte {
 
 // pieces returns the rows from the statement's text, then the body.
 func (w *work) pieces(ctx context.Context) func() ([]byte, error) {
-	rows := io.MultiReader(bytes.NewReader(w.statement.data), w.body)
-	buf := make([]byte, pieceSize)
+	next := piecesOf(io.MultiReader(bytes.NewReader(w.statement.data), w.body))
 	return func() ([]byte, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		n, err := fill(rows, buf)
+		return next()
+	}
+}
+
+// piecesOf returns the rows of r piece by piece, and nil at their end.
+func piecesOf(r io.Reader) func() ([]byte, error) {
+	buf := make([]byte, pieceSize)
+	return func() ([]byte, error) {
+		n, err := fill(r, buf)
 		if err != nil {
 			return nil, bodyError(err)
 		}
@@ -159,26 +177,25 @@ func bodyError(err error) error {
 	return newException(codeIncorrectData, "cannot read the request's body: %v", err)
 }
 
-// pipe streams a result in a format whose pieces cannot be concatenated (JSON with its totals,
+// runThroughPipe streams a result in a format whose pieces cannot be concatenated (JSON with its totals,
 // Parquet, tables with borders): the engine writes it, like a file, to a named pipe that this
 // function reads.
-func (w *work) pipe(sink func([]byte, usage) error) error {
+func (w *work) runThroughPipe(sink func([]byte, usage) error) error {
 	// Whoever knows the pipe's name could read it, too: system.processes shows no more than the client's text.
 	_ = w.conn.exec("SET log_queries_cut_to_length = " + strconv.Itoa(len(w.statement.text))) // not in the mode readonly=1
-	path := filepath.Join(w.engine.dir, "result-"+newTag())
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
+	if err := syscall.Mkfifo(w.pipe, 0o600); err != nil {
 		return fmt.Errorf("create a pipe for the result: %w", err)
 	}
-	defer os.Remove(path)
+	defer os.Remove(w.pipe)
 	// The reading end is opened non-blocking, so that opening does not wait for the engine. The
 	// writing end is opened here as well, so that there is no end of file before the engine has
 	// opened and closed its own.
-	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	r, err := os.OpenFile(w.pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return fmt.Errorf("open the result's pipe: %w", err)
 	}
 	defer r.Close()
-	own, err := os.OpenFile(path, os.O_WRONLY, 0)
+	own, err := os.OpenFile(w.pipe, os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("open the result's pipe: %w", err)
 	}
@@ -188,8 +205,7 @@ func (w *work) pipe(sink func([]byte, usage) error) error {
 	}
 	ended := make(chan end, 1)
 	go func() {
-		text := fmt.Appendf(nil, "%s\nINTO OUTFILE %s APPEND FORMAT %s %s", w.statement.text, quote(path), w.format, w.statement.suffix)
-		_, used, err := w.conn.query(text, w.format, w.params)
+		_, used, err := w.conn.query(w.text, w.format, w.params)
 		own.Close()
 		ended <- end{used, err}
 	}()

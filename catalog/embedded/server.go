@@ -53,8 +53,20 @@ type limits struct {
 	// wait_end_of_query=1. All readers together can have as many files as statements.
 	answerFile int64
 	// temporary, in bytes, bounds what all statements together write to disk while they sort, group or join more
-	// than fits in memory; half of it bounds each statement.
+	// than fits in memory; half of it bounds each statement. It is at most a quarter of what is free at the start.
 	temporary int64
+	// keepFree, in bytes, is how much of the disk these files leave free for the catalog and for the tracker's journal, which
+	// may be on the same disk; 0 for 2 GiB, or a tenth of a smaller disk.
+	keepFree int64
+}
+
+// on returns the limits on a disk.
+func (l limits) on(d disk) limits {
+	l.temporary = max(2, min(l.temporary, d.free/4)) // 0 would be no limit
+	if l.keepFree == 0 {
+		l.keepFree = min(2<<30, d.size/10)
+	}
+	return l
 }
 
 // standardLimits has the patience to read a page in a pager.
@@ -93,7 +105,7 @@ func Start(o Options) (*Server, error) {
 		return nil, err
 	}
 	o.setDefaults()
-	e, err := bootEngine(library, o.DataDir, o.MaxMemory, o.limits.temporary)
+	e, err := bootEngine(library, o.DataDir, o.MaxMemory, o.limits)
 	if err != nil {
 		o.Listener.Close()
 		return nil, err

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"context"
 	"strings"
 )
 
@@ -28,20 +29,31 @@ type statement struct {
 
 // parseStatement parses one statement. The text need not contain the rows of an INSERT: they can
 // follow in the request's body.
-func parseStatement(text []byte) (*statement, error) {
-	return (&parser{lex: lexer{src: text}}).parse()
+func parseStatement(ctx context.Context, text []byte) (*statement, error) {
+	return (&parser{lex: lexer{src: text}}).parse(ctx)
 }
 
 // parseNormal parses a statement as the engine writes it (see normalForm): it has no comments, writes a SELECT that was left
 // out, and writes a setting as name = value. So it is known for sure what is a setting, and whether SETTINGS begins a clause or is
 // a name.
-func parseNormal(text []byte) (*statement, error) {
-	return (&parser{lex: lexer{src: text}, normal: true}).parse()
+func parseNormal(ctx context.Context, text []byte) (*statement, error) {
+	return (&parser{lex: lexer{src: text}, normal: true}).parse(ctx)
 }
 
-func (p *parser) parse() (*statement, error) {
+const (
+	// maxDollarWords is how many words of a statement may begin with $. The lexer, and that of the engine, looks for the end
+	// of a heredoc behind each of them, up to the end of the text: 150,000 words in 1 MiB would take minutes.
+	maxDollarWords = 100
+	// checkEvery is after how many tokens the parser looks whether somebody still waits for it.
+	checkEvery = 1000
+)
+
+func (p *parser) parse(ctx context.Context) (*statement, error) {
 	p.s, p.semicolon, p.format, p.settings = &statement{}, -1, -1, -1
 	for t := p.lex.next(); t.kind != tokenEnd; t = p.lex.next() {
+		if p.n%checkEvery == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if err := p.refuse(t); err != nil {
 			return nil, err
 		}
@@ -76,6 +88,7 @@ type parser struct {
 	normal     bool  // the engine has written the statement
 	prev       token // the last token
 	n          int   // number of tokens, with the current one
+	dollars    int   // number of words that begin with $
 	depth      int   // number of open brackets
 	semicolon  int   // its position, or -1; likewise for the next two
 	format     int   // a query's FORMAT clause
@@ -103,6 +116,9 @@ const (
 // refuse returns why a server would refuse the statement because of the token t.
 func (p *parser) refuse(t token) error {
 	text := p.lex.src
+	if t.kind == tokenWord && t.text[0] == '$' {
+		p.dollars++
+	}
 	switch {
 	case p.semicolon >= 0:
 		return newException(codeSyntaxError,
@@ -110,6 +126,8 @@ func (p *parser) refuse(t token) error {
 	case p.s.kind == "" && t.kind != tokenWord && !t.is("(") && !t.is(";"):
 		// libchdb would skip the rest, as a client skips what it does not understand.
 		return newException(codeSyntaxError, "Syntax error: failed at position %d: %.100s. ", t.start+1, bytes.ToValidUTF8(text[t.start:], []byte("?")))
+	case p.dollars > maxDollarWords:
+		return newException(codeSyntaxError, "Syntax error: more than %d words begin with $; put names in quotes", maxDollarWords)
 	}
 	return nil
 }
@@ -313,6 +331,9 @@ func (s *statement) reads() bool {
 	}
 	return false
 }
+
+// selects reports whether the statement is a SELECT, which the engine can stream.
+func (s *statement) selects() bool { return s.kind == "SELECT" || s.kind == "FROM" }
 
 // changesSession reports whether the statement changes its session, and nothing that outlives it.
 func (s *statement) changesSession() bool { return s.kind == "USE" || s.kind == "SET" }

@@ -2,6 +2,8 @@ package embedded
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -27,7 +29,7 @@ func TestStatementsAreSplit(t *testing.T) {
 		{in: "INSERT INTO t SELECT 1", kind: "INSERT", text: "INSERT INTO t SELECT 1"},
 		{in: "INSERT INTO values VALUES (1)", kind: "INSERT", text: "INSERT INTO values", format: "Values", data: " (1)"},
 	} {
-		s, err := parseStatement([]byte(c.in))
+		s, err := parseStatement(t.Context(), []byte(c.in))
 		if err != nil {
 			t.Errorf("%s: %v", c.in, err)
 			continue
@@ -37,9 +39,29 @@ func TestStatementsAreSplit(t *testing.T) {
 		}
 	}
 	for _, in := range []string{"SELECT 1; SELECT 2", "SELECT 1;;", "INSERT INTO t VALUES (1); DROP TABLE t"} {
-		if _, err := parseStatement([]byte(in)); err == nil {
+		if _, err := parseStatement(t.Context(), []byte(in)); err == nil {
 			t.Errorf("%s: accepted", in)
 		}
+	}
+}
+
+// Behind each word that begins with $, the lexers look for the end of a heredoc.
+func TestWordsThatBeginWithADollarAreFew(t *testing.T) {
+	words := func(n int) []byte { return []byte("SELECT " + strings.Repeat("$a, $$ $b c$ $$, ", n/2) + "$c$") }
+	if _, err := parseStatement(t.Context(), words(maxDollarWords-1)); err != nil {
+		t.Error(err)
+	}
+	if _, err := parseStatement(t.Context(), words(2*maxDollarWords)); err == nil || !strings.Contains(err.Error(), "more than 100 words begin with $") {
+		t.Error(err)
+	}
+}
+
+func TestNobodyWaitsForAStatementThatIsGone(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("gone")
+	cancel(gone)
+	if _, err := parseStatement(ctx, []byte("SELECT "+strings.Repeat("1, ", checkEvery))); !errors.Is(err, gone) {
+		t.Error(err)
 	}
 }
 
@@ -55,7 +77,7 @@ func TestSettingsMayStandWhereTheEngineChecksThem(t *testing.T) {
 		"SELECT * FROM (SELECT name FROM system.settings AS s UNION ALL SELECT settings.name FROM settings) UNION ALL SELECT `settings` FROM t", "SELECT (settings, Settings['x'], settings = 1), settings FROM t",
 		"CREATE TABLE t (name String, settings String) ENGINE = Memory", "INSERT INTO t (name, settings) SELECT 1, 2",
 	} {
-		if s, err := parseStatement([]byte(in)); err != nil || s.innerSettings {
+		if s, err := parseStatement(t.Context(), []byte(in)); err != nil || s.innerSettings {
 			t.Errorf("%s: refused (%v)", in, err)
 		}
 	}
@@ -74,7 +96,7 @@ func TestTheSettingsOfANormalForm(t *testing.T) {
 		{in: "DESCRIBE TABLE (SELECT 1 SETTINGS a = 1)", settings: "a", inner: true},
 		{in: "DESCRIBE TABLE mysql('x', SETTINGS a = 1, b = 2)", settings: "a b"},
 	} {
-		s, err := parseNormal([]byte(c.in))
+		s, err := parseNormal(t.Context(), []byte(c.in))
 		if err != nil || strings.Join(s.settings, " ") != c.settings || s.innerSettings != c.inner {
 			t.Errorf("%s: %+v, %v", c.in, s, err)
 		}
@@ -89,7 +111,7 @@ func TestPlainTextsHideNoSQL(t *testing.T) {
 		`SELECT * FROM format('CSV', 'a Enum8(\'x\' = 1), b UInt8 DEFAULT 2', '1\n')`, "SELECT * FROM format(CSV, $$a Enum8('x' = 1)$$, $$1$$)",
 		`SELECT icebergBucket(4, 1) FROM values('a String', ('x\n'), (upper('y'))), values(1, 2), values((1, 'a'), (2, 'b'))`, "SELECT * FROM (VALUES (1, 'x')) WHERE a IN (VALUES (1))", "SELECT 'arrayReduce(' FROM t",
 	} {
-		if s, err := parseStatement([]byte(in)); err != nil || s.hidesSQL != "" {
+		if s, err := parseStatement(t.Context(), []byte(in)); err != nil || s.hidesSQL != "" {
 			t.Errorf("%s: refused (%v, %s)", in, err, s.hidesSQL)
 		}
 	}
@@ -101,7 +123,7 @@ func FuzzStatement(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		before := bytes.Clone(in)
-		s, err := parseStatement(in)
+		s, err := parseStatement(t.Context(), in)
 		if !bytes.Equal(before, in) {
 			t.Fatal("the text was changed")
 		}
@@ -115,7 +137,7 @@ func FuzzStatement(f *testing.F) {
 			t.Fatalf("data %q is not of %q", s.data, in)
 		}
 		// What was found once is found again behind a comment.
-		again, err := parseStatement(append([]byte("/* c */ "), in...))
+		again, err := parseStatement(t.Context(), append([]byte("/* c */ "), in...))
 		if err != nil || again.format != s.format || again.kind != s.kind || !bytes.Equal(again.data, s.data) {
 			t.Fatalf("behind a comment: %+v, %v", again, err)
 		}

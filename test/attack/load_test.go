@@ -75,14 +75,14 @@ func manyParts(t *testing.T) request {
 	return r
 }
 
-// slowTables returns a form with tables whose structures take the engine 20 seconds and more, and behind them one without a
+// slowTables returns a form with tables whose structures take the engine 15 seconds and more, and behind them one without a
 // structure.
 func slowTables() request {
 	parameters, body := []string{"query", "SELECT 1"}, ""
-	for i := range 41 {
+	for i := range 301 {
 		name := fmt.Sprintf("t%d", i)
-		if i < 40 {
-			parameters = append(parameters, name+"_structure", "a Int8, b UInt64 DEFAULT arraySum(arrayMap(x -> sipHash64(x), range(20000000)))")
+		if i < 300 {
+			parameters = append(parameters, name+"_structure", "a Int8, b UInt64 DEFAULT arraySum(arrayMap(x -> sipHash64(x), range(2000000)))")
 		}
 		body += "------b\r\nContent-Disposition: form-data; name=\"" + name + "\"; filename=\"x\"\r\n\r\n1\t2\n\r\n"
 	}
@@ -95,6 +95,11 @@ func slowTables() request {
 func bombs(t *testing.T) []attempt {
 	nested := func(open, end string, n int) string {
 		return "SELECT " + strings.Repeat(open, n) + "1" + strings.Repeat(end, n)
+	}
+	var words strings.Builder // 0.9 MiB of $aaa$ $aab$ …
+	words.WriteString("SELECT ")
+	for i := range 130_000 {
+		fmt.Fprintf(&words, "$%x$,", i)
 	}
 	return []attempt{
 		{"fill the memory at once", nobody, sql("SELECT length(groupArray(materialize(repeat('x', 1000000)))) FROM numbers(1000000000)"), "MEMORY_LIMIT_EXCEEDED", theLimits},
@@ -123,6 +128,7 @@ func bombs(t *testing.T) []attempt {
 		{"a name of many parts", nobody, sql("SELECT " + strings.Repeat("settings.", 60_000) + "x SETTINGS max_query_size = 1000000"), "", theGate},
 		{"tables that take too long", nobody, slowTables(), "TIMEOUT_EXCEEDED", theLimits},
 		{"a header without end", nobody, request{body: "SELECT 1", headers: []string{"X-Long", strings.Repeat("x", 4<<20)}}, "", "headers have at most 64 KiB"},
+		{"words that begin a heredoc", nobody, sql(words.String()), "words begin with $", "the parser looks for the end of few heredocs"},
 		{"an expression of strings without end", nobody, sql("SELECT '" + strings.Repeat("\\'", 400_000)), "Max query size exceeded", "the engine reads 256 KiB of a statement, rows aside, and by max_query_size 1 MiB"},
 	}
 }
