@@ -74,15 +74,15 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 	}
 	// The report's own statements take longest. What else its reader needs to know is asked meanwhile.
 	var several bool
-	var known known
+	var known notesFrom
 	var beside errgroup.Group
 	beside.Go(func() (err error) {
 		several, err = c.severalClusters(ctx)
 		return a.explain(err)
 	})
-	beside.Go(func() (err error) {
-		known, err = c.known(ctx, parameters["cluster"])
-		return err
+	beside.Go(func() error {
+		known = c.known(ctx, parameters["cluster"])
+		return nil
 	})
 	result, err := a.answer(ctx)
 	if besideErr := beside.Wait(); err == nil && besideErr != nil {
@@ -195,8 +195,7 @@ func (a *asking) withinMemory(ask func(clickhouse.Settings) error) error {
 	return err
 }
 
-// settings are those of the report, and what this ClickHouse has to leave out. They are asked for behind a first statement, which
-// has connected.
+// settings are those of the report, and what this ClickHouse has to leave out.
 func (a *asking) settings() clickhouse.Settings {
 	settings := a.report.settings()
 	if conn, err := a.connection("query"); err == nil {

@@ -66,7 +66,11 @@ func TestReportsOnWhatNoTrackerHasWrittenSaySo(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer result.Close()
-		return strings.Join(result.Notes(), "\n")
+		notes, err := result.Notes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(notes, "\n")
 	}
 	for _, cluster := range []string{"", "nosuch"} {
 		if got, want := notes(cluster), "no tracker has written into this catalog yet"; got != want {

@@ -17,8 +17,9 @@ const (
 	mostClusters = 10
 )
 
-// known is what the notes beside a report need to know of the catalog.
-type known struct {
+// notesFrom is what the notes beside a report are made from.
+type notesFrom struct {
+	err      error  // why it could not be asked for
 	cluster  string // of --cluster
 	now      time.Time
 	firsts   []first               // of the cluster or, if that is empty, of each
@@ -27,32 +28,32 @@ type known struct {
 	tables   map[string]definition // those whose rows can expire
 }
 
-// known asks for that.
-func (c *Catalog) known(ctx context.Context, cluster string) (k known, err error) {
-	k.cluster, k.now = cluster, c.now()
-	if k.firsts, err = c.firstWatched(ctx, cluster); err != nil {
-		return k, err
-	}
-	if len(k.firsts) == 0 && cluster != "" {
-		all, err := c.firstWatched(ctx, "")
-		if err != nil {
-			return k, err
-		}
+// known asks for what the notes are made from.
+func (c *Catalog) known(ctx context.Context, cluster string) notesFrom {
+	k := notesFrom{cluster: cluster, now: c.now()}
+	if k.firsts, k.err = c.firstWatched(ctx, cluster); k.err == nil && len(k.firsts) == 0 && cluster != "" {
+		var all []first
+		all, k.err = c.firstWatched(ctx, "")
 		for _, f := range all {
 			k.clusters = append(k.clusters, f.cluster)
 		}
 	}
-	if k.tables, err = c.definitions(ctx, "read the retention of the tables", retainedTables...); err != nil {
-		return k, err
+	if k.err == nil {
+		k.tables, k.err = c.definitions(ctx, "read the retention of the tables", retainedTables...)
 	}
-	k.gaps, err = c.Gaps(ctx, cluster)
-	return k, err
+	if k.err == nil {
+		k.gaps, k.err = c.Gaps(ctx, cluster)
+	}
+	return k
 }
 
 // Notes returns what the reader of a report needs to know beside its rows, once these have been read: whether there are more, its remark, that no
 // tracker has written, and when nobody watched in the time that it looks at or compares that with, in the cluster that it is about or, if it is
-// about all, in each.
-func (r *Result) Notes() (notes []string) {
+// about all, in each. The error says why the catalog could not be asked for that.
+func (r *Result) Notes() (notes []string, err error) {
+	if r.known.err != nil {
+		return nil, r.known.err
+	}
 	if r.cut {
 		notes = append(notes, fmt.Sprintf("only the first %d rows are shown; --limit=0 shows all, as -o csv does", r.most))
 	}
@@ -72,7 +73,7 @@ func (r *Result) Notes() (notes []string) {
 	for _, g := range gaps {
 		notes = append(notes, g.String())
 	}
-	return notes
+	return notes, nil
 }
 
 // overlaps reports whether a gap concerns the window. Each gap concerns the present: what ended in it has bounds.
@@ -133,7 +134,7 @@ func expiring(sql string) (list []retained) {
 }
 
 // neverWatched notes that no tracker has written the cluster or, if that is empty, any. It names the first of the clusters that the catalog has.
-func (k known) neverWatched() string {
+func (k notesFrom) neverWatched() string {
 	has, more := k.clusters, ""
 	if len(has) == 0 {
 		return "no tracker has written into this catalog yet"
@@ -146,7 +147,7 @@ func (k known) neverWatched() string {
 
 // beforeCoverage notes the clusters that nobody watched yet when the window began. A window over all of the history
 // begins wherever that does.
-func (k known) beforeCoverage(w window) (notes []string) {
+func (k notesFrom) beforeCoverage(w window) (notes []string) {
 	for _, f := range k.firsts {
 		if !w.since.Equal(beginning) && w.since.Before(f.pods) {
 			notes = append(notes, fmt.Sprintf("nobody watched cluster %s before %s: of earlier times the catalog knows only what objects still said then", f.cluster, humanTime(f.pods)))

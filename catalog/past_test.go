@@ -318,9 +318,9 @@ func TestNotesSayWhatIsNotKnown(t *testing.T) {
 		for result.Next() {
 		}
 		result.Close()
-		notes := result.Notes()
-		if strings.Join(notes, "\n") != want {
-			t.Errorf("%s:\n got %s\nwant %s", question, strings.Join(notes, "\n"), want)
+		notes, err := result.Notes()
+		if err != nil || strings.Join(notes, "\n") != want {
+			t.Errorf("%s: %v\n got %s\nwant %s", question, err, strings.Join(notes, "\n"), want)
 		}
 	}
 }

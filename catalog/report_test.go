@@ -372,7 +372,11 @@ func TestTheFirstRowsComeWithANote(t *testing.T) {
 		if err := result.Write(&out, catalog.TableFormat); err != nil {
 			t.Fatal(err)
 		}
-		return out.String(), strings.Join(result.Notes(), "\n")
+		said, err := result.Notes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.String(), strings.Join(said, "\n")
 	}
 	const note = "only the first 1 rows are shown; --limit=0 shows all"
 	for _, name := range []string{"space", "mounts"} {

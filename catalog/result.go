@@ -66,7 +66,7 @@ type Result struct {
 	most    int  // how many it reads; 0 for all
 	cut     bool // there are more than that
 	window  window
-	known   known
+	known   notesFrom
 
 	expiring  []retained // the tables it reads whose rows can expire
 	readsPast bool       // it reads all mounts before the window, too

@@ -347,8 +347,9 @@ func notesOfARetention(t *testing.T, c *catalog.Catalog) {
 		}
 		for result.Next() {
 		}
-		if text := strings.Join(result.Notes(), "\n"); !strings.Contains(text, want) || want == "" && strings.Contains(text, "may lack rows") {
-			t.Errorf("%s: notes %q; want %q", flags, text, want)
+		notes, err := result.Notes()
+		if text := strings.Join(notes, "\n"); err != nil || !strings.Contains(text, want) || want == "" && strings.Contains(text, "may lack rows") {
+			t.Errorf("%s: notes %q, %v; want %q", flags, notes, err, want)
 		}
 		result.Close()
 	}

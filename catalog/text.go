@@ -89,7 +89,7 @@ func jsonText(v any) string {
 	if err := encoder.Encode(encodable(v)); err != nil {
 		return jsonText(fmt.Sprint(v))
 	}
-	return escapeRest(strings.TrimSuffix(out.String(), "\n"))
+	return escapeUnsafe(strings.TrimSuffix(out.String(), "\n"))
 }
 
 // encodable replaces in v what encoding/json refuses, or takes for something
@@ -160,8 +160,8 @@ func dangerous(r rune) bool {
 // U+009F, which some terminals obey, and the noncharacters U+FFFE and U+FFFF, which YAML does not allow.
 func unsafeInJSON(r rune) bool { return unicode.IsControl(r) || r == 0xfffe || r == 0xffff }
 
-// escapeRest escapes the characters that unsafeInJSON reports.
-func escapeRest(s string) string {
+// escapeUnsafe escapes the characters that unsafeInJSON reports.
+func escapeUnsafe(s string) string {
 	if !strings.ContainsFunc(s, unsafeInJSON) {
 		return s
 	}

@@ -59,7 +59,7 @@ const cacheShare = 8
 // It bounds the temporary data of that user, thus of all statements together, and of each statement. The server's own
 // limit, max_temporary_data_on_disk_size, does nothing: libchdb 26.7 shows it in system.server_settings, but does not apply it.
 // A statement that sorts or groups stops before less than min_free_disk_space_for_temporary_data is free. ClickHouse does not
-// look at that when it joins (grace_hash, partial_merge).
+// look at that when it joins on disk (grace_hash, partial_merge), so readers may not choose how it joins (settings.go).
 const usersConfig = `<clickhouse>
   <profiles><default>
     <max_memory_usage>%[1]d</max_memory_usage>

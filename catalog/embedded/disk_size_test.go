@@ -8,10 +8,10 @@ func TestLimitsFitTheDisk(t *testing.T) {
 		on                        disk
 		wantTemporary, wantToKeep int64
 	}{
-		{disk{size: 1000 * gib, free: 900 * gib}, 16 * gib, 2 * gib},
-		{disk{size: 20 * gib, free: 12 * gib}, 3 * gib, 2 * gib},
-		{disk{size: 10 * gib, free: 8 * gib}, 2 * gib, gib},
-		{disk{size: 10 * gib}, 2, gib}, // 0 would be no limit, of half of it, too
+		{disk{size: 1000 * gib}, 16 * gib, 2 * gib},
+		{disk{size: 20 * gib}, 5 * gib, 2 * gib},
+		{disk{size: 10 * gib}, 5 * gib / 2, gib},
+		{disk{}, 2, 0}, // 0 would be no limit, of half of it, too
 	} {
 		if l := standardLimits.on(c.on); l.temporary != c.wantTemporary || l.keepFree != c.wantToKeep {
 			t.Errorf("%+v: %+v", c.on, l)

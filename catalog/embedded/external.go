@@ -60,8 +60,8 @@ func (q *request) nextPart(ctx context.Context) (*multipart.Part, error) {
 // readers together from then on. The largest that the tracker's command line sends have 200,000 rows of names, 60 MB.
 const tableShare = 8
 
-// loadsAtOnce is for how many readers' requests tables are loaded at once; others wait. A client that sends its rows slowly makes
-// the engine keep the others until uploadPatience ends.
+// loadsAtOnce is for how many readers' requests tables are loaded at once; others wait. The engine keeps the rows that a client has sent
+// until it has sent the last one, for uploadPatience at most.
 const loadsAtOnce = 2
 
 // loadExternal loads the parts of the body. A reader's tables are bounded: they stay in memory until the statement ends, and
@@ -73,12 +73,12 @@ func (q *request) loadExternal(ctx context.Context, e *engine, conn *connection)
 	if q.sessionID != "" {
 		return newException(codeNotImplemented, "This user cannot send tables in a session, where they would stay in memory")
 	}
-	select {
-	case e.loads <- struct{}{}:
-		defer func() { <-e.loads }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	release, err := take(ctx, e.loads)
+	if err != nil {
+		return err
 	}
+	defer release()
+	q.beginUpload()
 	if err := conn.limitMemory(e.maxMemory / tableShare); err != nil {
 		return err
 	}

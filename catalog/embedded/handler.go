@@ -20,7 +20,7 @@ const (
 	maxQuerySize = 1 << 20
 	// maxReadAhead is how much of a statement is read before the request has a slot: all of a usual one.
 	maxReadAhead = 64 << 10
-	// slotWait is how long a request waits for one of the slots of concurrent statements.
+	// slotWait is how long a request waits for one of the slots of concurrent statements, and a reader's for its turn to load tables.
 	slotWait = 10 * time.Second
 	// uploadPatience is how long a reader may take to send what has not been read ahead, which takes one of the
 	// readers' slots.
@@ -120,13 +120,18 @@ func (s *Server) answer(resp *response, r *http.Request) error {
 	if err := q.readAhead(); err != nil {
 		return err
 	}
-	release, err := s.slot(r.Context(), of)
+	release, err := take(r.Context(), s.slots[of])
 	if err != nil {
 		return err
 	}
 	defer release()
-	if body != nil && of == reader {
-		body.uploaded = time.Now().Add(uploadPatience)
+	q.beginUpload = func() {
+		if body != nil && of == reader {
+			body.uploaded = time.Now().Add(uploadPatience)
+		}
+	}
+	if q.parts == nil {
+		q.beginUpload()
 	}
 	return s.run(resp, r, q)
 }

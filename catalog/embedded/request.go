@@ -32,6 +32,7 @@ type request struct {
 	settings        []setting
 	externalFormats map[string]externalTable
 	tableBytes      int64     // that a reader's external tables take
+	beginUpload     func()    // begins the time in which a reader's body has to arrive
 	query           []byte    // the text from outside the body
 	body            io.Reader // decoded
 	compressed      bool      // the body: a client that sends little can make its decoder take megabytes

@@ -53,13 +53,15 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// A reader whose table waits for those of others to be loaded stops when its client has gone.
+// A reader's tables wait for those of others to be loaded, until the reader's time is over. The time for the upload has not begun then.
 func TestTablesWaitForOthers(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	gone := errors.New("gone")
-	cancel(gone)
+	over := errors.New("over")
+	cancel(over)
 	e := &engine{loads: make(chan struct{})} // full
-	if err := (&request{role: reader}).loadExternal(ctx, e, nil); !errors.Is(err, gone) {
-		t.Error(err)
+	begun := false
+	q := &request{role: reader, beginUpload: func() { begun = true }}
+	if err := q.loadExternal(ctx, e, nil); !errors.Is(err, over) || begun {
+		t.Errorf("%v, the upload has begun: %t", err, begun)
 	}
 }

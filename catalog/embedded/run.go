@@ -101,12 +101,20 @@ func (w *work) insert(ctx context.Context) (usage, error) {
 	return used, err
 }
 
+// describe returns the names and types of a statement's columns.
+func (w *work) describe(text []byte) (names []byte, used usage, err error) {
+	return w.conn.query(fmt.Appendf(nil, "DESCRIBE (%s\n) SETTINGS describe_compact_output = 1", text), "RowBinary", w.params)
+}
+
 // columns returns the block without rows by which a server describes the columns of an empty
 // result, and which libchdb leaves out; nil if the columns cannot be determined. The gate has seen all that stands in the
-// brackets: the engine's parser took it for one statement, so it leaves no comment and no text open.
+// brackets: the engine's parser took it for one statement, so it leaves no comment and no text open. In brackets, a statement that
+// ends with a bracket can have no settings.
 func (w *work) columns() []byte {
-	text := fmt.Appendf(nil, "DESCRIBE (%s\n) SETTINGS describe_compact_output = 1", w.text)
-	names, used, err := w.conn.query(text, "RowBinary", w.params)
+	names, used, err := w.describe(w.text)
+	if err != nil {
+		names, used, err = w.describe(w.statement.text)
+	}
 	if err != nil || used.resultRows == 0 {
 		return nil
 	}

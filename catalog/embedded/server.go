@@ -53,7 +53,7 @@ type limits struct {
 	// wait_end_of_query=1. All readers together can have as many files as statements.
 	answerFile int64
 	// temporary, in bytes, bounds what all statements together write to disk while they sort, group or join more
-	// than fits in memory; half of it bounds each statement. It is at most a quarter of what is free at the start.
+	// than fits in memory; half of it bounds each statement. It is at most a quarter of the disk.
 	temporary int64
 	// keepFree, in bytes, is how much of the disk these files leave free for the catalog and for the tracker's journal, which
 	// may be on the same disk; 0 for 2 GiB, or a tenth of a smaller disk.
@@ -62,7 +62,7 @@ type limits struct {
 
 // on returns the limits on a disk.
 func (l limits) on(d disk) limits {
-	l.temporary = max(2, min(l.temporary, d.free/4)) // 0 would be no limit
+	l.temporary = max(2, min(l.temporary, d.size/4)) // 0 would be no limit
 	if l.keepFree == 0 {
 		l.keepFree = min(2<<30, d.size/10)
 	}
@@ -175,16 +175,15 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// slot waits for one of the slots of concurrent statements.
-func (s *Server) slot(ctx context.Context, of role) (release func(), err error) {
-	slots := s.slots[of]
+// take waits for one of some slots, for slotWait at most.
+func take(ctx context.Context, slots chan struct{}) (release func(), err error) {
 	wait := time.NewTimer(slotWait)
 	defer wait.Stop()
 	select {
 	case slots <- struct{}{}:
 		return func() { <-slots }, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	case <-wait.C:
 		return nil, newException(codeTooManyQueries, "Too many simultaneous queries. Maximum: %d", cap(slots))
 	}

@@ -137,7 +137,7 @@ func (r *reportCall) answer(ctx context.Context, c *catalog.Catalog, rows, notes
 	if err := result.Write(rows, catalog.Format(*r.output)); err != nil {
 		return err
 	}
-	said := result.Notes()
+	said, err := result.Notes()
 	if result.Empty() {
 		said = append(said, r.whereToLook()...)
 	}
@@ -146,7 +146,7 @@ func (r *reportCall) answer(ctx context.Context, c *catalog.Catalog, rows, notes
 			return err
 		}
 	}
-	return nil
+	return err
 }
 
 // listOfReports is the command that is meant by report alone.

@@ -43,30 +43,36 @@ func TestTheLivingNamesakeIsEmittedLast(t *testing.T) {
 		name    string
 		play    func(t *testing.T, inv *Inventory, kind fact.Kind, former, present metav1.Object)
 		deleted fact.Time // the former object
+		back    fact.Time // the node
 	}{
 		{"an update", func(t *testing.T, inv *Inventory, _ fact.Kind, former, present metav1.Object) {
 			must(t, inv.Set(former, Live(at(10))))
 			must(t, inv.Set(present, Live(at(61))))
-		}, at(61)},
+		}, at(61), at(61)},
 		{"an update after a gap", func(t *testing.T, inv *Inventory, _ fact.Kind, former, present metav1.Object) {
 			must(t, inv.Set(former, Live(at(10))))
 			must(t, inv.Set(present, gap))
-		}, at(60) + almostASecond},
+		}, at(60) + almostASecond, at(100)},
 		{"a list", func(t *testing.T, inv *Inventory, kind fact.Kind, former, present metav1.Object) {
 			must(t, inv.Set(former, Live(at(10))))
 			must(t, inv.Replace(kind, []any{present}, gap))
-		}, at(60) + almostASecond},
+		}, at(60) + almostASecond, at(100)},
 		{"a catalog that answers late", func(t *testing.T, inv *Inventory, kind fact.Kind, former, present metav1.Object) {
 			must(t, inv.Replace(kind, []any{present}, Observation{At: at(100), Found: true}))
 			unread, err := inv.Reconcile(fact.SavedList{restored(former, fact.ObjectSnapshot{})}, 0, at(101), map[fact.Kind]fact.Time{kind: at(50)})
 			must(t, unread)
 			must(t, err)
-		}, at(60) + almostASecond},
+		}, at(60) + almostASecond, at(60)},
 		{"a catalog that has both", func(t *testing.T, inv *Inventory, kind fact.Kind, former, present metav1.Object) {
 			_, err := inv.Restore(fact.SavedList{restored(present, fact.ObjectSnapshot{}), restored(former, fact.ObjectSnapshot{})}, 0, at(99))
 			must(t, err)
 			must(t, inv.Replace(kind, []any{present}, gap))
-		}, at(60) + almostASecond},
+		}, at(60) + almostASecond, at(60)},
+		{"a catalog that has both, the former first", func(t *testing.T, inv *Inventory, kind fact.Kind, former, present metav1.Object) {
+			_, err := inv.Restore(fact.SavedList{restored(former, fact.ObjectSnapshot{}), restored(present, fact.ObjectSnapshot{})}, 0, at(99))
+			must(t, err)
+			must(t, inv.Replace(kind, []any{present}, gap))
+		}, at(60) + almostASecond, at(60)},
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			inv, u := New(), &fact.Update{}
@@ -80,6 +86,7 @@ func TestTheLivingNamesakeIsEmittedLast(t *testing.T) {
 			}
 			expect(t, "the node of the name", inv.nodes["node-1"].uid, "m2")
 			expect(t, "it is lost", inv.nodes["node-1"].lost, false)
+			expect(t, "since when it is there", inv.nodes["node-1"].returned, way.back)
 			inv.Take(u)
 			if len(u.Facts.Namespaces) == 0 || len(u.Classes) == 0 || len(u.Volumes) == 0 {
 				t.Fatalf("%d namespaces, %d classes, %d volumes", len(u.Facts.Namespaces), len(u.Classes), len(u.Volumes))

@@ -33,7 +33,7 @@ func (inv *Inventory) noteNode(o metav1.Object, obs Observation) bool {
 		}
 		again := n != nil
 		n = &node{uid: string(o.GetUID()), returned: created}
-		if again {
+		if again && !inv.restoring {
 			n.returned = obs.At
 		}
 		inv.nodes[o.GetName()] = n

@@ -158,7 +158,7 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.ObjectSnapshot) {
 	v.savedUse = latest(v.savedUse, s.LastUse)
 	v.lastUse = latest(v.lastUse, v.savedUse)
 	v.unseenUse = latest(v.unseenUse, s.UnseenUse)
-	if _, ok := inv.spaces[v]; !ok && s.Space != nil && !v.block() {
+	if _, ok := inv.spaces[v]; !ok && s.Space != nil && s.Space.CapacityBytes > 0 && !v.block() { // else a former build took it
 		inv.spaces[v] = measurement{Space: *s.Space}
 	}
 	if s.Claimant != nil && v.user == nil {

@@ -160,20 +160,25 @@ func TestATrackersClockThatWasAhead(t *testing.T) {
 	expect(t, "used", u.Facts.Usage[1].UsedBytes, 8)
 }
 
-// TestABlockDeviceThatWasMeasured restores what an older tracker took from a kubelet: 0 bytes used.
-func TestABlockDeviceThatWasMeasured(t *testing.T) {
+// TestFiguresThatNoLongerCount restores what an older tracker took from a kubelet: 0 bytes used of a block device, and 0 bytes for a driver
+// that reports none.
+func TestFiguresThatNoLongerCount(t *testing.T) {
 	block := corev1.PersistentVolumeBlock
-	for mode, want := range map[*corev1.PersistentVolumeMode]bool{nil: true, &block: false} {
+	for _, c := range []struct {
+		mode *corev1.PersistentVolumeMode
+		size int64
+		want bool
+	}{{nil, 1000, true}, {&block, 1000, false}, {nil, 0, false}} {
 		volume := pv("vol", "v1", 1, pvc("data", "c1", 1, "vol"), corev1.VolumeBound, 2)
-		volume.Spec.VolumeMode = mode
+		volume.Spec.VolumeMode = c.mode
 		inv := New()
-		unread, err := inv.Restore(fact.SavedList{restored(volume, fact.ObjectSnapshot{UID: "v1", Space: &fact.Space{CapacityBytes: 1000}})}, 0, at(9))
+		unread, err := inv.Restore(fact.SavedList{restored(volume, fact.ObjectSnapshot{UID: "v1", Space: &fact.Space{CapacityBytes: c.size}})}, 0, at(9))
 		must(t, unread)
 		must(t, err)
 		var u fact.Update
 		inv.Take(&u)
-		expect(t, "measured", u.Volumes[0].Measured, want)
-		expect(t, "its snapshot has the space", u.Snapshots[0].Space != nil, want)
+		expect(t, "measured", u.Volumes[0].Measured, c.want)
+		expect(t, "its snapshot has the space", u.Snapshots[0].Space != nil, c.want)
 	}
 }
 

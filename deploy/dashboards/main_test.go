@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
@@ -71,6 +72,11 @@ func TestPrometheusPanelsWorkWithoutClickHouse(t *testing.T) {
 				continue
 			}
 			uses := regexp.MustCompile(`\$\{?` + c.name + `\b`)
+			for _, other := range b.choices {
+				if uses.MatchString(other.expr) {
+					t.Errorf("%s: the choice $%s asks Prometheus with $%s, which ClickHouse lists: %s", b.name, other.name, c.name, other.expr)
+				}
+			}
 			for _, r := range b.rows {
 				for _, p := range r.panels {
 					for _, q := range p.queries {
@@ -87,9 +93,9 @@ func TestPrometheusPanelsWorkWithoutClickHouse(t *testing.T) {
 // TestALinkedVolumeStays looks for a list of volumes that Grafana reads again when the chosen time changes: it would show another volume than
 // the one that a link names, if only the catalog has that one.
 func TestALinkedVolumeStays(t *testing.T) {
-	for _, v := range volume().dashboard().Templating.List {
-		if v.Name == "volume" && *v.Refresh != dashboard.VariableRefreshOnDashboardLoad {
-			t.Errorf("the variable volume is refreshed by %d", *v.Refresh)
-		}
+	list := volume().dashboard().Templating.List
+	i := slices.IndexFunc(list, func(v dashboard.VariableModel) bool { return v.Name == "volume" })
+	if i < 0 || *list[i].Refresh != dashboard.VariableRefreshOnDashboardLoad {
+		t.Errorf("of the variables %v, volume is not refreshed when the dashboard is opened", list)
 	}
 }

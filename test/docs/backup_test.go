@@ -184,7 +184,7 @@ func TestARestoreInAClusterCanBeRepeated(t *testing.T) {
 		t.Fatalf("the copy of an export ends with %d\n%s", status, out)
 	}
 	v.is(t, "tracker/now", "clickhouse/now")
-	if status, out := v.run(t, restore); status != 0 {
+	if status, out := v.run(t, strings.ReplaceAll(restore, "backup.tar", "export.tar")); status != 0 {
 		t.Errorf("the restore of an export ends with %d\n%s", status, out)
 	}
 	v.has(t, "after an export", "clickhouse/export", "old/tracker/now", "old/clickhouse/now")
