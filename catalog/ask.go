@@ -21,7 +21,7 @@ type asking struct {
 	report  Report
 	window  window
 	values  map[string]string // of the parameters of all of its statements: the small ones add what they have found
-	explain func(error) error // tells errors of ClickHouse
+	explain func(error) error // turns an error of ClickHouse into an *Error
 }
 
 // ask returns a report with the values of its flags, and of the parameters that it always has.

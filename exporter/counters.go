@@ -54,7 +54,7 @@ var (
 	byVolume = []string{"storageclass", "source"}
 )
 
-// unknownClassHelp tells what is counted under fact.UnknownClass.
+// unknownClassHelp says what is counted under fact.UnknownClass.
 const unknownClassHelp = " The class is _unknown as long as no StorageClass and no volume has the class that the claim names."
 
 var counterFamilies = [counterCount]counterFamily{

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// latest are the states of objects as they were told last, by UID. The Exporter's lock guards them.
+// latest are the newest states of objects, by UID. The Exporter's lock guards them.
 type latest[S any] map[string]S
 
 // apply takes a state, or forgets the object if it is gone.

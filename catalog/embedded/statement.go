@@ -104,7 +104,7 @@ type parser struct {
 	settles bool // SETTINGS of a SELECT came before
 }
 
-// step tells the parser how to continue after a token.
+// step says how the parser continues after a token.
 type step int
 
 const (

@@ -15,7 +15,7 @@ import (
 type Lease interface {
 	// Held returns a context that ends with this tracker's lease; nil while it has none.
 	Held() context.Context
-	// Former returns the instance of the other tracker that holds the lease, or held it last; empty if there is
+	// Former returns the instance of the other tracker that has the lease, or had it last; empty if there is
 	// none. Until is the last moment, by that tracker's clock, at which it can have given a version to a row.
 	Former() (instance string, until time.Time)
 	// Changed returns a channel that is closed when this tracker's lease begins or ends.

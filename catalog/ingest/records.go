@@ -45,7 +45,7 @@ func appendSnapshots(records []journal.Record, snapshots []fact.ObjectSnapshot) 
 	return records, nil
 }
 
-// A snapshot is encoded as CBOR behind one byte, which tells whether its object is deleted: a restore reads those first.
+// A snapshot is encoded as CBOR behind one byte, which says whether its object is deleted: a restore reads those first.
 const (
 	livingSnapshot  = '+'
 	deletedSnapshot = '-'

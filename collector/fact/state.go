@@ -69,7 +69,7 @@ type ClaimState struct {
 	RequestedBytes int64
 	CapacityBytes  int64 // the size of its volume, as VolumeState has it; that in the claim's status while the volume is unknown
 	BoundAt        Time  // absent until it is bound
-	AwaitsVolume   bool  // its volume, which tells when it was bound, is yet to be observed to be bound to it
+	AwaitsVolume   bool  // nobody has observed yet that its volume, which shows when it was bound, is bound to it
 	BoundBefore    bool  // it has been observed to be bound, by an earlier run perhaps
 	PendingSince   Time  // since when it waits to be bound; absent while waiting is expected (WaitForFirstConsumer without a pod)
 	Gone           bool

@@ -41,7 +41,7 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 	inv.markClaimState(c)
 }
 
-// waitsFor reports whether the event that tells when a claim was bound is yet to arrive. It is an event of the volume v, or, if the
+// waitsFor reports whether the event that shows when a claim was bound is yet to arrive. It is an event of the volume v, or, if the
 // claim was bound before and is again, of v or its successor. b is the last known binding of the claim and v.
 func (c *claim) waitsFor(v *volume, b *binding) bool {
 	if b.claimUID != "" {

@@ -60,7 +60,7 @@ const fewMounts = 16
 // countedUse is a use that counts once: that of a volume by a container.
 type countedUse struct {
 	container uint16
-	volume    *volume // nil while it is not known: then index tells the pod's volumes apart
+	volume    *volume // nil while it is not known: then index distinguishes the pod's volumes
 	index     uint16
 }
 

@@ -135,7 +135,7 @@ var (
 	storageclass = choice{name: "storageclass", label: "Storage class", expr: `label_values(kubevoltracker_volumes_created_total{` + ofCluster + `}, storageclass)`}
 )
 
-// quantile returns a quantile of a histogram's last values, of the labels that tell its series apart. Prometheus stores it as classic buckets or as
+// quantile returns a quantile of a histogram's last values, of the labels that distinguish its series. Prometheus stores it as classic buckets or as
 // a native histogram: the first expression is of those, the second of these, which two trackers double, and which has the same quantile then.
 func quantile(q float64, name, labels, filter string) string {
 	rate := func(suffix string) string {

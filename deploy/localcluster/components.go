@@ -149,7 +149,7 @@ func (l layout) apiServer() []string {
 	}
 }
 
-// audit is how the API server is told to keep an audit log.
+// audit are the flags by which the API server keeps an audit log.
 func (l layout) audit() []string {
 	return []string{
 		"--audit-log-path=" + l.path("audit.log"),

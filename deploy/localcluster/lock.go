@@ -29,7 +29,7 @@ func lockDirectory(dir string) (*os.File, error) {
 	return lock, err
 }
 
-// inUse tells whether a cluster runs in dir. What its pid files say is true only then.
+// inUse reports whether a cluster runs in dir. What its pid files say is true only then.
 func inUse(dir string) bool {
 	lock, err := os.Open(filepath.Join(dir, "lock"))
 	if err != nil {

@@ -73,7 +73,7 @@ func (p pki) create() error {
 		signer authority
 		cert   x509.Certificate
 	}{
-		// One certificate serves all of Kubernetes' ports; they are told apart by port.
+		// One certificate serves all of Kubernetes' ports; only their ports differ.
 		{"server", cluster, x509.Certificate{
 			Subject:     pkix.Name{CommonName: "kube-apiserver"},
 			IPAddresses: append(loopback, net.ParseIP(kubernetesServiceIP)),

@@ -6,7 +6,7 @@ import (
 )
 
 // freePorts returns n different loopback ports that nothing listened on a moment ago.
-// They are held open together until all are known, so that none is handed out twice.
+// They stay open together until all are known, so that none is handed out twice.
 func freePorts(n int) ([]int, error) {
 	ports := make([]int, n)
 	for i := range ports {

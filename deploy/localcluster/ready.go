@@ -55,7 +55,7 @@ func nodesReady(ctx context.Context, client kubernetes.Interface, n int) error {
 	return nil
 }
 
-// kubeletReady is nil once the real kubelet's node is ready, and tells on which port its
+// kubeletReady is nil once the real kubelet's node is ready, and says on which port its
 // kubelet is. That of a resumed cluster is said to be ready from before, on another port.
 func kubeletReady(ctx context.Context, client kubernetes.Interface, port int) error {
 	node, err := client.CoreV1().Nodes().Get(ctx, kubeletNode, metav1.GetOptions{})

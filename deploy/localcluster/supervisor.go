@@ -52,7 +52,7 @@ func newSupervisor(l layout) (*supervisor, error) {
 func (s *supervisor) pidFile(name string) string { return s.layout.path("run", name+".pid") }
 func (s *supervisor) logFile(name string) string { return s.layout.path("logs", name+".log") }
 
-// start starts a component, and reports on s.died if it ends without having been told to.
+// start starts a component, and reports on s.died if it ends and nobody has stopped it.
 func (s *supervisor) start(name string, args []string) error {
 	self, err := os.Executable()
 	if err != nil {

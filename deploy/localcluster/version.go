@@ -7,7 +7,7 @@ import (
 	"k8s.io/component-base/version"
 )
 
-// Kubernetes is told its version by its linker flags. Set here instead, a plain
+// Kubernetes has its version from its linker flags. Set here instead, a plain
 // `go build` gives a server that says v1.36.3 rather than v0.0.0-master, which version
 // checks of clients would stumble over.
 //

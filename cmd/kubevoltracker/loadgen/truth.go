@@ -221,7 +221,7 @@ func (t *truth) addClaim(l *life) {
 	t.rows["claims"][keyOf(l.uid)] = r
 }
 
-// promised returns the volume that a claim names, if the claimRef of that volume ever held the UID of the claim.
+// promised returns the volume that a claim names, if the claimRef of that volume ever had the UID of the claim.
 func (t *truth) promised(claim *life) string {
 	for uid, l := range t.life {
 		if l.kind == VolumeKind && l.name == claim.last().Claim.Volume &&

@@ -49,7 +49,7 @@ func useOf(l *life, container string) use {
 	return u
 }
 
-// lastRun is what the states of a pod tell of the last run of a container.
+// lastRun is the last run of a container, as the states of a pod show it.
 type lastRun struct {
 	finished *time.Time // its end; nil if it goes on
 	reported time.Time  // when that was first observed
