@@ -3,7 +3,6 @@ package install
 import (
 	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -37,7 +36,7 @@ type pod struct {
 
 func newPod(t *testing.T, c *harness.LocalCluster, namespace, account string) *pod {
 	t.Helper()
-	p := &pod{t: t, web: freeAddress(t), roots: map[string]string{
+	p := &pod{t: t, web: "127.0.0.1:" + harness.FreePort(t), roots: map[string]string{
 		"kubevoltracker": harness.Image(t, "kubevoltracker"), "clickhouse": harness.Image(t, "kubevoltracker-clickhouse"),
 	}}
 	dir, err := os.MkdirTemp("", "kubevoltracker-pod-")
@@ -45,7 +44,7 @@ func newPod(t *testing.T, c *harness.LocalCluster, namespace, account string) *p
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	p.dir, p.substitute = dir, strings.NewReplacer("127.0.0.1:8123", freeAddress(t))
+	p.dir, p.substitute = dir, strings.NewReplacer("127.0.0.1:8123", "127.0.0.1:"+harness.FreePort(t))
 	p.must(os.Chmod(dir, 0o755))
 	// A volume is root's, with the pod's group, group-writable, and the group goes on to what is made in it.
 	for name, mode := range map[string]fs.FileMode{"data": 0o775, "run": 0o777} {
@@ -65,16 +64,6 @@ func (p *pod) must(err error) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // command is a program in a container. Each of its mounts must be one of the pod's.
