@@ -81,7 +81,7 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 		return a.explain(err)
 	})
 	beside.Go(func() error {
-		known = c.known(ctx, parameters["cluster"])
+		known = c.known(ctx, parameters["cluster"], a.window)
 		return nil
 	})
 	result, err := a.answer(ctx)

@@ -25,11 +25,11 @@ type notesFrom struct {
 	firsts   []first               // of the cluster or, if that is empty, of each
 	clusters []string              // those that a tracker has written, if it has not written the cluster
 	gaps     []Gap                 // of the cluster or, if that is empty, of all
-	tables   map[string]definition // those whose rows can expire
+	tables   map[string]definition // those whose rows can expire; nil of a report on the present, which lacks none of these
 }
 
 // known asks for what the notes are made from.
-func (c *Catalog) known(ctx context.Context, cluster string) notesFrom {
+func (c *Catalog) known(ctx context.Context, cluster string, w window) notesFrom {
 	k := notesFrom{cluster: cluster, now: c.now()}
 	if k.firsts, k.err = c.firstWatched(ctx, cluster); k.err == nil && len(k.firsts) == 0 && cluster != "" {
 		var all []first
@@ -38,7 +38,7 @@ func (c *Catalog) known(ctx context.Context, cluster string) notesFrom {
 			k.clusters = append(k.clusters, f.cluster)
 		}
 	}
-	if k.err == nil {
+	if k.err == nil && !w.since.Equal(end) {
 		k.tables, k.err = c.definitions(ctx, "read the retention of the tables", retainedTables...)
 	}
 	if k.err == nil {
@@ -107,9 +107,6 @@ WHERE {cluster:String} = '' OR cluster = {cluster:String} GROUP BY cluster ORDER
 // expired notes the tables of which the report has read what a retention has made incomplete: those that lack rows of what it looks at.
 // Before the first watching, there was nothing to expire.
 func (r *Result) expired() (notes []string) {
-	if r.window.since.Equal(end) {
-		return nil
-	}
 	for _, t := range r.expiring {
 		d := r.known.tables[t.table]
 		kept := r.known.now.Add(-d.lasts)
