@@ -80,46 +80,50 @@ func run(ctx context.Context, c *catalog.Catalog, sql string) error {
 	return result.Err()
 }
 
-// fill writes the history into the tables, and merges it. The newest partition stays as the inserts and ClickHouse's own
-// merges leave it: a tracker still writes to it.
-func (h *history) fill(t *testing.T, c *catalog.Catalog) {
+// fill does the steps of the fill that are not done: it writes the history into the tables, and merges it. The newest partition stays as
+// the inserts and ClickHouse's own merges leave it: a tracker still writes to it.
+func (h *history) fill(t *testing.T, c *catalog.Catalog, done *progress) {
 	t.Helper()
-	for _, name := range []string{
+	h.insertAll(t, c, done, h.claims,
 		"claims", "volumes", "volume_sources", "bindings", "usage", "attachments", "changes-claims", "changes-resizes", "objects-claims", "objects-volumes",
-		"objects-nodes", "objects-waiting", "pods-waiting", "containers-waiting", "storage_classes", "storage_capacity", "coverage",
-	} {
-		h.insert(t, c, name, h.claims)
-	}
-	for _, name := range []string{"pods", "containers", "mounts", "changes"} {
-		h.insert(t, c, name, h.pods())
-	}
-	for _, name := range []string{"volume_uses", "volume_states", "use_seconds_daily", "use_seconds_monthly", "byte_seconds_daily"} {
-		if len(columns(t, c, name)) > 0 {
-			h.insert(t, c, name, h.namespaces())
-		}
-	}
-	if len(columns(t, c, "use_seconds_monthly")) > 0 {
-		h.insert(t, c, "use_seconds_monthly-done", 1)
-	}
+		"objects-nodes", "objects-waiting", "pods-waiting", "containers-waiting", "storage_classes", "storage_capacity", "coverage")
+	h.insertAll(t, c, done, h.pods(), "pods", "containers", "mounts", "changes")
+	h.insertAll(t, c, done, h.namespaces(), "volume_uses", "volume_states", "use_seconds_daily", "use_seconds_monthly", "byte_seconds_daily")
+	h.insertAll(t, c, done, 1, "use_seconds_monthly-done")
 	if len(columns(t, c, "summed_quarters")) > 0 {
-		began := time.Now()
-		if _, err := c.RollUp(t.Context(), "east"); err != nil { // all but the quarters is summed up
-			t.Fatal(err)
-		}
-		t.Logf("summed up the quarters in %s", time.Since(began).Round(time.Second))
+		done.step(t, "sum up the quarters", func() {
+			if _, err := c.RollUp(t.Context(), "east"); err != nil { // all but the quarters is summed up
+				t.Fatal(err)
+			}
+		})
 	}
 	for _, name := range []string{"claims", "volumes", "volume_sources", "bindings", "usage", "attachments", "objects", "unused_conditions", "volume_versions", "pods", "containers", "mounts", "changes", "volume_uses", "volume_states", "use_seconds_daily", "use_seconds_monthly", "byte_seconds_daily", "mounts_quarterly"} {
 		if len(columns(t, c, name)) > 0 {
-			began := time.Now()
-			var merges []string
-			for _, row := range catalogtest.Rows(t, c, "SELECT DISTINCT partition_id FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+name+"' AND (partition_id = 'all' OR partition < (SELECT max(partition) FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+name+"')) ORDER BY 1") {
-				merges = append(merges, fmt.Sprintf("OPTIMIZE TABLE %s PARTITION ID '%s' FINAL", name, row[0])) // all at once takes longer than an answer may
-			}
-			runAll(t, c, merges)
-			t.Logf("merged %s in %s", name, time.Since(began).Round(time.Second))
+			done.step(t, "merge "+name, func() { merge(t, c, name) })
 		}
 	}
-	h.leaveParts(t, c)
+	done.step(t, complete, func() { h.leaveParts(t, c) })
+}
+
+// insertAll writes the rows of files, of objects 0 to n, into the tables that the catalog has.
+func (h *history) insertAll(t *testing.T, c *catalog.Catalog, done *progress, n int, files ...string) {
+	t.Helper()
+	for _, file := range files {
+		table, _, _ := strings.Cut(file, "-")
+		if len(columns(t, c, table)) > 0 {
+			done.step(t, "fill "+file, func() { h.insert(t, c, file, n) })
+		}
+	}
+}
+
+// merge merges each partition of a table but the newest.
+func merge(t *testing.T, c *catalog.Catalog, table string) {
+	t.Helper()
+	var merges []string
+	for _, row := range catalogtest.Rows(t, c, "SELECT DISTINCT partition_id FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+table+"' AND (partition_id = 'all' OR partition < (SELECT max(partition) FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+table+"')) ORDER BY 1") {
+		merges = append(merges, fmt.Sprintf("OPTIMIZE TABLE %s PARTITION ID '%s' FINAL", table, row[0])) // all at once takes longer than an answer may
+	}
+	runAll(t, c, merges)
 }
 
 // leaveParts writes some rows of the tables without partitions again, as a tracker does all the time: FINAL finds such a
@@ -155,7 +159,6 @@ func (h *history) insert(t *testing.T, c *catalog.Catalog, name string, n int) {
 		}
 	}
 	list := strings.Join(both, ", ")
-	began := time.Now()
 	step := podsAtOnce
 	if n == h.namespaces() {
 		step = namespacesAtOnce
@@ -169,7 +172,6 @@ func (h *history) insert(t *testing.T, c *catalog.Catalog, name string, n int) {
 		inserts = append(inserts, "INSERT INTO "+table+" ("+list+") SELECT "+list+" FROM ("+h.with(string(text), from, min(n, from+step))+") SETTINGS max_partitions_per_insert_block = 0"+settings)
 	}
 	runAll(t, c, inserts)
-	t.Logf("filled %s by %s in %s", table, name, time.Since(began).Round(time.Second))
 }
 
 // with fills in the parameters of a file, which are numbers.

@@ -73,7 +73,8 @@ type question struct {
 
 func (q question) String() string { return strings.Join(q.args, " ") }
 
-// open starts a ClickHouse on the catalog of a program, and fills it unless an earlier run has. The catalog stays in BENCH_HISTORY_DIR.
+// open starts a ClickHouse on the catalog of a program, and fills it, or continues what an earlier run has begun. The catalog stays in
+// BENCH_HISTORY_DIR.
 func (h *history) open(t *testing.T, name, program string) (*harness.ClickHouse, *catalog.Catalog) {
 	t.Helper()
 	dir := t.TempDir()
@@ -93,9 +94,12 @@ func (h *history) open(t *testing.T, name, program string) (*harness.ClickHouse,
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if n := catalogtest.Rows(t, c, "SELECT count() FROM mounts")[0][0]; fmt.Sprint(n) == "0" {
-		h.fill(t, c)
+	var done *progress
+	done, h.began = openProgress(t, dir, h.began)
+	if n := catalogtest.Rows(t, c, "SELECT count() FROM mounts")[0][0]; len(done.done) == 1 && fmt.Sprint(n) != "0" {
+		t.Fatalf("%s has mounts, but its file %s does not say how much of the history: remove the directory to fill it anew", dir, done.path)
 	}
+	h.fill(t, c, done)
 	return server, c
 }
 
