@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	chproto "github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/proto"
 	"golang.org/x/sync/errgroup"
@@ -72,19 +73,24 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 	if most > 0 {
 		a.values["limit"] = strconv.Itoa(most + 1) // one more shows that there are more
 	}
-	// The report's own statements take longest. What else its reader needs to know is asked meanwhile.
+	// The report's own statements take longest. Those for the notes run at the same time.
 	var several bool
 	var known notesFrom
 	var beside errgroup.Group
+	besideCtx, stop := context.WithCancel(ctx)
+	defer stop()
 	beside.Go(func() (err error) {
-		several, err = c.severalClusters(ctx)
+		several, err = c.severalClusters(besideCtx)
 		return a.explain(err)
 	})
 	beside.Go(func() error {
-		known = c.known(ctx, parameters["cluster"], a.window)
+		known = c.known(besideCtx, parameters["cluster"], a.window)
 		return nil
 	})
 	result, err := a.answer(ctx)
+	if err != nil {
+		stop()
+	}
 	if besideErr := beside.Wait(); err == nil && besideErr != nil {
 		result.Close()
 		err = besideErr
@@ -188,7 +194,7 @@ func (a *asking) rows(ctx context.Context, sql string) (result *Result, err erro
 func (a *asking) withinMemory(ask func(clickhouse.Settings) error) error {
 	settings := a.settings()
 	err := ask(settings)
-	if HasCode(err, CodeMemoryLimit) {
+	if HasCode(err, chproto.ErrMemoryLimitExceeded) {
 		settings["max_threads"] = 1
 		err = ask(settings)
 	}
@@ -250,7 +256,7 @@ func (a *asking) columnsOf(ctx context.Context, sql string) (columns []ResultCol
 func (c *Catalog) explainReport(op string, err error) error {
 	err = c.explain(op, err)
 	var e *Error
-	if errors.As(err, &e) && HasCode(err, CodeUnknownTable, codeUnknownColumn) {
+	if errors.As(err, &e) && HasCode(err, chproto.ErrUnknownTable, chproto.ErrUnknownIdentifier) {
 		e.Hint = fmt.Sprintf("has no tables of this kubevoltracker in database %q; make them with `kubevoltracker schema migrate`, or name another database in --catalog.url", c.Database())
 	}
 	return err
@@ -271,9 +277,9 @@ func (c *Catalog) severalClusters(ctx context.Context) (bool, error) {
 	return n > 1, err
 }
 
-// leftOut are the settings by which a version of ClickHouse leaves out an optimization that a report takes longer for than it saves. To
-// compare conditions, it hashes the columns in them with the whole of the subqueries that these come from, in each step anew: that was up to
-// a third of the time before it executes a report of many steps. A version without the setting does not do so, and refuses it.
+// leftOut returns the settings that switch an optimization of ClickHouse off, optimize_and_compare_chain. To compare conditions, it hashes
+// each column with the whole subquery that the column comes from, in each step anew: up to a third of the time that ClickHouse takes to plan
+// a report of many steps. A version without the optimization refuses the setting.
 func leftOut(version proto.Version) clickhouse.Settings {
 	if !proto.CheckMinVersion(compareChains, version) {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	chproto "github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/column"
@@ -80,7 +81,7 @@ func (a *asking) table(ctx context.Context, sql, name string) (with context.Cont
 		table, rows, err = result.table(name, a.mostSent)
 		return err
 	})
-	if HasCode(err, CodeMemoryLimit) {
+	if HasCode(err, chproto.ErrMemoryLimitExceeded) {
 		return ctx, a.mostSent + 1, nil
 	}
 	if err != nil {

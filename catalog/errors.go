@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	chproto "github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
@@ -66,53 +67,40 @@ func IsReason(err error, reasons ...Reason) bool {
 // pass and is waited for.
 func IsFatal(err error) bool { return IsReason(err, RefusedLogin, Untrusted, NewerSchema) }
 
-// Codes of ClickHouse's exceptions, from src/Common/ErrorCodes.cpp.
-const (
-	CodeUnknownTable    = 60
-	CodeUnknownDatabase = 81
-	CodeMemoryLimit     = 241 // MEMORY_LIMIT_EXCEEDED
-
-	codeUnknownColumn = 47
-	codeReadOnly      = 164
-	codeNotOptimized  = 388 // CANNOT_ASSIGN_OPTIMIZE
-	codeAccessDenied  = 497
-)
-
 var (
-	loginCodes = []int32{
-		192, // UNKNOWN_USER
-		193, // WRONG_PASSWORD
-		194, // REQUIRED_PASSWORD
-		195, // IP_ADDRESS_NOT_ALLOWED
-		497, // ACCESS_DENIED
-		516, // AUTHENTICATION_FAILED
+	loginCodes = []chproto.Error{
+		chproto.ErrUnknownUser,
+		chproto.ErrWrongPassword,
+		chproto.ErrRequiredPassword,
+		chproto.ErrIPAddressNotAllowed,
+		chproto.ErrAuthenticationFailed,
 	}
-	passingCodes = []int32{
-		75,  // CANNOT_WRITE_TO_FILE_DESCRIPTOR, as of a full disk
-		76,  // CANNOT_OPEN_FILE, as of too many of them
-		159, // TIMEOUT_EXCEEDED
-		164, // READONLY
-		173, // CANNOT_ALLOCATE_MEMORY
-		201, // QUOTA_EXCEEDED
-		202, // TOO_MANY_SIMULTANEOUS_QUERIES
-		203, // NO_FREE_CONNECTION
-		209, // SOCKET_TIMEOUT
-		210, // NETWORK_ERROR
-		225, // NO_ZOOKEEPER
-		236, // ABORTED, also at shutdown
-		CodeMemoryLimit,
-		242, // TABLE_IS_READ_ONLY
-		243, // NOT_ENOUGH_SPACE
-		252, // TOO_MANY_PARTS
-		285, // TOO_FEW_LIVE_REPLICAS
-		286, // UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE
-		319, // UNKNOWN_STATUS_OF_INSERT
-		394, // QUERY_WAS_CANCELLED
-		425, // SYSTEM_ERROR
-		439, // CANNOT_SCHEDULE_TASK
-		473, // DEADLOCK_AVOIDED
-		499, // S3_ERROR
-		999, // KEEPER_EXCEPTION
+	passingCodes = []chproto.Error{
+		chproto.ErrCannotWriteToFileDescriptor, // as of a full disk
+		chproto.ErrCannotOpenFile,              // as of too many of them
+		chproto.ErrTimeoutExceeded,
+		chproto.ErrReadonly,
+		chproto.ErrCannotAllocateMemory,
+		chproto.ErrQuotaExceeded,
+		chproto.ErrTooManySimultaneousQueries,
+		chproto.ErrNoFreeConnection,
+		chproto.ErrSocketTimeout,
+		chproto.ErrNetworkError,
+		chproto.ErrNoZookeeper,
+		chproto.ErrAborted, // also at shutdown
+		chproto.ErrMemoryLimitExceeded,
+		chproto.ErrTableIsReadOnly,
+		chproto.ErrNotEnoughSpace,
+		chproto.ErrTooManyParts,
+		chproto.ErrTooLessLiveReplicas,
+		chproto.ErrUnsatisfiedQuorumForPreviousWrite,
+		chproto.ErrUnknownStatusOfInsert,
+		chproto.ErrQueryWasCancelled,
+		chproto.ErrSystemError,
+		chproto.ErrCannotScheduleTask,
+		chproto.ErrDeadlockAvoided,
+		chproto.ErrS3Error,
+		chproto.ErrKeeperException,
 	}
 )
 
@@ -142,19 +130,19 @@ func (c *Catalog) explain(op string, err error) error {
 }
 
 func (c *Catalog) explainException(x *clickhouse.Exception) (Reason, string) {
-	said := fmt.Sprintf("(code %d: %s)", x.Code, oneLine(x.Message))
+	code, said := chproto.Error(x.Code), fmt.Sprintf("(code %d: %s)", x.Code, oneLine(x.Message))
 	switch {
-	case x.Code == 497 && strings.Contains(x.Message, "reads only"):
+	case code == chproto.ErrAccessDenied && strings.Contains(x.Message, "reads only"):
 		return RefusedLogin, fmt.Sprintf("lets user %q only read; log in as one who may write, by --catalog.username and --catalog.password-file. Of an embedded ClickHouse only the tracker, or who may exec into its container, has such a login (docs/security.md)", c.user())
-	case x.Code == 497:
+	case code == chproto.ErrAccessDenied:
 		return RefusedLogin, fmt.Sprintf("does not give user %q the rights it needs %s", c.user(), said)
-	case slices.Contains(loginCodes, x.Code):
+	case slices.Contains(loginCodes, code):
 		// The server's own text runs over several lines about ClickHouse Cloud.
 		return RefusedLogin, fmt.Sprintf("refuses the login of user %q (code %d); check the user in --catalog.url and the password in --catalog.password-file or KUBEVOLTRACKER_CATALOG_PASSWORD",
 			c.user(), x.Code)
-	case x.Code == CodeUnknownDatabase:
+	case code == chproto.ErrUnknownDatabase:
 		return Refused, fmt.Sprintf("has no database %q; create it with `kubevoltracker schema migrate`", c.Database())
-	case slices.Contains(passingCodes, x.Code):
+	case slices.Contains(passingCodes, code):
 		return Overloaded, "cannot do this at present " + said
 	default:
 		return Refused, "refuses " + said
@@ -168,10 +156,10 @@ func (c *Catalog) user() string {
 	return c.options.Auth.Username
 }
 
-// HasCode reports whether ClickHouse answered with one of these codes, as in src/Common/ErrorCodes.cpp.
-func HasCode(err error, codes ...int32) bool {
+// HasCode reports whether ClickHouse answered with one of these codes.
+func HasCode(err error, codes ...chproto.Error) bool {
 	var x *clickhouse.Exception
-	return errors.As(err, &x) && slices.Contains(codes, x.Code)
+	return errors.As(err, &x) && slices.Contains(codes, chproto.Error(x.Code))
 }
 
 func unreachable(err error) bool {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	chproto "github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/pressly/goose/v3"
 )
@@ -70,7 +71,7 @@ func (c *Catalog) schemaVersions(ctx context.Context, provider *goose.Provider) 
 		return v, err
 	}
 	err = conn.QueryRow(ctx, "SELECT max(version_id) FROM "+versionTable).Scan(&v.Current)
-	if err != nil && !HasCode(err, CodeUnknownTable, CodeUnknownDatabase) {
+	if err != nil && !HasCode(err, chproto.ErrUnknownTable, chproto.ErrUnknownDatabase) {
 		return v, c.explain("read the schema's version", err)
 	}
 	return v, nil
@@ -117,7 +118,7 @@ func (c *Catalog) ensureDatabase(ctx context.Context) error {
 		return err
 	}
 	err = conn.Ping(ctx)
-	if !HasCode(err, CodeUnknownDatabase) {
+	if !HasCode(err, chproto.ErrUnknownDatabase) {
 		return c.explain("connect", err)
 	}
 	o := c.serverOptions()

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 
+	chproto "github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
@@ -26,7 +27,7 @@ func withFinal(more clickhouse.Settings) clickhouse.Settings {
 // are *Error.
 func (c *Catalog) Query(ctx context.Context, sql string, parameters map[string]string) (*Result, error) {
 	explain := func(err error) error {
-		if HasCode(err, codeReadOnly) {
+		if HasCode(err, chproto.ErrReadonly) {
 			return &Error{Reason: Refused, Op: "query", Address: c.Address(), Err: err, Hint: "was asked to read only, and the statement changes something; add --write to run it"}
 		}
 		return c.explain("query", err)

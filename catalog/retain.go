@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	chproto "github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
@@ -182,7 +183,7 @@ func (c *Catalog) setSettings(ctx context.Context, op string, t retained, now de
 // mergeParts merges all parts of each partition of a table. Where a merge of some of them is under way, it tries again.
 func (c *Catalog) mergeParts(ctx context.Context, op, table string) (err error) {
 	for range 5 {
-		if err = c.mergePartsOnce(ctx, op, table); !HasCode(err, codeNotOptimized) {
+		if err = c.mergePartsOnce(ctx, op, table); !HasCode(err, chproto.ErrCannotAssignOptimize) {
 			return err
 		}
 		select {
@@ -277,7 +278,7 @@ func (c *Catalog) exec(ctx context.Context, op, sql string) error {
 	}
 	err = c.explain(op, conn.Exec(ctx, sql))
 	var known *Error
-	if errors.As(err, &known) && HasCode(err, codeAccessDenied) && !strings.Contains(known.Hint, "only read") {
+	if errors.As(err, &known) && HasCode(err, chproto.ErrAccessDenied) && !strings.Contains(known.Hint, "only read") {
 		known.Hint += fmt.Sprintf("; an administrator has to run GRANT %s ON %s.* TO %s, or leave out --catalog.retention", RetentionGrants, c.Database(), c.user())
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	chproto "github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
@@ -197,7 +198,7 @@ func (c *Catalog) dropFormerSums(ctx context.Context, op, cluster string, until 
 			err = c.alter(ctx, op, "mounts_quarterly", "DROP PARTITION ID '"+id+"'")
 		}
 	}
-	if HasCode(err, codeAccessDenied) {
+	if HasCode(err, chproto.ErrAccessDenied) {
 		return nil
 	}
 	return err

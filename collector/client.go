@@ -176,7 +176,7 @@ func (c *Client) Connect(ctx context.Context, given string, logger log.Logger) (
 			every = grantEvery
 			forbidden.Do(func() {
 				level.Warn(logger).Log("msg", "a right is missing: the tracker does not start without it, as the UID of the namespace kube-system names the cluster",
-					"verb", "list", "resource", "namespaces", "api_group", "", "hint", "grant it, as deploy/rbac.yaml does, or give the cluster a name by --cluster.name", "err", err)
+					"verb", "list", "resource", "namespaces", "api_group", "", "hint", "grant it, "+asGranted+", or give the cluster a name by --cluster.name", "err", err)
 			})
 		default:
 			return "", c.explain(err)
@@ -189,7 +189,7 @@ func (c *Client) Connect(ctx context.Context, given string, logger log.Logger) (
 	}
 }
 
-// clusterUID lists the one namespace, which needs no right besides that of the watch of namespaces.
+// clusterUID lists the namespace by name in place of a get, because the tracker has the right to list namespaces anyway.
 func (c *Client) clusterUID(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

@@ -47,7 +47,7 @@ const (
 	kubeSystem   = `{"kind": "NamespaceList", "apiVersion": "v1", "items": [{"metadata": {"name": "kube-system", "uid": "the-uid"}}]}`
 )
 
-// TestAYoungClusterIsWaitedFor holds that a cluster without kube-system is asked again, and
+// TestAYoungClusterIsWaitedFor checks that a cluster without kube-system is asked again, and
 // that this is logged once.
 func TestAYoungClusterIsWaitedFor(t *testing.T) {
 	var asked atomic.Int32
@@ -68,7 +68,7 @@ func TestAYoungClusterIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestARightIsWaitedFor holds that a tracker that may not list namespaces says so once and asks again, unless the cluster has
+// TestARightIsWaitedFor checks that a tracker that may not list namespaces says so once and asks again, unless the cluster has
 // a name.
 func TestARightIsWaitedFor(t *testing.T) {
 	var asked atomic.Int32
@@ -105,7 +105,7 @@ func TestTheWaitForAYoungClusterCanBeEnded(t *testing.T) {
 	}
 }
 
-// TestOtherErrorsAreNotWaitedFor holds that a mistake is an error at once.
+// TestOtherErrorsAreNotWaitedFor checks that a mistake is an error at once.
 func TestOtherErrorsAreNotWaitedFor(t *testing.T) {
 	for name, test := range map[string]struct {
 		code int

@@ -103,7 +103,7 @@ type Collector struct {
 
 	snapshot *fact.Snapshot // restore resumes from it
 
-	mu       sync.Mutex // guards inv, update, moved, watched, families, keeps, and the positions of the stores
+	mu       sync.Mutex // guards stores and their positions, inv, update, moved, watched, families and keeps
 	stores   []*store   // one for each watch
 	inv      *inventory.Inventory
 	update   fact.Update
@@ -239,7 +239,7 @@ func (c *Collector) Synced() error {
 func (c *Collector) Allowed() error {
 	for _, r := range []right{{"watch", "", "pods"}, {"watch", "", "persistentvolumeclaims"}, {"watch", "", "persistentvolumes"}} {
 		if c.rights.lacks(r) {
-			return fmt.Errorf("missing: %s; grant it, as deploy/rbac.yaml does", c.rights)
+			return fmt.Errorf("missing: %s; grant it, %s", c.rights, asGranted)
 		}
 	}
 	return nil

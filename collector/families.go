@@ -144,7 +144,7 @@ func (d *drawing) draw(object any) {
 	}
 }
 
-// of returns the texts of the objects that the list has in the end. An object may be deleted while it streams in.
+// of returns the texts of the objects in the complete list, without those that were deleted while the list streamed in.
 func (d *drawing) of(objects []any) map[string]string {
 	if d.texts == nil {
 		return nil

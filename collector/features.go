@@ -6,7 +6,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// Features are the parts of the collector that are on, of those that users can switch off, with the rights that only they need.
+// Features says which optional parts of the collector are on. Each of them needs rights of its own.
 //
 // The kinds of a feature that is off are neither listed nor watched. Objects of these kinds that an earlier run has
 // saved stay as they were: the tracker does not learn that they change or go. When the feature is on again, the

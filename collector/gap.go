@@ -44,6 +44,16 @@ func (g *gap) endsBefore(version uint64, silence fact.Time) bool {
 	return version > g.to
 }
 
+// notBefore returns the earliest moment at which an event can have happened that is observed now, if all events until lastSeen
+// were observed before. It returns 0, which is unknown, if lastSeen is after now: an earlier run saved lastSeen, by a clock that
+// has been set back since.
+func notBefore(lastSeen, now fact.Time) fact.Time {
+	if lastSeen > now {
+		return 0
+	}
+	return lastSeen
+}
+
 // openGap notes, under the collector's lock, that coming events may have happened since from, because nobody read the watch.
 // The gap ends at the version that askGapEnd requests.
 func (s *store) openGap(from, now fact.Time) {

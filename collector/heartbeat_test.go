@@ -63,7 +63,7 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// TestPausesThatNobodyAskedFor holds that the first of several pauses tells from when on, by
+// TestPausesThatNobodyAskedFor checks that the first of several pauses tells from when on, by
 // the clock as it is now.
 func TestPausesThatNobodyAskedFor(t *testing.T) {
 	c := &clocks{reading{wall: time.Unix(1_700_000_000, 0)}}

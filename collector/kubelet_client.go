@@ -192,7 +192,7 @@ func (t *serviceAccountTokens) token(ctx context.Context) (string, error) {
 		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &life},
 	}, metav1.CreateOptions{})
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-		err = fmt.Errorf("%w: apply deploy/rbac.yaml, or name another by --kubelet.service-account or --kubelet.token-file", err)
+		err = fmt.Errorf("%w: make and grant it, %s, or name another by --kubelet.service-account or --kubelet.token-file", err, asGranted)
 	}
 	if err != nil {
 		return "", fmt.Errorf("a token of the service account %s/%s for the kubelets: %w", t.namespace, t.name, err)

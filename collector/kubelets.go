@@ -171,8 +171,8 @@ func (c *Collector) readKubelets(ctx context.Context) {
 // refusedFigures is the reason why figures do not count that cannot be.
 const refusedFigures inventory.Refusal = "figures"
 
-// refusalTexts are what the log says of a node, once for each reason. It says nothing of a pod that
-// has just ended, nor of the figures, which a driver may get wrong for ever.
+// refusalTexts are what the log says of a node, once for each reason. Two reasons are not logged: that a pod
+// has just ended is usual, and a driver may report wrong figures for ever.
 var refusalTexts = map[inventory.Refusal]string{
 	inventory.RefusedNode:  "a kubelet reports volumes of pods that are on other nodes: refused",
 	inventory.RefusedClaim: "a kubelet reports volumes that its pods do not use: refused",
@@ -307,11 +307,11 @@ func (k *Kubelets) ask(ctx context.Context, client *kubeletClient, node string) 
 // kubeletCure is what a user can do who does not want to grant the rights for the kubelets.
 const kubeletCure = "ask no kubelets by --kubelet.interval=0s"
 
-// node returns a Node. It lists the one of that name, which needs no right besides that of the watch of nodes.
+// node returns a Node. It lists by name in place of a get, because the tracker has the right to list nodes anyway.
 func (k *Kubelets) node(ctx context.Context, name string) (*corev1.Node, error) {
 	list, err := k.nodes.List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()})
 	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("%w: grant what deploy/rbac.yaml does", err)
+		err = fmt.Errorf("%w: grant it, %s", err, asGranted)
 	}
 	if err != nil {
 		return nil, err
@@ -372,7 +372,7 @@ func explainKubelet(err error) error {
 	case errors.As(err, &status) && status.code == http.StatusUnauthorized:
 		return fmt.Errorf("%w: it takes no credentials of the API server (its --authentication-token-webhook), or the token is not for the API server", err)
 	case errors.As(err, &status) && status.code == http.StatusForbidden:
-		return fmt.Errorf("%w: grant nodes/stats, as deploy/rbac.yaml does; if other kubelets answer, this one asks another API server, or none", err)
+		return fmt.Errorf("%w: grant nodes/stats, %s; if other kubelets answer, this one asks another API server, or none", err, asGranted)
 	}
 	return err
 }

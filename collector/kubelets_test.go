@@ -71,7 +71,7 @@ func TestKubeletsThatFail(t *testing.T) {
 		want   string // in the error
 	}{
 		"well":            {200, kubeletSummary, ""},
-		"no rights":       {403, "Forbidden", "the kubelet of node n1: 403 Forbidden: grant nodes/stats, as deploy/rbac.yaml does"},
+		"no rights":       {403, "Forbidden", "the kubelet of node n1: 403 Forbidden: grant nodes/stats, as deploy/rbac.yaml or `helm upgrade` with the chart's values does"},
 		"no credentials":  {401, "Unauthorized", "the kubelet of node n1: 401 Unauthorized: it takes no credentials of the API server (its --authentication-token-webhook)"},
 		"another program": {200, "<html>", "the kubelet of node n1: its answer is no summary of statistics"},
 		"another object":  {200, `{"pods":{}}`, "the kubelet of node n1: its answer is no summary of statistics"},

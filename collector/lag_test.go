@@ -46,7 +46,7 @@ func TestAWatchThatLags(t *testing.T) {
 	wantBounds(t, "caught up", s.comeAndGo(t, "51"), now, now)
 }
 
-// TestALateEventBeforeAllProbes holds that the bounds of an event that is later than all
+// TestALateEventBeforeAllProbes checks that the bounds of an event that is later than all
 // probes go back to the last one that was not, and that few probes are kept.
 func TestALateEventBeforeAllProbes(t *testing.T) {
 	s := newTestStore(0)
@@ -63,7 +63,7 @@ func TestALateEventBeforeAllProbes(t *testing.T) {
 	wantBounds(t, "very late", s.remove(t, "11"), before, fact.At(s.now))
 }
 
-// TestOldBookmarks holds that a bookmark of an old version says nothing of a lag: there was no
+// TestOldBookmarks checks that a bookmark of an old version says nothing of a lag: there was no
 // event. Nor does a version that is no number, or an API server that does not say its own.
 func TestOldBookmarks(t *testing.T) {
 	s := newTestStore(0)

@@ -89,6 +89,8 @@ func (p *packed) Unpack() metav1.Object {
 
 func (p *packed) Wire() []byte { return slices.Clip(p.plain()[:p.wireLength]) }
 
+func (p *packed) Size() int { return len(p.data) }
+
 // plain returns data uncompressed.
 func (p *packed) plain() []byte {
 	if p.with == nil {

@@ -31,7 +31,7 @@ func documentOf(t *testing.T, kind fact.Kind, object any) fact.Object {
 	return u.Facts.Objects[0]
 }
 
-// TestPackedIsTheSame holds that an object says the same after it was packed, whatever
+// TestPackedIsTheSame checks that an object says the same after it was packed, whatever
 // its kind.
 func TestPackedIsTheSame(t *testing.T) {
 	meta := metav1.ObjectMeta{

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
 // inFlight is how long an event may be on its way to a live store.
@@ -91,7 +92,7 @@ func TestReadAfterAPause(t *testing.T) {
 	}
 }
 
-// TestAPauseBeforeABookmark holds that a bookmark that was sent before a pause, and read after
+// TestAPauseBeforeABookmark checks that a bookmark that was sent before a pause, and read after
 // it, does not vouch for the pause.
 func TestAPauseBeforeABookmark(t *testing.T) {
 	s := newTestStore(100)
@@ -112,7 +113,7 @@ func TestAPauseBeforeABookmark(t *testing.T) {
 	watchedUntil("101", fact.At(s.now))
 }
 
-// TestAPauseInAGap holds that a pause does not narrow the bounds of a gap that is open, and
+// TestAPauseInAGap checks that a pause does not narrow the bounds of a gap that is open, and
 // that the gap goes on to where the API server is after the pause.
 func TestAPauseInAGap(t *testing.T) {
 	s := newTestStore(0)
@@ -183,7 +184,7 @@ func TestARequestForTheVersionThatFailsIsRepeated(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatComesTooLate holds that a version that was asked for before a pause does not
+// TestAnAnswerThatComesTooLate checks that a version that was asked for before a pause does not
 // end the gap of the pause, nor does a failure to get it.
 func TestAnAnswerThatComesTooLate(t *testing.T) {
 	for _, late := range []versionAnswer{{version: 40}, {err: errUnavailable}} {
@@ -209,7 +210,7 @@ func TestAnAnswerThatComesTooLate(t *testing.T) {
 	}
 }
 
-// TestAListInAPause holds that a list that was asked for before a pause vouches for nothing
+// TestAListInAPause checks that a list that was asked for before a pause vouches for nothing
 // after it.
 func TestAListInAPause(t *testing.T) {
 	s := newTestStore(50)
@@ -240,7 +241,7 @@ func TestAListInAPause(t *testing.T) {
 	wantBounds(t, "after the pause", s.comeAndGo(t, "51"), fact.At(s.now), fact.At(s.now))
 }
 
-// TestTheFirstListsWait holds that a watch that waits until all kinds are listed is not live
+// TestTheFirstListsWait checks that a watch that waits until all kinds are listed is not live
 // meanwhile.
 func TestTheFirstListsWait(t *testing.T) {
 	s := newTestStore(50)
@@ -271,7 +272,7 @@ func TestTheFirstListsWait(t *testing.T) {
 	}
 }
 
-// TestTheClockIsSetBack holds that bounds stay in order, and wide, when the clock is set back
+// TestTheClockIsSetBack checks that bounds stay in order, and wide, when the clock is set back
 // in a gap, and that no gap comes of it on a live watch.
 func TestTheClockIsSetBack(t *testing.T) {
 	s := newTestStore(50)
@@ -289,6 +290,47 @@ func TestTheClockIsSetBack(t *testing.T) {
 	wantBounds(t, "in a gap", s.remove(t, "14"), from-fact.Time(time.Hour/time.Microsecond), fact.At(s.now))
 	if n := testutil.ToFloat64(s.collector.metrics.pauses); n != 1 {
 		t.Errorf("%v pauses", n)
+	}
+}
+
+// TestTheClockWasSetBackBetweenTwoRuns: an earlier run ended at a moment that is yet to come, by a clock that was ahead. A claim
+// that has gone since went at any time after its creation, also where the tracker learns that from a list or from the catalog.
+func TestTheClockWasSetBackBetweenTwoRuns(t *testing.T) {
+	for name, gone := range map[string]func(*testStore, map[fact.Kind]fact.Position) error{
+		"a watch that resumes": func(s *testStore, positions map[fact.Kind]fact.Position) error {
+			s.lastSeen = positions[fact.Claims].At
+			s.connect(t, 50)
+			return s.Delete(claimOf("a", "10"))
+		},
+		"a list": func(s *testStore, positions map[fact.Kind]fact.Position) error {
+			close(s.collector.synced)
+			s.collector.first, s.lastSeen = nil, positions[fact.Claims].At
+			return s.Replace(nil, "30")
+		},
+		"the first lists": func(s *testStore, positions map[fact.Kind]fact.Position) error {
+			s.collector.snapshot = &fact.Snapshot{Positions: positions}
+			firstLists(t, s.collector, 0)
+			return nil
+		},
+		"the catalog, after the first lists": func(s *testStore, positions map[fact.Kind]fact.Position) error {
+			former := claimOf("b", "12")
+			s.shown.Store(true)
+			return s.collector.Reconcile(func() (*fact.Snapshot, error) {
+				return &fact.Snapshot{Positions: positions, Objects: fact.SavedList{{Kind: fact.Claims, UID: string(former.UID), Wire: inventory.Wire(former)}}}, nil
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(50)
+			s.add(t, "10")
+			s.pass(time.Minute)
+			ahead := fact.At(s.now.Add(5 * time.Minute))
+			if err := gone(s, map[fact.Kind]fact.Position{fact.Claims: {Kind: fact.Claims, At: ahead}}); err != nil {
+				t.Fatal(err)
+			}
+			row := s.sink.facts.Claims[len(s.sink.facts.Claims)-1]
+			wantBounds(t, "gone between the runs", row, fact.At(claimOf("a", "10").CreationTimestamp.Time), fact.At(s.now))
+		})
 	}
 }
 

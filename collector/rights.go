@@ -22,6 +22,10 @@ func (r right) String() string {
 	return r.verb + " " + r.resource + "." + r.group
 }
 
+// asGranted says what grants the tracker's rights. deploy/rbac.yaml alone is no cure for a Helm release, whose service account
+// may have another name and namespace.
+const asGranted = "as deploy/rbac.yaml or `helm upgrade` with the chart's values does"
+
 // rights are the permissions that the API server has refused to the tracker. rights logs each when it is refused first
 // and when it is granted again, and exports those that are missing.
 type rights struct {
@@ -54,7 +58,7 @@ func (r *rights) note(needed right, err error, without, cure string) {
 	case apierrors.IsForbidden(err) && !missing:
 		r.missing[needed] = struct{}{}
 		r.metric.WithLabelValues(needed.verb, needed.group, needed.resource).Set(1)
-		hint := "grant it, as deploy/rbac.yaml does"
+		hint := "grant it, " + asGranted
 		if cure != "" {
 			hint += ", or " + cure
 		}

@@ -100,7 +100,7 @@ func (c *Collector) Reconcile(read func() (*fact.Snapshot, error)) error {
 		}
 		lastSeen := map[fact.Kind]fact.Time{}
 		for kind, p := range known.Positions {
-			lastSeen[kind] = p.At
+			lastSeen[kind] = notBefore(p.At, now)
 		}
 		if c.watched.merge(known.Watched) {
 			inv.SetWatched(c.watched.list)
@@ -166,7 +166,7 @@ func (c *Collector) replace(ctx context.Context, list firstList, lastSeen fact.T
 // listSeen returns the observation of a list. The objects of a kind's first list are found: they
 // were not created now. Changes that a later list shows happened after the kind was last watched.
 func listSeen(now, lastSeen fact.Time, version string) inventory.Observation {
-	return inventory.Observation{At: now, NotBefore: min(lastSeen, now), Found: lastSeen == 0, Version: version}
+	return inventory.Observation{At: now, NotBefore: notBefore(lastSeen, now), Found: lastSeen == 0, Version: version}
 }
 
 // keepFirst stores a kind's first list; once all kinds have theirs, it takes all of them. It does not

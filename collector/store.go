@@ -180,7 +180,7 @@ func (s *store) seen(now fact.Time, resourceVersion string) inventory.Observatio
 	if !s.gap.isOpen() {
 		return inventory.Live(now)
 	}
-	return inventory.Observation{At: now, NotBefore: min(s.gap.from, now)}
+	return inventory.Observation{At: now, NotBefore: notBefore(s.gap.from, now)}
 }
 
 // arrive notes that the watch has reached a version, and closes the gap if the version is past it.
@@ -346,7 +346,7 @@ func (c *Collector) hide(s *store, err error) {
 	}
 }
 
-// without continues without a kind whose list is refused, in the first lists, too, unless the kind is essential.
+// without counts a kind whose list is refused as listed, so that the first lists do not wait for it. They do wait for an essential kind.
 func (c *Collector) without(s *store) {
 	c.mu.Lock()
 	s.caughtUp()
@@ -427,9 +427,9 @@ const (
 	forbiddenListsAfter = 2 * time.Minute
 )
 
-// again returns the error of a watch from a known version in a form upon which the reflector retries at that version, if the failure may
-// pass: the API server or something before it did not answer, or did not know the tracker or its rights for a while. By itself the
-// reflector retries so for few errors. After others it lists anew, and what came and went meanwhile is lost.
+// again turns an error that may pass into TooManyRequests, after which the reflector retries at the same version: the API server or
+// something before it did not answer, or did not know the tracker or its rights for a while. After most other errors the reflector lists
+// anew, and what came and went meanwhile is lost.
 func (s *store) again(err error) error {
 	since, most := s.failedSince, listsAfter
 	status := apierrors.APIStatus(nil)

@@ -85,7 +85,7 @@ func TestTrimKeepsNames(t *testing.T) {
 	}
 }
 
-func TestTrimmedNodeTellsWhetherItsKubeletLives(t *testing.T) {
+func TestTrimmedNodeShowsWhetherItsKubeletLives(t *testing.T) {
 	heartbeat := metav1.NewTime(time.Unix(100, 0))
 	o := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "node-1", Labels: map[string]string{"zone": "a"}, Annotations: map[string]string{"key": "secret"}},

@@ -35,7 +35,8 @@ func (c *Collector) watch(ctx context.Context, r resource) {
 	s.relist = func(after string) { s.begin(func() { c.relist(ctx, r, after) }) }
 	c.addStore(s)
 	c.metrics.seen(r.kind, before.At)
-	s.background.Go(func() { // a streamed list needs no right to list, and nothing else would show before an interruption that it is missing
+	// A streamed list works without the right to list, which an interruption needs. This request shows early if it is missing.
+	s.background.Go(func() {
 		_, _ = lw.currentVersion(ctx) // notes the right
 		s.awaitListRight()
 	})

@@ -118,7 +118,7 @@ func claimOf(uid, version string) *corev1.PersistentVolumeClaim {
 	return claim
 }
 
-// comeAndGo tells of a claim that came and went, and returns its last row.
+// comeAndGo adds a claim and deletes it, and returns its last row.
 func (s *testStore) comeAndGo(t *testing.T, version string) fact.Claim {
 	t.Helper()
 	claim := claimOf("a", version)
@@ -130,9 +130,8 @@ func (s *testStore) comeAndGo(t *testing.T, version string) fact.Claim {
 	return s.sink.facts.Claims[len(s.sink.facts.Claims)-1]
 }
 
-// TestCatchingUp holds what a watch says that goes on after a gap: what it was told of
-// the gap has bounds, whose lower one stays, also for whoever goes on from there; and
-// that the gap ends on a busy cluster too.
+// TestCatchingUp continues a watch after a gap: all events of the gap have the same lower bound, the saved
+// position has it, too, and the gap ends on a busy cluster as well.
 func TestCatchingUp(t *testing.T) {
 	s := newTestStore(0)
 	s.comeAndGo(t, "10")
@@ -164,9 +163,8 @@ func TestCatchingUp(t *testing.T) {
 	}
 }
 
-// TestHeldUp holds that what waited while a sink took its time is not dated by when it
-// was taken at last.
-func TestHeldUp(t *testing.T) {
+// TestDelayedEvents checks that events which waited for a slow sink are not dated by the moment at which it took them.
+func TestDelayedEvents(t *testing.T) {
 	s := newTestStore(50)
 	s.sink.takes = func() { s.pass(time.Hour); s.sink.takes = nil }
 	s.comeAndGo(t, "10")

@@ -33,7 +33,7 @@ func benchUpdate(n int) *fact.Update {
 			LastUsed: ago(time.Hour) + fact.Time(i), IdleSince: ago(time.Hour) + fact.Time(i),
 		}
 		u.Claims[i] = fact.ClaimState{
-			UID: "c" + uid, Namespace: namespace, StorageClass: "standard-rwo", CountedClass: "standard-rwo", Phase: "Bound",
+			UID: "c" + uid, Namespace: namespace, StorageClass: "standard-rwo", Phase: "Bound",
 			RequestedBytes: 10 << 30, CapacityBytes: 10 << 30,
 		}
 	}

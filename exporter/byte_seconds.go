@@ -17,13 +17,13 @@ import (
 // of the size of its idle volumes. Each change counts from its event's own time.
 //
 // After a restart, the record of the run before has the byte-seconds until its last change. The claims and volumes that the
-// journal restores count from that moment on, as if they had been bound in between. What the watches send afterwards counts
-// from its own time, which can be earlier: the run before may have ended before an older event reached it.
+// journal restores count from that moment on, as if they had been bound in between. Later events count from
+// their own time, which can be earlier: the run before may have ended before an older event reached it.
 //
-// That requires that record and journal have the same objects, or an object would count twice. After a kill between two
-// transactions of one commit, the record is ahead of the objects (fact.IntegralsAhead). Earlier builds did not say so, so
-// resumed also compares bytesAtStop with the bytes of the restored objects. Where the record is ahead, everything counts from
-// its last change on, in later runs too.
+// That requires that record and journal have the same objects, or an object would count twice. In a journal of a former build,
+// the record is ahead of the objects after a kill between two transactions of one commit. Not all such builds say so
+// (fact.IntegralsAhead), so resumed also compares bytesAtStop with the bytes of the restored objects. Where the record is ahead,
+// everything counts from its last change on, in later runs too.
 //
 // A counter must not decrease: Prometheus takes that for a reset, and counts all of the value again. A late event can lower
 // the value: it says that a volume has been in use for a second. Then a scrape shows highestShown until the value has caught up.
@@ -136,14 +136,17 @@ func (t *Tally) bytes(k groupKey, from fact.Time) *byteSeconds {
 
 // capacitySince returns since when a claim's capacity counts that was bound at a moment, 0 if unknown. The run before has counted
 // the claims that are restored, but for those that awaited their volumes, until its last change: a record is in the journal no
-// later than the states that it follows from. A claim that was bound at an unknown moment counts since it was observed.
+// later than the states that it follows from. If a claim's class is gone meanwhile, the run before has counted it under that
+// class, and it counts as of now under fact.UnknownClass. A claim that was bound at an unknown moment counts since it was observed.
 func (t *Tally) capacitySince(k groupKey, bound, observed fact.Time) fact.Time {
-	if p := t.parts[k.namespace]; p != nil {
-		if b := p.bytes[k.storageClass]; b != nil && b.restoring {
-			return b.countsFrom[capacityByteSeconds]
-		}
+	p := t.parts[k.namespace]
+	if !p.restoresBytes() {
+		return momentOr(bound, observed)
 	}
-	return momentOr(bound, observed)
+	if b := p.bytes[k.storageClass]; b != nil && b.restoring {
+		return b.countsFrom[capacityByteSeconds]
+	}
+	return observed
 }
 
 func (t *Tally) touchBytes(namespace string) {

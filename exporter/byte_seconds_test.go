@@ -400,7 +400,21 @@ func TestByteSecondsOfAClaimThatCameMeanwhile(t *testing.T) {
 	}
 }
 
-// A commit is cut off after the byte-seconds: the use of a volume is in them, and not in the objects, and the bytes of both are
+// The only StorageClass that had a claim's class was deleted before the tracker ended. The next run does not know the class.
+func TestByteSecondsOfAClassThatIsGone(t *testing.T) {
+	l := newTimeline(t)
+	l.at(0).apply(claimsUpdate(boundClaim("a", 10, ago(time.Hour))))
+	l.persist()
+	unknown := boundClaim("a", 10, ago(time.Hour))
+	unknown.StorageClass = fact.UnknownClass
+	l.at(100).resume(claimsUpdate(unknown))
+	l.at(110)
+	if got, want := samples(t, l.e, `kubevoltracker_namespace_capacity_byte_seconds_total{namespace="shop",storageclass="_unknown"`), " 100\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("got %s, want%s", got, want)
+	}
+}
+
+// A former build cut a commit off after the byte-seconds: the use of a volume is in them, and not in the objects, and the bytes of both are
 // the same. It counts once, also if the next run ends before the watch has sent it again.
 func TestByteSecondsOfACommitThatWasCutOff(t *testing.T) {
 	l := newTimeline(t)

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -60,8 +61,8 @@ func claimOfClass(name, class string) *corev1.PersistentVolumeClaim {
 	}
 }
 
-// TestInventedClassesCountAsOne creates and deletes claims of 1,000 classes that nothing else has, as a tenant can, and claims
-// of classes that a StorageClass or a volume has, before the claim or after it.
+// TestInventedClassesCountAsOne creates and deletes claims of 1,000 classes that nothing else has, as a tenant can, gives one of them
+// 1,000 other classes, and creates claims of classes that a StorageClass or a volume has, before the claim or after it.
 func TestInventedClassesCountAsOne(t *testing.T) {
 	const invented = 1000
 	inv, e, tally := inventory.New(), newTestExporter(), NewTally(testNow.Time)
@@ -93,8 +94,13 @@ func TestInventedClassesCountAsOne(t *testing.T) {
 	}
 	annotated := claimOfClass("annotated", "fast")
 	annotated.Annotations = map[string]string{corev1.BetaStorageClassAnnotation: "invented"}
+	annotated.Spec.VolumeName, annotated.Status.Phase = "pv", corev1.ClaimBound
+	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv", UID: "pv"}}
+	pv.Spec.StorageClassName, pv.Spec.ClaimRef = "fast", &corev1.ObjectReference{Namespace: "shop", Name: "annotated", UID: "annotated"}
+	pv.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Ki")}
+	pv.Status.Phase = corev1.VolumeBound
 	early, waiting := claimOfClass("early", "late"), claimOfClass("waiting", "late-by-hand")
-	apply(inv.Set, annotated, claimOfClass("a", "fast"), claimOfClass("b", "by-hand"), claimOfClass("c", ""), early, waiting)
+	apply(inv.Set, pv, annotated, claimOfClass("a", "fast"), claimOfClass("b", "by-hand"), claimOfClass("c", ""), early, waiting)
 	created := `
 kubevoltracker_claims_created_total{namespace="shop",storageclass=""} 1
 kubevoltracker_claims_created_total{namespace="shop",storageclass="_unknown"} 1003
@@ -102,7 +108,27 @@ kubevoltracker_claims_created_total{namespace="shop",storageclass="by-hand"} 1
 kubevoltracker_claims_created_total{namespace="shop",storageclass="fast"} 1
 `
 	wantText(t, samples(t, e, "kubevoltracker_claims_created"), created)
+	for i := range invented {
+		again := annotated.DeepCopy()
+		again.Annotations[corev1.BetaStorageClassAnnotation] = fmt.Sprint("again-", i)
+		apply(inv.Set, again)
+	}
+	if got := samples(t, e, "kubevoltracker_namespace_capacity_byte_seconds"); strings.Count(got, "\n") != 2 { // of _unknown and of the volume's class
+		t.Errorf("there are the byte-seconds\n%s", got)
+	}
+	pending := `kubevoltracker_namespace_claims{namespace="shop",storageclass="",phase="Pending"} 1
+kubevoltracker_namespace_claims{namespace="shop",storageclass="_unknown",phase="Pending"} 2
+kubevoltracker_namespace_claims{namespace="shop",storageclass="_unknown",phase="Bound"} 1
+kubevoltracker_namespace_claims{namespace="shop",storageclass="by-hand",phase="Pending"} 1
+kubevoltracker_namespace_claims{namespace="shop",storageclass="fast",phase="Pending"} 1
+`
+	wantText(t, presentClaims(t, e), pending)
 	apply(inv.Set, class("late"), volume("late-by-hand")) // the counters start before the first event
+	pending = strings.Replace(pending, `kubevoltracker_namespace_claims{namespace="shop",storageclass="_unknown",phase="Pending"} 2
+`, "", 1) + `kubevoltracker_namespace_claims{namespace="shop",storageclass="late",phase="Pending"} 1
+kubevoltracker_namespace_claims{namespace="shop",storageclass="late-by-hand",phase="Pending"} 1
+`
+	wantText(t, presentClaims(t, e), pending)
 	created += `kubevoltracker_claims_created_total{namespace="shop",storageclass="late"} 0
 kubevoltracker_claims_created_total{namespace="shop",storageclass="late-by-hand"} 0
 `
@@ -116,7 +142,7 @@ kubevoltracker_claims_deleted_total{namespace="shop",storageclass="fast"} 0
 kubevoltracker_claims_deleted_total{namespace="shop",storageclass="late"} 1
 kubevoltracker_claims_deleted_total{namespace="shop",storageclass="late-by-hand"} 1
 `)
-	if got := samples(t, e, "kubevoltracker_claim_bind_duration_seconds_count"); strings.Count(got, "\n") != 4 {
+	if got := samples(t, e, "kubevoltracker_claim_bind_duration_seconds_count"); strings.Count(got, "\n") != 5 {
 		t.Errorf("there are the histograms\n%s", got)
 	}
 
@@ -131,6 +157,18 @@ kubevoltracker_claims_deleted_total{namespace="shop",storageclass="late-by-hand"
 	again := newTestExporter()
 	again.Restore(restored, func() bool { return true })
 	wantText(t, samples(t, again, "kubevoltracker_claims_created"), created)
+}
+
+// presentClaims are the samples of the claims that there are.
+func presentClaims(t *testing.T, e *Exporter) string {
+	t.Helper()
+	var b strings.Builder
+	for line := range strings.Lines(samples(t, e, "kubevoltracker_namespace_claims")) {
+		if !strings.HasSuffix(line, " 0\n") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }
 
 func TestCountersCountWhatHappenedAndNotWhatWasFound(t *testing.T) {

@@ -22,5 +22,6 @@
 //   - Byte-seconds are exact integrals over time, whatever the times of the scrapes
 //     (integral.go), and never decrease.
 //
-// The package writes nothing to disk. Its only clock is the one in [Options].
+// The package writes nothing to disk. The clock in [Options] dates its
+// states and counters; deadlines of scrapes use the real one.
 package exporter

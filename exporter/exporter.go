@@ -191,7 +191,7 @@ func (e *Exporter) Apply(u *fact.Update) {
 		c := &u.Claims[i]
 		e.namespaces.applyClaim(c, at)
 		if !c.Gone {
-			e.counters.knowClaims(c.Namespace, c.CountedClass)
+			e.counters.knowClaims(c.Namespace, c.StorageClass)
 		}
 	}
 	for i := range u.Volumes {

@@ -103,7 +103,7 @@ func testVolume() fact.VolumeState {
 
 func testClaim() fact.ClaimState {
 	return fact.ClaimState{
-		UID: "c1", Namespace: "shop", StorageClass: "fast", CountedClass: "fast", Phase: "Bound",
+		UID: "c1", Namespace: "shop", StorageClass: "fast", Phase: "Bound",
 		RequestedBytes: 5 << 30, CapacityBytes: 10 << 30,
 	}
 }

@@ -183,14 +183,14 @@ var namespaceFamilies = [...]namespaceFamily{
 	},
 	{
 		name: prefix + "_namespace_claim_pending_seconds",
-		help: "For how long the namespace's claim that has waited longest to be bound has waited; 0 if none waits. A claim of a class that binds at first use (WaitForFirstConsumer) waits from when a pod needs it.",
+		help: "For how long the namespace's claim that has waited longest to be bound has waited; 0 if none waits. A claim of a class that binds at first use (WaitForFirstConsumer) waits from when a pod needs it." + unknownClassHelp,
 		samples: []namespaceSample{
 			{value: func(g *group, now fact.Time) total { return totalOf(secondsSince(g.pendingSince, now)) }},
 		},
 	},
 	{
 		name: prefix + "_namespace_claims",
-		help: "PersistentVolumeClaims of the namespace by phase: Pending, Bound or Lost (its volume is gone).",
+		help: "PersistentVolumeClaims of the namespace by phase: Pending, Bound or Lost (its volume is gone)." + unknownClassHelp,
 		samples: []namespaceSample{
 			{phase: "Pending", value: func(g *group, _ fact.Time) total { return totalOf(int64(g.phases[phasePending])) }},
 			{phase: "Bound", value: func(g *group, _ fact.Time) total { return totalOf(int64(g.phases[phaseBound])) }},
@@ -213,7 +213,7 @@ var namespaceFamilies = [...]namespaceFamily{
 	},
 	{
 		name: prefix + "_namespace_requested_bytes",
-		help: "Space the namespace's claims ask for, bound or not.",
+		help: "Space the namespace's claims ask for, bound or not." + unknownClassHelp,
 		samples: []namespaceSample{
 			{value: func(g *group, _ fact.Time) total { return g.requestedBytes }},
 		},

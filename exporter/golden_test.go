@@ -99,9 +99,6 @@ func smallCluster() *fact.Update {
 		fact.ClaimState{UID: "by-right", Namespace: "lab", StorageClass: "slow", Phase: "Pending", RequestedBytes: 1 << 30},
 		fact.ClaimState{UID: "lost", Namespace: "lab", StorageClass: "slow", Phase: "Lost", RequestedBytes: 1 << 30},
 	)
-	for i := range u.Claims {
-		u.Claims[i].CountedClass = u.Claims[i].StorageClass
-	}
 	u.At = ago(10 * time.Minute)
 	bound := claimChange(fact.Bound)
 	bound.Took, bound.Measured = 3*time.Second, true

@@ -2,7 +2,7 @@ package exporter
 
 import "github.com/kubevoltracker/kubevoltracker/collector/fact"
 
-// countCapacity counts the capacity that a claim has now, in place of the one that it had, and sets since when it counts.
+// countCapacity replaces the former capacity of a claim by the present one, and sets since when that counts.
 // A claim has its capacity from when it was bound until it was deleted or lost its volume, and a new one from when that was
 // observed. A claim that awaits its volume does not count yet: the volume shows when it was bound (rule 2.9), and the watch of
 // claims can be ahead of that of volumes, most of all after a restart. One that is deleted before that counts for no time.

@@ -16,10 +16,10 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 )
 
-// The server's limits. Prometheus gives a scrape up after ten seconds, unless its scrape_timeout is longer. A client
-// that reads nothing of one for 15 seconds is cut off, and after the first 15 seconds so is one that has read less than
-// 1 MB for each second, before compression, which shrinks it to a twentieth: a response is up to 132 MB for 100,000
-// volumes. 512 connections with the largest headers take 40 MB, and 270 MB by HTTP/2, whose streams have headers each.
+// The server's limits. Prometheus gives a scrape up after ten seconds, unless its scrape_timeout is longer. The server
+// ends a scrape whose client reads nothing for 15 seconds, or, after the first 15 seconds, less than 1 MB of text a second
+// (compressed, 50 KB): a response has up to 132 MB for 100,000 volumes. 512 connections with the largest headers take
+// 40 MB, and 270 MB by HTTP/2, whose streams have headers each.
 const (
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = 30 * time.Second

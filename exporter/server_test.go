@@ -230,7 +230,7 @@ func TestBusyPortIsOneErrorThatNamesTheFlag(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	// The first address was let go of again.
+	// Listen has closed the first address again.
 	again, err := net.Listen("tcp", free.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func busiest[T any](list []T, client func(T) string) (oldest int, counts map[str
 }
 
 // slots limits how many scrapes run at once, because each takes memory and CPU time. Clients share the slots: while
-// all are taken, a client that has at least two fewer than another one gets that one's oldest. A host that
+// all are taken, a new scrape ends the oldest one of a client that has at least two more than its own. A host that
 // reads slowly, and asks again as soon as it is cut off, does not keep Prometheus out.
 type slots struct {
 	max   int

@@ -31,9 +31,8 @@ const (
 )
 
 // commit moves all that is pending into the journal: chunk by chunk first the rows with their objects, then the
-// snapshots, and last the positions. After a crash in between, the watches go on from the old positions; the rows that
-// they lead to a second time change nothing. The integrals are never behind the states that they follow from: a commit that
-// takes several transactions begins with them.
+// snapshots, and last the positions. After a crash in between, the journal has the state that belongs to the old positions
+// (journal.Batch.More). The watches go on from there; the rows that they lead to a second time replace those of before.
 func (r *Recorder) commit(ctx context.Context) error {
 	p := r.takePending()
 	defer r.committed()
@@ -57,15 +56,8 @@ func (r *Recorder) commit(ctx context.Context) error {
 	if r.options.WithoutFacts {
 		points = nil
 	}
-	begun := false
-	putEarlier := func(t transaction) (err error) {
-		if !begun && len(integrals) > 0 {
-			if integrals, err = r.putIntegrals(ctx, integrals); err != nil {
-				return err
-			}
-		}
-		begun = true
-		return r.put(ctx, journal.Batch{State: t.state}, t.rows)
+	putEarlier := func(t transaction) error {
+		return r.put(ctx, journal.Batch{State: t.state, Version: p.version, More: true}, t.rows)
 	}
 	for len(p.chunks) > 1 {
 		t, err := r.commitChunk(&p.chunks[0], putEarlier)
@@ -208,20 +200,6 @@ func (r *Recorder) tally(chunks []chunk) ([]journal.Record, error) {
 		records = append(records, journal.Record{Kind: tallyKind, UID: name, Data: data})
 	}
 	return records, nil
-}
-
-// putIntegrals commits the integrals before the states that they follow from, and notes that they are ahead of these. It returns
-// the record that ends that with the last transaction, unless those of an earlier run are still ahead.
-func (r *Recorder) putIntegrals(ctx context.Context, integrals []journal.Record) (last []journal.Record, err error) {
-	_, before, err := r.options.Journal.Get(tallyKind, fact.IntegralsAhead)
-	if err != nil {
-		return nil, err
-	}
-	if !before || slices.ContainsFunc(integrals, func(r journal.Record) bool { return r.UID == fact.IntegralsAhead }) {
-		last = []journal.Record{{Kind: tallyKind, UID: fact.IntegralsAhead}}
-	}
-	ahead := journal.Record{Kind: tallyKind, UID: fact.IntegralsAhead, Data: []byte("yes")}
-	return last, r.put(ctx, journal.Batch{State: append(integrals, ahead)}, fact.Facts{})
 }
 
 // integralRecords encodes what Tally.Integrals gave.

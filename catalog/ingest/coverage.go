@@ -17,11 +17,11 @@ type coverage struct {
 	emitted      map[fact.Kind]time.Time     // when each kind last got a row
 	moved        map[fact.Kind]fact.Position // since the last checkpoints
 	checkpointed time.Time                   // when those were made
-	unprompted   bool                        // whether rows since then come of no event
+	unprompted   bool                        // whether no event caused a row since then
 	version      uint64
 }
 
-// newCoverage goes on with the spans of a journal. The rows that follow its last checkpoints, and those that restoring it makes, may come of no event.
+// newCoverage continues the spans of a journal. No event may have caused the rows after its last checkpoints, or those that the restore emits.
 func newCoverage(j *journal.Journal) *coverage {
 	return &coverage{
 		instance: j.ID(), kinds: positionsOf(j), emitted: map[fact.Kind]time.Time{}, moved: map[fact.Kind]fact.Position{}, unprompted: true,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	chproto "github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
@@ -30,22 +31,22 @@ func insertReject(ctx context.Context, c *catalog.Catalog, cluster string, at ti
 
 // rowCodes are ClickHouse's exceptions about the content of a row. Sending the row again does not help, unless it was cut
 // on its way; sending the others without it does.
-var rowCodes = []int32{
-	6,   // CANNOT_PARSE_TEXT
-	27,  // CANNOT_PARSE_INPUT_ASSERTION_FAILED
-	32,  // ATTEMPT_TO_READ_AFTER_EOF
-	38,  // CANNOT_PARSE_DATE
-	41,  // CANNOT_PARSE_DATETIME
-	69,  // ARGUMENT_OUT_OF_BOUND
-	70,  // CANNOT_CONVERT_TYPE
-	72,  // CANNOT_PARSE_NUMBER
-	117, // INCORRECT_DATA
-	131, // TOO_LARGE_STRING_SIZE
-	321, // VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE
-	349, // CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
-	395, // FUNCTION_THROW_IF_VALUE_IS_NON_ZERO, as in a view of somebody's
-	407, // DECIMAL_OVERFLOW
-	469, // VIOLATED_CONSTRAINT
+var rowCodes = []chproto.Error{
+	chproto.ErrCannotParseText,
+	chproto.ErrCannotParseInputAssertionFailed,
+	chproto.ErrAttemptToReadAfterEOF,
+	chproto.ErrCannotParseDate,
+	chproto.ErrCannotParseDatetime,
+	chproto.ErrArgumentOutOfBound,
+	chproto.ErrCannotConvertType,
+	chproto.ErrCannotParseNumber,
+	chproto.ErrIncorrectData,
+	chproto.ErrTooLargeStringSize,
+	chproto.ErrValueIsOutOfRangeOfDataType,
+	chproto.ErrCannotInsertNullInOrdinaryColumn,
+	chproto.ErrFunctionThrowIfValueIsNonZero, // as in a view of somebody's
+	chproto.ErrDecimalOverflow,
+	chproto.ErrViolatedConstraint,
 }
 
 // refusesRows reports whether ClickHouse refuses rows for their content.

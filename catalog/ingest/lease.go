@@ -30,8 +30,9 @@ const followEvery = 3 * time.Second
 // for each kind; a bookmark after that event need not be reached, as no row comes of it. A batch without checkpoints is
 // the first part of a longer commit, and is acknowledged with the last part.
 //
-// Some rows come of no event: a time that has passed, or what a tracker left behind. A leader that died before has the events and not these rows. So
-// their batch counts as written once the leader has passed this tracker's position: a bookmark of a later time, if nothing happened.
+// No event causes some rows: the tracker's clock emits them, or a restore does. A leader may die after it has written an event and before it has
+// written such rows. So a batch with them counts as written once the leader has passed this tracker's position; if nothing happens, a later bookmark
+// shows that.
 //
 // How full a volume is comes from kubelets and not from a watch, and no checkpoint says that the leader has asked them.
 // The last measurement of each volume is therefore kept in Writer.measured, until this tracker leads.

@@ -51,6 +51,9 @@ const (
 	batchRows = 25_000
 	// gather is how long the first rows after a quiet time wait for others.
 	gather = 20 * time.Millisecond
+	// batchBytes is the largest size of their texts and objects: 32 MiB. 25,000 usual rows have 4 MB, and as many objects 25 MB. Users can
+	// make objects of 1.5 MB, of which 25,000 would take all memory.
+	batchBytes = 32 << 20
 	// pendingBatches is how many batches of rows may wait for the disk before Record blocks.
 	pendingBatches = 2
 	// finishTime is how long the last commit, after Run's context has ended, may take.
@@ -78,16 +81,17 @@ type Recorder struct {
 type pending struct {
 	chunks    []chunk // in the order in which they were recorded
 	size      int     // of all chunks
+	bytes     int     // of all rows: see bytesOf
 	positions map[fact.Kind]fact.Position
 	watched   []fact.Span    // nil if they have not changed
 	integrals map[string]any // see Tally
 	version   uint64
 	meta      map[string][]byte
-	// unprompted is true if rows among them come of no event; those of usage do not count, as the writer keeps them (follower).
+	// unprompted is true if no event caused some of these rows. Rows of usage do not count: the writer keeps the last one of each volume (follower).
 	unprompted bool
 }
 
-// chunk has the rows and snapshots of one large update, or copies of those of many small ones.
+// chunk has the rows and snapshots of one large update, or copies of those of many small updates.
 type chunk struct {
 	facts     fact.Facts
 	snapshots []fact.ObjectSnapshot
@@ -125,7 +129,7 @@ func NewRecorder(o RecorderOptions) (*Recorder, error) {
 func (r *Recorder) Record(u *fact.Update) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.pending.size > pendingBatches*r.options.batchRows && !r.closed {
+	for (r.pending.size > pendingBatches*r.options.batchRows || r.pending.bytes > pendingBatches*batchBytes) && !r.closed {
 		r.room.Wait()
 	}
 	p := &r.pending
@@ -157,6 +161,7 @@ func (p *pending) add(u *fact.Update) {
 		return
 	}
 	p.size += size
+	p.bytes += bytesOf(&u.Facts)
 	n := len(p.chunks)
 	if n == 0 || size >= chunkSize || p.chunks[n-1].size() >= chunkSize {
 		p.chunks = append(p.chunks, chunk{})
@@ -289,7 +294,7 @@ func (r *Recorder) gather(ctx context.Context, d time.Duration) {
 	defer timer.Stop()
 	for {
 		r.mu.Lock()
-		full := r.pending.size >= r.options.batchRows
+		full := r.pending.size >= r.options.batchRows || r.pending.bytes >= batchBytes
 		r.mu.Unlock()
 		if full {
 			return

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-kit/log"
@@ -130,6 +131,101 @@ func TestRecorderKeepsWhatARestartNeeds(t *testing.T) {
 	checkOneClaim(t, known, u.Positions[0])
 	if _, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "west"}); err == nil || !strings.Contains(err.Error(), "--data-dir") {
 		t.Errorf("another cluster's journal: %v", err)
+	}
+}
+
+// boundVolume has an inventory observe a volume that is claimed, and then bound at 9 s. The update has so many rows that it is a
+// transaction of its own.
+func boundVolume(t *testing.T, inv *inventory.Inventory, seen inventory.Observation) *fact.Update {
+	t.Helper()
+	for _, phase := range []corev1.PersistentVolumePhase{corev1.VolumePending, corev1.VolumeBound} {
+		volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "vol", UID: "v1", ResourceVersion: "11"}}
+		volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "shop", Name: "data", UID: "c1"}
+		changed := metav1.NewTime(fact.Time(9_000_000).Time())
+		volume.Status = corev1.PersistentVolumeStatus{Phase: phase, LastPhaseTransitionTime: &changed}
+		if err := inv.Set(volume, seen); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u := &fact.Update{}
+	inv.Take(u)
+	u.Facts.Changes = append(u.Facts.Changes, make([]fact.Change, chunkSize)...)
+	for i := range u.Facts.Changes {
+		u.Facts.Changes[i].Namespace = "lab" // by which the tally counts
+	}
+	return u
+}
+
+// cutOff ends a commit once its first transaction is in the journal, which is full then. It returns the rows of that one.
+func cutOff(t *testing.T, r *Recorder, j *journal.Journal) fact.Facts {
+	t.Helper()
+	full, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- r.commit(full) }()
+	if _, err := j.Next(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the commit ended with %v", err)
+	}
+	batches := waiting(t, j)
+	if len(batches) != 1 {
+		t.Fatalf("the journal has %d batches of rows", len(batches))
+	}
+	return batches[0]
+}
+
+// TestACommitThatIsCutOffIsRepeated ends a tracker between the transactions of a commit. The state, the counts and the integrals are
+// those of the positions, so that the events that the watches send again lead to the same rows.
+func TestACommitThatIsCutOffIsRepeated(t *testing.T) {
+	options := journal.Options{Path: filepath.Join(t.TempDir(), "journal"), MaxBytes: 1, Logger: log.NewLogfmtLogger(t.Output())} // one batch of rows fills it
+	j, err := journal.Open(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tally := newCountingTally()
+	tally.integrals = map[string]any{"a": 1}
+	recorded(t, RecorderOptions{Journal: j, Tally: tally, WithoutFacts: true}, changesIn("shop"))
+
+	tally.integrals = map[string]any{"a": 2}
+	r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", Tally: tally})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Record(boundVolume(t, inventory.New(), inventory.Live(10_000_000)))
+	r.Record(changesIn("shop"))
+	before := cutOff(t, r, j)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	j = openJournal(t, options.Path)
+	defer func() { _ = j.Close() }()
+	known, err := RestoreJournal(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprintf("%s", known.Counters), "map[a:1 shop:+]"; got != want {
+		t.Errorf("the counters are %s, want %s", got, want)
+	}
+	inv := inventory.New()
+	if unread, err := inv.Restore(known.Saved(), known.Version, 20_000_000); unread != nil || err != nil {
+		t.Fatal(unread, err)
+	}
+	inv.Take(&fact.Update{})
+	repeated := boundVolume(t, inv, inventory.Observation{At: 20_000_000, NotBefore: 5}).Facts
+	got, want := repeated.Bindings, before.Bindings
+	if len(want) != 1 || len(got) != 1 || got[0].Version <= want[0].Version {
+		t.Fatalf("the bindings are %+v, and were %+v", got, want)
+	}
+	if got[0].Version = want[0].Version; got[0] != want[0] {
+		t.Errorf("the binding is %+v, and was %+v", got[0], want[0])
+	}
+	for _, c := range repeated.Changes {
+		if c.Action == fact.Phase && strings.HasPrefix(c.Details, "Bound") {
+			t.Errorf("a change: %+v", c)
+		}
 	}
 }
 
@@ -303,6 +399,46 @@ func TestRecorderCutsBatchesByTheirBytes(t *testing.T) {
 	if rows != 3*n || objects != n {
 		t.Errorf("%d rows, %d of them objects, want %d and %d", rows, objects, 3*n, n)
 	}
+}
+
+// objectOfSize is an object that is not encoded, of so many bytes.
+type objectOfSize int
+
+func (objectOfSize) Wire() []byte { return nil }
+func (o objectOfSize) Size() int  { return int(o) }
+
+// TestRecorderBlocksWhileManyBytesArePending records rows and objects of a megabyte, each in an update of its own.
+func TestRecorderBlocksWhileManyBytesArePending(t *testing.T) {
+	j := newJournal(t)
+	synctest.Test(t, func(t *testing.T) {
+		r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const n = 200
+		long := strings.Repeat("x", 1<<20)
+		go func() {
+			for range n / 2 {
+				r.Record(&fact.Update{Facts: fact.Facts{Changes: []fact.Change{{Details: long}}}})
+				r.Record(&fact.Update{Facts: fact.Facts{Objects: []fact.Object{{From: objectOfSize(len(long))}}}})
+			}
+		}()
+		for recorded, most := 0, pendingBatches*batchBytes/len(long); recorded < n; {
+			synctest.Wait()
+			start := time.Now()
+			if r.gather(t.Context(), time.Hour); recorded+most < n && time.Since(start) != 0 {
+				t.Error("a full batch waits for more rows")
+			}
+			p := r.takePending()
+			rows := 0
+			for i := range p.chunks {
+				rows += p.chunks[i].facts.Len()
+			}
+			if recorded += rows; rows == 0 || rows > most+1 {
+				t.Fatalf("%d MiB are pending, and %d are the most", rows, most)
+			}
+		}
+	})
 }
 
 func TestSpansOfWatching(t *testing.T) {

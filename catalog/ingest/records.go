@@ -26,7 +26,7 @@ const (
 
 // redactedBy is the version of the rules of package redact. A journal of another version has objects with more in them
 // than the present rules keep: all of them are recorded again. Raise it when the rules drop or mask more.
-const redactedBy = "1"
+const redactedBy = "2"
 
 // appendSnapshots appends snapshots as records. A Forgotten one deletes the records of its object.
 func appendSnapshots(records []journal.Record, snapshots []fact.ObjectSnapshot) ([]journal.Record, error) {

@@ -1,6 +1,10 @@
 package ingest
 
-import "github.com/kubevoltracker/kubevoltracker/collector/fact"
+import (
+	"math"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+)
 
 // tables returns the tables in the order in which a batch is written. A tracker that is killed may have written only
 // the first tables of a batch, and lose the journal with the rest; RestoreCatalog then has to find every object that
@@ -28,6 +32,20 @@ func cutRows(facts *fact.Facts, n, bytes int) (rows fact.Facts, left int) {
 		bytes -= used
 	}
 	return rows, bytes
+}
+
+// bytesOf returns how many bytes of text rows have, those of their objects included.
+func bytesOf(facts *fact.Facts) (bytes int) {
+	for _, t := range allTables {
+		_, used := t.fit(facts, math.MaxInt, math.MaxInt)
+		bytes += used
+	}
+	for i := range facts.Objects {
+		if from := facts.Objects[i].From; from != nil {
+			bytes += from.Size()
+		}
+	}
+	return bytes
 }
 
 // copyRows appends a copy of all rows of src to dst.

@@ -221,8 +221,8 @@ func (w *Writer) endTakeover() {
 }
 
 // dropRepeated drops the rows of a batch that later batches in the journal replace (rule 2). It moves the checkpoints
-// of the batches up to until into that last one: a checkpoint says that the rows before it are in the catalog, and a
-// row that was dropped is not there before the row that replaces it.
+// of all batches up to until into batch until. A checkpoint promises that the rows before it are in the catalog, and
+// for a dropped row this is true only once the row that replaces it is there.
 func (t *takeover) dropRepeated(b *batch) {
 	if b.number > t.until {
 		t.latest, t.checkpoints = nil, nil // their memory can be freed

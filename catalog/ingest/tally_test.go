@@ -1,17 +1,10 @@
 package ingest
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/go-kit/log"
-
-	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
@@ -74,62 +67,6 @@ func TestTallyIsKeptWithWhatItCounts(t *testing.T) {
 	recorded(t, o, gone)
 	if got, want := kept(), "map[shop:++++]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-// TestIntegralsAreAheadOfACommitThatIsCutOff: the first of its transactions has them, and says so; the last one ends that. What
-// an earlier run has left is ended by the exporter only.
-func TestIntegralsAreAheadOfACommitThatIsCutOff(t *testing.T) {
-	for name, test := range map[string]struct{ batch, bytes int }{"many rows": {batch: 1}, "long rows": {bytes: bytesPerCommit}} {
-		t.Run(name, func(t *testing.T) {
-			j, err := journal.Open(t.Context(), journal.Options{Path: filepath.Join(t.TempDir(), "journal"), MaxBytes: 1, Logger: log.NewLogfmtLogger(t.Output())})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = j.Close() })
-			record(t, j, &fact.Facts{Changes: []fact.Change{{Namespace: "shop"}}}) // it is full, and takes no rows
-			tally := newCountingTally()
-			commit := func(ctx context.Context, withoutRows bool, integrals map[string]any) error {
-				t.Helper()
-				tally.integrals = integrals
-				r, err := NewRecorder(RecorderOptions{Journal: j, Cluster: "east", batchRows: test.batch, Tally: tally, WithoutFacts: withoutRows})
-				if err != nil {
-					t.Fatal(err)
-				}
-				u := changesIn("shop", "shop")
-				u.Facts.Changes[0].Details = strings.Repeat("x", test.bytes)
-				r.Record(u)
-				return r.commit(ctx)
-			}
-			expect := func(when, value string, ahead bool) {
-				t.Helper()
-				data, _, err := j.Get(tallyKind, "a")
-				if err != nil || string(data) != value {
-					t.Errorf("%s: it is %s, want %s (error %v)", when, data, value, err)
-				}
-				if _, is, err := j.Get(tallyKind, fact.IntegralsAhead); err != nil || is != ahead {
-					t.Errorf("%s: ahead is %v, want %v (error %v)", when, is, ahead, err)
-				}
-			}
-			whole := func(integrals map[string]any) {
-				t.Helper()
-				if err := commit(t.Context(), true, integrals); err != nil {
-					t.Fatal(err)
-				}
-			}
-			whole(map[string]any{"a": 1})
-			expect("after a whole commit", "1", false)
-			soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-			defer cancel()
-			if err := commit(soon, false, map[string]any{"a": 2}); err == nil {
-				t.Error("the journal has taken rows")
-			}
-			expect("after one that was cut off", "2", true)
-			whole(map[string]any{"a": 3})
-			expect("after a whole one of a run that has not restored all yet", "3", true)
-			whole(map[string]any{"a": 4, fact.IntegralsAhead: nil})
-			expect("after the exporter has ended it", "4", false)
-		})
 	}
 }
 

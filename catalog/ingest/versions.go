@@ -15,8 +15,8 @@ import (
 // It may be ahead of that clock: versions only grow, also when a clock is set back, and a takeover adds a second and a
 // microsecond for each row that waits.
 //
-// Every start goes on from the highest version that it finds. So one absurd version, of another writer or of a clock
-// that was wrong, would push up those of all later rows, for ever; near 2^64 the next version would be 0, and no new
+// Each start continues from the highest version that it finds. So one absurd version, from another writer or a wrong
+// clock, would raise the versions of all later rows for ever; near 2^64 the next version would be 0, and no new
 // row would ever win. A version above VersionCeiling is therefore not followed. Its own row stays the current one of
 // its key until it is mended: docs/catalog.md says how.
 
@@ -30,8 +30,8 @@ const (
 	clockless = 100 * 366 * 24 * time.Hour
 )
 
-// firstRelease is before all versions of this program. A clock that is before it has not been set, as that of a machine
-// without a battery at boot, and says nothing of a version.
+// firstRelease is before all versions of this program. A clock before it has not been set, as at the boot of a machine
+// without a battery, so versions cannot be compared with it.
 var firstRelease = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // VersionCeiling returns the highest row version that a tracker may follow at a moment of its own clock.

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	chproto "github.com/ClickHouse/ch-go/proto"
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
 	"github.com/prometheus/client_golang/prometheus"
@@ -365,7 +366,7 @@ func (w *Writer) insert(ctx context.Context, t table, facts *fact.Facts, refused
 		return err
 	}, func(err error) bool {
 		switch {
-		case catalog.HasCode(err, catalog.CodeMemoryLimit):
+		case catalog.HasCode(err, chproto.ErrMemoryLimitExceeded):
 			lacked++
 		case refusesRows(err):
 			refused++
@@ -379,7 +380,7 @@ func (w *Writer) insert(ctx context.Context, t table, facts *fact.Facts, refused
 		return nil
 	case refusesRows(err) && rows == 1:
 		return w.setAside(ctx, t, facts, err)
-	case !refusesRows(err) && !catalog.HasCode(err, catalog.CodeMemoryLimit):
+	case !refusesRows(err) && !catalog.HasCode(err, chproto.ErrMemoryLimitExceeded):
 		return err
 	}
 	var first fact.Facts
@@ -441,7 +442,7 @@ func (w *Writer) attempt(ctx context.Context, do func(context.Context) error) er
 		w.outage.ended()
 		return err
 	}
-	if catalog.HasCode(err, catalog.CodeUnknownDatabase, catalog.CodeUnknownTable) {
+	if catalog.HasCode(err, chproto.ErrUnknownDatabase, chproto.ErrUnknownTable) {
 		// The database was dropped, or another one answers there now.
 		w.migrated.Store(false)
 	}
@@ -469,7 +470,7 @@ func (o *outage) failed(err error, rows int) {
 	}
 	o.logged = now
 	msg := "ClickHouse cannot be written to; retrying"
-	if catalog.IsReason(err, catalog.Refused) && !catalog.HasCode(err, catalog.CodeUnknownDatabase) {
+	if catalog.IsReason(err, catalog.Refused) && !catalog.HasCode(err, chproto.ErrUnknownDatabase) {
 		msg = "ClickHouse refuses the rows; retrying, but this will not pass by itself"
 	}
 	level.Error(o.logger).Log("msg", msg, "err", err, "failures", o.failures, "waiting_rows", rows)

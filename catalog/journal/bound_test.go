@@ -154,7 +154,7 @@ func (j *Journal) commits() uint64 {
 func TestARecordWithoutAKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	j := open(t, filepath.Join(t.TempDir(), "journal"))
-	for _, r := range []Record{{UID: "a"}, {Kind: "Pod"}, {Kind: "a\x00b", UID: "a"}, {Kind: "Pod", UID: strings.Repeat("a", maxKey)}} {
+	for _, r := range []Record{{UID: "a"}, {Kind: "Pod"}, {Kind: "a\x00b", UID: "a"}, {Kind: undoKind, UID: "a"}, {Kind: "Pod", UID: strings.Repeat("a", maxKey)}} {
 		if err := j.Commit(t.Context(), Batch{State: []Record{r}}); err == nil {
 			t.Errorf("%.20q was taken", r)
 		}

@@ -26,6 +26,7 @@ func (j *Journal) Commit(ctx context.Context, b Batch) error {
 			return err
 		}
 	}
+	b.completes = !b.More
 	if err := j.waitForRoom(ctx, &b); err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func (j *Journal) write(b *Batch) error {
 
 	t.head.Positions, t.head.Meta = maps.Clone(t.head.Positions), maps.Clone(t.head.Meta)
 	if b.clear {
-		t.head.ID, t.head.Positions, t.head.Meta = rand.Text(), nil, nil
+		t.head.ID, t.head.Positions, t.head.Meta, t.head.Undo = rand.Text(), nil, nil, 0
 	}
 	t.head.Commits++
 	if err := j.commit(&t); err != nil {
@@ -143,11 +144,11 @@ func (j *Journal) write(b *Batch) error {
 func (j *Journal) commit(t *transaction) error {
 	b := j.store.db.NewBatchWithSize(t.size())
 	defer b.Close()
-	if err := t.put(b); err != nil {
+	if err := t.put(b, j.store.db); err != nil {
 		return err
 	}
-	// A transaction that only deletes frees space, so it may use the reserve.
-	if !t.deletes() {
+	// A transaction that only deletes frees space, so it may use the reserve. So may one that Open needs.
+	if !t.deletes() && t.batch.undone == 0 {
 		if err := j.room(memTableSize + 4*int64(b.Len())); err != nil {
 			return err
 		}
@@ -190,11 +191,14 @@ type transaction struct {
 // size returns about how many bytes the transaction takes in the database's log.
 func (t *transaction) size() int {
 	const head, perKey = 4 << 10, 64
-	n := head + len(t.batch.Facts)
+	state := 0
 	for i := range t.batch.State {
-		n += perKey + len(t.batch.State[i].Data)
+		state += perKey + len(t.batch.State[i].Data)
 	}
-	return n
+	if t.batch.More {
+		state *= 2 // with the records that these replace
+	}
+	return head + len(t.batch.Facts) + state
 }
 
 // deletes reports whether the transaction contains only deletions.
@@ -202,8 +206,8 @@ func (t *transaction) deletes() bool {
 	return (len(t.gone) > 0 || t.batch.clear) && len(t.batch.Facts) == 0 && len(t.batch.State) == 0
 }
 
-func (t *transaction) put(b *pebble.Batch) error {
-	err := errors.Join(t.takeOut(b), t.putFacts(b), t.putState(b))
+func (t *transaction) put(b *pebble.Batch, db *pebble.DB) error {
+	err := errors.Join(t.takeOut(b), t.putFacts(b), t.putUndo(b, db), t.putState(b))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@
 //
 // It promises:
 //   - A batch for which Commit returned survives a crash.
+//   - Batches that belong to one commit (Batch.More) change the state as a whole or not at all. If the last one is
+//     missing after a crash, Open undoes what the others changed.
 //   - Batches of facts are numbered 1, 2, 3, ... without gaps for as long as the directory
 //     lives. The journal's ID and the number identify a batch forever.
 //   - The journal never returns damaged data. Open reads and checks everything before it

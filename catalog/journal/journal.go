@@ -62,8 +62,13 @@ type Batch struct {
 	// Meta are small values of the owner, put by key; nil deletes. Every commit writes all of them,
 	// so they must be a few kilobytes at most.
 	Meta map[string][]byte
+	// More says that the commit takes further batches, and that the last of them has its Positions. If the process ends before
+	// that batch is on disk, Open undoes the State of those before. Their Facts stay.
+	More bool
 
-	clear bool // delete the former state, positions and meta first, under a new ID
+	clear     bool   // delete the former state, positions and meta first, under a new ID
+	completes bool   // the last batch of a commit
+	undone    uint64 // State puts back so many of the records that a commit has replaced
 }
 
 // Record is the compact state of an object. Kind and UID are its key, which may not
@@ -196,7 +201,7 @@ func (j *Journal) fail(err error) error {
 	}
 	j.err = fmt.Errorf("journal %s: %w", j.options.Path, err)
 	if j.store != nil && j.store.committed != nil {
-		// The damage may lie where Open does not look.
+		// Open might not read the damaged part, so the file COMMITTED says that there is one.
 		_ = committed{format: format, id: j.head.ID, commits: j.head.Commits, damaged: true}.write(j.store.committed)
 	}
 	j.wake()

@@ -1,9 +1,11 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 func open(t testing.TB, path string) *Journal {
@@ -208,6 +211,137 @@ func TestARecordIsFoundByItsKey(t *testing.T) {
 			t.Errorf("the kind Pod has %q", got)
 		}
 		j = reopen(t, j)
+	}
+}
+
+// TestTheStateOfACommitThatIsCutOffIsUndone ends between the batches of a commit. The state is as it was before them, and the facts are there.
+// The same batches with a last one stay.
+func TestTheStateOfACommitThatIsCutOffIsUndone(t *testing.T) {
+	large := func(c byte) []byte { return bytes.Repeat([]byte{c}, 400<<10) } // several transactions undo these
+	before := map[string]string{"Pod/a": "old", "Pod/b": "", "Pod/d": "old"}
+	b := Batch{Facts: []byte("zero"), Positions: []Position{{Kind: "Pod", ResourceVersion: "1"}}, State: []Record{
+		{Kind: "Pod", UID: "a", Data: []byte("old")}, {Kind: "Pod", UID: "b", Data: []byte{}}, {Kind: "Pod", UID: "d", Data: []byte("old")},
+	}}
+	for i := range 5 {
+		b.State = append(b.State, Record{Kind: "Pod", UID: fmt.Sprint(i), Data: large('-')})
+		before[fmt.Sprint("Pod/", i)] = string(large('-'))
+	}
+	j := open(t, filepath.Join(t.TempDir(), "journal"))
+	commit(t, j, b)
+	after := map[string]string{"Pod/a": "newest", "Pod/c": "new", "Pod/d": "old"}
+	first := Batch{Facts: []byte("one"), Version: 9, More: true, State: []Record{{Kind: "Pod", UID: "a", Data: []byte("new")}, {Kind: "Pod", UID: "b"}, {Kind: "Pod", UID: "d"}}}
+	second := Batch{Facts: []byte("two"), More: true, State: []Record{
+		{Kind: "Pod", UID: "c", Data: []byte("newer")}, {Kind: "Pod", UID: "c", Data: []byte("new")}, {Kind: "Pod", UID: "a", Data: []byte("newest")}, {Kind: "Pod", UID: "d", Data: []byte("old")},
+	}}
+	for i := range 5 {
+		second.State = append(second.State, Record{Kind: "Pod", UID: fmt.Sprint(i), Data: large('+')})
+		after[fmt.Sprint("Pod/", i)] = string(large('+'))
+	}
+	expect := func(when string, want map[string]string, position string, facts int) {
+		t.Helper()
+		if got := state(t, j); !maps.Equal(got, want) {
+			t.Errorf("%s: the state has %d records: %q %q %q", when, len(got), got["Pod/a"], got["Pod/b"], got["Pod/c"])
+		}
+		if p := j.Positions()["Pod"].ResourceVersion; p != position {
+			t.Errorf("%s: the position is %s, want %s", when, p, position)
+		}
+		if n := len(drain(t, j, 0)); n != facts {
+			t.Errorf("%s: %d batches of facts, want %d", when, n, facts)
+		}
+		if err := j.check(); err != nil {
+			t.Error(err)
+		}
+	}
+	commit(t, j, first)
+	commit(t, j, second)
+	if err := j.Acknowledge(1); err != nil { // Close commits it, which does not complete the other commit
+		t.Fatal(err)
+	}
+	expect("before the end", after, "1", 2)
+	j = reopen(t, j)
+	expect("after the end", before, "1", 2)
+	if j.Origin() != Resumed || j.Version() != 9 {
+		t.Errorf("it is %s, at version %d", j.Origin(), j.Version())
+	}
+	commit(t, j, first)
+	commit(t, j, second)
+	commit(t, j, Batch{Positions: []Position{{Kind: "Pod", ResourceVersion: "2"}}})
+	expect("after a whole commit", after, "2", 4)
+	j = reopen(t, j)
+	expect("after a restart", after, "2", 4)
+	err := j.State(undoKind, func(string, []byte) error {
+		t.Error("a record to put back is left")
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// fullDisk has no room but the reserve.
+type fullDisk struct{ vfs.FS }
+
+func (fullDisk) GetDiskUsage(string) (vfs.DiskUsage, error) { return vfs.DiskUsage{}, nil }
+
+// TestTheUndoingOfACommitGoesOn ends while the journal puts back what a commit has replaced. The next start does the rest, also on a full disk.
+func TestTheUndoingOfACommitGoesOn(t *testing.T) {
+	j := open(t, filepath.Join(t.TempDir(), "journal"))
+	commit(t, j, Batch{Positions: []Position{{Kind: "Pod", ResourceVersion: "1"}}, State: []Record{{Kind: "Pod", UID: "a", Data: []byte("old")}, {Kind: "Pod", UID: "b", Data: []byte("old")}}})
+	for _, data := range []string{"new", "newer"} {
+		commit(t, j, Batch{More: true, State: []Record{{Kind: "Pod", UID: "a", Data: []byte(data)}, {Kind: "Pod", UID: "b", Data: []byte(data)}}})
+	}
+	records, err := j.replaced(j.head.Undo)
+	if err != nil || len(records) != 4 {
+		t.Fatalf("%v, %v", records, err)
+	}
+	if err := j.write(&Batch{State: records[:3], undone: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if j, err = openAt(t.Context(), j.options, fullDisk{vfs.Default}); err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if got := state(t, j); got["Pod/a"] != "old" || got["Pod/b"] != "old" || j.head.Undo != 0 {
+		t.Errorf("%v, and %d records are to be put back", got, j.head.Undo)
+	}
+}
+
+func TestARecordToPutBackIsReadWholeOrNotAtAll(t *testing.T) {
+	whole := appendReplaced(nil, stateKey(nil, "Pod", "a"), nil, true)
+	if r, err := decodeReplaced(whole); err != nil || r.Kind != "Pod" || r.UID != "a" || r.Data == nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for n := range whole {
+		if r, err := decodeReplaced(whole[:n]); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("of its first %d bytes: %+v, %v", n, r, err)
+		}
+	}
+}
+
+func TestAMissingRecordToPutBackIsNoticed(t *testing.T) {
+	for missing, want := range map[uint64]Origin{1: SetAside, 2: SetAside, 3: Resumed} { // there are two
+		j := open(t, filepath.Join(t.TempDir(), "journal"))
+		commit(t, j, Batch{Positions: []Position{{Kind: "Pod", ResourceVersion: "1"}}})
+		commit(t, j, Batch{More: true, State: []Record{{Kind: "Pod", UID: "a", Data: []byte("new")}, {Kind: "Pod", UID: "b", Data: []byte("new")}}})
+		if err := j.store.db.Delete(undoKey(missing), pebble.Sync); err != nil {
+			t.Fatal(err)
+		}
+		if j = reopen(t, j); j.Origin() != want {
+			t.Errorf("without record %d it is %s, want %s", missing, j.Origin(), want)
+		}
+	}
+}
+
+// TestTheFirstCommitsOfAJournalAreNotUndone: no watch resumes from them, and the first lists are large.
+func TestTheFirstCommitsOfAJournalAreNotUndone(t *testing.T) {
+	j := open(t, filepath.Join(t.TempDir(), "journal"))
+	commit(t, j, Batch{More: true, State: []Record{{Kind: "Pod", UID: "a", Data: []byte("new")}}})
+	j = reopen(t, j)
+	if got := state(t, j); got["Pod/a"] != "new" {
+		t.Errorf("%v", got)
 	}
 }
 

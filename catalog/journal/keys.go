@@ -19,7 +19,7 @@ const format = 2
 //	c + number (8 bytes, big endian)  nothing: that commit is there
 //	f + number (8) + chunk (4)        a piece of a batch of facts; the first behind a header
 //	h                                 the head
-//	s + kind + \0 + uid               the state of an object
+//	s + kind + \0 + uid               the state of an object, or a record that it had before (undo.go)
 const (
 	commitKeys = 'c'
 	factsKeys  = 'f'
@@ -47,6 +47,8 @@ type head struct {
 	Commits   uint64              `json:"commits"`
 	Positions map[string]position `json:"positions,omitempty"`
 	Meta      map[string][]byte   `json:"meta,omitempty"`
+	// Undo counts the records that a commit in several batches has replaced; 0 between commits.
+	Undo uint64 `json:"undo,omitempty"`
 }
 
 type position struct {
@@ -139,8 +141,8 @@ func checkStateKey(key []byte) error {
 const maxKey = 32768
 
 func (r *Record) check() error {
-	if r.Kind == "" || r.UID == "" || strings.ContainsRune(r.Kind, 0) || len(r.Kind)+len(r.UID) >= maxKey {
-		return fmt.Errorf("journal: a record of kind %.60q and uid %.60q cannot be kept: both must be there, and short", r.Kind, r.UID)
+	if r.Kind == "" || r.Kind == undoKind || r.UID == "" || strings.ContainsRune(r.Kind, 0) || len(r.Kind)+len(r.UID) >= maxKey {
+		return fmt.Errorf("journal: a record of kind %.60q and uid %.60q cannot be kept: both must be there, short, and not the journal's own", r.Kind, r.UID)
 	}
 	return nil
 }

@@ -72,11 +72,16 @@ func (j *Journal) resume(ctx context.Context, s *store) error {
 		return j.create(s, head{}, New)
 	}
 	j.adopt(s, c.head, c.waiting, Resumed)
-	if c.lost == nil {
-		return nil
+	if c.lost != nil {
+		level.Warn(j.options.Logger).Log("msg", "the journal's last commits may be lost", "path", s.path, "err", c.lost)
+		if err := j.rename(s); err != nil {
+			return err
+		}
 	}
-	level.Warn(j.options.Logger).Log("msg", "the journal's last commits may be lost", "path", s.path, "err", c.lost)
-	return j.rename(s)
+	if err := j.undo(); err != nil {
+		return errors.Join(err, s.close())
+	}
+	return nil
 }
 
 // adopt starts to use a directory.
@@ -247,6 +252,7 @@ type verifier struct {
 	hasHead       bool
 	first, end    uint64 // commits that were found
 	chunks, bytes int    // of the last batch of facts, as far as read
+	undo          uint64 // the last record to put back, as far as there is no gap before it
 }
 
 func (v *verifier) next(key, value []byte) (err error) {
@@ -259,7 +265,10 @@ func (v *verifier) next(key, value []byte) (err error) {
 		v.hasHead = len(key) == 1
 		v.c.head, err = decodeHead(value)
 	case stateKeys:
-		err = checkStateKey(key)
+		if err = checkStateKey(key); bytes.HasPrefix(key, undoPrefix) && bytes.Equal(key, undoKey(v.undo+1)) {
+			v.undo++
+			_, err = decodeReplaced(value)
+		}
 	case commitKeys:
 		err = v.commit(key)
 	case factsKeys:
@@ -321,6 +330,9 @@ func (v *verifier) judge() error {
 	}
 	if first := max(h.Commits, commitsKept) - commitsKept + 1; v.first != first || v.end != h.Commits+1 {
 		return corruptf("commits are missing: there are %d to %d, and should be %d to %d", v.first, v.end-1, first, h.Commits)
+	}
+	if v.undo < h.Undo {
+		return corruptf("record %d of those to put back is missing; the last should be %d", v.undo+1, h.Undo)
 	}
 	for i, e := range v.c.waiting {
 		if e.number != h.Acknowledged+1+uint64(i) {

@@ -89,15 +89,19 @@ func (j *Journal) Get(kind, uid string) (data []byte, ok bool, err error) {
 
 // get returns the value of a key, or pebble.ErrNotFound. The caller has files.
 func (j *Journal) get(key []byte) (value []byte, err error) {
-	err = j.read(func(db *pebble.DB) error {
-		v, done, err := db.Get(key)
-		if err != nil {
-			return err
-		}
-		value = bytes.Clone(v)
-		return done.Close()
+	err = j.read(func(db *pebble.DB) (err error) {
+		value, err = valueOf(db, key)
+		return err
 	})
 	return value, err
+}
+
+func valueOf(db *pebble.DB, key []byte) ([]byte, error) {
+	value, done, err := db.Get(key)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Clone(value), done.Close()
 }
 
 // read calls do with the database. The caller has files.

@@ -24,7 +24,7 @@ const (
 	// smaller size costs more compactions, a larger one more memory and a longer log.
 	memTableSize = 2 << 20
 	// blockSize is the unit of checksums and of compression: 16 KiB. A start reads everything in
-	// order, and a commit reads nothing. See chunkBytes.
+	// order, and a commit reads nothing but the records that it may have to put back. See chunkBytes.
 	blockSize = 16 << 10
 	cacheSize = 1 << 20
 	// maxOpenFiles is the number of tables open at once, of 2 MB or more each.

@@ -112,7 +112,7 @@ func Check(ctx context.Context, o Options) error {
 }
 
 // leaseHint is the cure for a refused request for the lease.
-const leaseHint = "grant it, as deploy/rbac.yaml does, or name the namespace that it is granted in by --leader-election.namespace"
+const leaseHint = "grant it, as deploy/rbac.yaml or `helm upgrade` with the chart's values does, or name the namespace that it is granted in by --leader-election.namespace"
 
 // Run takes part in the election until ctx ends, and then releases the lease.
 func (e *Election) Run(ctx context.Context) error {

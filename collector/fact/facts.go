@@ -374,7 +374,7 @@ type Change struct {
 
 	// Found is true if the change happened before the first list showed it. Counters leave it out.
 	Found        bool
-	StorageClass string // of a volume, or the CountedClass of a claim
+	StorageClass string // of a volume, or that a claim names, or UnknownClass
 	SourceKind   string
 	// Took is the time from a claim's creation until it was Bound, or from a pod's scheduling until its first
 	// container Started, if Measured says that it is known. The API's times are whole seconds: zero is less than one.
@@ -425,7 +425,7 @@ type Checkpoint struct {
 	ResourceVersion string
 	EventVersion    string // of the last event or list, or where the watch resumed; a bookmark may have followed
 	At              Time
-	// Unprompted says that among the rows before it are some that come of no event: see Update.Unprompted. It is in the journal only.
+	// Unprompted is true if no event caused some of the rows before it: see Update.Unprompted. It is in the journal only.
 	Unprompted bool
 }
 
@@ -470,6 +470,8 @@ type Encoder interface {
 	// Wire returns the object as protobuf, without the fields that change with every write and carry
 	// no information.
 	Wire() []byte
+	// Size returns how many bytes the object has in the form in which it is in memory.
+	Size() int
 }
 
 // KeepLength is the capacity up to which a list's memory is reused for the next event: 1,024

@@ -25,8 +25,8 @@ type Snapshot struct {
 	Counters map[string][]byte
 }
 
-// IntegralsAhead is the name of a record among Counters that is there if a commit was cut off after its integrals: they may be
-// ahead of the objects.
+// IntegralsAhead is the name of a record among Counters. A former build has left it if a commit was cut off after its integrals:
+// they may be ahead of the objects.
 const IntegralsAhead = "/integrals-ahead"
 
 // LastSeen returns the last moment at which any watch was known to be up; 0 if none was.
@@ -73,9 +73,9 @@ type ObjectSnapshot struct {
 	Claimant       *Claimant         `json:",omitempty"` // of its last claim, if that is evicted
 
 	// Of a claim: its volume, and whether that is inferred from its name alone; whether it is or
-	// was Bound and the change "bound" has not been emitted, or has been emitted before; whether
-	// BoundAt is only the latest moment at which it can have been bound; whether it was in the
-	// first list; and the pod for which it was created.
+	// was Bound and the change "bound" has not been emitted, or has been emitted before (or the
+	// claim was found Lost); whether BoundAt is only the latest moment at which it can have been
+	// bound; whether it was in the first list; and the pod for which it was created.
 	VolumeUID   string `json:",omitempty"`
 	ByName      bool   `json:",omitempty"`
 	Unannounced bool   `json:",omitempty"`

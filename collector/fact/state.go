@@ -55,7 +55,7 @@ type VolumeState struct {
 	DeletedNotBefore Time
 }
 
-// UnknownClass stands, in the counters, for each class that a claim names and that no StorageClass or PersistentVolume has
+// UnknownClass stands, in the metrics, for each class that a claim names and that no StorageClass or PersistentVolume has
 // had since the tracker started. Who may create claims can invent any number of classes. It is no valid name of a class.
 const UnknownClass = "_unknown"
 
@@ -63,14 +63,13 @@ const UnknownClass = "_unknown"
 type ClaimState struct {
 	UID            string
 	Namespace      string
-	StorageClass   string
-	CountedClass   string // the class under which counters count the claim's changes: StorageClass or UnknownClass
+	StorageClass   string // that the claim names, or UnknownClass
 	Phase          string
 	RequestedBytes int64
 	CapacityBytes  int64 // the size of its volume, as VolumeState has it; that in the claim's status while the volume is unknown
 	BoundAt        Time  // absent until it is bound
 	AwaitsVolume   bool  // nobody has observed yet that its volume, which shows when it was bound, is bound to it
-	BoundBefore    bool  // it has been observed to be bound, by an earlier run perhaps
+	BoundBefore    bool  // it has been observed to be bound, by an earlier run perhaps, or was found Lost
 	PendingSince   Time  // since when it waits to be bound; absent while waiting is expected (WaitForFirstConsumer without a pod)
 	Gone           bool
 	// DeletedNotBefore is the earliest moment at which it can have been deleted; absent unless it is gone.

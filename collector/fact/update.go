@@ -33,11 +33,11 @@ type Update struct {
 	// To is the moment of this update, and advances with the position of Pods. Watched is nil if
 	// nothing but that has changed. It is never written to again.
 	Watched []Span
-	// Unprompted says that the rows come of no event and no list: the inventory's clock made them, or what an earlier tracker left. Another tracker
-	// that has seen the same events may lack them.
+	// Unprompted is true if neither an event nor a list caused the rows: the inventory's clock or the restore of an earlier state emitted them. Another
+	// tracker that has seen the same events may not have them.
 	Unprompted bool
-	// Resumed says that the updates until now had the states of the objects that a tracker left in the journal, and
-	// that those from now on have what has happened since. It comes once, in an update of its own, for the exporter.
+	// Resumed marks the end of a restore: earlier updates had states from the journal, later ones have what has happened
+	// since. It comes once, in an update of its own, for the exporter.
 	Resumed bool
 }
 

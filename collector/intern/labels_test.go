@@ -22,7 +22,7 @@ func TestPackedLabels(t *testing.T) {
 	}
 }
 
-// TestNamesOfAListLieTogether holds that the names of a list are what they were, and next to
+// TestNamesOfAListLieTogether checks that the names of a list are what they were, and next to
 // each other, whatever their lengths.
 func TestNamesOfAListLieTogether(t *testing.T) {
 	var n Arena
@@ -48,7 +48,7 @@ func TestNamesOfAListLieTogether(t *testing.T) {
 	}
 }
 
-// TestListsLieTogether holds that lists in a slab are what they were, and do not grow into
+// TestListsLieTogether checks that lists in a slab are what they were, and do not grow into
 // each other.
 func TestListsLieTogether(t *testing.T) {
 	var s Slab[int]

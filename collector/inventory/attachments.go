@@ -9,12 +9,13 @@ import (
 )
 
 // attachment is a VolumeAttachment. The API dates neither attaching nor detaching. The closest to
-// the first is the time at which its status was last written; the second is the moment at which its
-// deletion was observed.
+// the first is the time at which its status was last written, or at which it was observed to become
+// attached; the second is the moment at which its deletion was observed.
 type attachment struct {
-	row    fact.Attachment
-	volume string // the volume's name
-	waits  wait   // as it was emitted last
+	row      fact.Attachment
+	volume   string // the volume's name
+	attached bool   // as it was observed last
+	waits    wait   // as it was emitted last
 	queued
 }
 
@@ -41,12 +42,10 @@ func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, obs Observat
 			a.row.Error = e.Message
 		}
 	}
-	if o.Status.Attached && a.row.AttachedAt == 0 {
-		a.row.AttachedAt = statusWritten(o)
-		if a.row.AttachedAt == 0 && !obs.Found {
-			a.row.AttachedAt = obs.At
-		}
+	if o.Status.Attached && !a.attached && a.row.AttachedAt == 0 {
+		a.row.AttachedAt = whenAttached(o, obs)
 	}
+	a.attached = o.Status.Attached
 	inv.resolveAttachment(a)
 	waits := inv.emitAttachmentState(a, waitOf(o))
 	if a.row == old {
@@ -84,13 +83,21 @@ func (inv *Inventory) emitAttachmentState(a *attachment, w wait) (changed bool) 
 	return true
 }
 
-// statusWritten returns when the status was last written, according to managedFields: only the
-// attacher writes it, after it has attached or failed to attach.
-func statusWritten(o *storagev1.VolumeAttachment) (at fact.Time) {
+// whenAttached returns when an attachment was attached that is observed to be attached for the first time: when its status
+// was last written, according to managedFields, or else at the observation. Only the attacher writes the status: after it
+// has attached or failed to attach, and each time it has failed to detach. After such a failure the moment is unknown, as
+// that of an attachment that was found attached and has no managedFields: then whenAttached returns 0.
+func whenAttached(o *storagev1.VolumeAttachment, obs Observation) (at fact.Time) {
+	if o.Status.DetachError != nil {
+		return 0
+	}
 	for i := range o.ManagedFields {
 		if entry := &o.ManagedFields[i]; entry.Subresource == "status" {
 			at = latest(at, apiTimePtr(entry.Time))
 		}
+	}
+	if at == 0 && !obs.Found {
+		at = obs.At
 	}
 	return at
 }

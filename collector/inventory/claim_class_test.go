@@ -24,6 +24,6 @@ func TestTheAnnotatedClassIsALabelThatMetricsCanHave(t *testing.T) {
 		_, h := play(t, set(3, volume), set(3, claim))
 		expect(t, "the claim's class", h.claims["c1"].StorageClass, want)
 		expect(t, "the volume's class", h.volumes["v1"].StorageClass, want)
-		expect(t, "the class under which the claim counts", h.claimState["c1"].CountedClass, want)
+		expect(t, "the class under which metrics show the claim", h.claimState["c1"].StorageClass, want)
 	}
 }

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -142,7 +143,7 @@ func TestDeletionThatWasRequestedBeforeTheFirstList(t *testing.T) {
 	}
 }
 
-func TestReleaseThatIsSeenFirstTellsTheBinding(t *testing.T) {
+func TestReleaseThatIsSeenFirstShowsTheBinding(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	released := pv("vol", "v1", 1, claim, corev1.VolumeReleased, 6)
 	_, h := play(t, set(7, released))
@@ -193,10 +194,10 @@ func TestRule2_8_ClaimThatIsBoundAfterItsVolumeWasReserved(t *testing.T) {
 
 // TestRule2_8_BindingThatWasMissed: a claim is found to have been bound in a gap, and its volume has been
 // given away, or released, before the gap's end. When the claim was bound is not known, nor is when it
-// lost the volume.
+// lost the volume, whichever of them is listed first. A claim that is listed last waits for the watch of volumes.
 func TestRule2_8_BindingThatWasMissed(t *testing.T) {
-	claim, next := pvc("data", "c1", 31, "vol"), pvc("next", "c2", 33, "vol")
-	gap := Observation{At: at(52), NotBefore: at(28)}
+	claim, next := as("50", pvc("data", "c1", 31, "vol")), pvc("next", "c2", 33, "vol")
+	gap := Observation{At: at(52), NotBefore: at(28), Version: "40"}
 	reserved := pv("vol", "v1", 30, next, corev1.VolumeBound, 32)
 	reserved.Spec.ClaimRef.UID = ""
 	for name, after := range map[string]*corev1.PersistentVolume{
@@ -204,27 +205,30 @@ func TestRule2_8_BindingThatWasMissed(t *testing.T) {
 		"released":   pv("vol", "v1", 30, claim, corev1.VolumeReleased, 36),
 		"reserved":   reserved, // given away, and the next claim is not there yet
 	} {
-		t.Run(name, func(t *testing.T) {
-			inv, h := New(), newHistory()
-			for _, o := range []any{pvc("data", "c1", 31, ""), pv("vol", "v1", 30, nil, corev1.VolumeAvailable, 30)} {
-				if err := inv.Set(o, Live(at(31))); err != nil {
-					t.Fatal(err)
+		lists := map[fact.Kind]any{fact.Claims: claim, fact.Volumes: after}
+		for _, order := range [][]fact.Kind{{fact.Claims, fact.Volumes}, {fact.Volumes, fact.Claims}} {
+			t.Run(fmt.Sprint(name, order), func(t *testing.T) {
+				r := track(t)
+				r.play(set(31, pvc("data", "c1", 31, "")), set(31, pv("vol", "v1", 30, nil, corev1.VolumeAvailable, 30)))
+				for _, kind := range order {
+					r.list(kind, gap, lists[kind])
 				}
-			}
-			relist(t, inv, fact.Claims, gap, claim)
-			relist(t, inv, fact.Volumes, gap, after)
-			h.take(inv)
-			b := h.bindings[[2]string{"c1", "v1"}]
-			by := at(36)
-			if name == "reserved" {
-				by = gap.At
-			}
-			expect(t, "bound, at the latest", b.BoundAt, by)
-			expect(t, "released", b.ReleasedAt, by)
-			if name != "released" {
-				expect(t, "not before", b.ReleasedNotBefore, at(31))
-			}
-		})
+				r.restart()
+				r.inv.Tick(gap.At + earlyFor)
+				r.taken()
+				b := r.bindings[[2]string{"c1", "v1"}]
+				by := at(36)
+				if name == "reserved" {
+					by = gap.At
+				}
+				expect(t, "bound, at the latest", b.BoundAt, by)
+				expect(t, "released", b.ReleasedAt, by)
+				if name != "released" {
+					expect(t, "not before", b.ReleasedNotBefore, at(31))
+				}
+				expect(t, "created to bound", fmt.Sprint(tookOf(r.history, fact.Bound)), "[?]")
+			})
+		}
 	}
 }
 
@@ -235,7 +239,7 @@ func unusedClaim(status corev1.ConditionStatus, since int) *corev1.PersistentVol
 	return o
 }
 
-func TestLastingDifferencesWithTheAPIAreTold(t *testing.T) {
+func TestLastingDifferencesWithTheAPIAreEmitted(t *testing.T) {
 	user := running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 5)
 	done := ended(user, corev1.PodSucceeded, 5, 9, 0, "Completed")
 	other := storageClass("fast", "s1")

@@ -25,7 +25,8 @@ func (inv *Inventory) syncClaim(c *claim, obs Observation) {
 		inv.recordMissedBinding(c, v, obs)
 		if b.bound != 0 {
 			c.fresh = c.fresh || b.bound != c.boundAt
-			c.boundAt, c.boundLate = b.bound, false
+			late := c.boundLate && b.bound == c.boundTo(v, b.released) // the volume has the moment from the claim
+			c.boundAt, c.boundLate = b.bound, late
 		}
 		waits = c.waitsFor(v, &b)
 	}

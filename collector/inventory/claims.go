@@ -30,7 +30,7 @@ type claim struct {
 	found, foundBound   bool // existed, and was Bound, in the first list (rule 1.3)
 	boundLate           bool // boundAt is only the latest moment at which it can have been bound: nobody watched
 	unannounced         bool // it is or was Bound, and the change "bound" has not been emitted
-	boundBefore         bool // the change "bound" has been emitted at least once
+	boundBefore         bool // the change "bound" has been emitted at least once, or the claim was found Lost
 	awaitsVolume        bool // its volume is yet to say when it was bound (rule 2.9)
 	byName              bool // the volume is inferred from its name alone (rule 2.6)
 	fresh, dirty, stale bool
@@ -180,8 +180,11 @@ func (inv *Inventory) noteClaim(o *corev1.PersistentVolumeClaim, obs Observation
 		}
 		c.claimSpec = spec
 	}
-	if c.phase.Value() == string(corev1.ClaimBound) && !wasBound {
+	switch phase := c.phase.Value(); {
+	case phase == string(corev1.ClaimBound) && !wasBound:
 		inv.noteBound(c, versionOf(o), obs)
+	case phase == string(corev1.ClaimLost) && !c.unannounced: // nobody may have observed that it was bound
+		c.boundBefore = true
 	}
 	c.labels = inv.retainLabels(c.labels, o.Labels)
 	c.fresh = true
@@ -252,7 +255,7 @@ func (inv *Inventory) addClaim(o *corev1.PersistentVolumeClaim, obs Observation)
 }
 
 // listClaim indexes a claim under its UID and name. An update can hide a deletion and a creation
-// under the same name (rule 1.4). While a restart restores, several claims can have had the name.
+// under the same name (rule 1.4). During a restore, several claims can share a name.
 func (inv *Inventory) listClaim(c *claim, obs Observation) {
 	slot := inv.slot(c.name)
 	for _, other := range slot.claims {

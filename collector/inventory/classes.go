@@ -117,9 +117,9 @@ func (inv *Inventory) emitClass(c *class, obs Observation) {
 	}
 }
 
-// knowClass notes that a StorageClass or a volume has a class. Claims of the class count under its name from now on.
+// knowClass notes that a StorageClass or a volume has a class. Metrics show claims of the class under its name from now on.
 func (inv *Inventory) knowClass(name string) {
-	if inv.countedClass(name) == name {
+	if inv.shownClass(name) == name {
 		return
 	}
 	inv.knownClasses[inv.retainString(name)] = struct{}{}
@@ -130,9 +130,9 @@ func (inv *Inventory) knowClass(name string) {
 	}
 }
 
-// countedClass returns the class under which counters count the changes of a claim that names a class. Only who may
-// create objects of the cluster, StorageClasses and PersistentVolumes, can add a class.
-func (inv *Inventory) countedClass(name string) string {
+// shownClass returns the class under which metrics show a claim that names a class. Only who may create objects of the
+// cluster, StorageClasses and PersistentVolumes, can add a class: who may create claims could invent any number of series.
+func (inv *Inventory) shownClass(name string) string {
 	if _, known := inv.knownClasses[name]; known || name == "" {
 		return name
 	}

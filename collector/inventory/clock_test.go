@@ -67,7 +67,7 @@ func (o *orderedRows) row(key string, version uint64, moments ...fact.Time) {
 	}
 }
 
-// TestClockJumps holds that whatever the tracker's clock does, nothing ends before it
+// TestClockJumps checks that whatever the tracker's clock does, nothing ends before it
 // begins, versions grow, and what the API dates is as it is.
 func TestClockJumps(t *testing.T) {
 	events := recording(t)

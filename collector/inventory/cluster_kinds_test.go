@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -70,6 +71,45 @@ func TestAttachmentLastsFromAttachedToGone(t *testing.T) {
 	inv, _ := play(t, set(8, silent), gone(9, silent))
 	inv.evict(at(9) + retention + 1)
 	expect(t, "its volume never came", len(inv.unattached), 0)
+}
+
+// An attachment was attached before it is observed for the first time. The attacher has written its status after a failure to
+// detach, or nobody says when. Later events and restarts do not date it.
+func TestAttachmentThatWasAttachedAtAnUnknownMoment(t *testing.T) {
+	failing, silent := volumeAttachment("a1", "vol", 9), volumeAttachment("a1", "vol", 9)
+	failing.Status.DetachError = &storagev1.VolumeError{Message: "the node does not answer"}
+	silent.ManagedFields = nil
+	found, gap := Observation{At: at(10), Found: true}, Observation{At: at(10), NotBefore: at(3)}
+	for name, test := range map[string]struct {
+		object *storagev1.VolumeAttachment
+		seen   Observation
+	}{
+		"found, and a failure to detach": {failing, found}, "a failure to detach in a gap": {failing, gap}, "found without managedFields": {silent, found},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := track(t)
+			r.list(fact.Volumes, test.seen, pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1))
+			r.list(fact.VolumeAttachments, test.seen, as("10", test.object))
+			for i, when := range []int{20, 30} {
+				detaching := as(fmt.Sprint(when), test.object.DeepCopy())
+				detaching.DeletionTimestamp, detaching.DeletionGracePeriodSeconds = new(second(19)), new(int64(0))
+				if i > 0 {
+					detaching.Status.DetachError = &storagev1.VolumeError{Message: "it still does not answer"}
+				}
+				r.play(set(when, detaching))
+				expect(t, "attached at", r.attachments["a1"].AttachedAt, 0)
+				r.restart()
+			}
+			r.play(gone(40, test.object))
+			expect(t, "attached at", r.attachments["a1"].AttachedAt, 0)
+			expect(t, "detached at", r.attachments["a1"].DetachedAt, at(40))
+			for _, c := range changesOf(r.history) {
+				if c.Action == fact.Attached {
+					t.Errorf("a change: %+v", c)
+				}
+			}
+		})
+	}
 }
 
 // An attachment waits from its creation until it is attached, and from the request of its deletion until it is gone.

@@ -73,6 +73,14 @@ func TestOwnerAndGroups(t *testing.T) {
 			t.Errorf("of a list of %d bytes: got %d groups, want %d", len(value), len(got), len(want))
 		}
 	}
+	const hostile = "\n'it\\s'\t\"日本\"\x00\u0085\u2028\xffx\u200d"
+	const harmless = ` 'it\s' "日本"   x` + "\u200d"
+	expect(t, "an owner is one line", ownerOf(nil, fact.Labels{"owner": hostile}), harmless)
+	references = metav1.ObjectMeta{OwnerReferences: controlledBy(hostile, hostile)}
+	expect(t, "a controller is one line", controllerOf(&corev1.Pod{ObjectMeta: references}), workload{harmless, harmless, "owner"})
+	if got := groupsOf(nil, fact.Labels{"groups": hostile + "\nops\tweb"}); !slices.Equal(got, []string{`'it\s'`, `"日本"`, "x\u200d", "ops", "web"}) {
+		t.Errorf("groups on several lines: %q", got)
+	}
 	if got := groupsOf(nil, nil); got != nil {
 		t.Errorf("none: %q", got)
 	}
@@ -203,7 +211,7 @@ func TestMountsSayWhoseTheyAre(t *testing.T) {
 	}
 }
 
-func TestPodThatMountsNoStorageIsNotHeld(t *testing.T) {
+func TestPodThatMountsNoStorageIsNotKept(t *testing.T) {
 	inv, h := play(t, set(1, podOf("web", "p1", 1, []string{"web"})))
 	expect(t, "pods", inv.Count(fact.Pods), 0)
 	expect(t, "rows", h.rows, 0)
@@ -276,13 +284,18 @@ func TestTimeUntilAClaimIsBound(t *testing.T) {
 		events []event
 		want   string
 	}{
-		"three seconds":   {bound(4), "[3]"},
-		"within a second": {bound(1), "[0]"},
-		"bound again":     {append(bound(4), again...), "[3 ?]"},
+		"three seconds":                       {bound(4), "[3]"},
+		"within a second":                     {bound(1), "[0]"},
+		"bound again":                         {append(bound(4), again...), "[3 ?]"},
+		"found Lost, and bound again":         {again[1:], "[?]"},
+		"Lost before it was seen to be bound": {append([]event{set(1, pending)}, again[1:]...), "[?]"},
+		"Lost before its volume is known":     {[]event{set(1, pending), set(4, claim), set(5, lost), set(6, pv("vol", "v1", 1, claim, corev1.VolumeBound, 4))}, "[3]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, h := play(t, test.events...)
-			expect(t, "created to bound", fmt.Sprint(tookOf(h, fact.Bound)), test.want)
+			for name, restarts := range map[string]bool{"created to bound": false, "with restarts": true} {
+				h := interrupted(t, recordedOf(t, test.events), func(int) bool { return restarts })
+				expect(t, name, fmt.Sprint(tookOf(h, fact.Bound)), test.want)
+			}
 		})
 	}
 }

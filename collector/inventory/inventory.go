@@ -401,7 +401,7 @@ func (inv *Inventory) begin(kind fact.Kind, version string, obs Observation) {
 // change emits a change. If the tracker dates the change by its own observation, the change gets
 // the resource version that showed it, which is the same for all trackers.
 func (inv *Inventory) change(c fact.Change) {
-	c.StorageClass = inv.countedClass(c.StorageClass)
+	c.StorageClass = inv.shownClass(c.StorageClass)
 	observed := c.At == inv.observation.At || c.Action == fact.Deleted || c.Action == fact.Detached
 	if c.ResourceVersion == "" && observed && c.EventKind() == inv.kind {
 		c.ResourceVersion = inv.observation.Version

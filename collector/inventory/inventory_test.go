@@ -342,7 +342,7 @@ func TestUpdateThatChangesNothingGivesNothing(t *testing.T) {
 	expect(t, "rows", h.rows, rows)
 }
 
-func TestListTellsWhatWentMissing(t *testing.T) {
+func TestListShowsWhatWentMissing(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 2, claim, corev1.VolumeBound, 3)
 	user := running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 5)

@@ -19,6 +19,7 @@ type Packed interface {
 	Identity() (fact.Kind, string) // kind and UID
 	Unpack() metav1.Object         // an object that identify knows, a new one each time
 	Wire() []byte                  // what the function Wire makes of that object
+	Size() int                     // how many bytes the packed form has
 }
 
 // unpacked returns the object itself, unpacked if it is Packed.

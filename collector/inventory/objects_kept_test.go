@@ -139,8 +139,9 @@ type packedClaim struct{ claim *corev1.PersistentVolumeClaim }
 func (p packedClaim) Identity() (fact.Kind, string) { return fact.Claims, string(p.claim.UID) }
 func (p packedClaim) Unpack() metav1.Object         { return p.claim.DeepCopy() }
 func (p packedClaim) Wire() []byte                  { return Wire(p.claim) }
+func (p packedClaim) Size() int                     { return p.claim.Size() }
 
-// TestAPackedListIsAList holds that a list of packed objects is taken as that of the
+// TestAPackedListIsAList checks that a list of packed objects is taken as that of the
 // objects themselves is.
 func TestAPackedListIsAList(t *testing.T) {
 	play := func(form func(*corev1.PersistentVolumeClaim) any) (u fact.Update) {

@@ -68,7 +68,7 @@ func pv(name, uid string, created int, claim *corev1.PersistentVolumeClaim, phas
 	return o
 }
 
-// pod makes a pod whose containers each mount all the claims at /NAME.
+// podOf makes a pod whose containers each mount all the claims at /NAME.
 func podOf(name, uid string, created int, containers []string, claims ...string) *corev1.Pod {
 	o := &corev1.Pod{
 		ObjectMeta: objectMeta("shop", name, uid, created),
@@ -235,8 +235,7 @@ func (h *history) addPresent(u *fact.Update) {
 	}
 }
 
-// mountsOf lists a pod's mounts as text, for tables: claim@volume start-end
-// reason, in seconds.
+// mount returns the mount of a container as text, for tables: claim@volume start-end reason, in seconds; empty if there is none.
 func (h *history) mount(pod, container, path string) string {
 	for key, m := range h.mounts {
 		if key[0] != pod || key[1] != container || m.MountPath != path {

@@ -8,7 +8,7 @@ type Observation struct {
 	At fact.Time
 	// NotBefore is the last moment at which the object was known to be in its previous state: At
 	// itself on a live watch, or, after a gap, the last moment watched before it. Zero if no
-	// previous state is known.
+	// previous state is known, or if that moment is unknown because the clock was set back.
 	NotBefore fact.Time
 	// Found is true for the first list: the states that it shows did not begin now.
 	Found bool

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
@@ -30,14 +31,23 @@ func ownerOf(labels, annotations fact.Labels) string {
 	return cut(firstOf(ownerKeys, labels, annotations), mostTextBytes)
 }
 
-// cut returns the whole characters among the first bytes of a text, without what is not UTF-8.
-func cut(text string, most int) string {
-	return strings.ToValidUTF8(text[:min(len(text), most)], "")
+// cut returns the whole characters among the first bytes of a text, as oneLine leaves them.
+func cut(text string, most int) string { return oneLine(text[:min(len(text), most)]) }
+
+// oneLine returns a text without what is not UTF-8, and with a space in place of each control character and each separator of
+// lines. The text becomes a label of metrics, a cell of reports, and a part of links; no name in Kubernetes has such characters.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
 }
 
-// groupsOf returns the groups of an object, each once, from a comma-separated list; nil if no key names one.
+// groupsOf returns the groups of an object, each once, from a list with commas or blanks between them; nil if no key names one.
 func groupsOf(labels, annotations fact.Labels) []string {
-	value := firstOf(groupKeys, labels, annotations)
+	value := oneLine(firstOf(groupKeys, labels, annotations))
 	if value == "" {
 		return nil
 	}

@@ -217,7 +217,7 @@ func (inv *Inventory) addPod(o *corev1.Pod, obs Observation) *pod {
 func isMirror(o *corev1.Pod) bool { return controllerOf(o).kind == string(fact.Nodes) }
 
 // listPod indexes a pod under its UID and name. An update can hide a deletion and a creation under
-// the same name (rule 1.4). While a restart restores, several pods can have had the name.
+// the same name (rule 1.4). During a restore, several pods can share a name.
 func (inv *Inventory) listPod(p *pod, obs Observation) {
 	inv.pods[p.uid] = p
 	former := inv.podNames.get(p.name)

@@ -89,8 +89,8 @@ func (inv *Inventory) Reconcile(objects fact.SavedObjects, version uint64, now f
 	return unread, err
 }
 
-// restoreOne restores one object: it notes the object as found, unless it is known already, and
-// completes it with its snapshot.
+// restoreOne restores one object: it notes the object as found, unless it lives in the inventory already, and
+// completes it with its snapshot. Of a living object the inventory has observed more than a catalog knows.
 func (inv *Inventory) restoreOne(r *fact.SavedObject) error {
 	kind, uid := r.Kind, r.UID
 	if !slices.Contains(fact.Kinds(), kind) {
@@ -99,7 +99,8 @@ func (inv *Inventory) restoreOne(r *fact.SavedObject) error {
 	if inv.dead[subjectID{kind, uid}] != nil {
 		return nil // it was deleted after the earlier inventory saw it
 	}
-	if !inv.index(kind).has(uid) {
+	lives := inv.index(kind).has(uid)
+	if !lives {
 		object := r.Decoded
 		if object == nil {
 			var err error
@@ -114,12 +115,16 @@ func (inv *Inventory) restoreOne(r *fact.SavedObject) error {
 		inv.note(kind, object, Observation{At: inv.now, Found: true})
 	}
 	if r.Snapshot.UID == uid { // otherwise there is no snapshot
-		inv.restoreSnapshot(kind, uid, &r.Snapshot)
+		inv.restoreSnapshot(kind, uid, r.Snapshot, lives)
 	}
 	return nil
 }
 
-func (inv *Inventory) restoreSnapshot(kind fact.Kind, uid string, s *fact.ObjectSnapshot) {
+func (inv *Inventory) restoreSnapshot(kind fact.Kind, uid string, snapshot fact.ObjectSnapshot, lives bool) {
+	s := &snapshot
+	if lives { // also if it was gone once (rule 6.4)
+		s.Deleted, s.NotBefore = 0, 0
+	}
 	switch kind {
 	case fact.Volumes:
 		if v := inv.volumes[uid]; v != nil {
@@ -127,7 +132,7 @@ func (inv *Inventory) restoreSnapshot(kind fact.Kind, uid string, s *fact.Object
 		}
 	case fact.Claims:
 		if c := inv.claims[uid]; c != nil {
-			inv.restoreClaim(c, s)
+			inv.restoreClaim(c, s, lives)
 		}
 	case fact.Pods:
 		if p := inv.pods[uid]; p != nil {
@@ -139,7 +144,7 @@ func (inv *Inventory) restoreSnapshot(kind fact.Kind, uid string, s *fact.Object
 		}
 	case fact.Nodes:
 		for _, n := range inv.nodes {
-			if n.uid == uid {
+			if n.uid == uid && !lives { // a catalog does not say when nodes were alive
 				n.restore(s)
 			}
 		}
@@ -167,7 +172,7 @@ func (inv *Inventory) restoreVolume(v *volume, s *fact.ObjectSnapshot) {
 	if s.Status != "" {
 		v.status, v.statusSince = s.Status, s.StatusSince
 	}
-	v.emittedRow = s.StateTold
+	v.emittedRow = cmp.Or(s.StateTold, v.emittedRow)
 	for _, b := range s.Bindings {
 		inv.past[v] = append(inv.past[v], pastBinding{binding{b.ClaimUID, name{b.ClaimNamespace, b.ClaimName}, b.BoundAt, b.ReleasedAt, b.ReleasedNotBefore}, b.Ordinal, b.Hearsay})
 	}
@@ -218,12 +223,16 @@ func (v *volume) precedes(s *fact.ObjectSnapshot) bool {
 	}
 }
 
-func (inv *Inventory) restoreClaim(c *claim, s *fact.ObjectSnapshot) {
+func (inv *Inventory) restoreClaim(c *claim, s *fact.ObjectSnapshot, lives bool) {
 	c.deleted, c.noBefore = s.Deleted, s.NotBefore
-	c.boundAt = cmp.Or(c.boundAt, s.BoundAt)
-	c.boundBefore = c.boundBefore || s.BoundBefore
-	c.unannounced, c.boundLate, c.found = s.Unannounced, s.BoundLate, s.Found
-	inv.awaitVolumes(c, s.BoundIn, inv.now)
+	c.boundBefore = s.BoundBefore || c.boundBefore && !s.Unannounced // a Lost claim may have a first binding that is unannounced
+	if !lives {
+		c.found = s.Found
+		inv.awaitVolumes(c, s.BoundIn, inv.now)
+	}
+	if !lives || c.boundAt == 0 && s.BoundAt != 0 {
+		c.boundAt, c.boundLate, c.unannounced = s.BoundAt, s.BoundLate, s.Unannounced
+	}
 	if s.PodUID != "" {
 		c.podUID = unique.Make(s.PodUID)
 	}
@@ -248,7 +257,7 @@ func (inv *Inventory) restoreClaim(c *claim, s *fact.ObjectSnapshot) {
 }
 
 func (inv *Inventory) restorePod(p *pod, s *fact.ObjectSnapshot) {
-	p.deleted, p.notBefore, p.gone, p.startedIn = s.Deleted, s.NotBefore, s.Deleted != 0, uint32(s.Born)
+	p.deleted, p.notBefore, p.gone, p.startedIn = s.Deleted, s.NotBefore, s.Deleted != 0, cmp.Or(p.startedIn, uint32(s.Born))
 	p.unready, p.clockOff = p.unready || s.Unready, p.clockOff || s.ClockOff
 	if traits := p.traits.Value(); s.WorkloadKind != "" {
 		traits.workload = workload{s.WorkloadKind, s.WorkloadName, s.WorkloadUID}

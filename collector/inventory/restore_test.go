@@ -267,10 +267,74 @@ func TestRestoreIntoALiveInventory(t *testing.T) {
 	}
 }
 
-// TestRestoreOfWhatWasNotToldToTheEnd is what is left of a tracker that was killed between
-// two rows: of a pod, that it was seen; that a volume, which as far as its own versions go
-// is still bound, was given back; and that one was bound, which is not yet as far as its go.
-func TestRestoreOfWhatWasNotToldToTheEnd(t *testing.T) {
+// TestReconcileKeepsWhatTheInventoryHasObserved: of an object that lives in the inventory, a catalog that answers late knows less.
+func TestReconcileKeepsWhatTheInventoryHasObserved(t *testing.T) {
+	pending, claim := pvc("data", "c1", 1, ""), pvc("data", "c1", 1, "vol")
+	available, bound := pv("vol", "v1", 1, nil, corev1.VolumeAvailable, 1), pv("vol", "v1", 1, claim, corev1.VolumeBound, 108)
+	awaiting := podOf("db-0", "p1", 4, []string{"db"}, "data")
+	node := nodeOf("node-1", corev1.ConditionUnknown, 90)
+	saved := func(kind fact.Kind, uid string) fact.ObjectSnapshot { return fact.ObjectSnapshot{Kind: kind, UID: uid} }
+	gone := saved(fact.Claims, "c1")
+	gone.Deleted = at(50)
+	for name, test := range map[string]struct {
+		found, before []any
+		catalog       fact.SavedObject
+		after         []any
+		got           func(inv *Inventory, h *history) string
+		want          string
+	}{
+		"a claim that awaits the event of its volume": {
+			[]any{pending, available}, []any{claim}, restored(pending, saved(fact.Claims, "c1")), []any{bound},
+			func(_ *Inventory, h *history) (list string) {
+				for _, c := range h.changes {
+					if c.Action == fact.Bound {
+						list += fmt.Sprint(c.At-at(0), " in ", c.Took)
+					}
+				}
+				return list
+			}, "108000000 in 1m47s",
+		},
+		"a claim that was found Bound": {
+			[]any{claim}, nil, restored(claim, saved(fact.Claims, "c1")), []any{pv("vol", "v2", 105, nil, corev1.VolumeAvailable, 105)},
+			func(_ *Inventory, h *history) string { return h.claims["c1"].VolumeUID }, "",
+		},
+		"a claim that is there again": {
+			[]any{claim}, nil, restored(claim, gone), nil,
+			func(inv *Inventory, h *history) string {
+				return fmt.Sprint(inv.Count(fact.Claims), h.claims["c1"].DeletedAt)
+			}, "1 0",
+		},
+		"the version of a pod's start": {
+			[]any{awaiting}, []any{as("7", running(awaiting, 105))}, restored(awaiting, saved(fact.Pods, "p1")), nil,
+			func(inv *Inventory, _ *history) string { return fmt.Sprint(inv.pods["p1"].startedIn) }, "7",
+		},
+		"a node that is lost": {
+			[]any{node}, nil, restored(node, saved(fact.Nodes, "n-node-1")), nil,
+			func(inv *Inventory, _ *history) string { return fmt.Sprint(inv.nodes["node-1"].lost) }, "true",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inv, h := New(), newHistory()
+			set := func(objects []any, obs Observation) {
+				for _, o := range objects {
+					must(t, inv.Set(o, obs))
+				}
+				h.take(inv)
+			}
+			set(test.found, Observation{At: at(100), Found: true})
+			set(test.before, Live(at(109)))
+			unread, err := inv.Reconcile(fact.SavedList{test.catalog}, 0, at(110), map[fact.Kind]fact.Time{})
+			must(t, errors.Join(unread, err))
+			set(test.after, Live(at(111)))
+			expect(t, "got", test.got(inv, h), test.want)
+		})
+	}
+}
+
+// TestRestoreAfterAnInterruptedBatch restores the rows of a tracker that was killed in the middle of a batch: a pod
+// without its containers; the end of a binding, while the volume's own row is still Bound; and a binding of a volume
+// whose own row is not Bound yet.
+func TestRestoreAfterAnInterruptedBatch(t *testing.T) {
 	claim := pvc("data", "c1", 1, "vol")
 	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)
 	user := running(podOf("db-0", "p1", 4, []string{"db"}, "data"), 13)

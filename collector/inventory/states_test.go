@@ -62,7 +62,7 @@ func capacityOf(uid, class string, bytes *resource.Quantity) *storagev1.CSIStora
 	}
 }
 
-func TestClassesAndCapacitiesAreToldAsTheyStand(t *testing.T) {
+func TestClassesAndCapacitiesAreEmittedAsTheyAre(t *testing.T) {
 	inv, u := New(), &fact.Update{}
 	late := classNamed("fast", "s1", storagev1.VolumeBindingWaitForFirstConsumer)
 	for i, step := range []struct {

@@ -17,7 +17,7 @@ func as[T metav1.Object](version string, o T) T {
 	return o
 }
 
-// TestWhatIsDatedByUsHasAVersion holds that two trackers can tell that they speak of the
+// TestWhatIsDatedByUsHasAVersion checks that two trackers can tell that they speak of the
 // same change, though each dates it by its own clock.
 func TestWhatIsDatedByUsHasAVersion(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -33,12 +33,12 @@ func (inv *Inventory) markClaimState(c *claim) {
 }
 
 func (inv *Inventory) claimState(c *claim) fact.ClaimState {
-	class, given := c.traits.Value().class, c.capacity
+	given := c.capacity
 	if c.volume != nil { // the claim's status has the new size only once the file system has grown, which can wait for a pod
 		given = c.volume.capacity
 	}
 	return fact.ClaimState{
-		UID: c.uid, Namespace: c.name.namespace, StorageClass: class, CountedClass: inv.countedClass(class),
+		UID: c.uid, Namespace: c.name.namespace, StorageClass: inv.shownClass(c.traits.Value().class),
 		Phase: c.phase.Value(), RequestedBytes: c.requested, CapacityBytes: given,
 		BoundAt: c.boundAt, AwaitsVolume: c.awaitsVolume, BoundBefore: c.boundBefore, PendingSince: inv.pendingSince(c), Gone: c.deleted != 0, DeletedNotBefore: c.noBefore,
 	}

@@ -210,7 +210,7 @@ func (v *volume) change(c fact.Change) fact.Change {
 }
 
 // listVolume indexes a volume under its UID and name. An update can hide a deletion and a creation
-// under the same name (rule 1.4). While a restart restores, several volumes can have had the name.
+// under the same name (rule 1.4). During a restore, several volumes can share a name.
 func (inv *Inventory) listVolume(v *volume, obs Observation) {
 	inv.volumes[v.uid] = v
 	switch other := inv.volumeNames[v.name]; {

@@ -24,8 +24,10 @@ var (
 
 // Text masks in a text all that has the form of a secret: PEM blocks, JSON Web Tokens, the userinfo
 // of URLs, and everything behind a key that names a secret, as in password=x, --token x or
-// "key":"x". Masking again changes nothing.
-func Text(s string) string {
+// "key":"x". It cuts a long text behind that: half a secret may have no form. Masking again changes nothing.
+func Text(s string) string { return cut(withoutSecrets(s), mostTextBytes) }
+
+func withoutSecrets(s string) string {
 	if len(s) >= len("eyJx..") && strings.Contains(s, "eyJ") {
 		s = jwt.ReplaceAllLiteralString(s, Mask)
 	}
@@ -148,14 +150,14 @@ func begins(s, word string) bool {
 
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// masked masks, in place, the values of a map by their keys and their forms. It returns the map.
+// masked masks, in place, the values of a map by their keys and their forms, and bounds the map. It returns the map.
 func masked(m map[string]string) map[string]string {
 	for key, value := range m {
 		if kept := maskedValue(key, value); kept != value {
 			m[key] = kept
 		}
 	}
-	return m
+	return bounded(m)
 }
 
 func maskedValue(key, value string) string {

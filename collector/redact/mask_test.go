@@ -113,12 +113,12 @@ func TestLongTextsTakeNoLongerPerByte(t *testing.T) {
 	const length = 1 << 20
 	for _, run := range []string{" ", "\"", "' ", "-", "-a ", "a=", "a:", "/", "//", "eyJ", "-----BEGIN", "basic "} {
 		long := strings.Repeat(run, length/len(run))
-		if got := Text(long + "password=x"); strings.Contains(got, "=x") {
+		if got := withoutSecrets(long + "password=x"); strings.Contains(got, "=x") {
 			t.Errorf("the password behind a run of %q is not masked", run)
 		}
 	}
 	word := "-" + strings.Repeat("a", length/2)
-	if got, want := Text(word+strings.Repeat(" ", length/2)+"token: x"), "token:"+Mask; !strings.HasSuffix(got, want) {
+	if got, want := withoutSecrets(word+strings.Repeat(" ", length/2)+"token: x"), "token:"+Mask; !strings.HasSuffix(got, want) {
 		t.Errorf("got %q at the end, want %q", got[len(got)-20:], want)
 	}
 }

@@ -42,6 +42,7 @@ func podVolume(v *corev1.Volume) {
 	switch {
 	case v.PersistentVolumeClaim != nil:
 		c := v.PersistentVolumeClaim
+		cutNames(&c.ClaimName)
 		*c = corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.ClaimName, ReadOnly: c.ReadOnly}
 		*v = corev1.Volume{Name: v.Name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: c}}
 	case v.Ephemeral != nil:

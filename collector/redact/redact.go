@@ -3,7 +3,8 @@
 // It is an allow-list: for each kind that the tracker watches, a function says which fields the
 // tracker keeps, and drops all others. A field that a later version of the API adds is dropped until
 // this package names it. Of the kept fields, references to Secrets are dropped with their names, and
-// a value is replaced by Mask where its key or its form says that it is secret (mask.go).
+// a value is replaced by Mask where its key or its form says that it is secret (mask.go). Long texts are
+// cut, and long maps and lists, too (bound.go): users could fill the journal and the catalog with them.
 //
 // The collector calls Object for each object that arrives, so neither the memory, nor the journal,
 // nor the catalog, nor the metrics ever have more than this package keeps. Objects and rows that an
@@ -14,7 +15,6 @@ import (
 	"errors"
 	"maps"
 	"reflect"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,9 +26,9 @@ import (
 )
 
 // annotations are kept of objects of every kind, with those that name an owner or a group
-// (inventory.NamesOwner) and those below annotationPrefix, such as inventory.KeepAnnotation: what Kubernetes' own controllers write
-// about provisioning and binding.
+// (inventory.NamesOwner): until when a volume is kept, and what Kubernetes' own controllers write about provisioning and binding.
 var annotations = map[string]bool{
+	inventory.KeepAnnotation:                           true,
 	"pv.kubernetes.io/bind-completed":                  true,
 	"pv.kubernetes.io/bound-by-controller":             true,
 	"pv.kubernetes.io/migrated-to":                     true,
@@ -42,9 +42,6 @@ var annotations = map[string]bool{
 	"volume.kubernetes.io/storage-provisioner":         true,
 	"volume.kubernetes.io/storage-resizer":             true,
 }
-
-// annotationPrefix begins the names of the project's own annotations.
-const annotationPrefix = "kubevoltracker.io/"
 
 // Policy is the allow-list. The zero Policy keeps no annotations but the built-in ones.
 type Policy struct {
@@ -107,10 +104,6 @@ func (p Policy) Object(kind fact.Kind, object any) {
 // metadata keeps who an object is, who owns it and who wrote it last: of managedFields the managers
 // and times, without the sets of fields, which are often the larger part of an object.
 func (p Policy) metadata(m *metav1.ObjectMeta) metav1.ObjectMeta {
-	for i := range m.OwnerReferences {
-		r := &m.OwnerReferences[i]
-		*r = metav1.OwnerReference{APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, UID: r.UID, Controller: r.Controller, BlockOwnerDeletion: r.BlockOwnerDeletion}
-	}
 	for i := range m.ManagedFields {
 		f := &m.ManagedFields[i]
 		*f = metav1.ManagedFieldsEntry{Manager: Text(f.Manager), Operation: f.Operation, Time: f.Time, Subresource: f.Subresource}
@@ -119,7 +112,7 @@ func (p Policy) metadata(m *metav1.ObjectMeta) metav1.ObjectMeta {
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
 		CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp, DeletionGracePeriodSeconds: m.DeletionGracePeriodSeconds,
 		Labels: masked(m.Labels), Annotations: p.keptAnnotations(m.Annotations),
-		OwnerReferences: m.OwnerReferences, Finalizers: m.Finalizers, ManagedFields: m.ManagedFields,
+		OwnerReferences: references(m.OwnerReferences), Finalizers: first(m.Finalizers, textBytes), ManagedFields: m.ManagedFields,
 	}
 }
 
@@ -128,7 +121,7 @@ func (p Policy) keptAnnotations(m map[string]string) map[string]string {
 		return m
 	}
 	maps.DeleteFunc(m, func(name, _ string) bool {
-		return !annotations[name] && !p.annotations[name] && !inventory.NamesOwner(name) && !strings.HasPrefix(name, annotationPrefix)
+		return !annotations[name] && !p.annotations[name] && !inventory.NamesOwner(name)
 	})
 	return masked(m)
 }

@@ -18,11 +18,12 @@ func TestAnnotationsAreKeptByName(t *testing.T) {
 	}
 	o := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
 		"example.com/cost-center": "42", "example.com/api-token": "x", "example.com/other": "x", "kubevoltracker.io/note": "n", "owner": "dana",
-		"volume.kubernetes.io/selected-node": "node-1", corev1.LastAppliedConfigAnnotation: "{}", "Owner": "x",
+		"kubevoltracker.io/owner": "kim", "kubevoltracker.io/keep": "until 2027-01-31", "volume.kubernetes.io/selected-node": "node-1", corev1.LastAppliedConfigAnnotation: "{}", "Owner": "x",
 	}}}
 	p.Object(fact.Claims, o)
 	want := map[string]string{
-		"example.com/cost-center": "42", "example.com/api-token": Mask, "kubevoltracker.io/note": "n", "owner": "dana", "volume.kubernetes.io/selected-node": "node-1",
+		"example.com/cost-center": "42", "example.com/api-token": Mask, "owner": "dana", "kubevoltracker.io/owner": "kim", "kubevoltracker.io/keep": "until 2027-01-31",
+		"volume.kubernetes.io/selected-node": "node-1",
 	}
 	if !reflect.DeepEqual(o.Annotations, want) {
 		t.Errorf("%v are left", o.Annotations)

@@ -83,7 +83,7 @@ func jsonName(f reflect.StructField) string {
 	return name
 }
 
-// mask masks the texts of a kept field.
+// mask masks and bounds the texts of a kept field.
 func mask(field reflect.Value) {
 	switch field.Kind() {
 	case reflect.String:
@@ -97,10 +97,8 @@ func mask(field reflect.Value) {
 			mask(field.Elem())
 		}
 	case reflect.Slice:
-		for i := range field.Len() {
-			mask(field.Index(i))
-		}
+		field.Set(reflect.ValueOf(first(texts(field.Interface().([]string)), textBytes)))
 	case reflect.Map:
-		parameters(field.Interface().(map[string]string))
+		bounded(parameters(field.Interface().(map[string]string)))
 	}
 }

@@ -9,14 +9,17 @@ import (
 )
 
 func claimSpec(s *corev1.PersistentVolumeClaimSpec) corev1.PersistentVolumeClaimSpec {
+	cutNames(&s.VolumeName)
 	if d := s.DataSource; d != nil {
+		cutNames(d.APIGroup, &d.Kind, &d.Name)
 		*d = corev1.TypedLocalObjectReference{APIGroup: d.APIGroup, Kind: d.Kind, Name: d.Name}
 	}
 	if d := s.DataSourceRef; d != nil {
+		cutNames(d.APIGroup, &d.Kind, &d.Name, d.Namespace)
 		*d = corev1.TypedObjectReference{APIGroup: d.APIGroup, Kind: d.Kind, Name: d.Name, Namespace: d.Namespace}
 	}
 	return corev1.PersistentVolumeClaimSpec{
-		AccessModes: s.AccessModes, Selector: selector(s.Selector),
+		AccessModes: first(s.AccessModes, textBytes), Selector: selector(s.Selector),
 		Resources:  corev1.VolumeResourceRequirements{Limits: sizes(s.Resources.Limits), Requests: sizes(s.Resources.Requests)},
 		VolumeName: s.VolumeName, StorageClassName: s.StorageClassName, VolumeMode: s.VolumeMode,
 		DataSource: s.DataSource, DataSourceRef: s.DataSourceRef, VolumeAttributesClassName: s.VolumeAttributesClassName,
@@ -44,6 +47,7 @@ func claimStatus(s *corev1.PersistentVolumeClaimStatus) corev1.PersistentVolumeC
 func claimTemplates(list []corev1.PersistentVolumeClaim) []corev1.PersistentVolumeClaim {
 	for i := range list {
 		t := &list[i]
+		cutNames(&t.Name)
 		*t = corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: t.Name}, Spec: claimSpec(&t.Spec)}
 	}
 	return list
@@ -134,7 +138,7 @@ func storageAlone[V any](m map[corev1.ResourceName]V) map[corev1.ResourceName]V 
 	return m
 }
 
-// selector keeps a selector of labels. Its values are masked as the labels are.
+// selector keeps a selector of labels. Its values are masked and bounded as the labels are.
 func selector(s *metav1.LabelSelector) *metav1.LabelSelector {
 	if s == nil {
 		return nil
@@ -143,7 +147,7 @@ func selector(s *metav1.LabelSelector) *metav1.LabelSelector {
 		r := &s.MatchExpressions[i]
 		*r = metav1.LabelSelectorRequirement{Key: r.Key, Operator: r.Operator, Values: values(r.Key, r.Values)}
 	}
-	*s = metav1.LabelSelector{MatchLabels: masked(s.MatchLabels), MatchExpressions: s.MatchExpressions}
+	*s = metav1.LabelSelector{MatchLabels: masked(s.MatchLabels), MatchExpressions: first(s.MatchExpressions, (*metav1.LabelSelectorRequirement).Size)}
 	return s
 }
 

@@ -25,8 +25,8 @@ func (w *world) meta(uid, namespace, name string, created fact.Time) metav1.Obje
 }
 
 // annotations name an owner and groups. Both are free text there.
-func annotations(owner string, groups []string) map[string]string {
-	return map[string]string{"kubevoltracker.io/owner": owner, "kubevoltracker.io/groups": strings.Join(groups, ",")}
+func (w *world) annotations(owner string, groups []string) map[string]string {
+	return map[string]string{"kubevoltracker.io/owner": w.annotated[owner], "kubevoltracker.io/groups": strings.Join(groups, ",")}
 }
 
 func storage(size int64) corev1.ResourceList {
@@ -35,7 +35,7 @@ func storage(size int64) corev1.ResourceList {
 
 func (w *world) claimObject(c *claim) *corev1.PersistentVolumeClaim {
 	o := &corev1.PersistentVolumeClaim{ObjectMeta: w.meta(c.uid, c.namespace, c.name, c.created)}
-	o.Annotations = annotations(c.owner, c.groups)
+	o.Annotations = w.annotations(c.owner, c.groups)
 	o.Spec = corev1.PersistentVolumeClaimSpec{StorageClassName: ptr.To(c.class), Resources: corev1.VolumeResourceRequirements{Requests: storage(c.requested)}}
 	o.Spec.AccessModes = c.modes
 	if c.asked != 0 {
@@ -88,7 +88,7 @@ func (w *world) volumeObject(v *volume) *corev1.PersistentVolume {
 
 func (w *world) podObject(p *pod) *corev1.Pod {
 	o := &corev1.Pod{ObjectMeta: w.meta(p.uid, p.namespace, p.name, p.created)}
-	o.Annotations = annotations(p.owner, p.groups)
+	o.Annotations = w.annotations(p.owner, p.groups)
 	if p.kind != "" {
 		kind, name := p.kind, p.workload
 		if kind == "Deployment" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
@@ -30,11 +31,12 @@ type world struct {
 	gapSince   fact.Time // since when nobody watches; 0 before the first tracker
 	steps      int       // of the gap that are left
 	serial     int
+	annotated  map[string]string // the texts of annotations that name owners, by how a tracker shows the owner
 	names      struct{ namespaces, claims, pods, volumes, classes, owners, groups, workloads, paths []string }
 }
 
 func newWorld(cluster string, rnd *rand.Rand, t *tracker) *world {
-	w := &world{rnd: rnd, tracker: t, clock: fact.At(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
+	w := &world{rnd: rnd, tracker: t, annotated: map[string]string{}, clock: fact.At(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
 	w.cluster = cluster
 	some := func(n int, plain ...string) []string {
 		for range n {
@@ -48,14 +50,29 @@ func newWorld(cluster string, rnd *rand.Rand, t *tracker) *world {
 	w.names.pods = some(2, "web-0", "db-0", "db-1", "job-x")
 	w.names.volumes = some(2, "pv-a", "pv-b", "pv-c")
 	w.names.classes = some(1, "fast", "slow", "")
-	w.names.owners = some(3, "ann", "bob", "", "", "of a/b", "nul\x00byte")
-	w.names.workloads = some(1, "db", "web")
+	for _, owner := range some(3, "ann", "bob", "", "", "of a/b", "nul\x00byte") {
+		w.annotated[oneLine(owner)] = owner
+		w.names.owners = append(w.names.owners, oneLine(owner))
+	}
+	for _, workload := range some(1, "db", "web") {
+		w.names.workloads = append(w.names.workloads, oneLine(workload))
+	}
 	w.names.paths = some(2, "data", "var/lib/x")
 	w.names.groups = []string{"", "web", "web,data", "data", `it's,"b"`, `back\slash`, "日本,web"}
 	w.model.namespaces = w.names.namespaces
 	w.classes = slices.DeleteFunc(slices.Clone(w.names.classes), func(class string) bool { return class == "" }) // which is none
 	w.makeCapacities()
 	return w
+}
+
+// oneLine is how a tracker shows an owner or the name of a controller: no control character is left.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 // pick returns a random one of a list; the zero value of an empty list.

@@ -94,7 +94,7 @@ func (c *canaries) fillParsed(v reflect.Value, path string) bool {
 // mapKeys are the keys that a map has besides a canary: those that the tracker treats in its own way.
 var mapKeys = map[string][]string{
 	".annotations": {
-		"kubevoltracker.io/owner", "kubevoltracker.io/note", "owner", "team", "pv.kubernetes.io/provisioned-by", "volume.kubernetes.io/selected-node",
+		"kubevoltracker.io/owner", "kubevoltracker.io/keep", "kubevoltracker.io/note", "owner", "team", "pv.kubernetes.io/provisioned-by", "volume.kubernetes.io/selected-node",
 		"volume.beta.kubernetes.io/storage-class", "volume.beta.kubernetes.io/mount-options", "volume.kubernetes.io/storage-provisioner",
 		"volume.kubernetes.io/provisioner-deletion-secret-name", "example.com/kept", "example.com/dropped", corev1.LastAppliedConfigAnnotation,
 	},

@@ -10,7 +10,7 @@ var keptFields = []struct {
 }{
 	{`CSIDriver CSIStorageCapacity CronJob DaemonSet Deployment Job Namespace Node PersistentVolume PersistentVolumeClaim
 		Pod ReplicaSet StatefulSet StorageClass VolumeAttachment`, `
-		metadata.annotations{example.com/kept} metadata.annotations{kubevoltracker.io/note}
+		metadata.annotations{example.com/kept} metadata.annotations{kubevoltracker.io/keep}
 		metadata.annotations{kubevoltracker.io/owner} metadata.annotations{owner}
 		metadata.annotations{pv.kubernetes.io/provisioned-by} metadata.annotations{team}
 		metadata.annotations{volume.beta.kubernetes.io/mount-options}

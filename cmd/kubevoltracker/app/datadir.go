@@ -23,8 +23,8 @@ const (
 )
 
 // prepareDataDir makes the data directory, or checks the one that is there. One that has nothing but the tracker's files
-// is made private. One with other files in it, such as /tmp, keeps its rights, which others may need. One that is
-// another user's is refused, unless that is root: a volume of Kubernetes is root's, and lent to the pod by its group.
+// is made private. One with other files in it, such as /tmp, keeps its rights, which others may need. A directory that
+// another user owns is refused, except root's: Kubernetes' volumes belong to root, and a pod has access by its group (fsGroup).
 func prepareDataDir(dir string, logger log.Logger) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("--data-dir: %s cannot be made: %w", dir, err)
@@ -59,7 +59,7 @@ func (d *delayedLog) flush(logger log.Logger) {
 	}
 }
 
-// checkDataDir judges a data directory for a user.
+// checkDataDir returns an error if a tracker that runs as a user must not use the data directory.
 func checkDataDir(dir string, info fs.FileInfo, user int, logger log.Logger) error {
 	owner := user
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {

@@ -41,7 +41,7 @@ const (
 type memory struct {
 	started func() bool   // whether the first lists, or the last run's objects, are taken and recorded
 	rest    func() uint64 // the live heap that is to be expected after the start, in bytes; 0 if unknown
-	resting func() bool   // whether nothing takes memory for a while only
+	resting func() bool   // whether no backlog takes memory
 	note    func(uint64)  // records the live heap at rest, in bytes; run calls it each minute
 }
 

@@ -13,7 +13,7 @@ const (
 	retainEvery = 24 * time.Hour
 	// rollUpEvery is how often the days that are over are looked for. Nothing happens while none is.
 	rollUpEvery = 10 * time.Minute
-	// upkeepRetry is how long a failed attempt is waited after.
+	// upkeepRetry is the pause after a failed attempt.
 	upkeepRetry = 10 * time.Minute
 	// upkeepTimeout bounds an attempt: the first retention merges all parts of the large tables, and the first sums are of all days.
 	upkeepTimeout = 6 * time.Hour
