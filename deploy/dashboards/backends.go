@@ -17,7 +17,7 @@ func backends() board {
 					FROM
 					(
 						SELECT cluster, uid, source_kind, source_id, driver, capacity_bytes, phase FROM volumes FINAL
-						WHERE deleted_at IS NULL AND ` + inCluster + ` AND $__conditionalAll(claim_namespace IN (${namespace:sqlstring}), $namespace)` + " AND " + inClass + `
+						WHERE deleted_at IS NULL AND ` + inCluster + ` AND ` + among("claim_namespace", "namespace") + " AND " + inClass + `
 					) AS v
 					LEFT JOIN (SELECT cluster, id, server FROM volume_sources FINAL) AS s ON s.cluster = v.cluster AND s.id = v.source_id
 					LEFT JOIN (SELECT cluster, volume_uid, toNullable(used_bytes) AS used FROM last_usage FINAL) AS l ON l.cluster = v.cluster AND l.volume_uid = v.uid
@@ -29,7 +29,7 @@ func backends() board {
 				queries: []query{rowsOf(`
 					SELECT c.cluster AS cluster, c.name AS class, c.provisioner AS provisioner, c.reclaim_policy AS reclaim_policy, c.binding_mode AS binding_mode,
 						c.expansion AS expansion, v.volumes AS volumes, v.capacity AS capacity, c.created_at AS created
-					FROM (SELECT * FROM storage_classes FINAL WHERE deleted_at IS NULL AND ` + inCluster + ` AND $__conditionalAll(name IN (${storageclass:sqlstring}), $storageclass)) AS c
+					FROM (SELECT * FROM storage_classes FINAL WHERE deleted_at IS NULL AND ` + inCluster + ` AND ` + among("name", "storageclass") + `) AS c
 					LEFT JOIN
 					(
 						SELECT cluster, storage_class, count() AS volumes, sum(toFloat64(capacity_bytes)) AS capacity

@@ -136,6 +136,9 @@ func (c choice) variable() dashboard.VariableModel {
 	if c.onLoad {
 		v.Refresh = ptr(dashboard.VariableRefreshOnDashboardLoad)
 	}
+	if c.inOrder {
+		v.Sort = ptr(dashboard.VariableSortDisabled)
+	}
 	if c.sql != "" {
 		sql := tidy(c.sql)
 		v.Datasource, v.Query = &inClickHouse, &dashboard.StringOrMap{String: &sql}
@@ -327,7 +330,7 @@ func override(text string, withClickHouse bool) dashboard.DashboardFieldConfigSo
 		set = append(set, dashboard.DynamicConfigValue{Id: "unit", Value: m[2]})
 	}
 	if m[3] != "" {
-		set = append(set, dashboard.DynamicConfigValue{Id: "links", Value: []map[string]any{{"title": "Show the " + m[3], "url": toBoard(m[3], "${__value.raw}", withClickHouse)}}})
+		set = append(set, dashboard.DynamicConfigValue{Id: "links", Value: []map[string]any{{"title": "Show the " + m[3], "url": toBoard(m[3], "${__value.raw:percentencode}", withClickHouse)}}})
 	}
 	if m[4] != "" {
 		set = append(set, dashboard.DynamicConfigValue{Id: "custom.hidden", Value: true})
@@ -345,7 +348,8 @@ func displayed(name string) string {
 }
 
 // toBoard returns the address of a dashboard. With a value it becomes the variable that the dashboard is about, and the cluster and the
-// namespace are those of the row; without one, they are those that are chosen.
+// namespace are those of the row; without one, they are those that are chosen. A value of a row is percent-encoded: Grafana leaves & and # in
+// it otherwise, which would end the value of a variable.
 func toBoard(name, value string, withClickHouse bool) string {
 	common := "&${datasource:queryparam}&${__url_time_range}"
 	if withClickHouse {
@@ -354,12 +358,12 @@ func toBoard(name, value string, withClickHouse bool) string {
 	if value == "" {
 		return "/d/" + uidPrefix + name + "?${cluster:queryparam}&${namespace:queryparam}" + common
 	}
-	common = "&var-cluster=${__data.fields.cluster}" + common
+	common = "&var-cluster=${__data.fields.cluster:percentencode}" + common
 	switch name {
 	case "volume":
 		return "/d/" + uidPrefix + "volume?var-volume=" + value + "&var-namespace=$__all" + common
 	case "workload":
-		return "/d/" + uidPrefix + "workload?var-workload=" + value + "&var-namespace=${__data.fields.namespace}" + common
+		return "/d/" + uidPrefix + "workload?var-workload=" + value + "&var-namespace=${__data.fields.namespace:percentencode}" + common
 	case "owner":
 		return "/d/" + uidPrefix + "namespace?var-owner=" + value + "&var-namespace=$__all" + common
 	case "namespace":

@@ -3,7 +3,6 @@ package main
 import "strings"
 
 func growth() board {
-	const day = `day BETWEEN toDate($__fromTime) AND toDate($__toTime)`
 	sum := func(metric string) string { return "sum(" + perNamespace(metric) + ")" }
 	// overRange is what a metric came to in the course of the chosen time. A line is fitted to that sum, and not to each series: there are series that begin
 	// or end in that time, of namespaces and of trackers.
@@ -22,7 +21,7 @@ func growth() board {
 		question: "How fast does the storage grow, which namespace grows, and what is full when?",
 		choices:  []choice{cluster, namespace, storageclass},
 		rows: []row{{"", []panel{
-			{kind: figure, title: "Given", unit: "bytes", width: 6, height: 4, description: "Space that bound claims have been given.", queries: []query{now(sum("capacity_bytes")+" or vector(0)", "")}},
+			{kind: figure, title: "Given", unit: "bytes", width: 6, height: 4, description: "Space that bound claims have been given.", queries: []query{now(orZero(sum("capacity_bytes"), complete), "")}},
 			{kind: figure, title: "Growth per day", unit: "bytes", width: 6, height: 4, description: "How much more space is given each day: the slope of a line through the chosen time.",
 				queries: []query{now("86400 * deriv("+overRange("capacity_bytes")+")", "")}},
 			{kind: figure, title: "Given in 30 days", unit: "bytes", width: 6, height: 4, description: "Space that claims will have been given in 30 days, if it goes on as in the chosen time.",
@@ -37,9 +36,9 @@ func growth() board {
 			{kind: lines, title: "Space by day", unit: "bytes", width: 12, height: 8, stacked: true,
 				description: "Size of bound and released volumes at the end of each day, by storage class, from the catalog: also of a time that Prometheus no longer has. Of today, the value of now.",
 				queries: []query{series(`
-					SELECT toDateTime(day) AS time, if(storage_class = '', '(none)', storage_class) AS class, sum(toFloat64(capacity_bytes)) AS space
+					SELECT toDateTime(day, 'UTC') AS time, if(storage_class = '', '(none)', storage_class) AS class, sum(toFloat64(capacity_bytes)) AS space
 					FROM space_daily
-					WHERE ` + day + ` AND ` + inBoth + " AND " + inClass + `
+					WHERE ` + inDays + ` AND ` + inBoth + " AND " + inClass + `
 					GROUP BY time, class
 					ORDER BY time, class`)}},
 			{kind: bars, title: "Namespaces that grow", unit: "bytes", width: 12, height: 9, description: "How much more space the claims of a namespace are given each day: the slope of a line through the chosen time. A namespace that is new has grown from nothing. The ten that grow fastest.",
@@ -48,12 +47,12 @@ func growth() board {
 				queries: []query{overTime(created(""), "now"), overTime(created(" offset 1w"), "a week before")}},
 			{kind: lines, title: "Claims and volumes created by day", unit: "short", width: 12, height: 8, description: "Objects created on each day (UTC), from the catalog. A claim counts in its namespace, a volume in all; of all storage classes.",
 				queries: []query{series(`
-					SELECT toDateTime(toDate(assumeNotNull(created_at))) AS time, kind, toFloat64(count()) AS created
+					SELECT toDateTime(assumeNotNull(day), 'UTC') AS time, kind, toFloat64(count()) AS created
 					FROM
 					(
-						SELECT created_at, 'PersistentVolume' AS kind FROM volumes FINAL WHERE $__timeFilter(created_at) AND ` + inCluster + `
+						SELECT toDate(created_at, 'UTC') AS day, 'PersistentVolume' AS kind FROM volumes FINAL WHERE ` + inDays + ` AND ` + inCluster + `
 						UNION ALL
-						SELECT created_at, 'PersistentVolumeClaim' FROM claims FINAL WHERE $__timeFilter(created_at) AND ` + inBoth + `
+						SELECT toDate(created_at, 'UTC') AS day, 'PersistentVolumeClaim' FROM claims FINAL WHERE ` + inDays + ` AND ` + inBoth + `
 					)
 					GROUP BY time, kind
 					ORDER BY time, kind`)}},
@@ -96,7 +95,7 @@ func growth() board {
 					INNER JOIN
 					(
 						SELECT cluster, uid, name, claim_namespace, claim_name, storage_class FROM volumes FINAL
-						WHERE deleted_at IS NULL AND ` + inCluster + ` AND $__conditionalAll(claim_namespace IN (${namespace:sqlstring}), $namespace)` + " AND " + inClass + `
+						WHERE deleted_at IS NULL AND ` + inCluster + ` AND ` + among("claim_namespace", "namespace") + " AND " + inClass + `
 					) AS v ON v.cluster = f.cluster AND v.uid = f.volume_uid
 					ORDER BY days_left, volume
 					LIMIT 100`)}},

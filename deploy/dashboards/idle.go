@@ -8,13 +8,13 @@ func idle() board {
 		rows: []row{{"", []panel{
 			{kind: figure, title: "Idle space", unit: "bytes", width: 4, height: 4,
 				description: "Size of the bound volumes that no container uses and no pod awaits.",
-				queries:     []query{now("sum("+perNamespace("idle_bytes")+") or vector(0)", "")}},
+				queries:     []query{now(orZero("sum("+perNamespace("idle_bytes")+")", complete), "")}},
 			{kind: figure, title: "Idle share", unit: "percentunit", width: 4, height: 4, steps: []step{{0.25, "yellow"}, {0.5, "red"}},
 				description: "The idle part of the space that bound claims have been given.",
 				queries:     []query{now("sum("+perNamespace("idle_bytes")+") / sum("+perNamespace("capacity_bytes")+")", "")}},
 			{kind: figure, title: "Idle volumes", unit: "short", width: 4, height: 4,
 				description: "Bound volumes that no container uses and no pod awaits, whether used before or never.",
-				queries:     []query{now("sum("+perNamespace("idle_volumes")+") or vector(0)", "")}},
+				queries:     []query{now(orZero("sum("+perNamespace("idle_volumes")+")", complete), "")}},
 			{kind: figure, title: "Never mounted", unit: "short", width: 4, height: 4, steps: []step{{1, "yellow"}},
 				description: "Bound volumes of which no use is known.",
 				queries:     []query{now(inState(`, state="never_mounted"`), "")}},
@@ -37,13 +37,13 @@ func idle() board {
 			{kind: lines, title: "Idle space by day", unit: "bytes", width: 8, height: 8, stacked: true,
 				description: "The average idle space of each day that is over, by namespace: the history of the catalog, which Prometheus may no longer have. The ten namespaces with most.",
 				queries: []query{series(`
-					SELECT toDateTime(day) AS time, namespace, sum(toFloat64(idle_byte_seconds)) / 86400 AS idle
+					SELECT toDateTime(day, 'UTC') AS time, namespace, sum(toFloat64(idle_byte_seconds)) / 86400 AS idle
 					FROM byte_seconds_daily FINAL
-					WHERE day BETWEEN toDate($__fromTime) AND toDate($__toTime) AND ` + inBoth + " AND " + inClass + `
+					WHERE ` + inDays + ` AND ` + inBoth + " AND " + inClass + `
 						AND namespace IN
 						(
 							SELECT namespace FROM byte_seconds_daily
-							WHERE day BETWEEN toDate($__fromTime) AND toDate($__toTime) AND idle_byte_seconds != 0 AND ` + inBoth + " AND " + inClass + `
+							WHERE ` + inDays + ` AND idle_byte_seconds != 0 AND ` + inBoth + " AND " + inClass + `
 							GROUP BY namespace ORDER BY sum(toFloat64(idle_byte_seconds)) DESC LIMIT 10
 						)
 					GROUP BY time, namespace

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
+	"strings"
 	"testing"
 
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
@@ -90,12 +90,38 @@ func TestPrometheusPanelsWorkWithoutClickHouse(t *testing.T) {
 	}
 }
 
-// TestALinkedVolumeStays looks for a list of volumes that Grafana reads again when the chosen time changes: it would show another volume than
-// the one that a link names, if only the catalog has that one.
-func TestALinkedVolumeStays(t *testing.T) {
-	list := volume().dashboard().Templating.List
-	i := slices.IndexFunc(list, func(v dashboard.VariableModel) bool { return v.Name == "volume" })
-	if i < 0 || *list[i].Refresh != dashboard.VariableRefreshOnDashboardLoad {
-		t.Errorf("of the variables %v, volume is not refreshed when the dashboard is opened", list)
+// TestPanelsSayThatTheyAreOfAllOwners looks for panels that ask Prometheus on a dashboard with owners: the metrics do not have them, so the panel
+// shows the same whoever is chosen.
+func TestPanelsSayThatTheyAreOfAllOwners(t *testing.T) {
+	for _, r := range namespaces().rows {
+		for _, p := range r.panels {
+			if p.queries[0].expr != "" && !(strings.HasSuffix(r.title, ", of all owners") && strings.Contains(p.description, "of all owners")) {
+				t.Errorf("the row %q, panel %q, or its description %q does not say that it is of all owners", r.title, p.title, p.description)
+			}
+		}
+	}
+}
+
+// TestALinkedValueStays looks for a list of values that Grafana reads again when the chosen time changes: it would show another volume or workload
+// than the one that a link names, if the list does not have that one.
+func TestALinkedValueStays(t *testing.T) {
+	for _, b := range boards() {
+		for _, v := range b.dashboard().Templating.List {
+			if v.Name == b.name && v.Multi == nil && *v.Refresh != dashboard.VariableRefreshOnDashboardLoad {
+				t.Errorf("%s: the variable %s is not refreshed when the dashboard is opened, but when the chosen time changes", b.name, v.Name)
+			}
+		}
+	}
+}
+
+// TestNoNameComesFirst looks for a variable with exactly one value that Grafana sorts, if ClickHouse lists the values: these are names that whoever
+// creates a pod chooses, and Grafana shows the first one when the dashboard is opened.
+func TestNoNameComesFirst(t *testing.T) {
+	for _, b := range boards() {
+		for _, v := range b.dashboard().Templating.List {
+			if v.Datasource != nil && *v.Datasource.Type == *inClickHouse.Type && v.Multi == nil && *v.Sort != dashboard.VariableSortDisabled {
+				t.Errorf("%s: Grafana sorts the values of the variable %s", b.name, v.Name)
+			}
+		}
 	}
 }

@@ -10,53 +10,51 @@ func namespaces() board {
 		WHERE owner != '' AND ` + inBoth + `
 		ORDER BY 1
 		LIMIT 5000`}
-	const (
-		owned  = inBoth + ` AND $__conditionalAll(owner IN (${owner:sqlstring}), $owner)`
-		chosen = owned + " AND " + inClass
-	)
+	owned := inBoth + " AND " + among("owner", "owner")
+	chosen := owned + " AND " + inClass
 	return board{
 		name: "namespace", title: "Namespace and owner", from: "now-7d",
 		question: "How much storage does a namespace or an owner have, what do they use of it, and what do they waste?",
 		choices:  []choice{cluster, namespace, owner, storageclass},
-		rows: []row{{"", []panel{
-			{kind: figure, title: "Claims", unit: "short", width: 4, height: 4, description: "PersistentVolumeClaims in any phase.",
-				queries: []query{now(`sum(max by (cluster, namespace, storageclass, phase) (kubevoltracker_namespace_claims{`+ofClass+`})) or vector(0)`, "")}},
-			{kind: figure, title: "Requested", unit: "bytes", width: 4, height: 4, description: "Space that claims ask for, bound or not.",
-				queries: []query{now("sum("+perNamespace("requested_bytes")+") or vector(0)", "")}},
-			{kind: figure, title: "Given", unit: "bytes", width: 4, height: 4, description: "Space that bound claims have been given.",
-				queries: []query{now("sum("+perNamespace("capacity_bytes")+") or vector(0)", "")}},
+		rows: []row{{"Now, of all owners", []panel{
+			{kind: figure, title: "Claims", unit: "short", width: 4, height: 4, description: "PersistentVolumeClaims in any phase, of all owners: the metrics do not know which owner is chosen.",
+				queries: []query{now(orZero(`sum(max by (cluster, namespace, storageclass, phase) (kubevoltracker_namespace_claims{`+ofClass+`}))`, complete), "")}},
+			{kind: figure, title: "Requested", unit: "bytes", width: 4, height: 4, description: "Space that claims of all owners ask for, bound or not.",
+				queries: []query{now(orZero("sum("+perNamespace("requested_bytes")+")", complete), "")}},
+			{kind: figure, title: "Given", unit: "bytes", width: 4, height: 4, description: "Space that bound claims of all owners have been given.",
+				queries: []query{now(orZero("sum("+perNamespace("capacity_bytes")+")", complete), "")}},
 			{kind: figure, title: "Used", unit: "bytes", width: 4, height: 4,
-				description: "Used space of the bound volumes, as kubelets reported last. Namespaces and classes of which a volume has not been measured are left out.",
+				description: "Used space of the bound volumes of all owners, as kubelets reported last. Namespaces and classes of which a volume has not been measured are left out.",
 				queries:     []query{now("sum("+perNamespace("used_bytes")+")", "")}},
-			{kind: figure, title: "Idle", unit: "bytes", width: 4, height: 4, link: "idle", description: "Size of the bound volumes that nobody uses.",
-				queries: []query{now("sum("+perNamespace("idle_bytes")+") or vector(0)", "")}},
+			{kind: figure, title: "Idle", unit: "bytes", width: 4, height: 4, link: "idle", description: "Size of the bound volumes that nobody uses, of all owners.",
+				queries: []query{now(orZero("sum("+perNamespace("idle_bytes")+")", complete), "")}},
 			{kind: figure, title: "Longest wait for a volume", unit: "s", width: 4, height: 4, steps: []step{{900, "yellow"}, {3600, "red"}},
-				description: "For how long the claim that has waited longest has waited to be bound; 0 if none waits.",
+				description: "For how long the claim that has waited longest has waited to be bound, of all owners; 0 if none waits.",
 				queries:     []query{now("max("+perNamespace("claim_pending_seconds")+")", "")}},
-		}}, {"Over time", []panel{
+		}}, {"Over time, of all owners", []panel{
 			{kind: lines, title: "Space", unit: "bytes", width: 12, height: 8,
-				description: "Space that claims ask for, have been given, use, and leave unused. Namespaces and classes of which a volume has not been measured are left out of the used space.",
+				description: "Space that claims of all owners ask for, have been given, use, and leave unused. Namespaces and classes of which a volume has not been measured are left out of the used space.",
 				queries: []query{
 					overTime("sum("+perNamespace("requested_bytes")+")", "requested"), overTime("sum("+perNamespace("capacity_bytes")+")", "given"),
 					overTime("sum("+perNamespace("used_bytes")+")", "used"), overTime("sum("+perNamespace("idle_bytes")+")", "idle"),
 				}},
-			{kind: lines, title: "Claims by phase", unit: "short", width: 6, height: 8, stacked: true, description: "PersistentVolumeClaims by phase. Lost: the volume is gone.",
+			{kind: lines, title: "Claims by phase", unit: "short", width: 6, height: 8, stacked: true, description: "PersistentVolumeClaims of all owners by phase. Lost: the volume is gone.",
 				queries: []query{overTime(`sum by (phase) (max by (cluster, namespace, storageclass, phase) (kubevoltracker_namespace_claims{`+ofClass+`}))`, "{{phase}}")}},
 			{kind: lines, title: "Mounts begun and ended per hour", unit: "short", width: 6, height: 8,
-				description: "How often containers begin (+) and end (−) to use a volume. A restart of a container does neither.",
+				description: "How often containers begin (+) and end (−) to use a volume, of all owners. A restart of a container does neither.",
 				queries: []query{
 					overTime(`3600 * sum(max by (cluster, namespace) (rate(kubevoltracker_mounts_started_total{`+ofNamespace+`}[$__rate_interval])))`, "+"),
 					overTime(`-3600 * sum(max by (cluster, namespace) (rate(kubevoltracker_mounts_ended_total{`+ofNamespace+`}[$__rate_interval])))`, "−"),
 				}},
+		}}, {"Who has how much", []panel{
 			{kind: lines, title: "Space to charge for, by day", unit: "decgbytes", width: 24, height: 7, stacked: true,
 				description: "The average space of each day that is over, by owner: gigabyte-days. The days are in UTC. Volumes of claims without an owner are those of (none).",
 				queries: []query{series(`
-					SELECT toDateTime(day) AS time, if(owner = '', '(none)', owner) AS whose, sum(toFloat64(capacity_byte_seconds)) / 86400 / 1e9 AS given
+					SELECT toDateTime(day, 'UTC') AS time, if(owner = '', '(none)', owner) AS whose, sum(toFloat64(capacity_byte_seconds)) / 86400 / 1e9 AS given
 					FROM byte_seconds_daily FINAL
-					WHERE day BETWEEN toDate($__fromTime) AND toDate($__toTime) AND (owner != '' OR capacity_byte_seconds != 0) AND ` + chosen + `
+					WHERE ` + inDays + ` AND (owner != '' OR capacity_byte_seconds != 0) AND ` + chosen + `
 					GROUP BY time, whose
 					ORDER BY time, whose`)}},
-		}}, {"Who has how much", []panel{
 			{kind: list, title: "By namespace and owner", unit: "short", width: 12, height: 10, sortBy: "given",
 				description: "The space of claims by namespace and owner of the claim. Unused is the size of the claims that no container uses now.",
 				columns:     "cluster- namespace>namespace owner>owner claims requested:bytes given:bytes used:bytes unused:bytes",

@@ -2,7 +2,7 @@ package main
 
 // inState counts the volumes in the states that match.
 func inState(matching string) string {
-	return `count(group by (cluster, persistentvolume) (kubevoltracker_volume_state{` + ofClass + matching + `})) or vector(0)`
+	return orZero(`count(group by (cluster, persistentvolume) (kubevoltracker_volume_state{`+ofClass+matching+`}))`, perVolume)
 }
 
 // fiftyIdle are the volumes that nobody has used for longest.
@@ -26,23 +26,23 @@ func overview() board {
 				queries:     []query{now(inState(""), "")}},
 			{kind: figure, title: "Claimed space", unit: "bytes", width: 4, height: 4, link: "namespace",
 				description: "Space that bound claims have been given.",
-				queries:     []query{now("sum("+perNamespace("capacity_bytes")+") or vector(0)", "")}},
+				queries:     []query{now(orZero("sum("+perNamespace("capacity_bytes")+")", complete), "")}},
 			{kind: figure, title: "Idle space", unit: "bytes", width: 4, height: 4, link: "idle",
 				description: "Size of the bound volumes that no container uses and no pod awaits.",
-				queries:     []query{now("sum("+perNamespace("idle_bytes")+") or vector(0)", "")}},
+				queries:     []query{now(orZero("sum("+perNamespace("idle_bytes")+")", complete), "")}},
 			{kind: figure, title: "Idle for 30 days", unit: "short", width: 4, height: 4, link: "idle", steps: []step{{1, "yellow"}},
 				description: "Bound volumes that were watched for 30 days while nobody used them. Time in which no tracker watched does not count.",
-				queries: []query{now(`count(
+				queries: []query{now(orZero(`count(
   min by (cluster, persistentvolume) (kubevoltracker_volume_idle_observed_seconds{`+ofClass+`}) > 30 * 86400
   unless on (cluster, persistentvolume)
   kubevoltracker_volume_state{`+ofClass+`, state=~"available|released|failed"}
-) or vector(0)`, "")}},
+)`, perVolume), "")}},
 			{kind: figure, title: "Released or failed", unit: "short", width: 4, height: 4, link: "idle", steps: []step{{1, "yellow"}},
 				description: "Volumes whose claim is gone and that have not been reclaimed.",
 				queries:     []query{now(inState(`, state=~"released|failed"`), "")}},
 			{kind: figure, title: "Claims pending or lost", unit: "short", width: 4, height: 4, link: "namespace", steps: []step{{1, "yellow"}},
 				description: "Claims that have no volume, or none any more.",
-				queries:     []query{now(`sum(max by (cluster, namespace, storageclass, phase) (kubevoltracker_namespace_claims{`+ofClass+`, phase=~"Pending|Lost"})) or vector(0)`, "")}},
+				queries:     []query{now(orZero(`sum(max by (cluster, namespace, storageclass, phase) (kubevoltracker_namespace_claims{`+ofClass+`, phase=~"Pending|Lost"}))`, complete), "")}},
 		}}, {"Volumes and space", []panel{
 			{kind: bars, title: "Volumes by state", unit: "short", width: 8, height: 8,
 				description: "mounted: a container uses it. pending: a pod that has not started awaits it. idle: used before, not now. never_mounted: bound, and no use is known. available: no claim yet. released: its claim is gone. failed: could not be reclaimed.",

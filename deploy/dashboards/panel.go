@@ -104,6 +104,7 @@ type choice struct {
 	sql         string // or a statement of ClickHouse
 	one         bool   // exactly one value; else any number of them, or all
 	orAll       bool   // with one: or all values, if a person chooses that
+	inOrder     bool   // Grafana lists the values as the answer has them; else it sorts them
 	// onLoad asks for the values when the dashboard is opened, and not each time that the chosen time changes: Grafana would then
 	// replace a value that a link has set by the first one of the list, if the list does not have it.
 	onLoad bool
@@ -112,13 +113,31 @@ type choice struct {
 // note is a line in the graphs for each row of a statement that returns time and text.
 type note struct{ name, sql string }
 
-// each makes a statement's conditions on the cluster and the namespaces that are chosen.
-const (
-	inCluster   = `$__conditionalAll(cluster IN (${cluster:sqlstring}), $cluster)`
-	inNamespace = `$__conditionalAll(namespace IN (${namespace:sqlstring}), $namespace)`
+// theOne is the value of a variable that has exactly one, in a statement. Whoever creates a pod chooses names, so the value must not end the text
+// that it is in. Grafana's format percentencode has neither quotes nor backslashes. The format sqlstring is for databases in which a backslash
+// is a character like others; in ClickHouse it escapes the quote that sqlstring doubles.
+func theOne(variable string) string {
+	return "decodeURLComponent('${" + variable + ":percentencode}')"
+}
+
+// among is a statement's condition that a column has one of the values of a variable that are chosen, and none if All is. Grafana's
+// format queryparam is var-NAME=VALUE&var-NAME=VALUE, with values that are encoded as those of theOne.
+func among(column, variable string) string {
+	name := "var-" + variable + "="
+	values := fmt.Sprintf("splitByString('&%s', decodeURLFormComponent(substring('${%s:queryparam}', %d)))", name, variable, len(name)+1)
+	return "$__conditionalAll(" + column + " IN " + values + ", $" + variable + ")"
+}
+
+// Conditions of statements on what is chosen.
+var (
+	inCluster   = among("cluster", "cluster")
+	inNamespace = among("namespace", "namespace")
 	inBoth      = inCluster + " AND " + inNamespace
-	inClass     = `$__conditionalAll(storage_class IN (${storageclass:sqlstring}), $storageclass)`
+	inClass     = among("storage_class", "storageclass")
 )
+
+// inDays is a statement's condition on the days of the chosen time. The days of the catalog are in UTC, a ClickHouse server may have another zone.
+const inDays = `day BETWEEN toDate($__fromTime, 'UTC') AND toDate($__toTime, 'UTC')`
 
 // chosen are a metric's labels with the cluster, the namespaces and the classes that are chosen.
 const (
@@ -127,11 +146,23 @@ const (
 	ofClass     = ofNamespace + `, storageclass=~"$storageclass"`
 )
 
+// Series that a tracker has whether there is anything to count or not: those of a tracker whose lists are complete, and those of volumes, which it
+// has unless --no-metrics.per-volume is set.
+const (
+	complete  = `kubevoltracker_ready{` + ofCluster + `} == 1`
+	perVolume = `kubevoltracker_volume_state{` + ofCluster + `}`
+)
+
+// orZero is 0 instead of nothing while there are certain series, which say that the expression could have had a value. Otherwise a panel without a
+// tracker would show that all is well.
+func orZero(expr, whileThereAre string) string { return expr + " or 0 * count(" + whileThereAre + ")" }
+
 // The variables. Those of cluster and namespace come from Prometheus; the catalog has the same names, if the label cluster of a
 // tracker's target is its --cluster.name.
 var (
-	cluster      = choice{name: "cluster", label: "Cluster", expr: `label_values(kubevoltracker_build_info, cluster)`}
-	namespace    = choice{name: "namespace", label: "Namespace", expr: `label_values(kubevoltracker_namespace_claims{` + ofCluster + `}, namespace)`}
+	cluster = choice{name: "cluster", label: "Cluster", expr: `label_values(kubevoltracker_build_info, cluster)`}
+	// A namespace can have no claim any more, and volumes that were released from it.
+	namespace    = choice{name: "namespace", label: "Namespace", expr: `label_values({__name__=~"kubevoltracker_namespace_claims|kubevoltracker_volume_info", ` + ofCluster + `}, namespace)`}
 	storageclass = choice{name: "storageclass", label: "Storage class", expr: `label_values(kubevoltracker_volumes_created_total{` + ofCluster + `}, storageclass)`}
 )
 

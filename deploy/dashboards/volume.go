@@ -2,11 +2,12 @@ package main
 
 // The volumes that have the chosen name, also deleted ones, and the claims that they had. A volume that was bound before the first
 // tracker came has its claim in its own row.
-const (
-	itsVolumes = `SELECT cluster, uid FROM volumes FINAL WHERE name = ${volume:sqlstring} AND ` + inCluster
+var (
+	theVolume  = theOne("volume")
+	itsVolumes = `SELECT cluster, uid FROM volumes FINAL WHERE name = ` + theVolume + ` AND ` + inCluster
 	itsClaims  = `SELECT cluster, namespace, claim_name FROM bindings WHERE (cluster, volume_uid) IN (` + itsVolumes + `)
 						UNION DISTINCT
-						SELECT cluster, claim_namespace, claim_name FROM volumes FINAL WHERE name = ${volume:sqlstring} AND ` + inCluster
+						SELECT cluster, claim_namespace, claim_name FROM volumes FINAL WHERE name = ` + theVolume + ` AND ` + inCluster
 	// itsObjects are the volume and its claims, by UID.
 	itsObjects = `(
 						` + itsVolumes + `
@@ -70,7 +71,7 @@ func podsOverTime(mounts, condition, by string) string {
 
 func volume() board {
 	its := mountsOf(`SELECT cluster, namespace, claim_name, pod_created_at, pod_uid FROM mounts WHERE (cluster, namespace, claim_name) IN (` + itsClaims + `)`)
-	const ofIt = `(cluster, volume_uid) IN (` + itsVolumes + `)`
+	ofIt := `(cluster, volume_uid) IN (` + itsVolumes + `)`
 	// The volumes of two clusters can have the same name: one is in use, and the other one can go. All is for who has named
 	// a cluster differently in Prometheus and in the catalog.
 	itsCluster := cluster
@@ -106,7 +107,7 @@ func volume() board {
 					SELECT cluster, persistentvolume AS volume, phase, namespace, claim, storage_class, source, backend, volume_handle AS handle, capacity_bytes AS size,
 						arrayStringConcat(access_modes, ', ') AS access_modes, reclaim_policy, created_at AS created
 					FROM current_volumes
-					WHERE persistentvolume = ${volume:sqlstring} AND ` + inCluster)}},
+					WHERE persistentvolume = ` + theVolume + ` AND ` + inCluster)}},
 		}}, {"Who used it, and when", []panel{
 			{kind: states, title: "State", unit: "short", width: 24, height: 5, steps: []step{{1, "green"}},
 				description: "What the volume was doing, a line for each state: mounted, pending (a pod that has not started awaits it), idle, never_mounted, available, released or failed. Gaps are times in which Prometheus reached no tracker.",
@@ -132,11 +133,19 @@ func volume() board {
 					overTime(of("used_bytes")+" / ("+of("used_bytes")+" + "+of("available_bytes")+")", "bytes"),
 					overTime(of("inodes_used")+" / "+of("inodes"), "inodes"),
 				}},
-			{kind: lines, title: "Used since it was first measured", unit: "bytes", width: 6, height: 8, description: "Used space from the catalog: a point for each change that a kubelet reported in the chosen time.",
+			{kind: lines, title: "Used, from the catalog", unit: "bytes", width: 6, height: 8,
+				description: "Used space of the volume from the catalog, also of a time that Prometheus no longer has: a point for each change that a kubelet reported, for the beginning of the chosen time, and for its end.",
 				queries: []query{series(`
-					SELECT toDateTime(at) AS time, toFloat64(used_bytes) AS used, toFloat64(capacity_bytes) AS file_system
-					FROM usage FINAL
-					WHERE (cluster, volume_uid) IN (` + itsVolumes + `) AND $__timeFilter(at)
+					SELECT
+						arrayJoin([toDateTime(greatest(at, $__fromTime)), toDateTime(least(coalesce(deleted_at, now()), $__toTime))]) AS time,
+						argMax(toFloat64(used_bytes), at) AS used, argMax(toFloat64(capacity_bytes), at) AS file_system
+					FROM (SELECT cluster, volume_uid, at, used_bytes, capacity_bytes FROM usage FINAL WHERE (cluster, volume_uid) IN (` + itsVolumes + `) AND at <= $__toTime) AS u
+					INNER JOIN
+					(
+						SELECT cluster, uid, deleted_at FROM volumes FINAL
+						WHERE name = ` + theVolume + ` AND ` + inCluster + ` AND (deleted_at IS NULL OR deleted_at >= $__fromTime)
+					) AS v ON v.cluster = u.cluster AND v.uid = u.volume_uid
+					GROUP BY time
 					ORDER BY time`)}},
 			{kind: list, title: "Resizes", unit: "short", width: 24, height: 5, description: "When a larger size was asked for, and when the volume got it, and by whom. All of its history.",
 				columns: "time:dateTimeAsIso kind name action size actor",
@@ -180,7 +189,7 @@ func volume() board {
 
 // watchedOverTime is 1 while at least one tracker watched pods, and 0 in the gaps between, for each cluster. A span that has no end, and that
 // nobody has confirmed for five minutes, ended when it was last confirmed: as the report coverage has it.
-const watchedOverTime = `
+var watchedOverTime = `
 					SELECT time, cluster, toFloat64(sum(step) OVER (PARTITION BY cluster ORDER BY time) > 0) AS watched
 					FROM
 					(

@@ -160,7 +160,8 @@ func checkVariables(t *testing.T, dashboard string, d grafana.Dashboard) (names 
 var (
 	linked    = regexp.MustCompile(`^/d/([\w-]+)\?(.*)$`)
 	queryPart = regexp.MustCompile(`^(?:var-(\w+)=.+|\$\{(\w+):queryparam\}|\$\{__url_time_range\})$`)
-	fieldOf   = regexp.MustCompile(`\$\{__data\.fields\.(\w+)\}`)
+	fieldOf   = regexp.MustCompile(`\$\{__data\.fields\.(\w+):percentencode\}`)
+	bareValue = regexp.MustCompile(`\$\{__(?:value|data)\.[^:}]*\}`)
 )
 
 // TestDashboardLinksResolve checks that a link leads to a dashboard that exists, sets variables that it has, and takes them from
@@ -208,6 +209,9 @@ func checkLink(t *testing.T, where, url string, columns []string, variables map[
 		if v == nil || v[1] != "" && !slices.Contains(variables[m[1]], v[1]) || v[2] != "" && !slices.Contains(variables[from], v[2]) {
 			t.Errorf("%s: %s sets no variable of %s", where, part, m[1])
 		}
+	}
+	if bare := bareValue.FindString(url); bare != "" {
+		t.Errorf("%s: in the link %s a value with & would end at it: %s is not percent-encoded", where, url, bare)
 	}
 	for _, f := range fieldOf.FindAllStringSubmatch(url, -1) {
 		if !slices.Contains(columns, f[1]) {

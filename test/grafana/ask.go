@@ -22,15 +22,19 @@ type Answer struct {
 // plain are the types that the plugin shows as texts, numbers, truths and times. It shows others, such as arrays, as JSON.
 var plain = regexp.MustCompile(`^(LowCardinality\(|Nullable\()*(String|Bool|U?Int(8|16|32|64)|Float64|DateTime(\(.*\))?|DateTime64\(.*\)|Date)\)*$`)
 
-// Open connects to a catalog as the plugin does by the protocol HTTP: with clickhouse-go, as the user who reads.
+// Open connects to a catalog as the plugin does by the protocol HTTP: with clickhouse-go, as the user who reads. The address can have settings.
 func Open(t testing.TB, catalog string) clickhouse.Conn {
 	t.Helper()
 	u, err := url.Parse(catalog)
 	if err != nil {
 		t.Fatal(err)
 	}
+	settings := clickhouse.Settings{}
+	for name := range u.Query() {
+		settings[name] = u.Query().Get(name)
+	}
 	conn, err := clickhouse.Open(&clickhouse.Options{
-		Protocol: clickhouse.HTTP, Addr: []string{u.Host}, Auth: clickhouse.Auth{Database: strings.Trim(u.Path, "/"), Username: "default"},
+		Protocol: clickhouse.HTTP, Addr: []string{u.Host}, Auth: clickhouse.Auth{Database: strings.Trim(u.Path, "/"), Username: "default"}, Settings: settings,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package grafana
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -60,7 +61,13 @@ func longestFirst(pairs []string) *strings.Replacer {
 	return strings.NewReplacer(sorted...)
 }
 
-// SQL expands a statement in the order in which the ClickHouse data source does: first $__conditionalAll, then the variables, both
+// percentEncoded is a value in the formats percentencode and queryparam: all is encoded but letters, digits and -_.~
+func percentEncoded(value string) string {
+	return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
+}
+
+// SQL knows only those formats of variables of which a value cannot end the text that it is in: sqlstring doubles quotes, and ClickHouse takes
+// \' for a quote, too. It expands a statement in the order in which the ClickHouse data source does: first $__conditionalAll, then the variables, both
 // in the browser; then the macros of the time range, in the plugin's backend.
 func (v View) SQL(d Dashboard, statement string) (string, error) {
 	statement, err := v.conditionalAll(statement)
@@ -69,11 +76,15 @@ func (v View) SQL(d Dashboard, statement string) (string, error) {
 	}
 	var pairs []string
 	for _, of := range d.Templating.List {
-		quoted := make([]string, 0, len(v.Chosen[of.Name]))
+		var values, parameters []string
 		for _, value := range v.Chosen[of.Name] {
-			quoted = append(quoted, "'"+strings.ReplaceAll(value, "'", "''")+"'")
+			values = append(values, percentEncoded(value))
+			parameters = append(parameters, "var-"+of.Name+"="+percentEncoded(value))
 		}
-		pairs = append(pairs, "${"+of.Name+":sqlstring}", strings.Join(quoted, ","))
+		pairs = append(pairs, "${"+of.Name+":queryparam}", strings.Join(parameters, "&"))
+		if !of.Multi {
+			pairs = append(pairs, "${"+of.Name+":percentencode}", strings.Join(values, ""))
+		}
 	}
 	statement = macro.ReplaceAllStringFunc(longestFirst(pairs).Replace(statement), v.macro)
 	if rest := unexpanded.FindString(statement); rest != "" {
