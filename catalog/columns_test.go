@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestEmptyAnswersHaveTheirColumns holds that the columns which a report declares are those that ClickHouse names.
+// TestEmptyAnswersHaveTheirColumns checks that the columns which a report declares are those that ClickHouse names.
 func TestEmptyAnswersHaveTheirColumns(t *testing.T) {
 	c := migrated(t)
 	for _, question := range []string{"same-store", "blocked", "stranded", "left-behind", "filling", "mounts", "at", "static", "history", "use-hours", "pods-per-volume", "volumes-per-pod", "idle", "idle --at"} {

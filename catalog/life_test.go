@@ -45,6 +45,9 @@ func TestWhatHappenedInAWindow(t *testing.T) {
 		{"pod", "details", "pod=shop/import-1 until=2026-01-09", "data in main at /data for Job/import: Completed,on node node-1 for Job/import"},
 		{"pod", "event", "pod=lab/import-1", ""},
 		{"workload", "object", "workload=shop/CronJob/report", "Pod/shop/report-1,Pod/shop/report-1,Pod/shop/report-1,PersistentVolumeClaim/shop/report-0-scratch,Pod/shop/report-0"},
+		{"workload", "object", "workload=shop/Pod/shell-1", "Pod/shop/shell-1,Pod/shop/shell-1,"},
+		{"workload", "event", "workload=lab/Pod/shell-1", ""},
+		{"workload", "event", "workload=shop/Pod/api-3", ""}, // it has a controller
 		{"app-changes", "change", "volume=pv-data", "came,went,came,came,went,came"},
 		{"app-changes", "workload", "volume=pv-data since=2026-02-01", "Pod/shell-1,Pod/shell-1,CronJob/report"},
 		{"app-changes", "apps", "volume=pv-data", `["Job/import"],["Deployment/api"],["Deployment/api"],["Deployment/api","Pod/shell-1"],["Deployment/api"],["CronJob/report","Deployment/api"]`},
@@ -154,6 +157,9 @@ func TestWhatHappenedInAWindow(t *testing.T) {
 		{"find", "kind", "name=shop/api-2", "Pod"},
 		{"find", "kind", "name=pod-api-2", "Pod"},
 		{"find", "kind", "name=Deployment/api", "Deployment"},
+		{"find", "uid", "name=Pod/shell-1", "pod-shell-1"},
+		{"find", "matched", "name=shop/Pod/shell-1", "name"},
+		{"find", "kind", "name=lab/Pod/shell-1", ""},
 		{"find", "kind", "name=carol", "Owner"},
 		{"find", "kind", "name=nothing", ""},
 		{"find", "kind", "name=data namespace=shop", "Group,PersistentVolume,PersistentVolumeClaim"},
@@ -191,6 +197,49 @@ func TestAttachmentsThatWaitBelongToTheLife(t *testing.T) {
 		{"claim", "started_at", "claim=shop/data since=2026-02-14", "2026-02-01T12:00:00Z,2026-02-01T12:00:00Z,2026-02-01T12:00:00Z,2026-02-01T12:00:00Z,2026-02-10T12:00:00Z"},
 		{"volume", "ended_at", "volume=pv-data since=2026-02-11T12:00 until=2026-02-12T13:00", ",,,,,2026-02-13T12:00:00Z"},
 		{"find", "since", "name=uid-data-node-2", "2026-02-10T12:00:00Z"},
+	})
+}
+
+// TestALifeOfAClaimEndsWithItsBinding has a volume that was bound to another claim later: its changes and attachments since are of that
+// claim's life. Two trackers have dated one change differently.
+func TestALifeOfAClaimEndsWithItsBinding(t *testing.T) {
+	c := migrated(t)
+	binding := func(claim, namespace string, bound, released fact.Time) fact.Binding {
+		return fact.Binding{Version: 1, Namespace: namespace, ClaimName: claim, ClaimUID: "claim-" + claim, VolumeUID: "v", BoundAt: bound, ReleasedAt: released, ReleasedNotBefore: released}
+	}
+	attachment := func(node string, at, gone fact.Time) fact.Attachment {
+		return fact.Attachment{Version: 1, UID: node, VolumeUID: "v", Node: node, Attacher: "d", CreatedAt: at, AttachedAt: at, DetachedAt: gone}
+	}
+	change := func(at fact.Time, version string, action fact.Action, details string) fact.Change {
+		return fact.Change{At: at, Kind: "PersistentVolume", UID: "v", Name: "pv-v", Action: action, Details: details, ResourceVersion: version}
+	}
+	a, b := claimOf("a", "fast", "v", 1), claimOf("b", "fast", "v", 1)
+	a.DeletedAt, a.DeletedNotBefore, b.Namespace, b.CreatedAt = day(1, 10), day(1, 10), "lab", day(1, 12)
+	v := volumeOf("v", "fast", "csi:1", "claim-b", "Bound", 20)
+	v.ClaimNamespace = "lab"
+	write(t, c, "east", &fact.Facts{
+		Volumes: []fact.Volume{v}, Claims: []fact.Claim{a, b},
+		Bindings:    []fact.Binding{binding("a", "shop", day(1, 2), day(1, 10)), binding("b", "lab", day(1, 12), 0)},
+		Attachments: []fact.Attachment{attachment("node-1", day(1, 3), day(1, 9)), attachment("node-9", day(1, 12), 0)},
+		Changes: []fact.Change{
+			change(day(1, 5), "1", fact.Resized, "5Gi → 10Gi"), change(day(1, 6), "1", fact.Resized, "5Gi → 10Gi"),
+			change(day(1, 10), "2", fact.Released, "Bound → Released"), change(day(1, 11), "3", fact.Phase, "Released → Available"),
+			change(day(1, 12), "4", fact.Phase, "Available → Bound"), change(day(1, 20), "5", fact.Resized, "10Gi → 20Gi"),
+			// The object itself dates both.
+			change(day(1, 7), "", fact.Phase, "Bound → Bound"), change(day(1, 8), "", fact.Phase, "Bound → Bound"),
+		},
+	})
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"claim", "event", "claim=shop/a", "exists,exists,bound,attached,resized,phase,phase,released"},
+		{"claim", "object", "claim=shop/a since=2026-01-02T13:00 until=2026-01-04", "PersistentVolume/pv-v,PersistentVolumeClaim/shop/a,PersistentVolumeClaim/shop/a,Node/node-1"},
+		{"claim", "event", "claim=lab/b", "exists,attached,bound,exists,phase,resized"},
+		{"claim", "details", "claim=lab/b since=2026-01-12 until=2026-01-21", "csi fast,by d,to volume pv-v,fast,Available → Bound,10Gi → 20Gi"},
+		{"volume", "event", "volume=pv-v", "exists,exists,bound,attached,resized,phase,phase,released,phase,attached,bound,exists,phase,resized"},
+		{"volume", "started_at", "volume=pv-v since=2026-01-04 until=2026-01-06T18:00", "2026-01-01T12:00:00Z,2026-01-01T12:00:00Z,2026-01-02T12:00:00Z,2026-01-03T12:00:00Z,2026-01-05T12:00:00Z"},
+		{"resizes", "at", "since=2026-01-01", "2026-01-20T12:00:00Z,2026-01-05T12:00:00Z"},
+		{"resizes", "at", "since=2026-01-05T18:00 until=2026-01-07", ""},
+		{"resizes", "at", "since=2026-01-05 until=2026-01-05T18:00", "2026-01-05T12:00:00Z"},
 	})
 }
 

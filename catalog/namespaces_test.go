@@ -57,6 +57,8 @@ func TestReportsFindTheNamespacesOfAnOwner(t *testing.T) {
 		{"idle", "owner=far,at=2026-02-01", 3, ""},
 		{"idle", "namespace=far-1,at=2026-02-01", 1, ""},
 		{"idle", "namespace=few-1,at=2026-02-01", 1, "volume_namespaces"},
+		{"space", "owner=few,at=2026-02-01", 3, "its_namespaces volume_namespaces"},
+		{"space", "owner=many,at=2026-02-01", 122, ""},
 		{"at", "owner=few,at=2026-02-01", 6, "its_namespaces volume_namespaces"},
 	} {
 		spied.reset()

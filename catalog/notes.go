@@ -47,9 +47,13 @@ func (c *Catalog) known(ctx context.Context, cluster string, w window) notesFrom
 	return k
 }
 
-// Notes returns what the reader of a report needs to know beside its rows, once these have been read: whether there are more, its remark, that no
-// tracker has written, and when nobody watched in the time that it looks at or compares that with, in the cluster that it is about or, if it is
-// about all, in each. The error says why the catalog could not be asked for that.
+// Notes returns the notes below a report. It must be called after all rows are read. The notes say
+//   - whether there are more rows;
+//   - the report's remark;
+//   - whether no tracker has written to the catalog;
+//   - when nobody watched, in the time of the report and in the time that it compares with, for each of its clusters.
+//
+// The error says why the catalog could not be asked for that.
 func (r *Result) Notes() (notes []string, err error) {
 	if r.known.err != nil {
 		return nil, r.known.err

@@ -386,7 +386,7 @@ func TestColumnsAreSelected(t *testing.T) {
 	}
 }
 
-// TestMoreRowsThanCanBeSent holds that a report whose rows are too many to be sent along with its statement has the same answer.
+// TestMoreRowsThanCanBeSent checks that a report whose rows are too many to be sent along with its statement has the same answer.
 func TestMoreRowsThanCanBeSent(t *testing.T) {
 	c := migrated(t)
 	write(t, c, "east", team())

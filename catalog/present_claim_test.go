@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -9,7 +10,8 @@ import (
 
 // TestVolumesWithoutBindingCountForTheirClaim has a volume that was provisioned in vain: its claim was bound to another
 // one, so it has no binding, and is Released. In the past as now, it counts for the owner, the group and the namespace of
-// the claim that it refers to. A volume that waits to be bound to that claim does not.
+// the claim that it refers to. A volume that waits to be bound to that claim does not. A pod that mounts the claim, or waits for it, uses
+// the other volume.
 func TestVolumesWithoutBindingCountForTheirClaim(t *testing.T) {
 	c := migrated(t)
 	a := claimOf("a", "fast", "other", 1)
@@ -19,20 +21,96 @@ func TestVolumesWithoutBindingCountForTheirClaim(t *testing.T) {
 	write(t, c, "east", &fact.Facts{
 		Volumes: []fact.Volume{vain, volumeOf("waits", "fast", "csi:3", "claim-a", "Available", 1), volumeOf("comes", "fast", "csi:4", "claim-a", "Pending", 1), volumeOf("other", "fast", "csi:2", "claim-a", "Bound", 1)}, Claims: []fact.Claim{a},
 		Bindings: []fact.Binding{{Version: 1, ClaimUID: "claim-a", VolumeUID: "other", BoundAt: day(1, 2)}},
+		Changes:  []fact.Change{{At: day(2, 2), Kind: "PersistentVolume", UID: "vain", Name: "pv-vain", Action: fact.Resized, Details: "1 → 1", ResourceVersion: "1"}},
 	})
-	for _, flag := range []string{"owner=", "owner=ann", "group=g", "namespace=shop"} {
-		if got := column(t, c, "idle", "volume", "at=2026-01-20", flag); got != "pv-other,pv-vain" {
-			t.Errorf("with %q, idle then: %s", flag, got)
-		}
-		if got := column(t, c, "space", "released_volumes", "at=2026-01-20", flag); got != "1" {
-			t.Errorf("with %q, released then: %s", flag, got)
-		}
-		if got, want := column(t, c, "space", "capacity_byte_hours", "since=2026-01-10", "until=2026-01-20", flag), fmt.Sprint(2*10*24*gib); got != want {
-			t.Errorf("with %q, %s byte-hours of capacity, want %s", flag, got, want)
+	expect := func(question, want string, flags ...string) {
+		t.Helper()
+		q := strings.Fields(question)
+		for _, flag := range flags {
+			if got := column(t, c, q[0], q[1], append(q[2:], flag)...); got != want {
+				t.Errorf("%s with %q: %s, want %s", question, flag, got, want)
+			}
 		}
 	}
+	chosen := []string{"owner=ann", "group=g", "namespace=shop"}
+	all := append([]string{"owner="}, chosen...)
+	expect("idle volume at=2026-01-20", "pv-other,pv-vain", all...)
+	expect("space released_volumes at=2026-01-20", "1", all...)
+	expect("space capacity_byte_hours since=2026-01-10 until=2026-01-20", fmt.Sprint(2*10*24*gib), all...)
+	// Three volumes of the claim, beside the one that waits.
+	for _, moment := range []string{"at=", "at=2026-01-20"} {
+		expect("at persistentvolume "+moment, "pv-comes,pv-other,pv-vain", chosen...)
+		expect("counts count "+moment, "3,1", chosen...)
+	}
+	expect("creation-rate volumes since=2026-01-01 until=2026-01-02", "3", chosen...)
+	expect("resizes name since=2026-01-01", "pv-vain", chosen...)
+	web := podOf("shop", "web", "Deployment", "web")
+	web.StartedAt = day(1, 3)
+	write(t, c, "east", &fact.Facts{
+		Pods: []fact.Pod{web}, Mounts: []fact.Mount{mountOf("web", "data", "a", "csi:2", "other", day(1, 3))},
+		Containers: []fact.Container{{Version: 1, Namespace: "shop", PodCreatedAt: web.CreatedAt, PodUID: web.UID, Name: "main", Kind: "main", StartedAt: day(1, 3)}},
+	})
+	for _, at := range []string{"at=2026-01-03", "at=2026-01-20"} { // the pod waits for the other volume, and uses it
+		expect("idle volume "+at, "pv-vain", "owner=", "owner=ann")
+		expect("space idle_bytes "+at, fmt.Sprint(gib), "owner=", "owner=ann")
+	}
+	expect("space idle_byte_hours since=2026-01-10 until=2026-01-20", fmt.Sprint(10*24*gib), "owner=", "owner=ann")
 	if got := fmt.Sprint(rows(t, c, "SELECT bound_volumes, toInt64(capacity_bytes) FROM space_daily WHERE day = '2026-01-20'")); got != fmt.Sprint([][]any{{2, 2 * gib}}) {
 		t.Errorf("space_daily has %s", got)
+	}
+}
+
+// TestAPodGoesOnWithAVolumeOfAnotherClaim: somebody removed the finalizer of a claim that a pod used. Its volume got another claim, of the same
+// name or of another namespace, and the pod goes on with it.
+func TestAPodGoesOnWithAVolumeOfAnotherClaim(t *testing.T) {
+	c := migrated(t)
+	for cluster, namespace := range map[string]string{"east": "shop", "west": "lab"} {
+		v := volumeOf("v", "fast", "csi:1", "claim-next", "Bound", 1)
+		v.ClaimNamespace, v.ClaimName = namespace, "data"
+		former, next := claimOf("data", "fast", "v", 1), claimOf("data", "fast", "v", 1)
+		former.DeletedAt, former.DeletedNotBefore = day(1, 10), day(1, 10)
+		next.UID, next.Namespace, next.Owner, next.Groups = "claim-next", namespace, "ann", []string{"g"}
+		next.CreatedAt, next.BoundAt = day(1, 11), day(1, 11)
+		pods, mount := []fact.Pod{podOf("shop", "db-0", "StatefulSet", "db")}, mountOf("db-0", "data", "data", "csi:1", "v", day(1, 3))
+		pods[0].CreatedAt, mount.PodCreatedAt = day(1, 3), day(1, 3)
+		f := &fact.Facts{
+			Volumes: []fact.Volume{v}, Claims: []fact.Claim{former, next}, Pods: pods, Mounts: []fact.Mount{mount},
+			Bindings: []fact.Binding{
+				{Version: 1, ClaimUID: "claim-data", VolumeUID: "v", BoundAt: day(1, 2), ReleasedAt: day(1, 10), ReleasedNotBefore: day(1, 10)},
+				{Version: 1, ClaimUID: "claim-next", VolumeUID: "v", BoundAt: day(1, 11)},
+			},
+		}
+		for _, kind := range []fact.Kind{fact.Pods, fact.Claims, fact.Volumes} {
+			f.Coverage = append(f.Coverage, fact.Coverage{Version: 1, Instance: "a", Kind: kind, StartedAt: day(1, 18), SeenAt: day(1, 20)})
+		}
+		write(t, c, cluster, f)
+		if got := column(t, c, "never-mounted", "claim", "cluster="+cluster); got != "" {
+			t.Errorf("never mounted: %s", got)
+		}
+		for _, flag := range []string{"owner=", "owner=ann", "group=g", "namespace=" + namespace} {
+			for _, question := range []string{"never-mounted claim at=2026-01-20", "idle volume at=2026-01-20", "space idle_bytes at=2026-01-20",
+				"space idle_byte_hours since=2026-01-15T06:00 until=2026-01-20T06:00"} {
+				q := strings.Fields(question)
+				if got := column(t, c, q[0], q[1], append(q[2:], flag, "cluster="+cluster)...); strings.Trim(got, ",0") != "" {
+					t.Errorf("%s: %q with %q: %s", cluster, question, flag, got)
+				}
+			}
+		}
+		if days, err := c.RollUp(t.Context(), cluster); err != nil || days != 2 {
+			t.Fatalf("summed up %d days, %v", days, err)
+		}
+		sums := "SELECT sum(capacity_byte_seconds) > 0, sum(idle_byte_seconds) FROM byte_seconds_daily FINAL WHERE cluster = '" + cluster + "'"
+		if got := fmt.Sprint(rows(t, c, sums)); got != "[[1 0]]" {
+			t.Errorf("%s: space and idle space of days: %s", cluster, got)
+		}
+		mount = endedMount(mount, day(2, 1), day(2, 1), "Deleted")
+		mount.Version = 2
+		write(t, c, cluster, &fact.Facts{Pods: pods, Mounts: []fact.Mount{mount}})
+		for _, at := range []string{"at=2026-01-20", "at=2026-02-10", "limit=9"} {
+			if got := column(t, c, "never-mounted", "claim", at, "cluster="+cluster); got != "" {
+				t.Errorf("%s: never mounted, by %s, after the pod: %s", cluster, at, got)
+			}
+		}
 	}
 }
 

@@ -119,7 +119,7 @@ var meanings = map[string]string{
 	"last_namespace":        "namespace of the last user",
 	"last_pod":              "the last pod that used it",
 	"last_used_at":          "end of the last use that was observed",
-	"last_workload":         "workload of that pod",
+	"last_workload":         "topmost controller of that pod, as KIND/NAME; empty if it has none",
 	"lasted_seconds":        "how long it lasted, or has lasted so far; empty for what has no duration",
 	"life":                  "the row, drawn on the time from the first row to the last: `█` for what lasts, `•` for a moment, `░` for unwatched; only in tables",
 	"longest_seconds":       "the longest life",

@@ -38,7 +38,11 @@ func Formats() []string {
 }
 
 // Write writes the rows of r that were not read yet to w and closes r.
-func (r *Result) Write(w io.Writer, format Format) error {
+func (r *Result) Write(w io.Writer, format Format) error { return r.WriteFor(w, w, format) }
+
+// WriteFor writes as Write does, to a buffer w whose content the caller then writes to destination. CSV is escaped if destination is a
+// terminal.
+func (r *Result) WriteFor(destination, w io.Writer, format Format) error {
 	defer r.Close()
 	buffered := bufio.NewWriter(w)
 	err := r.leaveDrawn(format)
@@ -51,7 +55,7 @@ func (r *Result) Write(w io.Writer, format Format) error {
 	case JSONFormat:
 		err = r.writeJSON(buffered)
 	case CSVFormat:
-		err = r.writeCSV(buffered, terminal(w))
+		err = r.writeCSV(buffered, terminal(destination))
 	case YAMLFormat:
 		err = r.writeYAML(buffered)
 	case MarkdownFormat:

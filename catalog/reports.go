@@ -171,21 +171,21 @@ func lifeReports() []Report {
 		{
 			Name: "find", explicit: true, Topic: aboutLife, Question: "What is this name: of a volume, a claim, a pod, an export, a portal, a handle, a UID, …?",
 			Help:  "All objects and backing stores that have a name, UID, handle, server, path or other attribute, and the volumes and pods on such a backing store.",
-			Flags: slices.Concat([]Flag{{Name: "name", Argument: true, Help: "What to find: a name, NAMESPACE/NAME, KIND/NAME of a workload, a UID, or what names a backing store."}}, chosen("namespace")),
+			Flags: slices.Concat([]Flag{{Name: "name", Argument: true, Help: "What to find: a name, NAMESPACE/NAME, KIND/NAME of a workload or a pod, a UID, or what names a backing store."}}, chosen("namespace")),
 			usual: map[string]string{"until": ""},
 			span:  ever,
 		},
 		life("volume", "What happened to a volume, from the first day on?",
 			"The life of a volume: when it existed, which claims had it, who mounted it, and what changed.", volumeArgument),
 		life("claim", "What happened to a claim?",
-			"The life of a claim: which volumes it had, who mounted them, and what changed.",
+			"The life of a claim: which volumes it had, who mounted them, and what changed while it had them.",
 			Flag{Name: "claim", Help: "A PersistentVolumeClaim as NAMESPACE/NAME, which is all that had that name, or by its UID."}),
 		life("pod", "When did a pod run, and what did it mount?",
 			"The life of a pod: when it ran and where, and what it mounted.",
 			Flag{Name: "pod", Help: "A pod as NAMESPACE/NAME, which is all that had that name, or by its UID."}),
 		life("workload", "Which pods did a workload have, and what did they mount?",
 			"The life of a workload: its pods, what they mounted, and the claims that were made for it.",
-			Flag{Name: "workload", Help: "A workload as NAMESPACE/KIND/NAME, such as shop/StatefulSet/mysql."}),
+			Flag{Name: "workload", Help: "A workload as NAMESPACE/KIND/NAME, such as shop/StatefulSet/mysql; NAMESPACE/Pod/NAME for a pod without a controller."}),
 	}
 }
 

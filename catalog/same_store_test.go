@@ -98,6 +98,7 @@ func sharedStores() (east, west *fact.Facts) {
 		Pods:   []fact.Pod{pod("d", "node-1")},
 		Mounts: []fact.Mount{use("d", "data", "nfs:1", day(2, 8), day(2, 12))},
 	}
+	west.Volumes[1].ClaimNamespace, west.Volumes[1].ClaimName = "lab", "none" // reserved for a claim that never came
 	reachedFrom(west.Volumes, map[string]string{"local-1": onNode("node-1")})
 	return east, west
 }
@@ -119,6 +120,8 @@ func TestVolumesOnTheSameStore(t *testing.T) {
 		{"same-store", "persistentvolume", "owner=owner-zone", ""}, // it names no one node, and is not mounted
 		{"same-store", "persistentvolume", "owner=owner-unknown-1", ""},
 		{"same-store", "persistentvolume", "cluster=west", "pv-data,pv-west"},
+		{"same-store", "claim", "cluster=west", "data,"},
+		{"same-store", "namespace", "cluster=west", "shop,"},
 		{"same-store", "state", "cluster=west", "presumed shared,presumed shared"},
 		{"same-store", "others", "cluster=west storageclass=slow limit=1", `["east/pv-ro","east/pv-rw"]`},
 		{"same-store", "together_seconds", "owner=owner-rw", "864000"},                        // 10 days

@@ -50,7 +50,7 @@ func readSchema(t *testing.T, c *catalog.Catalog) map[string]*schemaTable {
 	return tables
 }
 
-// TestSchemaIsCommented holds that each table, view and column has a comment; that the comment says what NULL means where a
+// TestSchemaIsCommented checks that each table, view and column has a comment; that the comment says what NULL means where a
 // column can be NULL, and the unit of sizes and durations.
 func TestSchemaIsCommented(t *testing.T) {
 	tables := readSchema(t, migrated(t))
@@ -130,7 +130,7 @@ var joins = []struct{ table, column, to, toColumn, what string }{
 	{"mounts_quarterly", "source_id", "volume_sources", "id", "the backing store"},
 }
 
-// TestJoinsExist holds that the joins name columns that exist, have the same type, and include each UID of another object.
+// TestJoinsExist checks that the joins name columns that exist, have the same type, and include each UID of another object.
 func TestJoinsExist(t *testing.T) {
 	tables, known := readSchema(t, migrated(t)), map[string]bool{}
 	for _, j := range joins {

@@ -86,6 +86,9 @@ func strandedVolumes() *fact.Facts {
 	f.Volumes = append(f.Volumes, volumeOf("anywhere", "", "nfs:1", "", "Available", 1), volumeOf("deleted", "", "local:1", "", "Available", 1))
 	f.Volumes[len(f.Volumes)-1].DeletedAt = day(2, 1)
 	affinities["deleted"] = onNode("never")
+	reserved := volumeOf("reserved", "kept", "local:1", "", "Available", 1) // for a claim that never came
+	reserved.ClaimNamespace, reserved.ClaimName = "shop", "none"
+	f.Volumes, affinities["reserved"] = append(f.Volumes, reserved), onNode("gone")
 	reachedFrom(f.Volumes, affinities)
 	for i := range f.Volumes {
 		switch v := &f.Volumes[i]; v.UID {
@@ -129,6 +132,10 @@ func TestStrandedVolumes(t *testing.T) {
 		{"stranded", "stranded_since", "owner=owner-early", "2026-02-06T12:00:00Z"},
 		{"stranded", "last_workload", "owner=owner-gone", "StatefulSet/db"},
 		{"stranded", "persistentvolume", "owner=owner-gone limit=1 namespace=shop storageclass=local", "pv-gone"},
+		{"stranded", "persistentvolume", "storageclass=kept", "pv-reserved"},
+		{"stranded", "namespace", "storageclass=kept", ""},
+		{"stranded", "claim", "storageclass=kept", ""},
+		{"stranded", "persistentvolume", "storageclass=kept namespace=shop", ""},
 		{"stranded", "persistentvolume", "namespace=lab", ""},
 		{"stranded", "persistentvolume", "group=nobody", ""},
 		{"stranded", "persistentvolume", "storageclass=fast", ""},

@@ -66,7 +66,7 @@ func ParseURL(raw string) (*clickhouse.Options, error) {
 	o.Auth.Username = u.User.Username()
 	o.Auth.Database = cmp.Or(strings.Trim(u.Path, "/"), DefaultDatabase)
 	if !databaseName.MatchString(o.Auth.Database) {
-		return nil, fmt.Errorf("--catalog.url: %q is no database name; use letters, digits and underscores", o.Auth.Database)
+		return nil, fmt.Errorf("--catalog.url: %q is no database name; use letters, digits and underscores, no digit first", o.Auth.Database)
 	}
 	if secure {
 		if o.TLS, err = tlsConfig(query); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,6 +37,26 @@ func TestURLsAreUnderstood(t *testing.T) {
 		if o.Addr[0] != test.address || o.Auth.Database != test.database || o.Auth.Username != test.user ||
 			o.Protocol != test.protocol || (o.TLS != nil) != test.tls {
 			t.Errorf("%s: got %+v", test.url, o)
+		}
+	}
+}
+
+// TestNamesOfDatabases checks that users.sh grants rights on the databases that a URL may name, and on no others.
+func TestNamesOfDatabases(t *testing.T) {
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, good := range map[string]bool{"kubevoltracker": true, "db2026": true, "_2026": true, "2026db": false, "a-b": false, "a.b": false} {
+		_, err := catalog.ParseURL("http://ch/" + name)
+		users := exec.Command("../deploy/clickhouse/users.sh", password, password)
+		users.Env = append(os.Environ(), "KUBEVOLTRACKER_DATABASE="+name)
+		out, refused := users.CombinedOutput()
+		if (err == nil) != good || (refused == nil) != good {
+			t.Errorf("%s: the URL: %v; users.sh: %v", name, err, refused)
+		}
+		if cure := "letters, digits and underscores, no digit first"; !good && (!strings.Contains(fmt.Sprint(err), cure) || !strings.Contains(string(out), cure)) {
+			t.Errorf("%s: want %q in %v, and in %s", name, cure, err, out)
 		}
 	}
 }

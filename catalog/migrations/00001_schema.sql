@@ -642,7 +642,7 @@ ORDER BY (cluster, kind, uid, resource_version)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'One row per version of an object that brought new information about storage. Read with FINAL.';
 
--- What a volume was like in each of its versions. objects has these among much else, which would take a second to read for a question.
+-- The size and phase of a volume in each of its versions. objects has these among much else, which would take a second to read for a question.
 CREATE TABLE IF NOT EXISTS volume_versions
 (
     cluster          LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
@@ -675,7 +675,7 @@ FROM objects
 WHERE kind = 'PersistentVolume'
 COMMENT 'Copies size and phase of each version of a volume into volume_versions.';
 
--- What the condition Unused of a claim said. It changes when the first pod comes and when the last one goes, so objects has many
+-- The condition Unused of a claim over time. It changes when the first pod comes and when the last one goes, so objects has many
 -- versions of a claim: too many to read for a question.
 CREATE TABLE IF NOT EXISTS unused_conditions
 (

@@ -1,6 +1,3 @@
-{{- /* Included by at.sql and diff.sql, over bindings, with the name of a parameter: selects those at that moment. A binding that is older than
-the first tracker may have no known beginning: then it began after both its claim and its volume were created. */ -}}
-{{$moment := printf "{%s:DateTime64(6, 'UTC')}" . -}}
-ifNull(bound_at <= {{$moment}}, NOT {{template "claim_came_after.sql" .}}
-    AND volume_key NOT IN (SELECT uid_key FROM volumes PREWHERE uid_key IN (SELECT volume_key FROM bindings WHERE bound_at IS NULL) WHERE created_at > {{$moment}}))
-AND (released_at IS NULL OR released_at > {{$moment}})
+{{- /* Included by at.sql and diff.sql, over bindings, with the name of a parameter: selects those at that moment. */ -}}
+{{template "bound_by.sql" .}}
+AND (released_at IS NULL OR released_at > {{printf "{%s:DateTime64(6, 'UTC')}" .}})

@@ -1,4 +1,5 @@
--- The life of a claim, or of all claims that had a name in turn: which volumes they had, who mounted them, and what changed.
+-- The life of a claim, or of all claims that had a name in turn: which volumes they had, who mounted them, and what changed while
+-- they had them.
 WITH
 (
     SELECT groupUniqArray((cluster, namespace, uid, name)) FROM
@@ -22,14 +23,22 @@ WITH
     SELECT groupUniqArray((cluster, claim_uid, volume_uid)) FROM bindings
     WHERE (cluster, namespace) IN (SELECT cluster, namespace FROM its_claims) AND claim_key IN (SELECT {{key "cluster, uid"}} FROM its_claims)
 ) AS binding_ids,
+-- The volumes, and when the claims had each: what happens to it under another claim is not of their life. Nobody knows since when they
+-- have a volume without a binding.
 (
-    SELECT groupUniqArray((cluster, uid)) FROM
+    SELECT groupArray((cluster, uid, stays)) FROM
     (
-        SELECT cluster, volume_uid AS uid FROM its_bindings
-        UNION ALL
-        SELECT cluster, uid FROM volumes FINAL WHERE claim_key IN (SELECT {{key "cluster, uid"}} FROM its_claims)
-        UNION ALL
-        SELECT cluster, volume_uid FROM claims FINAL WHERE volume_uid != '' AND (cluster, namespace, uid) IN (SELECT cluster, namespace, uid FROM its_claims)
+        SELECT cluster, uid, groupArrayArray(stays) AS stays FROM
+        (
+            SELECT cluster, volume_uid AS uid, [(ifNull(bound_at, toDateTime64(0, 6, 'UTC')), ifNull(released_at, toDateTime64('2299-12-31 23:59:59', 6, 'UTC')))] AS stays
+            FROM bindings FINAL
+            PREWHERE (cluster, namespace) IN (SELECT cluster, namespace FROM its_claims) AND claim_key IN (SELECT {{key "cluster, uid"}} FROM its_claims)
+            UNION ALL
+            SELECT cluster, uid, [] FROM volumes FINAL WHERE claim_key IN (SELECT {{key "cluster, uid"}} FROM its_claims)
+            UNION ALL
+            SELECT cluster, volume_uid, [] FROM claims FINAL WHERE volume_uid != '' AND (cluster, namespace, uid) IN (SELECT cluster, namespace, uid FROM its_claims)
+        )
+        GROUP BY cluster, uid
     )
 ) AS volume_ids,
 CAST([], 'Array(Tuple(String, String, DateTime64(6), String))') AS pod_ids,

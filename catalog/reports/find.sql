@@ -24,6 +24,10 @@ stores AS (SELECT s.1 AS cluster, s.2 AS id, s.3 AS kind, s.4 AS backend, s.5 AS
         SELECT cluster, namespace, created_at, uid FROM pods WHERE uid = {name:String}
         UNION ALL
         SELECT cluster, namespace, created_at, uid FROM pods WHERE {{template "claim_named.sql" "{name:String}"}}
+        UNION ALL
+        -- Other reports name a pod without a controller so, as a workload.
+        SELECT cluster, namespace, created_at, uid FROM pods
+        WHERE name = substringIndex({name:String}, '/', -1) AND {name:String} IN (concat('Pod/', name), concat(namespace, '/Pod/', name))
     )
 ) AS named_pods,
 (

@@ -5,7 +5,7 @@ with_idle, which has the idle volumes and since when they are idle. */ -}}
 {{template "chosen_volumes.sql"}}
 {{template "volume_namespaces.sql"}}
 {{end}}
--- The pods that existed and had not started a main container, and the claims that they mount.
+-- The pods that existed and had not started a main container, and what they mount.
 waiting AS
 (
     SELECT cluster, namespace, pod_created_at, pod_uid
@@ -15,7 +15,7 @@ waiting AS
           (
               SELECT cluster, namespace, pod_created_at, pod_uid FROM containers
               WHERE pod_created_at <= moment AND kind = 'main' AND (started_at IS NULL OR started_at > moment)
-                AND {{template "idle_of.sql"}}
+                AND {{template "in_volume_namespaces.sql"}}
           )
       AND (cluster, namespace, pod_created_at, pod_uid) NOT IN
           (
@@ -24,7 +24,7 @@ waiting AS
                   (
                       SELECT cluster, namespace, pod_created_at, pod_uid FROM containers
                       WHERE pod_created_at <= moment AND kind = 'main' AND started_at IS NULL
-                        AND {{template "idle_of.sql"}}
+                        AND {{template "in_volume_namespaces.sql"}}
                   )
           )
     GROUP BY cluster, namespace, pod_created_at, pod_uid
@@ -32,7 +32,7 @@ waiting AS
 ),
 awaited AS
 (
-    SELECT {{key "cluster, claim_uid"}} AS claim
+    SELECT {{key "cluster, if(volume_uid != '', volume_uid, claim_uid)"}} AS used_key
     FROM mounts FINAL
     WHERE (cluster, namespace, claim_name, pod_created_at, pod_uid) IN
           (
@@ -40,8 +40,8 @@ awaited AS
               WHERE claim_name != '' AND (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM waiting)
           )
 ),
--- The uses by the moment: how many last, and when the last of the others ended. This may read all mounts, so it groups them by one key
--- before any join: the volume, or the claim where a mount was written before its volume was known.
+-- The uses by the moment: how many last, with those that pods wait for, and when the last of the others ended. This may read all mounts,
+-- so it groups them by one key before any join: the volume, or the claim where a mount was written before its volume was known.
 mounted AS
 (
     SELECT
@@ -53,7 +53,7 @@ mounted AS
         SELECT {{key "cluster, if(volume_uid != '', volume_uid, claim_uid)"}} AS used_key, ended_at
         FROM mounts FINAL
         WHERE claim_name != '' AND pod_created_at <= moment AND started_at <= moment
-          AND {{template "idle_of.sql"}}
+          AND {{template "in_volume_namespaces.sql"}}
 {{- if quarters .}}
           AND {{template "outside_quarters.sql" "pod_created_at"}}
 {{- range changedParts}}
@@ -62,16 +62,18 @@ mounted AS
         FROM mounts FINAL
         PREWHERE {{template "in_changed.sql" (print $ " " .)}}
         WHERE claim_name != '' AND started_at <= moment
-          AND {{template "idle_of.sql"}}
+          AND {{template "in_volume_namespaces.sql"}}
 {{- end}}
         UNION ALL
         -- All mounts of such a sum had started by the moment. So a sum that had not ended by then is in use.
         SELECT if(volume_key != 0, volume_key, claim_key), last_ended_at
         FROM mounts_quarterly FINAL
         WHERE claim_name != ''
-          AND {{template "idle_of.sql"}}
+          AND {{template "in_volume_namespaces.sql"}}
           AND {{template "in_quarters.sql"}}
 {{- end}}
+        UNION ALL
+        SELECT used_key, NULL FROM awaited
     )
     GROUP BY used_key
 ),
@@ -95,7 +97,7 @@ conditions AS
         SELECT volume_key, claim_key, groupArray(ifNull(toUnixTimestamp64Micro(bound_at), 0)) AS bindings
         FROM bindings FINAL {{template "prewhere_volumes.sql" "volume_key"}}
         WHERE (bound_at IS NULL OR bound_at <= moment)
-          AND {{template "idle_of.sql"}}
+          AND {{template "in_volume_namespaces.sql"}}
         GROUP BY volume_key, claim_key
     ) AS b
     INNER JOIN
@@ -104,8 +106,8 @@ conditions AS
             c.*,
             -- The span that has the time; 0 if none has it.
             if(c.unused_micros <= w.ended_micros OR w.goes_on, w.started_micros, toInt64(0)) AS span_micros,
-            c.claim NOT IN (SELECT uid_key FROM claims FINAL WHERE deleted_at <= moment AND {{template "idle_of.sql"}}) AS has_claim,
-            c.claim IN (SELECT uid_key FROM claims FINAL WHERE deleted_at IS NOT NULL AND {{template "idle_of.sql"}}) AS is_deleted,
+            c.claim NOT IN (SELECT uid_key FROM claims FINAL WHERE deleted_at <= moment AND {{template "in_volume_namespaces.sql"}}) AS has_claim,
+            c.claim IN (SELECT uid_key FROM claims FINAL WHERE deleted_at IS NOT NULL AND {{template "in_volume_namespaces.sql"}}) AS is_deleted,
             c.cluster IN (
                 SELECT cluster FROM coverage FINAL
                 WHERE kind = 'PersistentVolumeClaim' AND started_at <= moment AND coalesce(ended_at, seen_at) >= moment) AS is_watched
@@ -124,7 +126,7 @@ conditions AS
                 -- before it said goes on.
                 SELECT cluster, claim_key, observed_at, ifNull(toUnixTimestamp64Micro(unused_since), 0) AS micros
                 FROM unused_conditions FINAL
-                WHERE {{template "idle_of.sql"}}
+                WHERE {{template "in_volume_namespaces.sql"}}
             )
             GROUP BY claim
         ) AS c
@@ -148,7 +150,7 @@ bound AS
             multiIf(bound_at IS NOT NULL, assumeNotNull(toUnixTimestamp64Micro(bound_at)), {{template "claim_came_after.sql" "until"}}, 9223372036854775807, 0) AS began,
             ifNull(toUnixTimestamp64Micro(released_at), 9223372036854775807) AS released, bitShiftLeft(toUInt128(began), 32) + toUInt128(ordinal) AS place
         FROM bindings FINAL {{template "prewhere_volumes.sql" "volume_key"}}
-        WHERE {{template "idle_of.sql"}}
+        WHERE {{template "in_volume_namespaces.sql"}}
     )
     GROUP BY key
 ),
@@ -162,7 +164,7 @@ mounted_volumes AS
         SELECT uid_key AS claim, volume_key AS volume
         FROM claims FINAL
         WHERE volume_uid != ''
-          AND {{template "idle_of.sql"}}
+          AND {{template "in_volume_namespaces.sql"}}
     ) AS c ON c.claim = m.used_key
     GROUP BY key
 ),
@@ -242,7 +244,6 @@ joined AS
        AND {{if given "owner" "group"}}claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
             {{- else}}(by_namespace AND claim_key = present_claim OR claim_key IN (SELECT claim_key FROM bindings WHERE namespace = {namespace:String})){{end}}
 {{- end}}
-       AND claim_key NOT IN (SELECT claim FROM awaited)
 ),
 {{- /* By rule 5.5 of collector/inventory. */}}
 -- Since when a volume was idle: since its last use, or since a use that only the

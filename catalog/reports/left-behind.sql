@@ -75,7 +75,7 @@ SELECT
     c.owner AS owner,
     c.groups AS groups,
     u.last_pod AS last_pod,
-    multiIf(u.last_pod = '', '', u.last_workload_name = '', concat('Pod/', u.last_pod), concat(u.last_workload_kind, '/', u.last_workload_name)) AS last_workload,
+    trim(BOTH '/' FROM concat(u.last_workload_kind, '/', u.last_workload_name)) AS last_workload,
     u.last_ended_at AS last_used_at,
     v.deleted_at AS deleted_at,
     if(v.deleted_not_before = v.deleted_at, NULL, v.deleted_not_before) AS deleted_not_before

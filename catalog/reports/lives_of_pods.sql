@@ -3,5 +3,5 @@
     SELECT groupUniqArray((cluster, namespace, claim_name, pod_created_at, pod_uid)) FROM mounts
     WHERE (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, created_at, uid FROM its_pods)
 ) AS mount_ids,
-CAST([], 'Array(Tuple(String, String))') AS volume_ids,
+CAST([], 'Array(Tuple(String, String, Array(Tuple(DateTime64(6), DateTime64(6)))))') AS volume_ids,
 CAST([], 'Array(Tuple(String, String, String))') AS binding_ids,

@@ -7,21 +7,25 @@ WITH
 {{template "of_class.sql"}}
 {{if fewRows}}
 (
-    SELECT groupArray((cluster, namespace, pod_created_at, pod_uid, volume_uid, source_id))
+    SELECT groupArray((cluster, namespace, pod_created_at, pod_uid, claim_uid, volume_uid, source_id))
     {{template "mounts_nearby.sql"}}
 ) AS nearby_rows,
 nearby AS
 (
-    SELECT r.1 AS cluster, r.2 AS namespace, r.3 AS pod_created_at, r.4 AS pod_uid, r.5 AS volume_uid, r.6 AS source_id
+    SELECT r.1 AS cluster, r.2 AS namespace, r.3 AS pod_created_at, r.4 AS pod_uid, r.5 AS claim_uid, r.6 AS volume_uid, r.7 AS source_id
     FROM (SELECT arrayJoin(nearby_rows) AS r)
 )
 {{else}}
 nearby AS
 (
-    SELECT cluster, namespace, pod_created_at, pod_uid, volume_uid, source_id
+    SELECT cluster, namespace, pod_created_at, pod_uid, claim_uid, volume_uid, source_id
     {{template "mounts_nearby.sql"}}
 )
-{{end}}
+{{end}},
+(
+    SELECT groupArray((uid_key, volume_key)) FROM claims FINAL
+    WHERE volume_uid != '' AND (cluster, namespace, uid) IN (SELECT cluster, namespace, claim_uid FROM nearby WHERE volume_uid = '' AND claim_uid != '')
+) AS claims_nearby
 SELECT
     m.cluster AS cluster,
     m.namespace AS namespace,
@@ -63,7 +67,18 @@ LEFT JOIN
     PREWHERE pod_created_at IN (SELECT pod_created_at FROM nearby)
     WHERE (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM nearby)
 ) AS c ON c.cluster = m.cluster AND c.pod_uid = m.pod_uid AND c.name = m.container
-LEFT JOIN (SELECT uid_key, name FROM volumes FINAL PREWHERE uid_key IN (SELECT {{key "cluster, volume_uid"}} FROM nearby)) AS v ON v.uid_key = {{key "m.cluster, m.volume_uid"}}
+LEFT JOIN
+(
+    SELECT uid_key AS used_key, name FROM volumes FINAL PREWHERE uid_key IN (SELECT {{key "cluster, volume_uid"}} FROM nearby)
+    UNION ALL
+    -- A mount that was written before its volume was known has the volume of its claim. Few mounts are so.
+    SELECT c.claim_key, v.name
+    FROM (SELECT k.1 AS claim_key, k.2 AS volume_key FROM (SELECT arrayJoin(claims_nearby) AS k)) AS c
+    INNER JOIN
+    (
+        SELECT uid_key, name FROM volumes FINAL PREWHERE uid_key IN (SELECT k.2 FROM (SELECT arrayJoin(claims_nearby) AS k))
+    ) AS v ON v.uid_key = c.volume_key
+) AS v ON v.used_key = {{key "m.cluster, if(m.volume_uid = '', m.claim_uid, m.volume_uid)"}}
 LEFT JOIN
 (
     SELECT id_key, driver, server, path FROM volume_sources FINAL PREWHERE id_key IN (SELECT {{key "cluster, source_id"}} FROM nearby)

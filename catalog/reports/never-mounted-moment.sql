@@ -1,11 +1,15 @@
--- The claims that existed at a moment and that no container had mounted by then: never-mounted.sql for the past. The size and the
--- phase are those of the moment; owner, groups and class those that are known last.
+-- The claims that existed at a moment and that no container had mounted by then: never-mounted.sql for the past. The size, the
+-- phase and the volume are those of the moment; owner, groups and class those that are known last.
 WITH
 {until:DateTime64(6, 'UTC')} AS moment,
--- How much more the claims have asked for since the moment, and whether they became Lost since.
+{{template "shared_volumes.sql"}}
+-- How much more the claims have asked for since the moment, when they became Lost last by then, and whether they became Lost since.
 changed AS
 (
-    SELECT cluster, uid, sumIf(bytes, action = 'resize_requested') AS grown_bytes, countIf(action = 'phase' AND endsWith(details, 'Lost')) > 0 AS became_lost
+    SELECT
+        cluster, uid, sumIf(bytes, action = 'resize_requested' AND changed_at > moment) AS grown_bytes,
+        maxIf(changed_at, action = 'phase' AND changed_at <= moment) AS lost_at,
+        countIf(action = 'phase' AND endsWith(details, ' → Lost') AND changed_at > moment) > 0 AS became_lost
     FROM
     (
         -- Two trackers can have dated the same change differently.
@@ -16,25 +20,37 @@ changed AS
         PREWHERE action IN ('phase', 'resize_requested')
         WHERE kind = 'PersistentVolumeClaim' AND {{template "in_namespaces.sql"}}
         GROUP BY cluster, uid, action, details, resource_version
-        HAVING changed_at > moment
+        HAVING changed_at > moment OR endsWith(details, ' → Lost')
     )
     GROUP BY cluster, uid
 ),
--- When each claim was bound first, and whether a use of its volume since then is known, also if the mounts have expired since.
+-- When uses of volumes ended that had begun by the moment: the last ones, also if the mounts have expired since; and those of volumes that
+-- several claims had, because pods can go on with a volume when another claim gets it.
+volumes_used AS
+(
+    SELECT volume_key, last_ended_at FROM volume_uses FINAL WHERE last_ended_at <= moment
+    UNION ALL
+    SELECT {{key "cluster, volume_uid"}} AS volume_key, max(ifNull(ended_at, {now:DateTime64(6, 'UTC')}))
+    FROM mounts FINAL
+    WHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, claim_name FROM bindings WHERE {{listed "volume_key" "shared_volumes"}})
+      AND pod_created_at <= moment AND started_at <= moment
+    GROUP BY volume_key
+),
+-- When each claim was bound last by the moment, and to which volume; and whether a volume was used since it was bound to the claim.
 bound AS
 (
     SELECT
-        b.claim_key AS claim_key, toUInt8(1) AS was_bound,
-        max(ifNull(u.last_ended_at > b.bound_at AND (b.released_at IS NULL OR u.last_ended_at <= b.released_at), 0)) AS was_used
-    FROM (SELECT volume_key, last_ended_at FROM volume_uses FINAL WHERE last_ended_at <= moment) AS u
+        b.claim_key AS claim_key, toUInt8(1) AS was_bound, max(b.began_at) AS last_bound_at, argMax(b.volume_key, b.began_at) AS last_volume,
+        max(ifNull(u.last_ended_at > b.began_at AND (ifNull(b.released_at > moment, true) OR u.last_ended_at <= b.released_at), 0)) AS was_used
+    FROM volumes_used AS u
     RIGHT JOIN
     (
-        SELECT claim_key, volume_key, bound_at, released_at
+        SELECT claim_key, volume_key, ifNull(bound_at, toDateTime64(0, 6, 'UTC')) AS began_at, released_at
         FROM bindings FINAL
 {{- if given "namespace" "owner" "group"}}
         PREWHERE {{template "in_namespaces.sql"}} AND claim_key IN ({{template "chosen_claims.sql"}})
 {{- end}}
-        WHERE (bound_at IS NULL OR bound_at <= moment){{filter "cluster"}}
+        WHERE {{template "bound_by.sql" "until"}}{{filter "cluster"}}
     ) AS b ON u.volume_key = b.volume_key
     GROUP BY claim_key
 ),
@@ -49,8 +65,8 @@ SELECT
     c.cluster AS cluster,
     c.namespace AS namespace,
     c.name AS claim,
-    multiIf(c.phase = 'Lost' AND NOT k.became_lost, 'Lost', b.was_bound OR ifNull(c.bound_at <= moment, 0), 'Bound', 'Pending') AS phase,
-    if(b.was_bound OR ifNull(c.bound_at <= moment, 0), c.volume_name, '') AS persistentvolume,
+    multiIf(c.phase = 'Lost' AND NOT k.became_lost OR k.lost_at > b.last_bound_at, 'Lost', b.was_bound OR ifNull(c.bound_at <= moment, 0), 'Bound', 'Pending') AS phase,
+    multiIf(b.was_bound AND b.last_volume != c.volume_key, v.name, b.was_bound OR ifNull(c.bound_at <= moment, 0), c.volume_name, '') AS persistentvolume,
     c.storage_class AS storage_class,
     c.owner AS owner,
     c.groups AS groups,
@@ -60,13 +76,15 @@ SELECT
     if(c.unused_since <= moment, c.unused_since, NULL) AS unused_since
 FROM
 (
-    SELECT cluster, namespace, name, uid_key, toString(phase) AS phase, volume_name, storage_class, owner, groups, requested_bytes, created_at, bound_at, unused_since
+    SELECT cluster, namespace, name, uid_key, toString(phase) AS phase, volume_key, volume_name, storage_class, owner, groups, requested_bytes, created_at, bound_at, unused_since
     FROM claims AS c FINAL
     WHERE {{template "existed.sql"}}{{filter "cluster"}}
       AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
       AND uid_key NOT IN (SELECT claim FROM mounted)
 ) AS c
 LEFT JOIN bound AS b ON b.claim_key = c.uid_key
+-- A claim that was Lost may have got another volume since.
+LEFT JOIN (SELECT uid_key, name FROM volumes FINAL PREWHERE uid_key IN (SELECT volume_key FROM bindings WHERE released_at IS NOT NULL)) AS v ON v.uid_key = b.last_volume
 LEFT JOIN changed AS k ON {{key "k.cluster, k.uid"}} = c.uid_key
 WHERE NOT b.was_used
 ORDER BY created_at, cluster, namespace, claim

@@ -12,10 +12,7 @@ chosen AS
     WHERE deleted_at IS NULL{{filter "cluster"}}
       AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
 ),
-(
-    SELECT groupArray(volume_key)
-    FROM (SELECT volume_key FROM bindings GROUP BY volume_key HAVING uniqExact(claim_key) > 1)
-) AS shared_volumes,
+{{template "shared_volumes.sql"}}
 (
     SELECT groupArray((cluster, namespace, name, uid_key)) FROM chosen
     WHERE (volume_uid = '' OR {{listed "volume_key" "shared_volumes"}})
@@ -31,11 +28,11 @@ chosen AS
               ) AS b
               INNER JOIN
               (
-                  SELECT volume_key, last_ended_at
+                  SELECT volume_key, in_use, last_ended_at
                   FROM volume_uses FINAL
                   PREWHERE {{listed "volume_key" "shared_volumes"}}
               ) AS u ON u.volume_key = b.volume_key
-              WHERE u.last_ended_at > b.bound_at
+              WHERE u.in_use OR u.last_ended_at > b.bound_at
           )
 ) AS undecided,
 (

@@ -25,7 +25,7 @@ candidates AS
 ),
 existing AS
 (
-    SELECT cluster, uid, source_id, (name, toString(storage_class), claim_uid, toString(claim_namespace), claim_name, created_at, deleted_at, deleted_not_before) AS volume
+    SELECT cluster, uid, source_id, (name, toString(storage_class), claim_uid, {{template "named_claim.sql"}}, created_at, deleted_at, deleted_not_before) AS volume
     FROM volumes FINAL
     WHERE {{template "existed.sql"}} AND (cluster, source_id) IN (SELECT cluster, id FROM candidates)
 ),

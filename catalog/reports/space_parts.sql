@@ -3,10 +3,11 @@
 -- The lives of claims and volumes in parts, and how much of the window each part takes. Times are microseconds since 1970. The parts
 -- can be added up: a part that begins with a resize has only the bytes that the resize added.
 -- Claims count from creation to deletion. A volume counts from each binding on, first as bound and then as released, until its next
--- binding, its deletion, or until it is Available again or Failed. It is idle while no container uses its claim and no pod waits
--- for it. Only a pod that started later is known to have waited: one that never started has no mounts.
+-- binding, its deletion, or until it is Available again or Failed. It is idle while no container uses it and no pod waits for it,
+-- whichever claim they name. Only a pod that started later is known to have waited: one that never started has no mounts.
 {{if given "namespace" "owner" "group"}}
 {{template "chosen_volumes.sql"}}
+{{template "volume_namespaces.sql"}}
 {{end}}
 -- The bindings of each volume, in their order: when bound, when released, of which claim.
 bound AS
@@ -95,31 +96,40 @@ volume_parts AS
         ) AS r ON r.object = s.volume
     )
 ),
--- When pods used a claim or waited for it, as spans that do not overlap.
+-- When pods used a volume or waited for it, as spans that do not overlap. This may read all mounts, so it groups them by one key before
+-- the join: the volume, or the claim where a mount was written before its volume was known.
 uses AS
 (
-    SELECT claim, groupArray((greatest(began, reached), ended)) AS stretches
+    SELECT volume, groupArray((greatest(began, reached), ended)) AS stretches
     FROM
     (
-        SELECT claim, began, ended, max(ended) OVER (PARTITION BY claim ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+        SELECT volume, began, ended, max(ended) OVER (PARTITION BY volume ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
         FROM
         (
-            SELECT {{key "cluster, claim_uid"}} AS claim, toUnixTimestamp64Micro(pod_created_at) AS began, ifNull(toUnixTimestamp64Micro(ended_at), 9000000000000000) AS ended
-            FROM mounts FINAL
-            -- Two conditions, because the index of ended_at would not help with one for both.
-            PREWHERE pod_created_at IN
-                     (
-                         SELECT pod_created_at FROM mounts WHERE {{template "in_namespaces.sql"}} AND {{template "in_first_part.sql"}}
-                         UNION ALL
-                         SELECT pod_created_at FROM mounts WHERE {{template "in_namespaces.sql"}} AND {{template "in_last_part.sql"}}
-                     )
-            WHERE claim_uid != '' AND (ended_at IS NULL OR ended_at > pod_created_at)
-              AND {{template "space_uses.sql"}}
-              AND ({{template "in_first_part.sql"}} OR {{template "in_last_part.sql"}})
+            SELECT if(c.volume != 0, c.volume, m.used_key) AS volume, arrayJoin(m.spans) AS span, span.1 AS began, span.2 AS ended
+            FROM
+            (
+                SELECT
+                    {{key "cluster, if(volume_uid != '', volume_uid, claim_uid)"}} AS used_key,
+                    groupArray((toUnixTimestamp64Micro(pod_created_at), ifNull(toUnixTimestamp64Micro(ended_at), 9000000000000000))) AS spans
+                FROM mounts FINAL
+                -- Two conditions, because the index of ended_at would not help with one for both.
+                PREWHERE pod_created_at IN
+                         (
+                             SELECT pod_created_at FROM mounts WHERE {{template "in_volume_namespaces.sql"}} AND {{template "in_first_part.sql"}}
+                             UNION ALL
+                             SELECT pod_created_at FROM mounts WHERE {{template "in_volume_namespaces.sql"}} AND {{template "in_last_part.sql"}}
+                         )
+                WHERE claim_name != '' AND (ended_at IS NULL OR ended_at > pod_created_at)
+                  AND {{template "space_uses.sql"}}
+                  AND ({{template "in_first_part.sql"}} OR {{template "in_last_part.sql"}})
+                GROUP BY used_key
+            ) AS m
+            LEFT JOIN (SELECT uid_key AS claim, volume_key AS volume FROM claims FINAL WHERE volume_uid != '' AND {{template "in_volume_namespaces.sql"}}) AS c ON c.claim = m.used_key
         )
     )
     WHERE ended > greatest(began, reached)
-    GROUP BY claim
+    GROUP BY volume
 ),
 -- The samples of usage: the last one before each part of the window, and those in it. A sample is valid until the next one.
 samples AS
@@ -138,11 +148,7 @@ samples AS
                 at > fromUnixTimestamp64Micro(began_micros, 'UTC') AND at < fromUnixTimestamp64Micro(first_edge, 'UTC')
                 OR at > fromUnixTimestamp64Micro(last_edge, 'UTC')) AS inside
         FROM usage
-        WHERE true{{filter "cluster"}}
-          AND at < fromUnixTimestamp64Micro(ended_micros, 'UTC')
-{{- if given "namespace" "owner" "group"}}
-          AND {{template "namespaces_of_volumes.sql" "volume_keys"}}
-{{- end}}
+        WHERE at < fromUnixTimestamp64Micro(ended_micros, 'UTC') AND {{template "in_volume_namespaces.sql"}}
         GROUP BY volume
     )
 ),
@@ -210,7 +216,7 @@ parts AS
                   )
 {{- end}}
         ) AS c ON c.claim = p.claim
-        LEFT JOIN uses AS u ON u.claim = p.claim
+        LEFT JOIN uses AS u ON u.volume = p.volume
         LEFT JOIN samples AS m ON m.volume = p.volume
         WHERE true{{filter "namespace" "owner" "groups"}}
     )

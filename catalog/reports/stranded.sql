@@ -133,7 +133,7 @@ SELECT
     u.last_ended_at AS last_used_at
 FROM
 (
-    SELECT cluster, uid, uid_key, name, node_affinity, claim_key, claim_namespace, claim_name, storage_class, capacity_bytes, phase, created_at
+    SELECT cluster, uid, uid_key, name, node_affinity, claim_key, {{template "named_claim.sql"}}, storage_class, capacity_bytes, phase, created_at
     FROM volumes
     WHERE {{template "stranded_volumes.sql"}}
 ) AS v

@@ -1,9 +1,9 @@
 -- Included by other reports: a life as rows of what happened when, of the objects in volume_ids, claim_ids and pod_ids,
--- the bindings in binding_ids, and the mounts in mount_ids. A row of a span has a duration, and an end once it has
--- ended; a row of a moment has neither. The times at which nobody watched pods are rows, too.
+-- the bindings in binding_ids, and the mounts in mount_ids. Of a volume with stays, only what happened during one of them. A row
+-- of a span has a duration, and an end once it has ended; a row of a moment has neither. The times at which nobody watched pods are rows, too.
 -- The UIDs are arrays, because ClickHouse computes an array once, and a subquery each time that it is named.
 -- The bar draws each row on the time from the first row to the last: █ for what lasts, • for a moment, ░ for unwatched.
-its_volumes AS (SELECT id.1 AS cluster, id.2 AS uid FROM (SELECT arrayJoin(volume_ids) AS id)),
+its_volumes AS (SELECT id.1 AS cluster, id.2 AS uid, id.3 AS stays FROM (SELECT arrayJoin(volume_ids) AS id)),
 its_claims AS (SELECT id.1 AS cluster, id.2 AS namespace, id.3 AS uid, id.4 AS name FROM (SELECT arrayJoin(claim_ids) AS id)),
 its_bindings AS (SELECT id.1 AS cluster, id.2 AS claim_uid, id.3 AS volume_uid FROM (SELECT arrayJoin(binding_ids) AS id)),
 its_pods AS (SELECT id.1 AS cluster, id.2 AS namespace, id.3 AS created_at, id.4 AS uid FROM (SELECT arrayJoin(pod_ids) AS id)),
@@ -44,10 +44,11 @@ events AS
         ON v.cluster = b.cluster AND v.uid = b.volume_uid
     WHERE {{template "both_existed.sql"}}
     UNION ALL
-    SELECT cluster, coalesce(attached_at, created_at), detached_at, detached_at, 1,
-        if(attached_at IS NULL, 'attaching', 'attached'), concat('Node/', node), trim(concat('by ', attacher, ' ', error)), ''
-    FROM attachments FINAL
-    WHERE volume_uid != '' AND (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)
+    SELECT a.cluster, coalesce(a.attached_at, a.created_at) AS began, a.detached_at, a.detached_at, 1,
+        if(a.attached_at IS NULL, 'attaching', 'attached'), concat('Node/', a.node), trim(concat('by ', a.attacher, ' ', a.error)), ''
+    FROM (SELECT * FROM attachments FINAL WHERE volume_uid != '' AND (cluster, volume_uid) IN (SELECT cluster, uid FROM its_volumes)) AS a
+    INNER JOIN its_volumes AS v ON v.cluster = a.cluster AND v.uid = a.volume_uid
+    WHERE empty(v.stays) OR arrayExists(s -> ifNull(began <= s.2, true) AND ifNull(a.detached_at >= s.1, true), v.stays)
     UNION ALL
     SELECT cluster, coalesce(started_at, created_at), coalesce(finished_at, deleted_at), if(finished_at IS NULL, deleted_not_before, finished_at), 1,
         if(started_at IS NULL, 'waited', 'ran'), concat('Pod/', namespace, '/', name),
@@ -71,18 +72,26 @@ events AS
     ) AS p ON p.cluster = m.cluster AND p.uid = m.pod_uid
     UNION ALL
     -- The changes that do not begin or end one of the rows above.
-    SELECT cluster, at, NULL, NULL, 0, action, concat(kind, '/', if(namespace = '', '', concat(namespace, '/')), name), details, actor
-    FROM changes FINAL
-    WHERE (cluster, kind, namespace, uid) IN
-      (
-          SELECT cluster, 'PersistentVolume', '', uid FROM its_volumes
-          UNION ALL
-          SELECT cluster, 'PersistentVolumeClaim', namespace, uid FROM its_claims
-          UNION ALL
-          SELECT cluster, 'Pod', namespace, uid FROM its_pods
-      )
-      AND action NOT IN ('created', 'deleted', 'bound', 'attached', 'detached', 'mounted', 'unmounted')
-      AND NOT (kind = 'Pod' AND action IN ('started', 'finished'))
+    SELECT c.cluster, c.changed_at, NULL, NULL, 0, c.action, concat(c.kind, '/', if(c.namespace = '', '', concat(c.namespace, '/')), c.name), c.details, c.actor
+    FROM
+    (
+        -- Two trackers can have dated the same change differently, unless the object itself dates it.
+        SELECT cluster, kind, namespace, uid, name, action, details, actor, min(at) AS changed_at
+        FROM changes
+        WHERE (cluster, kind, namespace, uid) IN
+          (
+              SELECT cluster, 'PersistentVolume', '', uid FROM its_volumes
+              UNION ALL
+              SELECT cluster, 'PersistentVolumeClaim', namespace, uid FROM its_claims
+              UNION ALL
+              SELECT cluster, 'Pod', namespace, uid FROM its_pods
+          )
+          AND action NOT IN ('created', 'deleted', 'bound', 'attached', 'detached', 'mounted', 'unmounted')
+          AND NOT (kind = 'Pod' AND action IN ('started', 'finished'))
+        GROUP BY cluster, kind, namespace, uid, name, action, details, actor, resource_version, if(resource_version = '', at, NULL)
+    ) AS c
+    LEFT JOIN its_volumes AS v ON v.cluster = c.cluster AND v.uid = c.uid
+    WHERE c.kind != 'PersistentVolume' OR empty(v.stays) OR arrayExists(s -> c.changed_at >= s.1 AND c.changed_at <= s.2, v.stays)
 ),
 -- The events, and the times that nobody watched between the first and the last event of a cluster. Events are named once,
 -- because ClickHouse would compute them again.

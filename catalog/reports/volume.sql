@@ -1,7 +1,7 @@
 -- The life of a volume: when it existed, which claims had it, who mounted it, on which nodes it was attached, and what changed.
 WITH
 (
-    SELECT groupArray((cluster, uid)) FROM ({{template "named_volumes.sql"}}) WHERE true{{filter "cluster"}}
+    SELECT groupArray((cluster, uid, CAST([], 'Array(Tuple(DateTime64(6), DateTime64(6)))'))) FROM ({{template "named_volumes.sql"}}) WHERE true{{filter "cluster"}}
 ) AS volume_ids,
 (
     SELECT groupUniqArray((cluster, claim_uid, volume_uid)) FROM bindings

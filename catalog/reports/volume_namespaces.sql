@@ -1,4 +1,4 @@
-{{- /* Included by at.sql and idle_candidates.sql, behind the array volume_keys: the array volume_namespaces, of all claims
+{{- /* Included by at.sql, idle_candidates.sql and space_parts.sql, behind the array volume_keys: the array volume_namespaces, of all claims
 that these volumes have or had; nothing if namespaces.sql has found them, or more. */ -}}
 {{if not (given "volume_namespaces")}}
 (

@@ -4,7 +4,8 @@ WITH
     SELECT groupUniqArray((cluster, namespace, created_at, uid)) FROM pods FINAL
     WHERE true{{filter "cluster"}}
       AND namespace = substringIndex({workload:String}, '/', 1)
-      AND workload_name != '' AND concat(namespace, '/', workload_kind, '/', workload_name) = {workload:String}
+      AND (workload_name != '' AND concat(namespace, '/', workload_kind, '/', workload_name) = {workload:String}
+           OR workload_name = '' AND concat(namespace, '/Pod/', name) = {workload:String}) -- a pod without a controller is its own workload
 ) AS pod_ids,
 {{template "lives_of_pods.sql"}}
 (

@@ -110,7 +110,7 @@ func (x *found) podsAndClaims() {
 		if !p.known {
 			continue
 		}
-		x.add("Pod", p.namespace, p.name, p.uid, x.matches(p.uid, p.name, p.namespace+"/"+p.name), p.created, p.gone.at)
+		x.add("Pod", p.namespace, p.name, p.uid, x.matches(p.uid, p.name, p.namespace+"/"+p.name, "Pod/"+p.name, p.namespace+"/Pod/"+p.name), p.created, p.gone.at)
 		if p.workload != "" {
 			name, uid := p.workloadName(), p.kind+p.namespace+p.workload
 			add(group{p.kind, p.namespace, p.workload, uid, x.matches(uid, p.workload, name, p.namespace+"/"+name)}, p.created, p.gone.at)

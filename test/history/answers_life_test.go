@@ -35,6 +35,16 @@ type subjects struct {
 	pods     []*pod
 	bindings []*binding
 	mounts   []mount
+	ofClaims bool // what happened to the volumes counts only while the claims had them
+}
+
+// takes reports whether something that happened to a volume, or lasted, counts.
+func (s subjects) takes(v *volume, began, ended fact.Time) bool {
+	its := func(b *binding) bool { return b.volume == v }
+	while := func(b *binding) bool {
+		return its(b) && began <= cmp.Or(b.released.at, endOfTime()) && cmp.Or(ended, endOfTime()) >= b.bound
+	}
+	return slices.Contains(s.volumes, v) && (!s.ofClaims || !slices.ContainsFunc(s.bindings, its) || slices.ContainsFunc(s.bindings, while))
 }
 
 // life is a row of a life: what lasts has a duration, and what happened at a moment has none.
@@ -93,7 +103,7 @@ func (m *model) live(s subjects, w window) (rows []row) {
 	for _, u := range s.mounts {
 		all = append(all, u.life())
 	}
-	all = append(all, m.attachedTo(s.volumes)...)
+	all = append(all, m.attachedTo(s)...)
 	for _, c := range m.changesOf(s) {
 		all = append(all, life{c.at, end{}, false, c.action, objectName(c.of), c.details})
 	}
@@ -107,16 +117,18 @@ func (m *model) live(s subjects, w window) (rows []row) {
 }
 
 // attachedTo returns the attachments of some volumes, also those that wait.
-func (m *model) attachedTo(volumes []*volume) (all []life) {
+func (m *model) attachedTo(s subjects) (all []life) {
 	for _, a := range m.attached {
-		if !a.known || !slices.Contains(volumes, a.volume) {
+		if !a.known {
 			continue
 		}
 		l := life{a.created, end{a.gone, a.gone}, true, "attaching", "Node/" + a.node, strings.Trim("by "+a.volume.source.driver+" "+a.seenFailure, " ")}
 		if a.seenAttached {
 			l.began, l.event = a.at, "attached"
 		}
-		all = append(all, l)
+		if s.takes(a.volume, l.began, a.gone) {
+			all = append(all, l)
+		}
 	}
 	return all
 }
@@ -180,7 +192,7 @@ func (m *model) changesOf(s subjects) (list []change) {
 	return slices.DeleteFunc(list, func(c change) bool {
 		switch o := c.of.(type) {
 		case *volume:
-			return !slices.Contains(s.volumes, o)
+			return !s.takes(o, c.at, c.at)
 		case *claim:
 			return !slices.Contains(s.claims, o)
 		case *pod:
@@ -246,6 +258,7 @@ func claimLife(h *history, flags map[string]string) []row {
 	name := []string{c.uid, c.namespace + "/" + c.name}[h.rnd.IntN(2)]
 	flags["claim"] = name
 	return h.lives(flags, func(m *model) (s subjects) {
+		s.ofClaims = true
 		for _, c := range m.claims {
 			if !named(c, name) {
 				continue
@@ -305,7 +318,7 @@ func workloadLife(h *history, flags map[string]string) []row {
 	flags["workload"] = name
 	return h.lives(flags, func(m *model) (s subjects) {
 		for _, p := range m.pods {
-			if p.known && p.workload != "" && p.namespace+"/"+workloadOf(p) == name {
+			if p.known && p.namespace+"/"+p.workloadName() == name {
 				s.pods = append(s.pods, p)
 			}
 		}

@@ -98,7 +98,7 @@ func leftBehind(h *history, flags map[string]string) (rows []row) {
 			"deleted_not_before": v.gone.unsure(),
 		}
 		if u := m.lastUse(v, r); u != nil {
-			r["last_used_at"], r["last_workload"] = u.ended().at, u.pod.workloadName()
+			r["last_used_at"] = u.ended().at
 		}
 		if f.takes(m, c.namespace, c.owner, c.groups, v.class) {
 			rows = append(rows, r)

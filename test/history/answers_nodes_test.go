@@ -8,15 +8,15 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
-// stand is a node while it had one zone.
-type stand struct {
+// nodeInZone is a node while it was in one zone.
+type nodeInZone struct {
 	node  *node
 	zone  string
 	until fact.Time // 0 while it lasts
 }
 
-// stands returns all nodes that are known, for each of their zones.
-func (m *model) stands() (list []stand) {
+// nodesInZones returns all nodes that are known, for each of their zones.
+func (m *model) nodesInZones() (list []nodeInZone) {
 	for _, n := range m.nodes {
 		for i, s := range n.seen {
 			end := n.deleted
@@ -26,7 +26,7 @@ func (m *model) stands() (list []stand) {
 			if i+1 < len(n.seen) {
 				end = n.seen[i+1].at
 			}
-			list = append(list, stand{n, s.zone, end})
+			list = append(list, nodeInZone{n, s.zone, end})
 		}
 	}
 	return list
@@ -42,9 +42,9 @@ func (m *model) successor(n *node) (next *node) {
 	return next
 }
 
-// standsFor returns the nodes that can have a volume, and those that could.
-func (m *model) standsFor(v *volume) (living, gone []stand) {
-	for _, s := range m.stands() {
+// nodesFor returns the nodes that can have a volume, and those that could.
+func (m *model) nodesFor(v *volume) (living, gone []nodeInZone) {
+	for _, s := range m.nodesInZones() {
 		switch {
 		case !v.meets(s.node.name, s.zone):
 		case s.until == 0:
@@ -57,8 +57,8 @@ func (m *model) standsFor(v *volume) (living, gone []stand) {
 }
 
 // replaced reports whether a node has the name of one that a volume was on, and came later.
-func (v *volume) replaced(s stand, gone []stand) bool {
-	before := func(g stand) bool {
+func (v *volume) replaced(s nodeInZone, gone []nodeInZone) bool {
+	before := func(g nodeInZone) bool {
 		return g.node.name == s.node.name && g.until > v.created && g.until <= s.node.created
 	}
 	named := func(r requirement) bool { return r.key == hostname && slices.Contains(r.values, s.node.name) }
@@ -66,8 +66,8 @@ func (v *volume) replaced(s stand, gone []stand) bool {
 }
 
 // strandedOn returns why no node has a volume, and the last one that had it; no reason if a node has it, or may have.
-func (m *model) strandedOn(v *volume) (reason string, last stand) {
-	living, gone := m.standsFor(v)
+func (m *model) strandedOn(v *volume) (reason string, last nodeInZone) {
+	living, gone := m.nodesFor(v)
 	var newest fact.Time
 	for _, s := range living {
 		newest = max(newest, s.node.created)

@@ -98,7 +98,7 @@ func (m *model) claimThen(v *volume, t fact.Time) *claim {
 }
 
 // volumeAt is what a volume takes at a moment.
-func (m *model) volumeAt(v *volume, uses map[*claim][]mount, t fact.Time) (s takes) {
+func (m *model) volumeAt(v *volume, uses []mount, t fact.Time) (s takes) {
 	s.used = -1
 	b := m.stayAt(v, t)
 	if !v.known || b == nil || v.created > t || v.gone.at != 0 && t >= v.gone.at || m.freed(v, b.bound, t) {
@@ -110,7 +110,7 @@ func (m *model) volumeAt(v *volume, uses map[*claim][]mount, t fact.Time) (s tak
 	} else {
 		s.released = 1
 	}
-	s.idle = !slices.ContainsFunc(uses[b.claim], func(u mount) bool { return u.pod.created <= t && (u.ended().at == 0 || t < u.ended().at) })
+	s.idle = !slices.ContainsFunc(uses, func(u mount) bool { return existed(t, u.pod.created, u.ended().at) })
 	for _, x := range v.samples {
 		if x.at <= t {
 			s.used = x.used
@@ -120,7 +120,7 @@ func (m *model) volumeAt(v *volume, uses map[*claim][]mount, t fact.Time) (s tak
 }
 
 // marks are the moments at which something of a claim or a volume can change.
-func (m *model) marks(c *claim, v *volume, uses map[*claim][]mount) (list []fact.Time) {
+func (m *model) marks(c *claim, v *volume, uses []mount) (list []fact.Time) {
 	if c != nil {
 		list = append(list, c.created, c.gone.at)
 	}
@@ -136,10 +136,10 @@ func (m *model) marks(c *claim, v *volume, uses map[*claim][]mount) (list []fact
 	for _, b := range m.bindings {
 		if b.volume == v {
 			list = append(list, b.bound, b.released.at)
-			for _, u := range uses[b.claim] {
-				list = append(list, u.pod.created, u.ended().at)
-			}
 		}
+	}
+	for _, u := range uses {
+		list = append(list, u.pod.created, u.ended().at)
 	}
 	for _, x := range m.changes {
 		if x.of == v {
@@ -206,17 +206,15 @@ func (h *history) spaceThen(f filters, by string, w window) (rows []row) {
 				}
 			}
 		}
-		uses := map[*claim][]mount{}
+		uses := map[*volume][]mount{}
 		for _, u := range m.mounts() {
-			if c := u.store.claim; c != nil {
-				uses[c] = append(uses[c], u)
-			}
+			uses[u.volume()] = append(uses[u.volume()], u)
 		}
 		for _, c := range m.claims {
 			between(m.marks(c, nil, nil), c.class, func(t fact.Time) takes { return m.claimAt(c, t) })
 		}
 		for _, v := range m.volumes {
-			between(m.marks(nil, v, uses), v.class, func(t fact.Time) takes { return m.volumeAt(v, uses, t) })
+			between(m.marks(nil, v, uses[v]), v.class, func(t fact.Time) takes { return m.volumeAt(v, uses[v], t) })
 		}
 		for name, s := range totals {
 			rows = append(rows, s.row(m.cluster, by, name, moment))

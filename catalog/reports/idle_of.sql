@@ -1,5 +1,0 @@
-{{- /* Included by idle_candidates.sql: selects the clusters and namespaces of the selected volumes' claims and mounts. */ -}}
-true{{filter "cluster"}}
-{{- if given "namespace" "owner" "group"}}
-          AND {{inNamespaces "volume_namespaces" ""}}
-{{- end}}
