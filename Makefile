@@ -216,11 +216,16 @@ build: $(BIN)/kubevoltracker $(BIN)/kubevoltracker-clickhouse ## Build the two p
 KREW_PLATFORMS := linux_amd64 linux_arm64 darwin_amd64 darwin_arm64
 
 .PHONY: krew
-krew: $(addprefix krew-,$(KREW_PLATFORMS)) ## Build the kubectl plugin's archives and krew's manifest into .cache/krew (10 minutes the first time)
-	deploy/krew/package.sh $(VERSION) $(CACHE)/krew
+krew: $(addprefix krew-,$(KREW_PLATFORMS)) ## Build the kubectl plugin's archives and krew's manifest into .cache/krew (10 minutes the first time); VERSION=v0.1.0
+	deploy/krew/package.sh '$(VERSION)' $(CACHE)/krew
+
+# Before ten minutes of building.
+.PHONY: krew-version
+krew-version:
+	@deploy/krew/package.sh '$(VERSION)'
 
 .PHONY: $(addprefix krew-,$(KREW_PLATFORMS))
-$(addprefix krew-,$(KREW_PLATFORMS)): krew-%:
+$(addprefix krew-,$(KREW_PLATFORMS)): krew-%: krew-version
 	@echo "building kubevoltracker for $*"
 	@GOOS=$(word 1,$(subst _, ,$*)) GOARCH=$(word 2,$(subst _, ,$*)) CGO_ENABLED=0 \
 	  $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(CACHE)/krew/$*/kubevoltracker ./cmd/kubevoltracker

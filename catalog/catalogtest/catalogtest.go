@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -70,12 +71,9 @@ func (e *Engine) Start() error {
 		return err
 	}
 	if e.Address == "" {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
+		if e.Address, err = FreeAddress(); err != nil {
 			return err
 		}
-		e.Address = l.Addr().String()
-		_ = l.Close() // the process listens there next
 	}
 	e.process = exec.Command(binary, append([]string{"--data-dir", e.Dir, "--listen-address", e.Address, "--writer-password-stdin"}, e.Flags...)...)
 	e.process.Stdin = strings.NewReader(Password + "\n")
@@ -94,6 +92,19 @@ func (e *Engine) Start() error {
 			return fmt.Errorf("%s did not answer within a minute: %s", binary, output.String())
 		}
 	}
+}
+
+// FreeAddress returns an address of this machine on which nobody listens. Its port is none of those that Linux gives to
+// connections (ip_local_port_range), so that no other test gets it before a program listens there.
+func FreeAddress() (string, error) {
+	for range 100 {
+		port := 10_000 + rand.IntN(22_000) //nolint:gosec // no secret
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			return listener.Addr().String(), listener.Close()
+		}
+	}
+	return "", errors.New("no port is free")
 }
 
 func (e *Engine) answers() bool {

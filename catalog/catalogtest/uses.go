@@ -69,12 +69,12 @@ func CheckSums(t testing.TB, c *catalog.Catalog) error {
 			if(status IN ('available', 'failed', 'never_mounted') OR ` + pending + `, NULL, idle_since) AS idle_since,
 			if(status = 'deleted', '', toString(owner)) AS owner, if(status = 'deleted', [], groups) AS groups)`
 	)
-	told, wanted := `SELECT `+without+` FROM (SELECT `+stateColumns+` FROM volume_states)`, `SELECT `+without+` FROM (SELECT `+stateColumns+` FROM (`+states(t)+`))`
+	got, want := `SELECT `+without+` FROM (SELECT `+stateColumns+` FROM volume_states)`, `SELECT `+without+` FROM (SELECT `+stateColumns+` FROM (`+states(t)+`))`
 	for name, sql := range map[string]string{
 		"volume_uses is not what the mounts say":   `SELECT ` + useColumns + ` FROM ` + kept + ` EXCEPT SELECT ` + useColumns + ` FROM (` + volumeUses + `)`,
 		"volume_uses is missing":                   `SELECT ` + useColumns + ` FROM (` + volumeUses + `) EXCEPT SELECT ` + useColumns + ` FROM ` + kept,
-		"volume_states is not what the others say": told + ` EXCEPT ` + wanted,
-		"volume_states is missing":                 wanted + ` EXCEPT ` + told,
+		"volume_states is not what the others say": got + ` EXCEPT ` + want,
+		"volume_states is missing":                 want + ` EXCEPT ` + got,
 	} {
 		result, err := c.Query(t.Context(), sql, nil)
 		if err != nil {

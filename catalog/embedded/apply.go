@@ -88,8 +88,8 @@ func (q *request) applySettings(conn *connection) error {
 	return conn.exec("SET readonly = " + quote(readOnly))
 }
 
-// isDefault reports whether a reader's session has the setting's effect anyway: it is read-only, and by
-// a limit of 0 a client says that it sets none of its own.
+// isDefault reports whether the setting changes nothing in a reader's session: that is read-only anyway, and
+// a limit of 0 means that the client sets none.
 func (s setting) isDefault() bool {
 	return s.name == "readonly" || s.value == "0" && (s.name == "max_memory_usage" || s.name == "max_result_rows")
 }

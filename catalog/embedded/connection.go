@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"errors"
 	"runtime"
 	"unsafe"
@@ -23,6 +24,10 @@ type parameter struct{ name, value string }
 type usage struct {
 	readRows, readBytes, writtenRows, writtenBytes, resultRows, resultBytes uint64
 }
+
+// sink receives a piece of a statement's result, and what the piece cost. It may not keep the piece, which is memory of the
+// engine, and counts as such until sink returns. A copy that waits for a slow client would escape the engine's limits.
+type sink func(piece []byte, used usage) error
 
 // openConnection opens a session. The first one of a process boots the engine with the
 // server-level arguments among args; each may name query settings (--max_threads=4).
@@ -52,9 +57,17 @@ func (c *connection) close() {
 }
 
 // query runs a statement to its end and returns its whole result.
-func (c *connection) query(text []byte, format string, params []parameter) ([]byte, usage, error) {
-	r := newArguments(text, format, params).call(c.lib.query, c.conn)
-	return c.take(r)
+func (c *connection) query(text []byte, format string, params []parameter) (data []byte, used usage, err error) {
+	err = c.queryTo(text, format, params, func(piece []byte, u usage) error {
+		data, used = bytes.Clone(piece), u
+		return nil
+	})
+	return data, used, err
+}
+
+// queryTo runs a statement to its end and passes its whole result to sink as one piece.
+func (c *connection) queryTo(text []byte, format string, params []parameter, sink sink) error {
+	return c.receive(newArguments(text, format, params).call(c.lib.query, c.conn), sink)
 }
 
 // exec runs a statement and discards its result.
@@ -65,7 +78,7 @@ func (c *connection) exec(text string) error {
 
 // stream runs a SELECT and passes its result to sink in pieces of whole blocks. Each piece is
 // formatted on its own, so the format must allow concatenation.
-func (c *connection) stream(text []byte, format string, params []parameter, sink func([]byte, usage) error) error {
+func (c *connection) stream(text []byte, format string, params []parameter, sink sink) error {
 	s := newArguments(text, format, params).call(c.lib.streamQuery, c.conn)
 	if s == 0 {
 		return newException(codeUnknownException, "libchdb returned no result")
@@ -74,19 +87,22 @@ func (c *connection) stream(text []byte, format string, params []parameter, sink
 	if text := c.lib.resultError(s); text != "" {
 		return parseException(text)
 	}
-	for {
-		piece, used, err := c.take(c.lib.fetch(c.conn, s))
+	for more := true; more; {
+		err := c.receive(c.lib.fetch(c.conn, s), func(piece []byte, used usage) error {
+			if more = len(piece) > 0 || used.resultRows > 0; !more {
+				return nil
+			}
+			err := sink(piece, used)
+			if err != nil {
+				c.lib.cancelQuery(c.conn, s)
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		if len(piece) == 0 && used.resultRows == 0 {
-			return nil
-		}
-		if err := sink(piece, used); err != nil {
-			c.lib.cancelQuery(c.conn, s)
-			return err
-		}
 	}
+	return nil
 }
 
 // insert runs an INSERT with the rows that next returns, until next returns nil.
@@ -118,32 +134,35 @@ func (c *connection) insert(text []byte, format string, params []parameter, next
 	if text := c.lib.insertError(s); text != "" {
 		return usage{}, parseException(text)
 	}
-	_, used, err := c.take(c.lib.insertDone(s)) // returns why rows were refused
+	var used usage
+	err := c.receive(c.lib.insertDone(s), func(_ []byte, u usage) error { // returns why rows were refused
+		used = u
+		return nil
+	})
 	if err == nil && refused {
 		err = newException(codeUnknownException, "libchdb took only a part of the rows")
 	}
 	return used, err
 }
 
-// take copies the values that Go needs from a result, and destroys the result.
-func (c *connection) take(r handle) ([]byte, usage, error) {
+// receive passes a result to sink, and destroys it.
+func (c *connection) receive(r handle, sink sink) error {
 	if r == 0 {
-		return nil, usage{}, newException(codeUnknownException, "libchdb returned no result")
+		return newException(codeUnknownException, "libchdb returned no result")
 	}
 	defer c.lib.resultDestroy(r)
 	if text := c.lib.resultError(r); text != "" {
-		return nil, usage{}, parseException(text)
+		return parseException(text)
 	}
-	used := usage{
+	var piece []byte
+	if n := c.lib.resultLength(r); n > 0 {
+		piece = unsafe.Slice((*byte)(c.lib.resultBuffer(r)), n)
+	}
+	return sink(piece, usage{
 		readRows: c.lib.resultStorageRows(r), readBytes: c.lib.resultStorageBytes(r),
 		writtenRows: c.lib.resultRowsWritten(r), writtenBytes: c.lib.resultBytesWritten(r),
 		resultRows: c.lib.resultRows(r), resultBytes: c.lib.resultBytes(r),
-	}
-	var data []byte
-	if n := c.lib.resultLength(r); n > 0 {
-		data = append(data, unsafe.Slice((*byte)(c.lib.resultBuffer(r)), n)...)
-	}
-	return data, used, nil
+	})
 }
 
 // arguments pins the memory that a call passes to C until the call returns; C copies all of it.

@@ -104,12 +104,13 @@ func TestReadersLeaveRoomOnTheDisk(t *testing.T) {
 func TestASlowReaderLosesItsAnswer(t *testing.T) {
 	const timeout = 4 * time.Second
 	_, _, server := child(t, t.TempDir(), `KUBEVOLTRACKER_TEST_LIMITS={"ReaderTimeout":`+strconv.FormatInt(int64(timeout), 10)+`}`)
-	for name, params := range map[string]string{"held": "wait_end_of_query=1&", "streamed": ""} {
-		t.Run(name, func(t *testing.T) {
+	const rows, row = "SELECT repeat('x', 999) FROM numbers(100000)", "SELECT repeat(repeat('x', 1000), 100000)"
+	for _, c := range []struct{ name, params, query string }{
+		{"held", "wait_end_of_query=1&", rows}, {"streamed", "", rows}, {"streamed as one block", "", row},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			began := time.Now()
-			query := url.QueryEscape("SELECT repeat('x', 999) FROM numbers(100000)")
-			resp, err := http.Get(server + "/?enable_http_compression=0&" + params + "query=" + query)
+			resp, err := http.Get(server + "/?enable_http_compression=0&" + c.params + "query=" + url.QueryEscape(c.query))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +118,7 @@ func TestASlowReaderLosesItsAnswer(t *testing.T) {
 			if resp.StatusCode != http.StatusOK {
 				t.Fatal(resp.Status)
 			}
-			for err == nil && time.Since(began) < timeout+time.Second {
+			for began := time.Now(); err == nil && time.Since(began) < timeout+time.Second; {
 				_, err = io.CopyN(io.Discard, resp.Body, 64<<10)
 				time.Sleep(50 * time.Millisecond)
 			}

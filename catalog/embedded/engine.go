@@ -34,6 +34,8 @@ type engine struct {
 	tableBytes     atomic.Int64    // that the external tables of all readers take
 	outsideReaders map[string]bool // the names, in small letters, of the table functions that readers may not call
 
+	converting sync.Mutex // see nativeRevision
+
 	stuck        chan string // receives the id of a statement that cannot be stopped
 	control      *connection // keeps the engine alive, and runs KILL QUERY
 	controlMutex sync.Mutex

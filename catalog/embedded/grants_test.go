@@ -1,6 +1,8 @@
 package embedded_test
 
 import (
+	"encoding/xml"
+	"maps"
 	"net/url"
 	"os"
 	osexec "os/exec"
@@ -51,6 +53,93 @@ func TestNoUserIsMadeWithoutAHash(t *testing.T) {
 	users.Env = []string{"PATH=" + dir}
 	if out, err := users.Output(); err == nil || len(out) > 0 {
 		t.Errorf("%v, it prints %s", err, out)
+	}
+}
+
+// limit is a setting of a profile, and what a user may make of it.
+type limit struct {
+	value, least, most string
+	fixed              bool
+}
+
+// limitsOfSQL returns the limits in the profile that deploy/clickhouse/users.sh makes.
+func limitsOfSQL(t *testing.T) map[string]limit {
+	t.Helper()
+	_, profile, _ := strings.Cut(usersSQL(t), "ALTER SETTINGS PROFILE kubevoltracker_reader SETTINGS\n")
+	profile, _, _ = strings.Cut(profile, ";")
+	limits := map[string]limit{}
+	setting := regexp.MustCompile(`^ *(\w+)(?: = (\d+))?(?: MIN (\d+) MAX (\d+))?( CONST)?$`)
+	for line := range strings.SplitSeq(profile, ",\n") {
+		found := setting.FindStringSubmatch(line)
+		if found == nil {
+			t.Fatalf("%q is no setting", line)
+		}
+		limits[found[1]] = limit{found[2], found[3], found[4], found[5] != ""}
+	}
+	return limits
+}
+
+// limitsOfXML returns the limits in the profile of deploy/compose/clickhouse/reader.xml.
+func limitsOfXML(t *testing.T) map[string]limit {
+	t.Helper()
+	text, err := os.ReadFile("../../deploy/compose/clickhouse/reader.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type element struct {
+		XMLName  xml.Name
+		Text     string    `xml:",chardata"`
+		Elements []element `xml:",any"`
+	}
+	var file struct {
+		Profile element `xml:"profiles>kubevoltracker_reader"`
+	}
+	if err := xml.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	limits := map[string]limit{}
+	for _, e := range file.Profile.Elements {
+		if e.XMLName.Local != "constraints" {
+			of := limits[e.XMLName.Local]
+			of.value = e.Text
+			limits[e.XMLName.Local] = of
+			continue
+		}
+		for _, e := range e.Elements {
+			of := limits[e.XMLName.Local]
+			for _, constraint := range e.Elements {
+				switch constraint.XMLName.Local {
+				case "min":
+					of.least = constraint.Text
+				case "max":
+					of.most = constraint.Text
+				case "const":
+					of.fixed = true
+				}
+			}
+			limits[e.XMLName.Local] = of
+		}
+	}
+	return limits
+}
+
+// TestTheReadersOfAServerAreLimited compares the limits of readers in the SQL for a server of one's own with those for Docker Compose.
+func TestTheReadersOfAServerAreLimited(t *testing.T) {
+	limits, compose := limitsOfSQL(t), limitsOfXML(t)
+	if !maps.Equal(limits, compose) {
+		t.Errorf("users.sh has the limits %v, and reader.xml %v", limits, compose)
+	}
+	for _, name := range []string{
+		"max_memory_usage", "max_execution_time", "max_result_rows", "max_concurrent_queries_for_user", "max_temporary_data_on_disk_size_for_query",
+		"max_temporary_data_on_disk_size_for_user", "min_free_disk_space_for_temporary_data", "join_algorithm",
+	} {
+		of := limits[name]
+		if bounded := of.value != "" && of.least == "1" && of.most == of.value; !of.fixed && !bounded {
+			t.Errorf("a reader may change %s: %+v", name, of)
+		}
+		if answer := send(t, "", "SELECT count() FROM system.settings WHERE name = '"+name+"'"); answer != "1\n" {
+			t.Errorf("ClickHouse does not know %s", name)
+		}
 	}
 }
 

@@ -192,6 +192,9 @@ func (s *Server) send(ctx context.Context, resp *response, q *request, w *work) 
 	var native *nativeRevision
 	if strings.EqualFold(w.format, "Native") && q.clientRevision > 0 {
 		native = &nativeRevision{revision: q.clientRevision, context: &column.ServerContext{Timezone: time.UTC}}
+		if q.role == reader {
+			native.readers = &s.engine.converting
+		}
 	}
 	err := w.run(ctx, func(piece []byte, used usage) error {
 		resp.used.add(used)
@@ -199,10 +202,7 @@ func (s *Server) send(ctx context.Context, resp *response, q *request, w *work) 
 			return nil
 		}
 		if native != nil {
-			var err error
-			if piece, err = native.translate(piece); err != nil {
-				return err
-			}
+			return native.write(resp, piece)
 		}
 		_, err := resp.Write(piece)
 		return err

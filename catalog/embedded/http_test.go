@@ -46,6 +46,8 @@ func TestHTTPAnswersAsAServer(t *testing.T) {
 	conn := open(t)
 	exec(t, conn, "CREATE TABLE raw (a Int32, s String) ENGINE = MergeTree ORDER BY a")
 	esc := url.QueryEscape
+	asReader := []string{"X-ClickHouse-User", "default"}
+	const largeRows = "SELECT repeat('x', 20000) FROM numbers(4000) FORMAT Native"
 	for _, c := range []struct {
 		name, method, params, body string
 		headers                    []string
@@ -89,6 +91,9 @@ func TestHTTPAnswersAsAServer(t *testing.T) {
 		{name: "held back", method: "POST", params: "wait_end_of_query=1", body: "SELECT throwIf(number = 2999999) FROM numbers(3000000)", status: 500, code: "395"},
 		{name: "parameter", method: "POST", params: "param_x=" + esc(`a\tb`), body: "SELECT length({x:String})", status: 200, contains: "3\n"},
 		{name: "missing parameter", method: "POST", body: "SELECT {x:String}", status: 500, code: "456"},
+		{name: "a large block of Native", method: "POST", params: "client_protocol_version=54460", headers: asReader, body: largeRows, status: 500, code: "396", contains: "give a smaller max_block_size"},
+		{name: "smaller blocks of Native", method: "POST", params: "client_protocol_version=54460&max_block_size=1000", headers: asReader, body: largeRows, status: 200, contains: "String"},
+		{name: "a large block of the writer's Native", method: "POST", params: "client_protocol_version=54460", body: largeRows, status: 200, contains: "String"},
 		{name: "timeout", method: "POST", params: "max_execution_time=0.2", body: "SELECT count() FROM numbers(1e14) WHERE sipHash64(number) = 0", status: 408, code: "159"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

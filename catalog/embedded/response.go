@@ -42,10 +42,13 @@ func (r *response) Write(p []byte) (int, error) {
 	if r.waitEnd && len(r.buffered)+len(p) > maxHeld {
 		return len(p), r.spillOver(p)
 	}
-	r.buffered = append(r.buffered, p...)
-	if !r.waitEnd && len(r.buffered) > r.limit {
-		return len(p), r.commit()
+	if !r.waitEnd && len(r.buffered)+len(p) > r.limit {
+		if err := r.commit(); err != nil {
+			return 0, err
+		}
+		return len(p), r.send(p)
 	}
+	r.buffered = append(r.buffered, p...)
 	return len(p), nil
 }
 

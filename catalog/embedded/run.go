@@ -55,7 +55,7 @@ func (w *work) compose() {
 }
 
 // run executes the statement and passes its result to sink.
-func (w *work) run(ctx context.Context, sink func([]byte, usage) error) error {
+func (w *work) run(ctx context.Context, sink sink) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -84,11 +84,7 @@ func (w *work) run(ctx context.Context, sink func([]byte, usage) error) error {
 			return err
 		}
 	}
-	data, used, err := w.conn.query(w.text, w.format, w.params)
-	if err != nil {
-		return err
-	}
-	return sink(data, used)
+	return w.conn.queryTo(w.text, w.format, w.params, sink)
 }
 
 func (w *work) insert(ctx context.Context) (usage, error) {
@@ -188,7 +184,7 @@ func bodyError(err error) error {
 // runThroughPipe streams a result in a format whose pieces cannot be concatenated (JSON with its totals,
 // Parquet, tables with borders): the engine writes it, like a file, to a named pipe that this
 // function reads.
-func (w *work) runThroughPipe(sink func([]byte, usage) error) error {
+func (w *work) runThroughPipe(sink sink) error {
 	// Whoever knows the pipe's name could read it, too: system.processes shows no more than the client's text.
 	_ = w.conn.exec("SET log_queries_cut_to_length = " + strconv.Itoa(len(w.statement.text))) // not in the mode readonly=1
 	if err := syscall.Mkfifo(w.pipe, 0o600); err != nil {

@@ -132,8 +132,8 @@ func (p *parser) refuse(t token) error {
 	return nil
 }
 
-// findSettings looks for settings that the engine would not check. It checks those of a statement, and of the last SELECT
-// of a union. It applies unchecked those of the SELECTs before that one, of subqueries, and of the SELECT in DESCRIBE SELECT.
+// findSettings looks for settings that the engine would not check. The engine checks the settings of a statement, and of the
+// last SELECT of a union. It applies those of earlier SELECTs, of subqueries, and of DESCRIBE SELECT without a check.
 func (p *parser) findSettings(t token) {
 	p.queries = p.queries || t.word("SELECT") || t.word("FROM")
 	switch {

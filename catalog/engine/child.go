@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -17,6 +16,8 @@ import (
 	"github.com/go-kit/log"
 	"github.com/go-kit/log/level"
 	"github.com/go-logfmt/logfmt"
+
+	"github.com/kubevoltracker/kubevoltracker/catalog/listen"
 )
 
 // child is one run of kubevoltracker-clickhouse.
@@ -26,7 +27,7 @@ type child struct {
 	logger  log.Logger
 	began   time.Time
 	exited  chan struct{} // closed when the process is gone and its log is read
-	serving chan string   // receives the URL once
+	serving chan struct{} // receives once
 
 	mutex    sync.Mutex
 	lastLine string // its last line outside the log: the reason of its end
@@ -59,7 +60,7 @@ func (e *ExitError) patience() time.Duration {
 // standard input: arguments and environment can be seen by other processes. It serves on the port that the
 // tracker has opened.
 func launch(binary string, args []string, password string, at *port, logger log.Logger) (*child, error) {
-	c := &child{cmd: exec.Command(binary, args...), logger: logger, began: time.Now(), exited: make(chan struct{}), serving: make(chan string, 1)}
+	c := &child{cmd: exec.Command(binary, args...), logger: logger, began: time.Now(), exited: make(chan struct{}), serving: make(chan struct{}, 1)}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, itsStdin, err := socketPair("stdin")
 	if err != nil {
@@ -160,53 +161,39 @@ func (c *child) pass(line string) {
 		at = level.Error
 	}
 	at(c.logger).Log(keyvals...)
-	if url := fields["url"]; url != "" {
+	if fields["url"] != "" {
 		select {
-		case c.serving <- url:
+		case c.serving <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// ready waits until the child serves and answers, and returns its URL. The child itself announces
-// that it serves: an answer alone could come from another program.
-func (c *child) ready(ctx context.Context) (string, error) {
-	var url string
+// ready waits until the child serves and answers at the address of its port. The child itself announces that it serves: an answer alone
+// could come from another program.
+func (c *child) ready(ctx context.Context, address string) error {
 	select {
 	case <-ctx.Done():
-		return "", fmt.Errorf("the embedded ClickHouse does not get ready: %w", ctx.Err())
+		return fmt.Errorf("the embedded ClickHouse does not get ready: %w", ctx.Err())
 	case <-c.exited:
-		return "", c.exitError()
-	case url = <-c.serving:
+		return c.exitError()
+	case <-c.serving:
 	}
 	for {
-		if ping(ctx, url) {
-			return url, nil
+		attempt, cancel := context.WithTimeout(ctx, 2*time.Second)
+		err := listen.Ping(attempt, address)
+		cancel()
+		if err == nil {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return "", fmt.Errorf("the embedded ClickHouse does not answer on %s: %w", url, ctx.Err())
+			return fmt.Errorf("the embedded ClickHouse does not get ready: %w", err)
 		case <-c.exited:
-			return "", c.exitError()
+			return c.exitError()
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-}
-
-func ping(ctx context.Context, url string) bool {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/ping", nil)
-	if err != nil {
-		return false
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return false
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 16))
-	return err == nil && resp.StatusCode == http.StatusOK && string(body) == "Ok.\n"
 }
 
 // exitError returns why the child has ended, in its own words if it wrote any.

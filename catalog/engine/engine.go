@@ -57,7 +57,7 @@ type Options struct {
 	Binary string
 	// DataDir is the directory of the engine's data.
 	DataDir string
-	// ListenAddress is the loopback host:port to serve on (default 127.0.0.1:8123).
+	// ListenAddress is the host:port to serve on (default 127.0.0.1:8123). Without ReaderPasswordFile it must be a loopback address.
 	ListenAddress string
 	// Library is the path of libchdb.so; empty lets the child look for it.
 	Library string
@@ -81,7 +81,6 @@ type Engine struct {
 
 	mutex sync.Mutex
 	child *child
-	url   string
 }
 
 // Start runs the engine and returns once it answers. It keeps running until Stop, or
@@ -116,12 +115,8 @@ func (o *Options) setDefaults() {
 	o.Logger = log.With(o.Logger, "component", "clickhouse")
 }
 
-// URL returns the address at which the engine answers: http://host:port.
-func (e *Engine) URL() string {
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	return e.url
-}
+// URL returns the address at which the engine answers this machine: http://host:port.
+func (e *Engine) URL() string { return "http://" + e.port.address() }
 
 // User is the only one who may write.
 const User = "kubevoltracker"
@@ -182,13 +177,12 @@ func (e *Engine) startChild(ctx context.Context) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	url, err := c.ready(ctx)
-	if err != nil {
+	if err := c.ready(ctx, e.port.address()); err != nil {
 		c.end(time.Second)
 		return nil, err
 	}
 	e.mutex.Lock()
-	e.child, e.url = c, url
+	e.child = c
 	e.mutex.Unlock()
 	return c, nil
 }

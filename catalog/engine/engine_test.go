@@ -265,3 +265,20 @@ func TestAFailedStartIsTheChildsOwnLine(t *testing.T) {
 		t.Errorf("a busy port: %v", err)
 	}
 }
+
+// TestTheURLIsOfThisMachine has an engine for all addresses: clients would ask the proxy of the environment, with the writer's password, for
+// http://0.0.0.0.
+func TestTheURLIsOfThisMachine(t *testing.T) {
+	readers := filepath.Join(t.TempDir(), "readers")
+	if err := os.WriteFile(readers, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.Start(t.Context(), engine.Options{Binary: binary, DataDir: t.TempDir(), ListenAddress: "0.0.0.0:0", ReaderPasswordFile: readers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Stop()
+	if !strings.HasPrefix(e.URL(), "http://127.0.0.1:") {
+		t.Errorf("the engine is at %s", e.URL())
+	}
+}

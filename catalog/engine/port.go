@@ -28,6 +28,9 @@ func openPort(o *Options) (*port, error) {
 	return &port{listener: opened}, nil
 }
 
+// address is where this machine connects to it, as host:port.
+func (p *port) address() string { return listen.Reachable(p.listener.Addr().String()) }
+
 // file returns a copy of the listener to pass to a child. The caller must close it.
 func (p *port) file() (*os.File, error) { return p.listener.File() }
 

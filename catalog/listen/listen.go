@@ -1,4 +1,4 @@
-// Package listen opens the TCP port of the embedded ClickHouse.
+// Package listen opens the TCP port of the embedded ClickHouse, and asks at it whether ClickHouse answers.
 //
 // The process that opens it is the engine's own, or its parent, which keeps it open and passes it on: see catalog/engine.
 // Both refuse the same addresses, in the same words.

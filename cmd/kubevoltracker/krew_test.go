@@ -56,9 +56,23 @@ func krewPlatforms(t *testing.T) []string {
 }
 
 // packKrew packs a directory, as `make krew` does.
-func packKrew(dir string) (string, error) {
-	out, err := exec.Command("../../deploy/krew/package.sh", "v1.2.3", dir).CombinedOutput()
+func packKrew(version, dir string) (string, error) {
+	out, err := exec.Command("../../deploy/krew/package.sh", version, dir).CombinedOutput()
 	return string(out), err
+}
+
+// TestKrewTakesSemanticVersionsOnly gives package.sh versions that krew refuses, such as the commit that git describes without a tag.
+func TestKrewTakesSemanticVersionsOnly(t *testing.T) {
+	for _, version := range []string{"080b394", "080b394-dirty", "1.2.3", "v1.2", "v1.2.3.4", ""} {
+		if out, err := packKrew(version, t.TempDir()); err == nil || !strings.Contains(out, "make krew VERSION=v0.1.0") {
+			t.Errorf("%q: %v: %s", version, err, out)
+		}
+	}
+	for _, version := range []string{"v0.1.0", "v1.2.3-rc.1", "v1.2.3-4-g080b394-dirty"} {
+		if out, err := exec.Command("../../deploy/krew/package.sh", version).CombinedOutput(); err != nil {
+			t.Errorf("%q: %v: %s", version, err, out)
+		}
+	}
 }
 
 // TestKrewManifestNamesWhatMakeBuilds packs a stand-in for each program that `make krew` builds, and reads the
@@ -66,7 +80,7 @@ func packKrew(dir string) (string, error) {
 func TestKrewManifestNamesWhatMakeBuilds(t *testing.T) {
 	platforms, dir := krewPlatforms(t), t.TempDir()
 	for _, platform := range platforms {
-		if out, err := packKrew(dir); err == nil || !strings.Contains(out, "@SHA256_"+platform+"@") {
+		if out, err := packKrew("v1.2.3", dir); err == nil || !strings.Contains(out, "@SHA256_"+platform+"@") {
 			t.Errorf("without %s: %v: %s", platform, err, out)
 		}
 		program := filepath.Join(dir, platform, "kubevoltracker")
@@ -74,7 +88,7 @@ func TestKrewManifestNamesWhatMakeBuilds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out, err := packKrew(dir); err != nil {
+	if out, err := packKrew("v1.2.3", dir); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	m := readKrewManifest(t, filepath.Join(dir, "voltracker.yaml"))

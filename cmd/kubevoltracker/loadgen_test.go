@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestLoadgenRefusesRatesThatAreNoNumbers holds that a rate which no limiter can follow is a mistake in the command line,
+// TestLoadgenRefusesRatesThatAreNoNumbers checks that a rate which no limiter can follow is a mistake in the command line,
 // which is found before the kubeconfig is read.
 func TestLoadgenRefusesRatesThatAreNoNumbers(t *testing.T) {
 	for _, rate := range []string{"NaN", "+Inf", "-Inf", "0", "-1"} {

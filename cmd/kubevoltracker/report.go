@@ -114,7 +114,7 @@ func (r *reportCall) printSQL(c *catalog.Catalog) error {
 	return err
 }
 
-// answer runs the report once, and writes its rows and the notes on them.
+// answer runs the report once, and writes its rows and the notes on them. The rows go to r.stdout, or to a buffer for it.
 func (r *reportCall) answer(ctx context.Context, c *catalog.Catalog, rows, notes io.Writer) error {
 	parameters := r.parameters()
 	most := 0
@@ -134,7 +134,7 @@ func (r *reportCall) answer(ctx context.Context, c *catalog.Catalog, rows, notes
 			return app.UsageError{Err: fmt.Errorf("report %s: --columns: %w", r.Name, err)}
 		}
 	}
-	if err := result.Write(rows, catalog.Format(*r.output)); err != nil {
+	if err := result.WriteFor(r.stdout, rows, catalog.Format(*r.output)); err != nil {
 		return err
 	}
 	said, err := result.Notes()

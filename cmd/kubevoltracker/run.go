@@ -49,7 +49,7 @@ func addRun(application *kingpin.Application, commands map[string]command, stder
 	addKubeletFlags(cmd, f)
 	f.catalog = addCatalogFlags(cmd, app.EmbeddedCatalog, "; "+app.EmbeddedCatalog+" for a ClickHouse of the tracker's own, "+app.NoCatalog+" for metrics alone")
 	addRetentionFlag(cmd, &f.Retention)
-	cmd.Flag("catalog.embedded-listen-address", "Where the embedded ClickHouse serves its HTTP interface; on loopback.").Default("127.0.0.1:8123").StringVar(&f.Engine.ListenAddress)
+	cmd.Flag("catalog.embedded-listen-address", "Where the embedded ClickHouse serves its HTTP interface; a loopback address, unless --catalog.reader-password-file is set.").Default("127.0.0.1:8123").StringVar(&f.Engine.ListenAddress)
 	cmd.Flag("catalog.embedded-binary", "The program kubevoltracker-clickhouse; default: beside the tracker, or on PATH.").StringVar(&f.Engine.Binary)
 	cmd.Flag("catalog.reader-password-file", "File with the password that the embedded ClickHouse asks of its readers, where others share the machine; default: none.").StringVar(&f.Engine.ReaderPasswordFile)
 	cmd.Flag("catalog.embedded-library", "ClickHouse itself, libchdb.so; default: found by kubevoltracker-clickhouse.").StringVar(&f.Engine.Library)
@@ -102,13 +102,13 @@ func track(f *runFlags, stderr io.Writer) error {
 	}
 	takeOverKlog(f.Logger)
 	a, err := app.New(ctx, f.Options)
-	if err == nil {
-		err = a.Run(ctx)
-	}
 	if errors.Is(err, context.Canceled) { // a signal stopped it while it started
-		err = nil
+		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return a.Run(ctx)
 }
 
 // complete checks the flags, and sets the options that are not the value of a flag.

@@ -13,7 +13,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/cmd/namedflag"
 )
 
-// TestKubeletFlags holds that the default of an interval differs from an interval that somebody asked for.
+// TestKubeletFlags checks that the default of an interval differs from an interval that somebody asked for.
 func TestKubeletFlags(t *testing.T) {
 	for name, test := range map[string]struct {
 		args        []string

@@ -9,8 +9,7 @@ import (
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 )
 
-// suggestion names the command or flag that somebody may have meant by one that does not exist; empty if all of them do,
-// or if none is near.
+// suggestion returns the known command or flag that is nearest to an unknown one; empty if all are known, or none is near.
 func suggestion(application *kingpin.Application, args []string) string {
 	model := application.Model()
 	commands, flags := model.Commands, model.Flags
@@ -49,7 +48,7 @@ func selected(application *kingpin.Application, args []string) string {
 	return ""
 }
 
-// nearest returns which name was meant by one that is none of them; empty if the name is one, or none is near.
+// nearest returns the known name that is nearest to an unknown one; empty if the name is known, or none is near.
 func nearest(name string, names []string) string {
 	if slices.Contains(names, name) {
 		return ""

@@ -5,7 +5,7 @@
 #   kubevoltracker          the tracker: makes the tables, writes them and reads them. The second GRANT is for
 #                           --catalog.retention, and ALTER DELETE in it also for dropping weekly sums that have
 #                           been replaced
-#   kubevoltracker_reader   Grafana, reports, people: reads, within limits
+#   kubevoltracker_reader   Grafana, reports, people: reads, within limits; deploy/compose/clickhouse/reader.xml has the same ones
 #
 # deploy/clickhouse/users.sh WRITER_PASSWORD_FILE READER_PASSWORD_FILE | clickhouse-client --multiquery
 #
@@ -19,8 +19,8 @@ if [ $# -ne 2 ]; then
 	exit 2
 fi
 case $database in
-'' | *[!A-Za-z0-9_]*)
-	echo "$0: KUBEVOLTRACKER_DATABASE=$database is no name of a database: letters, digits and underscores" >&2
+'' | [0-9]* | *[!A-Za-z0-9_]*)
+	echo "$0: KUBEVOLTRACKER_DATABASE=$database is no name of a database: letters, digits and underscores, no digit first" >&2
 	exit 2
 	;;
 esac
@@ -49,6 +49,10 @@ ALTER SETTINGS PROFILE kubevoltracker_reader SETTINGS
   max_memory_usage = 2000000000 MIN 1 MAX 2000000000,
   max_execution_time = 300 MIN 1 MAX 300,
   max_result_rows = 10000000 MIN 1 MAX 10000000,
+  max_temporary_data_on_disk_size_for_query = 8000000000 MIN 1 MAX 8000000000,
+  max_temporary_data_on_disk_size_for_user = 16000000000 CONST,
+  min_free_disk_space_for_temporary_data = 2000000000 CONST,
+  join_algorithm CONST,
   max_concurrent_queries_for_user = 12 CONST;
 CREATE USER IF NOT EXISTS kubevoltracker_reader;
 ALTER USER kubevoltracker_reader IDENTIFIED WITH sha256_hash BY '$reader' SETTINGS PROFILE 'kubevoltracker_reader';

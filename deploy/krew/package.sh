@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
 # Packs built programs into the archives that krew downloads, and fills in its manifest.
 #
-#   package.sh VERSION DIR
+#   package.sh VERSION [DIR]
 #
-# DIR has each program as OS_ARCH/kubevoltracker, and gets kubevoltracker_OS_ARCH.tar.gz and voltracker.yaml.
+# DIR has each program as OS_ARCH/kubevoltracker, and gets kubevoltracker_OS_ARCH.tar.gz and voltracker.yaml. Without DIR,
+# package.sh only checks that krew takes the version.
 set -euo pipefail
 shopt -s nullglob
 
 version=$1
+if ! [[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]]; then
+  echo "package.sh: krew refuses the version $version, which is not v and a semantic version. Name one: make krew VERSION=v0.1.0" >&2
+  exit 2
+fi
+[ $# -gt 1 ] || exit 0
 dir=$2
 here=$(cd "$(dirname "$0")" && pwd)
 cp "$here/voltracker.yaml" "$dir/voltracker.yaml"

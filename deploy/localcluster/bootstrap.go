@@ -125,8 +125,8 @@ func newNode(name, zone string) *corev1.Node {
 }
 
 // createKubeletNode registers the node of the real kubelet. A kubelet that registers
-// itself finds an address for its node, and refuses a loopback address; one that is told
-// that a cloud provider looks after that takes the node, and the address, as they are.
+// itself finds an address for its node, and refuses a loopback address; one
+// with --cloud-provider=external takes the node, and the address, as they are.
 func createKubeletNode(ctx context.Context, client kubernetes.Interface) error {
 	node := newNode(kubeletNode, "zone-a")
 	node.Labels[corev1.LabelInstanceTypeStable] = "kubelet"

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(harness.Main(m, 1))
 }
 
-// engine starts kubevoltracker-clickhouse where the kernel has no Landlock, and returns its output once it serves or has
+// engineWithoutLandlock starts kubevoltracker-clickhouse where the kernel has no Landlock, and returns its output once it serves or has
 // ended.
 func engineWithoutLandlock(t *testing.T, address string, flags ...string) (output func() string) {
 	t.Helper()

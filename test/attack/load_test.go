@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -145,6 +146,54 @@ func TestBombsDoNotStopTheEngine(t *testing.T) {
 	}
 }
 
+// TestAnswersThatNobodyReadsDoNotTakeAllMemory asks for large rows by all places of readers, and reads no more of each answer than its
+// beginning. The rows wait in the engine's memory, where its limit counts them, until the readers' time is over.
+func TestAnswersThatNobodyReadsDoNotTakeAllMemory(t *testing.T) {
+	at := newTarget(t, "--max-memory=1GiB", "--reader-timeout=20s")
+	const row, noise = "SELECT repeat(repeat('x', 1000), 40000) FORMAT ", "SELECT randomString(60000000) FORMAT "
+	for _, c := range []struct{ parameters, statement, headers string }{
+		{"", row + "TabSeparated", ""},
+		{"", row + "JSON", ""},
+		{"", row + "RowBinary", ""},
+		{"client_protocol_version=54460", "SELECT repeat(repeat('x', 1000), 40000) FORMAT Native", ""},
+		{"compress=1", noise + "TabSeparated", ""},
+		{"enable_http_compression=1", noise + "TabSeparated", "Accept-Encoding: gzip\r\n"},
+		{"enable_http_compression=1", noise + "TabSeparated", "Accept-Encoding: br\r\n"},
+	} {
+		answered := 0
+		var open []net.Conn
+		for range 12 {
+			conn, err := net.Dial("tcp", at.engine.Address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close() })
+			open = append(open, conn)
+			fmt.Fprintf(conn, "POST /?%s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n%s", c.parameters, c.headers, len(c.statement), c.statement)
+			line, err := bufio.NewReader(conn).ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(line, " 200 ") {
+				answered++
+			}
+		}
+		if answered == 0 {
+			t.Errorf("%s %s: no answer begins", c.statement, c.headers)
+		}
+		if status, answer := at.send(t, programmer, sql("INSERT INTO kubevoltracker.victim VALUES (8, 'written')")); status != http.StatusOK {
+			t.Errorf("%s %s: the writer was kept out: %d %s", c.statement, c.headers, status, answer)
+		}
+		for _, conn := range open {
+			conn.Close()
+		}
+		at.awaitStatements(t, "query LIKE 'SELECT r%'", 0)
+	}
+	if peak := peakMemory(t, at.engine); peak > 2<<30 {
+		t.Errorf("the engine took %d MiB of memory; it may take 1024 for its data", peak>>20)
+	}
+}
+
 // TestConnectionsDoNotTakeAllMemory sends as much as a request may have by most of the connections at once, while all places of
 // readers are taken. The engine keeps a little of each request until there is a place for it.
 func TestConnectionsDoNotTakeAllMemory(t *testing.T) {
@@ -204,13 +253,19 @@ func (at *target) takePlaces(t *testing.T) (leave func()) {
 			}
 		})
 	}
-	harness.Eventually(t, "all places of readers are taken", func() error {
-		if _, n := at.send(t, programmer, sql("SELECT count() FROM system.processes WHERE query LIKE '%sleepEachRow(0.1)%'")); n != "13\n" { // with this one
+	at.awaitStatements(t, "query LIKE '%sleepEachRow(0.1)%'", 13) // with the one that asks
+	return func() { cancel(); sleeping.Wait() }
+}
+
+// awaitStatements waits until so many statements run that match a condition.
+func (at *target) awaitStatements(t *testing.T, condition string, want int) {
+	t.Helper()
+	harness.Eventually(t, fmt.Sprintf("%d statements run", want), func() error {
+		if _, n := at.send(t, programmer, sql("SELECT count() FROM system.processes WHERE "+condition)); n != fmt.Sprintf("%d\n", want) {
 			return fmt.Errorf("%s statements run", n)
 		}
 		return nil
 	})
-	return func() { cancel(); sleeping.Wait() }
 }
 
 // raw sends the bytes of a request, and returns the answer.

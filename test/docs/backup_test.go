@@ -3,11 +3,14 @@ package docs_test
 import (
 	"errors"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +18,7 @@ import (
 
 	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
 	"github.com/kubevoltracker/kubevoltracker/test/docs"
+	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
 // shell runs commands of docs/operate.md in a directory, and returns their exit status.
@@ -36,7 +40,7 @@ func TestAnExportThatIsCutFails(t *testing.T) {
 	catalogtest.Rows(t, c, "INSERT INTO changes (cluster, at, kind, uid) SELECT 'east', '2026-01-01 00:00:00', 'Pod', toString(number) FROM numbers(50000)")
 	script := strings.NewReplacer("127.0.0.1:8123", engine, "database=kubevoltracker", "database="+c.Database()).
 		Replace(docs.Find(t, "docs/operate.md").Script(t, "Export. The tracker runs."))
-	limited := strings.Replace(script, "&final=1", "&final=1&max_block_size=1000&max_result_rows=20000", 1)
+	limited := strings.Replace(script, "&final=1", "&final=1&max_block_size=1000&max_result_rows=45000", 1)
 	dir := t.TempDir()
 	status, out := shell(t, dir, limited)
 	if cut, err := os.Stat(filepath.Join(dir, exportIn(t, dir), "changes.native")); err != nil || cut.Size() == 0 {
@@ -56,6 +60,23 @@ func TestAnExportThatIsCutFails(t *testing.T) {
 	}
 	if status, out := shell(t, dir, script); status == 0 {
 		t.Errorf("another export replaces that of the same day\n%s", out)
+	}
+}
+
+// TestARestoreAsksNoServerOfAnother restores while another server has the port of the engine.
+func TestARestoreAsksNoServerOfAnother(t *testing.T) {
+	var asked atomic.Int64
+	another := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer another.Close()
+	dir, address := t.TempDir(), another.Listener.Addr().String()
+	if err := os.WriteFile(filepath.Join(dir, "password"), []byte("by hand\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := strings.ReplaceAll(docs.Find(t, "docs/operate.md").Script(t, "Restore the export. The tracker is stopped."), "127.0.0.1:8123", address)
+	status, out := shell(t, dir, script, "PATH="+harness.File(t, ".cache/bin")+":"+os.Getenv("PATH"),
+		"KUBEVOLTRACKER_CLICKHOUSE_LISTEN_ADDRESS="+address, "KUBEVOLTRACKER_CATALOG_URL=http://"+address+"/kubevoltracker")
+	if n := asked.Load(); status == 0 || n > 0 || !strings.Contains(out, "in use by another process") {
+		t.Errorf("status %d, %d requests\n%s", status, n, out)
 	}
 }
 

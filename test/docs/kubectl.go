@@ -60,7 +60,7 @@ func switchesOf(help string) (flags []string) {
 func (p *Page) WrongKubectl(k *Kubectl) (findings []string, n int) {
 	commands, _ := p.Commands()
 	for _, c := range commands {
-		if c.Args[0] != "kubectl" || len(c.Args) > 1 && c.Args[1] == ourPlugin {
+		if c.Args[0] != "kubectl" || len(c.Args) > 1 && slices.Contains(plugins, c.Args[1]) {
 			continue
 		}
 		n++
@@ -71,8 +71,8 @@ func (p *Page) WrongKubectl(k *Kubectl) (findings []string, n int) {
 	return findings, n
 }
 
-// ourPlugin is the command of the program itself as a plugin, which the real kubectl here does not have.
-const ourPlugin = "voltracker"
+// plugins are the commands of kubectl that the real one here does not have: the program itself as a plugin, and krew.
+var plugins = []string{"voltracker", "krew"}
 
 // wrong returns the mistake in a command line, or "". The flag --help comes first: a flag without its value at the end
 // of the line would take it as that value.

@@ -164,7 +164,7 @@ func TestTheEngineBesideTheTracker(t *testing.T) {
 	if err := e.process.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.ping(); err == nil || !strings.Contains(err.Error(), "does not answer within") {
+	if err := e.ping(); err == nil || !strings.Contains(err.Error(), "does not answer in time") {
 		t.Errorf("the probe of an engine that hangs: %v", err)
 	}
 	if err := e.process.Process.Signal(syscall.SIGCONT); err != nil {

@@ -164,3 +164,25 @@ func listsWhatTheAPIServerHasForgotten(t *testing.T, c *harness.LocalCluster) {
 	}
 	p.ExpectRows(t, "SELECT count(), countIf(ended_at IS NOT NULL) FROM coverage WHERE kind = 'Pod'", "2\t1")
 }
+
+// TestAFullJournalIsNoOrderlyEnd stops a tracker whose last rows do not fit into its journal, as ClickHouse is away: it says so, and fails.
+func TestAFullJournalIsNoOrderlyEnd(t *testing.T) {
+	t.Parallel()
+	c := harness.Cluster(t)
+	p := harness.LaunchTracker(t, c.Kubeconfig, "--catalog.url=http://127.0.0.1:1/kubevoltracker", "--journal.max-bytes=1B")
+	p.AwaitServing(t)
+	harness.Eventually(t, "the journal is full", func() error {
+		if bytes := p.Metrics(t)["kubevoltracker_journal_bytes"]; bytes == "" || bytes == "0" {
+			return fmt.Errorf("it has %q bytes", bytes)
+		}
+		return nil
+	})
+	c.CreateClaim(t, c.CreateNamespace(t, "too-much"), "data", "standard")
+	p.Signal(t, syscall.SIGTERM)
+	if err := p.Wait(); err == nil || !strings.Contains(err.Error(), "exit status 1") {
+		t.Errorf("the tracker ended with %v", err)
+	}
+	if log := fmt.Sprint(p.Lines()); !strings.Contains(log, "could not be put into it before the end") {
+		t.Errorf("it does not say why: %s", log)
+	}
+}

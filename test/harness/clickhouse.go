@@ -1,8 +1,6 @@
 package harness
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -34,18 +32,13 @@ type ClickHouse struct {
 	process *exec.Cmd
 }
 
-// freeAddress returns an address of this machine on which nobody listens. Its port is none of those that Linux gives to
-// connections (ip_local_port_range), so that no other test gets it before a program listens there.
 func freeAddress(t testing.TB) string {
-	for range 100 {
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000)))
-		if err == nil {
-			defer listener.Close()
-			return listener.Addr().String()
-		}
+	t.Helper()
+	address, err := catalogtest.FreeAddress()
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no port is free")
-	return ""
+	return address
 }
 
 // NewClickHouse reserves an address and a directory for a ClickHouse, which the test starts when it wants to. It

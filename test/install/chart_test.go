@@ -138,6 +138,12 @@ func TestRefusalsNameTheCure(t *testing.T) {
 		"extraArgs={--log.level=debug,--no-leader-election}":                                           `extraArgs: --no-leader-election: .* Set leaderElection\.enabled`,
 		"extraArgs={--leader-election.lease=z}":                                                        `extraArgs: --leader-election\.lease=z: .* Leave it out`,
 		"extraEnv[0].name=KUBEVOLTRACKER_LEADER_ELECTION_NAMESPACE":                                    `extraEnv: KUBEVOLTRACKER_LEADER_ELECTION_NAMESPACE: .* Leave it out`,
+		"kubelet.enabled=false,extraArgs={--kubelet.interval=5m}":                                      `extraArgs: --kubelet\.interval=5m: .* Set kubelet\.enabled and kubelet\.interval`,
+		"extraArgs={--no-collector.owners}":                                                            `extraArgs: --no-collector\.owners: .* Set collector\.owners`,
+		"extraArgs={--catalog.username=x}":                                                             `extraArgs: --catalog\.username=x: .* Leave it out`,
+		external + ",extraArgs={--catalog.username=x}":                                                 `extraArgs: --catalog\.username=x: .* Set catalog\.external\.username`,
+		"extraArgs={--catalog.reader-password-file=/x}":                                                `extraArgs: --catalog\.reader-password-file=.x: .* catalog\.embedded\.extraArgs`,
+		"catalog.embedded.extraArgs={--no-writer-password-create}":                                     `the chart has set it\. Leave it out`,
 		"catalog.embedded.extraArgs={--max-memory=1GiB}":                                               `catalog.embedded.maxMemory and log are values`,
 		"fullnameOverride=Foo_Bar":                                                                     `fullnameOverride.*does not match pattern`,
 		"leaderElection.enabled=true":                                                                  `Set catalog\.mode=external`,
@@ -159,6 +165,36 @@ func TestRefusalsNameTheCure(t *testing.T) {
 				t.Errorf("want %s in\n%v", want, err)
 			}
 		})
+	}
+}
+
+// TestFlagsThatTheChartSetsAreRefused gives each flag once more that the chart sets in one of its examples.
+func TestFlagsThatTheChartSetsAreRefused(t *testing.T) {
+	set := map[string]bool{}
+	for _, path := range valuesFiles(t) {
+		pod := only[*appsv1.StatefulSet](t, decode(t, template(t, "kubevoltracker", "storage", "--values", path))).Spec.Template.Spec
+		for name := range env(pod.Containers[0]) {
+			set[name] = strings.HasPrefix(name, "KUBEVOLTRACKER_")
+		}
+	}
+	refused := 0
+	for _, m := range regexp.MustCompile(`(?m)^ +--(?:\[no-\])?([a-z.-]+)`).FindAllStringSubmatch(help(t, "kubevoltracker", "run"), -1) {
+		flag, variable := "--"+m[1]+"=x", "KUBEVOLTRACKER_"+strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(m[1]))
+		if !set[variable] {
+			continue
+		}
+		refused++
+		for values, want := range map[string]string{"extraArgs={" + flag + "}": "extraArgs: " + flag + ": ", "extraEnv[0].name=" + variable: "extraEnv: " + variable + ": "} {
+			t.Run(values, func(t *testing.T) {
+				t.Parallel()
+				if _, err := run(t, "helm", "template", "kubevoltracker", chartDir, "--set", values); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("want %q in\n%v", want, err)
+				}
+			})
+		}
+	}
+	if refused < 15 {
+		t.Errorf("only %d flags of the chart are found among %v", refused, set)
 	}
 }
 
@@ -206,17 +242,17 @@ func TestNamesStayStrings(t *testing.T) {
 	}
 }
 
-// TestExtraEnvReplacesTheChartsOwn sets a variable that the chart sets, too: the API server takes each once.
+// TestExtraEnvReplacesTheChartsOwn sets the one variable of the chart that is no flag: the API server takes each once.
 func TestExtraEnvReplacesTheChartsOwn(t *testing.T) {
 	t.Parallel()
-	objects := decode(t, template(t, "kubevoltracker", "a", "--set", "extraEnv[0].name=KUBEVOLTRACKER_LOG_LEVEL,extraEnv[0].value=debug"))
+	objects := decode(t, template(t, "kubevoltracker", "a", "--set", "extraEnv[0].name=GOMEMLIMIT,extraEnv[0].value=1GiB"))
 	var values []string
 	for _, v := range only[*appsv1.StatefulSet](t, objects).Spec.Template.Spec.Containers[0].Env {
-		if v.Name == "KUBEVOLTRACKER_LOG_LEVEL" {
+		if v.Name == "GOMEMLIMIT" {
 			values = append(values, v.Value)
 		}
 	}
-	if len(values) != 1 || values[0] != "debug" {
+	if len(values) != 1 || values[0] != "1GiB" {
 		t.Errorf("it has the values %v", values)
 	}
 }

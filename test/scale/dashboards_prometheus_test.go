@@ -119,7 +119,7 @@ func manyVolumes(n int) *fact.Update {
 		}
 		u.Volumes = append(u.Volumes, v)
 		u.Claims = append(u.Claims, fact.ClaimState{
-			UID: fmt.Sprint("claim-", i), Namespace: v.Namespace, StorageClass: v.StorageClass, CountedClass: v.StorageClass, Phase: "Bound",
+			UID: fmt.Sprint("claim-", i), Namespace: v.Namespace, StorageClass: v.StorageClass, Phase: "Bound",
 			RequestedBytes: v.CapacityBytes, CapacityBytes: v.CapacityBytes, BoundAt: now - day,
 		})
 	}

@@ -40,7 +40,7 @@ func (t *Truth) align(table scopeTable, found map[string][]map[string]string, aw
 			happened = append(happened, t.Facts[table.Name][nth(len(happened))][by.at])
 		}
 		if table.Name == "phase" {
-			recorded = foldRetold(recorded, happened, away)
+			recorded = foldRepeated(recorded, happened, away)
 		}
 		next := 0
 		for n := 0; next < len(recorded); n++ {
@@ -58,10 +58,10 @@ func (t *Truth) align(table scopeTable, found map[string][]map[string]string, aw
 	return aligned
 }
 
-// foldRetold leaves out a change to a phase that the catalog has a second time, where that is right: a tracker was killed
+// foldRepeated leaves out a change to a phase that the catalog has a second time, where that is right: a tracker was killed
 // after it had written the change and before it had written the object, and its journal was lost. The next tracker knows
 // only the object as it was before, and finds the change once more: "Bound → Bound", if it missed what lay in between.
-func foldRetold(recorded [][]map[string]string, happened []cell, away Gaps) [][]map[string]string {
+func foldRepeated(recorded [][]map[string]string, happened []cell, away Gaps) [][]map[string]string {
 	told := map[string]int{}
 	return slices.DeleteFunc(slices.Clone(recorded), func(rows []map[string]string) bool {
 		said := rows[0]["at"]

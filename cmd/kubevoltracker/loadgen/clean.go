@@ -23,7 +23,7 @@ type cleaning struct {
 	byName bool               // the run's owner is gone: what belonged to an object with a name of the run is the run's
 }
 
-// cleanOrder is the order of deletion: who makes others goes before them.
+// cleanOrder is the order of deletion: owners before the objects that they create.
 var cleanOrder = []string{SetKind, JobKind, PodKind, ClaimKind, VolumeKind}
 
 // atOnce bounds the deletions under way.

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// TestALostWatchIsTold ends a watch by an error, and another without one. The account has a hole, and the run is told.
-func TestALostWatchIsTold(t *testing.T) {
+// TestALostWatchFailsTheRun ends a watch by an error, and another without one.
+func TestALostWatchFailsTheRun(t *testing.T) {
 	for name, end := range map[string]func(*watch.FakeWatcher){
 		"too old": func(w *watch.FakeWatcher) {
 			w.Error(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Message: "too old"})

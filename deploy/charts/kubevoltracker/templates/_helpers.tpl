@@ -131,13 +131,29 @@ labels:
 {{- fail "catalog.external.caSecret: the connection has no TLS. Add secure=true to catalog.external.url, or begin it with https://" }}
 {{- end }}
 {{- end }}
-{{- /* Flags for whose values other objects of the chart are made, and what to do in place of giving them. */}}
+{{- /* Flags that the chart sets, or for which it has a value, and what to do in place of giving them. A test looks that each
+       variable of _env.tpl is among them. */}}
 {{- $pod := "the chart's probes, ports and volumes are made for its own. Leave it out" -}}
 {{- $lease := "the chart's Role names its own Lease. Leave it out" -}}
+{{- $login := "the chart has made this user. Leave it out" -}}
+{{- if eq $mode "external" }}
+{{- $login = "the chart has values for it. Set catalog.external.username and catalog.external.passwordSecret" -}}
+{{- end }}
+{{- $rights := "the chart grants the rights for it by a value. Set %s" -}}
+{{- $engine := "ClickHouse is a container of its own. Give it flags by catalog.embedded.extraArgs" -}}
 {{- $flags := dict "data-dir" $pod "web.listen-address" $pod "web.config.file" $pod "web.telemetry-path" $pod
+  "log.level" "the chart has a value for it. Set log.level" "log.format" "the chart has a value for it. Set log.format"
   "cluster.name" "the series get their label cluster from clusterName. Set clusterName"
   "catalog.url" "the pod, its network policy and its reports have the catalog of catalog.mode. Set catalog.mode and catalog.external.url"
-  "leader-election" "the chart makes the Role for it by leaderElection.enabled. Set leaderElection.enabled"
+  "catalog.username" $login "catalog.password-file" $login
+  "catalog.reader-password-file" $engine "catalog.embedded-listen-address" $engine
+  "catalog.embedded-binary" $engine "catalog.embedded-library" $engine
+  "collector.owners" (printf $rights "collector.owners") "collector.attachments" (printf $rights "collector.attachments")
+  "collector.storage-capacity" (printf $rights "collector.storageCapacity")
+  "kubelet.interval" (printf $rights "kubelet.enabled and kubelet.interval")
+  "kubelet.service-account" (printf $rights "kubelet.enabled; serviceAccount.name is the account's name without its suffix")
+  "kubelet.insecure-tls" "the chart has a value for it. Set kubelet.insecureTLS"
+  "leader-election" (printf $rights "leaderElection.enabled")
   "leader-election.lease" $lease "leader-election.namespace" $lease -}}
 {{- range $flag, $cure := $flags }}
 {{- range $.Values.extraArgs }}
@@ -152,7 +168,7 @@ labels:
 {{- end }}
 {{- end }}
 {{- range .Values.catalog.embedded.extraArgs }}
-{{- if regexMatch "^--(data-dir|listen-address|writer-password-[a-z]+|max-memory|log\\.[a-z]+)\\b" . }}
+{{- if regexMatch "^--(no-)?(data-dir|listen-address|writer-password-[a-z]+|max-memory|log\\.[a-z]+)\\b" . }}
 {{- fail (printf "catalog.embedded.extraArgs: %s: the chart has set it. Leave it out; catalog.embedded.maxMemory and log are values" .) }}
 {{- end }}
 {{- end }}
