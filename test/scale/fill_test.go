@@ -28,7 +28,7 @@ const (
 	span       = 730 * 24 * time.Hour
 	// podsAtOnce and namespacesAtOnce bound an insert.
 	podsAtOnce       = 500_000
-	namespacesAtOnce = 10
+	namespacesAtOnce = 5
 )
 
 // history is a made-up history.
