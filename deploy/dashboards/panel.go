@@ -120,11 +120,14 @@ func theOne(variable string) string {
 	return "decodeURLComponent('${" + variable + ":percentencode}')"
 }
 
-// among is a statement's condition that a column has one of the values of a variable that are chosen, and none if All is. Grafana's
-// format queryparam is var-NAME=VALUE&var-NAME=VALUE, with values that are encoded as those of theOne.
+// among is a statement's condition that a column has one of the values of a variable that are chosen, and none if All is.
+// Grafana's format queryparam is var-NAME=VALUE&var-NAME=VALUE, with values that are encoded as those of theOne. A value can
+// contain &var-NAME= once it is decoded, but not the byte FF, which UTF-8 never has: that byte separates the decoded values.
+// ClickHouse evaluates all of this once and uses the primary key, which it does not do with arrayMap.
 func among(column, variable string) string {
 	name := "var-" + variable + "="
-	values := fmt.Sprintf("splitByString('&%s', decodeURLFormComponent(substring('${%s:queryparam}', %d)))", name, variable, len(name)+1)
+	encoded := fmt.Sprintf("replaceAll(substring('${%s:queryparam}', %d), '&%s', '%%FF')", variable, len(name)+1, name)
+	values := `splitByString('\xFF', decodeURLFormComponent(` + encoded + "))"
 	return "$__conditionalAll(" + column + " IN " + values + ", $" + variable + ")"
 }
 
@@ -146,11 +149,12 @@ const (
 	ofClass     = ofNamespace + `, storageclass=~"$storageclass"`
 )
 
-// Series that a tracker has whether there is anything to count or not: those of a tracker whose lists are complete, and those of volumes, which it
-// has unless --no-metrics.per-volume is set.
+// Series that say that a figure is known, be it 0: complete are those of trackers whose lists are complete. perVolume are
+// those of volumes, and those of complete lists without a volume; a cluster with volumes has none of them if
+// --no-metrics.per-volume is set.
 const (
 	complete  = `kubevoltracker_ready{` + ofCluster + `} == 1`
-	perVolume = `kubevoltracker_volume_state{` + ofCluster + `}`
+	perVolume = `kubevoltracker_volume_state{` + ofCluster + `} or kubevoltracker_inventory_objects{` + ofCluster + `, kind="PersistentVolume"} == 0 and ignoring (kind) ` + complete
 )
 
 // orZero is 0 instead of nothing while there are certain series, which say that the expression could have had a value. Otherwise a panel without a

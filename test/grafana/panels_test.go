@@ -135,6 +135,13 @@ var panelCases = []panelCase{
 			('east', 'c4', 'shop', '` + sqlText("R&D, 100% + more; \"x\"") + `', 2, 1), ('east', 'c5', 'shop', 'b', 1, 1), ('east', 'c6', 'shop', '', 1, 1), ('east', 'c7', 'lab', 'o', 1, 1)`},
 		[]string{`east shop CORP\nina 1 0 5 <nil> 5`, `east shop a\'b 1 0 4 <nil> 4`, "east shop o'neil 1 0 3 <nil> 3", "east shop R&D, 100% + more; \"x\" 1 0 2 <nil> 2"},
 	},
+	{
+		"an owner whose name is what separates two chosen owners in the statement",
+		"namespace", "By namespace and owner", map[string][]string{"owner": {"x&var-owner=ann", "büro"}},
+		[]string{`claims (cluster, uid, namespace, owner, capacity_bytes, version) VALUES
+			('east', 'c1', 'shop', 'x&var-owner=ann', 3, 1), ('east', 'c2', 'shop', 'büro', 2, 1), ('east', 'c3', 'shop', 'ann', 1, 1), ('east', 'c4', 'shop', 'x', 1, 1)`},
+		[]string{"east shop x&var-owner=ann 1 0 3 <nil> 3", "east shop büro 1 0 2 <nil> 2"},
+	},
 }
 
 // sqlText is a value between the quotes of a text of ClickHouse's SQL.
@@ -192,6 +199,28 @@ func (p panelCase) statement(t *testing.T, d grafana.Dashboard) string {
 	}
 	t.Fatalf("%s has no panel and no variable %q", p.dashboard, p.panel)
 	return ""
+}
+
+// TestChosenValuesUseThePrimaryKey asks ClickHouse how it reads a table of which two clusters are chosen.
+func TestChosenValuesUseThePrimaryKey(t *testing.T) {
+	c := catalogtest.Open(t, address, "primary_key")
+	if err := c.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := panelCase{dashboard: "backends", panel: "Volumes by node", rows: []string{"attachments (cluster, uid, version) VALUES ('east', 'a1', 1)"}}
+	p.insert(t, c)
+	d := grafana.Dashboards(t)[p.dashboard]
+	statement, err := grafana.View{Chosen: map[string][]string{"cluster": {"east", "west"}}}.SQL(d, p.statement(t, d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := grafana.Ask(grafana.Open(t, "http://"+address+"/primary_key"), "EXPLAIN indexes = 1 "+statement)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := fmt.Sprint(plan.Rows); !strings.Contains(text, "cluster in 2-element set") {
+		t.Errorf("it reads all clusters:\n%s", text)
+	}
 }
 
 // TestAChosenNameStaysText: whoever creates pods and claims chooses the names that a dashboard offers. None of them ends the text that it is in,

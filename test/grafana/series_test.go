@@ -55,12 +55,22 @@ var seriesCases = []struct {
 		"no tracker", []string{`up 0`}, figures(""),
 	},
 	{
-		"a tracker that is not ready", []string{`kubevoltracker_build_info{cluster="east"} 1`, `kubevoltracker_ready{cluster="east"} 0`}, figures("", "tracker/Trackers 1", "tracker/Missing rights 0"),
+		"a tracker that is not ready", []string{
+			`kubevoltracker_build_info{cluster="east"} 1`, `kubevoltracker_ready{cluster="east"} 0`, `kubevoltracker_inventory_objects{cluster="east", kind="PersistentVolume"} 0`,
+		}, figures("", "tracker/Trackers 1", "tracker/Missing rights 0"),
 	},
 	{
 		"a tracker without a catalog and without metrics per volume, of a cluster without claims", []string{
 			`kubevoltracker_build_info{cluster="east"} 1`, `kubevoltracker_ready{cluster="east"} 1`, `kubevoltracker_watch_available{cluster="east", kind="Pod"} 1`,
+			`kubevoltracker_inventory_objects{cluster="east", kind="PersistentVolume"} 1`,
 		}, figures("0", "tracker/Trackers 1", "tracker/Rows refused", "overview/Volumes", "overview/Released or failed", "overview/Idle for 30 days", "idle/Never mounted", "idle/Released or failed"),
+	},
+	{
+		"a tracker of a cluster without volumes", []string{
+			`kubevoltracker_build_info{cluster="east"} 1`, `kubevoltracker_ready{cluster="east"} 1`, `kubevoltracker_watch_available{cluster="east", kind="Pod"} 1`,
+			`kubevoltracker_catalog_up{cluster="east"} 1`, `kubevoltracker_inventory_objects{cluster="east", kind="PersistentVolume"} 0`,
+			`kubevoltracker_inventory_objects{cluster="east", kind="Pod"} 0`,
+		}, figures("0", "tracker/Trackers 1"),
 	},
 	{
 		"a tracker of a cluster with a volume that is in use", []string{
