@@ -219,9 +219,8 @@ KREW_PLATFORMS := linux_amd64 linux_arm64 darwin_amd64 darwin_arm64
 krew: $(addprefix krew-,$(KREW_PLATFORMS)) ## Build the kubectl plugin's archives and krew's manifest into .cache/krew (10 minutes the first time); VERSION=v0.1.0
 	deploy/krew/package.sh '$(VERSION)' $(CACHE)/krew
 
-# Before ten minutes of building.
 .PHONY: krew-version
-krew-version:
+krew-version: ## Check that krew takes VERSION, before ten minutes of building
 	@deploy/krew/package.sh '$(VERSION)'
 
 .PHONY: $(addprefix krew-,$(KREW_PLATFORMS))

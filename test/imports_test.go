@@ -241,7 +241,7 @@ func goStatements(t *testing.T, dir string) (at []token.Position) {
 // computes.
 func pure(path string) bool {
 	switch path {
-	case "crypto/sha256", "encoding/binary", "encoding/json", "encoding/hex", "hash/fnv", "hash/maphash", "unique", "errors", "fmt", "maps", "reflect", "slices", "strings", "strconv", "time", "cmp", "math":
+	case "crypto/sha256", "encoding/binary", "encoding/json", "encoding/hex", "hash/fnv", "hash/maphash", "unique", "errors", "fmt", "maps", "reflect", "slices", "strings", "strconv", "time", "cmp", "math", "unicode":
 		return true
 	}
 	if strings.HasPrefix(path, module) {
