@@ -92,7 +92,7 @@ var (
 		chproto.ErrTableIsReadOnly,
 		chproto.ErrNotEnoughSpace,
 		chproto.ErrTooManyParts,
-		chproto.ErrTooLessLiveReplicas,
+		chproto.ErrTooFewLiveReplicas,
 		chproto.ErrUnsatisfiedQuorumForPreviousWrite,
 		chproto.ErrUnknownStatusOfInsert,
 		chproto.ErrQueryWasCancelled,

@@ -181,27 +181,39 @@ func TestAClaimThatGotAnotherVolumeWasMounted(t *testing.T) {
 	}
 }
 
-// TestClaimsThatNobodyHadMountedThen has a claim that got another volume after it was Lost, one whose use has expired, and one whose volume was
-// created after it. It is not known since when the last two were bound.
+// TestClaimsThatNobodyHadMountedThen has a claim that got another volume after it was Lost, one that got it before a tracker saw that it was Lost,
+// one whose use has expired, and one whose volume was created after it. It is not known since when the last two were bound.
 func TestClaimsThatNobodyHadMountedThen(t *testing.T) {
 	c := migrated(t)
 	first, late := volumeOf("first", "fast", "csi:1", "claim-lost", "Bound", 1), volumeOf("late", "fast", "csi:2", "claim-early", "Bound", 1)
 	first.DeletedAt, first.DeletedNotBefore, late.CreatedAt = day(1, 10), day(1, 10), day(2, 1)
-	claims := []fact.Claim{claimOf("early", "fast", "late", 1), claimOf("lost", "fast", "second", 1), claimOf("used", "fast", "used", 1)}
-	claims[0].BoundAt, claims[1].BoundAt, claims[2].BoundAt = 0, day(1, 20), 0
+	removed := volumeOf("removed", "fast", "csi:5", "claim-unseen", "Bound", 1)
+	removed.DeletedAt, removed.DeletedNotBefore = day(1, 10), day(1, 10)
+	claims := []fact.Claim{
+		claimOf("early", "fast", "late", 1), claimOf("lost", "fast", "second", 1), claimOf("used", "fast", "used", 1), claimOf("unseen", "fast", "again", 1),
+	}
+	claims[0].BoundAt, claims[1].BoundAt, claims[2].BoundAt, claims[3].BoundAt = 0, day(1, 20), 0, day(1, 11)
 	for i := range claims {
 		claims[i].Owner = "ann"
 	}
 	write(t, c, "east", &fact.Facts{
-		Volumes: []fact.Volume{first, late, volumeOf("second", "fast", "csi:3", "claim-lost", "Bound", 1), volumeOf("used", "fast", "csi:4", "claim-used", "Bound", 1)}, Claims: claims,
+		Volumes: []fact.Volume{
+			first, late, removed, volumeOf("second", "fast", "csi:3", "claim-lost", "Bound", 1), volumeOf("used", "fast", "csi:4", "claim-used", "Bound", 1),
+			volumeOf("again", "fast", "csi:6", "claim-unseen", "Bound", 1),
+		},
+		Claims: claims,
 		Bindings: []fact.Binding{
 			{Version: 1, ClaimUID: "claim-early", VolumeUID: "late"}, {Version: 1, ClaimUID: "claim-used", VolumeUID: "used"},
 			{Version: 1, ClaimUID: "claim-lost", VolumeUID: "first", BoundAt: day(1, 2), ReleasedAt: day(1, 10), ReleasedNotBefore: day(1, 10)},
 			{Version: 1, ClaimUID: "claim-lost", VolumeUID: "second", BoundAt: day(1, 20)},
+			{Version: 1, ClaimUID: "claim-unseen", VolumeUID: "removed", BoundAt: day(1, 2), ReleasedAt: day(1, 10), ReleasedNotBefore: day(1, 10)},
+			{Version: 1, ClaimUID: "claim-unseen", VolumeUID: "again", BoundAt: day(1, 11)},
 		},
 		Changes: []fact.Change{
 			{At: day(1, 10), Kind: "PersistentVolumeClaim", UID: "claim-lost", Namespace: "shop", Name: "lost", Action: fact.Phase, Details: "Bound → Lost"},
 			{At: day(1, 20), Kind: "PersistentVolumeClaim", UID: "claim-lost", Namespace: "shop", Name: "lost", Action: fact.Phase, Details: "Lost → Bound"},
+			{At: day(1, 12), Kind: "PersistentVolumeClaim", UID: "claim-unseen", Namespace: "shop", Name: "unseen", Action: fact.Phase, Details: "Bound → Lost"},
+			{At: day(1, 12), Kind: "PersistentVolumeClaim", UID: "claim-unseen", Namespace: "shop", Name: "unseen", Action: fact.Phase, Details: "Lost → Bound"},
 		},
 		Pods:   []fact.Pod{podOf("shop", "web", "Deployment", "web")},
 		Mounts: []fact.Mount{endedMount(mountOf("web", "data", "used", "csi:4", "used", day(1, 3)), day(1, 5), day(1, 5), "Deleted")},
@@ -210,15 +222,15 @@ func TestClaimsThatNobodyHadMountedThen(t *testing.T) {
 	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
 	for _, owner := range []string{"", " owner=ann"} {
 		checkCases(t, run, []reportCase{
-			{"never-mounted", "claim", "at=2026-01-06" + owner, "early,lost"},
-			{"never-mounted", "phase", "at=2026-01-06" + owner, "Pending,Bound"},
-			{"never-mounted", "persistentvolume", "at=2026-01-06" + owner, ",pv-first"},
-			{"never-mounted", "phase", "at=2026-01-15" + owner, "Pending,Lost"},
-			{"never-mounted", "persistentvolume", "at=2026-01-15" + owner, ",pv-first"},
-			{"never-mounted", "phase", "at=2026-01-25" + owner, "Pending,Bound"},
-			{"never-mounted", "persistentvolume", "at=2026-01-25" + owner, ",pv-second"},
-			{"never-mounted", "phase", "at=2026-02-10" + owner, "Bound,Bound"},
-			{"never-mounted", "persistentvolume", "at=2026-02-10" + owner, "pv-late,pv-second"},
+			{"never-mounted", "claim", "at=2026-01-06" + owner, "early,lost,unseen"},
+			{"never-mounted", "phase", "at=2026-01-06" + owner, "Pending,Bound,Bound"},
+			{"never-mounted", "persistentvolume", "at=2026-01-06" + owner, ",pv-first,pv-removed"},
+			{"never-mounted", "phase", "at=2026-01-15" + owner, "Pending,Lost,Bound"},
+			{"never-mounted", "persistentvolume", "at=2026-01-15" + owner, ",pv-first,pv-again"},
+			{"never-mounted", "phase", "at=2026-01-25" + owner, "Pending,Bound,Bound"},
+			{"never-mounted", "persistentvolume", "at=2026-01-25" + owner, ",pv-second,pv-again"},
+			{"never-mounted", "phase", "at=2026-02-10" + owner, "Bound,Bound,Bound"},
+			{"never-mounted", "persistentvolume", "at=2026-02-10" + owner, "pv-late,pv-second,pv-again"},
 		})
 	}
 }

@@ -114,6 +114,63 @@ func TestAPodGoesOnWithAVolumeOfAnotherClaim(t *testing.T) {
 	}
 }
 
+// TestAPodWaitsForAVolumeOfItsClaim: a volume is Released, and a pod is created for a claim that gets the volume days later. Until then nobody
+// waits for the volume. It does not matter whether the mount was written before its volume was known. In the last cluster, the binding is dated
+// after the start of the pod, which was before the volume was seen to be bound.
+func TestAPodWaitsForAVolumeOfItsClaim(t *testing.T) {
+	c := migrated(t)
+	ask := func(cluster, question, want string, flags ...string) {
+		t.Helper()
+		q := strings.Fields(question)
+		for _, flag := range flags {
+			if got := column(t, c, q[0], q[1], append(q[2:], flag, "cluster="+cluster)...); got != want {
+				t.Errorf("%s: %s with %q: %q, want %q", cluster, question, flag, got, want)
+			}
+		}
+	}
+	for cluster, seen := range map[string]struct {
+		volume string
+		bound  fact.Time
+	}{"east": {"v", day(1, 15)}, "west": {"", day(1, 15)}, "late": {"v", day(1, 18)}} {
+		a, b := claimOf("a", "fast", "v", 100), claimOf("b", "fast", "v", 100)
+		a.Owner, a.DeletedAt, a.DeletedNotBefore = "ann", day(1, 10), day(1, 10)
+		b.Owner, b.CreatedAt, b.BoundAt = "bob", day(1, 11), seen.bound
+		pod, mount := podOf("shop", "db-0", "StatefulSet", "db"), mountOf("db-0", "data", "b", "csi:1", seen.volume, day(1, 16))
+		pod.CreatedAt, mount.PodCreatedAt, pod.StartedAt = day(1, 12), day(1, 12), day(1, 16)
+		f := &fact.Facts{
+			Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-b", "Bound", 100)}, Claims: []fact.Claim{a, b},
+			Bindings: []fact.Binding{
+				{Version: 1, ClaimUID: "claim-a", VolumeUID: "v", BoundAt: day(1, 2), ReleasedAt: day(1, 10), ReleasedNotBefore: day(1, 10)},
+				{Version: 1, ClaimUID: "claim-b", VolumeUID: "v", BoundAt: seen.bound},
+			},
+			Pods: []fact.Pod{pod}, Mounts: []fact.Mount{mount},
+			Containers: []fact.Container{{Version: 1, Namespace: "shop", PodCreatedAt: pod.CreatedAt, PodUID: pod.UID, Name: "main", Kind: "main", StartedAt: day(1, 16)}},
+		}
+		for _, kind := range []fact.Kind{fact.Pods, fact.Claims, fact.Volumes} {
+			f.Coverage = append(f.Coverage, fact.Coverage{Version: 1, Instance: "a", Kind: kind, StartedAt: day(1, 12), SeenAt: day(1, 17)})
+		}
+		write(t, c, cluster, f)
+		all := []string{"owner=ann", "namespace=shop"}
+		ask(cluster, "idle volume at=2026-01-13", "pv-v", all...)
+		ask(cluster, "space idle_bytes at=2026-01-13", fmt.Sprint(100*gib), all...)
+		if cluster == "late" {
+			ask(cluster, "space idle_bytes at=2026-01-17", "0", "owner=ann")
+			continue
+		}
+		ask(cluster, "idle volume at=2026-01-15T18:00", "", "owner=bob") // the pod waits
+		ask(cluster, "space idle_bytes at=2026-01-15T18:00", "0", "owner=bob")
+		const idleHours = 3*24 + 12 // to the binding, at noon
+		ask(cluster, "space idle_byte_hours since=2026-01-12 until=2026-01-18", fmt.Sprint(idleHours*100*gib), "owner=")
+		if days, err := c.RollUp(t.Context(), cluster); err != nil || days != 5 {
+			t.Fatalf("summed up %d days, %v", days, err)
+		}
+		sums := "SELECT toInt64(sum(idle_byte_seconds)) FROM byte_seconds_daily FINAL WHERE cluster = '" + cluster + "'"
+		if got := fmt.Sprint(rows(t, c, sums)); got != fmt.Sprintf("[[%d]]", idleHours*3600*100*gib) {
+			t.Errorf("%s: the days have idle byte-seconds: %s", cluster, got)
+		}
+	}
+}
+
 // TestMountsOfUnknownClaimsUseTheirVolumes has a volume that is mounted by a claim of which the catalog has no row: it is
 // not idle in its namespace, and reports on the volume have the mount.
 func TestMountsOfUnknownClaimsUseTheirVolumes(t *testing.T) {

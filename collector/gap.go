@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
@@ -45,13 +46,19 @@ func (g *gap) endsBefore(version uint64, silence fact.Time) bool {
 }
 
 // notBefore returns the earliest moment at which an event can have happened that is observed now, if all events until lastSeen
-// were observed before. It returns 0, which is unknown, if lastSeen is after now: an earlier run saved lastSeen, by a clock that
-// has been set back since.
+// were observed before. If lastSeen is after now, the clock has been set back since. No heartbeat notices a step of pausedAfter
+// or less: then lastSeen was earlier by that much at most. A larger step came between two runs, and notBefore returns 0, which
+// is unknown.
 func notBefore(lastSeen, now fact.Time) fact.Time {
-	if lastSeen > now {
+	const unnoticed = fact.Time(pausedAfter / time.Microsecond)
+	switch {
+	case lastSeen <= now:
+		return lastSeen
+	case lastSeen <= now+unnoticed:
+		return lastSeen - unnoticed
+	default:
 		return 0
 	}
-	return lastSeen
 }
 
 // openGap notes, under the collector's lock, that coming events may have happened since from, because nobody read the watch.

@@ -24,6 +24,7 @@ type sink struct {
 	positions map[fact.Kind]fact.Position
 	watched   []fact.Span
 	facts     fact.Facts
+	claims    []fact.ClaimState
 	takes     func()
 }
 
@@ -36,6 +37,7 @@ func (s *sink) Apply(u *fact.Update) {
 	}
 	s.facts.Namespaces = append(s.facts.Namespaces, u.Facts.Namespaces...)
 	s.facts.Claims = append(s.facts.Claims, u.Facts.Claims...)
+	s.claims = append(s.claims, u.Claims...)
 	if s.takes != nil {
 		s.takes()
 	}

@@ -15,8 +15,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
 // second is a second as a fact.Time.
@@ -151,6 +156,38 @@ func TestCapacityCountsFromABindingThatIsKnownLater(t *testing.T) {
 	l.want(12, 12+10*8, 0)
 	l.at(13).apply(claimsUpdate(deletedClaim("b", 10, momentAt(7)))) // no time is known at which it was bound
 	l.want(14, 14+10*10, 0)
+}
+
+// A tracker lists after a restart, with a clock that is behind that of the run before: what is gone went at a time that nobody
+// knows, and has counted until now.
+func TestByteSecondsOfWhatWentAtAnUnknownTime(t *testing.T) {
+	l, inv := newTimeline(t), inventory.New()
+	list := func(seconds int64, first bool, names ...string) {
+		t.Helper()
+		l.at(seconds)
+		lists, class, size := map[fact.Kind][]any{}, "fast", corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10")}
+		for _, name := range names {
+			meta := metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: "1", CreationTimestamp: metav1.NewTime(ago(time.Hour).Time())}
+			volume := &corev1.PersistentVolume{ObjectMeta: meta, Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeBound, LastPhaseTransitionTime: &meta.CreationTimestamp}}
+			volume.Spec = corev1.PersistentVolumeSpec{StorageClassName: class, Capacity: size, ClaimRef: &corev1.ObjectReference{Namespace: "shop", Name: name, UID: meta.UID}}
+			meta.Namespace = "shop"
+			claim := &corev1.PersistentVolumeClaim{ObjectMeta: meta, Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, Capacity: size}}
+			claim.Spec = corev1.PersistentVolumeClaimSpec{StorageClassName: &class, VolumeName: name}
+			lists[fact.Volumes], lists[fact.Claims] = append(lists[fact.Volumes], volume), append(lists[fact.Claims], claim)
+		}
+		for kind, objects := range lists {
+			if err := inv.Replace(kind, objects, inventory.Observation{At: l.now, Found: first, Version: "2"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var u fact.Update
+		inv.Take(&u)
+		l.apply(&u)
+	}
+	list(0, true, "a", "b")
+	l.want(1000, 20_000, 20_000)
+	list(1000, false, "b")
+	l.want(1010, 20_100, 20_100)
 }
 
 // A tracker ends, by whatever means, between a claim's event and its volume's: the next one counts from when it was bound.

@@ -59,3 +59,19 @@ func TestAPortIsRefusedOnlyBetweenChildren(t *testing.T) {
 		t.Errorf("a pause of 300 ms took %v", took)
 	}
 }
+
+// TestTheEndOfTheContextEndsTheWaitForAChild: nobody answers, and the error is the context's all the same.
+func TestTheEndOfTheContextEndsTheWaitForAChild(t *testing.T) {
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody.Close()
+	c := &child{exited: make(chan struct{}), serving: make(chan struct{}, 1)}
+	c.serving <- struct{}{}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := c.ready(ctx, nobody.Addr().String()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -32,7 +32,9 @@ const (
 
 // commit moves all that is pending into the journal: chunk by chunk first the rows with their objects, then the
 // snapshots, and last the positions. After a crash in between, the journal has the state that belongs to the old positions
-// (journal.Batch.More). The watches go on from there; the rows that they lead to a second time replace those of before.
+// (journal.Batch.More). The watches go on from there; the rows that the same events lead to a second time replace
+// those of before. If the API server no longer has the events, the rows stay as they are until the catalog's snapshot is
+// restored (UndoMeta).
 func (r *Recorder) commit(ctx context.Context) error {
 	p := r.takePending()
 	defer r.committed()

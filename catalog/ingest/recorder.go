@@ -211,6 +211,10 @@ func (r *Recorder) SetIncomplete(incomplete bool) { r.note(metaIncomplete, incom
 // Incomplete is what SetIncomplete noted last, in this run or an earlier one.
 func (r *Recorder) Incomplete() bool { return r.options.Journal.Meta()[metaIncomplete] != nil }
 
+// UndoMeta is SetIncomplete(true) as the journal.Options.UndoMeta: the rows of a commit that was cut off go to the catalog, and
+// the journal forgets the objects that they tell of.
+func UndoMeta() map[string][]byte { return map[string][]byte{metaIncomplete: noted} }
+
 // SetTakingOver notes in the journal, with the next commit, whether another tracker may have written rows
 // that wait in it: see WriterOptions.MayRepeat.
 func (r *Recorder) SetTakingOver(takingOver bool) { r.note(metaTakingOver, takingOver) }
@@ -229,10 +233,12 @@ func (r *Recorder) LiveHeap() uint64 {
 	return bytes
 }
 
+var noted = []byte("yes")
+
 func (r *Recorder) note(key string, on bool) {
 	var value []byte
 	if on {
-		value = []byte("yes")
+		value = noted
 	}
 	r.noteValue(key, value)
 }

@@ -134,7 +134,7 @@ func (j *Journal) write(b *Batch) error {
 	}
 	t.head.Commits++
 	if err := j.commit(&t); err != nil {
-		return writeError(j.options.Path, err)
+		return j.fail(writeError(j.options.Path, err)) // a commit also reads: see putUndo
 	}
 	j.took(&t)
 	return nil

@@ -447,14 +447,20 @@ func tableReaders() map[string]tableReader {
 		"State": {times: 2, read: func(_ *testing.T, j *Journal) error {
 			return j.State("Pod", func(string, []byte) error { return nil })
 		}},
-		"Get":          {times: 2, read: func(_ *testing.T, j *Journal) error { _, _, err := j.Get("Pod", "a"); return err }},
-		"Next":         {times: 2, read: func(t *testing.T, j *Journal) error { _, err := j.Next(t.Context(), 0); return err }},
-		"Check":        {times: 2, read: func(_ *testing.T, j *Journal) error { return j.check() }},
+		"Get":   {times: 2, read: func(_ *testing.T, j *Journal) error { _, _, err := j.Get("Pod", "a"); return err }},
+		"Next":  {times: 2, read: func(t *testing.T, j *Journal) error { _, err := j.Next(t.Context(), 0); return err }},
+		"Check": {times: 2, read: func(_ *testing.T, j *Journal) error { return j.check() }},
+		"a commit in several batches": {times: 2, read: func(t *testing.T, j *Journal) error {
+			if err := j.Commit(t.Context(), Batch{Positions: []Position{{Kind: "Pod", ResourceVersion: "1"}}}); err != nil {
+				return err
+			}
+			return j.Commit(t.Context(), Batch{More: true, State: []Record{{Kind: "Pod", UID: "a", Data: []byte("new")}}})
+		}},
 		"a compaction": {times: 1, read: compactThenCommit},
 	}
 }
 
-// compactThenCommit compacts the tables until the journal fails, and returns the error of the next commit. A commit
+// compactThenCommit compacts the tables until the journal fails, and returns the error of the next commit, which
 // itself reads no table.
 func compactThenCommit(t *testing.T, j *Journal) error {
 	_ = j.Commit(t.Context(), Batch{State: []Record{{Kind: "Pod", UID: "b", Data: []byte("new")}}})

@@ -30,6 +30,9 @@ type Options struct {
 	// MaxVersion is the highest Version that the journal returns and keeps: Open forgets a higher one, and logs that,
 	// because nothing but a wrong clock can have made it. Zero means no bound.
 	MaxVersion uint64
+	// UndoMeta is put into the Meta when Open undoes a commit that was cut off (Batch.More), in the same transactions: its
+	// Facts stay, and may say what nothing ends any more.
+	UndoMeta map[string][]byte
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 	// Logger receives a line when a directory is set aside; nil for no log.

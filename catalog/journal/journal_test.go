@@ -300,10 +300,14 @@ func TestTheUndoingOfACommitGoesOn(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
+	j.options.UndoMeta = map[string][]byte{"undone": []byte("yes")}
 	if j, err = openAt(t.Context(), j.options, fullDisk{vfs.Default}); err != nil {
 		t.Fatal(err)
 	}
 	defer j.Close()
+	if got := j.Meta(); string(got["undone"]) != "yes" {
+		t.Errorf("the Meta is %q", got)
+	}
 	if got := state(t, j); got["Pod/a"] != "old" || got["Pod/b"] != "old" || j.head.Undo != 0 {
 		t.Errorf("%v, and %d records are to be put back", got, j.head.Undo)
 	}

@@ -99,7 +99,7 @@ func (j *Journal) undo() error {
 	for j.head.Undo > 0 {
 		records, err := j.replaced(j.head.Undo)
 		if err == nil {
-			err = j.write(&Batch{State: records, undone: uint64(len(records))})
+			err = j.write(&Batch{State: records, Meta: j.options.UndoMeta, undone: uint64(len(records))})
 		}
 		if err != nil {
 			return err

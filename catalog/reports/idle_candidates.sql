@@ -5,7 +5,7 @@ with_idle, which has the idle volumes and since when they are idle. */ -}}
 {{template "chosen_volumes.sql"}}
 {{template "volume_namespaces.sql"}}
 {{end}}
--- The pods that existed and had not started a main container, and what they mount.
+-- The pods that existed and had not started a main container, and the claims that they mount, each with the volume of the mount, or 0.
 waiting AS
 (
     SELECT cluster, namespace, pod_created_at, pod_uid
@@ -32,7 +32,7 @@ waiting AS
 ),
 awaited AS
 (
-    SELECT {{key "cluster, if(volume_uid != '', volume_uid, claim_uid)"}} AS used_key
+    SELECT if(volume_uid != '', {{key "cluster, volume_uid"}}, 0) AS volume, {{key "cluster, claim_uid"}} AS claim
     FROM mounts FINAL
     WHERE (cluster, namespace, claim_name, pod_created_at, pod_uid) IN
           (
@@ -40,8 +40,8 @@ awaited AS
               WHERE claim_name != '' AND (cluster, namespace, pod_created_at, pod_uid) IN (SELECT cluster, namespace, pod_created_at, pod_uid FROM waiting)
           )
 ),
--- The uses by the moment: how many last, with those that pods wait for, and when the last of the others ended. This may read all mounts,
--- so it groups them by one key before any join: the volume, or the claim where a mount was written before its volume was known.
+-- The uses by the moment: how many last, and when the last of the others ended. This may read all mounts, so it groups them by one key
+-- before any join: the volume, or the claim where a mount was written before its volume was known.
 mounted AS
 (
     SELECT
@@ -72,8 +72,6 @@ mounted AS
           AND {{template "in_volume_namespaces.sql"}}
           AND {{template "in_quarters.sql"}}
 {{- end}}
-        UNION ALL
-        SELECT used_key, NULL FROM awaited
     )
     GROUP BY used_key
 ),
@@ -244,6 +242,8 @@ joined AS
        AND {{if given "owner" "group"}}claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE {{template "claim_filter.sql"}})
             {{- else}}(by_namespace AND claim_key = present_claim OR claim_key IN (SELECT claim_key FROM bindings WHERE namespace = {namespace:String})){{end}}
 {{- end}}
+       -- A pod can wait for a claim that gets the volume only after the moment.
+       AND NOT arrayExists(volume -> (volume, claim_key) IN awaited, [key, 0])
 ),
 {{- /* By rule 5.5 of collector/inventory. */}}
 -- Since when a volume was idle: since its last use, or since a use that only the

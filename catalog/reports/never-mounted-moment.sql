@@ -28,19 +28,21 @@ changed AS
 -- several claims had, because pods can go on with a volume when another claim gets it.
 volumes_used AS
 (
-    SELECT volume_key, last_ended_at FROM volume_uses FINAL WHERE last_ended_at <= moment
+    SELECT volume_key, last_ended_at FROM volume_uses FINAL WHERE last_ended_at <= moment{{filter "cluster"}}
     UNION ALL
     SELECT {{key "cluster, volume_uid"}} AS volume_key, max(ifNull(ended_at, {now:DateTime64(6, 'UTC')}))
     FROM mounts FINAL
     WHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, claim_name FROM bindings WHERE {{listed "volume_key" "shared_volumes"}})
-      AND pod_created_at <= moment AND started_at <= moment
+      AND pod_created_at <= moment AND started_at <= moment{{filter "cluster"}}
     GROUP BY volume_key
 ),
--- When each claim was bound last by the moment, and to which volume; and whether a volume was used since it was bound to the claim.
+-- When each claim was bound last by the moment, to which volume, and whether it had lost that by then; and whether a volume was used since it
+-- was bound to the claim.
 bound AS
 (
     SELECT
         b.claim_key AS claim_key, toUInt8(1) AS was_bound, max(b.began_at) AS last_bound_at, argMax(b.volume_key, b.began_at) AS last_volume,
+        argMax(ifNull(b.released_at <= moment, 0), b.began_at) AS last_released,
         max(ifNull(u.last_ended_at > b.began_at AND (ifNull(b.released_at > moment, true) OR u.last_ended_at <= b.released_at), 0)) AS was_used
     FROM volumes_used AS u
     RIGHT JOIN
@@ -65,7 +67,11 @@ SELECT
     c.cluster AS cluster,
     c.namespace AS namespace,
     c.name AS claim,
-    multiIf(c.phase = 'Lost' AND NOT k.became_lost OR k.lost_at > b.last_bound_at, 'Lost', b.was_bound OR ifNull(c.bound_at <= moment, 0), 'Bound', 'Pending') AS phase,
+    -- The change of a phase has the time at which a tracker saw it, and a binding that of Kubernetes, which can be before it.
+    multiIf(
+        c.phase = 'Lost' AND NOT k.became_lost OR k.lost_at > b.last_bound_at AND (b.last_released OR NOT b.was_bound), 'Lost',
+        b.was_bound OR ifNull(c.bound_at <= moment, 0), 'Bound',
+        'Pending') AS phase,
     multiIf(b.was_bound AND b.last_volume != c.volume_key, v.name, b.was_bound OR ifNull(c.bound_at <= moment, 0), c.volume_name, '') AS persistentvolume,
     c.storage_class AS storage_class,
     c.owner AS owner,

@@ -1,5 +1,6 @@
-{{- /* Included by never-mounted.sql and never-mounted-moment.sql: the array shared_volumes, of the volumes that several claims have or had. */ -}}
+{{- /* Included by never-mounted.sql, never-mounted-moment.sql and space_parts.sql: the array shared_volumes, of the volumes
+that several claims have or had. */ -}}
 (
     SELECT groupArray(volume_key)
-    FROM (SELECT volume_key FROM bindings GROUP BY volume_key HAVING uniqExact(claim_key) > 1)
+    FROM (SELECT volume_key FROM bindings WHERE true{{filter "cluster"}} GROUP BY volume_key HAVING min(claim_key) != max(claim_key))
 ) AS shared_volumes,

@@ -3,12 +3,13 @@
 -- The lives of claims and volumes in parts, and how much of the window each part takes. Times are microseconds since 1970. The parts
 -- can be added up: a part that begins with a resize has only the bytes that the resize added.
 -- Claims count from creation to deletion. A volume counts from each binding on, first as bound and then as released, until its next
--- binding, its deletion, or until it is Available again or Failed. It is idle while no container uses it and no pod waits for it,
--- whichever claim they name. Only a pod that started later is known to have waited: one that never started has no mounts.
+-- binding, its deletion, or until it is Available again or Failed. It is idle while no container uses it, through whichever claim, and no
+-- pod waits for its claim. Only a pod that started later is known to have waited: one that never started has no mounts.
 {{if given "namespace" "owner" "group"}}
 {{template "chosen_volumes.sql"}}
 {{template "volume_namespaces.sql"}}
 {{end}}
+{{template "shared_volumes.sql"}}
 -- The bindings of each volume, in their order: when bound, when released, of which claim.
 bound AS
 (
@@ -96,22 +97,28 @@ volume_parts AS
         ) AS r ON r.object = s.volume
     )
 ),
--- When pods used a volume or waited for it, as spans that do not overlap. This may read all mounts, so it groups them by one key before
--- the join: the volume, or the claim where a mount was written before its volume was known.
+-- When pods used a volume or waited for it, as spans that do not overlap. A pod can wait for a claim while another one has the volume. So
+-- the spans of a volume that several claims have or had are of each of these, and those of others of the claim 0. This may read all mounts, so
+-- it groups them before the joins: by the volume, or the claim where a mount was written before its volume was known, and by the claim.
 uses AS
 (
-    SELECT volume, groupArray((greatest(began, reached), ended)) AS stretches
+    SELECT volume, groupArray((greatest(began, reached), ended, claim)) AS stretches
     FROM
     (
-        SELECT volume, began, ended, max(ended) OVER (PARTITION BY volume ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+        SELECT
+            volume, claim, began, ended,
+            max(ended) OVER (PARTITION BY volume, claim ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
         FROM
         (
-            SELECT if(c.volume != 0, c.volume, m.used_key) AS volume, arrayJoin(m.spans) AS span, span.1 AS began, span.2 AS ended
+            SELECT
+                if(c.volume != 0, c.volume, m.used_key) AS volume, b.claim_key AS claim,
+                arrayJoin(m.spans) AS span, if(b.claim_key = 0 OR b.claim_key = m.claim_key, span.1, span.2) AS began, span.3 AS ended
             FROM
             (
                 SELECT
-                    {{key "cluster, if(volume_uid != '', volume_uid, claim_uid)"}} AS used_key,
-                    groupArray((toUnixTimestamp64Micro(pod_created_at), ifNull(toUnixTimestamp64Micro(ended_at), 9000000000000000))) AS spans
+                    {{key "cluster, if(volume_uid != '', volume_uid, claim_uid)"}} AS used_key, {{key "cluster, claim_uid"}} AS claim_key,
+                    groupArray((
+                        toUnixTimestamp64Micro(pod_created_at), toUnixTimestamp64Micro(started_at), ifNull(toUnixTimestamp64Micro(ended_at), 9000000000000000))) AS spans
                 FROM mounts FINAL
                 -- Two conditions, because the index of ended_at would not help with one for both.
                 PREWHERE pod_created_at IN
@@ -123,9 +130,26 @@ uses AS
                 WHERE claim_name != '' AND (ended_at IS NULL OR ended_at > pod_created_at)
                   AND {{template "space_uses.sql"}}
                   AND ({{template "in_first_part.sql"}} OR {{template "in_last_part.sql"}})
-                GROUP BY used_key
+                GROUP BY used_key, claim_key
             ) AS m
-            LEFT JOIN (SELECT uid_key AS claim, volume_key AS volume FROM claims FINAL WHERE volume_uid != '' AND {{template "in_volume_namespaces.sql"}}) AS c ON c.claim = m.used_key
+            LEFT JOIN
+            (
+                SELECT uid_key AS claim, volume_key AS volume
+                FROM claims FINAL
+                PREWHERE uid_key IN
+                         (
+                             SELECT {{key "cluster, claim_uid"}} FROM mounts
+                             WHERE volume_uid = '' AND claim_uid != '' AND {{template "in_volume_namespaces.sql"}} AND {{template "in_first_part.sql"}}
+                             UNION ALL
+                             SELECT {{key "cluster, claim_uid"}} FROM mounts
+                             WHERE volume_uid = '' AND claim_uid != '' AND {{template "in_volume_namespaces.sql"}} AND {{template "in_last_part.sql"}}
+                         )
+                WHERE volume_uid != ''
+            ) AS c ON c.claim = m.used_key
+            LEFT JOIN
+            (
+                SELECT DISTINCT volume_key, claim_key FROM bindings WHERE {{listed "volume_key" "shared_volumes"}}
+            ) AS b ON b.volume_key = if(c.volume != 0, c.volume, m.used_key)
         )
     )
     WHERE ended > greatest(began, reached)
@@ -193,7 +217,7 @@ parts AS
         SELECT
             p.cluster AS cluster, p.storage_class AS storage_class, c.owner AS owner, c.groups AS groups, p.part AS part,
             multiIf(c.namespace != '', toString(c.namespace), p.claim = p.last_claim, toString(p.last_namespace), '') AS namespace,
-            u.stretches AS stretches, m.measured AS measured,
+            arrayFilter(s -> s.3 = 0 OR s.3 = p.claim, u.stretches) AS stretches, m.measured AS measured,
             {{template "edges.sql"}} AS windows,
             toInt128(arraySum(w -> greatest(0, least(part.2, w.2) - greatest(part.1, w.1)), windows)) AS taken
         FROM volume_parts AS p

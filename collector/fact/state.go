@@ -51,7 +51,8 @@ type VolumeState struct {
 	KeepUntil      Time
 	KeepUnreadable string // the text of such an annotation that cannot be read
 	Gone           bool   // it was deleted; the other fields have their last values
-	// DeletedNotBefore is the earliest moment at which it can have been deleted; absent unless it is gone.
+	// DeletedNotBefore is the earliest moment at which it can have been deleted; absent unless it is gone, and if that is unknown:
+	// its row then has the creation, from which the metrics would take back all that they have counted.
 	DeletedNotBefore Time
 }
 
@@ -72,7 +73,7 @@ type ClaimState struct {
 	BoundBefore    bool  // it has been observed to be bound, by an earlier run perhaps, or was found Lost
 	PendingSince   Time  // since when it waits to be bound; absent while waiting is expected (WaitForFirstConsumer without a pod)
 	Gone           bool
-	// DeletedNotBefore is the earliest moment at which it can have been deleted; absent unless it is gone.
+	// DeletedNotBefore is the earliest moment at which it can have been deleted, as in VolumeState.
 	DeletedNotBefore Time
 }
 

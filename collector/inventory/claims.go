@@ -33,6 +33,7 @@ type claim struct {
 	boundBefore         bool // the change "bound" has been emitted at least once, or the claim was found Lost
 	awaitsVolume        bool // its volume is yet to say when it was bound (rule 2.9)
 	byName              bool // the volume is inferred from its name alone (rule 2.6)
+	vanished            bool // it is gone, and nobody knows until when it was watched
 	fresh, dirty, stale bool
 	queued
 }
@@ -347,6 +348,7 @@ func (inv *Inventory) dropClaim(c *claim, obs Observation) {
 		return
 	}
 	c.noBefore, c.deleted = obs.bounds(c.created, c.deleting)
+	c.vanished = obs.NotBefore == 0
 	c.fresh = true
 	inv.change(c.change(fact.Change{At: c.deleted, Action: fact.Deleted}))
 	delete(inv.claims, c.uid)

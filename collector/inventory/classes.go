@@ -22,7 +22,7 @@ func namedClass(o metav1.Object, inSpec string) string {
 	if !ok {
 		return inSpec
 	}
-	return strings.ReplaceAll(cut(class, longestName), "/", "_")
+	return strings.ReplaceAll(cutLine(class, longestName), "/", "_")
 }
 
 type class struct{ row fact.StorageClass }

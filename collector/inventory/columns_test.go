@@ -55,13 +55,13 @@ func TestOwnerAndGroups(t *testing.T) {
 		t.Errorf("groups: %q", got)
 	}
 	long := strings.Repeat("é", 100_000)
-	expect(t, "a long owner is cut", ownerOf(nil, fact.Labels{"owner": "a" + long}), "a"+long[:mostTextBytes-2])
+	expect(t, "a long owner is cut", ownerOf(nil, fact.Labels{"owner": "a" + long}), "a"+long[:mostLineBytes-2])
 	references := metav1.ObjectMeta{OwnerReferences: controlledBy(long, long)}
 	_, maker := claimOwner(&corev1.PersistentVolumeClaim{ObjectMeta: references})
 	for of, got := range map[string]workload{"pod": controllerOf(&corev1.Pod{ObjectMeta: references}), "claim": maker} {
 		expect(t, "a long controller of a "+of+" is cut", got, workload{long[:longestKind-1], long[:longestName-1], "owner"})
 	}
-	all, whole := strings.Repeat("ops, web, ", 10_000), strings.Repeat("x", mostTextBytes-4)
+	all, whole := strings.Repeat("ops, web, ", 10_000), strings.Repeat("x", mostLineBytes-4)
 	for value, want := range map[string][]string{
 		all:                   {"ops", "web"}, // each once
 		"ops," + whole:        {"ops", whole},

@@ -54,9 +54,9 @@ func (inv *Inventory) keepOf(v *volume) (k keep) {
 		one, ok := parseKeep(text)
 		switch {
 		case !ok:
-			k.unreadable = cmp.Or(cut(text, mostTextBytes), emptyText)
+			k.unreadable = cmp.Or(cutLine(text, mostLineBytes), emptyText)
 		case one.until > k.until:
-			k.until, k.reason = one.until, cut(one.reason, mostTextBytes)
+			k.until, k.reason = one.until, cutLine(one.reason, mostLineBytes)
 		}
 	}
 	return k

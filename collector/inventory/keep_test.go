@@ -68,7 +68,7 @@ func TestKeptVolume(t *testing.T) {
 		"of a claim that is gone":       {[]event{set(1, claimKept), set(2, volume), gone(7, claimKept), set(8, released)}, keep{}},
 		"unreadable":                    {[]event{set(1, claimUnreadable), set(2, volume)}, keep{unreadable: "for ever"}},
 		"empty":                         {[]event{set(1, claimEmpty), set(2, volume)}, keep{unreadable: `""`}},
-		"long":                          {[]event{set(1, claimLong), set(2, volumeLong)}, keep{endOf(2027, 1, 31), long[:mostTextBytes], long[:mostTextBytes]}},
+		"long":                          {[]event{set(1, claimLong), set(2, volumeLong)}, keep{endOf(2027, 1, 31), long[:mostLineBytes], long[:mostLineBytes]}},
 		"unreadable, and of the volume": {[]event{set(1, claimUnreadable), set(2, volumeKept)}, keep{until: endOf(2026, 6, 30), reason: "move", unreadable: "for ever"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,9 +17,9 @@ var (
 	groupKeys = []string{"kubevoltracker.io/groups", "groups", "group", "team"}
 )
 
-// mostTextBytes is how much counts of an owner, of a list of groups, and of the reason for which a volume is kept. Each mount of a pod has
+// mostLineBytes is how much counts of an owner, of a list of groups, and of the reason for which a volume is kept. Each mount of a pod has
 // the first two in its row, and annotations may have 256 KiB: a pod with a hundred mounts would write 25 MB.
-const mostTextBytes = 2048
+const mostLineBytes = 2048
 
 // NamesOwner reports whether a label or annotation with this key can name an owner or a group.
 func NamesOwner(key string) bool {
@@ -28,11 +28,11 @@ func NamesOwner(key string) bool {
 
 // ownerOf returns the owner of an object, empty if no key names one.
 func ownerOf(labels, annotations fact.Labels) string {
-	return cut(firstOf(ownerKeys, labels, annotations), mostTextBytes)
+	return cutLine(firstOf(ownerKeys, labels, annotations), mostLineBytes)
 }
 
-// cut returns the whole characters among the first bytes of a text, as oneLine leaves them.
-func cut(text string, most int) string { return oneLine(text[:min(len(text), most)]) }
+// cutLine returns the whole characters among the first bytes of a text, as oneLine leaves them.
+func cutLine(text string, most int) string { return oneLine(text[:min(len(text), most)]) }
 
 // oneLine returns a text without what is not UTF-8, and with a space in place of each control character and each separator of
 // lines. The text becomes a label of metrics, a cell of reports, and a part of links; no name in Kubernetes has such characters.
@@ -51,8 +51,8 @@ func groupsOf(labels, annotations fact.Labels) []string {
 	if value == "" {
 		return nil
 	}
-	if len(value) > mostTextBytes {
-		value = value[:strings.LastIndexAny(value[:mostTextBytes+1], ", ")+1] // whole groups alone
+	if len(value) > mostLineBytes {
+		value = value[:strings.LastIndexAny(value[:mostLineBytes+1], ", ")+1] // whole groups alone
 	}
 	groups := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 	for i := len(groups) - 1; i > 0; i-- {

@@ -37,11 +37,15 @@ func (inv *Inventory) claimState(c *claim) fact.ClaimState {
 	if c.volume != nil { // the claim's status has the new size only once the file system has grown, which can wait for a pod
 		given = c.volume.capacity
 	}
-	return fact.ClaimState{
+	s := fact.ClaimState{
 		UID: c.uid, Namespace: c.name.namespace, StorageClass: inv.shownClass(c.traits.Value().class),
 		Phase: c.phase.Value(), RequestedBytes: c.requested, CapacityBytes: given,
 		BoundAt: c.boundAt, AwaitsVolume: c.awaitsVolume, BoundBefore: c.boundBefore, PendingSince: inv.pendingSince(c), Gone: c.deleted != 0, DeletedNotBefore: c.noBefore,
 	}
+	if c.vanished {
+		s.DeletedNotBefore = 0
+	}
+	return s
 }
 
 // pendingSince returns since when a claim has waited for its volume. Waiting is expected, and does
@@ -107,6 +111,9 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 		ReclaimPolicy: traits.reclaimPolicy, CapacityBytes: v.capacity, Namespace: v.claim.namespace, Claim: v.claim.name,
 		Mounts: int(v.active), LastUsed: v.lastUse, Gone: v.deleted != 0, DeletedNotBefore: v.notBefore,
 		Block: v.block(),
+	}
+	if v.vanished {
+		s.DeletedNotBefore = 0
 	}
 	if space, ok := inv.spaces[v]; ok {
 		s.UsedBytes, s.AvailableBytes, s.Measured = space.UsedBytes, space.AvailableBytes, true

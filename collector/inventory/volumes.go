@@ -37,6 +37,7 @@ type volume struct {
 	foundReleased       bool   // was Released in the first list
 	fresh, dirty, stale bool   // its row, its inference, its state are to be emitted, synced, compared
 	freshUse            bool   // its row of volume_uses is to be emitted
+	vanished            bool   // it is gone, and nobody knows until when it was watched
 	queued
 }
 
@@ -273,6 +274,7 @@ func (inv *Inventory) dropVolume(v *volume, obs Observation) {
 		return
 	}
 	v.notBefore, v.deleted = obs.bounds(v.created, v.deleting)
+	v.vanished = obs.NotBefore == 0
 	v.fresh = true
 	inv.change(v.change(fact.Change{At: v.deleted, Action: fact.Deleted}))
 	inv.entombVolume(v, obs.At)

@@ -72,7 +72,7 @@ func controllerOf(o metav1.Object) workload {
 // workloadOf returns the owner that a reference names. It cuts a kind and a name that no object can have: the API server accepts a
 // megabyte of any characters, and each mount of a pod has both in its row.
 func workloadOf(ref *metav1.OwnerReference) workload {
-	return workload{kind: cut(ref.Kind, longestKind), name: cut(ref.Name, longestName), uid: string(ref.UID)}
+	return workload{kind: cutLine(ref.Kind, longestKind), name: cutLine(ref.Name, longestName), uid: string(ref.UID)}
 }
 
 func (inv *Inventory) noteController(kind fact.Kind, o metav1.Object) (c *controller, news bool) {

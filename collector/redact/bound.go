@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -39,8 +40,8 @@ func cutNames(names ...*string) {
 	}
 }
 
-// bounded drops from a map, in place, what exceeds mostBytes. It keeps the first keys: those that name an owner or a group come
-// before the others. It returns the map.
+// bounded drops from a map, in place, what exceeds mostBytes, and returns the map. It keeps an entry if there is room for it beside
+// those that were kept before. The keys that name an owner or a group come first, then the annotations that are always kept.
 func bounded(m map[string]string) map[string]string {
 	size := 0
 	for key, value := range m {
@@ -49,16 +50,29 @@ func bounded(m map[string]string) map[string]string {
 	if size <= mostBytes {
 		return m
 	}
-	keys := slices.Sorted(maps.Keys(m))
-	others := slices.DeleteFunc(slices.Clone(keys), inventory.NamesOwner)
-	keys = slices.DeleteFunc(keys, func(key string) bool { return !inventory.NamesOwner(key) })
 	left := mostBytes
-	for _, key := range append(keys, others...) {
-		if left -= len(key) + len(m[key]); left < 0 {
+	for _, key := range slices.SortedFunc(maps.Keys(m), byRank) {
+		if size := len(key) + len(m[key]); size <= left {
+			left -= size
+		} else {
 			delete(m, key)
 		}
 	}
 	return m
+}
+
+// byRank compares keys by how much is lost without them, then by their names.
+func byRank(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) }
+
+func rank(key string) int {
+	switch {
+	case inventory.NamesOwner(key):
+		return 0
+	case annotations[key]:
+		return 1
+	default:
+		return 2
+	}
 }
 
 // first returns the first elements of a list that have mostBytes together.

@@ -131,3 +131,33 @@ func TestTheFirstLabelsAreKept(t *testing.T) {
 		t.Errorf("%v are kept", slices.Sorted(maps.Keys(got)))
 	}
 }
+
+// TestLargeAnnotationsDropNoSmallOnes has annotations of which each is within the bounds, and all together are not.
+func TestLargeAnnotationsDropNoSmallOnes(t *testing.T) {
+	p, err := New("a.example.com/spec", "b.example.com/notes", "c.example.com/ticket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := map[string]string{
+		inventory.KeepAnnotation: "until 2027-01-31", "pv.kubernetes.io/bind-completed": "yes", corev1.BetaStorageClassAnnotation: "fast",
+	}
+	large := strings.Repeat("x", mostTextBytes)
+	for name, test := range map[string]struct {
+		written map[string]string
+		dropped []string
+	}{
+		"notes":             {map[string]string{"a.example.com/spec": large, "b.example.com/notes": large, "c.example.com/ticket": "7"}, []string{"b.example.com/notes"}},
+		"owners":            {map[string]string{"owner": large, "team": large}, []string{"team"}},
+		"an owner and more": {map[string]string{"owner": large, "a.example.com/spec": large[:4000], "c.example.com/ticket": "7"}, []string{"a.example.com/spec"}},
+	} {
+		maps.Copy(test.written, small)
+		want := maps.Clone(test.written)
+		for _, key := range test.dropped {
+			delete(want, key)
+		}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Annotations: test.written}}
+		if p.Object(fact.Claims, claim); !maps.Equal(claim.Annotations, want) {
+			t.Errorf("%s: %v are kept, want %v", name, slices.Sorted(maps.Keys(claim.Annotations)), slices.Sorted(maps.Keys(want)))
+		}
+	}
+}

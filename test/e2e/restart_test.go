@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -172,12 +173,20 @@ func TestAFullJournalIsNoOrderlyEnd(t *testing.T) {
 	p := harness.LaunchTracker(t, c.Kubeconfig, "--catalog.url=http://127.0.0.1:1/kubevoltracker", "--journal.max-bytes=1B")
 	p.AwaitServing(t)
 	harness.Eventually(t, "the journal is full", func() error {
-		if bytes := p.Metrics(t)["kubevoltracker_journal_bytes"]; bytes == "" || bytes == "0" {
-			return fmt.Errorf("it has %q bytes", bytes)
+		if rows := p.Metrics(t)["kubevoltracker_journal_facts"]; rows == "" || rows == "0" {
+			return fmt.Errorf("it has %q rows", rows)
 		}
 		return nil
 	})
 	c.CreateClaim(t, c.CreateNamespace(t, "too-much"), "data", "standard")
+	harness.Eventually(t, "the tracker has seen the claim", func() error {
+		for series := range p.Metrics(t) {
+			if strings.HasPrefix(series, "kubevoltracker_namespace_claims{") && strings.Contains(series, `namespace="too-much"`) {
+				return nil
+			}
+		}
+		return errors.New("no series names its namespace")
+	})
 	p.Signal(t, syscall.SIGTERM)
 	if err := p.Wait(); err == nil || !strings.Contains(err.Error(), "exit status 1") {
 		t.Errorf("the tracker ended with %v", err)

@@ -20,7 +20,7 @@ func (m *model) wasIdle(v *volume, at fact.Time) (r row, whose *claim, since fac
 		return nil, nil, 0
 	}
 	inUse, last := m.useBy(v, at)
-	if inUse || m.wasAwaited(v, at) {
+	if inUse || m.wasAwaited(v, b.claim, at) {
 		return nil, nil, 0
 	}
 	since, used := m.wasIdleSince(v, b, last, at)
@@ -77,11 +77,11 @@ func (m *model) useBy(v *volume, at fact.Time) (inUse bool, last *mount) {
 	return inUse, last
 }
 
-// wasAwaited reports whether a pod waited for a volume at a moment that has mounted it: of others the mounts know nothing.
-func (m *model) wasAwaited(v *volume, at fact.Time) bool {
+// wasAwaited reports whether a pod waited for the claim of a volume at a moment that has mounted it: of others the mounts know nothing.
+func (m *model) wasAwaited(v *volume, c *claim, at fact.Time) bool {
 	return slices.ContainsFunc(m.mounts(), func(u mount) bool {
 		began := func(c *container) bool { return c.kind == "main" && c.seen.started != 0 && c.seen.started <= at }
-		return u.volume() == v && existed(at, u.pod.created, u.pod.gone.at) && existed(at, u.pod.created, u.pod.finished()) &&
+		return u.volume() == v && u.store.claim == c && existed(at, u.pod.created, u.pod.gone.at) && existed(at, u.pod.created, u.pod.finished()) &&
 			!slices.ContainsFunc(u.pod.containers, began)
 	})
 }

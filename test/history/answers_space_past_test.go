@@ -110,7 +110,9 @@ func (m *model) volumeAt(v *volume, uses []mount, t fact.Time) (s takes) {
 	} else {
 		s.released = 1
 	}
-	s.idle = !slices.ContainsFunc(uses, func(u mount) bool { return existed(t, u.pod.created, u.ended().at) })
+	s.idle = !slices.ContainsFunc(uses, func(u mount) bool {
+		return existed(t, u.started(), u.ended().at) || u.store.claim == b.claim && existed(t, u.pod.created, u.ended().at)
+	})
 	for _, x := range v.samples {
 		if x.at <= t {
 			s.used = x.used
@@ -139,7 +141,7 @@ func (m *model) marks(c *claim, v *volume, uses []mount) (list []fact.Time) {
 		}
 	}
 	for _, u := range uses {
-		list = append(list, u.pod.created, u.ended().at)
+		list = append(list, u.pod.created, u.started(), u.ended().at)
 	}
 	for _, x := range m.changes {
 		if x.of == v {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -20,8 +21,12 @@ import (
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/catalog/catalogtest"
+	"github.com/kubevoltracker/kubevoltracker/catalog/ingest"
+	"github.com/kubevoltracker/kubevoltracker/catalog/journal"
 	"github.com/kubevoltracker/kubevoltracker/cmd/kubevoltracker/app"
 	"github.com/kubevoltracker/kubevoltracker/collector"
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 	"github.com/kubevoltracker/kubevoltracker/exporter"
 	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
@@ -158,6 +163,75 @@ func TestRestartGoesOnFromTheJournalOrTheCatalog(t *testing.T) {
 	r = runApp(t, o)
 	expectCreated("first fourth second third")
 	r.expectLine(t, "kubevoltracker_leader 1")
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cutOff puts the first transaction of a commit into the journal of a tracker that does not run. It tells of a pod that runs.
+func cutOff(t *testing.T, o app.Options, pod *corev1.Pod) {
+	t.Helper()
+	j, err := journal.Open(t.Context(), journal.Options{Path: filepath.Join(o.DataDir, "journal"), MaxBytes: 1}) // one batch fills it
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := ingest.NewRecorder(ingest.RecorderOptions{Journal: j, Cluster: o.Cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inv, u := inventory.New(), &fact.Update{}
+	if err := inv.Set(pod, inventory.Live(fact.At(time.Now()))); err != nil {
+		t.Fatal(err)
+	}
+	inv.Take(u)
+	for range 2 { // two updates that are not committed together
+		u.Facts.Changes = append(u.Facts.Changes, make([]fact.Change, 5_000)...)
+		r.Record(u)
+		u = &fact.Update{}
+	}
+	ended := make(chan error)
+	go func() { ended <- r.Run(t.Context()) }()
+	if _, err := j.Next(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(j.Close(), <-ended); !errors.Is(err, journal.ErrClosed) {
+		t.Fatalf("the commit was not cut off: %v", err)
+	}
+}
+
+// TestAPodOfACommitThatWasCutOffEnds: the watches do not repeat the pod, which is gone, and its rows are in the catalog.
+func TestAPodOfACommitThatWasCutOffEnds(t *testing.T) {
+	o := appOptions(t)
+	o.Cluster = "east"
+	o.Catalog.URL, o.Catalog.Password = harness.StartClickHouse(t).URL("kubevoltracker"), catalogtest.Password
+	if err := runApp(t, o).stop(); err != nil {
+		t.Fatal(err)
+	}
+	started := metav1.NewTime(time.Now().Add(-time.Minute).Truncate(time.Second))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "job-x", Namespace: "jobs", UID: "job-x", ResourceVersion: "1", CreationTimestamp: started}}
+	pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
+	}}}
+	pod.Spec.Containers = []corev1.Container{{Name: "main", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}}}
+	pod.Status.Phase = corev1.PodRunning
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: started}},
+	}}
+	cutOff(t, o, pod)
+	again := time.Now()
+	r := runApp(t, o)
+	harness.Eventually(t, "the pod, its container and its mount have ended", func() error {
+		for _, end := range []string{"deleted_at, deleted_not_before FROM pods", "finished_at, started_at FROM containers", "ended_at, ended_not_before FROM mounts"} {
+			columns, table, _ := strings.Cut(end, " FROM ")
+			at, notBefore, _ := strings.Cut(columns, ", ")
+			bounded := fmt.Sprintf("SELECT count() = 1 AND countIf(%s >= fromUnixTimestamp64Micro(%d) AND %s BETWEEN fromUnixTimestamp64Micro(%d) AND %s) = 1 FROM %s WHERE %s = 'job-x'",
+				at, again.UnixMicro(), notBefore, started.UnixMicro(), at, table, map[bool]string{true: "uid", false: "pod_uid"}[table == "pods"])
+			if ok := ask(t, o.Catalog, bounded); ok != "1" && ok != "true" {
+				return errors.New(table + ": " + ok + ": " + ask(t, o.Catalog, "SELECT toString(tuple("+end+" LIMIT 1"))
+			}
+		}
+		return nil
+	})
 	if err := r.stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,8 @@ func (h *history) openCatalog(ctx context.Context, o Options) (err error) {
 // turns out to be damaged is set aside, and one without positions is cleared.
 func (h *history) openJournal(ctx context.Context, o Options) (err error) {
 	options := journal.Options{
-		Path: filepath.Join(o.DataDir, journalDir), MaxBytes: o.JournalBytes, MaxVersion: ingest.VersionCeiling(time.Now()), Logger: h.logger,
+		Path: filepath.Join(o.DataDir, journalDir), MaxBytes: o.JournalBytes, MaxVersion: ingest.VersionCeiling(time.Now()),
+		UndoMeta: ingest.UndoMeta(), Logger: h.logger,
 	}
 	if h.journal, err = journal.Open(ctx, options); err != nil {
 		return err
@@ -258,7 +259,7 @@ func (h *history) takeSnapshot() *fact.Snapshot {
 }
 
 // restoreLater restores the catalog's snapshot as soon as the catalog is reachable and has all rows
-// that this run has recorded.
+// of the journal. Resumed watches come first: they say more exactly what became of an object that the journal lacks.
 func (h *history) restoreLater(ctx context.Context, tracker *collector.Collector) error {
 	const (
 		every   = time.Second
@@ -274,7 +275,7 @@ func (h *history) restoreLater(ctx context.Context, tracker *collector.Collector
 		case <-time.After(next):
 		}
 		next = every
-		if tracker.Synced() != nil || !h.writer.Up() || h.journal.Stats().Rows > nearly {
+		if !tracker.CaughtUp() || !h.writer.Up() || h.journal.Stats().Rows > nearly {
 			continue
 		}
 		err := tracker.Reconcile(func() (*fact.Snapshot, error) {
