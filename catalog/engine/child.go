@@ -188,7 +188,7 @@ func (c *child) ready(ctx context.Context, address string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the embedded ClickHouse does not get ready: %w (%v)", ctx.Err(), err)
+			return fmt.Errorf("the embedded ClickHouse does not get ready: %w (%w)", ctx.Err(), err)
 		case <-c.exited:
 			return c.exitError()
 		case <-time.After(20 * time.Millisecond):
