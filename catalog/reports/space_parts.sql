@@ -134,17 +134,7 @@ uses AS
             ) AS m
             LEFT JOIN
             (
-                SELECT uid_key AS claim, volume_key AS volume
-                FROM claims FINAL
-                PREWHERE uid_key IN
-                         (
-                             SELECT {{key "cluster, claim_uid"}} FROM mounts
-                             WHERE volume_uid = '' AND claim_uid != '' AND {{template "in_volume_namespaces.sql"}} AND {{template "in_first_part.sql"}}
-                             UNION ALL
-                             SELECT {{key "cluster, claim_uid"}} FROM mounts
-                             WHERE volume_uid = '' AND claim_uid != '' AND {{template "in_volume_namespaces.sql"}} AND {{template "in_last_part.sql"}}
-                         )
-                WHERE volume_uid != ''
+                SELECT uid_key AS claim, volume_key AS volume FROM claims FINAL WHERE volume_uid != '' AND {{template "in_volume_namespaces.sql"}}
             ) AS c ON c.claim = m.used_key
             LEFT JOIN
             (
