@@ -211,8 +211,8 @@ func (r *Recorder) SetIncomplete(incomplete bool) { r.note(metaIncomplete, incom
 // Incomplete is what SetIncomplete noted last, in this run or an earlier one.
 func (r *Recorder) Incomplete() bool { return r.options.Journal.Meta()[metaIncomplete] != nil }
 
-// UndoMeta is SetIncomplete(true) as the journal.Options.UndoMeta: the rows of a commit that was cut off go to the catalog, and
-// the journal forgets the objects that they tell of.
+// UndoMeta returns what SetIncomplete(true) notes, for journal.Options.UndoMeta. The catalog gets the rows of a commit that was cut
+// off, but the journal no longer has their objects.
 func UndoMeta() map[string][]byte { return map[string][]byte{metaIncomplete: noted} }
 
 // SetTakingOver notes in the journal, with the next commit, whether another tracker may have written rows

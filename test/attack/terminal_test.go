@@ -2,7 +2,6 @@ package attack
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -18,20 +17,10 @@ import (
 // TestATerminalDoesNotObeyTenants prints an owner with a command for terminals, on a terminal, in each format, and once with --watch.
 func TestATerminalDoesNotObeyTenants(t *testing.T) {
 	at := newTarget(t)
-	url := "http://" + at.engine.Address + "/kubevoltracker"
-	c, err := catalog.Open(catalog.Options{URL: url, Username: catalogtest.User, Password: catalogtest.Password})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := c.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	insert := `INSERT INTO kubevoltracker.claims (cluster, uid, version, namespace, name, owner, phase, created_at)
-		SELECT 'east', 'a', 1, 'shop', 'data', concat(char(27), ']0;title', char(7)), 'Bound', now64()`
-	if status, answer := at.send(t, programmer, sql(insert)); status != http.StatusOK {
-		t.Fatal(answer)
-	}
+	c := catalogtest.OpenMigrated(t, at.engine.Address)
+	url := "http://" + at.engine.Address + "/" + c.Database()
+	catalogtest.Rows(t, c, `INSERT INTO claims (cluster, uid, version, namespace, name, owner, phase, created_at)
+		SELECT 'east', 'a', 1, 'shop', 'data', concat(char(27), ']0;title', char(7)), 'Bound', now64()`)
 	for _, format := range catalog.Formats() {
 		for _, flags := range [][]string{nil, {"--watch=1h"}} {
 			t.Run(fmt.Sprint(format, flags), func(t *testing.T) {

@@ -168,7 +168,7 @@ func TestRestartGoesOnFromTheJournalOrTheCatalog(t *testing.T) {
 	}
 }
 
-// cutOff puts the first transaction of a commit into the journal of a tracker that does not run. It tells of a pod that runs.
+// cutOff writes the first transaction of a commit to the journal, while no tracker runs. The transaction has the rows of a running pod.
 func cutOff(t *testing.T, o app.Options, pod *corev1.Pod) {
 	t.Helper()
 	open := func(most int64) *journal.Journal {
