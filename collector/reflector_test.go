@@ -2,6 +2,8 @@ package collector
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -125,6 +127,73 @@ func TestWatchThatEndsGoesOnWithoutAList(t *testing.T) {
 	s.await(t, api, 2, 1, 2)
 	if o := api.opened[1]; o.ResourceVersion != "21" || o.SendInitialEvents != nil {
 		t.Errorf("the second watch asked for %+v", o)
+	}
+}
+
+// TestWatchThatBreaksGoesOnWithoutAList breaks a watch in ways after which a reflector lists anew.
+func TestWatchThatBreaksGoesOnWithoutAList(t *testing.T) {
+	lost := apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding").AsObject(errors.New("http2: client connection lost"))
+	breaks := func(w *watch.RaceFreeFakeWatcher) { w.Action(watch.Error, lost) }
+	atOnce := func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) { w.Stop() }
+	for name, test := range map[string]struct {
+		resumeAt string
+		scripts  []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher)
+		lists    int
+		failures float64
+	}{
+		"an error after an event": {"", []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+			func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
+				initialEvents("20")(o, w)
+				w.Add(claimOf("a", "21"))
+				breaks(w)
+			},
+		}, 1, 1},
+		"errors before the first event": {"", []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+			func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
+				initialEvents("20")(o, w)
+				breaks(w)
+			},
+			func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
+				w.Add(claimOf("a", "21"))
+				breaks(w)
+			},
+		}, 1, 2},
+		"closed at once": {"", []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+			func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
+				initialEvents("20")(o, w)
+				w.Add(claimOf("a", "21"))
+				w.Stop()
+			},
+			atOnce,
+		}, 1, 1},
+		"closed after its list": {"", []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+			func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
+				initialEvents("20")(o, w)
+				w.Stop()
+			},
+			func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) { w.Add(claimOf("a", "21")); w.Stop() },
+		}, 1, 1},
+		"resumed, and closed at once": {"10", []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+			atOnce,
+			func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) { w.Add(claimOf("a", "21")); w.Stop() },
+		}, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(100)
+			watches := len(test.scripts) + 1
+			api := &server{scripts: test.scripts}
+			s.run(t, api, test.resumeAt)
+			s.await(t, api, watches, test.lists, 1)
+			api.mu.Lock()
+			defer api.mu.Unlock()
+			if o := api.opened[watches-1]; o.ResourceVersion != "21" || o.SendInitialEvents != nil {
+				t.Errorf("the last watch asked for %+v", o)
+			}
+			if n := testutil.ToFloat64(s.collector.metrics.failures[fact.Claims]); n != test.failures {
+				t.Errorf("%v failures are counted, want %v", n, test.failures)
+			}
+		})
 	}
 }
 

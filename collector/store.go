@@ -53,6 +53,7 @@ type store struct {
 	failureLoggedAt time.Time
 	// refusedSince is since when the API server has refused each request of the watch; zero if the last one failed otherwise, or worked.
 	refusedSince time.Time
+	broken       error // why the last watch broke; guard sets it before the reflector reads the end of that watch
 }
 
 var (
@@ -404,10 +405,25 @@ func (s *store) failed(err error) {
 	}
 	s.failureLoggedAt = now
 	hint := "waiting for the API server"
-	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+	if isExpired(err) {
 		hint = "too far behind to resume, listing again"
 	}
 	level.Warn(s.logger).Log("msg", "watch failed", "hint", hint, "err", err)
+}
+
+// stillBroken notes why the last watch broke, as failed does. It returns that error if the reflector must list: no other watch can go on at
+// its version.
+func (s *store) stillBroken() error {
+	err := s.broken
+	if err == nil {
+		return nil
+	}
+	s.broken = nil
+	s.failed(err)
+	if err := s.again(err); !apierrors.IsTooManyRequests(err) {
+		return err
+	}
+	return nil
 }
 
 // listFailed notes that a list failed, streamed or in pages. It has no position that could be lost.

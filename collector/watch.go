@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/go-kit/log"
@@ -87,6 +88,9 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 			return w, err
 		}
 	}
+	if err := l.store.stillBroken(); err != nil {
+		return nil, err
+	}
 	listing := options.SendInitialEvents != nil // the watch streams a whole list first
 	if listing {
 		l.store.listing()
@@ -110,7 +114,7 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 	if !listing {
 		l.store.connected()
 	}
-	return w, nil
+	return l.store.guard(w, listing), nil
 }
 
 // currentVersion returns the API server's current version, at the cost of one object; zero if the answer
@@ -136,7 +140,7 @@ func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watc
 	w, err := l.ListWatch.WatchWithContext(ctx, options)
 	l.store.noteRight("watch", err)
 	switch {
-	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+	case isExpired(err):
 		l.store.resumeAt = ""
 		level.Info(l.store.logger).Log("msg", "the API server no longer has the events since then, listing", "err", err)
 		return nil, nil
@@ -153,7 +157,78 @@ func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watc
 	accessor.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	l.store.resumed()
 	l.store.connected()
-	return prepended(w, watch.Event{Type: watch.Bookmark, Object: end}), nil
+	return prepended(l.store.guard(w, false), watch.Event{Type: watch.Bookmark, Object: end}), nil
+}
+
+// guard returns w for the reflector, so that an end of w costs no position. The reflector lists anew after most errors in a stream, and
+// after a watch that ends without an event within a second of its first read, which may be long after w was opened. Instead it receives
+// TooManyRequests: it pauses, and then requests a watch at its version. WatchWithContext treats the error in the stream as if that request
+// had failed (stillBroken). Guard passes on the errors of a list that is streamed first, which has no position yet.
+func (s *store) guard(w watch.Interface, listing bool) watch.Interface {
+	events := make(chan watch.Event)
+	p := watch.NewProxyWatcher(events)
+	go func() {
+		defer close(events)
+		defer w.Stop()
+		began, silent := time.Now(), true
+		for {
+			event, open := watch.Event{}, true
+			select {
+			case event, open = <-w.ResultChan():
+			case <-p.StopChan():
+				return
+			}
+			switch {
+			case !listing && (mayGoOn(event) || !open && silent):
+				s.broken = breakOf(event, time.Since(began))
+				event = watch.Event{Type: watch.Error, Object: &apierrors.NewTooManyRequests("the watch broke", 0).ErrStatus}
+			case !open:
+				return
+			}
+			select {
+			case events <- event:
+			case <-p.StopChan():
+				return
+			}
+			if event.Type == watch.Error {
+				return
+			}
+			if silent = listing && endsList(event); silent {
+				listing, began = false, time.Now()
+			}
+		}
+	}()
+	return p
+}
+
+// breakOf returns why a watch broke: by an error, which is its last event, or because the API server closed it within a second. It returns
+// nil for a watch that was closed later, as the API server does every few minutes.
+func breakOf(last watch.Event, lasted time.Duration) error {
+	switch {
+	case last.Type == watch.Error:
+		return apierrors.FromObject(last.Object)
+	case lasted < time.Second:
+		return errors.New("the API server closed the watch at once")
+	default:
+		return nil
+	}
+}
+
+// mayGoOn reports whether an event is an error after which another watch may go on at the same version.
+func mayGoOn(event watch.Event) bool {
+	return event.Type == watch.Error && !isExpired(apierrors.FromObject(event.Object))
+}
+
+// isExpired reports whether the API server no longer has the events since a version.
+func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
+
+// endsList reports whether an event is the bookmark that ends a streamed list.
+func endsList(event watch.Event) bool {
+	if event.Type != watch.Bookmark {
+		return false
+	}
+	o, err := meta.Accessor(event.Object)
+	return err == nil && o.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
 }
 
 // prepended returns a watch that delivers first before all other events.

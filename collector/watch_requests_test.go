@@ -259,6 +259,32 @@ func TestAWatchThatFailsForLongListsAgain(t *testing.T) {
 	}
 }
 
+// TestAWatchThatBreaksForLongListsAgain opens watches that the API server closes at once.
+func TestAWatchThatBreaksForLongListsAgain(t *testing.T) {
+	s := newTestStore(100)
+	for i, step := range []struct {
+		passed time.Duration
+		opens  bool
+	}{{0, true}, {0, true}, {listsAfter, true}, {time.Second, false}, {time.Second, true}} {
+		s.stop(step.passed)
+		source := watch.NewFake()
+		source.Stop()
+		w, err := (&requests{open: opens(source, nil)}).on(s).WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "10"})
+		if step.opens != (err == nil) || apierrors.IsTooManyRequests(err) {
+			t.Fatalf("step %d: %v", i, err)
+		}
+		if w == nil {
+			continue
+		}
+		if end := <-w.ResultChan(); end.Type != watch.Error || !apierrors.IsTooManyRequests(apierrors.FromObject(end.Object)) {
+			t.Errorf("step %d: the watch ends with %s %v, after which a reflector does not pause", i, end.Type, end.Object)
+		}
+		if _, open := <-w.ResultChan(); open {
+			t.Errorf("step %d: the watch goes on", i)
+		}
+	}
+}
+
 // TestAnAPIServerThatStreamsNoListsIsNoFailure: it sends pages instead.
 func TestAnAPIServerThatStreamsNoListsIsNoFailure(t *testing.T) {
 	s := newTestStore(100)
