@@ -2,8 +2,13 @@ package collector
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"time"
+
+	"github.com/go-kit/log/level"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
@@ -70,7 +75,8 @@ func (s *store) openGap(from, now fact.Time) {
 
 // askGapEnd requests, under the collector's lock, the API server's current version. All events in the gap have versions up to
 // that one. The answer arrives later. A request that fails is repeated until there is an answer, or the gap is closed or
-// opened again; a busy watch has no silence that would end the gap.
+// opened again; a busy watch has no silence that would end the gap. An answer before the version at which the watch was opened ends the
+// watch instead.
 func (s *store) askGapEnd() {
 	request := s.gap.requests
 	s.begin(func() {
@@ -83,9 +89,23 @@ func (s *store) askGapEnd() {
 			if s.gap.requests != request {
 				return true, nil
 			}
+			if 0 < version && version < s.openedAt {
+				s.endRestored(version)
+				return true, nil
+			}
 			s.gap.to = version
 			return err == nil, nil
 		})
 		s.awaitListRight()
 	})
+}
+
+// endRestored ends the watch, under the collector's lock, so that the reflector lists: the API server is at a version before the one at
+// which the watch was opened. The versions of an etcd only grow, unless it is restored from a backup. Such a watch is silent until the API
+// server has passed its version, and never shows which objects the restore has removed. The gap stays open until the list.
+func (s *store) endRestored(version uint64) {
+	level.Warn(s.logger).Log("msg", "the API server is at an earlier version than the watch, as after a restore of etcd; listing again", "version", version, "watch", s.openedAt)
+	err := apierrors.NewResourceExpired(fmt.Sprintf("the API server is at version %d, before the watch's %d", version, s.openedAt))
+	s.restored <- watch.Event{Type: watch.Error, Object: &err.ErrStatus}
+	s.openedAt, s.probes = 0, nil
 }

@@ -197,6 +197,41 @@ func TestWatchThatBreaksGoesOnWithoutAList(t *testing.T) {
 	}
 }
 
+// TestWatchIsListedOnceARestoreHasLostItsVersion: the API server is at version 100, as its list says.
+func TestWatchIsListedOnceARestoreHasLostItsVersion(t *testing.T) {
+	silent := func(metav1.ListOptions, *watch.RaceFreeFakeWatcher) {}
+	for name, test := range map[string]struct {
+		resumeAt      string
+		scripts       []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher)
+		lists, events int
+	}{
+		"resumed": {"1000", []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){silent, initialEvents("101")}, 1, 0},
+		"running": {"", []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+			func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
+				initialEvents("999")(o, w)
+				w.Add(claimOf("a", "1000"))
+				w.Stop()
+			},
+			silent,
+			initialEvents("101"),
+		}, 2, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(0)
+			api := &server{scripts: test.scripts}
+			s.run(t, api, test.resumeAt)
+			watches := len(test.scripts)
+			s.await(t, api, watches, test.lists, test.events)
+			api.mu.Lock()
+			defer api.mu.Unlock()
+			if o := api.opened[watches-2]; o.ResourceVersion != "1000" || api.opened[watches-1].SendInitialEvents == nil {
+				t.Errorf("it asked for %+v", api.opened)
+			}
+		})
+	}
+}
+
 func TestExpiredWatchIsListedAgain(t *testing.T) {
 	s := newTestStore(100)
 	api := &server{scripts: []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -40,8 +41,10 @@ type store struct {
 	event      string      // the version of the last event or list
 	lastSeen   fact.Time   // all events until then have been taken
 	gap        gap
-	listBegan  fact.Time // when the last list was requested
-	probes     []probe   // the latest ones, oldest first
+	openedAt   uint64             // the version at which the watch was opened; zero if it streams a list first
+	restored   chan<- watch.Event // ends that watch
+	listBegan  fact.Time          // when the last list was requested
+	probes     []probe            // the latest ones, oldest first
 	// currentVersion returns the API server's version; zero if the answer has none.
 	currentVersion  func(context.Context) (uint64, error)
 	drawing         drawing            // of the list that is arriving
@@ -103,8 +106,9 @@ func (s *store) resumed() {
 	level.Debug(s.logger).Log("msg", "resuming the watch where the last run ended", "away", s.collector.now().Sub(s.lastSeen.Time()).Round(time.Millisecond))
 }
 
-// connected notes that a watch was set up: its first events happened while there was no watch.
-func (s *store) connected() {
+// opened notes that a watch was set up at a version: its first events happened while there was no watch. The channel that it returns
+// receives the error that ends the watch if the API server has lost that version by a restore (endRestored).
+func (s *store) opened(at string) <-chan watch.Event {
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
 	now := s.collector.present()
@@ -112,9 +116,12 @@ func (s *store) connected() {
 	if from == 0 {
 		from = now
 	}
+	restored := make(chan watch.Event, 1)
+	s.openedAt, s.restored = fact.VersionNumber(at), restored
 	s.openGap(from, now)
 	s.askGapEnd()
 	s.awaitQuiet()
+	return restored
 }
 
 // awaitListRight repeats a refused request of askGapEnd until it is allowed. The watch works meanwhile, so that
@@ -158,7 +165,8 @@ func (s *store) caughtUp() {
 }
 
 // awaitQuiet counts, under the collector's lock, a watch as caught up once it has been silent for liveAfter, because
-// no event need arrive that shows it.
+// no event need arrive that shows it. It waits for the answer to askGapEnd, which may end the watch. A list closes the gap, and then only
+// the list shows what was missed.
 func (s *store) awaitQuiet() {
 	if !s.behind {
 		return
@@ -167,7 +175,7 @@ func (s *store) awaitQuiet() {
 		_ = wait.PollUntilContextCancel(s.ctx, time.Duration(liveAfter)*time.Microsecond, false, func(context.Context) (bool, error) {
 			s.collector.mu.Lock()
 			defer s.collector.mu.Unlock()
-			if fact.At(s.collector.now())-s.arrived >= liveAfter {
+			if s.gap.isOpen() && s.gap.to != notKnownYet && fact.At(s.collector.now())-s.arrived >= liveAfter {
 				s.caughtUp()
 			}
 			return !s.behind, nil
@@ -279,6 +287,7 @@ func (s *store) listing() {
 	s.collector.mu.Lock()
 	defer s.collector.mu.Unlock()
 	s.listBegan = s.collector.present()
+	s.openedAt = 0
 	s.gap.close()
 }
 

@@ -111,10 +111,11 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 	if l.store.refused {
 		l.store.up()
 	}
+	var restored <-chan watch.Event
 	if !listing {
-		l.store.connected()
+		restored = l.store.opened(options.ResourceVersion)
 	}
-	return l.store.guard(w, listing), nil
+	return l.store.guard(w, listing, restored), nil
 }
 
 // currentVersion returns the API server's current version, at the cost of one object; zero if the answer
@@ -156,15 +157,15 @@ func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watc
 	accessor.SetResourceVersion(at)
 	accessor.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	l.store.resumed()
-	l.store.connected()
-	return prepended(l.store.guard(w, false), watch.Event{Type: watch.Bookmark, Object: end}), nil
+	return prepended(l.store.guard(w, false, l.store.opened(at)), watch.Event{Type: watch.Bookmark, Object: end}), nil
 }
 
 // guard returns w for the reflector, so that an end of w costs no position. The reflector lists anew after most errors in a stream, and
 // after a watch that ends without an event within a second of its first read, which may be long after w was opened. Instead it receives
 // TooManyRequests: it pauses, and then requests a watch at its version. WatchWithContext treats the error in the stream as if that request
-// had failed (stillBroken). Guard passes on the errors of a list that is streamed first, which has no position yet.
-func (s *store) guard(w watch.Interface, listing bool) watch.Interface {
+// had failed (stillBroken). Guard passes on the errors of a list that is streamed first, which has no position yet. The error on restored
+// ends w, too.
+func (s *store) guard(w watch.Interface, listing bool, restored <-chan watch.Event) watch.Interface {
 	events := make(chan watch.Event)
 	p := watch.NewProxyWatcher(events)
 	go func() {
@@ -175,6 +176,7 @@ func (s *store) guard(w watch.Interface, listing bool) watch.Interface {
 			event, open := watch.Event{}, true
 			select {
 			case event, open = <-w.ResultChan():
+			case event = <-restored:
 			case <-p.StopChan():
 				return
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-kit/log"
@@ -152,6 +153,78 @@ func TestExpiredVersionIsReplacedByAList(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAWatchEndsAsExpiredOnceAnAnswerIsBeforeItsVersion: the API server accepts a version that it has not reached, and stays silent.
+func TestAWatchEndsAsExpiredOnceAnAnswerIsBeforeItsVersion(t *testing.T) {
+	for at, options := range map[string]metav1.ListOptions{"1000": streaming(), "": {ResourceVersion: "1000"}} {
+		for answer, ends := range map[string]bool{"999": true, "1000": false, "1001": false, "": false} {
+			t.Run("resumed at "+at+", answered "+answer, func(t *testing.T) {
+				s := newTestStore(0)
+				s.resumeAt, s.probes = at, []probe{{version: 1000}}
+				source := watch.NewFake()
+				api := &requests{open: opens(source, nil), list: func(metav1.ListOptions) (runtime.Object, error) {
+					return &corev1.PersistentVolumeClaimList{ListMeta: metav1.ListMeta{ResourceVersion: answer}}, nil
+				}}
+				lw := api.on(s)
+				s.currentVersion = lw.currentVersion
+				w, err := lw.WatchWithContext(t.Context(), options)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer w.Stop()
+				if at != "" {
+					<-w.ResultChan() // the bookmark that ends the list
+				}
+				if !ends {
+					s.awaitGapEnd(t)
+					go source.Add(claimOf("a", "1001"))
+				}
+				event := <-w.ResultChan()
+				if ended := event.Type == watch.Error && apierrors.IsResourceExpired(apierrors.FromObject(event.Object)); ended != ends {
+					t.Errorf("it receives %s %v", event.Type, event.Object)
+				}
+				s.collector.mu.Lock()
+				defer s.collector.mu.Unlock()
+				if (len(s.probes) == 0) != ends {
+					t.Errorf("%d probes are kept", len(s.probes))
+				}
+				if o := api.lists[0]; o.ResourceVersion != "" {
+					t.Errorf("it asked for version %q, which a cache may answer", o.ResourceVersion)
+				}
+			})
+		}
+	}
+}
+
+// TestAnAnswerFromBeforeTheWatchDoesNotEndIt: events that came after the request may have moved the watch past the answer.
+func TestAnAnswerFromBeforeTheWatchDoesNotEndIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTestStore(0)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer s.end()
+		defer cancel()
+		s.ctx = ctx
+		s.currentVersion = func(context.Context) (uint64, error) {
+			version := s.latest.Load()
+			if version == 600 {
+				time.Sleep(time.Minute)
+			}
+			return version, nil
+		}
+		s.latest.Store(600)
+		s.opened("590")
+		synctest.Wait()
+		s.latest.Store(1000)
+		restored := s.opened("1000")
+		time.Sleep(time.Hour)
+		s.collector.mu.Lock()
+		to := s.gap.to
+		s.collector.mu.Unlock()
+		if len(restored) > 0 || to != 1000 {
+			t.Errorf("the gap goes to %d, and %d errors end the watch", to, len(restored))
+		}
+	})
 }
 
 func TestResumeThatFailsIsTriedAgainAtTheSameVersion(t *testing.T) {

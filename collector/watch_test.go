@@ -81,6 +81,9 @@ func (s *testStore) pass(d time.Duration) {
 // stop lets time pass in which the process does not run.
 func (s *testStore) stop(d time.Duration) { s.now, s.steady = s.now.Add(d), s.steady+d }
 
+// connected has a watch set up whose version is before all others.
+func (s *testStore) connected() { s.opened("") }
+
 // connect sets the watch up again, at a version that the API server is at, and waits until the
 // store knows.
 func (s *testStore) connect(t *testing.T, latest uint64) {
@@ -228,6 +231,54 @@ func TestBookmarkEndsTheGap(t *testing.T) {
 	}
 	if fact.VersionNumber("not a number") != 0 {
 		t.Error("a version that is no number")
+	}
+}
+
+// TestAWatchHasCaughtUpOnceItIsKnownToBeSilent: a watch is silent, too, before a list that replaces it arrives.
+func TestAWatchHasCaughtUpOnceItIsKnownToBeSilent(t *testing.T) {
+	later := func(context.Context) (uint64, error) { return 2000, nil }
+	for name, test := range map[string]struct {
+		answers  func(context.Context) (uint64, error)
+		lists    bool
+		caughtUp time.Duration // zero if only a list shows that
+	}{
+		"a version that goes on":          {later, false, 2 * time.Second},
+		"no answer":                       {func(ctx context.Context) (uint64, error) { <-ctx.Done(); return 0, ctx.Err() }, false, connectTimeout},
+		"a list, as of an expired watch":  {later, true, 0},
+		"a version from before a restore": {func(context.Context) (uint64, error) { return 600, nil }, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newTestStore(0)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer s.end()
+				defer cancel()
+				s.store.ctx, s.behind, s.currentVersion = ctx, true, test.answers
+				close(s.collector.synced)
+				s.opened("1000")
+				if test.lists {
+					s.listing()
+				}
+				var passed time.Duration
+				for ; passed < time.Minute; passed += time.Second {
+					synctest.Wait()
+					s.collector.mu.Lock()
+					behind := s.behind
+					s.stop(time.Second)
+					s.collector.mu.Unlock()
+					if !behind {
+						break
+					}
+					time.Sleep(time.Second)
+				}
+				if want := test.caughtUp; want != 0 && (passed < want || passed > want+2*time.Second) || want == 0 && passed < time.Minute {
+					t.Errorf("it has caught up after %s, want %s", passed, want)
+				}
+				if err := s.Replace(nil, "601"); err != nil || s.behind {
+					t.Errorf("with the list it has caught up: %t, %v", !s.behind, err)
+				}
+			})
+		})
 	}
 }
 
