@@ -51,6 +51,7 @@ func (r *Recorder) commit(ctx context.Context) error {
 	}
 	now, rows := time.Now(), 0
 	r.coverage.add(&p.chunks[len(p.chunks)-1].facts, p.positions, now)
+	p.version = max(p.version, r.coverage.version) // the next run continues from it
 	for i := range p.chunks {
 		rows += p.chunks[i].facts.Len()
 	}

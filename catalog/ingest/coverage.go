@@ -21,10 +21,12 @@ type coverage struct {
 	version      uint64
 }
 
-// newCoverage continues the spans of a journal. No event may have caused the rows after its last checkpoints, or those that the restore emits.
+// newCoverage continues the spans of a journal, and the versions of their rows: the clock may have been set back since.
+// No event may have caused the rows after its last checkpoints, or those that the restore emits.
 func newCoverage(j *journal.Journal) *coverage {
 	return &coverage{
 		instance: j.ID(), kinds: positionsOf(j), emitted: map[fact.Kind]time.Time{}, moved: map[fact.Kind]fact.Position{}, unprompted: true,
+		version: j.Version(),
 	}
 }
 
