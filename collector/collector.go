@@ -103,11 +103,12 @@ type Collector struct {
 
 	snapshot *fact.Snapshot // restore resumes from it
 
-	mu       sync.Mutex // guards stores and their positions, inv, update, moved, watched, families and keeps
+	mu       sync.Mutex // guards stores and their positions, inv, update, moved, taken, watched, families and keeps
 	stores   []*store   // one for each watch
 	inv      *inventory.Inventory
 	update   fact.Update
 	moved    map[fact.Kind]fact.Position // positions that changed since the last update
+	taken    map[fact.Kind]uint64        // the versions up to which inv has taken all events; 0 if one is no number
 	watched  spans
 	families families
 	keeps    keeps
@@ -149,6 +150,7 @@ func New(o Options) *Collector {
 		floor:    o.VersionFloor,
 		inv:      inventory.New(),
 		moved:    map[fact.Kind]fact.Position{},
+		taken:    map[fact.Kind]uint64{},
 		first:    map[fact.Kind]firstList{},
 		synced:   make(chan struct{}),
 	}
@@ -308,6 +310,7 @@ func (c *Collector) observeFamilies(take func()) error {
 // of Pods, the inventory learns of it here, before it takes the event.
 func (c *Collector) moveTo(position fact.Position) {
 	c.moved[position.Kind] = position
+	c.taken[position.Kind] = fact.VersionNumber(position.ResourceVersion)
 	if position.Kind == fact.Pods && c.watched.move(position) {
 		c.inv.SetWatched(c.watched.list)
 	}

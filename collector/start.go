@@ -21,8 +21,9 @@ func (c *Collector) restore(ctx context.Context) error {
 		return nil
 	}
 	for _, kind := range c.kinds {
-		if c.before(kind).ResourceVersion != "" {
+		if version := c.before(kind).ResourceVersion; version != "" {
 			c.behind.Add(1)
+			c.taken[kind] = fact.VersionNumber(version)
 		}
 	}
 	restore := func(inv *inventory.Inventory, now fact.Time) error {
@@ -90,7 +91,8 @@ func (c *Collector) before(kind fact.Kind) fact.Position {
 }
 
 // Reconcile restores a snapshot after the first lists were taken: it completes the inventory. The
-// collector takes no event while read reads the snapshot. Reconcile returns the error of read.
+// collector takes no event while read reads the snapshot, in which another tracker may have written
+// newer objects. Reconcile returns the error of read.
 func (c *Collector) Reconcile(read func() (*fact.Snapshot, error)) error {
 	return c.observe(func(inv *inventory.Inventory, now fact.Time) error {
 		c.busySince.Store(0) // reading the catalog may take long and does not count as stuck
@@ -106,7 +108,7 @@ func (c *Collector) Reconcile(read func() (*fact.Snapshot, error)) error {
 			inv.SetWatched(c.watched.list)
 		}
 		c.update.Unprompted = true
-		unread, err := inv.Reconcile(known.Saved(), known.Version, now, c.shown(lastSeen))
+		unread, err := inv.Reconcile(known.Saved(), known.Version, now, c.shown(lastSeen), c.taken)
 		if unread != nil {
 			level.Warn(c.logger).Log("msg", "an object in the catalog cannot be read", "err", unread)
 		}

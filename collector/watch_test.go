@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
+	"github.com/kubevoltracker/kubevoltracker/collector/inventory"
 )
 
 // sink keeps the positions that it is given, and may take its time.
@@ -37,6 +39,7 @@ func (s *sink) Apply(u *fact.Update) {
 	}
 	s.facts.Namespaces = append(s.facts.Namespaces, u.Facts.Namespaces...)
 	s.facts.Claims = append(s.facts.Claims, u.Facts.Claims...)
+	s.facts.Changes = append(s.facts.Changes, u.Facts.Changes...)
 	s.claims = append(s.claims, u.Claims...)
 	if s.takes != nil {
 		s.takes()
@@ -343,6 +346,50 @@ func TestWhatComesOfNoEventIsUnprompted(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(true)
+}
+
+// TestALateRestoreLeavesOutWhatIsNewer: while the collector reads the catalog it takes no event, and another tracker writes a claim
+// that was created meanwhile. The claim is not gone: it is to come, and is created then.
+func TestALateRestoreLeavesOutWhatIsNewer(t *testing.T) {
+	for name, reach := range map[string]func(*testStore) error{
+		"after an event":   func(s *testStore) error { return s.Add(claimOf("a", "10")) },
+		"after a list":     func(s *testStore) error { return s.Replace(nil, "10") },
+		"after a bookmark": func(s *testStore) error { return errors.Join(s.Replace(nil, "9"), s.Bookmark("10")) },
+		"after a watch resumed": func(s *testStore) error {
+			s.collector.synced = make(chan struct{})
+			s.collector.snapshot = &fact.Snapshot{Positions: map[fact.Kind]fact.Position{fact.Claims: {Kind: fact.Claims, ResourceVersion: "10"}}}
+			return s.collector.restore(t.Context())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(0)
+			c := s.collector
+			c.first = nil
+			close(c.synced)
+			if err := reach(s); err != nil {
+				t.Fatal(err)
+			}
+			s.shown.Store(true)
+			s.sink.facts = fact.Facts{}
+			former, newer := claimOf("b", "8"), claimOf("c", "12")
+			saved := func(o *corev1.PersistentVolumeClaim) fact.SavedObject {
+				return fact.SavedObject{Kind: fact.Claims, UID: string(o.UID), Wire: inventory.Wire(o), ResourceVersion: o.ResourceVersion}
+			}
+			err := c.Reconcile(func() (*fact.Snapshot, error) {
+				return &fact.Snapshot{Objects: fact.SavedList{saved(former), saved(newer)}}, nil
+			})
+			if err = errors.Join(err, s.Add(newer)); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, change := range s.sink.facts.Changes {
+				got = append(got, change.UID+" "+string(change.Action))
+			}
+			if want := []string{"uid-8 deleted", "uid-12 created"}; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
 }
 
 // TestNothingOfAWatchOutlivesIt: a tracker that stops closes its journal and its log behind the watches.

@@ -59,7 +59,7 @@ func TestTheLivingNamesakeIsEmittedLast(t *testing.T) {
 		}, at(60) + almostASecond, at(100)},
 		{"a catalog that answers late", func(t *testing.T, inv *Inventory, kind fact.Kind, former, present metav1.Object) {
 			must(t, inv.Replace(kind, []any{present}, Observation{At: at(100), Found: true}))
-			unread, err := inv.Reconcile(fact.SavedList{restored(former, fact.ObjectSnapshot{})}, 0, at(101), map[fact.Kind]fact.Time{kind: at(50)})
+			unread, err := inv.Reconcile(fact.SavedList{restored(former, fact.ObjectSnapshot{})}, 0, at(101), map[fact.Kind]fact.Time{kind: at(50)}, nil)
 			must(t, unread)
 			must(t, err)
 		}, at(60) + almostASecond, at(60)},

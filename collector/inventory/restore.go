@@ -70,23 +70,51 @@ func (inv *Inventory) Restore(objects fact.SavedObjects, version uint64, now fac
 // Reconcile is Restore for an inventory that has taken its first lists meanwhile: objects that the
 // earlier inventory had and the lists lack were deleted after their kind was last watched. Objects of a kind that is not
 // in lastSeen stay: it is unknown whether they still exist.
-func (inv *Inventory) Reconcile(objects fact.SavedObjects, version uint64, now fact.Time, lastSeen map[fact.Kind]fact.Time) (unread, err error) {
+//
+// taken has the resource versions up to which the inventory has taken the events of each kind. An object that the lists lack
+// and whose version is above that is newer, as another tracker has written it meanwhile: Reconcile leaves it out, and the watch
+// brings it. Versions that are no numbers do not compare: such an object counts as deleted. After etcd was restored from a
+// backup, a deleted object can look newer, too. Its rows then stay as they are until a tracker starts with a new journal.
+func (inv *Inventory) Reconcile(
+	objects fact.SavedObjects, version uint64, now fact.Time, lastSeen map[fact.Kind]fact.Time, taken map[fact.Kind]uint64,
+) (unread, err error) {
 	var gone []subjectID
+	newer := map[subjectID]bool{}
 	err = objects.Each(func(o *fact.SavedObject) error {
-		if _, shown := lastSeen[o.Kind]; shown && !inv.index(o.Kind).has(o.UID) {
-			gone = append(gone, subjectID{o.Kind, o.UID})
+		id, reached := subjectID{o.Kind, o.UID}, taken[o.Kind]
+		switch _, shown := lastSeen[o.Kind]; {
+		case !shown || inv.index(o.Kind).has(o.UID):
+		case reached > 0 && fact.VersionNumber(o.ResourceVersion) > reached:
+			newer[id] = true
+		default:
+			gone = append(gone, id)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	unread, err = inv.Restore(objects, version, now)
+	unread, err = inv.Restore(without{objects, newer}, version, now)
 	for _, id := range gone {
 		inv.drop(id.kind, id.uid, Observation{At: now, NotBefore: lastSeen[id.kind]})
 	}
 	inv.sync(Live(now))
 	return unread, err
+}
+
+// without leaves some objects out.
+type without struct {
+	objects fact.SavedObjects
+	left    map[subjectID]bool
+}
+
+func (w without) Each(restore func(*fact.SavedObject) error) error {
+	return w.objects.Each(func(o *fact.SavedObject) error {
+		if w.left[subjectID{o.Kind, o.UID}] {
+			return nil
+		}
+		return restore(o)
+	})
 }
 
 // restoreOne restores one object: it notes the object as found, unless it lives in the inventory already, and

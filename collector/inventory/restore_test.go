@@ -246,7 +246,7 @@ func TestRestoreIntoALiveInventory(t *testing.T) {
 		restored(storageClass("fast", "s1"), fact.ObjectSnapshot{}), restored(statefulSet("db", "sts"), fact.ObjectSnapshot{}),
 		restored(volumeAttachment("a1", "vol", 2), fact.ObjectSnapshot{Kind: fact.VolumeAttachments, UID: "a1", AttachedAt: at(1)}),
 		{Kind: "Rollout", UID: "r1", Object: "{}"}, {Kind: fact.Pods, UID: "p9", Object: "{"},
-	}, 0, at(101), map[fact.Kind]fact.Time{fact.Pods: at(50), fact.Volumes: at(50)})
+	}, 0, at(101), map[fact.Kind]fact.Time{fact.Pods: at(50), fact.Volumes: at(50)}, nil)
 	if unread == nil || err != nil {
 		t.Errorf("a kind that it does not take: %v, %v", unread, err)
 	}
@@ -323,10 +323,51 @@ func TestReconcileKeepsWhatTheInventoryHasObserved(t *testing.T) {
 			}
 			set(test.found, Observation{At: at(100), Found: true})
 			set(test.before, Live(at(109)))
-			unread, err := inv.Reconcile(fact.SavedList{test.catalog}, 0, at(110), map[fact.Kind]fact.Time{})
+			unread, err := inv.Reconcile(fact.SavedList{test.catalog}, 0, at(110), nil, nil)
 			must(t, errors.Join(unread, err))
 			set(test.after, Live(at(111)))
 			expect(t, "got", test.got(inv, h), test.want)
+		})
+	}
+}
+
+// TestReconcileLeavesOutWhatIsNewer: another tracker has written a claim whose event this inventory has not taken yet. Versions that
+// are no numbers do not compare, and then an object that no list has is gone.
+func TestReconcileLeavesOutWhatIsNewer(t *testing.T) {
+	claim := pvc("data", "c1", 1, "")
+	for name, test := range map[string]struct {
+		version    string
+		incomplete bool
+		taken      map[fact.Kind]uint64
+		want       fact.Action
+	}{
+		"a newer version":                  {"12", false, map[fact.Kind]uint64{fact.Claims: 10}, fact.Created},
+		"a newer version, not all written": {"12", true, map[fact.Kind]uint64{fact.Claims: 10}, fact.Created},
+		"a version that was taken":         {"10", false, map[fact.Kind]uint64{fact.Claims: 10}, fact.Deleted},
+		"a version that is no number":      {"a12", false, map[fact.Kind]uint64{fact.Claims: 10}, fact.Deleted},
+		"a position that is no number":     {"12", false, map[fact.Kind]uint64{fact.Claims: 0}, fact.Deleted},
+		"newer than another kind":          {"12", false, map[fact.Kind]uint64{fact.Pods: 10, fact.Claims: 20}, fact.Deleted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inv := New()
+			must(t, inv.Set(pvc("logs", "c2", 1, ""), Observation{At: at(100), Found: true}))
+			var u fact.Update
+			inv.Take(&u)
+			saved := restored(claim, fact.ObjectSnapshot{Kind: fact.Claims, UID: "c1"})
+			saved.ResourceVersion, saved.Incomplete = test.version, test.incomplete
+			unread, err := inv.Reconcile(fact.SavedList{saved}, 0, at(101), map[fact.Kind]fact.Time{fact.Claims: at(50)}, test.taken)
+			must(t, errors.Join(unread, err))
+			inv.Take(&u)
+			expect(t, "is there a row", u.Facts.Len() > 0, test.want == fact.Deleted)
+			if test.want == fact.Created {
+				must(t, inv.Set(claim, Live(at(102))))
+				inv.Take(&u)
+			}
+			var got []fact.Action
+			for _, c := range u.Facts.Changes {
+				got = append(got, c.Action)
+			}
+			expect(t, "changes", fmt.Sprint(got), fmt.Sprint([]fact.Action{test.want}))
 		})
 	}
 }
@@ -402,7 +443,7 @@ func TestReconcileDropsNothingIfTheObjectsCannotBeRead(t *testing.T) {
 	if err := inv.Set(pvc("data", "c1", 1, ""), Live(at(1))); err != nil {
 		t.Fatal(err)
 	}
-	if unread, err := inv.Reconcile(unreadable{}, 7, at(100), nil); unread != nil || err == nil {
+	if unread, err := inv.Reconcile(unreadable{}, 7, at(100), nil, nil); unread != nil || err == nil {
 		t.Error(unread, err)
 	}
 	expect(t, "claims", inv.Count(fact.Claims), 1)
@@ -578,7 +619,7 @@ var errBroken = errors.New("broken")
 func (brokenObjects) Each(func(*fact.SavedObject) error) error { return errBroken }
 
 func TestReconcileReturnsTheErrorOfTheSavedObjects(t *testing.T) {
-	if unread, err := New().Reconcile(brokenObjects{}, 1, at(1), nil); unread != nil || !errors.Is(err, errBroken) {
+	if unread, err := New().Reconcile(brokenObjects{}, 1, at(1), nil, nil); unread != nil || !errors.Is(err, errBroken) {
 		t.Errorf("got %v, %v", unread, err)
 	}
 }

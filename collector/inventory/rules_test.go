@@ -425,7 +425,7 @@ func (u *claimRefUse) listThenReconcile(t *testing.T, inv *Inventory, list fact.
 	t.Helper()
 	u.listWhatIsLeft(t, inv, Observation{At: at(60), Found: true})
 	seen := map[fact.Kind]fact.Time{fact.Volumes: at(6), fact.Claims: at(6), fact.Pods: at(6)}
-	unread, err := inv.Reconcile(list, version, at(61), seen)
+	unread, err := inv.Reconcile(list, version, at(61), seen, nil)
 	must(t, errors.Join(unread, err))
 	return 61
 }

@@ -394,7 +394,7 @@ func TestRule6_3_ReconcileWhatIsRemembered(t *testing.T) {
 		take()
 	}
 	last := map[fact.Kind]fact.Time{fact.Volumes: at(6), fact.Claims: at(6), fact.Pods: at(6)}
-	if unread, err := inv.Reconcile(catalogOf(h, k), k.version, at(80), last); unread != nil || err != nil { // once all rows are written: what h has
+	if unread, err := inv.Reconcile(catalogOf(h, k), k.version, at(80), last, nil); unread != nil || err != nil { // once all rows are written: what h has
 		t.Fatal(err)
 	}
 	take()

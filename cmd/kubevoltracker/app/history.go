@@ -279,7 +279,7 @@ func (h *history) restoreLater(ctx context.Context, tracker *collector.Collector
 			continue
 		}
 		err := tracker.Reconcile(func() (*fact.Snapshot, error) {
-			// No new rows can come meanwhile. On a busy cluster there is hardly a moment without any.
+			// No new rows of this tracker can come meanwhile, but others write theirs. On a busy cluster there is hardly a moment without any.
 			written := func(context.Context) (bool, error) {
 				if !h.writer.Up() {
 					return false, errNotYet
