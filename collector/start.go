@@ -116,12 +116,12 @@ func (c *Collector) Reconcile(read func() (*fact.Snapshot, error)) error {
 	}, c.kinds...)
 }
 
-// shown returns the entries of the kinds that the API server shows, and of which it is therefore known what is gone.
-// The caller holds the lock.
+// shown returns the entries of the kinds that the API server shows, and of which it is therefore known what is gone. The first
+// list of a kind may wait for the lock that the caller holds: such a kind is left out.
 func (c *Collector) shown(lastSeen map[fact.Kind]fact.Time) map[fact.Kind]fact.Time {
 	shown := map[fact.Kind]fact.Time{}
 	for _, s := range c.stores {
-		if s.shown.Load() {
+		if _, listed := c.taken[s.kind]; listed && s.shown.Load() {
 			shown[s.kind] = lastSeen[s.kind]
 		}
 	}

@@ -392,6 +392,25 @@ func TestALateRestoreLeavesOutWhatIsNewer(t *testing.T) {
 	}
 }
 
+// TestALateRestoreWaitsForAListThatIsToBeTaken: the API server begins to show a kind while the collector reads the catalog.
+func TestALateRestoreWaitsForAListThatIsToBeTaken(t *testing.T) {
+	s := newTestStore(0)
+	c := s.collector
+	c.first = nil
+	close(c.synced)
+	claim := claimOf("a", "8")
+	err := c.Reconcile(func() (*fact.Snapshot, error) {
+		s.up() // Replace calls this before it waits for the lock
+		return &fact.Snapshot{Objects: fact.SavedList{{Kind: fact.Claims, UID: string(claim.UID), Wire: inventory.Wire(claim), ResourceVersion: "8"}}}, nil
+	})
+	if err = errors.Join(err, s.Replace([]any{claim}, "10")); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.sink.facts.Changes) > 0 || c.inv.Count(fact.Claims) != 1 {
+		t.Errorf("%d claims, after the changes %+v", c.inv.Count(fact.Claims), s.sink.facts.Changes)
+	}
+}
+
 // TestNothingOfAWatchOutlivesIt: a tracker that stops closes its journal and its log behind the watches.
 func TestNothingOfAWatchOutlivesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
