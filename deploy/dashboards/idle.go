@@ -50,7 +50,7 @@ func idle() board {
 					ORDER BY time, namespace`)}},
 		}}, {"Volumes that nobody uses", []panel{
 			{kind: bars, title: "Space by how long it was watched idle", unit: "bytes", width: 8, height: 8,
-				description: "Idle and released space by the time for which a tracker watched that nobody used it.",
+				description: "Idle and released space by the time for which a tracker watched that nobody used it, or for which the claim's condition Unused vouches.",
 				queries: []query{rowsOf(`
 					SELECT
 						multiIf(observed_seconds >= 31536000, '1 year and more', observed_seconds >= 7776000, '90 days to 1 year', observed_seconds >= 2592000, '30 to 90 days',

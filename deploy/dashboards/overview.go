@@ -31,7 +31,7 @@ func overview() board {
 				description: "Size of the bound volumes that no container uses and no pod awaits.",
 				queries:     []query{now(orZero("sum("+perNamespace("idle_bytes")+")", complete), "")}},
 			{kind: figure, title: "Idle for 30 days", unit: "short", width: 4, height: 4, link: "idle", steps: []step{{1, "yellow"}},
-				description: "Bound volumes that were watched for 30 days while nobody used them. Time in which no tracker watched does not count.",
+				description: "Bound volumes that nobody used for 30 days. Time counts in which a tracker watched, or for which the claim's condition Unused vouches.",
 				queries: []query{now(orZero(`count(
   min by (cluster, persistentvolume) (kubevoltracker_volume_idle_observed_seconds{`+ofClass+`}) > 30 * 86400
   unless on (cluster, persistentvolume)
