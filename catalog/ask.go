@@ -135,7 +135,8 @@ func (a *asking) answer(ctx context.Context) (*Result, error) {
 	if err = cmp.Or(err, beside.Wait()); err != nil {
 		return nil, err
 	}
-	maps.Copy(a.values, ofVolumes.values)
+	maps.Copy(ofVolumes.values, a.values) // what findBounds has found counts, not the bounds from before
+	a.values = ofVolumes.values
 	sql, err := a.sql(kind)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -22,6 +23,24 @@ func (c *Catalog) SendAtMost(rows int) (back func()) {
 	most := c.mostSent
 	c.mostSent = rows
 	return func() { c.mostSent = most }
+}
+
+// BoundsOf answers a report, and returns the values that its bounds had in its own statement.
+func (c *Catalog) BoundsOf(ctx context.Context, name string, flags map[string]string) (map[string]string, error) {
+	a, err := c.ask(name, flags)
+	if err != nil {
+		return nil, err
+	}
+	result, err := a.answer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer result.Close()
+	bounds := map[string]string{}
+	for bound := range a.report.bounds {
+		bounds[bound] = a.values[bound]
+	}
+	return bounds, nil
 }
 
 // DayOf is dayOf.

@@ -68,6 +68,13 @@ func TestMountsLooksBackUntilItHasEnough(t *testing.T) {
 			}
 		}
 	}
+	// The 120 latest mounts of each namespace, 20 rows and a hundred more.
+	for namespace, earliest := range map[string]string{"day": "2026-03-01 02:00", "weeks": "2026-02-04", "years": "2024-07-09"} {
+		bounds, err := c.BoundsOf(t.Context(), "mounts", map[string]string{"namespace": namespace, "limit": "20"})
+		if err != nil || !strings.HasPrefix(bounds["earliest"], earliest) {
+			t.Errorf("%s: mounts reads from %s on, want %s; %v", namespace, bounds["earliest"], earliest, err)
+		}
+	}
 }
 
 // TestAMountIsNotInUseBeforeItsPodIsCreated has a node whose clock is ten minutes behind: by it, a container started before the API server had
