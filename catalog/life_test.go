@@ -40,7 +40,7 @@ func TestWhatHappenedInAWindow(t *testing.T) {
 		{"volume", "event", "volume=pv-data until=2026-01-02T06:00", "exists,exists"},
 		{"volume", "event", "volume=pv-data since=2026-01-15 until=2026-01-17", "exists,exists,bound,mounted,resize_requested,resized"},
 		{"volume", "object", "volume=pv-data since=2026-02-13 until=2026-02-14", "PersistentVolume/pv-data,PersistentVolumeClaim/shop/data,PersistentVolumeClaim/shop/data,Pod/shop/api-3"},
-		{"volume", "ended_not_before", "volume=pv-logs since=2026-02-09 until=2026-02-09", ",2026-02-05T12:00:00Z,2026-02-05T12:00:00Z,"},
+		{"volume", "ended_not_before", "volume=pv-logs since=2026-02-09 until=2026-02-09T00:00:01", ",2026-02-05T12:00:00Z,2026-02-05T12:00:00Z,"},
 		{"claim", "event", "claim=claim-logs since=2026-02-09", "exists,exists,bound,unwatched,phase"},
 		{"pod", "details", "pod=shop/import-1 until=2026-01-09", "data in main at /data for Job/import: Completed,on node node-1 for Job/import"},
 		{"pod", "event", "pod=lab/import-1", ""},

@@ -349,6 +349,7 @@ func TestMistakesInTimes(t *testing.T) {
 		"at=yesterday":                      `report apps: --at: "yesterday" is not a time; write how long ago (30d, 12h), a date (2026-11-20), or a time in UTC (2026-11-20 15:04, 2026-11-20T15:04:05Z)`,
 		"at=2026-02-30":                     `--at: "2026-02-30" is not a time`,
 		"since=2026-02-02 until=2026-02-01": "--since=2026-02-02 is after --until=2026-02-01; swap them",
+		"since=2026-02-02 until=2026-02-02": "--since=2026-02-02 and --until=2026-02-02 are the same moment; a date is its beginning in UTC, so the day 2026-02-02 ends with --until=2026-02-03",
 		"since=1d until=2d":                 "--since=1d is after --until=2d; swap them",
 		"at=1d since=2d":                    "--at is for a moment, --since and --until are for a window: give the one or the others",
 		"at=2026-03-02":                     "--at: 2026-03-02 is in the future",

@@ -33,9 +33,9 @@ func chosen(names ...string) []Flag {
 // The time flags.
 var (
 	atFlag    = Flag{Name: "at", Help: "As it was at this time: how long ago (30d, 12h), a date (2026-11-20), or a time in UTC (2026-11-20 15:04).", Kind: Moment}
-	sinceFlag = Flag{Name: "since", Help: "The beginning of the window: how long ago (30d, 12h), a date, or a time in UTC.", Kind: Moment}
-	untilFlag = Flag{Name: "until", Help: "The end of the window; default: now. Without --since, a report on a fixed time, such as the past 30 days, covers as much time " +
-		"before --until; every other report begins with the history.", Kind: Moment}
+	sinceFlag = Flag{Name: "since", Help: "The beginning of the window: how long ago (30d, 12h), a date, which is its beginning, or a time in UTC.", Kind: Moment}
+	untilFlag = Flag{Name: "until", Help: "The end of the window; default: now. A date is its beginning: --until=2026-03-01 ends with February. " +
+		"Without --since, a report on a fixed time, such as the past 30 days, covers as much time before --until; every other report begins with the history.", Kind: Moment}
 )
 
 // momentOrWindow are the time flags of a report that looks at either.

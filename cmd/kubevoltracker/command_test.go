@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -175,18 +176,19 @@ func TestWatchPrintsAnewUntilItIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var out bytes.Buffer
 	n := 0
-	err := watch(ctx, &out, time.Millisecond, func(w io.Writer) error {
+	err := watch(ctx, &out, &out, time.Millisecond, func(page, notes io.Writer) error {
 		if n++; n == 3 {
 			cancel()
 			return ctx.Err()
 		}
-		_, err := io.WriteString(w, "page\n")
-		return err
+		_, noteErr := io.WriteString(notes, "note\n")
+		_, err := io.WriteString(page, "page\n")
+		return errors.Join(err, noteErr)
 	})
-	if err != nil || out.String() != "page\n\npage\n" {
+	if err != nil || out.String() != "page\nnote\n\npage\nnote\n" {
 		t.Errorf("%v, %q", err, out.String())
 	}
-	if err := watch(t.Context(), &out, time.Millisecond, func(io.Writer) error { return io.ErrUnexpectedEOF }); err != io.ErrUnexpectedEOF { //nolint:errorlint // it is not wrapped
+	if err := watch(t.Context(), &out, &out, time.Millisecond, func(_, _ io.Writer) error { return io.ErrUnexpectedEOF }); err != io.ErrUnexpectedEOF { //nolint:errorlint // it is not wrapped
 		t.Errorf("got %v", err)
 	}
 }

@@ -99,7 +99,12 @@ func (r *reportCall) run() error {
 		case *r.sql:
 			return r.printSQL(c)
 		case *r.watch > 0:
-			return watch(ctx, r.stdout, *r.watch, func(w io.Writer) error { return r.answer(ctx, c, w, w) })
+			return watch(ctx, r.stdout, r.stderr, *r.watch, func(page, notes io.Writer) error {
+				if r.forPeople() {
+					notes = page
+				}
+				return r.answer(ctx, c, page, notes)
+			})
 		}
 		return r.answer(ctx, c, r.stdout, r.stderr)
 	})
@@ -114,11 +119,17 @@ func (r *reportCall) printSQL(c *catalog.Catalog) error {
 	return err
 }
 
+// forPeople reports whether a person reads the answer, and no program.
+func (r *reportCall) forPeople() bool {
+	format := catalog.Format(*r.output)
+	return format == catalog.TableFormat || format == catalog.MarkdownFormat
+}
+
 // answer runs the report once, and writes its rows and the notes on them. The rows go to r.stdout, or to a buffer for it.
 func (r *reportCall) answer(ctx context.Context, c *catalog.Catalog, rows, notes io.Writer) error {
 	parameters := r.parameters()
 	most := 0
-	if format := catalog.Format(*r.output); format == catalog.TableFormat || format == catalog.MarkdownFormat {
+	if r.forPeople() {
 		most = catalog.TableRows
 	}
 	result, err := c.RunReport(ctx, r.Name, parameters, most)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,7 +50,22 @@ func TestReportsFromTheCommandLine(t *testing.T) {
 	if code != 2 || !strings.Contains(errs, `--columns: there is no column "pod"; there are cluster, persistentvolume`) {
 		t.Errorf("%d, %s", code, errs)
 	}
+	var pages interruptedWriter
+	var notes bytes.Buffer
+	code = run([]string{"kubevoltracker", "report", "apps", "shop/none", "-o", "json", "--watch=1h"}, &pages, &notes)
+	if code != 0 || pages.String() != "[]\n" || !strings.HasPrefix(notes.String(), "note: no rows for") {
+		t.Errorf("watched: %d, %s, %s", code, pages.String(), notes.String())
+	}
 	runPrintedSQL(t)
+}
+
+// interruptedWriter keeps what is written to it, and then presses Ctrl-C.
+type interruptedWriter struct{ bytes.Buffer }
+
+func (w *interruptedWriter) Write(p []byte) (int, error) {
+	n, err := w.Buffer.Write(p)
+	self, findErr := os.FindProcess(os.Getpid())
+	return n, errors.Join(err, findErr, self.Signal(os.Interrupt))
 }
 
 // runPrintedSQL has bash run what --sql prints, by the command line in its first comment.

@@ -45,21 +45,21 @@ func isDuration(text string) bool {
 // clearScreen moves a terminal's cursor to its first cell and clears the rest.
 const clearScreen = "\x1b[H\x1b[2J\x1b[3J"
 
-// watch writes what show writes, again and again until the context is done, which is no error. A terminal is redrawn;
-// elsewhere the pages follow each other, with an empty line between them.
-func watch(ctx context.Context, w io.Writer, every time.Duration, show func(io.Writer) error) error {
+// watch writes the page that show writes, and behind it to stderr the notes, again and again until the context is done, which is no error.
+// A terminal is redrawn; elsewhere the pages follow each other, with an empty line between them.
+func watch(ctx context.Context, w, stderr io.Writer, every time.Duration, show func(page, notes io.Writer) error) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	f, isFile := w.(*os.File)
 	redraw := isFile && term.IsTerminal(int(f.Fd()))
 	for first := true; ; first = false {
-		var page bytes.Buffer // whole pages do not flicker
+		var page, notes bytes.Buffer // whole pages do not flicker
 		if redraw {
 			page.WriteString(clearScreen)
 		} else if !first {
 			page.WriteByte('\n')
 		}
-		err := show(&page)
+		err := show(&page, &notes)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -67,6 +67,9 @@ func watch(ctx context.Context, w io.Writer, every time.Duration, show func(io.W
 			return err
 		}
 		if _, err := w.Write(page.Bytes()); err != nil {
+			return err
+		}
+		if _, err := stderr.Write(notes.Bytes()); err != nil {
 			return err
 		}
 		select {
