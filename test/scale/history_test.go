@@ -28,13 +28,14 @@ const (
 
 // TestHistory fills a catalog, runs the reports on it, and prints how long they took beside what is demanded of them. The
 // catalog stays in BENCH_HISTORY_DIR for the next time. With BENCH_HISTORY_BEFORE, the program of an earlier version, it
-// does the same with that one's tables and reports.
+// does the same with that one's tables and reports. With BENCH_HISTORY_FEW, only the namespaces that the questions on one volume, claim,
+// namespace, owner or group read have pods and mounts, and only these questions are asked: a tenth of the fill, for the same answers.
 func TestHistory(t *testing.T) {
 	mounts, _ := strconv.Atoi(os.Getenv("BENCH_HISTORY_MOUNTS"))
 	if mounts == 0 {
 		t.Skip("it takes minutes: make bench-history")
 	}
-	h := &history{mounts: mounts, claims: mounts / 100, began: time.Now().Add(-span).Truncate(24 * time.Hour)}
+	h := &history{mounts: mounts, claims: mounts / 100, began: time.Now().Add(-span).Truncate(24 * time.Hour), few: os.Getenv("BENCH_HISTORY_FEW") != ""}
 	after, server := h.measure(t, "after", harness.Program(t, "kubevoltracker"))
 	if onlyAsked().MatchString("ingest") {
 		empty, filled := ingestRates(t, server)
@@ -79,6 +80,9 @@ func (h *history) open(t *testing.T, name, program string) (*harness.ClickHouse,
 	t.Helper()
 	dir := t.TempDir()
 	if kept := os.Getenv("BENCH_HISTORY_DIR"); kept != "" {
+		if h.few {
+			name = "few-" + name
+		}
 		dir = filepath.Join(kept, fmt.Sprintf("%s-%gM", name, float64(h.mounts)/1e6)) // no name begins another one
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -110,18 +114,23 @@ func (h *history) measure(t *testing.T, name, program string) (*measured, *harne
 	server, c := h.open(t, name, program)
 	url := server.URL("kubevoltracker")
 	m := &measured{name: name, took: map[string]taken{}}
+	mounts := 1.
 	for _, row := range catalogtest.Rows(t, c, `SELECT table, sum(rows), sum(bytes_on_disk), count() FROM system.parts
 		WHERE active AND database = currentDatabase() AND rows > 0 GROUP BY table ORDER BY table`) {
 		size := row[2].(uint64)
 		m.disk += fmt.Sprintf("%s: %v rows, %.0f MB, %v parts\n", row[0], row[1], float64(size)/1e6, row[3])
 		if slices.Contains([]string{"mounts", "pods", "containers"}, row[0].(string)) {
-			m.bytes += float64(size) / float64(h.mounts)
+			m.bytes += float64(size)
+		}
+		if row[0] == "mounts" {
+			mounts = float64(row[1].(uint64))
 		}
 	}
+	m.bytes /= mounts
 	m.asked = questions(t, c, program)
 	only := onlyAsked()
 	for _, q := range m.asked {
-		if only.MatchString(q.String()) {
+		if only.MatchString(q.String()) && (!h.few || q.demand == ofOne) {
 			m.took[q.String()] = ask(t, server, program, url, q)
 			t.Logf("%s: %s: %v", name, q, m.took[q.String()])
 		}
