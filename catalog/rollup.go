@@ -73,7 +73,7 @@ func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err err
 		}
 	}
 	for day := first; !day.After(known); day = day.AddDate(0, 0, 1) {
-		if err := c.rollUpDay(ctx, op, cluster, day); err != nil {
+		if err := c.rollUp(ctx, op, rollups, map[string]string{"cluster": cluster, "day": day.Format(time.DateOnly)}); err != nil {
 			return days, err
 		}
 		days++
@@ -96,12 +96,15 @@ func (c *Catalog) rollUpMonths(ctx context.Context, cluster string, known time.T
 		months = append(months, month.Format(time.DateOnly))
 		return nil
 	})
+	if err != nil {
+		return err
+	}
 	for _, month := range months {
-		if err = c.rollUp(ctx, op, monthlyRollups, map[string]string{"cluster": cluster, "month": month}); err != nil {
+		if err := c.rollUp(ctx, op, monthlyRollups, map[string]string{"cluster": cluster, "month": month}); err != nil {
 			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // summedQuarters asks for the first quarter of a cluster that is summed up, the day before which its pods were created,
@@ -125,13 +128,16 @@ func (c *Catalog) rollUpQuarters(ctx context.Context, cluster string, known time
 	err := c.Each(ctx, op, summedQuarters, map[string]string{"cluster": cluster}, func(rows driver.Rows) error {
 		return rows.Scan(&done.first, &done.until, &done.version)
 	})
+	if err != nil {
+		return err
+	}
 	done.first, done.until = dayOf(done.first), dayOf(done.until)
 	// The catalog has all mounts that were written before the day known began: the tracker has written the coverage of
 	// that whole day after them. The sums get the same version, because it only grows, also where the clock of one tracker
 	// is behind that of the one before it.
 	version := uint64(max(0, known.UnixMicro()))
-	if err != nil || version <= done.version {
-		return err
+	if version <= done.version {
+		return nil
 	}
 	if err := c.dropFormerSums(ctx, op, cluster, done.until); err != nil {
 		return err
@@ -193,15 +199,19 @@ func planQuarters(partitions []string, from, monday time.Time, done summedCluste
 // ALTER DELETE. A user without it keeps these sums.
 func (c *Catalog) dropFormerSums(ctx context.Context, op, cluster string, until time.Time) error {
 	partitions, err := c.partitions(ctx, op, formerSums, map[string]string{"cluster": cluster, "until": until.Format(time.DateOnly)})
+	if err != nil {
+		return err
+	}
 	for _, id := range partitions {
-		if err == nil {
-			err = c.alter(ctx, op, "mounts_quarterly", "DROP PARTITION ID '"+id+"'")
+		err := c.alter(ctx, op, "mounts_quarterly", "DROP PARTITION ID '"+id+"'")
+		if HasCode(err, chproto.ErrAccessDenied) {
+			return nil
+		}
+		if err != nil {
+			return err
 		}
 	}
-	if HasCode(err, chproto.ErrAccessDenied) {
-		return nil
-	}
-	return err
+	return nil
 }
 
 // summedAtOnce is about the number of mounts that one statement sums up, in some 300 MB. A statement reads more if few
@@ -235,18 +245,20 @@ func (c *Catalog) rollUpQuarter(ctx context.Context, op string, job quarterJob, 
 		}
 		return err
 	})
+	if err != nil {
+		return err
+	}
 	for _, r := range runs {
 		parts := r.mounts/summedAtOnce + 1
 		for part := range parts {
-			if err != nil {
-				return err
-			}
 			values["first_namespace"], values["last_namespace"] = r.first, r.last
 			values["parts"], values["part"] = strconv.FormatUint(parts, 10), strconv.FormatUint(part, 10)
-			err = c.rollUp(ctx, op, []string{"roll_quarter.sql"}, values)
+			if err := c.rollUp(ctx, op, []string{"roll_quarter.sql"}, values); err != nil {
+				return err
+			}
 		}
 	}
-	return err
+	return nil
 }
 
 // unexpired returns the first quarter whose mounts cannot have expired. If somebody else has set the TTL of mounts,
@@ -274,10 +286,6 @@ func quarterOf(t time.Time) time.Time {
 	return time.Date(t.Year(), (t.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC)
 }
 
-func (c *Catalog) rollUpDay(ctx context.Context, op, cluster string, day time.Time) error {
-	return c.rollUp(ctx, op, rollups, map[string]string{"cluster": cluster, "day": day.Format(time.DateOnly)})
-}
-
 // rollUp executes the files, which write sums, one after the other.
 func (c *Catalog) rollUp(ctx context.Context, op string, files []string, values map[string]string) error {
 	conn, err := c.connection(op)
@@ -287,11 +295,6 @@ func (c *Catalog) rollUp(ctx context.Context, op string, files []string, values 
 	values = maps.Clone(values)
 	if values["version"] == "" {
 		values["version"] = strconv.FormatInt(c.now().UnixMicro(), 10)
-	}
-	for _, name := range filters {
-		if name != "cluster" {
-			values[name] = ""
-		}
 	}
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"join_use_nulls": 0, "do_not_merge_across_partitions_select_final": 1}))
 	for _, file := range files {

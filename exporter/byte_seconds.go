@@ -20,10 +20,8 @@ import (
 // journal restores count from that moment on, as if they had been bound in between. Later events count from
 // their own time, which can be earlier: the run before may have ended before an older event reached it.
 //
-// That requires that record and journal have the same objects, or an object would count twice. In a journal of a former build,
-// the record is ahead of the objects after a kill between two transactions of one commit. Not all such builds say so
-// (fact.IntegralsAhead), so resumed also compares bytesAtStop with the bytes of the restored objects. Where the record is ahead,
-// everything counts from its last change on, in later runs too.
+// That requires that record and restored objects have the same bytes. Where they do not, as when the class of a claim is gone,
+// everything counts from the record's last change on, in later runs too.
 //
 // A counter must not decrease: Prometheus takes that for a reset, and counts all of the value again. A late event can lower
 // the value: it says that a volume has been in use for a second. Then a scrape shows highestShown until the value has caught up.
@@ -33,7 +31,7 @@ type byteSeconds struct {
 	last             fact.Time // of the latest change
 	integrals        [byteSecondsCount]integral
 	countsFrom       [byteSecondsCount]fact.Time // no change counts from an earlier moment: the runs before have counted until then
-	keptCountsFrom   [byteSecondsCount]fact.Time // countsFrom of later runs, too; 0 where the record was never ahead
+	keptCountsFrom   [byteSecondsCount]fact.Time // countsFrom of later runs, too; 0 where bytesAtStop was always right
 	restoring        bool                        // the restored objects are still arriving
 	bytesAtStop      [byteSecondsCount]total     // when the run before ended, to compare with those of the restored objects
 	highestShown     [byteSecondsCount]total     // by a scrape; after a restart, the highest that the run before can have shown
@@ -236,9 +234,6 @@ func (e *Exporter) freezeBytes(records map[string]any) {
 			records[name] = f
 		}
 	}
-	if t.wasAhead {
-		records[fact.IntegralsAhead], t.wasAhead = nil, false
-	}
 }
 
 func (b *byteSeconds) record() bytesClassRecord {
@@ -304,14 +299,14 @@ func (b *byteSeconds) restore(r *bytesClassRecord, now fact.Time) (ok bool) {
 	return true
 }
 
-// resumed ends what restoreBytes began: all states of the run before have arrived. Unless its records are ahead of them, nothing
+// resumed ends what restoreBytes began: all states of the run before have arrived. Where the records agree with them, nothing
 // that comes from now on is in the records, and it counts from its own time.
 func (t *Tally) resumed() {
 	for namespace, p := range t.parts {
 		for _, b := range p.bytes {
 			b.restoring = false
 			for id := range byteSecondsCount {
-				if t.ahead || b.integrals[id].rate != b.bytesAtStop[id] {
+				if b.integrals[id].rate != b.bytesAtStop[id] {
 					b.keptCountsFrom[id] = b.countsFrom[id]
 					t.touchBytes(namespace)
 				}
@@ -319,7 +314,6 @@ func (t *Tally) resumed() {
 			}
 		}
 	}
-	t.wasAhead, t.ahead = t.ahead, false
 }
 
 // begin sets from when on byte-seconds are counted, unless an earlier run has: what was bound before does not count.

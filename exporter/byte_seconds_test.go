@@ -451,32 +451,6 @@ func TestByteSecondsOfAClassThatIsGone(t *testing.T) {
 	}
 }
 
-// A former build cut a commit off after the byte-seconds: the use of a volume is in them, and not in the objects, and the bytes of both are
-// the same. It counts once, also if the next run ends before the watch has sent it again.
-func TestByteSecondsOfACommitThatWasCutOff(t *testing.T) {
-	l := newTimeline(t)
-	idle, mounted := volumeIn("v", 10, fact.VolumeIdle, testNow), volumeIn("v", 10, fact.VolumeMounted, momentAt(20))
-	again := volumeIn("v", 10, fact.VolumeIdle, momentAt(30))
-	l.at(0).apply(volumesUpdate(idle))
-	l.at(20).apply(volumesUpdate(mounted))
-	l.at(30).apply(volumesUpdate(again))
-	l.persist()
-	l.journal[fact.IntegralsAhead] = []byte("yes")
-	for _, seconds := range []int64{40, 50} {
-		l.at(seconds).restart()
-		l.apply(volumesUpdate(idle))
-		l.persist() // with what it has restored so far
-		l.at(seconds).resume(volumesUpdate(idle))
-		l.persist()
-		if _, there := l.journal[fact.IntegralsAhead]; there {
-			t.Error("the journal still says that they are ahead")
-		}
-	}
-	l.at(51).apply(volumesUpdate(mounted))
-	l.at(52).apply(volumesUpdate(again))
-	l.want(60, 0, 10*(20+30))
-}
-
 // A tracker ends with an event on its way that is older than one that it has seen: it counts from its own time, unless
 // the records have it already.
 func TestByteSecondsOfAnEventThatTheRunBeforeMissed(t *testing.T) {

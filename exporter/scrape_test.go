@@ -9,8 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,21 +51,12 @@ func fullExporter() *Exporter {
 }
 
 func TestExpositionIsFreeOfLint(t *testing.T) {
-	body := get(fullExporter().Handler(), acceptText).Body
-	problems, err := promlint.New(bytes.NewReader(body.Bytes())).Lint()
+	problems, err := promlint.New(get(fullExporter().Handler(), acceptText).Body).Lint()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
-	}
-	// promtool reads more strictly; it is not there on every machine.
-	if promtool := os.Getenv("PROMTOOL"); promtool != "" {
-		cmd := exec.Command(promtool, "check", "metrics")
-		cmd.Stdin = body
-		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
-			t.Errorf("promtool check metrics: %v\n%s", err, out)
-		}
 	}
 }
 

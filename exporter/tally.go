@@ -25,8 +25,6 @@ type Tally struct {
 	latencies map[latency]*histogram
 	gone      []string  // namespaces that were deleted, oldest first
 	begun     fact.Time // since when byte-seconds are counted; 0 before the first update
-	ahead     bool      // the byte-seconds that are being restored may be ahead of the objects
-	wasAhead  bool      // they were, and the record that says so is not needed any more
 
 	// These three hold what changed since the Tally was last persisted; one is nil where that part is not persisted.
 	changed          map[string]struct{} // parts, for their counts
@@ -209,8 +207,6 @@ func (t *Tally) Restore(records map[string][]byte) error {
 	for name, data := range records {
 		var err error
 		switch {
-		case name == fact.IntegralsAhead:
-			t.ahead = true
 		case strings.HasPrefix(name, latencyRecordPrefix):
 			err = t.restoreLatency(name, data)
 		case strings.HasPrefix(name, bytesRecordPrefix):
@@ -274,7 +270,7 @@ func (t *Tally) adopt(other *Tally) {
 	for l, h := range other.latencies {
 		t.startLatency(l).adopt(h)
 	}
-	t.begun, t.ahead = cmp.Or(t.begun, other.begun), other.ahead
+	t.begun = cmp.Or(t.begun, other.begun)
 	for name, from := range other.parts {
 		for s, n := range from.counts {
 			t.start(s)

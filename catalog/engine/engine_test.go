@@ -67,7 +67,7 @@ func runTests(m *testing.M) (int, error) {
 
 // tracker starts the engine, says its child's pid and URL, and waits to be killed.
 func tracker(dir string) int {
-	e, err := engine.Start(context.Background(), engine.Options{Binary: binary0(), DataDir: dir, ListenAddress: "127.0.0.1:0"})
+	e, err := engine.Start(context.Background(), engine.Options{Binary: os.Getenv("KUBEVOLTRACKER_TEST_BINARY"), DataDir: dir, ListenAddress: "127.0.0.1:0"})
 	if err != nil {
 		fmt.Println("error", err)
 		return 1
@@ -75,8 +75,6 @@ func tracker(dir string) int {
 	fmt.Println(e.Pid(), e.URL())
 	select {}
 }
-
-func binary0() string { return os.Getenv("KUBEVOLTRACKER_TEST_BINARY") }
 
 type logBuffer struct {
 	mutex sync.Mutex

@@ -40,8 +40,7 @@ type Tally interface {
 	Records() (map[string][]byte, error)
 	// Integrals adds to records those that follow from the states of the updates, and have changed since the last call: values
 	// to encode as JSON, by name; nil deletes a record. Record calls it with each update, so that they are committed with
-	// the states that they follow from, and with none that come later. It deletes the record fact.IntegralsAhead, if that was
-	// restored, once the others no longer depend on it.
+	// the states that they follow from, and with none that come later.
 	Integrals(records map[string]any)
 }
 

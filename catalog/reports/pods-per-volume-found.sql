@@ -28,7 +28,8 @@ WITH
                 SELECT volume, claim, sum(pods) AS pods
                 FROM
                 (
-                    SELECT {{template "volume_or_none.sql"}} AS volume, cityHash64(cluster, claim_uid) AS claim, uniqExact({{template "pod_hash.sql"}}) AS pods
+                    -- The volume is the upper half of volume_key of mounts_quarterly, or 0.
+                    SELECT if(volume_uid = '', 0, cityHash64(cluster, volume_uid)) AS volume, cityHash64(cluster, claim_uid) AS claim, uniqExact({{template "pod_hash.sql"}}) AS pods
                     FROM chosen
                     WHERE (claim_uid != '' OR volume_uid != '') AND {{template "mount_class.sql"}}
                     GROUP BY volume, claim

@@ -25,10 +25,6 @@ type Snapshot struct {
 	Counters map[string][]byte
 }
 
-// IntegralsAhead is the name of a record among Counters. A former build has left it if a commit was cut off after its integrals:
-// they may be ahead of the objects.
-const IntegralsAhead = "/integrals-ahead"
-
 // LastSeen returns the last moment at which any watch was known to be up; 0 if none was.
 func (s *Snapshot) LastSeen() Time {
 	var last Time

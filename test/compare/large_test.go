@@ -17,16 +17,12 @@ import (
 
 // TestCompareLarge measures the first start of the tracker and its restart after SIGKILL on an API server
 // with COMPARE_LARGE volumes and claims, and half as many pods again: how long they take, and how much
-// memory. Nothing fails on a number. COMPARE_LARGE_KUBECONFIG names a cluster that is filled already.
+// memory. Nothing fails on a number.
 func TestCompareLarge(t *testing.T) {
 	for _, n := range sizesOf(t, "COMPARE_LARGE") {
-		kubeconfig := os.Getenv("COMPARE_LARGE_KUBECONFIG")
-		if kubeconfig == "" {
-			c := startBenchCluster(t)
-			c.fill(t, n)
-			kubeconfig = c.kubeconfig
-		}
-		first, restart := measureRestart(t, kubeconfig, n)
+		c := startBenchCluster(t)
+		c.fill(t, n)
+		first, restart := measureRestart(t, c.kubeconfig, n)
 		printStarts(t, fmt.Sprintf("%d volumes and claims, %d pods of two containers", n, n+n/2), first, restart)
 	}
 }
@@ -60,9 +56,6 @@ func measureStart(t testing.TB, kubeconfig, dir string, n int, end func(*measure
 	address := "127.0.0.1:" + port
 	cmd := exec.Command(harness.Program(t, "kubevoltracker"), harness.RunArgs(t,
 		"--kube.kubeconfig="+kubeconfig, "--data-dir="+dir, "--web.listen-address="+address, "--web.enable-pprof")...)
-	if os.Getenv("COMPARE_LOG") != "" {
-		cmd.Stderr = os.Stderr
-	}
 	m := launch(t, cmd)
 	defer end(m)
 	m.metrics, m.profile = "http://"+address+"/metrics", "http://"+address+"/debug/pprof/heap?gc=1"

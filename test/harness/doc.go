@@ -1,4 +1,4 @@
-// Package harness drives the built programs for the tests in test/e2e, test/soak and test/compare.
+// Package harness drives the built programs for the tests below test, and for those of cmd/kubevoltracker/app.
 //
 // It finds the programs in .cache/bin, starts one local control plane that all tests of a package share, starts and
 // stops trackers and ClickHouse, puts a proxy that fails on purpose between the two, and asks them: metrics, SQL,

@@ -22,7 +22,6 @@ func (c *LocalCluster) CreateNamespace(t testing.TB, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// No pod is admitted before its service account is there.
 	Eventually(t, "service account of "+name, func() error {
 		_, err := c.Client.CoreV1().ServiceAccounts(name).Get(background, "default", metav1.GetOptions{})
 		return err

@@ -20,10 +20,10 @@ import (
 //     decides, and for a bound volume whether any container has ever used it.
 //   - Its last use is the end of the last of these uses. A pod that never started has none.
 type volumeUse struct {
-	name, storageClass string
-	phase              corev1.PersistentVolumePhase
-	states             []string // any of them is right
-	mounts             span[int]
+	name   string
+	phase  corev1.PersistentVolumePhase
+	states []string // any of them is right
+	mounts span[int]
 
 	used      bool            // by a use that has ended, and that must be known
 	mayBeUsed bool            // by a use that has ended, and that need not be known
@@ -54,7 +54,7 @@ func (t *Truth) volumeUses(away Gaps) map[string]*volumeUse {
 			continue
 		}
 		v := l.last().object
-		u := &volumeUse{name: v.Name, storageClass: v.Spec.StorageClassName, phase: v.Status.Phase}
+		u := &volumeUse{name: v.Name, phase: v.Status.Phase}
 		u.setClaim(t, v, away)
 		running, sure := u.setUses(t, byVolume[v.UID], away)
 		u.mounts = span[int]{sure, running}
