@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/go-kit/log"
@@ -95,8 +96,7 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 	if listing {
 		l.store.listing()
 	}
-	w, err := l.ListWatch.WatchWithContext(ctx, options)
-	l.store.noteRight("watch", err)
+	w, err := l.open(ctx, options)
 	switch {
 	case listing && apierrors.IsInvalid(err):
 		level.Debug(l.store.logger).Log("msg", "the API server does not stream lists, asking for pages", "err", err)
@@ -116,6 +116,17 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 		restored = l.store.opened(options.ResourceVersion)
 	}
 	return l.store.guard(w, listing, restored), nil
+}
+
+// open opens a watch. After ten retries that end by EOF, reset or timeout, client-go returns an empty watch and no error. Open returns an
+// error then: an empty watch looks as if the API server had granted a watch and closed it.
+func (l listWatch) open(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	w, err := l.ListWatch.WatchWithContext(ctx, options)
+	if err == nil && reflect.TypeOf(w) == reflect.TypeOf(watch.NewEmptyWatch()) {
+		w, err = nil, errors.New("the API server did not answer")
+	}
+	l.store.noteRight("watch", err)
+	return w, err
 }
 
 // currentVersion returns the API server's current version, at the cost of one object; zero if the answer
@@ -138,8 +149,7 @@ func (l listWatch) currentVersion(ctx context.Context) (uint64, error) {
 func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	at := l.store.resumeAt
 	options.SendInitialEvents, options.ResourceVersionMatch, options.ResourceVersion = nil, "", at
-	w, err := l.ListWatch.WatchWithContext(ctx, options)
-	l.store.noteRight("watch", err)
+	w, err := l.open(ctx, options)
 	switch {
 	case isExpired(err):
 		l.store.resumeAt = ""

@@ -371,6 +371,38 @@ func TestAnAPIServerThatStreamsNoListsIsNoFailure(t *testing.T) {
 	}
 }
 
+// TestAWatchWithoutAnAnswerIsAFailure: client-go returns an empty watch without an error then. It grants no right.
+func TestAWatchWithoutAnAnswerIsAFailure(t *testing.T) {
+	for name, test := range map[string]struct {
+		resumeAt string
+		options  metav1.ListOptions
+		again    bool
+	}{
+		"a streamed list":      {"", streaming(), false},
+		"a watch that goes on": {"", metav1.ListOptions{ResourceVersion: "10"}, true},
+		"a watch that resumes": {"10", streaming(), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(100)
+			s.resumeAt = test.resumeAt
+			forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
+			s.noteRight("watch", forbidden)
+			s.failed(forbidden)
+			_, err := (&requests{open: opens(watch.NewEmptyWatch(), nil)}).on(s).WatchWithContext(t.Context(), test.options)
+			if err == nil || apierrors.IsTooManyRequests(err) != test.again {
+				t.Errorf("got %v, want an error after which the reflector watches again: %t", err, test.again)
+			}
+			m := s.collector.metrics
+			if n := testutil.ToFloat64(m.failures[fact.Claims]); n != 1 {
+				t.Errorf("%v failures are counted, want 1", n)
+			}
+			if !s.collector.rights.lacks(s.right("watch")) || testutil.ToFloat64(m.available[fact.Claims]) != 0 {
+				t.Error("the kind counts as allowed")
+			}
+		})
+	}
+}
+
 func TestReconnectedWatchOpensAGapAndAStreamedListDoesNot(t *testing.T) {
 	for name, test := range map[string]struct {
 		options metav1.ListOptions
