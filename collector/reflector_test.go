@@ -197,6 +197,43 @@ func TestWatchThatBreaksGoesOnWithoutAList(t *testing.T) {
 	}
 }
 
+// TestStreamedListThatIsCutOffIsListedInPages: a proxy may cut each stream. The pages of the API server are at version 100.
+func TestStreamedListThatIsCutOffIsListedInPages(t *testing.T) {
+	for name, claims := range map[string][]*corev1.PersistentVolumeClaim{"after an object": {claimOf("a", "10")}, "at once": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(100)
+			var cut, again time.Time
+			api := &server{scripts: []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+				func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
+					for _, claim := range claims {
+						w.Add(claim)
+					}
+					w.Stop()
+					cut = time.Now()
+				},
+				func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
+					again = time.Now()
+					initialEvents("120")(o, w)
+				},
+			}}
+			s.run(t, api, "")
+			s.await(t, api, 2, 1, 0)
+			api.mu.Lock()
+			defer api.mu.Unlock()
+			if o := api.opened[1]; o.ResourceVersion != "100" || o.SendInitialEvents != nil {
+				t.Errorf("the second watch asked for %+v", o)
+			}
+			if pause := again.Sub(cut); pause < againAfter.Duration {
+				t.Errorf("it asked again after %s", pause)
+			}
+			if n := testutil.ToFloat64(s.collector.metrics.failures[fact.Claims]); n != 1 {
+				t.Errorf("%v failures are counted, want 1", n)
+			}
+		})
+	}
+}
+
 // TestWatchIsListedOnceARestoreHasLostItsVersion: the API server is at version 100, as its list says.
 func TestWatchIsListedOnceARestoreHasLostItsVersion(t *testing.T) {
 	silent := func(metav1.ListOptions, *watch.RaceFreeFakeWatcher) {}

@@ -421,18 +421,18 @@ func (s *store) failed(err error) {
 }
 
 // stillBroken notes why the last watch broke, as failed does. It returns that error if the reflector must list: no other watch can go on at
-// its version.
-func (s *store) stillBroken() error {
+// its version. A streamed list that was cut off has no version; the reflector lists in pages then.
+func (s *store) stillBroken(listing bool) error {
 	err := s.broken
 	if err == nil {
 		return nil
 	}
 	s.broken = nil
 	s.failed(err)
-	if err := s.again(err); !apierrors.IsTooManyRequests(err) {
-		return err
+	if !listing && apierrors.IsTooManyRequests(s.again(err)) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // listFailed notes that a list failed, streamed or in pages. It has no position that could be lost.

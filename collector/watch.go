@@ -89,10 +89,10 @@ func (l listWatch) WatchWithContext(ctx context.Context, options metav1.ListOpti
 			return w, err
 		}
 	}
-	if err := l.store.stillBroken(); err != nil {
+	listing := options.SendInitialEvents != nil // the watch streams a whole list first
+	if err := l.store.stillBroken(listing); err != nil {
 		return nil, err
 	}
-	listing := options.SendInitialEvents != nil // the watch streams a whole list first
 	if listing {
 		l.store.listing()
 	}
@@ -173,15 +173,15 @@ func (l listWatch) resume(ctx context.Context, options metav1.ListOptions) (watc
 // guard returns w for the reflector, so that an end of w costs no position. The reflector lists anew after most errors in a stream, and
 // after a watch that ends without an event within a second of its first read, which may be long after w was opened. Instead it receives
 // TooManyRequests: it pauses, and then requests a watch at its version. WatchWithContext treats the error in the stream as if that request
-// had failed (stillBroken). Guard passes on the errors of a list that is streamed first, which has no position yet. The error on restored
-// ends w, too.
+// had failed (stillBroken). The same goes for a list that is streamed first and is cut off: the reflector would request it anew without a
+// pause. Guard passes on the errors of such a list, after which the reflector lists in pages. The error on restored ends w, too.
 func (s *store) guard(w watch.Interface, listing bool, restored <-chan watch.Event) watch.Interface {
 	events := make(chan watch.Event)
 	p := watch.NewProxyWatcher(events)
 	go func() {
 		defer close(events)
 		defer w.Stop()
-		began, silent := time.Now(), true
+		began, early := time.Now(), true // early: before the first event after the list, if there is one
 		for {
 			event, open := watch.Event{}, true
 			select {
@@ -191,8 +191,8 @@ func (s *store) guard(w watch.Interface, listing bool, restored <-chan watch.Eve
 				return
 			}
 			switch {
-			case !listing && (mayGoOn(event) || !open && silent):
-				s.broken = breakOf(event, time.Since(began))
+			case !listing && mayGoOn(event) || !open && early:
+				s.broken = breakOf(event, listing, time.Since(began))
 				event = watch.Event{Type: watch.Error, Object: &apierrors.NewTooManyRequests("the watch broke", 0).ErrStatus}
 			case !open:
 				return
@@ -205,7 +205,8 @@ func (s *store) guard(w watch.Interface, listing bool, restored <-chan watch.Eve
 			if event.Type == watch.Error {
 				return
 			}
-			if silent = listing && endsList(event); silent {
+			early = listing
+			if listing && endsList(event) {
 				listing, began = false, time.Now()
 			}
 		}
@@ -213,12 +214,14 @@ func (s *store) guard(w watch.Interface, listing bool, restored <-chan watch.Eve
 	return p
 }
 
-// breakOf returns why a watch broke: by an error, which is its last event, or because the API server closed it within a second. It returns
-// nil for a watch that was closed later, as the API server does every few minutes.
-func breakOf(last watch.Event, lasted time.Duration) error {
+// breakOf returns why a watch broke: by an error, which is its last event, or because it was closed while it streamed its list or within a
+// second. It returns nil for a watch that was closed later, as the API server does every few minutes.
+func breakOf(last watch.Event, listing bool, lasted time.Duration) error {
 	switch {
 	case last.Type == watch.Error:
 		return apierrors.FromObject(last.Object)
+	case listing:
+		return errors.New("the list that the API server streamed was cut off")
 	case lasted < time.Second:
 		return errors.New("the API server closed the watch at once")
 	default:
