@@ -240,6 +240,8 @@ func TestALifeOfAClaimEndsWithItsBinding(t *testing.T) {
 		{"resizes", "at", "since=2026-01-01", "2026-01-20T12:00:00Z,2026-01-05T12:00:00Z"},
 		{"resizes", "at", "since=2026-01-05T18:00 until=2026-01-07", ""},
 		{"resizes", "at", "since=2026-01-05 until=2026-01-05T18:00", "2026-01-05T12:00:00Z"},
+		{"diff", "difference", "since=2026-01-05T18:00 until=2026-01-07", ""},
+		{"diff", "difference", "since=2026-01-05 until=2026-01-05T18:00", "resized"},
 	})
 }
 

@@ -30,15 +30,22 @@ resizes AS
     (
         SELECT
             {{key "cluster, uid"}} AS object_key, toString(kind) AS kind, toString(action) AS action,
-            splitByString(' → ', argMin(details, at))[1] AS size_before,
-            splitByString(' → ', argMax(details, at))[2] AS size_after
-        FROM changes FINAL
-        PREWHERE action IN ('resized', 'resize_requested')
-        WHERE kind IN ('PersistentVolume', 'PersistentVolumeClaim')
+            splitByString(' → ', argMin(details, changed_at))[1] AS size_before,
+            splitByString(' → ', argMax(details, changed_at))[2] AS size_after
+        FROM
+        (
+            -- Two trackers can have dated the same change differently, one of them before the window.
+            SELECT cluster, kind, uid, action, details, min(at) AS changed_at
+            FROM changes FINAL
+            PREWHERE action IN ('resized', 'resize_requested')
+            WHERE kind IN ('PersistentVolume', 'PersistentVolumeClaim')
 {{- if $chosen}}
-          AND (namespace = '' OR {{template "in_namespaces.sql"}}) -- a volume has no namespace
+              AND (namespace = '' OR {{template "in_namespaces.sql"}}) -- a volume has no namespace
 {{- end}}
-          AND at > {since:DateTime64(6, 'UTC')} AND at <= {until:DateTime64(6, 'UTC')}
+              AND at <= {until:DateTime64(6, 'UTC')}
+            GROUP BY cluster, kind, uid, action, details, resource_version
+            HAVING changed_at > {since:DateTime64(6, 'UTC')}
+        )
         GROUP BY object_key, kind, action
         HAVING size_before != size_after
     )
