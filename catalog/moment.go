@@ -120,7 +120,7 @@ func parseWindow(flags map[string]string, usual span, moment time.Time) (window,
 	switch {
 	case since.After(until):
 		return window{}, fmt.Errorf("--since=%s is after --until=%s; swap them", flags["since"], flags["until"])
-	case since.Equal(until):
+	case hasSince && since.Equal(until):
 		return window{}, fmt.Errorf("--since=%s and --until=%s are the same moment; a date is its beginning in UTC, so the day %s ends with --until=%s",
 			flags["since"], flags["until"], since.Format(time.DateOnly), since.AddDate(0, 0, 1).Format(time.DateOnly))
 	}
