@@ -117,10 +117,10 @@ func parseWindow(flags map[string]string, usual span, moment time.Time) (window,
 	case !hasSince:
 		since = beginning
 	}
-	switch {
+	switch _, notDate := time.Parse(time.DateOnly, flags["until"]); {
 	case since.After(until):
 		return window{}, fmt.Errorf("--since=%s is after --until=%s; swap them", flags["since"], flags["until"])
-	case hasSince && since.Equal(until):
+	case notDate == nil && flags["since"] == flags["until"]:
 		return window{}, fmt.Errorf("--since=%s and --until=%s are the same moment; a date is its beginning in UTC, so the day %s ends with --until=%s",
 			flags["since"], flags["until"], since.Format(time.DateOnly), since.AddDate(0, 0, 1).Format(time.DateOnly))
 	}
