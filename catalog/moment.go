@@ -117,14 +117,20 @@ func parseWindow(flags map[string]string, usual span, moment time.Time) (window,
 	case !hasSince:
 		since = beginning
 	}
-	switch _, notDate := time.Parse(time.DateOnly, flags["until"]); {
-	case since.After(until):
-		return window{}, fmt.Errorf("--since=%s is after --until=%s; swap them", flags["since"], flags["until"])
-	case notDate == nil && flags["since"] == flags["until"]:
-		return window{}, fmt.Errorf("--since=%s and --until=%s are the same moment; a date is its beginning in UTC, so the day %s ends with --until=%s",
-			flags["since"], flags["until"], since.Format(time.DateOnly), since.AddDate(0, 0, 1).Format(time.DateOnly))
+	return window{since, until}, checkOrder(flags, since, until)
+}
+
+// checkOrder returns an error if a window ends before it begins, or with the date with which it begins: a person means the whole day, and it
+// would be the moment at which the day begins.
+func checkOrder(flags map[string]string, since, until time.Time) error {
+	if since.After(until) {
+		return fmt.Errorf("--since=%s is after --until=%s; swap them", flags["since"], flags["until"])
 	}
-	return window{since, until}, nil
+	if _, notDate := time.Parse(time.DateOnly, flags["until"]); notDate == nil && flags["since"] == flags["until"] {
+		return fmt.Errorf("--since=%s and --until=%s are the same moment; a date is its beginning in UTC, so the day %s ends with --until=%s",
+			flags["since"], flags["until"], flags["until"], until.AddDate(0, 0, 1).Format(time.DateOnly))
+	}
+	return nil
 }
 
 // parseMoments reads the time flags that are given.

@@ -25,8 +25,28 @@ import (
 type server struct {
 	mu      sync.Mutex
 	opened  []metav1.ListOptions
-	scripts []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher)
+	scripts []script
 }
+
+// script does what the API server does with a watch that was opened with options.
+type script func(options metav1.ListOptions, w *watch.RaceFreeFakeWatcher)
+
+// inTurn does one script after the other with the same watch.
+func inTurn(scripts ...script) script {
+	return func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
+		for _, do := range scripts {
+			do(o, w)
+		}
+	}
+}
+
+// adds sends that a claim was created.
+func adds(name, version string) script {
+	return func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) { w.Add(claimOf(name, version)) }
+}
+
+// stops closes the watch, as the API server does every few minutes.
+func stops(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) { w.Stop() }
 
 func (s *server) open(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	s.mu.Lock()
@@ -40,7 +60,7 @@ func (s *server) open(_ context.Context, options metav1.ListOptions) (watch.Inte
 }
 
 // initialEvents sends a list as a stream, with the bookmark that ends it.
-func initialEvents(version string, claims ...*corev1.PersistentVolumeClaim) func(metav1.ListOptions, *watch.RaceFreeFakeWatcher) {
+func initialEvents(version string, claims ...*corev1.PersistentVolumeClaim) script {
 	return func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
 		for _, claim := range claims {
 			w.Add(claim)
@@ -100,7 +120,7 @@ func (s *testStore) await(t *testing.T, api *server, watches, lists, events int)
 
 func TestStreamedListIsOneListAndNoEvents(t *testing.T) {
 	s := newTestStore(100)
-	api := &server{scripts: []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+	api := &server{scripts: []script{
 		func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
 			initialEvents("20", claimOf("a", "10"), claimOf("b", "11"))(o, w)
 			w.Add(claimOf("c", "21"))
@@ -115,7 +135,7 @@ func TestStreamedListIsOneListAndNoEvents(t *testing.T) {
 
 func TestWatchThatEndsGoesOnWithoutAList(t *testing.T) {
 	s := newTestStore(100)
-	api := &server{scripts: []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+	api := &server{scripts: []script{
 		func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
 			initialEvents("20")(o, w)
 			w.Add(claimOf("a", "21"))
@@ -133,50 +153,19 @@ func TestWatchThatEndsGoesOnWithoutAList(t *testing.T) {
 // TestWatchThatBreaksGoesOnWithoutAList breaks a watch in ways after which a reflector lists anew.
 func TestWatchThatBreaksGoesOnWithoutAList(t *testing.T) {
 	lost := apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding").AsObject(errors.New("http2: client connection lost"))
-	breaks := func(w *watch.RaceFreeFakeWatcher) { w.Action(watch.Error, lost) }
-	atOnce := func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) { w.Stop() }
+	breaks := func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) { w.Action(watch.Error, lost) }
+	list, added := initialEvents("20"), adds("a", "21")
 	for name, test := range map[string]struct {
 		resumeAt string
-		scripts  []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher)
+		scripts  []script
 		lists    int
 		failures float64
 	}{
-		"an error after an event": {"", []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
-			func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
-				initialEvents("20")(o, w)
-				w.Add(claimOf("a", "21"))
-				breaks(w)
-			},
-		}, 1, 1},
-		"errors before the first event": {"", []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
-			func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
-				initialEvents("20")(o, w)
-				breaks(w)
-			},
-			func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
-				w.Add(claimOf("a", "21"))
-				breaks(w)
-			},
-		}, 1, 2},
-		"closed at once": {"", []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
-			func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
-				initialEvents("20")(o, w)
-				w.Add(claimOf("a", "21"))
-				w.Stop()
-			},
-			atOnce,
-		}, 1, 1},
-		"closed after its list": {"", []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
-			func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
-				initialEvents("20")(o, w)
-				w.Stop()
-			},
-			func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) { w.Add(claimOf("a", "21")); w.Stop() },
-		}, 1, 1},
-		"resumed, and closed at once": {"10", []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
-			atOnce,
-			func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) { w.Add(claimOf("a", "21")); w.Stop() },
-		}, 0, 1},
+		"an error after an event":       {"", []script{inTurn(list, added, breaks)}, 1, 1},
+		"errors before the first event": {"", []script{inTurn(list, breaks), inTurn(added, breaks)}, 1, 2},
+		"closed at once":                {"", []script{inTurn(list, added, stops), stops}, 1, 1},
+		"closed after its list":         {"", []script{inTurn(list, stops), inTurn(added, stops)}, 1, 1},
+		"resumed, and closed at once":   {"10", []script{stops, inTurn(added, stops)}, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -204,7 +193,7 @@ func TestStreamedListThatIsCutOffIsListedInPages(t *testing.T) {
 			t.Parallel()
 			s := newTestStore(100)
 			var cut, again time.Time
-			api := &server{scripts: []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+			api := &server{scripts: []script{
 				func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
 					for _, claim := range claims {
 						w.Add(claim)
@@ -239,19 +228,11 @@ func TestWatchIsListedOnceARestoreHasLostItsVersion(t *testing.T) {
 	silent := func(metav1.ListOptions, *watch.RaceFreeFakeWatcher) {}
 	for name, test := range map[string]struct {
 		resumeAt      string
-		scripts       []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher)
+		scripts       []script
 		lists, events int
 	}{
-		"resumed": {"1000", []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){silent, initialEvents("101")}, 1, 0},
-		"running": {"", []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
-			func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
-				initialEvents("999")(o, w)
-				w.Add(claimOf("a", "1000"))
-				w.Stop()
-			},
-			silent,
-			initialEvents("101"),
-		}, 2, 1},
+		"resumed": {"1000", []script{silent, initialEvents("101")}, 1, 0},
+		"running": {"", []script{inTurn(initialEvents("999"), adds("a", "1000"), stops), silent, initialEvents("101")}, 2, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -271,7 +252,7 @@ func TestWatchIsListedOnceARestoreHasLostItsVersion(t *testing.T) {
 
 func TestExpiredWatchIsListedAgain(t *testing.T) {
 	s := newTestStore(100)
-	api := &server{scripts: []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+	api := &server{scripts: []script{
 		func(o metav1.ListOptions, w *watch.RaceFreeFakeWatcher) {
 			initialEvents("20")(o, w)
 			w.Add(claimOf("a", "21"))
@@ -288,7 +269,7 @@ func TestExpiredWatchIsListedAgain(t *testing.T) {
 
 func TestResumedWatchThatExpiresAtItsFirstEventIsListed(t *testing.T) {
 	s := newTestStore(100)
-	api := &server{scripts: []func(metav1.ListOptions, *watch.RaceFreeFakeWatcher){
+	api := &server{scripts: []script{
 		func(_ metav1.ListOptions, w *watch.RaceFreeFakeWatcher) { expired(w) }, // the API server has accepted the version
 		initialEvents("90", claimOf("a", "21")),
 	}}
