@@ -57,3 +57,6 @@ func Entries(r Retention) string {
 
 // LeftOut is leftOut.
 var LeftOut = leftOut
+
+// WithoutTrue is withoutTrue.
+var WithoutTrue = withoutTrue

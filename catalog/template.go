@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"cmp"
 	"embed"
 	"fmt"
@@ -142,13 +143,56 @@ func functions(values map[string]string) template.FuncMap {
 	}
 }
 
-// A list of conditions in a file begins with true, so that each flag can append one with AND. expand removes that word,
-// each WHERE without another condition, and empty lines.
+// withoutTrue returns SQL without the conditions that always hold: a list of conditions in a file begins with true, so that each
+// flag can append one with AND. It removes that word with its AND, and each WHERE without another condition.
+func withoutTrue(sql string) string {
+	out := make([]byte, 0, len(sql))
+	for {
+		before, after, found := strings.Cut(sql, "true")
+		out = append(out, before...)
+		if !found {
+			return string(out)
+		}
+		if len(out) > 0 && wordByte.Match(out[len(out)-1:]) || wordByte.MatchString(after) { // it is a part of another word
+			out, sql = append(out, "true"...), after
+		} else if rest, ok := withoutLast(out, "AND"); ok {
+			out, sql = rest, after
+		} else if and := andNext.FindString(after); and != "" {
+			sql = after[len(and):]
+		} else if rest, ok := withoutLast(out, "WHERE"); ok {
+			out, sql = rest, after
+		} else {
+			out, sql = append(out, "true"...), after
+		}
+	}
+}
+
+// space is what separates words.
+const space = " \t\n"
+
 var (
-	always     = regexp.MustCompile(`\btrue\s+AND\s+|\s+AND\s+true\b`)
-	everywhere = regexp.MustCompile(`\s+WHERE\s+true\b`)
-	blank      = regexp.MustCompile(`(?m)^[ \t]*\n`)
+	wordByte = regexp.MustCompile(`^\w`)
+	andNext  = regexp.MustCompile(`^\s+AND\s+`)
 )
+
+// withoutLast returns SQL without its last word and the space around it, if that word is the given one with space on both sides.
+func withoutLast(sql []byte, word string) (rest []byte, ok bool) {
+	trimmed := bytes.TrimRight(sql, space)
+	rest, ok = bytes.CutSuffix(trimmed, []byte(word))
+	before := bytes.TrimRight(rest, space)
+	return before, ok && len(trimmed) < len(sql) && len(before) < len(rest)
+}
+
+// withoutBlank returns SQL without empty lines, with a newline at its end.
+func withoutBlank(sql string) string {
+	var out strings.Builder
+	for line := range strings.Lines(sql) {
+		if strings.Trim(line, space) != "" {
+			out.WriteString(strings.TrimSuffix(line, "\n") + "\n")
+		}
+	}
+	return out.String()
+}
 
 // expand returns the SQL of a file of reports and of the files that it includes, for a kind of window and the values of
 // its parameters. The condition of a flag is in the SQL only if the flag is given: ClickHouse takes as long to analyse
@@ -165,7 +209,5 @@ func expand(name, kind string, values map[string]string) (string, error) {
 	if err := all.Funcs(functions(values)).ExecuteTemplate(&out, name, kind); err != nil {
 		return "", fmt.Errorf("read %s: %w", name, err)
 	}
-	sql := always.ReplaceAllString(out.String(), "")
-	sql = everywhere.ReplaceAllString(sql, "")
-	return blank.ReplaceAllString(sql, "") + "\n", nil
+	return withoutBlank(withoutTrue(out.String())), nil
 }
