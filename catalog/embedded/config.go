@@ -47,7 +47,7 @@ const serverConfig = `<clickhouse>
 `
 
 // cacheShare divides the engine's memory: so much of it may hold uncompressed blocks.
-const cacheShare = 8
+const cacheShare = 4
 
 // usersConfig lets a statement run on a thread for each free 256 MiB: by default ClickHouse 26.7 wants a gigabyte for each, and would
 // run all of them on one. Statements that read more than ten million rows of a table do not use the cache of uncompressed blocks.

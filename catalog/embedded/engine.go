@@ -125,8 +125,9 @@ func (e *engine) close() {
 	e.lock.Close()
 }
 
-// queryMemory is how much memory a statement may take, in bytes.
-func (e *engine) queryMemory() int64 { return e.maxMemory / 4 * 3 }
+// queryMemory is how much memory a statement may take, in bytes. The cache of uncompressed blocks, which gives none back, may have a quarter
+// of the whole; an eighth is left.
+func (e *engine) queryMemory() int64 { return e.maxMemory / 8 * 5 }
 
 // newID returns an id for a statement, unique within this process.
 func (e *engine) newID() string {

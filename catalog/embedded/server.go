@@ -33,7 +33,7 @@ type Options struct {
 	// ReaderTimeout is how long a statement of a reader may take, with the time in which the client receives its
 	// answer (0: 5 minutes).
 	ReaderTimeout time.Duration
-	// MaxMemory, in bytes, bounds the engine; three quarters of it bound each query.
+	// MaxMemory, in bytes, bounds the engine; five eighths of it bound each query.
 	MaxMemory int64
 	// Grace is how long a stop waits for running statements before it cancels them.
 	Grace time.Duration

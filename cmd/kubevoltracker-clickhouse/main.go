@@ -109,7 +109,7 @@ func newApplication(f *flags) *kingpin.Application {
 	app.Flag("reader-password-file", "File with the password of the user "+embedded.ReaderUser+", who may read; without one everybody on this machine may.").StringVar(&f.readerPasswordFile)
 	app.Flag("reader-timeout", "How long a statement of a reader may take, with the time in which the client receives the answer.").Default("5m").DurationVar(&f.ReaderTimeout)
 	app.Flag("max-concurrent-queries", "Statements that run at once; others wait, and are refused after a while. Four are the writer's alone.").Default("16").IntVar(&f.MaxConcurrentQueries)
-	app.Flag("max-memory", "Memory that the engine may take, and three quarters of it each query.").Default("2GiB").BytesVar(&f.maxMemory)
+	app.Flag("max-memory", "Memory that the engine may take, and five eighths of it each query.").Default("2GiB").BytesVar(&f.maxMemory)
 	app.Flag("stop-grace", "How long a stop waits for running statements before it cancels them.").Default("10s").DurationVar(&f.Grace)
 	app.Flag("exit-on-stdin-close", "Stop when standard input ends: how a parent process makes sure that this one never outlives it.").BoolVar(&f.ExitOnStdinClose)
 	app.Flag("inherited-listener", "Serve on this descriptor, which the parent has opened at --listen-address and keeps open.").
