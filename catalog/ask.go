@@ -278,15 +278,22 @@ func (c *Catalog) severalClusters(ctx context.Context) (bool, error) {
 	return n > 1, err
 }
 
-// leftOut returns the settings that switch an optimization of ClickHouse off, optimize_and_compare_chain. To compare conditions, it hashes
-// each column with the whole subquery that the column comes from, in each step anew: up to a third of the time that ClickHouse takes to plan
-// a report of many steps. A version without the optimization refuses the setting.
+// leftOut returns the settings that switch optimizations of ClickHouse off; a version without one of them refuses its setting.
+//
+// optimize_and_compare_chain compares conditions by hashing each column with the whole subquery that the column comes from, in each step
+// anew: up to a third of the time that ClickHouse takes to plan a report of many steps.
+//
+// query_plan_optimize_join_order_limit changes the order of joins by statistics of columns, which only parts have that were merged. A
+// report joins the smaller side last, as ClickHouse keeps it in memory; with statistics of one side alone it was five million mounts.
 func leftOut(version proto.Version) clickhouse.Settings {
-	if !proto.CheckMinVersion(compareChains, version) {
-		return nil
+	settings := clickhouse.Settings{}
+	for name, first := range map[string]proto.Version{
+		"optimize_and_compare_chain":           {Major: 25, Minor: 2},
+		"query_plan_optimize_join_order_limit": {Major: 25, Minor: 9},
+	} {
+		if proto.CheckMinVersion(first, version) {
+			settings[name] = 0
+		}
 	}
-	return clickhouse.Settings{"optimize_and_compare_chain": 0}
+	return settings
 }
-
-// compareChains is the first version with the setting optimize_and_compare_chain.
-var compareChains = proto.Version{Major: 25, Minor: 2}
