@@ -17,10 +17,11 @@ import (
 // seconds: ClickHouse analyses a WITH again for each subquery that names it.
 
 // findBounds asks the file NAME-first.sql of a report that has one, and adds the columns of its row to the values.
-// nothing is true if there is no row and the report is seldom: then the report has no rows.
+// nothing is true if the report is seldom and there is no row: then the report has none, too.
 func (a *asking) findBounds(ctx context.Context) (nothing bool, err error) {
 	r := a.report
-	if !r.seldom && (len(r.bounds) == 0 || a.values["limit"] == noLimit || a.values["volume"] != "") {
+	alone := r.seldom && r.found == "" // the file is there for its own sake
+	if !alone && (len(r.bounds) == 0 || a.values["limit"] == noLimit || a.values["volume"] != "") {
 		return false, nil
 	}
 	first, err := expand(r.Name+"-first.sql", "", a.values)
@@ -33,7 +34,7 @@ func (a *asking) findBounds(ctx context.Context) (nothing bool, err error) {
 			return false, err
 		}
 	}
-	return r.seldom, nil
+	return alone, nil
 }
 
 // findNamespaces asks in which namespaces the statements of a report look for rows, and adds these to the values as a
@@ -51,7 +52,7 @@ func (a *asking) findNamespaces(ctx context.Context, own, parameter string) erro
 	return err
 }
 
-// findRows asks the file NAME-found.sql of a report: for the keys of its rows, or for a bound. It returns a context
+// findRows asks the file NAME-found.sql of a report: for the keys of its rows, for a bound, or for what it is about. It returns a context
 // with the answer in the table found, and the SQL that reads this table. nothing is true if there are no rows. If there
 // are too many rows for a table, the SQL stays as it was.
 func (a *asking) findRows(ctx context.Context, was, kind string) (with context.Context, sql string, nothing bool, err error) {
@@ -59,8 +60,12 @@ func (a *asking) findRows(ctx context.Context, was, kind string) (with context.C
 	if err != nil {
 		return nil, "", false, err
 	}
-	with, rows, err := a.table(ctx, find, "found")
-	if err != nil || rows == 0 || rows > a.mostSent {
+	most := a.mostSent
+	if a.report.seldom { // its rows are what the report is about, and wide
+		most /= 4
+	}
+	with, rows, err := a.table(ctx, find, "found", most)
+	if err != nil || rows == 0 || rows > most {
 		return ctx, was, err == nil && rows == 0, err
 	}
 	sql, err = a.sql(foundKind + " " + kind)
@@ -69,8 +74,8 @@ func (a *asking) findRows(ctx context.Context, was, kind string) (with context.C
 
 // table asks a statement and returns a context with its rows in a table, if there are any: the driver sends the
 // table along with each statement of that context. If there are too many rows, or the server has not enough memory to
-// find them, rows is greater than Catalog.mostSent, and the table is incomplete: a report can do without it.
-func (a *asking) table(ctx context.Context, sql, name string) (with context.Context, rows int, err error) {
+// find them, rows is greater than most, and the table is incomplete: a report can do without it.
+func (a *asking) table(ctx context.Context, sql, name string, most int) (with context.Context, rows int, err error) {
 	var table *ext.Table
 	err = a.withinMemory(func(settings clickhouse.Settings) error {
 		result, err := a.query(ctx, a.explain, sql, a.values, settings)
@@ -78,11 +83,11 @@ func (a *asking) table(ctx context.Context, sql, name string) (with context.Cont
 			return err
 		}
 		defer result.Close()
-		table, rows, err = result.table(name, a.mostSent)
+		table, rows, err = result.table(name, most)
 		return err
 	})
 	if HasCode(err, chproto.ErrMemoryLimitExceeded) {
-		return ctx, a.mostSent + 1, nil
+		return ctx, most + 1, nil
 	}
 	if err != nil {
 		return ctx, 0, err

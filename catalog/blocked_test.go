@@ -212,3 +212,20 @@ func TestClaimsThatWaitForTheirDeletion(t *testing.T) {
 		{"blocked", "details", "", "the pod is over,"},
 	})
 }
+
+// TestAClaimWhoseEndNobodySaw has a second claim of the name that a pod waits for: its end never came to the catalog. The pod is shown once.
+func TestAClaimWhoseEndNobodySaw(t *testing.T) {
+	c := migrated(t)
+	s := newScene(t)
+	s.claim("data", corev1.ReadWriteOncePod)
+	s.set(s.running(s.pod("holder", "node-1", "data"), corev1.PodRunning), s.pod("waits", "node-2", "data"))
+	f := s.facts(fact.Pods)
+	former := f.Claims[0]
+	former.UID, former.VolumeUID, former.VolumeName = "former", "", ""
+	f.Claims = append(f.Claims, former)
+	write(t, c, "east", f)
+	checkCases(t, func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }, []reportCase{
+		{"blocked", "name", "", "waits"},
+		{"blocked", "name", "limit=10", "waits"},
+	})
+}

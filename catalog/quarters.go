@@ -55,7 +55,7 @@ func (a *asking) askQuarters(ctx context.Context, since, until time.Time) (with 
 	if err != nil {
 		return nil, false, 0, err
 	}
-	with, rows, err = a.table(ctx, changed, "changed")
+	with, rows, err = a.table(ctx, changed, "changed", a.mostSent)
 	return with, true, rows, err
 }
 

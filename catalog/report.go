@@ -70,8 +70,8 @@ type Report struct {
 	// empty, or that ClickHouse takes long to analyse. TestEmptyAnswersHaveTheirColumns lists them.
 	columns string
 	// found is the kind of window for which it has a file NAME-found.sql. That one finds the keys of the rows, their
-	// claims, or a bound for the rows, which the report's SQL for the kind "found" reads from the table found. It is asked
-	// if there is a limit. With --namespace, --owner or --group it is asked only if narrowFound has all of these flags
+	// claims, a bound for the rows, or what the report is about, which its SQL for the kind "found" reads from the table found. It is asked
+	// if the report is seldom, or if there is a limit. With --namespace, --owner or --group it is asked only if narrowFound has all of these flags
 	// that are given; then without a limit as well if unlimitedFound. With --volume it is not asked.
 	found          string
 	narrowFound    []string
@@ -84,8 +84,8 @@ type Report struct {
 	// lookBack, until there is a row. With --volume it asks for none.
 	bounds   map[string]string
 	lookBack []time.Duration
-	// seldom is true if the report is mostly empty. Then its file NAME-first.sql is asked before, and without a row there the report is
-	// not asked: that file must have a row if the report has one. Such a report declares its columns.
+	// seldom is true if the report is mostly empty. Then its file NAME-found.sql, or NAME-first.sql if it has no other, is asked before in
+	// any case, and without a row there the report is not asked: that file must have a row if the report has one. Such a report declares its columns.
 	seldom bool
 }
 
@@ -153,6 +153,9 @@ func (r Report) file(w window) string {
 
 // findsFirst says whether a report whose kind of window is found asks for its rows first.
 func (r Report) findsFirst(values map[string]string) bool {
+	if r.seldom {
+		return true
+	}
 	if values["volume"] != "" { // it has few rows
 		return false
 	}

@@ -33,7 +33,7 @@ func troubleReports() []Report {
 		Name: "blocked", explicit: true, Topic: aboutUse, Question: "Who waits for a claim that somebody else has?",
 		Help: "Pods that wait for a claim which another pod or node has, and claims that wait for their deletion because a pod has them: who has it, where and since when. " +
 			"A pod that cannot start for another reason alone (no node fits, no image, no volume) is not here; one that is here may have other reasons, too.",
-		seldom: true,
+		found: "now", seldom: true,
 		columns: "cluster namespace kind name workload reason waits_since waits_seconds owner groups claim persistentvolume" +
 			" storage_class holder holder_workload holder_node held_since details",
 		Flags: chosen("namespace", "owner", "group", "storageclass", "workload"),

@@ -1,4 +1,4 @@
-{{- /* Included by blocked.sql and blocked-first.sql, behind pods FINAL: PREWHERE and WHERE, which select the pods that wait,
+{{- /* Included by blocked_waits.sql, behind pods FINAL: PREWHERE and WHERE, which select the pods that wait,
 without a started container. An index skips the pods that were deleted long ago, and PREWHERE by a number of the sorting
 key the other columns of pods that do not wait. */ -}}
 PREWHERE created_at IN
