@@ -106,7 +106,7 @@ func useReports() []Report {
 			span:    month,
 		},
 		{
-			Name: "use-hours", explicit: true, found: "window", Topic: aboutUse, Question: "Who used what for how long?",
+			Name: "use-hours", explicit: true, found: "window", narrowFound: []string{"group"}, Topic: aboutUse, Question: "Who used what for how long?",
 			Help:    "For how long each workload used each claim in a window, by at least one pod; without a window, in the past 30 days. It outlives the mounts. With --limit it has only some of the uses that took as long as the last one.",
 			columns: "cluster namespace claim persistentvolume storage_class workload owner groups pods used_seconds first_day last_day",
 			Flags: slices.Concat([]Flag{ofVolume, sinceFlag, untilFlag},

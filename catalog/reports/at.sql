@@ -15,13 +15,12 @@ WITH
     (
         SELECT uid_key
         FROM volumes FINAL
-        WHERE {{template "existed.sql"}}{{filter "cluster"}}
 {{- if $then}}
-          AND {{template "volume_then.sql" "at"}}
-{{- else}}{{filter "storage_class"}}
-{{- if $chosen}}
-          AND phase != 'Available' AND {{template "of_chosen_claim.sql"}}
+        PREWHERE {{template "volume_then.sql" "at"}}
 {{- end}}
+        WHERE {{template "existed.sql"}}{{filter "cluster" "storage_class"}}
+{{- if and $chosen (not $then)}}
+          AND phase != 'Available' AND {{template "of_chosen_claim.sql"}}
 {{- end}}
 {{- if not (given "workload")}}
         ORDER BY cluster, name, uid

@@ -15,7 +15,8 @@ chosen_volumes AS
     SELECT cluster, uid_key, {{template "existed.sql"}} AS existed
     FROM volumes FINAL
 {{- if $then}}
-    WHERE {{template "volume_then.sql" "counts"}}
+    PREWHERE {{template "volume_then.sql" "counts"}}
+    WHERE true{{filter "storage_class"}}
 {{- else}}
     WHERE {{template "volume_filter.sql"}}
 {{- end}}

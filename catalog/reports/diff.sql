@@ -15,7 +15,13 @@ existing AS
     SELECT
         v.cluster AS cluster, 'PersistentVolume' AS kind, v.uid_key AS uid_key, v.name AS name, v.storage_class AS storage_class, h.claim_key AS claim_key,
         h.claim_namespace AS claim_namespace, v.created_at AS created_at, v.deleted_at AS deleted_at
-    FROM volumes AS v FINAL
+    FROM
+    (
+        SELECT cluster, uid_key, name, storage_class, created_at, deleted_at FROM volumes FINAL
+{{- if $chosen}}
+        PREWHERE uid_key IN (SELECT volume_key FROM bindings WHERE {{template "in_namespaces.sql"}}) OR {{listed "uid_key" "never_bound"}}
+{{- end}}
+    ) AS v
     {{if $chosen}}INNER{{else}}LEFT{{end}} JOIN (SELECT volume_key, claim_key, claim_namespace FROM had{{if $chosen}} WHERE {{template "of_claim_keys.sql"}}{{end}}) AS h
         ON h.volume_key = v.uid_key
     UNION ALL

@@ -26,7 +26,7 @@ found AS
     FROM
     (
         SELECT uid_key, toString(cluster) AS cluster, uid, name, storage_class, reclaim_policy, capacity_bytes, toString(claim_namespace) AS claim_namespace, claim_name,
-            if(claim_uid = '', 0, claim_key) AS claim
+            if(claim_key = {{key "cluster, ''"}}, 0, claim_key) AS claim -- 0 without one
         FROM volumes FINAL PREWHERE uid_key IN (SELECT key FROM found)
     )
 ) AS volumes_found,
@@ -44,6 +44,10 @@ found AS
         SELECT v.2, v.8, v.9, v.1, v.10 FROM (SELECT arrayJoin(volumes_found) AS v) WHERE v.10 != 0
     )
 ) AS claims_found,
+used_claims AS
+(
+    SELECT its.1 AS cluster, its.2 AS namespace, its.3 AS name FROM (SELECT arrayJoin(claims_found) AS its) WHERE its.4 IN (SELECT key FROM found WHERE is_mount)
+),
 -- The pods that used these volumes last. Of several uses that ended at the same time, the one that started last counts.
 (
     SELECT groupArray((its_volume, pod.1, pod.2, pod.3, pod.4))
@@ -58,8 +62,14 @@ found AS
             (
                 SELECT cluster, namespace, {{key "cluster, claim_uid"}} AS claim_key, volume_uid, pod_created_at, pod_uid, started_at, assumeNotNull(ended_at) AS ended_at
                 FROM mounts FINAL
-                WHERE (cluster, namespace, claim_name) IN
-                      (SELECT its.1, its.2, its.3 FROM (SELECT arrayJoin(claims_found) AS its) WHERE its.4 IN (SELECT key FROM found WHERE is_mount))
+                -- When the pods were created whose uses ended at one of these times: one number of the sorting key.
+                PREWHERE pod_created_at IN
+                         (
+                             SELECT pod_created_at FROM mounts
+                             WHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM used_claims)
+                               AND mounts.ended_at IN (SELECT fromUnixTimestamp64Micro(used_micros, 'UTC') FROM found WHERE is_mount)
+                         )
+                WHERE (cluster, namespace, claim_name) IN (SELECT cluster, namespace, name FROM used_claims)
                   AND pod_created_at <= moment AND started_at <= moment AND mounts.ended_at <= moment
             ) AS m
             LEFT JOIN

@@ -2,7 +2,7 @@
 -- phase and the volume are those of the moment; owner, groups and class those that are known last.
 WITH
 {until:DateTime64(6, 'UTC')} AS moment,
-{{template "shared_volumes.sql"}}
+{{template "shared_volumes.sql" ""}}
 -- How much more the claims have asked for since the moment, when they became Lost last by then, and whether they became Lost since.
 changed AS
 (

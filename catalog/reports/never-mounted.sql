@@ -12,7 +12,7 @@ chosen AS
     WHERE deleted_at IS NULL{{filter "cluster"}}
       AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
 ),
-{{template "shared_volumes.sql"}}
+{{template "shared_volumes.sql" ""}}
 (
     SELECT groupArray((cluster, namespace, name, uid_key)) FROM chosen
     WHERE (volume_uid = '' OR {{listed "volume_key" "shared_volumes"}})

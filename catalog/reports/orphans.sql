@@ -27,14 +27,8 @@ volume_orphans AS
     (
         SELECT cluster, uid, uid_key, name, claim_uid, claim_key, {{template "named_claim.sql"}}, storage_class, capacity_bytes, phase, phase_changed_at
         FROM volumes FINAL
-        WHERE deleted_at IS NULL{{filter "cluster"}}
-          AND (phase IN ('Failed', 'Available')
-               OR phase = 'Released' AND reclaim_policy = 'Retain'
-               OR phase = 'Bound' AND claim_key IN (SELECT uid_key FROM claims AS c FINAL WHERE deleted_at IS NOT NULL AND {{template "claim_filter.sql"}}))
-          -- A volume that was available may have had another claim before.
-{{- if given "namespace" "owner" "group"}}
-          AND (phase = 'Available' OR {{if not (given "owner" "group")}}volumes.claim_namespace = {namespace:String} OR {{end}}claim_key IN ({{template "chosen_claims.sql"}}))
-{{- end}}
+        PREWHERE uid_key IN (SELECT uid_key FROM volumes WHERE {{template "orphaned_volume.sql"}}) -- mostly few: FINAL merges no others
+        WHERE {{template "orphaned_volume.sql"}}
     ) AS v
     LEFT JOIN (SELECT uid_key, deleted_at FROM claims AS c FINAL WHERE deleted_at IS NOT NULL AND {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
     LEFT JOIN
@@ -100,7 +94,11 @@ unused_claims AS
               AND {{template "claim_filter.sql"}}
               AND (phase = 'Lost' OR volume_key NOT IN
                   (
-                      SELECT volume_key FROM volume_states FINAL WHERE status IN ('mounted', 'pending')
+                      SELECT volume_key FROM volume_states FINAL
+{{- if given "namespace" "owner" "group"}}
+                      PREWHERE volume_key IN (SELECT volume_key FROM claims AS c WHERE {{template "claim_filter.sql"}})
+{{- end}}
+                      WHERE status IN ('mounted', 'pending')
                       -- A volume may be in use and deleted; and a new tracker writes the states last.
                       UNION ALL SELECT volume_key FROM volume_uses FINAL WHERE in_use
                   ))
@@ -162,7 +160,7 @@ claim_orphans AS
         (
             {{template "lost_uses.sql"}}
         ) AS former ON former.claim_key = cl.uid_key
-        LEFT JOIN (SELECT uid_key, unseen_use_at FROM volumes FINAL WHERE unseen_use_at IS NOT NULL) AS v ON v.uid_key = cl.volume_key
+        LEFT JOIN (SELECT uid_key, unseen_use_at FROM volumes FINAL PREWHERE uid_key IN (SELECT uid_key FROM volumes WHERE unseen_use_at IS NOT NULL) WHERE unseen_use_at IS NOT NULL) AS v ON v.uid_key = cl.volume_key
         WHERE cl.phase = 'Lost' OR NOT former.in_use
     ) AS c
     LEFT JOIN
@@ -202,6 +200,7 @@ shown AS
         SELECT cluster AS kept_cluster, arrayJoin([volume_uid, claim_uid]) AS kept_uid, any(keep_until) AS kept_until,
             any(concat(keep_reason, if(keep_unreadable = '', '', concat(if(keep_reason = '', '', '; '), 'unreadable: ', keep_unreadable)))) AS kept_for
         FROM volume_states FINAL
+        PREWHERE volume_key IN (SELECT volume_key FROM volume_states WHERE keep_until IS NOT NULL OR keep_unreadable != '')
         WHERE keep_until IS NOT NULL OR keep_unreadable != ''
         GROUP BY kept_cluster, kept_uid
     ) AS k ON {{same "c.cluster, c.uid" "k.kept_cluster, k.kept_uid"}}

@@ -8,8 +8,10 @@
 {{if given "namespace" "owner" "group"}}
 {{template "chosen_volumes.sql"}}
 {{template "volume_namespaces.sql"}}
+{{template "shared_volumes.sql" "chosen"}}
+{{else}}
+{{template "shared_volumes.sql" ""}}
 {{end}}
-{{template "shared_volumes.sql"}}
 -- The bindings of each volume, in their order: when bound, when released, of which claim.
 bound AS
 (

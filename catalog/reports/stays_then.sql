@@ -23,6 +23,15 @@ phases AS
       AND volume IN (SELECT volume_key FROM bindings WHERE released_at <= {until:DateTime64(6, 'UTC')} AND {{template "in_namespaces.sql"}})
     GROUP BY volume
 ),
+{{- if given "namespace" "owner" "group"}}
+-- The volumes of the selected namespaces that no claim there is known to have had.
+(
+    SELECT groupArray(uid_key)
+    FROM (SELECT cluster, claim_namespace AS namespace, uid_key FROM volumes)
+    WHERE {{template "in_namespaces.sql"}}
+      AND uid_key NOT IN (SELECT volume_key FROM bindings WHERE {{template "in_namespaces.sql"}})
+) AS never_bound,
+{{- end}}
 -- The volumes with these claims, but for those that were available again: by their last change, or, if that has expired, by their present
 -- row. A volume whose binding nobody saw has had its claim from the beginning.
 had AS
@@ -30,7 +39,20 @@ had AS
     SELECT volume_key, stays.last.1 AS claim_key, stays.last.2 AS claim_namespace
     FROM stays LEFT JOIN phases ON phases.volume = stays.volume_key
     WHERE NOT (stays.last.3 AND phases.last.2 AND phases.last.1 > stays.bound_micros)
-      AND stays.volume_key NOT IN (SELECT uid_key FROM volumes FINAL WHERE phase = 'Available' AND phase_changed_at <= {until:DateTime64(6, 'UTC')})
+      AND stays.volume_key NOT IN
+          (
+              SELECT uid_key FROM volumes FINAL
+{{- if given "namespace" "owner" "group"}}
+              PREWHERE uid_key IN (SELECT volume_key FROM bindings WHERE {{template "in_namespaces.sql"}})
+{{- end}}
+              WHERE phase = 'Available' AND phase_changed_at <= {until:DateTime64(6, 'UTC')}
+          )
     UNION ALL
-    SELECT uid_key, claim_key, toString(claim_namespace) FROM volumes FINAL WHERE phase != 'Available' AND uid_key NOT IN (SELECT volume_key FROM bindings)
+    SELECT uid_key, claim_key, toString(claim_namespace) FROM volumes FINAL
+{{- if given "namespace" "owner" "group"}}
+    PREWHERE {{listed "uid_key" "never_bound"}}
+    WHERE phase != 'Available' AND uid_key NOT IN (SELECT volume_key FROM bindings WHERE {{listed "volume_key" "never_bound"}})
+{{- else}}
+    WHERE phase != 'Available' AND uid_key NOT IN (SELECT volume_key FROM bindings)
+{{- end}}
 ),
