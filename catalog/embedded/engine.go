@@ -125,9 +125,9 @@ func (e *engine) close() {
 	e.lock.Close()
 }
 
-// queryMemory is how much memory a statement may take, in bytes. The cache of uncompressed blocks, which gives none back, may have a quarter
-// of the whole; an eighth is left.
-func (e *engine) queryMemory() int64 { return e.maxMemory / 8 * 5 }
+// queryMemory is how much memory a statement may take, in bytes: what the cache of uncompressed blocks leaves, which gives nothing back, less
+// an eighth of the whole.
+func (e *engine) queryMemory() int64 { return e.maxMemory - e.maxMemory/cacheShare - e.maxMemory/8 }
 
 // newID returns an id for a statement, unique within this process.
 func (e *engine) newID() string {
