@@ -66,6 +66,12 @@ func TestAVolumeThatMoved(t *testing.T) {
 		{"space", "released_volumes", "at=2026-01-25 by=namespace namespace=shop", "1"},
 		{"space", "bound_volumes", "at=2026-01-12 by=namespace namespace=shop", "2"},
 	})
+	// No binding tells that vain was the volume of a claim.
+	claims := fmt.Sprint(catalogtest.Rows(t, c, `SELECT v.uid, n.namespace, c.name FROM claimed_volumes AS n FINAL
+		INNER JOIN volumes AS v ON v.uid_key = n.volume_key INNER JOIN claims AS c ON c.uid_key = n.claim_key ORDER BY ALL`))
+	if want := "[[failed shop f] [moved lab b] [moved shop a] [old shop o] [vain shop a]]"; claims != want {
+		t.Errorf("claimed_volumes: got %s, want %s", claims, want)
+	}
 	got := fmt.Sprint(catalogtest.Rows(t, c, `SELECT toString(day), namespace, bound_volumes FROM space_daily
 		WHERE day IN ('2026-01-12', '2026-01-17', '2026-01-25', '2026-02-10') AND bound_volumes > 0 ORDER BY day, namespace`))
 	if want := "[[2026-01-12 shop 4] [2026-01-17 shop 3] [2026-01-25 shop 1] [2026-02-10 lab 1] [2026-02-10 shop 1]]"; got != want {

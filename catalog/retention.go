@@ -35,6 +35,7 @@ var keptTables = map[string]string{
 	"volume_states":       "it has the present state of each volume, and it is small",
 	"volume_sources":      "reports on old mounts need the backends in it, and it is small",
 	"owner_namespaces":    "reports read only the namespaces that it names, and it is small",
+	"claimed_volumes":     "reports read only the volumes that it names, and it is small",
 	"last_usage":          "it has one row per volume",
 	"use_seconds_daily":   "it has the sums of what has expired",
 	"use_seconds_monthly": "it has the sums of what has expired",

@@ -80,7 +80,7 @@ ORDER BY started_at
 
 // shownTables are the tables in the order of the page.
 var shownTables = []string{
-	"mounts", "pods", "containers", "claims", "volumes", "bindings", "volume_sources", "volume_uses", "volume_states", "usage", "last_usage", "use_seconds_daily", "use_seconds_monthly", "byte_seconds_daily", "mounts_quarterly", "summed_quarters", "owner_namespaces",
+	"mounts", "pods", "containers", "claims", "volumes", "bindings", "volume_sources", "volume_uses", "volume_states", "usage", "last_usage", "use_seconds_daily", "use_seconds_monthly", "byte_seconds_daily", "mounts_quarterly", "summed_quarters", "owner_namespaces", "claimed_volumes",
 	"attachments", "storage_classes", "storage_capacity", "namespaces", "changes", "objects", "volume_versions", "unused_conditions", "coverage", "checkpoints", "catalog_rejects",
 }
 

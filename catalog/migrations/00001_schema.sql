@@ -600,6 +600,32 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS owner_namespaces_of_mounts TO owner_names
 AS SELECT DISTINCT cluster, owner, groups, namespace FROM mounts WHERE owner = '' OR empty(groups)
 COMMENT 'Copies mounts without an owner or groups into owner_namespaces.';
 
+-- Which claims a volume has or had, by their namespaces: so a question about some claims finds their volumes, and in which namespaces other
+-- claims of these are, without reading the volumes of all namespaces. A row stays when the volume has got another claim.
+CREATE TABLE IF NOT EXISTS claimed_volumes
+(
+    cluster    LowCardinality(String) COMMENT 'name of the cluster, or the UID of its kube-system namespace',
+    namespace  LowCardinality(String) COMMENT 'namespace of a claim that the volume has or had',
+    claim_key  UInt128 COMMENT 'uid_key of that claim; the key of an empty UID if the volume names a claim that does not have it' CODEC(NONE),
+    volume_key UInt128 COMMENT 'uid_key of the volume' CODEC(NONE)
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (cluster, namespace, claim_key, volume_key)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'One row per volume, and claim that it has or had, in the order of the namespaces of the claims. Read with FINAL.';
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS claimed_volumes_of_bindings TO claimed_volumes
+AS SELECT DISTINCT cluster, namespace, claim_key, volume_key FROM bindings
+COMMENT 'Copies claim and volume of each row of bindings into claimed_volumes.';
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS claimed_volumes_of_claims TO claimed_volumes
+AS SELECT DISTINCT cluster, namespace, uid_key AS claim_key, volume_key FROM claims WHERE volume_uid != ''
+COMMENT 'Copies claims with a volume into claimed_volumes.';
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS claimed_volumes_of_volumes TO claimed_volumes
+AS SELECT DISTINCT cluster, claim_namespace AS namespace, claim_key, uid_key AS volume_key FROM volumes WHERE claim_namespace != ''
+COMMENT 'Copies volumes with a claim into claimed_volumes.';
+
 -- A change, for people to read. The months find a time, and the key an object. The key is the
 -- whole row: writing a change again changes nothing.
 CREATE TABLE IF NOT EXISTS changes

@@ -5,10 +5,7 @@ that several claims have or had; with "chosen", of those in the array volume_key
     FROM
     (
         SELECT volume_key FROM bindings
-        WHERE true{{filter "cluster"}}
-{{- if eq . "chosen"}}
-          AND {{listed "volume_key" "volume_keys"}}
-{{- end}}
+        WHERE {{if eq . "chosen"}}{{template "in_volume_namespaces.sql"}} AND {{listed "identity(volume_key)" "volume_keys"}}{{else}}true{{filter "cluster"}}{{end}}
         GROUP BY volume_key HAVING min(claim_key) != max(claim_key)
     )
 ) AS shared_volumes,

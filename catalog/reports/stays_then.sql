@@ -26,10 +26,10 @@ phases AS
 {{- if given "namespace" "owner" "group"}}
 -- The volumes of the selected namespaces that no claim there is known to have had.
 (
-    SELECT groupArray(uid_key)
-    FROM (SELECT cluster, claim_namespace AS namespace, uid_key FROM volumes)
+    SELECT groupUniqArray(volume_key)
+    FROM claimed_volumes
     WHERE {{template "in_namespaces.sql"}}
-      AND uid_key NOT IN (SELECT volume_key FROM bindings WHERE {{template "in_namespaces.sql"}})
+      AND volume_key NOT IN (SELECT volume_key FROM bindings WHERE {{template "in_namespaces.sql"}})
 ) AS never_bound,
 {{- end}}
 -- The volumes with these claims, but for those that were available again: by their last change, or, if that has expired, by their present
