@@ -7,16 +7,20 @@ began_micros + 1 AS ended_micros,
 {{template "space_parts.sql"}}
 SELECT
     cluster,
-    {{template "space_by.sql"}} AS "group",
-    toInt64(sum(claim_micros)) AS claims,
-    toInt64(sum(bound_micros)) AS bound_volumes,
-    toInt64(sum(released_micros)) AS released_volumes,
-    sum(requested) AS requested_bytes,
-    sum(capacity) AS capacity_bytes,
-    sum(idle) AS idle_bytes,
-    sum(used) AS used_bytes
-FROM parts
-WHERE claim_micros != 0 OR bound_micros != 0 OR released_micros != 0 OR requested != 0 OR capacity != 0
-GROUP BY cluster, "group"
+    by AS "group",
+    toInt64(sums[1]) AS claims,
+    toInt64(sums[2]) AS bound_volumes,
+    toInt64(sums[3]) AS released_volumes,
+    sums[4] AS requested_bytes,
+    sums[5] AS capacity_bytes,
+    sums[6] AS idle_bytes,
+    used AS used_bytes
+FROM
+(
+    SELECT cluster, {{template "space_by.sql"}} AS by, sumForEach(measures) AS sums, sum(used) AS used
+    FROM parts
+    WHERE arrayExists(measure -> measure != 0, measures)
+    GROUP BY cluster, by
+)
 ORDER BY capacity_bytes DESC, requested_bytes DESC, cluster, "group"
 LIMIT {limit:UInt64}

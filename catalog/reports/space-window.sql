@@ -8,21 +8,27 @@ least(toUnixTimestamp64Micro({until:DateTime64(6, 'UTC')}), {now_micros:Int64}) 
 {{template "space_parts.sql"}}
 SELECT
     cluster,
-    {{template "space_by.sql"}} AS "group",
-    intDiv(sum(requested), 3600000000) AS requested_byte_hours,
-    intDiv(sum(capacity), 3600000000) AS capacity_byte_hours,
-    intDiv(sum(idle), 3600000000) AS idle_byte_hours,
-    intDiv(sum(used), 3600000000) AS used_byte_hours
+    by AS "group",
+    intDiv(sums[4], 3600000000) AS requested_byte_hours,
+    intDiv(sums[5], 3600000000) AS capacity_byte_hours,
+    intDiv(sums[6], 3600000000) AS idle_byte_hours,
+    intDiv(used, 3600000000) AS used_byte_hours
 FROM
 (
-    SELECT cluster, namespace, owner, groups, storage_class, requested, capacity, idle, used FROM parts
-    UNION ALL
-    SELECT cluster, toString(namespace), owner, groups, storage_class, requested_byte_seconds * 1000000, capacity_byte_seconds * 1000000, idle_byte_seconds * 1000000, used_byte_seconds * 1000000
-    FROM byte_seconds_daily AS c FINAL
-    WHERE day BETWEEN first_day_of_rollup AND last_day_of_rollup{{filter "cluster"}}
-      AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
+    SELECT cluster, {{template "space_by.sql"}} AS by, sumForEach(measures) AS sums, sum(used) AS used
+    FROM
+    (
+        SELECT * FROM parts
+        UNION ALL
+        SELECT
+            cluster, toString(namespace), owner, groups, storage_class,
+            arrayMap(seconds -> toInt128(seconds) * 1000000, [0, 0, 0, requested_byte_seconds, capacity_byte_seconds, idle_byte_seconds]), used_byte_seconds * 1000000
+        FROM byte_seconds_daily AS c FINAL
+        WHERE day BETWEEN first_day_of_rollup AND last_day_of_rollup{{filter "cluster"}}
+          AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
+    )
+    GROUP BY cluster, by
 )
-GROUP BY cluster, "group"
-HAVING requested_byte_hours != 0 OR capacity_byte_hours != 0
+WHERE requested_byte_hours != 0 OR capacity_byte_hours != 0
 ORDER BY capacity_byte_hours DESC, requested_byte_hours DESC, cluster, "group"
 LIMIT {limit:UInt64}

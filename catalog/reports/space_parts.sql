@@ -22,7 +22,7 @@ bound AS
     (
         SELECT volume_key, claim_key, ordinal, bound_at, released_at
         FROM bindings FINAL {{template "prewhere_volumes.sql" "volume_key"}}
-        WHERE true{{filter "cluster"}}
+        WHERE {{template "in_volume_namespaces.sql"}}
     ) AS b
     -- A binding without a known beginning counts from the creation of its claim: the earliest that it can have begun.
     LEFT ANY JOIN (SELECT uid_key, created_at FROM claims PREWHERE uid_key IN (SELECT claim_key FROM bindings WHERE bound_at IS NULL)) AS c ON c.uid_key = b.claim_key
@@ -168,12 +168,12 @@ samples AS
         GROUP BY volume
     )
 ),
--- Each part of a life with its time in the window.
+-- Each part of a life. measures has its time in the window as a claim, as a bound and as a released volume, and, times that, the bytes that were
+-- requested, had, and idle. They are an array, because ClickHouse hashes the whole of this subquery for each column of it that a sum names.
 parts AS
 (
     SELECT
-        cluster, namespace, owner, groups, storage_class, claims * taken AS claim_micros, toInt128(0) AS bound_micros, toInt128(0) AS released_micros,
-        requested * taken AS requested, toInt128(0) AS capacity, toInt128(0) AS idle, CAST(NULL, 'Nullable(Int128)') AS used
+        cluster, namespace, owner, groups, storage_class, [claims * taken, 0, 0, requested * taken, 0, 0] AS measures, CAST(NULL, 'Nullable(Int128)') AS used
     FROM
     (
         SELECT
@@ -200,8 +200,9 @@ parts AS
     )
     UNION ALL
     SELECT
-        cluster, namespace, owner, groups, storage_class, toInt128(0), part.3 * taken, part.4 * taken, toInt128(0), part.5 * taken,
-        part.5 * (taken - toInt128(arraySum(s -> arraySum(w -> greatest(0, least(part.2, w.2, s.2) - greatest(part.1, w.1, s.1)), windows), stretches))),
+        cluster, namespace, owner, groups, storage_class,
+        [toInt128(0), part.3 * taken, part.4 * taken, 0, part.5 * taken,
+            part.5 * (taken - toInt128(arraySum(s -> arraySum(w -> greatest(0, least(part.2, w.2, s.2) - greatest(part.1, w.1, s.1)), windows), stretches)))],
         if(part.3 + part.4 = 0 OR NOT arrayExists(m -> arrayExists(w -> least(part.2, w.2, m.2) > greatest(part.1, w.1, m.1), windows), measured), NULL,
             arraySum(m -> toInt128(m.3) * arraySum(w -> greatest(0, least(part.2, w.2, m.2) - greatest(part.1, w.1, m.1)), windows), measured))
     FROM
