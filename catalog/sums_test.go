@@ -102,6 +102,40 @@ func TestAClusterWithoutClaimsIsSummedUp(t *testing.T) {
 	}
 }
 
+// TestClustersAreSummedUpForOtherDays asks for a window of which one cluster is summed up, and others for its beginning, for its end, or not at
+// all: of each, the report reads what its own sums do not have.
+func TestClustersAreSummedUpForOtherDays(t *testing.T) {
+	c := migrated(t)
+	for _, cluster := range []string{"none", "retired", "whole", "young"} {
+		f := &fact.Facts{
+			Volumes: []fact.Volume{volumeOf("v", "fast", "csi:1", "claim-data", "Bound", 1)}, Claims: []fact.Claim{claimOf("data", "fast", "v", 1)},
+			Pods: []fact.Pod{podOf("shop", "web", "Deployment", "web")}, Usage: []fact.Usage{{At: day(1, 14), Namespace: "shop", VolumeUID: "v", Space: fact.Space{UsedBytes: 1 << 30}}},
+		}
+		for n, days := range [][2]int{{9, 11}, {12, 14}, {17, 18}, {21, 24}} {
+			pod := fmt.Sprint("web-", n)
+			f.Pods = append(f.Pods, podOf("shop", pod, "Deployment", "web"))
+			m := endedMount(mountOf(pod, "data", "data", "csi:1", "v", day(1, days[0])), day(1, days[1]), day(1, days[1]), "Deleted")
+			m.PodCreatedAt = day(1, days[0])
+			f.Mounts = append(f.Mounts, m)
+		}
+		write(t, c, cluster, f)
+	}
+	ask := func() string {
+		return report(t, c, "use-hours", catalog.CSVFormat, "since=2026-01-10T06:00", "until=2026-01-23T07:00") + report(t, c, "space", catalog.CSVFormat, "since=2026-01-10T06:00", "until=2026-01-23T07:00")
+	}
+	want := ask()
+	for cluster, watched := range map[string][2]string{"retired": {"2026-01-08", "2026-01-13"}, "whole": {"2026-01-08", "2026-01-26"}, "young": {"2026-01-16", "2026-01-26"}} {
+		rows(t, c, fmt.Sprintf(`INSERT INTO coverage (cluster, instance, kind, started_at, seen_at, version)
+			SELECT '%s', 'a', arrayJoin(['Pod', 'PersistentVolumeClaim', 'PersistentVolume']), '%s', '%s', 1`, cluster, watched[0], watched[1]))
+		if days, err := c.RollUp(t.Context(), cluster); err != nil || days == 0 {
+			t.Fatalf("summed up %d days of %s: %v", days, cluster, err)
+		}
+	}
+	if got := ask(); got != want || strings.Count(got, "Deployment/web") != 4 {
+		t.Errorf("got\n%s\nwant as from the mounts\n%s", got, want)
+	}
+}
+
 // TestDaysThatAreNotOverAreNotSummedUp: a tracker whose clock is ahead writes coverage of days that have not come.
 func TestDaysThatAreNotOverAreNotSummedUp(t *testing.T) {
 	c := migrated(t)
