@@ -205,6 +205,7 @@ func (a *asking) withinMemory(ask func(clickhouse.Settings) error) error {
 // settings are those of the report, and what this ClickHouse has to leave out.
 func (a *asking) settings() clickhouse.Settings {
 	settings := a.report.settings()
+	maps.Copy(settings, interpreted)
 	if conn, err := a.connection("query"); err == nil {
 		if server, err := conn.ServerVersion(); err == nil {
 			maps.Copy(settings, leftOut(server.Version))
