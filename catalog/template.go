@@ -138,6 +138,7 @@ func functions(values map[string]string) template.FuncMap {
 		"found":    func(kind string) bool { return strings.HasPrefix(kind, foundKind) },
 		"filter":   func(columns ...string) string { return filterBy(values, columns...) },
 		"is":       func(name, value string) bool { return values[name] == value },
+		"contains": func(name, part string) bool { return strings.Contains(values[name], part) },
 		"given": func(names ...string) bool { // flags, or parameters that small statements have found
 			return slices.ContainsFunc(names, func(name string) bool { return values[name] != "" })
 		},

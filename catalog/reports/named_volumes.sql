@@ -1,11 +1,12 @@
 -- Included by other reports: the volumes that {volume} names, by name, UID, volume handle, or as NAMESPACE/CLAIM.
--- The name of a claim stands for each volume that a claim of that name ever had. Names of volumes never change, so all versions of a row
--- have the same, and the indexes can be used without FINAL.
+-- The name of a claim stands for each volume that a claim of that name ever had. A value without a slash names no claim, so this is
+-- shorter then. Names of volumes never change, so all versions of a row have the same, and the indexes can be used without FINAL.
 SELECT cluster, uid FROM volumes WHERE name = {volume:String}
 UNION DISTINCT
 SELECT cluster, uid FROM volumes WHERE uid = {volume:String}
 UNION DISTINCT
 SELECT cluster, uid FROM volumes WHERE volume_handle = {volume:String}
+{{- if contains "volume" "/"}}
 UNION DISTINCT
 SELECT cluster, volume_uid FROM (SELECT cluster, volume_uid, namespace, claim_name AS name FROM bindings) WHERE {{template "claim_named.sql" "{volume:String}"}}
 UNION DISTINCT
@@ -20,3 +21,4 @@ FROM
 )
 WHERE claim_uid != '' AND {{template "claim_named.sql" "{volume:String}"}}
   AND claim_key NOT IN (SELECT uid_key FROM claims WHERE {{template "claim_named.sql" "{volume:String}"}})
+{{- end}}
