@@ -6,7 +6,7 @@
 -- Bytes are added up as Int128, because two claims of 8Ei do not fit into an Int64.
 SELECT
     cluster,
-    arrayJoin(groups) AS "group",
+    {{template "space_by.sql"}} AS "group",
     sum(claim) AS claims,
     sum(bound) AS bound_volumes,
     sum(released) AS released_volumes,
@@ -17,13 +17,7 @@ SELECT
 FROM
 (
     SELECT
-        cluster,
-        multiIf(
-            {by:String} = 'namespace', [toString(namespace)],
-            {by:String} = 'owner', [toString(owner)],
-            {by:String} = 'storageclass', [toString(storage_class)],
-            empty(c.groups), [''],
-            arrayDistinct(CAST(c.groups, 'Array(String)'))) AS groups,
+        cluster, namespace, owner, c.groups AS groups, storage_class,
         toInt64(1) AS claim,
         toInt64(0) AS bound,
         toInt64(0) AS released,
@@ -36,13 +30,7 @@ FROM
       AND {{template "claim_filter.sql"}}{{filter "storage_class"}}
     UNION ALL
     SELECT
-        s.cluster,
-        multiIf(
-            {by:String} = 'namespace', [toString(s.claim_namespace)],
-            {by:String} = 'owner', [toString(s.owner)],
-            {by:String} = 'storageclass', [toString(s.storage_class)],
-            empty(s.groups), [''],
-            arrayDistinct(CAST(s.groups, 'Array(String)'))),
+        s.cluster, s.claim_namespace, s.owner, s.groups, s.storage_class,
         toInt64(0),
         toInt64(s.phase = 'Bound'),
         toInt64(s.phase = 'Released'),
