@@ -3,7 +3,6 @@ package embedded
 import (
 	"encoding/base64"
 	"net/http"
-	"sort"
 	"strconv"
 	"strings"
 )
@@ -55,14 +54,14 @@ func (q *request) apply(conn *connection) (restore func(), err error) {
 	return restore, q.applySettings(conn)
 }
 
-// applySettings sets the request's settings in the order of their names, and readonly last. The
-// session of a reader is read-only already.
+// applySettings sets the request's settings in one statement, as each takes the engine a quarter of a millisecond, and readonly last.
+// The session of a reader is read-only already.
 func (q *request) applySettings(conn *connection) error {
 	readOnly := ""
 	if q.readOnly && q.sessionID == "" && q.role != reader {
 		readOnly = "2" // like a server for GET: read only, but settings may still be given
 	}
-	sort.Slice(q.settings, func(i, j int) bool { return q.settings[i].name < q.settings[j].name })
+	var changes []string
 	for _, s := range q.settings {
 		if q.role == reader {
 			if s.isDefault() {
@@ -78,7 +77,10 @@ func (q *request) applySettings(conn *connection) error {
 			}
 			continue
 		}
-		if err := conn.exec("SET " + quoteSetting(s.name) + " = " + quote(s.value)); err != nil {
+		changes = append(changes, quoteSetting(s.name)+" = "+quote(s.value))
+	}
+	if len(changes) > 0 {
+		if err := conn.exec("SET " + strings.Join(changes, ", ")); err != nil {
 			return err
 		}
 	}

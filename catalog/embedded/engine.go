@@ -35,6 +35,7 @@ type engine struct {
 	outsideReaders map[string]bool // the names, in small letters, of the table functions that readers may not call
 
 	converting sync.Mutex // see nativeRevision
+	gate       gate
 
 	stuck        chan string // receives the id of a statement that cannot be stopped
 	control      *connection // keeps the engine alive, and runs KILL QUERY
@@ -60,7 +61,7 @@ func bootEngine(libraryPath, dir string, maxMemory int64, l limits) (*engine, er
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{dir: dir, lock: lock, stuck: make(chan string, 1), loads: make(chan struct{}, loadsAtOnce), maxMemory: maxMemory, keepFree: l.keepFree}
+	e := &engine{dir: dir, lock: lock, gate: newGate(), stuck: make(chan string, 1), loads: make(chan struct{}, loadsAtOnce), maxMemory: maxMemory, keepFree: l.keepFree}
 	if err := e.boot(libraryPath, l); err != nil {
 		e.close()
 		return nil, err

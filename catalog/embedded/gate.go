@@ -2,12 +2,16 @@ package embedded
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
 	"unsafe"
+
+	"k8s.io/utils/lru"
 )
 
 // role is what a client may do.
@@ -90,6 +94,46 @@ func (w *work) admit() error {
 		return newException(codeReadOnly, "default: Cannot execute query in readonly mode. For queries over HTTP, method GET implies readonly. You should use method POST for modifying queries.")
 	}
 	return nil
+}
+
+// admission stands for a statement that the gate has let through, with all that its answer depends on: it is a hash of the
+// request's role and settings, and of all that the client wrote. It is zero for a statement that the gate has to look at each time.
+type admission [sha256.Size]byte
+
+// admission returns it for a reader's statement. To look at it takes as long as a small answer, and dashboards and reports ask the same
+// statements again and again, with other values of their parameters. A named session can have settings from before, and what is written
+// to a pipe is another text each time.
+func (q *request) admission(w *work) (a admission) {
+	if q.role != reader || q.sessionID != "" || w.pipe != "" {
+		return a
+	}
+	text := sha256.New()
+	for _, s := range q.settings {
+		fmt.Fprintf(text, "%q=%q ", s.name, s.value)
+	}
+	fmt.Fprintf(text, "%q %q ", q.database, q.sqlRole)
+	text.Write(w.statement.source)
+	text.Sum(a[:0])
+	return a
+}
+
+// admissionsKept is how many statements the gate knows again.
+const admissionsKept = 1000
+
+// gate knows statements again.
+type gate struct{ admissions *lru.Cache }
+
+func newGate() gate { return gate{lru.New(admissionsKept)} }
+
+func (g gate) knows(a admission) bool {
+	_, known := g.admissions.Get(a)
+	return known
+}
+
+func (g gate) remember(a admission) {
+	if a != (admission{}) {
+		g.admissions.Add(a, nil)
+	}
 }
 
 // admitPipe looks at the statement of a client as it writes its result to a pipe of this package: still one statement, which

@@ -57,3 +57,28 @@ func filesHere(t testing.TB) string {
 	}
 	return fmt.Sprint(files)
 }
+
+// A statement that was let through is answered again, and one that was refused is refused again: also beside it, and with the same words
+// elsewhere.
+func TestStatementsAreAnsweredAgain(t *testing.T) {
+	for range 3 {
+		for statement, want := range map[string]string{
+			"SELECT {a:UInt8} + 1":                            "2\n",
+			"SELECT {a:UInt8} + 1 FROM file('x', 'CSV')":      "ACCESS_DENIED",
+			"SELECT 1 SETTINGS readonly = DEFAULT":            "SETTING_CONSTRAINT_VIOLATION",
+			"DROP TABLE IF EXISTS nothing":                    "ACCESS_DENIED",
+			"SELECT 1 FROM (SELECT 1 SETTINGS final = 1)":     "SETTING_CONSTRAINT_VIOLATION",
+			"SELECT {a:UInt8} + 1 SETTINGS max_memory_usage=": "SYNTAX_ERROR",
+		} {
+			if answer := send(t, "param_a=1", statement); !strings.Contains(answer, want) {
+				t.Errorf("%s: %s, want %s", statement, answer, want)
+			}
+		}
+	}
+	if answer := send(t, "param_a=x", "SELECT {a:UInt8} + 1"); !strings.Contains(answer, "Exception") {
+		t.Errorf("with a value that is no number: %s", answer)
+	}
+	if answer := send(t, "param_a=1&allow_introspection_functions=1", "SELECT {a:UInt8} + 1"); !strings.Contains(answer, "should not be changed") {
+		t.Errorf("with a setting that readers may not give: %s", answer)
+	}
+}

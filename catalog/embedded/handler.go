@@ -176,7 +176,8 @@ func (s *Server) runIn(ctx context.Context, conn *connection, id string, resp *r
 		format: cmp.Or(st.outputFormat(), q.defaultFormat, "TabSeparated"),
 	}
 	w.compose()
-	if q.role == reader { // before the request's settings
+	w.admission = q.admission(w)
+	if w.known = s.engine.gate.knows(w.admission); q.role == reader && !w.known { // before the request's settings
 		w.normal, w.unclear = conn.normalForm(ctx, w.text)
 	}
 	if restore, err = q.apply(conn); err != nil {

@@ -7,6 +7,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -98,6 +99,7 @@ func parseRequest(r *http.Request, of role) (*request, error) {
 			return nil, err
 		}
 	}
+	slices.SortFunc(q.settings, func(a, b setting) int { return strings.Compare(a.name, b.name) })
 	return q, checkFormat(q.defaultFormat)
 }
 

@@ -39,7 +39,9 @@ type work struct {
 	params    []parameter
 	body      io.Reader // the rest of an insert's rows
 
-	// Of a reader: the statement as the engine writes it, or why the engine does not.
+	admission admission
+	known     bool // the gate has let it through before
+	// Of a reader's statement that is not known: as the engine writes it, or why the engine does not.
 	normal  *statement
 	unclear error
 }
@@ -59,8 +61,11 @@ func (w *work) run(ctx context.Context, sink sink) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := w.admit(); err != nil {
-		return err
+	if !w.known {
+		if err := w.admit(); err != nil {
+			return err
+		}
+		w.engine.gate.remember(w.admission)
 	}
 	switch {
 	case w.statement.kind == "INSERT":

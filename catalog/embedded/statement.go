@@ -10,6 +10,7 @@ import (
 // it names its output or input format, and where inserted data begins. The engine's own parser does
 // the rest, and says what the statement does (see admit).
 type statement struct {
+	source []byte // all that the client sent
 	text   []byte // the statement without its FORMAT clause, inserted data and final semicolon
 	kind   string // its first keyword in capitals: SELECT, INSERT, CREATE, …; after WITH …, the keyword that follows
 	format string // named by its FORMAT clause, or ""
@@ -49,7 +50,7 @@ const (
 )
 
 func (p *parser) parse(ctx context.Context) (*statement, error) {
-	p.s, p.semicolon, p.format, p.settings = &statement{}, -1, -1, -1
+	p.s, p.semicolon, p.format, p.settings = &statement{source: p.lex.src}, -1, -1, -1
 	for t := p.lex.next(); t.kind != tokenEnd; t = p.lex.next() {
 		if p.n%checkEvery == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
