@@ -12,6 +12,7 @@ import (
 
 	chproto "github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/proto"
 	"golang.org/x/sync/errgroup"
 )
@@ -73,7 +74,12 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 	if most > 0 {
 		a.values["limit"] = strconv.Itoa(most + 1) // one more shows that there are more
 	}
-	// The report's own statements take longest. Those for the notes run at the same time.
+	changed, kind, err := a.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The report's own statements take longest. Those for the notes run at the same time, and not before: what they take of the
+	// server would delay the small statements that the report waits for.
 	var several bool
 	var known notesFrom
 	var beside errgroup.Group
@@ -87,7 +93,7 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 		known = c.known(besideCtx, parameters["cluster"], a.window)
 		return nil
 	})
-	result, err := a.answer(ctx)
+	result, err := a.answer(ctx, kind, changed)
 	if err != nil {
 		stop()
 	}
@@ -113,37 +119,47 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 	return result, nil
 }
 
-// answer asks all statements of the report.
-func (a *asking) answer(ctx context.Context) (*Result, error) {
+// prepare asks where the report has to look, and which sums it can read. It returns what findQuarters does.
+func (a *asking) prepare(ctx context.Context) (changed *ext.Table, kind string, err error) {
 	own, err := a.sql(a.window.kind())
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := a.findNamespaces(ctx, own, "its_namespaces"); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	// The sums of quarters do not depend on the namespaces of volumes, so both are asked at once.
 	ofVolumes := *a
 	ofVolumes.values = maps.Clone(a.values)
 	var beside errgroup.Group
 	beside.Go(func() error { return ofVolumes.findNamespaces(ctx, own, "volume_namespaces") })
-	nothing, err := a.findBounds(ctx)
-	with, kind := ctx, ""
-	if err == nil {
-		with, kind, err = a.findQuarters(ctx)
-	}
+	changed, kind, err = a.findQuarters(ctx)
 	if err = cmp.Or(err, beside.Wait()); err != nil {
+		return nil, "", err
+	}
+	maps.Copy(ofVolumes.values, a.values)
+	a.values = ofVolumes.values
+	return changed, kind, nil
+}
+
+// answer asks the statements with the rows of the report.
+func (a *asking) answer(ctx context.Context, kind string, changed *ext.Table) (*Result, error) {
+	nothing, err := a.findBounds(ctx)
+	if err != nil {
 		return nil, err
 	}
-	maps.Copy(ofVolumes.values, a.values) // what findBounds has found counts, not the bounds from before
-	a.values = ofVolumes.values
 	sql, err := a.sql(kind)
 	if err != nil {
 		return nil, err
 	}
-	expires := expiring(sql)
+	expires, tables := expiring(sql), []*ext.Table{changed}
 	if a.report.found == a.window.kind() && a.report.findsFirst(a.values) {
-		if with, sql, nothing, err = a.findRows(with, sql, kind); err != nil {
+		var found []*ext.Table
+		if found, nothing, err = a.findRows(ctx, kind, changed); err == nil && found != nil {
+			tables = append(tables, found...)
+			sql, err = a.sql(foundKind + " " + kind)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -151,11 +167,17 @@ func (a *asking) answer(ctx context.Context) (*Result, error) {
 	if nothing {
 		run = a.noRows
 	}
-	result, err := run(with, sql)
+	result, err := run(bringing(ctx, tables...), sql)
 	if err == nil {
 		result.expiring = expires
 	}
 	return result, err
+}
+
+// bringing returns a context whose statements bring tables along. A table may be nil.
+func bringing(ctx context.Context, tables ...*ext.Table) context.Context {
+	tables = slices.DeleteFunc(tables, func(t *ext.Table) bool { return t == nil })
+	return clickhouse.Context(ctx, clickhouse.WithExternalTable(tables...))
 }
 
 // sql returns the report's own SQL for a kind of window.

@@ -31,7 +31,11 @@ func (c *Catalog) BoundsOf(ctx context.Context, name string, flags map[string]st
 	if err != nil {
 		return nil, err
 	}
-	result, err := a.answer(ctx)
+	changed, kind, err := a.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result, err := a.answer(ctx, kind, changed)
 	if err != nil {
 		return nil, err
 	}
@@ -60,3 +64,6 @@ var LeftOut = leftOut
 
 // WithoutTrue is withoutTrue.
 var WithoutTrue = withoutTrue
+
+// Expand is expand.
+var Expand = expand
