@@ -12,7 +12,6 @@ import (
 
 	chproto "github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/proto"
 	"golang.org/x/sync/errgroup"
 )
@@ -74,7 +73,7 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 	if most > 0 {
 		a.values["limit"] = strconv.Itoa(most + 1) // one more shows that there are more
 	}
-	changed, kind, err := a.prepare(ctx)
+	with, kind, err := a.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +92,7 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 		known = c.known(besideCtx, parameters["cluster"], a.window)
 		return nil
 	})
-	result, err := a.answer(ctx, kind, changed)
+	result, err := a.answer(with, kind)
 	if err != nil {
 		stop()
 	}
@@ -120,7 +119,7 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 }
 
 // prepare asks where the report has to look, and which sums it can read. It returns what findQuarters does.
-func (a *asking) prepare(ctx context.Context) (changed *ext.Table, kind string, err error) {
+func (a *asking) prepare(ctx context.Context) (with context.Context, kind string, err error) {
 	own, err := a.sql(a.window.kind())
 	if err != nil {
 		return nil, "", err
@@ -133,18 +132,18 @@ func (a *asking) prepare(ctx context.Context) (changed *ext.Table, kind string, 
 	ofVolumes.values = maps.Clone(a.values)
 	var beside errgroup.Group
 	beside.Go(func() error { return ofVolumes.findNamespaces(ctx, own, "volume_namespaces") })
-	changed, kind, err = a.findQuarters(ctx)
+	with, kind, err = a.findQuarters(ctx)
 	if err = cmp.Or(err, beside.Wait()); err != nil {
 		return nil, "", err
 	}
 	maps.Copy(ofVolumes.values, a.values)
 	a.values = ofVolumes.values
-	return changed, kind, nil
+	return with, kind, nil
 }
 
 // answer asks the statements with the rows of the report.
-func (a *asking) answer(ctx context.Context, kind string, changed *ext.Table) (*Result, error) {
-	nothing, err := a.findBounds(ctx)
+func (a *asking) answer(with context.Context, kind string) (*Result, error) {
+	nothing, err := a.findBounds(with)
 	if err != nil {
 		return nil, err
 	}
@@ -152,14 +151,9 @@ func (a *asking) answer(ctx context.Context, kind string, changed *ext.Table) (*
 	if err != nil {
 		return nil, err
 	}
-	expires, tables := expiring(sql), []*ext.Table{changed}
+	expires := expiring(sql)
 	if a.report.found == a.window.kind() && a.report.findsFirst(a.values) {
-		var found []*ext.Table
-		if found, nothing, err = a.findRows(ctx, kind, changed); err == nil && found != nil {
-			tables = append(tables, found...)
-			sql, err = a.sql(foundKind + " " + kind)
-		}
-		if err != nil {
+		if with, sql, nothing, err = a.findRows(with, sql, kind); err != nil {
 			return nil, err
 		}
 	}
@@ -167,17 +161,11 @@ func (a *asking) answer(ctx context.Context, kind string, changed *ext.Table) (*
 	if nothing {
 		run = a.noRows
 	}
-	result, err := run(bringing(ctx, tables...), sql)
+	result, err := run(with, sql)
 	if err == nil {
 		result.expiring = expires
 	}
 	return result, err
-}
-
-// bringing returns a context whose statements bring tables along. A table may be nil.
-func bringing(ctx context.Context, tables ...*ext.Table) context.Context {
-	tables = slices.DeleteFunc(tables, func(t *ext.Table) bool { return t == nil })
-	return clickhouse.Context(ctx, clickhouse.WithExternalTable(tables...))
 }
 
 // sql returns the report's own SQL for a kind of window.

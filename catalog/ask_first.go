@@ -4,14 +4,12 @@ import (
 	"context"
 	"reflect"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	chproto "github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/column"
-	"golang.org/x/sync/errgroup"
 )
 
 // Some reports ask small statements before their own: in which namespaces they have to read, whether they have any row,
@@ -54,50 +52,31 @@ func (a *asking) findNamespaces(ctx context.Context, own, parameter string) erro
 	return err
 }
 
-// findRows asks the file NAME-found.sql of a report: for the keys of its rows, for a bound, or for what it is about, and then the files of
-// its lookUps. It returns the tables that its SQL for the kind "found" reads, or none if there are too many rows for a table. nothing is
-// true if there are no rows.
-func (a *asking) findRows(ctx context.Context, kind string, changed *ext.Table) (tables []*ext.Table, nothing bool, err error) {
+// findRows asks the file NAME-found.sql of a report: for the keys of its rows, for a bound, or for what it is about. It returns a context
+// with the answer in the table found, and the SQL that reads this table. nothing is true if there are no rows. If there
+// are too many rows for a table, the SQL stays as it was.
+func (a *asking) findRows(ctx context.Context, was, kind string) (with context.Context, sql string, nothing bool, err error) {
 	find, err := expand(a.report.Name+"-found.sql", kind, a.values)
 	if err != nil {
-		return nil, false, err
+		return nil, "", false, err
 	}
 	most := a.mostSent
-	if a.report.seldom || len(a.report.lookUps) > 0 { // the rows are what the report is about, and wide
+	if a.report.seldom { // its rows are what the report is about, and wide
 		most /= 4
 	}
-	found, rows, err := a.table(bringing(ctx, changed), find, "found", most)
+	with, rows, err := a.table(ctx, find, "found", most)
 	if err != nil || rows == 0 || rows > most {
-		return nil, err == nil && rows == 0, err
+		return ctx, was, err == nil && rows == 0, err
 	}
-	tables = make([]*ext.Table, 1+len(a.report.lookUps))
-	tables[0] = found
-	var all errgroup.Group
-	var tooMany atomic.Bool
-	for i, name := range a.report.lookUps {
-		all.Go(func() error {
-			sql, err := expand(a.report.Name+"-"+name+".sql", "", a.values)
-			if err != nil {
-				return err
-			}
-			more, rows, err := a.table(bringing(ctx, found), sql, name+"_found", most)
-			tables[1+i] = more
-			if rows == 0 || rows > most {
-				tooMany.Store(true)
-			}
-			return err
-		})
-	}
-	if err = all.Wait(); err != nil || tooMany.Load() {
-		return nil, false, err
-	}
-	return tables, false, nil
+	sql, err = a.sql(foundKind + " " + kind)
+	return with, sql, false, err
 }
 
-// table asks a statement and returns its rows as a table, which the driver can send along with other statements. If there are too many
-// rows, or the server has not enough memory to find them, rows is greater than most, and the table is incomplete: a report can do
-// without it. Without rows there is no table, as over HTTP an empty result has no columns.
-func (a *asking) table(ctx context.Context, sql, name string, most int) (table *ext.Table, rows int, err error) {
+// table asks a statement and returns a context with its rows in a table, if there are any: the driver sends the
+// table along with each statement of that context. If there are too many rows, or the server has not enough memory to
+// find them, rows is greater than most, and the table is incomplete: a report can do without it.
+func (a *asking) table(ctx context.Context, sql, name string, most int) (with context.Context, rows int, err error) {
+	var table *ext.Table
 	err = a.withinMemory(func(settings clickhouse.Settings) error {
 		result, err := a.query(ctx, a.explain, sql, a.values, settings)
 		if err != nil {
@@ -108,9 +87,15 @@ func (a *asking) table(ctx context.Context, sql, name string, most int) (table *
 		return err
 	})
 	if HasCode(err, chproto.ErrMemoryLimitExceeded) {
-		return nil, most + 1, nil
+		return ctx, most + 1, nil
 	}
-	return table, rows, err
+	if err != nil {
+		return ctx, 0, err
+	}
+	if rows == 0 { // over HTTP, an empty result has no columns
+		return ctx, 0, nil
+	}
+	return clickhouse.Context(ctx, clickhouse.WithExternalTable(table)), rows, nil
 }
 
 // table reads the result into a table for another statement, with one row more than most if it has so many.

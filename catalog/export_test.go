@@ -31,11 +31,11 @@ func (c *Catalog) BoundsOf(ctx context.Context, name string, flags map[string]st
 	if err != nil {
 		return nil, err
 	}
-	changed, kind, err := a.prepare(ctx)
+	with, kind, err := a.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
-	result, err := a.answer(ctx, kind, changed)
+	result, err := a.answer(with, kind)
 	if err != nil {
 		return nil, err
 	}

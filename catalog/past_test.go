@@ -392,12 +392,12 @@ func TestMoreRowsThanCanBeSent(t *testing.T) {
 	c := migrated(t)
 	write(t, c, "east", team())
 	for _, name := range []string{"history", "pods-per-volume", "use-hours", "idle"} {
-		flags, most := []string{"since=2026-01-01", "until=2026-03-01", "limit=2"}, 1
-		if name == "idle" { // a quarter of the rows, as it sends three tables
-			flags, most = []string{"at=2026-03-01", "limit=2"}, 7
+		flags := []string{"since=2026-01-01", "until=2026-03-01", "limit=2"}
+		if name == "idle" {
+			flags = []string{"at=2026-03-01", "limit=2"}
 		}
 		sent := report(t, c, name, catalog.CSVFormat, flags...)
-		back := c.SendAtMost(most)
+		back := c.SendAtMost(1)
 		read := report(t, c, name, catalog.CSVFormat, flags...)
 		back()
 		if read != sent || strings.Count(sent, "\n") != 3 {

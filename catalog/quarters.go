@@ -6,45 +6,42 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/ClickHouse/clickhouse-go/v2/ext"
 )
 
 // mounts_quarterly has sums of the uses of each quarter. A report of years reads them, and the mounts of the rest of its
 // window: of the quarters that have no sums, and of the claims whose sums do not fit.
 
 // findQuarters returns the kind of the report's SQL: "quarters" if the report can read the sums of quarters, and some
-// cover a part of its window or of the time before its moment. It adds the values of that SQL, and returns the
-// table changed for it, or none if no claim has changed. If too many claims have changed for such a table, it
+// cover a part of its window or of the time before its moment. It adds the values of that SQL, and returns a
+// context with the table changed, unless no claim has changed. If too many claims have changed for such a table, it
 // leaves out the running quarter, which has most of the changes, and then all quarters.
-func (a *asking) findQuarters(ctx context.Context) (changed *ext.Table, kind string, err error) {
+func (a *asking) findQuarters(ctx context.Context) (with context.Context, kind string, err error) {
 	in, usual := a.window, a.window.kind()
 	if a.report.quarterly == "moment" {
 		in.since = beginning
 	}
 	in.until = a.window.endBy(a.now())
 	if a.report.quarterly != usual || !in.hasQuarter() {
-		return nil, usual, nil
+		return ctx, usual, nil
 	}
 	for _, until := range []time.Time{in.until, quarterOf(in.until)} {
-		changed, found, rows, err := a.askQuarters(ctx, in.since, until)
+		with, found, rows, err := a.askQuarters(ctx, in.since, until)
 		if err != nil || !found {
-			return nil, usual, err
-		}
-		if rows == 0 {
-			return nil, quartersKind, nil
+			return ctx, usual, err
 		}
 		if rows <= a.mostSent {
-			a.values["changed_claims"] = strconv.Itoa(rows)
-			return changed, quartersKind, nil
+			if rows > 0 {
+				a.values["changed_claims"] = strconv.Itoa(rows)
+			}
+			return with, quartersKind, nil
 		}
 	}
-	return nil, usual, nil
+	return ctx, usual, nil
 }
 
-// askQuarters asks which quarters are summed up, and which claims have changed since. It returns these as the table changed, and their
-// number.
-func (a *asking) askQuarters(ctx context.Context, since, until time.Time) (table *ext.Table, found bool, rows int, err error) {
+// askQuarters asks which quarters are summed up, and which claims have changed since. It returns a context with these
+// in the table changed, and their number.
+func (a *asking) askQuarters(ctx context.Context, since, until time.Time) (with context.Context, found bool, rows int, err error) {
 	all, err := a.askSummed(ctx)
 	if err != nil {
 		return nil, false, 0, err
@@ -58,8 +55,8 @@ func (a *asking) askQuarters(ctx context.Context, since, until time.Time) (table
 	if err != nil {
 		return nil, false, 0, err
 	}
-	table, rows, err = a.table(ctx, changed, "changed", a.mostSent)
-	return table, true, rows, err
+	with, rows, err = a.table(ctx, changed, "changed", a.mostSent)
+	return with, true, rows, err
 }
 
 // summedCluster says what mounts_quarterly has of a cluster: the sums of the quarters from first up to the day until, made of

@@ -76,9 +76,6 @@ type Report struct {
 	found          string
 	narrowFound    []string
 	unlimitedFound bool
-	// lookUps are names of files REPORT-NAME.sql, which are asked at the same time when the table found is known, and read it. Its SQL for
-	// the kind "found" reads their answers from tables NAME_found.
-	lookUps []string
 	// quarterly is the kind of window, "window" or "moment", for which its SQL of the kind "quarters" reads
 	// mounts_quarterly, with the parameters of a quarterRun. For a moment it reads all sums of the time before.
 	quarterly string

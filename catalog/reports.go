@@ -262,7 +262,7 @@ func spaceReports() []Report {
 			span:  now,
 		},
 		{
-			Name: "idle", explicit: true, readsPast: true, quarterly: "moment", found: "moment", narrowFound: []string{"namespace", "owner", "group"}, unlimitedFound: true, lookUps: []string{"volumes", "users"}, Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last, now or then?",
+			Name: "idle", explicit: true, readsPast: true, quarterly: "moment", found: "moment", narrowFound: []string{"namespace", "owner", "group"}, unlimitedFound: true, Topic: aboutSpace, Question: "Which volumes does nobody use, since when, and who did last, now or then?",
 			Help: "Bound or released volumes that nobody uses, now or at a moment: since when, how much of that was watched, and who did last; longest first.",
 			Flags: slices.Concat([]Flag{
 				atFlag,

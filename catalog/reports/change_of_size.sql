@@ -1,4 +1,4 @@
-{{- /* Included by object_resizes.sql, idle_volumes.sql and never-mounted-moment.sql, over changes: sizes, before and
+{{- /* Included by object_resizes.sql, idle-moment.sql and never-mounted-moment.sql, over changes: sizes, before and
 after a change of size, and bytes, by how many it has changed. */ -}}
 -- Sizes are quantities as the tracker writes them; any other text counts as no change.
 arrayMap(
