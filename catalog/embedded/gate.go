@@ -55,7 +55,7 @@ func (c *connection) classify(text []byte) (analysis, error) {
 	return a, nil
 }
 
-// admit is the gate: each statement of a client passes it whole, as the engine will run it. Only one
+// admit is the gate: each statement of a client passes it whole, as the engine will run it, unless it is known (see admission). Only one
 // statement that the engine's own parser understands gets through; of a reader, only one that leaves
 // no trace. A reader's statement is looked at twice: where this package takes a part of it for a comment or a text, and the
 // engine does not, the second look finds what is there.
@@ -96,8 +96,9 @@ func (w *work) admit() error {
 	return nil
 }
 
-// admission stands for a statement that the gate has let through, with all that its answer depends on: it is a hash of the
-// request's role and settings, and of all that the client wrote. It is zero for a statement that the gate has to look at each time.
+// admission stands for a reader's statement that the gate has let through, with all that its answer depends on: it is a hash of the
+// request's settings, database and SQL role, and of all that the client wrote. It is zero for a statement that the gate has to look at each
+// time.
 type admission [sha256.Size]byte
 
 // admission returns it for a reader's statement. To look at it takes as long as a small answer, and dashboards and reports ask the same
