@@ -82,8 +82,11 @@ func TestNoCommaBeforeSelect(t *testing.T) {
 		for _, kind := range []string{"now", "moment", "window", "quarters", "found moment", "found quarters"} {
 			for _, flag := range []string{"", "namespace", "owner", "group", "volume", "volume_namespaces", "its_namespaces", "changed_claims"} {
 				sql, err := catalog.Expand(filepath.Base(name), kind, map[string]string{flag: "x"})
-				if err != nil {
+				if err != nil && strings.Contains(name, "_") {
 					continue // an included file with an argument of its own
+				}
+				if err != nil {
+					t.Fatalf("%s (%s, --%s): %v", name, kind, flag, err)
 				}
 				if found := comma.FindString(sql); found != "" {
 					t.Errorf("%s (%s, --%s): %q", name, kind, flag, found)

@@ -118,10 +118,10 @@ func (q *request) admission(w *work) (a admission) {
 	return a
 }
 
-// admissionsKept is how many statements the gate knows again.
+// admissionsKept is how many admissions the gate has.
 const admissionsKept = 1000
 
-// gate knows statements again.
+// gate has the admissions of the statements that came last.
 type gate struct{ admissions *lru.Cache }
 
 func newGate() gate { return gate{lru.New(admissionsKept)} }

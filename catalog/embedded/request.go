@@ -30,7 +30,7 @@ type request struct {
 	sessionCheck    bool
 	closeSession    bool
 	params          []parameter
-	settings        []setting
+	settings        []setting // by name
 	externalFormats map[string]externalTable
 	tableBytes      int64     // that a reader's external tables take
 	beginUpload     func()    // begins the time in which a reader's body has to arrive
