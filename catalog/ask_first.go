@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/column"
 )
 
-// Some reports ask small statements before their own: in which namespaces they have to read, whether they have any row,
-// how far back they have to read, or which sums cover the window. To compute that within one statement would take
+// Some reports ask small statements before their own: which volumes they are about, in which namespaces they have to read, whether
+// they have any row, how far back they have to read, or which sums cover the window. To compute that within one statement would take
 // seconds: ClickHouse analyses a WITH again for each subquery that names it.
 
 // findBounds asks the file NAME-first.sql of a report that has one, and adds the columns of its row to the values.
@@ -50,6 +51,21 @@ func (a *asking) findNamespaces(ctx context.Context, own, parameter string) erro
 	}
 	_, err = a.addValues(ctx, sql)
 	return err
+}
+
+// findVolumes asks which volumes {volume} names, if the report's own SQL would find them itself: see named_volumes.sql. It returns a
+// context with these in the table named, unless there are none or too many.
+func (a *asking) findVolumes(ctx context.Context, own string) (with context.Context, err error) {
+	find, err := expand("named_volumes.sql", "", a.values)
+	if err != nil || !strings.Contains(own, strings.TrimSpace(find)) {
+		return ctx, err
+	}
+	with, rows, err := a.table(ctx, find, "named", a.mostSent)
+	if err != nil || rows == 0 || rows > a.mostSent {
+		return ctx, err
+	}
+	a.values["named_volumes"] = strconv.Itoa(rows)
+	return with, nil
 }
 
 // findRows asks the file NAME-found.sql of a report: for the keys of its rows, for a bound, or for what it is about. It returns a context

@@ -18,7 +18,8 @@ import (
 )
 
 // TestReportsFindTheNamespacesOfAnOwner has owners with few namespaces, which are sent along as parameters; with too many for that;
-// and one in a cluster whose name cannot be sent. Where all pods have an owner, mounts are not compared with claims.
+// and one in a cluster whose name cannot be sent. Where all pods have an owner, mounts are not compared with claims. The volumes that
+// --volume names are sent along, too, as a table.
 func TestReportsFindTheNamespacesOfAnOwner(t *testing.T) {
 	c := migrated(t)
 	const hostile = "o'br\\ow\tn]) ('x"
@@ -60,6 +61,10 @@ func TestReportsFindTheNamespacesOfAnOwner(t *testing.T) {
 		{"space", "owner=few,at=2026-02-01", 3, "its_namespaces volume_namespaces"},
 		{"space", "owner=many,at=2026-02-01", 122, ""},
 		{"at", "owner=few,at=2026-02-01", 6, "its_namespaces volume_namespaces"},
+		{"mounts", "volume=few-0/few-0-used", 1, "named_volumes"},
+		{"mounts", "volume=few-0-used,owner=few", 1, "its_namespaces named_volumes"},
+		{"users", "volume=far-0-used", 1, "named_volumes"},
+		{"mounts", "volume=far-0/nothing", 0, ""},
 	} {
 		spied.reset()
 		result, err := c.RunReport(t.Context(), test.report, flagsOf(strings.Split(test.flags, ",")), 0)
@@ -99,7 +104,7 @@ func addOwned(f *fact.Facts, namespace, owner string, ofPod bool) {
 	f.Pods, f.Mounts = append(f.Pods, pod), append(f.Mounts, mount)
 }
 
-// spy is a proxy before ClickHouse that notes which parameters of namespaces.sql a request has.
+// spy is a proxy before ClickHouse that notes which parameters of small statements a request has.
 type spy struct {
 	mu    sync.Mutex
 	names map[string]bool
@@ -110,7 +115,7 @@ func (s *spy) on(t *testing.T) *catalog.Catalog {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: sharedAddress})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
-		for _, name := range []string{"its_namespaces", "volume_namespaces", "all_owned"} {
+		for _, name := range []string{"its_namespaces", "volume_namespaces", "all_owned", "named_volumes"} {
 			if r.URL.Query().Get("param_"+name) != "" {
 				s.names[name] = true
 			}

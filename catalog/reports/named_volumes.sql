@@ -1,6 +1,10 @@
 -- Included by other reports: the volumes that {volume} names, by name, UID, volume handle, or as NAMESPACE/CLAIM.
 -- The name of a claim stands for each volume that a claim of that name ever had. A value without a slash names no claim, so this is
 -- shorter then. Names of volumes never change, so all versions of a row have the same, and the indexes can be used without FINAL.
+-- The program asks for them first, as a report names them in many places: they are in the table named then.
+{{if given "named_volumes" -}}
+SELECT cluster, uid FROM named
+{{- else -}}
 SELECT cluster, uid FROM volumes WHERE name = {volume:String}
 UNION DISTINCT
 SELECT cluster, uid FROM volumes WHERE uid = {volume:String}
@@ -21,4 +25,5 @@ FROM
 )
 WHERE claim_uid != '' AND {{template "claim_named.sql" "{volume:String}"}}
   AND claim_key NOT IN (SELECT uid_key FROM claims WHERE {{template "claim_named.sql" "{volume:String}"}})
+{{- end}}
 {{- end}}
