@@ -5,7 +5,7 @@
     PREWHERE claim_key IN
              (
                  SELECT uid_key FROM claims AS c FINAL
-                 PREWHERE uid_key IN (SELECT claim_key FROM bindings WHERE released_at IS NOT NULL)
+                 PREWHERE uid_key IN (SELECT claim_key FROM bindings WHERE released_at IS NOT NULL AND {{template "in_namespaces.sql"}})
                  WHERE deleted_at IS NULL AND {{template "claim_filter.sql"}}
              )
     WHERE released_at IS NOT NULL

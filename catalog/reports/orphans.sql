@@ -27,7 +27,12 @@ volume_orphans AS
     (
         SELECT cluster, uid, uid_key, name, claim_uid, claim_key, {{template "named_claim.sql"}}, storage_class, capacity_bytes, phase, phase_changed_at
         FROM volumes FINAL
-        PREWHERE uid_key IN (SELECT uid_key FROM volumes WHERE {{template "orphaned_volume.sql"}}) -- mostly few: FINAL merges no others
+{{- /* FINAL then merges few. */}}
+{{- if given "namespace" "owner" "group"}}
+        PREWHERE identity(uid_key) IN (SELECT volume_key FROM claimed_volumes WHERE {{template "in_namespaces.sql"}})
+{{- else}}
+        PREWHERE uid_key IN (SELECT uid_key FROM volumes WHERE {{template "orphaned_volume.sql"}})
+{{- end}}
         WHERE {{template "orphaned_volume.sql"}}
     ) AS v
     LEFT JOIN (SELECT uid_key, deleted_at FROM claims AS c FINAL WHERE deleted_at IS NOT NULL AND {{template "claim_filter.sql"}}) AS c ON c.uid_key = v.claim_key
@@ -152,7 +157,7 @@ claim_orphans AS
         (
             SELECT claim_key, volume_key, argMin(tuple(bound_at), ordinal).1 AS first_bound_at
             FROM bindings FINAL
-            PREWHERE claim_key IN (SELECT claim_key FROM bindings WHERE ordinal > 0)
+            PREWHERE claim_key IN (SELECT claim_key FROM bindings WHERE ordinal > 0 AND {{template "in_namespaces.sql"}})
             GROUP BY claim_key, volume_key
         ) AS f ON f.claim_key = cl.uid_key AND f.volume_key = cl.volume_key
         -- It may have used a volume that it lost for good, or pods may go on with that.
@@ -169,7 +174,7 @@ claim_orphans AS
         FROM changes FINAL
         PREWHERE action = 'phase'
         WHERE kind = 'PersistentVolumeClaim' AND endsWith(details, ' → Lost')
-          AND (cluster, uid) IN (SELECT cluster, uid FROM claims FINAL WHERE phase = 'Lost')
+          AND (cluster, uid) IN (SELECT cluster, uid FROM claims FINAL WHERE phase = 'Lost' AND {{template "in_namespaces.sql"}})
         GROUP BY cluster, uid
     ) AS l ON l.cluster = c.cluster AND l.uid = c.uid
     WHERE c.phase = 'Lost'
