@@ -124,7 +124,7 @@ func (a *asking) prepare(ctx context.Context) (with context.Context, kind string
 	if err != nil {
 		return nil, "", err
 	}
-	if with, err = a.findVolumes(ctx, own); err != nil {
+	if err := a.findVolumes(ctx, own); err != nil {
 		return nil, "", err
 	}
 	if err := a.findNamespaces(ctx, own, "its_namespaces"); err != nil {
@@ -135,7 +135,7 @@ func (a *asking) prepare(ctx context.Context) (with context.Context, kind string
 	ofVolumes.values = maps.Clone(a.values)
 	var beside errgroup.Group
 	beside.Go(func() error { return ofVolumes.findNamespaces(ctx, own, "volume_namespaces") })
-	with, kind, err = a.findQuarters(with) // alone: the driver cannot send a table along with two statements at the same time
+	with, kind, err = a.findQuarters(ctx)
 	if err = cmp.Or(err, beside.Wait()); err != nil {
 		return nil, "", err
 	}

@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
@@ -53,19 +52,19 @@ func (a *asking) findNamespaces(ctx context.Context, own, parameter string) erro
 	return err
 }
 
-// findVolumes asks which volumes {volume} names, if the report's own SQL would find them itself: see named_volumes.sql. It returns a
-// context with these in the table named, unless there are none or too many.
-func (a *asking) findVolumes(ctx context.Context, own string) (with context.Context, err error) {
-	find, err := expand("named_volumes.sql", "", a.values)
-	if err != nil || !strings.Contains(own, strings.TrimSpace(find)) {
-		return ctx, err
+// findVolumes asks which volumes {volume} names, and adds these to the values as a parameter: see volumes.sql. A report needs them if its
+// own SQL would find them itself.
+func (a *asking) findVolumes(ctx context.Context, own string) error {
+	named, err := expand("named_volumes.sql", "", a.values)
+	if err != nil || !strings.Contains(own, strings.TrimSpace(named)) {
+		return err
 	}
-	with, rows, err := a.table(ctx, find, "named", a.mostSent)
-	if err != nil || rows == 0 || rows > a.mostSent {
-		return ctx, err
+	sql, err := expand("volumes.sql", "", a.values)
+	if err != nil {
+		return err
 	}
-	a.values["named_volumes"] = strconv.Itoa(rows)
-	return with, nil
+	_, err = a.addValues(ctx, sql)
+	return err
 }
 
 // findRows asks the file NAME-found.sql of a report: for the keys of its rows, for a bound, or for what it is about. It returns a context

@@ -19,7 +19,7 @@ import (
 
 // TestReportsFindTheNamespacesOfAnOwner has owners with few namespaces, which are sent along as parameters; with too many for that;
 // and one in a cluster whose name cannot be sent. Where all pods have an owner, mounts are not compared with claims. The volumes that
-// --volume names are sent along, too, as a table.
+// --volume names are sent along, too.
 func TestReportsFindTheNamespacesOfAnOwner(t *testing.T) {
 	c := migrated(t)
 	const hostile = "o'br\\ow\tn]) ('x"
@@ -63,7 +63,8 @@ func TestReportsFindTheNamespacesOfAnOwner(t *testing.T) {
 		{"at", "owner=few,at=2026-02-01", 6, "its_namespaces volume_namespaces"},
 		{"mounts", "volume=few-0/few-0-used", 1, "named_volumes"},
 		{"mounts", "volume=few-0-used,owner=few", 1, "its_namespaces named_volumes"},
-		{"users", "volume=far-0-used", 1, "named_volumes"},
+		{"users", "volume=far-0-used", 1, ""},
+		{"users", "volume=pods-0-used", 1, "named_volumes"},
 		{"mounts", "volume=far-0/nothing", 0, ""},
 	} {
 		spied.reset()

@@ -1,9 +1,9 @@
 -- Included by other reports: the volumes that {volume} names, by name, UID, volume handle, or as NAMESPACE/CLAIM.
 -- The name of a claim stands for each volume that a claim of that name ever had. A value without a slash names no claim, so this is
 -- shorter then. Names of volumes never change, so all versions of a row have the same, and the indexes can be used without FINAL.
--- The program asks for them first, as a report names them in many places: they are in the table named then.
+-- The program asks for them first, as a report names them in many places: see volumes.sql.
 {{if given "named_volumes" -}}
-SELECT cluster, uid FROM named
+SELECT v.1 AS cluster, v.2 AS uid FROM (SELECT arrayJoin({named_volumes:Array(Tuple(String, String))}) AS v)
 {{- else -}}
 SELECT cluster, uid FROM volumes WHERE name = {volume:String}
 UNION DISTINCT
