@@ -124,17 +124,16 @@ func (a *asking) prepare(ctx context.Context) (with context.Context, kind string
 	if err != nil {
 		return nil, "", err
 	}
-	if err := a.findVolumes(ctx, own); err != nil {
-		return nil, "", err
-	}
-	if err := a.findNamespaces(ctx, own, "its_namespaces"); err != nil {
-		return nil, "", err
+	for _, parameter := range []string{"named_volumes", "its_namespaces"} {
+		if err := a.findParameter(ctx, own, parameter); err != nil {
+			return nil, "", err
+		}
 	}
 	// The sums of quarters do not depend on the namespaces of volumes, so both are asked at once.
 	ofVolumes := *a
 	ofVolumes.values = maps.Clone(a.values)
 	var beside errgroup.Group
-	beside.Go(func() error { return ofVolumes.findNamespaces(ctx, own, "volume_namespaces") })
+	beside.Go(func() error { return ofVolumes.findParameter(ctx, own, "volume_namespaces") })
 	with, kind, err = a.findQuarters(ctx)
 	if err = cmp.Or(err, beside.Wait()); err != nil {
 		return nil, "", err

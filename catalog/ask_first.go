@@ -37,29 +37,18 @@ func (a *asking) findBounds(ctx context.Context) (nothing bool, err error) {
 	return alone, nil
 }
 
-// findNamespaces asks in which namespaces the statements of a report look for rows, and adds these to the values as a
-// parameter: see namespaces.sql. A report needs them if its own SQL would find them itself.
-func (a *asking) findNamespaces(ctx context.Context, own, parameter string) error {
-	finds := map[string]string{"its_namespaces": "FROM owner_namespaces", "volume_namespaces": " AS volume_namespaces"}[parameter]
-	if !strings.Contains(own, finds) {
+// findParameter asks which volumes {volume} names, or in which namespaces the statements of a report look for rows, and adds these to the
+// values as a parameter: see volumes.sql and namespaces.sql. A report needs them if its own SQL would find them itself.
+func (a *asking) findParameter(ctx context.Context, own, parameter string) error {
+	small := map[string]struct{ finds, file string }{
+		"named_volumes":     {"FROM volumes WHERE name = {volume:String}", "volumes.sql"},
+		"its_namespaces":    {"FROM owner_namespaces", "namespaces.sql"},
+		"volume_namespaces": {" AS volume_namespaces", "namespaces.sql"},
+	}[parameter]
+	if !strings.Contains(own, small.finds) {
 		return nil
 	}
-	sql, err := expand("namespaces.sql", parameter, a.values)
-	if err != nil {
-		return err
-	}
-	_, err = a.addValues(ctx, sql)
-	return err
-}
-
-// findVolumes asks which volumes {volume} names, and adds these to the values as a parameter: see volumes.sql. A report needs them if its
-// own SQL would find them itself.
-func (a *asking) findVolumes(ctx context.Context, own string) error {
-	named, err := expand("named_volumes.sql", "", a.values)
-	if err != nil || !strings.Contains(own, strings.TrimSpace(named)) {
-		return err
-	}
-	sql, err := expand("volumes.sql", "", a.values)
+	sql, err := expand(small.file, parameter, a.values)
 	if err != nil {
 		return err
 	}
