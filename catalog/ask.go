@@ -84,13 +84,10 @@ func (c *Catalog) RunReport(ctx context.Context, name string, parameters map[str
 	var beside errgroup.Group
 	besideCtx, stop := context.WithCancel(ctx)
 	defer stop()
-	beside.Go(func() (err error) {
+	beside.Go(func() (err error) { // one after the other: the report has the other connection that is open
 		several, err = c.severalClusters(besideCtx)
-		return a.explain(err)
-	})
-	beside.Go(func() error {
 		known = c.known(besideCtx, parameters["cluster"], a.window)
-		return nil
+		return a.explain(err)
 	})
 	result, err := a.answer(with, kind)
 	if err != nil {
@@ -124,16 +121,14 @@ func (a *asking) prepare(ctx context.Context) (with context.Context, kind string
 	if err != nil {
 		return nil, "", err
 	}
-	for _, parameter := range []string{"named_volumes", "its_namespaces"} {
-		if err := a.findParameter(ctx, own, parameter); err != nil {
-			return nil, "", err
-		}
+	if err := a.findParameters(ctx, own, "named_volumes", "its_namespaces"); err != nil {
+		return nil, "", err
 	}
-	// The sums of quarters do not depend on the namespaces of volumes, so both are asked at once.
+	// The sums of quarters depend neither on when pods were watched nor on the namespaces of volumes, so they are asked at the same time.
 	ofVolumes := *a
 	ofVolumes.values = maps.Clone(a.values)
 	var beside errgroup.Group
-	beside.Go(func() error { return ofVolumes.findParameter(ctx, own, "volume_namespaces") })
+	beside.Go(func() error { return ofVolumes.findParameters(ctx, own, "watched_spans", "volume_namespaces") })
 	with, kind, err = a.findQuarters(ctx)
 	if err = cmp.Or(err, beside.Wait()); err != nil {
 		return nil, "", err

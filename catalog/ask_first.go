@@ -12,9 +12,9 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/column"
 )
 
-// Some reports ask small statements before their own: which volumes they are about, in which namespaces they have to read, whether
-// they have any row, how far back they have to read, or which sums cover the window. To compute that within one statement would take
-// seconds: ClickHouse analyses a WITH again for each subquery that names it.
+// Some reports ask small statements before their own: which volumes they are about, in which namespaces they have to read, when pods were
+// watched, whether they have any row, how far back they have to read, or which sums cover the window. To compute that within one statement
+// would take seconds: ClickHouse analyses a WITH again for each subquery that names it.
 
 // findBounds asks the file NAME-first.sql of a report that has one, and adds the columns of its row to the values.
 // nothing is true if the report is seldom and there is no row: then the report has none, too.
@@ -37,23 +37,29 @@ func (a *asking) findBounds(ctx context.Context) (nothing bool, err error) {
 	return alone, nil
 }
 
-// findParameter asks which volumes {volume} names, or in which namespaces the statements of a report look for rows, and adds these to the
-// values as a parameter: see volumes.sql and namespaces.sql. A report needs them if its own SQL would find them itself.
-func (a *asking) findParameter(ctx context.Context, own, parameter string) error {
+// findParameters asks which volumes {volume} names, in which namespaces the statements of a report look for rows, or when pods were
+// watched, and adds these to the values as parameters: see volumes.sql, namespaces.sql and spans.sql. A report needs those that its own
+// SQL would find itself.
+func (a *asking) findParameters(ctx context.Context, own string, parameters ...string) error {
 	small := map[string]struct{ finds, file string }{
 		"named_volumes":     {"FROM volumes WHERE name = {volume:String}", "volumes.sql"},
 		"its_namespaces":    {"FROM owner_namespaces", "namespaces.sql"},
 		"volume_namespaces": {" AS volume_namespaces", "namespaces.sql"},
-	}[parameter]
-	if !strings.Contains(own, small.finds) {
-		return nil
+		"watched_spans":     {" AS watched_cluster, started_micros", "spans.sql"},
 	}
-	sql, err := expand(small.file, parameter, a.values)
-	if err != nil {
-		return err
+	for _, parameter := range parameters {
+		if !strings.Contains(own, small[parameter].finds) {
+			continue
+		}
+		sql, err := expand(small[parameter].file, parameter, a.values)
+		if err != nil {
+			return err
+		}
+		if _, err = a.addValues(ctx, sql); err != nil {
+			return err
+		}
 	}
-	_, err = a.addValues(ctx, sql)
-	return err
+	return nil
 }
 
 // findRows asks the file NAME-found.sql of a report: for the keys of its rows, for a bound, or for what it is about. It returns a context

@@ -18,8 +18,8 @@ import (
 )
 
 // TestReportsFindTheNamespacesOfAnOwner has owners with few namespaces, which are sent along as parameters; with too many for that;
-// and one in a cluster whose name cannot be sent. Where all pods have an owner, mounts are not compared with claims. The volumes that
-// --volume names are sent along, too.
+// and one in a cluster whose name cannot be sent. Where all pods have an owner, mounts are not compared with claims, and where nobody else has
+// pods or claims, nor are volumes. The volumes that --volume names, and when pods were watched, are sent along, too.
 func TestReportsFindTheNamespacesOfAnOwner(t *testing.T) {
 	c := migrated(t)
 	const hostile = "o'br\\ow\tn]) ('x"
@@ -28,10 +28,14 @@ func TestReportsFindTheNamespacesOfAnOwner(t *testing.T) {
 		namespaces, owned int // in the first ones the pods have the owner, in the others only the claims
 	}{
 		{"east", "few", 3, 1}, {"east", "pods", 3, 3}, {"east", "many", 120, 60}, {hostile, "far", 3, 1}, {"west", "many", 2, 2},
+		{"east", "one", 1, 1},
 	} {
 		f := &fact.Facts{Coverage: []fact.Coverage{{Version: 1, Instance: "a", Kind: fact.Pods, StartedAt: day(1, 1), SeenAt: day(3, 1)}}}
 		for i := range o.namespaces {
 			addOwned(f, fmt.Sprintf("%s-%d", o.owner, i), o.owner, i < o.owned)
+		}
+		if o.owner == "one" { // has a neighbour in its namespace
+			f.Claims[1].Owner, f.Claims[1].Groups = "two", []string{"friends of two"}
 		}
 		write(t, c, o.cluster, f)
 	}
@@ -42,27 +46,31 @@ func TestReportsFindTheNamespacesOfAnOwner(t *testing.T) {
 		rows          int
 		sent          string
 	}{
-		{"mounts", "owner=few", 3, "its_namespaces"},
-		{"mounts", "group=friends of few", 3, "its_namespaces"},
-		{"mounts", "owner=pods", 3, "all_owned its_namespaces"},
+		{"mounts", "owner=few", 3, "all_theirs its_namespaces"},
+		{"mounts", "group=friends of few", 3, "all_theirs its_namespaces"},
+		{"mounts", "owner=pods", 3, "all_owned all_theirs its_namespaces"},
 		{"mounts", "owner=many", 122, ""},
-		{"mounts", "owner=many,cluster=west", 2, "all_owned its_namespaces"},
-		{"mounts", "owner=many,namespace=many-119", 1, "its_namespaces"},
+		{"mounts", "owner=many,cluster=west", 2, "all_owned all_theirs its_namespaces"},
+		{"mounts", "owner=many,namespace=many-119", 1, "all_theirs its_namespaces"},
 		{"mounts", "owner=far", 3, ""},
 		{"mounts", "owner=few,group=friends of pods", 0, "its_namespaces"},
 		{"mounts", "owner=nobody", 0, ""},
-		{"history", "group=friends of pods,since=2026-01-01", 3, "all_owned its_namespaces"},
-		{"bindings", "owner=few,since=2026-01-01", 6, "its_namespaces"},
-		{"idle", "owner=few,at=2026-02-01", 3, "its_namespaces volume_namespaces"},
+		{"history", "group=friends of pods,since=2026-01-01", 3, "all_owned all_theirs its_namespaces"},
+		{"bindings", "owner=few,since=2026-01-01", 6, "all_theirs its_namespaces"},
+		{"idle", "owner=few,at=2026-02-01", 3, "all_theirs its_namespaces volume_namespaces"},
+		{"idle", "owner=few,cluster=east,at=2026-02-01", 3, "all_theirs its_namespaces volume_namespaces watched_spans"},
+		{"idle", "owner=one,at=2026-02-01", 0, "all_owned its_namespaces volume_namespaces"},
+		{"idle", "owner=two,at=2026-02-01", 1, "all_owned its_namespaces volume_namespaces"},
+		{"idle", "cluster=east", 127, "watched_spans"},
 		{"idle", "owner=many,at=2026-02-01", 122, ""},
 		{"idle", "owner=far,at=2026-02-01", 3, ""},
 		{"idle", "namespace=far-1,at=2026-02-01", 1, ""},
 		{"idle", "namespace=few-1,at=2026-02-01", 1, "volume_namespaces"},
-		{"space", "owner=few,at=2026-02-01", 3, "its_namespaces volume_namespaces"},
+		{"space", "owner=few,at=2026-02-01", 3, "all_theirs its_namespaces volume_namespaces"},
 		{"space", "owner=many,at=2026-02-01", 122, ""},
-		{"at", "owner=few,at=2026-02-01", 6, "its_namespaces volume_namespaces"},
+		{"at", "owner=few,at=2026-02-01", 6, "all_theirs its_namespaces volume_namespaces"},
 		{"mounts", "volume=few-0/few-0-used", 1, "named_volumes"},
-		{"mounts", "volume=few-0-used,owner=few", 1, "its_namespaces named_volumes"},
+		{"mounts", "volume=few-0-used,owner=few", 1, "all_theirs its_namespaces named_volumes"},
 		{"users", "volume=far-0-used", 1, ""},
 		{"users", "volume=pods-0-used", 1, "named_volumes"},
 		{"mounts", "volume=far-0/nothing", 0, ""},
@@ -116,7 +124,7 @@ func (s *spy) on(t *testing.T) *catalog.Catalog {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: sharedAddress})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
-		for _, name := range []string{"its_namespaces", "volume_namespaces", "all_owned", "named_volumes"} {
+		for _, name := range []string{"its_namespaces", "volume_namespaces", "all_owned", "all_theirs", "named_volumes", "watched_spans"} {
 			if r.URL.Query().Get("param_"+name) != "" {
 				s.names[name] = true
 			}

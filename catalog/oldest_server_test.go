@@ -80,7 +80,7 @@ func TestNoCommaBeforeSelect(t *testing.T) {
 	comma := regexp.MustCompile(`,\s*(--[^\n]*\n\s*)*SELECT\b`)
 	for _, name := range names {
 		for _, kind := range []string{"now", "moment", "window", "quarters", "found moment", "found quarters"} {
-			for _, flag := range []string{"", "namespace", "owner", "group", "volume", "volume_namespaces", "its_namespaces", "named_volumes", "changed_claims"} {
+			for _, flag := range []string{"", "namespace", "owner", "group", "volume", "volume_namespaces", "its_namespaces", "named_volumes", "watched_spans", "changed_claims"} {
 				sql, err := catalog.Expand(filepath.Base(name), kind, map[string]string{flag: "x"})
 				if err != nil && strings.Contains(name, "_") {
 					continue // an included file with an argument of its own

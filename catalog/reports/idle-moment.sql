@@ -75,7 +75,7 @@ used_claims AS
             LEFT JOIN
             (
                 SELECT uid_key, volume_key FROM claims FINAL
-                WHERE (cluster, namespace) IN (SELECT its.1, its.2 FROM (SELECT arrayJoin(claims_found) AS its)) AND volume_key IN (SELECT key FROM found)
+                WHERE (cluster, namespace) IN (SELECT cluster, namespace FROM used_claims) AND volume_key IN (SELECT key FROM found WHERE is_mount)
             ) AS c ON c.uid_key = m.claim_key
         )
         GROUP BY its_volume

@@ -6,11 +6,7 @@
 -- With --at, the report is idle-moment.sql.
 WITH watched AS
 (
-    SELECT cluster AS watched_cluster, started_micros, ended_micros, before_micros, max(ended_micros) OVER (PARTITION BY cluster) AS last_ended_micros
-    FROM
-    (
-{{template "watched.sql"}}
-    )
+{{template "watched_spans.sql"}}
 ),
 -- The rows of the report, before anything is joined with them.
 chosen AS

@@ -3,11 +3,7 @@
 toUnixTimestamp64Micro(moment) AS moment_micros,
 spans AS
 (
-    SELECT cluster AS watched_cluster, started_micros, ended_micros, goes_on, before_micros, max(ended_micros) OVER (PARTITION BY cluster) AS last_ended_micros
-    FROM
-    (
-{{template "watched.sql"}}
-    )
+{{template "watched_spans.sql"}}
 ),
 watched AS
 (
