@@ -2,7 +2,7 @@
 -- analyses a subquery again in each place, and an array of a WITH, too. Its argument is their name: its_namespaces for
 -- those of --owner and --group, or volume_namespaces for those of all claims that the selected volumes have or had.
 -- all_owned is true if each mount there has what is asked for, an owner or groups, from its pod, so that no claim tells it. all_theirs is
--- true if no pod or claim there is known to be of anybody else.
+-- true if no pod, claim or mount there is known to be of anybody else, or of nobody.
 -- There is no row if there are none, if they are too long for the address of a request, or if a name has a character
 -- that has to be escaped: Go's driver escapes a parameter as a text, and ClickHouse does not read an array so.
 WITH
@@ -19,7 +19,7 @@ WITH
 (
     SELECT (
         countIf({{if given "owner"}}owner = ''{{if given "group"}} OR {{end}}{{end}}{{if given "group"}}empty(groups){{end}}),
-        countIf((owner != '' OR notEmpty(groups)) AND NOT (true{{filter "owner" "groups"}})))
+        countIf(NOT (true{{filter "owner" "groups"}})))
     FROM owner_namespaces
     WHERE has(namespaces, (toString(cluster), toString(namespace)))
 ) AS others
