@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -24,17 +25,24 @@ func humanText(v any, unit Unit) string {
 	if text := measure(v, unit); text != "" {
 		return text
 	}
-	if v == nil {
-		return "-"
-	}
-	text := plainText(v)
+	text := ""
 	if list, ok := v.([]string); ok {
-		text = strings.Join(list, ", ")
+		text = listText(list)
+	} else {
+		text = plainText(v)
 	}
-	if text = Printable(text); text != "" {
-		return text
+	return cmp.Or(Printable(text), "-")
+}
+
+// listShown is how many elements people see of a longer list: a volume can have been on hundreds of nodes.
+const listShown = 8
+
+func listText(list []string) string {
+	more := len(list) - listShown
+	if more < 2 { // "and 1 more" would take as much room as that one
+		return strings.Join(list, ", ")
 	}
-	return "-"
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:listShown], ", "), more)
 }
 
 // measure is a number with its unit, such as 10 GiB or 41d; empty if v is no such number.

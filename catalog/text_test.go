@@ -19,3 +19,14 @@ func TestNoControlCharacterReachesATerminal(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+func TestPeopleSeeTheBeginningOfALongList(t *testing.T) {
+	names := strings.Fields("a b c d e f g h i j")
+	for n, want := range map[int]string{
+		0: "-", 1: "a", 9: "a, b, c, d, e, f, g, h, i", 10: "a, b, c, d, e, f, g, h and 2 more",
+	} {
+		if got := humanText(names[:n], NoUnit); got != want {
+			t.Errorf("%d: got %q, want %q", n, got, want)
+		}
+	}
+}
