@@ -25,13 +25,10 @@ func humanText(v any, unit Unit) string {
 	if text := measure(v, unit); text != "" {
 		return text
 	}
-	text := ""
 	if list, ok := v.([]string); ok {
-		text = listText(list)
-	} else {
-		text = plainText(v)
+		return cmp.Or(Printable(listText(list)), "-")
 	}
-	return cmp.Or(Printable(text), "-")
+	return cmp.Or(Printable(plainText(v)), "-")
 }
 
 // listShown is how many elements people see of a longer list: a volume can have been on hundreds of nodes.
