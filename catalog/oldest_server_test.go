@@ -46,7 +46,7 @@ func TestWhatTheOldestServerLacks(t *testing.T) {
 		{"setting", `\b([a-z]+(?:_[a-z0-9]+)+)\b`, `SELECT s.name AS name, n.since, n.since != '' AS young
 			FROM (SELECT name FROM system.settings UNION DISTINCT SELECT name FROM system.merge_tree_settings) AS s
 			LEFT JOIN (SELECT change.name AS name, max(version) AS since FROM system.settings_changes ARRAY JOIN changes AS change
-				WHERE match(change.reason, '(?i)new setting|introduce') AND ` + fmt.Sprintf(after, "version") + ` GROUP BY name) AS n ON n.name = s.name`, 10},
+				WHERE ` + isNew + ` AND ` + fmt.Sprintf(after, "version") + ` GROUP BY name) AS n ON n.name = s.name`, 10},
 	} {
 		var words []string
 		for _, found := range regexp.MustCompile(of.words).FindAllStringSubmatch(text.String(), -1) {
@@ -96,6 +96,9 @@ func TestNoCommaBeforeSelect(t *testing.T) {
 	}
 }
 
+// isNew is true of a row of system.settings_changes with a setting that ClickHouse had not had before.
+const isNew = "match(change.reason, '(?i)new setting|introduce')"
+
 // newest is greater than any version.
 var newest = proto.Version{Major: 1000}
 
@@ -108,7 +111,7 @@ func TestWhatAVersionLeavesOut(t *testing.T) {
 	}
 	for name := range settings {
 		since := rows(t, c, `SELECT toUInt64(splitByChar('.', version)[1]), toUInt64(splitByChar('.', version)[2]) FROM system.settings_changes ARRAY JOIN changes AS change
-			WHERE change.name = '`+name+`' AND match(change.reason, '(?i)new setting|introduce') ORDER BY 1, 2 LIMIT 1`)
+			WHERE change.name = '`+name+`' AND `+isNew+` ORDER BY 1, 2 LIMIT 1`)
 		first := proto.Version{Major: since[0][0].(uint64), Minor: since[0][1].(uint64)}
 		before := proto.Version{Major: first.Major, Minor: first.Minor - 1, Patch: 99}
 		if _, has := catalog.LeftOut(first)[name]; !has {

@@ -204,8 +204,8 @@ has one statement with the rows of the report; the report itself may ask smaller
   volumes chooses those that its pods had mounted in the window. A table has the first 1,000 rows unless ` + "`--limit`" + ` says otherwise, and a note
   if there are more; json, csv and yaml have all. [configure.md](configure.md) has all flags.
 - **Other formats**: ` + "`-o table`, `json`, `csv`, `yaml` or `markdown`, and `--columns=NAME,NAME`" + `. A table, and one in
-  markdown, leaves out columns in which no row has something to say, and all but the first eight elements of a long list, whose number it
-  says; the others have all.
+  markdown, leaves out columns in which no row has something to say, and of a long list it has the first eight elements and how many more
+  there are; the others have all.
 - **Again and again**: ` + "`--watch`, or `--watch=10s`" + `.
 
 As a plugin of kubectl the program answers ` + "`kubectl voltracker …`" + ` with reports: give it the file name ` + "`kubectl-voltracker`" + ` (a symbolic link will do).
