@@ -69,6 +69,7 @@ func startCluster(t *testing.T, dir string, args ...string) (*exec.Cmd, kubernet
 	if err != nil {
 		t.Fatal(err)
 	}
+	config.QPS = -1 // no limit
 	return cmd, kubernetes.NewForConfigOrDie(config)
 }
 

@@ -12,6 +12,8 @@ import (
 // podStages say what a kubelet would do with a pod. They differ from kwok's own in that
 // times are as a storage tracker needs them: a container's startedAt survives its end,
 // init containers run in turn, and a deleted pod says when its containers ended.
+// Each patch names the pod's UID, as a kubelet's do: the API server refuses one that comes
+// late, when another pod has the name.
 //
 // All annotations that steer them begin with localcluster.kubevoltracker.io/.
 //

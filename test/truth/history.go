@@ -10,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/kubevoltracker/kubevoltracker/test/harness"
 )
 
 // history lists the versions of an object, a line each, for whoever looks into a difference.
@@ -62,19 +60,6 @@ func UnusedOf(claim *corev1.PersistentVolumeClaim) string {
 		}
 	}
 	return ""
-}
-
-// relapses counts how often a pod that had ended ran again. kwok does that now and then with a pod whose predecessor
-// of the same name it writes late.
-func (a *Log) relapses(pod string) (n int) {
-	if l := a.pods[types.UID(pod)]; l != nil {
-		for i, v := range l.versions[1:] {
-			if harness.HasEnded(l.versions[i].object) && !harness.HasEnded(v.object) {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // Explain returns an error that lists what is wrong, and nil if nothing is. It adds the audit log's history of the

@@ -89,7 +89,7 @@ func (t *Truth) CountEvents() {
 		pod := strings.Fields(key)[0]
 		count[pod+" mounted"]++
 		if row["ended_at"] != absent {
-			count[pod+" unmounted"] += 1 + t.log.relapses(pod)
+			count[pod+" unmounted"]++
 		}
 	}
 	for key, n := range count {

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// TestPodsDoNotGetTheEndsOfTheirNamesakes has kwok write late that pods have ended, when others have their names.
+func TestPodsDoNotGetTheEndsOfTheirNamesakes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a cluster")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	_, client := startCluster(t, dir)
+	pods := namesakes{client.CoreV1().Pods("default")}
+	kwok, err := readPID(layout{dir: dir}, kwokController)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	pods.awaitRun(ctx, t, pods.create(ctx, t))
+	pods.delete(ctx, t, metav1.DeleteOptions{})
+	time.Sleep(500 * time.Millisecond) // kwok knows now that it is to end them in half a second
+	sendSignal(t, kwok, syscall.SIGSTOP)
+	pods.delete(ctx, t, *metav1.NewDeleteOptions(0))
+	second := pods.create(ctx, t)
+	time.Sleep(time.Second)
+	sendSignal(t, kwok, syscall.SIGCONT)
+	pods.awaitRun(ctx, t, second)
+}
+
+// namesakes are ten pods, again and again. kwok ends them a second after they were deleted.
+type namesakes struct{ typedv1.PodInterface }
+
+func (n namesakes) names() (names []string) {
+	for i := range 10 {
+		names = append(names, fmt.Sprint("pod-", i))
+	}
+	return names
+}
+
+// create creates the pods, and returns a list of them.
+func (n namesakes) create(ctx context.Context, t *testing.T) *corev1.PodList {
+	t.Helper()
+	for _, name := range n.names() {
+		pod := newPod(name)
+		pod.Spec.InitContainers = nil
+		pod.Annotations = map[string]string{"localcluster.kubevoltracker.io/stop-seconds": "1"}
+		if _, err := n.Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := n.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func (n namesakes) delete(ctx context.Context, t *testing.T, options metav1.DeleteOptions) {
+	t.Helper()
+	for _, name := range n.names() {
+		if err := n.Delete(ctx, name, options); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// awaitRun waits until the pods of a list run. None may end before.
+func (n namesakes) awaitRun(ctx context.Context, t *testing.T, list *corev1.PodList) {
+	t.Helper()
+	waiting := map[types.UID]bool{}
+	for _, pod := range list.Items {
+		waiting[pod.UID] = true
+	}
+	events, err := n.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Stop()
+	for len(waiting) > 0 {
+		var event watch.Event
+		select {
+		case event = <-events.ResultChan():
+		case <-ctx.Done():
+			t.Fatalf("%d pods do not run", len(waiting))
+		}
+		pod, ok := event.Object.(*corev1.Pod)
+		if !ok {
+			t.Fatalf("the watch ended: %v", event.Object)
+		}
+		if waiting[pod.UID] && pod.Status.Phase == corev1.PodSucceeded {
+			t.Errorf("%s ended before it ran", pod.Name)
+		}
+		if pod.Status.Phase != corev1.PodPending {
+			delete(waiting, pod.UID)
+		}
+	}
+}
+
+func sendSignal(t *testing.T, pid int, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, s); err != nil {
+		t.Fatal(err)
+	}
+}
