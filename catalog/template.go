@@ -136,6 +136,7 @@ func functions(values map[string]string) template.FuncMap {
 		"last":     func(part string) bool { return strings.HasSuffix(part, "last") },
 		"quarters": func(kind string) bool { return strings.HasSuffix(kind, quartersKind) },
 		"found":    func(kind string) bool { return strings.HasPrefix(kind, foundKind) },
+		"latest":   func(kind string) bool { return strings.HasPrefix(kind, "latest ") }, // of summed_mounts.sql
 		"filter":   func(columns ...string) string { return filterBy(values, columns...) },
 		"is":       func(name, value string) bool { return values[name] == value },
 		"contains": func(name, part string) bool { return strings.Contains(values[name], part) },
