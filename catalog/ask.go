@@ -291,7 +291,8 @@ func (c *Catalog) severalClusters(ctx context.Context) (bool, error) {
 // optimize_and_compare_chain compares conditions by hashing each column with the whole subquery that the column comes from, in each step
 // anew: up to a third of the time that ClickHouse takes to plan a report of many steps.
 // optimize_extract_common_expressions hashes conditions in the same way, and finds nothing in reports: a twentieth of the analysis.
-// optimize_truncate_order_by_after_group_by_keys so hashes what is grouped by, and finds nothing, either.
+// optimize_truncate_order_by_after_group_by_keys so hashes what is grouped by, and finds nothing, either; with arrayJoin beside it, rows
+// come in the wrong order (ClickHouse issue 101402).
 //
 // query_plan_optimize_join_order_limit changes the order of joins by statistics of columns, which only parts have that were merged. A
 // report joins the smaller side last, as ClickHouse keeps it in memory; with statistics of one side alone it was five million mounts.

@@ -102,7 +102,7 @@ const isNew = "match(change.reason, '(?i)new setting|introduce')"
 // newest is greater than any version.
 var newest = proto.Version{Major: 1000}
 
-// A version gets the settings that it knows, from the one on that ClickHouse says they came with.
+// A version gets the settings that it knows, from the first one on that ClickHouse mentions them with.
 func TestWhatAVersionLeavesOut(t *testing.T) {
 	c := catalogtest.Open(t, sharedAddress, "default")
 	settings := catalog.LeftOut(newest)
@@ -111,7 +111,7 @@ func TestWhatAVersionLeavesOut(t *testing.T) {
 	}
 	for name := range settings {
 		since := rows(t, c, `SELECT toUInt64(splitByChar('.', version)[1]), toUInt64(splitByChar('.', version)[2]) FROM system.settings_changes ARRAY JOIN changes AS change
-			WHERE change.name = '`+name+`' AND `+isNew+` ORDER BY 1, 2 LIMIT 1`)
+			WHERE change.name = '`+name+`' ORDER BY 1, 2 LIMIT 1`)
 		first := proto.Version{Major: since[0][0].(uint64), Minor: since[0][1].(uint64)}
 		before := proto.Version{Major: first.Major, Minor: first.Minor - 1, Patch: 99}
 		if _, has := catalog.LeftOut(first)[name]; !has {

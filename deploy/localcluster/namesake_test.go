@@ -1,13 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -31,16 +36,38 @@ func TestPodsDoNotGetTheEndsOfTheirNamesakes(t *testing.T) {
 
 	pods.awaitRun(ctx, t, pods.create(ctx, t))
 	pods.delete(ctx, t, metav1.DeleteOptions{})
-	time.Sleep(500 * time.Millisecond) // kwok knows now that it is to end them in half a second
+	end := time.After(stopSeconds * time.Second)
+	time.Sleep(time.Second) // kwok knows now when it is to end them
 	sendSignal(t, kwok, syscall.SIGSTOP)
 	pods.delete(ctx, t, *metav1.NewDeleteOptions(0))
 	second := pods.create(ctx, t)
-	time.Sleep(time.Second)
+	<-end
 	sendSignal(t, kwok, syscall.SIGCONT)
 	pods.awaitRun(ctx, t, second)
+	if !auditHasRefusal(t, dir) {
+		t.Error("the API server refused nothing that kwok wrote late")
+	}
 }
 
-// namesakes are ten pods, again and again. kwok ends them a second after they were deleted.
+// auditHasRefusal reports whether the API server refused a status that kwok wrote, as a UID cannot change.
+func auditHasRefusal(t *testing.T, dir string) bool {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "audit.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(data) {
+		if bytes.Contains(line, []byte(`"username":"`+kwokUser)) && bytes.Contains(line, []byte(`"subresource":"status"`)) && bytes.Contains(line, []byte(`"code":422`)) {
+			return true
+		}
+	}
+	return false
+}
+
+// stopSeconds is how long after their deletion kwok ends the pods.
+const stopSeconds = 4
+
+// namesakes are ten pods, again and again.
 type namesakes struct{ typedv1.PodInterface }
 
 func (n namesakes) names() (names []string) {
@@ -56,7 +83,7 @@ func (n namesakes) create(ctx context.Context, t *testing.T) *corev1.PodList {
 	for _, name := range n.names() {
 		pod := newPod(name)
 		pod.Spec.InitContainers = nil
-		pod.Annotations = map[string]string{"localcluster.kubevoltracker.io/stop-seconds": "1"}
+		pod.Annotations = map[string]string{"localcluster.kubevoltracker.io/stop-seconds": strconv.Itoa(stopSeconds)}
 		if _, err := n.Create(ctx, pod, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +98,7 @@ func (n namesakes) create(ctx context.Context, t *testing.T) *corev1.PodList {
 func (n namesakes) delete(ctx context.Context, t *testing.T, options metav1.DeleteOptions) {
 	t.Helper()
 	for _, name := range n.names() {
-		if err := n.Delete(ctx, name, options); err != nil {
+		if err := n.Delete(ctx, name, options); err != nil && !apierrors.IsNotFound(err) {
 			t.Fatal(err)
 		}
 	}
@@ -82,7 +109,9 @@ func (n namesakes) awaitRun(ctx context.Context, t *testing.T, list *corev1.PodL
 	t.Helper()
 	waiting := map[types.UID]bool{}
 	for _, pod := range list.Items {
-		waiting[pod.UID] = true
+		if pod.Status.Phase == corev1.PodPending {
+			waiting[pod.UID] = true
+		}
 	}
 	events, err := n.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 	if err != nil {

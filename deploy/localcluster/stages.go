@@ -13,7 +13,7 @@ import (
 // times are as a storage tracker needs them: a container's startedAt survives its end,
 // init containers run in turn, and a deleted pod says when its containers ended.
 // Each patch names the pod's UID, as a kubelet's do: the API server refuses one that comes
-// late, when another pod has the name.
+// late, when another pod has the name. A deletion of kwok's cannot name it.
 //
 // All annotations that steer them begin with localcluster.kubevoltracker.io/.
 //
