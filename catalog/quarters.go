@@ -24,8 +24,12 @@ func (a *asking) findQuarters(ctx context.Context) (with context.Context, kind s
 	if a.report.quarterly != usual || !in.hasQuarter() {
 		return ctx, usual, nil
 	}
+	all, err := a.askSummed(ctx)
+	if err != nil {
+		return nil, "", err
+	}
 	for _, until := range []time.Time{in.until, quarterOf(in.until)} {
-		with, found, rows, err := a.askQuarters(ctx, in.since, until)
+		with, found, rows, err := a.askChanged(ctx, all, in.since, until)
 		if err != nil || !found {
 			return ctx, usual, err
 		}
@@ -39,13 +43,9 @@ func (a *asking) findQuarters(ctx context.Context) (with context.Context, kind s
 	return ctx, usual, nil
 }
 
-// askQuarters asks which quarters are summed up, and which claims have changed since. It returns a context with these
-// in the table changed, and their number.
-func (a *asking) askQuarters(ctx context.Context, since, until time.Time) (with context.Context, found bool, rows int, err error) {
-	all, err := a.askSummed(ctx)
-	if err != nil {
-		return nil, false, 0, err
-	}
+// askChanged asks which claims have changed since the quarters between two moments were summed up. It returns a context with these
+// in the table changed, and their number. found is whether there are such quarters.
+func (a *asking) askChanged(ctx context.Context, all []summedCluster, since, until time.Time) (with context.Context, found bool, rows int, err error) {
 	run := longestRun(all, since, until)
 	if run.begin.Equal(run.end) {
 		return nil, false, 0, nil
