@@ -46,7 +46,7 @@ func TestWhatTheOldestServerLacks(t *testing.T) {
 		{"setting", `\b([a-z]+(?:_[a-z0-9]+)+)\b`, `SELECT s.name AS name, n.since, n.since != '' AS young
 			FROM (SELECT name FROM system.settings UNION DISTINCT SELECT name FROM system.merge_tree_settings) AS s
 			LEFT JOIN (SELECT change.name AS name, max(version) AS since FROM system.settings_changes ARRAY JOIN changes AS change
-				WHERE ` + isNew + ` AND ` + fmt.Sprintf(after, "version") + ` GROUP BY name) AS n ON n.name = s.name`, 10},
+				WHERE match(change.reason, '(?i)new setting|introduce') AND ` + fmt.Sprintf(after, "version") + ` GROUP BY name) AS n ON n.name = s.name`, 10},
 	} {
 		var words []string
 		for _, found := range regexp.MustCompile(of.words).FindAllStringSubmatch(text.String(), -1) {
@@ -95,9 +95,6 @@ func TestNoCommaBeforeSelect(t *testing.T) {
 		}
 	}
 }
-
-// isNew is true of a row of system.settings_changes with a setting that ClickHouse had not had before.
-const isNew = "match(change.reason, '(?i)new setting|introduce')"
 
 // newest is greater than any version.
 var newest = proto.Version{Major: 1000}

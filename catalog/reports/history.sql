@@ -31,7 +31,7 @@ sums AS
         CAST([], 'Array(UInt64)'), sum(m.pods),
         min(m.first_started_at),
         if(countIf(m.last_ended_at IS NULL) > 0, NULL, max(m.last_ended_at))
-    FROM ({{template "summed_mounts.sql" (or (and (large .) (print "latest " .)) .)}}) AS m
+    FROM ({{if large .}}{{template "summed_mounts.sql" (print "latest " .)}}{{else}}{{template "summed_mounts.sql" .}}{{end}}) AS m
     GROUP BY m.place_hash, m.row_hash
 {{- end}}
 ),

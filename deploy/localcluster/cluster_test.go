@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -345,11 +346,7 @@ func newPod(name string, claims ...string) *corev1.Pod {
 // ended, which a watcher has only a moment to see.
 func auditHasEndOf(t *testing.T, dir, pod string) bool {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "audit.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range bytes.Lines(data) {
+	for line := range auditLines(t, dir) {
 		var event struct {
 			User           struct{ Username string }
 			ObjectRef      struct{ Resource, Name string }
@@ -369,6 +366,16 @@ func auditHasEndOf(t *testing.T, dir, pod string) bool {
 		}
 	}
 	return false
+}
+
+// auditLines returns the events of the audit log.
+func auditLines(t *testing.T, dir string) iter.Seq[[]byte] {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "audit.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Lines(data)
 }
 
 // running is false for a process that is gone, and for one that has ended though nobody

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -87,12 +87,8 @@ func TestKubelet(t *testing.T) {
 // checkKwokKeepsAway checks in the audit log that kwok touched neither the kubelet's node nor its pod.
 func checkKwokKeepsAway(t *testing.T, dir string) {
 	t.Helper()
-	audit, err := os.ReadFile(filepath.Join(dir, "audit.log"))
-	if err != nil {
-		t.Error(err)
-	}
-	for line := range strings.Lines(string(audit)) {
-		if strings.Contains(line, `"username":"`+kwokUser) && (strings.Contains(line, kubeletNode) || strings.Contains(line, `"name":"user"`)) {
+	for line := range auditLines(t, dir) {
+		if bytes.Contains(line, []byte(`"username":"`+kwokUser)) && (bytes.Contains(line, []byte(kubeletNode)) || bytes.Contains(line, []byte(`"name":"user"`))) {
 			t.Errorf("kwok interferes: %s", line)
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"testing"
@@ -39,6 +37,7 @@ func TestPodsDoNotGetTheEndsOfTheirNamesakes(t *testing.T) {
 	end := time.After(stopSeconds * time.Second)
 	time.Sleep(time.Second) // kwok knows now when it is to end them
 	sendSignal(t, kwok, syscall.SIGSTOP)
+	t.Cleanup(func() { _ = syscall.Kill(kwok, syscall.SIGCONT) }) // a stopped process would not end with the cluster
 	pods.delete(ctx, t, *metav1.NewDeleteOptions(0))
 	second := pods.create(ctx, t)
 	<-end
@@ -52,11 +51,7 @@ func TestPodsDoNotGetTheEndsOfTheirNamesakes(t *testing.T) {
 // auditHasRefusal reports whether the API server refused a status that kwok wrote, as a UID cannot change.
 func auditHasRefusal(t *testing.T, dir string) bool {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "audit.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range bytes.Lines(data) {
+	for line := range auditLines(t, dir) {
 		if bytes.Contains(line, []byte(`"username":"`+kwokUser)) && bytes.Contains(line, []byte(`"subresource":"status"`)) && bytes.Contains(line, []byte(`"code":422`)) {
 			return true
 		}
