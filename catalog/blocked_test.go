@@ -176,6 +176,59 @@ func TestAnAttachmentThatIsDoneCounts(t *testing.T) {
 	}
 }
 
+// TestHoldersWithoutAMount has pods that have claims and no mount of them: one whose init container runs, and one whose image is missing.
+func TestHoldersWithoutAMount(t *testing.T) {
+	c := migrated(t)
+	for cluster, watched := range map[string][]fact.Kind{"east": {fact.Pods, fact.VolumeAttachments}, "west": {fact.Pods}} {
+		s := newScene(t)
+		for _, name := range []string{"data", "image"} {
+			s.claim(name, corev1.ReadWriteOnce)
+			s.set(s.attach(name, "node-1", true, ""))
+		}
+		s.claim("alone", corev1.ReadWriteOncePod)
+		asked := s.claim("asked", corev1.ReadWriteMany)
+		prepares := s.pod("prepares", "node-1", "data", "alone", "asked")
+		prepares.Spec.InitContainers = []corev1.Container{{Name: "wait", VolumeMounts: []corev1.VolumeMount{{Name: "asked", MountPath: "/asked"}}}}
+		prepares.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "wait", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: s.time()}}}}
+		s.set(prepares, s.pod("pulls", "node-1", "image"))
+		s.now = day(2, 10)
+		asked.DeletionTimestamp, asked.DeletionGracePeriodSeconds, asked.Finalizers = new(s.time()), new(int64(0)), []string{"kubernetes.io/pvc-protection"}
+		s.set(asked, s.pod("w-alone", "", "alone"), s.pod("w-data", "node-2", "data"), s.pod("w-image", "node-2", "image"))
+		write(t, c, cluster, s.facts(watched...))
+	}
+	checkCases(t, func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }, []reportCase{
+		{"blocked", "name", "cluster=east", "asked,w-alone,w-data,w-image"},
+		{"blocked", "reason", "cluster=east", "being deleted,ReadWriteOncePod,attached elsewhere,attached elsewhere"},
+		{"blocked", "holder", "cluster=east", "prepares,prepares,prepares,pulls"},
+		{"blocked", "held_since", "cluster=east", "2026-02-01T12:00:00Z,,2026-02-01T12:00:00Z,2026-02-01T12:00:00Z"},
+		{"blocked", "name", "cluster=west", "asked,w-alone,w-data"}, // nobody knows whether the volume of the pod whose image is missing is attached
+		{"blocked", "reason", "cluster=west limit=3", "being deleted,ReadWriteOncePod,presumed: mounted elsewhere"},
+	})
+}
+
+// TestAttachmentsOfAnUnknownMoment has two volumes whose node does not let go of them: the error of detaching was there before the tracker.
+func TestAttachmentsOfAnUnknownMoment(t *testing.T) {
+	c := migrated(t)
+	s := newScene(t)
+	for _, name := range []string{"data", "own"} {
+		s.claim(name, corev1.ReadWriteOnce)
+		a := s.attach(name, "node-1", true, "")
+		a.Status.DetachError = &storagev1.VolumeError{Message: "the node does not answer"}
+		s.set(a)
+	}
+	s.set(s.pod("waits", "node-2", "data"), s.pod("starts", "node-1", "own"))
+	write(t, c, "east", s.facts(fact.Pods, fact.VolumeAttachments))
+	checkCases(t, func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }, []reportCase{
+		{"blocked", "name", "", "waits"},
+		{"blocked", "reason", "", "attached elsewhere"},
+		{"blocked", "holder_node", "", "node-1"},
+		{"blocked", "held_since", "", ""},
+		{"counts", "kind", "", "PersistentVolume,PersistentVolumeClaim,Pod,VolumeAttachment"},
+		{"counts", "count", "", "2,2,2,2"},
+		{"volume", "event", "volume=pv-data", "attached,bound,exists,exists"},
+	})
+}
+
 // TestDriversThatAttachNothing has a pod wait beside one on another node, of a driver that needs no attachment.
 func TestDriversThatAttachNothing(t *testing.T) {
 	c := migrated(t)

@@ -257,7 +257,7 @@ func spaceReports() []Report {
 		},
 		{
 			Name: "capacity", Topic: aboutSpace, Question: "How much can each storage class still provision, now or then?",
-			Help:  "How much storage each class can still provision, as its CSI driver said last: by now, or by a moment. A part of which the driver then said no amount, or no longer, is left out.",
+			Help:  "How much storage each class can still provision, as its CSI driver said last: by now, or by a moment. Parts of the cluster of which the driver reported no amount then are left out.",
 			Flags: slices.Concat([]Flag{atFlag}, chosen("storageclass")),
 			span:  now,
 		},
@@ -267,7 +267,7 @@ func spaceReports() []Report {
 			Flags: slices.Concat([]Flag{
 				atFlag,
 				{Name: "namespace", Help: "Only volumes of claims in this namespace."},
-				{Name: "min-idle", Help: "Only volumes idle for at least this long, such as 30d or 12h.", Kind: Duration, Default: "0s"},
+				{Name: "min-idle", Help: "Only volumes that can have been idle for at least this long, such as 30d or 12h: by IDLE, not by OBSERVED.", Kind: Duration, Default: "0s"},
 			}, chosen("owner", "group", "storageclass")),
 			columns: "cluster volume state idle_since idle_seconds observed_seconds namespace claim storage_class capacity_bytes used_bytes reclaim_policy last_used_at " +
 				"last_namespace last_pod last_workload keep_until keep_reason",

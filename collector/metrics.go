@@ -30,7 +30,7 @@ func newMetrics(reg prometheus.Registerer, kinds []fact.Kind) *metrics {
 		failures:  counter("kubevoltracker_watch_failures_total", "Lists and watches that failed; each is tried again."),
 		lastEvent: gauge("kubevoltracker_watch_last_event_timestamp_seconds", "When the last event or list of this kind was taken in, in seconds since the Unix epoch."),
 		lastSeen:  gauge("kubevoltracker_watch_last_seen_timestamp_seconds", "When the watch of this kind was last known to be up: an event came, a list, or the bookmark that the API server sends each minute while nothing happens. In seconds since the Unix epoch; 0 before the first."),
-		objects:   gauge("kubevoltracker_inventory_objects", "Objects held in memory; pods that mount no storage are not."),
+		objects:   gauge("kubevoltracker_inventory_objects", "Objects in memory, without pods that mount no storage."),
 		available: gauge("kubevoltracker_watch_available", "1 if the API server shows this kind, 0 if it does not serve it or does not allow us to see it. Absent for a kind that --no-collector.… switches off."),
 	}
 	factory := promauto.With(reg)

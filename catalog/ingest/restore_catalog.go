@@ -132,7 +132,7 @@ LEFT JOIN (
 SETTINGS join_use_nulls = 1, final = 0`
 
 	existingAttachments = `
-SELECT uid, attached_at FROM attachments WHERE cluster = {cluster:String} AND detached_at IS NULL`
+SELECT uid, attached, attached_at FROM attachments WHERE cluster = {cluster:String} AND detached_at IS NULL`
 
 	watchedUntil = `
 SELECT kind, max(seen_at) FROM coverage WHERE cluster = {cluster:String} AND instance != {instance:String} GROUP BY kind`
@@ -264,9 +264,11 @@ func (r *catalogReader) readContainer(rows driver.Rows) error {
 
 func (r *catalogReader) readAttachment(rows driver.Rows) error {
 	var uid string
-	var attached *time.Time
-	err := rows.Scan(&uid, &attached)
-	r.object(fact.VolumeAttachments, uid).AttachedAt = at(attached)
+	var attached bool
+	var since *time.Time
+	err := rows.Scan(&uid, &attached, &since)
+	o := r.object(fact.VolumeAttachments, uid)
+	o.Attached, o.AttachedAt = attached, at(since)
 	return err
 }
 

@@ -111,6 +111,7 @@ func attachments() table {
 		plain("node", func(r *row) string { return r.Node }),
 		plain("attacher", func(r *row) string { return r.Attacher }),
 		nullable("created_at", func(r *row) fact.Time { return r.CreatedAt }),
+		plain("attached", func(r *row) bool { return r.Attached }),
 		nullable("attached_at", func(r *row) fact.Time { return r.AttachedAt }),
 		nullable("detached_at", func(r *row) fact.Time { return r.DetachedAt }),
 		plain("error", func(r *row) string { return r.Error }),

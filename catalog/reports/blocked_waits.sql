@@ -1,18 +1,18 @@
-{{- /* Included by blocked.sql and blocked-found.sql: the tables wanted, of pods that wait and claims that they name; deleting, of claims that are to be deleted;
+{{- /* Included by blocked.sql and blocked-found.sql: the tables wanted, of Pending pods and claims that they name; deleting, of claims that are to be deleted;
 and awaited, of the claims in these. */ -}}
 (
     SELECT groupArray((toString(cluster), toString(namespace), uid, name, toString(node), created_at, toString(owner), CAST(groups, 'Array(String)'),
-        if(workload_name = '', concat('Pod/', name), concat(workload_kind, '/', workload_name))))
+        if(workload_name = '', concat('Pod/', name), concat(workload_kind, '/', workload_name)), started_at IS NOT NULL))
     FROM pods FINAL
     {{template "pending.sql"}}
 ) AS pending_list,
 pending AS
 (
-    SELECT p.1 AS cluster, p.2 AS namespace, p.3 AS uid, p.4 AS name, p.5 AS node, p.6 AS created_at, p.7 AS owner, p.8 AS groups, p.9 AS workload
+    SELECT p.1 AS cluster, p.2 AS namespace, p.3 AS uid, p.4 AS name, p.5 AS node, p.6 AS created_at, p.7 AS owner, p.8 AS groups, p.9 AS workload, p.10 AS is_started
     FROM (SELECT arrayJoin(pending_list) AS p)
 ),
 (
-    SELECT groupArray((p.cluster, p.namespace, p.uid, o.claim, p.name, p.node, p.created_at, p.owner, p.groups, p.workload))
+    SELECT groupArray((p.cluster, p.namespace, p.uid, o.claim, p.name, p.node, p.created_at, p.owner, p.groups, p.workload, p.is_started))
     FROM pending AS p
     INNER JOIN
     (
@@ -32,7 +32,7 @@ pending AS
 ) AS wanted_list,
 wanted AS
 (
-    SELECT w.1 AS cluster, w.2 AS namespace, w.3 AS pod_uid, w.4 AS claim_name, w.5 AS pod, w.6 AS node, w.7 AS created_at, w.8 AS owner, w.9 AS groups, w.10 AS workload
+    SELECT w.1 AS cluster, w.2 AS namespace, w.3 AS pod_uid, w.4 AS claim_name, w.5 AS pod, w.6 AS node, w.7 AS created_at, w.8 AS owner, w.9 AS groups, w.10 AS workload, w.11 AS is_started
     FROM (SELECT arrayJoin(wanted_list) AS w)
 ),
 -- The claims that are to be deleted, and since when.
@@ -54,7 +54,7 @@ deleting AS (SELECT d.1 AS cluster, d.2 AS uid, d.3 AS asked_at FROM (SELECT arr
         toString(owner), CAST(groups, 'Array(String)'), ephemeral, pod_uid, volume_key))
     FROM claims FINAL
     WHERE deleted_at IS NULL AND {{template "in_namespaces.sql"}}
-      AND ({{key "cluster, namespace, name"}} IN (SELECT {{key "cluster, namespace, claim_name"}} FROM wanted)
+      AND ({{key "cluster, namespace, name"}} IN (SELECT {{key "cluster, namespace, claim_name"}} FROM wanted WHERE NOT is_started)
            OR uid_key IN (SELECT {{key "cluster, uid"}} FROM deleting))
 ) AS awaited_list,
 awaited AS

@@ -89,7 +89,7 @@ FROM
     UNION ALL
 {{- end}}
     SELECT cluster, 'VolumeAttachment', count() FROM attachments FINAL
-    WHERE attached_at <= {until:DateTime64(6, 'UTC')} AND (detached_at IS NULL OR detached_at > {since:DateTime64(6, 'UTC')})
+    WHERE coalesce(created_at, attached_at) <= {until:DateTime64(6, 'UTC')} AND (detached_at IS NULL OR detached_at > {since:DateTime64(6, 'UTC')})
 {{- if given "namespace" "owner" "group" "storageclass" "workload"}}
       AND volume_key IN (SELECT {{if $few}}v.2 FROM (SELECT arrayJoin(volumes_found) AS v){{else}}uid_key FROM chosen_volumes{{end}})
 {{- end}}

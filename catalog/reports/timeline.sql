@@ -45,7 +45,7 @@ events AS
     WHERE {{template "both_existed.sql"}}
     UNION ALL
     SELECT a.cluster, coalesce(a.attached_at, a.created_at) AS began, a.detached_at, a.detached_at, 1,
-        if(a.attached_at IS NULL, 'attaching', 'attached'), concat('Node/', a.node), trim(concat('by ', a.attacher, ' ', a.error)), ''
+        if(a.attached, 'attached', 'attaching'), concat('Node/', a.node), trim(concat('by ', a.attacher, ' ', a.error)), ''
     FROM
     (
         -- The index of volume_uid finds them without FINAL. With FINAL, ClickHouse also reads all that lies around what an index finds.

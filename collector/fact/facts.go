@@ -293,7 +293,8 @@ type Attachment struct {
 	Node       string
 	Attacher   string // the CSI driver
 	CreatedAt  Time
-	AttachedAt Time   // absent until the attacher reports it
+	Attached   bool   // it is attached, or was
+	AttachedAt Time   // absent until the attacher reports it, and if nobody knows when it did
 	DetachedAt Time   // when the deletion of the VolumeAttachment was observed
 	Error      string // the last error of attaching or detaching, while it lasts
 }

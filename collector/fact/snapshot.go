@@ -105,6 +105,7 @@ type ObjectSnapshot struct {
 	AliveBefore  Time `json:",omitempty"`
 
 	// Of an attachment.
+	Attached   bool `json:",omitempty"`
 	AttachedAt Time `json:",omitempty"`
 }
 

@@ -12,10 +12,9 @@ import (
 // the first is the time at which its status was last written, or at which it was observed to become
 // attached; the second is the moment at which its deletion was observed.
 type attachment struct {
-	row      fact.Attachment
-	volume   string // the volume's name
-	attached bool   // as it was observed last
-	waits    wait   // as it was emitted last
+	row    fact.Attachment
+	volume string // the volume's name
+	waits  wait   // as it was emitted last
 	queued
 }
 
@@ -42,10 +41,10 @@ func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, obs Observat
 			a.row.Error = e.Message
 		}
 	}
-	if o.Status.Attached && !a.attached && a.row.AttachedAt == 0 {
+	if o.Status.Attached && !old.Attached && old.AttachedAt == 0 {
 		a.row.AttachedAt = whenAttached(o, obs)
 	}
-	a.attached = o.Status.Attached
+	a.row.Attached = old.Attached || o.Status.Attached // the attacher takes it back before the object is deleted
 	inv.resolveAttachment(a)
 	waits := inv.emitAttachmentState(a, waitOf(o))
 	if a.row == old {
@@ -59,7 +58,7 @@ func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, obs Observat
 }
 
 // waitOf returns what an attachment waits for. The attacher sets Attached once it has attached the volume; once it has detached
-// the volume, it removes its finalizer, and the API server deletes the object.
+// the volume, it takes that back, and removes its finalizer: the API server deletes the object.
 func waitOf(o *storagev1.VolumeAttachment) wait {
 	switch asked := deletionAsked(o); {
 	case asked != 0:
@@ -85,7 +84,7 @@ func (inv *Inventory) emitAttachmentState(a *attachment, w wait) (changed bool) 
 
 // whenAttached returns when an attachment was attached that is observed to be attached for the first time: when its status
 // was last written, according to managedFields, or else at the observation. Only the attacher writes the status: after it
-// has attached or failed to attach, and each time it has failed to detach. After such a failure the moment is unknown, as
+// has attached or failed to attach, each time it has failed to detach, and once it has detached. After such a failure the moment is unknown, as
 // that of an attachment that was found attached and has no managedFields: then whenAttached returns 0.
 func whenAttached(o *storagev1.VolumeAttachment, obs Observation) (at fact.Time) {
 	if o.Status.DetachError != nil {

@@ -58,7 +58,7 @@ func TestAttachmentLastsFromAttachedToGone(t *testing.T) {
 	} {
 		inv, h := play(t, events...)
 		expect(t, name, h.attachments["a1"], fact.Attachment{
-			UID: "a1", VolumeUID: "v1", Node: "node-1", Attacher: "csi.example", CreatedAt: at(4), AttachedAt: at(7), DetachedAt: at(20),
+			UID: "a1", VolumeUID: "v1", Node: "node-1", Attacher: "csi.example", CreatedAt: at(4), Attached: true, AttachedAt: at(7), DetachedAt: at(20),
 		})
 		expect(t, name+", left", len(inv.attachments)+len(inv.unattached), 0)
 	}
@@ -100,7 +100,13 @@ func TestAttachmentThatWasAttachedAtAnUnknownMoment(t *testing.T) {
 				expect(t, "attached at", r.attachments["a1"].AttachedAt, 0)
 				r.restart()
 			}
-			r.play(gone(40, test.object))
+			detached := as("35", test.object.DeepCopy())
+			detached.DeletionTimestamp, detached.DeletionGracePeriodSeconds = new(second(19)), new(int64(0))
+			detached.Status = storagev1.VolumeAttachmentStatus{} // as the attacher leaves it
+			r.play(set(35, detached))
+			r.restart()
+			r.play(gone(40, detached))
+			expect(t, "attached", r.attachments["a1"].Attached, true)
 			expect(t, "attached at", r.attachments["a1"].AttachedAt, 0)
 			expect(t, "detached at", r.attachments["a1"].DetachedAt, at(40))
 			for _, c := range changesOf(r.history) {

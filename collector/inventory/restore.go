@@ -319,7 +319,10 @@ func (c *container) restore(s *fact.ContainerSnapshot, p *pod) {
 }
 
 func (inv *Inventory) restoreAttachment(a *attachment, s *fact.ObjectSnapshot) {
-	a.row.AttachedAt, a.row.DetachedAt = cmp.Or(s.AttachedAt, a.row.AttachedAt), s.Deleted
+	a.row.DetachedAt = s.Deleted
+	if s.Attached { // nobody knows since when if AttachedAt is zero
+		a.row.Attached, a.row.AttachedAt = true, s.AttachedAt
+	}
 	if s.Deleted != 0 {
 		delete(inv.attachments, a.row.UID)
 		inv.entomb(fact.VolumeAttachments, a.row.UID, s.Deleted, a)

@@ -244,7 +244,7 @@ func TestRestoreIntoALiveInventory(t *testing.T) {
 		restored(goneVolume, fact.ObjectSnapshot{Kind: fact.Volumes, UID: "v0"}),
 		restored(claim, fact.ObjectSnapshot{}), restored(capacity(), fact.ObjectSnapshot{}), restored(oneOfEach()[fact.Drivers], fact.ObjectSnapshot{}), restored(oneOfEach()[fact.Namespaces], fact.ObjectSnapshot{}),
 		restored(storageClass("fast", "s1"), fact.ObjectSnapshot{}), restored(statefulSet("db", "sts"), fact.ObjectSnapshot{}),
-		restored(volumeAttachment("a1", "vol", 2), fact.ObjectSnapshot{Kind: fact.VolumeAttachments, UID: "a1", AttachedAt: at(1)}),
+		restored(volumeAttachment("a1", "vol", 2), fact.ObjectSnapshot{Kind: fact.VolumeAttachments, UID: "a1", Attached: true, AttachedAt: at(1)}),
 		{Kind: "Rollout", UID: "r1", Object: "{}"}, {Kind: fact.Pods, UID: "p9", Object: "{"},
 	}, 0, at(101), map[fact.Kind]fact.Time{fact.Pods: at(50), fact.Volumes: at(50)}, nil)
 	if unread == nil || err != nil {

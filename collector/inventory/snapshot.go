@@ -158,7 +158,7 @@ func (p *pod) snapshot(*Inventory) fact.ObjectSnapshot {
 }
 
 func (a *attachment) snapshot(*Inventory) fact.ObjectSnapshot {
-	s := fact.ObjectSnapshot{Kind: fact.VolumeAttachments, UID: a.row.UID, Deleted: a.row.DetachedAt, AttachedAt: a.row.AttachedAt}
+	s := fact.ObjectSnapshot{Kind: fact.VolumeAttachments, UID: a.row.UID, Deleted: a.row.DetachedAt, Attached: a.row.Attached, AttachedAt: a.row.AttachedAt}
 	s.Forgotten = s.Deleted != 0 && (a.row.VolumeUID != "" || a.volume == "") // its volume is not yet to arrive
 	return s
 }

@@ -85,8 +85,8 @@ func backends() board {
 			{kind: list, title: "Volumes by node", unit: "short", width: 12, height: 8, sortBy: "attached", description: "How many volumes are attached to each node by each driver, and how many wait for it. A node can have a limit.",
 				columns: "cluster- node attacher attached waiting",
 				queries: []query{rowsOf(`
-					SELECT cluster, node, attacher, countIf(attached_at IS NOT NULL) AS attached, countIf(attached_at IS NULL) AS waiting
-					FROM attachments FINAL
+					SELECT cluster, node, attacher, countIf(a.attached) AS attached, countIf(NOT a.attached) AS waiting
+					FROM attachments AS a FINAL
 					WHERE detached_at IS NULL AND ` + inCluster + `
 					GROUP BY cluster, node, attacher
 					ORDER BY attached DESC, waiting DESC, node

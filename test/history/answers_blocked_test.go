@@ -12,14 +12,15 @@ import (
 // holder is a pod that has a claim.
 type holder struct {
 	pod     *pod
-	since   fact.Time // of its first mount; 0 of a pod that is on a node and has not started
+	since   fact.Time // of its first mount; 0 of a Pending pod without one
 	running bool
 }
 
+// pending reports whether a pod is Pending: some of its containers have not started.
+func (p *pod) pending() bool { return p.known && p.gone.at == 0 && p.seenPhase == "Pending" }
+
 // waits reports whether a pod has not started.
-func (p *pod) waits() bool {
-	return p.known && p.gone.at == 0 && p.seenPhase == "Pending" && p.started() == 0
-}
+func (p *pod) waits() bool { return p.pending() && p.started() == 0 }
 
 // has reports whether a pod names a claim.
 func (p *pod) has(c *claim) bool {
@@ -35,7 +36,7 @@ func (m *model) holders(c *claim) (list []holder) {
 		}
 	}
 	for _, p := range m.pods {
-		if p.known && p.gone.at == 0 && (since[p] != 0 || p.waits() && p.has(c)) {
+		if p.known && p.gone.at == 0 && (since[p] != 0 || p.pending() && p.has(c)) {
 			over := p.seenPhase == "Succeeded" || p.seenPhase == "Failed" || p.finished() != 0
 			list = append(list, holder{p, since[p], !over})
 		}
@@ -100,7 +101,7 @@ func (w wait) forPods() (list []blockage) {
 		case h.pod == w.pod || !h.running:
 		case w.once:
 			list = append(list, blockage{"ReadWriteOncePod", "", h.pod.node, h.pod, h.since})
-		case unknown && h.since != 0 && h.pod.node != w.pod.node:
+		case unknown && h.pod.started() != 0 && h.pod.node != w.pod.node:
 			list = append(list, blockage{"presumed: mounted elsewhere", "", h.pod.node, h.pod, h.since})
 		}
 	}
@@ -115,7 +116,7 @@ func (w wait) forNodes() (list []blockage) {
 	for node, a := range w.attached {
 		before := len(list)
 		for _, h := range w.m.holders(w.claim) {
-			if h.running && h.since != 0 && h.pod.node == node {
+			if h.running && h.pod.node == node {
 				list = append(list, blockage{"attached elsewhere", w.failure(), node, h.pod, a.at})
 			}
 		}

@@ -138,8 +138,8 @@ func counts(h *history, flags map[string]string) (rows []row) {
 		m.countVolumesAndClaims(f, w, takesVolume, add)
 		m.countPodsAndMounts(f, add)
 		for _, a := range m.attached {
-			if v := a.volume; a.known && a.seenAttached && f.takes(m, f.namespace, f.owner, []string{f.group}, f.class) {
-				add("VolumeAttachment", takesVolume(v), a.at, a.gone)
+			if v := a.volume; a.known && f.takes(m, f.namespace, f.owner, []string{f.group}, f.class) {
+				add("VolumeAttachment", takesVolume(v), a.created, a.gone)
 			}
 		}
 		for _, n := range m.namespaces { // which have no owner
