@@ -208,7 +208,7 @@ func TestALifeOfAClaimEndsWithItsBinding(t *testing.T) {
 		return fact.Binding{Version: 1, Namespace: namespace, ClaimName: claim, ClaimUID: "claim-" + claim, VolumeUID: "v", BoundAt: bound, ReleasedAt: released, ReleasedNotBefore: released}
 	}
 	attachment := func(node string, at, gone fact.Time) fact.Attachment {
-		return fact.Attachment{Version: 1, UID: node, VolumeUID: "v", Node: node, Attacher: "d", CreatedAt: at, AttachedAt: at, DetachedAt: gone}
+		return fact.Attachment{Version: 1, UID: node, VolumeUID: "v", Node: node, Attacher: "d", CreatedAt: at, Attached: true, AttachedAt: at, DetachedAt: gone}
 	}
 	change := func(at fact.Time, version string, action fact.Action, details string) fact.Change {
 		return fact.Change{At: at, Kind: "PersistentVolume", UID: "v", Name: "pv-v", Action: action, Details: details, ResourceVersion: version}
@@ -274,6 +274,34 @@ func TestAppsThatAreAwayForAMomentStay(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", flags, got, want)
 		}
 	}
+}
+
+// TestAppsWhoseTimesAreNotExact has a container that had restarted more often than its status showed when the tracker came, and a pod of a
+// lost node beside one whose end was observed.
+func TestAppsWhoseTimesAreNotExact(t *testing.T) {
+	c := migrated(t)
+	use := func(pod string, earliest, start, notBefore, end fact.Time) fact.Mount {
+		m := endedMount(mountOf(pod, "data", "data", "csi:1", "data", start), notBefore, end, "")
+		m.StartedNotBefore = earliest
+		return m
+	}
+	f := &fact.Facts{
+		Volumes: []fact.Volume{volumeOf("data", "fast", "csi:1", "claim-data", "Bound", 20)},
+		Claims:  []fact.Claim{claimOf("data", "fast", "data", 20)},
+		Pods: []fact.Pod{
+			podOf("shop", "api", "Deployment", "api"), podOf("shop", "web-1", "Deployment", "web"), podOf("shop", "web-2", "Deployment", "web"),
+		},
+		Mounts: []fact.Mount{
+			use("api", day(1, 5), day(2, 1), 0, 0),
+			use("web-1", day(2, 2), day(2, 2), day(2, 10), day(2, 14)), use("web-2", day(2, 3), day(2, 3), day(2, 13), day(2, 13)),
+		},
+	}
+	write(t, c, "east", f)
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"app-changes", "at", "volume=pv-data", "2026-02-01T12:00:00Z,2026-02-02T12:00:00Z,2026-02-14T12:00:00Z"},
+		{"app-changes", "at_not_before", "volume=pv-data", "2026-01-05T12:00:00Z,,2026-02-13T12:00:00Z"},
+	})
 }
 
 // TestAppsOfTwoNamespaces has a volume whose former claim, in another namespace, was still mounted when it got the next one.

@@ -30,9 +30,7 @@ func stays(uses []mount, absence fact.Time) (list []*stay) {
 		}
 		was := list[n-1]
 		was.uses = append(was.uses, u)
-		if e.at > was.went.at || e.at == was.went.at && e.notBefore > was.went.notBefore {
-			was.went = e
-		}
+		was.went.at, was.went.notBefore = max(was.went.at, e.at), max(was.went.notBefore, e.notBefore)
 	}
 	return list
 }
