@@ -158,6 +158,34 @@ func TestStoresThatPodsName(t *testing.T) {
 	})
 }
 
+// TestPodsThatLeaveAStoreAndComeBack has pods that name a store themselves, and a volume on it that came and went while they did not use it:
+// in a pause of a month, and of six days.
+func TestPodsThatLeaveAStoreAndComeBack(t *testing.T) {
+	c := migrated(t)
+	for cluster, again := range map[string]fact.Time{"east": day(2, 2), "west": day(1, 9)} {
+		v := volumeOf("data", "fast", "nfs:1", "", "Available", 1)
+		v.CreatedAt, v.DeletedAt, v.DeletedNotBefore = day(1, 4), day(1, 8), day(1, 8)
+		use := func(pod string, from, to fact.Time) fact.Mount {
+			return endedMount(mountOf(pod, "store", "", "nfs:2", "", from), to, to, "Completed")
+		}
+		write(t, c, cluster, &fact.Facts{
+			VolumeSources: []fact.VolumeSource{
+				{Version: 1, ID: "nfs:1", Kind: "nfs", Server: cluster, Path: "/data"}, {Version: 1, ID: "nfs:2", Kind: "nfs", Server: cluster, Path: "/data"},
+			},
+			Volumes: []fact.Volume{v},
+			Pods:    []fact.Pod{podOf("shop", "a", "", ""), podOf("shop", "b", "", ""), podOf("shop", "c", "", "")},
+			Mounts:  []fact.Mount{use("a", day(1, 1), day(1, 2)), use("b", day(1, 2), day(1, 3)), use("c", again, again+1e6)},
+		})
+	}
+	run := func(report, of string, flags ...string) string { return column(t, c, report, of, flags...) }
+	checkCases(t, run, []reportCase{
+		{"same-store", "state", "cluster=east", "reused,reused"},
+		{"same-store", "others", "cluster=east", `["pv-data"],["pods in shop"]`},
+		{"same-store", "state", "cluster=west", "shared,shared"},
+		{"same-store", "together_seconds", "cluster=west", "0,0"},
+	})
+}
+
 // TestPairsThatShareAStoreInTurn has volumes of which two share a store in January, and two others in February.
 func TestPairsThatShareAStoreInTurn(t *testing.T) {
 	c := migrated(t)

@@ -6,6 +6,7 @@
 -- mounts it. Names are compared as they are written: in different clusters the same name may be another store, and of some
 -- kinds the name leaves out a part, such as the account that only the Secret names. Then the row says "presumed".
 -- Volumes that existed at the same time, or were used then, share the store; if one was gone before the other came, the store was reused.
+-- Pods that name the store themselves are there from the first use to the last, but not in a pause of more than a week.
 -- Uses overlap only where that is certain: from the latest start to the earliest end, and of uses that have not ended to the
 -- last moment watched.
 WITH
@@ -134,13 +135,21 @@ parts AS
         -- The life of a volume includes its uses: a volume can be deleted while it is used. If nobody knows when it was created, the life
         -- is certain for its uses alone.
         if(first_at = toDateTime64(0, 6, 'UTC'), coalesce(created_at, volume.8, {now:DateTime64(6, 'UTC')}), least(coalesce(created_at, first_at), first_at)) AS began,
-        if(uid = '', last_at, greatest(coalesce(volume.8, volume.7, toDateTime64('2299-12-31 23:59:59', 6, 'UTC')), last_at)) AS ended
+        if(uid = '', last_at, greatest(coalesce(volume.8, volume.7, toDateTime64('2299-12-31 23:59:59', 6, 'UTC')), last_at)) AS ended,
+        -- When it came (1) and went (-1).
+        if(uid = '', stays, [(began, 1), (ended, -1)]) AS turns
     FROM
     (
         SELECT
             store, node, cluster, uid, namespace, any(m.volume) AS volume, any(backend) AS backend, any(kind) AS kind,
             minIf(m.first_at, mount != '') AS first_at, max(m.last_at) AS last_at,
-            sum(m.shared_micros) AS shared_micros, arraySort(groupUniqArrayIf(pod, overlapped > 0)) AS shared_pods
+            sum(m.shared_micros) AS shared_micros, arraySort(groupUniqArrayIf(pod, overlapped > 0)) AS shared_pods,
+            -- A use lasts for a week more here, and when all of them are over, that week is taken off again.
+            arraySort(x -> (x.1, -x.2), arrayConcat(
+                groupArrayIf((m.first_at, 1), uid = '' AND mount != ''), groupArrayIf((m.last_at + INTERVAL 7 DAY, -1), uid = '' AND mount != ''))) AS edges,
+            arrayFilter(x -> x.2 != 0, arrayMap(
+                (x, there) -> multiIf(x.2 = 1 AND there = 1, (x.1, 1), there = 0, (x.1 - INTERVAL 7 DAY, -1), (x.1, 0)),
+                edges, arrayCumSum(x -> x.2, edges))) AS stays
         FROM
         (
             SELECT
@@ -181,7 +190,9 @@ FROM
         SELECT *, notEmpty(sharers) AS is_shared, if(notEmpty(sharers), sharers, rest) AS others
         FROM
         (
-            SELECT *, arrayFilter(o -> o.5 < ended AND o.6 > began, rest) AS sharers
+            -- Two of which both are there at a moment are more than one then. At one moment, who goes goes before who comes.
+            SELECT *, arrayFilter(o -> o.5 < ended AND o.6 > began
+                    AND (uid != '' AND o.2 != '' OR arrayMax(arrayCumSum(x -> x.2, arraySort(arrayConcat(turns, o.7)))) > 1), rest) AS sharers
             FROM
             (
                 SELECT *, arrayFilter(o -> (o.1, o.2, o.4) != (cluster, uid, if(uid = '', namespace, '')), here) AS rest
@@ -189,7 +200,7 @@ FROM
                 (
                     SELECT
                         *,
-                        groupArray((toString(cluster), uid, persistentvolume, if(uid = '', toString(namespace), ''), began, ended)) OVER (PARTITION BY store, node) AS here
+                        groupArray((toString(cluster), uid, persistentvolume, if(uid = '', toString(namespace), ''), began, ended, turns)) OVER (PARTITION BY store, node) AS here
                     FROM parts
                 )
                 WHERE length(here) > 1 AND arrayExists(o -> o.2 != '', here) OR arrayUniq(here.1) > 1

@@ -212,6 +212,32 @@ func (all shelves) addUse(u mount, w window) {
 	t.uses = append(t.uses, use)
 }
 
+// away is for how long pods in a namespace have not used a store that they name themselves once they have left it.
+const away = 7 * 24 * 3600 * second
+
+// stays returns when a tenant had a place on its store: a volume while it existed, pods while they used it, but for short pauses.
+func (t *tenant) stays() (list []spell) {
+	if t.v != nil {
+		return []spell{{nil, t.began, t.ended}}
+	}
+	slices.SortFunc(t.uses, func(a, b spell) int { return cmp.Compare(a.began, b.began) })
+	for _, u := range t.uses {
+		if n := len(list); n > 0 && u.began <= list[n-1].ended+away {
+			list[n-1].ended = max(list[n-1].ended, u.ended)
+		} else {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// meets reports whether two tenants had a place on a store at the same time.
+func (t *tenant) meets(o *tenant) bool {
+	return slices.ContainsFunc(t.stays(), func(a spell) bool {
+		return slices.ContainsFunc(o.stays(), func(b spell) bool { return a.began < b.ended && a.ended > b.began })
+	})
+}
+
 // shelvesOf returns who had a place on each backing store in a window.
 func (h *history) shelvesOf(w window) shelves {
 	all := shelves{}
@@ -297,9 +323,7 @@ func sameStore(h *history, flags map[string]string) (rows []row) {
 // others returns whether a tenant shares a store, and with whom; else who had it at another time.
 func (t *tenant) others(tenants []*tenant) (state string, names []string) {
 	rest := slices.DeleteFunc(slices.Clone(tenants), func(o *tenant) bool { return o == t })
-	sharers := slices.DeleteFunc(slices.Clone(rest), func(o *tenant) bool {
-		return o.began >= t.ended || o.ended <= t.began
-	})
+	sharers := slices.DeleteFunc(slices.Clone(rest), func(o *tenant) bool { return !t.meets(o) })
 	state = "reused"
 	if len(sharers) > 0 {
 		state, rest = "shared", sharers
