@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -47,6 +48,18 @@ func (c *Client) resources() []resource {
 		whole(fact.VolumeAttachments, &storagev1.VolumeAttachment{}, storage, "volumeattachments"),
 		whole(fact.Pods, &corev1.Pod{}, c.pods, "pods"),
 	}
+}
+
+// CurrentVersion returns the resource version of the API server now, by a list of one object of a kind; zero if the answer has none.
+func (c *Client) CurrentVersion(ctx context.Context, kind fact.Kind) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	for _, r := range c.resources() {
+		if r.kind == kind {
+			return currentVersion(ctx, r.listWatch)
+		}
+	}
+	return 0, fmt.Errorf("the kind %s is not watched", kind)
 }
 
 func whole(kind fact.Kind, example runtime.Object, client rest.Interface, plural string) resource {

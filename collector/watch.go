@@ -129,11 +129,17 @@ func (l listWatch) open(ctx context.Context, options metav1.ListOptions) (watch.
 	return w, err
 }
 
+// currentVersion returns the API server's current version, as that of package scope does.
+func (l listWatch) currentVersion(ctx context.Context) (uint64, error) {
+	version, err := currentVersion(ctx, l.ListWatch)
+	l.store.noteRight("list", err)
+	return version, err
+}
+
 // currentVersion returns the API server's current version, at the cost of one object; zero if the answer
 // has none.
-func (l listWatch) currentVersion(ctx context.Context) (uint64, error) {
-	list, err := l.ListWatch.ListWithContext(ctx, metav1.ListOptions{Limit: 1})
-	l.store.noteRight("list", err)
+func currentVersion(ctx context.Context, lw *cache.ListWatch) (uint64, error) {
+	list, err := lw.ListWithContext(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return 0, err
 	}

@@ -2,8 +2,10 @@ package ingest
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/go-kit/log/level"
 
 	"github.com/kubevoltracker/kubevoltracker/catalog"
 	"github.com/kubevoltracker/kubevoltracker/collector/fact"
@@ -27,6 +29,43 @@ func (m checkpointMap) reaches(other checkpointMap) bool {
 		}
 	}
 	return true
+}
+
+// leaveOutForeign removes from the checkpoints of other trackers those of another history of the cluster. Resource versions of one etcd can be
+// compared: what has a number up to a checkpoint's is older. But after etcd was restored from a backup, and where a cluster was made anew under its
+// name, all that happens has numbers below the old checkpoints, and nobody has written it. Such a checkpoint is ahead of the API server.
+//
+// It asks the API server for kinds of which this tracker's own watch is behind the checkpoint, once for each kind: compared has those. What it
+// cannot compare stays, and the error says why.
+func (w *Writer) leaveOutForeign(ctx context.Context, kinds []fact.Kind, compared map[fact.Kind]bool, of ...checkpointMap) error {
+	if w.options.CurrentVersion == nil {
+		return nil
+	}
+	positions := w.options.Journal.Positions()
+	for _, kind := range kinds {
+		var checkpoint uint64
+		for _, m := range of {
+			checkpoint = max(checkpoint, m[kind])
+		}
+		if p, seen := positions[string(kind)]; compared[kind] || !seen || fact.VersionNumber(p.ResourceVersion) >= checkpoint {
+			continue
+		}
+		current, err := w.options.CurrentVersion(ctx, kind)
+		if err != nil {
+			return fmt.Errorf("ask the API server for its version: %w", err)
+		}
+		if compared[kind] = true; current == 0 || current >= checkpoint {
+			continue
+		}
+		level.Warn(w.options.Logger).Log("msg", "the API server is at an earlier version than another tracker's checkpoint, as after a restore of etcd; not going by that",
+			"kind", kind, "version", current, "checkpoint", checkpoint)
+		for _, m := range of {
+			if m[kind] > current {
+				delete(m, kind)
+			}
+		}
+	}
+	return nil
 }
 
 // latestCheckpoints asks for the checkpoints of one tracker.

@@ -69,7 +69,7 @@ func (w *Writer) follow(ctx context.Context) error {
 			return err
 		})
 		if err == nil {
-			if err := w.acknowledgeWritten(written); err != nil {
+			if err := w.acknowledgeWritten(ctx, written, map[fact.Kind]bool{}); err != nil {
 				return err
 			}
 		}
@@ -86,11 +86,18 @@ func (w *Writer) follow(ctx context.Context) error {
 	return nil
 }
 
-// acknowledgeWritten acknowledges the batches that another tracker has written, by its checkpoints.
-func (w *Writer) acknowledgeWritten(written checkpointMap) error {
+// acknowledgeWritten acknowledges the batches that another tracker has written, by its checkpoints. Compared is that of leaveOutForeign.
+func (w *Writer) acknowledgeWritten(ctx context.Context, written checkpointMap, compared map[fact.Kind]bool) error {
 	for {
 		if found, err := w.nextNeeds(); err != nil || !found || !covered(w.follower.needs, written) {
 			return err
+		}
+		kinds := make([]fact.Kind, len(w.follower.needs))
+		for i := range w.follower.needs {
+			kinds[i] = w.follower.needs[i].Kind
+		}
+		if err := w.leaveOutForeign(ctx, kinds, compared, written); err != nil || !covered(w.follower.needs, written) {
+			return nil //nolint:nilerr // what is not known to be written stays
 		}
 		number := w.follower.number
 		w.follower = follower{}

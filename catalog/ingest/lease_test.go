@@ -3,10 +3,12 @@ package ingest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -108,7 +110,7 @@ func TestAStandbyAcknowledgesWhatTheLeaderHasWritten(t *testing.T) {
 		{checkpointMap{fact.Pods: 100, fact.Claims: 20}, []uint64{5}},
 		{checkpointMap{fact.Pods: 1 << 60, fact.Claims: 20}, []uint64{5}},
 	} {
-		if err := w.acknowledgeWritten(step.written); err != nil {
+		if err := w.acknowledgeWritten(t.Context(), step.written, nil); err != nil {
 			t.Fatal(err)
 		}
 		if left := numbers(j); !reflect.DeepEqual(left, step.left) {
@@ -143,7 +145,7 @@ func TestAStandbyWaitsForEventsAndNotForBookmarks(t *testing.T) {
 		{checkpointMap{fact.Pods: 110, fact.StorageClasses: 89}, 1},
 		{checkpointMap{fact.Pods: 110, fact.StorageClasses: 90}, 0},
 	} {
-		if err := w.acknowledgeWritten(step.written); err != nil {
+		if err := w.acknowledgeWritten(t.Context(), step.written, nil); err != nil {
 			t.Fatal(err)
 		}
 		if left := len(numbers(j)); left != step.left {
@@ -400,6 +402,87 @@ func TestANewLeaderWaitsUntilItIsAsFar(t *testing.T) {
 	// The first batch says nothing that they have not written.
 	if got := fmt.Sprint(rows(t, c, "SELECT uid FROM changes")); got != "[[1]]" {
 		t.Errorf("changes: %s", got)
+	}
+}
+
+// TestCheckpointsOfAnotherHistory: etcd was restored from a backup, so that the API server, at 60, is before the former leader's checkpoint. Nobody
+// has written what this tracker has listed since: it stays in the journal of one that stands by, and a new leader writes it.
+func TestCheckpointsOfAnotherHistory(t *testing.T) {
+	c := migrated(t)
+	for name, test := range map[string]struct {
+		current uint64
+		err     error
+		stays   bool
+	}{"restored": {60, nil, true}, "behind": {200, nil, false}, "no number": {0, nil, false}, "no answer": {0, errors.New("refused"), true}} {
+		t.Run(name, func(t *testing.T) {
+			j := newJournal(t)
+			write(t, c, name, &fact.Facts{Checkpoints: points("them", map[fact.Kind]string{fact.Pods: "100"})})
+			ours := numbered(0, 1)
+			ours.Checkpoints = points("us", map[fact.Kind]string{fact.Pods: "50"})
+			record(t, j, ours)
+			lease := &granted{former: "them", changed: make(chan struct{})}
+			asked := atomic.Int32{}
+			w := NewWriter(c, WriterOptions{Journal: j, Dir: t.TempDir(), Cluster: name, Lease: lease, Logger: log.NewLogfmtLogger(t.Output()),
+				CurrentVersion: func(_ context.Context, kind fact.Kind) (uint64, error) {
+					if asked.Add(1); kind != fact.Pods {
+						t.Errorf("asked for %s", kind)
+					}
+					return test.current, test.err
+				}})
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() { done <- w.Run(ctx) }()
+			if test.stays {
+				until(t, "asked twice", func() bool { return asked.Load() > 1 })
+				if j.Stats().Rows == 0 {
+					t.Error("it was acknowledged, and nobody has written it")
+				}
+			} else {
+				until(t, "acknowledged", func() bool { return j.Stats().Rows == 0 })
+			}
+			if test.err == nil && test.stays {
+				lease.set(true)
+				until(t, "written", func() bool { return j.Stats().Rows == 0 }) // sooner than catchUpWithin
+			}
+			cancel()
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			want := "[]"
+			if test.err == nil && test.stays {
+				want = "[[0]]"
+			}
+			if got := fmt.Sprint(rows(t, c, "SELECT uid FROM changes WHERE cluster = '"+name+"'")); got != want {
+				t.Errorf("changes: %s, not %s", got, want)
+			}
+		})
+	}
+}
+
+// TestChangesAfterARestore: a tracker with a new journal leaves out the changes that an earlier one has written, and not those of an etcd that
+// was restored since.
+func TestChangesAfterARestore(t *testing.T) {
+	c := migrated(t)
+	for current, want := range map[uint64]string{60: "[[p]]", 200: "[]"} {
+		cluster, j := fmt.Sprint("at ", current), newJournal(t)
+		write(t, c, cluster, &fact.Facts{Checkpoints: points("them", map[fact.Kind]string{fact.Pods: "100"})})
+		record(t, j, &fact.Facts{
+			Changes:     []fact.Change{{At: fact.At(time.Now()), Kind: string(fact.Pods), UID: "p", Action: fact.Started, ResourceVersion: "55"}},
+			Checkpoints: points("us", map[fact.Kind]string{fact.Pods: "56"}),
+		})
+		w := NewWriter(c, WriterOptions{Journal: j, Dir: t.TempDir(), Cluster: cluster, MayRepeat: true, Logger: log.NewLogfmtLogger(t.Output()),
+			CurrentVersion: func(context.Context, fact.Kind) (uint64, error) { return current, nil }})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- w.Run(ctx) }()
+		until(t, "written", func() bool { return j.Stats().Rows == 0 })
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(rows(t, c, "SELECT uid FROM changes WHERE cluster = '"+cluster+"'")); got != want {
+			t.Errorf("%s: changes: %s, not %s", cluster, got, want)
+		}
 	}
 }
 

@@ -38,9 +38,10 @@ const (
 	// overlap is how long after a takeover batches can still have rows that the former leader has written: our
 	// watches may be that far behind its watches.
 	overlap = time.Minute
-	// catchUpWithin bounds the wait of rule 2, which can be in vain: after etcd was restored from a backup, versions
-	// are lower than the checkpoints of the others.
+	// catchUpWithin bounds the wait of rule 2, which can be in vain: a watch can be broken for long.
 	catchUpWithin = time.Minute
+	// compareEvery is how often leaveOutForeign is tried while the API server does not answer.
+	compareEvery = time.Second
 	// mostRepeated bounds how many keys rule 2 looks at. A busy cluster has fewer in a minute.
 	mostRepeated = 500_000
 	// uncommittedRows is more than the rows that can be on their way into the journal.
@@ -52,6 +53,7 @@ type takeover struct {
 	since       time.Time
 	written     checkpointMap                 // of the former leader
 	reached     checkpointMap                 // the highest of any tracker
+	compared    map[fact.Kind]bool            // see leaveOutForeign
 	floor       uint64                        // new rows have higher versions
 	last        uint64                        // the highest version given so far to a row from before the takeover
 	latest      map[string]uint64             // the version of the last row of each key, in the batches up to until
@@ -69,7 +71,7 @@ func (w *Writer) beginTakeover(ctx context.Context) error {
 	case !w.options.MayRepeat:
 		return nil
 	}
-	var t takeover
+	t := takeover{compared: map[fact.Kind]bool{}}
 	var found versionsFound
 	err := w.persist(ctx, func(ctx context.Context) (err error) {
 		if former == "" {
@@ -122,22 +124,31 @@ func (w *Writer) noteBeyond(found versionsFound) {
 func (w *Writer) catchUp(ctx context.Context) (bool, error) {
 	limited, cancel := context.WithTimeout(ctx, catchUpWithin)
 	defer cancel()
+	t := &w.takeover
 	var behind fact.Kind
+	var asked time.Time
+	var unknown error
 	err := wait.PollUntilContextCancel(limited, 100*time.Millisecond, true, func(context.Context) (bool, error) {
+		if unknown == nil || time.Since(asked) > compareEvery {
+			asked = time.Now()
+			unknown = w.leaveOutForeign(limited, slices.Concat(slices.Collect(maps.Keys(t.written)), slices.Collect(maps.Keys(t.reached))), t.compared, t.written, t.reached)
+		}
 		before := behind
 		if behind = w.behind(); behind != "" && before == "" {
 			level.Info(w.options.Logger).Log("msg", "waiting for this tracker's watch to reach what others have written", "kind", behind)
 		}
-		return behind == "", nil
+		return behind == "" && unknown == nil, nil
 	})
 	if ctx.Err() != nil {
 		return false, nil
 	}
 	if err != nil {
-		level.Warn(w.options.Logger).Log("msg", "this tracker's watch is behind what others have written; writing anyway", "kind", behind, "waited", catchUpWithin)
+		level.Warn(w.options.Logger).Log("msg", "this tracker's watch is behind what others have written; writing anyway", "kind", behind, "waited", catchUpWithin, "err", unknown)
 	}
-	if err := w.acknowledgeWritten(w.takeover.written); err != nil {
-		return false, err
+	if unknown == nil {
+		if err := w.acknowledgeWritten(ctx, t.written, t.compared); err != nil {
+			return false, err
+		}
 	}
 	return true, w.findRepeated()
 }
@@ -192,11 +203,15 @@ func (w *Writer) adapt(ctx context.Context, b *batch) error {
 		w.endTakeover()
 		return nil
 	}
+	written := t.written
+	if err := w.leaveOutForeign(ctx, slices.Collect(maps.Keys(written)), t.compared, written); err != nil {
+		written = nil // rather twice than never
+	}
 	facts.Changes = slices.DeleteFunc(facts.Changes, func(c fact.Change) bool {
-		return t.written.covers(c.EventKind(), c.ResourceVersion)
+		return written.covers(c.EventKind(), c.ResourceVersion)
 	})
 	facts.StorageCapacity = slices.DeleteFunc(facts.StorageCapacity, func(s fact.StorageCapacity) bool {
-		return t.written.covers(fact.StorageCapacities, s.ResourceVersion)
+		return written.covers(fact.StorageCapacities, s.ResourceVersion)
 	})
 	// The former leader may have died between its last rows and their checkpoint: look for those rows.
 	span := spanOf(facts, t.since)

@@ -38,6 +38,8 @@ type WriterOptions struct {
 	Document func(kind fact.Kind, wire []byte) (string, error)
 	// Redact masks secrets in the rows of a batch, which an older tracker may have recorded; nil to leave them.
 	Redact func(*fact.Facts)
+	// CurrentVersion asks the API server for its resource version, by a list of one kind (leaveOutForeign); nil to believe all checkpoints.
+	CurrentVersion func(context.Context, fact.Kind) (uint64, error)
 	// Lease says when this tracker may write, if there are several; nil if there is one.
 	Lease Lease
 	// MayRepeat is true if the journal is new or has lost its last transaction. An earlier tracker, with another

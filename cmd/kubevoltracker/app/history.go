@@ -155,7 +155,7 @@ func (h *history) openJournal(ctx context.Context, o Options) (err error) {
 func (h *history) newWriter(o Options, client *collector.Client, registry *prometheus.Registry) {
 	writing := ingest.WriterOptions{
 		Journal: h.journal, Dir: o.DataDir, Cluster: h.cluster, Registerer: registry, Logger: h.logger,
-		Document: h.document, Redact: h.policy.Rows,
+		Document: h.document, Redact: h.policy.Rows, CurrentVersion: client.CurrentVersion,
 		MayRepeat: h.snapshot == nil || h.recorder.TakingOver() || h.journal.Origin() == journal.Rewound,
 	}
 	if writing.MayRepeat {
