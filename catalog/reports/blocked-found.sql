@@ -1,4 +1,5 @@
--- Finds what waits: Pending pods with the claims that they name, if a pod that has not started waits for these, and claims that are to be deleted, which have no pod_uid. Mostly nothing does.
+-- Finds what waits: pods that have not started, with the claims that they name, beside the other Pending pods that name these; and claims that
+-- are to be deleted, which have no pod_uid. Mostly nothing does.
 WITH
 {{template "blocked_waits.sql"}}
 waits AS
