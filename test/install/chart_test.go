@@ -287,14 +287,17 @@ func notes(t *testing.T, args ...string) string {
 
 func TestNotesWarnOfWhatIsMissing(t *testing.T) {
 	const (
-		unnamed = "WARNING: clusterName is empty"
-		claim   = "kubectl delete pvc --namespace default -l app.kubernetes.io/instance=kubevoltracker,app.kubernetes.io/name=kubevoltracker"
+		unnamed  = "WARNING: clusterName is empty"
+		kubelets = "some kubelets did not report"
+		claim    = "kubectl delete pvc --namespace default -l app.kubernetes.io/instance=kubevoltracker,app.kubernetes.io/name=kubevoltracker"
 	)
 	for _, test := range []struct {
 		args []string
 		want map[string]bool
 	}{
-		{nil, map[string]bool{unnamed: false, claim: true}},
+		{nil, map[string]bool{unnamed: false, claim: true, kubelets: true}},
+		{[]string{"--set", "kubelet.enabled=false"}, map[string]bool{kubelets: false}},
+		{[]string{"--set", "kubelet.insecureTLS=true"}, map[string]bool{kubelets: false, "WARNING: kubelet.insecureTLS": true}},
 		{[]string{"--set", "monitoring.serviceMonitor.enabled=true"}, map[string]bool{unnamed: true}},
 		{[]string{"--set", "monitoring.dashboards.enabled=true"}, map[string]bool{unnamed: true}},
 		{[]string{"--set", monitored + ",clusterName=production"}, map[string]bool{unnamed: false}},
