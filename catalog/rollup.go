@@ -13,9 +13,20 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// summedAgain is the number of days that RollUp sums up once more when a day is over: a node that was cut off can
-// report the end of a container that late.
+// summedAgain is the number of days that RollUp sums up once more when a day is over: what a kubelet reports late changes them. If
+// that is later still, lateDay has more.
 const summedAgain = 3
+
+// lateDay asks for the first day that is summed up, before those of summedAgain, and of which a mount says otherwise that was written since: a node
+// that was cut off for days has reported the end of a container, or a pod that waited for its volume for days has started.
+const lateDay = `
+SELECT toNullable(min(if(started_at >= toDateTime64({next:Date}, 6, 'UTC'), toDate(pod_created_at), toDate(ended_at))))
+FROM mounts
+WHERE cluster = {cluster:String} AND version >= {after:UInt64}
+    AND (ended_at < toDateTime64({again:Date}, 6, 'UTC')
+        OR started_at >= toDateTime64({next:Date}, 6, 'UTC') AND pod_created_at < toDateTime64({again:Date}, 6, 'UTC'))
+HAVING count() > 0
+SETTINGS final = 0`
 
 // rollups are the files that sum up a day, each for a table. The last one is that of byte_seconds_daily: a day with rows there is done.
 var rollups = []string{"roll_use_seconds.sql", "roll_byte_seconds.sql"}
@@ -67,9 +78,10 @@ func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err err
 	first, known = dayOf(first), dayOf(known)
 	if last != nil {
 		last := dayOf(*last)
-		first = last.AddDate(0, 0, 1)
-		if again := last.AddDate(0, 0, 1-summedAgain); again.After(c.now().Add(-shortestRetention)) && known.After(last) {
-			first = again // the details of longer ago may have expired
+		if first = last.AddDate(0, 0, 1); known.After(last) {
+			if first, err = c.firstAgain(ctx, op, cluster, last); err != nil {
+				return 0, err
+			}
 		}
 	}
 	for day := first; !day.After(known); day = day.AddDate(0, 0, 1) {
@@ -82,6 +94,31 @@ func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err err
 		return days, err
 	}
 	return days, c.rollUpQuarters(ctx, cluster, known)
+}
+
+// firstAgain returns the first day to sum up if the days up to last are summed up: the first one that may have changed, but none of which the details
+// may have expired, and at the latest the day after last.
+func (c *Catalog) firstAgain(ctx context.Context, op, cluster string, last time.Time) (time.Time, error) {
+	next, first := last.AddDate(0, 0, 1), last.AddDate(0, 0, 1-summedAgain)
+	// The catalog had all mounts that were written before the last day began when that day was summed up: see rollUpQuarters.
+	values := map[string]string{
+		"cluster": cluster, "again": first.Format(time.DateOnly), "next": next.Format(time.DateOnly), "after": strconv.FormatInt(max(0, last.UnixMicro()), 10),
+	}
+	err := c.Each(ctx, op, lateDay, values, func(rows driver.Rows) error {
+		var late *time.Time
+		err := rows.Scan(&late)
+		if late != nil && dayOf(*late).Before(first) {
+			first = dayOf(*late)
+		}
+		return err
+	})
+	if oldest := dayOf(c.now().Add(-shortestRetention)).AddDate(0, 0, 1); first.Before(oldest) {
+		first = oldest
+	}
+	if first.After(next) {
+		first = next
+	}
+	return first, err
 }
 
 // rollUpMonths sums up the months that ended by the day known, oldest first.

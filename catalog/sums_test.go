@@ -136,6 +136,61 @@ func TestClustersAreSummedUpForOtherDays(t *testing.T) {
 	}
 }
 
+// TestDaysThatAreLearntLate has a node that was cut off for a week and reports then when a container had ended, and a pod that starts after it has
+// waited for its volume for a week. The days are summed up by then.
+func TestDaysThatAreLearntLate(t *testing.T) {
+	c := migrated(t)
+	midnight := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) // it is noon of that day
+	ago := func(days int, hours time.Duration) fact.Time {
+		return fact.At(midnight.AddDate(0, 0, -days).Add(hours * time.Hour))
+	}
+	mount := func(pod, claim string, created, started, written fact.Time) fact.Mount {
+		m := mountOf(pod, claim, claim, "csi:1", claim, started)
+		m.PodCreatedAt, m.Version, m.WorkloadKind, m.WorkloadName = created, uint64(written), "Job", pod
+		return m
+	}
+	f := &fact.Facts{Mounts: []fact.Mount{mount("cut", "data", ago(10, 0), ago(10, 0), ago(10, 0))}}
+	for _, name := range []string{"data", "late"} {
+		v, claim := volumeOf(name, "fast", "csi:1", "claim-"+name, "Bound", 1), claimOf(name, "fast", name, 1)
+		v.CreatedAt, claim.CreatedAt, claim.BoundAt, claim.Owner = ago(12, 0), ago(12, 0), ago(12, 0), name
+		f.Volumes, f.Claims = append(f.Volumes, v), append(f.Claims, claim)
+	}
+	write(t, c, "east", f)
+	rollUp := func(seen, want int) {
+		t.Helper()
+		rows(t, c, fmt.Sprintf(`INSERT INTO coverage (cluster, instance, kind, started_at, seen_at, version)
+			SELECT 'east', 'a', arrayJoin(['Pod', 'PersistentVolumeClaim', 'PersistentVolume']), fromUnixTimestamp64Micro(%d), fromUnixTimestamp64Micro(%d), %d`, ago(12, 0), ago(seen, 0), 10-seen))
+		if days, err := c.RollUp(t.Context(), "east"); err != nil || days != want {
+			t.Errorf("summed up %d days, want %d: %v", days, want, err)
+		}
+	}
+	window := []string{"since=" + ago(9, 0).Time().UTC().Format(time.DateOnly), "until=" + ago(4, 0).Time().UTC().Format(time.DateOnly)}
+	expect := func(hours, data, late string) {
+		t.Helper()
+		if got := column(t, c, "use-hours", "used_seconds", window...); got != hours {
+			t.Errorf("used for %s seconds, want %s", got, hours)
+		}
+		for owner, want := range map[string]string{"data": data, "late": late} {
+			if got := column(t, c, "space", "idle_byte_hours", append(window, "owner="+owner)...); got != want {
+				t.Errorf("%s: idle for %s byte-hours, want %s", owner, got, want)
+			}
+		}
+	}
+	all := fmt.Sprint(int64(5*24) << 30) // 1 GiB, for 5 days
+	rollUp(3, 9)
+	expect("432000", "0", all)
+	write(t, c, "east", &fact.Facts{Mounts: []fact.Mount{
+		endedMount(mount("cut", "data", ago(10, 0), ago(10, 0), ago(3, 2)), ago(10, 6), ago(10, 6), "Completed"),
+		mount("waits", "late", ago(9, 0), ago(3, 1), ago(3, 1)),
+	}})
+	rollUp(2, 8)
+	expect("", all, "0")
+	rollUp(1, 9) // and once more, as that day is the last one then
+	expect("", all, "0")
+	rollUp(0, 4)
+	expect("", all, "0")
+}
+
 // TestDaysThatAreNotOverAreNotSummedUp: a tracker whose clock is ahead writes coverage of days that have not come.
 func TestDaysThatAreNotOverAreNotSummedUp(t *testing.T) {
 	c := migrated(t)
