@@ -355,9 +355,9 @@ func TestCapacityOfAClaimWhoseVolumeIsBoundAnew(t *testing.T) {
 func TestIdleSpaceOfAVolumeThatChangesItsClass(t *testing.T) {
 	l := newTimeline(t)
 	v := volumeIn("v", 10, fact.VolumeIdle, ago(time.Hour))
-	v.StorageClass = "slow"
+	v.ClaimClass = "slow"
 	l.at(0).apply(volumesUpdate(v))
-	v.StorageClass = "fast"
+	v.ClaimClass = "fast"
 	l.at(100).apply(volumesUpdate(v))
 	l.at(150)
 	wantText(t, samples(t, l.e, "kubevoltracker_namespace_idle_byte_seconds"), `

@@ -95,7 +95,7 @@ func wantText(t *testing.T, got, want string) {
 // testVolume is a bound NFS volume that mysql has mounted for an hour.
 func testVolume() fact.VolumeState {
 	return fact.VolumeState{
-		UID: "u1", Name: "pv-1", StorageClass: "fast", SourceKind: "nfs", ReclaimPolicy: "Retain",
+		UID: "u1", Name: "pv-1", StorageClass: "fast", ClaimClass: "fast", SourceKind: "nfs", ReclaimPolicy: "Retain",
 		CapacityBytes: 10 << 30, Namespace: "shop", Claim: "data-mysql-0", Owner: "anna",
 		Status: fact.VolumeMounted, ChangedAt: ago(time.Hour), Mounts: 2, Used: true,
 	}

@@ -86,6 +86,7 @@ func smallCluster() *fact.Update {
 		default:
 			v.IdleSince = ago(time.Hour)
 		}
+		v.ClaimClass = v.StorageClass
 		u.Volumes = append(u.Volumes, v)
 		if i < 4 {
 			u.Claims = append(u.Claims, fact.ClaimState{

@@ -157,13 +157,12 @@ func (n *namespaces) waitNoMore(g *group, uid string) {
 	}
 }
 
-// addVolume counts a volume for the namespace of its claim, under the volume's own storage class,
-// which binding requires to equal the claim's.
+// addVolume counts a volume for the namespace and the storage class of its claim.
 func (n *namespaces) addVolume(v *fact.VolumeState) share {
 	if v.Namespace == "" {
 		return share{}
 	}
-	s := share{group: n.group(v.Namespace, v.StorageClass), since: v.ChangedAt}
+	s := share{group: n.group(v.Namespace, v.ClaimClass), since: v.ChangedAt}
 	s.group.volumes++
 	// Both states mean bound, and neither used nor awaited.
 	if v.Status == fact.VolumeIdle || v.Status == fact.VolumeNeverMounted {

@@ -87,7 +87,8 @@ func TestUsedBytesAreOfAllVolumesOrAbsent(t *testing.T) {
 		{"never mounted", volume(func(v *fact.VolumeState) { v.Status, v.Used = fact.VolumeNeverMounted, false }), "7"},
 		{"a block device", volume(func(v *fact.VolumeState) { v.Block = true }), "7"},
 		{"released", volume(func(v *fact.VolumeState) { v.Status = fact.VolumeReleased }), "7"},
-		{"of another class", volume(func(v *fact.VolumeState) { v.StorageClass = "slow" }), "7"},
+		{"of another class", volume(func(v *fact.VolumeState) { v.ClaimClass = "slow" }), "7"},
+		{"whose claim has another class than it", volume(func(v *fact.VolumeState) { v.StorageClass = "slow" }), absent},
 		{"deleted", volume(func(v *fact.VolumeState) { v.Gone = true }), "7"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -144,7 +145,7 @@ func TestNamespaceSumsDoNotDrift(t *testing.T) {
 	for range 5000 {
 		v := testVolume()
 		v.UID = pick("1", "2", "3", "4", "5")
-		v.Namespace, v.StorageClass = pick("", "a", "b"), pick("x", "y")
+		v.Namespace, v.ClaimClass = pick("", "a", "b"), pick("x", "y")
 		v.Status = fact.VolumeStatus(pick("idle", "mounted", "never_mounted", "released"))
 		v.CapacityBytes, v.Gone = rnd.Int64N(100), rnd.IntN(3) == 0
 		v.UsedBytes, v.Measured = rnd.Int64N(100), rnd.IntN(2) == 0

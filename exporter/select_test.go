@@ -28,7 +28,7 @@ func TestVolumesAreSelectedByNamespaceAndClass(t *testing.T) {
 		for _, class := range []string{"", "fast", "slow"} {
 			v, c := testVolume(), testClaim()
 			v.Name = ns + "/" + class
-			v.UID, v.Namespace, v.StorageClass = v.Name, ns, class
+			v.UID, v.Namespace, v.StorageClass, v.ClaimClass = v.Name, ns, class, class
 			c.UID, c.Namespace, c.StorageClass = v.Name, ns, class
 			update.Volumes, update.Claims = append(update.Volumes, v), append(update.Claims, c)
 		}

@@ -36,6 +36,7 @@ type VolumeState struct {
 	Used            bool   // a container uses it, or an earlier use is known
 	Namespace       string // of its claim, or of the claim from which it was released
 	Claim           string
+	ClaimClass      string   // under which metrics show its claim, which can differ from that of a volume that was reserved for it; StorageClass without a claim
 	Owner           string   // of its claim
 	ClaimLabels     LabelSet // of its claim
 	NamespaceLabels LabelSet // of its claim's namespace

@@ -299,3 +299,15 @@ func TestTimeUntilAClaimIsBound(t *testing.T) {
 		})
 	}
 }
+
+// A volume that was reserved for a claim has no class, and the claim got the default one: metrics count it for the claim's class.
+func TestVolumeOfAnotherClassThanItsClaims(t *testing.T) {
+	claim := pvc("data", "c1", 2, "vol")
+	volume := pv("vol", "v1", 1, claim, corev1.VolumeBound, 3)
+	volume.Spec.StorageClassName = ""
+	_, h := play(t, set(1, storageClass("fast", "s1")), set(3, volume), set(4, claim))
+	expect(t, "class", h.states["v1"].StorageClass, "")
+	expect(t, "class of its claim", h.states["v1"].ClaimClass, "fast")
+	_, h = play(t, set(1, storageClass("fast", "s1")), set(3, volume), set(4, claim), gone(5, claim))
+	expect(t, "class without its claim", h.states["v1"].ClaimClass, "")
+}

@@ -110,7 +110,7 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 		UID: v.uid, Name: v.name, StorageClass: traits.class, SourceKind: v.source.kindOr(""), Driver: traits.driver,
 		ReclaimPolicy: traits.reclaimPolicy, CapacityBytes: v.capacity, Namespace: v.claim.namespace, Claim: v.claim.name,
 		Mounts: int(v.active), LastUsed: v.lastUse, Gone: v.deleted != 0, DeletedNotBefore: v.notBefore,
-		Block: v.block(),
+		Block: v.block(), ClaimClass: traits.class,
 	}
 	if v.vanished {
 		s.DeletedNotBefore = 0
@@ -124,6 +124,9 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 	}
 	var unusedSince fact.Time
 	if c := v.user; c != nil {
+		if c.deleted == 0 {
+			s.ClaimClass = inv.shownClass(c.traits.Value().class)
+		}
 		switch unusedSince = c.unusedSince; {
 		case c.deleted == 0:
 			s.UnusedSince = unusedSince

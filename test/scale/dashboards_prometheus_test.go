@@ -106,7 +106,7 @@ func manyVolumes(n int) *fact.Update {
 		v := fact.VolumeState{
 			UID: fmt.Sprint("volume-", i), Name: fmt.Sprintf("pv-%06d", i), StorageClass: fmt.Sprint("class-", i%5), SourceKind: "csi", Driver: "csi.example",
 			ReclaimPolicy: "Delete", CapacityBytes: int64(1+i%100) << 30, UsedBytes: int64(1+i%50) << 29, AvailableBytes: 1 << 30, Inodes: 1 << 20, InodesUsed: int64(i % 1000),
-			Measured: true, Used: true, Namespace: fmt.Sprintf("team-%03d", i%namespaces), Claim: fmt.Sprint("data-", i), Owner: fmt.Sprint("owner-", i%100),
+			Measured: true, Used: true, Namespace: fmt.Sprintf("team-%03d", i%namespaces), Claim: fmt.Sprint("data-", i), ClaimClass: fmt.Sprint("class-", i%5), Owner: fmt.Sprint("owner-", i%100),
 			Status: fact.VolumeMounted, Mounts: 1, ChangedAt: now - day,
 		}
 		switch i % 7 {
