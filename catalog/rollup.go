@@ -17,14 +17,15 @@ import (
 // that is later still, lateDay has more.
 const summedAgain = 3
 
-// lateDay asks for the first day that is summed up, before those of summedAgain, and of which a mount says otherwise that was written since: a node
-// that was cut off for days has reported the end of a container, or a pod that waited for its volume for days has started.
+// lateDay asks for the first day, before those of summedAgain, of which a mount says otherwise that was written since: a node that was cut off for
+// days has reported the end of a container, or a pod that waited for its volume for days has started. Versions far ahead of the clock do not
+// say when a mount was written.
 const lateDay = `
-SELECT toNullable(min(if(started_at >= toDateTime64({next:Date}, 6, 'UTC'), toDate(pod_created_at), toDate(ended_at))))
+SELECT toNullable(min(if(started_at >= toDateTime64({again:Date}, 6, 'UTC'), toDate(pod_created_at), toDate(ended_at))))
 FROM mounts
-WHERE cluster = {cluster:String} AND version >= {after:UInt64}
+WHERE cluster = {cluster:String} AND version BETWEEN {after:UInt64} AND {ahead:UInt64}
     AND (ended_at < toDateTime64({again:Date}, 6, 'UTC')
-        OR started_at >= toDateTime64({next:Date}, 6, 'UTC') AND pod_created_at < toDateTime64({again:Date}, 6, 'UTC'))
+        OR started_at >= toDateTime64({again:Date}, 6, 'UTC') AND pod_created_at < toDateTime64({again:Date}, 6, 'UTC'))
 HAVING count() > 0
 SETTINGS final = 0`
 
@@ -77,11 +78,10 @@ func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err err
 	}
 	first, known = dayOf(first), dayOf(known)
 	if last != nil {
-		last := dayOf(*last)
-		if first = last.AddDate(0, 0, 1); known.After(last) {
-			if first, err = c.firstAgain(ctx, op, cluster, last); err != nil {
-				return 0, err
-			}
+		if last := dayOf(*last); !known.After(last) {
+			first = last.AddDate(0, 0, 1)
+		} else if first, err = c.firstAgain(ctx, op, cluster, first, last); err != nil {
+			return 0, err
 		}
 	}
 	for day := first; !day.After(known); day = day.AddDate(0, 0, 1) {
@@ -96,13 +96,37 @@ func (c *Catalog) RollUp(ctx context.Context, cluster string) (days int, err err
 	return days, c.rollUpQuarters(ctx, cluster, known)
 }
 
-// firstAgain returns the first day to sum up if the days up to last are summed up: the first one that may have changed, but none of which the details
-// may have expired, and at the latest the day after last.
-func (c *Catalog) firstAgain(ctx context.Context, op, cluster string, last time.Time) (time.Time, error) {
-	next, first := last.AddDate(0, 0, 1), last.AddDate(0, 0, 1-summedAgain)
+// firstAgain returns the first day to sum up if the days up to last are summed up: the first one that may have changed, but none before the first
+// watched day or of which the details may have expired, and at the latest the day after last.
+func (c *Catalog) firstAgain(ctx context.Context, op, cluster string, watched, last time.Time) (time.Time, error) {
+	first, err := c.firstChanged(ctx, op, cluster, last)
+	if oldest := dayOf(c.now().Add(-shortestRetention)).AddDate(0, 0, 1); first.Before(oldest) {
+		first = oldest
+	}
+	if first.Before(watched) {
+		first = watched
+	}
+	if next := last.AddDate(0, 0, 1); first.After(next) {
+		first = next
+	}
+	return first, err
+}
+
+// firstChanged returns the first day that may have changed since the days up to last were summed up.
+func (c *Catalog) firstChanged(ctx context.Context, op, cluster string, last time.Time) (time.Time, error) {
+	first := last.AddDate(0, 0, 1-summedAgain)
+	for _, t := range retainedTables {
+		if !slices.Contains([]string{"mounts", "changes", "usage"}, t.table) {
+			continue
+		}
+		if now, err := c.definition(ctx, op, t); err != nil || now.ttl != "" && !now.ours {
+			return first, err // somebody else has details expire, maybe after a few days
+		}
+	}
 	// The catalog had all mounts that were written before the last day began when that day was summed up: see rollUpQuarters.
 	values := map[string]string{
-		"cluster": cluster, "again": first.Format(time.DateOnly), "next": next.Format(time.DateOnly), "after": strconv.FormatInt(max(0, last.UnixMicro()), 10),
+		"cluster": cluster, "again": first.Format(time.DateOnly), "after": strconv.FormatInt(max(0, last.UnixMicro()), 10),
+		"ahead": strconv.FormatInt(c.now().AddDate(0, 0, 1).UnixMicro(), 10),
 	}
 	err := c.Each(ctx, op, lateDay, values, func(rows driver.Rows) error {
 		var late *time.Time
@@ -112,12 +136,6 @@ func (c *Catalog) firstAgain(ctx context.Context, op, cluster string, last time.
 		}
 		return err
 	})
-	if oldest := dayOf(c.now().Add(-shortestRetention)).AddDate(0, 0, 1); first.Before(oldest) {
-		first = oldest
-	}
-	if first.After(next) {
-		first = next
-	}
 	return first, err
 }
 

@@ -177,15 +177,18 @@ func TestDaysThatAreLearntLate(t *testing.T) {
 		}
 	}
 	all := fmt.Sprint(int64(5*24) << 30) // 1 GiB, for 5 days
+	// What had ended before the first watched day changes no day.
+	write(t, c, "east", &fact.Facts{Mounts: []fact.Mount{endedMount(mount("former", "former", ago(20, 0), ago(20, 0), ago(4, 1)), ago(19, 0), ago(19, 0), "Completed")}})
+	rollUp(4, 8)
 	rollUp(3, 9)
 	expect("432000", "0", all)
 	write(t, c, "east", &fact.Facts{Mounts: []fact.Mount{
 		endedMount(mount("cut", "data", ago(10, 0), ago(10, 0), ago(3, 2)), ago(10, 6), ago(10, 6), "Completed"),
 		mount("waits", "late", ago(9, 0), ago(3, 1), ago(3, 1)),
 	}})
-	rollUp(2, 8)
+	rollUp(2, 10) // each once more, as the day on which they were written is the last one then
 	expect("", all, "0")
-	rollUp(1, 9) // and once more, as that day is the last one then
+	rollUp(1, 9)
 	expect("", all, "0")
 	rollUp(0, 4)
 	expect("", all, "0")

@@ -124,9 +124,7 @@ func (inv *Inventory) volumeState(v *volume) fact.VolumeState {
 	}
 	var unusedSince fact.Time
 	if c := v.user; c != nil {
-		if c.deleted == 0 {
-			s.ClaimClass = inv.shownClass(c.traits.Value().class)
-		}
+		s.ClaimClass = inv.shownClass(c.traits.Value().class) // also of one that is deleted: until it is Released, the volume counts as before
 		switch unusedSince = c.unusedSince; {
 		case c.deleted == 0:
 			s.UnusedSince = unusedSince
