@@ -62,9 +62,9 @@ var panelCases = []panelCase{
 	{
 		"attachments that wait",
 		"backends", "Volumes by node", nil,
-		[]string{`attachments (cluster, uid, node, attacher, attached_at, detached_at, version) VALUES
-			('east', 'a1', 'node-1', 'csi', '2026-02-01', NULL, 1), ('east', 'a2', 'node-1', 'csi', '2026-02-02', NULL, 1), ('east', 'a3', 'node-1', 'csi', NULL, NULL, 1),
-			('east', 'a4', 'node-1', 'csi', '2026-02-01', '2026-02-03', 1), ('east', 'a5', 'node-1', 'csi', NULL, '2026-02-03', 1), ('east', 'a6', 'node-2', 'csi', NULL, NULL, 1)`},
+		[]string{`attachments (cluster, uid, node, attacher, attached, detached_at, version) VALUES
+			('east', 'a1', 'node-1', 'csi', true, NULL, 1), ('east', 'a2', 'node-1', 'csi', true, NULL, 1), ('east', 'a3', 'node-1', 'csi', false, NULL, 1),
+			('east', 'a4', 'node-1', 'csi', true, '2026-02-03', 1), ('east', 'a5', 'node-1', 'csi', false, '2026-02-03', 1), ('east', 'a6', 'node-2', 'csi', false, NULL, 1)`},
 		[]string{"east node-1 csi 2 1", "east node-2 csi 0 1"},
 	},
 	{
