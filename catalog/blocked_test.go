@@ -206,7 +206,8 @@ func TestHoldersWithoutAMount(t *testing.T) {
 	})
 }
 
-// TestAttachmentsOfAnUnknownMoment has two volumes whose node does not let go of them: the error of detaching was there before the tracker.
+// TestAttachmentsOfAnUnknownMoment has two attached volumes. To detach them had failed before the tracker came, so it does not know since when they
+// are attached.
 func TestAttachmentsOfAnUnknownMoment(t *testing.T) {
 	c := migrated(t)
 	s := newScene(t)

@@ -115,11 +115,9 @@ func (c *Catalog) firstAgain(ctx context.Context, op, cluster string, watched, l
 // firstChanged returns the first day that may have changed since the days up to last were summed up.
 func (c *Catalog) firstChanged(ctx context.Context, op, cluster string, last time.Time) (time.Time, error) {
 	first := last.AddDate(0, 0, 1-summedAgain)
-	for _, t := range retainedTables {
-		if !slices.Contains([]string{"mounts", "changes", "usage"}, t.table) {
-			continue
-		}
-		if now, err := c.definition(ctx, op, t); err != nil || now.ttl != "" && !now.ours {
+	tables, err := c.definitions(ctx, op, retainedTables...)
+	for _, name := range []string{"mounts", "changes", "usage"} {
+		if now := tables[name]; err != nil || now.ttl != "" && !now.ours {
 			return first, err // somebody else has details expire, maybe after a few days
 		}
 	}
@@ -128,7 +126,7 @@ func (c *Catalog) firstChanged(ctx context.Context, op, cluster string, last tim
 		"cluster": cluster, "again": first.Format(time.DateOnly), "after": strconv.FormatInt(max(0, last.UnixMicro()), 10),
 		"ahead": strconv.FormatInt(c.now().AddDate(0, 0, 1).UnixMicro(), 10),
 	}
-	err := c.Each(ctx, op, lateDay, values, func(rows driver.Rows) error {
+	err = c.Each(ctx, op, lateDay, values, func(rows driver.Rows) error {
 		var late *time.Time
 		err := rows.Scan(&late)
 		if late != nil && dayOf(*late).Before(first) {

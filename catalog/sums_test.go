@@ -177,7 +177,7 @@ func TestDaysThatAreLearntLate(t *testing.T) {
 		}
 	}
 	all := fmt.Sprint(int64(5*24) << 30) // 1 GiB, for 5 days
-	// What had ended before the first watched day changes no day.
+	// This mount ended before the first watched day: no day before that one is summed up.
 	write(t, c, "east", &fact.Facts{Mounts: []fact.Mount{endedMount(mount("former", "former", ago(20, 0), ago(20, 0), ago(4, 1)), ago(19, 0), ago(19, 0), "Completed")}})
 	rollUp(4, 8)
 	rollUp(3, 9)

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/go-kit/log"
+
+	"github.com/kubevoltracker/kubevoltracker/collector/fact"
 )
 
 // clientOf is a client of an API server that a test plays.
@@ -46,6 +48,22 @@ const (
 	noKubeSystem = `{"kind": "NamespaceList", "apiVersion": "v1", "items": []}`
 	kubeSystem   = `{"kind": "NamespaceList", "apiVersion": "v1", "items": [{"metadata": {"name": "kube-system", "uid": "the-uid"}}]}`
 )
+
+// TestCurrentVersion asks for the version of the API server by a list of one object of a kind.
+func TestCurrentVersion(t *testing.T) {
+	client := clientOf(t, func(w http.ResponseWriter, r *http.Request) {
+		if want := "/api/v1/persistentvolumes?limit=1"; r.URL.String() != want {
+			t.Errorf("it asked for %s, not %s", r.URL, want)
+		}
+		answer(w, http.StatusOK, `{"kind": "PersistentVolumeList", "apiVersion": "v1", "metadata": {"resourceVersion": "120"}, "items": []}`)
+	})
+	if got, err := client.CurrentVersion(t.Context(), fact.Volumes); got != 120 || err != nil {
+		t.Errorf("got %d, %v", got, err)
+	}
+	if got, err := client.CurrentVersion(t.Context(), "Secret"); got != 0 || err == nil {
+		t.Errorf("of a kind that is not watched: %d, %v", got, err)
+	}
+}
 
 // TestAYoungClusterIsWaitedFor checks that a cluster without kube-system is asked again, and
 // that this is logged once.

@@ -266,17 +266,14 @@ func TestATakeoverWritesNoEventTwice(t *testing.T) {
 	lease := &granted{former: "them", until: now.Add(ahead + leaseOver), changed: make(chan struct{})}
 	lease.set(true)
 	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Lease: lease, Logger: log.NewLogfmtLogger(t.Output())})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- w.Run(ctx) }()
+	stop := running(t, w)
 	until(t, "written", func() bool { return j.Stats().Rows == 0 })
 
 	// Without the lease nothing is written.
 	lease.forget()
 	lease.set(false)
 	record(t, j, numbered(0, 3))
-	cancel()
-	if err := <-done; err != nil {
+	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
 	if j.Stats().Rows != 3 {
@@ -429,9 +426,7 @@ func TestCheckpointsOfAnotherHistory(t *testing.T) {
 					}
 					return test.current, test.err
 				}})
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error)
-			go func() { done <- w.Run(ctx) }()
+			stop := running(t, w)
 			if test.stays {
 				until(t, "asked twice", func() bool { return asked.Load() > 1 })
 				if j.Stats().Rows == 0 {
@@ -444,8 +439,7 @@ func TestCheckpointsOfAnotherHistory(t *testing.T) {
 				lease.set(true)
 				until(t, "written", func() bool { return j.Stats().Rows == 0 }) // sooner than catchUpWithin
 			}
-			cancel()
-			if err := <-done; err != nil {
+			if err := stop(); err != nil {
 				t.Fatal(err)
 			}
 			want := "[]"
@@ -472,12 +466,9 @@ func TestChangesAfterARestore(t *testing.T) {
 		})
 		w := NewWriter(c, WriterOptions{Journal: j, Dir: t.TempDir(), Cluster: cluster, MayRepeat: true, Logger: log.NewLogfmtLogger(t.Output()),
 			CurrentVersion: func(context.Context, fact.Kind) (uint64, error) { return current, nil }})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- w.Run(ctx) }()
+		stop := running(t, w)
 		until(t, "written", func() bool { return j.Stats().Rows == 0 })
-		cancel()
-		if err := <-done; err != nil {
+		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprint(rows(t, c, "SELECT uid FROM changes WHERE cluster = '"+cluster+"'")); got != want {
@@ -490,10 +481,7 @@ func TestChangesAfterARestore(t *testing.T) {
 func newLeader(t *testing.T, c *catalog.Catalog, j *journal.Journal, lease Lease) (stop func() error, logged *logOf) {
 	logged = &logOf{t: t}
 	w := NewWriter(c, WriterOptions{Journal: j, Dir: t.TempDir(), Cluster: "east", Lease: lease, Logger: log.NewLogfmtLogger(logged)})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- w.Run(ctx) }()
-	return func() error { cancel(); return <-done }, logged
+	return running(t, w), logged
 }
 
 // waitsToCatchUp is the message of a new leader whose watch is behind what the former one has written.

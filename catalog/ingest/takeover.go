@@ -131,7 +131,7 @@ func (w *Writer) catchUp(ctx context.Context) (bool, error) {
 	err := wait.PollUntilContextCancel(limited, 100*time.Millisecond, true, func(context.Context) (bool, error) {
 		if unknown == nil || time.Since(asked) > compareEvery {
 			asked = time.Now()
-			unknown = w.leaveOutForeign(limited, slices.Concat(slices.Collect(maps.Keys(t.written)), slices.Collect(maps.Keys(t.reached))), t.compared, t.written, t.reached)
+			unknown = w.leaveOutForeign(limited, slices.Collect(maps.Keys(t.reached)), t.compared, t.written, t.reached) // reached has all kinds of written
 		}
 		before := behind
 		if behind = w.behind(); behind != "" && before == "" {

@@ -271,9 +271,7 @@ func TestAnOutageCostsNoRow(t *testing.T) {
 	w := NewWriter(c, WriterOptions{
 		Journal: j, Cluster: "east", maxBackoff: 300 * time.Millisecond, Grace: 20 * time.Second, Registerer: reg, Logger: log.NewLogfmtLogger(t.Output()),
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- w.Run(ctx) }()
+	stop := running(t, w)
 
 	until(t, "migrated and up", func() bool { return w.Ready() && w.migrated.Load() && w.Up() })
 	for i := range 5 {
@@ -294,8 +292,7 @@ func TestAnOutageCostsNoRow(t *testing.T) {
 	}
 	until(t, "1250 rows written", func() bool { return written(w) == 1250 })
 	record(t, j, numbered(1250, 50))
-	cancel()
-	if err := <-done; err != nil {
+	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
 	if got := rows(t, c, "SELECT count(), uniqExact(uid) FROM changes"); !reflect.DeepEqual(got, [][]any{{uint64(1300), uint64(1300)}}) {
@@ -330,19 +327,24 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
+// running runs a writer. Stop ends it, and returns Run's result.
+func running(t *testing.T, w *Writer) (stop func() error) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- w.Run(ctx) }()
+	return func() error { cancel(); return <-done }
+}
+
 func TestADroppedDatabaseIsMadeAgain(t *testing.T) {
 	c := openCatalog(t)
 	j := newJournal(t)
 	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Logger: log.NewLogfmtLogger(t.Output())})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- w.Run(ctx) }()
+	stop := running(t, w)
 	until(t, "up", w.Up)
 	rows(t, catalogtest.Open(t, sharedAddress, "default"), "DROP DATABASE "+c.Database()+" SYNC")
 	record(t, j, numbered(0, 1))
 	until(t, "row written", func() bool { return written(w) == 1 })
-	cancel()
-	if err := <-done; err != nil {
+	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -470,12 +472,9 @@ func TestTheFirstListsAreWrittenIfTheRecorderStalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := NewWriter(c, WriterOptions{Journal: j, Cluster: "east", Logger: log.NewLogfmtLogger(t.Output())})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- w.Run(ctx) }()
+	stop := running(t, w)
 	until(t, "the rows are written", func() bool { return j.Stats().Rows == 0 })
-	cancel()
-	if err := <-done; err != nil {
+	if err := stop(); err != nil {
 		t.Error(err)
 	}
 }

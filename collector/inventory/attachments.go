@@ -41,7 +41,7 @@ func (inv *Inventory) noteAttachment(o *storagev1.VolumeAttachment, obs Observat
 			a.row.Error = e.Message
 		}
 	}
-	if o.Status.Attached && !old.Attached && old.AttachedAt == 0 {
+	if o.Status.Attached && !old.Attached {
 		a.row.AttachedAt = whenAttached(o, obs)
 	}
 	a.row.Attached = old.Attached || o.Status.Attached // the attacher takes it back before the object is deleted
